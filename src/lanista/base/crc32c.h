@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace lanista {
+
+/// CRC-32C (Castagnoli) of `data`, continuing from `crc`. crc32c("123456789") == 0xE3069283.
+std::uint32_t crc32c(std::span<const std::byte> data, std::uint32_t crc = 0);
+
+/// The same without special instructions; what crc32c does on a processor that has none.
+std::uint32_t crc32c_table(std::span<const std::byte> data, std::uint32_t crc = 0);
+
+}  // namespace lanista

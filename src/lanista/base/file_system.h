@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lanista/base/result.h"
+
+namespace lanista {
+
+/// An open file for appending. Destruction closes it; what was not synced may be lost in a crash.
+class AppendFile {
+ public:
+  virtual ~AppendFile() = default;
+  virtual Result<void> append(std::span<const std::byte> data) = 0;  ///< all of it, or an error
+  virtual Result<void> sync() = 0;                                   ///< fdatasync
+};
+
+/// Held until destroyed.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
+/// Every write of the product goes through this interface, so that tests can make any of them fail.
+/// Paths are ordinary paths. Errors: kNotFound, kAlreadyExists, kUnavailable (lock held), kResourceExhausted
+/// (disk full), kIo; `where` is the path and the message ends with the system's own words.
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) = 0;     ///< creates it
+  virtual Result<std::string> read(const std::string& path, std::uint64_t offset = 0) = 0;  ///< to its end
+  virtual Result<void> write_file(const std::string& path,
+                                  std::span<const std::byte> data) = 0;  ///< create, write, sync, close
+  virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
+  virtual Result<void> sync_folder(const std::string& path) = 0;
+  virtual Result<void> truncate(const std::string& path, std::uint64_t size) = 0;
+  virtual Result<void> remove(const std::string& path) = 0;       ///< no error if it is not there
+  virtual Result<void> make_folder(const std::string& path) = 0;  ///< with parents; no error if it is there
+  virtual Result<std::vector<std::string>> list(const std::string& folder) = 0;  ///< names, sorted by bytes
+  virtual bool exists(const std::string& path) = 0;
+  virtual Result<std::uint64_t> size(const std::string& path) = 0;
+  /// An exclusive advisory lock on `path` (created if missing); kUnavailable if another process has it.
+  virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
+};
+
+/// The machine's file system. Thread-safe.
+FileSystem& real_file_system();
+
+/// Replaces `path` as a whole: temporary file, sync, rename, sync of the folder. Readers see old or new.
+Result<void> write_atomically(FileSystem& fs, const std::string& path, std::span<const std::byte> data);
+Result<void> write_atomically(FileSystem& fs, const std::string& path, std::string_view text);
+
+/// Counts every mutating call (append, sync, write_file, rename, sync_folder, truncate, remove, make_folder,
+/// open_append, lock) and makes the n-th one, and with `sticky` all later ones, fail with `error` — for tests. A
+/// failing append or write_file may leave a prefix of its data behind (`torn`), as a full disk does.
+class FaultyFileSystem final : public FileSystem {
+ public:
+  struct Fault {
+    std::int64_t at = -1;  ///< 0-based call number; -1 never
+    bool sticky = true;
+    bool torn = true;
+    Error error{Code::kResourceExhausted, "No space left on device", ""};
+  };
+  FaultyFileSystem(FileSystem& inner, Fault fault);
+  std::int64_t calls() const;
+
+  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override;
+  Result<std::string> read(const std::string& path, std::uint64_t offset) override;
+  Result<void> write_file(const std::string& path, std::span<const std::byte> data) override;
+  Result<void> rename(const std::string& from, const std::string& to) override;
+  Result<void> sync_folder(const std::string& path) override;
+  Result<void> truncate(const std::string& path, std::uint64_t size) override;
+  Result<void> remove(const std::string& path) override;
+  Result<void> make_folder(const std::string& path) override;
+  Result<std::vector<std::string>> list(const std::string& folder) override;
+  bool exists(const std::string& path) override;
+  Result<std::uint64_t> size(const std::string& path) override;
+  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
+
+ private:
+  struct State;
+  FileSystem& inner_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace lanista

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lanista {
+
+/// One framed record: u32 length of payload, u16 type, u16 zero, payload, u32 CRC-32C of all before; little-endian.
+struct Frame {
+  std::uint16_t type = 0;
+  std::string payload;
+  bool operator==(const Frame&) const = default;
+};
+
+/// Appends the bytes of a frame to `out`.
+void encode_frame(std::uint16_t type, std::string_view payload, std::string& out);
+
+/// What `decode_frames` found: whole frames, how many bytes they took, and whether anything follows them.
+struct FrameScan {
+  std::vector<Frame> frames;
+  std::uint64_t good_bytes = 0;
+  bool torn = false;            ///< bytes after good_bytes are an unfinished or damaged frame
+  bool damaged_middle = false;  ///< a whole, valid frame follows the damage: not a torn tail, but corruption
+};
+
+/// Reads frames until the end or the first damage. A length above 64 MiB counts as damage.
+FrameScan decode_frames(std::string_view bytes);
+
+}  // namespace lanista

@@ -1,0 +1,63 @@
+#include "lanista/base/log_sink.h"
+
+namespace lanista {
+namespace {
+
+std::string_view level_name(Level level) {
+  switch (level) {
+    case Level::kDebug:
+      return "debug";
+    case Level::kInfo:
+      return "info";
+    case Level::kWarning:
+      return "warning";
+    case Level::kError:
+      return "error";
+  }
+  return "error";
+}
+
+// A path or a message may hold any bytes; an event must be printable all the same.
+std::string dump(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool is_plain_word(const std::string& s) {
+  if (s.empty()) return false;
+  for (const char c : s) {
+    if (static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '=' || c == '\\' || c == 127) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void MemorySink::write(const LogEvent& event) {
+  const std::lock_guard lock(mutex_);
+  events_.push_back(event);
+}
+
+std::vector<LogEvent> MemorySink::events() const {
+  const std::lock_guard lock(mutex_);
+  return events_;
+}
+
+std::string to_text(const LogEvent& event) {
+  std::string text(level_name(event.level));
+  text += " " + event.event;
+  for (const auto& [key, value] : event.fields.items()) {
+    const bool bare = value.is_string() && is_plain_word(value.get_ref<const std::string&>());
+    text += " " + key + "=" + (bare ? value.get<std::string>() : dump(value));
+  }
+  return text;
+}
+
+std::string to_json_line(const LogEvent& event) {
+  nlohmann::ordered_json line{{"v", 1}, {"t", event.time}, {"event", event.event}, {"level", level_name(event.level)}};
+  for (const auto& [key, value] : event.fields.items()) {
+    if (!line.contains(key)) line[key] = value;
+  }
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace lanista

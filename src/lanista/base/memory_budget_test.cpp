@@ -1,0 +1,69 @@
+#include "lanista/base/memory_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace lanista {
+namespace {
+
+TEST(MemoryBudget, HoldsBytesAsLongAsTheReservationLives) {
+  MemoryBudget budget(100);
+  {
+    auto first = budget.reserve(60);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(budget.used(), 60);
+  }
+
+  EXPECT_EQ(budget.used(), 0);
+  EXPECT_EQ(budget.peak(), 60);
+}
+
+TEST(MemoryBudget, RefusesWhatDoesNotFitAndSaysTheNumbers) {
+  MemoryBudget budget(100);
+  auto first = budget.reserve(60);
+  ASSERT_TRUE(first);
+
+  const auto second = budget.reserve(41);
+
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kResourceExhausted);
+  EXPECT_EQ(second.error().message, "tensor memory: 41 bytes wanted, 60 of 100 allowed bytes are held");
+  EXPECT_EQ(budget.used(), 60);
+  EXPECT_TRUE(budget.reserve(40));
+}
+
+TEST(MemoryBudget, MovedReservationsAreReturnedOnce) {
+  MemoryBudget budget(100);
+  auto first = budget.reserve(10);
+  auto second = budget.reserve(20);
+  ASSERT_TRUE(first && second);
+
+  MemoryBudget::Reservation kept = std::move(*first);
+  kept = std::move(*second);
+  EXPECT_EQ(budget.used(), 20);
+
+  kept = MemoryBudget::Reservation();
+  EXPECT_EQ(budget.used(), 0);
+}
+
+TEST(MemoryBudget, NeverHandsOutMoreThanItsLimitToManyThreads) {
+  MemoryBudget budget(1000);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&budget] {
+        for (int i = 0; i < 2000; ++i) (void)budget.reserve(300);
+      });
+    }
+  }
+
+  EXPECT_EQ(budget.used(), 0);
+  EXPECT_GE(budget.peak(), 300);
+  EXPECT_LE(budget.peak(), 1000);
+}
+
+}  // namespace
+}  // namespace lanista

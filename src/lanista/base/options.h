@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "lanista/base/result.h"
+
+namespace lanista {
+
+/// One option that a plug-in (mutator, strategy, stopping rule, schedule …) understands. From these the study-file
+/// reader, the JSON Schema and the help texts are made.
+struct OptionSpec {
+  enum class Kind { kBool, kInt, kReal, kText, kIntList, kRealList, kTextList };
+  std::string name;
+  Kind kind = Kind::kInt;
+  nlohmann::json default_value;      ///< null: the option must be given
+  std::optional<double> min, max;    ///< inclusive; for lists: of each element
+  std::vector<std::string> allowed;  ///< texts; empty: any
+  std::string help;
+};
+
+/// A validated set of option values: every option of the schema is present.
+using Options = nlohmann::json;
+
+/// Fills defaults and checks every value. Errors: kInvalidArgument (value seen, what is allowed; unknown names with the
+/// nearest known one); `where` is the option's name.
+Result<Options> resolve_options(const nlohmann::json& given, const std::vector<OptionSpec>& schema);
+
+}  // namespace lanista

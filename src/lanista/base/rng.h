@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace lanista {
+
+/// A splittable, counter-based random stream (Philox4x32-10; Salmon et al., SC'11).
+///
+/// A small value: copying it copies the position. Children are derived from the key alone, never
+/// from the position, so results do not depend on the order in which anybody draws. The routines
+/// use no standard library distribution and no libm call, so the bits are the same everywhere.
+class Rng {
+ public:
+  explicit Rng(std::uint64_t seed = 0);
+
+  /// An independent stream for `label`; the same (key, label) always gives the same stream.
+  Rng split(std::string_view label) const;
+  Rng split(std::uint64_t index) const;
+
+  /// The 64-bit key that stands for this stream (to store, or to feed counter-based kernels).
+  std::uint64_t key() const { return key_; }
+
+  std::uint64_t next();                                    ///< 64 uniform bits
+  double uniform();                                        ///< in [0, 1), 53 bits
+  double uniform(double lo, double hi);                    ///< in [lo, hi)
+  std::uint64_t below(std::uint64_t n);                    ///< uniform in 0..n-1, unbiased; n > 0
+  std::int64_t between(std::int64_t lo, std::int64_t hi);  ///< inclusive
+  double normal();                                         ///< standard normal (inverse CDF, AS 241)
+  bool bernoulli(double p);
+  std::vector<std::uint32_t> permutation(std::uint32_t n);  ///< Fisher-Yates
+  /// `k` distinct numbers of 0..n-1 in random order; k <= n.
+  std::vector<std::uint32_t> sample_without_replacement(std::uint32_t n, std::uint32_t k);
+
+  bool operator==(const Rng&) const = default;
+
+ private:
+  std::uint64_t key_ = 0;
+  std::uint64_t counter_ = 0;
+};
+
+/// Four 32-bit words of Philox4x32-10: a pure function of key and counter (random access).
+std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_hi, std::uint64_t counter_lo);
+
+/// Standard normal quantile of p in (0, 1), to about 1e-16 (Wichura, AS 241).
+double normal_quantile(double p);
+
+}  // namespace lanista

@@ -1,0 +1,73 @@
+#!/bin/sh
+# Kills studies at random points and resumes them, again and again; each must end with the same canonical export of its log and the same
+# winner's weights, byte for byte, as a study that nobody disturbed.
+#
+# usage: kill_resume.sh LANISTA RUNS KILLS SEED [run options…]
+#   LANISTA  the binary        RUNS  disturbed studies
+#   KILLS    kills over all of them, at least        SEED  of the random moments
+set -eu
+
+lanista=$1 runs=$2 kills=$3 seed=$4
+shift 4
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# fraction N: the N-th number in [0, 1) of the seed's stream
+fraction() { awk -v seed="$seed" -v n="$1" 'BEGIN { srand(seed * 100003 + n); rand(); printf "%.6f", rand() }'; }
+now() { date +%s.%N; }
+
+fingerprint() {
+  "$lanista" show "$1" --canonical | sha256sum | cut -d' ' -f1
+  sha256sum < "$1/best/weights.safetensors" | cut -d' ' -f1
+}
+
+begin=$(now)
+"$lanista" run --out "$work/reference" --quiet "$@" > "$work/reference.table"
+end=$(now)
+seconds=$(echo "$begin $end" | awk '{ print $2 - $1 }')
+fingerprint "$work/reference" > "$work/reference.sum"
+echo "undisturbed study: $seconds s"
+
+killed=0 draw=0 run=0 failed=0
+per_run=$(( (kills + runs - 1) / runs ))
+while [ "$run" -lt "$runs" ] || [ "$killed" -lt "$kills" ]; do
+  run=$((run + 1))
+  study="$work/run-$run"
+  here=0 attempt=0
+  while :; do
+    attempt=$((attempt + 1))
+    # A kill before the header is on disk leaves no study to resume: begin it again, as a user would.
+    if [ -d "$study" ] && "$lanista" status "$study" > /dev/null 2>&1; then
+      "$lanista" resume "$study" --quiet > "$work/table" 2> "$work/errors" &
+    else
+      rm -rf "$study"
+      "$lanista" run --out "$study" --quiet "$@" > "$work/table" 2> "$work/errors" &
+    fi
+    process=$!
+    if [ "$here" -ge "$per_run" ]; then
+      wait "$process" || { echo "run $run: failed after $here kills"; cat "$work/errors"; exit 1; }
+      break
+    fi
+    draw=$((draw + 1))
+    # Up to 1.5 shares of the whole: most kills hit the middle of things, some come too late.
+    sleep "$(awk -v f="$(fraction "$draw")" -v s="$seconds" -v k="$per_run" 'BEGIN { printf "%.3f", f * 1.5 * s / (k * 0.8) }')"
+    if kill -9 "$process" 2> /dev/null; then
+      here=$((here + 1))
+      killed=$((killed + 1))
+    fi
+    if wait "$process" 2> /dev/null; then break; fi
+  done
+  fingerprint "$study" > "$work/sum"
+  if cmp -s "$work/sum" "$work/reference.sum" && cmp -s "$work/table" "$work/reference.table"; then
+    echo "run $run: $here kills, equal"
+  else
+    echo "run $run: $here kills, DIFFERENT"
+    "$lanista" show "$study" --canonical > "$work/b"
+    "$lanista" show "$work/reference" --canonical > "$work/a"
+    diff "$work/a" "$work/b" | cut -c1-300 | head -5
+    failed=$((failed + 1))
+  fi
+  rm -rf "$study"
+done
+echo "$run runs, $killed kills, $failed different"
+[ "$failed" -eq 0 ]
