@@ -1,0 +1,201 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "lanista/graph/infer.h"
+#include "lanista/graph/text.h"
+
+namespace lanista::graph {
+namespace {
+
+// The model text with `input(shape=…)` as %0 and the operator under test as the last line.
+Result<Graph> model(const std::string& input, const std::string& rest) {
+  return parse("%0 = input(shape=" + input + ")\n" + rest + "\n");
+}
+
+// Shape of the last node of the model, or the error's message.
+std::string shape(const std::string& input, const std::string& rest) {
+  const auto graph = model(input, rest);
+  if (!graph) return graph.error().text();
+  const auto types = infer_shapes(*graph, builtin_ops());
+  if (!types) return types.error().message;
+  return types->at({graph->ids().back(), 0}).shape.text();
+}
+
+// "name[shape]" of all parameters, buffers in parentheses, fan-in behind a slash where the start needs it.
+std::string params(const std::string& input, const std::string& rest) {
+  const auto graph = model(input, rest);
+  if (!graph) return graph.error().text();
+  const auto all = parameters(*graph, builtin_ops());
+  if (!all) return all.error().message;
+  std::string text;
+  for (const NamedParam& param : *all) {
+    std::string one = param.name + param.spec.shape.text();
+    if (param.spec.init == Init::kUniformFanIn) one += "/" + std::to_string(param.spec.fan_in);
+    if (param.spec.init == Init::kOnes) one += "=1";
+    if (!param.spec.trained) one = "(" + one + ")";
+    text += (text.empty() ? "" : " ") + one;
+  }
+  return text;
+}
+
+double flops(const std::string& input, const std::string& rest) {
+  const auto graph = model(input, rest);
+  if (!graph) return -1;
+  const auto cost = model_cost(*graph, builtin_ops());
+  return cost ? cost->forward.flops : -1;
+}
+
+struct Case {
+  const char* input;
+  const char* text;
+  const char* shape;
+};
+
+TEST(Operators, GiveTheShapesOfHandCalculation) {
+  const Case cases[] = {
+      {"[64]", "%1 = linear(%0, out=10)", "[N, 10]"},
+      {"[5,8]", "%1 = linear(%0, out=3)", "[N, 5, 3]"},
+      {"[3,32,32]", "%1 = conv2d(%0, out=8)", "[N, 8, 30, 30]"},
+      {"[3,32,32]", "%1 = conv2d(%0, out=8, kernel=[3,5], padding=[1,2], stride=[2])", "[N, 8, 16, 16]"},
+      {"[4,11,12]", "%1 = conv2d(%0, out=6, kernel=[3], dilation=[2,3], groups=2)", "[N, 6, 7, 6]"},
+      {"[3,9,9]", "%1 = depthwise_conv2d(%0, kernel=[3], multiplier=2)", "[N, 6, 7, 7]"},
+      {"[3,9,9]", "%1 = separable_conv2d(%0, out=5, kernel=[3], padding=[1], stride=[2])", "[N, 5, 5, 5]"},
+      {"[7]", "%1 = batch_norm(%0)", "[N, 7]"},
+      {"[4,5,6]", "%1 = batch_norm(%0, affine=false)", "[N, 4, 5, 6]"},
+      {"[5,8]", "%1 = layer_norm(%0, axes=2)", "[N, 5, 8]"},
+      {"[4,5,6]", "%1 = group_norm(%0, groups=2)", "[N, 4, 5, 6]"},
+      {"[4]", "%1 = relu(%0)", "[N, 4]"},
+      {"[4,3]", "%1 = gelu(%0)", "[N, 4, 3]"},
+      {"[4]", "%1 = silu(%0)", "[N, 4]"},
+      {"[4]", "%1 = tanh(%0)", "[N, 4]"},
+      {"[4]", "%1 = sigmoid(%0)", "[N, 4]"},
+      {"[4]", "%1 = identity(%0)", "[N, 4]"},
+      {"[4]", "%1 = zero(%0)", "[N, 4]"},
+      {"[4]", "%1 = output(%0)", "[N, 4]"},
+      {"[4,5]", "%1 = softmax(%0, axis=1)", "[N, 4, 5]"},
+      {"[4]", "%1 = dropout(%0, p=0.25)", "[N, 4]"},
+      {"[2,8,9]", "%1 = max_pool2d(%0, kernel=[2])", "[N, 2, 4, 4]"},
+      {"[2,8,9]", "%1 = max_pool2d(%0, kernel=[3], stride=[1], padding=[1])", "[N, 2, 8, 9]"},
+      {"[2,8,9]", "%1 = avg_pool2d(%0, kernel=[2,3])", "[N, 2, 4, 3]"},
+      {"[2,8,9]", "%1 = adaptive_avg_pool2d(%0, out=[3,2])", "[N, 2, 3, 2]"},
+      {"[2,8,9]", "%1 = global_avg_pool(%0)", "[N, 2]"},
+      {"[4]", "%1 = add(%0, %0, %0)", "[N, 4]"},
+      {"[4]", "%1 = mul(%0, %0)", "[N, 4]"},
+      {"[2,3,3]", "%1 = conv2d(%0, out=5, kernel=[1])\n%2 = concat(%0, %1, %0)", "[N, 9, 3, 3]"},
+      {"[2,3,4]", "%1 = concat(%0, %0, axis=3)", "[N, 2, 3, 8]"},
+      {"[2,3,4]", "%1 = flatten(%0)", "[N, 24]"},
+      {"[2,3,4]", "%1 = reshape(%0, shape=[4,6])", "[N, 4, 6]"},
+      {"[2,3,4]", "%1 = transpose(%0, axes=[0,3,1,2])", "[N, 4, 2, 3]"},
+      {"[2,3,4]", "%1 = pad(%0, pads=[1,2,3,4])", "[N, 2, 6, 11]"},
+      {"[3,4]", "%1 = matmul(%0, %0, transpose_b=true)", "[N, 3, 3]"},
+      {"[3,4]", "%1 = matmul(%0, %0, transpose_a=true)", "[N, 4, 4]"},
+      {"[2,3,4]", "%1 = mean(%0, axes=[1,3])", "[N, 3]"},
+      {"[2,3,4]", "%1 = mean(%0, axes=[2], keep=true)", "[N, 2, 1, 4]"},
+      {"[4]", "%1 = mean(%0, axes=[1])", "[N]"},
+  };
+  std::set<std::string> tested{"input"};
+  for (const Case& c : cases) {
+    EXPECT_EQ(shape(c.input, c.text), c.shape) << c.text;
+    const auto graph = model(c.input, c.text);
+    ASSERT_TRUE(graph) << graph.error().text();
+    for (const auto& node : graph->nodes()) tested.insert(node->op);
+  }
+  for (const std::string& name : builtin_ops().names()) {
+    EXPECT_TRUE(tested.contains(name)) << "no shape is stated for " << name;
+  }
+}
+
+TEST(Operators, SayWhatDoesNotFit) {
+  const Case cases[] = {
+      {"[3,8,8]", "%1 = linear(%0, out=2)", "flatten images first"},
+      {"[3,4,4]", "%1 = conv2d(%0, out=2, kernel=[5])",
+       "height: a kernel of 5 (dilation 1) reaches over 5 cells, but there are 4 and a padding of 0 on both sides"},
+      {"[3,9,4]", "%1 = conv2d(%0, out=2, kernel=[3], dilation=[2])",
+       "width: a kernel of 3 (dilation 2) reaches over 5 cells, but there are 4"},
+      {"[3,8,8]", "%1 = conv2d(%0, out=4, groups=2)", "2 groups do not divide 3 input and 4 output channels"},
+      {"[8]", "%1 = conv2d(%0, out=4)", "must be images [N, C, H, W], but it is [N, 8]"},
+      {"[3,8,8]", "%1 = conv2d(%0, out=4, kernel=[3,3,3])", "kernel must list one or two integers, but it lists 3"},
+      {"[3,8,8]", "%1 = conv2d(%0, out=4, kernel=[])", "kernel must list one or two integers, but it lists 0"},
+      {"[3,8,8]", "%1 = conv2d(%0, out=4, padding=[2000000000])", "is above 1048576"},
+      {"[5,6]", "%1 = batch_norm(%0)", "must be [N, C] or [N, C, H, W], but it is [N, 5, 6]"},
+      {"[5]", "%1 = batch_norm(%0, momentum=1.5)", "momentum must lie in [0, 1], but it is 1.5"},
+      {"[5]", "%1 = batch_norm(%0, eps=0.0)", "eps must lie in (0, 1]"},
+      {"[5]", "%1 = layer_norm(%0, axes=2)", "cannot normalise the last 2 dimensions of [N, 5]"},
+      {"[3,4,5]", "%1 = layer_norm(%0, axes=1)", "axes=3, not axes=1"},
+      {"[6]", "%1 = group_norm(%0, groups=4)", "4 groups do not divide 6 channels"},
+      {"[6]", "%1 = softmax(%0, axis=0)", "axis 0 of [N, 6] does not exist or is the batch"},
+      {"[6]", "%1 = softmax(%0, axis=-2)", "axis -2 of [N, 6] does not exist or is the batch"},
+      {"[6]", "%1 = dropout(%0, p=1.0)", "p must lie in [0, 1), but it is 1"},
+      {"[2,40,40]", "%1 = max_pool2d(%0, kernel=[16])", "has at most 255 cells, but the kernel is 16x16"},
+      {"[2,8,8]", "%1 = avg_pool2d(%0, kernel=[3], padding=[2])", "padding 2x2 is above half the kernel 3x3"},
+      {"[2,2,2]", "%1 = max_pool2d(%0, kernel=[3])", "height: a kernel of 3"},
+      {"[4]", "%1 = linear(%0, out=5)\n%2 = add(%0, %1)", "input 0 is [N, 4] and input 1 is [N, 5]"},
+      {"[4]", "%1 = linear(%0, out=5)\n%2 = mul(%0, %1)", "input 0 is [N, 4] and input 1 is [N, 5]"},
+      {"[4]", "%1 = concat(%0, %0, axis=2)", "axis 2 of [N, 4] does not exist"},
+      {"[2,3,3]", "%1 = flatten(%0)\n%2 = concat(%0, %1)", "all dimensions but axis 1"},
+      {"[2,3]", "%1 = reshape(%0, shape=[7])", "cannot reshape [N, 2, 3] (6 elements per sample) to [N, 7] (7)"},
+      {"[2,3]", "%1 = transpose(%0, axes=[1,0,2])", "axes [1,0,2] must be a permutation of all 3 dimensions"},
+      {"[2,3]", "%1 = transpose(%0, axes=[0,1,1])", "axes [0,1,1] must be a permutation of all 3 dimensions"},
+      {"[2,3]", "%1 = transpose(%0, axes=[0,1,3])", "axes [0,1,3] must be a permutation of all 3 dimensions"},
+      {"[2,3]", "%1 = transpose(%0, axes=[])", "axes [] must be a permutation of all 3 dimensions"},
+      {"[2,3,4]", "%1 = pad(%0, pads=[1,2])", "pads must be [top,bottom,left,right], but it is [1,2]"},
+      {"[3,4]", "%1 = matmul(%0, %0)", "cannot multiply [N, 3, 4] and [N, 3, 4]: 4 columns meet 3 rows"},
+      {"[4]", "%1 = matmul(%0, %0)", "equal rank of at least 3"},
+      {"[3,4]", "%1 = mean(%0, axes=[2,1])", "axes [2,1] must be ascending dimensions of [N, 3, 4]"},
+      {"[3,4]", "%1 = mean(%0, axes=[1,1])", "axes [1,1] must be ascending dimensions"},
+      {"[3,4]", "%1 = mean(%0, axes=[3])", "axes [3] must be ascending dimensions"},
+      {"[3,4]", "%1 = mean(%0, axes=[])", "axes [] must be ascending dimensions"},
+  };
+  for (const Case& c : cases) {
+    const auto graph = model(c.input, c.text);
+    ASSERT_TRUE(graph) << graph.error().text();
+    const auto types = infer_shapes(*graph, builtin_ops());
+    ASSERT_FALSE(types) << c.text;
+    EXPECT_EQ(types.error().code, Code::kInvalidArgument) << c.text;
+    EXPECT_NE(types.error().message.find(c.shape), std::string::npos) << types.error().message;
+  }
+}
+
+TEST(Operators, RefuseSizesThatOverflow) {
+  const Case cases[] = {
+      {"[2147483647,2]", "", "more than 2147483647 elements per sample"},
+      {"[2147483647,2147483647,2147483647]", "", "more than 2147483647 elements per sample"},
+      {"[100000]", "%1 = linear(%0, out=100000)", "parameter weight"},
+      {"[65536,1]", "%1 = linear(%0, out=32768)", "more than 2147483647 elements per sample"},
+      {"[4096,1,1]", "%1 = conv2d(%0, out=2147483647, kernel=[1])", "parameter weight"},
+      {"[4096,1,1]", "%1 = depthwise_conv2d(%0, kernel=[1], multiplier=2147483647)", "is too many"},
+      {"[1,1,1]", "%1 = pad(%0, pads=[2147483647,2147483647,2147483647,2147483647])", "more than 2147483647 elements"},
+      {"[8,1,1]", "%1 = adaptive_avg_pool2d(%0, out=[2147483647])", "more than 2147483647 elements per sample"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_NE(shape(c.input, c.text).find(c.shape), std::string::npos) << c.text << ": " << shape(c.input, c.text);
+  }
+}
+
+TEST(Operators, NameTheirParameters) {
+  EXPECT_EQ(params("[64]", "%1 = linear(%0, out=10)"), "n1.weight[10, 64]/64 n1.bias[10]/64");
+  EXPECT_EQ(params("[64]", "%1 = linear(%0, out=10, bias=false)"), "n1.weight[10, 64]/64");
+  EXPECT_EQ(params("[4,8,8]", "%1 = conv2d(%0, out=6, kernel=[3,5], groups=2)"),
+            "n1.weight[6, 2, 3, 5]/30 n1.bias[6]/30");
+  EXPECT_EQ(params("[4,8,8]", "%1 = depthwise_conv2d(%0, multiplier=2)"), "n1.weight[8, 1, 3, 3]/9 n1.bias[8]/9");
+  EXPECT_EQ(params("[4,8,8]", "%1 = separable_conv2d(%0, out=6)"),
+            "n1.depthwise.weight[4, 1, 3, 3]/9 n1.pointwise.weight[6, 4, 1, 1]/4 n1.pointwise.bias[6]/4");
+  EXPECT_EQ(params("[4,8,8]", "%1 = batch_norm(%0)"),
+            "n1.weight[4]=1 n1.bias[4] (n1.running_mean[4]) (n1.running_var[4]=1)");
+  EXPECT_EQ(params("[4]", "%1 = batch_norm(%0, affine=false)"), "(n1.running_mean[4]) (n1.running_var[4]=1)");
+  EXPECT_EQ(params("[5,8]", "%1 = layer_norm(%0, axes=2)"), "n1.weight[5, 8]=1 n1.bias[5, 8]");
+  EXPECT_EQ(params("[6,2,2]", "%1 = group_norm(%0, groups=3)"), "n1.weight[6]=1 n1.bias[6]");
+}
+
+TEST(Operators, CountTwoOperationsAMultiplyAdd) {
+  EXPECT_EQ(flops("[64]", "%1 = linear(%0, out=10)"), 2 * 64 * 10);
+  EXPECT_EQ(flops("[5,64]", "%1 = linear(%0, out=10)"), 2 * 5 * 64 * 10);
+  EXPECT_EQ(flops("[3,8,8]", "%1 = conv2d(%0, out=16, padding=[1])"), 2.0 * 3 * 9 * 16 * 64);
+  EXPECT_EQ(flops("[4,8,8]", "%1 = conv2d(%0, out=4, groups=4, kernel=[1])"), 2.0 * 4 * 64);
+  EXPECT_EQ(flops("[4,8,8]", "%1 = separable_conv2d(%0, out=6, padding=[1])"), 2.0 * 64 * (4 * 9 + 4 * 6));
+  EXPECT_EQ(flops("[3,4]", "%1 = matmul(%0, %0, transpose_b=true)"), 2 * 3 * 4 * 3);
+}
+
+}  // namespace
+}  // namespace lanista::graph

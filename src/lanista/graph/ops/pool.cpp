@@ -1,0 +1,117 @@
+#include <utility>
+
+#include "lanista/graph/ops/rules.h"
+#include "lanista/graph/ops/window.h"
+
+namespace lanista::graph::ops {
+namespace {
+
+// The byte that remembers the winner of a window counts to 254; 255 means none.
+constexpr std::int64_t kMaxPoolCells = 255;
+
+Result<PoolDims> dims_of(const OpArgs& args) {
+  LANISTA_TRY(want_image(args));
+  return pool_dims(args, without_batch(shape_of(args)));
+}
+
+Cost pool_cost(const OpArgs& args) {
+  const PoolDims dims = *dims_of(args);
+  return cost_of(args, static_cast<double>(dims.output().elements_per_sample()) * static_cast<double>(dims.kh) *
+                           static_cast<double>(dims.kw));
+}
+
+OpDef max_pool_op() {
+  OpDef def;
+  def.name = "max_pool2d";
+  def.help = "The largest value of each window.";
+  def.attrs = pool_attrs();
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_ASSIGN(const PoolDims dims, dims_of(args));
+    if (dims.kw > kMaxPoolCells / dims.kh) {
+      return misfit("a max-pooling window has at most " + std::to_string(kMaxPoolCells) + " cells, but the kernel is " +
+                    by(dims.kh, dims.kw));
+    }
+    return value(dims.output());
+  };
+  def.cost = pool_cost;
+  def.train_form = "max_pool2d_train";
+  def.gradient = [](StepContext& step) {
+    if (!step.needs_grad(0)) return;
+    Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding"});
+    attrs.set("input_size", without_batch(shape_of(step.args())));
+    step.set_input_grad(0, step.emit("max_pool2d_grad", {step.output(1), step.grad()}, std::move(attrs)));
+  };
+  return def;
+}
+
+OpDef avg_pool_op() {
+  OpDef def;
+  def.name = "avg_pool2d";
+  def.help = "The mean of each window.";
+  def.attrs = pool_attrs();
+  def.attrs.push_back(optional_flag("count_include_pad", true, "padding counts as zeros, not as absent"));
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_ASSIGN(const PoolDims dims, dims_of(args));
+    return value(dims.output());
+  };
+  def.cost = pool_cost;
+  def.gradient = [](StepContext& step) {
+    if (!step.needs_grad(0)) return;
+    Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding", "count_include_pad"});
+    attrs.set("input_size", without_batch(shape_of(step.args())));
+    step.set_input_grad(0, step.emit("avg_pool2d_grad", {step.grad()}, std::move(attrs)));
+  };
+  return def;
+}
+
+OpDef adaptive_avg_pool_op() {
+  OpDef def;
+  def.name = "adaptive_avg_pool2d";
+  def.help = "Means over as many windows as the result has cells.";
+  def.attrs = {required_list("out", 1, AttrRole::kTunable, "height and width of the result, or one for both")};
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_TRY(want_image(args));
+    LANISTA_TRY(want_pair(args, "out"));
+    const auto [h, w] = args.pair("out");
+    return value(batched({shape_of(args).dims[1], h, w}));
+  };
+  def.cost = [](const OpArgs& args) {
+    return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
+  };
+  def.gradient = [](StepContext& step) {
+    if (!step.needs_grad(0)) return;
+    const Attrs attrs{{"input_size", without_batch(shape_of(step.args()))}};
+    step.set_input_grad(0, step.emit("adaptive_avg_pool2d_grad", {step.grad()}, attrs));
+  };
+  return def;
+}
+
+OpDef global_avg_pool_op() {
+  OpDef def;
+  def.name = "global_avg_pool";
+  def.help = "The mean of each channel: [N, C, H, W] to [N, C].";
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_TRY(want_image(args));
+    return value(batched({shape_of(args).dims[1]}));
+  };
+  def.cost = [](const OpArgs& args) {
+    return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
+  };
+  def.gradient = [](StepContext& step) {
+    if (!step.needs_grad(0)) return;
+    const Attrs attrs{{"axes", std::vector<std::int64_t>{2, 3}}, {"shape", without_batch(shape_of(step.args()))}};
+    step.set_input_grad(0, step.emit("mean_grad", {step.grad()}, attrs));
+  };
+  return def;
+}
+
+}  // namespace
+
+Result<void> add_pool_ops(OpTable& table) {
+  LANISTA_TRY(table.add(max_pool_op()));
+  LANISTA_TRY(table.add(avg_pool_op()));
+  LANISTA_TRY(table.add(adaptive_avg_pool_op()));
+  return table.add(global_avg_pool_op());
+}
+
+}  // namespace lanista::graph::ops

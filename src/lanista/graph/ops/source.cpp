@@ -1,0 +1,32 @@
+#include "lanista/graph/ops/rules.h"
+
+namespace lanista::graph::ops {
+namespace {
+
+OpDef input_op() {
+  OpDef def;
+  def.name = "input";
+  def.help = "The batch that the model is given.";
+  def.min_inputs = 0;
+  def.max_inputs = 0;
+  def.attrs = {required_list("shape", 1, AttrRole::kStatic, "shape of one sample, without the batch")};
+  def.infer = [](const OpArgs& args) { return value(batched(args.list("shape"))); };
+  return def;
+}
+
+OpDef output_op() {
+  OpDef def;
+  def.name = "output";
+  def.help = "The result of the model; passes its input through.";
+  def.infer = infer_same;
+  return def;
+}
+
+}  // namespace
+
+Result<void> add_source_ops(OpTable& table) {
+  LANISTA_TRY(table.add(input_op()));
+  return table.add(output_op());
+}
+
+}  // namespace lanista::graph::ops
