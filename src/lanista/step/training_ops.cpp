@@ -1,0 +1,16 @@
+#include "lanista/base/check.h"
+#include "lanista/step/step_ops.h"
+#include "lanista/step/training_step.h"
+
+namespace lanista::step {
+
+graph::OpTable training_ops(const graph::OpTable& model_ops) {
+  graph::OpTable table = model_ops;
+  for (auto* add : {add_state_ops, add_loss_ops, add_linear_grad_ops, add_norm_train_ops, add_other_grad_ops}) {
+    const Result<void> added = add(table);
+    LANISTA_CHECK(added.ok(), "the operators of steps: " + added.error().text());
+  }
+  return table;
+}
+
+}  // namespace lanista::step
