@@ -1,0 +1,9 @@
+#include "lanista/mutate/builtin.h"
+
+namespace lanista::mutate {
+
+std::vector<MutatorPlugin> builtin_mutators() {
+  return {swap_op_plugin(), widen_plugin(), deepen_plugin(), remove_plugin(), add_skip_plugin()};
+}
+
+}  // namespace lanista::mutate

@@ -1,0 +1,116 @@
+#include "lanista/mutate/model_space.h"
+
+#include <array>
+#include <charconv>
+
+#include "lanista/graph/infer.h"
+
+namespace lanista::mutate {
+
+namespace {
+
+constexpr int kTries = 32;
+
+std::string number_text(double number) {
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;
+  return {buffer.data(), end};
+}
+
+Result<void> check_limit(const std::optional<double>& limit, double seen, const char* what) {
+  if (!limit || seen <= *limit) return {};
+  return Error{Code::kNotApplicable,
+               "the model has " + number_text(seen) + " " + what + ", the limit is " + number_text(*limit), ""};
+}
+
+}  // namespace
+
+Result<ModelSpace> ModelSpace::make(graph::OpTable ops, std::vector<BaseModel> bases,
+                                    std::vector<std::shared_ptr<const Mutator>> mutators, RepairPolicy repair,
+                                    Limits limits) {
+  if (bases.empty()) return Error{Code::kInvalidArgument, "a model space needs at least one base model", ""};
+  if (repair.spatial == RepairPolicy::Spatial::kInterpolate) {
+    return Error{Code::kUnimplemented, "spatial = interpolate is not supported yet (pool or reject are)", "repair"};
+  }
+  ModelSpace space;
+  space.ops_ = std::make_shared<const graph::OpTable>(std::move(ops));
+  space.bases_ = std::move(bases);
+  space.mutators_ = std::move(mutators);
+  space.repair_ = repair;
+  space.limits_ = limits;
+  for (const BaseModel& base : space.bases_) {
+    if (auto verified = graph::verify(base.graph, space.ops()); !verified) {
+      return Error{verified.error().code, verified.error().message, base.name};
+    }
+    if (auto within = space.check_limits(base.graph); !within) {
+      return Error{Code::kInvalidArgument, within.error().message, base.name};
+    }
+  }
+  return space;
+}
+
+Candidate ModelSpace::base(std::int64_t index) const {
+  LANISTA_CHECK(index >= 0 && static_cast<std::size_t>(index) < bases_.size(),
+                "there is no base model " + std::to_string(index));
+  const graph::Graph& model = bases_[static_cast<std::size_t>(index)].graph;
+  return {index, {}, {}, model, graph::canonical_hash(model, *ops_)};
+}
+
+Result<Candidate> ModelSpace::mutate(const Candidate& parent, space::Chooser& choose) const {
+  if (mutators_.empty()) return Error{Code::kNotApplicable, "the model space has no mutators", ""};
+  const auto asked_before = static_cast<std::ptrdiff_t>(choose.trace().size());
+  const Mutator& mutator = *choose.one_of("mutator", mutators_);
+  LANISTA_ASSIGN(auto edited, mutator.apply(parent.graph, *ops_, repair_, choose));
+  LANISTA_TRY(check_limits(edited.graph));
+
+  Candidate child{parent.base, parent.steps, parent.edits, std::move(edited.graph), {}};
+  child.steps.push_back({std::string(mutator.name()), {choose.trace().begin() + asked_before, choose.trace().end()}});
+  child.edits.insert(child.edits.end(), edited.edits.begin(), edited.edits.end());
+  child.hash = graph::canonical_hash(child.graph, *ops_);
+  return child;
+}
+
+Result<Candidate> ModelSpace::mutate(const Candidate& parent, std::int64_t count, const Rng& rng) const {
+  Candidate current = parent;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Rng step = rng.split(static_cast<std::uint64_t>(i));
+    for (int attempt = 0;; ++attempt) {
+      space::RandomChooser choose(step.split(static_cast<std::uint64_t>(attempt)));
+      auto child = mutate(current, choose);
+      if (child) {
+        current = *std::move(child);
+        break;
+      }
+      const Error& error = child.error();
+      if (error.code != Code::kNotApplicable) return error;
+      if (attempt + 1 == kTries || mutators_.empty()) {
+        return Error{error.code,
+                     "mutation " + std::to_string(i + 1) + " of " + std::to_string(count) + ": none of " +
+                         std::to_string(attempt + 1) + " draws applies; the last: " + error.message,
+                     error.where};
+      }
+    }
+  }
+  return current;
+}
+
+Result<graph::Graph> ModelSpace::rebuild(std::int64_t base, std::span<const graph::Edit> edits) const {
+  if (base < 0 || static_cast<std::size_t>(base) >= bases_.size()) {
+    return Error{
+        Code::kDataLoss,
+        "base model " + std::to_string(base) + " is not among the " + std::to_string(bases_.size()) + " of the space",
+        ""};
+  }
+  auto graph = graph::apply_edits(bases_[static_cast<std::size_t>(base)].graph, edits, *ops_);
+  if (!graph) return Error{Code::kDataLoss, "the stored edits do not fit: " + graph.error().message, ""};
+  return graph;
+}
+
+Result<void> ModelSpace::check_limits(const graph::Graph& model) const {
+  if (!limits_.params && !limits_.flops) return {};
+  LANISTA_ASSIGN(const auto cost, graph::model_cost(model, *ops_));
+  LANISTA_TRY(check_limit(limits_.params, static_cast<double>(cost.parameters), "trained parameters"));
+  return check_limit(limits_.flops, cost.forward.flops, "FLOPs per sample");
+}
+
+}  // namespace lanista::mutate

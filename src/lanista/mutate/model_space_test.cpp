@@ -1,0 +1,202 @@
+#include "lanista/mutate/model_space.h"
+
+#include "lanista/mutate/pattern.h"
+#include "lanista/mutate/test_models.h"
+
+namespace lanista::mutate {
+namespace {
+
+using testing::base_model;
+using testing::model;
+using testing::mutator;
+
+Result<ModelSpace> mlp_space(Limits limits, std::vector<std::shared_ptr<const Mutator>> mutators) {
+  return ModelSpace::make(graph::builtin_ops(), {{"small-mlp", base_model("small-mlp")}}, std::move(mutators), {},
+                          limits);
+}
+
+template <class T>
+void expect_error(const Result<T>& result, Code code, const std::string& part) {
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, code);
+  EXPECT_NE(result.error().text().find(part), std::string::npos) << result.error().text();
+}
+
+TEST(ModelSpace, ChecksItsBases) {
+  expect_error(ModelSpace::make(graph::builtin_ops(), {}, {}, {}, {}), Code::kInvalidArgument, "at least one base");
+  const auto broken = graph::parse("%0 = input(shape=[4])\n%1 = output(%0)\n%2 = relu(%0)\n");
+  ASSERT_TRUE(broken.ok());
+  expect_error(ModelSpace::make(graph::builtin_ops(), {{"mine", *broken}}, {}, {}, {}), Code::kInvalidArgument,
+               "mine: ");
+  expect_error(mlp_space({100, {}}, {}), Code::kInvalidArgument,
+               "small-mlp: the model has 4810 trained parameters, the limit is 100");
+  const RepairPolicy interpolate{RepairPolicy::Channels::kProject, RepairPolicy::Spatial::kInterpolate};
+  expect_error(ModelSpace::make(graph::builtin_ops(), {{"m", base_model("small-mlp")}}, {}, interpolate, {}),
+               Code::kUnimplemented, "interpolate");
+}
+
+TEST(ModelSpace, LimitsAreNotApplicableAndNeverReachATrial) {
+  const auto space = mlp_space({5000, {}}, {mutator("widen")});
+  ASSERT_TRUE(space.ok()) << space.error().text();
+
+  testing::Scripted wider({0, 0, 1});
+  expect_error(space->mutate(space->base(0), wider), Code::kNotApplicable,
+               "9610 trained parameters, the limit is 5000");
+  testing::Scripted narrower({0, 0, 0});
+  EXPECT_TRUE(space->mutate(space->base(0), narrower).ok());
+
+  const auto slow = mlp_space({{}, 12000}, {mutator("widen")});
+  ASSERT_TRUE(slow.ok()) << slow.error().text();
+  testing::Scripted again({0, 0, 1});
+  expect_error(slow->mutate(slow->base(0), again), Code::kNotApplicable, "FLOPs per sample, the limit is 12000");
+}
+
+TEST(ModelSpace, DrawsAgainUntilAMutationApplies) {
+  const auto space = mlp_space({5000, {}}, {mutator("widen")});
+  ASSERT_TRUE(space.ok());
+
+  int narrowed = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto child = space->mutate(space->base(0), 2, Rng(seed));
+    ASSERT_TRUE(child.ok()) << child.error().text();
+    EXPECT_EQ(child->steps.size(), 2U);
+    EXPECT_TRUE(space->check_limits(child->graph).ok());
+    narrowed += child->graph.node(graph::NodeId{2}).attrs.find("out")->index() == 1 ? 1 : 0;
+  }
+  EXPECT_EQ(narrowed, 20);
+}
+
+TEST(ModelSpace, TheSameStreamGivesTheSameChild) {
+  std::vector<std::shared_ptr<const Mutator>> all = {mutator("widen"), mutator("swap_op"), mutator("deepen")};
+  const auto space = mlp_space({}, all);
+  ASSERT_TRUE(space.ok());
+
+  const auto a = space->mutate(space->base(0), 5, Rng(11));
+  const auto b = space->mutate(space->base(0), 5, Rng(11));
+  const auto c = space->mutate(space->base(0), 5, Rng(12));
+
+  ASSERT_TRUE(a.ok() && b.ok() && c.ok());
+  EXPECT_EQ(a->graph, b->graph);
+  EXPECT_EQ(a->steps, b->steps);
+  EXPECT_NE(a->graph, c->graph);
+}
+
+TEST(ModelSpace, GivesUpWithTheLastReason) {
+  const auto none = mlp_space({}, {});
+  ASSERT_TRUE(none.ok());
+  expect_error(none->mutate(none->base(0), 1, Rng(1)), Code::kNotApplicable, "no mutators");
+  EXPECT_TRUE(none->mutate(none->base(0), 0, Rng(1)).ok());
+
+  const auto stuck = mlp_space({}, {mutator("add_skip", {{"max", 0}})});
+  ASSERT_TRUE(stuck.ok());
+  expect_error(stuck->mutate(stuck->base(0), 3, Rng(1)), Code::kNotApplicable,
+               "mutation 1 of 3: none of 32 draws applies; the last: add_skip: the model already has 0 skips");
+}
+
+TEST(ModelSpace, RebuildRefusesEditsThatDoNotFit) {
+  const auto space = mlp_space({}, {mutator("widen")});
+  ASSERT_TRUE(space.ok());
+  const graph::Edit unknown = graph::SetAttr{graph::NodeId{77}, "out", std::int64_t{5}};
+  const graph::Edit output = graph::RemoveNode{graph::NodeId{4}};
+
+  expect_error(space->rebuild(0, {&unknown, 1}), Code::kDataLoss, "%77");
+  expect_error(space->rebuild(0, {&output, 1}), Code::kDataLoss, "the stored edits do not fit");
+  expect_error(space->rebuild(3, {}), Code::kDataLoss, "base model 3");
+  EXPECT_EQ(*space->rebuild(0, {}), space->base(0).graph);
+}
+
+TEST(ModelSpace, EqualModelsHaveEqualHashesWhateverTheWayThere) {
+  const auto space = mlp_space({}, {mutator("widen")});
+  ASSERT_TRUE(space.ok());
+  testing::Scripted up({0, 0, 1});
+  const auto wide = space->mutate(space->base(0), up);
+  ASSERT_TRUE(wide.ok());
+  testing::Scripted down({0, 0, 0});
+
+  const auto back = space->mutate(*wide, down);
+
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->hash, space->base(0).hash);
+  EXPECT_NE(wide->hash, back->hash);
+  EXPECT_EQ(back->edits.size(), 2U);
+}
+
+TEST(BuiltinBase, FitsTheData) {
+  const auto flat = builtin_base("small-mlp", graph::Shape{{20}}, 3);
+  const auto batched = builtin_base("small-cnn", graph::Shape{{graph::kBatch, 3, 32, 32}}, 100);
+
+  ASSERT_TRUE(flat.ok() && batched.ok());
+  EXPECT_TRUE(flat->graph.nodes_of("flatten").empty());
+  for (const auto* base : {&*flat, &*batched}) {
+    EXPECT_TRUE(graph::verify(base->graph, graph::builtin_ops()).ok()) << base->name;
+  }
+  EXPECT_EQ(testing::output_type(batched->graph).shape.text(), "[N, 100]");
+}
+
+TEST(BuiltinBase, RefusesWhatDoesNotSuit) {
+  expect_error(builtin_base("small-mpl", graph::Shape{{20}}, 3), Code::kNotFound, "did you mean 'small-mlp'?");
+  expect_error(builtin_base("small-cnn", graph::Shape{{20}}, 3), Code::kInvalidArgument, "wants images [C, H, W]");
+  expect_error(builtin_base("small-cnn", graph::Shape{{1, 3, 9}}, 3), Code::kInvalidArgument, "at least 4x4");
+  expect_error(builtin_base("small-mlp", graph::Shape{}, 3), Code::kInvalidArgument, "positive dimensions");
+  expect_error(builtin_base("small-mlp", graph::Shape{{20}}, 0), Code::kInvalidArgument, "at least one output, not 0");
+}
+
+Result<std::unique_ptr<Mutator>> make(const std::string& name, const nlohmann::json& given) {
+  for (const auto& plugin : builtin_mutators()) {
+    if (plugin.name != name) continue;
+    LANISTA_ASSIGN(auto options, resolve_options(given, plugin.options));
+    return plugin.make(options);
+  }
+  return Error{Code::kNotFound, "no mutator " + name, ""};
+}
+
+TEST(MutatorPlugin, RefusesBadOptions) {
+  expect_error(make("swap_op", {{"to", {"conv3x4"}}}), Code::kInvalidArgument, "did you mean 'conv3x3'?");
+  expect_error(make("swap_op", {{"were", "relu"}}), Code::kInvalidArgument, "did you mean 'where'?");
+  expect_error(make("swap_op", {{"where", "conv2 & label(a*)"}}), Code::kInvalidArgument,
+               "where: in the pattern \"conv2 & label(a*)\": unknown term 'conv2'; did you mean 'conv2d'?");
+  expect_error(make("widen", {{"by", {0.5, 0}}}), Code::kInvalidArgument, "0.0 is out of bounds");
+  expect_error(make("widen", {{"by", nlohmann::json::array()}}), Code::kInvalidArgument, "at least one factor");
+  expect_error(make("deepen", {{"op", "liner"}}), Code::kInvalidArgument, "did you mean 'linear'?");
+  expect_error(make("remove", {{"max", 2}}), Code::kInvalidArgument, "no options are known here");
+  expect_error(make("add_skip", {{"max", -1}}), Code::kInvalidArgument, "-1 is out of bounds");
+}
+
+TEST(Pattern, JoinsItsTerms) {
+  const auto cnn = base_model("small-cnn");
+  const auto ops = graph::builtin_ops();
+  const auto view = View::make(cnn, ops);
+  ASSERT_TRUE(view.ok());
+  const auto matching = [&](const std::string& text) {
+    const auto pattern = Pattern::parse(text, {"conv2d", "conv3x3", "conv1x1", "relu"});
+    if (!pattern) return pattern.error().message;
+    std::string found;
+    for (const auto& node : cnn.nodes()) {
+      if (pattern->matches(*view, *node)) found += (found.empty() ? "" : " ") + std::to_string(node->id.value);
+    }
+    return found;
+  };
+
+  EXPECT_EQ(matching(""), "0 1 2 3 4 5 6 7 8 9");
+  EXPECT_EQ(matching("conv2d"), "1 4");
+  EXPECT_EQ(matching("conv3x3&label(*2)"), "4");
+  EXPECT_EQ(matching(" conv2d & label( stage? ) "), "1 4");
+  EXPECT_EQ(matching("conv1x1"), "");
+  EXPECT_EQ(matching("relu & conv2d"), "");
+  EXPECT_EQ(matching("relu &"), "in the pattern \"relu &\": a term is missing beside &");
+  EXPECT_EQ(matching("label(x"), "in the pattern \"label(x\": 'label(x' lacks its closing bracket");
+}
+
+TEST(Pattern, GlobsTakeStarsAndQuestionMarks) {
+  for (const auto& [glob, text] : std::vector<std::pair<std::string, std::string>>{
+           {"", ""}, {"*", ""}, {"a*c", "abbc"}, {"a*c", "acbc"}, {"*ab", "aab"}, {"?b?", "abc"}, {"a**b", "ab"}}) {
+    EXPECT_TRUE(glob_matches(glob, text)) << glob << " " << text;
+  }
+  for (const auto& [glob, text] : std::vector<std::pair<std::string, std::string>>{
+           {"", "a"}, {"?", ""}, {"a*c", "abcd"}, {"a", "ab"}, {"*ab", "abb"}, {"stage?", "stage10"}}) {
+    EXPECT_FALSE(glob_matches(glob, text)) << glob << " " << text;
+  }
+}
+
+}  // namespace
+}  // namespace lanista::mutate

@@ -1,0 +1,119 @@
+#include "lanista/mutate/view.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace lanista::mutate {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+
+namespace {
+
+constexpr int kShown = 8;  // a message is for people; large models would fill the screen
+
+template <std::size_t n>
+bool is_one_of(std::string_view op, const std::array<std::string_view, n>& names) {
+  return std::find(names.begin(), names.end(), op) != names.end();
+}
+
+}  // namespace
+
+Error not_applicable(std::string message) { return Error{Code::kNotApplicable, std::move(message), ""}; }
+
+Result<View> View::make(const Graph& model, const graph::OpTable& ops) {
+  LANISTA_ASSIGN(auto types, graph::infer_shapes(model, ops));
+  const auto outputs = model.nodes_of("output");
+  if (outputs.size() != 1) {
+    return Error{Code::kInvalidArgument, "the model has " + std::to_string(outputs.size()) + " outputs, not one", ""};
+  }
+  return View(model, ops, std::move(types), outputs.front());
+}
+
+graph::OpArgs View::args(const Node& node) const { return {{}, node.attrs, *ops_->find(node.op)}; }
+
+bool is_layer(std::string_view op) {
+  static constexpr std::array<std::string_view, 4> kOps = {"linear", "conv2d", "depthwise_conv2d", "separable_conv2d"};
+  return is_one_of(op, kOps);
+}
+
+bool is_norm(std::string_view op) {
+  static constexpr std::array<std::string_view, 3> kOps = {"batch_norm", "layer_norm", "group_norm"};
+  return is_one_of(op, kOps);
+}
+
+bool is_activation(std::string_view op) {
+  static constexpr std::array<std::string_view, 6> kOps = {"relu", "gelu", "silu", "tanh", "sigmoid", "identity"};
+  return is_one_of(op, kOps);
+}
+
+bool is_head(const Graph& model, NodeId layer) {
+  std::vector<NodeId> open{layer};
+  std::set<NodeId> seen;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    for (const graph::Use& use : model.consumers(id)) {
+      const Node& user = model.node(use.node);
+      if (user.op == "output") return true;
+      if (!is_layer(user.op) && seen.insert(use.node).second) open.push_back(use.node);
+    }
+  }
+  return false;
+}
+
+Result<graph::ValueType> result_type(const graph::OpTable& ops, const std::string& op, const graph::Attrs& attrs,
+                                     std::span<const graph::ValueType> inputs) {
+  LANISTA_TRY(graph::check_node(Node{{}, op, attrs, std::vector<graph::Port>(inputs.size()), ""}, ops));
+  const graph::OpDef& def = *ops.find(op);
+  LANISTA_ASSIGN(const auto outputs, def.infer({inputs, attrs, def}));
+  return outputs.front();
+}
+
+void put_attr(graph::Attrs& attrs, const graph::OpTable& ops, std::string_view op, std::string_view name,
+              graph::AttrValue value) {
+  const graph::OpDef* def = ops.find(op);
+  LANISTA_CHECK(def != nullptr, "no operator " + std::string(op));
+  const auto spec = std::find_if(def->attrs.begin(), def->attrs.end(), [&](const auto& s) { return s.name == name; });
+  LANISTA_CHECK(spec != def->attrs.end(), std::string(op) + " has no attribute " + std::string(name));
+  if (!spec->required && spec->default_value == value) {
+    attrs.erase(name);
+  } else {
+    attrs.set(name, std::move(value));
+  }
+}
+
+std::string site_name(const Node& node) { return "%" + std::to_string(node.id.value) + " " + node.op; }
+
+std::vector<Site> tied_sites(const Graph& model, std::span<const NodeId> nodes) {
+  std::vector<Site> sites;
+  for (const NodeId id : nodes) {
+    const Node& node = model.node(id);
+    const auto tied = std::find_if(sites.begin(), sites.end(), [&](const Site& site) {
+      const Node& first = model.node(site.front());
+      return !node.label.empty() && first.label == node.label && first.op == node.op;
+    });
+    if (tied == sites.end()) {
+      sites.push_back({id});
+    } else {
+      tied->push_back(id);
+    }
+  }
+  return sites;
+}
+
+void SiteLog::reject(const Node& node, const std::string& why) {
+  if (++count_ <= kShown) text_ += (text_.empty() ? "" : "; ") + site_name(node) + ": " + why;
+}
+
+Error SiteLog::error(std::string_view mutator, std::string_view kind) const {
+  const std::string name(mutator);
+  if (count_ == 0) return not_applicable(name + ": the model has no " + std::string(kind));
+  std::string message = name + ": no site among " + std::to_string(count_) + ": " + text_;
+  if (count_ > kShown) message += "; and " + std::to_string(count_ - kShown) + " more";
+  return not_applicable(std::move(message));
+}
+
+}  // namespace lanista::mutate

@@ -1,0 +1,172 @@
+// Another width for a hidden layer; what reads it infers its own new input width.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "lanista/mutate/builtin.h"
+#include "lanista/mutate/fit.h"
+
+namespace lanista::mutate {
+
+namespace {
+
+constexpr double kMaxWidth = 1 << 24;
+
+bool has_width(std::string_view op) { return op == "linear" || op == "conv2d" || op == "separable_conv2d"; }
+
+/// Where the width of a layer ends up.
+enum class Reach {
+  kAbsorbed,  ///< every path ends in a layer that takes any input width
+  kOutput,    ///< it is the width of the output
+  kUnsure,    ///< it meets joins, groups or reshapes: only trying tells
+};
+
+/// Follows the dimension `axis` of a layer's result downstream.
+class WidthTrace {
+ public:
+  explicit WidthTrace(const View& view) : view_(view) {}
+
+  Reach follow(const graph::Node& layer) {
+    const std::size_t rank = view_.type(layer.id).shape.rank();
+    const bool own_groups = layer.op == "conv2d" && view_.args(layer).integer("groups") != 1;
+    if (own_groups) reach_ = Reach::kUnsure;
+    visit(layer.id, layer.op == "linear" ? rank - 1 : 1);
+    return reach_;
+  }
+
+ private:
+  void visit(graph::NodeId id, std::size_t axis) {
+    for (const graph::Use& use : view_.graph().consumers(id)) {
+      if (reach_ == Reach::kOutput) return;
+      const graph::Node& user = view_.graph().node(use.node);
+      if (user.op == "output") {
+        reach_ = Reach::kOutput;
+      } else if (const auto next = pass(user, axis, view_.type(id).shape.rank())) {
+        if (*next != kEnds && seen_.insert({user.id, *next}).second) visit(user.id, *next);
+      } else {
+        reach_ = Reach::kUnsure;
+      }
+    }
+  }
+
+  static constexpr std::size_t kEnds = static_cast<std::size_t>(-1);
+
+  /// The axis behind `user`, kEnds if it takes any width, nothing if that cannot be told from here.
+  std::optional<std::size_t> pass(const graph::Node& user, std::size_t axis, std::size_t rank) const {
+    if (is_activation(user.op) || user.op == "dropout" || user.op == "batch_norm" || user.op == "layer_norm")
+      return axis;
+    if (user.op == "linear") return axis == rank - 1 ? std::optional(kEnds) : std::nullopt;
+    if (user.op == "flatten") return 1;
+    if (axis != 1 || rank != 4) return std::nullopt;
+    if (user.op == "separable_conv2d") return kEnds;
+    if (user.op == "conv2d" && view_.args(user).integer("groups") == 1) return kEnds;
+    const bool keeps_channels = user.op == "max_pool2d" || user.op == "avg_pool2d" ||
+                                user.op == "adaptive_avg_pool2d" || user.op == "global_avg_pool" ||
+                                user.op == "depthwise_conv2d";
+    return keeps_channels ? std::optional<std::size_t>(1) : std::nullopt;
+  }
+
+  const View& view_;
+  Reach reach_ = Reach::kAbsorbed;
+  std::set<std::pair<graph::NodeId, std::size_t>> seen_;
+};
+
+class Widen final : public Mutator {
+ public:
+  explicit Widen(std::vector<double> by) : by_(std::move(by)) {}
+
+  std::string_view name() const override { return "widen"; }
+
+  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
+                              space::Chooser& choose) const override {
+    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    std::vector<graph::NodeId> nodes;
+    for (const auto& node : base.nodes()) {
+      if (has_width(node->op) && !is_repair(*node)) nodes.push_back(node->id);
+    }
+
+    struct Offer {
+      Site site;
+      std::vector<double> by;
+    };
+    std::vector<Offer> offers;
+    SiteLog log;
+    for (Site& site : tied_sites(base, nodes)) {
+      auto factors = fitting_factors(view, site, repair, log);
+      if (!factors.empty()) offers.push_back({std::move(site), std::move(factors)});
+    }
+    if (offers.empty()) return log.error(name(), "linear, conv2d or separable_conv2d layer");
+
+    const Offer& offer = choose.one_of("site", offers);
+    const double by = choose.one_of("by", offer.by);
+    return settle(edited(view, offer.site, by), view, repair);
+  }
+
+ private:
+  static std::int64_t width(const View& view, graph::NodeId id) {
+    return view.args(view.graph().node(id)).integer("out");
+  }
+
+  /// The new width, or 0 if it is beyond reason.
+  static std::int64_t scaled(std::int64_t out, double by) {
+    const double wanted = std::floor(static_cast<double>(out) * by + 0.5);
+    return wanted > kMaxWidth ? 0 : std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
+  }
+
+  static graph::Editor edited(const View& view, const Site& site, double by) {
+    graph::Editor editor(view.graph(), view.ops());
+    for (const graph::NodeId id : site) editor.set(id, "out", scaled(width(view, id), by));
+    return editor;
+  }
+
+  std::vector<double> fitting_factors(const View& view, const Site& site, const RepairPolicy& repair,
+                                      SiteLog& log) const {
+    const graph::Node& first = view.graph().node(site.front());
+    Reach reach = Reach::kAbsorbed;
+    for (const graph::NodeId id : site) {
+      const Reach one = WidthTrace(view).follow(view.graph().node(id));
+      if (one == Reach::kOutput) {
+        log.reject(first, "its width is the width of the output");
+        return {};
+      }
+      if (one == Reach::kUnsure) reach = one;
+    }
+    std::vector<double> fitting;
+    std::string why = "no factor of `by` gives another width";
+    for (const double by : by_) {
+      const bool changes = std::all_of(site.begin(), site.end(), [&](graph::NodeId id) {
+        const std::int64_t now = width(view, id);
+        const std::int64_t wanted = scaled(now, by);
+        return wanted != 0 && wanted != now;
+      });
+      if (!changes) continue;
+      if (reach == Reach::kUnsure) {
+        if (const auto tried = settle(edited(view, site, by), view, repair); !tried) {
+          why = tried.error().message;
+          continue;
+        }
+      }
+      fitting.push_back(by);
+    }
+    if (fitting.empty()) log.reject(first, why);
+    return fitting;
+  }
+
+  std::vector<double> by_;
+};
+
+}  // namespace
+
+MutatorPlugin widen_plugin() {
+  return {"widen",
+          "changes the width of a hidden linear or convolutional layer by a factor",
+          {{"by", OptionSpec::Kind::kRealList, Options::array({0.5, 2}), 0.001, 1000, {}, "factors to choose from"}},
+          [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
+            auto by = options.at("by").get<std::vector<double>>();
+            if (by.empty()) return Error{Code::kInvalidArgument, "at least one factor is needed", "by"};
+            return std::unique_ptr<Mutator>(std::make_unique<Widen>(std::move(by)));
+          }};
+}
+
+}  // namespace lanista::mutate

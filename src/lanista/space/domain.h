@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "lanista/base/digest.h"
+#include "lanista/base/result.h"
+
+namespace lanista::space {
+
+/// A hyper-parameter's value.
+using Value = std::variant<bool, std::int64_t, double, std::string>;
+std::string value_text(const Value& value);  ///< short, round-trips numbers
+nlohmann::json value_json(const Value& value);
+Result<Value> value_from_json(const nlohmann::json& json);
+
+struct Categorical {
+  std::vector<Value> values;  ///< at least one, distinct
+};
+/// lo, lo + step, …, at most hi; `log`: uniform in the logarithm.
+struct IntRange {
+  std::int64_t lo = 0, hi = 0, step = 1;
+  bool log = false;
+};
+/// [lo, hi]; `log`: exp(U(ln lo, ln hi)); `quant` > 0: rounded to multiples of it inside the bounds.
+struct FloatRange {
+  double lo = 0, hi = 1, quant = 0;
+  bool log = false;
+};
+using Domain = std::variant<Categorical, IntRange, FloatRange>;
+
+/// Checks bounds (lo <= hi, log needs lo > 0, …). Errors: kInvalidArgument with the values seen.
+Result<void> check_domain(const Domain& domain);
+/// Number of distinct values; nullopt if continuous.
+std::optional<std::int64_t> domain_size(const Domain& domain);
+/// The i-th value of a countable domain, or of a continuous one cut into `of` equal steps (in the log for log domains).
+Value domain_value(const Domain& domain, std::int64_t i, std::int64_t of);
+bool domain_contains(const Domain& domain, const Value& value);
+std::string domain_text(const Domain& domain);  ///< "log(0.001, 0.5)"; the study file's own notation
+
+/// A parameter that exists always, or only while another (declared before it) has a certain value.
+struct Parameter {
+  struct Condition {
+    std::string parameter;
+    Value equals;
+  };
+  std::string name;
+  Domain domain;
+  std::optional<Condition> when;
+};
+
+/// The active parameters of one trial and their values, by name.
+using Sample = std::map<std::string, Value>;
+Digest hash_sample(const Sample& sample);
+nlohmann::json sample_json(const Sample& sample);
+Result<Sample> sample_from_json(const nlohmann::json& json);
+
+class Chooser;
+
+/// What may vary beside the model. Parameters in order of declaration; the same name may stand several times under
+/// conditions that exclude each other (lr of sgd, lr of adam).
+class SearchSpace {
+ public:
+  /// Errors: kInvalidArgument (bad domain, condition on an unknown parameter, the same name active twice).
+  Result<void> add(Parameter parameter);
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  /// Draws the active parameters through `choose`, in order of declaration.
+  Sample draw(Chooser& choose) const;
+  /// Whether every active parameter, and nothing else, has a value inside its domain.
+  Result<void> check(const Sample& sample) const;
+  /// Number of distinct samples; nullopt if any domain is continuous.
+  std::optional<double> size() const;
+
+ private:
+  std::vector<Parameter> parameters_;
+};
+
+}  // namespace lanista::space
