@@ -1,0 +1,80 @@
+#include "lanista/store/checkpoints.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "lanista/base/digest.h"
+#include "lanista/formats/safetensors.h"
+
+namespace lanista::store {
+namespace {
+
+constexpr std::string_view kSuffix = ".safetensors";
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+/// An address comes out of a file and becomes part of a path, so nothing but a digest may pass.
+Result<void> check_address(const std::string& address) {
+  const auto digest = Digest::from_hex(address);
+  if (digest && digest->hex() == address) return {};
+  return Error{Code::kInvalidArgument, "\"" + address.substr(0, 64) + "\" is no checkpoint address (32 hex digits)",
+               ""};
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(FileSystem& fs, std::string study_folder)
+    : fs_(&fs),
+      study_folder_(std::move(study_folder)),
+      folder_(study_folder_ + "/ckpt"),
+      next_temporary_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
+
+std::string CheckpointStore::path(const std::string& address) const {
+  return folder_ + "/" + address + std::string(kSuffix);
+}
+
+Result<std::string> CheckpointStore::put(const Checkpoint& checkpoint) {
+  LANISTA_ASSIGN(const std::string bytes, formats::encode_safetensors({checkpoint.tensors, checkpoint.facts}));
+  std::string address = hash_bytes(bytes_of(bytes)).hex();
+  if (!fs_->exists(folder_)) {
+    LANISTA_TRY(fs_->make_folder(folder_));
+    LANISTA_TRY(fs_->sync_folder(study_folder_));
+  }
+  const std::string temporary = folder_ + "/.tmp-" + std::to_string((*next_temporary_)++);
+  LANISTA_TRY(fs_->write_file(temporary, bytes_of(bytes)));
+  LANISTA_TRY(fs_->rename(temporary, path(address)));
+  LANISTA_TRY(fs_->sync_folder(folder_));
+  return address;
+}
+
+Result<Checkpoint> CheckpointStore::get(const std::string& address) const {
+  LANISTA_TRY(check_address(address));
+  LANISTA_ASSIGN(const std::string bytes, fs_->read(path(address)));
+  const std::string found = hash_bytes(bytes_of(bytes)).hex();
+  if (found != address) {
+    return Error{Code::kDataLoss, "checkpoint is damaged: its content hashes to " + found, path(address)};
+  }
+  auto file = formats::decode_safetensors(bytes);
+  if (!file) return Error{file.error().code, file.error().message, path(address)};
+  return Checkpoint{std::move(file->tensors), std::move(file->metadata)};
+}
+
+Result<void> CheckpointStore::remove(const std::string& address) {
+  LANISTA_TRY(check_address(address));
+  return fs_->remove(path(address));
+}
+
+Result<void> CheckpointStore::keep_only(const std::vector<std::string>& keep) {
+  if (!fs_->exists(folder_)) return {};
+  std::set<std::string> names;
+  for (const std::string& address : keep) names.insert(address + std::string(kSuffix));
+  LANISTA_ASSIGN(const std::vector<std::string> found, fs_->list(folder_));
+  for (const std::string& name : found) {
+    if (!names.contains(name)) LANISTA_TRY(fs_->remove(folder_ + "/" + name));
+  }
+  return {};
+}
+
+}  // namespace lanista::store

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lanista/base/file_system.h"
+#include "lanista/base/result.h"
+#include "lanista/base/tensor.h"
+
+namespace lanista::store {
+
+/// A checkpoint: tensors and string facts (step, epoch, measurements not yet delivered, …), as one safetensors file.
+struct Checkpoint {
+  std::vector<Tensor> tensors;
+  std::map<std::string, std::string> facts;
+};
+
+/// Content-addressed safetensors files in `ckpt/`. Thread-safe (distinct files, atomic replace).
+class CheckpointStore {
+ public:
+  CheckpointStore(FileSystem& fs, std::string study_folder);
+  /// Writes durably (temporary file, sync, rename, folder sync) and returns the address: 32 hex digits of the content's
+  /// hash.
+  Result<std::string> put(const Checkpoint& checkpoint);
+  /// Errors: kInvalidArgument (no address), kNotFound; kDataLoss if the content does not match its address or breaks a
+  /// safetensors rule.
+  Result<Checkpoint> get(const std::string& address) const;
+  Result<void> remove(const std::string& address);
+  /// Removes every file (and temporary file) that is not in `keep`; call it while no `put` is under way.
+  Result<void> keep_only(const std::vector<std::string>& keep);
+  std::string path(const std::string& address) const;
+
+ private:
+  FileSystem* fs_;
+  std::string study_folder_, folder_;
+  std::shared_ptr<std::atomic<std::uint64_t>> next_temporary_;  ///< so that threads never share a temporary file
+};
+
+}  // namespace lanista::store

@@ -1,0 +1,129 @@
+#include "lanista/store/checkpoints.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace lanista::store {
+namespace {
+
+class Checkpoints : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ =
+        (std::filesystem::temp_directory_path() / ("lanista-ckpt-" + std::to_string(::getpid()) + "-" + test->name()))
+            .string();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  static Checkpoint sample(int step) {
+    Tensor w{.name = "w", .type = ElementType::kF32, .shape = {2}, .bytes = {}};
+    w.bytes.resize(8, static_cast<std::byte>(step));
+    return {.tensors = {w}, .facts = {{"step", std::to_string(step)}}};
+  }
+
+  FileSystem& fs_ = real_file_system();
+  std::string folder_;
+};
+
+TEST_F(Checkpoints, GivesBackWhatWasPut) {
+  CheckpointStore store(fs_, folder_);
+
+  const auto address = store.put(sample(3));
+
+  ASSERT_TRUE(address.ok()) << address.error().message;
+  EXPECT_EQ(address->size(), 32U);
+  const auto back = store.get(*address);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->tensors, sample(3).tensors);
+  EXPECT_EQ(back->facts, sample(3).facts);
+  EXPECT_EQ(*store.put(sample(3)), *address);
+  EXPECT_NE(*store.put(sample(4)), *address);
+}
+
+TEST_F(Checkpoints, DetectsEveryFlippedByte) {
+  CheckpointStore store(fs_, folder_);
+  const std::string address = *store.put(sample(3));
+  const std::string whole = *fs_.read(store.path(address));
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string bad = whole;
+    bad[i] = static_cast<char>(bad[i] ^ 0x04);
+    std::ofstream(store.path(address), std::ios::binary) << bad;
+    const auto result = store.get(address);
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().code, Code::kDataLoss);
+    EXPECT_EQ(result.error().where, store.path(address));
+  }
+}
+
+TEST_F(Checkpoints, TellsWhyThereIsNone) {
+  CheckpointStore store(fs_, folder_);
+  EXPECT_EQ(store.get(std::string(32, '0')).error().code, Code::kNotFound);
+  for (const std::string address : {"", "../../etc/passwd", "0", "000000000000000000000000000000GG"}) {
+    EXPECT_EQ(store.get(address).error().code, Code::kInvalidArgument);
+    EXPECT_EQ(store.remove(address).error().code, Code::kInvalidArgument);
+  }
+}
+
+TEST_F(Checkpoints, KeepsOnlyWhatItIsTold) {
+  CheckpointStore store(fs_, folder_);
+  EXPECT_TRUE(store.keep_only({}).ok());
+  const std::string a = *store.put(sample(1)), b = *store.put(sample(2)), c = *store.put(sample(3));
+  ASSERT_TRUE(fs_.write_file(folder_ + "/ckpt/.tmp-7", std::as_bytes(std::span("x"))).ok());
+  ASSERT_TRUE(store.remove(c).ok());
+  ASSERT_TRUE(store.remove(c).ok());
+
+  ASSERT_TRUE(store.keep_only({b}).ok());
+
+  EXPECT_EQ(*fs_.list(folder_ + "/ckpt"), std::vector<std::string>{b + ".safetensors"});
+  EXPECT_EQ(store.get(a).error().code, Code::kNotFound);
+  EXPECT_TRUE(store.get(b).ok());
+}
+
+TEST_F(Checkpoints, LeavesNoHalfFileWhicheverCallFails) {
+  bool done = false;
+  for (std::int64_t at = 0; !done; ++at) {
+    std::filesystem::remove_all(folder_ + "/ckpt");
+    FaultyFileSystem faulty(fs_, {.at = at});
+    CheckpointStore store(faulty, folder_);
+
+    const auto address = store.put(sample(1));
+
+    done = address.ok();
+    if (!done) {
+      EXPECT_EQ(address.error().code, Code::kResourceExhausted);
+    }
+    CheckpointStore healthy(fs_, folder_);
+    const std::string expected = *healthy.put(sample(1));
+    EXPECT_TRUE(healthy.get(expected).ok());
+    EXPECT_TRUE(healthy.keep_only({expected}).ok());
+    EXPECT_EQ(fs_.list(folder_ + "/ckpt")->size(), 1U);
+    ASSERT_LT(at, 20);
+  }
+}
+
+TEST_F(Checkpoints, TakesPutsFromManyThreads) {
+  CheckpointStore store(fs_, folder_);
+  std::vector<std::string> addresses(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < addresses.size(); ++t) {
+      threads.emplace_back([&, t] {
+        // Two threads each put the same content, over and over.
+        for (int i = 0; i < 10; ++i) addresses[t] = store.put(sample(static_cast<int>(t % 2))).ok() ? "ok" : "failed";
+      });
+    }
+  }
+  for (const std::string& a : addresses) EXPECT_EQ(a, "ok");
+  EXPECT_TRUE(store.get(*store.put(sample(0))).ok());
+  EXPECT_EQ(fs_.list(folder_ + "/ckpt")->size(), 2U);
+}
+
+}  // namespace
+}  // namespace lanista::store

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "lanista/base/clock.h"
+#include "lanista/base/file_system.h"
+#include "lanista/base/frame.h"
+#include "lanista/base/result.h"
+#include "lanista/study/trial.h"
+
+namespace lanista::store {
+
+/// Types of records; numbers are stable on disk.
+enum class RecordType : std::uint16_t {
+  kHeader = 1,    ///< schema version, resolved configuration, data spec
+  kNumerics = 2,  ///< ISA, library builds, class table, threads
+  kProposed = 3,
+  kMeasurement = 4,
+  kVerdict = 5,  ///< only those that are not "continue"
+  kOutcome = 6,
+  kCheckpoint = 7,  ///< of a running trial
+  kAttempt = 8,     ///< a process began to work on a study or a trial; crash marks
+  kControl = 9,     ///< pause, stop, extend, stop-trial requests as they took effect
+  kStudyEnd = 10,   ///< why the study ended, the winner, its test metrics
+  kPlan = 11,
+  kSpan = 12,
+};
+
+/// The version of the records' layout that this build writes and the newest it reads.
+inline constexpr std::int64_t kSchemaVersion = 1;
+
+/// One record: type and JSON payload. Doubles round-trip.
+struct Record {
+  RecordType type;
+  nlohmann::json body;
+};
+
+/// The append-only truth of a study: `log/000001.log`, frames of JSON. One writer holds `log/lock`.
+class LogWriter {
+ public:
+  /// Opens a folder's log for writing (made if it is not there), cuts a torn tail, reads what is there. Errors:
+  /// kUnavailable (another process holds the lock), kDataLoss (damage before the tail), kFailedPrecondition (written by
+  /// a newer version), kIo, kResourceExhausted.
+  static Result<LogWriter> open(FileSystem& fs, const Clock& clock, const std::string& study_folder);
+  LogWriter(LogWriter&&) noexcept;
+  LogWriter& operator=(LogWriter&&) noexcept;
+  ~LogWriter();
+
+  const std::vector<Record>& existing() const;  ///< records found at opening
+  bool cut_tail() const;                        ///< a torn tail was cut at opening
+  void forget_existing();                       ///< frees them
+  /// Writes at once, so that a killed process loses nothing; on disk (synced) at the latest one second of appending
+  /// later, and at sync(). After a failed append every further one fails the same way: the file's end is unknown until
+  /// it is opened again. The first record must be the header; "schema" is added to it. Text that is not UTF-8 is
+  /// replaced. Errors: kInvalidArgument (record above 64 MiB), kFailedPrecondition (no header yet), kIo,
+  /// kResourceExhausted.
+  Result<void> append(RecordType type, const nlohmann::json& body);
+  Result<void> sync();
+
+ private:
+  struct Impl;
+  explicit LogWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// All whole records, without the lock; stops at a torn tail. Errors: kNotFound (no study there), kDataLoss.
+Result<std::vector<Record>> read_log(FileSystem& fs, const std::string& study_folder);
+
+/// The canonical export, one JSON object a line: header, numerics' class, proposed, measurement, verdict, outcome,
+/// study end — without clock, host, attempt, plan, span, checkpoint and control. Equal for equal studies, whatever
+/// happened on the way: of a header's "config", "run.workers" and "run.memory_gib" are left out; of numerics, "class"
+/// alone stays and repetitions are dropped; a study end that trials followed (the study was extended) is none.
+std::string canonical_export(const std::vector<Record>& records);
+
+}  // namespace lanista::store

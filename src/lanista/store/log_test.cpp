@@ -1,0 +1,265 @@
+#include "lanista/store/log.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace lanista::store {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A folder of its own for every test, removed at its end.
+class Log : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ =
+        (std::filesystem::temp_directory_path() / ("lanista-log-" + std::to_string(::getpid()) + "-" + test->name()))
+            .string();
+    std::filesystem::remove_all(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path() const { return folder_ + "/log/000001.log"; }
+  void write_log(const std::string& bytes) {
+    std::filesystem::create_directories(folder_ + "/log");
+    std::ofstream(path(), std::ios::binary) << bytes;  // no sync: the tests write hundreds
+  }
+  /// The bytes of a log of a header and `n` measurements.
+  std::string sample_log(int n) {
+    auto log = LogWriter::open(fs_, clock_, folder_);
+    EXPECT_TRUE(log.ok()) << log.error().message;
+    EXPECT_TRUE(log->append(RecordType::kHeader, {{"config", {{"name", "x"}}}}).ok());
+    for (int i = 0; i < n; ++i) EXPECT_TRUE(log->append(RecordType::kMeasurement, measurement(i)).ok());
+    return *fs_.read(path());
+  }
+  static Json measurement(int i) { return {{"trial", i}, {"metrics", {{"loss", 0.1 * i}}}}; }
+
+  FileSystem& fs_ = real_file_system();
+  VirtualClock clock_;
+  std::string folder_;
+};
+
+TEST_F(Log, GivesBackWhatWasAppended) {
+  const Json odd = {{"x", 0.1}, {"tiny", 5e-324}, {"big", 1.7976931348623157e308}, {"n", 9007199254740993}};
+  {
+    auto log = LogWriter::open(fs_, clock_, folder_);
+    ASSERT_TRUE(log.ok()) << log.error().message;
+    EXPECT_TRUE(log->existing().empty());
+    ASSERT_TRUE(log->append(RecordType::kHeader, {{"config", 1}}).ok());
+    ASSERT_TRUE(log->append(RecordType::kMeasurement, odd).ok());
+
+    // A reader needs neither lock nor sync.
+    const auto seen = read_log(fs_, folder_);
+    ASSERT_TRUE(seen.ok());
+    EXPECT_EQ(seen->size(), 2U);
+  }
+
+  auto again = LogWriter::open(fs_, clock_, folder_);
+
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_FALSE(again->cut_tail());
+  ASSERT_EQ(again->existing().size(), 2U);
+  EXPECT_EQ(again->existing()[0].body, (Json{{"config", 1}, {"schema", kSchemaVersion}}));
+  EXPECT_EQ(again->existing()[1].type, RecordType::kMeasurement);
+  EXPECT_EQ(again->existing()[1].body, odd);
+  again->forget_existing();
+  EXPECT_TRUE(again->existing().empty());
+}
+
+TEST_F(Log, BeginsWithAHeader) {
+  auto log = LogWriter::open(fs_, clock_, folder_);
+  ASSERT_TRUE(log.ok());
+
+  const auto result = log->append(RecordType::kOutcome, {{"trial", 1}});
+
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
+  EXPECT_TRUE(log->append(RecordType::kHeader, Json::object()).ok());
+}
+
+TEST_F(Log, ReplacesTextThatIsNotUtf8) {
+  {
+    auto log = LogWriter::open(fs_, clock_, folder_);
+    ASSERT_TRUE(log.ok());
+    ASSERT_TRUE(log->append(RecordType::kHeader, Json::object()).ok());
+    ASSERT_TRUE(log->append(RecordType::kOutcome, {{"reason", "bad \xFF byte"}}).ok());
+  }
+  const auto records = read_log(fs_, folder_);
+  ASSERT_TRUE(records.ok());
+  EXPECT_EQ((*records)[1].body["reason"], "bad \xEF\xBF\xBD byte");
+}
+
+TEST_F(Log, SyncsAtMostOnceASecondAndOnRequest) {
+  FaultyFileSystem counting(fs_, {});
+  auto log = LogWriter::open(counting, clock_, folder_);
+  ASSERT_TRUE(log.ok());
+  const auto calls_of = [&](const auto& action) {
+    const std::int64_t before = counting.calls();
+    EXPECT_TRUE(action().ok());
+    return counting.calls() - before;
+  };
+  const auto append = [&] { return log->append(RecordType::kHeader, Json::object()); };
+  const auto sync = [&] { return log->sync(); };
+
+  EXPECT_EQ(calls_of(append), 1);  // the write alone
+  EXPECT_EQ(calls_of(append), 1);
+  clock_.advance(1);
+  EXPECT_EQ(calls_of(append), 2);  // and a sync
+  EXPECT_EQ(calls_of(append), 1);
+  EXPECT_EQ(calls_of(sync), 1);
+  EXPECT_EQ(calls_of(sync), 0);  // nothing new to sync
+  clock_.advance(-100);
+  EXPECT_EQ(calls_of(append), 1);
+  clock_.advance(1);
+  EXPECT_EQ(calls_of(append), 2);
+}
+
+TEST_F(Log, RefusesASecondWriter) {
+  auto first = LogWriter::open(fs_, clock_, folder_);
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(first->append(RecordType::kHeader, Json::object()).ok());
+
+  const auto second = LogWriter::open(fs_, clock_, folder_);
+
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, Code::kUnavailable);
+  ASSERT_TRUE(first->append(RecordType::kOutcome, Json::object()).ok());
+  EXPECT_EQ(read_log(fs_, folder_)->size(), 2U);
+}
+
+TEST_F(Log, RefusesALogOfANewerVersion) {
+  std::string bytes;
+  encode_frame(1, R"({"schema":2})", bytes);
+  bytes += "torn";
+  write_log(bytes);
+
+  const auto writer = LogWriter::open(fs_, clock_, folder_);
+  const auto reader = read_log(fs_, folder_);
+
+  ASSERT_FALSE(writer.ok());
+  EXPECT_EQ(writer.error().code, Code::kFailedPrecondition);
+  EXPECT_NE(writer.error().message.find("schema 2"), std::string::npos);
+  ASSERT_FALSE(reader.ok());
+  EXPECT_EQ(reader.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(*fs_.read(path()), bytes);  // not a byte of it was touched
+}
+
+TEST_F(Log, TellsAMissingStudyFromABrokenOne) {
+  EXPECT_EQ(read_log(fs_, folder_).error().code, Code::kNotFound);
+  const auto broken = [&](std::uint16_t type, const std::string& payload) {
+    std::string bytes;
+    encode_frame(1, R"({"schema":1})", bytes);
+    if (type == 1) bytes.clear();
+    encode_frame(type, payload, bytes);
+    write_log(bytes);
+    const auto result = read_log(fs_, folder_);
+    EXPECT_FALSE(result.ok());
+    return result.ok() ? Code::kInternal : result.error().code;
+  };
+  EXPECT_EQ(broken(6, "no json"), Code::kDataLoss);
+  EXPECT_EQ(broken(99, "{}"), Code::kDataLoss);
+  EXPECT_EQ(broken(1, "[]"), Code::kDataLoss);
+  EXPECT_EQ(broken(1, "{}"), Code::kDataLoss);
+  EXPECT_EQ(broken(1, R"({"schema":"1"})"), Code::kDataLoss);
+  EXPECT_EQ(broken(1, R"({"schema":0})"), Code::kDataLoss);
+}
+
+TEST_F(Log, KeepsThePrefixOfRecordsWhereverItIsCut) {
+  const std::string whole = sample_log(4);
+  const auto all = *read_log(fs_, folder_);
+  for (std::size_t size = 0; size <= whole.size(); ++size) {
+    write_log(whole.substr(0, size));
+
+    const auto before = read_log(fs_, folder_);
+    ASSERT_TRUE(before.ok()) << size << ": " << before.error().message;
+    EXPECT_EQ(*fs_.size(path()), size) << "a reader must not cut";
+    auto log = LogWriter::open(fs_, clock_, folder_);
+    ASSERT_TRUE(log.ok()) << size << ": " << log.error().message;
+    ASSERT_EQ(log->existing().size(), before->size());
+    for (std::size_t i = 0; i < before->size(); ++i) ASSERT_EQ(log->existing()[i].body, all[i].body);
+    const std::size_t kept = before->size();
+    EXPECT_EQ(log->cut_tail(), *fs_.size(path()) < size);
+    ASSERT_TRUE(log->append(RecordType::kHeader, Json::object()).ok());
+    const auto after = read_log(fs_, folder_);
+    ASSERT_TRUE(after.ok());
+    EXPECT_EQ(after->size(), kept + 1);
+  }
+}
+
+TEST_F(Log, DetectsEveryFlippedByte) {
+  const std::string whole = sample_log(3);
+  const auto all = *read_log(fs_, folder_);
+  int lost = 0, cut = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string bad = whole;
+    bad[i] = static_cast<char>(bad[i] ^ 0x10);
+    write_log(bad);
+    auto log = LogWriter::open(fs_, clock_, folder_);
+    if (!log) {
+      EXPECT_EQ(log.error().code, Code::kDataLoss);
+      EXPECT_EQ(*fs_.read(path()), bad) << "nothing is cut off a damaged log";
+      ++lost;
+      continue;
+    }
+    // Only the last record can pass for a torn tail; that is said, and the records before it are whole.
+    EXPECT_TRUE(log->cut_tail()) << "byte " << i;
+    ASSERT_EQ(log->existing().size(), all.size() - 1);
+    for (std::size_t r = 0; r < log->existing().size(); ++r) ASSERT_EQ(log->existing()[r].body, all[r].body);
+    ++cut;
+  }
+  EXPECT_GT(lost, 100);
+  EXPECT_GT(cut, 10);
+}
+
+// Every write of a small study fails once, as on a full disk: the error has a code, later appends fail the same way,
+// and on a healthy disk everything that was acknowledged is there.
+TEST_F(Log, KeepsWhatItAcknowledgedWhicheverCallFails) {
+  for (const bool sticky : {true, false}) {
+    for (const bool torn : {true, false}) {
+      bool reached_end = false;
+      for (std::int64_t at = 0; !reached_end; ++at) {
+        std::filesystem::remove_all(folder_);
+        FaultyFileSystem faulty(fs_, {.at = at, .sticky = sticky, .torn = torn});
+        int acknowledged = 0, appended = 0;
+        {
+          auto log = LogWriter::open(faulty, clock_, folder_);
+          reached_end = log.ok();
+          bool failed = false;
+          for (int i = 0; log.ok() && i < 6; ++i) {
+            clock_.advance(0.4);
+            Result<void> result = log->append(RecordType::kHeader, {{"n", i}});
+            ++appended;
+            if (i == 4 && result) {
+              const auto synced = log->sync();
+              if (!synced) reached_end = false;
+              EXPECT_TRUE(synced.ok() || synced.error().code == Code::kResourceExhausted);
+            }
+            EXPECT_FALSE(failed && result.ok()) << "an append after a failed one succeeded";
+            if (result) ++acknowledged;
+            failed |= !result.ok();
+          }
+          if (!log) {
+            EXPECT_EQ(log.error().code, Code::kResourceExhausted);
+          }
+          reached_end &= !failed;
+        }
+
+        auto healthy = LogWriter::open(fs_, clock_, folder_);
+        ASSERT_TRUE(healthy.ok()) << healthy.error().message;
+        const auto& records = healthy->existing();
+        ASSERT_GE(static_cast<int>(records.size()), acknowledged) << "call " << at;
+        ASSERT_LE(static_cast<int>(records.size()), appended);
+        for (std::size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i].body["n"], i);
+        EXPECT_TRUE(healthy->append(RecordType::kHeader, Json::object()).ok());
+        ASSERT_LT(at, 100);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanista::store
