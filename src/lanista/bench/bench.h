@@ -1,0 +1,29 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "lanista/base/result.h"
+
+namespace lanista::bench {
+
+struct Request {
+  std::string name;
+  int repeats = 0;  ///< 0: the benchmark's own choice, at least five
+  bool json = false;
+};
+
+struct Entry {
+  std::string name;
+  std::string help;
+};
+std::vector<Entry> benchmarks();
+
+/// Runs a benchmark; arms of a case run interleaved, the value is the median over repeats. Prints one row a (case,
+/// arm):
+/// {"bench","case","arm","value","unit","repeats","spread"}. Errors: kNotFound with the known names; kInternal if arms
+/// disagree on results.
+Result<void> run(const Request& request, std::ostream& out);
+
+}  // namespace lanista::bench

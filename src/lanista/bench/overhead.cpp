@@ -1,0 +1,99 @@
+#include "lanista/bench/overhead.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <ostream>
+
+#include "lanista/base/memory_file_system.h"
+#include "lanista/bench/arms.h"
+#include "lanista/engine/engine.h"
+#include "lanista/engine/noop_executor.h"
+#include "lanista/engine/study_file.h"
+
+namespace lanista::bench {
+namespace {
+
+// Random search over three numbers; the model is always the same small base, as in Optuna's own overhead.
+study::StudyConfig config_of(std::int64_t trials) {
+  const auto config = engine::read_study(R"yaml(
+model: {base: builtin:small-mlp}
+space: {params: {lr: log(1e-4, 1), momentum: range(0, 0.99), weight_decay: log(1e-6, 1e-2)}}
+train: {epochs: 1}
+strategy: {name: random, mutations: 0}
+budget: {trials: 1}
+)yaml",
+                                         "overhead");
+  LANISTA_CHECK(config.ok(), "the benchmark's own study file: " + (config ? std::string() : config.error().text()));
+  study::StudyConfig out = *config;
+  out.budget.trials = trials;
+  return out;
+}
+
+data::DataSpec digits_spec() {
+  data::DataSpec spec;
+  spec.name = "digits";
+  spec.features = {{64}};
+  spec.classes = 10;
+  spec.rows = 1797;
+  spec.split_rows = {1257, 270, 270};
+  return spec;
+}
+
+/// Milliseconds a trial of one whole study.
+Result<double> run_study(FileSystem& fs, const std::string& folder, std::int64_t trials) {
+  const auto config = config_of(trials);
+  const auto spec = digits_spec();
+  RealClock clock;
+  NullSink sink;
+  engine::NoopExecutor executor;
+  const engine::Services services{.fs = &fs,
+                                  .clock = &clock,
+                                  .sink = &sink,
+                                  .executor = &executor,
+                                  .data = &spec,
+                                  .pause = nullptr,
+                                  .observer = {}};
+  const double begin = now_seconds();
+  LANISTA_ASSIGN(const auto engine,
+                 engine::Engine::create(folder, config, engine::write_study(config), {{"class", "none"}}, services));
+  LANISTA_ASSIGN(const auto summary, engine->run());
+  const double seconds = now_seconds() - begin;
+  if (summary.end != engine::End::kDone || static_cast<std::int64_t>(engine->view().trials.size()) != trials) {
+    return Error{
+        Code::kInternal,
+        "the study ended with " + std::to_string(engine->view().trials.size()) + " trials (" + summary.reason + ")",
+        ""};
+  }
+  return seconds * 1e3 / static_cast<double>(trials);
+}
+
+}  // namespace
+
+Result<void> overhead(int repeats, bool json, std::ostream& out) {
+  std::optional<Error> failure;
+  const auto value = [&](Result<double> measured) {
+    if (!measured) failure = measured.error();
+    return measured ? *measured : 0.0;
+  };
+  for (const std::int64_t trials : {1000, 10'000, 100'000}) {
+    const std::string folder =
+        (std::filesystem::temp_directory_path() / ("lanista-overhead-" + std::to_string(::getpid()))).string();
+    const std::vector<Arm> arms{{"ours",
+                                 [&] {
+                                   const double ms = value(run_study(real_file_system(), folder, trials));
+                                   std::filesystem::remove_all(folder);
+                                   return ms;
+                                 }},
+                                {"memory", [&] {
+                                   MemoryFileSystem memory;
+                                   return value(run_study(memory, "study", trials));
+                                 }}};
+    const auto rows = interleave("overhead", "trials/" + std::to_string(trials), "ms/trial", arms, repeats);
+    if (failure) return *failure;
+    for (const auto& row : rows) print(row, json, out);
+  }
+  return {};
+}
+
+}  // namespace lanista::bench

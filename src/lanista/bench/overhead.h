@@ -1,0 +1,13 @@
+#pragma once
+
+#include <iosfwd>
+
+#include "lanista/base/result.h"
+
+namespace lanista::bench {
+
+/// Milliseconds a trial that engine, strategy and log cost by themselves: studies of 1,000, 10,000 and 100,000 trials
+/// whose training does nothing. Arms: `ours` writes the log to disk as always, `memory` keeps it in memory.
+Result<void> overhead(int repeats, bool json, std::ostream& out);
+
+}  // namespace lanista::bench

@@ -1,0 +1,91 @@
+#include "lanista/cli/doctor.h"
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "lanista/cli/app.h"
+#include "lanista/cli/terminal.h"
+#include "lanista/cli/version.h"
+#include "lanista/runtime/worker_executor.h"
+
+namespace lanista::cli {
+namespace {
+
+/// One line of the report; `advice` is empty where all is well.
+struct Finding {
+  std::string name, value, advice;
+};
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+double gib(double bytes) { return bytes / 1073741824.0; }
+
+std::string one_decimal(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GiB", value);
+  return text;
+}
+
+std::vector<Finding> findings() {
+  std::vector<Finding> out;
+  const unsigned cores = std::thread::hardware_concurrency();
+  out.push_back(
+      {"cpu", cpu_model() + ", " + std::to_string(cores) + " cores", cores < 2 ? "one core: one trial at a time" : ""});
+  const auto isa = kernels::best_isa();
+  const std::string override_error(kernels::isa_override_error());
+  out.push_back(
+      {"kernels",
+       std::string(kernels::isa_name(isa)) + ", numeric class " + runtime::numerics(isa)["class"].get<std::string>(),
+       !override_error.empty()          ? override_error
+       : isa == kernels::Isa::kPortable ? "no AVX2 and FMA: training is several times slower"
+                                        : ""});
+  const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  out.push_back({"memory", one_decimal(gib(memory)), ""});
+  struct statvfs disk {};
+  if (::statvfs(".", &disk) == 0) {
+    const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+    out.push_back({"disk", one_decimal(gib(free)) + " free here",
+                   free < 1e9 ? "less than 1 GB free: checkpoints may not fit" : ""});
+  }
+  const bool writable = ::access(".", W_OK) == 0;
+  out.push_back(
+      {"folder", writable ? "writable" : "not writable", writable ? "" : "run needs --out with a folder it can write"});
+  const auto terminal = detect_terminal(false);
+  out.push_back({"terminal", terminal.live ? "live progress" : "one line a trial", ""});
+  return out;
+}
+
+}  // namespace
+
+int doctor(bool json) {
+  const auto found = findings();
+  if (json) {
+    nlohmann::json out{{"v", 1}, {"version", kVersion}};
+    for (const auto& finding : found) out[finding.name] = {{"value", finding.value}, {"advice", finding.advice}};
+    std::cout << out.dump() << "\n";
+    return kDone;
+  }
+  std::cout << "lanista " << kVersion << "\n";
+  for (const auto& finding : found) {
+    std::cout << (finding.advice.empty() ? " ok    " : " note  ") << finding.name << ": " << finding.value << "\n";
+    if (!finding.advice.empty()) std::cout << "       " << finding.advice << "\n";
+  }
+  return kDone;
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,274 @@
+#include "lanista/cli/inspect.h"
+
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+
+#include "lanista/cli/app.h"
+#include "lanista/cli/leaderboard.h"
+#include "lanista/cli/session.h"
+#include "lanista/cli/terminal.h"
+#include "lanista/data/dataset.h"
+#include "lanista/graph/text.h"
+#include "lanista/nn/program.h"
+#include "lanista/step/training_step.h"
+
+namespace lanista::cli {
+namespace {
+
+using nlohmann::json;
+
+Result<engine::StudyView> load(const std::string& folder) {
+  LANISTA_ASSIGN(const auto records, store::read_log(real_file_system(), folder));
+  return engine::fold(records);
+}
+
+struct Counts {
+  std::size_t running = 0, finished = 0, stopped = 0, failed = 0;
+};
+
+Counts count(const engine::StudyView& view) {
+  Counts counts;
+  for (const auto& trial : view.trials) {
+    if (!trial.outcome) {
+      ++counts.running;
+    } else if (trial.outcome->kind == study::OutcomeKind::kStopped) {
+      ++counts.stopped;
+    } else if (trial.outcome->kind == study::OutcomeKind::kFailed) {
+      ++counts.failed;
+    } else {
+      ++counts.finished;
+    }
+  }
+  return counts;
+}
+
+json status_json(const std::string& folder, const engine::StudyView& view) {
+  const Counts counts = count(view);
+  json out{{"v", 1},
+           {"folder", folder},
+           {"name", view.config.name},
+           {"trials", view.trials.size()},
+           {"under_way", counts.running},
+           {"finished", counts.finished},
+           {"stopped", counts.stopped},
+           {"failed", counts.failed},
+           {"steps", view.steps},
+           {"seconds", view.seconds},
+           {"ended", view.end_reason.has_value()}};
+  if (view.end_reason) out["end_reason"] = *view.end_reason;
+  if (const auto ranked = engine::ranking(view); !ranked.empty()) {
+    const auto& best = view.trials[ranked.front().value - 1];
+    out["best"] = {{"trial", best.id.value}, {"metrics", study::measurement_json(best.measurements.back())["metrics"]}};
+  }
+  if (view.winner) out["test"] = view.test;
+  return out;
+}
+
+std::string status_text(const std::string& folder, const engine::StudyView& view) {
+  const Counts counts = count(view);
+  std::string text = folder + "  " + (view.end_reason ? "ended (" + *view.end_reason + ")" : std::string("not ended")) +
+                     "  " + std::to_string(view.trials.size()) + " trials: " + std::to_string(counts.finished) +
+                     " finished, " + std::to_string(counts.stopped) + " stopped, " + std::to_string(counts.failed) +
+                     " failed, " + std::to_string(counts.running) + " under way  " + clock_text(view.seconds);
+  if (const auto ranked = engine::ranking(view); !ranked.empty()) {
+    const auto& best = view.trials[ranked.front().value - 1];
+    const auto& metric = view.config.goals.front().metric;
+    const auto value = best.measurements.back().metrics.find(metric);
+    if (value != best.measurements.back().metrics.end()) {
+      text += "  best " + metric + " " + std::to_string(value->second) + " (#" + std::to_string(best.id.value) + ")";
+    }
+  }
+  return text;
+}
+
+int print_status(const std::string& folder, bool as_json) {
+  const auto view = load(folder);
+  if (!view) return report(view.error());
+  if (as_json) {
+    std::cout << status_json(folder, *view).dump() << "\n";
+  } else {
+    std::cout << status_text(folder, *view) << "\n";
+  }
+  return kDone;
+}
+
+/// A trial with everything needed to look into it.
+struct LoadedTrial {
+  engine::StudyView view;
+  const engine::TrialView* trial = nullptr;
+  std::shared_ptr<const mutate::ModelSpace> models;
+  graph::Graph model;
+};
+
+Result<LoadedTrial> load_trial(const std::string& folder, const std::string& number) {
+  LoadedTrial out;
+  LANISTA_ASSIGN(out.view, load(folder));
+  std::uint32_t id = 0;
+  const char* end = number.data() + number.size();
+  const auto parsed = std::from_chars(number.data(), end, id);
+  if (parsed.ec != std::errc() || parsed.ptr != end || id == 0 || id > out.view.trials.size()) {
+    return Error{
+        Code::kNotFound,
+        "there is no trial '" + number + "'; the study has trials 1 to " + std::to_string(out.view.trials.size()),
+        folder};
+  }
+  out.trial = &out.view.trials[id - 1];
+  LANISTA_ASSIGN(const auto data, data::open(out.view.config.data, folder, real_file_system()));
+  LANISTA_ASSIGN(out.models, engine::make_model_space(out.view.config, data.spec(), folder, real_file_system()));
+  LANISTA_ASSIGN(out.model, out.models->rebuild(out.trial->proposal.base, out.trial->proposal.edits));
+  return out;
+}
+
+json trial_json(const LoadedTrial& loaded) {
+  const auto& trial = *loaded.trial;
+  json measurements = json::array();
+  for (const auto& measurement : trial.measurements) measurements.push_back(study::measurement_json(measurement));
+  json out{{"v", 1},
+           {"trial", trial.id.value},
+           {"proposal", study::proposal_json(trial.proposal)},
+           {"parameters", trial.parameters},
+           {"measurements", measurements},
+           {"model", graph::to_text(loaded.model)}};
+  if (trial.outcome) out["outcome"] = study::outcome_json(*trial.outcome);
+  return out;
+}
+
+void print_trial(const LoadedTrial& loaded) {
+  const auto& trial = *loaded.trial;
+  std::cout << "trial #" << trial.id.value << "  " << lineage_text(loaded.view, trial.proposal);
+  if (trial.proposal.parent) std::cout << "  (from #" << trial.proposal.parent->value << ")";
+  std::cout << "\ntrained with  " << sample_text(trial.proposal.sample) << "\nparameters    " << trial.parameters
+            << "\noutcome       "
+            << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +
+                                    (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)
+                              : std::string("under way"))
+            << "\n\nepoch  metrics\n";
+  for (const auto& measurement : trial.measurements) {
+    std::cout << "  " << measurement.epoch << "  ";
+    for (const auto& [name, value] : measurement.metrics) std::cout << "  " << name << " " << value;
+    std::cout << "\n";
+  }
+  std::cout << "\nedits from " << loaded.models->bases()[static_cast<std::size_t>(trial.proposal.base)].name << ": "
+            << trial.proposal.edits.size() << "\n";
+  for (const auto& edit : trial.proposal.edits) std::cout << "  " << graph::edit_text(edit) << "\n";
+  std::cout << "\nmodel\n" << graph::to_text(loaded.model);
+}
+
+int print_plan(const LoadedTrial& loaded) {
+  const auto recipe = study::make_recipe(loaded.view.config, "cross_entropy", loaded.trial->proposal.sample);
+  if (!recipe) return report(recipe.error());
+  const auto ops = step::training_ops(loaded.models->ops());
+  const auto optimizer = recipe->optimizer == "adam"    ? step::Optimizer::kAdam
+                         : recipe->optimizer == "adamw" ? step::Optimizer::kAdamW
+                                                        : step::Optimizer::kSgd;
+  const bool classes = loaded.view.data.value("classes", 0) > 0;
+  const auto train = step::derive_training_step(
+      loaded.model, {classes ? step::Loss::kCrossEntropy : step::Loss::kMse, optimizer}, ops);
+  if (!train) return report(train.error());
+  const auto infer = step::derive_inference_step(loaded.model, ops);
+  if (!infer) return report(infer.error());
+  const auto program = nn::Program::compile(*train, *infer, {.max_batch = recipe->batch});
+  if (!program) return report(program.error());
+  std::cout << program->describe();
+  return kDone;
+}
+
+int print_study(const ShowRequest& request) {
+  const auto records = store::read_log(real_file_system(), request.target);
+  if (!records) return report(records.error());
+  if (request.canonical) {
+    std::cout << store::canonical_export(*records);
+    return kDone;
+  }
+  const auto view = engine::fold(*records);
+  if (!view) return report(view.error());
+  if (request.config) {
+    std::cout << view->config_text;
+  } else if (request.json) {
+    std::cout << status_json(request.target, *view).dump() << "\n";
+  } else {
+    std::cout << status_text(request.target, *view) << "\n" << leaderboard(*view, request.top);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+int show_status(const StatusRequest& request) {
+  if (!request.folder.empty()) return print_status(request.folder, request.json);
+  const auto names = real_file_system().list("studies");
+  if (!names || names->empty()) {
+    std::cerr << "no studies below studies/; begin one with: lanista run\n";
+    return kDone;
+  }
+  for (const auto& name : *names) {
+    const std::string folder = "studies/" + name;
+    if (std::filesystem::exists(folder + "/log")) print_status(folder, request.json);
+  }
+  return kDone;
+}
+
+int show_study(const ShowRequest& request) {
+  const auto hash = request.target.rfind('#');
+  if (hash == std::string::npos) {
+    if (request.dot || request.plan) {
+      return report({Code::kInvalidArgument, "--dot and --plan want a trial: DIR#TRIAL", request.target});
+    }
+    return print_study(request);
+  }
+  const auto loaded = load_trial(request.target.substr(0, hash), request.target.substr(hash + 1));
+  if (!loaded) return report(loaded.error());
+  if (request.plan) return print_plan(*loaded);
+  if (request.dot) {
+    std::cout << graph::to_dot(loaded->model);
+  } else if (request.json) {
+    std::cout << trial_json(*loaded).dump() << "\n";
+  } else {
+    print_trial(*loaded);
+  }
+  return kDone;
+}
+
+int check_study(const CheckRequest& request) {
+  if (request.schema) {
+    std::cout << engine::study_schema().dump(2) << "\n";
+    return kDone;
+  }
+  RunRequest run;
+  run.study_file = request.file;
+  run.dry_run = true;
+  for (const auto& pair : request.set) {
+    const auto equals = pair.find('=');
+    if (equals == std::string::npos)
+      return report({Code::kInvalidArgument, "'" + pair + "' is not KEY=VALUE", "--set"});
+    run.overrides.push_back({pair.substr(0, equals), pair.substr(equals + 1)});
+  }
+  return run_study(run);
+}
+
+int control_study(const ControlRequest& request) {
+  auto& files = real_file_system();
+  const auto view = load(request.folder);
+  if (!view) return report(view.error());
+  if (view->end_reason)
+    return report(
+        {Code::kFailedPrecondition, "the study has ended already (" + *view->end_reason + ")", request.folder});
+  std::string name = request.what;
+  if (request.trial) {
+    if (*request.trial > view->trials.size()) {
+      return report({Code::kNotFound,
+                     "there is no trial " + std::to_string(*request.trial) + "; the study has trials 1 to " +
+                         std::to_string(view->trials.size()),
+                     request.folder});
+    }
+    name += "-trial-" + std::to_string(*request.trial);
+  }
+  if (auto made = files.make_folder(request.folder + "/control"); !made) return report(made.error());
+  if (auto written = write_atomically(files, request.folder + "/control/" + name, std::string_view()); !written)
+    return report(written.error());
+  std::cerr << "asked; a running study obeys at its next step\n";
+  return kDone;
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lanista::cli {
+
+struct StatusRequest {
+  std::string folder;  ///< empty: all below studies/
+  bool json = false;
+};
+struct ShowRequest {
+  std::string target;  ///< DIR or DIR#TRIAL
+  std::size_t top = 20;
+  bool json = false, dot = false, plan = false, config = false, canonical = false;
+};
+struct CheckRequest {
+  std::string file;
+  std::vector<std::string> set;
+  bool schema = false;
+};
+struct ControlRequest {
+  std::string folder;
+  std::string what;  ///< pause | stop
+  std::optional<std::uint32_t> trial;
+};
+
+// Each prints on stdout and gives the exit code.
+int show_status(const StatusRequest& request);
+int show_study(const ShowRequest& request);
+int check_study(const CheckRequest& request);
+int control_study(const ControlRequest& request);
+
+}  // namespace lanista::cli

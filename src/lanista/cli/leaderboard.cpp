@@ -1,0 +1,118 @@
+#include "lanista/cli/leaderboard.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "lanista/cli/terminal.h"
+
+namespace lanista::cli {
+namespace {
+
+std::string fixed(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", value);
+  return text;
+}
+
+std::string short_real(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+double last_metric(const engine::TrialView& trial, const std::string& metric) {
+  const auto& metrics = trial.measurements.back().metrics;
+  const auto it = metrics.find(metric);
+  return it == metrics.end() ? 0.0 : it->second;
+}
+
+// "val_accuracy" of the winner is "test_accuracy" on the test part.
+std::string test_name(const std::string& metric) {
+  return metric.starts_with("val_") ? "test_" + metric.substr(4) : std::string();
+}
+
+using Row = std::vector<std::string>;
+
+// Columns as wide as their widest cell; numbers (right[i]) flush right; nothing trails on the last column.
+std::string layout(const std::vector<Row>& rows, const std::vector<bool>& right) {
+  std::vector<std::size_t> width(right.size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string fill(width[i] - row[i].size(), ' ');
+      line += (i == 0 ? " " : "  ") + (right[i] ? fill + row[i] : row[i] + fill);
+    }
+    while (line.ends_with(' ')) line.pop_back();
+    out += line + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string lineage_text(const engine::StudyView& view, const study::Proposal& proposal) {
+  const auto& bases = view.config.model.base;
+  const auto base = static_cast<std::size_t>(proposal.base);
+  std::string text = base < bases.size() ? bases[base] : "base " + std::to_string(base);
+  if (text.starts_with("builtin:")) text.erase(0, 8);
+  std::size_t same = 0;
+  for (std::size_t i = 0; i < proposal.steps.size(); i += same) {
+    same = 1;
+    while (i + same < proposal.steps.size() && proposal.steps[i + same].mutator == proposal.steps[i].mutator) ++same;
+    text += " > " + proposal.steps[i].mutator + (same > 1 ? " x" + std::to_string(same) : "");
+  }
+  return text;
+}
+
+std::string sample_text(const space::Sample& sample) {
+  std::string text;
+  if (const auto it = sample.find("optimizer"); it != sample.end()) text = space::value_text(it->second);
+  for (const auto& [name, value] : sample) {
+    if (name == "optimizer") continue;
+    const auto* real = std::get_if<double>(&value);
+    text += (text.empty() ? "" : " ") + name + " " + (real != nullptr ? short_real(*real) : space::value_text(value));
+  }
+  return text;
+}
+
+std::string leaderboard(const engine::StudyView& view, std::size_t top) {
+  const auto ranked = engine::ranking(view);
+  if (ranked.empty()) return " no finished trial yet\n";
+  const auto& goals = view.config.goals;
+  Row head{"rank", "trial"};
+  std::vector<bool> right{true, true};
+  for (const auto& goal : goals) {
+    head.push_back(goal.metric);
+    right.push_back(true);
+  }
+  const std::string test = test_name(goals.front().metric);
+  for (const auto* name : {"test", "params", "epochs"}) {
+    head.emplace_back(name);
+    right.push_back(true);
+  }
+  head.insert(head.end(), {"how it was made", "trained with"});
+  right.insert(right.end(), {false, false});
+
+  std::vector<Row> rows{head};
+  for (std::size_t i = 0; i < std::min(top, ranked.size()); ++i) {
+    const auto& trial = view.trials[ranked[i].value - 1];
+    Row row{std::to_string(i + 1), "#" + std::to_string(trial.id.value)};
+    for (const auto& goal : goals) row.push_back(fixed(last_metric(trial, goal.metric)));
+    const auto tested = view.test.find(test);
+    row.push_back(view.winner == trial.id && tested != view.test.end() ? fixed(tested->second) : "");
+    row.push_back(short_number(static_cast<double>(trial.parameters)));
+    const bool stopped = trial.outcome && trial.outcome->kind == study::OutcomeKind::kStopped;
+    row.push_back(std::to_string(trial.measurements.back().epoch) + (stopped ? "*" : ""));
+    row.push_back(lineage_text(view, trial.proposal));
+    row.push_back(sample_text(trial.proposal.sample));
+    rows.push_back(std::move(row));
+  }
+  return layout(rows, right);
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "lanista/engine/engine.h"
+
+namespace lanista::cli {
+
+/// How a trial was made, in words: "small-cnn > widen(x2) > swap_op".
+std::string lineage_text(const engine::StudyView& view, const study::Proposal& proposal);
+/// The sample in words: "sgd lr 0.103 momentum 0.84".
+std::string sample_text(const space::Sample& sample);
+
+/// The best `top` trials as a table, best first; ends with the winner's test metrics if known. Plain text, no control
+/// codes.
+std::string leaderboard(const engine::StudyView& view, std::size_t top);
+
+}  // namespace lanista::cli

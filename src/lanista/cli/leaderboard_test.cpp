@@ -1,0 +1,47 @@
+#include "lanista/cli/leaderboard.h"
+
+#include <gtest/gtest.h>
+
+namespace lanista::cli {
+namespace {
+
+engine::TrialView trial(std::uint32_t id, double accuracy, std::int64_t epoch, study::OutcomeKind kind) {
+  engine::TrialView view;
+  view.id = TrialId{id};
+  view.parameters = 4810;
+  view.measurements.push_back({TrialId{id}, epoch, epoch * 40, {{"val_accuracy", accuracy}}});
+  view.outcome = study::Outcome{kind, "", {}, "", {}};
+  return view;
+}
+
+engine::StudyView three_trials() {
+  engine::StudyView view;
+  view.trials = {trial(1, 0.9, 3, study::OutcomeKind::kStopped), trial(2, 0.97, 9, study::OutcomeKind::kSucceeded),
+                 trial(3, 0.99, 1, study::OutcomeKind::kFailed)};
+  view.trials[1].proposal.base = 1;
+  view.trials[1].proposal.steps = {{"widen", {}}, {"widen", {}}, {"add_skip", {}}};
+  view.trials[1].proposal.sample = {{"optimizer", std::string("sgd")}, {"lr", 0.1034}};
+  view.winner = TrialId{2};
+  view.test = {{"test_accuracy", 0.9601}};
+  return view;
+}
+
+TEST(Leaderboard, ShowsTheBestFirstAndTheTestOfTheWinnerOnly) {
+  EXPECT_EQ(leaderboard(three_trials(), 10),
+            " rank  trial  val_accuracy    test  params  epochs  how it was made                   trained with\n"
+            "    1     #2        0.9700  0.9601    4810       9  small-cnn > widen x2 > add_skip  sgd lr 0.103\n"
+            "    2     #1        0.9000            4810      3*  small-mlp\n");
+}
+
+TEST(Leaderboard, ShowsAtMostTheRowsAsked) {
+  const std::string table = leaderboard(three_trials(), 1);
+
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2);
+}
+
+TEST(Leaderboard, SaysSoWhenNothingHasFinished) {
+  EXPECT_EQ(leaderboard(engine::StudyView{}, 10), " no finished trial yet\n");
+}
+
+}  // namespace
+}  // namespace lanista::cli

@@ -1,0 +1,184 @@
+#include "lanista/cli/session.h"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "lanista/cli/app.h"
+#include "lanista/cli/leaderboard.h"
+#include "lanista/cli/progress.h"
+#include "lanista/cli/signals.h"
+#include "lanista/cli/version.h"
+#include "lanista/data/dataset.h"
+#include "lanista/runtime/worker_executor.h"
+
+namespace lanista::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kTableRows = 10;
+
+/// Events worth a person's attention go to stderr; the rest is in the log.
+class WarningSink final : public LogSink {
+ public:
+  void write(const LogEvent& event) override {
+    if (event.level >= Level::kWarning) std::cerr << "lanista: " << to_text(event) << "\n";
+  }
+};
+
+/// Everything a study runs with, in order of construction.
+struct Session {
+  study::StudyConfig config;
+  std::string folder;
+  RealClock clock;
+  WarningSink sink;
+  PauseSignals signals;
+  data::Dataset data;
+  std::unique_ptr<runtime::WorkerExecutor> executor;
+  Progress progress;
+
+  Session(const study::StudyConfig& c, std::string f, data::Dataset d, const View& view)
+      : config(c),
+        folder(std::move(f)),
+        data(std::move(d)),
+        progress(style(view), detect_terminal(view.no_color), clock) {}
+
+  static ProgressStyle style(const View& view) {
+    if (view.json) return ProgressStyle::kJson;
+    if (view.quiet) return ProgressStyle::kQuiet;
+    return detect_terminal(view.no_color).live ? ProgressStyle::kLive : ProgressStyle::kLines;
+  }
+
+  void make_executor(const std::optional<std::int64_t>& workers) {
+    runtime::WorkerOptions options;
+    options.workers = workers.value_or(config.run.workers);
+    options.metrics = config.train.metrics;
+    options.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
+    options.checkpoint_every = config.keep.checkpoint_every;
+    executor = runtime::WorkerExecutor::create(options, data, graph::builtin_ops(), real_file_system(), clock, folder);
+  }
+
+  engine::Services services() {
+    return {.fs = &real_file_system(),
+            .clock = &clock,
+            .sink = &sink,
+            .executor = executor.get(),
+            .data = &data.spec(),
+            .pause = &signals.requested(),
+            .observer = {.on_event = [this](const auto& view, const auto& event) { progress.on_event(view, event); },
+                         .on_idle = [this](const auto& view) { progress.on_idle(view); }}};
+  }
+
+  void print_head(const char* what) {
+    const auto& spec = data.spec();
+    std::cerr << "lanista " << kVersion << "   " << executor->workers()
+              << (executor->workers() == 1 ? " worker" : " workers") << ", " << kernels::isa_name(kernels::best_isa())
+              << "   " << what << ": " << folder << "\n"
+              << "data " << spec.name << " (" << spec.rows << " rows"
+              << (spec.licence.empty() ? "" : ", " + spec.licence) << ")   strategy " << config.strategy.name
+              << (config.stop.rule == "none" ? "" : "+" + config.stop.rule);
+    if (config.budget.trials) std::cerr << "   budget " << *config.budget.trials << " trials";
+    std::cerr << "   seed " << config.run.seed << "\n";
+  }
+};
+
+std::string free_folder(const std::string& name) {
+  for (int i = 1;; ++i) {
+    const std::string folder = "studies/" + name + "-" + std::to_string(i);
+    if (!fs::exists(folder)) return folder;
+  }
+}
+
+int run_engine(Session& session, engine::Engine& engine, bool json) {
+  auto summary = engine.run();
+  session.progress.finish();
+  if (!summary) {
+    const int code = report(summary.error());
+    std::cerr << "nothing written is lost; continue with: lanista resume " << session.folder << "\n";
+    return code;
+  }
+  const auto& view = engine.view();
+  if (summary->end == engine::End::kPaused) {
+    std::cerr << "paused; continue with: lanista resume " << session.folder << "\n";
+    const int asked = session.signals.requested();
+    return asked != 0 ? asked : static_cast<int>(kRequeue);
+  }
+  if (!summary->reason.empty() && !json) std::cerr << "ended: " << summary->reason << "\n";
+  if (view.winner) {
+    std::cerr << "model " << session.folder << "/best   again: lanista resume " << session.folder << " --trials "
+              << 2 * static_cast<std::int64_t>(view.trials.size()) << "   more: lanista show " << session.folder
+              << "\n";
+  }
+  if (!json) std::cout << leaderboard(view, kTableRows) << std::flush;
+  return view.winner ? kDone : kStudyFailed;
+}
+
+std::string folder_of(const std::string& file) {
+  const auto parent = fs::path(file).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+}  // namespace
+
+int report(const Error& error) {
+  std::cerr << "lanista: " << error.text() << "\n";
+  switch (error.code) {
+    case Code::kDataLoss:
+      return kRefused;
+    case Code::kInternal:
+      return kStudyFailed;
+    default:
+      return kUsage;
+  }
+}
+
+int run_study(const RunRequest& request) {
+  std::string text(engine::default_study());
+  std::string folder = ".";
+  if (!request.study_file.empty()) {
+    auto read = real_file_system().read(request.study_file);
+    if (!read) return report(read.error());
+    text = *read;
+    folder = folder_of(request.study_file);
+  }
+  auto config =
+      engine::read_study(text, request.study_file.empty() ? "default study" : request.study_file, request.overrides);
+  if (!config) return report(config.error());
+  const std::string out = request.out.empty() ? free_folder(config->name) : request.out;
+
+  auto data = data::open(config->data, folder, real_file_system());
+  if (!data) return report(data.error());
+  if (auto rebased = engine::rebase_paths(*config, folder, out); !rebased) return report(rebased.error());
+  if (request.dry_run) {
+    if (auto models = engine::make_model_space(*config, data->spec(), out, real_file_system()); !models)
+      return report(models.error());
+    std::cout << engine::write_study(*config);
+    return kDone;
+  }
+
+  Session session(*config, out, *std::move(data), request.view);
+  session.make_executor(request.workers);
+  auto engine = engine::Engine::create(out, *config, engine::write_study(*config),
+                                       runtime::numerics(kernels::best_isa()), session.services());
+  if (!engine) return report(engine.error());
+  if (!request.view.quiet) session.print_head("study");
+  return run_engine(session, **engine, request.view.json);
+}
+
+int resume_study(const ResumeRequest& request) {
+  auto config = engine::stored_config(real_file_system(), request.folder);
+  if (!config) return report(config.error());
+  auto data = data::open(config->data, request.folder, real_file_system());
+  if (!data) return report(data.error());
+
+  Session session(*config, request.folder, *std::move(data), request.view);
+  session.make_executor(request.workers);
+  auto engine = engine::Engine::resume(request.folder, request.extension, runtime::numerics(kernels::best_isa()),
+                                       session.services());
+  if (!engine) return report(engine.error());
+  if (!request.view.quiet) session.print_head("resume");
+  return run_engine(session, **engine, request.view.json);
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/engine/engine.h"
+#include "lanista/engine/study_file.h"
+
+namespace lanista::cli {
+
+/// How a running study is shown.
+struct View {
+  bool json = false;
+  bool quiet = false;
+  bool no_color = false;
+};
+
+/// What `run` was asked.
+struct RunRequest {
+  std::string study_file;  ///< empty: the default study
+  std::string out;         ///< empty: studies/<name>-<first free number>
+  std::vector<engine::Override> overrides;
+  std::optional<std::int64_t> workers;  ///< of this run only; never stored, never changes results
+  bool dry_run = false;
+  View view;
+};
+/// What `resume` was asked.
+struct ResumeRequest {
+  std::string folder;
+  engine::Engine::Extension extension;
+  std::optional<std::int64_t> workers;
+  View view;
+};
+
+/// Prints an error on stderr, "lanista: …", and gives the exit code that fits its kind.
+int report(const Error& error);
+
+int run_study(const RunRequest& request);
+int resume_study(const ResumeRequest& request);
+
+}  // namespace lanista::cli

@@ -1,0 +1,42 @@
+#include "lanista/cli/signals.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "lanista/cli/app.h"
+
+namespace lanista::cli {
+namespace {
+
+// A signal handler can reach nothing but statics.
+std::atomic<int> pause_code{0};
+
+void on_signal(int signal) {
+  const int code = signal == SIGINT ? kInterrupted : kRequeue;
+  int none = 0;
+  if (!pause_code.compare_exchange_strong(none, code) && signal == SIGINT) ::_exit(kInterrupted);
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  ::sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+PauseSignals::PauseSignals() {
+  pause_code = 0;
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) handle(signal, on_signal);
+  for (const int signal : {SIGHUP, SIGPIPE}) handle(signal, SIG_IGN);
+}
+
+PauseSignals::~PauseSignals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) handle(signal, SIG_DFL);
+}
+
+const std::atomic<int>& PauseSignals::requested() const { return pause_code; }
+
+}  // namespace lanista::cli

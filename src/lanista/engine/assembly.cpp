@@ -1,0 +1,172 @@
+#include "lanista/engine/assembly.h"
+
+#include <algorithm>
+
+#include "lanista/base/text_distance.h"
+#include "lanista/graph/infer.h"
+#include "lanista/graph/text.h"
+#include "lanista/mutate/mutator.h"
+
+namespace lanista::engine {
+namespace {
+
+constexpr std::string_view kBuiltin = "builtin:";
+
+Error invalid(const std::string& key, const Error& error) {
+  const std::string inner = error.where.empty() ? "" : "." + error.where;
+  return Error{Code::kInvalidArgument, error.message, key + inner};
+}
+
+template <class Plugin>
+Result<Plugin> find_plugin(const std::vector<Plugin>& all, const std::string& name, const std::string& key) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const Plugin& plugin : all) {
+    if (plugin.name == name) return plugin;
+    names.push_back(plugin.name);
+    list += (list.empty() ? "" : ", ") + plugin.name;
+  }
+  const std::string near = nearest_name(name, names);
+  return Error{
+      Code::kInvalidArgument,
+      "'" + name + "' is unknown; allowed are " + list + (near.empty() ? "" : " (did you mean '" + near + "'?)"), key};
+}
+
+/// A model must take one sample's features and give as many numbers as the data wants.
+Result<void> check_fit(const mutate::BaseModel& base, const data::DataSpec& data, const graph::OpTable& ops) {
+  LANISTA_TRY(graph::verify(base.graph, ops));
+  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(base.graph, ops));
+  const auto shape_of = [&](std::string_view op) { return types.at({base.graph.nodes_of(op).front(), 0}).shape; };
+  graph::Shape features = data.features;
+  features.dims.insert(features.dims.begin(), graph::kBatch);
+  const std::int64_t outputs = data.classes > 0 ? data.classes : data.target_size;
+  if (shape_of("input") != features) {
+    return Error{Code::kInvalidArgument,
+                 "the model takes " + shape_of("input").text() + ", the data gives " + features.text(), ""};
+  }
+  const graph::Shape wanted{{graph::kBatch, outputs}};
+  if (shape_of("output") != wanted) {
+    return Error{Code::kInvalidArgument,
+                 "the model gives " + shape_of("output").text() + ", the data asks for " + wanted.text(), ""};
+  }
+  return {};
+}
+
+Result<mutate::BaseModel> open_base(const std::string& source, const data::DataSpec& data, const std::string& folder,
+                                    FileSystem& fs) {
+  if (source.starts_with(kBuiltin)) {
+    return mutate::builtin_base(source.substr(kBuiltin.size()), data.features,
+                                data.classes > 0 ? data.classes : data.target_size);
+  }
+  const std::string path = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
+  LANISTA_ASSIGN(const std::string text, fs.read(path, 0));
+  LANISTA_ASSIGN(graph::Graph model, graph::parse(text));
+  const auto slash = source.find_last_of('/');
+  return mutate::BaseModel{source.substr(slash == std::string::npos ? 0 : slash + 1), std::move(model)};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::StudyConfig& config,
+                                                                   const data::DataSpec& data,
+                                                                   const std::string& folder, FileSystem& fs) {
+  const graph::OpTable ops = graph::builtin_ops();
+  std::vector<mutate::BaseModel> bases;
+  for (std::size_t i = 0; i < config.model.base.size(); ++i) {
+    const std::string key = "model.base[" + std::to_string(i) + "]";
+    auto base = open_base(config.model.base[i], data, folder, fs);
+    if (!base) return invalid(key, base.error());
+    if (auto fits = check_fit(*base, data, ops); !fits) return invalid(key, fits.error());
+    bases.push_back(*std::move(base));
+  }
+  return space_over(config, std::move(bases));
+}
+
+Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyConfig& config,
+                                                             std::vector<mutate::BaseModel> bases) {
+  const auto plugins = mutate::builtin_mutators();
+  std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
+  for (std::size_t i = 0; i < config.space.mutate.size(); ++i) {
+    const study::PluginConfig& wanted = config.space.mutate[i];
+    const std::string key = "space.mutate[" + std::to_string(i) + "]";
+    LANISTA_ASSIGN(const mutate::MutatorPlugin plugin, find_plugin(plugins, wanted.name, key));
+    auto options = resolve_options(wanted.options, plugin.options);
+    if (!options) return invalid(key + "." + wanted.name, options.error());
+    auto mutator = plugin.make(*options);
+    if (!mutator) return invalid(key + "." + wanted.name, mutator.error());
+    mutators.push_back(*std::move(mutator));
+  }
+  using Repair = mutate::RepairPolicy;
+  Repair repair;
+  const std::string& channels = config.space.repair_channels;
+  const std::string& spatial = config.space.repair_spatial;
+  repair.channels = channels == "pad"      ? Repair::Channels::kPad
+                    : channels == "reject" ? Repair::Channels::kReject
+                                           : Repair::Channels::kProject;
+  repair.spatial = spatial == "interpolate" ? Repair::Spatial::kInterpolate
+                   : spatial == "reject"    ? Repair::Spatial::kReject
+                                            : Repair::Spatial::kPool;
+  auto space = mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), std::move(mutators), repair,
+                                        {config.space.limit_params, config.space.limit_flops});
+  if (!space) return invalid("space", space.error());
+  return std::make_shared<const mutate::ModelSpace>(*std::move(space));
+}
+
+Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models) {
+  std::vector<mutate::BaseModel> bases;
+  for (const auto& model : models) {
+    auto parsed = graph::parse(model.at("graph").get<std::string>());
+    if (!parsed) return Error{Code::kDataLoss, "a stored base model cannot be read: " + parsed.error().text(), "log"};
+    bases.push_back({model.at("name").get<std::string>(), *std::move(parsed)});
+  }
+  return bases;
+}
+
+Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
+                                                          std::shared_ptr<const mutate::ModelSpace> models) {
+  LANISTA_ASSIGN(const auto rule_plugin,
+                 find_plugin(strategy::builtin_stopping_rules(), config.stop.rule, "stop.rule"));
+  auto rule_options = resolve_options(config.stop.options, rule_plugin.options);
+  if (!rule_options) return invalid("stop", rule_options.error());
+  auto rule = rule_plugin.make(config.goals, config.train.epochs, *rule_options);
+  if (!rule) return invalid("stop", rule.error());
+
+  LANISTA_ASSIGN(const auto plugin, find_plugin(strategy::builtin_strategies(), config.strategy.name, "strategy.name"));
+  auto options = resolve_options(config.strategy.options, plugin.options);
+  if (!options) return invalid("strategy", options.error());
+  strategy::Context context{std::move(models), config.space.params, config.goals, config.train.epochs,
+                            Rng(config.run.seed).split("strategy")};
+  auto made = plugin.make(context, *options, *std::move(rule));
+  if (!made) return invalid("strategy", made.error());
+  return made;
+}
+
+std::string loss_of(const study::StudyConfig& config, const data::DataSpec& data) {
+  if (config.train.loss != "auto") return config.train.loss;
+  return data.classes > 0 ? "cross_entropy" : "mse";
+}
+
+Result<void> check_config(const study::StudyConfig& config) {
+  const auto at_least = [](const char* key, std::int64_t value, std::int64_t least) -> Result<void> {
+    if (value >= least) return {};
+    return Error{Code::kInvalidArgument,
+                 "is " + std::to_string(value) + "; it must be at least " + std::to_string(least), key};
+  };
+  LANISTA_TRY(at_least("strategy.slots", config.strategy.slots, 1));
+  LANISTA_TRY(at_least("train.epochs", config.train.epochs, 1));
+  LANISTA_TRY(at_least("data.batch", config.data.batch, 1));
+  LANISTA_TRY(at_least("budget.trials", config.budget.trials.value_or(1), 1));
+  if (config.goals.empty()) return Error{Code::kInvalidArgument, "a study needs a goal", "goal"};
+  for (const space::Parameter& parameter : config.space.params.parameters()) {
+    const auto& known = study::sample_names();
+    if (std::find(known.begin(), known.end(), parameter.name) != known.end()) continue;
+    const std::string near = nearest_name(parameter.name, known);
+    return Error{
+        Code::kInvalidArgument,
+        "'" + parameter.name + "' is nothing a trial can vary" + (near.empty() ? "" : "; did you mean '" + near + "'?"),
+        "space.params"};
+  }
+  return {};
+}
+
+}  // namespace lanista::engine

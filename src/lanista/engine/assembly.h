@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lanista/engine/engine.h"
+
+namespace lanista::engine {
+
+/// The model space of a configuration over given base models.
+Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyConfig& config,
+                                                             std::vector<mutate::BaseModel> bases);
+/// The base models as the header stored them. Errors: kDataLoss.
+Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models);
+
+/// Strategy and stopping rule of a configuration. Errors: kInvalidArgument, kNotFound with the configuration key.
+Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
+                                                          std::shared_ptr<const mutate::ModelSpace> models);
+
+/// The configured loss, or the one that suits the targets.
+std::string loss_of(const study::StudyConfig& config, const data::DataSpec& data);
+
+/// Whether the engine can work with the configuration: counts and names. Errors: kInvalidArgument.
+Result<void> check_config(const study::StudyConfig& config);
+
+}  // namespace lanista::engine

@@ -1,0 +1,121 @@
+#include "lanista/engine/engine.h"
+
+#include "lanista/engine/assembly.h"
+#include "lanista/engine/folder.h"
+#include "lanista/engine/study_engine.h"
+#include "lanista/engine/study_file.h"
+#include "lanista/graph/op.h"
+
+namespace lanista::engine {
+namespace {
+
+using store::RecordType;
+
+Result<std::unique_ptr<Engine>> assemble(const std::string& folder, const Services& services, store::LogWriter log,
+                                         StudyState state, std::shared_ptr<const mutate::ModelSpace> models,
+                                         std::unique_ptr<strategy::Strategy> strategy) {
+  return std::unique_ptr<Engine>(std::make_unique<StudyEngine>(folder, services, std::move(log), std::move(state),
+                                                               std::move(models), std::move(strategy)));
+}
+
+Result<void> check_data(const StudyState& state, const data::DataSpec& data) {
+  const std::string stored = state.view.data.at("hash").get<std::string>();
+  if (stored == data.hash.hex()) return {};
+  return Error{Code::kFailedPrecondition,
+               "the data has changed: its hash is " + data.hash.hex() + ", the study was started with " + stored,
+               data.source};
+}
+
+Result<void> log_extension(store::LogWriter& log, StudyState& state, const Engine::Extension& extension, double now) {
+  if (!extension.trials && !extension.minutes) return {};
+  nlohmann::json body{{"request", "extend"}, {"time", now}};
+  if (extension.trials) body["trials"] = *extension.trials;
+  if (extension.minutes) body["minutes"] = *extension.minutes;
+  LANISTA_TRY(log.append(RecordType::kControl, body));
+  state.extend(extension.trials, extension.minutes);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const study::StudyConfig& config,
+                                               const std::string& config_text, const nlohmann::json& numerics,
+                                               Services services) {
+  FileSystem& fs = *services.fs;
+  LANISTA_TRY(check_config(config));
+  LANISTA_TRY(check_new_folder(fs, folder));
+  LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs));
+  LANISTA_ASSIGN(auto strategy, make_strategy(config, models));
+
+  LANISTA_TRY(fs.make_folder(folder));
+  LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
+  if (!log.existing().empty()) {  // somebody was faster
+    return Error{Code::kAlreadyExists, "a study is already there; continue it with: lanista resume " + folder, folder};
+  }
+  // The header first: with it the study can be resumed, whatever happens to the rest.
+  const nlohmann::json header = header_body(config, config_text, *services.data, *models);
+  LANISTA_TRY(log.append(RecordType::kHeader, header));
+  LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
+  LANISTA_TRY(log.sync());
+  LANISTA_TRY(furnish_folder(fs, folder, config_text));
+
+  StudyState state;
+  state.view.config = config;
+  state.view.config_text = config_text;
+  state.view.data = header.at("data");
+  state.trials = config.budget.trials;
+  state.minutes = config.budget.guard_minutes;
+  state.numerics = numerics;
+  return assemble(folder, services, std::move(log), std::move(state), std::move(models), std::move(strategy));
+}
+
+Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const Extension& extension,
+                                               const nlohmann::json& numerics, Services services) {
+  FileSystem& fs = *services.fs;
+  if (!fs.exists(folder + "/log")) return Error{Code::kNotFound, "there is no study in this folder", folder};
+  LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
+  if (log.existing().empty()) {
+    return Error{Code::kNotFound, "this study ended before its first record; start it anew", folder};
+  }
+  StudyState state;
+  std::vector<study::Event> events;
+  LANISTA_TRY(fold_all(state, log.existing(), [&](const study::Event& event) { events.push_back(event); }));
+  if (log.cut_tail() && services.sink) {
+    services.sink->write({services.clock->now(), Level::kWarning, "log_tail_cut", {{"folder", folder}}});
+  }
+  log.forget_existing();
+
+  LANISTA_TRY(check_data(state, *services.data));
+  LANISTA_ASSIGN(auto bases, stored_bases(state.models));
+  LANISTA_ASSIGN(auto models, space_over(state.view.config, std::move(bases)));
+  LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models));
+  for (const study::Event& event : events) strategy->observe(event);
+
+  const bool over = state.view.end_reason && !extension.trials && !extension.minutes;
+  if (!over) {
+    LANISTA_TRY(furnish_folder(fs, folder, state.view.config_text));
+    if (state.numerics != numerics) {
+      LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
+      if (!state.numerics.is_null() && services.sink) {
+        services.sink->write({services.clock->now(),
+                              Level::kWarning,
+                              "numerics_changed",
+                              {{"before", state.numerics}, {"now", numerics}}});
+      }
+      state.numerics = numerics;
+    }
+    LANISTA_TRY(log_extension(log, state, extension, services.clock->now()));
+    LANISTA_TRY(log.sync());
+  }
+  return assemble(folder, services, std::move(log), std::move(state), std::move(models), std::move(strategy));
+}
+
+Result<study::StudyConfig> stored_config(FileSystem& fs, const std::string& folder) {
+  LANISTA_ASSIGN(const std::vector<store::Record> records, store::read_log(fs, folder));
+  if (records.empty()) return Error{Code::kDataLoss, "the study's log holds no header", folder};
+  StudyState state;
+  LANISTA_TRY(fold_all(state, {records.front()}, [](const study::Event&) {}));
+  return std::move(state.view.config);
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,278 @@
+#include "lanista/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lanista/engine/test_support.h"
+#include "lanista/formats/safetensors.h"
+
+namespace lanista::engine {
+namespace {
+
+using testing::Bench;
+using testing::kFolder;
+using testing::small_study;
+
+TEST(Engine, RunsAStudyToItsBudgetAndPackagesTheWinner) {
+  Bench bench;
+
+  const auto summary = bench.run(small_study(), {.workers = 2, .steps_per_epoch = 2});
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  EXPECT_EQ(summary->end, End::kDone);
+  EXPECT_EQ(summary->reason, "budget");
+  const StudyView view = bench.view();
+  ASSERT_EQ(view.trials.size(), 14U);
+  std::int64_t steps = 0, stopped = 0, mutated = 0;
+  for (const TrialView& trial : view.trials) {
+    ASSERT_TRUE(trial.outcome) << trial.id.value;
+    ASSERT_FALSE(trial.measurements.empty());
+    const bool whole = trial.outcome->kind == study::OutcomeKind::kSucceeded;
+    EXPECT_EQ(trial.measurements.size() == 4U, whole);
+    EXPECT_TRUE(trial.outcome->weights_hash.has_value());
+    steps += trial.measurements.back().step;
+    stopped += trial.outcome->kind == study::OutcomeKind::kStopped ? 1 : 0;
+    mutated += trial.proposal.edits.empty() ? 0 : 1;
+  }
+  EXPECT_EQ(view.steps, steps);
+  EXPECT_GT(stopped, 0);
+  EXPECT_GT(mutated, 0);
+  const auto order = ranking(view);
+  ASSERT_FALSE(order.empty());
+  EXPECT_EQ(view.winner, order.front());
+  EXPECT_TRUE(view.test.contains("test_accuracy"));
+  EXPECT_EQ(view.end_reason, "budget");
+}
+
+TEST(Engine, LeavesAModelPackageOfParametersAlone) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(small_study(), {}).ok());
+
+  const auto weights = formats::decode_safetensors(bench.disk.files.at(kFolder + "/best/weights.safetensors"));
+  const auto package = nlohmann::json::parse(bench.disk.files.at(kFolder + "/best/package.json"));
+
+  ASSERT_TRUE(weights.ok());
+  ASSERT_EQ(weights->tensors.size(), 1U);
+  EXPECT_EQ(weights->tensors[0].name, "n1.weight");
+  const StudyView view = bench.view();
+  const TrialView& winner = view.trials[view.winner->value - 1];
+  EXPECT_EQ(package["graph_hash"], winner.proposal.graph_hash.hex());
+  EXPECT_EQ(package["labels"], nlohmann::json({"a", "b", "c"}));
+  EXPECT_EQ(package["input"]["shape"], nlohmann::json::array({6}));
+  EXPECT_TRUE(bench.disk.exists(kFolder + "/best/model.graph"));
+  EXPECT_TRUE(bench.disk.exists(kFolder + "/README.txt"));
+  EXPECT_TRUE(bench.disk.exists(kFolder + "/config.resolved.yaml"));
+}
+
+TEST(Engine, KeepsTheWeightsOfTheBestAndNothingElse) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(small_study(), {.workers = 3, .checkpoint_one_in = 2}).ok());
+
+  const auto files = bench.disk.list(kFolder + "/ckpt");
+
+  const StudyView view = bench.view();
+  const auto order = ranking(view);
+  std::vector<std::string> wanted;
+  for (std::size_t i = 0; i < 2; ++i) {
+    wanted.push_back(view.trials[order[i].value - 1].outcome->weights + ".safetensors");
+  }
+  std::sort(wanted.begin(), wanted.end());
+  ASSERT_TRUE(files.ok());
+  EXPECT_EQ(*files, wanted);
+}
+
+TEST(Engine, GivesTheSameTrialsWhateverTheWorkersAndTheOrderOfArrival) {
+  Bench first;
+  ASSERT_TRUE(first.run(small_study(), {.workers = 1}).ok());
+  const std::string expected = first.canonical();
+
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Bench bench;
+    const FakeOptions options{.seed = seed,
+                              .workers = static_cast<std::int64_t>(seed % 4) + 1,
+                              .checkpoint_one_in = static_cast<std::int64_t>(seed % 3)};
+    ASSERT_TRUE(bench.run(small_study(), options).ok());
+    ASSERT_EQ(bench.canonical(), expected) << "seed " << seed;
+  }
+}
+
+TEST(Engine, GivesOtherTrialsForAnotherSeedOrMoreSlots) {
+  Bench first, other_seed, more_slots;
+  study::StudyConfig config = small_study();
+  ASSERT_TRUE(first.run(config, {}).ok());
+  config.run.seed = 8;
+  ASSERT_TRUE(other_seed.run(config, {}).ok());
+  config = small_study();
+  config.strategy.slots = 5;
+  ASSERT_TRUE(more_slots.run(config, {}).ok());
+
+  const auto trials = [](Bench& bench) {
+    std::string all;
+    for (const TrialView& trial : bench.view().trials) all += study::duplicate_key(trial.proposal).hex();
+    return all;
+  };
+  EXPECT_NE(trials(first), trials(other_seed));
+  EXPECT_NE(trials(first), trials(more_slots));
+}
+
+TEST(Engine, NeverRunsMoreTrialsThanSlotsAndDeliversInLogicalOrder) {
+  Bench bench;
+  std::int64_t running = 0, most = 0;
+  bench.observer.on_event = [&](const StudyView&, const study::Event& event) {
+    if (std::holds_alternative<study::Proposed>(event)) most = std::max(most, ++running);
+    if (std::holds_alternative<study::Ended>(event)) --running;
+  };
+  ASSERT_TRUE(bench.run(small_study(), {.seed = 5, .workers = 3}).ok());
+  EXPECT_EQ(most, 3);
+  EXPECT_EQ(running, 0);
+
+  const auto records = store::read_log(bench.disk, kFolder);
+  double time = 0;
+  for (const store::Record& record : *records) {
+    if (record.type == store::RecordType::kProposed) {
+      EXPECT_GE(record.body["logical_start"].get<double>(), time);
+      time = record.body["logical_start"].get<double>();
+    } else if (record.type == store::RecordType::kOutcome) {
+      EXPECT_GE(record.body["logical_time"].get<double>(), time);
+      time = record.body["logical_time"].get<double>();
+    }
+  }
+  EXPECT_GT(time, 0);
+}
+
+TEST(Engine, TakesFailuresDivergenceAndRefusalsAsData) {
+  const FakeOptions options{.workers = 2, .fail_one_in = 4, .nan_one_in = 4, .refuse_one_in = 5};
+  Bench bench;
+  const auto summary = bench.run(small_study(40), options);
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  int failed = 0, diverged = 0, refused = 0;
+  const StudyView view = bench.view();
+  for (const TrialView& trial : view.trials) {
+    if (trial.outcome->kind != study::OutcomeKind::kFailed) continue;
+    const std::string& reason = trial.outcome->reason;
+    failed += reason == "an operator threw" ? 1 : 0;
+    if (reason.starts_with("diverged: train_loss is nan at epoch ")) {
+      ++diverged;
+      EXPECT_TRUE(std::isnan(trial.measurements.back().metrics.at("train_loss")));
+    }
+    if (reason.find("more memory") != std::string::npos) {
+      ++refused;
+      EXPECT_TRUE(trial.measurements.empty());
+    }
+  }
+  EXPECT_GT(failed, 0);
+  EXPECT_GT(diverged, 0);
+  EXPECT_GT(refused, 0);
+  for (const TrialId id : ranking(view)) {
+    EXPECT_NE(view.trials[id.value - 1].outcome->kind, study::OutcomeKind::kFailed);
+  }
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Bench other;
+    FakeOptions shuffled = options;
+    shuffled.seed = seed;
+    shuffled.workers = 3;
+    ASSERT_TRUE(other.run(small_study(40), shuffled).ok());
+    EXPECT_EQ(other.canonical(), bench.canonical());
+  }
+}
+
+TEST(Engine, NeverExceedsABudgetOfSteps) {
+  Bench bench;
+  study::StudyConfig config = small_study();
+  config.budget.trials.reset();
+  config.budget.steps = 61;
+
+  const auto summary = bench.run(config, {.workers = 2, .steps_per_epoch = 2});
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  const StudyView view = bench.view();
+  EXPECT_LE(view.steps, 61);
+  EXPECT_GT(view.steps, 61 - 8);  // another trial of four epochs did not fit
+  for (const TrialView& trial : view.trials) EXPECT_TRUE(trial.outcome);
+}
+
+TEST(Engine, EndsWhenTheSpaceHasNothingLeft) {
+  Bench bench;
+  study::StudyConfig config = small_study(1000);
+  config.strategy = {"grid", 3, {{"grain", 2}}};
+
+  const auto summary = bench.run(config, {.workers = 2});
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  EXPECT_EQ(summary->reason, "the strategy has nothing left to propose");
+  EXPECT_EQ(bench.view().trials.size(), 6U);  // sgd: 2 x 2, adam: 2
+}
+
+TEST(Engine, RefusesAFolderThatHoldsAStudyAndNamesResume) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(small_study(), {}).ok());
+  const std::string before = bench.canonical();
+
+  const auto again = bench.run(small_study(), {});
+
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Code::kAlreadyExists);
+  EXPECT_NE(again.error().message.find("lanista resume " + kFolder), std::string::npos);
+  EXPECT_EQ(bench.canonical(), before);
+}
+
+TEST(Engine, RefusesAFolderThatHoldsOtherThings) {
+  Bench bench;
+  bench.disk.files[kFolder + "/thesis.tex"] = "precious";
+
+  const auto refused = bench.run(small_study(), {});
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kAlreadyExists);
+}
+
+TEST(Engine, NamesTheConfigurationKeyOfAMistake) {
+  struct Case {
+    const char* where;
+    std::function<void(study::StudyConfig&)> spoil;
+  };
+  const std::vector<Case> cases{{"strategy.name", [](auto& c) { c.strategy.name = "evolutoin"; }},
+                                {"strategy.population", [](auto& c) { c.strategy.options["population"] = -1; }},
+                                {"stop.rule", [](auto& c) { c.stop.rule = "asho"; }},
+                                {"stop.rungs",
+                                 [](auto& c) {
+                                   c.stop.options["rungs"] = {3, 1};
+                                 }},
+                                {"space.mutate[1]", [](auto& c) { c.space.mutate[1].name = "deepn"; }},
+                                {"model.base[0]", [](auto& c) { c.model.base[0] = "builtin:small-rnn"; }},
+                                {"strategy.slots", [](auto& c) { c.strategy.slots = 0; }},
+                                {"space", [](auto& c) { c.space.limit_params = 3; }}};
+  for (const Case& wrong : cases) {
+    Bench bench;
+    study::StudyConfig config = small_study();
+    wrong.spoil(config);
+    FakeExecutor fake = bench.executor(bench.disk, {});
+
+    const auto engine = Engine::create(kFolder, config, "", bench.numerics, bench.services(bench.disk, fake));
+
+    ASSERT_FALSE(engine.ok()) << wrong.where;
+    EXPECT_EQ(engine.error().code, Code::kInvalidArgument) << wrong.where;
+    EXPECT_TRUE(engine.error().where.starts_with(wrong.where)) << engine.error().text();
+    EXPECT_FALSE(bench.disk.exists(kFolder)) << wrong.where;
+  }
+}
+
+TEST(ModelSpace, RefusesABaseThatDoesNotFitTheData) {
+  Bench bench;
+  study::StudyConfig config = small_study();
+  config.model.base = {"own.graph"};
+  bench.disk.files["/here/own.graph"] = "%0 = input(shape=[6])\n%1 = linear(%0, out=4)\n%2 = output(%1)\n";
+
+  const auto wrong = make_model_space(config, bench.data, "/here", bench.disk);
+  bench.disk.files["/here/own.graph"] = "%0 = input(shape=[6])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n";
+  const auto right = make_model_space(config, bench.data, "/here", bench.disk);
+
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().where, "model.base[0]");
+  EXPECT_TRUE(right.ok()) << right.error().text();
+}
+
+}  // namespace
+}  // namespace lanista::engine

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "lanista/base/digest.h"
+#include "lanista/base/id.h"
+#include "lanista/base/result.h"
+#include "lanista/graph/graph.h"
+#include "lanista/study/config.h"
+#include "lanista/study/trial.h"
+
+namespace lanista::engine {
+
+/// Everything that determines a trial's numbers, and where to go on from.
+struct Job {
+  TrialId trial;
+  graph::Graph model;
+  study::Recipe recipe;
+  std::uint64_t trial_seed = 0;  ///< initialisation and masks
+  std::uint64_t data_seed = 0;   ///< order of samples; the study's
+  double logical_start = 0;      ///< workers prefer the trial whose next epoch is earliest in logical time
+  double logical_epoch = 1;      ///< logical duration of one epoch
+  std::string checkpoint;        ///< address of a checkpoint to continue from; empty: from the beginning
+};
+
+// What an executor tells. Per trial, epochs come in order and each exactly once per start(); a job that continues from
+// a checkpoint first repeats the measurements the checkpoint carries.
+struct EpochReport {
+  study::Measurement measurement;
+};
+/// The trial cannot go on; `epoch` is the one it was in.
+struct FailureReport {
+  TrialId trial;
+  std::int64_t epoch = 0;
+  std::string reason;
+};
+struct CheckpointReport {
+  TrialId trial;
+  std::int64_t epoch = 0;  ///< whole epochs inside
+  std::int64_t step = 0;
+  std::string address;
+};
+/// Answer to Finish.
+struct FinishedReport {
+  TrialId trial;
+  Digest state_hash;
+  std::string weights;  ///< address; empty if not kept
+};
+/// Answer to PauseAll, after the last checkpoint.
+struct PausedReport {};
+/// The executor itself is broken (disk full while saving, say): the study must pause with this error.
+struct BrokenReport {
+  Error error;
+};
+using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, PausedReport, BrokenReport>;
+
+// What an executor is told.
+/// The trial may train through this epoch (whole epochs; it starts with 0 allowed and waits there).
+struct Allow {
+  TrialId trial;
+  std::int64_t epoch = 0;
+};
+/// The trial ends as it stands after its allowed epoch (or, with `abandon`, at once, without a report).
+struct Finish {
+  TrialId trial;
+  bool keep_weights = false;
+  bool abandon = false;
+};
+/// Save every started trial at its next step boundary, then stop working.
+struct PauseAll {};
+using Command = std::variant<Allow, Finish, PauseAll>;
+
+/// Runs jobs. The engine knows executors only through this, so that everything above the torch wall runs against a
+/// fake. Called from one thread; workers live behind it.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  /// Errors: kInvalidArgument, kResourceExhausted, kDataLoss (checkpoint). The trial's failure, not the study's.
+  virtual Result<void> start(const Job& job) = 0;
+  virtual void command(const Command& command) = 0;
+  /// The next report, waiting at most `seconds`; nullopt on time-out.
+  virtual std::optional<Report> next(double seconds) = 0;
+  /// Metrics of stored weights on the test part. Blocks.
+  virtual Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) = 0;
+};
+
+}  // namespace lanista::engine

@@ -1,0 +1,177 @@
+#include "lanista/engine/fake_executor.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "lanista/graph/text.h"
+
+namespace lanista::engine {
+namespace {
+
+Digest nature_of(const Job& job) {
+  Hasher hasher;
+  hasher.text(graph::to_text(job.model)).text(study::recipe_json(job.recipe).dump());
+  return hasher.finish();
+}
+
+Tensor tensor(const std::string& name, std::int64_t value) {
+  Tensor out{name, ElementType::kI64, {1}, std::vector<std::byte>(sizeof(std::int64_t))};
+  elements_of<std::int64_t>(out)[0] = value;
+  return out;
+}
+
+}  // namespace
+
+FakeExecutor::FakeExecutor(FakeOptions options, store::CheckpointStore files)
+    : options_(options), files_(std::move(files)), rng_(Rng(options.seed).split("fake")) {}
+
+bool FakeExecutor::chosen(const Trial& trial, std::int64_t one_in, std::uint64_t salt) const {
+  return one_in > 0 && Rng(trial.nature.lo).split(salt).below(static_cast<std::uint64_t>(one_in)) == 0;
+}
+
+Result<void> FakeExecutor::start(const Job& job) {
+  Trial trial;
+  trial.job = job;
+  trial.nature = nature_of(job);
+  if (chosen(trial, options_.refuse_one_in, 1)) {
+    return Error{Code::kResourceExhausted, "the model needs more memory than there is", ""};
+  }
+  if (!job.checkpoint.empty()) {
+    LANISTA_ASSIGN(const store::Checkpoint checkpoint, files_.get(job.checkpoint));
+    for (const auto& item : nlohmann::json::parse(checkpoint.facts.at("measurements"))) {
+      LANISTA_ASSIGN(study::Measurement measurement, study::measurement_from_json(item));
+      outbox_.push_back(EpochReport{measurement});
+      trial.done.push_back(std::move(measurement));
+    }
+    resumed_from_.push_back(job.checkpoint);
+  }
+  trials_.insert_or_assign(job.trial, std::move(trial));
+  return {};
+}
+
+void FakeExecutor::command(const Command& command) {
+  if (const auto* allow = std::get_if<Allow>(&command)) {
+    trials_.at(allow->trial).allowed = allow->epoch;
+  } else if (const auto* finish = std::get_if<Finish>(&command)) {
+    if (finish->abandon) {
+      trials_.erase(finish->trial);
+    } else {
+      trials_.at(finish->trial).finish = *finish;
+    }
+  } else {
+    pausing_ = true;
+  }
+}
+
+bool FakeExecutor::runnable(const Trial& trial) const { return trial.epochs() < trial.allowed || trial.finish; }
+
+std::optional<Report> FakeExecutor::next(double seconds) {
+  if (options_.clock) options_.clock->advance(0.1);
+  if (pausing_) pause();
+  if (outbox_.empty()) {
+    std::vector<Trial*> ready;
+    for (auto& [id, trial] : trials_) {
+      if (runnable(trial)) ready.push_back(&trial);
+    }
+    const auto due = [](const Trial* t) {
+      return t->job.logical_start + static_cast<double>(t->epochs() + 1) * t->job.logical_epoch;
+    };
+    std::stable_sort(ready.begin(), ready.end(), [&](const Trial* a, const Trial* b) { return due(a) < due(b); });
+    if (!ready.empty()) {
+      const auto width = std::min<std::uint64_t>(ready.size(), static_cast<std::uint64_t>(options_.workers));
+      advance(*ready[rng_.below(width)]);
+    }
+  }
+  if (outbox_.empty()) {
+    if (options_.clock) options_.clock->advance(seconds);
+    return std::nullopt;
+  }
+  Report report = std::move(outbox_.front());
+  outbox_.pop_front();
+  return report;
+}
+
+void FakeExecutor::advance(Trial& trial) {
+  if (trial.epochs() >= trial.allowed) return end(trial);
+  const std::int64_t epoch = trial.epochs() + 1;
+  const std::int64_t budget = trial.job.recipe.epochs;
+  if (epoch == std::min<std::int64_t>(2, budget) && chosen(trial, options_.fail_one_in, 2)) {
+    outbox_.push_back(FailureReport{trial.job.trial, epoch, "an operator threw"});
+    trials_.erase(trial.job.trial);
+    return;
+  }
+  ++epochs_run_;
+  trial.done.push_back(measure(trial, epoch));
+  outbox_.push_back(EpochReport{trial.done.back()});
+  if (options_.checkpoint_one_in > 0 && rng_.below(static_cast<std::uint64_t>(options_.checkpoint_one_in)) == 0) {
+    auto saved = save(trial);
+    if (saved) {
+      outbox_.push_back(CheckpointReport{trial.job.trial, epoch, trial.done.back().step, *saved});
+    } else {
+      outbox_.push_back(BrokenReport{saved.error()});
+    }
+  }
+}
+
+void FakeExecutor::end(Trial& trial) {
+  Hasher hasher;
+  hasher.digest(trial.nature).number(trial.epochs());
+  FinishedReport report{trial.job.trial, hasher.finish(), ""};
+  if (trial.finish->keep_weights) {
+    store::Checkpoint weights;
+    weights.tensors = {tensor("n1.weight", static_cast<std::int64_t>(report.state_hash.lo >> 1)),
+                       tensor("step", trial.epochs()), tensor("n1.weight/momentum", 1)};
+    auto saved = files_.put(weights);
+    if (!saved) {
+      outbox_.push_back(BrokenReport{saved.error()});
+      return;
+    }
+    report.weights = *saved;
+  }
+  outbox_.push_back(report);
+  trials_.erase(trial.job.trial);
+}
+
+study::Measurement FakeExecutor::measure(const Trial& trial, std::int64_t epoch) const {
+  const double quality = Rng(trial.nature.lo).split("quality").uniform();
+  const double noise = Rng(trial.nature.lo).split(static_cast<std::uint64_t>(epoch)).uniform(-0.02, 0.02);
+  const double progress = static_cast<double>(epoch) / static_cast<double>(epoch + 1);
+  double loss = 2 - quality * progress;
+  const std::int64_t bad = std::max<std::int64_t>(1, trial.job.recipe.epochs - 1);
+  if (epoch >= bad && chosen(trial, options_.nan_one_in, 3)) loss = std::numeric_limits<double>::quiet_NaN();
+  return {trial.job.trial,
+          epoch,
+          epoch * options_.steps_per_epoch,
+          {{"train_loss", loss}, {"val_loss", 2.1 - quality * progress}, {"val_accuracy", quality * progress + noise}}};
+}
+
+Result<std::string> FakeExecutor::save(const Trial& trial) {
+  nlohmann::json measurements = nlohmann::json::array();
+  for (const auto& measurement : trial.done) measurements.push_back(study::measurement_json(measurement));
+  store::Checkpoint checkpoint;
+  checkpoint.tensors = {tensor("trial", trial.job.trial.value)};
+  checkpoint.facts = {{"measurements", measurements.dump()}};
+  return files_.put(checkpoint);
+}
+
+void FakeExecutor::pause() {
+  pausing_ = false;
+  for (auto& [id, trial] : trials_) {
+    if (trial.done.empty()) continue;
+    auto saved = save(trial);
+    if (!saved) {
+      outbox_.push_back(BrokenReport{saved.error()});
+      return;
+    }
+    outbox_.push_back(CheckpointReport{id, trial.epochs(), trial.done.back().step, *saved});
+  }
+  trials_.clear();
+  outbox_.push_back(PausedReport{});
+}
+
+Result<std::map<std::string, double>> FakeExecutor::test(const Job& job, const std::string& weights) {
+  LANISTA_TRY(files_.get(weights));
+  return std::map<std::string, double>{{"test_accuracy", Rng(nature_of(job).lo).split("test").uniform()}};
+}
+
+}  // namespace lanista::engine

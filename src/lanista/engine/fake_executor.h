@@ -1,0 +1,69 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lanista/base/clock.h"
+#include "lanista/base/rng.h"
+#include "lanista/engine/executor.h"
+#include "lanista/store/checkpoints.h"
+
+namespace lanista::engine {
+
+/// How a FakeExecutor behaves. What a trial measures depends on its model, its recipe and the epoch alone; `seed`,
+/// `workers` and `checkpoint_one_in` change only when and in which order things arrive.
+struct FakeOptions {
+  std::uint64_t seed = 0;
+  std::int64_t workers = 1;  ///< reports come from this many trials at a time, in random order
+  std::int64_t steps_per_epoch = 2;
+  std::int64_t checkpoint_one_in = 0;  ///< of epochs; 0: only at a pause
+  std::int64_t fail_one_in = 0;        ///< of trials, at their second epoch (or the last before)
+  std::int64_t nan_one_in = 0;         ///< of trials, at their last epoch but one (or the first)
+  std::int64_t refuse_one_in = 0;      ///< of trials, at start
+  VirtualClock* clock = nullptr;       ///< advanced by a tenth of a second at every report
+};
+
+/// An executor that trains nothing, for tests of all that stands above executors.
+class FakeExecutor final : public Executor {
+ public:
+  FakeExecutor(FakeOptions options, store::CheckpointStore files);
+
+  Result<void> start(const Job& job) override;
+  void command(const Command& command) override;
+  std::optional<Report> next(double seconds) override;
+  Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) override;
+
+  std::int64_t epochs_run() const { return epochs_run_; }
+  const std::vector<std::string>& resumed_from() const { return resumed_from_; }  ///< checkpoints, in order of start
+
+ private:
+  struct Trial {
+    Job job;
+    Digest nature;  ///< of model and recipe
+    std::int64_t allowed = 0;
+    std::vector<study::Measurement> done;
+    std::optional<Finish> finish;
+    std::int64_t epochs() const { return static_cast<std::int64_t>(done.size()); }
+  };
+  bool runnable(const Trial& trial) const;
+  void advance(Trial& trial);
+  void end(Trial& trial);
+  study::Measurement measure(const Trial& trial, std::int64_t epoch) const;
+  Result<std::string> save(const Trial& trial);
+  void pause();
+  bool chosen(const Trial& trial, std::int64_t one_in, std::uint64_t salt) const;
+
+  FakeOptions options_;
+  store::CheckpointStore files_;
+  Rng rng_;
+  std::map<TrialId, Trial> trials_;
+  std::deque<Report> outbox_;
+  bool pausing_ = false;
+  std::int64_t epochs_run_ = 0;
+  std::vector<std::string> resumed_from_;
+};
+
+}  // namespace lanista::engine

@@ -1,0 +1,57 @@
+#include "lanista/engine/folder.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lanista/store/log.h"
+
+namespace lanista::engine {
+namespace {
+
+constexpr std::string_view kReadme =
+    "This folder is a study of lanista.\n"
+    "\n"
+    "  log/                   the truth: everything that was decided and measured, append-only\n"
+    "  config.resolved.yaml   the study file with every default written out; `lanista run` takes it\n"
+    "  ckpt/                  weights of the best trials and checkpoints of running ones (safetensors)\n"
+    "  best/                  the winner: model.graph, weights.safetensors, package.json\n"
+    "  control/               requests: an empty file `pause`, `stop` or `stop-trial-<n>` here is obeyed\n"
+    "\n"
+    "Go on after a pause, a crash or a kill:   lanista resume <this folder>\n"
+    "Look at it:                               lanista show <this folder>\n"
+    "The folder may be moved and copied while nobody works on it.\n";
+
+bool has_records(FileSystem& fs, const std::string& folder) {
+  const auto records = store::read_log(fs, folder);
+  return records ? !records->empty() : records.error().code != Code::kNotFound;
+}
+
+}  // namespace
+
+Result<void> check_new_folder(FileSystem& fs, const std::string& folder) {
+  if (!fs.exists(folder)) return {};
+  if (has_records(fs, folder)) {
+    return Error{Code::kAlreadyExists, "a study is already there; continue it with: lanista resume " + folder, folder};
+  }
+  LANISTA_ASSIGN(const std::vector<std::string> names, fs.list(folder));
+  static const std::set<std::string, std::less<>> kOurs{"log", "ckpt", "control", "README.txt", "config.resolved.yaml"};
+  const bool ours = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    const bool temporary = name.starts_with("README.txt") || name.starts_with("config.resolved.yaml");
+    return temporary || kOurs.contains(name);
+  });
+  if (!ours) {
+    return Error{Code::kAlreadyExists, "the folder exists and is not empty; choose another one for the study", folder};
+  }
+  return {};
+}
+
+Result<void> furnish_folder(FileSystem& fs, const std::string& folder, const std::string& config_text) {
+  for (const char* name : {"/control", "/ckpt"}) LANISTA_TRY(fs.make_folder(folder + name));
+  if (!fs.exists(folder + "/config.resolved.yaml")) {
+    LANISTA_TRY(write_atomically(fs, folder + "/config.resolved.yaml", config_text));
+  }
+  if (!fs.exists(folder + "/README.txt")) LANISTA_TRY(write_atomically(fs, folder + "/README.txt", kReadme));
+  return {};
+}
+
+}  // namespace lanista::engine

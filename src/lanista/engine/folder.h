@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "lanista/base/file_system.h"
+#include "lanista/base/result.h"
+
+namespace lanista::engine {
+
+/// Refuses a folder that holds anything but an attempt at a study that never got as far as its first record. Errors:
+/// kAlreadyExists.
+Result<void> check_new_folder(FileSystem& fs, const std::string& folder);
+
+/// Makes the folders of a study and writes README.txt and config.resolved.yaml where they are missing.
+Result<void> furnish_folder(FileSystem& fs, const std::string& folder, const std::string& config_text);
+
+}  // namespace lanista::engine

@@ -1,0 +1,179 @@
+#include <gtest/gtest.h>
+
+#include "lanista/engine/engine.h"
+#include "lanista/engine/test_support.h"
+
+namespace lanista::engine {
+namespace {
+
+using testing::Bench;
+using testing::kFolder;
+using testing::small_study;
+
+/// Puts a request into control/ when `events` events have happened.
+void ask_after(Bench& bench, int events, const std::string& request) {
+  bench.observer.on_event = [&bench, events, request, seen = 0](const StudyView&, const study::Event&) mutable {
+    if (++seen == events) bench.disk.files[kFolder + "/control/" + request] = "";
+  };
+}
+
+std::int64_t requests_logged(Bench& bench, const std::string& request) {
+  const auto records = store::read_log(bench.disk, kFolder);
+  return std::count_if(records->begin(), records->end(), [&](const store::Record& record) {
+    return record.type == store::RecordType::kControl && record.body["request"] == request;
+  });
+}
+
+TEST(Request, PauseIsLoggedTakenAwayAndLeavesAStudyThatGoesOnIdentically) {
+  Bench undisturbed;
+  ASSERT_TRUE(undisturbed.run(small_study(), {}).ok());
+  Bench bench;
+  ask_after(bench, 20, "pause");
+
+  const auto paused = bench.run(small_study(), {});
+
+  ASSERT_TRUE(paused.ok());
+  EXPECT_EQ(paused->end, End::kPaused);
+  EXPECT_EQ(requests_logged(bench, "pause"), 1);
+  EXPECT_FALSE(bench.disk.exists(kFolder + "/control/pause"));
+  bench.observer = {};
+  ASSERT_TRUE(bench.resume({}).ok());
+  EXPECT_EQ(bench.canonical(), undisturbed.canonical());
+}
+
+TEST(Request, PauseThatNobodyTookIsOverWhenTheStudyGoesOn) {
+  Bench bench;
+  ask_after(bench, 20, "pause");
+  ASSERT_TRUE(bench.run(small_study(), {}).ok());
+  bench.disk.files[kFolder + "/control/pause"] = "";
+  bench.observer = {};
+
+  const auto summary = bench.resume({});
+
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->end, End::kDone);
+}
+
+TEST(Request, StopCancelsWhatRunsAndEndsTheStudyWithAWinner) {
+  Bench bench;
+  ask_after(bench, 30, "stop");
+
+  const auto summary = bench.run(small_study(), {.workers = 2});
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  EXPECT_EQ(summary->end, End::kStoppedByUser);
+  const StudyView view = bench.view();
+  EXPECT_EQ(view.end_reason, "stopped by the user");
+  EXPECT_LT(view.trials.size(), 14U);
+  std::int64_t cancelled = 0;
+  for (const TrialView& trial : view.trials) {
+    ASSERT_TRUE(trial.outcome);
+    cancelled += trial.outcome->kind == study::OutcomeKind::kCancelled ? 1 : 0;
+  }
+  EXPECT_GT(cancelled, 0);
+  EXPECT_TRUE(view.winner);
+  EXPECT_TRUE(bench.disk.exists(kFolder + "/best/package.json"));
+  EXPECT_FALSE(bench.disk.exists(kFolder + "/control/stop"));
+
+  bench.observer = {};
+  const std::size_t before = view.trials.size();
+  const auto again = bench.resume({}, {3, {}});
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->reason, "budget");
+  EXPECT_EQ(bench.view().trials.size(), 17U);  // the fourteen of the budget and three more
+  EXPECT_LT(before, 14U);
+}
+
+TEST(Request, StopTrialEndsThatOneAndTheStudyGoesOn) {
+  Bench bench;
+  ask_after(bench, 4, "stop-trial-2");
+
+  const auto summary = bench.run(small_study(), {});
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  const StudyView view = bench.view();
+  EXPECT_EQ(view.trials.size(), 14U);
+  EXPECT_EQ(view.trials[1].outcome->kind, study::OutcomeKind::kCancelled);
+  EXPECT_EQ(view.trials[1].outcome->reason, "stopped by the user");
+  EXPECT_EQ(view.end_reason, "budget");
+  EXPECT_EQ(requests_logged(bench, "stop-trial"), 1);
+  const auto order = ranking(view);
+  EXPECT_EQ(std::count(order.begin(), order.end(), TrialId{2}), 0);
+}
+
+TEST(Request, ToStopATrialIsKeptThroughACrash) {
+  Bench bench;
+  ask_after(bench, 4, "stop-trial-2");
+  ASSERT_TRUE(bench.run(small_study(), {}).ok());
+  const auto records = store::read_log(bench.disk, kFolder);
+  std::string prefix;
+  for (const store::Record& record : *records) {
+    encode_frame(static_cast<std::uint16_t>(record.type), record.body.dump(), prefix);
+    if (record.type == store::RecordType::kControl) break;
+  }
+  Bench crashed;
+  crashed.disk.files[kFolder + "/log/000001.log"] = prefix;
+
+  ASSERT_TRUE(crashed.resume({}).ok());
+
+  EXPECT_EQ(crashed.view().trials[1].outcome->kind, study::OutcomeKind::kCancelled);
+  EXPECT_EQ(crashed.canonical(), bench.canonical());
+}
+
+TEST(Request, OfAnotherNameOrForNoTrialIsIgnored) {
+  Bench bench;
+  bench.observer.on_event = [&](const StudyView&, const study::Event&) {
+    for (const char* name : {"notes.txt", "stop-trial-", "stop-trial-0", "stop-trial-x", "stop-trial-99"}) {
+      bench.disk.files[kFolder + "/control/" + name] = "";
+    }
+  };
+
+  const auto summary = bench.run(small_study(), {});
+
+  ASSERT_TRUE(summary.ok());
+  EXPECT_EQ(summary->end, End::kDone);
+  EXPECT_TRUE(bench.disk.exists(kFolder + "/control/notes.txt"));
+}
+
+TEST(Guard, EndsAStudyOverItsTimeAndSaysSo) {
+  Bench bench;
+  study::StudyConfig config = small_study(10'000);
+  config.budget.guard_minutes = 0.2;  // 12 seconds of the virtual clock
+
+  const auto summary = bench.run(config, {.workers = 2});
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  EXPECT_EQ(summary->reason, "guard");
+  const StudyView view = bench.view();
+  EXPECT_EQ(view.end_reason, "guard");
+  EXPECT_GE(view.seconds, 12);
+  EXPECT_LT(view.seconds, 14);
+  EXPECT_TRUE(view.winner);
+  EXPECT_EQ(requests_logged(bench, "guard"), 1);
+}
+
+TEST(Guard, CountsSecondsOverAllAttemptsAndCanBeExtended) {
+  Bench bench;
+  study::StudyConfig config = small_study(10'000);
+  config.budget.guard_minutes = 0.2;
+  ask_after(bench, 30, "pause");
+  ASSERT_TRUE(bench.run(config, {}).ok());
+  const double before = bench.view().seconds;
+  ASSERT_GT(before, 1);
+  bench.clock.advance(1000);  // nobody works
+  bench.observer = {};
+
+  const auto guarded = bench.resume({});
+  ASSERT_TRUE(guarded.ok());
+  EXPECT_EQ(guarded->reason, "guard");
+  EXPECT_LT(bench.view().seconds, 14);
+
+  const auto extended = bench.resume({}, {{}, 0.1});
+  ASSERT_TRUE(extended.ok());
+  EXPECT_EQ(extended->reason, "guard");
+  EXPECT_GE(bench.view().seconds, 18);
+  EXPECT_LT(bench.view().seconds, 20);
+}
+
+}  // namespace
+}  // namespace lanista::engine

@@ -1,0 +1,142 @@
+#include "lanista/engine/study_fields.h"
+
+#include <type_traits>
+
+namespace lanista::engine {
+namespace {
+
+using study::StudyConfig;
+using Kind = OptionSpec::Kind;
+using Json = nlohmann::json;
+
+template <class T>
+constexpr Kind kind_of() {
+  if constexpr (std::is_same_v<T, bool>) return Kind::kBool;
+  if constexpr (std::is_same_v<T, double>) return Kind::kReal;
+  if constexpr (std::is_same_v<T, std::string>) return Kind::kText;
+  if constexpr (std::is_same_v<T, std::vector<std::string>>) return Kind::kTextList;
+  if constexpr (std::is_same_v<T, std::array<double, 3>>) return Kind::kRealList;
+  return Kind::kInt;
+}
+
+/// Binds `config.*block.*member`.
+template <class Block, class T>
+Field field(Block StudyConfig::*block, T Block::*member, OptionSpec spec) {
+  Field out;
+  spec.kind = kind_of<T>();
+  out.spec = std::move(spec);
+  out.set = [=](StudyConfig& c, const Json& value) { c.*block.*member = value.get<T>(); };
+  out.get = [=](const StudyConfig& c) { return Json(c.*block.*member); };
+  return out;
+}
+template <class Block, class T>
+Field field(Block StudyConfig::*block, std::optional<T> Block::*member, OptionSpec spec) {
+  Field out;
+  spec.kind = kind_of<T>();
+  out.spec = std::move(spec);
+  out.set = [=](StudyConfig& c, const Json& value) { c.*block.*member = value.get<T>(); };
+  out.get = [=](const StudyConfig& c) { return c.*block.*member ? Json(*(c.*block.*member)) : Json(); };
+  out.optional = true;
+  return out;
+}
+
+OptionSpec any(std::string name, std::string help) {
+  OptionSpec spec;
+  spec.name = std::move(name);
+  spec.help = std::move(help);
+  return spec;
+}
+OptionSpec one_of(std::string name, std::vector<std::string> allowed, std::string help) {
+  OptionSpec spec = any(std::move(name), std::move(help));
+  spec.allowed = std::move(allowed);
+  return spec;
+}
+OptionSpec from(double min, std::string name, std::string help) {
+  OptionSpec spec = any(std::move(name), std::move(help));
+  spec.min = min;
+  return spec;
+}
+OptionSpec within(double min, double max, std::string name, std::string help) {
+  OptionSpec spec = from(min, std::move(name), std::move(help));
+  spec.max = max;
+  return spec;
+}
+
+Section data_section() {
+  using study::DataConfig;
+  const auto block = &StudyConfig::data;
+  return {"data",
+          "what to learn from",
+          {field(block, &DataConfig::source,
+                 any("source", "builtin:digits, npy:X.npy,Y.npy, csv:FILE?target=COLUMN or synthetic:KIND")),
+           field(block, &DataConfig::batch, within(1, 65536, "batch", "samples a training step")),
+           field(block, &DataConfig::split, within(0, 1, "split", "shares of training, validation and test")),
+           field(block, &DataConfig::normalize,
+                 one_of("normalize", {"auto", "none"}, "auto: zero mean, unit deviation of the training part"))}};
+}
+
+Section train_section() {
+  using study::TrainConfig;
+  const auto block = &StudyConfig::train;
+  return {
+      "train",
+      "how every trial is trained, where the space does not say otherwise",
+      {field(block, &TrainConfig::loss,
+             one_of("loss", {"auto", "cross_entropy", "mse"}, "auto: by the kind of target")),
+       field(block, &TrainConfig::epochs, within(1, 1e6, "epochs", "budget of a trial")),
+       field(block, &TrainConfig::optimizer, one_of("optimizer", {"sgd", "adam", "adamw"}, "update rule")),
+       field(block, &TrainConfig::schedule,
+             one_of("schedule", {"constant", "step", "cosine"}, "learning rate over time")),
+       field(block, &TrainConfig::step_every, from(1, "step_every", "schedule step: epochs between drops")),
+       field(block, &TrainConfig::step_factor, within(0, 1, "step_factor", "schedule step: factor of a drop")),
+       field(block, &TrainConfig::warmup_epochs, from(0, "warmup_epochs", "linear warm-up")),
+       field(block, &TrainConfig::clip_norm, from(0, "clip_norm", "limit of the gradient's L2 norm; 0: off")),
+       field(block, &TrainConfig::label_smoothing, within(0, 0.999, "label_smoothing", "share spread over classes")),
+       field(block, &TrainConfig::lr, from(0, "lr", "learning rate")),
+       field(block, &TrainConfig::momentum, within(0, 0.9999, "momentum", "of sgd")),
+       field(block, &TrainConfig::nesterov, any("nesterov", "of sgd")),
+       field(block, &TrainConfig::weight_decay, from(0, "weight_decay", "L2; decoupled for adamw")),
+       field(block, &TrainConfig::beta1, within(0, 0.9999, "beta1", "of adam and adamw")),
+       field(block, &TrainConfig::beta2, within(0, 0.999999, "beta2", "of adam and adamw")),
+       field(block, &TrainConfig::eps, within(1e-16, 1, "eps", "of adam and adamw")),
+       field(block, &TrainConfig::metrics, any("metrics", "accuracy, top<k>, mae; empty: by the kind of target")),
+       field(block, &TrainConfig::precision, one_of("precision", {"float32", "float64"}, "of training"))}};
+}
+
+}  // namespace
+
+std::vector<Section> study_sections() {
+  using namespace study;
+  return {data_section(),
+          {"model",
+           "where the search starts",
+           {field(&StudyConfig::model, &ModelConfig::base,
+                  any("base", "builtin:small-mlp, builtin:small-cnn, or files in the text form (net.graph)"))}},
+          train_section(),
+          {"strategy",
+           "what to try next; further keys are the strategy's own options",
+           {field(&StudyConfig::strategy, &StrategyConfig::name, any("name", "strategy")),
+            field(&StudyConfig::strategy, &StrategyConfig::slots,
+                  within(1, 4096, "slots", "trials under way at a time on the logical clock"))}},
+          {"stop",
+           "when to end a trial early; further keys are the rule's own options",
+           {field(&StudyConfig::stop, &StopConfig::rule, any("rule", "stopping rule"))}},
+          {"budget",
+           "when the study ends",
+           {field(&StudyConfig::budget, &BudgetConfig::trials, from(1, "trials", "finished or stopped trials")),
+            field(&StudyConfig::budget, &BudgetConfig::steps, from(1, "steps", "training steps over all trials")),
+            field(&StudyConfig::budget, &BudgetConfig::guard_minutes,
+                  within(0.001, 1e6, "guard_minutes", "wall clock; a study it ends says so"))}},
+          {"run",
+           "how to run",
+           {field(&StudyConfig::run, &RunConfig::workers,
+                  within(0, 64, "workers", "training threads; 0: one per core; never changes results")),
+            field(&StudyConfig::run, &RunConfig::seed, from(0, "seed", "of everything random")),
+            field(&StudyConfig::run, &RunConfig::memory_gib,
+                  from(0, "memory_gib", "limit of tensor memory; 0: three quarters of the machine"))}},
+          {"keep",
+           "what stays on disk",
+           {field(&StudyConfig::keep, &KeepConfig::top, within(1, 1e6, "top", "trials whose weights are kept"))}}};
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,199 @@
+#include "lanista/engine/study_file.h"
+
+#include <gtest/gtest.h>
+
+#include "lanista/engine/study_fields.h"
+#include "lanista/engine/yaml_guard.h"
+
+namespace lanista::engine {
+namespace {
+
+std::string mistakes(std::string_view text, const std::vector<Override>& overrides = {}) {
+  const auto read = read_study(text, "s.yaml", overrides);
+  return read ? "" : read.error().text();
+}
+
+TEST(StudyFile, GivesDefaultsForWhatIsNotSaid) {
+  const auto config = read_study("", "s.yaml");
+
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->data.source, "builtin:digits");
+  EXPECT_EQ(config->strategy.slots, 16);
+  EXPECT_EQ(config->goals.front().metric, "val_accuracy");
+  EXPECT_EQ(config->budget.trials, 60);
+}
+
+TEST(StudyFile, ReadsEverySectionAndNotation) {
+  const auto config = read_study(R"(
+name: mine
+data: {source: "csv:iris.csv?target=species", batch: 16, split: [0.6, 0.2, 0.2]}
+model: {base: builtin:small-mlp}
+space:
+  mutate: [swap_op, {widen: {by: [2]}}]
+  repair: {channels: reject}
+  params:
+    optimizer:
+      sgd: {lr: log(1e-3, 0.5), momentum: range(0, 0.95)}
+      adamw: {lr: [0.001, 0.01]}
+    label_smoothing: quant(0, 0.2, 0.1)
+    nesterov: true
+  limits: {params: <= 200k, flops: 5M}
+train: {epochs: 3, metrics: [accuracy, top3]}
+goal: [maximize val_accuracy, minimize val_loss]
+strategy: {name: random}
+stop: none
+budget: {trials: none, steps: 1000}
+keep: {top: 2, checkpoint_every: 0.5s}
+)",
+                                 "s.yaml");
+
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->data.batch, 16);
+  EXPECT_EQ(config->model.base, std::vector<std::string>{"builtin:small-mlp"});
+  EXPECT_EQ(config->space.mutate.size(), 2U);
+  EXPECT_EQ(config->space.repair_channels, "reject");
+  const auto& parameters = config->space.params.parameters();
+  ASSERT_EQ(parameters.size(), 6U);
+  EXPECT_EQ(space::domain_text(parameters[1].domain), "log(0.001, 0.5)");
+  EXPECT_EQ(parameters[1].when->equals, space::Value("sgd"));
+  EXPECT_EQ(config->space.limit_params, 200e3);
+  EXPECT_EQ(config->space.limit_flops, 5e6);
+  EXPECT_EQ(config->goals.size(), 2U);
+  EXPECT_FALSE(config->goals[1].maximize);
+  EXPECT_FALSE(config->budget.trials);
+  EXPECT_EQ(config->budget.steps, 1000);
+  EXPECT_EQ(config->keep.checkpoint_every, 0.5);
+}
+
+TEST(StudyFile, OfTheDefaultStudyIsSound) {
+  const auto config = read_study(default_study(), "default");
+
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->name, "digits");
+}
+
+TEST(StudyFile, WrittenAndReadAgainIsTheSame) {
+  const auto first = read_study(default_study(), "default", {{"train.lr", "0.1"}, {"budget.guard_minutes", "2.5"}});
+  ASSERT_TRUE(first);
+  const std::string text = write_study(*first);
+
+  const auto second = read_study(text, "resolved");
+
+  ASSERT_TRUE(second) << second.error().text();
+  EXPECT_EQ(write_study(*second), text);
+  EXPECT_EQ(second->budget.guard_minutes, 2.5);
+  EXPECT_EQ(second->strategy.options, first->strategy.options);
+  EXPECT_EQ(second->space.params.parameters().size(), first->space.params.parameters().size());
+}
+
+struct Mistake {
+  std::string text;
+  std::string message;
+};
+
+TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
+  const std::vector<Mistake> cases{
+      {"trian: {}", "s.yaml:1:1: trian: unknown key 'trian'; did you mean 'train'?"},
+      {"train:\n  epoch: 3", "s.yaml:2:3: train.epoch: unknown key 'epoch'; did you mean 'epochs'?"},
+      {"data: {batch: 0}", "s.yaml:1:15: data.batch: "},
+      {"data: {batch: many}", "s.yaml:1:15: data.batch: "},
+      {"data: {split: [0.5, 0.5]}", "s.yaml:1:15: data.split: [0.5,0.5] is not allowed; three shares that add up to 1"},
+      {"data: {split: [0.5, 0.4, 0.3]}", "three shares that add up to 1"},
+      {"train: {optimizer: sdg}", "s.yaml:1:20: train.optimizer: "},
+      {"goal: maximise val_accuracy",
+       "s.yaml:1:7: goal: 'maximise val_accuracy' is not allowed; allowed: 'maximize METRIC'"},
+      {"strategy: {name: evolutoin}", "s.yaml:1:18: strategy.name: 'evolutoin' is not known; known: "},
+      {"strategy: {name: evolution, populaton: 3}", "s.yaml:1:29: strategy.populaton: "},
+      {"strategy: {name: evolution, population: 0}", "s.yaml:1:29: strategy.population: "},
+      {"stop: {rule: asha, rungs: x}", "stop.rungs: "},
+      {"space: {mutate: [widn]}", "s.yaml:1:18: space.mutate.widn: unknown key 'widn'; did you mean 'widen'?"},
+      {"space: {mutate: [{widen: {buy: [2]}}]}", "s.yaml:1:19: space.mutate.widen: buy: "},
+      {"space: {params: {lr: log(0, 1)}}", "s.yaml:1:22: space.params.lr: 'log(0, 1)' is not allowed"},
+      {"space: {params: {lr: lgo(1, 2)}}", "did you mean 'log'?"},
+      {"space: {params: {lr: range(1)}}", "allowed: range(lo, hi)"},
+      {"space: {params: {learning_rate: 1}}", "s.yaml:1:18: space.params.learning_rate: unknown key 'learning_rate'"},
+      {"space: {params: {optimizer: [sgd, rmsprop]}}", "space.params.optimizer: "},
+      {"space: {limits: {params: few}}",
+       "s.yaml:1:26: space.limits.params: 'few' is not allowed; allowed: an upper bound"},
+      {"space: {repair: {channels: projct}}", "'projct' is not allowed; allowed: project, pad, reject"},
+      {"keep: {checkpoint_every: 3h}", "s.yaml:1:26: keep.checkpoint_every: '3h' is not allowed; allowed: seconds"},
+      {"schema: 2", "s.yaml:1:9: schema: only schema 1 is known to this version"},
+      {"name: ../x", "s.yaml:1:7: name: '../x' is not allowed"},
+      {"budget: {trials: none}", "budget: nothing ends this study"},
+      {"data: 3", "s.yaml:1:7: data: a mapping of settings is wanted here"},
+      {"- a", "s.yaml:1:1: a study file is a mapping of sections"},
+      {"train: {epochs: 1}\ntrain: {}", "s.yaml:2:1: key 'train' stands here twice"},
+      {"train: {epochs: [}", "s.yaml:1:"},
+      {"name: !!python/object x", "tag '"},
+  };
+  for (const auto& [text, message] : cases) {
+    const std::string seen = mistakes(text);
+    EXPECT_NE(seen.find(message), std::string::npos) << text << "\n  gave: " << seen << "\n  want: " << message;
+  }
+}
+
+TEST(StudyFile, ReportsEveryMistakeAtOnce) {
+  const std::string seen = mistakes("trian: {}\ndata: {batch: 0, sorce: x}\ngoal: up\n");
+
+  EXPECT_EQ(std::ranges::count(seen, '\n'), 3) << seen;
+}
+
+TEST(StudyFile, TakesOverridesAndNamesThemInMistakes) {
+  const auto config =
+      read_study("train: {epochs: 3}", "s.yaml",
+                 {{"train.epochs", "5"}, {"space.params.lr", "log(0.1, 0.2)"}, {"data.split", "[0.8, 0.1, 0.1]"}});
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->train.epochs, 5);
+  EXPECT_EQ(config->data.split[0], 0.8);
+  EXPECT_EQ(config->space.params.parameters().size(), 1U);
+
+  EXPECT_NE(mistakes("", {{"train.epochs", "0"}}).find("--set train.epochs: train.epochs: "), std::string::npos);
+  EXPECT_NE(mistakes("", {{"train.epoch", "3"}}).find("did you mean 'epochs'?"), std::string::npos);
+  EXPECT_NE(mistakes("name: x", {{"name.y", "3"}}).find("--set name.y: "), std::string::npos);
+  EXPECT_NE(mistakes("", {{".x", "3"}}).find("a key such as train.epochs is wanted"), std::string::npos);
+}
+
+TEST(StudyFile, HoldsOutAgainstHostileYaml) {
+  EXPECT_NE(mistakes(std::string(2 << 20, ' ')).find("at most 1048576"), std::string::npos);
+  EXPECT_NE(mistakes(std::string(40, '[') + std::string(40, ']')).find("deeper than 32"), std::string::npos);
+  std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
+  for (int i = 1; i < 9; ++i) {
+    std::string list;
+    for (int j = 0; j < 10; ++j) list += (j == 0 ? "*a" : ",*a") + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + list + "]\n";
+  }
+  bomb += "strategy: {name: random, x: *a8}\n";
+  EXPECT_FALSE(mistakes(bomb).empty());
+}
+
+TEST(StudyFile, SchemaKnowsEverySectionAndPlugin) {
+  const auto schema = study_schema();
+
+  for (const auto& section : study_sections()) {
+    for (const auto& field : section.fields) {
+      EXPECT_TRUE(schema["properties"][section.name]["properties"].contains(field.spec.name)) << field.spec.name;
+      EXPECT_FALSE(field.spec.help.empty()) << field.spec.name;
+    }
+  }
+  EXPECT_FALSE(schema["properties"]["strategy"]["properties"]["name"]["enum"].empty());
+}
+
+TEST(StudyFile, RebasesRelativePathsAndNothingElse) {
+  study::StudyConfig config;
+  config.data.source = "csv:data/iris.csv?target=species";
+  config.model.base = {"builtin:small-mlp", "nets/a.graph"};
+
+  ASSERT_TRUE(rebase_paths(config, "/home/me/study", "/home/me/studies/x-1"));
+
+  EXPECT_EQ(config.data.source, "csv:../../study/data/iris.csv?target=species");
+  EXPECT_EQ(config.model.base, (std::vector<std::string>{"builtin:small-mlp", "../../study/nets/a.graph"}));
+  config.data.source = "npy:x.npy,/abs/y.npy";
+  ASSERT_TRUE(rebase_paths(config, "/a", "/a/b"));
+  EXPECT_EQ(config.data.source, "npy:../x.npy,/abs/y.npy");
+  config.data.source = "builtin:digits";
+  ASSERT_TRUE(rebase_paths(config, "/a", "/a/b"));
+  EXPECT_EQ(config.data.source, "builtin:digits");
+}
+
+}  // namespace
+}  // namespace lanista::engine

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "lanista/engine/engine.h"
+
+namespace lanista::engine {
+
+/// A trial that has no outcome yet, beyond what its view tells.
+struct OpenTrial {
+  double logical_epoch = 1;
+  std::string checkpoint;     ///< the last one recorded, or empty
+  bool stop_verdict = false;  ///< a verdict "stop" is recorded
+  bool cancel_asked = false;  ///< a request to end it is recorded
+};
+
+/// Everything that the engine and a reader must know of a study, folded from its records. A running engine folds the
+/// same events while it writes them, so that going on and coming back are one thing.
+class StudyState {
+ public:
+  /// What the last record in logical order was: what follows from it may be missing from the log.
+  enum class Last { kNothing, kProposed, kMeasured, kVerdict, kEnded, kStudyEnd };
+
+  StudyView view;
+  std::map<TrialId, OpenTrial> open;
+  nlohmann::json models;    ///< base models as text, from the header
+  nlohmann::json numerics;  ///< the last recorded
+  Last last = Last::kNothing;
+  TrialId last_trial;
+  double now = 0;                      ///< logical time of the last record
+  std::optional<std::int64_t> trials;  ///< budget, extensions included
+  std::optional<double> minutes;       ///< guard, extensions included
+  std::string ending;                  ///< a recorded request or guard that ends the study; empty: none
+
+  /// Folds a record from a log. Errors: kDataLoss (contradiction), kFailedPrecondition (newer schema).
+  Result<void> apply(const store::Record& record, const std::function<void(const study::Event&)>& on_event);
+
+  // The same, for those who have the values at hand.
+  void propose(TrialView trial, double logical_epoch);
+  void measure(const study::Measurement& measurement);
+  void stop_verdict(TrialId trial);
+  void end(TrialId trial, const study::Outcome& outcome, double logical_time);
+  void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test);
+  void extend(std::optional<std::int64_t> more_trials, std::optional<double> more_minutes);
+  void begin_attempt();
+  void worked(double seconds);  ///< in this attempt, all in all
+  TrialView& trial(TrialId id) { return view.trials[id.value - 1]; }
+  /// Logical time at which the trial's epoch ends.
+  double due(TrialId id, std::int64_t epoch);
+
+ private:
+  Result<void> apply_header(const nlohmann::json& body);
+  Result<void> apply_control(const nlohmann::json& body);
+  Result<TrialId> open_trial(const nlohmann::json& body) const;
+  double seconds_before_ = 0;
+};
+
+/// Folds a whole log. Errors: StudyState::apply's, with the record's number.
+Result<void> fold_all(StudyState& state, const std::vector<store::Record>& records,
+                      const std::function<void(const study::Event&)>& on_event);
+
+// The bodies of records.
+nlohmann::json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
+                           const mutate::ModelSpace& models);
+nlohmann::json proposed_body(const TrialView& trial, double logical_epoch, const Digest& key);
+nlohmann::json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_time);
+nlohmann::json study_end_body(const std::string& reason, std::optional<TrialId> winner,
+                              const std::map<std::string, double>& test);
+
+}  // namespace lanista::engine

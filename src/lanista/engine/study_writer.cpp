@@ -1,0 +1,207 @@
+#include <sstream>
+
+#include "lanista/engine/study_fields.h"
+#include "lanista/engine/study_file.h"
+#include "lanista/engine/study_notation.h"
+#include "lanista/mutate/mutator.h"
+#include "lanista/strategy/strategy.h"
+
+namespace lanista::engine {
+namespace {
+
+using nlohmann::json;
+
+// JSON is YAML: quoted texts, numbers that round-trip.
+std::string yaml(const json& value) { return value.dump(); }
+
+std::string domain_yaml(const space::Domain& domain) {
+  const auto* choice = std::get_if<space::Categorical>(&domain);
+  if (choice == nullptr) return space::domain_text(domain);
+  json list = json::array();
+  for (const auto& value : choice->values) list.push_back(space::value_json(value));
+  return list.dump();
+}
+
+bool is_branch(const space::SearchSpace& space, const std::string& name) {
+  for (const auto& parameter : space.parameters()) {
+    if (parameter.when && parameter.when->parameter == name) return true;
+  }
+  return false;
+}
+
+void write_params(std::ostream& out, const space::SearchSpace& space) {
+  if (space.parameters().empty()) return;
+  out << "  params:\n";
+  for (const auto& parameter : space.parameters()) {
+    if (parameter.when) continue;
+    if (!is_branch(space, parameter.name)) {
+      out << "    " << parameter.name << ": " << domain_yaml(parameter.domain) << "\n";
+      continue;
+    }
+    out << "    " << parameter.name << ":\n";
+    for (const auto& value : std::get<space::Categorical>(parameter.domain).values) {
+      out << "      " << space::value_text(value) << ":\n";
+      for (const auto& inner : space.parameters()) {
+        if (!inner.when || inner.when->parameter != parameter.name || inner.when->equals != value) continue;
+        out << "        " << inner.name << ": " << domain_yaml(inner.domain) << "\n";
+      }
+    }
+  }
+}
+
+void write_space(std::ostream& out, const study::SpaceConfig& space) {
+  out << "space:\n";
+  if (!space.mutate.empty()) out << "  mutate:\n";
+  for (const auto& mutator : space.mutate) out << "    - " << mutator.name << ": " << yaml(mutator.options) << "\n";
+  out << "  repair: {channels: " << space.repair_channels << ", spatial: " << space.repair_spatial << "}\n";
+  write_params(out, space.params);
+  if (!space.limit_params && !space.limit_flops) return;
+  out << "  limits:\n";
+  if (space.limit_params) out << "    params: " << yaml(*space.limit_params) << "\n";
+  if (space.limit_flops) out << "    flops: " << yaml(*space.limit_flops) << "\n";
+}
+
+void write_options(std::ostream& out, const json& options) {
+  for (const auto& [name, value] : options.items()) out << "  " << name << ": " << yaml(value) << "\n";
+}
+
+json option_schema(const OptionSpec& spec) {
+  using Kind = OptionSpec::Kind;
+  json item;
+  switch (spec.kind) {
+    case Kind::kBool:
+      item["type"] = "boolean";
+      break;
+    case Kind::kInt:
+    case Kind::kIntList:
+      item["type"] = "integer";
+      break;
+    case Kind::kReal:
+    case Kind::kRealList:
+      item["type"] = "number";
+      break;
+    case Kind::kText:
+    case Kind::kTextList:
+      item["type"] = "string";
+      break;
+  }
+  if (spec.min) item["minimum"] = *spec.min;
+  if (spec.max) item["maximum"] = *spec.max;
+  if (!spec.allowed.empty()) item["enum"] = spec.allowed;
+  const bool list = spec.kind == Kind::kIntList || spec.kind == Kind::kRealList || spec.kind == Kind::kTextList;
+  json schema = list ? json{{"type", "array"}, {"items", item}} : item;
+  schema["description"] = spec.help;
+  if (!spec.default_value.is_null()) schema["default"] = spec.default_value;
+  return schema;
+}
+
+json object_schema(const std::string& help) {
+  return {{"type", "object"}, {"description", help}, {"additionalProperties", false}, {"properties", json::object()}};
+}
+
+json options_schema(const std::vector<OptionSpec>& options, const std::string& help) {
+  json schema = object_schema(help);
+  for (const auto& option : options) schema["properties"][option.name] = option_schema(option);
+  return schema;
+}
+
+}  // namespace
+
+std::string write_study(const study::StudyConfig& config) {
+  std::ostringstream out;
+  out << "schema: 1\nname: " << config.name << "\n";
+  for (const auto& section : study_sections()) {
+    out << section.name << ":\n";
+    for (const auto& field : section.fields) {
+      const json value = field.get(config);
+      out << "  " << field.spec.name << ": " << (value.is_null() ? "none" : yaml(value)) << "\n";
+    }
+    if (section.name == "strategy") write_options(out, config.strategy.options);
+    if (section.name == "stop") write_options(out, config.stop.options);
+    if (section.name == "keep") out << "  checkpoint_every: " << yaml(config.keep.checkpoint_every) << "\n";
+    if (section.name == "model") write_space(out, config.space);
+  }
+  out << "goal:\n";
+  for (const auto& goal : config.goals) out << "  - " << goal_text(goal) << "\n";
+  return out.str();
+}
+
+json study_schema() {
+  const study::StudyConfig defaults;
+  json schema = object_schema("a lanista study");
+  schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
+  json& properties = schema["properties"];
+  properties["schema"] = {{"const", 1}};
+  properties["name"] = {{"type", "string"}, {"default", defaults.name}};
+  for (const auto& section : study_sections()) {
+    json part = object_schema(section.help);
+    for (const auto& field : section.fields) {
+      json item = option_schema(field.spec);
+      item["default"] = field.get(defaults);
+      part["properties"][field.spec.name] = item;
+    }
+    properties[section.name] = part;
+  }
+  properties["keep"]["properties"]["checkpoint_every"] = {{"description", "seconds between checkpoints of a trial"},
+                                                          {"default", "30s"}};
+  for (const auto& plugin : strategy::builtin_strategies()) {
+    properties["strategy"]["properties"]["name"]["enum"].push_back(plugin.name);
+    for (const auto& option : plugin.options) properties["strategy"]["properties"][option.name] = option_schema(option);
+  }
+  for (const auto& plugin : strategy::builtin_stopping_rules()) {
+    properties["stop"]["properties"]["rule"]["enum"].push_back(plugin.name);
+    for (const auto& option : plugin.options) properties["stop"]["properties"][option.name] = option_schema(option);
+  }
+  json mutators = json::array();
+  for (const auto& plugin : mutate::builtin_mutators()) {
+    mutators.push_back({{"const", plugin.name}, {"description", plugin.help}});
+    json by_name = object_schema(plugin.help);
+    by_name["properties"][plugin.name] = options_schema(plugin.options, plugin.help);
+    mutators.push_back(by_name);
+  }
+  json space = object_schema("what may vary");
+  space["properties"]["mutate"] = {{"type", "array"}, {"items", {{"anyOf", mutators}}}};
+  space["properties"]["repair"] = object_schema("how shapes at joins are made to fit");
+  space["properties"]["repair"]["properties"] = {{"channels", {{"enum", {"project", "pad", "reject"}}}},
+                                                 {"spatial", {{"enum", {"pool", "interpolate", "reject"}}}}};
+  space["properties"]["params"] = {
+      {"type", "object"},
+      {"description", "a value, a list of choices, or range() log() int() quant() choice()"},
+      {"propertyNames", {{"enum", study::sample_names()}}}};
+  space["properties"]["limits"] = object_schema("upper bounds checked before training");
+  space["properties"]["limits"]["properties"] = {{"params", {{"type", {"string", "number"}}}},
+                                                 {"flops", {{"type", {"string", "number"}}}}};
+  properties["space"] = space;
+  properties["goal"] = {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"items", {{"type", "string"}}}}}},
+                        {"description", "maximize METRIC or minimize METRIC"}};
+  return schema;
+}
+
+std::string_view default_study() {
+  return R"yaml(# The study that `lanista run` does without arguments: 1,797 handwritten digits.
+schema: 1
+name: digits
+data: {source: "builtin:digits", batch: 32}
+model: {base: [builtin:small-mlp, builtin:small-cnn]}
+space:
+  mutate:
+    - swap_op
+    - widen: {by: [0.5, 2]}
+    - deepen
+    - remove
+    - add_skip: {max: 2}
+  params:
+    optimizer:
+      sgd: {lr: log(0.01, 0.3), momentum: range(0.5, 0.95)}
+      adam: {lr: log(5e-4, 2e-2)}
+    label_smoothing: [0, 0.05]
+  limits: {params: "<= 200k", flops: "<= 5M"}
+train: {epochs: 27, schedule: cosine, clip_norm: 5}
+goal: maximize val_accuracy
+strategy: {name: evolution, population: 16, slots: 16}
+stop: {rule: asha, rungs: [3, 9]}
+budget: {trials: 60, guard_minutes: 5}
+)yaml";
+}
+
+}  // namespace lanista::engine

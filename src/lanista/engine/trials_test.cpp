@@ -1,0 +1,185 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "lanista/engine/assembly.h"
+#include "lanista/engine/noop_executor.h"
+#include "lanista/engine/podium.h"
+#include "lanista/engine/study_engine.h"
+#include "lanista/engine/test_support.h"
+
+namespace lanista::engine {
+namespace {
+
+using testing::Bench;
+using testing::kFolder;
+using testing::small_study;
+
+/// Proposes the first base over and over.
+class Stubborn final : public strategy::Strategy {
+ public:
+  explicit Stubborn(study::Proposal proposal) : proposal_(std::move(proposal)) {}
+  std::string_view name() const override { return "stubborn"; }
+  Result<strategy::TrialGroup> suggest(const strategy::Capacity&) const override {
+    return strategy::TrialGroup{{proposal_}};
+  }
+  void observe(const study::Event& event) override {
+    if (std::holds_alternative<study::Ended>(event)) ++ended;
+  }
+  study::Verdict verdict(TrialId) const override { return study::Verdict::kContinue; }
+  int ended = 0;
+
+ private:
+  study::Proposal proposal_;
+};
+
+TEST(Engine, EndsDuplicatesAtOnceWithTheTrialTheyRepeat) {
+  Bench bench;
+  const study::StudyConfig config = small_study(5);
+  const auto models = make_model_space(config, bench.data, "", bench.disk);
+  ASSERT_TRUE(models.ok());
+  const mutate::Candidate base = (*models)->base(0);
+  study::Proposal proposal;
+  proposal.base_hash = proposal.graph_hash = base.hash;
+  proposal.budget = 4;
+  auto strategy = std::make_unique<Stubborn>(proposal);
+  auto log = store::LogWriter::open(bench.disk, bench.clock, kFolder);
+  ASSERT_TRUE(log.ok());
+  ASSERT_TRUE(log->append(store::RecordType::kHeader, header_body(config, write_study(config), bench.data, **models)));
+  FakeExecutor fake = bench.executor(bench.disk, {});
+  StudyState state;
+  state.view.config = config;
+  state.trials = 5;
+
+  StudyEngine engine(kFolder, bench.services(bench.disk, fake), *std::move(log), std::move(state), *models,
+                     std::move(strategy));
+  const auto summary = engine.run();
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  ASSERT_EQ(engine.view().trials.size(), 5U);
+  EXPECT_EQ(engine.view().trials[0].outcome->kind, study::OutcomeKind::kSucceeded);
+  for (std::size_t i = 1; i < 5; ++i) {
+    EXPECT_EQ(engine.view().trials[i].outcome->kind, study::OutcomeKind::kDuplicate);
+    EXPECT_EQ(engine.view().trials[i].outcome->same_as, TrialId{1});
+  }
+  EXPECT_EQ(fake.epochs_run(), 4);
+  EXPECT_EQ(ranking(engine.view()), std::vector<TrialId>{TrialId{1}});
+}
+
+TEST(Engine, RunsManyTrialsThatDoNothing) {
+  Bench bench;
+  study::StudyConfig config = small_study(2000);
+  config.space.mutate.clear();
+  config.strategy = {"random", 16, {{"mutations", {0, 0}}}};
+  config.stop = {};
+  config.train.epochs = 1;
+  NoopExecutor executor;
+  auto engine =
+      Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, executor));
+  ASSERT_TRUE(engine.ok()) << engine.error().text();
+
+  const auto summary = (*engine)->run();
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  EXPECT_EQ((*engine)->view().trials.size(), 2000U);
+  EXPECT_EQ(ranking((*engine)->view()).size(), 2000U);
+  EXPECT_EQ((*engine)->view().winner, ranking((*engine)->view()).front());
+}
+
+TEST(Engine, TellsTheSameViewThatItsRecordsFoldTo) {
+  Bench bench;
+  const auto config = small_study();
+  FakeExecutor fake = bench.executor(bench.disk, {.fail_one_in = 5});
+  auto engine = Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, fake));
+  ASSERT_TRUE(engine.ok());
+  ASSERT_TRUE((*engine)->run().ok());
+
+  const StudyView& live = (*engine)->view();
+  const StudyView folded = bench.view();
+
+  ASSERT_EQ(live.trials.size(), folded.trials.size());
+  for (std::size_t i = 0; i < live.trials.size(); ++i) {
+    const TrialView& a = live.trials[i];
+    const TrialView& b = folded.trials[i];
+    EXPECT_EQ(study::proposal_json(a.proposal), study::proposal_json(b.proposal));
+    EXPECT_EQ(study::outcome_json(*a.outcome), study::outcome_json(*b.outcome));
+    EXPECT_EQ(a.logical_start, b.logical_start);
+    EXPECT_EQ(a.parameters, b.parameters);
+    ASSERT_EQ(a.measurements.size(), b.measurements.size());
+    for (std::size_t k = 0; k < a.measurements.size(); ++k) {
+      EXPECT_EQ(study::measurement_json(a.measurements[k]), study::measurement_json(b.measurements[k]));
+    }
+  }
+  EXPECT_EQ(live.steps, folded.steps);
+  EXPECT_EQ(live.winner, folded.winner);
+  EXPECT_EQ(live.test, folded.test);
+  EXPECT_EQ(live.end_reason, folded.end_reason);
+  EXPECT_NEAR(live.seconds, folded.seconds, 1e-9);
+}
+
+TEST(Fold, RefusesRecordsThatContradictEachOther) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(small_study(), {}).ok());
+  const auto records = store::read_log(bench.disk, kFolder);
+  ASSERT_TRUE(records.ok());
+  for (std::size_t i = 0; i < records->size(); ++i) {
+    const auto type = (*records)[i].type;
+    if (type != store::RecordType::kHeader && type != store::RecordType::kProposed &&
+        type != store::RecordType::kMeasurement) {
+      continue;
+    }
+    std::vector<store::Record> broken = *records;
+    broken.erase(broken.begin() + static_cast<std::ptrdiff_t>(i));
+    const bool last_of_all = type == store::RecordType::kMeasurement &&
+                             (i + 1 == records->size() || (*records)[i + 1].type != store::RecordType::kMeasurement);
+    const auto view = fold(broken);
+    if (last_of_all && view.ok()) continue;  // the last measurement of a trial leaves no gap
+    ASSERT_FALSE(view.ok()) << "record " << i;
+    EXPECT_EQ(view.error().code, Code::kDataLoss);
+  }
+  std::vector<store::Record> twice = *records;
+  twice.insert(twice.begin(), twice.front());
+  EXPECT_FALSE(fold(twice).ok());
+  EXPECT_EQ(fold({}).error().code, Code::kDataLoss);
+}
+
+TEST(Ranking, GoesByGoalsInOrderThenByParametersThenById) {
+  StudyView view;
+  view.config.goals = {{true, "acc"}, {false, "loss"}};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto add = [&](double acc, double loss, std::int64_t parameters, study::OutcomeKind kind) {
+    TrialView trial;
+    trial.id = TrialId{static_cast<std::uint32_t>(view.trials.size() + 1)};
+    trial.measurements = {{trial.id, 1, 1, {{"acc", 2.0}}}, {trial.id, 2, 2, {{"acc", acc}, {"loss", loss}}}};
+    trial.parameters = parameters;
+    trial.outcome = study::Outcome{kind, "", {}, "", {}};
+    view.trials.push_back(trial);
+  };
+  add(0.5, 1, 10, study::OutcomeKind::kSucceeded);
+  add(0.9, 2, 10, study::OutcomeKind::kSucceeded);
+  add(0.9, 1, 20, study::OutcomeKind::kStopped);
+  add(0.9, 1, 10, study::OutcomeKind::kSucceeded);
+  add(0.9, 1, 10, study::OutcomeKind::kSucceeded);
+  add(1.0, 0, 1, study::OutcomeKind::kFailed);
+  add(nan, 0, 1, study::OutcomeKind::kSucceeded);
+  add(1.0, 0, 1, study::OutcomeKind::kCancelled);
+
+  const std::vector<TrialId> expected{TrialId{4}, TrialId{5}, TrialId{3}, TrialId{2}, TrialId{1}, TrialId{7}};
+  EXPECT_EQ(ranking(view), expected);
+}
+
+TEST(Podium, KeepsTheBestAndTellsWhoLeaves) {
+  Podium podium(2);
+  const auto at = [](double loss, std::uint32_t id) { return Standing{{{false, loss}}, 0, TrialId{id}}; };
+  EXPECT_TRUE(podium.admits(at(9, 1)));
+  EXPECT_TRUE(podium.add(at(3, 1)).empty());
+  EXPECT_TRUE(podium.add(at(2, 2)).empty());
+  EXPECT_FALSE(podium.admits(at(3, 3)));  // equal, but later
+  EXPECT_EQ(podium.add(at(3, 3)), std::vector<TrialId>{TrialId{3}});
+  EXPECT_TRUE(podium.admits(at(1, 4)));
+  EXPECT_EQ(podium.add(at(1, 4)), std::vector<TrialId>{TrialId{1}});
+  EXPECT_EQ(podium.best().front().trial, TrialId{4});
+}
+
+}  // namespace
+}  // namespace lanista::engine

@@ -1,0 +1,103 @@
+#include "lanista/engine/yaml_guard.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <set>
+#include <sstream>
+#include <vector>
+
+namespace lanista::engine {
+namespace {
+
+constexpr std::size_t kMaxBytes = 1 << 20;
+constexpr std::size_t kMaxDepth = 32;
+constexpr int kMaxAliases = 1000;
+
+// Thrown through yaml-cpp's parser, which has no other way to stop; caught below.
+struct Refused {
+  YAML::Mark mark;
+  std::string message;
+};
+
+class Guard final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { value(mark, nullptr); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    if (++aliases_ > kMaxAliases) throw Refused{mark, "more than 1000 aliases"};
+    value(mark, nullptr);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, const std::string& text) override {
+    check_tag(mark, tag);
+    value(mark, &text);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    open(mark, tag, false);
+  }
+  void OnSequenceEnd() override { open_.pop_back(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    open(mark, tag, true);
+  }
+  void OnMapEnd() override { open_.pop_back(); }
+
+ private:
+  struct Level {
+    bool mapping;
+    bool key_next;
+    std::set<std::string> keys;
+  };
+
+  static void check_tag(const YAML::Mark& mark, const std::string& tag) {
+    if (!tag.empty() && tag != "?" && tag != "!") throw Refused{mark, "tag '" + tag + "' is not allowed; no tags are"};
+  }
+  void open(const YAML::Mark& mark, const std::string& tag, bool mapping) {
+    check_tag(mark, tag);
+    value(mark, nullptr);
+    if (open_.size() >= kMaxDepth) throw Refused{mark, "nested deeper than 32 levels"};
+    open_.push_back({mapping, true, {}});
+  }
+  void value(const YAML::Mark& mark, const std::string* text) {
+    if (open_.empty() || !open_.back().mapping) return;
+    Level& level = open_.back();
+    if (level.key_next) {
+      if (text == nullptr) throw Refused{mark, "a key must be plain text"};
+      if (!level.keys.insert(*text).second) throw Refused{mark, "key '" + *text + "' stands here twice"};
+    }
+    level.key_next = !level.key_next;
+  }
+
+  std::vector<Level> open_;
+  int aliases_ = 0;
+};
+
+Error at(const std::string& file, const YAML::Mark& mark, const std::string& message) {
+  return {Code::kInvalidArgument, message,
+          file + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1)};
+}
+
+}  // namespace
+
+Result<void> guard_yaml(std::string_view text, const std::string& file) {
+  if (text.size() > kMaxBytes) {
+    return Error{Code::kInvalidArgument, "has " + std::to_string(text.size()) + " bytes; allowed: at most 1048576",
+                 file};
+  }
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    Guard guard;
+    parser.HandleNextDocument(guard);
+    Guard second;
+    if (parser.HandleNextDocument(second)) return Error{Code::kInvalidArgument, "holds more than one document", file};
+  } catch (const Refused& refused) {
+    return at(file, refused.mark, refused.message);
+  } catch (const YAML::Exception& e) {
+    return at(file, e.mark, "is not YAML: " + e.msg);
+  }
+  return {};
+}
+
+}  // namespace lanista::engine

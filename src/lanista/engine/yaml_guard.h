@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lanista/base/result.h"
+
+namespace lanista::engine {
+
+/// Checks a YAML text before it is built into nodes: at most 1 MB, depth 32, 1,000 aliases, no tags, no duplicate keys
+/// of one mapping, one document. Errors: kInvalidArgument, `where` = "file:line:column".
+Result<void> guard_yaml(std::string_view text, const std::string& file);
+
+}  // namespace lanista::engine

@@ -1,0 +1,198 @@
+#pragma once
+// Activations, softmax along an axis, and other element-wise kernels.
+
+#include "lanista/kernels/family/elementary.inc.h"
+#include "lanista/kernels/family/vector_ops.inc.h"
+#include "lanista/kernels/kernels.h"
+
+namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
+namespace {
+
+template <class T, class F>
+inline void map(i64 count, const T* x, T* y, F f) {
+  sweep<T>(count, [&](auto lanes, i64 i) { lanes.store(y + i, f(lanes.load(x + i))); });
+}
+
+template <class T, class F>
+inline void map(i64 count, const T* a, const T* b, T* y, F f) {
+  sweep<T>(count, [&](auto lanes, i64 i) { lanes.store(y + i, f(lanes.load(a + i), lanes.load(b + i))); });
+}
+
+template <class T>
+void relu(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](Vec<T> v) { return relu_of<T>(v); });
+}
+
+template <class T>
+void relu_grad(i64 count, const T* y, const T* dy, T* dx) {
+  map<T>(count, y, dy, dx, [](Vec<T> v, Vec<T> d) { return v <= T(0) ? Vec<T>{} : d; });
+}
+
+/// gelu(x) = x sigmoid(2 u): the tanh form without its cancellation for negative x.
+template <class T>
+struct Gelu {
+  static constexpr T kTwoRoot = static_cast<T>(1.5957691216057307117597842397375);  // 2 sqrt(2 / pi)
+  static constexpr T kCubic = static_cast<T>(0.044715);
+  static Vec<T> gate(Vec<T> x) {
+    const Vec<T> inner = Simd<T>::madd(x * x, Simd<T>::set(kCubic), Simd<T>::set(T(1)));
+    return sigmoid_of<T>((x * kTwoRoot) * inner);
+  }
+};
+
+template <class T>
+void gelu(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](Vec<T> v) { return v * Gelu<T>::gate(v); });
+}
+
+template <class T>
+void gelu_grad(i64 count, const T* x, const T* dy, T* dx) {
+  map<T>(count, x, dy, dx, [](Vec<T> v, Vec<T> d) {
+    using S = Simd<T>;
+    const Vec<T> gate = Gelu<T>::gate(v);
+    const Vec<T> slope = S::madd(v * v, S::set(T(3) * Gelu<T>::kCubic * Gelu<T>::kTwoRoot), S::set(Gelu<T>::kTwoRoot));
+    return d * S::madd(v * slope, gate * (T(1) - gate), gate);
+  });
+}
+
+template <class T>
+void silu(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](Vec<T> v) { return v * sigmoid_of<T>(v); });
+}
+
+template <class T>
+void silu_grad(i64 count, const T* x, const T* dy, T* dx) {
+  map<T>(count, x, dy, dx, [](Vec<T> v, Vec<T> d) {
+    const Vec<T> gate = sigmoid_of<T>(v);
+    return d * Simd<T>::madd(v, gate * (T(1) - gate), gate);
+  });
+}
+
+template <class T>
+void tanh(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](Vec<T> v) { return tanh_of<T>(v); });
+}
+
+template <class T>
+void tanh_grad(i64 count, const T* y, const T* dy, T* dx) {
+  map<T>(count, y, dy, dx, [](Vec<T> v, Vec<T> d) { return d * ((T(1) - v) * (T(1) + v)); });
+}
+
+template <class T>
+void sigmoid(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](Vec<T> v) { return sigmoid_of<T>(v); });
+}
+
+template <class T>
+void sigmoid_grad(i64 count, const T* y, const T* dy, T* dx) {
+  map<T>(count, y, dy, dx, [](Vec<T> v, Vec<T> d) { return d * (v * (T(1) - v)); });
+}
+
+template <class T>
+void add(i64 count, const T* a, const T* b, T* y) {
+  map<T>(count, a, b, y, [](Vec<T> u, Vec<T> v) { return u + v; });
+}
+
+template <class T>
+void mul(i64 count, const T* a, const T* b, T* y) {
+  map<T>(count, a, b, y, [](Vec<T> u, Vec<T> v) { return u * v; });
+}
+
+template <class T>
+void scale(i64 count, T factor, const T* x, T* y) {
+  map<T>(count, x, y, [factor](Vec<T> v) { return v * factor; });
+}
+
+/// Largest element; a NaN may be passed over (the exponentials bring it back).
+template <class T>
+inline T row_max(i64 len, const T* x) {
+  constexpr i64 kSlots = 8 / Simd<T>::kWidth;
+  const T least = -static_cast<T>(__builtin_inf());
+  Vec<T> partial[kSlots];
+#pragma GCC unroll 4
+  for (i64 j = 0; j < kSlots; ++j) partial[j] = Simd<T>::set(least);
+  eight_partials<T>(len, partial, [&](auto lanes, i64 i, Vec<T> most) {
+    const Vec<T> v = lanes.load_or(x + i, least);
+    return v > most ? v : most;
+  });
+  T p[8];
+#pragma GCC unroll 4
+  for (i64 j = 0; j < kSlots; ++j) Simd<T>::store(p + j * Simd<T>::kWidth, partial[j]);
+  T most = p[0];
+  for (int j = 1; j < 8; ++j) most = p[j] > most ? p[j] : most;
+  return most;
+}
+
+/// y = exp(x - most), and its sum. y may equal x.
+template <class T>
+inline T exp_row(i64 len, T most, const T* x, T* y) {
+  return tree_sum<T>(len, [&](auto lanes, i64 i, Vec<T> acc) {
+    const Vec<T> e = exp_of<T>(lanes.load(x + i) - most);
+    lanes.store(y + i, e);
+    return acc + lanes.keep(e);
+  });
+}
+
+template <class T>
+inline void softmax_row(i64 len, const T* x, T* y) {
+  const T sum = exp_row<T>(len, row_max<T>(len, x), x, y);
+  map<T>(len, y, y, [sum](Vec<T> v) { return v / sum; });
+}
+
+template <class T>
+void softmax(const AxisShape& s, const T* x, T* y) {
+  for (i64 o = 0; o < s.outer; ++o) {
+    const T* xo = x + o * s.len * s.inner;
+    T* yo = y + o * s.len * s.inner;
+    if (s.inner == 1) {
+      softmax_row<T>(s.len, xo, yo);
+      continue;
+    }
+    sweep<T>(s.inner, [&](auto lanes, i64 i) {
+      Vec<T> most = Simd<T>::set(-static_cast<T>(__builtin_inf()));
+      for (i64 l = 0; l < s.len; ++l) {
+        const Vec<T> v = lanes.load(xo + l * s.inner + i);
+        most = v > most ? v : most;
+      }
+      Vec<T> sum = {};
+      for (i64 l = 0; l < s.len; ++l) {
+        const Vec<T> e = exp_of<T>(lanes.load(xo + l * s.inner + i) - most);
+        sum += e;
+        lanes.store(yo + l * s.inner + i, e);
+      }
+      for (i64 l = 0; l < s.len; ++l) {
+        T* p = yo + l * s.inner + i;
+        lanes.store(p, lanes.load(p) / sum);
+      }
+    });
+  }
+}
+
+/// dx = y (dy - sum y dy).
+template <class T>
+void softmax_grad(const AxisShape& s, const T* y, const T* dy, T* dx) {
+  for (i64 o = 0; o < s.outer; ++o) {
+    const T* yo = y + o * s.len * s.inner;
+    const T* go = dy + o * s.len * s.inner;
+    T* xo = dx + o * s.len * s.inner;
+    if (s.inner == 1) {
+      const T dot = tree_sum<T>(s.len, [&](auto lanes, i64 i, Vec<T> acc) {
+        return Simd<T>::madd(lanes.load(yo + i), lanes.load(go + i), acc);
+      });
+      map<T>(s.len, yo, go, xo, [dot](Vec<T> v, Vec<T> d) { return v * (d - dot); });
+      continue;
+    }
+    sweep<T>(s.inner, [&](auto lanes, i64 i) {
+      Vec<T> dot = {};
+      for (i64 l = 0; l < s.len; ++l) {
+        dot = Simd<T>::madd(lanes.load(yo + l * s.inner + i), lanes.load(go + l * s.inner + i), dot);
+      }
+      for (i64 l = 0; l < s.len; ++l) {
+        const i64 at = l * s.inner + i;
+        lanes.store(xo + at, lanes.load(yo + at) * (lanes.load(go + at) - dot));
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace lanista::kernels::LANISTA_KERNEL_LEVEL

@@ -1,0 +1,94 @@
+#pragma once
+// The whole family of a level, and its tables. Included by the one source file of each level, which has set
+// LANISTA_KERNEL_LEVEL and included the vector types.
+
+#include "lanista/kernels/family/activation.inc.h"
+#include "lanista/kernels/family/conv.inc.h"
+#include "lanista/kernels/family/conv_axis.inc.h"
+#include "lanista/kernels/family/conv_grad_w.inc.h"
+#include "lanista/kernels/family/dense.inc.h"
+#include "lanista/kernels/family/dropout.inc.h"
+#include "lanista/kernels/family/elementary.inc.h"
+#include "lanista/kernels/family/group_norm.inc.h"
+#include "lanista/kernels/family/loss.inc.h"
+#include "lanista/kernels/family/move.inc.h"
+#include "lanista/kernels/family/norm.inc.h"
+#include "lanista/kernels/family/pool.inc.h"
+#include "lanista/kernels/family/tile.inc.h"
+#include "lanista/kernels/family/update.inc.h"
+#include "lanista/kernels/family/vector_ops.inc.h"
+#include "lanista/kernels/kernels.h"
+#include "lanista/kernels/levels.h"
+
+namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
+namespace {
+
+template <class T>
+constexpr Kernels<T> table() {
+  return {
+      .linear = linear<T>,
+      .linear_relu = linear_relu<T>,
+      .linear_grad_x = linear_grad_x<T>,
+      .linear_grad_w = linear_grad_w<T>,
+      .linear_grad_x_scratch = linear_grad_x_scratch<T>,
+      .conv2d = conv2d<T>,
+      .conv2d_relu = conv2d_relu<T>,
+      .conv2d_grad_x = conv2d_grad_x<T>,
+      .conv2d_grad_w = conv2d_grad_w<T>,
+      .conv2d_scratch = conv2d_scratch,
+      .matmul = matmul<T>,
+      .column_sum = column_sum<T>,
+      .relu = relu<T>,
+      .relu_grad = relu_grad<T>,
+      .gelu = gelu<T>,
+      .gelu_grad = gelu_grad<T>,
+      .silu = silu<T>,
+      .silu_grad = silu_grad<T>,
+      .tanh = tanh<T>,
+      .tanh_grad = tanh_grad<T>,
+      .sigmoid = sigmoid<T>,
+      .sigmoid_grad = sigmoid_grad<T>,
+      .softmax = softmax<T>,
+      .softmax_grad = softmax_grad<T>,
+      .add = add<T>,
+      .mul = mul<T>,
+      .scale = scale<T>,
+      .dropout = dropout<T>,
+      .batch_norm_train = batch_norm_train<T>,
+      .batch_norm_eval = batch_norm_eval<T>,
+      .batch_norm_grad = batch_norm_grad<T>,
+      .layer_norm = layer_norm<T>,
+      .layer_norm_grad = layer_norm_grad<T>,
+      .group_norm = group_norm<T>,
+      .group_norm_grad = group_norm_grad<T>,
+      .max_pool = max_pool<T>,
+      .relu_max_pool = relu_max_pool<T>,
+      .max_pool_grad = max_pool_grad<T>,
+      .avg_pool = avg_pool<T>,
+      .avg_pool_grad = avg_pool_grad<T>,
+      .adaptive_avg_pool = adaptive_avg_pool<T>,
+      .adaptive_avg_pool_grad = adaptive_avg_pool_grad<T>,
+      .mean_axis = mean_axis<T>,
+      .mean_axis_grad = mean_axis_grad<T>,
+      .permute = permute<T>,
+      .copy_slice = copy_slice<T>,
+      .paste_slice = paste_slice<T>,
+      .pad_image = pad_image<T>,
+      .crop_image = crop_image<T>,
+      .cross_entropy = cross_entropy<T>,
+      .cross_entropy_grad = cross_entropy_grad<T>,
+      .mse = mse<T>,
+      .mse_grad = mse_grad<T>,
+      .mean = mean<T>,
+      .square_norm = square_norm<T>,
+      .sgd = sgd<T>,
+      .adam = adam<T>,
+  };
+}
+
+}  // namespace
+
+constinit const Kernels<float> kFloatKernels = table<float>();
+constinit const Kernels<double> kDoubleKernels = table<double>();
+
+}  // namespace lanista::kernels::LANISTA_KERNEL_LEVEL

@@ -1,0 +1,156 @@
+#pragma once
+// The register kernel that serves every product: a tile of up to kMaxTileRows rows and two vectors of columns stays in
+// registers while the terms are added in ascending order, so the tile's shape never shows in the result.
+
+#include "lanista/kernels/family/vector_ops.inc.h"
+
+namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
+namespace {
+
+/// The terms of a tile: for tap_h, for tap_w, for k: acc[row][column] += a[row][...] * b[...][column]. Steps are in
+/// elements and may be negative.
+template <class T>
+struct Terms {
+  i64 taps_h = 1, taps_w = 1, k = 0;
+  i64 a_tap_h = 0, a_tap_w = 0, a_k = 1;
+  i64 b_tap_h = 0, b_tap_w = 0, b_k = 0;
+  const T* b = nullptr;
+  const T* bias = nullptr;
+  bool accumulate = false;  // continue the sums found in y
+  bool relu = false;
+};
+
+/// `part` is the number of columns in the last vector of a tile with a partial one.
+template <class T, int kRows, int kColumns, bool kPart>
+void tile(const Terms<T>& terms, const T* const* a, T* const* y, i64 part) {
+  using S = Simd<T>;
+  using V = Vec<T>;
+  constexpr i64 kW = S::kWidth;
+  const auto load = [part](const T* p, int j) {
+    return kPart && j == kColumns - 1 ? S::load_part(p + j * kW, part) : S::load(p + j * kW);
+  };
+  const T* row[kRows];
+  V acc[kRows][kColumns];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    row[r] = a[r];
+#pragma GCC unroll 2
+    for (int j = 0; j < kColumns; ++j) acc[r][j] = V{};
+  }
+  if (terms.accumulate) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (int j = 0; j < kColumns; ++j) acc[r][j] = load(y[r], j);
+    }
+  }
+  const i64 k = terms.k, a_k = terms.a_k, b_k = terms.b_k;
+  for (i64 th = 0; th < terms.taps_h; ++th) {
+    for (i64 tw = 0; tw < terms.taps_w; ++tw) {
+      i64 at = th * terms.a_tap_h + tw * terms.a_tap_w;
+      const T* b = terms.b + th * terms.b_tap_h + tw * terms.b_tap_w;
+      for (i64 i = 0; i < k; ++i, at += a_k, b += b_k) {
+        V column[kColumns];
+#pragma GCC unroll 2
+        for (int j = 0; j < kColumns; ++j) column[j] = load(b, j);
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+          const V left = S::set(row[r][at]);
+#pragma GCC unroll 2
+          for (int j = 0; j < kColumns; ++j) acc[r][j] = S::madd(left, column[j], acc[r][j]);
+        }
+      }
+    }
+  }
+  if (terms.bias != nullptr) {
+#pragma GCC unroll 2
+    for (int j = 0; j < kColumns; ++j) {
+      const V bias = load(terms.bias, j);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) acc[r][j] = acc[r][j] + bias;
+    }
+  }
+  if (terms.relu) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (int j = 0; j < kColumns; ++j) acc[r][j] = relu_of<T>(acc[r][j]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int j = 0; j < kColumns; ++j) {
+      if (kPart && j == kColumns - 1) {
+        S::store_part(y[r] + j * kW, acc[r][j], part);
+      } else {
+        S::store(y[r] + j * kW, acc[r][j]);
+      }
+    }
+  }
+}
+
+template <class T>
+using TileFunction = void (*)(const Terms<T>&, const T* const*, T* const*, i64);
+
+template <class T, int kRows>
+struct TileColumn {
+  static constexpr TileFunction<T> kForms[4] = {tile<T, kRows, 1, false>, tile<T, kRows, 1, true>,
+                                                tile<T, kRows, 2, false>, tile<T, kRows, 2, true>};
+};
+
+template <class T>
+inline TileFunction<T> tile_function(i64 rows, int form) {
+  switch (rows) {
+    case 1:
+      return TileColumn<T, 1>::kForms[form];
+    case 2:
+      return TileColumn<T, 2>::kForms[form];
+    case 3:
+      return TileColumn<T, 3>::kForms[form];
+    case 4:
+      return TileColumn<T, 4>::kForms[form];
+    case 5:
+      return TileColumn < T, kMaxTileRows >= 5 ? 5 : 1 > ::kForms[form];
+    default:
+      return TileColumn<T, kMaxTileRows>::kForms[form];
+  }
+}
+
+/// Form number of a column block of 1 .. 2 W columns, and the columns in its last vector.
+template <class T>
+struct ColumnBlock {
+  static constexpr i64 kMost = 2 * Simd<T>::kWidth;
+  explicit ColumnBlock(i64 columns) {
+    constexpr i64 kW = Simd<T>::kWidth;
+    const bool two = columns > kW;
+    part = columns - (two ? kW : 0);
+    form = (two ? 2 : 0) + (part < kW ? 1 : 0);
+  }
+  int form;
+  i64 part;
+};
+
+/// All columns of a row tile, two vectors at a time. `terms.b`, `terms.bias` and y point at column 0.
+template <class T>
+inline void tile_columns(Terms<T> terms, i64 rows, i64 columns, const T* const* a, T* const* y) {
+  constexpr i64 kMost = ColumnBlock<T>::kMost;
+  T* out[kMaxTileRows];
+  for (i64 r = 0; r < rows; ++r) out[r] = y[r];
+  for (i64 c = 0; c < columns; c += kMost) {
+    const ColumnBlock<T> block(smaller(columns - c, kMost));
+    tile_function<T>(rows, block.form)(terms, a, out, block.part);
+    terms.b += kMost;
+    if (terms.bias != nullptr) terms.bias += kMost;
+    for (i64 r = 0; r < rows; ++r) out[r] += kMost;
+  }
+}
+
+/// Rows of the next tile when `rows` remain: even shares, because a tile with few rows waits for its own sums.
+inline i64 tile_rows(i64 rows) {
+  const i64 tiles = (rows + kMaxTileRows - 1) / kMaxTileRows;
+  return (rows + tiles - 1) / tiles;
+}
+
+}  // namespace
+}  // namespace lanista::kernels::LANISTA_KERNEL_LEVEL

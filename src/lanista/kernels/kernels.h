@@ -1,0 +1,178 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace lanista::kernels {
+
+// Memory layouts. Images are [n][h][w][c] ("NHWC"); everything else is row-major as written. Linear weights are
+// [in][out], convolution weights [kh][kw][ci / groups][co] with the groups side by side in co. No padding anywhere;
+// no alignment is required. Every kernel accepts any size including odd ones, allocates nothing and cannot fail.
+//
+// Numbers. A product sum starts at zero, takes one fused multiply-add per term in the stated ascending order, and
+// adds the bias last. A reduction's order may depend on shapes, never on pointers, lanes or threads. Results are
+// the same bytes at every vector width with FMA; the portable level (no FMA) is a numeric class of its own.
+
+/// How fast instructions get: one translation unit of the family per level.
+enum class Isa { kPortable, kAvx2 };
+std::string_view isa_name(Isa isa);
+/// The best level this CPU has; LANISTA_ISA=portable|avx2 forces one (an unknown or unavailable one is ignored by
+/// this function and reported by `isa_override_error`).
+Isa best_isa();
+std::vector<Isa> available_isas();
+std::string_view isa_override_error();  ///< empty, or why LANISTA_ISA was not followed
+
+/// Sets flush-to-zero and denormals-are-zero for the calling thread; part of the numerics of every worker.
+void set_flush_to_zero();
+
+struct ConvShape {
+  std::int64_t n, h, w, ci;  ///< input [n][h][w][ci]
+  std::int64_t oh, ow, co;   ///< output [n][oh][ow][co]
+  std::int64_t kh, kw, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
+};
+struct PoolShape {
+  std::int64_t n, h, w, c;
+  std::int64_t oh, ow;
+  std::int64_t kh, kw, stride_h, stride_w, pad_h, pad_w;
+  bool count_include_pad;  ///< average pooling: divide by kh*kw (true) or by the valid cells (false)
+};
+/// A tensor seen along one axis: [outer][len][inner].
+struct AxisShape {
+  std::int64_t outer, len, inner;
+};
+/// Matrix product per batch: c[m][n] = op(a) op(b), reduction in ascending k. a is [m][k] or, transposed, [k][m]; b is
+/// [k][n] or [n][k].
+struct MatmulShape {
+  std::int64_t batch, m, n, k;
+  bool transpose_a, transpose_b;
+};
+
+/// Keys of the counter-based mask: element e of sample s keeps its value iff the hash of all of this is below 1 - p.
+struct DropoutKey {
+  std::uint64_t trial_seed;
+  std::uint64_t step;
+  std::uint64_t node;
+};
+
+/// One pass over flat arrays of `count` elements. Hyper-parameters are doubles, converted once.
+struct SgdHyper {
+  double lr, momentum, weight_decay, grad_scale;  ///< grad_scale multiplies the gradient first (clipping)
+  bool nesterov;
+  bool first_step;  ///< momentum buffer := gradient, as PyTorch does
+};
+struct AdamHyper {
+  double lr, beta1, beta2, eps, weight_decay, grad_scale;
+  std::int64_t step;  ///< 1-based, for the bias correction
+  bool decoupled;     ///< AdamW: weight decay applied to the parameter, not to the gradient
+};
+
+/// The family at one ISA level for one element type. Pointers may not overlap unless a comment says so.
+template <class T>
+struct Kernels {
+  // Dense and convolution. `bias` may be null. Scratch sizes are in elements.
+  void (*linear)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* w, const T* bias, T* y);
+  void (*linear_relu)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* w, const T* bias,
+                      T* y);  ///< fused epilogue, same bits as linear then relu
+  void (*linear_grad_x)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* dy, const T* w, T* dx,
+                        T* scratch);
+  void (*linear_grad_w)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* dy, T* dw);
+  std::int64_t (*linear_grad_x_scratch)(std::int64_t rows, std::int64_t in, std::int64_t out);
+  void (*conv2d)(const ConvShape&, const T* x, const T* w, const T* bias, T* y, T* scratch);
+  void (*conv2d_relu)(const ConvShape&, const T* x, const T* w, const T* bias, T* y, T* scratch);
+  void (*conv2d_grad_x)(const ConvShape&, const T* dy, const T* w, T* dx, T* scratch);
+  void (*conv2d_grad_w)(const ConvShape&, const T* x, const T* dy, T* dw, T* scratch);
+  std::int64_t (*conv2d_scratch)(const ConvShape&);  ///< enough for any of the four
+  void (*matmul)(const MatmulShape&, const T* a, const T* b, T* c);
+  void (*column_sum)(std::int64_t rows, std::int64_t columns, const T* x,
+                     T* sum);  ///< bias gradient: plain sum over rows in ascending order
+
+  // Activations over `count` elements; gradients take the saved output y or input x as named. dx may equal dy.
+  void (*relu)(std::int64_t count, const T* x, T* y);
+  void (*relu_grad)(std::int64_t count, const T* y, const T* dy, T* dx);
+  void (*gelu)(std::int64_t count, const T* x, T* y);  ///< tanh form
+  void (*gelu_grad)(std::int64_t count, const T* x, const T* dy, T* dx);
+  void (*silu)(std::int64_t count, const T* x, T* y);
+  void (*silu_grad)(std::int64_t count, const T* x, const T* dy, T* dx);
+  void (*tanh)(std::int64_t count, const T* x, T* y);
+  void (*tanh_grad)(std::int64_t count, const T* y, const T* dy, T* dx);
+  void (*sigmoid)(std::int64_t count, const T* x, T* y);
+  void (*sigmoid_grad)(std::int64_t count, const T* y, const T* dy, T* dx);
+  void (*softmax)(const AxisShape&, const T* x, T* y);
+  void (*softmax_grad)(const AxisShape&, const T* y, const T* dy, T* dx);
+
+  // Element-wise.
+  void (*add)(std::int64_t count, const T* a, const T* b, T* y);  ///< y may equal a or b
+  void (*mul)(std::int64_t count, const T* a, const T* b, T* y);
+  void (*scale)(std::int64_t count, T factor, const T* x, T* y);  ///< y may equal x
+  void (*dropout)(std::int64_t samples, std::int64_t per_sample, const std::int64_t* sample_index, double p, DropoutKey,
+                  const T* x, T* y);  ///< also its own gradient; sample_index are global indices
+
+  // Normalisation. Statistics in two passes (mean, then squared deviations). `rows` = n*h*w for images.
+  void (*batch_norm_train)(std::int64_t rows, std::int64_t c, double eps, double momentum, const T* x, const T* gamma,
+                           const T* beta, const T* running_mean, const T* running_var, T* y, T* mean, T* inv_std,
+                           T* new_running_mean,
+                           T* new_running_var);  ///< gamma, beta may be null; running variance is the unbiased one
+  void (*batch_norm_eval)(std::int64_t rows, std::int64_t c, double eps, const T* x, const T* gamma, const T* beta,
+                          const T* running_mean, const T* running_var, T* y);
+  void (*batch_norm_grad)(std::int64_t rows, std::int64_t c, const T* x, const T* gamma, const T* mean,
+                          const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);  ///< dgamma, dbeta always written
+  void (*layer_norm)(std::int64_t rows, std::int64_t len, double eps, const T* x, const T* gamma, const T* beta, T* y,
+                     T* mean, T* inv_std);
+  void (*layer_norm_grad)(std::int64_t rows, std::int64_t len, const T* x, const T* gamma, const T* mean,
+                          const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);
+  void (*group_norm)(std::int64_t n, std::int64_t hw, std::int64_t c, std::int64_t groups, double eps, const T* x,
+                     const T* gamma, const T* beta, T* y, T* mean, T* inv_std);  ///< mean, inv_std [n][groups]
+  void (*group_norm_grad)(std::int64_t n, std::int64_t hw, std::int64_t c, std::int64_t groups, const T* x,
+                          const T* gamma, const T* mean, const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);
+
+  // Pooling. Max pooling keeps the flat window index (first maximum wins; NaN wins as in PyTorch), so kh*kw <= 255.
+  void (*max_pool)(const PoolShape&, const T* x, T* y, std::uint8_t* index);  ///< index may be null
+  void (*relu_max_pool)(const PoolShape&, const T* x, T* y,
+                        std::uint8_t* index);  ///< same bits as relu then max_pool; index 255 where relu is closed
+  void (*max_pool_grad)(const PoolShape&, const std::uint8_t* index, const T* dy, T* dx);  ///< 255: no gradient flows
+  void (*avg_pool)(const PoolShape&, const T* x, T* y);
+  void (*avg_pool_grad)(const PoolShape&, const T* dy, T* dx);
+  void (*adaptive_avg_pool)(const PoolShape&, const T* x, T* y);  ///< uses n h w c oh ow only; windows as in PyTorch
+  void (*adaptive_avg_pool_grad)(const PoolShape&, const T* dy, T* dx);
+  void (*mean_axis)(const AxisShape&, const T* x, T* y);
+  void (*mean_axis_grad)(const AxisShape&, const T* dy, T* dx);
+
+  // Data movement: `rank` <= 8, y has shape `sizes` and is dense; x is read at the given strides (elements).
+  void (*permute)(std::span<const std::int64_t> sizes, std::span<const std::int64_t> x_strides, const T* x, T* y);
+  void (*copy_slice)(const AxisShape& from, std::int64_t begin, std::int64_t len, const T* x,
+                     T* y);  ///< y = x[:, begin:begin+len, :]
+  void (*paste_slice)(const AxisShape& to, std::int64_t begin, std::int64_t len, const T* x,
+                      T* y);  ///< y[:, begin:begin+len, :] = x
+  void (*pad_image)(std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t top,
+                    std::int64_t bottom, std::int64_t left, std::int64_t right, const T* x, T* y);
+  void (*crop_image)(std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t top,
+                     std::int64_t bottom, std::int64_t left, std::int64_t right, const T* x,
+                     T* y);  ///< h, w of the uncropped x
+
+  // Losses. Per-sample losses (nats), and the gradient of their mean over `rows`.
+  void (*cross_entropy)(std::int64_t rows, std::int64_t classes, double smoothing, const T* logits,
+                        const std::int32_t* target, T* loss, T* probability);
+  void (*cross_entropy_grad)(std::int64_t rows, std::int64_t classes, double smoothing, const T* probability,
+                             const std::int32_t* target, T* dlogits);
+  void (*mse)(std::int64_t rows, std::int64_t len, const T* prediction, const T* target, T* loss);  ///< mean over len
+  void (*mse_grad)(std::int64_t rows, std::int64_t len, const T* prediction, const T* target, T* dprediction);
+  T (*mean)(std::int64_t count, const T* x);              ///< ascending order
+  double (*square_norm)(std::int64_t count, const T* x);  ///< sum of squares in double, ascending blocks of fixed size
+
+  // Updates, in place.
+  void (*sgd)(std::int64_t count, const SgdHyper&, const T* grad, T* param,
+              T* momentum);  ///< momentum may be null when hyper.momentum == 0
+  void (*adam)(std::int64_t count, const AdamHyper&, const T* grad, T* param, T* m, T* v);
+};
+
+/// The table of a level; T is float or double. `isa` must be available on this CPU.
+template <class T>
+const Kernels<T>& kernels(Isa isa);
+
+/// True for the (sample, element) pairs that dropout keeps; the scalar definition every form must follow.
+bool dropout_keeps(DropoutKey key, std::int64_t sample, std::int64_t element, double p);
+
+}  // namespace lanista::kernels

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+
+namespace lanista::nn {
+
+inline constexpr std::int64_t kAlignment = 64;  ///< a cache line, and the widest vector
+inline std::int64_t align_up(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Zeroed bytes on a cache line. Throws std::bad_alloc.
+class AlignedBytes {
+ public:
+  AlignedBytes() = default;
+  explicit AlignedBytes(std::int64_t size)
+      : bytes_(static_cast<std::byte*>(::operator new(static_cast<std::size_t>(align_up(size)), kAlign))) {
+    std::memset(bytes_.get(), 0, static_cast<std::size_t>(align_up(size)));
+  }
+  std::byte* data() const { return bytes_.get(); }
+
+ private:
+  static constexpr std::align_val_t kAlign{kAlignment};
+  struct Free {
+    void operator()(std::byte* bytes) const { ::operator delete(bytes, kAlign); }
+  };
+  std::unique_ptr<std::byte, Free> bytes_;
+};
+
+}  // namespace lanista::nn

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lanista/graph/op.h"
+#include "lanista/kernels/kernels.h"
+#include "lanista/nn/layout.h"
+#include "lanista/nn/lower.h"
+#include "lanista/nn/program.h"
+
+namespace lanista::nn {
+
+/// Where bytes may lie; the program sets one base pointer a space before it runs a lane.
+enum class Space : std::uint8_t { kArena, kParameter, kGradient, kBuffer, kNewBuffer, kInput, kTarget };
+inline constexpr std::size_t kSpaces = 7;
+
+/// A fixed place of a value: the same for every lane and batch size.
+struct Place {
+  Space space = Space::kArena;
+  std::int64_t offset = 0;  ///< bytes
+};
+
+/// What a call sees when it runs.
+template <class T>
+struct RunContext {
+  std::int64_t batch = 0;  ///< samples, at most the program's max_batch
+  std::array<std::byte*, kSpaces> base{};
+  T* scratch = nullptr;
+  const LaneHyper* hyper = nullptr;
+  std::uint64_t seed = 0;  ///< of the lane's trial
+  std::uint64_t step = 0;
+  const std::int64_t* sample_index = nullptr;
+
+  template <class U = T>
+  U* at(Place place) const {
+    return reinterpret_cast<U*>(base[static_cast<std::size_t>(place.space)] + place.offset);
+  }
+};
+
+template <class T>
+using Run = std::function<void(const RunContext<T>&)>;
+
+/// What a kernel is prepared from: a call, its schema and where its values lie.
+template <class T>
+struct Binding {
+  const Call& call;
+  const graph::OpDef& def;
+  std::vector<Place> in, out;
+  const kernels::Kernels<T>& k;
+  std::int64_t max_batch = 0;
+  std::int64_t& scratch;  ///< elements wanted of the shared scratch; raised by the prepare functions
+
+  graph::OpArgs args() const { return {call.in_types, call.attrs, def}; }
+  const graph::Shape& x_shape(std::size_t i) const { return call.in_types[i].shape; }
+  const graph::Shape& y_shape(std::size_t i = 0) const { return call.out_types[i].shape; }
+  void need_scratch(std::int64_t elements) const { scratch = std::max(scratch, elements); }
+};
+
+/// Fixes everything that does not depend on lane and batch; the result allocates nothing and cannot fail.
+template <class T>
+using Prepare = Run<T> (*)(const Binding<T>&);
+
+template <class T>
+using KernelTable = std::map<std::string, Prepare<T>, std::less<>>;
+
+/// All kernels by the name of their step operator or fusion.
+template <class T>
+KernelTable<T> kernel_table();
+
+// The parts of the table, one file each.
+template <class T>
+void add_dense_kernels(KernelTable<T>& table);
+template <class T>
+void add_elementwise_kernels(KernelTable<T>& table);
+template <class T>
+void add_norm_kernels(KernelTable<T>& table);
+template <class T>
+void add_pool_kernels(KernelTable<T>& table);
+template <class T>
+void add_shape_kernels(KernelTable<T>& table);
+template <class T>
+void add_loss_kernels(KernelTable<T>& table);
+
+}  // namespace lanista::nn

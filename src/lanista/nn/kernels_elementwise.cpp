@@ -1,0 +1,103 @@
+// Activations, sums and products, dropout: operators that do not care how their values are laid out.
+#include <cstring>
+
+#include "lanista/nn/kernel_table.h"
+
+namespace lanista::nn {
+namespace {
+
+template <class T, auto kernel>
+Run<T> unary(const Binding<T>& b) {
+  return [f = b.k.*kernel, count = Count(b.y_shape()), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
+    f(count.at(run.batch), run.at(x), run.at(y));
+  };
+}
+
+template <class T, auto kernel>
+Run<T> binary(const Binding<T>& b) {
+  return [f = b.k.*kernel, count = Count(b.y_shape()), p = b.in[0], q = b.in[1],
+          y = b.out[0]](const RunContext<T>& run) { f(count.at(run.batch), run.at(p), run.at(q), run.at(y)); };
+}
+
+template <class T>
+Run<T> zero(const Binding<T>& b) {
+  return [count = Count(b.y_shape()), y = b.out[0]](const RunContext<T>& run) {
+    std::memset(run.at(y), 0, static_cast<std::size_t>(count.at(run.batch)) * sizeof(T));
+  };
+}
+
+template <class T>
+Run<T> copy(const Binding<T>& b) {
+  return [count = Count(b.y_shape()), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
+    std::memcpy(run.at(y), run.at(x), static_cast<std::size_t>(count.at(run.batch)) * sizeof(T));
+  };
+}
+
+// A sum of many: ((x0 + x1) + x2) + …
+template <class T>
+Run<T> add(const Binding<T>& b) {
+  if (b.in.size() == 1) return copy<T>(b);
+  return [f = b.k.add, count = Count(b.y_shape()), in = b.in, y = b.out[0]](const RunContext<T>& run) {
+    const std::int64_t n = count.at(run.batch);
+    f(n, run.at(in[0]), run.at(in[1]), run.at(y));
+    for (std::size_t i = 2; i < in.size(); ++i) f(n, run.at(y), run.at(in[i]), run.at(y));
+  };
+}
+
+template <class T>
+Run<T> dropout_train(const Binding<T>& b) {
+  return [f = b.k.dropout, per_sample = Count(b.y_shape()).per_sample, p = b.args().real("p"),
+          origin = static_cast<std::uint64_t>(b.args().integer("origin")), x = b.in[0],
+          y = b.out[0]](const RunContext<T>& run) {
+    f(run.batch, per_sample, run.sample_index, p, {run.seed, run.step, origin}, run.at(x), run.at(y));
+  };
+}
+
+template <class T>
+AxisView softmax_view(const Binding<T>& b) {
+  const graph::Shape& shape = b.y_shape();
+  const std::int64_t axis = b.args().integer("axis");
+  const std::int64_t rank = static_cast<std::int64_t>(shape.rank());
+  return axis_view(shape, value_layout(shape), static_cast<std::size_t>(axis < 0 ? axis + rank : axis));
+}
+
+template <class T>
+Run<T> softmax(const Binding<T>& b) {
+  return [f = b.k.softmax, view = softmax_view(b), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
+    f(view.at(run.batch), run.at(x), run.at(y));
+  };
+}
+
+template <class T>
+Run<T> softmax_grad(const Binding<T>& b) {
+  return [f = b.k.softmax_grad, view = softmax_view(b), y = b.in[0], dy = b.in[1],
+          dx = b.out[0]](const RunContext<T>& run) { f(view.at(run.batch), run.at(y), run.at(dy), run.at(dx)); };
+}
+
+}  // namespace
+
+template <class T>
+void add_elementwise_kernels(KernelTable<T>& table) {
+  using K = kernels::Kernels<T>;
+  table["relu"] = unary<T, &K::relu>;
+  table["gelu"] = unary<T, &K::gelu>;
+  table["silu"] = unary<T, &K::silu>;
+  table["tanh"] = unary<T, &K::tanh>;
+  table["sigmoid"] = unary<T, &K::sigmoid>;
+  table["relu_grad"] = binary<T, &K::relu_grad>;
+  table["gelu_grad"] = binary<T, &K::gelu_grad>;
+  table["silu_grad"] = binary<T, &K::silu_grad>;
+  table["tanh_grad"] = binary<T, &K::tanh_grad>;
+  table["sigmoid_grad"] = binary<T, &K::sigmoid_grad>;
+  table["softmax"] = softmax<T>;
+  table["softmax_grad"] = softmax_grad<T>;
+  table["zero"] = zero<T>;
+  table["add"] = add<T>;
+  table["mul"] = binary<T, &K::mul>;
+  table["dropout_train"] = dropout_train<T>;
+}
+
+template void add_elementwise_kernels(KernelTable<float>&);
+template void add_elementwise_kernels(KernelTable<double>&);
+
+}  // namespace lanista::nn

@@ -1,0 +1,357 @@
+#include "lanista/nn/lane_program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <type_traits>
+
+#include "lanista/base/check.h"
+
+namespace lanista::nn {
+namespace {
+
+using graph::Port;
+
+template <class T>
+std::int64_t bytes_of(std::int64_t elements) {
+  return elements * static_cast<std::int64_t>(sizeof(T));
+}
+
+// Places of the state's sources.
+template <class T>
+std::map<Port, Place> state_places(const StateLayout& layout, const std::vector<step::StateTensor>& state) {
+  std::map<Port, Place> places;
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    const StateItem& item = layout.items[i];
+    places[{state[i].node, 0}] = {item.tensor.trained ? Space::kParameter : Space::kBuffer,
+                                  bytes_of<T>(item.range.begin)};
+  }
+  return places;
+}
+
+// A result of the compute section that the commit section wants in the lane's own memory.
+struct Delivery {
+  Port value;
+  Place place;
+  std::int64_t elements;
+};
+
+template <class T>
+std::vector<Delivery> deliveries(const step::TrainingStep& train, const Lowered& lowered, const StateLayout& layout) {
+  std::map<graph::NodeId, Port> renewed;
+  for (const graph::NodeId id : train.commit) {
+    const graph::Node& node = train.graph.node(id);
+    if (node.op == "buffer_update") renewed[node.inputs[0].node] = node.inputs[1];
+  }
+  std::vector<Delivery> result;
+  for (const StateItem& item : layout.items) {
+    const auto& sources = item.tensor.trained ? train.gradient : renewed;
+    const auto found = sources.find(item.tensor.node);
+    if (found == sources.end()) continue;
+    const Space space = item.tensor.trained ? Space::kGradient : Space::kNewBuffer;
+    result.push_back({lowered.source(found->second), {space, bytes_of<T>(item.range.begin)}, item.range.count});
+  }
+  return result;
+}
+
+// Values that code after the compute section reads.
+std::set<Port> results(const step::TrainingStep& train) {
+  std::set<Port> ports{train.loss};
+  for (const auto& [parameter, gradient] : train.gradient) ports.insert(gradient);
+  for (const graph::NodeId id : train.commit) {
+    const graph::Node& node = train.graph.node(id);
+    if (node.op == "buffer_update") ports.insert(node.inputs[1]);
+  }
+  return ports;
+}
+
+template <class T>
+Section<T> build_train(const step::TrainingStep& train, const Lowered& lowered, const StateLayout& layout,
+                       SectionInputs<T> inputs) {
+  inputs.fixed = state_places<T>(layout, train.state);
+  inputs.fixed[train.input] = {Space::kInput, 0};
+  inputs.fixed[train.target] = {Space::kTarget, 0};
+  inputs.keep = {lowered.source(train.loss)};
+
+  // Results are computed where they are wanted; only a value wanted twice, or a source, has to be copied.
+  std::set<graph::NodeId> produced;
+  for (const Call& call : lowered.calls) produced.insert(call.id);
+  std::vector<Delivery> copies;
+  for (const Delivery& delivery : deliveries<T>(train, lowered, layout)) {
+    const bool direct = produced.contains(delivery.value.node) && !inputs.keep.contains(delivery.value) &&
+                        inputs.fixed.try_emplace(delivery.value, delivery.place).second;
+    if (!direct) copies.push_back(delivery);
+  }
+  Section<T> section = build_section(lowered, inputs);
+  for (const Delivery& copy : copies) {
+    const Place from = section.places.at(copy.value);
+    const auto size = static_cast<std::size_t>(bytes_of<T>(copy.elements));
+    section.calls.push_back(
+        [from, to = copy.place, size](const RunContext<T>& run) { std::memcpy(run.at(to), run.at(from), size); });
+    section.text.push_back("copy of %" + std::to_string(copy.value.node.value) + " for the commit");
+  }
+  return section;
+}
+
+Error bad_options(std::string message) {
+  return {.code = Code::kInvalidArgument, .message = "program options: " + std::move(message), .where = {}};
+}
+
+Result<void> check_options(const ProgramOptions& options) {
+  if (options.lanes < 1) return bad_options("lanes is " + std::to_string(options.lanes) + ", but must be at least 1");
+  if (options.max_batch < 1) {
+    return bad_options("max_batch is " + std::to_string(options.max_batch) + ", but must be at least 1");
+  }
+  const auto isas = kernels::available_isas();
+  if (std::find(isas.begin(), isas.end(), options.isa) == isas.end()) {
+    return bad_options("this CPU has no " + std::string(kernels::isa_name(options.isa)));
+  }
+  return {};
+}
+
+}  // namespace
+
+template <class T>
+void LaneProgram<T>::Feed::plan(const graph::Shape& shape, std::int64_t max_batch) {
+  reorder = Reorder::into(shape, value_layout(shape));
+  const bool as_is = std::is_same_v<T, float> && reorder.trivial();
+  bytes = as_is ? 0 : bytes_of<T>(reorder.elements(max_batch));
+}
+
+// Everything that is known before memory is asked for.
+template <class T>
+struct LaneProgram<T>::Plan {
+  StateLayout layout;
+  step::StepOptions step_options;
+  Section<T> train, infer;
+  Place loss, prediction;
+  Reorder prediction_out;
+  Count prediction_count;
+  std::int64_t classes = 0;
+  Feed input, target;
+  std::int64_t scratch_offset = 0;
+  std::int64_t shared_bytes = 0;
+  std::int64_t bytes = 0;
+
+  void place_memory(std::int64_t lanes) {
+    scratch_offset = align_up(std::max(train.arena_bytes, infer.arena_bytes));
+    input.offset = scratch_offset + align_up(bytes_of<T>(std::max(train.scratch, infer.scratch)));
+    target.offset = input.offset + align_up(input.bytes);
+    shared_bytes = target.offset + align_up(target.bytes);
+    bytes = shared_bytes + LaneStates<T>::bytes(layout, lanes);
+  }
+};
+
+template <class T>
+Result<LaneProgram<T>> LaneProgram<T>::compile(const step::TrainingStep& train, const step::InferenceStep& infer,
+                                               const ProgramOptions& options) {
+  LANISTA_TRY(check_options(options));
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const SectionInputs<T> inputs{
+      .fixed = {}, .keep = {}, .ops = ops, .kernels = kernels::kernels<T>(options.isa), .max_batch = options.max_batch};
+  const Lowered train_calls = lower(train.graph, train.types, train.compute, results(train));
+  const Lowered infer_calls = lower(infer.graph, infer.types, infer.compute, {infer.prediction});
+  LANISTA_TRY(check_kernels(train_calls, ops));
+  LANISTA_TRY(check_kernels(infer_calls, ops));
+
+  Plan plan;
+  plan.step_options = train.options;
+  LANISTA_ASSIGN(plan.layout, lay_out_state(train, train_calls, infer, infer_calls));
+  plan.train = build_train<T>(train, train_calls, plan.layout, inputs);
+  SectionInputs<T> infer_inputs = inputs;
+  infer_inputs.fixed = state_places<T>(plan.layout, infer.state);
+  infer_inputs.fixed[infer.input] = {Space::kInput, 0};
+  infer_inputs.keep = {infer_calls.source(infer.prediction)};
+  plan.infer = build_section(infer_calls, infer_inputs);
+
+  plan.loss = plan.train.places.at(train_calls.source(train.loss));
+  plan.prediction = plan.infer.places.at(infer_calls.source(infer.prediction));
+  const graph::Shape& prediction = infer.types.at(infer.prediction).shape;
+  plan.prediction_out = Reorder::out_of(prediction, value_layout(prediction));
+  plan.prediction_count = Count(prediction);
+  plan.input.plan(train.types.at(train.input).shape, options.max_batch);
+  const graph::ValueType& target = train.types.at(train.target);
+  if (target.dtype == graph::DType::kReal) {
+    plan.target.plan(target.shape, options.max_batch);
+  } else {
+    plan.classes = prediction.dims.back();
+  }
+  plan.place_memory(options.lanes);
+
+  MemoryBudget::Reservation reservation;
+  if (options.budget != nullptr) {
+    LANISTA_ASSIGN(reservation, options.budget->reserve(plan.bytes));
+  }
+  try {
+    return LaneProgram(std::move(plan), options, std::move(reservation));
+  } catch (const std::bad_alloc&) {
+    return Error{.code = Code::kResourceExhausted,
+                 .message = "the system has no memory for a program of " + std::to_string(plan.bytes) + " bytes",
+                 .where = {}};
+  }
+}
+
+template <class T>
+LaneProgram<T>::LaneProgram(Plan plan, const ProgramOptions& options, MemoryBudget::Reservation reservation)
+    : options_(options),
+      kernels_(&kernels::kernels<T>(options.isa)),
+      step_options_(plan.step_options),
+      train_(std::move(plan.train)),
+      infer_(std::move(plan.infer)),
+      loss_(plan.loss),
+      prediction_(plan.prediction),
+      prediction_out_(plan.prediction_out),
+      prediction_count_(plan.prediction_count),
+      classes_(plan.classes),
+      input_(plan.input),
+      target_(plan.target),
+      scratch_offset_(plan.scratch_offset),
+      bytes_(plan.bytes),
+      reservation_(std::move(reservation)),
+      states_(std::move(plan.layout), options.lanes),
+      memory_(plan.shared_bytes) {}
+
+template <class T>
+RunContext<T> LaneProgram<T>::context(std::int64_t lane) const {
+  RunContext<T> run;
+  const auto set = [&run](Space space, void* bytes) {
+    run.base[static_cast<std::size_t>(space)] = static_cast<std::byte*>(bytes);
+  };
+  set(Space::kArena, memory_.data());
+  set(Space::kParameter, states_.parameters(lane));
+  set(Space::kGradient, states_.gradients(lane));
+  set(Space::kBuffer, states_.buffers(lane));
+  set(Space::kNewBuffer, states_.new_buffers(lane));
+  run.scratch = reinterpret_cast<T*>(memory_.data() + scratch_offset_);
+  run.seed = states_.seed(lane);
+  run.step = static_cast<std::uint64_t>(states_.step(lane));
+  return run;
+}
+
+// Sources are never written, so the batch's own memory may serve as one.
+template <class T>
+std::byte* LaneProgram<T>::feed(const Feed& feed, std::int64_t n, std::span<const float> values) const {
+  LANISTA_CHECK(static_cast<std::int64_t>(values.size()) == feed.reorder.elements(n),
+                "a batch of " + std::to_string(n) + " samples brings " + std::to_string(values.size()) +
+                    " values instead of " + std::to_string(feed.reorder.elements(n)));
+  if (feed.bytes == 0) return reinterpret_cast<std::byte*>(const_cast<float*>(values.data()));
+  std::byte* memory = memory_.data() + feed.offset;
+  if constexpr (std::is_same_v<T, float>) {
+    feed.reorder.apply(*kernels_, n, values.data(), reinterpret_cast<T*>(memory));
+  } else {
+    feed.reorder.convert(n, values.data(), reinterpret_cast<T*>(memory));
+  }
+  return memory;
+}
+
+template <class T>
+void LaneProgram<T>::feed_features(RunContext<T>& run, const Batch& batch) const {
+  LANISTA_CHECK(batch.size >= 1 && batch.size <= options_.max_batch, "a batch of " + std::to_string(batch.size) +
+                                                                         " samples for a program of at most " +
+                                                                         std::to_string(options_.max_batch));
+  run.batch = batch.size;
+  run.base[static_cast<std::size_t>(Space::kInput)] = feed(input_, batch.size, batch.features);
+}
+
+template <class T>
+void LaneProgram<T>::feed_batch(RunContext<T>& run, const Batch& batch) const {
+  feed_features(run, batch);
+  std::byte*& target = run.base[static_cast<std::size_t>(Space::kTarget)];
+  if (step_options_.loss == step::Loss::kMse) {
+    target = feed(target_, batch.size, batch.targets);
+  } else {
+    LANISTA_CHECK(static_cast<std::int64_t>(batch.labels.size()) == batch.size,
+                  std::to_string(batch.labels.size()) + " labels for " + std::to_string(batch.size) + " samples");
+    for (const std::int32_t label : batch.labels) {
+      LANISTA_CHECK(label >= 0 && label < classes_,
+                    "label " + std::to_string(label) + " of " + std::to_string(classes_) + " classes");
+    }
+    target = reinterpret_cast<std::byte*>(const_cast<std::int32_t*>(batch.labels.data()));
+  }
+  LANISTA_CHECK(!train_.draws_masks || static_cast<std::int64_t>(batch.sample_index.size()) == batch.size,
+                "dropout wants the index of every sample of a batch");
+  run.sample_index = batch.sample_index.data();
+}
+
+template <class T>
+void LaneProgram<T>::train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
+                                std::span<const std::uint8_t> active, std::span<double> loss) {
+  const auto lanes = static_cast<std::size_t>(options_.lanes);
+  LANISTA_CHECK(hyper.size() == lanes && active.size() == lanes && loss.size() == lanes &&
+                    (batches.size() == 1 || batches.size() == lanes),
+                "a step wants hyper-parameters, masks and losses for every lane, and one batch or one a lane");
+  RunContext<T> shared;
+  const bool is_shared = batches.size() == 1;
+  if (is_shared) feed_batch(shared, batches[0]);
+
+  for (std::size_t i = 0; i < lanes; ++i) {
+    if (active[i] == 0) continue;
+    RunContext<T> run = context(static_cast<std::int64_t>(i));
+    run.hyper = &hyper[i];
+    if (is_shared) {
+      run.batch = shared.batch;
+      run.sample_index = shared.sample_index;
+      for (const Space space : {Space::kInput, Space::kTarget}) {
+        run.base[static_cast<std::size_t>(space)] = shared.base[static_cast<std::size_t>(space)];
+      }
+    } else {
+      feed_batch(run, batches[i]);
+    }
+    for (const Run<T>& call : train_.calls) call(run);
+    loss[i] = static_cast<double>(kernels_->mean(run.batch, run.at(loss_)));
+  }
+
+  // Nothing after this loop can fail.
+  for (std::size_t i = 0; options_.before_commit && i < lanes; ++i) {
+    if (active[i] != 0) options_.before_commit(static_cast<std::int64_t>(i));
+  }
+  for (std::size_t i = 0; i < lanes; ++i) {
+    if (active[i] != 0) {
+      states_.commit(static_cast<std::int64_t>(i), step_options_.optimizer, hyper[i], *kernels_);
+    }
+  }
+}
+
+template <class T>
+template <class Out>
+void LaneProgram<T>::predict(std::int64_t lane, const Batch& batch, std::span<Out> out) {
+  const LaneHyper hyper;
+  RunContext<T> run = context(lane);
+  run.hyper = &hyper;
+  feed_features(run, batch);
+  LANISTA_CHECK(static_cast<std::int64_t>(out.size()) == prediction_count_.at(batch.size),
+                "room for " + std::to_string(out.size()) + " predictions instead of " +
+                    std::to_string(prediction_count_.at(batch.size)));
+  for (const Run<T>& call : infer_.calls) call(run);
+  prediction_out_.convert(batch.size, static_cast<const T*>(run.at(prediction_)), out.data());
+}
+
+template <class T>
+std::string LaneProgram<T>::describe() const {
+  std::string text = std::string(sizeof(T) == 4 ? "float32" : "float64") + " " +
+                     std::string(kernels::isa_name(options_.isa)) + ", " + std::to_string(options_.lanes) +
+                     " lanes, up to " + std::to_string(options_.max_batch) + " samples, " + std::to_string(bytes_) +
+                     " bytes (arena " + std::to_string(std::max(train_.arena_bytes, infer_.arena_bytes)) + ")\n";
+  for (const StateItem& item : states_.layout().items) {
+    text += "state " + item.tensor.name + " " + item.tensor.shape.text() + " " + std::string(layout_name(item.layout)) +
+            " " + (item.tensor.trained ? "parameter+" : "buffer+") + std::to_string(bytes_of<T>(item.range.begin)) +
+            "\n";
+  }
+  for (const std::string& line : train_.text) text += "train " + line + "\n";
+  for (const Range& run : states_.layout().trained) {
+    text += "commit " + std::string(step_options_.optimizer == step::Optimizer::kSgd ? "sgd" : "adam") + " parameter+" +
+            std::to_string(bytes_of<T>(run.begin)) + " " + std::to_string(run.count) + " elements\n";
+  }
+  for (const std::string& line : infer_.text) text += "infer " + line + "\n";
+  return text;
+}
+
+template class LaneProgram<float>;
+template class LaneProgram<double>;
+template void LaneProgram<float>::predict(std::int64_t, const Batch&, std::span<float>);
+template void LaneProgram<float>::predict(std::int64_t, const Batch&, std::span<double>);
+template void LaneProgram<double>::predict(std::int64_t, const Batch&, std::span<float>);
+template void LaneProgram<double>::predict(std::int64_t, const Batch&, std::span<double>);
+
+}  // namespace lanista::nn

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lanista/base/memory_budget.h"
+#include "lanista/nn/aligned_bytes.h"
+#include "lanista/nn/lane_states.h"
+#include "lanista/nn/program.h"
+#include "lanista/nn/section.h"
+
+namespace lanista::nn {
+
+/// A Program of one element type; the members mean what they mean there.
+template <class T>
+class LaneProgram {
+ public:
+  static Result<LaneProgram> compile(const step::TrainingStep& train, const step::InferenceStep& infer,
+                                     const ProgramOptions& options);
+
+  std::int64_t lanes() const { return options_.lanes; }
+  std::int64_t bytes() const { return bytes_; }
+  std::string describe() const;
+  LaneStates<T>& states() { return states_; }
+  const LaneStates<T>& states() const { return states_; }
+
+  void train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
+                  std::span<const std::uint8_t> active, std::span<double> loss);
+  template <class Out>
+  void predict(std::int64_t lane, const Batch& batch, std::span<Out> out);
+  std::int64_t prediction_size() const { return prediction_count_.per_sample; }
+
+ private:
+  // A real value that the batch brings, and the memory for it in program layout.
+  struct Feed {
+    Reorder reorder;
+    std::int64_t offset = 0;  // in memory_
+    std::int64_t bytes = 0;   // none if the batch's own memory serves
+    void plan(const graph::Shape& shape, std::int64_t max_batch);
+  };
+  struct Plan;
+
+  LaneProgram(Plan plan, const ProgramOptions& options, MemoryBudget::Reservation reservation);
+  RunContext<T> context(std::int64_t lane) const;
+  std::byte* feed(const Feed& feed, std::int64_t n, std::span<const float> values) const;
+  void feed_features(RunContext<T>& run, const Batch& batch) const;
+  void feed_batch(RunContext<T>& run, const Batch& batch) const;
+
+  ProgramOptions options_;
+  const kernels::Kernels<T>* kernels_;
+  step::StepOptions step_options_;
+  Section<T> train_, infer_;
+  Place loss_, prediction_;
+  Reorder prediction_out_;
+  Count prediction_count_;
+  std::int64_t classes_ = 0;  // cross-entropy: labels are below this
+  Feed input_, target_;
+  std::int64_t scratch_offset_ = 0;
+  std::int64_t bytes_ = 0;
+  MemoryBudget::Reservation reservation_;
+  LaneStates<T> states_;
+  AlignedBytes memory_;  // arena, scratch, input, target
+};
+
+}  // namespace lanista::nn

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lanista/base/memory_budget.h"
+#include "lanista/base/result.h"
+#include "lanista/base/tensor.h"
+#include "lanista/kernels/kernels.h"
+#include "lanista/step/training_step.h"
+
+namespace lanista::nn {
+
+enum class Precision { kFloat32, kFloat64 };
+
+/// The numbers of one lane for the coming step; doubles, converted by the kernels.
+struct LaneHyper {
+  double lr = 0.01;
+  double momentum = 0;
+  double weight_decay = 0;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double clip_norm = 0;  ///< global L2 norm of all gradients; 0: off
+  double label_smoothing = 0;
+  bool nesterov = false;
+};
+
+/// One mini-batch, in canonical order [n, …] (images [n, C, H, W]).
+struct Batch {
+  std::int64_t size = 0;  ///< samples, at most ProgramOptions::max_batch
+  std::span<const float> features;
+  std::span<const std::int32_t> labels;        ///< cross-entropy: [n]
+  std::span<const float> targets;              ///< mse: [n, …]
+  std::span<const std::int64_t> sample_index;  ///< [n] numbers of the samples in the data set; keys of dropout masks
+};
+
+struct ProgramOptions {
+  std::int64_t lanes = 1;
+  std::int64_t max_batch = 32;
+  Precision precision = Precision::kFloat32;
+  kernels::Isa isa = kernels::best_isa();
+  MemoryBudget* budget = nullptr;  ///< may be null
+  std::function<void(std::int64_t lane)> before_commit =
+      {};  ///< for tests: may throw; the step has then changed nothing
+};
+
+/// A training step and its inference twin as flat programs over planned memory, for one or many lanes.
+///
+/// Runs lane by lane through the compute section on one set of activation buffers, keeps every lane's gradients, then
+/// commits all lanes. A lane's numbers do not depend on the lane count, the position or the neighbours, to the bit.
+/// After construction nothing is allocated. One thread at a time may use a program.
+class Program {
+ public:
+  /// Errors: kResourceExhausted (budget), kUnimplemented (an operator without a kernel, by name).
+  static Result<Program> compile(const step::TrainingStep& train, const step::InferenceStep& infer,
+                                 const ProgramOptions& options);
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+  ~Program();
+
+  std::int64_t lanes() const;
+  std::int64_t bytes() const;    ///< of all planned memory
+  std::string describe() const;  ///< operators, kernels, layouts, bytes; one line an instruction
+
+  /// Fresh parameters, buffers and slots: a function of the trial seed, tensor name and element alone.
+  void initialise(std::int64_t lane, std::uint64_t trial_seed);
+  /// The canonical single-model state: parameters and buffers by name, optimiser slots as "<name>/momentum", "/m",
+  /// "/v", and "step" and "seed" (i64 scalars). Independent of lane count and layout.
+  std::vector<Tensor> extract(std::int64_t lane) const;
+  /// The inverse of extract. Errors: kInvalidArgument naming the tensor that is missing, extra or misshapen; then the
+  /// lane is unchanged.
+  Result<void> insert(std::int64_t lane, std::span<const Tensor> state);
+  std::int64_t step_count(std::int64_t lane) const;
+
+  /// One training step. `batches` has one entry (shared by all lanes) or one a lane; `hyper` and `loss` one a lane;
+  /// `active` one a lane (0: the lane is masked: not computed, not changed). loss[lane] = mean loss before the update,
+  /// NaN included. Exceptions of before_commit pass through; state is then as before.
+  void train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
+                  std::span<const std::uint8_t> active, std::span<double> loss);
+  /// Inference: writes [n, …] predictions (logits) of a lane in canonical order, as double when precision is float64.
+  void predict(std::int64_t lane, const Batch& batch, std::span<float> out);
+  void predict(std::int64_t lane, const Batch& batch, std::span<double> out);
+  /// Per-sample losses of a lane in inference form (label smoothing 0). [n]
+  /// (Computed on the host by train; kept out of here on purpose.)
+
+  /// Elements of one prediction.
+  std::int64_t prediction_size() const;
+
+ private:
+  struct Impl;
+  explicit Program(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lanista::nn

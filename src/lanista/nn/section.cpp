@@ -1,0 +1,129 @@
+#include "lanista/nn/section.h"
+
+#include <string_view>
+
+#include "lanista/base/check.h"
+#include "lanista/step/liveness.h"
+
+namespace lanista::nn {
+namespace {
+
+using graph::Port;
+
+std::int64_t element_bytes(graph::DType type, std::size_t real) {
+  switch (type) {
+    case graph::DType::kReal:
+      return static_cast<std::int64_t>(real);
+    case graph::DType::kIndex:
+      return 4;
+    case graph::DType::kByte:
+      return 1;
+  }
+  return 0;
+}
+
+std::string_view space_name(Space space) {
+  static constexpr std::array<std::string_view, kSpaces> kNames{"arena",      "parameter", "gradient", "buffer",
+                                                                "new_buffer", "input",     "target"};
+  return kNames[static_cast<std::size_t>(space)];
+}
+
+std::string call_text(const Call& call, const std::vector<Place>& in, const std::vector<Place>& out) {
+  const auto place = [](const Place& p) { return std::string(space_name(p.space)) + "+" + std::to_string(p.offset); };
+  std::string text = "%" + std::to_string(call.id.value) + " " + call.kernel + "(";
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    text += (i > 0 ? ", " : "") + call.in_types[i].shape.text() + " " + place(in[i]);
+  }
+  text += ") ->";
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    text += (i > 0 ? ", " : " ") + call.out_types[i].shape.text();
+    text += " " + std::string(layout_name(value_layout(call.out_types[i].shape))) + " " + place(out[i]);
+  }
+  return text;
+}
+
+std::vector<Port> outputs(const Call& call) {
+  std::vector<Port> ports;
+  for (std::uint32_t slot = 0; slot < call.out_types.size(); ++slot) ports.push_back({call.id, slot});
+  return ports;
+}
+
+// The planner reads graphs, and after lowering the calls are another graph than the step's.
+step::MemoryPlan plan(const Lowered& lowered, const std::set<Port>& keep, std::int64_t max_batch, std::size_t real,
+                      const std::map<Port, Place>& fixed) {
+  graph::GraphBuilder builder;
+  std::vector<graph::NodeId> order;
+  std::map<graph::NodeId, const Call*> calls;
+  for (const Call& call : lowered.calls) {
+    for (const Port port : call.inputs) {
+      if (!builder.peek().contains(port.node)) {
+        builder.put({.id = port.node, .op = "parameter", .attrs = {}, .inputs = {}, .label = {}});
+      }
+    }
+    builder.put({.id = call.id, .op = call.kernel, .attrs = {}, .inputs = call.inputs, .label = {}});
+    order.push_back(call.id);
+    calls[call.id] = &call;
+  }
+  const auto size = [&](Port port) -> std::int64_t {
+    const auto call = calls.find(port.node);
+    if (call == calls.end() || fixed.contains(port)) return 0;
+    const graph::ValueType& type = call->second->out_types[port.slot];
+    return Count(type.shape).at(max_batch) * element_bytes(type.dtype, real);
+  };
+  const auto outputs_of = [&](graph::NodeId id) { return outputs(*calls.at(id)); };
+  return step::plan_memory(std::move(builder).take(), order, {keep.begin(), keep.end()}, size, outputs_of);
+}
+
+}  // namespace
+
+Result<void> check_kernels(const Lowered& lowered, const graph::OpTable& ops) {
+  const KernelTable<float> table = kernel_table<float>();
+  for (const Call& call : lowered.calls) {
+    if (table.contains(call.kernel) && ops.find(call.op) != nullptr) continue;
+    return Error{
+        .code = Code::kUnimplemented,
+        .message = "operator '" + call.op + "' (node %" + std::to_string(call.id.value) + ") has no kernel on the CPU",
+        .where = {}};
+  }
+  return {};
+}
+
+template <class T>
+Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs) {
+  const step::MemoryPlan memory = plan(lowered, inputs.keep, inputs.max_batch, sizeof(T), inputs.fixed);
+  Section<T> section;
+  section.arena_bytes = memory.bytes;
+  section.places = inputs.fixed;
+  for (const auto& [port, offset] : memory.offset) section.places.try_emplace(port, Place{Space::kArena, offset});
+
+  const KernelTable<T> table = kernel_table<T>();
+  const auto place = [&](Port port) {
+    const auto found = section.places.find(port);
+    LANISTA_CHECK(found != section.places.end(), "value %" + std::to_string(port.node.value) + "." +
+                                                     std::to_string(port.slot) + " has no place in memory");
+    return found->second;
+  };
+  for (const Call& call : lowered.calls) {
+    const auto prepare = table.find(call.kernel);
+    const graph::OpDef* def = inputs.ops.find(call.op);
+    LANISTA_CHECK(prepare != table.end() && def != nullptr, "no kernel for " + call.kernel);
+    Binding<T> binding{.call = call,
+                       .def = *def,
+                       .in = {},
+                       .out = {},
+                       .k = inputs.kernels,
+                       .max_batch = inputs.max_batch,
+                       .scratch = section.scratch};
+    for (const Port port : call.inputs) binding.in.push_back(place(port));
+    for (const Port port : outputs(call)) binding.out.push_back(place(port));
+    section.calls.push_back(prepare->second(binding));
+    section.text.push_back(call_text(call, binding.in, binding.out));
+    if (call.kernel == "dropout_train") section.draws_masks = true;
+  }
+  return section;
+}
+
+template Section<float> build_section(const Lowered&, const SectionInputs<float>&);
+template Section<double> build_section(const Lowered&, const SectionInputs<double>&);
+
+}  // namespace lanista::nn

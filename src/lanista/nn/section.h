@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/graph/op.h"
+#include "lanista/nn/kernel_table.h"
+#include "lanista/nn/lower.h"
+
+namespace lanista::nn {
+
+/// A flat program: prepared calls in order, over one arena.
+template <class T>
+struct Section {
+  std::vector<Run<T>> calls;
+  std::vector<std::string> text;  ///< one line a call
+  std::map<graph::Port, Place> places;
+  std::int64_t arena_bytes = 0;
+  std::int64_t scratch = 0;  ///< elements
+  bool draws_masks = false;  ///< wants sample indices
+};
+
+/// What a section is built from, beside its calls.
+template <class T>
+struct SectionInputs {
+  std::map<graph::Port, Place> fixed;  ///< sources, and results that belong somewhere else than the arena
+  std::set<graph::Port> keep;          ///< results in the arena that are read after the last call
+  const graph::OpTable& ops;
+  const kernels::Kernels<T>& kernels;
+  std::int64_t max_batch = 1;
+};
+
+/// Errors: kUnimplemented, naming the first operator without a kernel.
+Result<void> check_kernels(const Lowered& lowered, const graph::OpTable& ops);
+
+/// Plans the arena and prepares every call; all of them have kernels.
+template <class T>
+Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs);
+
+}  // namespace lanista::nn

@@ -1,0 +1,86 @@
+#include "lanista/runtime/crash_marks.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <sstream>
+
+namespace lanista::runtime {
+namespace {
+
+constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
+
+// A signal handler can reach nothing but statics; this is the one place that has them.
+std::atomic<int> mark_file{-1};
+std::array<std::atomic<std::uint32_t>, CrashMarks::kMaxWorkers> running_trials{};
+
+// Only async-signal-safe calls here: no allocation, no stdio.
+void write_mark(int file, std::uint32_t trial) {
+  std::array<char, 16> text{};
+  std::size_t at = text.size();
+  text[--at] = '\n';
+  do {
+    text[--at] = static_cast<char>('0' + trial % 10);
+    trial /= 10;
+  } while (trial != 0);
+  [[maybe_unused]] const ssize_t written = ::write(file, text.data() + at, text.size() - at);
+}
+
+void on_crash(int signal) {
+  const int file = mark_file.load();
+  if (file >= 0) {
+    for (const auto& slot : running_trials) {
+      if (const std::uint32_t trial = slot.load(); trial != 0) write_mark(file, trial);
+    }
+    ::fsync(file);
+  }
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+}  // namespace
+
+Result<CrashMarks> CrashMarks::install(const std::string& file) {
+  const int opened = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (opened < 0) return Error{Code::kIo, std::string("cannot open: ") + std::strerror(errno), file};
+  int none = -1;
+  if (!mark_file.compare_exchange_strong(none, opened)) {
+    ::close(opened);
+    return Error{Code::kFailedPrecondition, "crash marks are already installed in this process", file};
+  }
+  struct sigaction action {};
+  action.sa_handler = on_crash;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int signal : kSignals) ::sigaction(signal, &action, nullptr);
+  return CrashMarks();
+}
+
+CrashMarks::CrashMarks(CrashMarks&& other) noexcept : owner_(other.owner_) { other.owner_ = false; }
+
+CrashMarks::~CrashMarks() {
+  if (!owner_) return;
+  for (const int signal : kSignals) ::signal(signal, SIG_DFL);
+  for (auto& slot : running_trials) slot = 0;
+  if (const int file = mark_file.exchange(-1); file >= 0) ::close(file);
+}
+
+void CrashMarks::running(std::size_t worker, TrialId trial) { running_trials[worker % kMaxWorkers] = trial.value; }
+
+Result<std::map<TrialId, int>> read_crash_marks(FileSystem& fs, const std::string& file) {
+  std::map<TrialId, int> marks;
+  if (!fs.exists(file)) return marks;
+  LANISTA_ASSIGN(const auto text, fs.read(file));
+  std::istringstream lines(text);
+  std::uint32_t trial = 0;
+  while (lines >> trial) ++marks[TrialId{trial}];
+  return marks;
+}
+
+}  // namespace lanista::runtime

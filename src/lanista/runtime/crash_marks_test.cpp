@@ -1,0 +1,74 @@
+#include "lanista/runtime/crash_marks.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace lanista::runtime {
+namespace {
+
+std::string fresh_file(const std::string& name) {
+  const auto path = std::filesystem::temp_directory_path() / ("lanista-" + name + "-" + std::to_string(::getpid()));
+  std::filesystem::remove(path);
+  return path.string();
+}
+
+TEST(CrashMarks, NameTheRunningTrialsWhenTheProcessDiesOfItsOwnFault) {
+  const std::string file = fresh_file("marks");
+  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS}) {
+    EXPECT_EXIT(
+        {
+          auto marks = CrashMarks::install(file);
+          marks->running(0, TrialId{7});
+          marks->running(1, TrialId{12});
+          marks->running(2, TrialId{9});
+          marks->running(2, TrialId{});
+          ::raise(signal);
+        },
+        testing::KilledBySignal(signal), "");
+  }
+
+  const auto counts = read_crash_marks(real_file_system(), file);
+
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(*counts, (std::map<TrialId, int>{{TrialId{7}, 4}, {TrialId{12}, 4}}));
+  std::filesystem::remove(file);
+}
+
+TEST(CrashMarks, StayEmptyAfterAPlainKill) {
+  const std::string file = fresh_file("kill");
+  EXPECT_EXIT(
+      {
+        auto marks = CrashMarks::install(file);
+        marks->running(0, TrialId{7});
+        ::raise(SIGKILL);
+      },
+      testing::KilledBySignal(SIGKILL), "");
+
+  EXPECT_TRUE(read_crash_marks(real_file_system(), file)->empty());
+  std::filesystem::remove(file);
+}
+
+TEST(CrashMarks, AreInstalledOnceAtATime) {
+  const std::string file = fresh_file("once");
+  {
+    const auto first = CrashMarks::install(file);
+    ASSERT_TRUE(first);
+    const auto second = CrashMarks::install(file);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Code::kFailedPrecondition);
+  }
+  EXPECT_TRUE(CrashMarks::install(file));
+  std::filesystem::remove(file);
+}
+
+TEST(CrashMarks, AreNoneWithoutAFile) {
+  EXPECT_TRUE(read_crash_marks(real_file_system(), "/nonexistent/marks")->empty());
+  EXPECT_FALSE(CrashMarks::install("/nonexistent/marks"));
+}
+
+}  // namespace
+}  // namespace lanista::runtime

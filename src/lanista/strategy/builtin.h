@@ -1,0 +1,14 @@
+#pragma once
+
+#include "lanista/strategy/strategy.h"
+
+namespace lanista::strategy {
+
+// One function a plug-in; builtin_strategies and builtin_stopping_rules are the public lists.
+StrategyPlugin random_plugin();
+StrategyPlugin grid_plugin();
+StrategyPlugin evolution_plugin();
+StoppingPlugin no_stopping_plugin();
+StoppingPlugin asha_plugin();
+
+}  // namespace lanista::strategy

@@ -1,0 +1,72 @@
+#include "lanista/strategy/draw.h"
+
+namespace lanista::strategy {
+
+OptionSpec mutation_count_option() {
+  OptionSpec spec;
+  spec.name = "mutations";
+  spec.kind = OptionSpec::Kind::kIntList;
+  spec.default_value = {0, 3};
+  spec.min = 0;
+  spec.max = 64;
+  spec.help = "fewest and most mutations of a model drawn from a base";
+  return spec;
+}
+
+Result<MutationCount> mutation_count(const Options& options) {
+  const auto range = options.at("mutations").get<std::vector<std::int64_t>>();
+  if (range.size() != 2 || range[0] > range[1]) {
+    return Error{Code::kInvalidArgument,
+                 "mutations is " + options.at("mutations").dump() + "; it must be [fewest, most]", "mutations"};
+  }
+  return MutationCount{range[0], range[1]};
+}
+
+Drawer::Drawer(const Context& context, MutationCount count)
+    : models_(context.models), params_(context.params), epochs_(context.epochs), count_(count) {
+  for (std::size_t i = 0; i < models_->bases().size(); ++i) {
+    bases_.push_back(models_->base(static_cast<std::int64_t>(i)));
+  }
+}
+
+study::Proposal Drawer::proposal(const mutate::Candidate& candidate, space::Sample sample) const {
+  study::Proposal out;
+  out.base = candidate.base;
+  out.base_hash = bases_[static_cast<std::size_t>(candidate.base)].hash;
+  out.steps = candidate.steps;
+  out.edits = candidate.edits;
+  out.graph_hash = candidate.hash;
+  out.sample = std::move(sample);
+  out.budget = epochs_;
+  return out;
+}
+
+Result<study::Proposal> Drawer::random(const Rng& rng) const {
+  const mutate::Candidate& base = bases_[rng.split("base").below(bases_.size())];
+  space::RandomChooser choose(rng.split("sample"));
+  space::Sample sample = params_.draw(choose);
+  const std::int64_t count = models_->mutator_count() == 0 ? 0 : rng.split("count").between(count_.lo, count_.hi);
+  if (count == 0) return proposal(base, std::move(sample));
+  LANISTA_ASSIGN(const mutate::Candidate mutated, models_->mutate(base, count, rng.split("mutate")));
+  return proposal(mutated, std::move(sample));
+}
+
+Result<study::Proposal> first_new(const Rng& rng, const Taken& taken,
+                                  const std::function<Result<study::Proposal>(const Rng&)>& draw) {
+  std::string reason;
+  for (std::int64_t i = 0; i < kMaxDraws; ++i) {
+    auto proposal = draw(rng.split(static_cast<std::uint64_t>(i)));
+    if (!proposal) {
+      if (proposal.error().code != Code::kNotApplicable) return std::move(proposal).error();
+      reason = proposal.error().text();
+    } else if (!taken.contains(study::duplicate_key(*proposal))) {
+      return proposal;
+    } else {
+      reason = "tried before";
+    }
+  }
+  return Error{Code::kResourceExhausted,
+               "space exhausted: " + std::to_string(kMaxDraws) + " draws gave nothing new (last: " + reason + ")", ""};
+}
+
+}  // namespace lanista::strategy

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lanista/strategy/folding.h"
+#include "lanista/strategy/strategy.h"
+
+namespace lanista::strategy {
+
+/// How often a draw that was tried before, or that does not apply, is drawn again.
+inline constexpr std::int64_t kMaxDraws = 100;
+
+/// How many mutations a model drawn from a base gets, inclusive.
+struct MutationCount {
+  std::int64_t lo = 0, hi = 3;
+};
+OptionSpec mutation_count_option();
+Result<MutationCount> mutation_count(const Options& options);
+
+/// Draws models and hyper-parameters from a context. Base models are hashed once, here.
+class Drawer {
+ public:
+  Drawer(const Context& context, MutationCount count);
+
+  /// Base, number of mutations, mutations, sample. Errors: kNotApplicable.
+  Result<study::Proposal> random(const Rng& rng) const;
+  study::Proposal proposal(const mutate::Candidate& candidate, space::Sample sample) const;
+  const std::vector<mutate::Candidate>& bases() const { return bases_; }
+
+ private:
+  std::shared_ptr<const mutate::ModelSpace> models_;
+  space::SearchSpace params_;
+  std::int64_t epochs_;
+  MutationCount count_;
+  std::vector<mutate::Candidate> bases_;
+};
+
+/// The first result of draw(rng.split(i)), i = 0, 1, …, that is not taken. Errors: kResourceExhausted with the last
+/// reason after kMaxDraws.
+Result<study::Proposal> first_new(const Rng& rng, const Taken& taken,
+                                  const std::function<Result<study::Proposal>(const Rng&)>& draw);
+
+}  // namespace lanista::strategy

@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "lanista/strategy/test_support.h"
+
+namespace lanista::strategy {
+namespace {
+
+using testing::make;
+using testing::play;
+using testing::small_context;
+
+const nlohmann::json kSmall{{"population", 5}, {"tournament", 2}};
+
+std::vector<study::Proposed> proposals_of(const std::vector<study::Event>& events) {
+  std::vector<study::Proposed> out;
+  for (const study::Event& event : events) {
+    if (const auto* proposed = std::get_if<study::Proposed>(&event)) out.push_back(*proposed);
+  }
+  return out;
+}
+
+TEST(Evolution, BeginsAtRandomAndThenMutatesOnlyYoungTrials) {
+  auto strategy = make(evolution_plugin(), small_context(1), kSmall);
+  for (const study::Proposed& p : proposals_of(play(*strategy, 40, Rng(4)))) {
+    if (p.trial.value <= 5) {
+      EXPECT_FALSE(p.proposal.parent);
+      continue;
+    }
+    ASSERT_TRUE(p.proposal.parent) << p.trial.value;
+    // Trials end in order here, so the last five are the population.
+    EXPECT_GE(p.proposal.parent->value + 5, p.trial.value);
+    EXPECT_LT(p.proposal.parent->value, p.trial.value);
+  }
+}
+
+TEST(Evolution, ChangesTheModelByOneMutationOrOneParameterAtMost) {
+  auto strategy = make(evolution_plugin(), small_context(2), kSmall);
+  const auto proposals = proposals_of(play(*strategy, 60, Rng(4)));
+  int models = 0, samples = 0;
+  for (const study::Proposed& p : proposals) {
+    if (!p.proposal.parent) continue;
+    const study::Proposal& parent = proposals[p.proposal.parent->value - 1].proposal;
+    const std::size_t grown = p.proposal.steps.size() - parent.steps.size();
+    EXPECT_LE(grown, 1U);
+    ASSERT_LE(parent.steps.size(), p.proposal.steps.size());
+    EXPECT_TRUE(std::equal(parent.steps.begin(), parent.steps.end(), p.proposal.steps.begin()));
+    models += grown == 1 ? 1 : 0;
+    if (p.proposal.sample == parent.sample) continue;
+    ++samples;
+    int changed = 0;
+    for (const auto& [name, value] : p.proposal.sample) {
+      const auto old = parent.sample.find(name);
+      changed += old != parent.sample.end() && old->second != value ? 1 : 0;
+    }
+    const bool other_branch = p.proposal.sample.at("optimizer") != parent.sample.at("optimizer");
+    EXPECT_LE(changed, other_branch ? 2 : 1);  // with the branch its own lr may have to change
+  }
+  EXPECT_GT(models, 5);
+  EXPECT_GT(samples, 5);
+}
+
+TEST(Evolution, PrefersBetterParentsAndNeverAFailedOneWhenAllAreAsked) {
+  Context context = small_context(3);
+  context.goals = {{true, "acc"}};
+  auto strategy = make(evolution_plugin(), context, {{"population", 5}, {"tournament", 5}});
+  for (std::uint32_t id = 1; id <= 5; ++id) {
+    const auto group = strategy->suggest({1});
+    ASSERT_TRUE(group.ok());
+    strategy->observe(study::Proposed{TrialId{id}, group->proposals.at(0)});
+    strategy->observe(study::Measured{{TrialId{id}, 1, 1, {{"acc", id == 5 ? 0.99 : 0.1 * id}}}});
+    study::Outcome outcome;
+    if (id == 5) outcome.kind = study::OutcomeKind::kFailed;
+    strategy->observe(study::Ended{TrialId{id}, outcome});
+  }
+
+  const auto child = strategy->suggest({1});
+
+  ASSERT_TRUE(child.ok());
+  EXPECT_EQ(child->proposals.at(0).parent, TrialId{4});
+}
+
+TEST(Evolution, FindsBetterModelsThanRandomOnASmoothLandscape) {
+  // The wanted learning rate of sgd is 0.1, momentum 0.5: the closer, the better.
+  const auto best = [](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
+    Context context = small_context(seed, false);
+    context.goals = {{false, "loss"}};
+    auto strategy = make(plugin, context, options);
+    double lowest = 100;
+    for (std::uint32_t id = 1; id <= 80; ++id) {
+      const auto group = strategy->suggest({1});
+      const study::Proposal& proposal = group->proposals.at(0);
+      double loss = 2;
+      if (proposal.sample.contains("momentum")) {
+        const double lr = std::get<double>(proposal.sample.at("lr")) - 0.1;
+        const double momentum = std::get<double>(proposal.sample.at("momentum")) - 0.5;
+        loss = 10 * lr * lr + momentum * momentum;
+      }
+      lowest = std::min(lowest, loss);
+      strategy->observe(study::Proposed{TrialId{id}, proposal});
+      strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", loss}}}});
+      strategy->observe(study::Ended{TrialId{id}, {}});
+    }
+    return lowest;
+  };
+  int wins = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const double evolved = best(evolution_plugin(), {{"population", 12}, {"tournament", 4}}, seed);
+    wins += evolved < best(random_plugin(), Options::object(), seed) ? 1 : 0;
+  }
+  EXPECT_GE(wins, 13);
+}
+
+TEST(Evolution, RefusesMutationCountsThatAreNoRange) {
+  const StrategyPlugin plugin = evolution_plugin();
+  const Context context = small_context(1);
+  for (const nlohmann::json& range : {nlohmann::json{3, 1}, nlohmann::json{1, 2, 3}}) {
+    const auto options = resolve_options({{"mutations", range}}, plugin.options);
+    ASSERT_TRUE(options.ok());
+    const auto strategy = plugin.make(context, *options, nullptr);
+    ASSERT_FALSE(strategy.ok());
+    EXPECT_EQ(strategy.error().where, "mutations");
+  }
+}
+
+}  // namespace
+}  // namespace lanista::strategy

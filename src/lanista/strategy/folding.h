@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+
+#include "lanista/strategy/strategy.h"
+
+namespace lanista::strategy {
+
+/// Duplicate keys of everything proposed so far, and of the group in the making. Only asked, never walked.
+class Taken {
+ public:
+  bool contains(const Digest& key) const { return seen_->contains(key) || fresh_.contains(key); }
+
+ private:
+  friend class Folding;
+  explicit Taken(const std::unordered_set<Digest>& seen) : seen_(&seen) {}
+  const std::unordered_set<Digest>* seen_;
+  std::unordered_set<Digest> fresh_;
+};
+
+/// What the built-in strategies share: they know what was proposed, never propose it again, and leave verdicts to a
+/// stopping rule. A strategy of its own says only how the next proposal is found.
+class Folding : public Strategy {
+ public:
+  Folding(Context context, std::unique_ptr<StoppingRule> rule);
+
+  Result<TrialGroup> suggest(const Capacity& capacity) const final;
+  void observe(const study::Event& event) final;
+  study::Verdict verdict(TrialId trial) const final;
+  std::int64_t next_decision(TrialId trial, std::int64_t epoch, std::int64_t budget) const final;
+
+ protected:
+  /// The proposal number `index` (0-based, over the whole study), not in `taken`; nullopt: nothing left. Draws come
+  /// from `rng`, which belongs to this index. Errors: kResourceExhausted.
+  virtual Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
+                                                      const Taken& taken) const = 0;
+  virtual void fold(const study::Event& event) { static_cast<void>(event); }
+
+  const Context& context() const { return context_; }
+  bool seen(const Digest& key) const { return seen_.contains(key); }  ///< proposed before, or in the event being folded
+
+ private:
+  Context context_;
+  std::unique_ptr<StoppingRule> rule_;
+  std::unordered_set<Digest> seen_;
+  std::uint64_t proposed_ = 0;
+};
+
+}  // namespace lanista::strategy

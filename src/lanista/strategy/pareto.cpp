@@ -1,0 +1,65 @@
+#include "lanista/strategy/pareto.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace lanista::strategy {
+namespace {
+
+bool dominates(const std::vector<double>& a, const std::vector<double>& b) {
+  bool better = false;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (a[k] > b[k]) return false;
+    better = better || a[k] < b[k];
+  }
+  return better;
+}
+
+bool usable(const std::vector<double>& point) {
+  return !point.empty() && std::none_of(point.begin(), point.end(), [](double x) { return std::isnan(x); });
+}
+
+}  // namespace
+
+std::vector<double> losses(const std::vector<study::Goal>& goals, const study::Measurement& measurement) {
+  std::vector<double> out;
+  for (const study::Goal& goal : goals) {
+    const auto it = measurement.metrics.find(goal.metric);
+    const double value = it == measurement.metrics.end() ? std::numeric_limits<double>::quiet_NaN() : it->second;
+    out.push_back(goal.maximize ? -value : value);
+  }
+  return out;
+}
+
+std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<double>>& points) {
+  const std::size_t n = points.size();
+  std::vector<std::int64_t> rank(n, -1);
+  std::vector<std::int64_t> above(n, 0);  // how many points not yet ranked dominate this one
+  std::vector<std::vector<std::size_t>> below(n);
+  std::vector<std::size_t> front;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!usable(points[i])) continue;
+    for (std::size_t k = 0; k < n; ++k) {
+      if (!usable(points[k])) continue;
+      if (dominates(points[i], points[k])) below[i].push_back(k);
+      if (dominates(points[k], points[i])) ++above[i];
+    }
+    if (above[i] == 0) front.push_back(i);
+  }
+  std::int64_t level = 0;
+  for (; !front.empty(); ++level) {
+    std::vector<std::size_t> next;
+    for (const std::size_t i : front) {
+      rank[i] = level;
+      for (const std::size_t k : below[i]) {
+        if (--above[k] == 0) next.push_back(k);
+      }
+    }
+    front = std::move(next);
+  }
+  for (std::int64_t& r : rank) r = r < 0 ? level : r;
+  return rank;
+}
+
+}  // namespace lanista::strategy

@@ -1,0 +1,37 @@
+#include "lanista/strategy/builtin.h"
+#include "lanista/strategy/draw.h"
+
+namespace lanista::strategy {
+namespace {
+
+/// Independent draws: base, number of mutations, mutations, sample.
+class RandomSearch final : public Folding {
+ public:
+  RandomSearch(const Context& context, std::unique_ptr<StoppingRule> rule, MutationCount count)
+      : Folding(context, std::move(rule)), drawer_(context, count) {}
+  std::string_view name() const override { return "random"; }
+
+ protected:
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
+    LANISTA_ASSIGN(auto proposal, first_new(rng, taken, [this](const Rng& r) { return drawer_.random(r); }));
+    return std::optional(std::move(proposal));
+  }
+
+ private:
+  Drawer drawer_;
+};
+
+}  // namespace
+
+StrategyPlugin random_plugin() {
+  return {"random",
+          "independent draws of a base, its mutations and the hyper-parameters",
+          {mutation_count_option()},
+          [](const Context& context, const Options& options,
+             std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
+            LANISTA_ASSIGN(const MutationCount count, mutation_count(options));
+            return std::unique_ptr<Strategy>(std::make_unique<RandomSearch>(context, std::move(rule), count));
+          }};
+}
+
+}  // namespace lanista::strategy

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lanista/graph/op.h"
+#include "lanista/mutate/mutator.h"
+#include "lanista/strategy/builtin.h"
+
+namespace lanista::strategy::testing {
+
+template <class T>
+T must(Result<T> result) {
+  LANISTA_CHECK(result.ok(), result ? "" : result.error().text());
+  return *std::move(result);
+}
+
+/// One small base, two mutators (or none), sgd with lr and momentum or adam with lr.
+inline Context small_context(std::uint64_t seed, bool mutators = true) {
+  std::vector<std::shared_ptr<const mutate::Mutator>> all;
+  if (mutators) {
+    for (const mutate::MutatorPlugin& plugin : mutate::builtin_mutators()) {
+      if (plugin.name != "widen" && plugin.name != "deepen") continue;
+      all.push_back(must(plugin.make(must(resolve_options(Options::object(), plugin.options)))));
+    }
+  }
+  std::vector<mutate::BaseModel> bases{must(mutate::builtin_base("small-mlp", {{6}}, 3))};
+  space::SearchSpace params;
+  const auto add = [&](space::Parameter parameter) {
+    LANISTA_CHECK(params.add(std::move(parameter)).ok(), "the test's own space");
+  };
+  add({"optimizer", space::Categorical{{space::Value(std::string("sgd")), space::Value(std::string("adam"))}}, {}});
+  const space::Parameter::Condition sgd{"optimizer", space::Value(std::string("sgd"))};
+  const space::Parameter::Condition adam{"optimizer", space::Value(std::string("adam"))};
+  add({"lr", space::FloatRange{0.01, 0.5, 0, true}, sgd});
+  add({"momentum", space::FloatRange{0, 0.9, 0, false}, sgd});
+  add({"lr", space::FloatRange{0.0001, 0.01, 0, true}, adam});
+  return {std::make_shared<const mutate::ModelSpace>(
+              must(mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), std::move(all), {}, {}))),
+          std::move(params),
+          {{true, "acc"}, {false, "loss"}},
+          4,
+          Rng(seed)};
+}
+
+inline std::unique_ptr<StoppingRule> small_rule(const Context& context) {
+  const StoppingPlugin plugin = asha_plugin();
+  return must(plugin.make(context.goals, context.epochs,
+                          must(resolve_options({{"rungs", {1, 2}}, {"eta", 2}}, plugin.options))));
+}
+
+inline std::unique_ptr<Strategy> make(const StrategyPlugin& plugin, const Context& context,
+                                      const nlohmann::json& options = Options::object()) {
+  return must(plugin.make(context, must(resolve_options(options, plugin.options)), small_rule(context)));
+}
+
+/// A history as an engine would make it: proposals come from the strategy, numbers from `rng`, some trials fail.
+inline std::vector<study::Event> play(Strategy& strategy, std::int64_t trials, Rng rng) {
+  std::vector<study::Event> events;
+  const auto tell = [&](study::Event event) {
+    strategy.observe(event);
+    events.push_back(std::move(event));
+  };
+  for (std::uint32_t id = 1; id <= trials; ++id) {
+    auto group = strategy.suggest({1});
+    if (!group || group->proposals.empty()) break;
+    const std::int64_t budget = group->proposals[0].budget;
+    tell(study::Proposed{TrialId{id}, group->proposals[0]});
+    study::Outcome outcome;
+    if (rng.bernoulli(0.15)) outcome.kind = study::OutcomeKind::kFailed;
+    for (std::int64_t epoch = 1; epoch <= budget; ++epoch) {
+      tell(study::Measured{{TrialId{id}, epoch, epoch, {{"acc", rng.uniform()}, {"loss", rng.uniform()}}}});
+      if (strategy.verdict(TrialId{id}) != study::Verdict::kStop) continue;
+      outcome.kind = study::OutcomeKind::kStopped;
+      break;
+    }
+    tell(study::Ended{TrialId{id}, outcome});
+  }
+  return events;
+}
+
+inline std::string text_of(const TrialGroup& group) {
+  std::string text;
+  for (const study::Proposal& proposal : group.proposals) text += study::proposal_json(proposal).dump() + "\n";
+  return text;
+}
+
+}  // namespace lanista::strategy::testing

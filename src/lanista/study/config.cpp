@@ -1,0 +1,150 @@
+#include "lanista/study/config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "lanista/base/text_distance.h"
+
+namespace lanista::study {
+namespace {
+
+using space::Value;
+
+std::string type_name(const Value& value) {
+  constexpr std::array<const char*, 4> kNames{"a truth value", "a whole number", "a number", "a text"};
+  return kNames[value.index()];
+}
+
+Error wrong(const std::string& name, const Value& value, const std::string& wanted) {
+  return Error{Code::kInvalidArgument,
+               name + " is " + space::value_text(value) + " (" + type_name(value) + "); it must be " + wanted, name};
+}
+
+Result<double> real(const std::string& name, const Value& value) {
+  double number = 0;
+  if (const auto* d = std::get_if<double>(&value)) {
+    number = *d;
+  } else if (const auto* i = std::get_if<std::int64_t>(&value)) {
+    number = static_cast<double>(*i);
+  } else {
+    return wrong(name, value, "a number");
+  }
+  if (!std::isfinite(number) || number < 0) return wrong(name, value, "a finite number, at least 0");
+  return number;
+}
+
+using Setter = std::function<Result<void>(Recipe&, const Value&)>;
+
+Setter number(const char* name, double Recipe::*field) {
+  return [name, field](Recipe& recipe, const Value& value) -> Result<void> {
+    LANISTA_ASSIGN(recipe.*field, real(name, value));
+    return {};
+  };
+}
+
+Setter text(const char* name, std::string Recipe::*field, std::vector<std::string> allowed) {
+  return [name, field, allowed](Recipe& recipe, const Value& value) -> Result<void> {
+    const auto* given = std::get_if<std::string>(&value);
+    if (given == nullptr || std::find(allowed.begin(), allowed.end(), *given) == allowed.end()) {
+      std::string list;
+      for (const std::string& a : allowed) list += (list.empty() ? "" : ", ") + a;
+      return wrong(name, value, "one of " + list);
+    }
+    recipe.*field = *given;
+    return {};
+  };
+}
+
+Setter flag(const char* name, bool Recipe::*field) {
+  return [name, field](Recipe& recipe, const Value& value) -> Result<void> {
+    const auto* given = std::get_if<bool>(&value);
+    if (given == nullptr) return wrong(name, value, "true or false");
+    recipe.*field = *given;
+    return {};
+  };
+}
+
+const std::map<std::string, Setter, std::less<>>& setters() {
+  static const std::map<std::string, Setter, std::less<>> table{
+      {"optimizer", text("optimizer", &Recipe::optimizer, {"sgd", "adam", "adamw"})},
+      {"lr", number("lr", &Recipe::lr)},
+      {"momentum", number("momentum", &Recipe::momentum)},
+      {"nesterov", flag("nesterov", &Recipe::nesterov)},
+      {"weight_decay", number("weight_decay", &Recipe::weight_decay)},
+      {"beta1", number("beta1", &Recipe::beta1)},
+      {"beta2", number("beta2", &Recipe::beta2)},
+      {"eps", number("eps", &Recipe::eps)},
+      {"clip_norm", number("clip_norm", &Recipe::clip_norm)},
+      {"label_smoothing", number("label_smoothing", &Recipe::label_smoothing)},
+      {"schedule", text("schedule", &Recipe::schedule, {"constant", "step", "cosine"})},
+      {"warmup_epochs", number("warmup_epochs", &Recipe::warmup_epochs)},
+  };
+  return table;
+}
+
+}  // namespace
+
+const std::vector<std::string>& sample_names() {
+  static const std::vector<std::string> names{"optimizer", "lr",           "momentum", "nesterov",  "weight_decay",
+                                              "beta1",     "beta2",        "eps",      "clip_norm", "label_smoothing",
+                                              "schedule",  "warmup_epochs"};
+  return names;
+}
+
+Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, const space::Sample& sample) {
+  const TrainConfig& train = config.train;
+  Recipe recipe;
+  recipe.loss = loss;
+  recipe.optimizer = train.optimizer;
+  recipe.schedule = train.schedule;
+  recipe.precision = train.precision;
+  recipe.epochs = train.epochs;
+  recipe.batch = config.data.batch;
+  recipe.step_every = train.step_every;
+  recipe.step_factor = train.step_factor;
+  recipe.warmup_epochs = train.warmup_epochs;
+  recipe.clip_norm = train.clip_norm;
+  recipe.label_smoothing = train.label_smoothing;
+  recipe.lr = train.lr;
+  recipe.momentum = train.momentum;
+  recipe.weight_decay = train.weight_decay;
+  recipe.beta1 = train.beta1;
+  recipe.beta2 = train.beta2;
+  recipe.eps = train.eps;
+  recipe.nesterov = train.nesterov;
+  for (const auto& [name, value] : sample) {
+    const auto setter = setters().find(name);
+    if (setter == setters().end()) {
+      const std::string near = nearest_name(name, sample_names());
+      return Error{Code::kInvalidArgument,
+                   "a recipe has no '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"), name};
+    }
+    LANISTA_TRY(setter->second(recipe, value));
+  }
+  return recipe;
+}
+
+nlohmann::json recipe_json(const Recipe& recipe) {
+  return {{"loss", recipe.loss},
+          {"optimizer", recipe.optimizer},
+          {"schedule", recipe.schedule},
+          {"precision", recipe.precision},
+          {"epochs", recipe.epochs},
+          {"batch", recipe.batch},
+          {"step_every", recipe.step_every},
+          {"step_factor", recipe.step_factor},
+          {"warmup_epochs", recipe.warmup_epochs},
+          {"clip_norm", recipe.clip_norm},
+          {"label_smoothing", recipe.label_smoothing},
+          {"lr", recipe.lr},
+          {"momentum", recipe.momentum},
+          {"weight_decay", recipe.weight_decay},
+          {"beta1", recipe.beta1},
+          {"beta2", recipe.beta2},
+          {"eps", recipe.eps},
+          {"nesterov", recipe.nesterov}};
+}
+
+}  // namespace lanista::study

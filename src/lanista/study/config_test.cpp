@@ -1,0 +1,95 @@
+#include "lanista/study/config.h"
+
+#include <gtest/gtest.h>
+
+namespace lanista::study {
+namespace {
+
+using space::Value;
+
+TEST(Recipe, TakesTrainValuesWhereTheSampleIsSilent) {
+  StudyConfig config;
+  config.train.optimizer = "adam";
+  config.train.lr = 0.25;
+  config.train.epochs = 4;
+  config.data.batch = 7;
+
+  const auto recipe = make_recipe(config, "mse", {});
+
+  ASSERT_TRUE(recipe.ok());
+  EXPECT_EQ(recipe->optimizer, "adam");
+  EXPECT_EQ(recipe->lr, 0.25);
+  EXPECT_EQ(recipe->epochs, 4);
+  EXPECT_EQ(recipe->batch, 7);
+  EXPECT_EQ(recipe->loss, "mse");
+}
+
+TEST(Recipe, LetsASampleSetEveryNameItMayUse) {
+  const space::Sample sample{{"optimizer", Value(std::string("adamw"))},
+                             {"lr", Value(0.5)},
+                             {"momentum", Value(0.25)},
+                             {"nesterov", Value(true)},
+                             {"weight_decay", Value(0.125)},
+                             {"beta1", Value(0.75)},
+                             {"beta2", Value(0.875)},
+                             {"eps", Value(1e-6)},
+                             {"clip_norm", Value(std::int64_t{5})},
+                             {"label_smoothing", Value(0.1)},
+                             {"schedule", Value(std::string("cosine"))},
+                             {"warmup_epochs", Value(std::int64_t{2})}};
+  ASSERT_EQ(sample.size(), sample_names().size());
+  for (const std::string& name : sample_names()) EXPECT_TRUE(sample.contains(name)) << name;
+
+  const auto recipe = make_recipe(StudyConfig{}, "cross_entropy", sample);
+
+  ASSERT_TRUE(recipe.ok()) << recipe.error().text();
+  EXPECT_EQ(recipe->optimizer, "adamw");
+  EXPECT_EQ(recipe->lr, 0.5);
+  EXPECT_EQ(recipe->momentum, 0.25);
+  EXPECT_TRUE(recipe->nesterov);
+  EXPECT_EQ(recipe->weight_decay, 0.125);
+  EXPECT_EQ(recipe->beta1, 0.75);
+  EXPECT_EQ(recipe->beta2, 0.875);
+  EXPECT_EQ(recipe->eps, 1e-6);
+  EXPECT_EQ(recipe->clip_norm, 5);
+  EXPECT_EQ(recipe->label_smoothing, 0.1);
+  EXPECT_EQ(recipe->schedule, "cosine");
+  EXPECT_EQ(recipe->warmup_epochs, 2);
+}
+
+TEST(Recipe, RefusesNamesItDoesNotKnowAndSaysTheNearest) {
+  const auto recipe = make_recipe(StudyConfig{}, "mse", {{"momentun", Value(0.5)}});
+
+  ASSERT_FALSE(recipe.ok());
+  EXPECT_EQ(recipe.error().code, Code::kInvalidArgument);
+  EXPECT_NE(recipe.error().message.find("'momentum'"), std::string::npos) << recipe.error().message;
+}
+
+TEST(Recipe, RefusesTypesAndTextsThatDoNotSuit) {
+  const space::Sample cases[] = {{{"lr", Value(std::string("fast"))}},
+                                 {{"lr", Value(-0.5)}},
+                                 {{"nesterov", Value(0.5)}},
+                                 {{"optimizer", Value(std::string("lbfgs"))}},
+                                 {{"schedule", Value(true)}}};
+  for (const space::Sample& sample : cases) {
+    const auto recipe = make_recipe(StudyConfig{}, "mse", sample);
+
+    ASSERT_FALSE(recipe.ok()) << sample.begin()->first;
+    EXPECT_EQ(recipe.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(recipe.error().where, sample.begin()->first);
+  }
+}
+
+TEST(Recipe, TellsEveryNumberInJson) {
+  const auto recipe = make_recipe(StudyConfig{}, "mse", {{"lr", Value(0.5)}});
+  ASSERT_TRUE(recipe.ok());
+
+  const nlohmann::json json = recipe_json(*recipe);
+
+  EXPECT_EQ(json.size(), 18U);
+  EXPECT_EQ(json["lr"], 0.5);
+  for (const std::string& name : sample_names()) EXPECT_TRUE(json.contains(name)) << name;
+}
+
+}  // namespace
+}  // namespace lanista::study

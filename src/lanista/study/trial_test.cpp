@@ -1,0 +1,128 @@
+#include "lanista/study/trial.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace lanista::study {
+namespace {
+
+using space::Value;
+
+Proposal full_proposal() {
+  Proposal proposal;
+  proposal.base = 1;
+  proposal.base_hash = hash_text("base");
+  proposal.steps.push_back({"widen", {{"site", 3, Value(std::int64_t{2})}, {"factor", 0, Value(0.1)}}});
+  graph::Node node{graph::NodeId{7}, "linear", {{"out", std::int64_t{12}}}, {{graph::NodeId{2}, 0}}, "hidden"};
+  proposal.edits.push_back(graph::PutNode{node});
+  proposal.edits.push_back(graph::SetInput{graph::NodeId{3}, 0, {graph::NodeId{7}, 0}});
+  proposal.edits.push_back(graph::SetAttr{graph::NodeId{3}, "out", std::int64_t{9}});
+  proposal.edits.push_back(graph::RemoveNode{graph::NodeId{4}});
+  proposal.graph_hash = hash_text("graph");
+  proposal.sample = {{"lr", Value(0.1)}, {"optimizer", Value(std::string("sgd"))}, {"nesterov", Value(true)}};
+  proposal.budget = 9;
+  proposal.parent = TrialId{4};
+  return proposal;
+}
+
+TEST(Proposal, SurvivesJsonAsText) {
+  const Proposal before = full_proposal();
+
+  const auto after = proposal_from_json(nlohmann::json::parse(proposal_json(before).dump()));
+
+  ASSERT_TRUE(after.ok()) << after.error().text();
+  EXPECT_EQ(after->base, before.base);
+  EXPECT_EQ(after->base_hash, before.base_hash);
+  EXPECT_EQ(after->steps, before.steps);
+  EXPECT_EQ(after->edits, before.edits);
+  EXPECT_EQ(after->graph_hash, before.graph_hash);
+  EXPECT_EQ(after->sample, before.sample);
+  EXPECT_EQ(after->budget, before.budget);
+  EXPECT_EQ(after->parent, before.parent);
+  EXPECT_EQ(duplicate_key(*after), duplicate_key(before));
+}
+
+TEST(Proposal, IsRefusedWhenAnyPartIsMissingOrOfAnotherType) {
+  const nlohmann::json whole = proposal_json(full_proposal());
+  for (const auto& [name, value] : whole.items()) {
+    if (name != "parent") {
+      nlohmann::json without = whole;
+      without.erase(name);
+      const auto missing = proposal_from_json(without);
+      ASSERT_FALSE(missing.ok()) << name;
+      EXPECT_EQ(missing.error().code, Code::kDataLoss);
+    }
+    nlohmann::json other = whole;
+    other[name] = nlohmann::json::array({nlohmann::json::object()});
+    EXPECT_FALSE(proposal_from_json(other).ok()) << name;
+  }
+  EXPECT_FALSE(proposal_from_json(nlohmann::json(3)).ok());
+}
+
+TEST(DuplicateKey, LooksAtGraphSampleAndBudgetAndNothingElse) {
+  const Proposal one = full_proposal();
+  Proposal other = one;
+  other.base = 0;
+  other.parent.reset();
+  other.steps.clear();
+  EXPECT_EQ(duplicate_key(one), duplicate_key(other));
+
+  Proposal graph = one;
+  graph.graph_hash = hash_text("another");
+  Proposal sample = one;
+  sample.sample["lr"] = Value(0.2);
+  Proposal budget = one;
+  budget.budget = 3;
+  EXPECT_NE(duplicate_key(one), duplicate_key(graph));
+  EXPECT_NE(duplicate_key(one), duplicate_key(sample));
+  EXPECT_NE(duplicate_key(one), duplicate_key(budget));
+}
+
+TEST(Measurement, KeepsNumbersThatJsonCannotHold) {
+  Measurement before{TrialId{3}, 2, 80, {}};
+  before.metrics = {{"a", std::numeric_limits<double>::quiet_NaN()},
+                    {"b", std::numeric_limits<double>::infinity()},
+                    {"c", -std::numeric_limits<double>::infinity()},
+                    {"d", 0.1}};
+
+  const auto after = measurement_from_json(nlohmann::json::parse(measurement_json(before).dump()));
+
+  ASSERT_TRUE(after.ok()) << after.error().text();
+  EXPECT_EQ(after->trial, before.trial);
+  EXPECT_EQ(after->epoch, 2);
+  EXPECT_EQ(after->step, 80);
+  EXPECT_TRUE(std::isnan(after->metrics.at("a")));
+  EXPECT_EQ(after->metrics.at("b"), before.metrics.at("b"));
+  EXPECT_EQ(after->metrics.at("c"), before.metrics.at("c"));
+  EXPECT_EQ(after->metrics.at("d"), 0.1);
+}
+
+TEST(Measurement, IsRefusedWhenATrialHasNoNumber) {
+  nlohmann::json json = measurement_json({TrialId{3}, 2, 80, {}});
+  json["trial"] = 0;
+  const auto result = measurement_from_json(json);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::kDataLoss);
+}
+
+TEST(Outcome, SurvivesJsonForEveryKind) {
+  for (const OutcomeKind kind : {OutcomeKind::kSucceeded, OutcomeKind::kStopped, OutcomeKind::kFailed,
+                                 OutcomeKind::kCancelled, OutcomeKind::kDuplicate}) {
+    const Outcome before{kind, "why", TrialId{2}, "00ff", hash_text("state")};
+
+    const auto after = outcome_from_json(outcome_json(before));
+
+    ASSERT_TRUE(after.ok()) << outcome_name(kind);
+    EXPECT_EQ(after->kind, kind);
+    EXPECT_EQ(after->reason, before.reason);
+    EXPECT_EQ(after->same_as, before.same_as);
+    EXPECT_EQ(after->weights, before.weights);
+    EXPECT_EQ(after->weights_hash, before.weights_hash);
+  }
+  EXPECT_FALSE(outcome_from_json({{"kind", "vanished"}}).ok());
+}
+
+}  // namespace
+}  // namespace lanista::study

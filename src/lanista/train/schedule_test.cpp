@@ -1,0 +1,54 @@
+#include "lanista/train/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace lanista::train {
+namespace {
+
+study::Recipe recipe(const std::string& schedule) {
+  study::Recipe r;
+  r.schedule = schedule;
+  r.epochs = 10;
+  r.lr = 0.4;
+  r.step_every = 3;
+  r.step_factor = 0.5;
+  return r;
+}
+
+TEST(LearningRate, StaysWhereItIsWithoutASchedule) {
+  for (const std::int64_t step : {0, 17, 99}) EXPECT_EQ(learning_rate(recipe("constant"), step, 10), 0.4);
+}
+
+TEST(LearningRate, DropsEveryFewEpochs) {
+  const auto r = recipe("step");
+
+  EXPECT_EQ(learning_rate(r, 29, 10), 0.4);
+  EXPECT_EQ(learning_rate(r, 30, 10), 0.2);
+  EXPECT_EQ(learning_rate(r, 99, 10), 0.05);
+}
+
+TEST(LearningRate, FollowsTheCosineToZero) {
+  const auto r = recipe("cosine");
+
+  for (std::int64_t step = 0; step < 100; ++step) {
+    const double expected = 0.2 * (1 + std::cos(std::numbers::pi * static_cast<double>(step) / 100));
+    EXPECT_NEAR(learning_rate(r, step, 10), expected, 1e-14) << step;
+  }
+  EXPECT_NEAR(learning_rate(r, 100, 10), 0, 1e-15);
+}
+
+TEST(LearningRate, WarmsUpLinearlyAndThenBeginsTheSchedule) {
+  auto r = recipe("cosine");
+  r.warmup_epochs = 1.5;
+
+  EXPECT_DOUBLE_EQ(learning_rate(r, 0, 10), 0.4 / 16);
+  EXPECT_DOUBLE_EQ(learning_rate(r, 14, 10), 0.4 * 15 / 16);
+  EXPECT_EQ(learning_rate(r, 15, 10), 0.4);
+  EXPECT_LT(learning_rate(r, 16, 10), 0.4);
+}
+
+}  // namespace
+}  // namespace lanista::train
