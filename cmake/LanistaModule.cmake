@@ -76,7 +76,7 @@ function(lanista_use_torch target scope)
 endfunction()
 
 # lanista_test(<binary> LABEL <label> [TORCH] SOURCES <files> [LIBS <targets>])
-# A GoogleTest binary; every TEST in it is one test of ctest.
+# A GoogleTest binary; every TEST in it is one test of ctest, except with TORCH, where the binary is one.
 function(lanista_test binary)
   cmake_parse_arguments(arg "TORCH" "LABEL" "SOURCES;LIBS" ${ARGN})
   add_executable(${binary} ${arg_SOURCES})
@@ -85,8 +85,14 @@ function(lanista_test binary)
   if(arg_TORCH)
     lanista_use_torch(${binary} PRIVATE)
   endif()
-  gtest_discover_tests(${binary} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 TEST_PREFIX ${arg_LABEL}.
-                       PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600)
+  if(arg_TORCH)
+    # Loading LibTorch takes longer than most tests: one process for all of them.
+    add_test(NAME ${arg_LABEL}.${binary} COMMAND ${binary})
+    set_tests_properties(${arg_LABEL}.${binary} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 1200)
+  else()
+    gtest_discover_tests(${binary} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 TEST_PREFIX ${arg_LABEL}.
+                         PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600)
+  endif()
 endfunction()
 
 # lanista_module(<room> [TORCH] [SOURCES …] [DEPS rooms…] [LIBS targets…] [TESTS …] [TORCH_TESTS …])

@@ -217,9 +217,8 @@ class PosixFileSystem final : public FileSystem {
     if (!fd.valid()) return failed("cannot open the lock", path, errno);
     if (retry([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0) {
       const int error = errno;
-      Error result = failed("cannot lock", path, error);
-      if (error == EWOULDBLOCK) result.code = Code::kUnavailable;
-      return result;
+      if (error == EWOULDBLOCK) return Error{Code::kUnavailable, "another process is working here", path};
+      return failed("cannot lock", path, error);
     }
     return std::unique_ptr<FileLock>(std::make_unique<PosixFileLock>(std::move(fd)));
   }

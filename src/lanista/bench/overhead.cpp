@@ -20,7 +20,7 @@ study::StudyConfig config_of(std::int64_t trials) {
 model: {base: builtin:small-mlp}
 space: {params: {lr: log(1e-4, 1), momentum: range(0, 0.99), weight_decay: log(1e-6, 1e-2)}}
 train: {epochs: 1}
-strategy: {name: random, mutations: 0}
+strategy: {name: random, mutations: [0, 0]}
 budget: {trials: 1}
 )yaml",
                                          "overhead");

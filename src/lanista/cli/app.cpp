@@ -1,11 +1,16 @@
 #include "lanista/cli/app.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
+#include <cstring>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 
-#include "lanista/bench/bench.h"
+#include "lanista/base/text_distance.h"
 #include "lanista/cli/doctor.h"
 #include "lanista/cli/inspect.h"
 #include "lanista/cli/session.h"
@@ -69,13 +74,13 @@ void add_resume(CLI::App& app, int& code) {
   auto request = std::make_shared<ResumeRequest>();
   auto& verb = *app.add_subcommand("resume", "continue a study exactly where it was");
   verb.add_option("folder", request->folder, "folder of the study")->required();
-  verb.add_option("--trials", request->extension.trials, "new budget of trials")->check(CLI::PositiveNumber);
-  verb.add_option("--minutes", request->extension.minutes, "new guard, minutes of work in all")
+  verb.add_option("--trials", request->extension.trials, "so many trials more")->check(CLI::PositiveNumber);
+  verb.add_option("--minutes", request->extension.minutes, "so many minutes more before the guard")
       ->check(CLI::PositiveNumber);
   verb.add_option("--workers", request->workers, "training threads of this run (default: one per core)")
       ->check(CLI::Range(1, 64));
   add_view_options(verb, request->view);
-  verb.footer(examples({"lanista resume studies/digits-1", "lanista resume studies/digits-1 --trials 120"}));
+  verb.footer(examples({"lanista resume studies/digits-1", "lanista resume studies/digits-1 --trials 60"}));
   verb.callback([request, &code] { code = resume_study(*request); });
 }
 
@@ -133,27 +138,35 @@ void add_machine(CLI::App& app, int& code) {
   doctor_verb.footer(examples({"lanista doctor"}));
   doctor_verb.callback([json, &code] { code = doctor(*json); });
 
-  struct BenchOptions {
-    bench::Request request;
-    bool list = false;
-  };
-  auto options = std::make_shared<BenchOptions>();
-  auto& bench_verb = *app.add_subcommand("bench", "run a benchmark, one JSON object a line");
-  bench_verb.add_option("name", options->request.name, "which one");
-  bench_verb.add_flag("--list", options->list, "name them all");
-  bench_verb.add_flag("--json", options->request.json, "JSON lines instead of a table");
-  bench_verb.add_option("--repeats", options->request.repeats, "interleaved repeats of every arm")
-      ->check(CLI::Range(1, 1000));
-  bench_verb.footer(examples({"lanista bench --list", "lanista bench train-step --json"}));
-  bench_verb.callback([options, &code] {
-    if (options->list) {
-      for (const auto& entry : bench::benchmarks()) std::cout << entry.name << "  " << entry.help << "\n";
-      code = kDone;
-      return;
-    }
-    auto done = bench::run(options->request, std::cout);
-    code = done ? static_cast<int>(kDone) : report(done.error());
-  });
+  auto& bench_verb =
+      *app.add_subcommand("bench", "run a benchmark against LibTorch and other baselines (lanista-bench)");
+  bench_verb.add_option("arguments", "passed on; see lanista bench --help");
+}
+
+// CLI11 would only say that a subcommand is required.
+int refuse_unknown_verb(const CLI::App& app, const std::string& verb) {
+  if (verb.starts_with("-")) return 0;
+  std::vector<std::string> known;
+  std::string list;
+  for (const auto* each : app.get_subcommands({})) {
+    if (each->get_name() == verb) return 0;
+    known.push_back(each->get_name());
+    list += (list.empty() ? "" : ", ") + each->get_name();
+  }
+  const std::string near = nearest_name(verb, known);
+  std::cerr << "lanista: unknown verb '" << verb << "'; "
+            << (near.empty() ? "known: " + list : "did you mean '" + near + "'?") << "\n";
+  return kUsage;
+}
+
+// Benchmarks live in a program of their own, because loading LibTorch takes longer than most verbs.
+int run_bench(char** argv) {
+  std::error_code failed;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const std::string program = (self.parent_path() / "lanista-bench").string();
+  ::execv(program.c_str(), argv + 1);
+  std::cerr << "lanista: cannot run " << program << ": " << std::strerror(errno) << "; it is built with LibTorch\n";
+  return kUsage;
 }
 
 }  // namespace
@@ -168,12 +181,18 @@ int run(int argc, char** argv) {
                        "lanista resume studies/digits-1    continue exactly where it was",
                        "lanista run --help                 all options of a verb"}));
   int code = kDone;
+  if (argc >= 2 && std::string_view(argv[1]) == "bench") return run_bench(argv);
   try {
     add_run(app, code);
     add_resume(app, code);
     add_inspection(app, code);
     add_control(app, code);
     add_machine(app, code);
+    if (argc < 2) {
+      std::cerr << app.help();
+      return kUsage;
+    }
+    if (const int refused = refuse_unknown_verb(app, argv[1])) return refused;
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kDone : kUsage;

@@ -99,6 +99,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   right.insert(right.end(), {false, false});
 
   std::vector<Row> rows{head};
+  bool any_stopped = false;
   for (std::size_t i = 0; i < std::min(top, ranked.size()); ++i) {
     const auto& trial = view.trials[ranked[i].value - 1];
     Row row{std::to_string(i + 1), "#" + std::to_string(trial.id.value)};
@@ -107,12 +108,13 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     row.push_back(view.winner == trial.id && tested != view.test.end() ? fixed(tested->second) : "");
     row.push_back(short_number(static_cast<double>(trial.parameters)));
     const bool stopped = trial.outcome && trial.outcome->kind == study::OutcomeKind::kStopped;
+    any_stopped = any_stopped || stopped;
     row.push_back(std::to_string(trial.measurements.back().epoch) + (stopped ? "*" : ""));
     row.push_back(lineage_text(view, trial.proposal));
     row.push_back(sample_text(trial.proposal.sample));
     rows.push_back(std::move(row));
   }
-  return layout(rows, right);
+  return layout(rows, right) + (any_stopped ? " * ended early by the stopping rule\n" : "");
 }
 
 }  // namespace lanista::cli

@@ -28,15 +28,16 @@ engine::StudyView three_trials() {
 
 TEST(Leaderboard, ShowsTheBestFirstAndTheTestOfTheWinnerOnly) {
   EXPECT_EQ(leaderboard(three_trials(), 10),
-            " rank  trial  val_accuracy    test  params  epochs  how it was made                   trained with\n"
+            " rank  trial  val_accuracy    test  params  epochs  how it was made                  trained with\n"
             "    1     #2        0.9700  0.9601    4810       9  small-cnn > widen x2 > add_skip  sgd lr 0.103\n"
-            "    2     #1        0.9000            4810      3*  small-mlp\n");
+            "    2     #1        0.9000            4810      3*  small-mlp\n"
+            " * ended early by the stopping rule\n");
 }
 
 TEST(Leaderboard, ShowsAtMostTheRowsAsked) {
   const std::string table = leaderboard(three_trials(), 1);
 
-  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2);
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2) << table;
 }
 
 TEST(Leaderboard, SaysSoWhenNothingHasFinished) {

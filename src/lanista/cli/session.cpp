@@ -90,13 +90,13 @@ std::string free_folder(const std::string& name) {
   }
 }
 
-int run_engine(Session& session, engine::Engine& engine, bool json) {
+int run_engine(Session& session, engine::Engine& engine, const View& shown) {
   auto summary = engine.run();
   session.progress.finish();
   if (!summary) {
-    const int code = report(summary.error());
+    report(summary.error());
     std::cerr << "nothing written is lost; continue with: lanista resume " << session.folder << "\n";
-    return code;
+    return kStudyFailed;
   }
   const auto& view = engine.view();
   if (summary->end == engine::End::kPaused) {
@@ -104,13 +104,12 @@ int run_engine(Session& session, engine::Engine& engine, bool json) {
     const int asked = session.signals.requested();
     return asked != 0 ? asked : static_cast<int>(kRequeue);
   }
-  if (!summary->reason.empty() && !json) std::cerr << "ended: " << summary->reason << "\n";
-  if (view.winner) {
+  if (!summary->reason.empty() && !shown.quiet) std::cerr << "ended: " << summary->reason << "\n";
+  if (view.winner && !shown.quiet) {
     std::cerr << "model " << session.folder << "/best   again: lanista resume " << session.folder << " --trials "
-              << 2 * static_cast<std::int64_t>(view.trials.size()) << "   more: lanista show " << session.folder
-              << "\n";
+              << view.trials.size() << "   more: lanista show " << session.folder << "\n";
   }
-  if (!json) std::cout << leaderboard(view, kTableRows) << std::flush;
+  if (!shown.json) std::cout << leaderboard(view, kTableRows) << std::flush;
   return view.winner ? kDone : kStudyFailed;
 }
 
@@ -163,7 +162,7 @@ int run_study(const RunRequest& request) {
                                        runtime::numerics(kernels::best_isa()), session.services());
   if (!engine) return report(engine.error());
   if (!request.view.quiet) session.print_head("study");
-  return run_engine(session, **engine, request.view.json);
+  return run_engine(session, **engine, request.view);
 }
 
 int resume_study(const ResumeRequest& request) {
@@ -178,7 +177,7 @@ int resume_study(const ResumeRequest& request) {
                                        session.services());
   if (!engine) return report(engine.error());
   if (!request.view.quiet) session.print_head("resume");
-  return run_engine(session, **engine, request.view.json);
+  return run_engine(session, **engine, request.view);
 }
 
 }  // namespace lanista::cli

@@ -34,7 +34,10 @@ Field field(Block StudyConfig::*block, std::optional<T> Block::*member, OptionSp
   Field out;
   spec.kind = kind_of<T>();
   out.spec = std::move(spec);
-  out.set = [=](StudyConfig& c, const Json& value) { c.*block.*member = value.get<T>(); };
+  out.set = [=](StudyConfig& c, const Json& value) {
+    (c.*block.*member).reset();
+    if (!value.is_null()) c.*block.*member = value.get<T>();
+  };
   out.get = [=](const StudyConfig& c) { return c.*block.*member ? Json(*(c.*block.*member)) : Json(); };
   out.optional = true;
   return out;

@@ -17,7 +17,7 @@ struct Field {
   OptionSpec spec;  ///< default_value is not used: the default is what a fresh StudyConfig holds
   std::function<void(study::StudyConfig&, const nlohmann::json&)> set;
   std::function<nlohmann::json(const study::StudyConfig&)> get;
-  bool optional = false;  ///< may be absent altogether (get gives null)
+  bool optional = false;  ///< may be absent altogether: null, "none" in the file
 };
 
 /// A block of settings.

@@ -37,7 +37,6 @@ class Reader {
       : root_(std::move(root)), file_(std::move(file)), overridden_(std::move(overridden)) {}
 
   Result<study::StudyConfig> read() {
-    if (root_.IsNull()) return config_;
     if (!root_.IsMap()) {
       return Error{Code::kInvalidArgument, "a study file is a mapping of sections", place(root_, "")};
     }
@@ -152,7 +151,7 @@ class Reader {
 
   void read_field(const Field& field, const YAML::Node& node, const std::string& path) {
     json value = to_json(node);
-    if (field.optional && (node.IsNull() || value == json("none"))) return;
+    if (field.optional && (node.IsNull() || value == json("none"))) return field.set(config_, json());
     if (field.spec.kind == OptionSpec::Kind::kTextList && value.is_string()) value = json::array({value});
     auto resolved = resolve_options({{field.spec.name, value}}, {field.spec});
     if (!resolved) return mistake(node, path, resolved.error().message);
@@ -402,6 +401,7 @@ Result<study::StudyConfig> read_study(std::string_view text, const std::string& 
   LANISTA_TRY(guard_yaml(protected_text, file));
   try {
     YAML::Node root = YAML::Load(protected_text);
+    if (root.IsNull()) root = YAML::Node(YAML::NodeType::Map);
     std::set<std::string> overridden;
     for (const auto& override : overrides) {
       LANISTA_TRY(set_override(root, override));

@@ -72,14 +72,11 @@ Result<space::Domain> make_domain(std::string_view name, std::string_view form,
   return space::Domain{space::FloatRange{.lo = *lo, .hi = *hi, .quant = *step, .log = name == "log"}};
 }
 
-// Does one of the notations' names end at `open`, an opening parenthesis?
+// Does a word stand right before `open`, an opening parenthesis? Any word: a misspelt one should be reported whole.
 bool begins_call(std::string_view text, std::size_t open) {
-  for (const auto& notation : kNotations) {
-    if (open < notation.name.size() || !text.substr(0, open).ends_with(notation.name)) continue;
-    const std::size_t begin = open - notation.name.size();
-    if (begin == 0 || std::string_view(" \t[{:,-\n").find(text[begin - 1]) != std::string_view::npos) return true;
-  }
-  return false;
+  std::size_t begin = open;
+  while (begin > 0 && text[begin - 1] >= 'a' && text[begin - 1] <= 'z') --begin;
+  return begin < open && (begin == 0 || std::string_view(" \t[{:,-\n").find(text[begin - 1]) != std::string_view::npos);
 }
 
 }  // namespace

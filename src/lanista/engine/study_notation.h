@@ -10,7 +10,7 @@
 
 namespace lanista::engine {
 
-/// The commas inside range(), log(), int(), quant() and choice() as semicolons, because in YAML's {…} a comma ends the
+/// The commas inside calls such as log(a, b) as semicolons, because in YAML's {…} a comma ends the
 /// value; quoted texts and comments stay. Every character keeps its place, so line and column of later mistakes are
 /// right.
 std::string protect_calls(std::string_view text);

@@ -1,0 +1,35 @@
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+#include "lanista/bench/bench.h"
+
+// lanista-bench, which `lanista bench` runs. Exit codes as everywhere: 0 done, 1 arms disagree, 2 wrong usage.
+int main(int argc, char** argv) {
+  CLI::App app{"lanista bench: run a benchmark; arms of a case are interleaved, values are medians", "lanista bench"};
+  lanista::bench::Request request;
+  bool list = false;
+  app.add_option("name", request.name, "which one");
+  app.add_flag("--list", list, "name them all");
+  app.add_flag("--json", request.json, "JSON lines instead of a table");
+  app.add_option("--repeats", request.repeats, "interleaved repeats of every arm")->check(CLI::Range(1, 1000));
+  app.footer("examples:\n  lanista bench --list\n  lanista bench train-step --json");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  if (list || request.name.empty()) {
+    for (const auto& entry : lanista::bench::benchmarks()) std::cout << entry.name << "  " << entry.help << "\n";
+    return list ? 0 : 2;
+  }
+  try {
+    const auto done = lanista::bench::run(request, std::cout);
+    if (done) return 0;
+    std::cerr << "lanista bench: " << done.error().text() << "\n";
+    return done.error().code == lanista::Code::kNotFound ? 2 : 1;
+  } catch (const std::exception& e) {
+    std::cerr << "lanista bench: internal error: " << e.what() << "\n";
+    return 1;
+  }
+}
