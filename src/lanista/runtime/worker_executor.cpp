@@ -133,9 +133,9 @@ struct WorkerExecutor::Impl {
       }
       slot->running = true;
       lock.unlock();
-      marks->running(number, slot->job.trial);
+      if (marks) marks->running(number, slot->job.trial);
       run_guarded(*slot);
-      marks->running(number, TrialId{});
+      if (marks) marks->running(number, TrialId{});
       lock.lock();
       slot->running = false;
       if (slot->gone()) slots.erase(slot->job.trial);
@@ -281,7 +281,7 @@ WorkerExecutor::~WorkerExecutor() {
 std::int64_t WorkerExecutor::workers() const { return static_cast<std::int64_t>(impl_->threads.size()); }
 
 Result<void> WorkerExecutor::start(const engine::Job& job) {
-  if (!impl_->marks) {
+  if (impl_->options.crash_marks && !impl_->marks) {
     if (auto installed = impl_->install_marks(); !installed) {
       impl_->post(engine::BrokenReport{installed.error()});
       return {};

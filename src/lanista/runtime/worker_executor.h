@@ -23,6 +23,7 @@ struct WorkerOptions {
   std::int64_t memory_bytes = 0;     ///< of all programs; 0: three quarters of the machine's memory
   double checkpoint_every = 30;      ///< seconds
   kernels::Isa isa = kernels::best_isa();
+  bool crash_marks = true;  ///< needs a study folder on the real disk
 };
 
 /// Trains jobs on worker threads of this process, one intra-op thread each.
@@ -35,8 +36,8 @@ class WorkerExecutor final : public engine::Executor {
  public:
   /// Starts the workers; writes nothing until the first start(). All arguments but options outlive the executor.
   static std::unique_ptr<WorkerExecutor> create(const WorkerOptions& options, const data::Dataset& data,
-                                                        const graph::OpTable& model_ops, FileSystem& fs,
-                                                        const Clock& clock, const std::string& study_folder);
+                                                const graph::OpTable& model_ops, FileSystem& fs, const Clock& clock,
+                                                const std::string& study_folder);
   ~WorkerExecutor() override;
 
   Result<void> start(const engine::Job& job) override;
