@@ -8,6 +8,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/bench/arms.h"
 #include "lanista/engine/engine.h"
+#include "lanista/engine/fit.h"
 #include "lanista/engine/noop_executor.h"
 #include "lanista/engine/study_file.h"
 
@@ -42,8 +43,9 @@ data::DataSpec digits_spec() {
 
 /// Milliseconds a trial of one whole study.
 Result<double> run_study(FileSystem& fs, const std::string& folder, std::int64_t trials) {
-  const auto config = config_of(trials);
+  auto config = config_of(trials);
   const auto spec = digits_spec();
+  LANISTA_TRY(engine::fit_to_data(config, spec));
   RealClock clock;
   NullSink sink;
   engine::NoopExecutor executor;

@@ -10,6 +10,7 @@
 #include "lanista/cli/signals.h"
 #include "lanista/cli/version.h"
 #include "lanista/data/dataset.h"
+#include "lanista/engine/fit.h"
 #include "lanista/runtime/worker_executor.h"
 
 namespace lanista::cli {
@@ -148,6 +149,7 @@ int run_study(const RunRequest& request) {
 
   auto data = data::open(config->data, folder, real_file_system());
   if (!data) return report(data.error());
+  if (auto fitted = engine::fit_to_data(*config, data->spec()); !fitted) return report(fitted.error());
   if (auto rebased = engine::rebase_paths(*config, folder, out); !rebased) return report(rebased.error());
   if (request.dry_run) {
     if (auto models = engine::make_model_space(*config, data->spec(), out, real_file_system()); !models)

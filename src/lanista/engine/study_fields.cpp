@@ -114,7 +114,9 @@ std::vector<Section> study_sections() {
           {"model",
            "where the search starts",
            {field(&StudyConfig::model, &ModelConfig::base,
-                  any("base", "builtin:small-mlp, builtin:small-cnn, or files in the text form (net.graph)"))}},
+                  any("base",
+                      "builtin:auto (all that suit the data), builtin:small-mlp, builtin:small-cnn, or files in the "
+                      "text form (net.graph)"))}},
           train_section(),
           {"strategy",
            "what to try next; further keys are the strategy's own options",

@@ -22,7 +22,11 @@ using nlohmann::json;
 class Reader {
  public:
   Reader(YAML::Node root, std::string file, std::set<std::string> overridden)
-      : root_(std::move(root)), mistakes_(std::move(file), std::move(overridden)) {}
+      : root_(std::move(root)), mistakes_(std::move(file), std::move(overridden)) {
+    // Left to the data unless the file says otherwise; see fit_to_data.
+    config_.model.base = {"builtin:auto"};
+    config_.goals.clear();
+  }
 
   Result<study::StudyConfig> read() {
     if (!root_.IsMap()) {
@@ -115,7 +119,7 @@ class Reader {
   }
 
   void read_goals(const YAML::Node& node) {
-    config_.goals.clear();
+    if (node.IsScalar() && node.Scalar() == "auto") return;
     const auto add = [&](const YAML::Node& item) {
       auto goal = parse_goal(item.IsScalar() ? item.Scalar() : "");
       if (!goal) return mistakes_.add(item, "goal", goal.error().message);

@@ -19,7 +19,8 @@ TEST(StudyFile, GivesDefaultsForWhatIsNotSaid) {
   ASSERT_TRUE(config);
   EXPECT_EQ(config->data.source, "builtin:digits");
   EXPECT_EQ(config->strategy.slots, 16);
-  EXPECT_EQ(config->goals.front().metric, "val_accuracy");
+  EXPECT_TRUE(config->goals.empty());
+  EXPECT_EQ(config->model.base, std::vector<std::string>{"builtin:auto"});
   EXPECT_EQ(config->budget.trials, 60);
 }
 

@@ -121,7 +121,7 @@ std::string write_study(const study::StudyConfig& config) {
     if (section.name == "keep") out << "  checkpoint_every: " << yaml(config.keep.checkpoint_every) << "\n";
     if (section.name == "model") write_space(out, config.space);
   }
-  out << "goal:\n";
+  out << (config.goals.empty() ? "goal: auto\n" : "goal:\n");
   for (const auto& goal : config.goals) out << "  - " << goal_text(goal) << "\n";
   return out.str();
 }
@@ -173,7 +173,7 @@ json study_schema() {
                                                  {"flops", {{"type", {"string", "number"}}}}};
   properties["space"] = space;
   properties["goal"] = {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"items", {{"type", "string"}}}}}},
-                        {"description", "maximize METRIC or minimize METRIC"}};
+                        {"description", "maximize METRIC or minimize METRIC; auto: by the kind of target"}};
   return schema;
 }
 
@@ -182,7 +182,6 @@ std::string_view default_study() {
 schema: 1
 name: digits
 data: {source: "builtin:digits", batch: 32}
-model: {base: [builtin:small-mlp, builtin:small-cnn]}
 space:
   mutate:
     - swap_op
@@ -197,7 +196,6 @@ space:
     label_smoothing: [0, 0.05]
   limits: {params: "<= 200k", flops: "<= 5M"}
 train: {epochs: 27, schedule: cosine, clip_norm: 5}
-goal: maximize val_accuracy
 strategy: {name: evolution, population: 16, slots: 16}
 stop: {rule: asha, rungs: [3, 9]}
 budget: {trials: 60, guard_minutes: 5}

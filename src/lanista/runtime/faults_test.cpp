@@ -3,6 +3,7 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/engine.h"
+#include "lanista/engine/fit.h"
 #include "lanista/engine/study_file.h"
 #include "lanista/runtime/worker_executor.h"
 
@@ -28,6 +29,8 @@ class Process {
       : fs_(fs),
         config_(*engine::read_study(kStudy, "faults")),
         data_(*data::open(config_.data, ".", real_file_system())) {
+    const auto fitted = engine::fit_to_data(config_, data_.spec());
+    LANISTA_CHECK(fitted.ok(), "the test's own study file");
     WorkerOptions options;
     options.workers = 2;
     options.checkpoint_every = config_.keep.checkpoint_every;

@@ -1,20 +1,11 @@
 #include "lanista/train/metrics.h"
 
-#include <charconv>
 #include <cmath>
+
+#include "lanista/study/metric.h"
 
 namespace lanista::train {
 namespace {
-
-// "accuracy" is top 1; 0 stands for a metric of numbers, -1 for an unknown name.
-std::int64_t rank_of(std::string_view name) {
-  if (name == "accuracy") return 1;
-  if (name == "mae") return 0;
-  if (!name.starts_with("top")) return -1;
-  std::int64_t k = 0;
-  const auto [end, error] = std::from_chars(name.data() + 3, name.data() + name.size(), k);
-  return error == std::errc() && end == name.data() + name.size() && k >= 2 ? k : -1;
-}
 
 // Does the label's logit rank among the k largest? Ties count against the label's later rivals, as a stable sort would.
 bool within_top(std::span<const double> row, std::int64_t label, std::int64_t k) {
@@ -29,20 +20,9 @@ bool within_top(std::span<const double> row, std::int64_t label, std::int64_t k)
 
 }  // namespace
 
-Result<void> check_metric(std::string_view name, step::Loss loss, std::int64_t classes) {
-  const std::int64_t k = rank_of(name);
-  const bool fits = loss == step::Loss::kCrossEntropy ? k >= 1 && k <= classes : k == 0;
-  if (fits) return {};
-  const std::string allowed = loss == step::Loss::kCrossEntropy
-                                  ? "accuracy and top<k> with k from 2 to " + std::to_string(classes)
-                                  : std::string("mae");
-  return Error{Code::kInvalidArgument, "metric '" + std::string(name) + "' does not fit; allowed: " + allowed,
-               "train.metrics"};
-}
-
 MetricSums::MetricSums(step::Loss loss, std::vector<std::string> names, std::int64_t width)
     : loss_(loss), names_(std::move(names)), sums_(names_.size(), 0.0), width_(width) {
-  for (const auto& name : names_) top_.push_back(rank_of(name));
+  for (const auto& name : names_) top_.push_back(study::metric_rank(name).value_or(0));
 }
 
 void MetricSums::add_classes(std::span<const double> logits, std::span<const std::int32_t> labels,

@@ -4,19 +4,14 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "lanista/base/result.h"
 #include "lanista/step/training_step.h"
 
 namespace lanista::train {
 
-/// Names a study file may ask for, beside "loss", which is always measured: "accuracy" and "top<k>" (k >= 2) for
-/// classes, "mae" for numbers. Errors: kInvalidArgument naming the metric and what this loss allows.
-Result<void> check_metric(std::string_view name, step::Loss loss, std::int64_t classes);
-
-/// Sums metrics over the samples of a part, batch by batch, in double and in sample order.
+/// Sums metrics (names as in study/metric.h) and the loss over the samples of a part, batch by batch, in double and in
+/// sample order.
 class MetricSums {
  public:
   MetricSums(step::Loss loss, std::vector<std::string> names, std::int64_t width);

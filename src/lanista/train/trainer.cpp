@@ -7,6 +7,7 @@
 
 #include "lanista/nn/program.h"
 #include "lanista/step/training_step.h"
+#include "lanista/study/metric.h"
 #include "lanista/train/metrics.h"
 #include "lanista/train/schedule.h"
 
@@ -133,9 +134,8 @@ struct Trainer::Impl {
 
   std::map<std::string, double> evaluate(data::Part part, const std::string& prefix) {
     const std::int64_t width = program.prediction_size();
-    std::vector<std::string> names = input.metrics;
-    if (names.empty()) names.push_back(loss == step::Loss::kCrossEntropy ? "accuracy" : "mae");
-    MetricSums sums(loss, names, width);
+    MetricSums sums(loss, input.metrics.empty() ? study::default_metrics(input.data->spec().classes) : input.metrics,
+                    width);
     const auto& rows = input.data->rows(part);
     const auto chunk = static_cast<std::size_t>(input.recipe.batch);
     for (std::size_t at = 0; at < rows.size(); at += chunk) {
@@ -211,7 +211,7 @@ Result<Trainer> Trainer::create(const TrainerInput& input) {
                      (spec.classes > 0 ? "classes" : "numbers") + " as targets",
                  "train.loss"};
   }
-  for (const auto& name : input.metrics) LANISTA_TRY(check_metric(name, loss, spec.classes));
+  for (const auto& name : input.metrics) LANISTA_TRY(study::check_metric(name, spec.classes));
 
   const step::StepOptions options{loss, optimizer_of(input.recipe)};
   LANISTA_ASSIGN(const auto train, step::derive_training_step(input.model, options, *input.step_ops));
