@@ -15,7 +15,7 @@
 
 namespace lanista::runtime {
 
-/// A started trial inside the executor. The flags are the executor's (under its mutex, except `abandon`); trainer,
+/// A started trial inside the executor. The flags are the executor's (under its mutex, except the atomic ones); trainer,
 /// state and counters belong to the worker that runs the slot.
 struct TrialSlot {
   engine::Job job;
@@ -26,12 +26,12 @@ struct TrialSlot {
   double saved_at = 0;  ///< clock seconds
 
   std::int64_t allowed = 0;
-  bool state_unsaved = false;                 ///< parked with steps that no checkpoint has
+  bool state_unsaved = false;  ///< parked with steps that no checkpoint has
   bool running = false;
-  bool finished = false;                      ///< finished or failed: nothing more to do
+  bool finished = false;  ///< finished or failed: nothing more to do
   bool finish_asked = false;
   bool keep_weights = false;
-  bool wants_to_be_alone = false;
+  std::atomic<bool> wants_to_be_alone = false;  ///< memory was short beside others; its worker writes, others look
   std::atomic<bool> abandon = false;
 
   bool finish_wanted() const { return finish_asked && epochs_done >= allowed; }

@@ -100,6 +100,9 @@ struct WorkerExecutor::Impl {
   TrialSlot* pick() {
     TrialSlot* best = nullptr;
     const bool anyone_running = any_running();
+    for (const auto& [id, slot] : slots) {
+      if (slot->running && slot->wants_to_be_alone) return nullptr;
+    }
     for (auto& [id, slot] : slots) {
       if (slot->running || !slot->has_work(pausing)) continue;
       if (slot->wants_to_be_alone && anyone_running) continue;

@@ -20,8 +20,8 @@ bool within_top(std::span<const double> row, std::int64_t label, std::int64_t k)
 
 }  // namespace
 
-MetricSums::MetricSums(step::Loss loss, std::vector<std::string> names, std::int64_t width)
-    : loss_(loss), names_(std::move(names)), sums_(names_.size(), 0.0), width_(width) {
+MetricSums::MetricSums(std::vector<std::string> names, std::int64_t width)
+    : names_(std::move(names)), sums_(names_.size(), 0.0), width_(width) {
   for (const auto& name : names_) top_.push_back(study::metric_rank(name).value_or(0));
 }
 

@@ -6,15 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "lanista/step/training_step.h"
-
 namespace lanista::train {
 
 /// Sums metrics (names as in study/metric.h) and the loss over the samples of a part, batch by batch, in double and in
 /// sample order.
 class MetricSums {
  public:
-  MetricSums(step::Loss loss, std::vector<std::string> names, std::int64_t width);
+  MetricSums(std::vector<std::string> names, std::int64_t width);
 
   /// Predictions of classes: logits [n, width], labels [n], per-sample losses [n]. A row with a NaN counts as wrong.
   void add_classes(std::span<const double> logits, std::span<const std::int32_t> labels,
@@ -26,7 +24,6 @@ class MetricSums {
   std::map<std::string, double> means(const std::string& prefix) const;
 
  private:
-  step::Loss loss_;
   std::vector<std::string> names_;
   std::vector<std::int64_t> top_;  // k of each name; 0: mae
   std::vector<double> sums_;

@@ -8,7 +8,7 @@ namespace lanista::train {
 namespace {
 
 TEST(Metrics, CountsTopRanksAndAveragesLosses) {
-  MetricSums sums(step::Loss::kCrossEntropy, {"accuracy", "top2"}, 3);
+  MetricSums sums({"accuracy", "top2"}, 3);
   const std::vector<double> logits{3, 2, 1, /**/ 3, 2, 1, /**/ 3, 2, 1, /**/ 0, 5, 0};
   const std::vector<std::int32_t> labels{0, 1, 2, 1};
 
@@ -21,7 +21,7 @@ TEST(Metrics, CountsTopRanksAndAveragesLosses) {
 }
 
 TEST(Metrics, BreaksTiesTowardsTheLowerClass) {
-  MetricSums sums(step::Loss::kCrossEntropy, {"accuracy"}, 2);
+  MetricSums sums({"accuracy"}, 2);
 
   sums.add_classes(std::vector<double>{1, 1, 1, 1}, std::vector<std::int32_t>{0, 1}, std::vector<double>{0, 0});
 
@@ -30,7 +30,7 @@ TEST(Metrics, BreaksTiesTowardsTheLowerClass) {
 
 TEST(Metrics, CountsNanPredictionsAsWrong) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  MetricSums sums(step::Loss::kCrossEntropy, {"accuracy", "top2"}, 2);
+  MetricSums sums({"accuracy", "top2"}, 2);
 
   sums.add_classes(std::vector<double>{nan, 1}, std::vector<std::int32_t>{1}, std::vector<double>{nan});
 
@@ -40,7 +40,7 @@ TEST(Metrics, CountsNanPredictionsAsWrong) {
 }
 
 TEST(Metrics, MeasuresAbsoluteErrorOfNumbers) {
-  MetricSums sums(step::Loss::kMse, {"mae"}, 2);
+  MetricSums sums({"mae"}, 2);
 
   sums.add_numbers(std::vector<double>{1, 2, 3, 4}, std::vector<float>{2, 2, 3, 0}, std::vector<double>{0.5, 8});
 

@@ -134,8 +134,7 @@ struct Trainer::Impl {
 
   std::map<std::string, double> evaluate(data::Part part, const std::string& prefix) {
     const std::int64_t width = program.prediction_size();
-    MetricSums sums(loss, input.metrics.empty() ? study::default_metrics(input.data->spec().classes) : input.metrics,
-                    width);
+    MetricSums sums(input.metrics.empty() ? study::default_metrics(input.data->spec().classes) : input.metrics, width);
     const auto& rows = input.data->rows(part);
     const auto chunk = static_cast<std::size_t>(input.recipe.batch);
     for (std::size_t at = 0; at < rows.size(); at += chunk) {
