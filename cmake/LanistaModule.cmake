@@ -5,7 +5,7 @@ include(GoogleTest)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
-set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g -fno-omit-frame-pointer")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -fno-omit-frame-pointer")
 
 # The sloppiness is what ccache needs to serve units that use a precompiled header.
 find_program(LANISTA_CCACHE NAMES ccache)
@@ -84,6 +84,9 @@ function(lanista_test binary)
   target_link_libraries(${binary} PRIVATE lanista_flags ${arg_LIBS} GTest::gtest GTest::gtest_main)
   if(arg_TORCH)
     lanista_use_torch(${binary} PRIVATE)
+  else()
+    # Optimising test code costs more than it saves; with a precompiled header the flags must agree with it.
+    target_compile_options(${binary} PRIVATE -O0)
   endif()
   if(arg_TORCH)
     # Loading LibTorch takes longer than most tests: one process for all of them.
