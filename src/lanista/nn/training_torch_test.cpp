@@ -47,41 +47,46 @@ std::vector<TestModel> models() {
           model_named("dropout")};
 }
 
-void compare(const TestModel& model, const Recipe& recipe, Precision precision, double tolerance) {
+// How far from the float64 loop a program may be after twenty steps. Adam divides small gradients by small numbers, so
+// float32 rounding alone leaves 1e-5 in two known cases; LibTorch's own float32 loop is 1.6e-5 and 9.3e-6 off there.
+double allowed(const TestModel& model, const Recipe& recipe, Precision precision) {
+  if (precision == Precision::kFloat64) return 1e-10;
+  const bool rounds_badly = (model.name == "small_mlp" && recipe.name == "adam_decay") ||
+                            (model.name == "small_cnn" && recipe.name == "adam_w_clipped");
+  return rounds_badly ? 2e-5 : 1e-5;
+}
+
+void compare(const TestModel& model, const Recipe& recipe, Precision precision) {
+  const double tolerance = allowed(model, recipe, precision);
   const Derived derived = derive(model, recipe.optimizer);
   Program program = compile(derived, {.max_batch = 32, .precision = precision});
   program.initialise(0, 3);
   TorchModel oracle(derived, program.extract(0), at::kDouble);
-  TorchModel narrow(derived, program.extract(0), at::kFloat);
 
   for (std::uint64_t i = 0; i < 20; ++i) {
     // The last batch of an epoch is a short one.
     const OwnedBatch batch = random_batch(derived, i % 5 == 4 ? 9 : 32, 100 + i);
     const double loss = step_once(program, batch, recipe.hyper);
     const double wanted = oracle.step(batch, recipe.hyper);
-    narrow.step(batch, recipe.hyper);
     ASSERT_NEAR(loss, wanted, tolerance * std::max(1.0, wanted)) << model.name << " " << recipe.name << " " << i;
   }
 
   const std::vector<Tensor> state = program.extract(0);
   for (const auto& [name, value] : oracle.state()) {
-    // Adam divides small gradients by small numbers. Where a float32 loop of LibTorch itself leaves the tolerance, we
-    // may be twice as far from the truth as it is.
-    const double inherent = precision == Precision::kFloat32 ? scaled_error(narrow.state().at(name), value) : 0;
-    EXPECT_LE(scaled_error(to_torch(tensor_named(state, name)), value), std::max(tolerance, 2 * inherent))
+    EXPECT_LE(scaled_error(to_torch(tensor_named(state, name)), value), tolerance)
         << model.name << " " << recipe.name << " " << name;
   }
 }
 
 TEST(Training, FollowsTheReferenceLoopInFloat64) {
   for (const TestModel& model : models()) {
-    for (const Recipe& recipe : recipes()) compare(model, recipe, Precision::kFloat64, 1e-10);
+    for (const Recipe& recipe : recipes()) compare(model, recipe, Precision::kFloat64);
   }
 }
 
 TEST(Training, FollowsTheReferenceLoopInFloat32) {
   for (const TestModel& model : models()) {
-    for (const Recipe& recipe : recipes()) compare(model, recipe, Precision::kFloat32, 1e-5);
+    for (const Recipe& recipe : recipes()) compare(model, recipe, Precision::kFloat32);
   }
 }
 
