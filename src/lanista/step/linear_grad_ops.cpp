@@ -16,17 +16,6 @@ using graph::ValueType;
 using Types = Result<std::vector<ValueType>>;
 namespace ops = graph::ops;
 
-OpDef grad_op(std::string name, std::string help, int num_inputs, std::function<Types(const OpArgs&)> infer) {
-  OpDef def;
-  def.name = std::move(name);
-  def.help = std::move(help);
-  def.level = graph::OpLevel::kStep;
-  def.min_inputs = num_inputs;
-  def.max_inputs = num_inputs;
-  def.infer = std::move(infer);
-  return def;
-}
-
 Types infer_linear_grad_x(const OpArgs& args) {
   LANISTA_TRY(ops::want_real(args));
   Shape shape = ops::shape_of(args, 0);
@@ -75,7 +64,7 @@ Types infer_conv_grad_w(const OpArgs& args) {
 }
 
 OpDef conv_grad_op(std::string name, std::string help, std::function<Types(const OpArgs&)> infer) {
-  OpDef def = grad_op(std::move(name), std::move(help), 2, std::move(infer));
+  OpDef def = step_op(std::move(name), std::move(help), 2, std::move(infer));
   def.attrs = ops::window_attrs();
   def.attrs.push_back(ops::required_int("out", 1, AttrRole::kStatic, "output channels of the convolution"));
   def.attrs.push_back(ops::optional_int("groups", 1, 1, AttrRole::kStatic, "groups of the convolution"));
@@ -85,10 +74,10 @@ OpDef conv_grad_op(std::string name, std::string help, std::function<Types(const
 }  // namespace
 
 Result<void> add_linear_grad_ops(graph::OpTable& table) {
-  LANISTA_TRY(table.add(grad_op("linear_grad_x", "Gradient of linear by its input.", 2, infer_linear_grad_x)));
-  LANISTA_TRY(table.add(grad_op("linear_grad_w", "Gradient of linear by its weight.", 2, infer_linear_grad_w)));
+  LANISTA_TRY(table.add(step_op("linear_grad_x", "Gradient of linear by its input.", 2, infer_linear_grad_x)));
+  LANISTA_TRY(table.add(step_op("linear_grad_w", "Gradient of linear by its weight.", 2, infer_linear_grad_w)));
   LANISTA_TRY(table.add(
-      grad_op("channel_sum", "Sums over everything but the channels: the gradient of a bias.", 1, infer_channel_sum)));
+      step_op("channel_sum", "Sums over everything but the channels: the gradient of a bias.", 1, infer_channel_sum)));
   OpDef grad_x = conv_grad_op("conv2d_grad_x", "Gradient of conv2d by its input.", infer_conv_grad_x);
   grad_x.attrs.push_back(ops::required_list("input_size", 1, AttrRole::kStatic, "[C, H, W] of the input"));
   LANISTA_TRY(table.add(std::move(grad_x)));

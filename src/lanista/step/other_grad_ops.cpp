@@ -16,17 +16,6 @@ using graph::ValueType;
 using Types = Result<std::vector<ValueType>>;
 namespace ops = graph::ops;
 
-OpDef step_op(std::string name, std::string help, int num_inputs, std::function<Types(const OpArgs&)> infer) {
-  OpDef def;
-  def.name = std::move(name);
-  def.help = std::move(help);
-  def.level = graph::OpLevel::kStep;
-  def.min_inputs = num_inputs;
-  def.max_inputs = num_inputs;
-  def.infer = std::move(infer);
-  return def;
-}
-
 Result<void> add_activation_grads(graph::OpTable& table) {
   for (const char* name : {"relu", "gelu", "silu", "tanh", "sigmoid"}) {
     const std::string forward = name;

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "lanista/graph/op.h"
 
 // The operators that exist only in step graphs, by theme. Errors: kAlreadyExists, the table has one of the names.
@@ -13,6 +17,10 @@ Result<void> add_other_grad_ops(graph::OpTable& table);   ///< of activations, p
 
 /// True for operators that only bring values in: batch, state and optimiser slots.
 bool is_source(std::string_view op);
+
+/// An operator of step graphs with a fixed number of inputs and no attributes yet.
+graph::OpDef step_op(std::string name, std::string help, int num_inputs,
+                     std::function<Result<std::vector<graph::ValueType>>(const graph::OpArgs&)> infer);
 
 /// The train form of a shipped operator: the same inputs, attributes and parameters, inferred by `infer`.
 graph::OpDef train_form_of(std::string_view model_op);

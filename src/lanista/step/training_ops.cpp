@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "lanista/base/check.h"
 #include "lanista/step/step_ops.h"
 #include "lanista/step/training_step.h"
@@ -11,6 +13,18 @@ graph::OpTable training_ops(const graph::OpTable& model_ops) {
     LANISTA_CHECK(added.ok(), "the operators of steps: " + added.error().text());
   }
   return table;
+}
+
+graph::OpDef step_op(std::string name, std::string help, int num_inputs,
+                     std::function<Result<std::vector<graph::ValueType>>(const graph::OpArgs&)> infer) {
+  graph::OpDef def;
+  def.name = std::move(name);
+  def.help = std::move(help);
+  def.level = graph::OpLevel::kStep;
+  def.min_inputs = num_inputs;
+  def.max_inputs = num_inputs;
+  def.infer = std::move(infer);
+  return def;
 }
 
 }  // namespace lanista::step
