@@ -63,9 +63,10 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   state.view.config = config;
   state.view.config_text = config_text;
   state.view.data = header.at("data");
+  state.view.models = header.at("models");
   state.trials = config.budget.trials;
   state.minutes = config.budget.guard_minutes;
-  state.numerics = numerics;
+  state.view.numerics = numerics;
   return assemble(folder, services, std::move(log), std::move(state), std::move(models), std::move(strategy));
 }
 
@@ -86,7 +87,7 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   log.forget_existing();
 
   LANISTA_TRY(check_data(state, *services.data));
-  LANISTA_ASSIGN(auto bases, stored_bases(state.models));
+  LANISTA_ASSIGN(auto bases, stored_bases(state.view.models));
   LANISTA_ASSIGN(auto models, space_over(state.view.config, std::move(bases)));
   LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models));
   for (const study::Event& event : events) strategy->observe(event);
@@ -94,15 +95,15 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   const bool over = state.view.end_reason && !extension.trials && !extension.minutes;
   if (!over) {
     LANISTA_TRY(furnish_folder(fs, folder, state.view.config_text));
-    if (state.numerics != numerics) {
+    if (state.view.numerics != numerics) {
       LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
-      if (!state.numerics.is_null() && services.sink) {
+      if (!state.view.numerics.is_null() && services.sink) {
         services.sink->write({services.clock->now(),
                               Level::kWarning,
                               "numerics_changed",
-                              {{"before", state.numerics}, {"now", numerics}}});
+                              {{"before", state.view.numerics}, {"now", numerics}}});
       }
-      state.numerics = numerics;
+      state.view.numerics = numerics;
     }
     LANISTA_TRY(log_extension(log, state, extension, services.clock->now()));
     LANISTA_TRY(log.sync());

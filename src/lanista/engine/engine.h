@@ -21,37 +21,17 @@
 #include "lanista/strategy/strategy.h"
 #include "lanista/study/config.h"
 #include "lanista/study/trial.h"
+#include "lanista/study/view.h"
 
 namespace lanista::engine {
 
-/// One trial as the log tells it.
-struct TrialView {
-  TrialId id;
-  study::Proposal proposal;
-  std::vector<study::Measurement> measurements;  ///< delivered, in order
-  std::optional<study::Outcome> outcome;         ///< absent: running
-  double logical_start = 0;
-  std::int64_t parameters = 0;
-};
+using study::ranking;
+using study::StudyView;
+using study::TrialView;
 
-/// A study as its records tell it: a fold, the same whether records come from a running engine or from the disk.
-struct StudyView {
-  study::StudyConfig config;
-  std::string config_text;                ///< the resolved study file
-  nlohmann::json data;                    ///< DataSpec facts
-  std::vector<TrialView> trials;          ///< index = id - 1
-  std::optional<std::string> end_reason;  ///< set when the study has ended
-  std::optional<TrialId> winner;
-  std::map<std::string, double> test;  ///< of the winner
-  std::int64_t steps = 0;              ///< delivered training steps
-  double seconds = 0;                  ///< worked, over all attempts
-};
-/// Errors: kDataLoss (records that contradict each other), kFailedPrecondition (newer schema).
+/// A study from its records. Errors: kDataLoss (records that contradict each other), kFailedPrecondition (newer
+/// schema).
 Result<StudyView> fold(const std::vector<store::Record>& records);
-
-/// Finished trials from best to worst by the goals: last measurement; ties by fewer parameters, then by id. Failed ones
-/// are left out.
-std::vector<TrialId> ranking(const StudyView& view);
 
 /// Why run() returned.
 enum class End { kDone, kPaused, kStoppedByUser };

@@ -52,11 +52,19 @@ struct FinishedReport {
 };
 /// Answer to PauseAll, after the last checkpoint.
 struct PausedReport {};
+/// A worker worked on an epoch of the trial, or on a part of it; told before the epoch's report. Clock seconds.
+struct SpanReport {
+  TrialId trial;
+  std::int64_t epoch = 0;
+  std::int64_t worker = 0;
+  double began = 0, ended = 0;
+};
 /// The executor itself is broken (disk full while saving, say): the study must pause with this error.
 struct BrokenReport {
   Error error;
 };
-using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, PausedReport, BrokenReport>;
+using Report =
+    std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, PausedReport, SpanReport, BrokenReport>;
 
 // What an executor is told.
 /// The trial may train through this epoch (whole epochs; it starts with 0 allowed and waits there).

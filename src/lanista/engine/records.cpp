@@ -55,6 +55,14 @@ json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_t
   return body;
 }
 
+json span_body(const study::Span& span) {
+  return {{"trial", span.trial.value},
+          {"epoch", span.epoch},
+          {"worker", span.worker},
+          {"began", span.began},
+          {"ended", span.ended}};
+}
+
 json study_end_body(const std::string& reason, std::optional<TrialId> winner,
                     const std::map<std::string, double>& test) {
   return {{"reason", reason}, {"winner", winner ? json(winner->value) : json()}, {"test", test}};

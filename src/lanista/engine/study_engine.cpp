@@ -95,7 +95,7 @@ Result<void> StudyEngine::restore_shelf() {
     if (!trial.outcome || !ranks(trial, *trial.outcome)) continue;
     podium_.add(standing(state_.view.config.goals, trial));
   }
-  for (const Standing& s : podium_.best()) shelf_.hold(state_.trial(s.trial).outcome->weights);
+  for (const study::Standing& s : podium_.best()) shelf_.hold(state_.trial(s.trial).outcome->weights);
   for (auto& [id, open] : state_.open) {
     if (open.checkpoint.empty()) continue;
     const auto whole = shelf_.files().get(open.checkpoint);
@@ -237,6 +237,12 @@ Result<void> StudyEngine::take(Report report) {
     }
   } else if (std::holds_alternative<PausedReport>(report)) {
     paused_ = true;
+  } else if (const auto* span = std::get_if<SpanReport>(&report)) {
+    // Worked seconds, as in the view: the clock goes on between attempts.
+    const double offset = state_.seconds_before() - began_;
+    const study::Span worked{span->trial, span->epoch, span->worker, span->began + offset, span->ended + offset};
+    LANISTA_TRY(log_.append(RecordType::kSpan, span_body(worked)));
+    state_.view.spans.push_back(worked);
   } else if (auto* broken = std::get_if<BrokenReport>(&report)) {
     return std::move(broken->error);
   }

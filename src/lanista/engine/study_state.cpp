@@ -91,7 +91,7 @@ Result<void> StudyState::apply_header(const json& body) {
   view.config = *std::move(config);
   view.config_text = text;
   view.data = body.at("data");
-  models = body.at("models");
+  view.models = body.at("models");
   trials = view.config.budget.trials;
   minutes = view.config.budget.guard_minutes;
   return {};
@@ -124,7 +124,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kHeader:
       return apply_header(body);
     case RecordType::kNumerics:
-      numerics = body;
+      view.numerics = body;
       return {};
     case RecordType::kProposed: {
       TrialView trial;
@@ -179,8 +179,15 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       end_study(body.at("reason").get<std::string>(), winner, body.at("test").get<std::map<std::string, double>>());
       return {};
     }
+    case RecordType::kSpan: {
+      const TrialId id{body.at("trial").get<std::uint32_t>()};
+      if (id.value < 1 || id.value > view.trials.size())
+        return damaged("a span of " + name_of(id) + ", which is not there");
+      view.spans.push_back({id, body.at("epoch").get<std::int64_t>(), body.at("worker").get<std::int64_t>(),
+                            body.at("began").get<double>(), body.at("ended").get<double>()});
+      return {};
+    }
     case RecordType::kPlan:
-    case RecordType::kSpan:
       return {};
   }
   return damaged("a record of the unknown type " + std::to_string(static_cast<int>(record.type)));

@@ -27,8 +27,6 @@ class StudyState {
 
   StudyView view;
   std::map<TrialId, OpenTrial> open;
-  nlohmann::json models;    ///< base models as text, from the header
-  nlohmann::json numerics;  ///< the last recorded
   Last last = Last::kNothing;
   TrialId last_trial;
   double now = 0;                      ///< logical time of the last record
@@ -47,7 +45,8 @@ class StudyState {
   void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test);
   void extend(std::optional<std::int64_t> more_trials, std::optional<double> more_minutes);
   void begin_attempt();
-  void worked(double seconds);  ///< in this attempt, all in all
+  double seconds_before() const { return seconds_before_; }  ///< worked in earlier attempts
+  void worked(double seconds);                               ///< in this attempt, all in all
   TrialView& trial(TrialId id) { return view.trials[id.value - 1]; }
   /// Logical time at which the trial's epoch ends.
   double due(TrialId id, std::int64_t epoch);
@@ -68,6 +67,7 @@ nlohmann::json header_body(const study::StudyConfig& config, const std::string& 
                            const mutate::ModelSpace& models);
 nlohmann::json proposed_body(const TrialView& trial, double logical_epoch, const Digest& key);
 nlohmann::json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_time);
+nlohmann::json span_body(const study::Span& span);
 nlohmann::json study_end_body(const std::string& reason, std::optional<TrialId> winner,
                               const std::map<std::string, double>& test);
 

@@ -137,7 +137,7 @@ struct WorkerExecutor::Impl {
       slot->running = true;
       lock.unlock();
       if (marks) marks->running(number, slot->job.trial);
-      run_guarded(*slot);
+      run_guarded(*slot, number);
       if (marks) marks->running(number, TrialId{});
       lock.lock();
       slot->running = false;
@@ -147,10 +147,10 @@ struct WorkerExecutor::Impl {
   }
 
   // The trial wall: a search never dies of one model.
-  void run_guarded(TrialSlot& slot) {
+  void run_guarded(TrialSlot& slot, std::size_t worker) {
     std::string reason;
     try {
-      if (auto done = run(slot); !done) reason = done.error().text();
+      if (auto done = run(slot, worker); !done) reason = done.error().text();
     } catch (const std::bad_alloc&) {
       reason = "out of memory";
     } catch (const std::exception& e) {
@@ -162,7 +162,7 @@ struct WorkerExecutor::Impl {
     if (!slot.abandon) post(engine::FailureReport{slot.job.trial, slot.epochs_done + 1, reason});
   }
 
-  Result<void> run(TrialSlot& slot) {
+  Result<void> run(TrialSlot& slot, std::size_t worker) {
     if (slot.abandon) return {};
     if (!slot.trainer) {
       LANISTA_ASSIGN(const bool ready, make_trainer(slot));
@@ -170,7 +170,7 @@ struct WorkerExecutor::Impl {
     }
     if (pausing) return save(slot);
     if (slot.finish_wanted()) return finish(slot);
-    return train_epoch(slot);
+    return train_epoch(slot, worker);
   }
 
   // False: it must wait until it can be alone.
@@ -207,15 +207,22 @@ struct WorkerExecutor::Impl {
     }
   }
 
-  Result<void> train_epoch(TrialSlot& slot) {
+  Result<void> train_epoch(TrialSlot& slot, std::size_t worker) {
+    const double began = clock.now();
+    const auto tell_span = [&] {
+      post(engine::SpanReport{slot.job.trial, slot.epochs_done + 1, static_cast<std::int64_t>(worker), began,
+                              clock.now()});
+    };
     while (!pausing && !slot.abandon) {
       if (slot.trainer->step()) {
+        tell_span();
         slot.epochs_done = slot.trainer->epochs_done();
         post(engine::EpochReport{slot.trainer->measurements().back()});
         return checkpoint_if_due(slot);
       }
       LANISTA_TRY(checkpoint_if_due(slot));
     }
+    tell_span();
     return {};
   }
 

@@ -124,7 +124,12 @@ TEST_F(WorkerExecutorTest, WaitsAtTheEpochItIsAllowed) {
   EXPECT_FALSE(executor->next(0.1));
   executor->command(engine::Allow{TrialId{1}, 1});
 
-  ASSERT_TRUE(executor->next(20));
+  const auto span = executor->next(20);
+  ASSERT_TRUE(span && std::holds_alternative<engine::SpanReport>(*span));
+  EXPECT_EQ(std::get<engine::SpanReport>(*span).epoch, 1);
+  EXPECT_GE(std::get<engine::SpanReport>(*span).ended, std::get<engine::SpanReport>(*span).began);
+  const auto epoch = executor->next(20);
+  ASSERT_TRUE(epoch && std::holds_alternative<engine::EpochReport>(*epoch));
   EXPECT_FALSE(executor->next(0.1));
   executor->command(engine::Finish{TrialId{1}, false});
 
@@ -246,7 +251,10 @@ TEST_F(WorkerExecutorTest, AbandonsWithoutAReport) {
   executor->command(engine::Allow{TrialId{1}, kEpochs});
   executor->command(engine::Finish{TrialId{1}, false, true});
 
-  while (const auto report = executor->next(0.3)) EXPECT_TRUE(std::holds_alternative<engine::EpochReport>(*report));
+  while (const auto report = executor->next(0.3)) {
+    EXPECT_TRUE(std::holds_alternative<engine::EpochReport>(*report) ||
+                std::holds_alternative<engine::SpanReport>(*report));
+  }
 }
 
 TEST_F(WorkerExecutorTest, GivesUpOnATrialThatKeepsCrashingTheProcess) {

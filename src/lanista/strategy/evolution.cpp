@@ -4,7 +4,7 @@
 
 #include "lanista/strategy/builtin.h"
 #include "lanista/strategy/draw.h"
-#include "lanista/strategy/pareto.h"
+#include "lanista/study/pareto.h"
 
 namespace lanista::strategy {
 namespace {
@@ -72,7 +72,7 @@ class Evolution final : public Folding {
       running_[proposed->trial] = {proposed->trial, proposed->proposal, {}};
     } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
       const auto it = running_.find(measured->measurement.trial);
-      if (it != running_.end()) it->second.losses = losses(context().goals, measured->measurement);
+      if (it != running_.end()) it->second.losses = study::losses(context().goals, measured->measurement);
     } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
       end(*ended);
     }
@@ -106,7 +106,7 @@ class Evolution final : public Folding {
   std::vector<std::int64_t> fitness() const {
     std::vector<std::vector<double>> points;
     for (const Member& member : members_) points.push_back(member.losses);
-    return non_dominated_ranks(points);
+    return study::non_dominated_ranks(points);
   }
 
   const Member& select(const Rng& rng, const std::vector<std::int64_t>& ranks) const {

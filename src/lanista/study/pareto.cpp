@@ -1,10 +1,10 @@
-#include "lanista/strategy/pareto.h"
+#include "lanista/study/pareto.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace lanista::strategy {
+namespace lanista::study {
 namespace {
 
 bool dominates(const std::vector<double>& a, const std::vector<double>& b) {
@@ -22,9 +22,9 @@ bool usable(const std::vector<double>& point) {
 
 }  // namespace
 
-std::vector<double> losses(const std::vector<study::Goal>& goals, const study::Measurement& measurement) {
+std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& measurement) {
   std::vector<double> out;
-  for (const study::Goal& goal : goals) {
+  for (const Goal& goal : goals) {
     const auto it = measurement.metrics.find(goal.metric);
     const double value = it == measurement.metrics.end() ? std::numeric_limits<double>::quiet_NaN() : it->second;
     out.push_back(goal.maximize ? -value : value);
@@ -62,4 +62,4 @@ std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<doub
   return rank;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista::study

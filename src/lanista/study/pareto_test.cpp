@@ -1,4 +1,4 @@
-#include "lanista/strategy/pareto.h"
+#include "lanista/study/pareto.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "lanista/base/rng.h"
 
-namespace lanista::strategy {
+namespace lanista::study {
 namespace {
 
 TEST(NonDominatedRanks, PeelFrontAfterFront) {
@@ -61,4 +61,4 @@ TEST(Losses, TurnGoalsToMinimisation) {
 }
 
 }  // namespace
-}  // namespace lanista::strategy
+}  // namespace lanista::study

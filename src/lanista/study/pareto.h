@@ -6,14 +6,14 @@
 #include "lanista/study/config.h"
 #include "lanista/study/trial.h"
 
-namespace lanista::strategy {
+namespace lanista::study {
 
 /// A measurement as losses, one a goal: smaller is better, a missing metric is NaN.
-std::vector<double> losses(const std::vector<study::Goal>& goals, const study::Measurement& measurement);
+std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& measurement);
 
 /// Front of each point by fast non-dominated sorting (Deb et al., 2002): 0 for those nobody dominates, 1 for those that
 /// only front 0 dominates, … Smaller is better in every coordinate. Empty points and points with a NaN form the last
 /// front. O(n^2 m).
 std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<double>>& points);
 
-}  // namespace lanista::strategy
+}  // namespace lanista::study

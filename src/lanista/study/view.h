@@ -1,0 +1,69 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lanista/study/config.h"
+#include "lanista/study/trial.h"
+
+namespace lanista::study {
+
+/// One trial as the log tells it.
+struct TrialView {
+  TrialId id;
+  Proposal proposal;
+  std::vector<Measurement> measurements;  ///< delivered, in order
+  std::optional<Outcome> outcome;         ///< absent: running
+  double logical_start = 0;
+  std::int64_t parameters = 0;
+};
+
+/// A worker's work on one epoch of a trial, or the part of it before a pause. Seconds are worked seconds of the study:
+/// time between attempts does not count.
+struct Span {
+  TrialId trial;
+  std::int64_t epoch = 0;
+  std::int64_t worker = 0;
+  double began = 0, ended = 0;
+};
+
+/// A study as its records tell it: a fold, the same whether records come from a running engine or from the disk.
+struct StudyView {
+  StudyConfig config;
+  std::string config_text;                ///< the resolved study file
+  nlohmann::json data;                    ///< facts of the data set, as in its specification
+  nlohmann::json models;                  ///< base models: [{"name", "graph" (text form)}]
+  nlohmann::json numerics;                ///< what the bits depend on, as last recorded
+  std::vector<TrialView> trials;          ///< index = id - 1
+  std::vector<Span> spans;                ///< in the order of the log
+  std::optional<std::string> end_reason;  ///< set when the study has ended
+  std::optional<TrialId> winner;
+  std::map<std::string, double> test;  ///< of the winner
+  std::int64_t steps = 0;              ///< delivered training steps
+  double seconds = 0;                  ///< worked, over all attempts
+};
+
+/// What a finished trial is compared by; smaller is better. Goals count in their order: the next one decides only where
+/// those before are equal.
+struct Standing {
+  std::vector<std::pair<bool, double>> losses;  ///< one a goal; {true, 0} for a missing or not-a-number metric: worst
+  std::int64_t parameters = 0;
+  TrialId trial;
+  auto operator<=>(const Standing&) const = default;
+};
+Standing standing(const std::vector<Goal>& goals, const TrialView& trial);
+
+/// Whether a trial may be ranked: it succeeded or was stopped early, and has measured something.
+bool ranks(const TrialView& trial, const Outcome& outcome);
+
+/// Finished trials from best to worst by the goals: last measurement; ties by fewer parameters, then by id. Failed ones
+/// are left out.
+std::vector<TrialId> ranking(const StudyView& view);
+
+}  // namespace lanista::study
