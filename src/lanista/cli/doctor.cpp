@@ -1,9 +1,10 @@
 #include "lanista/cli/doctor.h"
 
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include <chrono>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -41,6 +42,36 @@ std::string one_decimal(double value) {
   return text;
 }
 
+Finding disk() {
+  struct statvfs space {};
+  if (::statvfs(".", &space) != 0) return {"disk", "cannot be asked", ""};
+  const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
+  return {"disk", one_decimal(gib(free)) + " free here",
+          free < 1e9 ? "less than 1 GB free: checkpoints may not fit" : ""};
+}
+
+Finding file_system() {
+  struct statfs kind {};
+  if (::statfs(".", &kind) != 0) return {"file system", "cannot be asked", ""};
+  constexpr long kNfs = 0x6969;
+  if (static_cast<long>(kind.f_type) != kNfs) return {"file system", "local", ""};
+  return {"file system", "NFS", "locks depend on the server: let one process at a time work on a study"};
+}
+
+Finding gpu() {
+  const bool there = ::access("/dev/nvidia0", F_OK) == 0;
+  return {"gpu", there ? "present" : "none", there ? "this version trains on the CPU alone" : ""};
+}
+
+Finding clock_step() {
+  using Clock = std::chrono::steady_clock;
+  const auto from = Clock::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const double waited = std::chrono::duration<double, std::milli>(Clock::now() - from).count();
+  return {"scheduler", "a sleep of 1 ms takes " + std::to_string(waited).substr(0, 4) + " ms",
+          waited > 20 ? "the machine is busy: figures of speed will be worthless" : ""};
+}
+
 std::vector<Finding> findings() {
   std::vector<Finding> out;
   const unsigned cores = std::thread::hardware_concurrency();
@@ -56,12 +87,10 @@ std::vector<Finding> findings() {
                                         : ""});
   const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   out.push_back({"memory", one_decimal(gib(memory)), ""});
-  struct statvfs disk {};
-  if (::statvfs(".", &disk) == 0) {
-    const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
-    out.push_back({"disk", one_decimal(gib(free)) + " free here",
-                   free < 1e9 ? "less than 1 GB free: checkpoints may not fit" : ""});
-  }
+  out.push_back(gpu());
+  out.push_back(disk());
+  out.push_back(file_system());
+  out.push_back(clock_step());
   const bool writable = ::access(".", W_OK) == 0;
   out.push_back(
       {"folder", writable ? "writable" : "not writable", writable ? "" : "run needs --out with a folder it can write"});

@@ -1,27 +1,23 @@
 #include "lanista/cli/inspect.h"
 
-#include <charconv>
 #include <filesystem>
 #include <iostream>
 
 #include "lanista/cli/app.h"
 #include "lanista/cli/leaderboard.h"
+#include "lanista/cli/load.h"
 #include "lanista/cli/session.h"
 #include "lanista/cli/terminal.h"
-#include "lanista/data/dataset.h"
+#include "lanista/cli/version.h"
 #include "lanista/graph/text.h"
 #include "lanista/nn/program.h"
+#include "lanista/report/page.h"
 #include "lanista/step/training_step.h"
 
 namespace lanista::cli {
 namespace {
 
 using nlohmann::json;
-
-Result<engine::StudyView> load(const std::string& folder) {
-  LANISTA_ASSIGN(const auto records, store::read_log(real_file_system(), folder));
-  return engine::fold(records);
-}
 
 struct Counts {
   std::size_t running = 0, finished = 0, stopped = 0, failed = 0;
@@ -83,7 +79,7 @@ std::string status_text(const std::string& folder, const engine::StudyView& view
 }
 
 int print_status(const std::string& folder, bool as_json) {
-  const auto view = load(folder);
+  const auto view = load_study(folder);
   if (!view) return report(view.error());
   if (as_json) {
     std::cout << status_json(folder, *view).dump() << "\n";
@@ -93,35 +89,8 @@ int print_status(const std::string& folder, bool as_json) {
   return kDone;
 }
 
-/// A trial with everything needed to look into it.
-struct LoadedTrial {
-  engine::StudyView view;
-  const engine::TrialView* trial = nullptr;
-  std::shared_ptr<const mutate::ModelSpace> models;
-  graph::Graph model;
-};
-
-Result<LoadedTrial> load_trial(const std::string& folder, const std::string& number) {
-  LoadedTrial out;
-  LANISTA_ASSIGN(out.view, load(folder));
-  std::uint32_t id = 0;
-  const char* end = number.data() + number.size();
-  const auto parsed = std::from_chars(number.data(), end, id);
-  if (parsed.ec != std::errc() || parsed.ptr != end || id == 0 || id > out.view.trials.size()) {
-    return Error{
-        Code::kNotFound,
-        "there is no trial '" + number + "'; the study has trials 1 to " + std::to_string(out.view.trials.size()),
-        folder};
-  }
-  out.trial = &out.view.trials[id - 1];
-  LANISTA_ASSIGN(const auto data, data::open(out.view.config.data, folder, real_file_system()));
-  LANISTA_ASSIGN(out.models, engine::make_model_space(out.view.config, data.spec(), folder, real_file_system()));
-  LANISTA_ASSIGN(out.model, out.models->rebuild(out.trial->proposal.base, out.trial->proposal.edits));
-  return out;
-}
-
 json trial_json(const LoadedTrial& loaded) {
-  const auto& trial = *loaded.trial;
+  const auto& trial = loaded.trial();
   json measurements = json::array();
   for (const auto& measurement : trial.measurements) measurements.push_back(study::measurement_json(measurement));
   json out{{"v", 1},
@@ -135,7 +104,7 @@ json trial_json(const LoadedTrial& loaded) {
 }
 
 void print_trial(const LoadedTrial& loaded) {
-  const auto& trial = *loaded.trial;
+  const auto& trial = loaded.trial();
   std::cout << "trial #" << trial.id.value << "  " << lineage_text(loaded.view, trial.proposal);
   if (trial.proposal.parent) std::cout << "  (from #" << trial.proposal.parent->value << ")";
   std::cout << "\ntrained with  " << sample_text(trial.proposal.sample) << "\nparameters    " << trial.parameters
@@ -149,16 +118,15 @@ void print_trial(const LoadedTrial& loaded) {
     for (const auto& [name, value] : measurement.metrics) std::cout << "  " << name << " " << value;
     std::cout << "\n";
   }
-  std::cout << "\nedits from " << loaded.models->bases()[static_cast<std::size_t>(trial.proposal.base)].name << ": "
-            << trial.proposal.edits.size() << "\n";
+  std::cout << "\nedits from " << loaded.base_name() << ": " << trial.proposal.edits.size() << "\n";
   for (const auto& edit : trial.proposal.edits) std::cout << "  " << graph::edit_text(edit) << "\n";
   std::cout << "\nmodel\n" << graph::to_text(loaded.model);
 }
 
 int print_plan(const LoadedTrial& loaded) {
-  const auto recipe = study::make_recipe(loaded.view.config, "cross_entropy", loaded.trial->proposal.sample);
+  const auto recipe = study::make_recipe(loaded.view.config, "cross_entropy", loaded.trial().proposal.sample);
   if (!recipe) return report(recipe.error());
-  const auto ops = step::training_ops(loaded.models->ops());
+  const auto ops = step::training_ops(loaded.ops);
   const auto optimizer = recipe->optimizer == "adam"    ? step::Optimizer::kAdam
                          : recipe->optimizer == "adamw" ? step::Optimizer::kAdamW
                                                         : step::Optimizer::kSgd;
@@ -210,14 +178,13 @@ int show_status(const StatusRequest& request) {
 }
 
 int show_study(const ShowRequest& request) {
-  const auto hash = request.target.rfind('#');
-  if (hash == std::string::npos) {
+  if (!parse_target(request.target).has_trial) {
     if (request.dot || request.plan) {
       return report({Code::kInvalidArgument, "--dot and --plan want a trial: DIR#TRIAL", request.target});
     }
     return print_study(request);
   }
-  const auto loaded = load_trial(request.target.substr(0, hash), request.target.substr(hash + 1));
+  const auto loaded = load_trial(request.target);
   if (!loaded) return report(loaded.error());
   if (request.plan) return print_plan(*loaded);
   if (request.dot) {
@@ -247,9 +214,23 @@ int check_study(const CheckRequest& request) {
   return run_study(run);
 }
 
+std::string report_text(const std::string& folder, const study::StudyView& view) {
+  return report::report_page(view, {.folder = folder, .version = std::string(kVersion)});
+}
+
+int write_report(const ReportRequest& request) {
+  const auto view = load_study(request.folder);
+  if (!view) return report(view.error());
+  const std::string path = request.out.empty() ? request.folder + "/report.html" : request.out;
+  const auto written = write_atomically(real_file_system(), path, report_text(request.folder, *view));
+  if (!written) return report(written.error());
+  std::cerr << "wrote " << path << "\n";
+  return kDone;
+}
+
 int control_study(const ControlRequest& request) {
   auto& files = real_file_system();
-  const auto view = load(request.folder);
+  const auto view = load_study(request.folder);
   if (!view) return report(view.error());
   if (view->end_reason)
     return report(

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "lanista/study/view.h"
+
 namespace lanista::cli {
 
 struct StatusRequest {
@@ -21,16 +23,24 @@ struct CheckRequest {
   std::vector<std::string> set;
   bool schema = false;
 };
+struct ReportRequest {
+  std::string folder;
+  std::string out;  ///< empty: DIR/report.html
+};
 struct ControlRequest {
   std::string folder;
   std::string what;  ///< pause | stop
   std::optional<std::uint32_t> trial;
 };
 
+/// The report page of a study as it stands.
+std::string report_text(const std::string& folder, const study::StudyView& view);
+
 // Each prints on stdout and gives the exit code.
 int show_status(const StatusRequest& request);
 int show_study(const ShowRequest& request);
 int check_study(const CheckRequest& request);
+int write_report(const ReportRequest& request);
 int control_study(const ControlRequest& request);
 
 }  // namespace lanista::cli

@@ -110,8 +110,8 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     const bool stopped = trial.outcome && trial.outcome->kind == study::OutcomeKind::kStopped;
     any_stopped = any_stopped || stopped;
     row.push_back(std::to_string(trial.measurements.back().epoch) + (stopped ? "*" : ""));
-    row.push_back(lineage_text(view, trial.proposal));
-    row.push_back(sample_text(trial.proposal.sample));
+    row.push_back(printable(lineage_text(view, trial.proposal)));
+    row.push_back(printable(sample_text(trial.proposal.sample)));
     rows.push_back(std::move(row));
   }
   return layout(rows, right) + (any_stopped ? " * ended early by the stopping rule\n" : "");

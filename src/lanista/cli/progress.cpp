@@ -110,7 +110,7 @@ void Progress::print_line(const engine::StudyView& view, const study::Ended& end
   const std::string sample = sample_text(trial.proposal.sample);
   if (!sample.empty()) line += "  " + sample;
   if (!ended.outcome.reason.empty()) line += "  (" + ended.outcome.reason + ")";
-  std::cerr << line << "\n";
+  std::cerr << printable(line) << "\n";
 }
 
 void Progress::print_json(const engine::StudyView&, const study::Event& event) {

@@ -3,14 +3,19 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "lanista/cli/app.h"
+#include "lanista/cli/inspect.h"
 #include "lanista/cli/leaderboard.h"
+#include "lanista/cli/load.h"
 #include "lanista/cli/progress.h"
 #include "lanista/cli/signals.h"
+#include "lanista/cli/use.h"
 #include "lanista/cli/version.h"
 #include "lanista/data/dataset.h"
 #include "lanista/engine/fit.h"
+#include "lanista/runtime/repeat.h"
 #include "lanista/runtime/worker_executor.h"
 
 namespace lanista::cli {
@@ -91,6 +96,24 @@ std::string free_folder(const std::string& name) {
   }
 }
 
+/// Everything a user takes along: the report, and the model, whose ONNX form is read back and compared. False if a
+/// promise is broken.
+bool hand_over(const std::string& folder, const engine::StudyView& view, const View& shown) {
+  const std::string page = folder + "/report.html";
+  const auto written = write_atomically(real_file_system(), page, report_text(folder, view));
+  if (!written) report(written.error());
+  if (!view.winner) return true;
+
+  const auto checked = check_onnx(folder + "/best");
+  if (!checked) report(checked.error());
+  if (shown.quiet) return static_cast<bool>(checked);
+  std::cerr << "report " << page << "   model " << folder << "/best" << (checked && *checked ? "/model.onnx" : "")
+            << "\n"
+            << "again  lanista resume " << folder << " --trials " << view.trials.size() << "   use    lanista predict "
+            << folder << " FILE   all of it  lanista --help\n";
+  return static_cast<bool>(checked);
+}
+
 int run_engine(Session& session, engine::Engine& engine, const View& shown) {
   auto summary = engine.run();
   session.progress.finish();
@@ -106,12 +129,15 @@ int run_engine(Session& session, engine::Engine& engine, const View& shown) {
     return asked != 0 ? asked : static_cast<int>(kRequeue);
   }
   if (!summary->reason.empty() && !shown.quiet) std::cerr << "ended: " << summary->reason << "\n";
-  if (view.winner && !shown.quiet) {
-    std::cerr << "model " << session.folder << "/best   again: lanista resume " << session.folder << " --trials "
-              << view.trials.size() << "   more: lanista show " << session.folder << "\n";
-  }
+  const bool whole = hand_over(session.folder, view, shown);
   if (!shown.json) std::cout << leaderboard(view, kTableRows) << std::flush;
-  return view.winner ? kDone : kStudyFailed;
+  return view.winner && whole ? kDone : kStudyFailed;
+}
+
+std::string metrics_text(const std::map<std::string, double>& metrics) {
+  std::ostringstream text;
+  for (const auto& [name, value] : metrics) text << "  " << name << " " << value;
+  return text.str();
 }
 
 std::string folder_of(const std::string& file) {
@@ -180,6 +206,46 @@ int resume_study(const ResumeRequest& request) {
   if (!engine) return report(engine.error());
   if (!request.view.quiet) session.print_head("resume");
   return run_engine(session, **engine, request.view);
+}
+
+int repeat_trial(const RepeatRequest& request) {
+  if (!parse_target(request.target).has_trial) {
+    return report({Code::kInvalidArgument, "which trial? DIR#TRIAL", request.target});
+  }
+  auto loaded = load_trial(request.target);
+  if (!loaded) return report(loaded.error());
+  const auto& config = loaded->view.config;
+  const auto& trial = loaded->trial();
+  if (trial.measurements.empty()) {
+    return report(
+        {Code::kFailedPrecondition, "the trial measured nothing, so there is nothing to repeat", request.target});
+  }
+  const auto data = data::open(config.data, loaded->folder, real_file_system());
+  if (!data) return report(data.error());
+  const auto job = engine::make_job(config, data->spec(), trial, loaded->model);
+  if (!job) return report(job.error());
+  const auto repeated = runtime::repeat_trial(
+      *job, trial.measurements.back().epoch, config.train.metrics, *data, [](const study::Measurement& measurement) {
+        std::cerr << "epoch " << measurement.epoch << metrics_text(measurement.metrics) << "\n";
+      });
+  if (!repeated) return report(repeated.error());
+
+  if (!request.out.empty()) {
+    const auto package =
+        engine::make_package(config, data->spec(), trial, job->recipe, loaded->model, repeated->state.tensors, {});
+    if (auto written = engine::write_package(real_file_system(), request.out, package); !written) {
+      return report(written.error());
+    }
+    std::cerr << "model " << request.out << "\n";
+  }
+  const bool known = trial.outcome && trial.outcome->weights_hash;
+  const bool equal = known && *trial.outcome->weights_hash == repeated->hash;
+  std::cout << "trial " << trial.id.value << metrics_text(repeated->measurements.back().metrics)
+            << (equal   ? "  equal to the study's to the bit"
+                : known ? "  DIFFERENT from the study's: other data, or another class of numerics"
+                        : "  (the study noted no weights to compare with)")
+            << "\n";
+  return known && !equal ? kStudyFailed : kDone;
 }
 
 }  // namespace lanista::cli

@@ -26,6 +26,14 @@ std::string bold(const Terminal& terminal, std::string_view text) {
   return terminal.color ? "\033[1m" + std::string(text) + "\033[0m" : std::string(text);
 }
 
+std::string printable(std::string text) {
+  for (char& c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) c = '?';
+  }
+  return text;
+}
+
 std::string clock_text(double seconds) {
   const auto total = static_cast<long>(seconds);
   char text[32];

@@ -16,6 +16,9 @@ Terminal detect_terminal(bool no_color);
 /// `text` in bold, if the terminal has colour.
 std::string bold(const Terminal& terminal, std::string_view text);
 
+/// `text` without control characters, each a '?': names and messages come from files and must not steer a terminal.
+std::string printable(std::string text);
+
 /// "1:05", "2:03:04".
 std::string clock_text(double seconds);
 /// "853", "11.8k", "4.1M".

@@ -89,8 +89,7 @@ TEST_F(Data, ReadsTheFirstDigitAsItWasPublished) {
     for (const float v : features(*set, row)) largest = std::max(largest, v);
   }
   EXPECT_EQ(largest, 16);
-  EXPECT_EQ(set->spec().mean, 0);
-  EXPECT_EQ(set->spec().scale, 1);
+  EXPECT_EQ(set->spec().normalization, Normalization{});
 }
 
 TEST_F(Data, SplitsEveryClassInTheSameProportions) {
@@ -165,6 +164,24 @@ TEST(Split, RefusesFractionsThatMakeNoSense) {
     EXPECT_EQ(split.error().code, Code::kInvalidArgument);
   }
   EXPECT_TRUE(split_rows(20, {}, 0, {0.8, 0.2, 0}).ok());
+}
+
+TEST(Split, KeepsAnOfficialTestPartAndSharesTheRest) {
+  std::vector<std::int32_t> labels;
+  for (int i = 0; i < 50; ++i) labels.push_back(i % 2);
+  const std::vector<std::int64_t> test = {3, 7, 40, 41, 42, 43, 44, 45, 46, 47};
+
+  const auto split = split_rows(50, labels, 2, {0.6, 0.2, 0.2}, test);
+
+  ASSERT_TRUE(split.ok());
+  EXPECT_EQ((*split)[2], test);
+  EXPECT_EQ((*split)[1].size(), 10U) << "a quarter of the other 40";
+  std::set<std::int64_t> seen;
+  for (const auto& part : *split) seen.insert(part.begin(), part.end());
+  EXPECT_EQ(seen.size(), 50U);
+  EXPECT_EQ((*split)[1], (*split_rows(50, labels, 2, {0.75, 0.25, 0}, test))[1]);
+  EXPECT_FALSE(split_rows(50, labels, 2, {0, 0, 1}, test).ok());
+  EXPECT_FALSE(split_rows(50, labels, 2, {0.9, 0.2, 0.1}, test).ok());
 }
 
 TEST(EpochOrder, IsAPermutationKeyedBySeedAndEpoch) {

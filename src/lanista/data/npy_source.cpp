@@ -1,107 +1,81 @@
 #include <algorithm>
 #include <utility>
 
-#include "lanista/data/readers.h"
+#include "lanista/data/arrays.h"
 #include "lanista/formats/npy.h"
+#include "lanista/formats/npz.h"
 
 namespace lanista::data {
 namespace {
 
-constexpr std::uint64_t kMaxFile = std::uint64_t{8} << 30;
-constexpr std::int64_t kMaxClasses = 100'000;
-
-Error broken(std::string message) { return {Code::kDataLoss, "data: " + std::move(message), ""}; }
-
-Result<Tensor> read_array(FileSystem& fs, const std::string& path) {
-  LANISTA_ASSIGN(const std::string bytes, read_capped(fs, path, kMaxFile));
+Result<Tensor> load_array(const Request& request, const std::string& name) {
+  const std::string path = request.path(name);
+  LANISTA_ASSIGN(const std::string bytes, load_file(*request.fs, path));
   auto tensor = formats::decode_npy(bytes);
   if (!tensor) return at_file(tensor.error(), path);
+  tensor->name = path;
   return tensor;
 }
 
-template <class To>
-std::vector<To> numbers_of(const Tensor& tensor) {
-  const auto copy = [](auto from) {
-    std::vector<To> out(from.size());
-    std::transform(from.begin(), from.end(), out.begin(), [](auto v) { return static_cast<To>(v); });
-    return out;
-  };
-  switch (tensor.type) {
-    case ElementType::kF32:
-      return copy(elements_of<float>(tensor));
-    case ElementType::kF64:
-      return copy(elements_of<double>(tensor));
-    case ElementType::kI32:
-      return copy(elements_of<std::int32_t>(tensor));
-    case ElementType::kI64:
-      return copy(elements_of<std::int64_t>(tensor));
-    case ElementType::kU8:
-      return copy(elements_of<std::uint8_t>(tensor));
-  }
-  LANISTA_CHECK(false, "unknown element type");
-  return {};
+std::string keys_of(const std::vector<Tensor>& arrays) {
+  std::string out;
+  for (const Tensor& array : arrays) out += (out.empty() ? "" : ", ") + array.name;
+  return out.empty() ? "none" : out;
 }
 
-Result<std::vector<std::int32_t>> labels_of(const Tensor& y, DataSpec& spec) {
-  std::vector<std::int32_t> labels;
-  const auto raw = numbers_of<std::int64_t>(y);
-  for (std::size_t row = 0; row < raw.size(); ++row) {
-    if (raw[row] < 0 || raw[row] >= kMaxClasses) {
-      return broken("label of row " + std::to_string(row) + " is " + std::to_string(raw[row]) + ", allowed is 0 to " +
-                    std::to_string(kMaxClasses - 1));
-    }
-    labels.push_back(static_cast<std::int32_t>(raw[row]));
-    spec.classes = std::max(spec.classes, raw[row] + 1);
+/// The array called by the option, else by one of its usual names, else the only one there can be.
+const Tensor* find_array(const std::vector<Tensor>& arrays, const std::optional<std::string>& wanted,
+                         const std::vector<std::string>& usual, std::size_t otherwise, std::size_t expected) {
+  for (const std::string& name : wanted ? std::vector<std::string>{*wanted} : usual) {
+    const auto it = std::ranges::find(arrays, name, &Tensor::name);
+    if (it != arrays.end()) return &*it;
   }
-  for (std::int64_t c = 0; c < spec.classes; ++c) spec.labels.push_back(std::to_string(c));
-  return labels;
+  return !wanted && arrays.size() == expected ? &arrays[otherwise] : nullptr;
 }
 
 }  // namespace
 
-Result<Dataset> read_npy(const Source& source, const study::DataConfig& config, const std::string& folder,
-                         FileSystem& fs) {
-  LANISTA_TRY(source.allow_only({"task"}));
-  LANISTA_ASSIGN(const std::string task, source.choice("task", {"auto", "classes", "numbers"}));
-  const std::vector<std::string> paths = split_at_commas(source.argument);
-  if (paths.size() != 2 || paths[0].empty() || paths[1].empty()) {
-    return source.error("expected two files, npy:FEATURES.npy,TARGETS.npy");
+Result<Found> read_npy(const Request& request) {
+  LANISTA_ASSIGN(const std::string task, request.source.choice("task", {"auto", "classes", "numbers"}));
+  const auto files = split_at_commas(request.source.argument);
+  const bool unlabelled = request.known != nullptr && files.size() == 1;
+  if ((files.size() != 2 && !unlabelled) || std::ranges::count(files, "") > 0) {
+    return request.source.error("expected two files, npy:X.npy,Y.npy");
   }
-  const std::string x_path = resolve_path(paths[0], folder), y_path = resolve_path(paths[1], folder);
-  LANISTA_ASSIGN(const Tensor x, read_array(fs, x_path));
-  LANISTA_ASSIGN(const Tensor y, read_array(fs, y_path));
-  if (x.shape.size() < 2 || x.elements() == 0) {
-    return at_file(broken("features must have the shape [rows, …] and hold numbers"), x_path);
+  Arrays arrays;
+  LANISTA_ASSIGN(arrays.x, load_array(request, files[0]));
+  if (files.size() == 2) {
+    LANISTA_ASSIGN(arrays.y, load_array(request, files[1]));
   }
-  const std::int64_t rows = x.shape.front();
-  if (y.shape.empty() || y.shape.size() > 2 || y.shape.front() != rows || y.elements() == 0) {
-    return at_file(broken("targets must have the shape [" + std::to_string(rows) + "] or [" + std::to_string(rows) +
-                          ", numbers], as there are " + std::to_string(rows) + " rows of features"),
-                   y_path);
-  }
-  const bool whole = y.type != ElementType::kF32 && y.type != ElementType::kF64;
-  const bool classes = task == "classes" || (task == "auto" && whole && y.elements() == rows);
-  if (classes && (!whole || y.elements() != rows)) {
-    return at_file(broken("classes must be whole numbers, one a row"), y_path);
-  }
+  LANISTA_ASSIGN(Found found, found_arrays(std::move(arrays), task, request.known));
+  found.raw.spec.name = stem_of(files[0]);
+  return found;
+}
 
-  DataSpec spec;
-  spec.name = stem_of(x_path);
-  spec.source = source.text;
-  spec.features.dims.assign(x.shape.begin() + 1, x.shape.end());
-  std::vector<std::int32_t> labels;
-  std::vector<float> targets;
-  if (classes) {
-    auto found = labels_of(y, spec);
-    if (!found) return at_file(found.error(), y_path);
-    labels = *std::move(found);
-  } else {
-    spec.target_size = y.elements() / rows;
-    targets = numbers_of<float>(y);
+Result<Found> read_npz(const Request& request) {
+  const Source& source = request.source;
+  LANISTA_ASSIGN(const std::string task, source.choice("task", {"auto", "classes", "numbers"}));
+  if (source.argument.empty()) return source.error("expected a file, npz:FILE?x=KEY&y=KEY");
+  const std::string path = request.path(source.argument);
+  auto archive = [&]() -> Result<std::vector<Tensor>> {
+    LANISTA_ASSIGN(const std::string bytes, load_file(*request.fs, path));
+    return formats::decode_npz(bytes);
+  }();
+  if (!archive) return at_file(archive.error(), path);
+
+  const bool alone = request.known != nullptr && archive->size() == 1;
+  const Tensor* x = find_array(*archive, source.value("x"), {"x", "X"}, 0, alone ? 1 : 2);
+  const Tensor* y = find_array(*archive, source.value("y"), {"y", "Y"}, 1, 2);
+  if (x == nullptr || x == y || (y == nullptr && (request.known == nullptr || source.value("y")))) {
+    return at_file(source.error("name the arrays with x= and y=; there are " + keys_of(*archive)), path);
   }
-  auto made = Dataset::make(std::move(spec), numbers_of<float>(x), std::move(labels), std::move(targets), config);
-  if (!made && made.error().code == Code::kDataLoss) return at_file(made.error(), x_path);
-  return made;
+  Arrays arrays{.x = *x, .y = y == nullptr ? std::nullopt : std::optional(*y), .labels = {}, .names = {}};
+  archive->clear();
+  arrays.x.name = path + "[" + arrays.x.name + "]";
+  if (arrays.y) arrays.y->name = path + "[" + arrays.y->name + "]";
+  LANISTA_ASSIGN(Found found, found_arrays(std::move(arrays), task, request.known));
+  found.raw.spec.name = stem_of(path);
+  return found;
 }
 
 }  // namespace lanista::data

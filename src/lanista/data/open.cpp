@@ -1,45 +1,55 @@
-#include <filesystem>
 #include <utility>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/data/dataset.h"
 #include "lanista/data/readers.h"
 
 namespace lanista::data {
+namespace {
 
-std::string resolve_path(const std::string& path, const std::string& folder) {
-  const std::filesystem::path p(path);
-  return p.is_absolute() || folder.empty() ? path : (std::filesystem::path(folder) / p).string();
+Result<Split> split_of(const Found& found, const std::array<double, 3>& fractions) {
+  const RawData& raw = found.raw;
+  const std::int64_t rows = found.table ? static_cast<std::int64_t>(found.table->cells.rows()) : raw.rows();
+  if (found.in_order) return split_blocks(rows, fractions);
+  return split_rows(rows, raw.labels, raw.spec.classes, fractions, found.test);
 }
 
-Result<std::string> read_capped(FileSystem& fs, const std::string& path, std::uint64_t max_bytes) {
-  LANISTA_ASSIGN(const std::uint64_t size, fs.size(path));
-  if (size > max_bytes) {
-    return Error{Code::kResourceExhausted,
-                 "the file has " + std::to_string(size) + " bytes, at most " + std::to_string(max_bytes) +
-                     " are read into memory",
-                 path};
-  }
-  return fs.read(path);
+/// Turns a table into features, fitted on the training rows alone.
+Result<void> encode(const Found::Table& table, const std::vector<std::int64_t>& train, RawData& raw) {
+  LANISTA_ASSIGN(const auto columns, fit_columns(table.cells, table.roles.features, train));
+  std::vector<std::size_t> indices;
+  for (const RawColumn& column : table.roles.features) indices.push_back(column.index);
+  LANISTA_ASSIGN(EncodedRows rows, encode_rows(table.cells, indices, columns));
+  DataSpec& spec = raw.spec;
+  spec.normalization = normalization_of(columns);
+  spec.features.dims = {static_cast<std::int64_t>(spec.normalization.mean.size())};
+  if (spec.features.dims[0] == 0) return Error{Code::kDataLoss, "csv: no column holds a value", ""};
+  spec.schema = {
+      {"columns", columns_json(columns)},
+      {"target",
+       {{"name", table.cells.header()[table.roles.target]}, {"kind", spec.classes > 0 ? "classes" : "numbers"}}}};
+  raw.features = std::move(rows.features);
+  raw.missing = rows.missing;
+  raw.unknown = rows.unknown;
+  return check_numbers(raw);
 }
 
-std::string stem_of(const std::string& path) { return std::filesystem::path(path).stem().string(); }
-
-Error at_file(Error error, const std::string& path) {
-  if (error.where.empty()) error.where = path;
-  return error;
-}
+}  // namespace
 
 Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
-  LANISTA_ASSIGN(const Source source, parse_source(config.source));
-  if (source.kind == "builtin") return read_builtin(source, config);
-  if (source.kind == "npy") return read_npy(source, config, folder, fs);
-  if (source.kind == "csv") return read_csv(source, config, folder, fs);
-  if (source.kind == "synthetic") return make_synthetic(source, config);
-  const std::vector<std::string> kinds = {"builtin", "npy", "csv", "synthetic"};
-  const std::string near = nearest_name(source.kind, kinds);
-  return source.error("unknown kind \"" + source.kind + "\"" +
-                      (near.empty() ? "" : ", did you mean \"" + near + "\"?") +
-                      "; there are builtin, npy, csv, synthetic");
+  Request request{.source = {}, .folder = folder, .fs = &fs};
+  LANISTA_ASSIGN(request.source, parse_source(config.source));
+  LANISTA_ASSIGN(const Kind* kind, kind_of(request.source));
+  LANISTA_ASSIGN(Found found, kind->read(request));
+  const std::string path = request.path(request.source.argument);
+  if (auto checked = check_numbers(found.raw); !checked) return at_file(checked.error(), path);
+  // The split comes before what is fitted (means, categories), which may look at the training part alone.
+  LANISTA_ASSIGN(Split split, split_of(found, config.split));
+  if (found.table) {
+    if (auto encoded = encode(*found.table, split[0], found.raw); !encoded) return at_file(encoded.error(), path);
+    found.table.reset();
+  }
+  found.raw.spec.source = request.source.text;
+  return Dataset::make(std::move(found.raw), std::move(split), config.normalize);
 }
 
 }  // namespace lanista::data

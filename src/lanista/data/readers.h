@@ -1,33 +1,69 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "lanista/base/file_system.h"
-#include "lanista/data/dataset.h"
+#include "lanista/data/files.h"
+#include "lanista/data/raw_data.h"
 #include "lanista/data/source.h"
+#include "lanista/data/table.h"
 
 namespace lanista::data {
 
-// One reader a kind of source; `open` chooses. Errors are those of `open`; `where` is the file.
+/// What a reader is asked for.
+struct Request {
+  Source source;
+  std::string folder;  ///< relative paths are relative to it
+  FileSystem* fs = nullptr;
+  /// Null: everything is found in the files. Else the rows are to become samples of that data set: shape, classes and
+  /// columns are given, labels and targets need not be there, and one sample needs no dimension for rows.
+  const DataSpec* known = nullptr;
 
-/// builtin:digits
-Result<Dataset> read_builtin(const Source& source, const study::DataConfig& config);
-/// npy:X.npy,Y.npy[?task=auto|classes|numbers]
-Result<Dataset> read_npy(const Source& source, const study::DataConfig& config, const std::string& folder,
-                         FileSystem& fs);
-/// csv:FILE[?target=NAME|INDEX&header=auto|yes|no&drop=A,B&task=auto|classes|numbers]
-Result<Dataset> read_csv(const Source& source, const study::DataConfig& config, const std::string& folder,
-                         FileSystem& fs);
-/// synthetic:spirals|blobs|regression[?rows=…&classes=…&features=…&seed=…]
-Result<Dataset> make_synthetic(const Source& source, const study::DataConfig& config);
+  std::string path(const std::string& name) const { return resolve_path(name, folder); }
+};
 
-/// `path` as it is if absolute, else inside `folder`.
-std::string resolve_path(const std::string& path, const std::string& folder);
-/// The whole file. Errors: kNotFound, kIo, kResourceExhausted (larger than `max_bytes`).
-Result<std::string> read_capped(FileSystem& fs, const std::string& path, std::uint64_t max_bytes);
-/// The file's name without folders and ending.
-std::string stem_of(const std::string& path);
-/// The same error, placed in a file.
-Error at_file(Error error, const std::string& path);
+/// What a reader found, before the split.
+struct Found {
+  /// Of the specification: name, features, classes, target_size, labels, licence. No features where `table` is.
+  RawData raw;
+  /// A table whose columns are fitted to the training rows.
+  struct Table {
+    formats::CsvTable cells;
+    TableRoles roles;
+  };
+  std::optional<Table> table;
+  std::vector<std::int64_t> test;  ///< the rows of the test part, if the source has an official one
+  bool in_order = false;           ///< parts are blocks of consecutive rows, because neighbours share content
+};
+
+/// One kind of source: what `open` and read_raw choose from, what the catalogue lists. Errors of `read` are those of
+/// `open`; `where` is the file.
+struct Kind {
+  struct Option {
+    std::string name, values, help;  ///< "header", "auto|yes|no", "whether the first line names the columns"
+    bool lasting = false;            ///< says how a file is read: what held for training holds for new files
+  };
+  std::string name;      ///< "csv"
+  std::string notation;  ///< "csv:FILE"
+  std::string help;      ///< one line
+  std::vector<Option> options;
+  Result<Found> (*read)(const Request& request);
+};
+const std::vector<Kind>& kinds();
+
+/// The kind of a source. Errors: kInvalidArgument (unknown, with the nearest name; an option that it does not have).
+Result<const Kind*> kind_of(const Source& source);
+
+Result<Found> read_builtin(const Request& request);
+Result<Found> read_synthetic(const Request& request);
+Result<Found> read_csv(const Request& request);
+Result<Found> read_npy(const Request& request);
+Result<Found> read_npz(const Request& request);
+Result<Found> read_idx(const Request& request);
+Result<Found> read_cifar(const Request& request);
+Result<Found> read_images(const Request& request);
+Result<Found> read_tokens(const Request& request);
 
 }  // namespace lanista::data

@@ -18,15 +18,20 @@ using Counts = std::array<std::int64_t, 3>;
 
 Error refused(std::string message) { return {Code::kInvalidArgument, "split: " + std::move(message), ""}; }
 
-Result<Counts> part_sizes(std::int64_t rows, const std::array<double, 3>& fractions) {
+Result<void> check_fractions(const std::array<double, 3>& fractions) {
   double sum = 0;
   for (const double f : fractions) {
     if (!(f >= 0 && f <= 1)) return refused("a fraction is " + std::to_string(f) + ", allowed is 0 to 1");
     sum += f;
   }
   if (std::abs(sum - 1) > 1e-6) return refused("the fractions add up to " + std::to_string(sum) + ", not to 1");
+  return {};
+}
+
+Result<Counts> part_sizes(std::int64_t rows, const std::array<double, 3>& fractions) {
+  if (rows > std::numeric_limits<std::int32_t>::max()) return refused("more than 2^31 - 1 rows");
   Counts sizes{};
-  for (const std::size_t part : {1, 2}) {
+  for (const std::size_t part : {1U, 2U}) {
     sizes[part] = static_cast<std::int64_t>(static_cast<double>(rows) * fractions[part] + 0.5);
   }
   sizes[0] = rows - sizes[1] - sizes[2];
@@ -75,15 +80,14 @@ std::vector<Counts> share_out(const std::vector<std::int64_t>& class_sizes, cons
   return shares;
 }
 
-}  // namespace
-
-Result<Split> split_rows(std::int64_t rows, std::span<const std::int32_t> labels, std::int64_t classes,
-                         const std::array<double, 3>& fractions) {
-  if (rows > std::numeric_limits<std::int32_t>::max()) return refused("more than 2^31 - 1 rows");
+/// Splits the rows in `all` (ascending).
+Result<Split> shuffle_split(const std::vector<std::int64_t>& all, std::span<const std::int32_t> labels,
+                            std::int64_t classes, const std::array<double, 3>& fractions) {
+  const auto rows = static_cast<std::int64_t>(all.size());
   LANISTA_ASSIGN(const Counts sizes, part_sizes(rows, fractions));
 
   std::vector<std::vector<std::int64_t>> members(static_cast<std::size_t>(labels.empty() ? 1 : classes));
-  for (std::int64_t row = 0; row < rows; ++row) {
+  for (const std::int64_t row : all) {
     members[labels.empty() ? 0 : static_cast<std::size_t>(labels[static_cast<std::size_t>(row)])].push_back(row);
   }
   std::vector<std::int64_t> class_sizes;
@@ -100,6 +104,34 @@ Result<Split> split_rows(std::int64_t rows, std::span<const std::int32_t> labels
     }
   }
   for (auto& part : split) std::sort(part.begin(), part.end());
+  return split;
+}
+
+}  // namespace
+
+Result<Split> split_rows(std::int64_t rows, std::span<const std::int32_t> labels, std::int64_t classes,
+                         const std::array<double, 3>& fractions, std::span<const std::int64_t> test) {
+  LANISTA_TRY(check_fractions(fractions));
+  std::vector<std::int64_t> others;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (!std::binary_search(test.begin(), test.end(), row)) others.push_back(row);
+  }
+  if (test.empty()) return shuffle_split(others, labels, classes, fractions);
+  const double both = fractions[0] + fractions[1];
+  if (!(both > 0)) return refused("training and validation have no fraction");
+  LANISTA_ASSIGN(Split split, shuffle_split(others, labels, classes, {fractions[0] / both, fractions[1] / both, 0}));
+  split[2].assign(test.begin(), test.end());
+  return split;
+}
+
+Result<Split> split_blocks(std::int64_t rows, const std::array<double, 3>& fractions) {
+  LANISTA_TRY(check_fractions(fractions));
+  LANISTA_ASSIGN(const Counts sizes, part_sizes(rows, fractions));
+  Split split;
+  std::int64_t row = 0;
+  for (std::size_t part = 0; part < 3; ++part) {
+    for (std::int64_t i = 0; i < sizes[part]; ++i) split[part].push_back(row++);
+  }
   return split;
 }
 

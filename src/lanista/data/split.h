@@ -14,9 +14,14 @@ using Split = std::array<std::vector<std::int64_t>, 3>;
 
 /// A stratified shuffle with a fixed seed: a function of the labels and the fractions alone. Validation and test get
 /// their fraction of all rows, rounded to the nearest, training the rest; every class is shared out in the same
-/// proportions as evenly as whole rows allow. `labels` is empty for targets that are numbers. Errors: kInvalidArgument
-/// (fractions that are negative or do not add up to 1; a part with a fraction and no row).
+/// proportions as evenly as whole rows allow. `labels` is empty for targets that are numbers. Where `test` (ascending)
+/// names the rows of an official test part, these are it, and the others are shared between training and validation in
+/// the proportion of their fractions. Errors: kInvalidArgument (fractions that are negative or do not add up to 1; a
+/// part with a fraction and no row).
 Result<Split> split_rows(std::int64_t rows, std::span<const std::int32_t> labels, std::int64_t classes,
-                         const std::array<double, 3>& fractions);
+                         const std::array<double, 3>& fractions, std::span<const std::int64_t> test = {});
+
+/// Blocks of consecutive rows: training first, then validation, then test, of the same sizes. Errors as above.
+Result<Split> split_blocks(std::int64_t rows, const std::array<double, 3>& fractions);
 
 }  // namespace lanista::data

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <utility>
 
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
@@ -68,13 +67,13 @@ void regression(const Size& size, const Rng& rng, std::vector<float>& features, 
 
 }  // namespace
 
-Result<Dataset> make_synthetic(const Source& source, const study::DataConfig& config) {
+Result<Found> read_synthetic(const Request& request) {
+  const Source& source = request.source;
   const bool numbers = source.argument == "regression";
   if (!numbers && source.argument != "spirals" && source.argument != "blobs") {
     return source.error("unknown set \"" + source.argument + "\"; there are spirals, blobs, regression");
   }
-  LANISTA_TRY(numbers ? source.allow_only({"rows", "features", "seed"})
-                      : source.allow_only({"rows", "classes", "features", "seed"}));
+  if (numbers) LANISTA_TRY(source.allow_only({"rows", "features", "seed"}));
   Size size{};
   LANISTA_ASSIGN(size.rows, source.integer("rows", 1000, 1, 10'000'000));
   LANISTA_ASSIGN(size.classes, source.integer("classes", 3, 2, 1000));
@@ -83,24 +82,22 @@ Result<Dataset> make_synthetic(const Source& source, const study::DataConfig& co
   LANISTA_ASSIGN(const std::int64_t seed, source.integer("seed", 1, 0, INT64_MAX));
   if (size.rows * size.features > 1'000'000'000) return source.error("rows times features is above 10^9");
 
-  DataSpec spec;
-  spec.name = source.argument;
-  spec.source = source.text;
-  spec.features.dims = {size.features};
-  spec.classes = numbers ? 0 : size.classes;
-  for (std::int64_t c = 0; c < spec.classes; ++c) spec.labels.push_back(std::to_string(c));
-  std::vector<float> features, targets;
-  std::vector<std::int32_t> labels;
-  features.reserve(static_cast<std::size_t>(size.rows * size.features));
+  Found found;
+  RawData& raw = found.raw;
+  raw.spec.name = source.argument;
+  raw.spec.features.dims = {size.features};
+  raw.spec.classes = numbers ? 0 : size.classes;
+  for (std::int64_t c = 0; c < raw.spec.classes; ++c) raw.spec.labels.push_back(std::to_string(c));
+  raw.features.reserve(static_cast<std::size_t>(size.rows * size.features));
   const Rng rng = Rng(static_cast<std::uint64_t>(seed)).split(source.argument);
   if (numbers) {
-    regression(size, rng, features, targets);
+    regression(size, rng, raw.features, raw.targets);
   } else if (spiral) {
-    spirals(size, rng, features, labels);
+    spirals(size, rng, raw.features, raw.labels);
   } else {
-    blobs(size, rng, features, labels);
+    blobs(size, rng, raw.features, raw.labels);
   }
-  return Dataset::make(std::move(spec), std::move(features), std::move(labels), std::move(targets), config);
+  return found;
 }
 
 }  // namespace lanista::data

@@ -22,17 +22,9 @@ Error broken(const std::string& column, const std::string& message) {
   return {Code::kDataLoss, "csv: column \"" + column + "\": " + message, ""};
 }
 
-Result<std::size_t> find_column(const Source& source, const std::vector<std::string>& header,
-                                const std::string& wanted) {
-  const auto count = std::count(header.begin(), header.end(), wanted);
-  if (count > 1) return source.error("there are " + std::to_string(count) + " columns called \"" + wanted + "\"");
-  if (count == 1) return static_cast<std::size_t>(std::find(header.begin(), header.end(), wanted) - header.begin());
-  std::size_t index = 0;
-  const auto [end, failed] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
-  if (failed == std::errc() && end == wanted.data() + wanted.size() && index < header.size()) return index;
-  const std::string near = nearest_name(wanted, header);
-  return source.error("no column \"" + wanted + "\"" + (near.empty() ? "" : ", did you mean \"" + near + "\"?") +
-                      "; there are " + std::to_string(header.size()) + " columns");
+Error no_number(const std::string& column, std::size_t row, std::string_view text) {
+  return broken(column, "row " + std::to_string(row + 1) + " holds \"" + std::string(text.substr(0, 64)) +
+                            "\", which is no number");
 }
 
 /// Sorted names to class numbers; numbers are compared as such, so that 10 comes after 9.
@@ -46,79 +38,64 @@ std::vector<std::string> class_names(const std::set<std::string_view>& found, bo
 }
 
 bool all_numeric(const formats::CsvTable& table, std::size_t column) {
-  return std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-    return cell_text(row[column]).empty() || cell_number(row[column]).has_value();
-  });
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (!cell_text(table.cell(row, column)).empty() && !cell_number(table.cell(row, column))) return false;
+  }
+  return true;
 }
 
-/// Column `out` of the features, and how it was made.
-struct Encoder {
-  const formats::CsvTable& table;
-  const std::vector<std::int64_t>& train;
-  EncodedColumns& out;
-  std::vector<std::vector<float>> features;  ///< by column; turned at the end
-
-  void numeric(std::size_t column) {
-    std::vector<double> present;
-    for (const std::int64_t row : train) {
-      if (const auto v = cell_number(table.rows[static_cast<std::size_t>(row)][column])) present.push_back(*v);
-    }
-    double mean = 0, variance = 0;
-    for (const double v : present) mean += v;
-    if (!present.empty()) mean /= static_cast<double>(present.size());
-    for (const double v : present) variance += (v - mean) * (v - mean);
-    if (!present.empty()) variance /= static_cast<double>(present.size());
-    const double scale = variance > 0 ? std::sqrt(variance) : 1;
-
-    std::size_t missing = 0;
-    std::vector<float>& values = features.emplace_back();
-    for (const auto& row : table.rows) {
-      const auto v = cell_number(row[column]);
-      missing += v ? 0 : 1;
-      values.push_back(static_cast<float>(v.value_or(mean)));
-    }
-    out.mean.push_back(mean);
-    out.scale.push_back(scale);
-    out.columns.push_back({{"name", table.header[column]},
-                           {"kind", "number"},
-                           {"mean", mean},
-                           {"scale", scale},
-                           {"missing", missing},
-                           {"missing_becomes", "mean"}});
+void count_cells(const formats::CsvTable& table, std::size_t index, Column& column) {
+  std::vector<std::string_view> present;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (const auto text = cell_text(table.cell(row, index)); !text.empty()) present.push_back(text);
   }
+  column.missing = static_cast<std::int64_t>(table.rows() - present.size());
+  std::sort(present.begin(), present.end());
+  column.unique = std::distance(present.begin(), std::unique(present.begin(), present.end()));
+}
 
-  Result<void> categorical(std::size_t column) {
-    std::set<std::string_view> found;
-    for (const std::int64_t row : train) {
-      const auto text = cell_text(table.rows[static_cast<std::size_t>(row)][column]);
-      if (!text.empty()) found.insert(text);
-      if (found.size() > kMaxCategories) {
-        return broken(table.header[column],
-                      "more than " + std::to_string(kMaxCategories) + " different texts; leave it out with drop=");
+Result<void> fit_number(const formats::CsvTable& table, std::size_t index, const std::vector<std::int64_t>& train,
+                        Column& column) {
+  bool first = true;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto value = cell_number(table.cell(row, index));
+    if (!value) {
+      if (const auto text = cell_text(table.cell(row, index)); !text.empty()) {
+        return no_number(column.name, row, text);
       }
+      continue;
     }
-    const std::vector<std::string> categories(found.begin(), found.end());
-    std::size_t missing = 0;
-    const std::size_t first = features.size();
-    features.resize(first + categories.size(), std::vector<float>(table.rows.size(), 0.0F));
-    for (std::size_t row = 0; row < table.rows.size(); ++row) {
-      const auto text = cell_text(table.rows[row][column]);
-      const auto it = std::lower_bound(categories.begin(), categories.end(), text);
-      missing += text.empty() ? 1 : 0;
-      if (it == categories.end() || *it != text) continue;
-      features[first + static_cast<std::size_t>(it - categories.begin())][row] = 1;
-    }
-    // Zeros and ones stay as they are: a rare category, scaled, would outweigh everything else.
-    out.mean.resize(features.size(), 0);
-    out.scale.resize(features.size(), 1);
-    out.columns.push_back({{"name", table.header[column]},
-                           {"kind", "category"},
-                           {"categories", categories},
-                           {"missing", missing},
-                           {"missing_becomes", "zeros"}});
-    return {};
+    column.min = first ? *value : std::min(column.min, *value);
+    column.max = first ? *value : std::max(column.max, *value);
+    first = false;
   }
-};
+  std::vector<double> present;
+  for (const std::int64_t row : train) {
+    if (const auto v = cell_number(table.cell(static_cast<std::size_t>(row), index))) present.push_back(*v);
+  }
+  double variance = 0;
+  for (const double v : present) column.mean += v;
+  if (!present.empty()) column.mean /= static_cast<double>(present.size());
+  for (const double v : present) variance += (v - column.mean) * (v - column.mean);
+  if (!present.empty()) variance /= static_cast<double>(present.size());
+  column.scale = variance > 0 ? std::sqrt(variance) : 1;
+  return {};
+}
+
+Result<void> fit_category(const formats::CsvTable& table, std::size_t index, const std::vector<std::int64_t>& train,
+                          Column& column) {
+  std::set<std::string_view> found;
+  for (const std::int64_t row : train) {
+    const auto text = cell_text(table.cell(static_cast<std::size_t>(row), index));
+    if (!text.empty()) found.insert(text);
+    if (found.size() > kMaxCategories) {
+      return broken(column.name,
+                    "more than " + std::to_string(kMaxCategories) + " different texts; leave it out with drop=");
+    }
+  }
+  column.categories.assign(found.begin(), found.end());
+  return {};
+}
 
 }  // namespace
 
@@ -138,39 +115,15 @@ std::optional<double> cell_number(std::string_view cell) {
   return value;
 }
 
-Result<TableRoles> choose_roles(const Source& source, const std::vector<std::string>& header) {
-  TableRoles roles{.target = header.size() - 1, .features = {}};
-  if (const auto wanted = source.value("target")) {
-    LANISTA_ASSIGN(roles.target, find_column(source, header, *wanted));
-  }
-  std::set<std::size_t> dropped = {roles.target};
-  if (const auto drop = source.value("drop")) {
-    for (const std::string& name : split_at_commas(*drop)) {
-      LANISTA_ASSIGN(const std::size_t column, find_column(source, header, name));
-      if (column == roles.target) return source.error("the target \"" + name + "\" cannot be dropped");
-      dropped.insert(column);
-    }
-  }
-  for (std::size_t c = 0; c < header.size(); ++c) {
-    if (!dropped.contains(c)) roles.features.push_back(c);
-  }
-  if (roles.features.empty())
-    return source.error("beside the target \"" + header[roles.target] + "\" no column is left");
-  return roles;
-}
-
 Result<TableTarget> read_target(const formats::CsvTable& table, std::size_t column, const std::string& task) {
-  const std::string& name = table.header[column];
+  const std::string& name = table.header()[column];
   std::set<std::string_view> found;
   bool numeric = true, whole = true;
-  for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    const auto text = cell_text(table.rows[row][column]);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto text = cell_text(table.cell(row, column));
     if (text.empty()) return broken(name, "the target of row " + std::to_string(row + 1) + " is missing");
     const auto number = cell_number(text);
-    if (!number && task == "numbers") {
-      return broken(name, "row " + std::to_string(row + 1) + " holds \"" + std::string(text.substr(0, 64)) +
-                              "\", which is no number");
-    }
+    if (!number && task == "numbers") return no_number(name, row, text);
     numeric &= number.has_value();
     whole &= number && *number == std::floor(*number);
     if (found.size() <= kMaxClasses) found.insert(text);
@@ -180,7 +133,9 @@ Result<TableTarget> read_target(const formats::CsvTable& table, std::size_t colu
   const bool classes =
       task == "classes" || (task == "auto" && (!numeric || (whole && found.size() <= kMaxIntegerClasses)));
   if (!classes) {
-    for (const auto& row : table.rows) target.numbers.push_back(static_cast<float>(*cell_number(row[column])));
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      target.numbers.push_back(static_cast<float>(*cell_number(table.cell(row, column))));
+    }
     return target;
   }
   if (found.size() > kMaxClasses) return broken(name, "more than " + std::to_string(kMaxClasses) + " classes");
@@ -188,25 +143,86 @@ Result<TableTarget> read_target(const formats::CsvTable& table, std::size_t colu
   target.names = class_names(found, numeric);
   std::map<std::string_view, std::int32_t> numbers;
   for (std::size_t i = 0; i < target.names.size(); ++i) numbers[target.names[i]] = static_cast<std::int32_t>(i);
-  for (const auto& row : table.rows) target.labels.push_back(numbers.at(cell_text(row[column])));
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    target.labels.push_back(numbers.at(cell_text(table.cell(row, column))));
+  }
   return target;
 }
 
-Result<EncodedColumns> encode_columns(const formats::CsvTable& table, const std::vector<std::size_t>& columns,
-                                      const std::vector<std::int64_t>& train) {
-  EncodedColumns out;
-  out.columns = nlohmann::json::array();
-  Encoder encoder{.table = table, .train = train, .out = out, .features = {}};
-  for (const std::size_t column : columns) {
-    if (all_numeric(table, column)) {
-      encoder.numeric(column);
-    } else {
-      LANISTA_TRY(encoder.categorical(column));
+Result<std::optional<TableTarget>> read_known_target(const formats::CsvTable& table, std::size_t column,
+                                                     const std::vector<std::string>& names) {
+  bool any = false;
+  for (std::size_t row = 0; row < table.rows(); ++row) any |= !cell_text(table.cell(row, column)).empty();
+  if (!any) return std::optional<TableTarget>();
+  const std::string& name = table.header()[column];
+  std::map<std::string_view, std::int32_t> numbers;
+  for (std::size_t i = 0; i < names.size(); ++i) numbers[names[i]] = static_cast<std::int32_t>(i);
+  TableTarget target{.names = names, .labels = {}, .numbers = {}};
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto text = cell_text(table.cell(row, column));
+    if (text.empty()) return broken(name, "the target of row " + std::to_string(row + 1) + " is missing");
+    if (names.empty()) {
+      const auto number = cell_number(text);
+      if (!number) return no_number(name, row, text);
+      target.numbers.push_back(static_cast<float>(*number));
+      continue;
     }
+    const auto it = numbers.find(text);
+    if (it == numbers.end()) {
+      return broken(name, "row " + std::to_string(row + 1) + " holds \"" + std::string(text.substr(0, 64)) +
+                              "\", which is none of the " + std::to_string(names.size()) + " classes");
+    }
+    target.labels.push_back(it->second);
   }
-  out.features.reserve(table.rows.size() * encoder.features.size());
-  for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    for (const auto& feature : encoder.features) out.features.push_back(feature[row]);
+  return std::optional(std::move(target));
+}
+
+Result<std::vector<Column>> fit_columns(const formats::CsvTable& table, const std::vector<RawColumn>& features,
+                                        const std::vector<std::int64_t>& train) {
+  std::vector<Column> out;
+  for (const RawColumn& raw : features) {
+    Column column;
+    column.name = table.header()[raw.index];
+    const auto found = all_numeric(table, raw.index) ? ColumnKind::kNumber : ColumnKind::kCategory;
+    column.kind = raw.kind.value_or(found);
+    column.categories = raw.categories;
+    count_cells(table, raw.index, column);
+    if (column.kind == ColumnKind::kNumber) {
+      LANISTA_TRY(fit_number(table, raw.index, train, column));
+    } else if (column.categories.empty()) {
+      LANISTA_TRY(fit_category(table, raw.index, train, column));
+    }
+    out.push_back(std::move(column));
+  }
+  return out;
+}
+
+Result<EncodedRows> encode_rows(const formats::CsvTable& table, const std::vector<std::size_t>& indices,
+                                const std::vector<Column>& columns) {
+  EncodedRows out;
+  std::size_t width = 0;
+  for (const Column& column : columns) width += static_cast<std::size_t>(column.width());
+  out.features.reserve(table.rows() * width);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const Column& column = columns[c];
+      const auto text = cell_text(table.cell(row, indices[c]));
+      out.missing += text.empty() ? 1 : 0;
+      if (column.kind == ColumnKind::kNumber) {
+        const auto number = cell_number(text);
+        if (!number && !text.empty()) return no_number(column.name, row, text);
+        out.features.push_back(static_cast<float>(number.value_or(column.mean)));
+        continue;
+      }
+      const auto first = out.features.size();
+      out.features.resize(first + column.categories.size(), 0.0F);
+      const auto it = std::lower_bound(column.categories.begin(), column.categories.end(), text);
+      if (it != column.categories.end() && *it == text) {
+        out.features[first + static_cast<std::size_t>(it - column.categories.begin())] = 1;
+      } else if (!text.empty()) {
+        ++out.unknown;
+      }
+    }
   }
   return out;
 }

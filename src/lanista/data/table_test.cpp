@@ -103,10 +103,9 @@ TEST_F(Csv, StandardisesByTheTrainingPartAndFillsInItsMean) {
   EXPECT_NEAR(sum / present, 0, 1e-6);
   EXPECT_NEAR(squares / present, 1, 1e-6);
   EXPECT_NEAR(row(*set, 3)[0], 0, 1e-6) << "the mean, normalised";
-  ASSERT_EQ(spec.feature_mean.size(), 3U);
-  EXPECT_EQ(spec.feature_mean[1], 0);
-  EXPECT_EQ(spec.feature_scale[1], 1);
-  EXPECT_EQ(spec_json(spec)["feature_mean"].size(), 3U);
+  ASSERT_EQ(spec.normalization.mean.size(), 3U);
+  EXPECT_EQ(spec.normalization.mean[1], 0);
+  EXPECT_EQ(spec.normalization.scale[1], 1);
 }
 
 TEST_F(Csv, TellsClassesFromNumbers) {
@@ -129,7 +128,7 @@ TEST_F(Csv, TellsClassesFromNumbers) {
   std::vector<float> targets(2);
   numbers->gather_targets(std::vector<std::int64_t>{3, 39}, targets);
   EXPECT_EQ(targets, (std::vector<float>{3.5, 39.5}));
-  EXPECT_EQ(numbers->spec().feature_scale[1], 1) << "a constant column is not blown up";
+  EXPECT_EQ(numbers->spec().normalization.scale[1], 1) << "a constant column is not blown up";
 }
 
 TEST_F(Csv, ExplainsWhatIsWrong) {
@@ -147,6 +146,54 @@ TEST_F(Csv, ExplainsWhatIsWrong) {
   std::string many = "name,y\n";
   for (int i = 0; i < 600; ++i) many += "n" + std::to_string(i) + "," + std::to_string(i % 2) + "\n";
   expect_error(many, "", Code::kDataLoss, "more than 256 different texts");
+}
+
+TEST_F(Csv, TakesDeclaredKindsAndSeparators) {
+  std::string text = "zip|size|y\n";
+  for (int i = 0; i < 24; ++i)
+    text += std::to_string(100 + i % 3) + "|" + std::to_string(i) + "|k" + std::to_string(i % 2) + "\n";
+
+  const auto inferred = get(text, "?sep=|"), declared = get(text, "?sep=|&categorical=zip&numeric=size");
+
+  ASSERT_TRUE(inferred.ok() && declared.ok());
+  EXPECT_EQ(inferred->spec().features.dims, std::vector<std::int64_t>{2});
+  EXPECT_EQ(declared->spec().features.dims, std::vector<std::int64_t>{4});
+  EXPECT_EQ(declared->spec().schema["columns"][0]["categories"], (std::vector<std::string>{"100", "101", "102"}));
+  expect_error(text, "?sep=|&categorical=zip,size&numeric=zip", Code::kInvalidArgument, "\"zip\" is declared twice");
+  expect_error(text, "?sep=|&numeric=y", Code::kInvalidArgument, "has a declared kind, yet is no feature");
+  expect_error(text, "?sep=||", Code::kInvalidArgument, "allowed is one character, or tab");
+  expect_error(kFlowers, "?numeric=colour", Code::kDataLoss, "row 1 holds \"red\", which is no number");
+}
+
+TEST_F(Csv, TakesADeclaredSchemaAndItsOwn) {
+  const auto declare = [&](const std::string& json) { std::ofstream(folder_ + "/s.json", std::ios::binary) << json; };
+  declare(R"({"columns": [{"name": "colour", "kind": "category", "categories": ["red", "green", "blue"]},
+                          {"name": "length", "kind": "number"}], "target": {"name": "species"}})");
+
+  const auto set = get(kFlowers, "?schema=s.json", "none");
+
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  EXPECT_EQ(row(*set, 0), (std::vector<float>{0, 0, 1, 1})) << "columns as declared, categories sorted";
+  declare(set->spec().schema.dump());
+  const auto again = get(kFlowers, "?schema=s.json", "none");
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(again->spec().hash, set->spec().hash);
+
+  expect_error(kFlowers, "?schema=s.json&drop=id", Code::kInvalidArgument, "leave out drop");
+  const auto refused = [&](const std::string& json, const std::string& message) {
+    declare(json);
+    expect_error(kFlowers, "?schema=s.json", Code::kInvalidArgument, message);
+  };
+  refused("{", "this is no JSON");
+  refused("{}", "expected {\"columns\"");
+  refused(R"({"columns": [], "target": {"name": "species"}})", "\"columns\" is empty");
+  refused(R"({"columns": [{"name": "lenght", "kind": "number"}], "target": {"name": "species"}})",
+          "did you mean \"length\"?");
+  refused(R"({"columns": [{"name": "length", "kind": "real"}], "target": {"name": "species"}})",
+          "\"kind\" is \"real\", allowed are number and category");
+  refused(R"({"columns": [{"name": "id", "kind": "category"}, {"name": "id", "kind": "category"}],
+              "target": {"name": "species"}})",
+          "\"id\" stands twice");
 }
 
 }  // namespace

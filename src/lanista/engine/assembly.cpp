@@ -141,9 +141,20 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   return made;
 }
 
-std::string loss_of(const study::StudyConfig& config, const data::DataSpec& data) {
-  if (config.train.loss != "auto") return config.train.loss;
-  return data.classes > 0 ? "cross_entropy" : "mse";
+Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
+                     graph::Graph model) {
+  Job job;
+  job.trial = trial.id;
+  job.model = std::move(model);
+  const std::string fitting = data.classes > 0 ? "cross_entropy" : "mse";
+  const std::string& loss = config.train.loss == "auto" ? fitting : config.train.loss;
+  LANISTA_ASSIGN(job.recipe, study::make_recipe(config, loss, trial.proposal.sample));
+  job.recipe.epochs = trial.proposal.budget;
+  const Rng study_rng(config.run.seed);
+  job.trial_seed = study_rng.split("trial").split(trial.id.value).key();
+  job.data_seed = study_rng.split("data").key();
+  job.logical_start = trial.logical_start;
+  return job;
 }
 
 Result<void> check_config(const study::StudyConfig& config) {

@@ -17,9 +17,6 @@ Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models
 Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
                                                           std::shared_ptr<const mutate::ModelSpace> models);
 
-/// The configured loss, or the one that suits the targets.
-std::string loss_of(const study::StudyConfig& config, const data::DataSpec& data);
-
 /// Whether the engine can work with the configuration: counts and names. Errors: kInvalidArgument.
 Result<void> check_config(const study::StudyConfig& config);
 

@@ -9,9 +9,11 @@
 #include "lanista/base/digest.h"
 #include "lanista/base/id.h"
 #include "lanista/base/result.h"
+#include "lanista/data/dataset.h"
 #include "lanista/graph/graph.h"
 #include "lanista/study/config.h"
 #include "lanista/study/trial.h"
+#include "lanista/study/view.h"
 
 namespace lanista::engine {
 
@@ -26,6 +28,11 @@ struct Job {
   double logical_epoch = 1;      ///< logical duration of one epoch
   std::string checkpoint;        ///< address of a checkpoint to continue from; empty: from the beginning
 };
+
+/// What a trial trains: a function of the configuration, the kind of targets and the trial's decisions alone. `model` is
+/// the trial's. Errors: kInvalidArgument (its sample).
+Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
+                     graph::Graph model);
 
 // What an executor tells. Per trial, epochs come in order and each exactly once per start(); a job that continues from
 // a checkpoint first repeats the measurements the checkpoint carries.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lanista/base/text_distance.h"
+#include "lanista/data/augment.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/study/metric.h"
 
@@ -46,6 +47,7 @@ Result<void> check_measured(const std::string& metric, const std::vector<std::st
 
 Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data) {
   LANISTA_TRY(fit_bases(config.model.base, data));
+  if (auto augmenter = data::Augmenter::make(config.data.augment, data); !augmenter) return augmenter.error();
   const bool classes = data.classes > 0;
   if (config.train.loss != "auto" && (config.train.loss == "cross_entropy") != classes) {
     return Error{Code::kInvalidArgument,

@@ -59,6 +59,8 @@ TEST(Fit, RefusesWhatDoesNotSuitTheData) {
                                 {"goal: minimize val_mae", "goal", "measured: train_loss, val_loss, val_accuracy"},
                                 {"stop: {rule: asha, on: val_f1}", "stop.on", "'val_f1' is not measured"},
                                 {"train: {metrics: [mae]}", "train.metrics", "does not fit"},
+                                {"data: {augment: [flip, {crop: {pad: 8}}]}", "data.augment[1].pad",
+                                 "crop: 8 pixels are too many for images of shape [1, 8, 8]"},
                                 {"train: {loss: mse}", "train.loss", "allowed: auto, cross_entropy"}};
   for (const auto& each : cases) {
     auto config = *read_study(each.text, "s");

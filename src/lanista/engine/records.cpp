@@ -3,26 +3,7 @@
 #include "lanista/graph/text.h"
 
 namespace lanista::engine {
-namespace {
-
 using nlohmann::json;
-
-json data_json(const data::DataSpec& data) {
-  return {{"name", data.name},
-          {"source", data.source},
-          {"licence", data.licence},
-          {"features", data.features.dims},
-          {"classes", data.classes},
-          {"target_size", data.target_size},
-          {"labels", data.labels},
-          {"rows", data.rows},
-          {"split_rows", data.split_rows},
-          {"hash", data.hash.hex()},
-          {"mean", data.mean},
-          {"scale", data.scale}};
-}
-
-}  // namespace
 
 json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
                  const mutate::ModelSpace& models) {
@@ -36,7 +17,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.memory_gib = 0;
   return {{"schema", store::kSchemaVersion}, {"version", LANISTA_VERSION},
           {"config", write_study(identity)}, {"text", config_text},
-          {"data", data_json(data)},         {"models", std::move(bases)}};
+          {"data", data::spec_json(data)},   {"models", std::move(bases)}};
 }
 
 json proposed_body(const TrialView& trial, double logical_epoch, const Digest& key) {

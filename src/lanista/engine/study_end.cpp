@@ -31,11 +31,13 @@ Result<void> StudyEngine::package_winner(const TrialView& winner, std::map<std::
     return {};
   }
   LANISTA_ASSIGN(Costed built, build(winner.proposal));
-  LANISTA_ASSIGN(const Job job, make_job(winner, 1, built.model));
+  const study::StudyConfig& config = state_.view.config;
+  LANISTA_ASSIGN(const Job job, make_job(config, *services_.data, winner, built.model));
   LANISTA_ASSIGN(test, services_.executor->test(job, weights));
-  LANISTA_ASSIGN(const store::Checkpoint checkpoint, shelf_.files().get(weights));
-  return write_package(*services_.fs, folder_, checkpoint,
-                       {state_.view.config.name, &winner, &built.model, services_.data, test});
+  LANISTA_ASSIGN(store::Checkpoint checkpoint, shelf_.files().get(weights));
+  return write_package(*services_.fs, folder_ + "/best",
+                       make_package(config, *services_.data, winner, job.recipe, std::move(built.model),
+                                    std::move(checkpoint.tensors), test));
 }
 
 }  // namespace lanista::engine

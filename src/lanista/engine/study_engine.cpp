@@ -31,8 +31,7 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
       models_(std::move(models)),
       strategy_(std::move(strategy)),
       podium_(podium_size()),
-      shelf_(store::CheckpointStore(*services_.fs, folder_)),
-      loss_(loss_of(state_.view.config, *services_.data)) {}
+      shelf_(store::CheckpointStore(*services_.fs, folder_)) {}
 
 void StudyEngine::event(Level level, const std::string& name, nlohmann::json fields) const {
   if (services_.sink) services_.sink->write({services_.clock->now(), level, name, std::move(fields)});
@@ -78,7 +77,7 @@ Result<Summary> StudyEngine::loop() {
 
 Result<void> StudyEngine::begin_attempt() {
   began_ = last_sync_ = last_worked_ = services_.clock->now();
-  state_.begin_attempt();
+  state_.begin_attempt(began_);
   LANISTA_TRY(log_.append(RecordType::kAttempt,
                           {{"event", "begin"}, {"time", began_}, {"pid", getpid()}, {"host", host_name()}}));
   // Whoever asked for a pause got one: nobody was working.

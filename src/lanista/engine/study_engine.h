@@ -71,7 +71,6 @@ class StudyEngine final : public Engine {
   Result<void> start(Active& trial, const std::string& checkpoint);
   Result<void> start(Active& trial, const std::string& checkpoint, graph::Graph model);
   void allow(Active& trial, std::int64_t epoch);
-  Result<Job> make_job(const TrialView& trial, double logical_epoch, graph::Graph model) const;
   Result<void> settle(Active& trial);
   Result<void> finish(Active& trial, study::OutcomeKind kind, const std::string& reason);
   Result<void> conclude(TrialId trial, study::Outcome outcome);
@@ -97,7 +96,6 @@ class StudyEngine final : public Engine {
   std::unique_ptr<strategy::Strategy> strategy_;
   Podium podium_;
   Shelf shelf_;
-  std::string loss_;
 
   std::map<TrialId, Active> active_;
   std::set<std::pair<double, TrialId>> due_;  ///< of every active trial, when its next event is due

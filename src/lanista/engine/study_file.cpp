@@ -6,9 +6,11 @@
 #include <set>
 
 #include "lanista/base/text_distance.h"
+#include "lanista/data/augment.h"
 #include "lanista/engine/study_fields.h"
 #include "lanista/engine/study_mistakes.h"
 #include "lanista/engine/study_notation.h"
+#include "lanista/engine/study_plugins.h"
 #include "lanista/engine/study_space_reader.h"
 #include "lanista/engine/yaml_guard.h"
 #include "lanista/strategy/strategy.h"
@@ -73,6 +75,7 @@ class Reader {
     std::vector<std::string> known;
     for (const auto& field : section.fields) known.push_back(field.spec.name);
     if (section.name == "keep") known.emplace_back("checkpoint_every");
+    if (section.name == "data") known.emplace_back("augment");
     json extra = json::object();
     for (const auto& item : node) {
       const auto key = item.first.as<std::string>();
@@ -82,6 +85,10 @@ class Reader {
         read_field(*field, item.second, path);
       } else if (section.name == "keep" && key == "checkpoint_every") {
         read_checkpoint_every(item.second, path);
+      } else if (section.name == "data" && key == "augment") {
+        // Whether they suit the samples is known when the data are: see fit_to_data.
+        read_plugins(item.second, path, data::builtin_augmentations(), config_.data.augment, mistakes_,
+                     [](const auto&, const Options&) { return Result<void>(); });
       } else if (section.name == "strategy" || section.name == "stop") {
         extra[key] = mistakes_.to_json(item.second);
         extra_nodes_[section.name].emplace(key, item.first);

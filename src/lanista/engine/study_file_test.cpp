@@ -27,7 +27,8 @@ TEST(StudyFile, GivesDefaultsForWhatIsNotSaid) {
 TEST(StudyFile, ReadsEverySectionAndNotation) {
   const auto config = read_study(R"(
 name: mine
-data: {source: "csv:iris.csv?target=species", batch: 16, split: [0.6, 0.2, 0.2]}
+data: {source: "csv:iris.csv?target=species", batch: 16, split: [0.6, 0.2, 0.2],
+       augment: [flip, {crop: {pad: 2}}]}
 model: {base: builtin:small-mlp}
 space:
   mutate: [swap_op, {widen: {by: [2]}}]
@@ -50,6 +51,9 @@ keep: {top: 2, checkpoint_every: 0.5s}
 
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->data.batch, 16);
+  ASSERT_EQ(config->data.augment.size(), 2U);
+  EXPECT_EQ(config->data.augment[0].options, Options({{"axis", "horizontal"}}));
+  EXPECT_EQ(config->data.augment[1].name, "crop");
   EXPECT_EQ(config->model.base, std::vector<std::string>{"builtin:small-mlp"});
   EXPECT_EQ(config->space.mutate.size(), 2U);
   EXPECT_EQ(config->space.repair_channels, "reject");
@@ -74,7 +78,9 @@ TEST(StudyFile, OfTheDefaultStudyIsSound) {
 }
 
 TEST(StudyFile, WrittenAndReadAgainIsTheSame) {
-  const auto first = read_study(default_study(), "default", {{"train.lr", "0.1"}, {"budget.guard_minutes", "2.5"}});
+  const auto first = read_study(
+      default_study(), "default",
+      {{"train.lr", "0.1"}, {"budget.guard_minutes", "2.5"}, {"data.augment", "[{noise: {std: 0.3}}, flip]"}});
   ASSERT_TRUE(first);
   const std::string text = write_study(*first);
 
@@ -83,6 +89,8 @@ TEST(StudyFile, WrittenAndReadAgainIsTheSame) {
   ASSERT_TRUE(second) << second.error().text();
   EXPECT_EQ(write_study(*second), text);
   EXPECT_EQ(second->budget.guard_minutes, 2.5);
+  ASSERT_EQ(second->data.augment.size(), 2U);
+  EXPECT_EQ(second->data.augment[0].options, Options({{"std", 0.3}}));
   EXPECT_EQ(second->strategy.options, first->strategy.options);
   EXPECT_EQ(second->space.params.parameters().size(), first->space.params.parameters().size());
 }
@@ -100,6 +108,10 @@ TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
       {"data: {batch: many}", "s.yaml:1:15: data.batch: "},
       {"data: {split: [0.5, 0.5]}", "s.yaml:1:15: data.split: [0.5,0.5] is not allowed; three shares that add up to 1"},
       {"data: {split: [0.5, 0.4, 0.3]}", "three shares that add up to 1"},
+      {"data: {augment: [flp]}", "s.yaml:1:18: data.augment.flp: unknown key 'flp'; did you mean 'flip'?"},
+      {"data: {augment: [{crop: {pad: 0}}]}", "s.yaml:1:19: data.augment.crop: pad: 0 is out of bounds"},
+      {"data: {augment: [[flip]]}", "s.yaml:1:18: data.augment: a name is wanted, or 'name: {options}'; known: crop, "},
+      {"data: {augment: flip}", "s.yaml:1:17: data.augment: a list is wanted, of: crop, flip, shift, erase, noise"},
       {"train: {optimizer: sdg}", "s.yaml:1:20: train.optimizer: "},
       {"goal: maximise val_accuracy",
        "s.yaml:1:7: goal: 'maximise val_accuracy' is not allowed; allowed: 'maximize METRIC'"},
@@ -125,6 +137,7 @@ TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
       {"- a", "s.yaml:1:1: a study file is a mapping of sections"},
       {"train: {epochs: 1}\ntrain: {}", "s.yaml:2:1: key 'train' stands here twice"},
       {"train: {epochs: [}", "s.yaml:1:"},
+      {"name: a\ntrain: {lr: \x89}", "s.yaml:2:13: is not UTF-8 from here on; save it as UTF-8"},
       {"name: !!python/object x", "tag '"},
   };
   for (const auto& [text, message] : cases) {
@@ -177,6 +190,9 @@ TEST(StudyFile, SchemaKnowsEverySectionAndPlugin) {
     }
   }
   EXPECT_FALSE(schema["properties"]["strategy"]["properties"]["name"]["enum"].empty());
+  const auto& augment = schema["properties"]["data"]["properties"]["augment"]["items"]["anyOf"];
+  EXPECT_EQ(augment[0]["const"], "crop");
+  EXPECT_EQ(augment[1]["properties"]["crop"]["properties"]["pad"]["default"], 4);
 }
 
 TEST(StudyFile, RebasesRelativePathsAndNothingElse) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lanista/engine/study_notation.h"
+#include "lanista/engine/study_plugins.h"
 #include "lanista/mutate/mutator.h"
 
 namespace lanista::engine {
@@ -34,35 +35,12 @@ class SpaceReader {
   }
 
  private:
-  // A list of names, or of single-entry maps from name to options.
   void read_mutators(const YAML::Node& node) {
-    const auto plugins = mutate::builtin_mutators();
-    if (!node.IsSequence())
-      return mistakes_.add(node, "space.mutate", "a list of mutators is wanted: " + join(names_of(plugins)));
-    for (const auto& item : node) {
-      if (item.IsScalar()) {
-        add_mutator(plugins, item, item.Scalar(), json::object());
-      } else if (item.IsMap() && item.size() == 1) {
-        const auto entry = *item.begin();
-        add_mutator(plugins, entry.first, entry.first.as<std::string>(),
-                    entry.second.IsNull() ? json::object() : mistakes_.to_json(entry.second));
-      } else {
-        mistakes_.add(item, "space.mutate", "a mutator's name is wanted, or 'name: {options}'");
-      }
-    }
-  }
-  void add_mutator(const std::vector<mutate::MutatorPlugin>& plugins, const YAML::Node& node, const std::string& name,
-                   const json& options) {
-    const std::string path = "space.mutate." + name;
-    const auto plugin = std::ranges::find(plugins, name, &mutate::MutatorPlugin::name);
-    if (plugin == plugins.end()) return mistakes_.unknown(node, path, name, names_of(plugins));
-    auto resolved = resolve_options(options, plugin->options);
-    if (!resolved) return mistakes_.add(node, path, option_mistake(resolved.error()));
-    if (auto made = plugin->make(*resolved); !made) return mistakes_.add(node, path, option_mistake(made.error()));
-    config_.space.mutate.push_back({name, *resolved});
-  }
-  static std::string option_mistake(const Error& error) {
-    return (error.where.empty() ? "" : error.where + ": ") + error.message;
+    const auto check = [](const mutate::MutatorPlugin& plugin, const Options& options) -> Result<void> {
+      LANISTA_TRY(plugin.make(options));
+      return {};
+    };
+    read_plugins(node, "space.mutate", mutate::builtin_mutators(), config_.space.mutate, mistakes_, check);
   }
 
   void read_repair(const YAML::Node& node) {

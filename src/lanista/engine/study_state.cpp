@@ -70,7 +70,10 @@ void StudyState::extend(std::optional<std::int64_t> more_trials, std::optional<d
   ending.clear();
 }
 
-void StudyState::begin_attempt() { seconds_before_ = view.seconds; }
+void StudyState::begin_attempt(double unix_time) {
+  seconds_before_ = view.seconds;
+  if (view.began == 0) view.began = unix_time;
+}
 
 void StudyState::worked(double seconds) { view.seconds = seconds_before_ + seconds; }
 
@@ -168,7 +171,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       return {};
     }
     case RecordType::kAttempt:
-      if (body.value("event", "") == "begin") begin_attempt();
+      if (body.value("event", "") == "begin") begin_attempt(body.value("time", 0.0));
       if (body.contains("seconds")) worked(body["seconds"].get<double>());
       return {};
     case RecordType::kControl:

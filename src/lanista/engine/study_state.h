@@ -44,7 +44,7 @@ class StudyState {
   void end(TrialId trial, const study::Outcome& outcome, double logical_time);
   void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test);
   void extend(std::optional<std::int64_t> more_trials, std::optional<double> more_minutes);
-  void begin_attempt();
+  void begin_attempt(double unix_time);
   double seconds_before() const { return seconds_before_; }  ///< worked in earlier attempts
   void worked(double seconds);                               ///< in this attempt, all in all
   TrialView& trial(TrialId id) { return view.trials[id.value - 1]; }

@@ -142,30 +142,16 @@ Result<void> StudyEngine::propose(study::Proposal proposal) {
   return start(enter(id, 1), "", std::move(built.model));
 }
 
-Result<Job> StudyEngine::make_job(const TrialView& trial, double logical_epoch, graph::Graph model) const {
-  const study::StudyConfig& config = state_.view.config;
-  Job job;
-  job.trial = trial.id;
-  job.model = std::move(model);
-  LANISTA_ASSIGN(job.recipe, study::make_recipe(config, loss_, trial.proposal.sample));
-  job.recipe.epochs = trial.proposal.budget;
-  const Rng study_rng(config.run.seed);
-  job.trial_seed = study_rng.split("trial").split(trial.id.value).key();
-  job.data_seed = study_rng.split("data").key();
-  job.logical_start = trial.logical_start;
-  job.logical_epoch = logical_epoch;
-  return job;
-}
-
 Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint) {
   LANISTA_ASSIGN(Costed built, build(state_.trial(trial.id).proposal));
   return start(trial, checkpoint, std::move(built.model));
 }
 
 Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, graph::Graph model) {
-  auto job = make_job(state_.trial(trial.id), state_.open.at(trial.id).logical_epoch, std::move(model));
+  auto job = make_job(state_.view.config, *services_.data, state_.trial(trial.id), std::move(model));
   Result<void> started = job ? Result<void>() : Result<void>(job.error());
   if (job) {
+    job->logical_epoch = state_.open.at(trial.id).logical_epoch;
     job->checkpoint = checkpoint;
     started = services_.executor->start(*job);
     const bool bad_file =

@@ -1,5 +1,6 @@
 #include <sstream>
 
+#include "lanista/data/augment.h"
 #include "lanista/engine/study_fields.h"
 #include "lanista/engine/study_file.h"
 #include "lanista/engine/study_notation.h"
@@ -49,10 +50,14 @@ void write_params(std::ostream& out, const space::SearchSpace& space) {
   }
 }
 
+void write_plugins(std::ostream& out, const std::string& key, const std::vector<study::PluginConfig>& plugins) {
+  if (!plugins.empty()) out << "  " << key << ":\n";
+  for (const auto& plugin : plugins) out << "    - " << plugin.name << ": " << yaml(plugin.options) << "\n";
+}
+
 void write_space(std::ostream& out, const study::SpaceConfig& space) {
   out << "space:\n";
-  if (!space.mutate.empty()) out << "  mutate:\n";
-  for (const auto& mutator : space.mutate) out << "    - " << mutator.name << ": " << yaml(mutator.options) << "\n";
+  write_plugins(out, "mutate", space.mutate);
   out << "  repair: {channels: " << space.repair_channels << ", spatial: " << space.repair_spatial << "}\n";
   write_params(out, space.params);
   if (!space.limit_params && !space.limit_flops) return;
@@ -105,6 +110,19 @@ json options_schema(const std::vector<OptionSpec>& options, const std::string& h
   return schema;
 }
 
+/// A list of names, or of maps of one entry from name to options.
+template <class Plugin>
+json plugins_schema(const std::vector<Plugin>& plugins, const std::string& help) {
+  json items = json::array();
+  for (const auto& plugin : plugins) {
+    items.push_back({{"const", plugin.name}, {"description", plugin.help}});
+    json by_name = object_schema(plugin.help);
+    by_name["properties"][plugin.name] = options_schema(plugin.options, plugin.help);
+    items.push_back(by_name);
+  }
+  return {{"type", "array"}, {"description", help}, {"items", {{"anyOf", items}}}};
+}
+
 }  // namespace
 
 std::string write_study(const study::StudyConfig& config) {
@@ -116,6 +134,7 @@ std::string write_study(const study::StudyConfig& config) {
       const json value = field.get(config);
       out << "  " << field.spec.name << ": " << (value.is_null() ? "none" : yaml(value)) << "\n";
     }
+    if (section.name == "data") write_plugins(out, "augment", config.data.augment);
     if (section.name == "strategy") write_options(out, config.strategy.options);
     if (section.name == "stop") write_options(out, config.stop.options);
     if (section.name == "keep") out << "  checkpoint_every: " << yaml(config.keep.checkpoint_every) << "\n";
@@ -144,6 +163,8 @@ json study_schema() {
   }
   properties["keep"]["properties"]["checkpoint_every"] = {{"description", "seconds between checkpoints of a trial"},
                                                           {"default", "30s"}};
+  properties["data"]["properties"]["augment"] =
+      plugins_schema(data::builtin_augmentations(), "changes training samples, in this order");
   for (const auto& plugin : strategy::builtin_strategies()) {
     properties["strategy"]["properties"]["name"]["enum"].push_back(plugin.name);
     for (const auto& option : plugin.options) properties["strategy"]["properties"][option.name] = option_schema(option);
@@ -152,15 +173,8 @@ json study_schema() {
     properties["stop"]["properties"]["rule"]["enum"].push_back(plugin.name);
     for (const auto& option : plugin.options) properties["stop"]["properties"][option.name] = option_schema(option);
   }
-  json mutators = json::array();
-  for (const auto& plugin : mutate::builtin_mutators()) {
-    mutators.push_back({{"const", plugin.name}, {"description", plugin.help}});
-    json by_name = object_schema(plugin.help);
-    by_name["properties"][plugin.name] = options_schema(plugin.options, plugin.help);
-    mutators.push_back(by_name);
-  }
   json space = object_schema("what may vary");
-  space["properties"]["mutate"] = {{"type", "array"}, {"items", {{"anyOf", mutators}}}};
+  space["properties"]["mutate"] = plugins_schema(mutate::builtin_mutators(), "how models may be changed");
   space["properties"]["repair"] = object_schema("how shapes at joins are made to fit");
   space["properties"]["repair"]["properties"] = {{"channels", {{"enum", {"project", "pad", "reject"}}}},
                                                  {"spatial", {{"enum", {"pool", "interpolate", "reject"}}}}};

@@ -3,9 +3,12 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 #include <vector>
+
+#include "lanista/base/utf8.h"
 
 namespace lanista::engine {
 namespace {
@@ -84,6 +87,12 @@ Result<void> guard_yaml(std::string_view text, const std::string& file) {
   if (text.size() > kMaxBytes) {
     return Error{Code::kInvalidArgument, "has " + std::to_string(text.size()) + " bytes; allowed: at most 1048576",
                  file};
+  }
+  if (const auto bad = find_not_utf8(text); bad != std::string_view::npos) {
+    const std::string_view before = text.substr(0, bad);
+    const auto line = std::ranges::count(before, '\n') + 1;
+    return Error{Code::kInvalidArgument, "is not UTF-8 from here on; save it as UTF-8",
+                 file + ":" + std::to_string(line) + ":" + std::to_string(bad - (before.rfind('\n') + 1) + 1)};
   }
   try {
     std::istringstream stream{std::string(text)};

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <utility>
+
+#include "lanista/base/utf8.h"
 
 namespace lanista::formats {
 namespace {
@@ -37,55 +40,73 @@ char sniff_separator(std::string_view text) {
   return kCandidates[static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin())];
 }
 
-/// Reads one line of cells after the other.
-class Reader {
- public:
-  Reader(std::string_view text, char separator) : text_(text), separator_(separator) {}
+}  // namespace
 
+/// Appends one line of cells after the other to a table.
+class CsvReader {
+ public:
+  CsvReader(std::string_view text, char separator) : text_(text), separator_(separator) {
+    // A cell ends at a separator, at a newline or at the end. Room that is not used is never touched; growing would
+    // hold everything twice.
+    const auto ends = std::count_if(text.begin(), text.end(), [this](char c) { return ends_cell(c); });
+    table_.ends_.reserve(static_cast<std::size_t>(ends) + 1);
+    table_.text_.reserve(text.size());
+  }
+
+  Result<CsvTable> table(const CsvOptions& options) {
+    while (!at_end()) {
+      const std::size_t line = line_, before = table_.ends_.size();
+      LANISTA_TRY(row());
+      const std::size_t cells = table_.ends_.size() - before;
+      if (cells == 0) continue;
+      if (table_.header_.empty()) {
+        begin_table(cells, options);
+      } else if (cells != table_.columns()) {
+        return broken(line, std::to_string(cells) + " cells, the first line has " + std::to_string(table_.columns()));
+      }
+    }
+    if (table_.header_.empty()) return broken(1, "the file holds no rows");
+    return std::move(table_);
+  }
+
+ private:
   bool at_end() const { return position_ == text_.size(); }
-  std::size_t line() const { return line_; }  ///< where the last row began
-  void expect_cells(std::size_t n) { expected_ = n; }
+  bool ends_cell(char c) const { return c == separator_ || c == '\n' || c == '\r'; }
+
+  bool take_newline() {
+    if (at_end() || (text_[position_] != '\n' && text_[position_] != '\r')) return false;
+    position_ += text_.substr(position_, 2) == "\r\n" ? 2 : 1;
+    ++line_;
+    return true;
+  }
 
   /// The cells of the next line; none for an empty line.
-  Result<std::vector<std::string>> row() {
-    line_ = next_line_;
-    std::vector<std::string> cells;
-    cells.reserve(expected_);
-    if (take_newline()) return cells;
-    while (true) {
-      if (cells.size() == kMaxColumns) {
-        return broken(line_, "more than " + std::to_string(kMaxColumns) + " columns");
-      }
-      LANISTA_ASSIGN(cells.emplace_back(), cell());
-      if (at_end() || take_newline()) return cells;
+  Result<void> row() {
+    if (take_newline()) return {};
+    const std::size_t line = line_;
+    for (std::size_t cells = 0;; ++cells) {
+      if (cells == kMaxColumns) return broken(line, "more than " + std::to_string(kMaxColumns) + " columns");
+      LANISTA_TRY(cell());
+      table_.ends_.push_back(static_cast<std::uint32_t>(table_.text_.size()));
+      if (at_end() || take_newline()) return {};
       ++position_;  // the separator, by the contract of cell()
     }
   }
 
- private:
-  bool take_newline() {
-    if (at_end() || (text_[position_] != '\n' && text_[position_] != '\r')) return false;
-    position_ += text_.substr(position_, 2) == "\r\n" ? 2 : 1;
-    ++next_line_;
-    return true;
-  }
-
-  bool ends_cell(char c) const { return c == separator_ || c == '\n' || c == '\r'; }
-
   /// Leaves the position at a separator, at a newline or at the end.
-  Result<std::string> cell() {
+  Result<void> cell() {
     if (!at_end() && text_[position_] == '"') return quoted_cell();
     const std::size_t begin = position_;
     for (; !at_end() && !ends_cell(text_[position_]); ++position_) {
-      if (text_[position_] == '"') return broken(next_line_, "a quote inside a cell that does not begin with one");
-      if (text_[position_] == '\0') return broken(next_line_, "a zero byte; this is not a text file");
+      if (text_[position_] == '"') return broken(line_, "a quote inside a cell that does not begin with one");
+      if (text_[position_] == '\0') return broken(line_, "a zero byte; this is not a text file");
     }
-    return std::string(text_.substr(begin, position_ - begin));
+    table_.text_ += text_.substr(begin, position_ - begin);
+    return {};
   }
 
-  Result<std::string> quoted_cell() {
-    const std::size_t opened = next_line_;
-    std::string out;
+  Result<void> quoted_cell() {
+    const std::size_t opened = line_;
     ++position_;
     while (true) {
       if (at_end()) return broken(opened, "a quote is opened here and never closed");
@@ -94,55 +115,59 @@ class Reader {
         if (at_end() || text_[position_] != '"') break;
         ++position_;
       }
-      if (c == '\0') return broken(next_line_, "a zero byte; this is not a text file");
-      if (c == '\n') ++next_line_;
-      out += c;
+      if (c == '\0') return broken(line_, "a zero byte; this is not a text file");
+      if (c == '\n') ++line_;
+      table_.text_ += c;
     }
     if (!at_end() && !ends_cell(text_[position_])) {
-      return broken(next_line_, "'" + std::string(1, text_[position_]) + "' behind a closing quote");
+      return broken(line_, "'" + std::string(1, text_[position_]) + "' behind a closing quote");
     }
-    return out;
+    return {};
+  }
+
+  /// The first line, already in the table, is its header or its first row.
+  void begin_table(std::size_t columns, const CsvOptions& options) {
+    table_.header_.resize(columns);
+    bool numbers = false;
+    for (std::size_t c = 0; c < columns; ++c) {
+      table_.header_[c] = table_.cell(0, c);
+      numbers |= is_number(table_.header_[c]);
+    }
+    if (options.header.value_or(!numbers)) {
+      table_.ends_.clear();
+      table_.text_.clear();
+    } else {
+      for (std::size_t c = 0; c < columns; ++c) table_.header_[c] = "c" + std::to_string(c);
+    }
   }
 
   std::string_view text_;
   char separator_;
   std::size_t position_ = 0;
-  std::size_t line_ = 1, next_line_ = 1;
-  std::size_t expected_ = 0;
+  std::size_t line_ = 1;
+  CsvTable table_;
 };
 
-}  // namespace
+std::string_view CsvTable::cell(std::size_t row, std::size_t column) const {
+  const std::size_t i = row * header_.size() + column;
+  const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+  return std::string_view(text_).substr(begin, ends_[i] - begin);
+}
 
 Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options) {
+  if (text.size() > std::numeric_limits<std::uint32_t>::max()) {
+    return Error{Code::kResourceExhausted, "csv: " + std::to_string(text.size()) + " bytes, allowed are below 4 GiB",
+                 ""};
+  }
   if (text.substr(0, 2) == "\xFF\xFE" || text.substr(0, 2) == "\xFE\xFF") {
     return broken(1, "the text is UTF-16; save it as UTF-8");
   }
-  if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
-
-  CsvTable table;
-  Reader reader(text, options.separator != 0 ? options.separator : sniff_separator(text));
-  std::size_t columns = 0;
-  while (!reader.at_end()) {
-    LANISTA_ASSIGN(std::vector<std::string> cells, reader.row());
-    if (cells.empty()) continue;
-    if (columns == 0) {
-      columns = cells.size();
-      reader.expect_cells(columns);
-      const bool header = options.header.value_or(std::none_of(cells.begin(), cells.end(), is_number));
-      if (header) {
-        table.header = std::move(cells);
-        continue;
-      }
-      for (std::size_t c = 0; c < columns; ++c) table.header.push_back("c" + std::to_string(c));
-    }
-    if (cells.size() != columns) {
-      return broken(reader.line(),
-                    std::to_string(cells.size()) + " cells, the first line has " + std::to_string(columns));
-    }
-    table.rows.push_back(std::move(cells));
+  if (const auto bad = find_not_utf8(text); bad != std::string_view::npos) {
+    const auto newlines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
+    return broken(static_cast<std::size_t>(newlines) + 1, "the text is not UTF-8 from here on; save it as UTF-8");
   }
-  if (columns == 0) return broken(1, "the file holds no rows");
-  return table;
+  if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
+  return CsvReader(text, options.separator != 0 ? options.separator : sniff_separator(text)).table(options);
 }
 
 }  // namespace lanista::formats

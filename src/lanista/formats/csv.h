@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,10 +10,24 @@
 
 namespace lanista::formats {
 
-/// A table of text cells (RFC 4180 quoting). Every row has the same number of cells.
-struct CsvTable {
-  std::vector<std::string> header;  ///< "c0", "c1", … when the file has none
-  std::vector<std::vector<std::string>> rows;
+/// A table of text cells (RFC 4180 quoting). Every row has the same number of cells. All cells lie in one text, so that
+/// a table takes at most four bytes for every byte of its file.
+class CsvTable {
+ public:
+  CsvTable() = default;
+
+  const std::vector<std::string>& header() const { return header_; }  ///< "c0", "c1", … when the file has none
+  std::size_t columns() const { return header_.size(); }
+  std::size_t rows() const { return header_.empty() ? 0 : ends_.size() / header_.size(); }
+  /// Valid as long as the table.
+  std::string_view cell(std::size_t row, std::size_t column) const;
+
+ private:
+  friend class CsvReader;
+
+  std::vector<std::string> header_;
+  std::string text_;                 ///< all cells without quotes, row by row
+  std::vector<std::uint32_t> ends_;  ///< where each cell ends in text_
 };
 
 struct CsvOptions {
@@ -20,7 +35,8 @@ struct CsvOptions {
   std::optional<bool> header;  ///< nullopt: a first line without any number is a header
 };
 
-/// Errors: kDataLoss with "line N" for ragged rows, stray quotes, a missing closing quote, more than 10,000 columns.
+/// Errors: kDataLoss with "line N" for what is not UTF-8, ragged rows, stray quotes, a missing closing quote, more than
+/// 10,000 columns; kResourceExhausted for 4 GiB and more.
 Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options = {});
 
 }  // namespace lanista::formats

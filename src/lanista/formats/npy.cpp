@@ -168,8 +168,9 @@ Result<Tensor> decode_npy(std::string_view bytes) {
   LANISTA_ASSIGN(NpyHeader header, parse_npy_header(bytes.substr(begin, length)));
   LANISTA_ASSIGN(const DType type, parse_dtype(header.descr));
 
-  // A zero among the dimensions does not excuse an overflow in the others.
-  std::int64_t nonzero = static_cast<std::int64_t>(type.size);
+  // A zero among the dimensions does not excuse an overflow in the others; elements may be held wider than they lie.
+  const auto widest = static_cast<std::int64_t>(std::max(type.size, element_size(type.held)));
+  std::int64_t nonzero = widest;
   bool empty = false;
   for (const std::int64_t d : header.shape) {
     if (d == 0) {
@@ -178,7 +179,7 @@ Result<Tensor> decode_npy(std::string_view bytes) {
       return broken("the shape overflows");
     }
   }
-  const std::uint64_t want = static_cast<std::uint64_t>(empty ? 0 : nonzero);
+  const std::uint64_t want = empty ? 0 : static_cast<std::uint64_t>(nonzero / widest) * type.size;
   const std::string_view data = bytes.substr(begin + length);
   if (data.size() != want) {
     return broken("the shape needs " + std::to_string(want) + " bytes, the file has " + std::to_string(data.size()));

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/base/utf8.h"
 #include "lanista/graph/bounds.h"
 
 namespace lanista::graph {
@@ -111,6 +112,7 @@ Result<std::string> LineReader::string() {
     char c = line_[at_];
     if (c == '"') {
       ++at_;
+      if (find_not_utf8(out) != std::string::npos) return error_at(begin, "the string is not UTF-8");
       return out;
     }
     if (c == '\\') {

@@ -105,6 +105,7 @@ TEST(Parse, SaysWhatAndWhere) {
   expect("%0 = relu(a=[1,2.5])", "1:16", "a list holds integers");
   expect("%0 = relu(a=[1 2])", "1:16", "expected \"]\", found \"2\"");
   expect("%0 = relu(a=\"x)", "1:13", "the string has no closing quote");
+  expect("%0 = relu() \"caf\\xe9\"", "1:13", "the string is not UTF-8");
   expect("%0 = relu(a=\"\\q\")", "1:14", "unknown escape; known: \\\" \\\\ \\n \\t \\xHH");
   expect("%0 = relu(a=\"\\x1\")", "1:14", "\\x wants two hexadecimal digits");
   expect("%0 = relu() label", "1:13", "expected the end of the line, found \"l\"");

@@ -118,6 +118,31 @@ TEST_F(WorkerExecutorTest, TrainsEveryTrialAsItWouldBeTrainedAlone) {
   for (std::uint32_t id = 1; id <= 6; ++id) EXPECT_EQ(epochs[TrialId{id}], kEpochs);
 }
 
+TEST_F(WorkerExecutorTest, AugmentsAlikeOnAnyNumberOfWorkers) {
+  std::map<TrialId, Digest> hashes;
+  for (const std::int64_t workers : {1, 2}) {
+    WorkerOptions options;
+    options.workers = workers;
+    auto executor = make(options);
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      engine::Job augmented = job(id, "small-cnn");
+      augmented.recipe.augment = {{"crop", {{"pad", 1}}}, {"noise", {{"std", 0.1}}}};
+      augmented.recipe.epochs = 1;
+      ASSERT_TRUE(executor->start(augmented));
+      executor->command(engine::Allow{TrialId{id}, 1});
+      executor->command(engine::Finish{TrialId{id}, false});
+    }
+    for (const auto& report : drain(*executor, 3)) {
+      const auto* finished = std::get_if<engine::FinishedReport>(&report);
+      if (finished == nullptr) continue;
+      const auto [it, first] = hashes.emplace(finished->trial, finished->state_hash);
+      EXPECT_EQ(it->second, finished->state_hash);
+      EXPECT_EQ(first, workers == 1);
+    }
+  }
+  EXPECT_EQ(hashes.size(), 3U);
+}
+
 TEST_F(WorkerExecutorTest, WaitsAtTheEpochItIsAllowed) {
   auto executor = make();
   ASSERT_TRUE(executor->start(job(1)));

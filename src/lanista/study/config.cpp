@@ -102,6 +102,7 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   recipe.precision = train.precision;
   recipe.epochs = train.epochs;
   recipe.batch = config.data.batch;
+  recipe.augment = config.data.augment;
   recipe.step_every = train.step_every;
   recipe.step_factor = train.step_factor;
   recipe.warmup_epochs = train.warmup_epochs;
@@ -127,24 +128,27 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
 }
 
 nlohmann::json recipe_json(const Recipe& recipe) {
-  return {{"loss", recipe.loss},
-          {"optimizer", recipe.optimizer},
-          {"schedule", recipe.schedule},
-          {"precision", recipe.precision},
-          {"epochs", recipe.epochs},
-          {"batch", recipe.batch},
-          {"step_every", recipe.step_every},
-          {"step_factor", recipe.step_factor},
-          {"warmup_epochs", recipe.warmup_epochs},
-          {"clip_norm", recipe.clip_norm},
-          {"label_smoothing", recipe.label_smoothing},
-          {"lr", recipe.lr},
-          {"momentum", recipe.momentum},
-          {"weight_decay", recipe.weight_decay},
-          {"beta1", recipe.beta1},
-          {"beta2", recipe.beta2},
-          {"eps", recipe.eps},
-          {"nesterov", recipe.nesterov}};
+  nlohmann::json json = {{"loss", recipe.loss},
+                         {"optimizer", recipe.optimizer},
+                         {"schedule", recipe.schedule},
+                         {"precision", recipe.precision},
+                         {"epochs", recipe.epochs},
+                         {"batch", recipe.batch},
+                         {"step_every", recipe.step_every},
+                         {"step_factor", recipe.step_factor},
+                         {"warmup_epochs", recipe.warmup_epochs},
+                         {"clip_norm", recipe.clip_norm},
+                         {"label_smoothing", recipe.label_smoothing},
+                         {"lr", recipe.lr},
+                         {"momentum", recipe.momentum},
+                         {"weight_decay", recipe.weight_decay},
+                         {"beta1", recipe.beta1},
+                         {"beta2", recipe.beta2},
+                         {"eps", recipe.eps},
+                         {"nesterov", recipe.nesterov}};
+  // Absent where there is none, as in recipes from before there was any.
+  for (const PluginConfig& plugin : recipe.augment) json["augment"].push_back({{plugin.name, plugin.options}});
+  return json;
 }
 
 }  // namespace lanista::study

@@ -15,19 +15,20 @@ namespace lanista::study {
 
 // The resolved study file: plain structs, defaults in the initialisers.
 
+/// A plug-in by name with its options.
+struct PluginConfig {
+  std::string name;
+  Options options = Options::object();
+};
 struct DataConfig {
   std::string source = "builtin:digits";  ///< kind:argument, e.g. "csv:iris.csv?target=species"
   std::int64_t batch = 32;
   std::array<double, 3> split{0.7, 0.15, 0.15};  ///< train, validation, test
   std::string normalize = "auto";                ///< auto | none
+  std::vector<PluginConfig> augment;             ///< of training samples, in this order
 };
 struct ModelConfig {
   std::vector<std::string> base{"builtin:small-mlp", "builtin:small-cnn"};
-};
-/// A plug-in by name with its options.
-struct PluginConfig {
-  std::string name;
-  Options options = Options::object();
 };
 struct SpaceConfig {
   std::vector<PluginConfig> mutate;
@@ -92,14 +93,16 @@ struct StudyConfig {
   KeepConfig keep;
 };
 
-/// A trial's own numbers: train's values, overridden by the sample. Names a sample may use: optimizer, lr, momentum,
-/// nesterov, weight_decay, beta1, beta2, eps, clip_norm, label_smoothing, schedule, warmup_epochs.
+/// A trial's own numbers: train's values, overridden by the sample, and what data says of batches. Names a sample may
+/// use: optimizer, lr, momentum, nesterov, weight_decay, beta1, beta2, eps, clip_norm, label_smoothing, schedule,
+/// warmup_epochs.
 struct Recipe {
   std::string loss, optimizer, schedule, precision;
   std::int64_t epochs = 0, batch = 0, step_every = 0;
   double step_factor = 0, warmup_epochs = 0, clip_norm = 0, label_smoothing = 0;
   double lr = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, eps = 0;
   bool nesterov = false;
+  std::vector<PluginConfig> augment = {};
 };
 const std::vector<std::string>& sample_names();  ///< what a sample may set
 /// Errors: kInvalidArgument for a name or a type a recipe does not know.

@@ -91,5 +91,14 @@ TEST(Recipe, TellsEveryNumberInJson) {
   for (const std::string& name : sample_names()) EXPECT_TRUE(json.contains(name)) << name;
 }
 
+TEST(Recipe, TellsAugmentationWhereThereIsAny) {
+  StudyConfig config;
+  config.data.augment = {{"flip"}, {"crop", {{"pad", 2}}}};
+  const auto recipe = make_recipe(config, "mse", {});
+  ASSERT_TRUE(recipe.ok());
+
+  EXPECT_EQ(recipe_json(*recipe)["augment"].dump(), R"([{"flip":{}},{"crop":{"pad":2}}])");
+}
+
 }  // namespace
 }  // namespace lanista::study

@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/base/result.h"
+#include "lanista/graph/graph.h"
+#include "lanista/graph/op.h"
 #include "lanista/study/config.h"
 #include "lanista/study/trial.h"
 
@@ -46,8 +49,14 @@ struct StudyView {
   std::optional<TrialId> winner;
   std::map<std::string, double> test;  ///< of the winner
   std::int64_t steps = 0;              ///< delivered training steps
+  double began = 0;                    ///< Unix seconds of the first attempt
   double seconds = 0;                  ///< worked, over all attempts
 };
+
+/// The base model a trial began from, and the trial's own model: the base with the recorded edits. Both come from the
+/// log alone. Errors: kDataLoss (a base or an edit that cannot be).
+Result<graph::Graph> base_model(const StudyView& view, const TrialView& trial);
+Result<graph::Graph> trial_model(const StudyView& view, const TrialView& trial, const graph::OpTable& ops);
 
 /// What a finished trial is compared by; smaller is better. Goals count in their order: the next one decides only where
 /// those before are equal.

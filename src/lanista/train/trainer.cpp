@@ -5,18 +5,15 @@
 #include <charconv>
 #include <span>
 
+#include "lanista/data/augment.h"
 #include "lanista/nn/program.h"
 #include "lanista/step/training_step.h"
 #include "lanista/study/metric.h"
-#include "lanista/train/metrics.h"
+#include "lanista/train/evaluation.h"
 #include "lanista/train/schedule.h"
 
 namespace lanista::train {
 namespace {
-
-step::Loss loss_of(const study::Recipe& recipe) {
-  return recipe.loss == "mse" ? step::Loss::kMse : step::Loss::kCrossEntropy;
-}
 
 step::Optimizer optimizer_of(const study::Recipe& recipe) {
   if (recipe.optimizer == "adam") return step::Optimizer::kAdam;
@@ -72,29 +69,33 @@ struct BatchBuffers {
     }
     return batch;
   }
+
+  // Changes the features that `fill` has put here for the same rows.
+  void augment(const data::Augmenter& augmenter, std::uint64_t data_seed, std::int64_t epoch,
+               std::span<const std::int64_t> wanted, std::size_t width) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      augmenter.apply(data_seed, epoch, wanted[i], std::span(features).subspan(i * width, width));
+    }
+  }
 };
 
 }  // namespace
 
 struct Trainer::Impl {
   TrainerInput input;
-  step::Loss loss;
   nn::Program program;
+  data::Augmenter augmenter;
   BatchBuffers buffers;
   std::vector<std::int64_t> order;  // of the epoch in progress
   std::int64_t order_epoch = -1;
   std::int64_t step = 0;
   double loss_sum = 0;  // of the epoch in progress, weighted by batch size
   std::vector<study::Measurement> measurements;
-  std::vector<double> logits, losses, probability;
+  std::vector<double> predictions;
 
-  Impl(const TrainerInput& in, nn::Program p)
-      : input(in), loss(loss_of(in.recipe)), program(std::move(p)), buffers(in.recipe.batch, in.data->spec()) {
-    const auto batch = static_cast<std::size_t>(in.recipe.batch);
-    const auto width = static_cast<std::size_t>(program.prediction_size());
-    logits.resize(batch * width);
-    probability.resize(batch * width);
-    losses.resize(batch);
+  Impl(const TrainerInput& in, nn::Program p, data::Augmenter a)
+      : input(in), program(std::move(p)), augmenter(std::move(a)), buffers(in.recipe.batch, in.data->spec()) {
+    predictions.resize(static_cast<std::size_t>(in.recipe.batch * program.prediction_size()));
   }
 
   const std::vector<std::int64_t>& train_rows() const { return input.data->rows(data::Part::kTrain); }
@@ -118,37 +119,17 @@ struct Trainer::Impl {
     return h;
   }
 
-  // Losses in double whatever the precision: the numbers a study compares should not carry rounding of their own.
-  void host_losses(const nn::Batch& batch) {
-    const auto& kernels = kernels::kernels<double>(input.isa);
-    const std::int64_t width = program.prediction_size();
-    if (loss == step::Loss::kCrossEntropy) {
-      kernels.cross_entropy(batch.size, width, 0.0, logits.data(), batch.labels.data(), losses.data(),
-                            probability.data());
-      return;
-    }
-    std::vector<double>& targets = probability;
-    for (std::size_t i = 0; i < batch.targets.size(); ++i) targets[i] = static_cast<double>(batch.targets[i]);
-    kernels.mse(batch.size, width, logits.data(), targets.data(), losses.data());
-  }
-
   std::map<std::string, double> evaluate(data::Part part, const std::string& prefix) {
-    const std::int64_t width = program.prediction_size();
-    MetricSums sums(input.metrics.empty() ? study::default_metrics(input.data->spec().classes) : input.metrics, width);
+    const auto width = static_cast<std::size_t>(program.prediction_size());
+    Evaluation sums(loss_of(input.recipe), input.metrics, program.prediction_size(), input.isa);
     const auto& rows = input.data->rows(part);
     const auto chunk = static_cast<std::size_t>(input.recipe.batch);
     for (std::size_t at = 0; at < rows.size(); at += chunk) {
       const auto wanted = std::span(rows).subspan(at, std::min(chunk, rows.size() - at));
       const nn::Batch batch = buffers.fill(*input.data, wanted);
-      const auto used = std::span(logits).first(wanted.size() * static_cast<std::size_t>(width));
+      const auto used = std::span(predictions).first(wanted.size() * width);
       program.predict(0, batch, used);
-      host_losses(batch);
-      const auto losses_used = std::span<const double>(losses).first(wanted.size());
-      if (loss == step::Loss::kCrossEntropy) {
-        sums.add_classes(used, batch.labels, losses_used);
-      } else {
-        sums.add_numbers(used, batch.targets, losses_used);
-      }
+      sums.add(used, batch.labels, batch.targets);
     }
     return sums.means(prefix);
   }
@@ -161,7 +142,9 @@ struct Trainer::Impl {
     }
     const auto begin = static_cast<std::size_t>(step % steps_per_epoch() * input.recipe.batch);
     const auto count = std::min(static_cast<std::size_t>(input.recipe.batch), order.size() - begin);
-    const nn::Batch batch = buffers.fill(*input.data, std::span(order).subspan(begin, count));
+    const auto rows = std::span(order).subspan(begin, count);
+    const nn::Batch batch = buffers.fill(*input.data, rows);
+    if (!augmenter.empty()) buffers.augment(augmenter, input.data_seed, epoch, rows, batch.features.size() / count);
 
     const std::array<nn::LaneHyper, 1> lane_hyper{hyper()};
     const std::array<std::uint8_t, 1> active{1};
@@ -211,6 +194,7 @@ Result<Trainer> Trainer::create(const TrainerInput& input) {
                  "train.loss"};
   }
   for (const auto& name : input.metrics) LANISTA_TRY(study::check_metric(name, spec.classes));
+  LANISTA_ASSIGN(auto augmenter, data::Augmenter::make(input.recipe.augment, spec));
 
   const step::StepOptions options{loss, optimizer_of(input.recipe)};
   LANISTA_ASSIGN(const auto train, step::derive_training_step(input.model, options, *input.step_ops));
@@ -230,7 +214,7 @@ Result<Trainer> Trainer::create(const TrainerInput& input) {
                  ""};
   }
   program.initialise(0, input.trial_seed);
-  return Trainer(std::make_unique<Impl>(input, std::move(program)));
+  return Trainer(std::make_unique<Impl>(input, std::move(program), std::move(augmenter)));
 }
 
 std::int64_t Trainer::steps_per_epoch() const { return impl_->steps_per_epoch(); }

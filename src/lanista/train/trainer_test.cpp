@@ -92,6 +92,45 @@ TEST(Trainer, GoesOnWithTheSameBitsFromAnySavedState) {
   }
 }
 
+TrainerInput augmented() {
+  TrainerInput in = input("cnn");
+  in.recipe.augment = {{"crop", {{"pad", 1}}}, {"flip"}, {"noise", {{"std", 0.2}}}};
+  return in;
+}
+
+TEST(Trainer, GoesOnWithTheSameBitsWhenItAugments) {
+  auto straight = Trainer::create(augmented());
+  ASSERT_TRUE(straight) << straight.error().text();
+  const std::int64_t total = straight->steps_per_epoch() + 7;
+  train(*straight, total);
+
+  for (const std::int64_t cut : {1, 40, 43}) {
+    auto first = Trainer::create(augmented());
+    train(*first, cut);
+    auto second = Trainer::create(augmented());
+    ASSERT_TRUE(second->restore(first->save()));
+    train(*second, total - cut);
+
+    EXPECT_EQ(second->save().tensors, straight->save().tensors) << cut;
+    EXPECT_EQ(second->save().facts, straight->save().facts) << cut;
+  }
+}
+
+TEST(Trainer, AugmentsForTrainingAndNotForEvaluation) {
+  auto plain = Trainer::create(input("cnn")), other = Trainer::create(augmented());
+  TrainerInput nothing_added = input("cnn");
+  nothing_added.recipe.augment = {{"noise", {{"std", 0}}}};
+  auto same = Trainer::create(nothing_added);
+
+  EXPECT_EQ(other->evaluate(data::Part::kTrain, ""), plain->evaluate(data::Part::kTrain, ""));
+  for (auto* trainer : {&plain, &other, &same}) train(**trainer, 3);
+  EXPECT_NE(other->save().tensors, plain->save().tensors);
+  EXPECT_EQ(same->save().tensors, plain->save().tensors);
+  TrainerInput unfit = input("mlp");
+  unfit.recipe.augment = {{"crop", {{"pad", 8}}}};
+  EXPECT_FALSE(Trainer::create(unfit));
+}
+
 TEST(Trainer, RefusesAStateThatDoesNotFit) {
   auto trainer = Trainer::create(input("mlp"));
   train(*trainer, 5);

@@ -1,0 +1,17 @@
+// NumPy archives: every array that is read can be written alone, and reads as the same.
+#include "lanista/formats/npz.h"
+
+#include "fuzz.h"
+#include "lanista/formats/npy.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lanista;
+  auto tensors = formats::decode_npz(fuzz::as_text(data, size));
+  if (!tensors) return 0;
+  for (Tensor& tensor : *tensors) {
+    tensor.name.clear();
+    const auto again = formats::decode_npy(formats::encode_npy(tensor));
+    LANISTA_CHECK(again.ok() && *again == tensor, "an array does not survive being written");
+  }
+  return 0;
+}

@@ -1,0 +1,25 @@
+// ONNX files: what is read can be written, and reads as the same; what can be imported is sound and can be exported.
+#include "lanista/formats/onnx.h"
+
+#include "fuzz.h"
+#include "lanista/formats/onnx_export.h"
+#include "lanista/formats/onnx_import.h"
+#include "lanista/graph/infer.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lanista;
+  const auto model = formats::decode_onnx(fuzz::as_text(data, size));
+  if (!model) return 0;
+  const std::string bytes = formats::encode_onnx(*model);
+  const auto again = formats::decode_onnx(bytes);
+  LANISTA_CHECK(again.ok(), "a written model is refused: " + again.error().text());
+  LANISTA_CHECK(formats::encode_onnx(*again) == bytes, "a model does not survive being written");
+
+  const auto imported = formats::from_onnx(*model);
+  if (!imported) return 0;
+  LANISTA_CHECK(graph::verify(imported->graph, graph::builtin_ops()).ok(), "an imported model is not sound");
+  const auto exported =
+      formats::to_onnx(imported->graph, imported->weights, {.mean = imported->mean, .scale = imported->scale});
+  if (!exported) LANISTA_CHECK(exported.error().code == Code::kUnimplemented, exported.error().text());
+  return 0;
+}

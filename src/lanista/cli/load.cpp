@@ -1,0 +1,55 @@
+#include "lanista/cli/load.h"
+
+#include <charconv>
+
+#include "lanista/base/file_system.h"
+#include "lanista/engine/engine.h"
+#include "lanista/store/log.h"
+
+namespace lanista::cli {
+namespace {
+
+Result<TrialId> pick_trial(const study::StudyView& view, const Target& target) {
+  if (target.trial.empty()) {
+    const auto ranked = study::ranking(view);
+    if (ranked.empty()) return Error{Code::kNotFound, "no trial has finished yet", target.folder};
+    return ranked.front();
+  }
+  std::uint32_t id = 0;
+  const char* end = target.trial.data() + target.trial.size();
+  const auto parsed = std::from_chars(target.trial.data(), end, id);
+  if (parsed.ec == std::errc() && parsed.ptr == end && id > 0 && id <= view.trials.size()) return TrialId{id};
+  return Error{Code::kNotFound,
+               "there is no trial '" + target.trial + "'; the study has " +
+                   (view.trials.empty() ? "none" : "trials 1 to " + std::to_string(view.trials.size())),
+               target.folder};
+}
+
+}  // namespace
+
+Result<study::StudyView> load_study(const std::string& folder) {
+  LANISTA_ASSIGN(const auto records, store::read_log(real_file_system(), folder));
+  return engine::fold(records);
+}
+
+Target parse_target(const std::string& text) {
+  const auto hash = text.rfind('#');
+  if (hash == std::string::npos) return {text, false, ""};
+  return {text.substr(0, hash), true, text.substr(hash + 1)};
+}
+
+Result<LoadedTrial> load_trial(const std::string& target) {
+  const Target parsed = parse_target(target);
+  LoadedTrial out{.folder = parsed.folder, .view = {}, .ops = graph::builtin_ops(), .model = {}};
+  LANISTA_ASSIGN(out.view, load_study(parsed.folder));
+  LANISTA_ASSIGN(const TrialId id, pick_trial(out.view, parsed));
+  out.index = id.value - 1;
+  LANISTA_ASSIGN(out.model, study::trial_model(out.view, out.trial(), out.ops));
+  return out;
+}
+
+std::string LoadedTrial::base_name() const {
+  return view.models[static_cast<std::size_t>(trial().proposal.base)].value("name", "");
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+#include "lanista/base/result.h"
+#include "lanista/graph/graph.h"
+#include "lanista/graph/op.h"
+#include "lanista/study/view.h"
+
+namespace lanista::cli {
+
+/// A study from its folder. Errors: kNotFound, kDataLoss.
+Result<study::StudyView> load_study(const std::string& folder);
+
+/// A trial with everything needed to look into it; its data need not be there.
+struct LoadedTrial {
+  std::string folder;
+  study::StudyView view;
+  graph::OpTable ops;
+  graph::Graph model;
+  std::size_t index = 0;
+
+  const study::TrialView& trial() const { return view.trials[index]; }
+  std::string base_name() const;
+};
+/// "DIR#N", or nothing behind the '#': the best trial. Errors: also kNotFound (no such trial, none has finished).
+Result<LoadedTrial> load_trial(const std::string& target);
+
+/// Splits "DIR#N" at the last '#'.
+struct Target {
+  std::string folder;
+  bool has_trial = false;
+  std::string trial;
+};
+Target parse_target(const std::string& text);
+
+}  // namespace lanista::cli

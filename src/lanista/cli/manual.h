@@ -1,0 +1,11 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace lanista::cli {
+
+/// The manual page lanista(1) in roff, made from the command tree.
+std::string manual_page(const CLI::App& app);
+
+}  // namespace lanista::cli

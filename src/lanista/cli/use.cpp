@@ -1,0 +1,140 @@
+#include "lanista/cli/use.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "lanista/cli/app.h"
+#include "lanista/cli/load.h"
+#include "lanista/cli/session.h"
+#include "lanista/data/raw_input.h"
+#include "lanista/formats/csv_writer.h"
+#include "lanista/runtime/predictor.h"
+#include "lanista/store/checkpoints.h"
+
+namespace lanista::cli {
+namespace {
+
+using engine::ModelPackage;
+
+/// Raw data and what the model says of it.
+struct Predicted {
+  ModelPackage package;
+  data::RawData raw;
+  runtime::Predictor predictor;
+  std::vector<double> values;  ///< [rows, outputs]
+};
+
+Result<Predicted> predict_raw(const std::string& model, const std::string& input) {
+  LANISTA_ASSIGN(auto package, load_package(model));
+  LANISTA_ASSIGN(auto raw, data::read_raw(package.data, input, real_file_system()));
+  LANISTA_ASSIGN(auto predictor, runtime::Predictor::create(package));
+  auto values = predictor.predict(raw.features);
+  return Predicted{std::move(package), std::move(raw), std::move(predictor), std::move(values)};
+}
+
+std::string label_name(const data::DataSpec& data, std::size_t label) {
+  return label < data.labels.size() ? data.labels[label] : std::to_string(label);
+}
+
+std::vector<double> softmax(std::span<const double> logits) {
+  std::vector<double> out(logits.begin(), logits.end());
+  const double largest = *std::max_element(out.begin(), out.end());
+  double sum = 0;
+  for (double& x : out) sum += x = std::exp(x - largest);
+  for (double& x : out) x /= sum;
+  return out;
+}
+
+std::vector<std::string> header(const Predicted& all) {
+  const auto& data = all.package.data;
+  std::vector<std::string> cells{all.raw.names.empty() ? "row" : "name"};
+  if (data.classes > 0) cells.emplace_back("prediction");
+  for (std::size_t k = 0; k < static_cast<std::size_t>(all.predictor.outputs()); ++k) {
+    cells.push_back(data.classes > 0 ? formats::csv_cell("p_" + label_name(data, k))
+                                     : "prediction" + (k == 0 ? "" : "_" + std::to_string(k)));
+  }
+  return cells;
+}
+
+std::string predictions_csv(const Predicted& all) {
+  std::string out;
+  formats::add_csv_row(out, header(all));
+  const auto& data = all.package.data;
+  const auto width = static_cast<std::size_t>(all.predictor.outputs());
+  for (std::size_t row = 0; row * width < all.values.size(); ++row) {
+    const auto values = std::span(all.values).subspan(row * width, width);
+    std::vector<std::string> cells{all.raw.names.empty() ? std::to_string(row) : formats::csv_cell(all.raw.names[row])};
+    if (data.classes > 0) {
+      const auto best = static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+      cells.push_back(formats::csv_cell(label_name(data, best)));
+      for (const double p : softmax(values)) cells.push_back(formats::csv_cell(p));
+    } else {
+      for (const double value : values) cells.push_back(formats::csv_cell(value));
+    }
+    formats::add_csv_row(out, cells);
+  }
+  return out;
+}
+
+Result<ModelPackage> package_of_trial(const std::string& target) {
+  LANISTA_ASSIGN(auto loaded, load_trial(target));
+  const study::TrialView& trial = loaded.trial();
+  if (!trial.outcome || trial.outcome->weights.empty()) {
+    return Error{Code::kNotFound,
+                 "the weights of trial " + std::to_string(trial.id.value) +
+                     " were not kept (keep.top says how many are); train it again with: lanista repeat '" +
+                     loaded.folder + "#" + std::to_string(trial.id.value) + "' --out FOLDER",
+                 loaded.folder};
+  }
+  const store::CheckpointStore checkpoints(real_file_system(), loaded.folder);
+  LANISTA_ASSIGN(auto checkpoint, checkpoints.get(trial.outcome->weights));
+  LANISTA_ASSIGN(const data::DataSpec data, data::parse_spec(loaded.view.data));
+  LANISTA_ASSIGN(const engine::Job job, engine::make_job(loaded.view.config, data, trial, loaded.model));
+  return engine::make_package(loaded.view.config, data, trial, job.recipe, std::move(loaded.model),
+                              std::move(checkpoint.tensors), {});
+}
+
+}  // namespace
+
+Result<ModelPackage> load_package(const std::string& target) {
+  if (parse_target(target).has_trial) return package_of_trial(target);
+  auto& files = real_file_system();
+  const bool study = files.exists(target + "/best/package.json");
+  if (!study && files.exists(target + "/log")) {
+    return Error{Code::kNotFound, "the study has no best model yet; DIR#TRIAL names one of its trials", target};
+  }
+  return engine::read_package(files, study ? target + "/best" : target, graph::builtin_ops());
+}
+
+int predict(const PredictRequest& request) {
+  const auto all = predict_raw(request.model, request.input);
+  if (!all) return report(all.error());
+  const std::string csv = predictions_csv(*all);
+  if (request.out.empty()) {
+    std::cout << csv << std::flush;
+    return kDone;
+  }
+  if (auto written = write_atomically(real_file_system(), request.out, csv); !written) return report(written.error());
+  std::cerr << "wrote " << request.out << "\n";
+  return kDone;
+}
+
+int evaluate(const EvalRequest& request) {
+  const auto all = predict_raw(request.model, request.input);
+  if (!all) return report(all.error());
+  if (all->raw.labels.empty() && all->raw.targets.empty()) {
+    return report({Code::kInvalidArgument, "the data holds no targets to compare with", request.input});
+  }
+  const auto metrics = all->predictor.measure(all->values, all->raw.labels, all->raw.targets, "");
+  const std::size_t rows = all->values.size() / static_cast<std::size_t>(all->predictor.outputs());
+  if (request.json) {
+    std::cout << nlohmann::json{{"v", 1}, {"rows", rows}, {"metrics", metrics}}.dump() << "\n";
+    return kDone;
+  }
+  std::cout << "rows  " << rows << "\n";
+  for (const auto& [name, value] : metrics) std::cout << name << "  " << formats::csv_cell(value) << "\n";
+  return kDone;
+}
+
+}  // namespace lanista::cli

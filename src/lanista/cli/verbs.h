@@ -1,0 +1,25 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <initializer_list>
+#include <memory>
+#include <string>
+
+namespace lanista::cli {
+
+// The command tree, one function a group of verbs. A verb's callback leaves its exit code in `code`, which outlives the
+// tree.
+void add_study_verbs(CLI::App& app, int& code);    ///< run, resume, repeat
+void add_inspect_verbs(CLI::App& app, int& code);  ///< status, show, check, report
+void add_control_verbs(CLI::App& app, int& code);  ///< pause, stop
+void add_model_verbs(CLI::App& app, int& code);    ///< predict, eval, export
+void add_data_verbs(CLI::App& app, int& code);     ///< data ls, data check, data rows, data export
+void add_machine_verbs(CLI::App& app, int& code);  ///< doctor, bench, completion, man
+
+/// The whole tree.
+std::unique_ptr<CLI::App> command_tree(int& code);
+
+/// Examples for the end of a help text, a line each.
+std::string examples(std::initializer_list<const char*> lines);
+
+}  // namespace lanista::cli

@@ -1,0 +1,76 @@
+#include "lanista/cli/inspect.h"
+#include "lanista/cli/verbs.h"
+
+namespace lanista::cli {
+namespace {
+
+void add_status(CLI::App& app, int& code) {
+  auto status = std::make_shared<StatusRequest>();
+  auto& status_verb = *app.add_subcommand("status", "where a study stands, on one screen");
+  status_verb.add_option("folder", status->folder, "folder of the study (default: every study below studies/)");
+  status_verb.add_flag("--json", status->json, "one JSON object a study");
+  status_verb.footer(examples({"lanista status", "lanista status studies/digits-1 --json"}));
+  status_verb.callback([status, &code] { code = show_status(*status); });
+}
+
+void add_show(CLI::App& app, int& code) {
+  auto show = std::make_shared<ShowRequest>();
+  auto& show_verb = *app.add_subcommand("show", "a study's table, or one trial in full");
+  show_verb.add_option("target", show->target, "DIR or DIR#TRIAL")->required();
+  show_verb.add_option("--top", show->top, "rows of the table")->check(CLI::PositiveNumber);
+  show_verb.add_flag("--json", show->json, "JSON on stdout");
+  show_verb.add_flag("--dot", show->dot, "the trial's model as Graphviz source");
+  show_verb.add_flag("--plan", show->plan, "the trial's program: operators, layouts, bytes");
+  show_verb.add_flag("--config", show->config, "the resolved study file");
+  show_verb.add_flag("--canonical", show->canonical, "the canonical export of the log: equal for equal studies");
+  show_verb.footer(examples(
+      {"lanista show studies/digits-1", "lanista show studies/digits-1#12", "lanista show studies/digits-1#12 --dot"}));
+  show_verb.callback([show, &code] { code = show_study(*show); });
+}
+
+void add_check(CLI::App& app, int& code) {
+  auto check = std::make_shared<CheckRequest>();
+  auto& check_verb = *app.add_subcommand("check", "validate a study file, and say what it would do");
+  check_verb.add_option("file", check->file, "study file");
+  check_verb.add_option("--set", check->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
+  check_verb.add_flag("--schema", check->schema, "print the JSON Schema of study files");
+  check_verb.footer(examples({"lanista check study.yaml", "lanista check --schema > lanista.schema.json"}));
+  check_verb.callback([check, &code] { code = check_study(*check); });
+}
+
+void add_report(CLI::App& app, int& code) {
+  auto request = std::make_shared<ReportRequest>();
+  auto& verb = *app.add_subcommand("report", "one page on the whole study: curves, trials, models, economy");
+  verb.add_option("folder", request->folder, "folder of the study")->required();
+  verb.add_option("--out", request->out, "the page (default: DIR/report.html)");
+  verb.footer(examples({"lanista report studies/digits-1", "lanista report studies/digits-1 --out digits.html"}));
+  verb.callback([request, &code] { code = write_report(*request); });
+}
+
+}  // namespace
+
+void add_inspect_verbs(CLI::App& app, int& code) {
+  add_status(app, code);
+  add_show(app, code);
+  add_check(app, code);
+  add_report(app, code);
+}
+
+void add_control_verbs(CLI::App& app, int& code) {
+  auto pause = std::make_shared<ControlRequest>();
+  pause->what = "pause";
+  auto& pause_verb = *app.add_subcommand("pause", "save a running study and let it end, resumable");
+  pause_verb.add_option("folder", pause->folder, "folder of the study")->required();
+  pause_verb.footer(examples({"lanista pause studies/digits-1"}));
+  pause_verb.callback([pause, &code] { code = control_study(*pause); });
+
+  auto stop = std::make_shared<ControlRequest>();
+  stop->what = "stop";
+  auto& stop_verb = *app.add_subcommand("stop", "end a running study, or one of its trials, for good");
+  stop_verb.add_option("folder", stop->folder, "folder of the study")->required();
+  stop_verb.add_option("trial", stop->trial, "number of the trial")->check(CLI::PositiveNumber);
+  stop_verb.footer(examples({"lanista stop studies/digits-1", "lanista stop studies/digits-1 12"}));
+  stop_verb.callback([stop, &code] { code = control_study(*stop); });
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,42 @@
+#include <iostream>
+
+#include "lanista/cli/app.h"
+#include "lanista/cli/completion.h"
+#include "lanista/cli/doctor.h"
+#include "lanista/cli/manual.h"
+#include "lanista/cli/verbs.h"
+
+namespace lanista::cli {
+
+void add_machine_verbs(CLI::App& app, int& code) {
+  auto& doctor_verb = *app.add_subcommand("doctor", "what this machine offers and what will limit a run");
+  auto json = std::make_shared<bool>(false);
+  doctor_verb.add_flag("--json", *json, "JSON on stdout");
+  doctor_verb.footer(examples({"lanista doctor"}));
+  doctor_verb.callback([json, &code] { code = doctor(*json); });
+
+  auto& bench_verb =
+      *app.add_subcommand("bench", "run a benchmark against LibTorch and other baselines (lanista-bench)");
+  bench_verb.add_option("arguments", "passed on; see lanista bench --help");
+
+  auto shell = std::make_shared<std::string>();
+  auto& completion_verb = *app.add_subcommand("completion", "a script that completes verbs and options in a shell");
+  completion_verb.add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion_verb.footer(examples({"source <(lanista completion bash)", "lanista completion zsh > ~/.zfunc/_lanista",
+                                   "lanista completion fish > ~/.config/fish/completions/lanista.fish"}));
+  completion_verb.callback([shell, &app, &code] {
+    std::cout << completion_script(app, *shell);
+    code = kDone;
+  });
+
+  auto& man_verb = *app.add_subcommand("man", "the manual page, in roff");
+  man_verb.footer(examples({"lanista man | man -l -", "lanista man > /usr/local/share/man/man1/lanista.1"}));
+  man_verb.callback([&app, &code] {
+    std::cout << manual_page(app);
+    code = kDone;
+  });
+}
+
+}  // namespace lanista::cli

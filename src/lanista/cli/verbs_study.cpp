@@ -1,0 +1,82 @@
+#include "lanista/cli/session.h"
+#include "lanista/cli/verbs.h"
+
+namespace lanista::cli {
+namespace {
+
+void add_view_options(CLI::App& verb, View& view) {
+  verb.add_flag("--json", view.json, "one event a line on stdout (docs/events.md)");
+  verb.add_flag("--quiet,-q", view.quiet, "no progress, only the table");
+  verb.add_flag("--no-color", view.no_color, "no colour (NO_COLOR works too)");
+}
+
+void add_run(CLI::App& app, int& code) {
+  struct Options {
+    RunRequest request;
+    std::vector<std::string> set;
+    std::optional<std::int64_t> trials, epochs;
+    std::optional<double> minutes;
+    std::optional<std::uint64_t> seed;
+  };
+  auto options = std::make_shared<Options>();
+  auto& verb = *app.add_subcommand("run", "explore a model space until its budget is spent");
+  verb.add_option("study", options->request.study_file, "study file (YAML); without one, the digits study");
+  verb.add_option("--out", options->request.out, "folder of the study (default: studies/<name>-<number>)");
+  verb.add_option("--trials", options->trials, "stop after this many trials");
+  verb.add_option("--epochs", options->epochs, "epochs of a trial");
+  verb.add_option("--minutes", options->minutes, "guard: stop after this many minutes");
+  verb.add_option("--seed", options->seed, "seed of everything random");
+  verb.add_option("--workers", options->request.workers, "training threads of this run (default: one per core)")
+      ->check(CLI::Range(1, 64));
+  verb.add_option("--set", options->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
+  verb.add_flag("--dry-run", options->request.dry_run, "check everything, print the resolved study, train nothing");
+  add_view_options(verb, options->request.view);
+  verb.footer(examples({"lanista run", "lanista run study.yaml --trials 20 --out studies/first",
+                        "lanista run --set strategy.name=random --set train.epochs=3"}));
+  verb.callback([options, &code] {
+    auto& overrides = options->request.overrides;
+    for (const auto& pair : options->set) {
+      const auto equals = pair.find('=');
+      if (equals == std::string::npos) throw CLI::ValidationError("--set", "'" + pair + "' is not KEY=VALUE");
+      overrides.push_back({pair.substr(0, equals), pair.substr(equals + 1)});
+    }
+    if (options->trials) overrides.push_back({"budget.trials", std::to_string(*options->trials)});
+    if (options->epochs) overrides.push_back({"train.epochs", std::to_string(*options->epochs)});
+    if (options->minutes) overrides.push_back({"budget.guard_minutes", std::to_string(*options->minutes)});
+    if (options->seed) overrides.push_back({"run.seed", std::to_string(*options->seed)});
+    code = run_study(options->request);
+  });
+}
+
+void add_resume(CLI::App& app, int& code) {
+  auto request = std::make_shared<ResumeRequest>();
+  auto& verb = *app.add_subcommand("resume", "continue a study exactly where it was");
+  verb.add_option("folder", request->folder, "folder of the study")->required();
+  verb.add_option("--trials", request->extension.trials, "so many trials more")->check(CLI::PositiveNumber);
+  verb.add_option("--minutes", request->extension.minutes, "so many minutes more before the guard")
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--workers", request->workers, "training threads of this run (default: one per core)")
+      ->check(CLI::Range(1, 64));
+  add_view_options(verb, request->view);
+  verb.footer(examples({"lanista resume studies/digits-1", "lanista resume studies/digits-1 --trials 60"}));
+  verb.callback([request, &code] { code = resume_study(*request); });
+}
+
+void add_repeat(CLI::App& app, int& code) {
+  auto request = std::make_shared<RepeatRequest>();
+  auto& verb = *app.add_subcommand("repeat", "train one trial again, alone, and compare it with the study's");
+  verb.add_option("target", request->target, "DIR#TRIAL")->required();
+  verb.add_option("--out", request->out, "folder for its model package (default: none is written)");
+  verb.footer(examples({"lanista repeat 'studies/digits-1#12'", "lanista repeat 'studies/digits-1#12' --out twelve"}));
+  verb.callback([request, &code] { code = repeat_trial(*request); });
+}
+
+}  // namespace
+
+void add_study_verbs(CLI::App& app, int& code) {
+  add_run(app, code);
+  add_resume(app, code);
+  add_repeat(app, code);
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lanista/base/options.h"
+#include "lanista/base/result.h"
+#include "lanista/base/rng.h"
+#include "lanista/data/spec.h"
+#include "lanista/study/config.h"
+
+namespace lanista::data {
+
+/// One way to change a training sample without changing what it shows. Keeps no state: many threads may use one.
+class Augmentation {
+ public:
+  virtual ~Augmentation() = default;
+  /// Changes the features of one sample in place; every decision is drawn from `rng`.
+  virtual void apply(Rng rng, std::span<float> features) const = 0;
+};
+
+/// What an augmentation may know of the samples.
+struct SampleForm {
+  graph::Shape shape;        ///< of one sample: [C, H, W] for images
+  std::vector<float> black;  ///< a sample of zeros, normalised: what lies outside of an image
+};
+
+struct AugmentPlugin {
+  std::string name;
+  std::string help;
+  std::vector<OptionSpec> options;
+  /// Errors: kInvalidArgument naming the shape.
+  std::function<Result<std::unique_ptr<const Augmentation>>(const Options&, const SampleForm&)> make;
+};
+
+/// crop, flip, shift, erase (for images); noise (for all).
+std::vector<AugmentPlugin> builtin_augmentations();
+
+/// A list of augmentations, applied in its order. The same (data seed, epoch, sample) gives the same bits in any batch,
+/// lane and thread, and after a resume. Copies share the list; many threads may use one.
+class Augmenter {
+ public:
+  /// Errors: kInvalidArgument (unknown name with the nearest, options, data that do not suit); `where` is the place,
+  /// such as "data.augment[1]".
+  static Result<Augmenter> make(std::span<const study::PluginConfig> augment, const DataSpec& data);
+
+  bool empty() const { return augmentations_.empty(); }
+  /// `sample` is the row's number in the data set, `epoch` the trial's own, `features` one normalised sample.
+  void apply(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample, std::span<float> features) const;
+
+ private:
+  std::vector<std::shared_ptr<const Augmentation>> augmentations_;
+};
+
+}  // namespace lanista::data

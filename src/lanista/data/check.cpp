@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "lanista/base/digest.h"
+#include "lanista/data/catalog.h"
+#include "lanista/data/columns.h"
+#include "lanista/data/dataset.h"
+
+namespace lanista::data {
+namespace {
+
+constexpr std::array<Part, 3> kParts = {Part::kTrain, Part::kValidation, Part::kTest};
+constexpr std::int64_t kImbalance = 10;  // the largest class beside the smallest
+
+/// Calls `visit(raw features)` for the rows of a part, one after the other.
+template <class F>
+void each_row(const Dataset& set, Part part, F&& visit) {
+  const DataSpec& spec = set.spec();
+  std::vector<float> features(static_cast<std::size_t>(spec.features.elements_per_sample()));
+  for (const std::int64_t row : set.rows(part)) {
+    set.gather_features({&row, 1}, features);
+    spec.normalization.undo(features, static_cast<std::int64_t>(features.size()));
+    visit(features);
+  }
+}
+
+void look_at_features(const Dataset& set, Report& report) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto width = static_cast<std::size_t>(set.spec().features.elements_per_sample());
+  std::vector<float> low(width, kInfinity), high(width, -kInfinity);
+  const auto widen = [&](const std::vector<float>& row) {
+    for (std::size_t f = 0; f < width; ++f) {
+      low[f] = std::min(low[f], row[f]);
+      high[f] = std::max(high[f], row[f]);
+    }
+  };
+  std::vector<Digest> seen;
+  each_row(set, Part::kTrain, [&](const std::vector<float>& row) {
+    widen(row);
+    seen.push_back(hash_bytes(std::as_bytes(std::span(row))));
+  });
+  for (std::size_t f = 0; f < width; ++f) report.constant_features += low[f] == high[f] ? 1 : 0;
+  std::sort(seen.begin(), seen.end());
+  each_row(set, Part::kValidation, widen);
+  each_row(set, Part::kTest, [&](const std::vector<float>& row) {
+    widen(row);
+    const Digest digest = hash_bytes(std::as_bytes(std::span(row)));
+    report.seen_test_rows += std::binary_search(seen.begin(), seen.end(), digest) ? 1 : 0;
+  });
+  report.min = double{*std::min_element(low.begin(), low.end())};
+  report.max = double{*std::max_element(high.begin(), high.end())};
+}
+
+void look_at_targets(const Dataset& set, Report& report) {
+  const DataSpec& spec = set.spec();
+  report.class_rows.resize(static_cast<std::size_t>(spec.classes));
+  bool first = true;
+  for (std::size_t p = 0; p < kParts.size(); ++p) {
+    const auto& rows = set.rows(kParts[p]);
+    if (spec.classes > 0) {
+      std::vector<std::int32_t> labels(rows.size());
+      set.gather_labels(rows, labels);
+      for (const std::int32_t label : labels) ++report.class_rows[static_cast<std::size_t>(label)][p];
+      continue;
+    }
+    std::vector<float> targets(rows.size() * static_cast<std::size_t>(spec.target_size));
+    set.gather_targets(rows, targets);
+    for (const float t : targets) {
+      report.target_min = first ? double{t} : std::min(report.target_min, double{t});
+      report.target_max = first ? double{t} : std::max(report.target_max, double{t});
+      first = false;
+    }
+  }
+}
+
+std::string class_name(const DataSpec& spec, std::size_t index) {
+  return index < spec.labels.size() ? spec.labels[index] : std::to_string(index);
+}
+
+std::string count_of(std::int64_t n, const std::string& one, const std::string& many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+void warn_of_classes(Report& report) {
+  std::size_t smallest = 0, largest = 0, absent = 0;
+  const auto rows = [&](std::size_t c) {
+    return report.class_rows[c][0] + report.class_rows[c][1] + report.class_rows[c][2];
+  };
+  for (std::size_t c = 0; c < report.class_rows.size(); ++c) {
+    absent += report.class_rows[c][0] == 0 ? 1 : 0;
+    if (rows(c) < rows(smallest)) smallest = c;
+    if (rows(c) > rows(largest)) largest = c;
+  }
+  if (absent > 0) {
+    report.warnings.push_back(count_of(static_cast<std::int64_t>(absent), "class has", "classes have") +
+                              " no row in the training part");
+  }
+  if (!report.class_rows.empty() && rows(largest) > kImbalance * rows(smallest)) {
+    report.warnings.push_back("classes are unequal: \"" + class_name(report.spec, largest) + "\" has " +
+                              count_of(rows(largest), "row", "rows") + ", \"" + class_name(report.spec, smallest) +
+                              "\" has " + std::to_string(rows(smallest)));
+  }
+}
+
+void warn(Report& report) {
+  warn_of_classes(report);
+  const std::int64_t width = report.spec.features.elements_per_sample();
+  if (report.constant_features > 0) {
+    report.warnings.push_back(std::to_string(report.constant_features) + " of " +
+                              count_of(width, "feature is", "features are") + " the same in all training rows");
+  }
+  if (report.seen_test_rows > 0) {
+    report.warnings.push_back(count_of(report.seen_test_rows, "test row has", "test rows have") +
+                              " the features of a training row; the test will look better than it is");
+  }
+  if (report.missing > 0) report.warnings.push_back(count_of(report.missing, "cell has", "cells have") + " no value");
+}
+
+std::string short_number(double value) {
+  std::array<char, 32> buffer{};
+  const auto done = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, 6);
+  return {buffer.data(), done.ptr};
+}
+
+}  // namespace
+
+Result<Report> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
+  LANISTA_ASSIGN(const Dataset set, open(config, folder, fs));
+  Report report;
+  report.spec = set.spec();
+  look_at_features(set, report);
+  look_at_targets(set, report);
+  if (!report.spec.schema.is_null()) {
+    LANISTA_ASSIGN(const auto columns, parse_columns(report.spec.schema.at("columns")));
+    for (const Column& column : columns) report.missing += column.missing;
+  }
+  warn(report);
+  return report;
+}
+
+std::string Report::text() const {
+  constexpr std::size_t kShownClasses = 20;
+  std::string out = spec.name + "  (" + spec.source + (spec.licence.empty() ? "" : ", " + spec.licence) + ")\n";
+  out += "rows      " + std::to_string(spec.rows) + ": " + std::to_string(spec.split_rows[0]) + " training, " +
+         std::to_string(spec.split_rows[1]) + " validation, " + std::to_string(spec.split_rows[2]) + " test\n";
+  out += "samples   " + spec.features.text() + ", from " + short_number(min) + " to " + short_number(max) + "\n";
+  if (spec.classes == 0) {
+    out += "targets   " + count_of(spec.target_size, "number", "numbers") + " from " + short_number(target_min) +
+           " to " + short_number(target_max) + "\n";
+  } else {
+    out += "classes   " + std::to_string(spec.classes) + " (training, validation, test)\n";
+  }
+  for (std::size_t c = 0; c < std::min(class_rows.size(), kShownClasses); ++c) {
+    out += "    " + class_name(spec, c) + ": " + std::to_string(class_rows[c][0]) + ", " +
+           std::to_string(class_rows[c][1]) + ", " + std::to_string(class_rows[c][2]) + "\n";
+  }
+  if (class_rows.size() > kShownClasses) {
+    out += "    … and " + std::to_string(class_rows.size() - kShownClasses) + " more\n";
+  }
+  if (!spec.schema.is_null()) out += "columns\n" + schema_text(spec);
+  out += "hash      " + spec.hash.hex() + "\n";
+  for (const std::string& warning : warnings) out += "warning: " + warning + "\n";
+  return out;
+}
+
+nlohmann::json Report::json() const {
+  nlohmann::json out = {{"data", spec_json(spec)},
+                        {"class_rows", class_rows},
+                        {"min", min},
+                        {"max", max},
+                        {"missing", missing},
+                        {"constant_features", constant_features},
+                        {"seen_test_rows", seen_test_rows},
+                        {"warnings", warnings}};
+  if (spec.classes == 0) out.update({{"target_min", target_min}, {"target_max", target_max}});
+  return out;
+}
+
+}  // namespace lanista::data

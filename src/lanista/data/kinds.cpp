@@ -1,0 +1,84 @@
+#include "lanista/base/text_distance.h"
+#include "lanista/data/readers.h"
+
+namespace lanista::data {
+
+const std::vector<Kind>& kinds() {
+  static const Kind::Option kTask{"task", "auto|classes|numbers",
+                                  "what the target is; auto: few whole numbers, or text"};
+  static const std::vector<Kind> kAll = {
+      {"builtin", "builtin:digits", "a data set that is part of the program", {}, read_builtin},
+      {"csv",
+       "csv:FILE",
+       "a table, one row a line",
+       {{"target", "COLUMN", "name or number of the column to predict; the last one if not given"},
+        {"drop", "A,B", "columns to leave out"},
+        {"header", "auto|yes|no", "whether the first line names the columns", true},
+        {"sep", "CHARACTER|tab", "what stands between cells; else comma, semicolon or tab, whichever is there", true},
+        {"numeric", "A,B", "columns that hold numbers"},
+        {"categorical", "A,B", "columns that hold categories, even if they look like numbers"},
+        {"schema", "FILE.json", "a declared schema instead of target, drop, task, numeric, categorical"},
+        kTask},
+       read_csv},
+      {"npy", "npy:X.npy,Y.npy", "NumPy arrays: features, and what belongs to them", {kTask}, read_npy},
+      {"npz",
+       "npz:FILE",
+       "a NumPy archive that holds both arrays",
+       {{"x", "KEY", "the features; else x, X, or the first of two", true},
+        {"y", "KEY", "what belongs to them; else y, Y, or the second of two", true},
+        kTask},
+       read_npz},
+      {"idx",
+       "idx:FOLDER or idx:IMAGES,LABELS",
+       "the format of MNIST, packed or plain; a folder brings its own test part",
+       {{"test", "IMAGES,LABELS", "an official test part"}},
+       read_idx},
+      {"cifar",
+       "cifar:FOLDER or cifar:FILE,FILE",
+       "the binary files of CIFAR-10 and CIFAR-100; a folder brings its own test part",
+       {{"kind", "auto|10|100", "auto: by the names in the folder, else 10", true}},
+       read_cifar},
+      {"folder",
+       "folder:DIR",
+       "images (PNG, JPEG), one folder a class; train/ and test/ above the classes bring a test part",
+       {{"size", "HEIGHTxWIDTH", "makes all images this size", true},
+        {"color", "auto|grey|rgb", "auto: rgb if any image is", true},
+        {"resize", "no|yes", "for new images: makes them the size of the training images"}},
+       read_images},
+      {"tokens",
+       "tokens:FILE",
+       "a text as bytes, or token numbers (.bin): windows, and the next token as the target",
+       {{"context", "N", "tokens in a window; 64 if not given", true},
+        {"vocab", "N", "how many tokens there are; 256 for bytes", true},
+        {"dtype", "bytes|u16|u32", "how tokens lie in the file, little-endian", true},
+        {"rows", "N", "at most that many windows"}},
+       read_tokens},
+      {"synthetic",
+       "synthetic:spirals|blobs|regression",
+       "made from a seed",
+       {{"rows", "N", "1000 if not given"},
+        {"classes", "N", "3 if not given; not for regression"},
+        {"features", "N", "2 of spirals, else 8, if not given"},
+        {"seed", "N", "1 if not given"}},
+       read_synthetic}};
+  return kAll;
+}
+
+Result<const Kind*> kind_of(const Source& source) {
+  std::vector<std::string> names;
+  std::string known;
+  for (const Kind& kind : kinds()) {
+    names.push_back(kind.name);
+    known += (known.empty() ? "" : ", ") + kind.name;
+    if (kind.name != source.kind) continue;
+    std::vector<std::string> options;
+    for (const Kind::Option& option : kind.options) options.push_back(option.name);
+    LANISTA_TRY(source.allow_only(options));
+    return &kind;
+  }
+  const std::string near = nearest_name(source.kind, names);
+  return source.error("unknown kind \"" + source.kind + "\"" +
+                      (near.empty() ? "" : ", did you mean \"" + near + "\"?") + "; there are " + known);
+}
+
+}  // namespace lanista::data

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lanista/data/spec.h"
+
+namespace lanista::data {
+
+/// Rows as numbers, not split.
+struct RawData {
+  DataSpec spec;
+  std::vector<float> features;       ///< [rows, features…]
+  std::vector<std::int32_t> labels;  ///< [rows], or empty
+  std::vector<float> targets;        ///< [rows, target_size], or empty
+  std::vector<std::string> names;    ///< [rows], file names for instance; or empty
+  std::int64_t missing = 0;          ///< cells without a value, filled by the stored rule
+  std::int64_t unknown = 0;          ///< categories that training had not seen
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(features.size()) / spec.features.elements_per_sample(); }
+};
+
+/// Whether the numbers are what the specification says. Errors: kDataLoss (a number that is not finite, a label outside
+/// the classes; which row).
+Result<void> check_numbers(const RawData& raw);
+
+}  // namespace lanista::data

@@ -1,0 +1,144 @@
+#include "lanista/data/spec.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "lanista/data/columns.h"
+
+namespace lanista::data {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kMaxWidth = std::int64_t{1} << 31;
+
+Error broken(std::string message) { return {Code::kDataLoss, "data specification: " + std::move(message), ""}; }
+
+template <class T>
+Result<T> entry(const json& object, const char* key) {
+  try {
+    return object.at(key).get<T>();
+  } catch (const json::exception&) {
+    return broken("\"" + std::string(key) + "\" is missing or of another kind");
+  }
+}
+
+Result<void> check_shape(const graph::Shape& features) {
+  std::int64_t width = 1;
+  for (const std::int64_t d : features.dims) {
+    if (d < 1 || __builtin_mul_overflow(width, d, &width) || width > kMaxWidth) {
+      return broken("\"features\" " + features.text() + " is no shape of at most " + std::to_string(kMaxWidth) +
+                    " numbers");
+    }
+  }
+  if (features.dims.empty()) return broken("\"features\" is empty");
+  return {};
+}
+
+Result<void> check_schema(const DataSpec& spec) {
+  LANISTA_ASSIGN(const json target, entry<json>(spec.schema, "target"));
+  LANISTA_TRY(entry<std::string>(target, "name"));
+  LANISTA_ASSIGN(const auto columns, parse_columns(spec.schema.value("columns", json())));
+  std::int64_t width = 0;
+  for (const Column& column : columns) width += column.width();
+  if (width != spec.features.elements_per_sample()) {
+    return broken("the columns make " + std::to_string(width) + " features, not " + spec.features.text());
+  }
+  return {};
+}
+
+/// The shortest text that reads back as the same number.
+std::string number_text(double value) {
+  std::array<char, 32> buffer{};
+  const auto [end, failed] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return failed == std::errc() ? std::string(buffer.data(), end) : std::string("?");
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 8;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) out += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > kShown) out += ", … (" + std::to_string(names.size()) + ")";
+  return out;
+}
+
+std::string target_text(const DataSpec& spec) {
+  if (spec.classes == 0) return std::to_string(spec.target_size) + (spec.target_size == 1 ? " number" : " numbers");
+  return std::to_string(spec.classes) + " classes" + (spec.labels.empty() ? "" : ": " + listed(spec.labels));
+}
+
+}  // namespace
+
+json spec_json(const DataSpec& spec) {
+  json out = {{"name", spec.name},
+              {"source", spec.source},
+              {"licence", spec.licence},
+              {"rows", spec.rows},
+              {"features", spec.features.dims},
+              {"classes", spec.classes},
+              {"labels", spec.labels},
+              {"target_size", spec.target_size},
+              {"split_rows", spec.split_rows},
+              {"hash", spec.hash.hex()},
+              {"normalization", normalization_json(spec.normalization)}};
+  if (!spec.schema.is_null()) out["schema"] = spec.schema;
+  return out;
+}
+
+Result<DataSpec> parse_spec(const json& object) {
+  if (!object.is_object()) return broken("is no object");
+  DataSpec spec;
+  LANISTA_ASSIGN(spec.name, entry<std::string>(object, "name"));
+  LANISTA_ASSIGN(spec.source, entry<std::string>(object, "source"));
+  LANISTA_ASSIGN(spec.licence, entry<std::string>(object, "licence"));
+  LANISTA_ASSIGN(spec.rows, entry<std::int64_t>(object, "rows"));
+  LANISTA_ASSIGN(spec.features.dims, entry<std::vector<std::int64_t>>(object, "features"));
+  LANISTA_TRY(check_shape(spec.features));
+  LANISTA_ASSIGN(spec.classes, entry<std::int64_t>(object, "classes"));
+  LANISTA_ASSIGN(spec.labels, entry<std::vector<std::string>>(object, "labels"));
+  LANISTA_ASSIGN(spec.target_size, entry<std::int64_t>(object, "target_size"));
+  if (spec.classes < 0 || spec.target_size < 1) return broken("there are neither classes nor numbers to predict");
+  if (!spec.labels.empty() && static_cast<std::int64_t>(spec.labels.size()) != spec.classes) {
+    return broken(std::to_string(spec.labels.size()) + " labels for " + std::to_string(spec.classes) + " classes");
+  }
+  LANISTA_ASSIGN(spec.split_rows, (entry<std::array<std::int64_t, 3>>(object, "split_rows")));
+  LANISTA_ASSIGN(const std::string hash, entry<std::string>(object, "hash"));
+  const auto digest = Digest::from_hex(hash);
+  if (!digest) return broken("\"hash\" is \"" + hash.substr(0, 64) + "\", expected 32 hexadecimal digits");
+  spec.hash = *digest;
+  LANISTA_ASSIGN(const json normalization, entry<json>(object, "normalization"));
+  LANISTA_ASSIGN(spec.normalization, parse_normalization(normalization, spec.features.elements_per_sample()));
+  if (object.contains("schema")) {
+    spec.schema = object["schema"];
+    LANISTA_TRY(check_schema(spec));
+  }
+  return spec;
+}
+
+std::string schema_text(const DataSpec& spec) {
+  if (spec.schema.is_null()) return "samples " + spec.features.text() + ", target " + target_text(spec) + "\n";
+  const auto columns = parse_columns(spec.schema.at("columns"));
+  LANISTA_CHECK(columns.ok(), "a specification holds a sound schema");
+  std::size_t longest = 0;
+  for (const Column& column : *columns) longest = std::max(longest, column.name.size());
+  const std::string target = spec.schema.at("target").at("name").get<std::string>();
+  longest = std::max(longest, target.size());
+  const auto padded = [&](const std::string& name) { return name + std::string(longest - name.size() + 2, ' '); };
+  std::string out;
+  for (const Column& column : *columns) {
+    out += padded(column.name);
+    out += column.kind == ColumnKind::kNumber
+               ? "number    " + number_text(column.min) + " to " + number_text(column.max)
+               : "category  " + listed(column.categories);
+    out += "; " + std::to_string(column.unique) + " different";
+    if (column.missing > 0) {
+      out += ", " + std::to_string(column.missing) + " missing" +
+             (column.kind == ColumnKind::kNumber ? " (become the mean)" : " (become zeros)");
+    }
+    out += "\n";
+  }
+  return out + padded(target) + "target    " + target_text(spec) + "\n";
+}
+
+}  // namespace lanista::data

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lanista/base/digest.h"
+#include "lanista/base/result.h"
+#include "lanista/data/normalization.h"
+#include "lanista/graph/shape.h"
+
+namespace lanista::data {
+
+/// What a data set is, apart from its numbers.
+struct DataSpec {
+  std::string name;                 ///< "digits"
+  std::string source;               ///< as in the study file
+  std::string licence;              ///< "CC BY 4.0", or empty
+  graph::Shape features;            ///< of one sample, no batch: [64] or [1, 8, 8]
+  std::int64_t classes = 0;         ///< 0: targets are numbers
+  std::int64_t target_size = 1;     ///< numbers per sample when classes == 0
+  std::vector<std::string> labels;  ///< class names, may be empty
+  std::int64_t rows = 0;
+  std::array<std::int64_t, 3> split_rows{};  ///< train, validation, test
+  Digest hash;                               ///< of all numbers and the split; part of the study's identity
+  Normalization normalization;               ///< of the features, fitted on the training part
+  nlohmann::json schema;  ///< how raw rows become features ("columns", "target"), for tables; null otherwise
+};
+
+/// The specification as the log and the model package hold it.
+nlohmann::json spec_json(const DataSpec& spec);
+
+/// The inverse of spec_json. Errors: kDataLoss naming the entry.
+Result<DataSpec> parse_spec(const nlohmann::json& json);
+
+/// For people: one line a column of a table (name, kind, range or categories, missing and different values) and one for
+/// the target; for other data one line with shape and target. Ends with a newline.
+std::string schema_text(const DataSpec& spec);
+
+}  // namespace lanista::data

@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "lanista/base/text_distance.h"
+#include "lanista/data/table.h"
+
+namespace lanista::data {
+namespace {
+
+using nlohmann::json;
+
+Error refused(std::string message) { return {Code::kInvalidArgument, "schema: " + std::move(message), ""}; }
+
+std::string text_at(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+Result<RawColumn> declared_column(const json& entry, const std::vector<std::string>& header) {
+  if (!entry.is_object()) return refused("a column is no object");
+  RawColumn out;
+  const std::string name = text_at(entry, "name"), kind = text_at(entry, "kind");
+  LANISTA_ASSIGN(out.index, find_column(header, name));
+  if (kind != "number" && kind != "category") {
+    return refused("column \"" + name + "\": \"kind\" is \"" + kind + "\", allowed are number and category");
+  }
+  out.kind = kind == "number" ? ColumnKind::kNumber : ColumnKind::kCategory;
+  const auto categories = entry.find("categories");
+  if (categories == entry.end()) return out;
+  if (kind == "number" || !categories->is_array() ||
+      !std::ranges::all_of(*categories, [](const json& c) { return c.is_string(); })) {
+    return refused("column \"" + name + "\": \"categories\" is a list of texts, of a column of the kind \"category\"");
+  }
+  out.categories = categories->get<std::vector<std::string>>();
+  std::ranges::sort(out.categories);
+  if (std::ranges::adjacent_find(out.categories) != out.categories.end()) {
+    return refused("column \"" + name + "\": a category stands twice");
+  }
+  return out;
+}
+
+/// The kinds that numeric= and categorical= declare.
+Result<std::map<std::size_t, ColumnKind>> declared_kinds(const Source& source, const std::vector<std::string>& header) {
+  std::map<std::size_t, ColumnKind> kinds;
+  for (const auto& [option, kind] :
+       {std::pair("numeric", ColumnKind::kNumber), {"categorical", ColumnKind::kCategory}}) {
+    const auto names = source.value(option);
+    if (!names) continue;
+    for (const std::string& name : split_at_commas(*names)) {
+      const auto column = find_column(header, name);
+      if (!column) return source.error(column.error().message);
+      if (!kinds.emplace(*column, kind).second) return source.error("column \"" + name + "\" is declared twice");
+    }
+  }
+  return kinds;
+}
+
+}  // namespace
+
+Result<std::size_t> find_column(const std::vector<std::string>& header, const std::string& wanted) {
+  const auto refuse = [](std::string message) { return Error{Code::kInvalidArgument, std::move(message), ""}; };
+  const auto count = std::count(header.begin(), header.end(), wanted);
+  if (count > 1) return refuse("there are " + std::to_string(count) + " columns called \"" + wanted + "\"");
+  if (count == 1) return static_cast<std::size_t>(std::find(header.begin(), header.end(), wanted) - header.begin());
+  std::size_t index = 0;
+  const auto [end, failed] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
+  if (failed == std::errc() && end == wanted.data() + wanted.size() && index < header.size()) return index;
+  const std::string near = nearest_name(wanted, header);
+  return refuse("no column \"" + wanted + "\"" + (near.empty() ? "" : ", did you mean \"" + near + "\"?") +
+                "; there are " + std::to_string(header.size()) + " columns");
+}
+
+Result<TableRoles> choose_roles(const Source& source, const std::vector<std::string>& header) {
+  const auto column_of = [&](const std::string& name) -> Result<std::size_t> {
+    auto found = find_column(header, name);
+    if (!found) return source.error(found.error().message);
+    return found;
+  };
+  TableRoles roles{.target = header.size() - 1, .task = {}, .features = {}};
+  LANISTA_ASSIGN(roles.task, source.choice("task", {"auto", "classes", "numbers"}));
+  if (const auto wanted = source.value("target")) {
+    LANISTA_ASSIGN(roles.target, column_of(*wanted));
+  }
+  LANISTA_ASSIGN(const auto kinds, declared_kinds(source, header));
+  std::set<std::size_t> dropped = {roles.target};
+  if (const auto drop = source.value("drop")) {
+    for (const std::string& name : split_at_commas(*drop)) {
+      LANISTA_ASSIGN(const std::size_t column, column_of(name));
+      if (column == roles.target) return source.error("the target \"" + name + "\" cannot be dropped");
+      dropped.insert(column);
+    }
+  }
+  for (const auto& [column, kind] : kinds) {
+    if (dropped.contains(column)) {
+      return source.error("column \"" + header[column] + "\" has a declared kind, yet is no feature");
+    }
+  }
+  for (std::size_t c = 0; c < header.size(); ++c) {
+    if (dropped.contains(c)) continue;
+    const auto kind = kinds.find(c);
+    roles.features.push_back(
+        {.index = c, .kind = kind == kinds.end() ? std::nullopt : std::optional(kind->second), .categories = {}});
+  }
+  if (roles.features.empty()) {
+    return source.error("beside the target \"" + header[roles.target] + "\" no column is left");
+  }
+  return roles;
+}
+
+Result<TableRoles> declared_roles(const json& schema, const std::vector<std::string>& header) {
+  if (!schema.is_object() || !schema.contains("columns") || !schema["columns"].is_array() ||
+      !schema.contains("target") || !schema["target"].is_object()) {
+    return refused("expected {\"columns\": [{\"name\", \"kind\"}…], \"target\": {\"name\"}}");
+  }
+  TableRoles roles;
+  const std::string target = text_at(schema["target"], "name");
+  LANISTA_ASSIGN(roles.target, find_column(header, target));
+  roles.task = schema["target"].contains("kind") ? text_at(schema["target"], "kind") : "auto";
+  if (roles.task != "auto" && roles.task != "classes" && roles.task != "numbers") {
+    return refused("target \"" + target + "\": \"kind\" is \"" + roles.task + "\", allowed are classes and numbers");
+  }
+  std::set<std::size_t> used = {roles.target};
+  for (const json& entry : schema["columns"]) {
+    LANISTA_ASSIGN(RawColumn column, declared_column(entry, header));
+    if (!used.insert(column.index).second) return refused("column \"" + header[column.index] + "\" stands twice");
+    roles.features.push_back(std::move(column));
+  }
+  if (roles.features.empty()) return refused("\"columns\" is empty");
+  return roles;
+}
+
+}  // namespace lanista::data

@@ -1,0 +1,145 @@
+#include <cstring>
+#include <utility>
+
+#include "lanista/data/readers.h"
+
+namespace lanista::data {
+namespace {
+
+constexpr std::uint64_t kMaxSideCar = std::uint64_t{1} << 16;
+constexpr std::int64_t kMaxVocab = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxContext = std::int64_t{1} << 16;
+
+/// How the bytes of a file are tokens.
+struct Encoding {
+  std::string dtype;       ///< bytes | u16 | u32
+  std::int64_t vocab = 0;  ///< 0: not said
+};
+
+/// The side-car "text.json" or "text.bin.json" of "text.bin".
+Result<Encoding> side_car(const Request& request, const std::string& path) {
+  Encoding out;
+  std::string car = path.substr(0, path.size() - 4) + ".json";
+  if (!request.fs->exists(car)) car = path + ".json";
+  if (!request.fs->exists(car)) return out;
+  LANISTA_ASSIGN(const std::string text, load_file(*request.fs, car, kMaxSideCar));
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("vocab") || !json["vocab"].is_number_integer() || !json.contains("dtype") ||
+      !json["dtype"].is_string()) {
+    return Error{Code::kDataLoss, "expected {\"vocab\": number of tokens, \"dtype\": \"u16\" or \"u32\"}", car};
+  }
+  out.dtype = json["dtype"].get<std::string>();
+  out.vocab = json["vocab"].get<std::int64_t>();
+  if ((out.dtype != "u16" && out.dtype != "u32") || out.vocab < 2 || out.vocab > kMaxVocab) {
+    return Error{Code::kDataLoss,
+                 "dtype \"" + out.dtype.substr(0, 32) + "\" and vocab " + std::to_string(out.vocab) +
+                     "; allowed are u16 and u32, and 2 to " + std::to_string(kMaxVocab),
+                 car};
+  }
+  return out;
+}
+
+Result<Encoding> encoding_of(const Request& request, const std::string& path) {
+  const Source& source = request.source;
+  Encoding out;
+  if (path.ends_with(".bin")) {
+    LANISTA_ASSIGN(out, side_car(request, path));
+    if (out.dtype.empty() && !source.value("dtype")) {
+      return at_file(source.error("dtype= is missing, and there is no side-car " + stem_of(path) + ".json"), path);
+    }
+  }
+  if (source.value("dtype")) {
+    LANISTA_ASSIGN(out.dtype, source.choice("dtype", {"bytes", "u16", "u32"}));
+  }
+  if (out.dtype.empty()) out.dtype = "bytes";
+  const std::int64_t usual = out.vocab > 0 ? out.vocab : out.dtype == "bytes" ? 256 : 0;
+  LANISTA_ASSIGN(out.vocab, source.integer("vocab", usual, 2, kMaxVocab));
+  if (request.known != nullptr) out.vocab = request.known->classes;
+  if (out.vocab == 0) return source.error("vocab= is missing: how many tokens there are");
+  return out;
+}
+
+/// Token numbers out of little-endian bytes.
+class Tokens {
+ public:
+  Tokens(std::string_view bytes, const std::string& dtype)
+      : bytes_(bytes),
+        size_(dtype == "bytes" ? 1
+              : dtype == "u16" ? 2
+                               : 4) {}
+  bool is_whole() const { return bytes_.size() % size_ == 0; }
+  std::int64_t count() const { return static_cast<std::int64_t>(bytes_.size() / size_); }
+  std::uint32_t at(std::int64_t i) const {
+    std::uint32_t token = 0;
+    std::memcpy(&token, bytes_.data() + static_cast<std::size_t>(i) * size_, size_);
+    return token;
+  }
+
+ private:
+  std::string_view bytes_;
+  std::size_t size_;
+};
+
+/// Windows that share no token: `context` tokens and the one behind them.
+Result<void> cut(const Tokens& tokens, std::int64_t context, std::int64_t vocab, std::int64_t rows, RawData& raw) {
+  const bool alone = tokens.count() == context;  // one window and nothing behind it
+  raw.features.reserve(static_cast<std::size_t>(rows * context));
+  for (std::int64_t i = 0; i < (alone ? context : rows * (context + 1)); ++i) {
+    const std::uint32_t token = tokens.at(i);
+    if (token >= vocab) {
+      return Error{Code::kDataLoss,
+                   "token " + std::to_string(i) + " is " + std::to_string(token) + ", the vocabulary has " +
+                       std::to_string(vocab),
+                   ""};
+    }
+    if (i % (context + 1) == context) {
+      raw.labels.push_back(static_cast<std::int32_t>(token));
+    } else {
+      raw.features.push_back(static_cast<float>(token));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Found> read_tokens(const Request& request) {
+  const Source& source = request.source;
+  if (source.argument.empty()) return source.error("expected a file, tokens:FILE?context=64");
+  const std::string path = request.path(source.argument);
+  std::int64_t context = 0;
+  LANISTA_ASSIGN(context, source.integer("context", 64, 1, kMaxContext));
+  if (request.known != nullptr) context = request.known->features.elements_per_sample();
+  LANISTA_ASSIGN(const std::int64_t max_rows, source.integer("rows", INT32_MAX, 1, INT32_MAX));
+  LANISTA_ASSIGN(const Encoding encoding, encoding_of(request, path));
+  LANISTA_ASSIGN(const std::string bytes, load_file(*request.fs, path));
+  const Tokens tokens(bytes, encoding.dtype);
+  if (!tokens.is_whole()) {
+    return Error{Code::kDataLoss, std::to_string(bytes.size()) + " bytes are no whole " + encoding.dtype + " numbers",
+                 path};
+  }
+  const bool alone = request.known != nullptr && tokens.count() == context;
+  const std::int64_t rows = alone ? 1 : std::min(tokens.count() / (context + 1), max_rows);
+  if (rows == 0) {
+    return Error{
+        Code::kDataLoss,
+        std::to_string(tokens.count()) + " tokens make no window of " + std::to_string(context) + " and the next one",
+        path};
+  }
+  if (rows > kMaxFeatures / context) {
+    return Error{Code::kResourceExhausted,
+                 std::to_string(rows) + " windows of " + std::to_string(context) + " tokens are more than " +
+                     std::to_string(kMaxFeatures) + " numbers; take fewer with rows=",
+                 path};
+  }
+  Found found;
+  found.in_order = true;
+  DataSpec& spec = found.raw.spec;
+  spec.name = stem_of(path);
+  spec.features.dims = {context};
+  spec.classes = encoding.vocab;
+  if (auto done = cut(tokens, context, encoding.vocab, rows, found.raw); !done) return at_file(done.error(), path);
+  return found;
+}
+
+}  // namespace lanista::data

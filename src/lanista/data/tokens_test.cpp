@@ -1,0 +1,99 @@
+#include "lanista/data/test_support.h"
+
+namespace lanista::data {
+namespace {
+
+class Tokens : public InMemory {
+ protected:
+  static std::string little(const std::vector<std::uint32_t>& tokens, std::size_t size) {
+    std::string out;
+    for (const std::uint32_t token : tokens) out.append(reinterpret_cast<const char*>(&token), size);
+    return out;
+  }
+  static std::vector<std::uint32_t> counting(std::uint32_t n, std::uint32_t vocab) {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t i = 0; i < n; ++i) out.push_back(i % vocab);
+    return out;
+  }
+};
+
+TEST_F(Tokens, CutsATextIntoWindowsThatShareNothing) {
+  write("book.txt", "abcdefghijklmnopqrstuvwxyz");
+
+  const auto set = get("tokens:book.txt?context=4", "none");
+
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  const DataSpec& spec = set->spec();
+  EXPECT_EQ(spec.name, "book");
+  EXPECT_EQ(spec.rows, 5);
+  EXPECT_EQ(spec.classes, 256);
+  EXPECT_EQ(spec.features.dims, std::vector<std::int64_t>{4});
+  EXPECT_EQ(labels_of(*set), (std::vector<std::int32_t>{'e', 'j', 'o', 't', 'y'}));
+  const auto features = features_of(*set);
+  EXPECT_EQ(std::vector<float>(features.begin(), features.begin() + 8),
+            (std::vector<float>{'a', 'b', 'c', 'd', 'f', 'g', 'h', 'i'}));
+}
+
+TEST_F(Tokens, SplitsIntoBlocksSoThatNoTextLeaks) {
+  write("t.bin", little(counting(60, 9), 2));
+  write("t.json", R"({"vocab": 9, "dtype": "u16"})");
+
+  const auto set = get("tokens:t.bin?context=2");
+
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  EXPECT_EQ(set->spec().split_rows, (std::array<std::int64_t, 3>{10, 5, 5}));
+  EXPECT_EQ(set->rows(Part::kTrain).back(), 9);
+  EXPECT_EQ(set->rows(Part::kValidation), (std::vector<std::int64_t>{10, 11, 12, 13, 14}));
+  EXPECT_EQ(set->rows(Part::kTest).front(), 15);
+  expect_own_rows(*set, "t.bin");
+  expect_own_rows(*set, set->spec().source);
+}
+
+TEST_F(Tokens, AreReadInEitherWidthAndWithEitherSideCar) {
+  write("a.bin", little(counting(30, 7), 2));
+  write("a.json", R"({"vocab": 7, "dtype": "u16"})");
+  write("b.bin", little(counting(30, 7), 4));
+  write("b.bin.json", R"({"vocab": 7, "dtype": "u32"})");
+  write("c.bin", little(counting(30, 7), 4));
+
+  const auto a = get("tokens:a.bin?context=4"), b = get("tokens:b.bin?context=4"),
+             c = get("tokens:c.bin?context=4&dtype=u32&vocab=7");
+
+  ASSERT_TRUE(a.ok() && b.ok() && c.ok());
+  EXPECT_EQ(a->spec().hash, b->spec().hash);
+  EXPECT_EQ(a->spec().hash, c->spec().hash);
+  EXPECT_EQ(get("tokens:a.bin?context=4&rows=5")->spec().rows, 5);
+}
+
+TEST_F(Tokens, OneWindowAloneIsOneRowWithoutALabel) {
+  write("t.txt", "to be, or not to be, that is the question");
+  write("new.txt", "that");
+  const auto set = get("tokens:t.txt?context=4");
+  ASSERT_TRUE(set.ok());
+
+  const auto raw = read_raw(set->spec(), "new.txt", disk_);
+
+  ASSERT_TRUE(raw.ok()) << raw.error().text();
+  EXPECT_EQ(raw->rows(), 1);
+  EXPECT_TRUE(raw->labels.empty());
+  expect_own_rows(*set, "t.txt");
+}
+
+TEST_F(Tokens, ExplainWhatIsWrong) {
+  write("t.bin", little(counting(30, 7), 2));
+  write("odd.bin", "abc");
+  write("short.txt", "abc");
+  expect_error("tokens:t.bin", Code::kInvalidArgument, "dtype= is missing, and there is no side-car t.json");
+  expect_error("tokens:t.bin?dtype=u16", Code::kInvalidArgument, "vocab= is missing");
+  expect_error("tokens:t.bin?dtype=u16&vocab=6&context=4", Code::kDataLoss, "token 6 is 6, the vocabulary has 6");
+  expect_error("tokens:odd.bin?dtype=u16&vocab=6", Code::kDataLoss, "3 bytes are no whole u16 numbers");
+  expect_error("tokens:short.txt?context=3", Code::kDataLoss, "3 tokens make no window of 3 and the next one");
+  expect_error("tokens:short.txt?context=0", Code::kInvalidArgument, "context is \"0\"");
+  write("t.json", R"({"vocab": "many", "dtype": "u16"})");
+  expect_error("tokens:t.bin", Code::kDataLoss, "t.json: expected {\"vocab\"");
+  write("t.json", R"({"vocab": 7, "dtype": "f32"})");
+  expect_error("tokens:t.bin", Code::kDataLoss, "dtype \"f32\" and vocab 7; allowed are u16 and u32");
+}
+
+}  // namespace
+}  // namespace lanista::data

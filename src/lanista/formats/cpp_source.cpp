@@ -1,0 +1,195 @@
+#include "lanista/formats/cpp_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "lanista/formats/cpp_text.h"
+#include "lanista/formats/float_weights.h"
+#include "lanista/graph/text.h"
+
+namespace lanista::formats {
+namespace {
+
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 24;
+
+constexpr std::string_view kHead =
+    R"(// A trained model: $input in, $output out. Needs nothing but the C++17 standard library.
+// predict() takes one sample, row-major, in the numbers of the raw data: normalisation is inside.
+// With LANISTA_MODEL_MAIN defined this is a program: samples on stdin, one a line; outputs on stdout.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace model {
+
+using Index = std::ptrdiff_t;
+
+constexpr Index input_size = $input_size;
+constexpr Index output_size = $output_size;
+)";
+
+constexpr std::string_view kMain = R"(
+}  // namespace model
+
+#ifdef LANISTA_MODEL_MAIN
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+int main() {
+  std::string line;
+  std::vector<float> input, output(model::output_size);
+  for (long number = 1; std::getline(std::cin, line); ++number) {
+    std::replace_if(line.begin(), line.end(), [](char c) { return c == ',' || c == ';' || c == '\r'; }, ' ');
+    if (line.find_first_not_of(" \t") == std::string::npos) continue;
+    input.clear();
+    const char* at = line.c_str();
+    for (char* end = nullptr;; at = end) {
+      const float value = std::strtof(at, &end);
+      if (end == at) break;
+      input.push_back(value);
+    }
+    const bool all_read = std::string(at).find_first_not_of(" \t") == std::string::npos;
+    if (!all_read || input.size() != static_cast<std::size_t>(model::input_size)) {
+      std::fprintf(stderr, "line %ld: wants %ld numbers, begins with %ld\n", number,
+                   static_cast<long>(model::input_size), static_cast<long>(input.size()));
+      return 1;
+    }
+    model::predict(input.data(), output.data());
+    for (std::size_t i = 0; i < output.size(); ++i) {
+      std::printf("%s%.9g", i == 0 ? "" : " ", static_cast<double>(output[i]));
+    }
+$print_label    std::printf("\n");
+  }
+  return 0;
+}
+#endif
+)";
+
+constexpr std::string_view kPrintLabel =
+    R"(    std::printf(" %s", model::labels[std::max_element(output.begin(), output.end()) - output.begin()]);
+)";
+
+Error invalid(std::string message) { return {Code::kInvalidArgument, std::move(message), ""}; }
+
+std::string identifier(std::string name) {
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+/// An array of exact numbers, some a line.
+template <class T>
+std::string array_text(const std::string& type, const std::string& name, std::span<const T> values) {
+  std::string out = "\ninline constexpr " + type + " " + name + "[" + std::to_string(values.size()) + "] = {";
+  std::size_t column = 120;
+  for (const T value : values) {
+    const std::string text = cpp_hex(value) + ",";
+    column += 1 + text.size();
+    if (column > 118) {
+      out += "\n   ";
+      column = 3 + 1 + text.size();
+    }
+    out += " " + text;
+  }
+  return out + "\n};\n";
+}
+
+Result<void> check_weights(const std::vector<Tensor>& weights) {
+  std::int64_t total = 0;
+  for (const Tensor& weight : weights) {
+    total += weight.elements();
+    const auto values = elements_of<float>(weight);
+    const auto wrong = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    if (wrong != values.end()) {
+      return invalid("weight '" + weight.name + "' is not finite in element " + std::to_string(wrong - values.begin()));
+    }
+  }
+  if (total <= kMostWeights) return {};
+  return Error{Code::kResourceExhausted,
+               "a model of " + std::to_string(total) + " weights is too large for a source file; at most " +
+                   std::to_string(kMostWeights),
+               ""};
+}
+
+Result<void> check_normalization(const char* what, const std::vector<double>& values, const graph::Shape& input,
+                                 bool divides) {
+  const auto features = static_cast<std::size_t>(input.elements_per_sample());
+  const std::size_t channels = input.rank() == 4 ? static_cast<std::size_t>(input.dims[1]) : features;
+  if (values.size() > 1 && values.size() != channels && values.size() != features) {
+    return invalid("the " + std::string(what) + " has " + std::to_string(values.size()) + " entries, the input " +
+                   input.text() + " wants none, 1, " + (channels == features ? "" : std::to_string(channels) + " or ") +
+                   std::to_string(features));
+  }
+  for (const double value : values) {
+    if (!std::isfinite(value) || (divides && value == 0)) {
+      return invalid("the " + std::string(what) + " " + std::to_string(value) + " is " +
+                     (value == 0 ? "nothing to divide by" : "not finite"));
+    }
+  }
+  return {};
+}
+
+std::string labels_text(const std::vector<std::string>& labels) {
+  if (labels.empty()) return "";
+  std::string out = "\ninline constexpr const char* labels[" + std::to_string(labels.size()) + "] = {\n";
+  for (const std::string& label : labels) out += "    " + cpp_string(label) + ",\n";
+  return out + "};\n";
+}
+
+Result<std::string> statements(const graph::Graph& graph, const graph::Types& types, const CppExport& options,
+                               const graph::OpTable& ops, const CppEmitters& emitters) {
+  std::string out;
+  for (const graph::NodeId id : graph.topo()) {
+    const graph::Node& node = graph.node(id);
+    const auto emitter = emitters.find(node.op);
+    if (emitter == emitters.end()) {
+      return Error{Code::kUnimplemented,
+                   "operator '" + node.op + "' of node n" + std::to_string(id.value) + " has no form in C++", ""};
+    }
+    const auto in_types = types.inputs(node);
+    const graph::OpArgs args{in_types, node.attrs, *ops.find(node.op)};
+    const graph::Shape& shape = types.at({id, 0}).shape;
+    CppNode view{args, shape, {}, std::to_string(id.value), options};
+    for (const graph::Port port : node.inputs) view.inputs.push_back("v" + std::to_string(port.node.value));
+    out += "\n// " + graph::node_text(node) + " gives " + shape.text() + "\n" + emitter->second(view);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string CppNode::param(std::string_view name) const { return identifier("n" + id + "." + std::string(name)); }
+
+Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> weights, const CppExport& options,
+                           const graph::OpTable& ops, const CppEmitters& emitters) {
+  LANISTA_TRY(graph::verify(graph, ops));
+  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(graph, ops));
+  const graph::Shape& input = types.at({graph.nodes_of("input").front(), 0}).shape;
+  const graph::Shape& output = types.at({graph.nodes_of("output").front(), 0}).shape;
+  LANISTA_TRY(check_normalization("mean", options.mean, input, false));
+  LANISTA_TRY(check_normalization("scale", options.scale, input, true));
+  LANISTA_ASSIGN(const std::string body, statements(graph, types, options, ops, emitters));
+  LANISTA_ASSIGN(const auto numbers, float_weights(graph, ops, weights));
+  LANISTA_TRY(check_weights(numbers));
+
+  std::string out = cpp_fill(kHead, {{"input", input.text()},
+                                     {"output", output.text()},
+                                     {"input_size", std::to_string(input.elements_per_sample())},
+                                     {"output_size", std::to_string(output.elements_per_sample())}});
+  out += labels_text(options.labels);
+  if (!options.mean.empty()) out += array_text<double>("double", "input_mean", options.mean);
+  if (!options.scale.empty()) out += array_text<double>("double", "input_scale", options.scale);
+  for (const Tensor& weight : numbers) {
+    out += array_text<float>("float", identifier(weight.name), elements_of<float>(weight));
+  }
+  out += "\ninline void predict(const float* input, float* output) {" + cpp_indent(body, 2) + "}\n";
+  const bool named = options.labels.size() == static_cast<std::size_t>(output.elements_per_sample());
+  return out + cpp_fill(kMain, {{"print_label", named ? std::string(kPrintLabel) : ""}});
+}
+
+}  // namespace lanista::formats

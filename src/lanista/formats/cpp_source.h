@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/base/tensor.h"
+#include "lanista/graph/infer.h"
+#include "lanista/graph/op.h"
+
+namespace lanista::formats {
+
+/// What an exported source file says beside its model.
+struct CppExport {
+  /// The program takes raw numbers and computes (x - mean) / scale first. One entry for everything, one a channel of
+  /// [C, H, W], or one a feature; empty: 0 and 1.
+  std::vector<double> mean, scale;
+  std::vector<std::string> labels;  ///< of the outputs; may be empty
+};
+
+/// One node as its emitter sees it. Values are called "v3" after the node, parameters "n3_weight".
+struct CppNode {
+  const graph::OpArgs& args;
+  const graph::Shape& shape;        ///< of the result
+  std::vector<std::string> inputs;  ///< names of the values it reads
+  std::string id;                   ///< "3"
+  const CppExport& options;
+
+  std::string value() const { return "v" + id; }
+  std::string param(std::string_view name) const;
+  const std::vector<std::int64_t>& dims(std::size_t i = 0) const { return args.inputs[i].shape.dims; }
+};
+
+/// C++ statements that declare the node's value and compute it for one sample, in inference form.
+using CppEmitter = std::function<std::string(const CppNode&)>;
+using CppEmitters = std::map<std::string, CppEmitter, std::less<>>;
+
+/// An emitter for each operator of graph::builtin_ops().
+CppEmitters cpp_emitters();
+
+/// A trained model as one C++17 file that needs nothing but the standard library:
+///
+///   namespace model {
+///   input_size, output_size, labels (where there are any)
+///   void predict(const float* input, float* output);  // one sample, row-major; normalisation inside
+///   }
+///
+/// With LANISTA_MODEL_MAIN defined it is a program that reads samples from stdin, one a line, and prints the outputs
+/// (and the label of the largest, if there is one for each). Weights are exact; sums may be rounded in another order
+/// than in training. `weights`: see float_weights. Equal arguments give equal text.
+/// Errors: verify's; kUnimplemented for an operator without emitter, by name; kInvalidArgument for a weight that is
+/// missing, of another shape or not finite, and for a mean or scale that does not fit; kResourceExhausted above 16
+/// million weights, which compilers cannot swallow.
+Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> weights, const CppExport& options = {},
+                           const graph::OpTable& ops = graph::builtin_ops(),
+                           const CppEmitters& emitters = cpp_emitters());
+
+}  // namespace lanista::formats

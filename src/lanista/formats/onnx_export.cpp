@@ -1,0 +1,146 @@
+#include "lanista/formats/onnx_export.h"
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+namespace lanista::formats {
+namespace {
+
+constexpr const char* kInput = "input";
+constexpr const char* kOutput = "output";
+
+Error invalid(std::string message) { return {Code::kInvalidArgument, "onnx: " + std::move(message), ""}; }
+
+template <class T>
+Tensor tensor_of(std::string name, ElementType type, std::vector<std::int64_t> shape, std::span<const T> values) {
+  Tensor tensor{.name = std::move(name), .type = type, .shape = std::move(shape), .bytes = {}};
+  tensor.bytes.resize(values.size_bytes());
+  if (!values.empty()) std::memcpy(tensor.bytes.data(), values.data(), values.size_bytes());
+  return tensor;
+}
+
+/// The weight as the file holds it: float32 in the canonical order, which is ONNX's as well.
+Result<Tensor> checked_weight(const Tensor& weight, const graph::ParamSpec& spec) {
+  if (weight.shape != spec.shape.dims) {
+    return invalid("weight '" + weight.name + "' is " + graph::Shape{weight.shape}.text() + ", the model wants " +
+                   spec.shape.text());
+  }
+  if (weight.type == ElementType::kF32) return weight;
+  if (weight.type != ElementType::kF64) return invalid("weight '" + weight.name + "' holds no real numbers");
+  std::vector<float> rounded;
+  for (const double value : elements_of<double>(weight)) rounded.push_back(static_cast<float>(value));
+  return tensor_of<float>(weight.name, ElementType::kF32, weight.shape, rounded);
+}
+
+Result<std::vector<Tensor>> collect_weights(const graph::Graph& graph, const graph::OpTable& ops,
+                                            std::span<const Tensor> given) {
+  std::map<std::string_view, const Tensor*> by_name;
+  for (const Tensor& tensor : given) by_name.emplace(tensor.name, &tensor);
+  LANISTA_ASSIGN(const auto params, graph::parameters(graph, ops));
+  std::vector<Tensor> weights;
+  weights.reserve(params.size());
+  for (const graph::NamedParam& param : params) {
+    const auto found = by_name.find(param.name);
+    if (found == by_name.end()) return invalid("weight '" + param.name + "' is missing");
+    LANISTA_ASSIGN(Tensor weight, checked_weight(*found->second, param.spec));
+    weights.push_back(std::move(weight));
+  }
+  return weights;
+}
+
+Result<void> check_mappings(const graph::Graph& graph, const OnnxMappings& mappings) {
+  for (const auto& node : graph.nodes()) {
+    if (mappings.contains(node->op)) continue;
+    return Error{
+        Code::kUnimplemented,
+        "onnx: operator '" + node->op + "' of node n" + std::to_string(node->id.value) + " has no ONNX mapping", ""};
+  }
+  return {};
+}
+
+Result<void> check_normalization(const OnnxExport& options) {
+  for (const double value : options.mean) {
+    if (!std::isfinite(value)) return invalid("a mean is not finite");
+  }
+  for (const double value : options.scale) {
+    if (!std::isfinite(value) || static_cast<float>(value) == 0) return invalid("a scale is 0 or not finite");
+  }
+  return {};
+}
+
+Result<void> add_nodes(const graph::Graph& graph, const graph::Types& types, const graph::OpTable& ops,
+                       const OnnxExport& options, const OnnxMappings& mappings, OnnxModel& model) {
+  std::map<graph::NodeId, std::string> values;
+  for (const graph::NodeId id : graph.topo()) {
+    const graph::Node& node = graph.node(id);
+    std::vector<std::string> inputs;
+    for (const graph::Port port : node.inputs) inputs.push_back(values.at(port.node));
+    const auto in_types = types.inputs(node);
+    const graph::OpArgs args{in_types, node.attrs, *ops.find(node.op)};
+    OnnxWriter writer(model, options, node, args, std::move(inputs));
+    LANISTA_TRY(mappings.find(node.op)->second(writer));
+    values.emplace(id, writer.result());
+  }
+  return {};
+}
+
+OnnxInfo info_of(const char* name, const graph::Types& types, const graph::Graph& graph, std::string_view op) {
+  return {.name = name, .type = ElementType::kF32, .shape = types.at({graph.nodes_of(op).front(), 0}).shape.dims};
+}
+
+}  // namespace
+
+OnnxWriter::OnnxWriter(OnnxModel& model, const OnnxExport& options, const graph::Node& node, const graph::OpArgs& args,
+                       std::vector<std::string> inputs)
+    : model_(model),
+      options_(options),
+      args_(args),
+      inputs_(std::move(inputs)),
+      name_("n" + std::to_string(node.id.value)) {
+  if (node.op == kInput) inputs_ = {kInput};
+  result_ = node.op == kOutput ? kOutput : name_;
+}
+
+std::string OnnxWriter::param(std::string_view name) const { return name_ + "." + std::string(name); }
+
+std::string OnnxWriter::floats(std::string_view part, std::vector<std::int64_t> shape, std::span<const float> values) {
+  model_.initializers.push_back(tensor_of(param(part), ElementType::kF32, std::move(shape), values));
+  return model_.initializers.back().name;
+}
+
+std::string OnnxWriter::integers(std::string_view part, std::span<const std::int64_t> values) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  model_.initializers.push_back(tensor_of(param(part), ElementType::kI64, {size}, values));
+  return model_.initializers.back().name;
+}
+
+std::string OnnxWriter::add(std::string op, std::vector<std::string> inputs, Attributes attributes,
+                            std::string_view part) {
+  std::string value = part.empty() ? result_ : param(part);
+  model_.nodes.push_back({.name = part.empty() ? name_ : value,
+                          .op = std::move(op),
+                          .inputs = std::move(inputs),
+                          .outputs = {value},
+                          .attributes = std::move(attributes)});
+  return value;
+}
+
+Result<OnnxModel> to_onnx(const graph::Graph& graph, std::span<const Tensor> weights, const OnnxExport& options,
+                          const graph::OpTable& ops, const OnnxMappings& mappings) {
+  LANISTA_TRY(check_mappings(graph, mappings));
+  LANISTA_TRY(graph::verify(graph, ops));
+  LANISTA_TRY(check_normalization(options));
+  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(graph, ops));
+  OnnxModel model;
+  model.producer = "lanista";
+  model.graph_name = options.graph_name;
+  model.metadata = options.metadata;
+  model.inputs.push_back(info_of(kInput, types, graph, kInput));
+  model.outputs.push_back(info_of(kOutput, types, graph, kOutput));
+  LANISTA_ASSIGN(model.initializers, collect_weights(graph, ops, weights));
+  LANISTA_TRY(add_nodes(graph, types, ops, options, mappings, model));
+  return model;
+}
+
+}  // namespace lanista::formats

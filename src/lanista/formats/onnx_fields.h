@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+
+// Numbers of onnx.proto (ONNX 1.12, IR 8): fields of its messages and codes of its enumerations, as far as we use them.
+namespace lanista::formats::onnx {
+
+namespace model_field {
+enum : int { kIrVersion = 1, kProducer = 2, kGraph = 7, kOpsets = 8, kMetadata = 14, kFunctions = 25 };
+}
+namespace opset_field {
+enum : int { kDomain = 1, kVersion = 2 };
+}
+namespace entry_field {
+enum : int { kKey = 1, kValue = 2 };
+}
+namespace graph_field {
+enum : int { kNodes = 1, kName = 2, kInitializers = 5, kInputs = 11, kOutputs = 12, kSparseInitializers = 15 };
+}
+namespace node_field {
+enum : int { kInputs = 1, kOutputs = 2, kName = 3, kOp = 4, kAttributes = 5, kDomain = 7 };
+}
+namespace attribute_field {
+enum : int { kName = 1, kFloat = 2, kInt = 3, kString = 4, kTensor = 5, kFloats = 7, kInts = 8, kType = 20 };
+}
+namespace tensor_field {
+enum : int {
+  kDims = 1,
+  kType = 2,
+  kSegment = 3,
+  kFloats = 4,
+  kInt32s = 5,
+  kStrings = 6,
+  kInt64s = 7,
+  kName = 8,
+  kRaw = 9,
+  kDoubles = 10,
+  kUint64s = 11,
+  kExternal = 13,
+  kLocation = 14
+};
+}
+namespace info_field {
+enum : int { kName = 1, kType = 2 };
+}
+namespace type_field {
+enum : int { kTensor = 1, kDenotation = 6 };
+}
+namespace tensor_type_field {
+enum : int { kElement = 1, kShape = 2 };
+}
+namespace shape_field {
+enum : int { kDims = 1 };
+}
+namespace dim_field {
+enum : int { kValue = 1, kSymbol = 2 };
+}
+
+namespace element {
+enum : int { kFloat = 1, kUint8 = 2, kInt32 = 6, kInt64 = 7, kDouble = 11 };
+}
+namespace attribute_type {
+enum : int { kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kGraph = 5, kFloats = 6, kInts = 7, kGraphs = 10 };
+}
+
+}  // namespace lanista::formats::onnx

@@ -1,0 +1,330 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <utility>
+
+#include "lanista/formats/onnx_export.h"
+#include "lanista/formats/onnx_windows.h"
+
+namespace lanista::formats {
+
+std::vector<float> onnx::window_means(std::int64_t size, std::int64_t out, bool transposed) {
+  std::vector<float> matrix(static_cast<std::size_t>(size * out));
+  for (std::int64_t i = 0; i < out; ++i) {
+    const std::int64_t begin = i * size / out, end = ((i + 1) * size + out - 1) / out;
+    for (std::int64_t j = begin; j < end; ++j) {
+      matrix[static_cast<std::size_t>(transposed ? j * out + i : i * size + j)] = 1 / static_cast<float>(end - begin);
+    }
+  }
+  return matrix;
+}
+
+namespace {
+
+using onnx::window_means;
+using Attributes = OnnxWriter::Attributes;
+using List = std::vector<std::int64_t>;
+using Names = std::vector<std::string>;
+
+float real(const OnnxWriter& w, std::string_view attr) { return static_cast<float>(w.args().real(attr)); }
+
+List pair_list(const OnnxWriter& w, std::string_view attr) {
+  const auto [a, b] = w.args().pair(attr);
+  return {a, b};
+}
+
+/// A mapping of one node with the same inputs and without attributes.
+OnnxMapping plain(const std::string& op) {
+  return [op](OnnxWriter& w) -> Result<void> {
+    w.add(op, Names(w.inputs().begin(), w.inputs().end()));
+    return {};
+  };
+}
+
+/// Mean or scale as an initialiser that broadcasts over [N, features...]; empty where it would change nothing.
+Result<std::string> normalizer(OnnxWriter& w, std::string_view part, const std::vector<double>& values, double none) {
+  if (std::all_of(values.begin(), values.end(), [&](double v) { return v == none; })) return std::string();
+  const List& features = w.args().list("shape");
+  const auto count = static_cast<std::int64_t>(values.size());
+  const std::int64_t elements = std::accumulate(features.begin(), features.end(), std::int64_t{1}, std::multiplies<>());
+  List shape;
+  if (count == elements) {
+    shape = features;
+  } else if (features.size() == 3 && count == features[0]) {
+    shape = {count, 1, 1};
+  } else if (count != 1) {
+    return Error{Code::kInvalidArgument,
+                 "onnx: the " + std::string(part) + " has " + std::to_string(count) + " entries; allowed are 1, " +
+                     (features.size() == 3 ? std::to_string(features[0]) + " (channels), " : "") +
+                     std::to_string(elements) + " (features)",
+                 ""};
+  }
+  return w.floats(part, std::move(shape), std::vector<float>(values.begin(), values.end()));
+}
+
+Result<void> input(OnnxWriter& w) {
+  LANISTA_ASSIGN(const std::string mean, normalizer(w, "mean", w.options().mean, 0));
+  LANISTA_ASSIGN(const std::string scale, normalizer(w, "scale", w.options().scale, 1));
+  std::string value = w.input();
+  if (!mean.empty()) value = w.add("Sub", {value, mean}, {}, "centred");
+  if (!scale.empty()) value = w.add("Div", {value, scale}, {}, "scaled");
+  w.alias(value);
+  return {};
+}
+
+Result<void> linear(OnnxWriter& w) {
+  const bool bias = w.args().flag("bias");
+  if (w.dims().size() == 2) {
+    Names inputs{w.input(), w.param("weight")};
+    if (bias) inputs.push_back(w.param("bias"));
+    w.add("Gemm", std::move(inputs), {{"transB", std::int64_t{1}}});
+    return {};
+  }
+  const std::string weight = w.add("Transpose", {w.param("weight")}, {{"perm", List{1, 0}}}, "matrix");
+  const std::string product = w.add("MatMul", {w.input(), weight}, {}, bias ? "product" : "");
+  if (bias) w.add("Add", {product, w.param("bias")});
+  return {};
+}
+
+Result<void> matmul(OnnxWriter& w) {
+  const auto side = [&](std::size_t i, std::string_view flag, std::string_view part) {
+    if (!w.args().flag(flag)) return w.input(i);
+    List perm(w.dims(i).size());
+    std::iota(perm.begin(), perm.end(), 0);
+    std::swap(perm[perm.size() - 2], perm.back());
+    return w.add("Transpose", {w.input(i)}, {{"perm", std::move(perm)}}, part);
+  };
+  const std::string a = side(0, "transpose_a", "left");
+  const std::string b = side(1, "transpose_b", "right");
+  w.add("MatMul", {a, b});
+  return {};
+}
+
+Attributes window(const OnnxWriter& w) {
+  const auto [rows, columns] = w.args().pair("padding");
+  return {{"kernel_shape", pair_list(w, "kernel")}, {"pads", List{rows, columns, rows, columns}}};
+}
+
+Attributes conv_window(const OnnxWriter& w, std::int64_t groups) {
+  Attributes attributes = window(w);
+  attributes["strides"] = pair_list(w, "stride");
+  attributes["dilations"] = pair_list(w, "dilation");
+  attributes["group"] = groups;
+  return attributes;
+}
+
+Result<void> conv(OnnxWriter& w, std::int64_t groups) {
+  Names inputs{w.input(), w.param("weight")};
+  if (w.args().flag("bias")) inputs.push_back(w.param("bias"));
+  w.add("Conv", std::move(inputs), conv_window(w, groups));
+  return {};
+}
+
+Result<void> separable(OnnxWriter& w) {
+  const std::string middle =
+      w.add("Conv", {w.input(), w.param("depthwise.weight")}, conv_window(w, w.dims()[1]), "depthwise");
+  Names inputs{middle, w.param("pointwise.weight")};
+  if (w.args().flag("bias")) inputs.push_back(w.param("pointwise.bias"));
+  w.add("Conv", std::move(inputs), {{"kernel_shape", List{1, 1}}});
+  return {};
+}
+
+/// The trained vector, or where the norm has none a constant one of this shape.
+std::string affine(OnnxWriter& w, std::string_view name, const List& shape, float value) {
+  if (w.args().flag("affine")) return w.param(name);
+  const std::int64_t elements = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  return w.floats(value == 0 ? "zeros" : "ones", shape, std::vector<float>(static_cast<std::size_t>(elements), value));
+}
+
+Result<void> batch_norm(OnnxWriter& w) {
+  const List channels{w.dims()[1]};
+  const std::string scale = affine(w, "weight", channels, 1);
+  const std::string shift = affine(w, "bias", channels, 0);
+  // ONNX's momentum is the share of the old statistics, ours that of the batch.
+  w.add("BatchNormalization", {w.input(), scale, shift, w.param("running_mean"), w.param("running_var")},
+        {{"epsilon", real(w, "eps")}, {"momentum", static_cast<float>(1 - w.args().real("momentum"))}});
+  return {};
+}
+
+Result<void> layer_norm(OnnxWriter& w) {
+  const std::int64_t axes = w.args().integer("axes");
+  const List shape(w.dims().end() - axes, w.dims().end());
+  const std::string scale = affine(w, "weight", shape, 1);
+  Names inputs{w.input(), scale};
+  if (w.args().flag("affine")) inputs.push_back(w.param("bias"));
+  w.add("LayerNormalization", std::move(inputs), {{"axis", -axes}, {"epsilon", real(w, "eps")}});
+  return {};
+}
+
+// GroupNormalization comes with opset 18 only: here each group becomes one channel, as PyTorch exports it.
+Result<void> group_norm(OnnxWriter& w) {
+  const std::int64_t groups = w.args().integer("groups");
+  const auto count = static_cast<std::size_t>(groups);
+  List back = w.dims();
+  back.front() = 0;
+  const std::string ones = w.floats("ones", {groups}, std::vector<float>(count, 1));
+  const std::string zeros = w.floats("zeros", {groups}, std::vector<float>(count, 0));
+  const std::string grouped_shape = w.integers("grouped_shape", List{0, groups, -1});
+  const std::string back_shape = w.integers("back_shape", back);
+
+  const bool trained = w.args().flag("affine");
+  const std::string grouped = w.add("Reshape", {w.input(), grouped_shape}, {}, "grouped");
+  const std::string normal =
+      w.add("InstanceNormalization", {grouped, ones, zeros}, {{"epsilon", real(w, "eps")}}, "normal");
+  const std::string flat = w.add("Reshape", {normal, back_shape}, {}, trained ? "normalized" : "");
+  if (!trained) return {};
+
+  std::string scale = w.param("weight"), shift = w.param("bias");
+  if (back.size() == 4) {
+    const std::string axes = w.integers("axes", List{1, 2});
+    scale = w.add("Unsqueeze", {scale, axes}, {}, "scale");
+    shift = w.add("Unsqueeze", {shift, axes}, {}, "shift");
+  }
+  w.add("Add", {w.add("Mul", {flat, scale}, {}, "stretched"), shift});
+  return {};
+}
+
+// Opset 17 has no Gelu: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
+Result<void> gelu(OnnxWriter& w) {
+  const std::string& x = w.input();
+  const std::string cubic = w.scalar("cubic", 0.044715F), half = w.scalar("half", 0.5F), one = w.scalar("one", 1);
+  const std::string beta = w.scalar("beta", static_cast<float>(std::sqrt(2 / std::numbers::pi)));
+  const std::string cube = w.add("Mul", {x, w.add("Mul", {x, x}, {}, "square")}, {}, "cube");
+  const std::string sum = w.add("Add", {x, w.add("Mul", {cube, cubic}, {}, "bent")}, {}, "sum");
+  const std::string tanh = w.add("Tanh", {w.add("Mul", {sum, beta}, {}, "argument")}, {}, "tanh");
+  const std::string gate = w.add("Add", {tanh, one}, {}, "gate");
+  w.add("Mul", {w.add("Mul", {x, gate}, {}, "gated"), half});
+  return {};
+}
+
+Result<void> silu(OnnxWriter& w) {
+  w.add("Mul", {w.input(), w.add("Sigmoid", {w.input()}, {}, "gate")});
+  return {};
+}
+
+// Not a product with zero, which would let infinities and NaN through.
+Result<void> zero(OnnxWriter& w) {
+  w.add("ConstantOfShape", {w.add("Shape", {w.input()}, {}, "shape")});
+  return {};
+}
+
+Result<void> softmax(OnnxWriter& w) {
+  w.add("Softmax", {w.input()}, {{"axis", w.args().integer("axis")}});
+  return {};
+}
+
+Attributes pool_window(const OnnxWriter& w) {
+  Attributes attributes = window(w);
+  attributes["strides"] = pair_list(w, w.args().list("stride").empty() ? "kernel" : "stride");
+  return attributes;
+}
+
+Result<void> max_pool(OnnxWriter& w) {
+  w.add("MaxPool", {w.input()}, pool_window(w));
+  return {};
+}
+
+Result<void> avg_pool(OnnxWriter& w) {
+  Attributes attributes = pool_window(w);
+  attributes["count_include_pad"] = std::int64_t{w.args().flag("count_include_pad")};
+  w.add("AveragePool", {w.input()}, std::move(attributes));
+  return {};
+}
+
+// Windows of one size are an ordinary pooling; otherwise rows and columns are averaged by a matrix each.
+Result<void> adaptive_avg_pool(OnnxWriter& w) {
+  const auto [oh, ow] = w.args().pair("out");
+  const std::int64_t h = w.dims()[2], width = w.dims()[3];
+  if (oh == 1 && ow == 1) {
+    w.add("GlobalAveragePool", {w.input()});
+  } else if (h % oh == 0 && width % ow == 0) {
+    const List kernel{h / oh, width / ow};
+    w.add("AveragePool", {w.input()}, {{"kernel_shape", kernel}, {"strides", kernel}});
+  } else {
+    const std::string rows = w.floats("rows", {oh, h}, window_means(h, oh, false));
+    const std::string columns = w.floats("columns", {width, ow}, window_means(width, ow, true));
+    w.add("MatMul", {rows, w.add("MatMul", {w.input(), columns}, {}, "narrow")});
+  }
+  return {};
+}
+
+Result<void> global_avg_pool(OnnxWriter& w) {
+  w.add("Flatten", {w.add("GlobalAveragePool", {w.input()}, {}, "means")}, {{"axis", std::int64_t{1}}});
+  return {};
+}
+
+Result<void> flatten(OnnxWriter& w) {
+  w.add("Flatten", {w.input()}, {{"axis", std::int64_t{1}}});
+  return {};
+}
+
+Result<void> reshape(OnnxWriter& w) {
+  List shape = w.args().list("shape");
+  shape.insert(shape.begin(), 0);  // 0: as it is
+  w.add("Reshape", {w.input(), w.integers("shape", shape)});
+  return {};
+}
+
+Result<void> transpose(OnnxWriter& w) {
+  w.add("Transpose", {w.input()}, {{"perm", w.args().list("axes")}});
+  return {};
+}
+
+Result<void> pad(OnnxWriter& w) {
+  const List& pads = w.args().list("pads");  // top, bottom, left, right
+  w.add("Pad", {w.input(), w.integers("pads", List{0, 0, pads[0], pads[2], 0, 0, pads[1], pads[3]})});
+  return {};
+}
+
+Result<void> mean(OnnxWriter& w) {
+  w.add("ReduceMean", {w.input()},
+        {{"axes", w.args().list("axes")}, {"keepdims", std::int64_t{w.args().flag("keep")}}});
+  return {};
+}
+
+Result<void> sum(OnnxWriter& w) { return plain(w.inputs().size() == 2 ? "Add" : "Sum")(w); }
+
+Result<void> concat(OnnxWriter& w) {
+  w.add("Concat", Names(w.inputs().begin(), w.inputs().end()), {{"axis", w.args().integer("axis")}});
+  return {};
+}
+
+}  // namespace
+
+OnnxMappings onnx_mappings() {
+  return {{"input", input},
+          {"output", plain("Identity")},
+          {"linear", linear},
+          {"matmul", matmul},
+          {"conv2d", [](OnnxWriter& w) { return conv(w, w.args().integer("groups")); }},
+          {"depthwise_conv2d", [](OnnxWriter& w) { return conv(w, w.dims()[1]); }},
+          {"separable_conv2d", separable},
+          {"batch_norm", batch_norm},
+          {"layer_norm", layer_norm},
+          {"group_norm", group_norm},
+          {"relu", plain("Relu")},
+          {"gelu", gelu},
+          {"silu", silu},
+          {"tanh", plain("Tanh")},
+          {"sigmoid", plain("Sigmoid")},
+          {"identity", plain("Identity")},
+          {"dropout", plain("Identity")},
+          {"zero", zero},
+          {"softmax", softmax},
+          {"max_pool2d", max_pool},
+          {"avg_pool2d", avg_pool},
+          {"adaptive_avg_pool2d", adaptive_avg_pool},
+          {"global_avg_pool", global_avg_pool},
+          {"flatten", flatten},
+          {"reshape", reshape},
+          {"transpose", transpose},
+          {"pad", pad},
+          {"mean", mean},
+          {"add", sum},
+          {"mul", plain("Mul")},
+          {"concat", concat}};
+}
+
+}  // namespace lanista::formats

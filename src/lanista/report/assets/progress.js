@@ -1,0 +1,102 @@
+// The best value so far, over trials, worked seconds or training steps.
+
+function makeProgress() {
+  let by = "trials", goal = 0, places = [];
+
+  // Where each row stands on the x axis. Steps add up in the order in which trials were proposed.
+  const axes = {trials: {name: "trial", of: () => trials.id}};
+  if (trials.ended.missing.some((m) => !m)) axes.seconds = {name: "worked seconds", of: () => trials.ended.values};
+  if (complete) {
+    const sums = new Float64Array(trials.count);
+    for (let i = 0, sum = 0; i < trials.count; ++i) sums[i] = sum += trials.steps[i];
+    axes.steps = {name: "training steps", of: () => sums};
+  }
+  const ordered = () => {
+    const x = axes[by].of();
+    return ranked.filter((i) => Number.isFinite(x[i])).sort((a, b) => x[a] - x[b] || a - b);
+  };
+  // Rows that were better than everything before them.
+  const records = (rows) => {
+    const column = goalColumn(goal), out = [];
+    for (const i of rows) {
+      if (Number.isNaN(column.at(i))) continue;
+      if (out.length === 0 || better(goal, column.at(i), column.at(out[out.length - 1]))) out.push(i);
+    }
+    return out;
+  };
+
+  function paint(ctx, width, height) {
+    places = [];
+    const rows = ordered(), column = goalColumn(goal), xs = axes[by].of();
+    const range = robustRange(rows.map((i) => column.at(i)), study.goals[goal].maximize);
+    if (!range) return emptyChart(ctx, width, height, "No trial has finished yet.");
+    const last = Math.max(...[xs[rows[rows.length - 1]], by === "trials" ? trials.id[trials.count - 1] : 0]);
+    const x = makeScale(by === "trials" ? 0 : Math.min(0, xs[rows[0]]), last, frame.left, width - frame.right, false);
+    const y = makeScale(range.lo, range.hi, height - frame.bottom, frame.top + 8, false);
+    drawAxes(ctx, width, height, x, y, axes[by].name, study.goals[goal].metric);
+    const clamp = (v) => Math.max(frame.top, Math.min(height - frame.bottom, y.at(v)));
+    ctx.lineWidth = 1.5;
+    const size = rows.length > 2000 ? 1.6 : 3;
+    for (const i of rows) {
+      const value = column.at(i);
+      if (Number.isNaN(value)) continue;
+      ctx.globalAlpha = state.visible[i] ? 0.75 : 0.08;
+      ctx.fillStyle = ctx.strokeStyle = theme.stateColours[trials.state[i]];
+      const px = x.at(xs[i]), py = clamp(value);
+      mark(ctx, trials.state[i], px, py, size);
+      if (state.visible[i]) places.push([px, py, trials.id[i]]);
+    }
+    ctx.globalAlpha = 1;
+    drawFailures(ctx, x, xs, height);
+    drawRecords(ctx, records(rows), x, xs, clamp, width);
+    const chosen = trials.rows.get(state.selected);
+    if (trials.rank[chosen] && Number.isFinite(xs[chosen])) ring(ctx, x.at(xs[chosen]), clamp(column.at(chosen)));
+  }
+
+  function drawFailures(ctx, x, xs, height) {
+    ctx.strokeStyle = theme.bad;
+    ctx.lineWidth = 1.5;
+    for (let i = 0; i < trials.count; ++i) {
+      if (trials.state[i] !== kFailed || !Number.isFinite(xs[i]) || !state.visible[i]) continue;
+      const px = x.at(xs[i]), py = height - frame.bottom - 5;
+      mark(ctx, kFailed, px, py, 3);
+      places.push([px, py, trials.id[i]]);
+    }
+  }
+
+  function drawRecords(ctx, rows, x, xs, clamp, width) {
+    const column = goalColumn(goal);
+    ctx.strokeStyle = theme.ink;
+    ctx.lineWidth = 2;
+    ctx.beginPath();
+    rows.forEach((i, k) => {
+      if (k === 0) ctx.moveTo(x.at(xs[i]), clamp(column.at(i)));
+      else ctx.lineTo(x.at(xs[i]), clamp(column.at(rows[k - 1])));
+      ctx.lineTo(x.at(xs[i]), clamp(column.at(i)));
+    });
+    if (rows.length) ctx.lineTo(width - frame.right, clamp(column.at(rows[rows.length - 1])));
+    ctx.stroke();
+    ctx.lineWidth = 1;
+  }
+
+  const chart = new Chart("Best value so far over the study. Arrow keys step through the records.", 300, {
+    paint, pick: (px, py) => nearest(places, px, py, 14), step: stepThrough(() => records(ordered()).map((i) => trials.id[i])),
+  });
+  const update = () => chart.draw();
+  on("selection", update);
+  on("filter", update);
+  const controls = el("div", {class: "controls"},
+    choices("Over", Object.entries(axes).map(([key, axis]) => [key, axis.name]), by, (key) => { by = key; update(); }),
+    study.goals.length > 1 && dropdown("Goal", study.goals.map((g, k) => [k, g.metric]), 0, (k) => { goal = Number(k); update(); }));
+  return section("progress", "Best so far", "Each mark is a trial by its last measurement; the line is the best until then. Values far off stand at the edge.",
+    controls, chart.node, legend([kSucceeded, "trained to its budget"], [kStopped, "stopped early"], [kFailed, "failed"]),
+    dataTable(["trial", axes.seconds ? "worked seconds" : "trial ended", study.goals.map((g) => `record ${g.metric}`)[0]],
+      () => records(ordered()).map((i) => [trialLink(trials.id[i]), trials.ended.text(i), goalColumn(goal).at(i)])));
+}
+
+function emptyChart(ctx, width, height, text) {
+  ctx.fillStyle = theme.soft;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillText(text, width / 2, height / 2);
+}

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "lanista/report/page.h"
+#include "lanista/study/view.h"
+
+// What the page knows, as JSON. The scripts in assets/ are its only reader.
+namespace lanista::report {
+
+/// Everything, as text that may stand inside a script element ("<" is written \u003c), in at most `room` bytes where
+/// that is possible: leaving out trials is the last resort.
+std::string page_data(const study::StudyView& view, const PageOptions& options, std::size_t room);
+
+/// Indices of trials in the order in which a reader would miss them: those that set a record, the winner, the best 500,
+/// the first ten of every failure, then the others evenly spread.
+std::vector<std::size_t> by_importance(const study::StudyView& view);
+
+/// Columns over the trials at `rows` (ascending): id, state, how, reason, parent, base, epochs, steps, parameters, rank, same_as,
+/// ended (second), worked (seconds), one a metric of last measurements (a duplicate's are those of the trial it equals),
+/// one a hyper-parameter.
+nlohmann::json trial_columns(const study::StudyView& view, std::span<const std::size_t> rows, int real_width);
+
+/// Measurements of the trials at `order`, the first ones first, as many as fit into `room` bytes; at most 200 points a
+/// trial.
+nlohmann::json curve_columns(const study::StudyView& view, std::span<const std::size_t> order, std::size_t room);
+
+/// What each trial's edits add to its parent's, as lines, for the trials at `order`, as many as fit.
+nlohmann::json edit_lines(const study::StudyView& view, std::span<const std::size_t> order, std::size_t room);
+
+/// Busy times of workers; neighbours of one trial are joined, and what is too short to be seen is joined with its
+/// neighbours (trial 0). At most `most` blocks.
+nlohmann::json timeline_columns(const study::StudyView& view, std::size_t most);
+
+/// Drawings of the best trials' models with the differences to their parents, as many as fit, ten at most.
+nlohmann::json model_drawings(const study::StudyView& view, std::size_t room);
+
+/// Facts, economy, failures, counts.
+nlohmann::json study_facts(const study::StudyView& view, const PageOptions& options);
+
+/// Names of metrics as the page shows them: goals first, then by name; at most 12.
+std::vector<std::string> page_metrics(const study::StudyView& view);
+
+}  // namespace lanista::report

@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "lanista/report/economy.h"
+#include "lanista/report/facts.h"
+#include "lanista/report/failures.h"
+#include "lanista/report/page_columns.h"
+#include "lanista/report/page_data.h"
+
+namespace lanista::report {
+namespace {
+
+using nlohmann::json;
+using study::StudyView;
+
+constexpr std::size_t kText = 300, kLongText = 2'000, kConfigText = 40'000;
+constexpr std::size_t kMostLabels = 50, kMostFailures = 40;
+
+/// Six significant digits.
+json number(double value) {
+  if (!std::isfinite(value)) return number_json(value);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return std::strtod(text, nullptr);
+}
+
+std::string scalar_text(const json& value) {
+  if (value.is_string()) return clipped(value.get_ref<const std::string&>(), kText);
+  return clipped(value.dump(-1, ' ', false, json::error_handler_t::replace), kText);
+}
+
+/// "asha: eta 3, rungs [1,3]"
+std::string plugin_text(const std::string& name, const Options& options) {
+  std::string out = clipped(name, kText);
+  const char* separator = ": ";
+  if (!options.is_object()) return out;
+  for (const auto& [key, value] : options.items()) {
+    out += separator + clipped(key, kText) + " " + scalar_text(value);
+    separator = ", ";
+  }
+  return clipped(out, kLongText);
+}
+
+/// Epochs at which the stopping rule compares trials, read off its options: a list, or min, min·eta, … below max.
+std::vector<std::int64_t> rungs(const StudyView& view) {
+  const Options& options = view.config.stop.options;
+  const std::int64_t epochs = view.config.train.epochs;
+  std::vector<std::int64_t> out;
+  if (!options.is_object()) return out;
+  if (const auto it = options.find("rungs"); it != options.end() && it->is_array()) {
+    for (const json& rung : *it) {
+      if (rung.is_number_integer()) out.push_back(rung.get<std::int64_t>());
+    }
+  }
+  const auto integer = [&](const char* name) {
+    const auto it = options.find(name);
+    return it != options.end() && it->is_number_integer() ? it->get<std::int64_t>() : 0;
+  };
+  const std::int64_t eta = integer("eta"), first = integer("min"), max = integer("max");
+  const std::int64_t end = max > 0 ? std::min(max, epochs) : epochs;
+  if (out.empty() && eta >= 2 && first >= 1) {
+    for (std::int64_t rung = first; rung < end; rung *= eta) {
+      out.push_back(rung);
+      if (rung > end / eta) break;
+    }
+    if (end < epochs) out.push_back(end);
+  }
+  std::erase_if(out, [&](std::int64_t rung) { return rung < 1 || rung >= epochs; });
+  return out;
+}
+
+json data_facts(const json& data) {
+  json out = json::object();
+  if (!data.is_object()) return out;
+  for (const auto* name : {"name", "source", "licence", "hash"}) {
+    if (const auto it = data.find(name); it != data.end() && it->is_string()) out[name] = scalar_text(*it);
+  }
+  for (const auto* name : {"features", "classes", "rows", "split_rows"}) {
+    if (const auto it = data.find(name); it != data.end() && (it->is_number() || (it->is_array() && it->size() <= 8))) {
+      out[name] = *it;
+    }
+  }
+  if (const auto it = data.find("labels"); it != data.end() && it->is_array()) {
+    out["labels"] = json::array();
+    for (const json& label : *it) {
+      if (out["labels"].size() < kMostLabels) out["labels"].push_back(scalar_text(label));
+    }
+  }
+  return out;
+}
+
+json budget_facts(const study::BudgetConfig& budget) {
+  json out = json::object();
+  if (budget.trials) out["trials"] = *budget.trials;
+  if (budget.steps) out["steps"] = *budget.steps;
+  if (budget.guard_minutes) out["guard_minutes"] = number(*budget.guard_minutes);
+  return out;
+}
+
+json saving_json(const Saving& saving) {
+  return {{"trials", saving.trials},
+          {"epochs", saving.epochs},
+          {"steps", saving.steps},
+          {"seconds", number(saving.seconds)}};
+}
+
+json economy_json(const StudyView& view) {
+  const Economy all = economy(view);
+  return {{"steps", all.steps},
+          {"seconds", number(all.seconds)},
+          {"lost", saving_json(all.lost)},
+          {"early_stop", saving_json(all.early_stop)},
+          {"dedup", saving_json(all.dedup)}};
+}
+
+json failures_json(const StudyView& view) {
+  json out = json::array();
+  for (const FailureGroup& group : group_failures(view)) {
+    if (out.size() == kMostFailures) break;
+    json first = json::array();
+    for (const TrialId id : group.first) first.push_back(id.value);
+    out.push_back({{"cause", clipped(group.cause, kText)},
+                   {"count", group.count},
+                   {"first", std::move(first)},
+                   {"message", clipped(group.message, kLongText)}});
+  }
+  return out;
+}
+
+/// How many trials are in each state, in the order of "states".
+json counts_json(const StudyView& view) {
+  std::vector<std::int64_t> counts(6, 0);
+  for (const study::TrialView& trial : view.trials) {
+    ++counts.at(trial.outcome ? static_cast<std::size_t>(trial.outcome->kind) + 1 : 0);
+  }
+  return counts;
+}
+
+json study_json(const StudyView& view, const PageOptions& options) {
+  const study::StudyConfig& config = view.config;
+  json goals = json::array(), bases = json::array(), test = json::object();
+  for (const study::Goal& goal : config.goals) {
+    goals.push_back({{"metric", clipped(goal.metric, kText)}, {"maximize", goal.maximize}});
+  }
+  for (std::string base : config.model.base) {
+    if (base.starts_with("builtin:")) base.erase(0, 8);
+    bases.push_back(clipped(base, kText));
+  }
+  for (const auto& [name, value] : view.test) test[clipped(name, kText)] = number(value);
+  std::int64_t workers = 0;
+  for (const study::Span& span : view.spans) workers = std::max(workers, span.worker + 1);
+  json out{{"name", clipped(config.name, kText)},
+           {"folder", clipped(options.folder, kLongText)},
+           {"version", clipped(options.version, kText)},
+           {"data", data_facts(view.data)},
+           {"bases", std::move(bases)},
+           {"goals", std::move(goals)},
+           {"strategy", plugin_text(config.strategy.name, config.strategy.options)},
+           {"slots", config.strategy.slots},
+           {"stop", plugin_text(config.stop.rule, config.stop.options)},
+           {"rungs", rungs(view)},
+           {"epochs", config.train.epochs},
+           {"batch", config.data.batch},
+           {"budget", budget_facts(config.budget)},
+           {"seed", std::to_string(config.run.seed)},
+           {"numerics", plugin_text("", view.numerics)},
+           {"workers", workers},
+           {"steps", view.steps},
+           {"seconds", number(view.seconds)},
+           {"ended", view.end_reason ? json(clipped(*view.end_reason, kText)) : json()},
+           {"winner", view.winner ? json(view.winner->value) : json()},
+           {"test", std::move(test)},
+           {"config", clipped(view.config_text, kConfigText)}};
+  return out;
+}
+
+}  // namespace
+
+json study_facts(const StudyView& view, const PageOptions& options) {
+  json states = json::array({"running"});
+  for (const auto kind : {study::OutcomeKind::kSucceeded, study::OutcomeKind::kStopped, study::OutcomeKind::kFailed,
+                          study::OutcomeKind::kCancelled, study::OutcomeKind::kDuplicate}) {
+    states.push_back(study::outcome_name(kind));
+  }
+  return {{"v", 1},
+          {"study", study_json(view, options)},
+          {"proposed", view.trials.size()},
+          {"states", std::move(states)},
+          {"counts", counts_json(view)},
+          {"economy", economy_json(view)},
+          {"failures", failures_json(view)}};
+}
+
+}  // namespace lanista::report

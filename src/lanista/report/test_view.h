@@ -1,0 +1,14 @@
+#pragma once
+
+#include "lanista/study/view.h"
+
+namespace lanista::report::testing {
+
+/// A small study with everything that is awkward: a conditional hyper-parameter, hostile texts, a stopped, a failed, a
+/// duplicate and a running trial, a metric that is not a number.
+study::StudyView small_study();
+
+/// A random study of `trials` trials with every outcome; the same seed gives the same study.
+study::StudyView random_study(std::int64_t trials, std::uint64_t seed);
+
+}  // namespace lanista::report::testing

@@ -1,0 +1,168 @@
+// Generated programs, compiled and run: they compute what nn computes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "lanista/formats/cpp_source.h"
+#include "lanista/graph/text.h"
+#include "lanista/runtime/onnx_cases.h"
+
+namespace lanista::runtime {
+namespace {
+
+using testing::OnnxCase;
+
+constexpr double kTolerance = 1e-5;
+
+void write(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+std::filesystem::path fresh_folder(const std::string& name) {
+  std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / ("lanista_cpp_" + name);
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  return folder;
+}
+
+int run(const std::filesystem::path& folder, const std::string& command) {
+  const int status = std::system(("cd '" + folder.string() + "' && " + command).c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool compiles(const std::filesystem::path& folder, const std::string& arguments) {
+  return run(folder, std::string("'") + LANISTA_TEST_CXX + "' -std=c++17 -O1 -Wall -Wextra -Werror " + arguments) == 0;
+}
+
+std::string source(const OnnxCase& one, std::vector<std::string> labels = {}) {
+  const auto made = formats::to_cpp(one.graph, one.weights, {one.options.mean, one.options.scale, std::move(labels)});
+  EXPECT_TRUE(made.ok()) << made.error().text() << "\n" << graph::to_text(one.graph);
+  return made ? *made : "";
+}
+
+// All models in one program, each in a namespace of its own: starting the compiler takes longer than one model.
+constexpr std::string_view kDriverHead = R"(#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <limits>
+#include <vector>
+
+template <class F>
+void run(F predict, std::size_t in, std::size_t out) {
+  std::vector<float> x(in), y(out);
+  for (int sample = 0; sample < 3; ++sample) {
+    if (std::fread(x.data(), sizeof(float), in, stdin) != in) return;
+    predict(x.data(), y.data());
+    std::fwrite(y.data(), sizeof(float), out, stdout);
+  }
+}
+)";
+
+/// The outputs of all cases, one behind the other.
+std::vector<float> outputs_of(const std::string& name, const std::vector<OnnxCase>& cases) {
+  const auto folder = fresh_folder(name);
+  std::string driver(kDriverHead), calls, x;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string model = "m" + std::to_string(i);
+    write(folder / (model + ".inc"), source(cases[i]));
+    driver += "namespace " + model + " {\n#include \"" + model + ".inc\"\n}\n";
+    calls +=
+        "  run(" + model + "::model::predict, " + model + "::model::input_size, " + model + "::model::output_size);\n";
+    x.append(reinterpret_cast<const char*>(cases[i].x.bytes.data()), cases[i].x.bytes.size());
+  }
+  write(folder / "driver.cpp", driver + "int main() {\n" + calls + "}\n");
+  write(folder / "x", x);
+  EXPECT_TRUE(compiles(folder, "driver.cpp -o driver"));
+  EXPECT_EQ(run(folder, "./driver < x > y"), 0);
+  const std::string bytes = read(folder / "y");
+  std::vector<float> out(bytes.size() / sizeof(float));
+  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(float));
+  std::filesystem::remove_all(folder);
+  return out;
+}
+
+void expect_same_predictions(const std::string& name, const std::vector<OnnxCase>& cases) {
+  const std::vector<float> seen = outputs_of(name, cases);
+  std::size_t at = 0;
+  for (const OnnxCase& one : cases) {
+    SCOPED_TRACE(one.name);
+    const Tensor want = testing::predict(one.graph, one.weights, one.options.mean, one.options.scale, one.x);
+    for (const float y : elements_of<float>(want)) {
+      ASSERT_LT(at, seen.size());
+      const double difference = std::abs(static_cast<double>(seen[at++]) - static_cast<double>(y));
+      ASSERT_LE(difference, kTolerance * (1 + std::abs(static_cast<double>(y)))) << graph::to_text(one.graph);
+    }
+  }
+  EXPECT_EQ(at, seen.size());
+}
+
+TEST(CppSource, ComputesEveryOperatorAsTraining) {
+  const std::vector<OnnxCase> cases = testing::operator_cases();
+
+  expect_same_predictions("operators", cases);
+
+  std::set<std::string> seen;
+  for (const OnnxCase& one : cases) {
+    for (const auto& node : one.graph.nodes()) seen.insert(node->op);
+  }
+  const auto names = graph::builtin_ops().names();
+  EXPECT_EQ(seen, std::set<std::string>(names.begin(), names.end()));
+}
+
+TEST(CppSource, ComputesComposedModelsAsTraining) { expect_same_predictions("composed", testing::composed_cases()); }
+
+TEST(CppSource, ComputesNormalisedAndMutatedModelsAsTraining) {
+  std::vector<OnnxCase> cases = testing::mutated_cases(16);
+  for (OnnxCase& base : testing::base_cases()) {
+    if (!base.options.mean.empty() || !base.options.scale.empty()) cases.push_back(std::move(base));
+  }
+  expect_same_predictions("mutated", cases);
+}
+
+// One input, two outputs: x + 1 and 2 - x.
+OnnxCase tiny_case() {
+  OnnxCase one;
+  one.graph = *graph::parse("%0 = input(shape=[1])\n%1 = linear(%0, out=2)\n%2 = output(%1)\n");
+  for (const char* name : {"n1.weight", "n1.bias"}) {
+    Tensor tensor{name, ElementType::kF32, {2}, std::vector<std::byte>(2 * sizeof(float))};
+    if (std::string(name) == "n1.weight") tensor.shape = {2, 1};
+    elements_of<float>(tensor)[0] = 1;
+    elements_of<float>(tensor)[1] = std::string(name) == "n1.weight" ? -1 : 2;
+    one.weights.push_back(std::move(tensor));
+  }
+  return one;
+}
+
+TEST(CppSource, IsAProgramOfItsOwn) {
+  const auto folder = fresh_folder("program");
+  write(folder / "model.cpp", source(tiny_case(), {"\"); // ??/ \\", "z\xc3\xa4hl\n"}));
+  ASSERT_TRUE(compiles(folder, "-Wpedantic -DLANISTA_MODEL_MAIN model.cpp -o model"));
+  ASSERT_TRUE(compiles(folder, "-Wpedantic -c model.cpp -o model.o"));
+
+  write(folder / "good", "3\n\n -0.5 , \r\n");
+  EXPECT_EQ(run(folder, "./model < good > out"), 0);
+  EXPECT_EQ(read(folder / "out"), "4 -1 \"); // ??/ \\\n0.5 2.5 z\xc3\xa4hl\n\n");
+
+  for (const char* bad : {"1 2\n", "1 x\n", "x\n"}) {
+    write(folder / "bad", bad);
+    EXPECT_EQ(run(folder, "./model < bad > out 2> err"), 1) << bad;
+    EXPECT_TRUE(read(folder / "err").starts_with("line 1: wants 1 numbers, begins with ")) << read(folder / "err");
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace lanista::runtime

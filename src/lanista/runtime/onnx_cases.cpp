@@ -1,0 +1,232 @@
+#include "lanista/runtime/onnx_cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "lanista/base/check.h"
+#include "lanista/base/rng.h"
+#include "lanista/graph/text.h"
+#include "lanista/mutate/model_space.h"
+#include "lanista/nn/test_models.h"
+
+namespace lanista::runtime::testing {
+namespace {
+
+constexpr std::int64_t kBatch = 3;
+using List = std::vector<std::int64_t>;
+
+struct OneOperator {
+  const char* shape;
+  const char* line;  ///< reads %0 alone
+};
+
+constexpr OneOperator kOneOperator[] = {
+    {"6", "linear(%0, out=4)"},
+    {"3,6", "linear(%0, out=4)"},
+    {"2,3,4,5", "linear(%0, out=4, bias=false)"},
+    {"3,4", "matmul(%0, %0, transpose_b=true)"},
+    {"3,4", "matmul(%0, %0, transpose_a=true)"},
+    {"2,3,3", "matmul(%0, %0)"},
+    {"3,9,8", "conv2d(%0, out=4, kernel=[3,2], stride=[2,1], padding=[1,0])"},
+    {"4,9,8", "conv2d(%0, out=6, groups=2, dilation=[2], bias=false)"},
+    {"3,6,5", "depthwise_conv2d(%0, multiplier=2, padding=[1])"},
+    {"3,6,5", "separable_conv2d(%0, out=4, padding=[1])"},
+    {"4", "batch_norm(%0)"},
+    {"4,3,2", "batch_norm(%0, affine=false, eps=0.001)"},
+    {"6", "layer_norm(%0)"},
+    {"3,6", "layer_norm(%0, axes=2, affine=false)"},
+    {"3,4,5", "layer_norm(%0, axes=3)"},
+    {"6", "group_norm(%0, groups=3)"},
+    {"6,3,4", "group_norm(%0, groups=2)"},
+    {"6,3,4", "group_norm(%0, groups=6, affine=false)"},
+    {"7", "relu(%0)"},
+    {"7", "gelu(%0)"},
+    {"7", "silu(%0)"},
+    {"7", "tanh(%0)"},
+    {"7", "sigmoid(%0)"},
+    {"7", "identity(%0)"},
+    {"7", "dropout(%0, p=0.3)"},
+    {"7", "zero(%0)"},
+    {"7", "softmax(%0)"},
+    {"3,4,5", "softmax(%0, axis=1)"},
+    {"3,7,8", "max_pool2d(%0, kernel=[3,2], stride=[2,1], padding=[1])"},
+    {"3,7,8", "avg_pool2d(%0, kernel=[3], stride=[2], padding=[1])"},
+    {"3,7,8", "avg_pool2d(%0, kernel=[3], stride=[2], padding=[1], count_include_pad=false)"},
+    {"3,7,8", "adaptive_avg_pool2d(%0, out=[3,5])"},
+    {"3,6,8", "adaptive_avg_pool2d(%0, out=[3,2])"},
+    {"3,6,8", "adaptive_avg_pool2d(%0, out=[1])"},
+    {"2,3,3", "adaptive_avg_pool2d(%0, out=[5,4])"},
+    {"3,6,8", "global_avg_pool(%0)"},
+    {"3,4,5", "flatten(%0)"},
+    {"3,4,5", "reshape(%0, shape=[12,5])"},
+    {"3,4,5", "transpose(%0, axes=[0,3,1,2])"},
+    {"3,4,5", "pad(%0, pads=[1,0,2,3])"},
+    {"3,4,5", "mean(%0, axes=[1,3])"},
+    {"3,4,5", "mean(%0, axes=[2], keep=true)"},
+    {"7", "add(%0, %0, %0)"},
+    {"7", "mul(%0, %0)"},
+    {"2,3,4", "concat(%0, %0, axis=2)"},
+};
+
+Tensor floats(std::string name, List shape) {
+  Tensor tensor{.name = std::move(name), .type = ElementType::kF32, .shape = std::move(shape), .bytes = {}};
+  tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()) * sizeof(float));
+  return tensor;
+}
+
+/// Trained-looking numbers: spread weights, norms near one, positive variances.
+Tensor random_weight(const graph::NamedParam& param, const Rng& seed) {
+  Rng rng = seed.split(param.name);
+  Tensor tensor = floats(param.name, param.spec.shape.dims);
+  const double spread = param.spec.fan_in > 0 ? 1 / std::sqrt(static_cast<double>(param.spec.fan_in)) : 0.3;
+  const double center = param.spec.init == graph::Init::kOnes ? 1 : 0;
+  for (float& value : elements_of<float>(tensor)) {
+    const double number = center + spread * rng.normal();
+    value = static_cast<float>(param.spec.name == "running_var" ? 0.2 + number * number : number);
+  }
+  return tensor;
+}
+
+OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport options = {}) {
+  const Rng rng = Rng(7).split(name);
+  OnnxCase made{
+      .name = std::move(name), .graph = std::move(graph), .weights = {}, .options = std::move(options), .x = {}};
+  const graph::OpTable ops = graph::builtin_ops();
+  const auto params = graph::parameters(made.graph, ops);
+  LANISTA_CHECK(params.ok(), made.name);
+  for (const graph::NamedParam& param : *params) made.weights.push_back(random_weight(param, rng));
+  const auto types = graph::infer_shapes(made.graph, ops);
+  LANISTA_CHECK(types.ok(), made.name);
+  List shape = types->at({made.graph.nodes_of("input").front(), 0}).shape.dims;
+  shape.front() = kBatch;
+  made.x = floats("x", std::move(shape));
+  Rng draws = rng.split("x");
+  for (float& value : elements_of<float>(made.x)) value = static_cast<float>(draws.normal());
+  return made;
+}
+
+graph::Graph parsed(const std::string& text) {
+  auto graph = graph::parse(text);
+  LANISTA_CHECK(graph.ok(), text);
+  return *std::move(graph);
+}
+
+/// The number of `values` that belongs to element `e` of a sample.
+double entry(const std::vector<double>& values, std::size_t e, std::size_t features, double otherwise) {
+  return values.empty() ? otherwise : values[e / (features / values.size())];
+}
+
+std::vector<mutate::BaseModel> all_bases() {
+  std::vector<mutate::BaseModel> bases;
+  const auto add = [&](const std::string& name, const graph::Shape& shape) {
+    auto base = mutate::builtin_base(name, shape, 10);
+    if (!base) return;  // the images that one base needs are no rule for the others
+    base->name += shape.text();
+    bases.push_back(*std::move(base));
+  };
+  for (const std::string& name : mutate::builtin_base_names()) {
+    for (const List& shape : {List{64}, List{5, 7}, List{1, 8, 8}, List{3, 9, 14}}) add(name, {shape});
+  }
+  return bases;
+}
+
+}  // namespace
+
+std::vector<OnnxCase> operator_cases() {
+  std::vector<OnnxCase> cases;
+  for (const OneOperator& one : kOneOperator) {
+    cases.push_back(make_case(
+        std::string(one.line) + " of [" + one.shape + "]",
+        parsed("%0 = input(shape=[" + std::string(one.shape) + "])\n%1 = " + one.line + "\n%2 = output(%1)\n")));
+  }
+  return cases;
+}
+
+std::vector<OnnxCase> base_cases() {
+  std::vector<OnnxCase> cases;
+  for (const mutate::BaseModel& base : all_bases()) {
+    cases.push_back(make_case(base.name, base.graph));
+    cases.push_back(make_case(base.name + " one mean", base.graph,
+                              {.mean = {0.5}, .scale = {0.25}, .graph_name = base.name, .metadata = {{"a", "b"}}}));
+  }
+  const auto image = mutate::builtin_base("small-cnn", {{3, 8, 8}}, 10);
+  cases.push_back(
+      make_case("channel means", image->graph, {.mean = {0.1, 0.2, 0.3}, .scale = {1, 2, 3}, .metadata = {}}));
+  const auto rows = mutate::builtin_base("small-mlp", {{4}}, 3);
+  cases.push_back(make_case("feature scales", rows->graph, {.mean = {}, .scale = {1, 2, 0.5, 10}, .metadata = {}}));
+  return cases;
+}
+
+std::vector<OnnxCase> composed_cases() {
+  std::vector<OnnxCase> cases;
+  for (const nn::testing::TestModel& model : nn::testing::operator_models()) {
+    cases.push_back(make_case(model.name, parsed(model.text)));
+  }
+  return cases;
+}
+
+std::vector<OnnxCase> mutated_cases(int count) {
+  std::vector<mutate::BaseModel> bases = all_bases();
+  for (const nn::testing::TestModel& model : nn::testing::operator_models()) {
+    bases.push_back({model.name, parsed(model.text)});
+  }
+  std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
+  for (const mutate::MutatorPlugin& plugin : mutate::builtin_mutators()) {
+    auto made = plugin.make(*resolve_options(nullptr, plugin.options));
+    LANISTA_CHECK(made.ok(), plugin.name);
+    mutators.push_back(*std::move(made));
+  }
+  const auto num_bases = static_cast<std::int64_t>(bases.size());
+  const auto space = mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), std::move(mutators), {},
+                                              {.params = 1e6, .flops = {}});
+  LANISTA_CHECK(space.ok(), "the models of the tests make no space");
+
+  std::vector<OnnxCase> cases;
+  for (int i = 0; i < count; ++i) {
+    const Rng rng = Rng(11).split(static_cast<std::uint64_t>(i));
+    const auto base = static_cast<std::int64_t>(rng.split("base").key() % static_cast<std::uint64_t>(num_bases));
+    const auto mutated = space->mutate(space->base(base), 1 + i % 6, rng);
+    LANISTA_CHECK(mutated.ok(), "no mutation applies");
+    cases.push_back(make_case("mutated " + std::to_string(i), mutated->graph));
+  }
+  return cases;
+}
+
+Tensor predict(const graph::Graph& graph, const std::vector<Tensor>& weights, const std::vector<double>& mean,
+               const std::vector<double>& scale, const Tensor& x) {
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const auto train = step::derive_training_step(graph, {.loss = step::Loss::kMse}, ops);
+  LANISTA_CHECK(train.ok(), train ? "" : train.error().text());
+  const auto infer = step::derive_inference_step(graph, ops);
+  LANISTA_CHECK(infer.ok(), infer ? "" : infer.error().text());
+  auto program = nn::Program::compile(*train, *infer, {.max_batch = kBatch});
+  LANISTA_CHECK(program.ok(), program ? "" : program.error().text());
+  program->initialise(0, 1);
+  std::vector<Tensor> state = program->extract(0);
+  for (const Tensor& weight : weights) {
+    const auto found = std::ranges::find(state, weight.name, &Tensor::name);
+    LANISTA_CHECK(found != state.end(), "no state " + weight.name);
+    *found = weight;
+  }
+  const auto inserted = program->insert(0, state);
+  LANISTA_CHECK(inserted.ok(), inserted ? "" : inserted.error().text());
+
+  const auto raw = elements_of<float>(x);
+  const std::size_t features = raw.size() / static_cast<std::size_t>(x.shape.front());
+  std::vector<float> normal(raw.size());
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const std::size_t e = i % features;
+    normal[i] =
+        static_cast<float>((static_cast<double>(raw[i]) - entry(mean, e, features, 0)) / entry(scale, e, features, 1));
+  }
+  const List index(static_cast<std::size_t>(x.shape.front()), 0);
+  List shape = infer->types.at(infer->prediction).shape.dims;
+  shape.front() = x.shape.front();
+  Tensor y = floats("y", std::move(shape));
+  program->predict(0, {.size = x.shape.front(), .features = normal, .labels = {}, .targets = {}, .sample_index = index},
+                   elements_of<float>(y));
+  return y;
+}
+
+}  // namespace lanista::runtime::testing

@@ -1,0 +1,85 @@
+// Export, bytes and import together: the model that comes back computes what the one that left does.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "lanista/formats/onnx_import.h"
+#include "lanista/graph/text.h"
+#include "lanista/runtime/onnx_cases.h"
+
+namespace lanista::runtime {
+namespace {
+
+using testing::OnnxCase;
+
+constexpr double kTolerance = 1e-5;
+
+/// The model after a way through an ONNX file.
+formats::ImportedModel through_file(const OnnxCase& one) {
+  const auto exported = formats::to_onnx(one.graph, one.weights, one.options);
+  EXPECT_TRUE(exported.ok()) << exported.error().text();
+  const auto decoded = formats::decode_onnx(formats::encode_onnx(*exported));
+  EXPECT_TRUE(decoded.ok()) << decoded.error().text();
+  auto imported = formats::from_onnx(*decoded);
+  EXPECT_TRUE(imported.ok()) << imported.error().text() << "\n" << graph::to_text(one.graph);
+  return imported ? *std::move(imported) : formats::ImportedModel{one.graph, one.weights, {}, {}};
+}
+
+void expect_same_predictions(const std::vector<OnnxCase>& cases) {
+  for (const OnnxCase& one : cases) {
+    SCOPED_TRACE(one.name);
+    const formats::ImportedModel back = through_file(one);
+    ASSERT_FALSE(::testing::Test::HasFailure());
+    const Tensor want = testing::predict(one.graph, one.weights, one.options.mean, one.options.scale, one.x);
+    const Tensor seen = testing::predict(back.graph, back.weights, back.mean, back.scale, one.x);
+    ASSERT_EQ(seen.shape, want.shape);
+    double worst = 0;
+    for (std::size_t i = 0; i < elements_of<float>(want).size(); ++i) {
+      const double y = static_cast<double>(elements_of<float>(want)[i]);
+      worst = std::max(worst, std::abs(static_cast<double>(elements_of<float>(seen)[i]) - y) / (1 + std::abs(y)));
+      ASSERT_TRUE(std::isfinite(y));
+    }
+    EXPECT_LE(worst, kTolerance) << graph::to_text(one.graph) << graph::to_text(back.graph);
+  }
+}
+
+TEST(OnnxRoundTrip, KeepsEachOperatorAlone) {
+  const std::vector<OnnxCase> cases = testing::operator_cases();
+
+  expect_same_predictions(cases);
+
+  std::set<std::string> seen;
+  for (const OnnxCase& one : cases) {
+    for (const auto& node : one.graph.nodes()) seen.insert(node->op);
+  }
+  const auto names = graph::builtin_ops().names();
+  EXPECT_EQ(seen, std::set<std::string>(names.begin(), names.end()));
+}
+
+TEST(OnnxRoundTrip, KeepsTheBuiltInBases) {
+  const std::vector<OnnxCase> cases = testing::base_cases();
+  EXPECT_GE(cases.size(), 10U);
+
+  expect_same_predictions(cases);
+
+  const graph::OpTable ops = graph::builtin_ops();
+  for (const OnnxCase& one : cases) {
+    EXPECT_EQ(graph::canonical_hash(through_file(one).graph, ops), graph::canonical_hash(one.graph, ops)) << one.name;
+  }
+}
+
+TEST(OnnxRoundTrip, KeepsModelsOfManyOperators) { expect_same_predictions(testing::composed_cases()); }
+
+TEST(OnnxRoundTrip, KeepsMutatedModels) { expect_same_predictions(testing::mutated_cases(50)); }
+
+TEST(OnnxRoundTrip, KeepsNormalisation) {
+  for (const OnnxCase& one : testing::base_cases()) {
+    const formats::ImportedModel back = through_file(one);
+    EXPECT_EQ(back.mean, one.options.mean) << one.name;
+    EXPECT_EQ(back.scale, one.options.scale) << one.name;
+  }
+}
+
+}  // namespace
+}  // namespace lanista::runtime

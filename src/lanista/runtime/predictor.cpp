@@ -1,0 +1,151 @@
+#include "lanista/runtime/predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "lanista/base/rng.h"
+#include "lanista/formats/onnx_import.h"
+#include "lanista/graph/infer.h"
+#include "lanista/nn/program.h"
+#include "lanista/step/training_step.h"
+#include "lanista/train/evaluation.h"
+
+namespace lanista::runtime {
+namespace {
+
+constexpr std::int64_t kBatch = 64;
+
+/// The program's fresh state with the package's weights in it: optimiser slots are of no use here.
+Result<std::vector<Tensor>> with_weights(std::vector<Tensor> state, const graph::Graph& model,
+                                         std::span<const Tensor> weights) {
+  LANISTA_ASSIGN(const auto wanted, graph::parameters(model, graph::builtin_ops()));
+  for (const graph::NamedParam& param : wanted) {
+    const auto same_name = [&](const Tensor& tensor) { return tensor.name == param.name; };
+    const auto given = std::find_if(weights.begin(), weights.end(), same_name);
+    if (given == weights.end()) return Error{Code::kDataLoss, "the weights lack '" + param.name + "'", ""};
+    *std::find_if(state.begin(), state.end(), same_name) = *given;
+  }
+  if (wanted.size() != weights.size()) {
+    return Error{
+        Code::kDataLoss,
+        "there are " + std::to_string(weights.size()) + " tensors, the model has " + std::to_string(wanted.size()), ""};
+  }
+  return state;
+}
+
+Result<nn::Program> compile(const graph::Graph& model, std::span<const Tensor> weights, const std::string& loss,
+                            const std::string& precision, kernels::Isa isa) {
+  const auto ops = step::training_ops(graph::builtin_ops());
+  const step::StepOptions options{loss == "mse" ? step::Loss::kMse : step::Loss::kCrossEntropy, step::Optimizer::kSgd};
+  LANISTA_ASSIGN(const auto train, step::derive_training_step(model, options, ops));
+  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, ops));
+  nn::ProgramOptions program_options;
+  program_options.max_batch = kBatch;
+  program_options.precision = precision == "float64" ? nn::Precision::kFloat64 : nn::Precision::kFloat32;
+  program_options.isa = isa;
+  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, program_options));
+  program.initialise(0, 0);
+  LANISTA_ASSIGN(const auto state, with_weights(program.extract(0), model, weights));
+  if (auto inserted = program.insert(0, state); !inserted) return Error{Code::kDataLoss, inserted.error().message, ""};
+  return program;
+}
+
+std::vector<double> run(nn::Program& program, std::span<const float> features, std::size_t width) {
+  const std::size_t rows = features.size() / width;
+  const auto outputs = static_cast<std::size_t>(program.prediction_size());
+  std::vector<double> out(rows * outputs);
+  // A thread of its own, because flush-to-zero is part of the numerics and must not leak into the caller's.
+  std::jthread([&] {
+    kernels::set_flush_to_zero();
+    for (std::size_t at = 0; at < rows; at += kBatch) {
+      const std::size_t count = std::min<std::size_t>(kBatch, rows - at);
+      nn::Batch batch;
+      batch.size = static_cast<std::int64_t>(count);
+      batch.features = features.subspan(at * width, count * width);
+      program.predict(0, batch, std::span(out).subspan(at * outputs, count * outputs));
+    }
+  }).join();
+  return out;
+}
+
+}  // namespace
+
+struct Predictor::Impl {
+  nn::Program program;
+  step::Loss loss;
+  std::vector<std::string> metrics;
+  std::size_t width;
+  kernels::Isa isa;
+};
+
+Predictor::Predictor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Predictor::Predictor(Predictor&&) noexcept = default;
+Predictor& Predictor::operator=(Predictor&&) noexcept = default;
+Predictor::~Predictor() = default;
+
+Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels::Isa isa) {
+  LANISTA_ASSIGN(auto program, compile(package.model, package.weights, package.loss, package.precision, isa));
+  const std::int64_t wanted = package.data.classes > 0 ? package.data.classes : package.data.target_size;
+  if (program.prediction_size() != wanted) {
+    return Error{Code::kDataLoss,
+                 "the model gives " + std::to_string(program.prediction_size()) +
+                     " numbers a sample, the package says " + std::to_string(wanted),
+                 ""};
+  }
+  const auto loss = package.loss == "mse" ? step::Loss::kMse : step::Loss::kCrossEntropy;
+  const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
+  return Predictor(std::make_unique<Impl>(std::move(program), loss, package.metrics, width, isa));
+}
+
+std::int64_t Predictor::outputs() const { return impl_->program.prediction_size(); }
+
+std::vector<double> Predictor::predict(std::span<const float> features) {
+  LANISTA_CHECK(features.size() % impl_->width == 0, "features are not whole rows");
+  return run(impl_->program, features, impl_->width);
+}
+
+std::map<std::string, double> Predictor::measure(std::span<const double> predictions,
+                                                 std::span<const std::int32_t> labels, std::span<const float> targets,
+                                                 const std::string& prefix) const {
+  train::Evaluation sums(impl_->loss, impl_->metrics, outputs(), impl_->isa);
+  sums.add(predictions, labels, targets);
+  return sums.means(prefix);
+}
+
+Result<double> onnx_difference(const engine::ModelPackage& package, std::string_view onnx, std::int64_t samples) {
+  LANISTA_ASSIGN(const formats::OnnxModel decoded, formats::decode_onnx(onnx));
+  LANISTA_ASSIGN(const formats::ImportedModel imported, formats::from_onnx(decoded));
+  LANISTA_ASSIGN(auto theirs, compile(imported.graph, imported.weights, package.loss, "float32", kernels::best_isa()));
+  LANISTA_ASSIGN(auto ours, Predictor::create(package));
+  if (theirs.prediction_size() != ours.outputs()) {
+    return Error{Code::kDataLoss, "the ONNX model gives another number of outputs", ""};
+  }
+
+  // Inputs as training saw them, about normal; the ONNX file takes them raw.
+  const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
+  std::vector<float> features(width * static_cast<std::size_t>(samples));
+  Rng rng = Rng(1).split("onnx check");
+  for (float& x : features) x = static_cast<float>(rng.normal());
+  std::vector<float> again = features;
+  const std::int64_t numbers = package.data.features.elements_per_sample();
+  package.data.normalization.undo(again, numbers);
+  const std::size_t entries = std::max({imported.mean.size(), imported.scale.size(), std::size_t{1}});
+  data::Normalization inside{imported.mean, imported.scale};
+  inside.mean.resize(entries, 0);
+  inside.scale.resize(entries, 1);
+  inside.apply(again, numbers);
+
+  const auto expected = ours.predict(features);
+  const auto seen = run(theirs, again, width);
+  double largest = 0;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const double difference = std::abs(seen[i] - expected[i]) / (1 + std::abs(expected[i]));
+    // A NaN on one side only is as different as can be.
+    if (std::isnan(seen[i]) != std::isnan(expected[i])) return Error{Code::kDataLoss, "NaN on one side only", ""};
+    largest = std::max(largest, difference);
+  }
+  return largest;
+}
+
+}  // namespace lanista::runtime

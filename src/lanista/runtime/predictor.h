@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/engine/package.h"
+#include "lanista/kernels/kernels.h"
+
+namespace lanista::runtime {
+
+/// A trained model ready to use. Its numbers are those of the study: the same kernels in the same order. One thread at
+/// a time.
+class Predictor {
+ public:
+  /// Errors: kDataLoss (weights that do not fit the model), kUnimplemented (an operator without a kernel, by name).
+  static Result<Predictor> create(const engine::ModelPackage& package, kernels::Isa isa = kernels::best_isa());
+  Predictor(Predictor&&) noexcept;
+  Predictor& operator=(Predictor&&) noexcept;
+  ~Predictor();
+
+  /// Numbers of one prediction: logits of the classes, or the targets.
+  std::int64_t outputs() const;
+  /// Predictions [rows, outputs] of normalised features [rows, …].
+  std::vector<double> predict(std::span<const float> features);
+  /// Loss and metrics of predictions, names with `prefix` in front. `labels` or `targets` is empty, by the task.
+  std::map<std::string, double> measure(std::span<const double> predictions, std::span<const std::int32_t> labels,
+                                        std::span<const float> targets, const std::string& prefix) const;
+
+ private:
+  struct Impl;
+  explicit Predictor(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Reads an ONNX file with our own reader, runs it beside the package's model on `samples` seeded inputs, and gives the
+/// largest |difference| / (1 + |prediction|). Errors: those of reading and running it.
+Result<double> onnx_difference(const engine::ModelPackage& package, std::string_view onnx, std::int64_t samples);
+
+}  // namespace lanista::runtime

@@ -1,0 +1,49 @@
+#include "lanista/runtime/repeat.h"
+
+#include <thread>
+
+#include "lanista/runtime/trial_slot.h"
+#include "lanista/step/training_step.h"
+
+namespace lanista::runtime {
+namespace {
+
+Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
+                                  const data::Dataset& data,
+                                  const std::function<void(const study::Measurement&)>& on_epoch) {
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  LANISTA_ASSIGN(auto trainer, train::Trainer::create({.trial = job.trial,
+                                                       .model = job.model,
+                                                       .recipe = job.recipe,
+                                                       .metrics = metrics,
+                                                       .trial_seed = job.trial_seed,
+                                                       .data_seed = job.data_seed,
+                                                       .data = &data,
+                                                       .step_ops = &ops}));
+  while (trainer.epochs_done() < epochs) {
+    if (trainer.step()) on_epoch(trainer.measurements().back());
+  }
+  RepeatedTrial out{trainer.save(), trainer.measurements(), {}};
+  out.hash = state_hash(out.state);
+  return out;
+}
+
+}  // namespace
+
+Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
+                                   const data::Dataset& data,
+                                   const std::function<void(const study::Measurement&)>& on_epoch) {
+  Result<RepeatedTrial> out = Error{Code::kInternal, "the trial did not run", ""};
+  // A thread of its own, because flush-to-zero is part of the numerics and must not leak into the caller's.
+  std::jthread([&] {
+    kernels::set_flush_to_zero();
+    try {
+      out = train_alone(job, epochs, metrics, data, on_epoch);
+    } catch (const std::exception& error) {
+      out = Error{Code::kInternal, error.what(), ""};
+    }
+  }).join();
+  return out;
+}
+
+}  // namespace lanista::runtime

@@ -1,0 +1,81 @@
+"""What ONNX's own checker and ONNX Runtime make of exported models: onnx_check.py FOLDER (made by onnx_corpus).
+
+Every model passes the full check. What it computes from x.npy agrees with y.npy to 1e-5, relative to 1 + |y|; by ONNX
+Runtime, else by ONNX's reference evaluator.
+"""
+import pathlib
+import sys
+
+try:
+    import numpy as np
+    import onnx
+except ImportError as error:
+    print("skipped: onnx is not here:", error)
+    sys.exit(77)
+
+TOLERANCE = 1e-5
+
+
+def evaluator():
+    """The name of what computes models, and a function from a path to a function of x; None: nothing does."""
+    try:
+        import onnxruntime
+
+        def load(path):
+            session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+            return lambda x: session.run(["output"], {"input": x})[0]
+
+        return "onnxruntime " + onnxruntime.__version__, load
+    except ImportError:
+        pass
+    try:
+        from onnx.reference import ReferenceEvaluator
+
+        def load(path):
+            model = ReferenceEvaluator(str(path))
+            return lambda x: model.run(["output"], {"input": x})[0]
+
+        return "the reference evaluator", load
+    except ImportError:
+        return "nothing (neither onnxruntime nor onnx.reference is here)", None
+
+
+def deviation(seen, want):
+    assert seen.dtype == np.float32 and seen.shape == want.shape, (seen.dtype, seen.shape, want.shape)
+    assert np.isfinite(seen).all() and np.isfinite(want).all()
+    return float(np.max(np.abs(seen.astype(np.float64) - want) / (1 + np.abs(want)), initial=0))
+
+
+def check(case, load):
+    """The largest deviation of the case."""
+    model = onnx.load(case / "model.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    assert model.opset_import[0].version == 17 and model.ir_version == 8
+    if load is None:
+        return 0.0
+    x, y = np.load(case / "x.npy"), np.load(case / "y.npy")
+    run = load(case / "model.onnx")
+    worst = deviation(run(x), y)
+    # The batch is symbolic: one sample alone gives the same.
+    return max(worst, deviation(run(x[:1]), y[:1]))
+
+
+def main(folder):
+    name, load = evaluator()
+    cases = sorted(pathlib.Path(folder).glob("case_*"))
+    worst, failed = 0.0, 0
+    for case in cases:
+        try:
+            seen = check(case, load)
+            assert seen <= TOLERANCE, "deviation %g" % seen
+            worst = max(worst, seen)
+        except Exception as error:  # every case is told, whatever goes wrong
+            failed += 1
+            print("FAILED: %s (%s): %s" % (case.name, (case / "name.txt").read_text().strip(), error))
+    print("onnx %s: %d models checked, computed by %s: largest deviation %.2g, %d failed"
+          % (onnx.__version__, len(cases), name, worst, failed))
+    return 1 if failed or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

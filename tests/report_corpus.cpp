@@ -1,0 +1,295 @@
+// Writes report pages of made-up studies for tests/report_browser.py: report_corpus FOLDER. Seeds fix everything.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <limits>
+
+#include "lanista/base/rng.h"
+#include "lanista/graph/infer.h"
+#include "lanista/graph/text.h"
+#include "lanista/mutate/builtin.h"
+#include "lanista/mutate/model_space.h"
+#include "lanista/report/page.h"
+
+namespace lanista {
+namespace {
+
+using space::Value;
+using study::OutcomeKind;
+using study::StudyView;
+using study::TrialView;
+
+template <class T>
+T must(Result<T> result) {
+  LANISTA_CHECK(result.ok(), result ? "" : result.error().text());
+  return *std::move(result);
+}
+void must(const Result<void>& result) { LANISTA_CHECK(result.ok(), result ? "" : result.error().text()); }
+
+constexpr std::int64_t kEpochs = 9, kStepsPerEpoch = 40, kWorkers = 4;
+
+mutate::ModelSpace model_space() {
+  std::vector<mutate::BaseModel> bases;
+  for (const auto* name : {"small-mlp", "small-cnn"}) {
+    bases.push_back(must(mutate::builtin_base(name, graph::Shape{{1, 8, 8}}, 10)));
+  }
+  std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
+  for (const auto& plugin : mutate::builtin_mutators()) {
+    if (plugin.name == "swap_op") continue;
+    mutators.push_back(must(plugin.make(must(resolve_options(Options::object(), plugin.options)))));
+  }
+  return must(mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), std::move(mutators), {}, {3e5, {}}));
+}
+
+StudyView bare(const mutate::ModelSpace& models) {
+  StudyView view;
+  view.config.space.mutate = {{"widen", {}}, {"deepen", {}}, {"remove", {}}, {"add_skip", {}}};
+  auto& params = view.config.space.params;
+  const auto text = [](const char* value) { return Value(std::string(value)); };
+  must(params.add({"optimizer", space::Categorical{{text("sgd"), text("adam"), text("adamw")}}, {}}));
+  must(params.add({"lr", space::FloatRange{1e-3, 0.5, 0, true}, {{"optimizer", text("sgd")}}}));
+  must(params.add({"momentum", space::FloatRange{0, 0.95, 0, false}, {{"optimizer", text("sgd")}}}));
+  must(params.add({"lr", space::FloatRange{1e-5, 1e-2, 0, true}, {{"optimizer", text("adam")}}}));
+  must(params.add({"lr", space::FloatRange{1e-5, 1e-2, 0, true}, {{"optimizer", text("adamw")}}}));
+  must(params.add({"label_smoothing", space::FloatRange{0, 0.2, 0, false}, {}}));
+  view.config.strategy = {"evolution", 16, {{"population", 24}, {"tournament", 5}}};
+  view.config.stop = {"asha", {{"rungs", {1, 3}}, {"eta", 3}}};
+  view.config.run.seed = 7;
+  view.config.budget.guard_minutes = 5;
+  view.config_text = "schema: 1\nname: digits\ndata: {source: builtin:digits, batch: 32}\nbudget: {trials: 60}\n";
+  view.data = {{"name", "digits"},      {"source", "builtin:digits"},   {"licence", "CC BY 4.0"},
+               {"features", {1, 8, 8}}, {"classes", 10},                {"rows", 1797},
+               {"split_rows", {1257, 270, 270}}, {"hash", "0f3e5a77c19d20c4b1e1d6a2f7c83b90"}};
+  view.models = nlohmann::json::array();
+  for (const auto& base : models.bases()) {
+    view.models.push_back({{"name", base.name}, {"graph", graph::to_text(base.graph)}});
+  }
+  view.numerics = {{"class", "avx2-1"}, {"isa", "avx2"}, {"threads", 1}};
+  return view;
+}
+
+space::Sample draw_sample(const StudyView& view, const Rng& rng) {
+  space::RandomChooser choose(rng);
+  return view.config.space.params.draw(choose);
+}
+
+/// How good the decisions are, in (0, 1): a smooth optimum of the learning rate, and something for every useful edit.
+double quality(const TrialView& trial, double inherited, Rng& rng) {
+  const auto& sample = trial.proposal.sample;
+  const double lr = std::get<double>(sample.at("lr"));
+  const double best = sample.contains("momentum") ? 0.05 : 2e-3;
+  const double off = std::log10(lr / best);
+  return std::clamp(inherited + 0.012 * rng.normal() - 0.05 * off * off + 0.02, 0.1, 0.985);
+}
+
+study::Measurement measure(const TrialView& trial, std::int64_t epoch, double final, Rng& rng) {
+  const double t = 1 - std::exp(-0.6 * static_cast<double>(epoch));
+  const double accuracy = std::min(0.999, 0.1 + (final - 0.1) * t + 0.006 * rng.normal());
+  const double loss = -std::log(std::max(0.02, accuracy)) + 0.02 * rng.uniform();
+  return {trial.id,
+          epoch,
+          epoch * kStepsPerEpoch,
+          {{"val_accuracy", accuracy}, {"val_loss", loss}, {"train_loss", loss * 0.8}}};
+}
+
+/// An evolution without training: parents are good trials, children mutate them, a rule like successive halving stops
+/// the worse half at each rung.
+struct Breeder {
+  const mutate::ModelSpace& models;
+  StudyView view;
+  std::vector<mutate::Candidate> candidates;
+  std::vector<double> qualities;
+  std::vector<double> free_at = std::vector<double>(kWorkers, 0);
+
+  void propose(Rng rng) {
+    TrialView trial;
+    trial.id = TrialId{static_cast<std::uint32_t>(view.trials.size() + 1)};
+    auto& proposal = trial.proposal;
+    mutate::Candidate candidate = models.base(static_cast<std::int64_t>(rng.below(2)));
+    double inherited = 0.87;
+    if (view.trials.size() >= 12) {
+      std::size_t parent = rng.below(view.trials.size());
+      for (int round = 0; round < 4; ++round) {
+        const std::size_t other = rng.below(view.trials.size());
+        if (qualities[other] > qualities[parent]) parent = other;
+      }
+      proposal.parent = view.trials[parent].id;
+      inherited = qualities[parent];
+      candidate = candidates[parent];
+      if (auto child = models.mutate(candidate, 1, rng.split("mutate")); child && candidate.edits.size() < 60) {
+        candidate = *std::move(child);
+      }
+    }
+    proposal.base = candidate.base;
+    proposal.steps = candidate.steps;
+    proposal.edits = candidate.edits;
+    proposal.graph_hash = candidate.hash;
+    proposal.sample = draw_sample(view, rng.split("sample"));
+    proposal.budget = kEpochs;
+    trial.parameters = must(graph::model_cost(candidate.graph, models.ops())).parameters;
+    qualities.push_back(quality(trial, inherited, rng));
+    candidates.push_back(std::move(candidate));
+    train(trial, rng);
+    view.trials.push_back(std::move(trial));
+  }
+
+  void train(TrialView& trial, Rng& rng) {
+    const double fate = rng.uniform();
+    if (fate < 0.04 && trial.id.value > 5) {
+      trial.outcome = {OutcomeKind::kDuplicate, "", TrialId{trial.id.value / 2}, "", {}};
+      qualities.back() = 0;
+      return;
+    }
+    const double final = qualities.back();
+    const auto worker = static_cast<std::size_t>(std::min_element(free_at.begin(), free_at.end()) - free_at.begin());
+    const double pace = 0.05 + 2e-6 * static_cast<double>(trial.parameters);
+    OutcomeKind kind = OutcomeKind::kSucceeded;
+    std::string reason;
+    for (std::int64_t epoch = 1; epoch <= kEpochs; ++epoch) {
+      auto m = measure(trial, epoch, final, rng);
+      const double began = free_at[worker] + 0.004 * rng.uniform();
+      free_at[worker] = began + pace * (0.9 + 0.2 * rng.uniform());
+      view.spans.push_back({trial.id, epoch, static_cast<std::int64_t>(worker), began, free_at[worker]});
+      if (fate < 0.08 && epoch == 2) {
+        m.metrics["train_loss"] = std::numeric_limits<double>::quiet_NaN();
+        kind = OutcomeKind::kFailed;
+        reason = fate < 0.07 ? "diverged: train_loss is nan at epoch 2" : "out of memory: 734003200 bytes wanted";
+      }
+      trial.measurements.push_back(m);
+      const bool rung = epoch == 1 || epoch == 3;
+      if (rung && m.metrics["val_accuracy"] < 0.1 + 0.78 * (1 - std::exp(-0.6 * static_cast<double>(epoch)))) {
+        kind = OutcomeKind::kStopped;
+      }
+      if (kind != OutcomeKind::kSucceeded) break;
+    }
+    view.steps += trial.measurements.back().step;
+    trial.outcome = {kind, reason, {}, "", {}};
+  }
+
+  StudyView finish(std::int64_t running) {
+    for (std::int64_t i = 0; i < running; ++i) {
+      TrialView& trial = view.trials[view.trials.size() - 1 - static_cast<std::size_t>(i)];
+      trial.outcome.reset();
+    }
+    view.seconds = *std::max_element(free_at.begin(), free_at.end());
+    const auto ranked = study::ranking(view);
+    if (running == 0 && !ranked.empty()) {
+      view.end_reason = "budget";
+      view.winner = ranked.front();
+      view.test = {{"test_accuracy", 0.9593}, {"test_loss", 0.1402}};
+    }
+    return std::move(view);
+  }
+};
+
+StudyView evolved(const mutate::ModelSpace& models, std::int64_t count, std::int64_t running, std::uint64_t seed) {
+  Breeder breeder{models, bare(models), {}, {}};
+  breeder.view.config.budget.trials = count;
+  for (std::int64_t i = 0; i < count; ++i) breeder.propose(Rng(seed).split(static_cast<std::uint64_t>(i)));
+  return breeder.finish(running);
+}
+
+StudyView two_goals(const mutate::ModelSpace& models) {
+  StudyView view = evolved(models, 240, 0, 21);
+  view.config.name = "accuracy against size";
+  for (TrialView& trial : view.trials) {
+    for (auto& m : trial.measurements) m.metrics["latency_ms"] = 0.2 + static_cast<double>(trial.parameters) / 4e4;
+  }
+  view.config.goals = {{true, "val_accuracy"}, {false, "latency_ms"}};
+  view.winner = study::ranking(view).front();
+  return view;
+}
+
+StudyView all_failed(const mutate::ModelSpace& models) {
+  StudyView view = evolved(models, 14, 0, 3);
+  view.config.name = "nothing worked";
+  for (TrialView& trial : view.trials) {
+    trial.outcome = {OutcomeKind::kFailed, trial.id.value % 3 ? "diverged: train_loss is inf at epoch 1" : "", {}, "", {}};
+    trial.measurements.resize(std::min<std::size_t>(trial.measurements.size(), 1));
+    for (auto& m : trial.measurements) {
+      for (auto& [name, value] : m.metrics) value = std::numeric_limits<double>::infinity();
+    }
+  }
+  view.winner.reset();
+  view.test.clear();
+  return view;
+}
+
+StudyView only_duplicates(const mutate::ModelSpace& models) {
+  StudyView view = evolved(models, 6, 0, 5);
+  view.config.name = "one trial and its doubles";
+  for (std::size_t i = 1; i < view.trials.size(); ++i) {
+    view.trials[i].outcome = {OutcomeKind::kDuplicate, "", TrialId{1}, "", {}};
+    view.trials[i].measurements.clear();
+  }
+  std::erase_if(view.spans, [](const auto& span) { return span.trial.value != 1; });
+  view.winner = TrialId{1};
+  return view;
+}
+
+StudyView hostile(const mutate::ModelSpace& models) {
+  const std::string attack =
+      "\"'></title></script><script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\"><!-- &lt; ${1} `";
+  const std::string backwards = "\xE2\x80\xAE" "drowkcab \xE2\x80\xA8 \xFF\xFE \x01 end";
+  StudyView view = evolved(models, 40, 2, 9);
+  view.config.name = attack + backwards + std::string(3000, 'W');
+  view.config.model.base = {attack, backwards};
+  view.config.strategy = {attack, 4, {{attack, backwards}}};
+  view.config.stop = {attack, {{"rungs", {1, attack}}}};
+  view.config_text = attack + "\n" + backwards + "\n]]>-->";
+  view.data = {{"name", attack}, {"licence", backwards}, {"labels", {attack, backwards, 7, nullptr}}, {"rows", "many"},
+               {"features", attack}};
+  view.numerics = {{attack, {{"deep", {backwards}}}}};
+  view.end_reason = attack;
+  view.test = {{attack, std::numeric_limits<double>::quiet_NaN()}};
+  view.config.goals.push_back({false, attack});
+  for (TrialView& trial : view.trials) {
+    trial.proposal.sample["__proto__"] = Value(attack);
+    trial.proposal.sample["constructor"] = Value(backwards);
+    if (trial.id.value % 2) trial.proposal.sample[attack] = Value(1.5);
+    for (auto& step : trial.proposal.steps) step.mutator = attack;
+    for (auto& m : trial.measurements) {
+      m.metrics[attack] = trial.id.value % 4 ? 1.0 / trial.id.value : std::numeric_limits<double>::infinity();
+      m.metrics["toString"] = -std::numeric_limits<double>::infinity();
+    }
+    if (trial.outcome && trial.id.value % 3 == 0) trial.outcome = {OutcomeKind::kFailed, attack + backwards, {}, "", {}};
+    if (trial.id.value == 4) trial.proposal.parent = TrialId{4};
+    if (trial.id.value == 8) trial.proposal.base = 99;
+  }
+  view.winner = TrialId{1};
+  return view;
+}
+
+void write(const std::string& folder, const std::string& name, const StudyView& view, const std::string& shown) {
+  const std::string page = report::report_page(view, {shown, "0.1.0"});
+  std::ofstream(folder + "/" + name + ".html", std::ios::binary) << page;
+  std::cout << name << ".html: " << view.trials.size() << " trials, " << page.size() << " bytes\n";
+}
+
+void write_all(const std::string& folder) {
+  const mutate::ModelSpace models = model_space();
+  write(folder, "small", evolved(models, 60, 0, 7), "studies/digits-7");
+  write(folder, "running", evolved(models, 20, 4, 8), "studies/digits-8");
+  write(folder, "single", evolved(models, 1, 0, 7), "studies/one");
+  write(folder, "empty", bare(models), "studies/empty");
+  write(folder, "failed", all_failed(models), "studies/failed");
+  write(folder, "duplicates", only_duplicates(models), "studies/doubles");
+  write(folder, "pareto", two_goals(models), "studies/two-goals");
+  write(folder, "hostile", hostile(models), "it's <b>a</b> \"folder\"; rm -rf");
+  write(folder, "large", evolved(models, 10'000, 0, 11), "studies/large");
+}
+
+}  // namespace
+}  // namespace lanista
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: report_corpus FOLDER\n";
+    return 2;
+  }
+  lanista::write_all(argv[1]);
+  return 0;
+}
