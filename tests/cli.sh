@@ -28,7 +28,7 @@ small="--epochs 2 --trials 4 --quiet"
 
 expect 0 'lanista 0.' "$lanista" --version
 expect 0 'examples:' "$lanista" --help
-for verb in run resume status show check pause stop doctor; do
+for verb in run resume repeat status show check report pause stop predict eval export data doctor completion man; do
   expect 0 'examples:' "$lanista" "$verb" --help
 done
 expect 2 'examples:' "$lanista"
@@ -55,6 +55,53 @@ expect 2 'no study' "$lanista" resume nothing-here
 # shellcheck disable=SC2086
 expect 0 'rank  trial' "$lanista" run --out second --workers 1 $small
 cmp -s out first.table || { echo "FAILED: one worker gives another table"; failed=$((failed + 1)); }
+
+# What a study hands over: the page, the model in every form, the tables.
+[ -s first/report.html ] || { echo "FAILED: run wrote no report"; failed=$((failed + 1)); }
+expect 0 'wrote page.html' "$lanista" report first --out page.html
+cmp -s page.html first/report.html || { echo "FAILED: report differs from what run wrote"; failed=$((failed + 1)); }
+expect 0 'equal to the study' "$lanista" repeat 'first#2' --out again
+expect 2 'DIR#TRIAL' "$lanista" repeat first
+expect 0 'largest difference' "$lanista" export first --onnx m.onnx --safetensors m.safetensors --cpp m.cpp --package copy
+expect 0 'wrote runs' "$lanista" export first --tensorboard runs --csv t.csv --measurements m.csv --jsonl t.jsonl --optuna o.journal --trace t.json
+expect 2 'nothing to export' "$lanista" export first
+cmp -s copy/weights.safetensors first/best/weights.safetensors || { echo "FAILED: the exported package has other weights"; failed=$((failed + 1)); }
+cmp -s m.onnx first/best/model.onnx || { echo "FAILED: the exported ONNX file is not the package's"; failed=$((failed + 1)); }
+expect 0 'builtin:digits' "$lanista" data ls
+expect 0 'wrote 2 files to arrays' "$lanista" data export builtin:digits --npy arrays --part test
+expect 2 'nothing to write' "$lanista" data export builtin:digits
+expect 0 'row,prediction,p_0' "$lanista" predict first arrays/x.npy
+expect 2 'package.json' "$lanista" predict . arrays/x.npy
+"$lanista" eval first npy:arrays/x.npy,arrays/y.npy --json > eval.json
+accuracy=$(sed 's/.*"accuracy":\([0-9.]*\).*/\1/' eval.json)
+grep -q "\"test_accuracy\": $accuracy" first/best/package.json || {
+  echo "FAILED: eval of the test part gives $accuracy, the package another"
+  failed=$((failed + 1))
+}
+printf 'x' >> copy/weights.safetensors
+expect 3 'weights.safetensors' "$lanista" predict copy arrays/x.npy
+
+# Texts made from the command tree, as shells and man take them.
+for shell in bash zsh fish; do
+  "$lanista" completion "$shell" > "completion.$shell"
+  if command -v "$shell" > /dev/null 2>&1; then expect 0 fine sh -c '"$1" -n "$2" && echo fine' sh "$shell" "completion.$shell"; fi
+done
+if command -v bash > /dev/null 2>&1; then
+  expect 0 'check' bash -c 'source ./completion.bash; COMP_WORDS=(lanista data ch); COMP_CWORD=2; _lanista; echo "${COMPREPLY[*]}"'
+  expect 0 '--trials' bash -c 'source ./completion.bash; COMP_WORDS=(lanista run --tri); COMP_CWORD=2; _lanista; echo "${COMPREPLY[*]}"'
+fi
+"$lanista" man > lanista.1
+if command -v man > /dev/null 2>&1; then
+  expect 0 'LANISTA(1)' env MANWIDTH=100 man --warnings -l lanista.1
+fi
+
+# A pipe gets no control codes, and with --json nothing but JSON.
+# shellcheck disable=SC2086
+"$lanista" run --out piped --epochs 2 --trials 4 > piped.out 2> piped.err
+if LC_ALL=C grep -q "$(printf '\033')" piped.out piped.err; then echo "FAILED: control codes in a pipe"; failed=$((failed + 1)); fi
+# shellcheck disable=SC2086
+"$lanista" run --out json $small --json > json.out 2> /dev/null
+if [ ! -s json.out ] || grep -qv '^{"' json.out; then echo "FAILED: --json prints something else"; failed=$((failed + 1)); fi
 mv first moved
 expect 0 'rank  trial' "$lanista" resume moved --quiet
 
@@ -71,6 +118,10 @@ printf 'a,b\n1,2\n3\n' > ragged.csv
 expect 3 'line 3' "$lanista" run --set 'data.source=csv:ragged.csv?target=b'
 printf 'not numpy' > x.npy
 expect 3 'x.npy' "$lanista" run --set 'data.source=npy:x.npy,x.npy'
+printf '\200\004\225pickled' > model.pt
+expect 3 'weights_only=True' "$lanista" predict model.pt x.npy
+expect 3 'pickle' "$lanista" run --set 'data.source=npy:model.pt,x.npy'
+expect 3 'pickle' "$lanista" check model.pt
 expect 2 'none.csv' "$lanista" run --set 'data.source=csv:none.csv?target=b'
 [ ! -d studies ] || { echo "FAILED: a refused run left a study behind"; failed=$((failed + 1)); }
 

@@ -110,14 +110,16 @@ class Browser:
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
 
-    def picture(self, path, width, full=True, **media):
-        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    def picture(self, path, width, **media):
+        """The whole page at a width, as a window tall enough to hold it shows it."""
         features = [{"name": "prefers-color-scheme", "value": media.get("scheme", "light")}]
         self.cdp("Emulation.setEmulatedMedia", media=media.get("media", ""), features=features)
-        self.run("scrollTo({top: 0, behavior: 'instant'})")
-        time.sleep(0.3)
-        self.settle()
-        shot = self.cdp("Page.captureScreenshot", format="png", captureBeyondViewport=full)
+        for _ in range(2):  # the first one tells how tall the page is at that width
+            height = self.run("return document.documentElement.scrollHeight")
+            self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+            time.sleep(0.2)
+            self.settle()
+        shot = self.cdp("Page.captureScreenshot", format="png")
         with open(path, "wb") as file:
             file.write(base64.b64decode(shot["data"]))
         self.cdp("Emulation.setEmulatedMedia", media="", features=[])
@@ -231,7 +233,7 @@ def check_figures(browser, name):
     empty = browser.run("return [...document.querySelectorAll('details.figures')].filter(d => !d.querySelector('tbody tr')).length")
     expect(empty == 0, f"{name}: {empty} tables of figures have no row")
     browser.run("document.querySelectorAll('details.figures').forEach(d => d.open = false)")
-    browser.run("document.activeElement.blur(); scrollTo(0, 0)")
+    browser.run("document.querySelector('nav a').focus()")
     reached = []
     for _ in range(60):
         browser.keys(TAB)

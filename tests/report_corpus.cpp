@@ -60,9 +60,14 @@ StudyView bare(const mutate::ModelSpace& models) {
   view.config.run.seed = 7;
   view.config.budget.guard_minutes = 5;
   view.config_text = "schema: 1\nname: digits\ndata: {source: builtin:digits, batch: 32}\nbudget: {trials: 60}\n";
-  view.data = {{"name", "digits"},      {"source", "builtin:digits"},   {"licence", "CC BY 4.0"},
-               {"features", {1, 8, 8}}, {"classes", 10},                {"rows", 1797},
-               {"split_rows", {1257, 270, 270}}, {"hash", "0f3e5a77c19d20c4b1e1d6a2f7c83b90"}};
+  view.data = {{"name", "digits"},
+               {"source", "builtin:digits"},
+               {"licence", "CC BY 4.0"},
+               {"features", {1, 8, 8}},
+               {"classes", 10},
+               {"rows", 1797},
+               {"split_rows", {1257, 270, 270}},
+               {"hash", "0f3e5a77c19d20c4b1e1d6a2f7c83b90"}};
   view.models = nlohmann::json::array();
   for (const auto& base : models.bases()) {
     view.models.push_back({{"name", base.name}, {"graph", graph::to_text(base.graph)}});
@@ -207,7 +212,8 @@ StudyView all_failed(const mutate::ModelSpace& models) {
   StudyView view = evolved(models, 14, 0, 3);
   view.config.name = "nothing worked";
   for (TrialView& trial : view.trials) {
-    trial.outcome = {OutcomeKind::kFailed, trial.id.value % 3 ? "diverged: train_loss is inf at epoch 1" : "", {}, "", {}};
+    trial.outcome = {
+        OutcomeKind::kFailed, trial.id.value % 3 ? "diverged: train_loss is inf at epoch 1" : "", {}, "", {}};
     trial.measurements.resize(std::min<std::size_t>(trial.measurements.size(), 1));
     for (auto& m : trial.measurements) {
       for (auto& [name, value] : m.metrics) value = std::numeric_limits<double>::infinity();
@@ -233,14 +239,19 @@ StudyView only_duplicates(const mutate::ModelSpace& models) {
 StudyView hostile(const mutate::ModelSpace& models) {
   const std::string attack =
       "\"'></title></script><script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\"><!-- &lt; ${1} `";
-  const std::string backwards = "\xE2\x80\xAE" "drowkcab \xE2\x80\xA8 \xFF\xFE \x01 end";
+  const std::string backwards =
+      "\xE2\x80\xAE"
+      "drowkcab \xE2\x80\xA8 \xFF\xFE \x01 end";
   StudyView view = evolved(models, 40, 2, 9);
   view.config.name = attack + backwards + std::string(3000, 'W');
   view.config.model.base = {attack, backwards};
   view.config.strategy = {attack, 4, {{attack, backwards}}};
   view.config.stop = {attack, {{"rungs", {1, attack}}}};
   view.config_text = attack + "\n" + backwards + "\n]]>-->";
-  view.data = {{"name", attack}, {"licence", backwards}, {"labels", {attack, backwards, 7, nullptr}}, {"rows", "many"},
+  view.data = {{"name", attack},
+               {"licence", backwards},
+               {"labels", {attack, backwards, 7, nullptr}},
+               {"rows", "many"},
                {"features", attack}};
   view.numerics = {{attack, {{"deep", {backwards}}}}};
   view.end_reason = attack;
@@ -255,7 +266,8 @@ StudyView hostile(const mutate::ModelSpace& models) {
       m.metrics[attack] = trial.id.value % 4 ? 1.0 / trial.id.value : std::numeric_limits<double>::infinity();
       m.metrics["toString"] = -std::numeric_limits<double>::infinity();
     }
-    if (trial.outcome && trial.id.value % 3 == 0) trial.outcome = {OutcomeKind::kFailed, attack + backwards, {}, "", {}};
+    if (trial.outcome && trial.id.value % 3 == 0)
+      trial.outcome = {OutcomeKind::kFailed, attack + backwards, {}, "", {}};
     if (trial.id.value == 4) trial.proposal.parent = TrialId{4};
     if (trial.id.value == 8) trial.proposal.base = 99;
   }

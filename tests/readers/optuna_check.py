@@ -66,12 +66,13 @@ def check(path):
     study = load(path / "optuna.journal")
     assert study.study_name == facts["name"]
     assert [direction.name == "MAXIMIZE" for direction in study.directions] == [up for _, up in facts["goals"]]
-    assert len(study.trials) == len(facts["trials"])
-    for want, got in zip(facts["trials"], study.trials):
+    trials = study.trials  # a deep copy at every access
+    assert len(trials) == len(facts["trials"])
+    for want, got in zip(facts["trials"], trials):
         assert got.number == want["id"] - 1
         check_trial(facts, want, got)
 
-    complete = [trial for trial in study.trials if trial.state == TrialState.COMPLETE]
+    complete = [trial for trial in trials if trial.state == TrialState.COMPLETE]
     best = "none"
     if complete and len(facts["goals"]) == 1:
         pick = max if facts["goals"][0][1] else min
@@ -81,11 +82,11 @@ def check(path):
         best = "%d on the front" % len(study.best_trials)
         assert study.best_trials
     # Distributions that differ under one name would be refused here.
-    for before in study.trials:
-        for name, distribution in before.distributions.items():
-            first = next(trial for trial in study.trials if name in trial.distributions)
-            optuna.distributions.check_distribution_compatibility(first.distributions[name], distribution)
-    counts = {state.name.lower(): sum(trial.state == state for trial in study.trials) for state in TrialState}
+    first = {}
+    for trial in trials:
+        for name, distribution in trial.distributions.items():
+            optuna.distributions.check_distribution_compatibility(first.setdefault(name, distribution), distribution)
+    counts = {state.name.lower(): sum(trial.state == state for trial in trials) for state in TrialState}
     print("optuna %s: %s: %s, best %s" % (optuna.__version__, path.name, counts, best))
 
 

@@ -1,7 +1,7 @@
 """Whether traces are what a viewer of Chrome traces expects: trace_check.py FOLDER (made by export_corpus).
 
-Checks the fields of each phase, then plays the events in the order of time as viewers do: spans of a thread nest, arrows
-begin and end inside spans and lead forwards in time, counters hold numbers.
+Checks the fields of each phase, then plays the events in the order of time as viewers do: spans of a thread nest,
+arrows begin and end inside spans and lead forwards in time, counters hold numbers.
 """
 import json
 import pathlib

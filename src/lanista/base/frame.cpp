@@ -25,15 +25,41 @@ std::uint32_t get(std::string_view bytes, std::size_t at, std::size_t count) {
 
 std::uint32_t checksum(std::string_view bytes) { return crc32c(std::as_bytes(std::span(bytes))); }
 
-// The payload's length, if a whole and valid frame begins at `at`.
-std::optional<std::size_t> valid_frame(std::string_view bytes, std::size_t at) {
+// The payload's length, if what stands at `at` may be the header of a whole frame.
+std::optional<std::size_t> claimed_length(std::string_view bytes, std::size_t at) {
   if (bytes.size() - at < kHeader + kTrailer) return std::nullopt;
   const std::size_t length = get(bytes, at, 4);
   if (length > kMaxPayload || length > bytes.size() - at - kHeader - kTrailer) return std::nullopt;
   if (get(bytes, at + 6, 2) != 0) return std::nullopt;
-  const std::uint32_t want = get(bytes, at + kHeader + length, 4);
-  if (checksum(bytes.substr(at, kHeader + length)) != want) return std::nullopt;
   return length;
+}
+
+// How many frames there may be: growing a list of them would hold it twice.
+std::size_t count_frames(std::string_view bytes) {
+  std::size_t count = 0, at = 0;
+  while (const auto length = claimed_length(bytes, at)) {
+    ++count;
+    at += kHeader + *length + kTrailer;
+  }
+  return count;
+}
+
+bool has_right_checksum(std::string_view bytes, std::size_t at, std::size_t length) {
+  return checksum(bytes.substr(at, kHeader + length)) == get(bytes, at + kHeader + length, 4);
+}
+
+// Does a whole frame begin behind `at`? The damage may lie in a length, so it may begin anywhere. Torn text looks like
+// no header; where enough bytes look like headers of long frames that reading them all would take time squared, they
+// were made so, and the answer is yes: such a file must not be cut.
+bool frame_follows(std::string_view bytes, std::size_t at) {
+  std::size_t left = kMaxPayload + 8 * bytes.size();
+  for (++at; at < bytes.size(); ++at) {
+    const auto length = claimed_length(bytes, at);
+    if (!length) continue;
+    if (*length > left || has_right_checksum(bytes, at, *length)) return true;
+    left -= *length;
+  }
+  return false;
 }
 
 }  // namespace
@@ -50,20 +76,17 @@ void encode_frame(std::uint16_t type, std::string_view payload, std::string& out
 
 FrameScan decode_frames(std::string_view bytes) {
   FrameScan scan;
+  scan.frames.reserve(count_frames(bytes));
   std::size_t at = 0;
   while (at < bytes.size()) {
-    const auto length = valid_frame(bytes, at);
-    if (!length) break;
-    scan.frames.push_back(
-        {static_cast<std::uint16_t>(get(bytes, at + 4, 2)), std::string(bytes.substr(at + kHeader, *length))});
+    const auto length = claimed_length(bytes, at);
+    if (!length || !has_right_checksum(bytes, at, *length)) break;
+    scan.frames.push_back({static_cast<std::uint16_t>(get(bytes, at + 4, 2)), bytes.substr(at + kHeader, *length)});
     at += kHeader + *length + kTrailer;
   }
   scan.good_bytes = at;
   scan.torn = at < bytes.size();
-  // The damage may lie in a length, so that the next frame may begin anywhere.
-  for (std::size_t next = at + 1; scan.torn && !scan.damaged_middle && next < bytes.size(); ++next) {
-    scan.damaged_middle = valid_frame(bytes, next).has_value();
-  }
+  scan.damaged_middle = scan.torn && frame_follows(bytes, at);
   return scan;
 }
 

@@ -10,7 +10,7 @@ namespace lanista {
 /// One framed record: u32 length of payload, u16 type, u16 zero, payload, u32 CRC-32C of all before; little-endian.
 struct Frame {
   std::uint16_t type = 0;
-  std::string payload;
+  std::string_view payload;  ///< points into the bytes that were decoded
   bool operator==(const Frame&) const = default;
 };
 
@@ -21,8 +21,10 @@ void encode_frame(std::uint16_t type, std::string_view payload, std::string& out
 struct FrameScan {
   std::vector<Frame> frames;
   std::uint64_t good_bytes = 0;
-  bool torn = false;            ///< bytes after good_bytes are an unfinished or damaged frame
-  bool damaged_middle = false;  ///< a whole, valid frame follows the damage: not a torn tail, but corruption
+  bool torn = false;  ///< bytes after good_bytes are an unfinished or damaged frame
+  /// A whole, valid frame follows the damage, or so many headers of long ones that looking at all of them would take
+  /// too long: not a torn tail, but corruption.
+  bool damaged_middle = false;
 };
 
 /// Reads frames until the end or the first damage. A length above 64 MiB counts as damage.

@@ -11,7 +11,8 @@
 namespace lanista {
 namespace {
 
-const std::vector<Frame> kFrames{{1, "one"}, {65535, ""}, {7, std::string("z\0ro", 4)}, {2, std::string(300, 'x')}};
+const std::string kLong(300, 'x');
+const std::vector<Frame> kFrames{{1, "one"}, {65535, ""}, {7, std::string_view("z\0ro", 4)}, {2, kLong}};
 
 std::string encoded() {
   std::string bytes;
@@ -104,10 +105,20 @@ TEST(Frame, EveryFlippedByteIsSeenAndStopsThere) {
 }
 
 TEST(Frame, ZerosAfterTheEndAreATornTail) {
-  const FrameScan scan = decode_frames(encoded() + std::string(4096, '\0'));
+  const std::string bytes = encoded() + std::string(4096, '\0');
+  const FrameScan scan = decode_frames(bytes);
   EXPECT_EQ(scan.frames, kFrames);
   EXPECT_TRUE(scan.torn);
   EXPECT_FALSE(scan.damaged_middle);
+}
+
+TEST(Frame, ManyHeadersOfLongFramesAreCorruptionAndNotReadOneByOne) {
+  // Every eighth byte begins a header that claims half of the file: 65,000 checksums of half a megabyte each.
+  std::string bytes = encoded();
+  for (int i = 0; i < 1 << 17; ++i) bytes += std::string_view("\0\0\x08\0\1\0\0\0", 8);
+  const FrameScan scan = decode_frames(bytes);
+  EXPECT_EQ(scan.frames, kFrames);
+  EXPECT_TRUE(scan.damaged_middle);
 }
 
 TEST(Frame, PayloadsAboveTheLimitAreABug) {

@@ -64,7 +64,9 @@ TEST_F(Command, EveryShellCompletesEveryVerbAndOption) {
   for (const std::string shell : {"bash", "zsh", "fish"}) {
     const std::string script = completion_script(*tree_, shell);
     for (const auto& verb : verbs_) {
-      if (!verb.path.empty()) EXPECT_NE(script.find(verb.path.back()), std::string::npos) << shell;
+      if (!verb.path.empty()) {
+        EXPECT_NE(script.find(verb.path.back()), std::string::npos) << shell;
+      }
       for (const auto& option : verb.options) {
         if (option.positional) continue;
         const std::string name = shell == "fish" ? "-l " + option.names[0].substr(2) : option.names[0];

@@ -14,11 +14,12 @@ std::string join(const std::vector<std::string>& words, const std::string& betwe
 
 /// Everything that may stand next behind a verb: verbs below it, options, fixed values of positionals.
 std::vector<std::string> next_words(const VerbText& verb) {
-  std::vector<std::string> words = verb.verbs;
+  std::vector<std::string> words = verb.verbs, names;
   for (const auto& option : verb.options) {
-    const auto& add = option.positional ? option.allowed : option.names;
-    words.insert(words.end(), add.begin(), add.end());
+    if (option.positional) words.insert(words.end(), option.allowed.begin(), option.allowed.end());
+    if (!option.positional) names.insert(names.end(), option.names.begin(), option.names.end());
   }
+  words.insert(words.end(), names.begin(), names.end());
   return words;
 }
 

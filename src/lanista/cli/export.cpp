@@ -71,6 +71,10 @@ Result<void> export_model(const ExportRequest& request) {
 
 Result<void> export_tensorboard(const study::StudyView& view, const ExportRequest& request) {
   auto& files = real_file_system();
+  // Folders of trials that are no longer among the best would stay and be shown.
+  if (const auto there = files.list(request.tensorboard); there && !there->empty()) {
+    return Error{Code::kAlreadyExists, "the folder must be new or empty", request.tensorboard};
+  }
   for (const auto& [name, bytes] : report::tensorboard_files(view, {.base_time = view.began, .all = request.all})) {
     const std::string path = request.tensorboard + "/" + name;
     LANISTA_TRY(files.make_folder(path.substr(0, path.rfind('/'))));

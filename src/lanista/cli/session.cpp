@@ -15,6 +15,7 @@
 #include "lanista/cli/version.h"
 #include "lanista/data/dataset.h"
 #include "lanista/engine/fit.h"
+#include "lanista/formats/signature.h"
 #include "lanista/runtime/repeat.h"
 #include "lanista/runtime/worker_executor.h"
 
@@ -24,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kTableRows = 10;
+constexpr std::size_t kColumnsShown = 12;
 
 /// Events worth a person's attention go to stderr; the rest is in the log.
 class WarningSink final : public LogSink {
@@ -86,6 +88,22 @@ struct Session {
               << (config.stop.rule == "none" ? "" : "+" + config.stop.rule);
     if (config.budget.trials) std::cerr << "   budget " << *config.budget.trials << " trials";
     std::cerr << "   seed " << config.run.seed << "\n";
+    if (!spec.schema.is_null()) print_columns(data::schema_text(spec));
+  }
+
+  // How a table was understood: the commonest surprise with data of one's own.
+  static void print_columns(const std::string& schema) {
+    std::istringstream lines(schema);
+    std::size_t shown = 0, more = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (shown < kColumnsShown) {
+        std::cerr << "  " << printable(line) << "\n";
+        ++shown;
+      } else {
+        ++more;
+      }
+    }
+    if (more > 0) std::cerr << "  … and " << more << " more: lanista data check SOURCE\n";
   }
 };
 
@@ -151,6 +169,8 @@ int report(const Error& error) {
   std::cerr << "lanista: " << error.text() << "\n";
   switch (error.code) {
     case Code::kDataLoss:
+    case Code::kUnimplemented:      // a format that is never read
+    case Code::kResourceExhausted:  // a bomb
       return kRefused;
     case Code::kInternal:
       return kStudyFailed;
@@ -165,6 +185,7 @@ int run_study(const RunRequest& request) {
   if (!request.study_file.empty()) {
     auto read = real_file_system().read(request.study_file);
     if (!read) return report(read.error());
+    if (const auto foreign = formats::refuse_foreign(*read, request.study_file)) return report(*foreign);
     text = *read;
     folder = folder_of(request.study_file);
   }
@@ -188,7 +209,10 @@ int run_study(const RunRequest& request) {
   session.make_executor(request.workers);
   auto engine = engine::Engine::create(out, *config, engine::write_study(*config),
                                        runtime::numerics(kernels::best_isa()), session.services());
-  if (!engine) return report(engine.error());
+  if (!engine) {
+    const int code = report(engine.error());
+    return engine.error().code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;  // a full disk
+  }
   if (!request.view.quiet) session.print_head("study");
   return run_engine(session, **engine, request.view);
 }

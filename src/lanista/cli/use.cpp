@@ -9,6 +9,7 @@
 #include "lanista/cli/session.h"
 #include "lanista/data/raw_input.h"
 #include "lanista/formats/csv_writer.h"
+#include "lanista/formats/signature.h"
 #include "lanista/runtime/predictor.h"
 #include "lanista/store/checkpoints.h"
 
@@ -100,6 +101,11 @@ Result<ModelPackage> package_of_trial(const std::string& target) {
 Result<ModelPackage> load_package(const std::string& target) {
   if (parse_target(target).has_trial) return package_of_trial(target);
   auto& files = real_file_system();
+  // A file where a folder belongs: say so, and if it is a pickle, what to do.
+  if (const auto bytes = files.read(target)) {
+    if (const auto foreign = formats::refuse_foreign(*bytes, target)) return *foreign;
+    return Error{Code::kInvalidArgument, "is a file; a model package is a folder with package.json", target};
+  }
   const bool study = files.exists(target + "/best/package.json");
   if (!study && files.exists(target + "/log")) {
     return Error{Code::kNotFound, "the study has no best model yet; DIR#TRIAL names one of its trials", target};

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -29,6 +30,10 @@ struct CatalogEntry {
 std::vector<CatalogEntry> catalog();
 std::string catalog_text(const std::vector<CatalogEntry>& entries);  ///< for people
 nlohmann::json catalog_json(const std::vector<CatalogEntry>& entries);
+
+/// A source with every path that it names, in its argument and in its options, replaced by what `map` makes of it.
+/// Anything that is no source stays as it is.
+std::string map_paths(const std::string& source, const std::function<std::string(const std::string&)>& map);
 
 /// What a look at a data set found.
 struct Report {

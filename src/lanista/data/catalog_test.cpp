@@ -36,6 +36,18 @@ TEST(Catalog, ListsWhatIsBuiltInAndWhatCanBeOpened) {
   EXPECT_EQ(json[1]["options"][0]["name"], "target");
 }
 
+TEST(MapPaths, FindsEveryPathAndKeepsTheOrder) {
+  const auto mapped = [](const std::string& source) {
+    return map_paths(source, [](const std::string& path) { return "<" + path + ">"; });
+  };
+  EXPECT_EQ(mapped("csv:t.csv?target=y&schema=s.json&drop=a,b"), "csv:<t.csv>?target=y&schema=<s.json>&drop=a,b");
+  EXPECT_EQ(mapped("npy:x.npy,y.npy"), "npy:<x.npy>,<y.npy>");
+  EXPECT_EQ(mapped("tokens:t.bin?dtype=u16&rows=3"), "tokens:<t.bin>?dtype=u16&rows=3");
+  for (const char* same : {"builtin:digits", "synthetic:blobs?rows=9", "", "x", "zip:a", "csv:", "csv:?x", "idx:a?b"}) {
+    EXPECT_EQ(mapped(same), same);
+  }
+}
+
 TEST_F(Check, DescribesTheDigits) {
   const Report digits = report("builtin:digits");
 

@@ -15,14 +15,12 @@ namespace {
 constexpr std::array<Part, 3> kParts = {Part::kTrain, Part::kValidation, Part::kTest};
 constexpr std::int64_t kImbalance = 10;  // the largest class beside the smallest
 
-/// Calls `visit(raw features)` for the rows of a part, one after the other.
+/// Calls `visit(features)` for the rows of a part, one after the other.
 template <class F>
 void each_row(const Dataset& set, Part part, F&& visit) {
-  const DataSpec& spec = set.spec();
-  std::vector<float> features(static_cast<std::size_t>(spec.features.elements_per_sample()));
+  std::vector<float> features(static_cast<std::size_t>(set.spec().features.elements_per_sample()));
   for (const std::int64_t row : set.rows(part)) {
     set.gather_features({&row, 1}, features);
-    spec.normalization.undo(features, static_cast<std::int64_t>(features.size()));
     visit(features);
   }
 }
@@ -128,9 +126,14 @@ std::string short_number(double value) {
 }  // namespace
 
 Result<Report> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
-  LANISTA_ASSIGN(const Dataset set, open(config, folder, fs));
   Report report;
-  report.spec = set.spec();
+  {
+    LANISTA_ASSIGN(const Dataset normalised, open(config, folder, fs));
+    report.spec = normalised.spec();
+  }
+  study::DataConfig raw = config;
+  raw.normalize = "none";
+  LANISTA_ASSIGN(const Dataset set, open(raw, folder, fs));
   look_at_features(set, report);
   look_at_targets(set, report);
   if (!report.spec.schema.is_null()) {

@@ -28,16 +28,18 @@ Result<Tensor> load_array(const Request& request, const std::string& path) {
 
 using Pair = std::vector<std::string>;  // images and perhaps labels
 
-Result<Pair> usual_pair(const Request& request, const std::string& folder, const std::string& part) {
+/// Nullopt if there is neither file.
+Result<std::optional<Pair>> usual_pair(const Request& request, const std::string& folder, const std::string& part) {
   const auto images = usual_file(*request.fs, folder, part + "-images", "idx3-ubyte");
   const auto labels = usual_file(*request.fs, folder, part + "-labels", "idx1-ubyte");
+  if (!images && !labels && part != "train") return std::optional<Pair>();
   if (!images || !labels) {
     return Error{
         Code::kNotFound,
         "the folder holds no " + part + "-images-idx3-ubyte and " + part + "-labels-idx1-ubyte (with or without .gz)",
         folder};
   }
-  return Pair{*images, *labels};
+  return std::optional<Pair>(Pair{*images, *labels});
 }
 
 Result<Pair> named_pair(const Request& request, const std::string& text, const char* notation) {
@@ -65,9 +67,10 @@ Result<Found> read_idx(const Request& request) {
   std::vector<Pair> parts(1);
   if (folder) {
     if (source.value("test")) return source.error("a folder brings its own test part; leave out test=");
-    parts.resize(2);
-    LANISTA_ASSIGN(parts[0], usual_pair(request, path, "train"));
-    LANISTA_ASSIGN(parts[1], usual_pair(request, path, "t10k"));
+    LANISTA_ASSIGN(auto train, usual_pair(request, path, "train"));
+    LANISTA_ASSIGN(auto test, usual_pair(request, path, "t10k"));
+    parts[0] = *std::move(train);
+    if (test) parts.push_back(*std::move(test));
   } else {
     LANISTA_ASSIGN(parts[0], named_pair(request, source.argument, "idx:IMAGES,LABELS"));
     if (const auto test = source.value("test")) {

@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <functional>
+
 #include "lanista/base/text_distance.h"
+#include "lanista/data/catalog.h"
 #include "lanista/data/readers.h"
 
 namespace lanista::data {
@@ -7,7 +11,7 @@ const std::vector<Kind>& kinds() {
   static const Kind::Option kTask{"task", "auto|classes|numbers",
                                   "what the target is; auto: few whole numbers, or text"};
   static const std::vector<Kind> kAll = {
-      {"builtin", "builtin:digits", "a data set that is part of the program", {}, read_builtin},
+      {"builtin", "builtin:digits", "a data set that is part of the program", {}, Kind::Paths::kNone, read_builtin},
       {"csv",
        "csv:FILE",
        "a table, one row a line",
@@ -17,26 +21,36 @@ const std::vector<Kind>& kinds() {
         {"sep", "CHARACTER|tab", "what stands between cells; else comma, semicolon or tab, whichever is there", true},
         {"numeric", "A,B", "columns that hold numbers"},
         {"categorical", "A,B", "columns that hold categories, even if they look like numbers"},
-        {"schema", "FILE.json", "a declared schema instead of target, drop, task, numeric, categorical"},
+        {"schema", "FILE.json", "a declared schema instead of target, drop, task, numeric, categorical", false,
+         Kind::Paths::kOne},
         kTask},
+       Kind::Paths::kOne,
        read_csv},
-      {"npy", "npy:X.npy,Y.npy", "NumPy arrays: features, and what belongs to them", {kTask}, read_npy},
+      {"npy",
+       "npy:X.npy,Y.npy",
+       "NumPy arrays: features, and what belongs to them",
+       {kTask},
+       Kind::Paths::kSeveral,
+       read_npy},
       {"npz",
        "npz:FILE",
        "a NumPy archive that holds both arrays",
        {{"x", "KEY", "the features; else x, X, or the first of two", true},
         {"y", "KEY", "what belongs to them; else y, Y, or the second of two", true},
         kTask},
+       Kind::Paths::kOne,
        read_npz},
       {"idx",
        "idx:FOLDER or idx:IMAGES,LABELS",
        "the format of MNIST, packed or plain; a folder brings its own test part",
-       {{"test", "IMAGES,LABELS", "an official test part"}},
+       {{"test", "IMAGES,LABELS", "an official test part", false, Kind::Paths::kSeveral}},
+       Kind::Paths::kSeveral,
        read_idx},
       {"cifar",
        "cifar:FOLDER or cifar:FILE,FILE",
        "the binary files of CIFAR-10 and CIFAR-100; a folder brings its own test part",
        {{"kind", "auto|10|100", "auto: by the names in the folder, else 10", true}},
+       Kind::Paths::kSeveral,
        read_cifar},
       {"folder",
        "folder:DIR",
@@ -44,6 +58,7 @@ const std::vector<Kind>& kinds() {
        {{"size", "HEIGHTxWIDTH", "makes all images this size", true},
         {"color", "auto|grey|rgb", "auto: rgb if any image is", true},
         {"resize", "no|yes", "for new images: makes them the size of the training images"}},
+       Kind::Paths::kOne,
        read_images},
       {"tokens",
        "tokens:FILE",
@@ -52,6 +67,7 @@ const std::vector<Kind>& kinds() {
         {"vocab", "N", "how many tokens there are; 256 for bytes", true},
         {"dtype", "bytes|u16|u32", "how tokens lie in the file, little-endian", true},
         {"rows", "N", "at most that many windows"}},
+       Kind::Paths::kOne,
        read_tokens},
       {"synthetic",
        "synthetic:spirals|blobs|regression",
@@ -60,8 +76,44 @@ const std::vector<Kind>& kinds() {
         {"classes", "N", "3 if not given; not for regression"},
         {"features", "N", "2 of spirals, else 8, if not given"},
         {"seed", "N", "1 if not given"}},
+       Kind::Paths::kNone,
        read_synthetic}};
   return kAll;
+}
+
+namespace {
+
+using PathMap = std::function<std::string(const std::string&)>;
+
+std::string map_all(const std::string& text, Kind::Paths paths, const PathMap& map) {
+  if (paths == Kind::Paths::kNone || text.empty()) return text;
+  if (paths == Kind::Paths::kOne) return map(text);
+  std::string out;
+  for (const std::string& path : split_at_commas(text)) {
+    out += (out.empty() ? "" : ",") + (path.empty() ? path : map(path));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string map_paths(const std::string& text, const PathMap& map) {
+  const auto source = parse_source(text);
+  if (!source) return text;
+  const auto kind = std::ranges::find(kinds(), source->kind, &Kind::name);
+  if (kind == kinds().end()) return text;
+  std::string out = source->kind + ":" + map_all(source->argument, kind->paths, map);
+  // Options stay in the order in which they were written.
+  std::size_t begin = source->kind.size() + 1 + source->argument.size();
+  while (begin < text.size()) {
+    const std::size_t equals = text.find('=', begin), end = std::min(text.find('&', equals), text.size());
+    const std::string name = text.substr(begin + 1, equals - begin - 1);
+    const auto option = std::ranges::find(kind->options, name, &Kind::Option::name);
+    const auto paths = option == kind->options.end() ? Kind::Paths::kNone : option->paths;
+    out += text.substr(begin, equals + 1 - begin) + map_all(text.substr(equals + 1, end - equals - 1), paths, map);
+    begin = end;
+  }
+  return out;
 }
 
 Result<const Kind*> kind_of(const Source& source) {

@@ -66,7 +66,7 @@ Result<Found> read_npz(const Request& request) {
   const bool alone = request.known != nullptr && archive->size() == 1;
   const Tensor* x = find_array(*archive, source.value("x"), {"x", "X"}, 0, alone ? 1 : 2);
   const Tensor* y = find_array(*archive, source.value("y"), {"y", "Y"}, 1, 2);
-  if (x == nullptr || x == y || (y == nullptr && (request.known == nullptr || source.value("y")))) {
+  if (x == nullptr || x == y || (y == nullptr && request.known == nullptr)) {
     return at_file(source.error("name the arrays with x= and y=; there are " + keys_of(*archive)), path);
   }
   Arrays arrays{.x = *x, .y = y == nullptr ? std::nullopt : std::optional(*y), .labels = {}, .names = {}};

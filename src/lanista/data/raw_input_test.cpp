@@ -87,7 +87,8 @@ TEST_F(RawInput, ATableWithoutNamesIsReadByPosition) {
   const auto raw = read_raw(set->spec(), "new.csv", disk_);
 
   ASSERT_TRUE(raw.ok()) << raw.error().text();
-  EXPECT_EQ(std::vector<float>(features_of(*set).begin() + 6, features_of(*set).begin() + 8), raw->features);
+  const std::vector<float> all = features_of(*set);
+  EXPECT_EQ(raw->features, std::vector<float>(all.begin() + 6, all.begin() + 8));
 }
 
 TEST_F(RawInput, DigitsComeAsArraysTablesOrThemselves) {

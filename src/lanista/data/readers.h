@@ -41,14 +41,17 @@ struct Found {
 /// One kind of source: what `open` and read_raw choose from, what the catalogue lists. Errors of `read` are those of
 /// `open`; `where` is the file.
 struct Kind {
+  enum class Paths { kNone, kOne, kSeveral };  ///< several: with commas between them
   struct Option {
     std::string name, values, help;  ///< "header", "auto|yes|no", "whether the first line names the columns"
     bool lasting = false;            ///< says how a file is read: what held for training holds for new files
+    Paths paths = Paths::kNone;      ///< that the value names
   };
   std::string name;      ///< "csv"
   std::string notation;  ///< "csv:FILE"
   std::string help;      ///< one line
   std::vector<Option> options;
+  Paths paths = Paths::kNone;  ///< that the argument names
   Result<Found> (*read)(const Request& request);
 };
 const std::vector<Kind>& kinds();

@@ -1,7 +1,6 @@
 #include "lanista/data/resize.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "lanista/base/check.h"
@@ -9,59 +8,58 @@
 namespace lanista::data {
 namespace {
 
-/// An output pixel along one axis: weights of consecutive input pixels, which add up to one.
+/// An output pixel along one axis: whole weights of consecutive input pixels, which add up to the axis' total.
 struct Tap {
-  std::size_t first = 0;
-  std::vector<double> weights;
+  std::int64_t first = 0;
+  std::vector<std::int64_t> weights;
+};
+struct Axis {
+  std::vector<Tap> taps;
+  std::int64_t total = 1;
 };
 
-std::vector<Tap> taps_of(std::size_t in, std::size_t out) {
-  std::vector<Tap> taps(out);
-  const double step = static_cast<double>(in) / static_cast<double>(out);
-  for (std::size_t o = 0; o < out; ++o) {
-    Tap& tap = taps[o];
-    if (in >= out) {
-      const double begin = static_cast<double>(o) * step, end = begin + step;
-      tap.first = static_cast<std::size_t>(begin);
-      for (std::size_t i = tap.first; i < in && static_cast<double>(i) < end; ++i) {
-        const double covered = std::min(end, static_cast<double>(i + 1)) - std::max(begin, static_cast<double>(i));
-        tap.weights.push_back(std::max(covered, 0.0) / step);
+Axis axis_of(std::int64_t in, std::int64_t out) {
+  Axis axis{.taps = std::vector<Tap>(static_cast<std::size_t>(out)), .total = in >= out ? in : 2 * out};
+  for (std::int64_t o = 0; o < out; ++o) {
+    Tap& tap = axis.taps[static_cast<std::size_t>(o)];
+    if (in >= out) {  // lengths in units of 1/out of an input pixel
+      const std::int64_t begin = o * in, end = begin + in;
+      tap.first = begin / out;
+      for (std::int64_t i = tap.first; i * out < end; ++i) {
+        tap.weights.push_back(std::min(end, (i + 1) * out) - std::max(begin, i * out));
       }
-    } else {
-      const double centre = std::clamp((static_cast<double>(o) + 0.5) * step - 0.5, 0.0, static_cast<double>(in - 1));
-      tap.first = std::min(static_cast<std::size_t>(centre), in >= 2 ? in - 2 : 0);
-      const double right = centre - static_cast<double>(tap.first);
-      tap.weights = {1 - right};
-      if (in >= 2) tap.weights.push_back(right);
+    } else {  // lengths in units of 1/(2 out)
+      const std::int64_t centre = std::clamp((2 * o + 1) * in - out, std::int64_t{0}, (in - 1) * axis.total);
+      tap.first = centre / axis.total;
+      tap.weights = {axis.total - centre % axis.total};
+      if (centre % axis.total > 0) tap.weights.push_back(centre % axis.total);
     }
   }
-  return taps;
+  return axis;
 }
-
-std::uint8_t rounded(double value) { return static_cast<std::uint8_t>(std::clamp(value + 0.5, 0.0, 255.0)); }
 
 }  // namespace
 
 formats::Image resize(const formats::Image& image, std::int64_t height, std::int64_t width) {
   if (image.height == height && image.width == width) return image;
   LANISTA_CHECK(image.height > 0 && image.width > 0 && height > 0 && width > 0, "an image without pixels");
-  const auto in_h = static_cast<std::size_t>(image.height), in_w = static_cast<std::size_t>(image.width);
-  const auto rows = taps_of(in_h, static_cast<std::size_t>(height));
-  const auto columns = taps_of(in_w, static_cast<std::size_t>(width));
+  const Axis rows = axis_of(image.height, height), columns = axis_of(image.width, width);
+  const std::int64_t total = rows.total * columns.total;  // both are below 2^25: times 255 still far from 2^63
   formats::Image out{.channels = image.channels, .height = height, .width = width, .pixels = {}};
-  out.pixels.reserve(static_cast<std::size_t>(image.channels) * rows.size() * columns.size());
-  std::vector<double> line(in_w);
-  for (std::size_t c = 0; c < static_cast<std::size_t>(image.channels); ++c) {
-    for (const Tap& row : rows) {
-      std::fill(line.begin(), line.end(), 0.0);
-      for (std::size_t k = 0; k < row.weights.size(); ++k) {
-        const std::uint8_t* from = image.pixels.data() + (c * in_h + row.first + k) * in_w;
-        for (std::size_t x = 0; x < in_w; ++x) line[x] += row.weights[k] * static_cast<double>(from[x]);
+  out.pixels.reserve(static_cast<std::size_t>(image.channels * height * width));
+  std::vector<std::int64_t> line(static_cast<std::size_t>(image.width));
+  for (std::int64_t c = 0; c < image.channels; ++c) {
+    for (const Tap& row : rows.taps) {
+      std::fill(line.begin(), line.end(), 0);
+      const std::uint8_t* from = image.pixels.data() + (c * image.height + row.first) * image.width;
+      for (const std::int64_t weight : row.weights) {
+        for (std::int64_t& sum : line) sum += weight * *from++;
       }
-      for (const Tap& column : columns) {
-        double sum = 0;
-        for (std::size_t k = 0; k < column.weights.size(); ++k) sum += column.weights[k] * line[column.first + k];
-        out.pixels.push_back(rounded(sum));
+      for (const Tap& column : columns.taps) {
+        const std::int64_t* at = line.data() + column.first;
+        std::int64_t sum = 0;
+        for (const std::int64_t weight : column.weights) sum += weight * *at++;
+        out.pixels.push_back(static_cast<std::uint8_t>((sum + total / 2) / total));
       }
     }
   }

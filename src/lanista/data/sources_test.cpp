@@ -96,6 +96,19 @@ TEST_F(Sources, AFolderOfMnistBringsItsOwnTestPart) {
   EXPECT_EQ(features_of(*set)[72], 9);
 }
 
+TEST_F(Sources, AFolderOfTrainingFilesAloneIsSplit) {
+  write("m/train-images.idx3-ubyte", idx({12, 2, 3}, bytes_from(72, 0)));
+  write("m/train-labels.idx1-ubyte", idx({12}, labels_for(12, 3)));
+
+  const auto set = get("idx:m");
+
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  EXPECT_EQ(set->spec().split_rows, (std::array<std::int64_t, 3>{6, 3, 3}));
+  expect_own_rows(*set, "m");
+  write("m/t10k-images-idx3-ubyte", idx({5, 2, 3}, bytes_from(30, 9)));
+  expect_error("idx:m", Code::kNotFound, "the folder holds no t10k-images-idx3-ubyte and t10k-labels");
+}
+
 TEST_F(Sources, IdxFilesAreReadWithAndWithoutATestPart) {
   write_mnist("m");
   write("m/plain", idx({12, 2, 3}, bytes_from(72, 0)));
@@ -198,7 +211,7 @@ TEST_F(Sources, NpzHoldsBothArraysUnderAnyNames) {
   expect_own_rows(*named, "x.npz", false);
   expect_error("npz:usual.npz?x=X", Code::kInvalidArgument, "name the arrays with x= and y=; there are y, more, x");
   expect_error("npz:x.npz", Code::kInvalidArgument, "there are images");
-  expect_error("npz:usual.npz?y=more", Code::kDataLoss, "[more]: data: classes must be whole numbers");
+  expect_error("npz:usual.npz?y=more&task=classes", Code::kDataLoss, "[more]: data: classes must be whole numbers");
 }
 
 TEST_F(Sources, FoldersOfImagesAreClasses) {

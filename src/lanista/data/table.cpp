@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/data/files.h"
 
 namespace lanista::data {
 namespace {
@@ -202,6 +202,12 @@ Result<EncodedRows> encode_rows(const formats::CsvTable& table, const std::vecto
   EncodedRows out;
   std::size_t width = 0;
   for (const Column& column : columns) width += static_cast<std::size_t>(column.width());
+  if (width > 0 && table.rows() > static_cast<std::size_t>(kMaxFeatures) / width) {
+    return Error{Code::kResourceExhausted,
+                 "csv: " + std::to_string(table.rows()) + " rows of " + std::to_string(width) +
+                     " features are more than " + std::to_string(kMaxFeatures) + " numbers",
+                 ""};
+  }
   out.features.reserve(table.rows() * width);
   for (std::size_t row = 0; row < table.rows(); ++row) {
     for (std::size_t c = 0; c < columns.size(); ++c) {

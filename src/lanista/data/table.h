@@ -28,7 +28,7 @@ struct TableRoles {
   std::vector<RawColumn> features;
 };
 /// From target= (a name, else a number counted from 0; the last column if not given), drop=, numeric=, categorical= and
-/// task=. Errors: kInvalidArgument (no such column; no column left; one declared twice).
+/// task=. Errors: kInvalidArgument (no such column; no column left; one declared twice; two of one name).
 Result<TableRoles> choose_roles(const Source& source, const std::vector<std::string>& header);
 
 /// From a declared schema, {"columns": [{"name", "kind": "number"|"category", "categories"?}…], "target": {"name",
@@ -61,7 +61,7 @@ struct EncodedRows {
 };
 /// Rows as features: a number as it is or the column's mean where it is missing; a category as zeros and a one, all
 /// zeros where it is missing or unknown. Column i of `columns` lies in `indices[i]` of the table. Errors: kDataLoss (a
-/// text where a number should be).
+/// text where a number should be), kResourceExhausted (more than kMaxFeatures numbers).
 Result<EncodedRows> encode_rows(const formats::CsvTable& table, const std::vector<std::size_t>& indices,
                                 const std::vector<Column>& columns);
 

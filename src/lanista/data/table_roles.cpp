@@ -107,6 +107,13 @@ Result<TableRoles> choose_roles(const Source& source, const std::vector<std::str
   if (roles.features.empty()) {
     return source.error("beside the target \"" + header[roles.target] + "\" no column is left");
   }
+  // New rows are read by names.
+  std::set<std::string_view> names = {header[roles.target]};
+  for (const RawColumn& column : roles.features) {
+    if (!names.insert(header[column.index]).second) {
+      return source.error("two columns are called \"" + header[column.index] + "\"; leave one out with drop=NUMBER");
+    }
+  }
   return roles;
 }
 

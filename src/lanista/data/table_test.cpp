@@ -139,6 +139,8 @@ TEST_F(Csv, ExplainsWhatIsWrong) {
   expect_error(kFlowers, "?task=number", Code::kInvalidArgument, "allowed are auto, classes, numbers");
   expect_error(kFlowers, "?task=numbers", Code::kDataLoss, "row 1 holds \"x\", which is no number");
   expect_error("a,a,b\n1,2,3\n", "?target=a", Code::kInvalidArgument, "2 columns called \"a\"");
+  expect_error("a,a,b\n1,2,3\n", "", Code::kInvalidArgument, "two columns are called \"a\"; leave one out with drop=");
+  expect_error("b,a,b\n1,2,3\n", "", Code::kInvalidArgument, "two columns are called \"b\"");
   expect_error("a,y\n1,x\n2,\n", "", Code::kDataLoss, "the target of row 2 is missing");
   expect_error("a,y\n1,x\n2,x\n", "", Code::kDataLoss, "at least two classes");
   expect_error("a,y\n1,x\n2\n", "", Code::kDataLoss, "line 3");

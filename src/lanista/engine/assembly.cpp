@@ -4,6 +4,7 @@
 
 #include "lanista/base/text_distance.h"
 #include "lanista/graph/infer.h"
+#include "lanista/formats/signature.h"
 #include "lanista/graph/text.h"
 #include "lanista/mutate/mutator.h"
 
@@ -60,6 +61,7 @@ Result<mutate::BaseModel> open_base(const std::string& source, const data::DataS
   }
   const std::string path = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
   LANISTA_ASSIGN(const std::string text, fs.read(path, 0));
+  if (auto foreign = formats::refuse_foreign(text, path)) return *foreign;
   LANISTA_ASSIGN(graph::Graph model, graph::parse(text));
   const auto slash = source.find_last_of('/');
   return mutate::BaseModel{source.substr(slash == std::string::npos ? 0 : slash + 1), std::move(model)};

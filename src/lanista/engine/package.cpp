@@ -6,6 +6,7 @@
 #include "lanista/formats/onnx.h"
 #include "lanista/formats/onnx_export.h"
 #include "lanista/formats/safetensors.h"
+#include "lanista/formats/signature.h"
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
 
@@ -141,6 +142,7 @@ Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, con
 
   const std::string weights_path = folder + "/weights.safetensors";
   LANISTA_ASSIGN(const std::string weights, fs.read(weights_path));
+  if (auto foreign = formats::refuse_foreign(weights, weights_path)) return *foreign;
   if (hash_text(weights) != weights_hash) return broken(weights_path, "is not the file that package.json names");
   auto file = formats::decode_safetensors(weights);
   if (!file) return broken(weights_path, file.error().message);

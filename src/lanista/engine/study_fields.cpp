@@ -68,14 +68,15 @@ OptionSpec within(double min, double max, std::string name, std::string help) {
 Section data_section() {
   using study::DataConfig;
   const auto block = &StudyConfig::data;
-  return {"data",
-          "what to learn from",
-          {field(block, &DataConfig::source,
-                 any("source", "builtin:digits, npy:X.npy,Y.npy, csv:FILE?target=COLUMN or synthetic:KIND")),
-           field(block, &DataConfig::batch, within(1, 65536, "batch", "samples a training step")),
-           field(block, &DataConfig::split, within(0, 1, "split", "shares of training, validation and test")),
-           field(block, &DataConfig::normalize,
-                 one_of("normalize", {"auto", "none"}, "auto: zero mean, unit deviation of the training part"))}};
+  return {
+      "data",
+      "what to learn from",
+      {field(block, &DataConfig::source,
+             any("source", "kind:argument?option=value, such as csv:FILE?target=COLUMN; lanista data ls lists them")),
+       field(block, &DataConfig::batch, within(1, 65536, "batch", "samples a training step")),
+       field(block, &DataConfig::split, within(0, 1, "split", "shares of training, validation and test")),
+       field(block, &DataConfig::normalize,
+             one_of("normalize", {"auto", "none"}, "auto: zero mean, unit deviation of the training part"))}};
 }
 
 Section train_section() {

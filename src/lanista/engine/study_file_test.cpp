@@ -207,9 +207,18 @@ TEST(StudyFile, RebasesRelativePathsAndNothingElse) {
   config.data.source = "npy:x.npy,/abs/y.npy";
   ASSERT_TRUE(rebase_paths(config, "/a", "/a/b"));
   EXPECT_EQ(config.data.source, "npy:../x.npy,/abs/y.npy");
-  config.data.source = "builtin:digits";
-  ASSERT_TRUE(rebase_paths(config, "/a", "/a/b"));
-  EXPECT_EQ(config.data.source, "builtin:digits");
+  for (const auto& [source, rebased] : std::vector<std::pair<std::string, std::string>>{
+           {"builtin:digits", "builtin:digits"},
+           {"synthetic:spirals?rows=20", "synthetic:spirals?rows=20"},
+           {"folder:photos?size=8x8", "folder:../photos?size=8x8"},
+           {"idx:x,/abs/y?test=t,u", "idx:../x,/abs/y?test=../t,../u"},
+           {"csv:a,b.csv?schema=s.json&sep=tab", "csv:../a,b.csv?schema=../s.json&sep=tab"},
+           {"cifar:one,two?kind=10", "cifar:../one,../two?kind=10"},
+           {"parquet:x", "parquet:x"}}) {
+    config.data.source = source;
+    ASSERT_TRUE(rebase_paths(config, "/a", "/a/b"));
+    EXPECT_EQ(config.data.source, rebased);
+  }
 }
 
 }  // namespace

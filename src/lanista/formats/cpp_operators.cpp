@@ -61,6 +61,11 @@ std::string input(const CppNode& node) {
 
 std::string output(const CppNode& node) { return filled("std::copy_n(&$x[0], $size, output);\n", node); }
 
+// Compilers ask whether a value that nobody reads was meant so.
+std::string zero(const CppNode& node) {
+  return filled("std::vector<float> $y($size);\nstatic_cast<void>($x);\n", node);
+}
+
 std::string add(const CppNode& node) {
   std::string sum;
   for (const std::string& value : node.inputs) sum += (sum.empty() ? "" : " + ") + value + "[i]";
@@ -92,7 +97,9 @@ for (Index s = 0; s < $matrices; ++s) {
   for (Index m = 0; m < $rows; ++m) {
     for (Index n = 0; n < $columns; ++n) {
       float sum = 0;
-      for (Index k = 0; k < $depth; ++k) sum += $a[s * $rows * $depth + $place_a] * $b[s * $depth * $columns + $place_b];
+      for (Index k = 0; k < $depth; ++k) {
+        sum += $a[s * $rows * $depth + $place_a] * $b[s * $depth * $columns + $place_b];
+      }
       $y[(s * $rows + m) * $columns + n] = sum;
     }
   }
@@ -237,7 +244,8 @@ std::string pad(const CppNode& node) {
   constexpr std::string_view kForm = R"(std::vector<float> $y($size);
 for (Index k = 0; k < $channels; ++k) {
   for (Index r = 0; r < $rows; ++r) {
-    std::copy_n(&$x[(k * $rows + r) * $columns], $columns, &$y[(k * $result_rows + r + $top) * $result_columns + $left]);
+    const Index to = (k * $result_rows + r + $top) * $result_columns + $left;
+    std::copy_n(&$x[(k * $rows + r) * $columns], $columns, &$y[to]);
   }
 }
 )";
@@ -299,7 +307,7 @@ CppEmitters cpp_emitters() {
                    {"dropout", alias},
                    {"flatten", alias},
                    {"reshape", alias},
-                   {"zero", [](const CppNode& node) { return filled("std::vector<float> $y($size);\n", node); }},
+                   {"zero", zero},
                    {"transpose", transpose},
                    {"pad", pad},
                    {"mean", mean},

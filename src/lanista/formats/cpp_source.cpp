@@ -7,6 +7,7 @@
 
 #include "lanista/formats/cpp_text.h"
 #include "lanista/formats/float_weights.h"
+#include "lanista/graph/ops/rules.h"
 #include "lanista/graph/text.h"
 
 namespace lanista::formats {
@@ -82,6 +83,11 @@ std::string identifier(std::string name) {
   return name;
 }
 
+/// "[3, 8, 8]": one sample of a value.
+std::string sample_text(const graph::Shape& shape) {
+  return graph::ops::unbatched(graph::ops::without_batch(shape)).text();
+}
+
 /// An array of exact numbers, some a line.
 template <class T>
 std::string array_text(const std::string& type, const std::string& name, std::span<const T> values) {
@@ -122,8 +128,8 @@ Result<void> check_normalization(const char* what, const std::vector<double>& va
   const std::size_t channels = input.rank() == 4 ? static_cast<std::size_t>(input.dims[1]) : features;
   if (values.size() > 1 && values.size() != channels && values.size() != features) {
     return invalid("the " + std::string(what) + " has " + std::to_string(values.size()) + " entries, the input " +
-                   input.text() + " wants none, 1, " + (channels == features ? "" : std::to_string(channels) + " or ") +
-                   std::to_string(features));
+                   sample_text(input) + " wants none, 1, " +
+                   (channels == features ? "" : std::to_string(channels) + " or ") + std::to_string(features));
   }
   for (const double value : values) {
     if (!std::isfinite(value) || (divides && value == 0)) {
@@ -156,7 +162,7 @@ Result<std::string> statements(const graph::Graph& graph, const graph::Types& ty
     const graph::Shape& shape = types.at({id, 0}).shape;
     CppNode view{args, shape, {}, std::to_string(id.value), options};
     for (const graph::Port port : node.inputs) view.inputs.push_back("v" + std::to_string(port.node.value));
-    out += "\n// " + graph::node_text(node) + " gives " + shape.text() + "\n" + emitter->second(view);
+    out += "\n// " + graph::node_text(node) + " gives " + sample_text(shape) + "\n" + emitter->second(view);
   }
   return out;
 }
@@ -177,8 +183,8 @@ Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> we
   LANISTA_ASSIGN(const auto numbers, float_weights(graph, ops, weights));
   LANISTA_TRY(check_weights(numbers));
 
-  std::string out = cpp_fill(kHead, {{"input", input.text()},
-                                     {"output", output.text()},
+  std::string out = cpp_fill(kHead, {{"input", sample_text(input)},
+                                     {"output", sample_text(output)},
                                      {"input_size", std::to_string(input.elements_per_sample())},
                                      {"output_size", std::to_string(output.elements_per_sample())}});
   out += labels_text(options.labels);

@@ -50,11 +50,11 @@ inline constexpr float n1_bias[1] = {
 };
 
 inline void predict(const float* input, float* output) {
-  // %0 = input(shape=[2]) gives [N, 2]
+  // %0 = input(shape=[2]) gives [2]
   std::vector<float> v0(2);
   for (Index i = 0; i < 2; ++i) v0[i] = static_cast<float>((input[i] - input_mean[0]));
 
-  // %1 = linear(%0, out=1) "last" gives [N, 1]
+  // %1 = linear(%0, out=1) "last" gives [1]
   std::vector<float> v1(1);
   for (Index r = 0; r < 1; ++r) {
     for (Index o = 0; o < 1; ++o) {
@@ -64,7 +64,7 @@ inline void predict(const float* input, float* output) {
     }
   }
 
-  // %2 = output(%1) gives [N, 1]
+  // %2 = output(%1) gives [1]
   std::copy_n(&v1[0], 1, output);
 }
 )";
@@ -119,7 +119,7 @@ TEST(ToCpp, RefusesANormalisationThatDoesNotFit) {
     EXPECT_EQ(error.code, Code::kInvalidArgument);
     return error.message;
   };
-  EXPECT_EQ(refusal({1, 2}, {}), "the mean has 2 entries, the input [N, 3, 2, 2] wants none, 1, 3 or 12");
+  EXPECT_EQ(refusal({1, 2}, {}), "the mean has 2 entries, the input [3, 2, 2] wants none, 1, 3 or 12");
   EXPECT_EQ(refusal({}, {1, 0, 1}), "the scale 0.000000 is nothing to divide by");
   EXPECT_EQ(refusal({std::numeric_limits<double>::infinity()}, {}), "the mean inf is not finite");
 }
@@ -139,7 +139,7 @@ TEST(ToCpp, KeepsALabelInsideItsComment) {
   builder.add("output", {{relu, 0}});
   const auto made = to_cpp(std::move(builder).take(), {});
   ASSERT_TRUE(made.ok());
-  EXPECT_NE(made->find("// %1 = relu(%0) \"a\\nint main() {} \\\\\" gives [N, 1]\n"), std::string::npos) << *made;
+  EXPECT_NE(made->find("// %1 = relu(%0) \"a\\nint main() {} \\\\\" gives [1]\n"), std::string::npos) << *made;
 }
 
 TEST(CppText, WritesExactLiterals) {

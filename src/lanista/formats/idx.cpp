@@ -21,6 +21,13 @@ constexpr std::size_t kMaxIdxRank = 8;
 
 Error broken(std::string message) { return {Code::kDataLoss, "idx: " + std::move(message), ""}; }
 
+/// A big-endian number.
+template <class From, class To>
+To number_of(std::array<char, sizeof(From)> bytes) {
+  std::reverse(bytes.begin(), bytes.end());
+  return static_cast<To>(std::bit_cast<From>(bytes));
+}
+
 /// Copies big-endian elements into the tensor, whose size has been checked against the file's.
 template <class From, class To>
 Result<void> read_elements(Unpacker& in, Tensor& out) {
@@ -28,12 +35,9 @@ Result<void> read_elements(Unpacker& in, Tensor& out) {
   std::array<std::array<char, sizeof(From)>, 4096> chunk{};
   for (std::size_t at = 0; at < to.size();) {
     const std::size_t count = std::min(to.size() - at, chunk.size());
-    LANISTA_ASSIGN(const std::size_t got, in.read({chunk[0].data(), count * sizeof(From)}));
+    LANISTA_ASSIGN(const std::size_t got, in.read({reinterpret_cast<char*>(chunk.data()), count * sizeof(From)}));
     LANISTA_CHECK(got == count * sizeof(From), "bytes that were measured do not come");
-    for (std::size_t i = 0; i < count; ++i) {
-      std::reverse(chunk[i].begin(), chunk[i].end());
-      to[at + i] = static_cast<To>(std::bit_cast<From>(chunk[i]));
-    }
+    for (std::size_t i = 0; i < count; ++i) to[at + i] = number_of<From, To>(chunk[i]);
     at += count;
   }
   return {};

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "lanista/formats/float_weights.h"
+
 namespace lanista::formats {
 namespace {
 
@@ -20,35 +22,6 @@ Tensor tensor_of(std::string name, ElementType type, std::vector<std::int64_t> s
   return tensor;
 }
 
-/// The weight as the file holds it: float32 in the canonical order, which is ONNX's as well.
-Result<Tensor> checked_weight(const Tensor& weight, const graph::ParamSpec& spec) {
-  if (weight.shape != spec.shape.dims) {
-    return invalid("weight '" + weight.name + "' is " + graph::Shape{weight.shape}.text() + ", the model wants " +
-                   spec.shape.text());
-  }
-  if (weight.type == ElementType::kF32) return weight;
-  if (weight.type != ElementType::kF64) return invalid("weight '" + weight.name + "' holds no real numbers");
-  std::vector<float> rounded;
-  for (const double value : elements_of<double>(weight)) rounded.push_back(static_cast<float>(value));
-  return tensor_of<float>(weight.name, ElementType::kF32, weight.shape, rounded);
-}
-
-Result<std::vector<Tensor>> collect_weights(const graph::Graph& graph, const graph::OpTable& ops,
-                                            std::span<const Tensor> given) {
-  std::map<std::string_view, const Tensor*> by_name;
-  for (const Tensor& tensor : given) by_name.emplace(tensor.name, &tensor);
-  LANISTA_ASSIGN(const auto params, graph::parameters(graph, ops));
-  std::vector<Tensor> weights;
-  weights.reserve(params.size());
-  for (const graph::NamedParam& param : params) {
-    const auto found = by_name.find(param.name);
-    if (found == by_name.end()) return invalid("weight '" + param.name + "' is missing");
-    LANISTA_ASSIGN(Tensor weight, checked_weight(*found->second, param.spec));
-    weights.push_back(std::move(weight));
-  }
-  return weights;
-}
-
 Result<void> check_mappings(const graph::Graph& graph, const OnnxMappings& mappings) {
   for (const auto& node : graph.nodes()) {
     if (mappings.contains(node->op)) continue;
@@ -59,12 +32,14 @@ Result<void> check_mappings(const graph::Graph& graph, const OnnxMappings& mappi
   return {};
 }
 
+/// Checked as what the file will hold: float32.
 Result<void> check_normalization(const OnnxExport& options) {
   for (const double value : options.mean) {
-    if (!std::isfinite(value)) return invalid("a mean is not finite");
+    if (!std::isfinite(static_cast<float>(value))) return invalid("a mean is not finite");
   }
   for (const double value : options.scale) {
-    if (!std::isfinite(value) || static_cast<float>(value) == 0) return invalid("a scale is 0 or not finite");
+    const auto held = static_cast<float>(value);
+    if (!std::isfinite(held) || held == 0) return invalid("a scale is 0 or not finite");
   }
   return {};
 }
@@ -138,7 +113,7 @@ Result<OnnxModel> to_onnx(const graph::Graph& graph, std::span<const Tensor> wei
   model.metadata = options.metadata;
   model.inputs.push_back(info_of(kInput, types, graph, kInput));
   model.outputs.push_back(info_of(kOutput, types, graph, kOutput));
-  LANISTA_ASSIGN(model.initializers, collect_weights(graph, ops, weights));
+  LANISTA_ASSIGN(model.initializers, float_weights(graph, ops, weights));
   LANISTA_TRY(add_nodes(graph, types, ops, options, mappings, model));
   return model;
 }

@@ -68,9 +68,8 @@ using OnnxMappings = std::map<std::string, OnnxMapping, std::less<>>;
 /// A mapping for each operator of graph::builtin_ops().
 OnnxMappings onnx_mappings();
 
-/// A trained model in inference form: input "input" [N, features...], output "output" [N, ...]. `weights` are float32
-/// (or float64, which is rounded) under the names of graph::parameters; tensors of other names are passed over, so a
-/// lane's whole state will do. Equal arguments give equal models.
+/// A trained model in inference form: input "input" [N, features...], output "output" [N, ...]. `weights`: see
+/// float_weights. Equal arguments give equal models.
 /// Errors: verify's; kUnimplemented for an operator without mapping, by name; kInvalidArgument for a weight that is
 /// missing or of another shape, and for a mean or scale that does not fit.
 Result<OnnxModel> to_onnx(const graph::Graph& graph, std::span<const Tensor> weights, const OnnxExport& options,

@@ -196,9 +196,9 @@ TEST(OnnxExport, NamesTheWeightThatDoesNotFit) {
     EXPECT_EQ(onnx.error().code, Code::kInvalidArgument);
     return onnx.error().message;
   };
-  EXPECT_EQ(error([](auto& w) { w.pop_back(); }), "onnx: weight 'n1.bias' is missing");
-  EXPECT_EQ(error([](auto& w) { w[0].shape = {6, 4}; }), "onnx: weight 'n1.weight' is [6, 4], the model wants [4, 6]");
-  EXPECT_EQ(error([](auto& w) { w[1].type = ElementType::kI32; }), "onnx: weight 'n1.bias' holds no real numbers");
+  EXPECT_EQ(error([](auto& w) { w.pop_back(); }), "weight 'n1.bias' is missing");
+  EXPECT_EQ(error([](auto& w) { w[0].shape = {6, 4}; }), "weight 'n1.weight' is [6, 4], the model wants [4, 6]");
+  EXPECT_EQ(error([](auto& w) { w[1].type = ElementType::kI32; }), "weight 'n1.bias' holds no real numbers");
 }
 
 TEST(OnnxExport, TakesAWholeLaneAndRoundsDoubles) {

@@ -1,7 +1,7 @@
 #include "lanista/formats/onnx_import.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -52,7 +52,9 @@ std::vector<double> take_normalizer(const View& view, std::string_view op, const
   if (node == nullptr || node->inputs.size() != 2 || node->inputs[0] != value) return {};
   const Tensor* constant = view.constant(node->inputs[1]);
   const auto numbers = constant == nullptr ? std::nullopt : broadcast_values(*constant, features);
-  if (!numbers || node->outputs.empty()) return {};
+  if (!numbers || node->outputs.empty() || node->outputs.front().empty()) return {};
+  const auto sane = [&](double number) { return std::isfinite(number) && (op != "Div" || number != 0); };
+  if (!std::all_of(numbers->begin(), numbers->end(), sane)) return {};
   value = node->outputs.front();
   return *numbers;
 }
@@ -115,7 +117,6 @@ Result<void> write_nodes(const OnnxModel& model, std::vector<Plan>& plans, const
 Result<ImportedModel> import_model(const OnnxModel& model) {
   LANISTA_TRY(check_model(model));
   ByteBudget budget{kSpareBytes};
-  for (const Tensor& tensor : model.initializers) budget.left += 2 * tensor.bytes.size();
   LANISTA_ASSIGN(const View view, View::make(model, budget));
 
   ImportedModel imported;

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "lanista/base/rng.h"
+#include "lanista/formats/onnx_export.h"
 #include "lanista/graph/text.h"
 
 namespace lanista::formats {
@@ -266,6 +268,61 @@ TEST(OnnxImport, KeepsAGateOnWhatSharingCosts) {
   }
   expect_refused(model({1024}, nodes, {floats("w", {1024, 1024}, std::vector<float>(1024 * 1024, 0))}),
                  "more than twice the bytes", Code::kResourceExhausted);
+}
+
+TEST(OnnxImport, RefusesANormalisationByNothing) {
+  expect_refused(model({2}, {node("Div", {"x", "s"}, "c"), node("Relu", {"c"})}, {floats("s", {2}, {1, 0})}),
+                 "(\"Div\")");
+}
+
+TEST(OnnxImport, SurvivesDamage) {
+  const auto graph = graph::parse(
+      "%0 = input(shape=[4,6,6])\n"
+      "%1 = conv2d(%0, out=8, padding=[1], groups=2)\n"
+      "%2 = group_norm(%1, groups=4)\n"
+      "%3 = gelu(%2)\n"
+      "%4 = zero(%3)\n"
+      "%5 = concat(%3, %4)\n"
+      "%6 = adaptive_avg_pool2d(%5, out=[4])\n"
+      "%7 = pad(%6, pads=[0,1,0,1])\n"
+      "%8 = avg_pool2d(%7)\n"
+      "%9 = layer_norm(%8, axes=3)\n"
+      "%10 = reshape(%9, shape=[16,4])\n"
+      "%11 = linear(%10, out=3)\n"
+      "%12 = transpose(%11, axes=[0,2,1])\n"
+      "%13 = matmul(%11, %12, transpose_a=true, transpose_b=true)\n"
+      "%14 = mean(%13, axes=[1])\n"
+      "%15 = output(%14)\n");
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  std::vector<Tensor> weights;
+  const auto params = graph::parameters(*graph, graph::builtin_ops());
+  ASSERT_TRUE(params.ok()) << params.error().text();
+  for (const graph::NamedParam& param : *params) {
+    const std::size_t elements = static_cast<std::size_t>(param.spec.shape.elements(1));
+    weights.push_back(floats(param.name, param.spec.shape.dims, std::vector<float>(elements, 1)));
+  }
+  const auto exported = to_onnx(*graph, weights, {.mean = {1}, .scale = {2}, .metadata = {}});
+  ASSERT_TRUE(exported.ok()) << exported.error().text();
+  const std::string bytes = encode_onnx(*exported);
+
+  Rng rng(9);
+  int read = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string bad = bytes;
+    for (std::uint64_t k = 1 + rng.below(3); k-- > 0;)
+      bad[rng.below(bad.size())] = static_cast<char>(rng.next() & 0xff);
+    const auto decoded = decode_onnx(bad);
+    if (!decoded) continue;
+    const auto result = from_onnx(*decoded);
+    if (result) {
+      ++read;
+      EXPECT_TRUE(graph::verify(result->graph, graph::builtin_ops()).ok());
+    } else {
+      EXPECT_EQ(result.error().message.rfind("onnx: ", 0), 0U) << result.error().message;
+    }
+  }
+  EXPECT_GT(read, 100);
+  EXPECT_LT(read, 2900);
 }
 
 }  // namespace

@@ -160,6 +160,7 @@ Planned layer_norm(const Site& site) {
   }
   return Plan{{std::move(input)}, [eps, axis, scale, shift](ModelWriter& w, Ports inputs) -> Result<Port> {
                 const auto rank = static_cast<std::int64_t>(w.dims(inputs[0]).size());
+                if (axis < -rank || axis >= rank) return broken("the axis " + std::to_string(axis) + " does not exist");
                 const std::int64_t axes = axis < 0 ? -axis : rank - axis;
                 // Without a bias and with ones for a scale nothing is trained.
                 const bool affine = shift != nullptr || !all_are(*scale, 1);

@@ -32,7 +32,7 @@ class View {
  public:
   static Result<View> make(const OnnxModel& model, ByteBudget& budget);
 
-  /// The constant of this name, or null.
+  /// The constant of this name, or null. The budget grows with the constants of the file.
   const Tensor* constant(std::string_view name) const;
   /// The node whose first output this is, if it is one of `op`; else null.
   const OnnxNode* maker(std::string_view name, std::string_view op) const;

@@ -10,11 +10,14 @@
 namespace lanista::formats::onnx {
 namespace {
 
-std::optional<Tensor> constant_value(const OnnxNode& node) {
+/// How often each constant of a file may be copied on the average.
+constexpr std::size_t kCopies = 2;
+
+/// The tensor of a Constant node; null if it is none, or holds something else.
+const Tensor* constant_value(const OnnxNode& node) {
   const auto found = node.attributes.find("value");
-  if (node.attributes.size() != 1 || found == node.attributes.end()) return std::nullopt;
-  const Tensor* tensor = std::get_if<Tensor>(&found->second);
-  return tensor == nullptr ? std::nullopt : std::optional(*tensor);
+  if (node.op != "Constant" || node.attributes.size() != 1 || found == node.attributes.end()) return nullptr;
+  return std::get_if<Tensor>(&found->second);
 }
 
 /// Sizes one in front of the axes that Unsqueeze names.
@@ -35,7 +38,6 @@ Result<List> unsqueezed(const List& dims, List axes) {
 /// What the node makes of constants; nothing if it is none of the few operators that exporters put there.
 Result<std::optional<Tensor>> fold(const Site& site) {
   const OnnxNode& node = site.node();
-  if (node.op == "Constant") return constant_value(node);
   if (!site.has(0) || node.outputs.size() != 1) return std::optional<Tensor>();
   const Tensor* source = site.view().constant(node.inputs[0]);
   if (source == nullptr) return std::optional<Tensor>();
@@ -79,11 +81,19 @@ Result<void> ByteBudget::spend(std::size_t bytes) {
 
 Result<View> View::make(const OnnxModel& model, ByteBudget& budget) {
   View view;
-  for (const Tensor& tensor : model.initializers) view.constants_.emplace(tensor.name, &tensor);
+  for (const Tensor& tensor : model.initializers) {
+    budget.left += kCopies * tensor.bytes.size();
+    view.constants_.emplace(tensor.name, &tensor);
+  }
   for (const OnnxNode& node : model.nodes) {
     for (const std::string& name : node.inputs) view.users_.emplace(name, &node);
-    if (node.outputs.empty()) continue;
+    if (node.outputs.empty() || node.outputs.front().empty()) continue;
     view.makers_.emplace(node.outputs.front(), &node);
+    if (const Tensor* value = constant_value(node)) {
+      budget.left += kCopies * value->bytes.size();
+      view.constants_.emplace(node.outputs.front(), value);
+      continue;
+    }
     auto folded = fold(Site(view, node));
     if (!folded) return placed("node " + shown(node.name) + " (" + shown(node.op) + ")", folded.error());
     if (!*folded) continue;

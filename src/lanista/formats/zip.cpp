@@ -71,54 +71,71 @@ bool is_harmless(const std::string& name) {
   return true;
 }
 
-/// The entry whose directory record is at `at`, still without its bytes. Moves `at` behind the record and sets
-/// `local`, the place of the entry's own header.
-Result<ZipEntry> read_record(std::string_view archive, const Directory& directory, std::size_t& at,
-                             std::size_t& local) {
+/// A record of the directory; `what` names its entry in messages.
+struct Record {
+  std::string name, what;
+  std::uint64_t flags = 0, method = 0, crc = 0, packed = 0, unpacked = 0, local = 0;
+};
+
+/// The record at `at`, which moves behind it.
+Result<Record> read_record(std::string_view archive, const Directory& directory, std::size_t& at) {
   if (directory.end - at < kCentralSize || archive.substr(at, 4) != "PK\1\2") {
     return broken("the directory lacks a record at byte " + std::to_string(at));
   }
   const auto field = [&](std::size_t offset, std::size_t size) { return number(archive, at + offset, size); };
   const std::size_t name_size = field(28, 2);
-  const std::size_t record = kCentralSize + name_size + field(30, 2) + field(32, 2);
-  if (directory.end - at < record) return broken("a directory record leaves the directory");
-  ZipEntry entry;
-  entry.name = archive.substr(at + kCentralSize, name_size);
-  if (!is_harmless(entry.name)) {
+  const std::size_t size = kCentralSize + name_size + field(30, 2) + field(32, 2);
+  if (directory.end - at < size) return broken("a directory record leaves the directory");
+  Record record{.name = std::string(archive.substr(at + kCentralSize, name_size)),
+                .what = "",
+                .flags = field(8, 2),
+                .method = field(10, 2),
+                .crc = field(16, 4),
+                .packed = field(20, 4),
+                .unpacked = field(24, 4),
+                .local = field(42, 4)};
+  if (!is_harmless(record.name)) {
     return broken("the entry at byte " + std::to_string(at) +
                   " of the directory has a name that is no plain text or leads into other folders");
   }
-  const std::string what = "entry \"" + entry.name + "\" ";
-  const std::uint64_t flags = field(8, 2), method = field(10, 2), packed = field(20, 4);
-  entry.crc = static_cast<std::uint32_t>(field(16, 4));
-  entry.unpacked_bytes = field(24, 4);
-  local = field(42, 4);
-  if ((flags & kEncrypted) != 0) return refused(what + "is encrypted");
-  if (method != 0 && method != 8) {
-    return refused(what + "is packed by method " + std::to_string(method) + "; stored (0) and deflated (8) are read");
-  }
-  if (packed == kZip64 || entry.unpacked_bytes == kZip64 || local == kZip64) {
-    return refused(what + "has 4 GB or more (zip64)");
-  }
-  entry.packing = method == 0 ? Packing::kStored : Packing::kDeflate;
-  if (method == 0 && packed != entry.unpacked_bytes) {
-    return broken(what + "is stored, yet its sizes differ: " + std::to_string(packed) + " and " +
-                  std::to_string(entry.unpacked_bytes));
-  }
+  record.what = "entry \"" + record.name + "\" ";
+  at += size;
+  return record;
+}
 
-  // The entry's own header must say the same; its sizes may be zero or 2^32 - 1 where it was written as a stream.
-  if (local > directory.begin || directory.begin - local < kLocalSize || archive.substr(local, 4) != "PK\3\4") {
-    return broken(what + "has no header at byte " + std::to_string(local));
+Result<void> check_record(const Record& record) {
+  if ((record.flags & kEncrypted) != 0) return refused(record.what + "is encrypted");
+  if (record.method != 0 && record.method != 8) {
+    return refused(record.what + "is packed by method " + std::to_string(record.method) +
+                   "; stored (0) and deflated (8) are read");
   }
-  const std::size_t begin = local + kLocalSize + number(archive, local + 26, 2) + number(archive, local + 28, 2);
-  if (begin > directory.begin || directory.begin - begin < packed) return broken(what + "leaves the file");
-  if (number(archive, local + 6, 2) != flags || number(archive, local + 8, 2) != method ||
-      archive.substr(local + kLocalSize, number(archive, local + 26, 2)) != entry.name) {
-    return broken(what + "has a header that says something else than the directory");
+  if (record.packed == kZip64 || record.unpacked == kZip64 || record.local == kZip64) {
+    return refused(record.what + "has 4 GB or more (zip64)");
   }
-  entry.packed = archive.substr(begin, packed);
-  at += record;
-  return entry;
+  if (record.method == 0 && record.packed != record.unpacked) {
+    return broken(record.what + "is stored, yet its sizes differ: " + std::to_string(record.packed) + " and " +
+                  std::to_string(record.unpacked));
+  }
+  return {};
+}
+
+/// The bytes behind the entry's own header, which must say what the directory says; its sizes may differ, being zero or
+/// 2^32 - 1 where it was written as a stream.
+Result<std::string_view> find_data(std::string_view archive, const Directory& directory, const Record& record) {
+  const std::size_t at = record.local;
+  if (at > directory.begin || directory.begin - at < kLocalSize || archive.substr(at, 4) != "PK\3\4") {
+    return broken(record.what + "has no header at byte " + std::to_string(at));
+  }
+  const std::size_t name_size = number(archive, at + 26, 2);
+  const std::size_t begin = at + kLocalSize + name_size + number(archive, at + 28, 2);
+  if (begin > directory.begin || directory.begin - begin < record.packed) {
+    return broken(record.what + "leaves the file");
+  }
+  if (number(archive, at + 6, 2) != record.flags || number(archive, at + 8, 2) != record.method ||
+      archive.substr(at + kLocalSize, name_size) != record.name) {
+    return broken(record.what + "has a header that says something else than the directory");
+  }
+  return archive.substr(begin, record.packed);
 }
 
 /// Headers and data as ranges of the file, which must not share a byte.
@@ -142,13 +159,17 @@ Result<std::vector<ZipEntry>> read_zip_directory(std::string_view archive) {
   std::uint64_t unpacked = 0;
   std::size_t at = directory.begin;
   for (std::size_t i = 0; i < directory.entries; ++i) {
-    std::size_t local = 0;
-    LANISTA_ASSIGN(ZipEntry entry, read_record(archive, directory, at, local));
-    if (!names.insert(entry.name).second) return broken("two entries are named \"" + entry.name + "\"");
-    unpacked += entry.unpacked_bytes;
-    const auto data = static_cast<std::size_t>(entry.packed.data() - archive.data());
-    ranges.emplace_back(local, data + entry.packed.size());
-    entries.push_back(std::move(entry));
+    LANISTA_ASSIGN(Record record, read_record(archive, directory, at));
+    LANISTA_TRY(check_record(record));
+    LANISTA_ASSIGN(const std::string_view data, find_data(archive, directory, record));
+    if (!names.insert(record.name).second) return broken("two entries are named \"" + record.name + "\"");
+    unpacked += record.unpacked;
+    ranges.emplace_back(record.local, static_cast<std::size_t>(data.data() - archive.data()) + data.size());
+    entries.push_back({.name = std::move(record.name),
+                       .packing = record.method == 0 ? Packing::kStored : Packing::kDeflate,
+                       .crc = static_cast<std::uint32_t>(record.crc),
+                       .unpacked_bytes = record.unpacked,
+                       .packed = data});
   }
   if (at != directory.end) return broken("the directory has more bytes than its entries");
   LANISTA_TRY(check_apart(std::move(ranges)));

@@ -159,13 +159,16 @@ void place_rows(Drawing& drawing, Placement& out) {
 /// Slanted between rows, upright inside them: so it meets no box on its way.
 std::vector<Point> path_of(const Drawing& drawing, const std::vector<std::size_t>& chain) {
   std::vector<Point> path;
+  const auto go = [&path](double x, double y) {
+    if (path.empty() || path.back().x != x || path.back().y != y) path.push_back({x, y});
+  };
   for (const std::size_t i : chain) {
     const Slot& slot = drawing.slots[i];
     const bool first = i == chain.front(), last = i == chain.back();
-    if (last) path.push_back({slot.x, slot.y - slot.row_height / 2});
-    if (first || last) path.push_back({slot.x, slot.y + (first ? slot.height : -slot.height) / 2});
-    if (!first && !last) path.push_back({slot.x, slot.y - slot.row_height / 2});
-    if (!last) path.push_back({slot.x, slot.y + slot.row_height / 2});
+    if (!first) go(slot.x, slot.y - slot.row_height / 2);
+    if (first) go(slot.x, slot.y + slot.height / 2);
+    if (last) go(slot.x, slot.y - slot.height / 2);
+    if (!last) go(slot.x, slot.y + slot.row_height / 2);
   }
   return path;
 }

@@ -107,7 +107,7 @@ TEST(OptunaJournal, OneNameHasOneDistributionInAllTrials) {
     ++states[line.at("state")];
     EXPECT_EQ(line.at("params").size(), view.trials[id - 1].proposal.sample.size());
     for (const auto& [name, text] : line.at("distributions").items()) {
-      EXPECT_EQ(seen.try_emplace(name, text).first->second, text);
+      EXPECT_EQ(seen.try_emplace(name, text).first->second, text.get<std::string>());
     }
   }
   EXPECT_EQ(states.size(), 4U);

@@ -37,6 +37,7 @@ std::string plugin_text(const std::string& name, const Options& options) {
   const char* separator = ": ";
   if (!options.is_object()) return out;
   for (const auto& [key, value] : options.items()) {
+    if (value.empty() || value == "") continue;  // left open
     out += separator + clipped(key, kText) + " " + scalar_text(value);
     separator = ", ";
   }

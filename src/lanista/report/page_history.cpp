@@ -56,12 +56,8 @@ json curve_columns(const StudyView& view, std::span<const std::size_t> order, st
       }
     }
   }
-  json out{{"trial", packed_integers(ids)},
-           {"points", packed_integers(counts)},
-           {"count", ids.size()},
-           {"total", epochs.size()},
-           {"epoch", packed_integers(epochs)},
-           {"values", json::array()}};
+  json out{{"trial", packed_integers(ids)}, {"points", packed_integers(counts)}, {"count", ids.size()},
+           {"total", epochs.size()},        {"epoch", packed_integers(epochs)},  {"values", json::array()}};
   for (const auto& column : values) out["values"].push_back(packed_reals(column, 4));
   return out;
 }

@@ -76,10 +76,10 @@ json placed(const Point& point) { return {std::round(point.x * 10) / 10, std::ro
 
 Result<json> drawing(const Graph& model, const Graph& origin, const graph::OpTable& ops) {
   if (model.size() > kMostNodes) {
-    return Error{Code::kResourceExhausted,
-                 "the model has " + std::to_string(model.size()) + " nodes; up to " + std::to_string(kMostNodes) +
-                     " are drawn",
-                 ""};
+    return Error{
+        Code::kResourceExhausted,
+        "the model has " + std::to_string(model.size()) + " nodes; up to " + std::to_string(kMostNodes) + " are drawn",
+        ""};
   }
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(model, ops));
   std::map<graph::NodeId, NodeChange> change;

@@ -196,7 +196,7 @@ TEST(Tensorboard, TakesTheBestTrialsUnlessAllAreAskedFor) {
 }
 
 TEST(Tensorboard, KeepsTimesAndStepsInOrder) {
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
     for (const auto& [path, bytes] : tensorboard_files(random_study(100, seed), {.base_time = 5, .all = true})) {
       const EventFile file = read(bytes);
       for (std::size_t i = 1; i < file.wall_times.size(); ++i) EXPECT_GE(file.wall_times[i], file.wall_times[i - 1]);

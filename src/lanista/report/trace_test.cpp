@@ -84,7 +84,7 @@ TEST(ChromeTrace, DrawsEpochsOfWorkersCountersAndLineage) {
 
 TEST(ChromeTrace, IsSoundForRandomStudies) {
   std::size_t arrows = 0;
-  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
     const study::StudyView view = random_study(200, seed);
     const json drawn = trace(view);
     expect_sound(drawn);

@@ -148,13 +148,13 @@ OnnxCase tiny_case() {
 
 TEST(CppSource, IsAProgramOfItsOwn) {
   const auto folder = fresh_folder("program");
-  write(folder / "model.cpp", source(tiny_case(), {"\"); // ??/ \\", "z\xc3\xa4hl\n"}));
+  write(folder / "model.cpp", source(tiny_case(), {"\"); // ?\?/ \\", "z\xc3\xa4hl\n"}));
   ASSERT_TRUE(compiles(folder, "-Wpedantic -DLANISTA_MODEL_MAIN model.cpp -o model"));
   ASSERT_TRUE(compiles(folder, "-Wpedantic -c model.cpp -o model.o"));
 
   write(folder / "good", "3\n\n -0.5 , \r\n");
   EXPECT_EQ(run(folder, "./model < good > out"), 0);
-  EXPECT_EQ(read(folder / "out"), "4 -1 \"); // ??/ \\\n0.5 2.5 z\xc3\xa4hl\n\n");
+  EXPECT_EQ(read(folder / "out"), "4 -1 \"); // ?\?/ \\\n0.5 2.5 z\xc3\xa4hl\n\n");
 
   for (const char* bad : {"1 2\n", "1 x\n", "x\n"}) {
     write(folder / "bad", bad);

@@ -3,6 +3,8 @@
 #include <span>
 #include <utility>
 
+#include "lanista/store/record_json.h"
+
 namespace lanista::store {
 namespace {
 
@@ -16,12 +18,12 @@ std::string record_name(std::size_t number) { return "record " + std::to_string(
 
 /// The header says who may read the rest, so it is looked at before anything else is judged.
 Result<void> check_header(const Frame& frame, const std::string& path) {
-  const auto body = nlohmann::json::parse(frame.payload, nullptr, false);
-  if (frame.type != static_cast<std::uint16_t>(RecordType::kHeader) || !body.is_object()) {
+  const auto body = parse_record_json(frame.payload);
+  if (frame.type != static_cast<std::uint16_t>(RecordType::kHeader) || !body || !body->is_object()) {
     return Error{Code::kDataLoss, "the log does not begin with a header", path};
   }
-  const auto schema = body.find("schema");
-  if (schema == body.end() || !schema->is_number_integer() || *schema < 1) {
+  const auto schema = body->find("schema");
+  if (schema == body->end() || !schema->is_number_integer() || *schema < 1) {
     return Error{Code::kDataLoss, "the log's header names no schema version", path};
   }
   if (*schema > kSchemaVersion) {
@@ -40,8 +42,8 @@ struct Found {
 };
 
 Result<Found> read_records(FileSystem& fs, const std::string& path) {
-  LANISTA_ASSIGN(std::string bytes, fs.read(path));
-  FrameScan scan = decode_frames(bytes);
+  LANISTA_ASSIGN(const std::string bytes, fs.read(path));
+  const FrameScan scan = decode_frames(bytes);
   if (!scan.frames.empty()) LANISTA_TRY(check_header(scan.frames.front(), path));
   if (scan.damaged_middle) {
     return Error{Code::kDataLoss,
@@ -49,19 +51,17 @@ Result<Found> read_records(FileSystem& fs, const std::string& path) {
                      " is damaged, and whole records follow it",
                  path};
   }
-  bytes = {};
   Found found{.records = {}, .good_bytes = scan.good_bytes, .torn = scan.torn};
   found.records.reserve(scan.frames.size());
-  for (Frame& frame : scan.frames) {
+  for (const Frame& frame : scan.frames) {
     const std::string name = record_name(found.records.size());
     if (frame.type < static_cast<std::uint16_t>(RecordType::kHeader) ||
         frame.type > static_cast<std::uint16_t>(RecordType::kSpan)) {
       return Error{Code::kDataLoss, name + " has the unknown type " + std::to_string(frame.type), path};
     }
-    auto body = nlohmann::json::parse(frame.payload, nullptr, false);
-    if (body.is_discarded()) return Error{Code::kDataLoss, name + " is not JSON", path};
-    found.records.push_back({static_cast<RecordType>(frame.type), std::move(body)});
-    frame.payload = {};
+    auto body = parse_record_json(frame.payload);
+    if (!body) return Error{Code::kDataLoss, name + " " + body.error().message, path};
+    found.records.push_back({static_cast<RecordType>(frame.type), *std::move(body)});
   }
   return found;
 }
@@ -155,6 +155,12 @@ Result<void> LogWriter::append(RecordType type, const nlohmann::json& body) {
                  "a record takes " + std::to_string(payload.size()) + " bytes, at most " + std::to_string(kMaxRecord) +
                      " are allowed",
                  log.path};
+  }
+  // Two bytes a value at least: what is shorter cannot hold too many.
+  if (payload.size() > kMaxRecordValues) {
+    if (const auto readable = check_record_json(payload); !readable) {
+      return Error{Code::kInvalidArgument, "a record " + readable.error().message, log.path};
+    }
   }
   log.buffer.clear();
   encode_frame(static_cast<std::uint16_t>(type), payload, log.buffer);

@@ -58,8 +58,8 @@ class LogWriter {
   /// Writes at once, so that a killed process loses nothing; on disk (synced) at the latest one second of appending
   /// later, and at sync(). After a failed append every further one fails the same way: the file's end is unknown until
   /// it is opened again. The first record must be the header; "schema" is added to it. Text that is not UTF-8 is
-  /// replaced. Errors: kInvalidArgument (record above 64 MiB), kFailedPrecondition (no header yet), kIo,
-  /// kResourceExhausted.
+  /// replaced. Errors: kInvalidArgument (record above 64 MiB or of more than 500,000 JSON values), kFailedPrecondition
+  /// (no header yet), kIo, kResourceExhausted.
   Result<void> append(RecordType type, const nlohmann::json& body);
   Result<void> sync();
 

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lanista/store/record_json.h"
+
 namespace lanista::store {
 namespace {
 
@@ -166,6 +168,37 @@ TEST_F(Log, TellsAMissingStudyFromABrokenOne) {
   EXPECT_EQ(broken(1, "{}"), Code::kDataLoss);
   EXPECT_EQ(broken(1, R"({"schema":"1"})"), Code::kDataLoss);
   EXPECT_EQ(broken(1, R"({"schema":0})"), Code::kDataLoss);
+}
+
+TEST_F(Log, RefusesARecordOfTooManyValuesOrTooDeepBothWays) {
+  const auto refusal = [&](const std::string& payload) {
+    std::string bytes;
+    encode_frame(1, R"({"schema":1})", bytes);
+    encode_frame(4, payload, bytes);
+    write_log(bytes);
+    const auto result = read_log(fs_, folder_);
+    return result.ok() ? "" : result.error().message;
+  };
+  const auto list = [](std::size_t values) {
+    std::string text = "[1";
+    for (std::size_t i = 1; i < values; ++i) text += ",1";
+    return text + "]";
+  };
+  const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+
+  EXPECT_EQ(refusal(list(kMaxRecordValues - 1)), "");
+  EXPECT_EQ(refusal(list(kMaxRecordValues)), "record 1 holds more than 500000 values");
+  EXPECT_EQ(refusal(nested(kMaxRecordDepth)), "");
+  EXPECT_EQ(refusal(nested(kMaxRecordDepth + 1)), "record 1 is nested deeper than 64 levels");
+  EXPECT_EQ(refusal("[1,"), "record 1 is not JSON at byte 4");
+
+  fs_.remove(path());
+  auto log = LogWriter::open(fs_, clock_, folder_);
+  ASSERT_TRUE(log->append(RecordType::kHeader, Json::object()));
+  const auto appended = log->append(RecordType::kMeasurement, std::vector<int>(kMaxRecordValues, 1));
+  ASSERT_FALSE(appended.ok());
+  EXPECT_EQ(appended.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(appended.error().message, "a record holds more than 500000 values");
 }
 
 TEST_F(Log, KeepsThePrefixOfRecordsWhereverItIsCut) {

@@ -2,20 +2,25 @@
 
 function makeCurves() {
   const metrics = trials.metrics.map((m) => m.name);
+  const kTop = 10, kMostDrawn = 1500;
   let metric = 0, places = [];
   const ids = Array.from(curves.keys());
-  const drawOrder = ids.map((id) => trials.rows.get(id)).filter((i) => i !== undefined)
-    .sort((a, b) => (trials.rank[b] || Infinity) - (trials.rank[a] || Infinity) || b - a);
-  const kTop = 10;
+  const drawOrder = ids.slice(0, kMostDrawn)
+                        .map((id) => trials.rows.get(id))
+                        .filter((i) => i !== undefined)
+                        .sort((a, b) => (trials.rank[b] || Infinity) - (trials.rank[a] || Infinity) || b - a);
 
   function range() {
     const all = [];
     let epochs = 1;
-    for (const curve of curves.values()) {
-      for (const value of curve.values[metric]) if (Number.isFinite(value)) all.push(value);
+    for (const i of drawOrder) {
+      const curve = curves.get(trials.id[i]);
+      for (const value of curve.values[metric])
+        if (Number.isFinite(value)) all.push(value);
       epochs = Math.max(epochs, curve.epochs[curve.epochs.length - 1]);
     }
-    const found = robustRange(all, metric < study.goals.length ? study.goals[metric].maximize : !metrics[metric].includes("loss"));
+    const found = robustRange(
+        all, metric < study.goals.length ? study.goals[metric].maximize : !metrics[metric].includes("loss"));
     return found && {...found, epochs};
   }
 
@@ -25,7 +30,7 @@ function makeCurves() {
     if (!seen) return emptyChart(ctx, width, height, "Nothing has been measured yet.");
     const log = seen.lo > 0 && seen.hi / seen.lo > 50;
     const x = makeScale(Math.min(1, seen.epochs - 1), seen.epochs, frame.left, width - frame.right, false);
-    const y = makeScale(seen.lo, seen.hi, height - frame.bottom, frame.top + 8, log);
+    const y = makeScale(seen.lo, seen.hi, height - frame.bottom, frame.top, log);
     x.ticks = x.ticks.filter(Number.isInteger);
     drawAxes(ctx, width, height, x, y, "epoch", metrics[metric]);
     drawRungs(ctx, x, seen.epochs, height);
@@ -47,7 +52,7 @@ function makeCurves() {
     ctx.textBaseline = "bottom";
     for (const rung of study.rungs) {
       if (rung > epochs) continue;
-      line(ctx, x.at(rung), frame.top + 14, x.at(rung), height - frame.bottom);
+      line(ctx, x.at(rung), frame.top, x.at(rung), height - frame.bottom);
       ctx.fillText(`rung ${rung}`, x.at(rung) + 4, height - frame.bottom - 4);
     }
     ctx.setLineDash([]);
@@ -56,16 +61,26 @@ function makeCurves() {
   function drawCurve(ctx, i, x, y, chosen) {
     const curve = curves.get(trials.id[i]), values = curve.values[metric];
     const top = trials.rank[i] > 0 && trials.rank[i] <= kTop;
-    ctx.globalAlpha = chosen ? 1 : !state.visible[i] ? 0.04 : top ? 0.9 : drawOrder.length > 200 ? 0.25 : 0.5;
+    ctx.globalAlpha = chosen   ? 1 :
+        !state.visible[i]      ? 0.04 :
+        top                    ? 0.9 :
+        drawOrder.length > 500 ? 0.12 :
+        drawOrder.length > 150 ? 0.25 :
+                                 0.5;
     ctx.strokeStyle = chosen ? theme.ink : top ? theme.accent : theme.faint;
     ctx.lineWidth = chosen ? 2.5 : top ? 1.5 : 1;
     ctx.beginPath();
     let pen = false, endX = 0, endY = 0;
     for (let k = 0; k < values.length; ++k) {
-      if (!Number.isFinite(values[k]) || (y.log && values[k] <= 0)) { pen = false; continue; }
+      if (!Number.isFinite(values[k]) || (y.log && values[k] <= 0)) {
+        pen = false;
+        continue;
+      }
       [endX, endY] = [x.at(curve.epochs[k]), y.at(values[k])];
-      if (pen) ctx.lineTo(endX, endY);
-      else ctx.moveTo(endX, endY);
+      if (pen)
+        ctx.lineTo(endX, endY);
+      else
+        ctx.moveTo(endX, endY);
       pen = true;
       if (state.visible[i] || chosen) places.push([endX, endY, trials.id[i]]);
     }
@@ -77,19 +92,31 @@ function makeCurves() {
   }
 
   const byRank = drawOrder.slice().reverse().map((i) => trials.id[i]);
-  const chart = new Chart("Learning curves. Arrow keys step through trials from best to worst.", 300,
-    {paint, pick: (px, py) => nearest(places, px, py, 12), step: stepThrough(() => byRank)});
+  const chart = new Chart(
+      "Learning curves. Arrow keys step through trials from best to worst.", curves.size ? 300 : 60,
+      {paint, pick: (px, py) => nearest(places, px, py, 12), step: stepThrough(() => byRank)});
   const update = () => chart.draw();
   on("selection", update);
   on("filter", update);
-  const held = ids.length < source.proposed ? ` Shown are ${short(ids.length)} trials: the best, and a sample of the others.` : "";
-  return section("curves", "Learning curves",
-    `The best ten stand out; dashed lines are the rungs at which the stopping rule compares trials.${held}`,
-    el("div", {class: "controls"}, dropdown("Metric", metrics.map((name, k) => [k, name]), 0,
-      (k) => { metric = Number(k); update(); })),
-    chart.node, legend([kSucceeded, "trained to its budget"], [kStopped, "stopped by the rule"], [kFailed, "failed"], [kRunning, "still running"]),
-    dataTable(["trial", "ended as", "last epoch", "values by epoch"], () => byRank.map((id) => {
-      const curve = curves.get(id), i = trials.rows.get(id);
-      return [trialLink(id), stateName(i), trials.epochs[i], Array.from(curve.values[metric], fixed).join("  ")];
-    })));
+  const held = drawOrder.length < ids.length || !complete ?
+      ` Shown are ${short(drawOrder.length)} trials: the best, and a sample of the others.` :
+      "";
+  return section(
+      "curves", "Learning curves",
+      `The best ten stand out; dashed lines are the rungs at which the stopping rule compares trials.${held}`,
+      el("div", {class: "controls"},
+         dropdown(
+             "Metric", metrics.map((name, k) => [k, name]), 0,
+             (k) => {
+               metric = Number(k);
+               update();
+             })),
+      chart.node,
+      legend(
+          [kSucceeded, "trained to its budget"], [kStopped, "stopped by the rule"], [kFailed, "failed"],
+          [kRunning, "still running"]),
+      dataTable(["trial", "ended as", "last epoch", "values by epoch"], () => byRank.map((id) => {
+        const curve = curves.get(id), i = trials.rows.get(id);
+        return [trialLink(id), stateName(i), trials.epochs[i], Array.from(curve.values[metric], fixed).join("  ")];
+      })));
 }

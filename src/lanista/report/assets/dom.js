@@ -10,8 +10,10 @@ function add(node, children) {
 
 function assign(node, attributes) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (typeof value === "function") node.addEventListener(name, value);
-    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value === true ? "" : value);
+    if (typeof value === "function")
+      node.addEventListener(name, value);
+    else if (value !== false && value !== null && value !== undefined)
+      node.setAttribute(name, value === true ? "" : value);
   }
   return node;
 }
@@ -25,7 +27,9 @@ function svg(tag, attributes, ...children) {
 }
 
 // Words of the study itself, kept from reordering what stands around them.
-function said(text) { return el("bdi", {class: "said"}, text); }
+function said(text) {
+  return el("bdi", {class: "said"}, text);
+}
 
 function trialLink(id) {
   const known = trials.rows.has(id);
@@ -48,8 +52,9 @@ function choices(label, options, chosen, onChange) {
 }
 
 function dropdown(label, options, chosen, onChange) {
-  const node = el("select", {change: () => onChange(node.value)}, options.map(([value, text]) =>
-    el("option", {value, selected: String(value) === String(chosen)}, text)));
+  const node =
+      el("select", {change: () => onChange(node.value)},
+         options.map(([value, text]) => el("option", {value, selected: String(value) === String(chosen)}, text)));
   return el("label", {class: "dropdown"}, el("span", {}, label), node);
 }
 
@@ -60,28 +65,44 @@ function dataTable(headers, makeRows) {
   details.addEventListener("toggle", () => {
     if (!details.open) return;
     const rows = makeRows();
-    const body = rows.slice(0, kMostDataRows).map((row) => el("tr", {}, row.map((cell) =>
-      el("td", {class: typeof cell === "number" ? "number" : null}, typeof cell === "number" ? short(cell) : cell))));
-    const table = el("table", {}, el("thead", {}, el("tr", {}, headers.map((h) => el("th", {scope: "col"}, h)))),
-      el("tbody", {}, body));
+    const body = rows.slice(0, kMostDataRows)
+                     .map(
+                         (row) =>
+                             el("tr", {},
+                                row.map(
+                                    (cell) =>
+                                        el("td", {class: typeof cell === "number" ? "number" : null},
+                                           typeof cell === "number" ? short(cell) : cell))));
+    const table =
+        el("table", {}, el("thead", {}, el("tr", {}, headers.map((h) => el("th", {scope: "col"}, h)))),
+           el("tbody", {}, body));
     const rest = rows.length > kMostDataRows &&
-      el("p", {class: "caption"}, `The first ${kMostDataRows} of ${short(rows.length)} rows.`);
+        el("p", {class: "caption"}, `The first ${kMostDataRows} of ${short(rows.length)} rows.`);
     details.replaceChildren(details.firstChild, el("div", {class: "scroll", tabindex: 0}, table), rest || "");
   });
   return details;
 }
 
 function copyable(text) {
-  const button = el("button", {type: "button", class: "copy", "aria-label": `Copy: ${text}`, click: async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(code);
-      button.textContent = "Selected";
-    }
-    setTimeout(() => { button.textContent = "Copy"; }, 1500);
-  }}, "Copy");
+  const button =
+      el("button", {
+        type: "button",
+        class: "copy",
+        "aria-label": `Copy: ${text}`,
+        click: async () => {
+          try {
+            await navigator.clipboard.writeText(text);
+            button.textContent = "Copied";
+          } catch {
+            getSelection().selectAllChildren(code);
+            button.textContent = "Selected";
+          }
+          setTimeout(() => {
+            button.textContent = "Copy";
+          }, 1500);
+        }
+      },
+         "Copy");
   const code = el("code", {}, text);
   return el("div", {class: "command"}, code, button);
 }
@@ -94,4 +115,6 @@ function showBubble(x, y, lines) {
   bubble.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
   bubble.style.top = `${y + box.height + 22 > innerHeight ? y - box.height - 12 : y + 14}px`;
 }
-function hideBubble() { bubble.hidden = true; }
+function hideBubble() {
+  bubble.hidden = true;
+}

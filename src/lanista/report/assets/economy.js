@@ -3,12 +3,24 @@
 function makeEconomy() {
   const e = source.economy;
   const counterfactual = [
-    ["Early stopping", e.early_stop, e.early_stop.trials
-      ? `${plural(e.early_stop.trials, "trial")} stopped ${plural(e.early_stop.epochs, "epoch")} before their budget. Saved against training each of them to its budget, at its own pace.`
-      : "No trial was stopped early."],
-    ["Duplicates", e.dedup, e.dedup.trials
-      ? `${plural(e.dedup.trials, "trial")} took the result of an equal one. Saved against training each like the trial it equals.`
-      : "No trial was equal to an earlier one."],
+    [
+      "Early stopping", e.early_stop,
+      e.early_stop.trials ?
+          `${plural(e.early_stop.trials, "trial")} stopped ${
+              plural(
+                  e.early_stop.epochs,
+                  "epoch")} before their budget. Saved against training each of them to its budget, at its own pace.` :
+          "No trial was stopped early."
+    ],
+    [
+      "Duplicates", e.dedup,
+      e.dedup.trials ?
+          `${
+              plural(
+                  e.dedup.trials,
+                  "trial")} took the result of an equal one. Saved against training each like the trial it equals.` :
+          "No trial was equal to an earlier one."
+    ],
     ["Training together", null, "Not used: every trial trained in a program of its own."],
   ];
   const saved = e.early_stop.steps + e.dedup.steps;
@@ -20,28 +32,53 @@ function makeEconomy() {
   };
   const share = (steps) => (without > 0 ? `${Math.round(100 * steps / without)} %` : "–");
   const time = (saving) => (saving.seconds ? duration(saving.seconds) : "–");
-  const rows = counterfactual.map(([name, saving, words]) => el("tr", {}, el("th", {scope: "row"}, name),
-    el("td", {class: "number"}, saving ? short(saving.steps) : "–"), el("td", {class: "number"}, saving ? share(saving.steps) : "–"),
-    el("td", {class: "number"}, saving ? time(saving) : "–"), el("td", {class: "words"}, words)));
-  const lead = without > 0 ? `${plural(e.steps, "training step")} were done of ${short(without)} that the same trials would have taken: ${share(saved)} were never run.`
-    : "Nothing has been trained yet.";
-  const spent = el("tr", {}, el("th", {scope: "row"}, "Spent"), el("td", {class: "number"}, short(e.steps)), el("td", {class: "number"}, share(e.steps)),
-    el("td", {class: "number"}, e.seconds ? duration(e.seconds) : "–"), el("td", {class: "words"},
-      e.lost.trials ? `Of these, ${plural(e.lost.steps, "step")}${e.lost.seconds ? ` and ${duration(e.lost.seconds)}` : ""} went into ${plural(e.lost.trials, "trial")} that failed.` : "No step went into a trial that failed."));
-  return section("economy", "Economy", lead,
-    without > 0 && el("div", {class: "bar", role: "img", "aria-label": `${share(e.steps)} spent, ${share(e.early_stop.steps)} saved by early stopping, ${share(e.dedup.steps)} saved by finding duplicates`},
-      bar("spent", e.steps), bar("stopping", e.early_stop.steps), bar("dedup", e.dedup.steps)),
-    el("div", {class: "scroll"}, el("table", {class: "plain-table"}, el("thead", {}, el("tr", {}, ["", "steps", "share", "worker time", "against what"].map((h, k) =>
-      el("th", {scope: "col", class: k > 0 && k < 4 ? "number" : null}, h)))), el("tbody", {}, spent, rows))),
-    el("p", {class: "caption"}, "Worker time is the seconds of all workers together. What a strategy would have proposed after other results is not guessed at."));
+  const rows = counterfactual.map(
+      ([name, saving, words]) =>
+          el("tr", {}, el("th", {scope: "row"}, name), el("td", {class: "number"}, saving ? short(saving.steps) : "–"),
+             el("td", {class: "number"}, saving ? share(saving.steps) : "–"),
+             el("td", {class: "number"}, saving ? time(saving) : "–"), el("td", {class: "words"}, words)));
+  const lead = without > 0 ?
+      `${plural(e.steps, "training step")} were done of ${short(without)} that the same trials would have taken: ${
+          share(saved)} were never run.` :
+      "Nothing has been trained yet.";
+  const spent = el(
+      "tr", {}, el("th", {scope: "row"}, "Spent"), el("td", {class: "number"}, short(e.steps)),
+      el("td", {class: "number"}, share(e.steps)), el("td", {class: "number"}, e.seconds ? duration(e.seconds) : "–"),
+      el("td", {class: "words"},
+         e.lost.trials ? `Of these, ${plural(e.lost.steps, "step")}${
+                             e.lost.seconds ? ` and ${duration(e.lost.seconds)}` :
+                                              ""} went into ${plural(e.lost.trials, "trial")} that failed.` :
+                         "No step went into a trial that failed."));
+  return section(
+      "economy", "Economy", lead,
+      without > 0 &&
+          el("div", {
+            class: "bar",
+            role: "img",
+            "aria-label": `${share(e.steps)} spent, ${share(e.early_stop.steps)} saved by early stopping, ${
+                share(e.dedup.steps)} saved by finding duplicates`
+          },
+             bar("spent", e.steps), bar("stopping", e.early_stop.steps), bar("dedup", e.dedup.steps)),
+      el("div", {class: "scroll"},
+         el("table", {class: "plain-table"},
+            el("thead", {},
+               el("tr", {},
+                  ["", "steps", "share", "worker time", "against what"].map(
+                      (h, k) => el("th", {scope: "col", class: k > 0 && k < 4 ? "number" : null}, h)))),
+            el("tbody", {}, spent, rows))),
+      el("p", {class: "caption after"},
+         "Worker time adds up all workers. What a strategy would have proposed after other results is not guessed at."));
 }
 
 function makeFailures() {
   const count = source.counts[kFailed];
   if (source.failures.length === 0) return section("failures", "Failures", "No trial failed.");
-  return section("failures", "Failures", `${plural(count, "trial")} failed, grouped by cause.`,
-    el("div", {class: "groups"}, source.failures.map((group) => el("article", {},
-      el("h3", {}, el("span", {class: "badge"}, short(group.count)), said(group.cause)),
-      el("blockquote", {}, said(group.message || "(no message)")),
-      el("p", {}, "First: ", group.first.map((id, k) => [k ? ", " : "", trialLink(id)]))))));
+  return section(
+      "failures", "Failures", `${plural(count, "trial")} failed, grouped by cause.`,
+      el("div", {class: "groups"},
+         source.failures.map(
+             (group) =>
+                 el("article", {}, el("h3", {}, el("span", {class: "badge"}, short(group.count)), said(group.cause)),
+                    el("blockquote", {}, said(group.message || "(no message)")),
+                    el("p", {}, "First: ", group.first.map((id, k) => [k ? ", " : "", trialLink(id)]))))));
 }

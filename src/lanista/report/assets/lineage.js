@@ -22,7 +22,8 @@ function makeLineage() {
     const seeds = ranked.slice(0, kFamilies);
     const chosen = trials.rows.get(state.selected);
     if (chosen !== undefined) seeds.push(chosen);
-    for (const seed of seeds) for (let i = seed; i !== undefined && !keep[i]; i = parentRow(i)) keep[i] = 1;
+    for (const seed of seeds)
+      for (let i = seed; i !== undefined && !keep[i]; i = parentRow(i)) keep[i] = 1;
     return keep;
   }
 
@@ -47,7 +48,8 @@ function makeLineage() {
     const difference = column.at(i) - column.at(parent);
     return Number.isFinite(difference) ? difference : null;
   };
-  const gainText = (difference) => (difference === null ? "" : `${difference >= 0 ? "+" : "−"}${fixed(Math.abs(difference))}`);
+  const gainText = (difference) =>
+      (difference === null ? "" : `${difference >= 0 ? "+" : "−"}${fixed(Math.abs(difference))}`);
   const centre = (k) => [14 + Math.min(rows[k].depth, 24) * kIndent, (k + 0.5) * rowHeight];
 
   function family() {
@@ -94,32 +96,46 @@ function makeLineage() {
       put(column.has(i) ? fixed(column.at(i)) : stateName(i), theme.ink);
       const difference = gain(i);
       put(gainText(difference), difference !== null && better(0, difference, 0) ? theme.good : theme.soft);
-      put((parentRow(i) === undefined ? [baseName(i), trials.how.text(i)].filter((t) => t).join(" > ") : trials.how.text(i)) || "same model", theme.soft);
+      put((parentRow(i) === undefined ? [baseName(i), trials.how.text(i)].filter((t) => t).join(" > ") :
+                                        trials.how.text(i)) ||
+              "same model",
+          theme.soft);
     });
     ctx.globalAlpha = 1;
   }
 
   arrange();
-  const chart = new Chart("Lineage of trials. Arrow keys step through it.", () => Math.max(60, Math.ceil(rows.length * rowHeight) + 4), {
-    paint,
-    pick: (x, y) => {
-      const k = Math.floor(y / rowHeight);
-      if (k < 0 || k >= rows.length) return 0;
-      return x >= centre(k)[0] - 12 ? trials.id[rows[k].i] : 0;
-    },
-    step: stepThrough(() => rows.map((row) => trials.id[row.i])),
-  });
+  const chart = new Chart(
+      "Lineage of trials. Arrow keys step through it.", () => Math.max(60, Math.ceil(rows.length * rowHeight) + 4), {
+        paint,
+        pick: (x, y) => {
+          const k = Math.floor(y / rowHeight);
+          if (k < 0 || k >= rows.length) return 0;
+          return x >= centre(k)[0] - 12 ? trials.id[rows[k].i] : 0;
+        },
+        step: stepThrough(() => rows.map((row) => trials.id[row.i])),
+      });
   const update = () => {
     arrange();
     chart.draw();
   };
   on("selection", update);
   on("filter", () => chart.draw());
-  const switchable = trials.count > kFamilies && choices("Show", [["best", `the best ${kFamilies} and their ancestors`], ["all", "all trials"]], "best",
-    (value) => { all = value === "all"; update(); });
-  return section("lineage", "Lineage",
-    `What each trial changed in its parent, and what ${study.goals[0].metric} gained by it. The selected trial's line is drawn bold.`,
-    el("div", {class: "controls"}, switchable), chart.node,
-    dataTable(["trial", "parent", "what was done", "gain"], () => rows.map(({i}) =>
-      [trialLink(trials.id[i]), trials.parent[i] ? trialLink(trials.parent[i]) : baseName(i), trials.how.text(i), gainText(gain(i))])));
+  const switchable = trials.count > kFamilies &&
+      choices("Show", [["best", `the best ${kFamilies} and their ancestors`], ["all", "all trials"]], "best",
+              (value) => {
+                all = value === "all";
+                update();
+              });
+  return section(
+      "lineage", "Lineage",
+      `What each trial changed in its parent, and what ${
+          study.goals[0].metric} gained by it. The selected trial's line is drawn bold.`,
+      el("div", {class: "controls"}, switchable), chart.node,
+      dataTable(
+          ["trial", "parent", "what was done", "gain"],
+          () => rows.map(
+              ({i}) =>
+                  [trialLink(trials.id[i]), trials.parent[i] ? trialLink(trials.parent[i]) : baseName(i),
+                   trials.how.text(i), gainText(gain(i))])));
 }

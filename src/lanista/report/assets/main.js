@@ -5,16 +5,21 @@ readTheme();
 const details = makeDetails();
 state.selected = study.winner ?? (ranked.length ? trials.id[ranked[0]] : 0);
 details.show();
-const sections = [makeProgress(), makeCurves(), makeParallel(), makePareto(), makeTable(), makeArchitecture(), makeLineage(), makeTimeline(),
-  makeEconomy(), makeFailures()].filter((part) => part !== null);
-const contents = el("nav", {"aria-label": "Sections"}, sections.map((part) => el("a", {href: `#${part.id}`}, part.querySelector("h2").textContent)));
+const sections = [
+  makeProgress(), makeCurves(), makeParallel(), makePareto(), makeTable(), makeArchitecture(), makeLineage(),
+  makeTimeline(), makeEconomy(), makeFailures()
+].filter((part) => part !== null);
+const contents =
+    el("nav", {"aria-label": "Sections"},
+       sections.map((part) => el("a", {href: `#${part.id}`}, part.querySelector("h2").textContent)));
 document.getElementById("page").append(
-  makeOverview(), contents,
-  el("div", {class: "columns"}, el("div", {class: "stories"}, sections), details.node),
-  el("footer", {}, el("details", {}, el("summary", {}, "The study file, resolved"), el("pre", {tabindex: 0}, said(study.config))),
-    el("p", {}, `Written by lanista ${study.version}. This page is complete in itself: it asks no network and can be moved or mailed.`)),
-  bubble);
-redrawAll();
+    makeOverview(), contents, el("div", {class: "columns"}, el("div", {class: "stories"}, sections), details.node),
+    el("footer", {},
+       el("details", {}, el("summary", {}, "The study file, resolved"), el("pre", {tabindex: 0}, said(study.config))),
+       el("p", {},
+          `Written by lanista ${
+              study.version}. This page is complete in itself: it asks no network and can be moved or mailed.`)),
+    bubble);
 
 addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
@@ -24,6 +29,6 @@ addEventListener("keydown", (event) => {
 });
 // Two frames: the first one has been painted by then.
 requestAnimationFrame(() => requestAnimationFrame(() => {
-  performance.mark("report-rendered");
-  document.documentElement.dataset.rendered = String(Math.round(performance.now()));
-}));
+                        performance.mark("report-rendered");
+                        document.documentElement.dataset.rendered = String(Math.round(performance.now()));
+                      }));

@@ -44,8 +44,12 @@ class Column {
   constructor(name, values, missing, names, log) {
     Object.assign(this, {name, values, missing, names, log});
   }
-  has(i) { return !this.missing[i]; }
-  at(i) { return this.values[i]; }
+  has(i) {
+    return !this.missing[i];
+  }
+  at(i) {
+    return this.values[i];
+  }
   text(i) {
     if (this.missing[i]) return "";
     return this.names ? this.names[this.values[i]] : short(this.values[i]);
@@ -77,8 +81,7 @@ const trials = (() => {
   out.ended = realColumn("ended", packed.ended, n);
   out.worked = realColumn("worked", packed.worked, n);
   out.metrics = packed.metrics.map((m) => realColumn(m.name, m.of, n, false));
-  out.params = packed.params.map((p) =>
-    p.of.names ? nameColumn(p.name, p.of, n) : realColumn(p.name, p.of, n, p.log));
+  out.params = packed.params.map((p) => p.of.names ? nameColumn(p.name, p.of, n) : realColumn(p.name, p.of, n, p.log));
   out.rows = new Map();
   for (let i = 0; i < n; ++i) out.rows.set(out.id[i], i);
   return out;
@@ -101,20 +104,33 @@ const curves = (() => {
 const timeline = (() => {
   const packed = source.timeline, n = packed.count;
   return {
-    count: n, worker: integers(packed.worker, n), trial: integers(packed.trial, n),
-    began: reals(packed.began, n).values, ended: reals(packed.ended, n).values,
+    count: n,
+    worker: integers(packed.worker, n),
+    trial: integers(packed.trial, n),
+    began: reals(packed.began, n).values,
+    ended: reals(packed.ended, n).values,
   };
 })();
 
 // Rows of finished trials from best to worst; rank 0 is none.
-const ranked = Array.from(trials.rank.keys()).filter((i) => trials.rank[i] > 0)
-  .sort((a, b) => trials.rank[a] - trials.rank[b]);
+const ranked =
+    Array.from(trials.rank.keys()).filter((i) => trials.rank[i] > 0).sort((a, b) => trials.rank[a] - trials.rank[b]);
 
-function goalColumn(goal) { return trials.metrics[goal]; }
-function better(goal, a, b) { return study.goals[goal].maximize ? a > b : a < b; }
-function stateName(i) { return source.states[trials.state[i]]; }
-function baseName(i) { return study.bases[trials.base[i]] ?? `base ${trials.base[i]}`; }
-function target(i) { return `${study.folder}#${trials.id[i]}`; }
+function goalColumn(goal) {
+  return trials.metrics[goal];
+}
+function better(goal, a, b) {
+  return study.goals[goal].maximize ? a > b : a < b;
+}
+function stateName(i) {
+  return source.states[trials.state[i]];
+}
+function baseName(i) {
+  return study.bases[trials.base[i]] ?? `base ${trials.base[i]}`;
+}
+function target(i) {
+  return `${study.folder}#${trials.id[i]}`;
+}
 
 // A folder may hold anything; a command must survive being pasted into a shell.
 function command(verb, what) {
@@ -150,4 +166,6 @@ function duration(seconds) {
   return minutes < 120 ? `${minutes} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-function plural(count, noun) { return `${short(count)} ${noun}${count === 1 ? "" : "s"}`; }
+function plural(count, noun) {
+  return `${short(count)} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,8 +1,9 @@
 // What a reader wants first: how it went, what won, where the winner lies, how to go on.
 
 function tile(value, label, note) {
-  return el("div", {class: "tile"}, el("div", {class: "value"}, value), el("div", {class: "label"}, label),
-    note && el("div", {class: "note"}, note));
+  return el(
+      "div", {class: "tile"}, el("div", {class: "value"}, value), el("div", {class: "label"}, label),
+      note && el("div", {class: "note"}, note));
 }
 
 function fact(name, value) {
@@ -22,8 +23,10 @@ function dataText() {
   const d = study.data;
   const parts = [];
   if (d.rows !== undefined) {
-    const split = Array.isArray(d.split_rows) ? ` (${d.split_rows.map(short).join(" train, ").replace(/ train, ([^,]*)$/, " test")})` : "";
-    parts.push(`${short(d.rows)} rows${split}`);
+    const names = ["train", "validation", "test"];
+    const split = Array.isArray(d.split_rows) && d.split_rows.length === 3 &&
+        ` (${d.split_rows.map((count, k) => `${short(count)} ${names[k]}`).join(", ")})`;
+    parts.push(`${short(d.rows)} rows${split || ""}`);
   }
   if (Array.isArray(d.features)) parts.push(`input ${d.features.join(" × ")}`);
   if (d.classes) parts.push(`${d.classes} classes`);
@@ -32,16 +35,20 @@ function dataText() {
 }
 
 function countsText() {
-  return source.states.map((name, k) => [source.counts[k], name]).filter(([count]) => count > 0)
-    .map(([count, name]) => `${short(count)} ${name}`).join(" · ");
+  return source.states.map((name, k) => [source.counts[k], name])
+      .filter(([count]) => count > 0)
+      .map(([count, name]) => `${short(count)} ${name}`)
+      .join(" · ");
 }
 
 function winnerTiles() {
   const best = study.winner ? trials.rows.get(study.winner) : ranked[0];
   if (best === undefined) return [tile("–", "no trial has finished yet")];
   const id = trials.id[best];
-  const tiles = study.goals.map((goal, g) => tile(fixed(goalColumn(g).at(best)), goal.metric,
-    g === 0 && `${study.winner ? "winner" : "best so far"}: trial #${id}`));
+  const tiles = study.goals.map(
+      (goal, g) => tile(
+          fixed(goalColumn(g).at(best)), goal.metric,
+          g === 0 && `${study.winner ? "winner" : "best so far"}: trial #${id}`));
   for (const [name, value] of Object.entries(study.test)) {
     if (study.goals.some((goal) => goal.metric === name.replace(/^test_/, "val_"))) {
       tiles.push(tile(typeof value === "number" ? fixed(value) : value, name, "touched once, by the winner"));
@@ -53,26 +60,32 @@ function winnerTiles() {
 
 function makeOverview() {
   const ended = study.ended === null ? "not ended" : `ended: ${study.ended}`;
-  const others = Object.entries(study.test).map(([name, value]) => `${name} ${typeof value === "number" ? fixed(value) : value}`);
-  return el("header", {id: "overview"},
-    el("p", {class: "brand"}, "lanista report"),
-    el("h1", {}, said(study.name)),
-    el("p", {class: "lead"}, `${plural(source.proposed, "trial")}, ${plural(study.steps, "training step")}, ` +
-      `${duration(study.seconds)} · ${ended}`),
-    el("div", {class: "tiles"}, winnerTiles()),
-    el("dl", {class: "facts"},
-      fact("Trials", countsText()),
-      fact("Data", dataText()),
-      fact("Strategy", said(study.strategy)),
-      fact("Stopping rule", said(study.stop)),
-      fact("Budget", `${budgetText()}; ${plural(study.epochs, "epoch")} a trial`),
-      fact("Base models", said(study.bases.join(", "))),
-      fact("Seed", study.seed),
-      fact("Test metrics", others.join(", ")),
-      fact("Numerics", said(study.numerics.replace(/^: /, ""))),
-      fact("Time", `${duration(study.seconds)} worked` + (study.workers ? ` on ${plural(study.workers, "worker")}` : "")),
-      fact("Model package", el("span", {}, el("code", {}, "best/"), study.winner ? " in the study's folder: model.onnx, weights.safetensors, package.json" : " appears in the study's folder when the study ends")),
-      fact("To go on", copyable(command("resume", study.folder)))),
-    !complete && el("p", {class: "caption"}, `This page holds ${short(trials.count)} of ${short(source.proposed)} trials: those that ` +
-      "set a record, the best 500, the first failures of every cause, and an even sample of the others. Counts and the economy cover all."));
+  const others =
+      Object.entries(study.test).map(([name, value]) => `${name} ${typeof value === "number" ? fixed(value) : value}`);
+  return el(
+      "header", {id: "overview"}, el("p", {class: "brand"}, "lanista report"), el("h1", {}, said(study.name)),
+      el("p", {class: "lead"},
+         `${plural(source.proposed, "trial")}, ${plural(study.steps, "training step")}, ` +
+             `${duration(study.seconds)} · `,
+         said(ended)),
+      el("div", {class: "tiles"}, winnerTiles()),
+      el("dl", {class: "facts"}, fact("Trials", countsText()), fact("Data", dataText()),
+         fact("Strategy", said(study.strategy)), fact("Stopping rule", said(study.stop)),
+         fact("Budget", `${budgetText()}; ${plural(study.epochs, "epoch")} a trial`),
+         fact("Base models", said(study.bases.join(", "))), fact("Seed", study.seed),
+         fact("Test metrics", others.join(", ")), fact("Numerics", said(study.numerics.replace(/^: /, ""))),
+         fact(
+             "Time",
+             `${duration(study.seconds)} worked` + (study.workers ? ` on ${plural(study.workers, "worker")}` : "")),
+         fact(
+             "Model package",
+             el("span", {}, el("code", {}, "best/"),
+                study.winner ? " in the study's folder: model.onnx, weights.safetensors, package.json" :
+                               " appears in the study's folder when the study ends")),
+         fact("To go on", copyable(command("resume", study.folder)))),
+      !complete &&
+          el("p", {class: "caption"},
+             `This page holds ${short(trials.count)} of ${short(source.proposed)} trials: those that ` +
+                 "set a record, the best 500, the first failures of every cause, and an even sample of the others. Counts and " +
+                 "economy cover all."));
 }

@@ -6,8 +6,12 @@ function makeParallel() {
   const size = integerColumn("parameters", trials.parameters, true);
   const epochs = integerColumn("epochs", trials.epochs, false);
   const columns = [...trials.params, size, epochs, ...study.goals.map((_, g) => goalColumn(g))];
+  // A duplicate's line would be that of the trial it equals.
+  const order = Array.from(trials.id.keys())
+                    .filter(
+                        (i) => trials.state[i] !== kRunning && trials.state[i] !== kDuplicate &&
+                            Number.isFinite(goalColumn(0).at(i)));
   const axes = columns.map(makeAxis).filter((axis) => axis !== null);
-  const order = Array.from(trials.id.keys()).filter((i) => trials.state[i] !== kRunning && Number.isFinite(goalColumn(0).at(i)));
   const shades = shadesOf(order);
   order.sort((a, b) => shades[a] - shades[b]);
   let width = 0, dragging = null;
@@ -16,27 +20,29 @@ function makeParallel() {
   function makeAxis(column) {
     if (column.names) {
       const named = column.names.length - 1;
-      return named < 1 ? null : {column, lo: 1, hi: Math.max(2, named), log: false, conditional: column.missing.includes(1)};
+      return named < 1 ?
+          null :
+          {column, lo: 1, hi: Math.max(2, named), log: false, conditional: order.some((i) => !column.has(i))};
     }
     let lo = Infinity, hi = -Infinity;
-    for (let i = 0; i < trials.count; ++i) {
+    for (const i of order) {
       const v = column.at(i);
       if (column.has(i) && Number.isFinite(v)) [lo, hi] = [Math.min(lo, v), Math.max(hi, v)];
     }
     if (!(lo <= hi)) return null;
     const goal = study.goals.findIndex((_, g) => goalColumn(g) === column);
     if (goal >= 0) {
-      const range = robustRange(order_(column), study.goals[goal].maximize);
+      const range = robustRange(order.map((i) => column.at(i)), study.goals[goal].maximize);
       [lo, hi] = [Math.max(lo, range.lo), Math.min(hi, range.hi)];
     }
-    return {column, lo, hi, log: column.log && lo > 0, conditional: column.missing.includes(1), goal: goal >= 0};
+    return {column, lo, hi, log: column.log && lo > 0, conditional: order.some((i) => !column.has(i))};
   }
-  function order_(column) { return Array.from(column.values).filter((_, i) => column.has(i)); }
 
   // 0 (worst) to 11 (best) by rank among the finished; the others are palest.
   function shadesOf(rows) {
     const out = new Uint8Array(trials.count);
-    for (const i of rows) if (trials.rank[i]) out[i] = Math.floor(11.99 * (1 - (trials.rank[i] - 1) / source.proposed) ** 2);
+    for (const i of rows)
+      if (trials.rank[i]) out[i] = Math.floor(11.99 * (1 - (trials.rank[i] - 1) / source.proposed) ** 2);
     return out;
   }
 
@@ -53,7 +59,8 @@ function makeParallel() {
   function place(axis, i) {
     const value = axis.column.at(i);
     if (!axis.column.has(i) || !Number.isFinite(value)) return axis.below;
-    return Math.max(kTop - 4, Math.min(kHeight - kBottom + 4, axis.scale.at(axis.log ? Math.max(value, axis.lo) : value)));
+    return Math.max(
+        kTop - 4, Math.min(kHeight - kBottom + 4, axis.scale.at(axis.log ? Math.max(value, axis.lo) : value)));
   }
 
   function trace(ctx, i) {
@@ -69,10 +76,14 @@ function makeParallel() {
     for (const shown of [0, 1]) {
       for (let shade = 0, at = 0; shade < 12; ++shade) {
         ctx.strokeStyle = shown ? theme.ramp[shade] : theme.rule;
-        ctx.globalAlpha = shown ? (many ? 0.3 + 0.05 * shade : 0.75) : 0.25;
-        ctx.beginPath();
-        for (; at < order.length && shades[order[at]] === shade; ++at) if (state.visible[order[at]] === shown) trace(ctx, order[at]);
-        ctx.stroke();
+        ctx.globalAlpha = !shown ? 0.25 : many ? 0.03 + 0.14 * (shade / 11) ** 3 : 0.75;
+        // Short paths: canvases are slow at stroking one that crosses itself a thousand times.
+        for (; at < order.length && shades[order[at]] === shade; ++at) {
+          if (state.visible[order[at]] !== shown) continue;
+          ctx.beginPath();
+          trace(ctx, order[at]);
+          ctx.stroke();
+        }
       }
     }
     ctx.globalAlpha = 1;
@@ -105,11 +116,13 @@ function makeParallel() {
       ctx.fillText(shown, axis.x + (last ? -6 : 6), y);
     };
     const ticks = axis.column.names ? axis.column.names.slice(1).map((_, v) => v + 1).slice(0, 24) : axis.scale.ticks;
-    for (const tick of ticks) label(axis.column.names ? axis.column.names[tick] : tickText(tick), axis.scale.at(tick), false);
+    for (const tick of ticks)
+      label(axis.column.names ? axis.column.names[tick] : tickText(tick), axis.scale.at(tick), false);
     if (axis.conditional) label("not used", axis.below, false);
     const brush = state.brushes.get(axis.column.name);
     if (brush) {
-      const [y0, y1] = [axis.scale.at(Math.min(brush.hi, axis.scale.hi)), axis.scale.at(Math.max(brush.lo, axis.scale.lo))];
+      const [y0, y1] =
+          [axis.scale.at(Math.min(brush.hi, axis.scale.hi)), axis.scale.at(Math.max(brush.lo, axis.scale.lo))];
       ctx.fillStyle = theme.accent;
       ctx.globalAlpha = 0.25;
       ctx.fillRect(axis.x - 7, y0, 14, Math.max(2, y1 - y0));
@@ -134,7 +147,8 @@ function makeParallel() {
     return best;
   }
 
-  const chart = new Chart("Hyper-parameters and results of trials as lines across parallel axes", kHeight, {paint, pick});
+  const chart =
+      new Chart("Hyper-parameters and results of trials as lines across parallel axes", kHeight, {paint, pick});
   chart.canvas.style.touchAction = "none";
   chart.canvas.addEventListener("pointerdown", (event) => {
     const box = chart.canvas.getBoundingClientRect();
@@ -152,8 +166,10 @@ function makeParallel() {
   });
   const stop = (event) => {
     if (!dragging) return;
-    if (!dragging.moved) setBrush(dragging.axis.column, null);
-    else event.stopPropagation();
+    if (!dragging.moved)
+      setBrush(dragging.axis.column, null);
+    else
+      event.stopPropagation();
     dragging = null;
   };
   chart.canvas.addEventListener("pointerup", stop);
@@ -163,24 +179,32 @@ function makeParallel() {
   function brush(axis, y0, y1) {
     const at = (y) => axis.scale.value(Math.max(kTop, Math.min(kHeight - kBottom, y)));
     const [upper, lower] = [Math.min(y0, y1), Math.max(y0, y1)];
-    setBrush(axis.column, {lo: lower >= kHeight - kBottom ? -Infinity : at(lower), hi: upper <= kTop ? Infinity : at(upper)});
+    setBrush(
+        axis.column,
+        {lo: lower >= kHeight - kBottom ? -Infinity : at(lower), hi: upper <= kTop ? Infinity : at(upper)});
   }
 
   // For the keyboard: windows of a quarter of the axis, moved by the arrows.
   const heads = el("div", {class: "axes"}, axes.map((axis) => {
     let quarter = -1;
-    const button = el("button", {type: "button", title: `${axis.column.name}: arrow keys filter by quarters of the axis, Delete clears`, keydown: (event) => {
-      const by = {ArrowUp: 1, ArrowDown: -1}[event.key];
-      if (event.key === "Delete" || event.key === "Backspace") {
-        quarter = -1;
-        setBrush(axis.column, null);
-      } else if (by !== undefined) {
-        event.preventDefault();
-        quarter = Math.max(0, Math.min(3, quarter < 0 ? (by > 0 ? 0 : 3) : quarter + by));
-        const step = (kHeight - kBottom - kTop) / 4;
-        brush(axis, kHeight - kBottom - quarter * step, kHeight - kBottom - (quarter + 1) * step);
-      }
-    }}, said(axis.column.name));
+    const button =
+        el("button", {
+          type: "button",
+          title: `${axis.column.name}: arrow keys filter by quarters of the axis, Delete clears`,
+          keydown: (event) => {
+            const by = {ArrowUp: 1, ArrowDown: -1}[event.key];
+            if (event.key === "Delete" || event.key === "Backspace") {
+              quarter = -1;
+              setBrush(axis.column, null);
+            } else if (by !== undefined) {
+              event.preventDefault();
+              quarter = Math.max(0, Math.min(3, quarter < 0 ? (by > 0 ? 0 : 3) : quarter + by));
+              const step = (kHeight - kBottom - kTop) / 4;
+              brush(axis, kHeight - kBottom - quarter * step, kHeight - kBottom - (quarter + 1) * step);
+            }
+          }
+        },
+           said(axis.column.name));
     axis.button = button;
     return button;
   }));
@@ -197,9 +221,17 @@ function makeParallel() {
   on("filter", update);
   new ResizeObserver(() => requestAnimationFrame(arrangeHeads)).observe(chart.node);
   if (axes.length < 2) return null;
-  return section("parallel", "Hyper-parameters",
-    "Every line is a trial, the better the stronger. Drag along an axis to keep the trials that pass there; Escape clears.",
-    el("div", {class: "parallel"}, heads, chart.node),
-    dataTable(["trial", ...axes.map((a) => a.column.name)], () => order.slice().reverse().filter((i) => state.visible[i]).map((i) =>
-      [trialLink(trials.id[i]), ...axes.map((a) => said(a.column.has(i) ? a.column.text(i) : "not used"))])));
+  return section(
+      "parallel", "Hyper-parameters",
+      "Every line is a trial, the better the stronger. Drag along an axis to keep what passes there; Escape clears.",
+      el("div", {class: "parallel"}, heads, chart.node),
+      dataTable(
+          ["trial", ...axes.map((a) => a.column.name)],
+          () => order.slice()
+                    .reverse()
+                    .filter((i) => state.visible[i])
+                    .map(
+                        (i) =>
+                            [trialLink(trials.id[i]),
+                             ...axes.map((a) => said(a.column.has(i) ? a.column.text(i) : "not used"))])));
 }

@@ -14,11 +14,12 @@ function makePareto() {
     const rx = robustRange(rows.map((i) => xs.at(i)), study.goals[first].maximize);
     const ry = robustRange(rows.map((i) => ys.at(i)), study.goals[second].maximize);
     const x = makeScale(rx.lo, rx.hi, frame.left, width - frame.right, false);
-    const y = makeScale(ry.lo, ry.hi, height - frame.bottom, frame.top + 8, false);
+    const y = makeScale(ry.lo, ry.hi, height - frame.bottom, frame.top, false);
     const arrow = (g) => `${study.goals[g].metric} (${study.goals[g].maximize ? "more" : "less"} is better)`;
     drawAxes(ctx, width, height, x, y, arrow(first), arrow(second));
-    const place = (i) => [Math.max(frame.left, Math.min(width - frame.right, x.at(xs.at(i)))),
-      Math.max(frame.top, Math.min(height - frame.bottom, y.at(ys.at(i))))];
+    const place = (i) =>
+        [Math.max(frame.left, Math.min(width - frame.right, x.at(xs.at(i)))),
+         Math.max(frame.top, Math.min(height - frame.bottom, y.at(ys.at(i))))];
     for (const i of rows) {
       const [px, py] = place(i);
       const leads = front.has(i);
@@ -52,31 +53,51 @@ function makePareto() {
   }
 
   const byFirst = Array.from(front).sort((a, b) => loss(a, 0) - loss(b, 0));
-  const chart = new Chart("Trials by two goals. Arrow keys step along the front.", 320,
-    {paint, pick: (px, py) => nearest(places, px, py, 14), step: stepThrough(() => byFirst.map((i) => trials.id[i]))});
+  const chart = new Chart("Trials by two goals. Arrow keys step along the front.", 320, {
+    paint,
+    pick: (px, py) => nearest(places, px, py, 14),
+    step: stepThrough(() => byFirst.map((i) => trials.id[i]))
+  });
   const update = () => chart.draw();
   on("selection", update);
   on("filter", update);
   const options = study.goals.map((goal, g) => [g, goal.metric]);
-  return section("pareto", "Pareto front", `${plural(front.size, "trial")} that no other beats in every goal.`,
-    study.goals.length > 2 && el("div", {class: "controls"},
-      dropdown("Across", options, first, (g) => { first = Number(g); update(); }),
-      dropdown("Up", options, second, (g) => { second = Number(g); update(); })),
-    chart.node,
-    dataTable(["trial", ...study.goals.map((g) => g.metric), "parameters"], () => byFirst.map((i) =>
-      [trialLink(trials.id[i]), ...study.goals.map((_, g) => goalColumn(g).at(i)), trials.parameters[i]])));
+  return section(
+      "pareto", "Pareto front", `${plural(front.size, "trial")} that no other beats in every goal.`,
+      study.goals.length > 2 &&
+          el("div", {class: "controls"},
+             dropdown(
+                 "Across", options, first,
+                 (g) => {
+                   first = Number(g);
+                   update();
+                 }),
+             dropdown(
+                 "Up", options, second,
+                 (g) => {
+                   second = Number(g);
+                   update();
+                 })),
+      chart.node,
+      dataTable(
+          ["trial", ...study.goals.map((g) => g.metric), "parameters"],
+          () => byFirst.map(
+              (i) =>
+                  [trialLink(trials.id[i]), ...study.goals.map((_, g) => goalColumn(g).at(i)), trials.parameters[i]])));
 }
 
 // Rows in order of their losses; each is compared with the front so far, for nothing behind it can dominate it.
 function paretoFront(rows, loss) {
   const goals = study.goals.map((_, g) => g);
   const order = rows.slice().sort((a, b) => {
-    for (const g of goals) if (loss(a, g) !== loss(b, g)) return loss(a, g) - loss(b, g);
+    for (const g of goals)
+      if (loss(a, g) !== loss(b, g)) return loss(a, g) - loss(b, g);
     return a - b;
   });
   const front = [];
   for (const i of order) {
-    const dominated = front.some((f) => goals.every((g) => loss(f, g) <= loss(i, g)) && goals.some((g) => loss(f, g) < loss(i, g)));
+    const dominated =
+        front.some((f) => goals.every((g) => loss(f, g) <= loss(i, g)) && goals.some((g) => loss(f, g) < loss(i, g)));
     if (!dominated) front.push(i);
   }
   return new Set(front);

@@ -3,13 +3,15 @@
 let theme = {};
 function readTheme() {
   const css = getComputedStyle(document.documentElement);
-  for (const name of ["ink", "soft", "faint", "rule", "ground", "paper", "accent", "good", "warn", "bad", "far", "near"]) {
+  for (const name
+           of ["ink", "soft", "faint", "rule", "ground", "paper", "accent", "good", "warn", "bad", "far", "near"]) {
     theme[name] = css.getPropertyValue(`--${name}`).trim();
   }
   theme.stateColours = [theme.warn, theme.good, theme.accent, theme.bad, theme.soft, theme.faint];
   const part = (hex, k) => parseInt(hex.slice(1 + 2 * k, 3 + 2 * k), 16);
   theme.ramp = Array.from({length: 12}, (_, step) => {
-    const mix = [0, 1, 2].map((k) => Math.round(part(theme.far, k) + (part(theme.near, k) - part(theme.far, k)) * step / 11));
+    const mix =
+        [0, 1, 2].map((k) => Math.round(part(theme.far, k) + (part(theme.near, k) - part(theme.far, k)) * step / 11));
     return `rgb(${mix.join(",")})`;
   });
 }
@@ -34,8 +36,9 @@ class Chart {
     this.height = height;
     this.paint = paint;
     this.canvas = el("canvas", {"aria-hidden": "true"});
-    this.node = el("div", {class: "chart", tabindex: step ? 0 : null, role: step ? "application" : "img", "aria-label": label},
-      this.canvas);
+    this.node =
+        el("div", {class: "chart", tabindex: step ? 0 : null, role: step ? "application" : "img", "aria-label": label},
+           this.canvas);
     if (pick) this.listen(pick, describe ?? describeTrial);
     if (step) {
       this.node.addEventListener("keydown", (event) => {
@@ -47,7 +50,13 @@ class Chart {
       });
     }
     allCharts.push(this);
-    new ResizeObserver(() => this.draw()).observe(this.node);
+    // Called once at the start, too; the height is our own doing.
+    let width = 0;
+    new ResizeObserver(() => {
+      if (this.node.clientWidth === width) return;
+      width = this.node.clientWidth;
+      this.draw();
+    }).observe(this.node);
   }
   listen(pick, describe) {
     const found = (event) => {
@@ -61,8 +70,10 @@ class Chart {
     this.canvas.addEventListener("pointermove", (event) => {
       const id = event.buttons ? 0 : found(event);
       this.canvas.style.cursor = id ? "pointer" : "";
-      if (id) showBubble(event.clientX, event.clientY, describe(id));
-      else hideBubble();
+      if (id)
+        showBubble(event.clientX, event.clientY, describe(id));
+      else
+        hideBubble();
     });
     this.canvas.addEventListener("pointerleave", hideBubble);
   }
@@ -84,7 +95,8 @@ class Chart {
 function describeTrial(id) {
   const i = trials.rows.get(id);
   if (i === undefined) return [`#${id}`];
-  const values = study.goals.map((goal, g) => goalColumn(g).has(i) ? `${goal.metric} ${fixed(goalColumn(g).at(i))}` : "");
+  const values =
+      study.goals.map((goal, g) => goalColumn(g).has(i) ? `${goal.metric} ${fixed(goalColumn(g).at(i))}` : "");
   return [`#${id}  ${stateName(i)}`, ...values.filter((v) => v), trials.how.text(i) || baseName(i)];
 }
 
@@ -130,12 +142,17 @@ function logTicks(lo, hi) {
 
 function tickText(value) {
   const size = Math.abs(value);
-  if (value === 0 || (size >= 1e-3 && size < 1e4)) return String(Number(value.toPrecision(4)));
-  if (size >= 1e4 && size < 1e9) return compact(value).replace(" ", "");
+  if (value === 0 || (size >= 1e-3 && size < 1e3)) return String(Number(value.toPrecision(4)));
+  if (size >= 1e3 && size < 1e12) return (value < 0 ? "−" : "") + compact(size).replace(" ", "");
   return value.toExponential(0).replace("e+", "e");
 }
 
-const frame = {left: 56, right: 14, top: 12, bottom: 40};
+const frame = {
+  left: 56,
+  right: 14,
+  top: 22,
+  bottom: 40
+};
 
 // Grid, ticks and names of both axes.
 function drawAxes(ctx, width, height, x, y, xName, yName) {
@@ -178,19 +195,26 @@ function clip(ctx, text, width) {
 function mark(ctx, kind, x, y, size) {
   ctx.beginPath();
   if (kind === kFailed) {
-    ctx.moveTo(x - size, y - size); ctx.lineTo(x + size, y + size);
-    ctx.moveTo(x - size, y + size); ctx.lineTo(x + size, y - size);
+    ctx.moveTo(x - size, y - size);
+    ctx.lineTo(x + size, y + size);
+    ctx.moveTo(x - size, y + size);
+    ctx.lineTo(x + size, y - size);
     ctx.stroke();
   } else if (kind === kDuplicate || kind === kCancelled) {
     ctx.rect(x - size, y - size, 2 * size, 2 * size);
     ctx.stroke();
   } else if (kind === kRunning) {
-    ctx.moveTo(x, y - size); ctx.lineTo(x + size, y + size); ctx.lineTo(x - size, y + size); ctx.closePath();
+    ctx.moveTo(x, y - size);
+    ctx.lineTo(x + size, y + size);
+    ctx.lineTo(x - size, y + size);
+    ctx.closePath();
     ctx.fill();
   } else {
     ctx.arc(x, y, size, 0, 2 * Math.PI);
-    if (kind === kStopped) ctx.stroke();
-    else ctx.fill();
+    if (kind === kStopped)
+      ctx.stroke();
+    else
+      ctx.fill();
   }
 }
 
@@ -205,12 +229,13 @@ function ring(ctx, x, y) {
 
 // The range of the finite values of a chart; a few very bad ones do not squeeze all others.
 function robustRange(values, maximize) {
-  const finite = values.filter(Number.isFinite).sort((a, b) => a - b);
+  const finite = Float64Array.from(values.filter(Number.isFinite)).sort();
   if (finite.length === 0) return null;
   const cut = finite.length > 40 ? Math.floor(finite.length * 0.03) : 0;
-  const lo = maximize ? finite[cut] : finite[0], hi = maximize ? finite[finite.length - 1] : finite[finite.length - 1 - cut];
+  const lo = maximize ? finite[cut] : finite[0],
+        hi = maximize ? finite[finite.length - 1] : finite[finite.length - 1 - cut];
   const pad = (hi - lo) * 0.05;
-  return {lo: lo - pad, hi: hi + pad, clipped: cut > 0};
+  return {lo: lo - pad, hi: hi + pad};
 }
 
 // The nearest of some points within reach: places are [x, y, trial].
@@ -234,14 +259,17 @@ function stepThrough(order) {
 function legend(...entries) {
   return el("ul", {class: "legend"}, entries.map(([kind, text]) => {
     const canvas = el("canvas", {"aria-hidden": "true", width: 28, height: 28});
-    const chart = {draw() {
-      const ctx = canvas.getContext("2d");
-      ctx.clearRect(0, 0, 28, 28);
-      ctx.fillStyle = ctx.strokeStyle = theme.stateColours[kind];
-      ctx.lineWidth = 3;
-      mark(ctx, kind, 14, 14, 7);
-    }};
-    allCharts.push(chart);
+    const drawing = {
+      draw() {
+        const ctx = canvas.getContext("2d");
+        ctx.clearRect(0, 0, 28, 28);
+        ctx.fillStyle = ctx.strokeStyle = theme.stateColours[kind];
+        ctx.lineWidth = 3;
+        mark(ctx, kind, 14, 14, 7);
+      }
+    };
+    drawing.draw();
+    allCharts.push(drawing);
     return el("li", {}, canvas, text);
   }));
 }

@@ -28,11 +28,13 @@ function makeProgress() {
   function paint(ctx, width, height) {
     places = [];
     const rows = ordered(), column = goalColumn(goal), xs = axes[by].of();
-    const range = robustRange(rows.map((i) => column.at(i)), study.goals[goal].maximize);
+    // Stopped trials are bad on purpose: what matters happens among the others.
+    const whole = rows.filter((i) => trials.state[i] === kSucceeded && Number.isFinite(column.at(i)));
+    const range = robustRange((whole.length < 5 ? rows : whole).map((i) => column.at(i)), study.goals[goal].maximize);
     if (!range) return emptyChart(ctx, width, height, "No trial has finished yet.");
     const last = Math.max(...[xs[rows[rows.length - 1]], by === "trials" ? trials.id[trials.count - 1] : 0]);
     const x = makeScale(by === "trials" ? 0 : Math.min(0, xs[rows[0]]), last, frame.left, width - frame.right, false);
-    const y = makeScale(range.lo, range.hi, height - frame.bottom, frame.top + 8, false);
+    const y = makeScale(range.lo, range.hi, height - frame.bottom, frame.top, false);
     drawAxes(ctx, width, height, x, y, axes[by].name, study.goals[goal].metric);
     const clamp = (v) => Math.max(frame.top, Math.min(height - frame.bottom, y.at(v)));
     ctx.lineWidth = 1.5;
@@ -70,8 +72,10 @@ function makeProgress() {
     ctx.lineWidth = 2;
     ctx.beginPath();
     rows.forEach((i, k) => {
-      if (k === 0) ctx.moveTo(x.at(xs[i]), clamp(column.at(i)));
-      else ctx.lineTo(x.at(xs[i]), clamp(column.at(rows[k - 1])));
+      if (k === 0)
+        ctx.moveTo(x.at(xs[i]), clamp(column.at(i)));
+      else
+        ctx.lineTo(x.at(xs[i]), clamp(column.at(rows[k - 1])));
       ctx.lineTo(x.at(xs[i]), clamp(column.at(i)));
     });
     if (rows.length) ctx.lineTo(width - frame.right, clamp(column.at(rows[rows.length - 1])));
@@ -79,19 +83,33 @@ function makeProgress() {
     ctx.lineWidth = 1;
   }
 
-  const chart = new Chart("Best value so far over the study. Arrow keys step through the records.", 300, {
-    paint, pick: (px, py) => nearest(places, px, py, 14), step: stepThrough(() => records(ordered()).map((i) => trials.id[i])),
-  });
+  const chart =
+      new Chart("Best value so far over the study. Arrow keys step through the records.", ranked.length ? 300 : 60, {
+        paint,
+        pick: (px, py) => nearest(places, px, py, 14),
+        step: stepThrough(() => records(ordered()).map((i) => trials.id[i])),
+      });
   const update = () => chart.draw();
   on("selection", update);
   on("filter", update);
-  const controls = el("div", {class: "controls"},
-    choices("Over", Object.entries(axes).map(([key, axis]) => [key, axis.name]), by, (key) => { by = key; update(); }),
-    study.goals.length > 1 && dropdown("Goal", study.goals.map((g, k) => [k, g.metric]), 0, (k) => { goal = Number(k); update(); }));
-  return section("progress", "Best so far", "Each mark is a trial by its last measurement; the line is the best until then. Values far off stand at the edge.",
-    controls, chart.node, legend([kSucceeded, "trained to its budget"], [kStopped, "stopped early"], [kFailed, "failed"]),
-    dataTable(["trial", axes.seconds ? "worked seconds" : "trial ended", study.goals.map((g) => `record ${g.metric}`)[0]],
-      () => records(ordered()).map((i) => [trialLink(trials.id[i]), trials.ended.text(i), goalColumn(goal).at(i)])));
+  const controls =
+      el("div", {class: "controls"},
+         choices("Over", Object.entries(axes).map(([key, axis]) => [key, axis.name]), by, (key) => {
+           by = key;
+           update();
+         }), study.goals.length > 1 && dropdown("Goal", study.goals.map((g, k) => [k, g.metric]), 0, (k) => {
+               goal = Number(k);
+               update();
+             }));
+  return section(
+      "progress", "Best so far",
+      "Each mark is a trial by its last measurement, the line the best until then. Values far off stand at the edge.",
+      controls, chart.node,
+      legend([kSucceeded, "trained to its budget"], [kStopped, "stopped early"], [kFailed, "failed"]),
+      dataTable(
+          ["trial", axes.seconds ? "worked seconds" : "trial ended", study.goals.map((g) => `record ${g.metric}`)[0]],
+          () =>
+              records(ordered()).map((i) => [trialLink(trials.id[i]), trials.ended.text(i), goalColumn(goal).at(i)])));
 }
 
 function emptyChart(ctx, width, height, text) {

@@ -7,10 +7,15 @@ const state = {
   visible: new Uint8Array(trials.count).fill(1),
   visibleCount: trials.count,
 };
-const listeners = {selection: [], filter: []};
+const listeners = {
+  selection: [],
+  filter: []
+};
 const pending = new Set();
 
-function on(what, listener) { listeners[what].push(listener); }
+function on(what, listener) {
+  listeners[what].push(listener);
+}
 
 // Everybody is told once a frame, however often things change.
 function announce(what) {
@@ -47,8 +52,10 @@ function filterAgain() {
 }
 
 function setBrush(column, range) {
-  if (range) state.brushes.set(column.name, {column, ...range});
-  else state.brushes.delete(column.name);
+  if (range)
+    state.brushes.set(column.name, {column, ...range});
+  else
+    state.brushes.delete(column.name);
   filterAgain();
 }
 
@@ -66,7 +73,11 @@ function clearFilters() {
 }
 
 const operators = {
-  ">": (a, b) => a > b, "<": (a, b) => a < b, ">=": (a, b) => a >= b, "<=": (a, b) => a <= b, "=": (a, b) => a === b,
+  ">": (a, b) => a > b,
+  "<": (a, b) => a < b,
+  ">=": (a, b) => a >= b,
+  "<=": (a, b) => a <= b,
+  "=": (a, b) => a === b,
 };
 
 // Words that must all hold: `lr>0.01`, `optimizer=adam`, `state=failed`, or any text that a row shows.

@@ -3,12 +3,13 @@
 const tableColumns = (() => {
   const number = (name, of, label) => ({name, label: label ?? name, number: of, text: (i) => short(of(i))});
   const shown = (column, format) => ({
-    name: column.name, label: column.name,
+    name: column.name,
+    label: column.name,
     number: column.names ? undefined : (i) => (column.has(i) ? column.at(i) : NaN),
     has: (i) => column.has(i),
     text: (i) => (column.has(i) ? (column.names ? column.text(i) : format(column.at(i))) : ""),
   });
-  const worked = shown(trials.worked, (v) => v.toFixed(1));
+  const worked = shown(trials.worked, (v) => short(Number(v.toPrecision(3))));
   return [
     {...number("rank", (i) => trials.rank[i] || Infinity), text: (i) => (trials.rank[i] ? String(trials.rank[i]) : "")},
     {...number("trial", (i) => trials.id[i]), text: (i) => `#${trials.id[i]}`},
@@ -30,19 +31,40 @@ function makeTable() {
   const kRow = 30, kPrinted = 60;
   let sort = {column: tableColumns[0], down: false}, order = [], printing = false;
 
-  const heads = tableColumns.map((column) => el("th", {scope: "col", class: column.number ? "number" : null},
-    el("button", {type: "button", click: () => sortBy(column)}, column.label)));
+  const heads = tableColumns.map(
+      (column) =>
+          el("th", {scope: "col", class: column.number ? "number" : null},
+             el("button", {type: "button", click: () => sortBy(column)}, column.label)));
   const body = el("tbody");
-  const table = el("table", {role: "grid", "aria-labelledby": "trials-title"}, el("thead", {}, el("tr", {}, heads)), body);
-  const box = el("div", {class: "scroll trials", tabindex: 0, role: "group",
-    "aria-label": "Trials. Arrow keys choose a trial.", scroll: () => render(), keydown: onKey}, table);
+  const table =
+      el("table", {role: "grid", "aria-labelledby": "trials-title"}, el("thead", {}, el("tr", {}, heads)), body);
+  const box =
+      el("div", {
+        class: "scroll trials",
+        tabindex: 0,
+        role: "group",
+        "aria-label": "Trials. Arrow keys choose a trial.",
+        scroll: () => render(),
+        keydown: onKey
+      },
+         table);
   const count = el("output", {class: "count", "aria-live": "polite"});
-  const query = el("input", {type: "search", id: "query", placeholder: "lr>0.01 state=stopped widen", spellcheck: "false",
-    autocomplete: "off", "aria-label": "Filter trials", input: () => setQuery(query.value)});
+  const query = el("input", {
+    type: "search",
+    id: "query",
+    placeholder: "lr>0.01 state=stopped widen",
+    spellcheck: "false",
+    autocomplete: "off",
+    "aria-label": "Filter trials",
+    input: () => setQuery(query.value)
+  });
   const clear = el("button", {type: "button", class: "plain", click: clearFilters}, "Clear filters");
 
   function sortBy(column) {
-    sort = {column, down: sort.column === column ? !sort.down : column.number !== undefined && column.has !== undefined};
+    sort = {
+      column,
+      down: sort.column === column ? !sort.down : column.number !== undefined && column.has !== undefined
+    };
     arrange();
   }
 
@@ -50,7 +72,8 @@ function makeTable() {
   function arrange() {
     const {column, down} = sort, sign = down ? -1 : 1;
     order = [];
-    for (let i = 0; i < trials.count; ++i) if (state.visible[i]) order.push(i);
+    for (let i = 0; i < trials.count; ++i)
+      if (state.visible[i]) order.push(i);
     if (column.number) {
       const keys = Float64Array.from({length: trials.count}, (_, i) => column.number(i));
       order.sort((a, b) => {
@@ -63,8 +86,10 @@ function makeTable() {
     }
     heads.forEach((head, k) => {
       const sorted = tableColumns[k] === column;
-      if (sorted) head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      else head.removeAttribute("aria-sort");
+      if (sorted)
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      else
+        head.removeAttribute("aria-sort");
     });
     count.textContent = `${short(order.length)} of ${plural(trials.count, "trial")}`;
     clear.hidden = state.brushes.size === 0 && state.query === "";
@@ -87,7 +112,9 @@ function makeTable() {
     for (let k = first; k < last; ++k) rows.push(row(order[k], k));
     if (!printing && last < order.length) rows.push(spacer(order.length - last));
     if (order.length === 0) {
-      rows.push(el("tr", {}, el("td", {colspan: tableColumns.length}, trials.count ? "No trial fits the filters." : "No trial yet.")));
+      rows.push(
+          el("tr", {},
+             el("td", {colspan: tableColumns.length}, trials.count ? "No trial fits the filters." : "No trial yet.")));
     }
     body.replaceChildren(...rows);
   }
@@ -96,35 +123,57 @@ function makeTable() {
     const id = trials.id[i];
     const cells = tableColumns.map((column) => {
       const text = column.text(i);
-      return el("td", {class: column.number ? "number" : null, title: text.length > 28 ? text : null},
-        column.name === "state" ? el("span", {class: `state s${trials.state[i]}`}) : null,
-        column.code ? el("code", {}, text) : column.number ? text : said(text));
+      return el(
+          "td", {class: column.number ? "number" : null, title: text.length > 28 ? text : null},
+          column.name === "state" ? el("span", {class: `state s${trials.state[i]}`}) : null,
+          column.code       ? el("code", {}, text) :
+              column.number ? text :
+                              said(text));
     });
-    return el("tr", {"data-trial": id, "aria-rowindex": k + 2, "aria-selected": String(id === state.selected),
-      click: () => select(id)}, cells);
+    return el(
+        "tr", {
+          "data-trial": id,
+          "aria-rowindex": k + 2,
+          "aria-selected": String(id === state.selected),
+          click: () => select(id)
+        },
+        cells);
   }
 
   function onKey(event) {
     const page = Math.max(1, Math.floor(box.clientHeight / kRow) - 2);
     const at = order.indexOf(trials.rows.get(state.selected));
-    const to = {ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: order.length - 1}[event.key];
+    const to = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      PageDown: at + page,
+      PageUp: at - page,
+      Home: 0,
+      End: order.length - 1
+    }[event.key];
     if (to === undefined || order.length === 0 || event.target !== box) return;
     event.preventDefault();
     const next = Math.max(0, Math.min(order.length - 1, to));
     select(trials.id[order[next]]);
     const top = next * kRow, seen = box.clientHeight - 2 * kRow;
-    if (top < box.scrollTop) box.scrollTop = top;
-    else if (top > box.scrollTop + seen) box.scrollTop = top - seen;
+    if (top < box.scrollTop)
+      box.scrollTop = top;
+    else if (top > box.scrollTop + seen)
+      box.scrollTop = top - seen;
   }
 
   on("filter", arrange);
   on("selection", render);
   for (const [event, now] of [["beforeprint", true], ["afterprint", false]]) {
-    addEventListener(event, () => { printing = now; render(); });
+    addEventListener(event, () => {
+      printing = now;
+      render();
+    });
   }
   arrange();
   new ResizeObserver(render).observe(box);
-  return section("trials", "Trials",
-    "Filter by words and comparisons (any column: lr>0.01, optimizer=adam, state=failed); click a head to sort.",
-    el("div", {class: "controls"}, query, count, clear), box);
+  return section(
+      "trials", "Trials",
+      "Filter by words and comparisons (any column: lr>0.01, optimizer=adam, state=failed); click a head to sort.",
+      el("div", {class: "controls"}, query, count, clear), box);
 }

@@ -15,7 +15,7 @@ function makeTimeline() {
 
   function paint(ctx, width, height) {
     places = [];
-    const left = 78, right = 62;
+    const left = 78, right = 76;
     const x = makeScale(0, end, left, width - right, false);
     ctx.textBaseline = "middle";
     for (let lane = 0; lane < shownLanes; ++lane) {
@@ -35,7 +35,8 @@ function makeTimeline() {
       const y = top + timeline.worker[k] * kLane + 3;
       const seen = i === undefined || state.visible[i];
       ctx.globalAlpha = !seen ? 0.12 : i === undefined ? 0.45 : id % 2 ? 0.85 : 0.65;
-      ctx.fillStyle = id === state.selected ? theme.ink : theme.stateColours[i === undefined ? kDuplicate : trials.state[i]];
+      ctx.fillStyle =
+          id === state.selected ? theme.ink : theme.stateColours[i === undefined ? kDuplicate : trials.state[i]];
       if (id === state.selected) ctx.globalAlpha = 1;
       ctx.fillRect(px, y, wide > 3 ? wide - 0.75 : wide, kLane - 6);
       places.push([px, wide, y, id]);
@@ -52,15 +53,24 @@ function makeTimeline() {
     return hit ? hit[3] : 0;
   };
   const order = Array.from(new Set(timeline.trial)).filter((id) => id && trials.rows.has(id));
-  const chart = new Chart("Working times. Arrow keys step through trials in order of work.", top + shownLanes * kLane + 22,
-    {paint, pick, step: stepThrough(() => order)});
+  const chart = new Chart(
+      "Working times. Arrow keys step through trials in order of work.", top + shownLanes * kLane + 22,
+      {paint, pick, step: stepThrough(() => order)});
   const update = () => chart.draw();
   on("selection", update);
   on("filter", update);
   const more = lanes > shownLanes ? ` The first ${shownLanes} of ${lanes} workers are drawn.` : "";
-  return section("timeline", "Device timeline",
-    `Worked seconds of the study, a lane for each worker; pauses between attempts are left out.${more}`,
-    chart.node, legend([kSucceeded, "trained to its budget"], [kStopped, "stopped early"], [kFailed, "failed"], [kRunning, "running"]),
-    dataTable(["worker", "trial", "from second", "to second"], () => Array.from({length: timeline.count}, (_, k) =>
-      [timeline.worker[k], timeline.trial[k] ? trialLink(timeline.trial[k]) : "several", timeline.began[k], timeline.ended[k]])));
+  return section(
+      "timeline", "Device timeline",
+      `Worked seconds of the study, a lane for each worker; pauses between attempts are left out.${more}`, chart.node,
+      legend(
+          [kSucceeded, "trained to its budget"], [kStopped, "stopped early"], [kFailed, "failed"],
+          [kRunning, "running"]),
+      dataTable(
+          ["worker", "trial", "from second", "to second"],
+          () => Array.from(
+              {length: timeline.count},
+              (_, k) =>
+                  [timeline.worker[k], timeline.trial[k] ? trialLink(timeline.trial[k]) : "several", timeline.began[k],
+                   timeline.ended[k]])));
 }

@@ -1,0 +1,268 @@
+#include "lanista/report/page.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "lanista/report/page_assets.h"
+#include "lanista/report/page_columns.h"
+#include "lanista/report/page_data.h"
+#include "lanista/report/test_view.h"
+
+namespace lanista::report {
+namespace {
+
+using nlohmann::json;
+
+const std::string kOpen = "<script id=\"data\" type=\"application/json\">";
+
+std::string data_block(const std::string& page) {
+  const auto begin = page.find(kOpen) + kOpen.size();
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+std::string decoded(const std::string& text) {
+  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  unsigned held = 0, bits = 0;
+  for (const char c : text.substr(0, text.find('='))) {
+    held = held << 6 | static_cast<unsigned>(digits.find(c));
+    if ((bits += 6) >= 8) out += static_cast<char>(held >> (bits -= 8) & 0xff);
+  }
+  return out;
+}
+
+TEST(Base64, IsThatOfTheStandard) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(base64("\xff\xfe\xfd"), "//79");
+}
+
+TEST(PackedIntegers, TakeTheFewestBytes) {
+  const auto packed = [](std::vector<std::int64_t> values) { return packed_integers(values); };
+
+  EXPECT_EQ(packed({7, 7, 7}), (json{{"same", 7}}));
+  EXPECT_EQ(packed({1, 255}), (json{{"u", 1}, {"d", base64("\x01\xff")}}));
+  EXPECT_EQ(packed({0, 256}), (json{{"u", 2}, {"d", base64(std::string("\0\0\0\x01", 4))}}));
+  EXPECT_EQ(packed({0, 65536})["u"], 3);
+  EXPECT_EQ(packed({0, std::int64_t{1} << 40})["u"], 4);
+  EXPECT_EQ(packed({-5, 1}), packed({0, 1}));
+  EXPECT_EQ(packed({}), (json{{"u", 1}, {"d", ""}}));
+}
+
+TEST(PackedReals, KeepNumbersAndKinds) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> values{0.97125, -3e-5, 0, inf, -inf, nan, absent(), 1e300};
+  for (const int width : {3, 4}) {
+    const json packed = packed_reals(values, width);
+    const std::string bytes = decoded(packed["d"]);
+    ASSERT_EQ(bytes.size(), values.size() * static_cast<std::size_t>(width));
+    const auto value = [&](std::size_t i) {
+      std::string four(4, '\0');
+      const auto w = static_cast<std::size_t>(width);
+      std::memcpy(four.data() + 4 - w, bytes.data() + i * w, w);
+      float real = 0;
+      std::memcpy(&real, four.data(), 4);
+      return real;
+    };
+    EXPECT_NEAR(value(0), 0.97125, width == 3 ? 2e-5 : 1e-7);
+    EXPECT_NEAR(value(1), -3e-5, width == 3 ? 1e-9 : 1e-11);
+    EXPECT_EQ(value(2), 0);
+    EXPECT_EQ(value(3), inf);
+    EXPECT_EQ(value(4), -inf);
+    EXPECT_TRUE(std::isnan(value(5)) && !std::signbit(value(5)));
+    EXPECT_TRUE(std::isnan(value(6)) && std::signbit(value(6))) << "absent is the other NaN";
+    EXPECT_EQ(value(7), inf) << "beyond floats";
+  }
+}
+
+TEST(PackedNames, StandOnceInOrder) {
+  const std::vector<std::string> values{"sgd", "", "adam", "sgd"}, known{"adam"};
+
+  const json packed = packed_names(values, known);
+
+  EXPECT_EQ(packed["names"], (json{"", "adam", "sgd"}));
+  EXPECT_EQ(decoded(packed["of"]["d"]), std::string("\2\0\1\2", 4));
+}
+
+TEST(Clipped, CutsBetweenCharacters) {
+  EXPECT_EQ(clipped("short", 5), "short");
+  EXPECT_EQ(clipped("longer", 5), "longe…");
+  EXPECT_EQ(clipped("ab\xC3\xA9z", 3), "ab…");
+}
+
+TEST(Page, IsOneWholeDocument) {
+  const std::string page = report_page(testing::small_study(), {"studies/x", "0.1", 5'000'000});
+
+  EXPECT_TRUE(page.starts_with("<!DOCTYPE html>\n"));
+  EXPECT_TRUE(page.ends_with("</html>\n"));
+  EXPECT_EQ(count(page, "<script"), 2U);
+  EXPECT_EQ(count(page, "</script"), 2U);
+  EXPECT_EQ(count(page, "http://"), 1U) << "the name space of SVG";
+  EXPECT_EQ(count(page, "https://"), 0U);
+  EXPECT_EQ(count(page, "innerHTML") + count(page, "insertAdjacentHTML") + count(page, "document.write") +
+                count(page, "outerHTML") + count(page, "eval("),
+            0U);
+}
+
+TEST(Page, AdmitsItsOwnScriptAndStyleByHashAndNothingElse) {
+  const std::string page = report_page(testing::small_study(), {"studies/x", "0.1", 5'000'000});
+
+  EXPECT_NE(
+      page.find("content=\"default-src 'none'; script-src '" + std::string(page_script_hash()) + "'; style-src '" +
+                std::string(page_style_hash()) + "'; img-src data:; base-uri 'none'; form-action 'none'\""),
+      std::string::npos);
+  EXPECT_EQ(page_script_hash().size(), 7U + 44U);
+  EXPECT_EQ(page.find("unsafe-inline"), std::string::npos);
+}
+
+TEST(Page, TheStudysWordsAreDataOnly) {
+  study::StudyView view = testing::small_study();
+  const std::string attack = "</script><script>alert(1)</script><!--";
+  view.config.name = attack;
+  view.trials.front().outcome = study::Outcome{study::OutcomeKind::kFailed, attack + "\xff", {}, "", {}};
+  view.models = {{{"name", attack}, {"graph", attack}}, 7};
+
+  const std::string page = report_page(view, {attack, attack, 5'000'000});
+
+  EXPECT_EQ(count(page, "alert(1)"), count(data_block(page), "alert(1)"));
+  EXPECT_EQ(data_block(page).find('<'), std::string::npos);
+  EXPECT_EQ(json::parse(data_block(page))["study"]["name"], attack);
+}
+
+TEST(Page, TheSameStudyGivesTheSameBytes) {
+  const auto view = testing::random_study(300, 4);
+
+  EXPECT_EQ(report_page(view, {"a", "1", 5'000'000}), report_page(view, {"a", "1", 5'000'000}));
+}
+
+TEST(Page, StaysWithinItsBytesAndSaysWhatItHolds) {
+  const auto view = testing::random_study(3000, 6);
+  for (const std::size_t most : {2'000'000UL, 400'000UL, 220'000UL}) {
+    const std::string page = report_page(view, {"a", "1", most});
+    const json data = json::parse(data_block(page));
+
+    EXPECT_LE(page.size(), most);
+    EXPECT_EQ(data["proposed"], 3000);
+    EXPECT_LE(data["trials"]["count"].get<int>(), 3000);
+    EXPECT_GE(data["trials"]["count"].get<int>(), 100);
+  }
+}
+
+TEST(ByImportance, BeginsWithRecordsAndTheWinnerAndHoldsEveryTrialOnce) {
+  auto view = testing::random_study(2000, 8);
+  const auto ranked = study::ranking(view);
+  view.winner = ranked.front();
+
+  const auto order = by_importance(view);
+
+  ASSERT_EQ(order.size(), 2000U);
+  EXPECT_EQ(std::set<std::size_t>(order.begin(), order.end()).size(), 2000U);
+  const std::set<std::size_t> first(order.begin(), order.begin() + 600);
+  for (std::size_t i = 0; i < std::min<std::size_t>(500, ranked.size()); ++i) {
+    EXPECT_TRUE(first.contains(ranked[i].value - 1)) << "rank " << i + 1;
+  }
+}
+
+TEST(PageData, AnEmptyStudyHasColumnsWithoutRows) {
+  const json data = json::parse(page_data({}, {"a", "1", 5'000'000}, 4'000'000));
+
+  EXPECT_EQ(data["trials"]["count"], 0);
+  EXPECT_EQ(data["curves"]["count"], 0);
+  EXPECT_EQ(data["timeline"]["count"], 0);
+  EXPECT_TRUE(data["models"].empty());
+  EXPECT_TRUE(data["study"]["winner"].is_null());
+}
+
+TEST(CurveColumns, ThinLongCurvesAndKeepTheirEnds) {
+  study::StudyView view;
+  study::TrialView trial;
+  trial.id = TrialId{1};
+  for (std::int64_t epoch = 1; epoch <= 5000; ++epoch)
+    trial.measurements.push_back({trial.id, epoch, epoch, {{"loss", 1.0}}});
+  view.trials = {trial};
+  const std::vector<std::size_t> order{0};
+
+  const json curves = curve_columns(view, order, 1'000'000);
+
+  EXPECT_EQ(curves["total"], 200);
+  const std::string epochs = decoded(curves["epoch"]["d"]);
+  const auto at = [&](std::size_t i) {
+    return static_cast<unsigned char>(epochs[2 * i]) + 256 * static_cast<unsigned char>(epochs[2 * i + 1]);
+  };
+  EXPECT_EQ(at(0), 1);
+  EXPECT_EQ(at(199), 5000);
+  EXPECT_EQ(curve_columns(view, order, 100)["count"], 0) << "no room";
+}
+
+TEST(TimelineColumns, JoinWhatOneTrialDidWithoutAGap) {
+  study::StudyView view;
+  view.trials.resize(2);
+  view.spans = {{TrialId{1}, 1, 0, 0, 1}, {TrialId{1}, 2, 0, 1, 2}, {TrialId{2}, 1, 0, 2, 3}, {TrialId{1}, 3, 0, 5, 6}};
+
+  const json whole = timeline_columns(view, 100);
+
+  EXPECT_EQ(whole["count"], 3);
+  EXPECT_EQ(decoded(whole["trial"]["d"]), std::string("\1\2\1", 3));
+}
+
+TEST(TimelineColumns, NeverAreMoreThanAsked) {
+  study::StudyView view;
+  view.trials.resize(500);
+  for (std::uint32_t i = 0; i < 500; ++i) view.spans.push_back({TrialId{i + 1}, 1, 0, i * 2.0, i * 2.0 + 1});
+
+  const json few = timeline_columns(view, 50);
+
+  EXPECT_LE(few["count"].get<int>(), 50);
+  EXPECT_GE(few["count"].get<int>(), 1);
+}
+
+TEST(ModelDrawings, ShowTheBestWithWhatChanged) {
+  study::StudyView view;
+  view.config.goals = {{true, "val_accuracy"}};
+  view.models = {{{"name", "mlp"},
+                  {"graph",
+                   "%0 = input(shape=[8])\n%1 = linear(%0, out=16)\n%2 = relu(%1)\n%3 = linear(%2, out=3)\n"
+                   "%4 = output(%3)\n"}}};
+  study::TrialView trial;
+  trial.id = TrialId{1};
+  trial.proposal.edits = {graph::SetAttr{graph::NodeId{1}, "out", std::int64_t{32}}};
+  trial.measurements = {{trial.id, 1, 1, {{"val_accuracy", 0.9}}}};
+  trial.outcome = study::Outcome{};
+  view.trials = {trial};
+
+  const json drawings = model_drawings(view, 100'000);
+
+  ASSERT_EQ(drawings.size(), 1U);
+  EXPECT_EQ(drawings[0]["nodes"].size(), 5U);
+  EXPECT_EQ(drawings[0]["nodes"][1]["change"], "changed");
+  EXPECT_EQ(drawings[0]["nodes"][1]["note"], "out 16 -> 32");
+  EXPECT_EQ(drawings[0]["nodes"][0]["change"], "same");
+  EXPECT_EQ(drawings[0]["paths"].size(), 4U);
+}
+
+TEST(ModelDrawings, SayWhyThereIsNone) {
+  study::StudyView view = testing::small_study();
+  for (study::TrialView& trial : view.trials) trial.proposal.base = 0;
+  view.models = json::array();
+
+  const json drawings = model_drawings(view, 100'000);
+
+  ASSERT_FALSE(drawings.empty());
+  EXPECT_EQ(drawings[0]["error"], "base model 0 is not recorded");
+}
+
+}  // namespace
+}  // namespace lanista::report

@@ -1,0 +1,87 @@
+#!/bin/sh
+# The model package alone, on raw data: what it predicts for the rows of the test part is what the study measured there.
+#
+# usage: predict.sh LANISTA
+set -eu
+
+lanista=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+failed=0
+
+# same WHAT A B: two numbers that must agree to 1e-9
+same() {
+  if awk -v a="$2" -v b="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(a != "" && b != "" && d <= 1e-9) }'; then
+    echo "$1: $2"
+  else
+    echo "FAILED: $1: $2 from predictions, $3 in the package"
+    failed=1
+  fi
+}
+
+# the test metric $2 as package.json of folder $1 has it
+measured() { sed -n "s/.*\"$2\": \\([-0-9.e]*\\).*/\\1/p" "$1/package.json"; }
+
+# select SOURCE TABLE: the test rows of a CSV, with its header
+select_test() {
+  "$lanista" data rows "$1" --part test > rows
+  awk 'NR == FNR { wanted[$1] = 1; next } FNR == 1 || (FNR - 2) in wanted' rows "$2"
+}
+
+# Classes from a table with numbers, categories and missing values.
+awk 'BEGIN {
+  srand(3); print "size,colour,weight,kind"
+  split("red green blue", colour, " ")
+  for (i = 0; i < 600; i++) {
+    c = 1 + int(rand() * 3); s = rand() * 10; w = rand() * 5
+    kind = s + 2 * c > 9 ? "large" : w > 2 ? "heavy" : "small"
+    print (i % 29 == 0 ? "" : s) "," (i % 31 == 0 ? "?" : colour[c]) "," w "," kind
+  }
+}' > things.csv
+source='csv:things.csv?target=kind'
+"$lanista" run --set "data.source=$source" --set model.base=builtin:small-mlp --trials 6 --epochs 9 --out things --quiet > /dev/null 2>&1
+select_test "$source" things.csv > test.csv
+cut -d, -f1-3 test.csv > unseen.csv
+mkdir alone && mv things/best alone/things && rm -r things
+"$lanista" predict alone/things unseen.csv --out predicted.csv 2> /dev/null
+accuracy=$(awk -F, 'NR == FNR { kind[NR] = $4; next } FNR > 1 { n++; sub(/\r$/, ""); if ($2 == kind[FNR]) right++ } END { printf "%.17g", right / n }' test.csv predicted.csv)
+same "accuracy on a raw table" "$accuracy" "$(measured alone/things test_accuracy)"
+"$lanista" eval alone/things test.csv --json > eval.json
+same "loss on a raw table" "$(sed 's/.*"loss":\([-0-9.e]*\).*/\1/' eval.json)" "$(measured alone/things test_loss)"
+
+# Numbers to predict, from a table.
+awk 'BEGIN {
+  srand(5); print "price,area,quarter"
+  split("north east south", quarter, " ")
+  for (i = 0; i < 500; i++) { q = 1 + int(rand() * 3); a = rand(); print 3 * a + q + 0.1 * rand() "," (i % 41 == 0 ? "NA" : a) "," quarter[q] }
+}' > flats.csv
+source='csv:flats.csv?target=price'
+"$lanista" run --set "data.source=$source" --set model.base=builtin:small-mlp --set 'goal=[minimize val_loss]' --set stop=none --trials 6 --epochs 6 --out flats --quiet > /dev/null 2>&1
+select_test "$source" flats.csv > test.csv
+mv flats/best alone/flats && rm -r flats
+"$lanista" predict alone/flats test.csv --out predicted.csv 2> /dev/null
+mae=$(awk -F, 'NR == FNR { price[NR] = $1; next } FNR > 1 { n++; d = $2 - price[FNR]; sum += d < 0 ? -d : d } END { printf "%.17g", sum / n }' test.csv predicted.csv)
+# Prices are read as float32, so the sum over decimal texts agrees to their rounding only.
+if awk -v a="$mae" -v b="$(measured alone/flats test_mae)" 'BEGIN { d = a - b; exit !(d < 1e-6 && d > -1e-6) }'; then
+  echo "mean absolute error on a raw table: $mae"
+else
+  echo "FAILED: mean absolute error $mae from predictions, $(measured alone/flats test_mae) in the package"
+  failed=1
+fi
+"$lanista" eval alone/flats test.csv --json > eval.json
+same "mean absolute error by eval" "$(sed 's/.*"mae":\([-0-9.e]*\).*/\1/' eval.json)" "$(measured alone/flats test_mae)"
+
+# Images in NumPy arrays.
+"$lanista" data export builtin:digits --npy arrays 2> /dev/null
+"$lanista" run --set data.source=npy:arrays/x.npy,arrays/y.npy --trials 6 --epochs 9 --out digits --quiet > /dev/null 2>&1
+"$lanista" data export npy:arrays/x.npy,arrays/y.npy --npy test --part test 2> /dev/null
+"$lanista" data export npy:arrays/x.npy,arrays/y.npy --csv test.csv --part test 2> /dev/null
+mv digits/best alone/digits && rm -r digits arrays
+"$lanista" predict alone/digits test/x.npy --out predicted.csv 2> /dev/null
+accuracy=$(awk -F, 'NR == FNR { sub(/\r$/, ""); label[NR] = $65; next } FNR > 1 { n++; if ($2 == label[FNR]) right++ } END { printf "%.17g", right / n }' test.csv predicted.csv)
+same "accuracy on a raw array" "$accuracy" "$(measured alone/digits test_accuracy)"
+"$lanista" eval alone/digits npy:test/x.npy,test/y.npy --json > eval.json
+same "loss on a raw array" "$(sed 's/.*"loss":\([-0-9.e]*\).*/\1/' eval.json)" "$(measured alone/digits test_loss)"
+
+exit "$failed"
