@@ -189,18 +189,26 @@ int run_study(const RunRequest& request) {
     text = *read;
     folder = folder_of(request.study_file);
   }
-  auto config =
-      engine::read_study(text, request.study_file.empty() ? "default study" : request.study_file, request.overrides);
+  const std::string name = request.study_file.empty() ? "default study" : request.study_file;
+  auto config = engine::read_study(text, name, request.overrides);
   if (!config) return report(config.error());
+  // A mistake that shows only with the data at hand is told with its place all the same.
+  const auto refuse = [&](Error error, const std::string& key, const std::string& detail) {
+    error.where = engine::place_in_study(text, name, request.overrides, key) + (detail.empty() ? "" : ": " + detail);
+    return report(error);
+  };
   const std::string out = request.out.empty() ? free_folder(config->name) : request.out;
 
   auto data = data::open(config->data, folder, real_file_system());
-  if (!data) return report(data.error());
-  if (auto fitted = engine::fit_to_data(*config, data->spec()); !fitted) return report(fitted.error());
+  if (!data) return refuse(data.error(), "data.source", data.error().where);
+  if (auto fitted = engine::fit_to_data(*config, data->spec()); !fitted) {
+    return refuse(fitted.error(), fitted.error().where, "");
+  }
   if (auto rebased = engine::rebase_paths(*config, folder, out); !rebased) return report(rebased.error());
   if (request.dry_run) {
-    if (auto models = engine::make_model_space(*config, data->spec(), out, real_file_system()); !models)
-      return report(models.error());
+    if (auto models = engine::make_model_space(*config, data->spec(), out, real_file_system()); !models) {
+      return refuse(models.error(), models.error().where, "");
+    }
     std::cout << engine::write_study(*config);
     return kDone;
   }
@@ -210,7 +218,7 @@ int run_study(const RunRequest& request) {
   auto engine = engine::Engine::create(out, *config, engine::write_study(*config),
                                        runtime::numerics(kernels::best_isa()), session.services());
   if (!engine) {
-    const int code = report(engine.error());
+    const int code = refuse(engine.error(), engine.error().where, "");
     return engine.error().code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;  // a full disk
   }
   if (!request.view.quiet) session.print_head("study");

@@ -33,6 +33,7 @@ std::string resolve_path(const std::string& path, const std::string& folder) {
 }
 
 Result<std::string> load_file(FileSystem& fs, const std::string& path, std::uint64_t max_bytes) {
+  if (!fs.exists(path)) return Error{Code::kNotFound, "there is no such file", path};
   LANISTA_ASSIGN(const std::uint64_t size, fs.size(path));
   if (size > max_bytes) return too_large(path, size, max_bytes);
   LANISTA_ASSIGN(std::string bytes, fs.read(path));

@@ -23,6 +23,12 @@ struct Override {
 Result<study::StudyConfig> read_study(std::string_view text, const std::string& file,
                                       const std::vector<Override>& overrides = {});
 
+/// Where a key such as "model.base[0]" stands in a study file that can be read, for mistakes that show only with the
+/// data at hand: "file:line:column: key" of it or of what is left of its path, "--set key" if it was overridden, else
+/// the key.
+std::string place_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
+                           const std::string& key);
+
 /// The resolved file: everything said, nothing left to defaults; read_study of it gives the same configuration.
 std::string write_study(const study::StudyConfig& config);
 

@@ -1,5 +1,7 @@
 #include "lanista/engine/study_mistakes.h"
 
+#include <algorithm>
+
 #include "lanista/base/text_distance.h"
 #include "lanista/engine/study_notation.h"
 
@@ -31,7 +33,9 @@ std::string Mistakes::place(const YAML::Node& node, const std::string& path) con
   return file_ + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
 }
 void Mistakes::add(const YAML::Node& node, const std::string& path, const std::string& message) {
-  errors_.push_back(place(node, path) + ": " + path + ": " + message);
+  std::string text = place(node, path) + ": " + path + ": " + message;
+  // An alias stands in many places and is wrong in one.
+  if (std::find(errors_.begin(), errors_.end(), text) == errors_.end()) errors_.push_back(std::move(text));
 }
 void Mistakes::unknown(const YAML::Node& node, const std::string& path, const std::string& key,
                        const std::vector<std::string>& known) {

@@ -81,6 +81,13 @@ Error at(const std::string& file, const YAML::Mark& mark, const std::string& mes
           file + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1)};
 }
 
+// yaml-cpp's own words for this most common of mistakes are "illegal map value".
+bool begins_with_tab(std::string_view text, int line) {
+  for (; line > 0 && !text.empty(); --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  const auto indent = text.substr(0, text.find_first_not_of(" \t"));
+  return indent.find('\t') != std::string_view::npos;
+}
+
 }  // namespace
 
 Result<void> guard_yaml(std::string_view text, const std::string& file) {
@@ -104,7 +111,9 @@ Result<void> guard_yaml(std::string_view text, const std::string& file) {
   } catch (const Refused& refused) {
     return at(file, refused.mark, refused.message);
   } catch (const YAML::Exception& e) {
-    return at(file, e.mark, "is not YAML: " + e.msg);
+    const bool tab = begins_with_tab(text, e.mark.line);
+    return at(file, e.mark,
+              "is not YAML: " + (tab ? "the line begins with a tab, and YAML takes spaces alone" : e.msg));
   }
   return {};
 }

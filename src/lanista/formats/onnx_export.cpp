@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lanista/formats/float_weights.h"
+#include "lanista/graph/text.h"
 
 namespace lanista::formats {
 namespace {
@@ -44,13 +45,24 @@ Result<void> check_normalization(const OnnxExport& options) {
   return {};
 }
 
+Error second_output(const graph::Node& node, graph::Port port) {
+  return {Code::kUnimplemented,
+          "onnx: node n" + std::to_string(node.id.value) + " reads " + graph::port_text(port) +
+              "; a mapping gives only the first output of its operator",
+          ""};
+}
+
 Result<void> add_nodes(const graph::Graph& graph, const graph::Types& types, const graph::OpTable& ops,
                        const OnnxExport& options, const OnnxMappings& mappings, OnnxModel& model) {
   std::map<graph::NodeId, std::string> values;
   for (const graph::NodeId id : graph.topo()) {
     const graph::Node& node = graph.node(id);
     std::vector<std::string> inputs;
-    for (const graph::Port port : node.inputs) inputs.push_back(values.at(port.node));
+    inputs.reserve(node.inputs.size());
+    for (const graph::Port port : node.inputs) {
+      if (port.slot > 0) return second_output(node, port);
+      inputs.push_back(values.at(port.node));
+    }
     const auto in_types = types.inputs(node);
     const graph::OpArgs args{in_types, node.attrs, *ops.find(node.op)};
     OnnxWriter writer(model, options, node, args, std::move(inputs));

@@ -239,6 +239,26 @@ TEST(OnnxExport, WantsAMappingForOperatorsOfUsers) {
   EXPECT_EQ(nodes_text(*onnx), "n1 = Mul(input, n1.two)\noutput = Identity(n1)\n");
 }
 
+TEST(OnnxExport, RefusesToReadASecondOutput) {
+  graph::OpTable ops = graph::builtin_ops();
+  graph::OpDef both;
+  both.name = "both";
+  both.help = "Its input twice.";
+  both.infer = [](const graph::OpArgs& args) -> Result<std::vector<graph::ValueType>> {
+    return std::vector<graph::ValueType>{args.inputs[0], args.inputs[0]};
+  };
+  ASSERT_TRUE(ops.add(both).ok());
+  const auto graph = graph::parse("%0 = input(shape=[3])\n%1 = both(%0)\n%2 = relu(%1.1)\n%3 = output(%2)\n");
+  OnnxMappings mappings = onnx_mappings();
+  mappings["both"] = mappings["identity"];
+
+  const auto onnx = to_onnx(*graph, {}, {}, ops, mappings);
+
+  ASSERT_FALSE(onnx.ok());
+  EXPECT_EQ(onnx.error().code, Code::kUnimplemented);
+  EXPECT_NE(onnx.error().message.find("node n2 reads %1.1"), std::string::npos) << onnx.error().message;
+}
+
 TEST(OnnxExport, GivesTheSameBytesForTheSameModel) {
   const graph::Graph graph = model("4,2,3", "group_norm(%0, groups=2)");
   const auto bytes = [&] { return encode_onnx(*to_onnx(graph, zero_weights(graph), {})); };

@@ -16,7 +16,7 @@ using nlohmann::json;
 using study::StudyView;
 
 constexpr std::size_t kText = 300, kLongText = 2'000, kConfigText = 40'000;
-constexpr std::size_t kMostLabels = 50, kMostFailures = 40;
+constexpr std::size_t kMostFailures = 40;
 
 /// Six significant digits.
 json number(double value) {
@@ -75,18 +75,12 @@ std::vector<std::int64_t> rungs(const StudyView& view) {
 json data_facts(const json& data) {
   json out = json::object();
   if (!data.is_object()) return out;
-  for (const auto* name : {"name", "source", "licence", "hash"}) {
+  for (const auto* name : {"name", "source", "licence"}) {
     if (const auto it = data.find(name); it != data.end() && it->is_string()) out[name] = scalar_text(*it);
   }
   for (const auto* name : {"features", "classes", "rows", "split_rows"}) {
     if (const auto it = data.find(name); it != data.end() && (it->is_number() || (it->is_array() && it->size() <= 8))) {
       out[name] = *it;
-    }
-  }
-  if (const auto it = data.find("labels"); it != data.end() && it->is_array()) {
-    out["labels"] = json::array();
-    for (const json& label : *it) {
-      if (out["labels"].size() < kMostLabels) out["labels"].push_back(scalar_text(label));
     }
   }
   return out;

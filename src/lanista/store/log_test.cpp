@@ -192,7 +192,7 @@ TEST_F(Log, RefusesARecordOfTooManyValuesOrTooDeepBothWays) {
   EXPECT_EQ(refusal(nested(kMaxRecordDepth + 1)), "record 1 is nested deeper than 64 levels");
   EXPECT_EQ(refusal("[1,"), "record 1 is not JSON at byte 4");
 
-  fs_.remove(path());
+  ASSERT_TRUE(fs_.remove(path()));
   auto log = LogWriter::open(fs_, clock_, folder_);
   ASSERT_TRUE(log->append(RecordType::kHeader, Json::object()));
   const auto appended = log->append(RecordType::kMeasurement, std::vector<int>(kMaxRecordValues, 1));

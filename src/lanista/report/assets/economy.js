@@ -67,7 +67,7 @@ function makeEconomy() {
                       (h, k) => el("th", {scope: "col", class: k > 0 && k < 4 ? "number" : null}, h)))),
             el("tbody", {}, spent, rows))),
       el("p", {class: "caption after"},
-         "Worker time adds up all workers. What a strategy would have proposed after other results is not guessed at."));
+         "Worker time adds up all workers. What would have been proposed after other results is not guessed at."));
 }
 
 function makeFailures() {

@@ -3,7 +3,10 @@
 document.title = `${study.name} · lanista`;
 readTheme();
 const details = makeDetails();
-state.selected = study.winner ?? (ranked.length ? trials.id[ranked[0]] : 0);
+// Beside the charts there is room for the winner's details; over them, only for what the reader chooses.
+if (!matchMedia("(max-width: 1080px)").matches) {
+  state.selected = study.winner ?? (ranked.length ? trials.id[ranked[0]] : 0);
+}
 details.show();
 const sections = [
   makeProgress(), makeCurves(), makeParallel(), makePareto(), makeTable(), makeArchitecture(), makeLineage(),

@@ -70,8 +70,9 @@ function makeOverview() {
          said(ended)),
       el("div", {class: "tiles"}, winnerTiles()),
       el("dl", {class: "facts"}, fact("Trials", countsText()), fact("Data", dataText()),
-         fact("Strategy", said(study.strategy)), fact("Stopping rule", said(study.stop)),
-         fact("Budget", `${budgetText()}; ${plural(study.epochs, "epoch")} a trial`),
+         fact("Strategy", [said(study.strategy), ` · ${plural(study.slots, "slot")}`]),
+         fact("Stopping rule", said(study.stop)),
+         fact("Budget", `${budgetText()}; ${plural(study.epochs, "epoch")} a trial, batch ${study.batch}`),
          fact("Base models", said(study.bases.join(", "))), fact("Seed", study.seed),
          fact("Test metrics", others.join(", ")), fact("Numerics", said(study.numerics.replace(/^: /, ""))),
          fact(
@@ -86,6 +87,6 @@ function makeOverview() {
       !complete &&
           el("p", {class: "caption"},
              `This page holds ${short(trials.count)} of ${short(source.proposed)} trials: those that ` +
-                 "set a record, the best 500, the first failures of every cause, and an even sample of the others. Counts and " +
-                 "economy cover all."));
+                 "set a record, the best 500, the first failures of every cause, and an even sample of the others. " +
+                 "Counts and economy cover all."));
 }

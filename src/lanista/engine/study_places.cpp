@@ -1,0 +1,55 @@
+#include <yaml-cpp/yaml.h>
+
+#include <charconv>
+
+#include "lanista/engine/study_file.h"
+#include "lanista/engine/study_mistakes.h"
+#include "lanista/engine/study_notation.h"
+#include "lanista/engine/yaml_guard.h"
+
+namespace lanista::engine {
+namespace {
+
+/// "model.base[0].x" as "model", "base", "[0]", "x".
+std::vector<std::string> parts_of(const std::string& key) {
+  std::vector<std::string> parts(1);
+  for (const char c : key) {
+    if (c == '.' || c == '[') parts.emplace_back();
+    if (c != '.') parts.back() += c;
+  }
+  return parts;
+}
+
+/// One step down; an undefined node if there is nothing.
+YAML::Node step(const YAML::Node& node, const std::string& part) {
+  if (part.empty() || part.front() != '[')
+    return node.IsMap() ? find_key(node, part) : YAML::Node(YAML::NodeType::Undefined);
+  std::size_t index = 0;
+  std::from_chars(part.data() + 1, part.data() + part.size(), index);
+  // A single value stands for a list of one.
+  if (!node.IsSequence()) return index == 0 ? node : YAML::Node(YAML::NodeType::Undefined);
+  return index < node.size() ? node[index] : YAML::Node(YAML::NodeType::Undefined);
+}
+
+}  // namespace
+
+std::string place_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
+                           const std::string& key) {
+  for (const Override& each : overrides) {
+    if (key == each.key || key.starts_with(each.key + ".") || key.starts_with(each.key + "[")) return "--set " + key;
+  }
+  const std::string guarded = protect_calls(text);
+  if (!guard_yaml(guarded, file)) return key;
+  YAML::Node node = YAML::Load(guarded);
+  YAML::Mark mark = YAML::Mark::null_mark();
+  for (const std::string& part : parts_of(key)) {
+    const YAML::Node next = step(node, part);
+    if (!next || !next.IsDefined()) break;
+    node.reset(next);
+    mark = node.Mark();
+  }
+  if (mark.is_null()) return key;
+  return file + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1) + ": " + key;
+}
+
+}  // namespace lanista::engine
