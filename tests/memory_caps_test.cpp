@@ -5,10 +5,10 @@
 #include <zlib.h>
 
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <functional>
-#include <iostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -409,14 +409,18 @@ TEST_P(MemoryCaps, AreKept) {
                              : "refused");
   ASSERT_TRUE(seen.survived);
   EXPECT_EQ(seen.read, bomb.read);
-  if (kMeasured) EXPECT_LE(seen.peak, 4 * input.size() + 64 * kMiB);
+  if (kMeasured) {
+    EXPECT_LE(seen.peak, 4 * input.size() + 64 * kMiB);
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MemoryCaps, ::testing::ValuesIn(all_bombs()), [](const auto& info) {
-  std::string name = info.param.parser + "_" + info.param.name;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+std::string test_name(const ::testing::TestParamInfo<Bomb>& bomb) {
+  std::string name = bomb.param.parser + "_" + bomb.param.name;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MemoryCaps, ::testing::ValuesIn(all_bombs()), test_name);
 
 }  // namespace
 }  // namespace lanista
