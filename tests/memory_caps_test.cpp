@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <span>
@@ -14,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lanista/base/file_system.h"
 #include "lanista/base/frame.h"
-#include "lanista/base/memory_file_system.h"
 #include "lanista/engine/study_file.h"
 #include "lanista/formats/csv.h"
 #include "lanista/formats/gzip.h"
@@ -131,9 +132,13 @@ bool study(const std::string& bytes) { return engine::read_study(bytes, "study.y
 bool csv(const std::string& bytes) { return formats::parse_csv(bytes).ok(); }
 bool graph_text(const std::string& bytes) { return graph::parse(bytes).ok(); }
 bool log(const std::string& bytes) {
-  MemoryFileSystem fs;
-  return fs.make_folder("s/log").ok() && fs.write_file("s/log/000001.log", std::as_bytes(std::span(bytes))).ok() &&
-         store::read_log(fs, "s").ok();
+  FileSystem& fs = real_file_system();
+  const std::string folder = ::testing::TempDir() + "lanista_memory_caps." + std::to_string(getpid());
+  const std::string file = folder + "/log/000001.log";
+  const bool read = fs.make_folder(folder + "/log").ok() && fs.write_file(file, std::as_bytes(std::span(bytes))).ok() &&
+                    store::read_log(fs, folder).ok();
+  std::filesystem::remove_all(folder);
+  return read;
 }
 template <class Decode>
 auto with(Decode decode) {

@@ -80,7 +80,8 @@ Result<Json> check_element(const OptionSpec& spec, const Json& value) {
       return check_number(spec, value.get<std::int64_t>());
     case Kind::kReal:
     case Kind::kRealList:
-      if (!value.is_number() || !std::isfinite(value.get<double>())) return wrong;
+      if (!value.is_number()) return wrong;
+      if (!std::isfinite(value.get<double>())) return invalid(spec, "expected a finite number");
       return check_number(spec, value.get<double>());
     case Kind::kText:
     case Kind::kTextList: {

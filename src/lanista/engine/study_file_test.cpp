@@ -123,6 +123,12 @@ TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
       {"space: {mutate: [{widen: {buy: [2]}}]}", "s.yaml:1:19: space.mutate.widen: buy: "},
       {"space: {params: {lr: log(0, 1)}}", "s.yaml:1:22: space.params.lr: 'log(0, 1)' is not allowed"},
       {"space: {params: {lr: lgo(1, 2)}}", "did you mean 'log'?"},
+      {"space: {params: {optimizer: {adam: {momentum: 0.9}}}}",
+       "s.yaml:1:37: space.params.optimizer.adam.momentum: 'momentum' has no effect on adam; it is a number of sgd"},
+      {"space: {params: {optimizer: {sgd: {eps: 1e-8}}}}", "'eps' has no effect on sgd; it is a number of adam and"},
+      {"train: {lr: inf}", "s.yaml:1:13: train.lr: expected a finite number"},
+      {"train: {epochs: 3\nname: x", "s.yaml:2:5: is not YAML: a '{' before this is never closed"},
+      {"train:\n  lr: 0.1\n   epochs: 3", "s.yaml:3:10: is not YAML: a ':' where no value can stand"},
       {"space: {params: {lr: range(1)}}", "allowed: range(lo, hi)"},
       {"space: {params: {learning_rate: 1}}", "s.yaml:1:18: space.params.learning_rate: unknown key 'learning_rate'"},
       {"space: {params: {optimizer: [sgd, rmsprop]}}", "space.params.optimizer: "},
@@ -169,6 +175,8 @@ TEST(StudyFile, TakesOverridesAndNamesThemInMistakes) {
 
 TEST(StudyFile, HoldsOutAgainstHostileYaml) {
   EXPECT_NE(mistakes(std::string(2 << 20, ' ')).find("at most 1048576"), std::string::npos);
+  EXPECT_EQ(mistakes(std::string(20'001, '[')),
+            "s.yaml: has 20001 line ends and signs such as , : [ {; allowed: at most 20000");
   EXPECT_NE(mistakes(std::string(40, '[') + std::string(40, ']')).find("deeper than 32"), std::string::npos);
   std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 9; ++i) {

@@ -11,6 +11,15 @@ namespace {
 
 using nlohmann::json;
 
+/// Whose number a hyper-parameter is, if it is not this optimizer's; else nothing.
+std::string other_optimizer(const std::string& optimizer, const std::string& parameter) {
+  const bool of_sgd = parameter == "momentum" || parameter == "nesterov";
+  const bool of_adam = parameter == "beta1" || parameter == "beta2" || parameter == "eps";
+  if (optimizer == "sgd" && of_adam) return "adam and adamw";
+  if (optimizer.starts_with("adam") && of_sgd) return "sgd";
+  return "";
+}
+
 class SpaceReader {
  public:
   SpaceReader(study::StudyConfig& config, Mistakes& mistakes) : config_(config), mistakes_(mistakes) {}
@@ -97,8 +106,13 @@ class SpaceReader {
         if (branch.second.IsNull()) continue;
         for (const auto& inner : branch.second) {
           const auto inner_key = inner.first.as<std::string>();
-          add_param(inner.first, inner.second, inner_key, "space.params." + key + "." + name + "." + inner_key,
-                    space::Parameter::Condition{key, parse_value(name)});
+          const std::string path = "space.params." + key + "." + name + "." + inner_key;
+          if (const std::string other = key == "optimizer" ? other_optimizer(name, inner_key) : ""; !other.empty()) {
+            mistakes_.add(inner.first, path,
+                          "'" + inner_key + "' has no effect on " + name + "; it is a number of " + other);
+            continue;
+          }
+          add_param(inner.first, inner.second, inner_key, path, space::Parameter::Condition{key, parse_value(name)});
         }
       }
     }

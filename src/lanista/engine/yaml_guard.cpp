@@ -16,6 +16,9 @@ namespace {
 constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr std::size_t kMaxDepth = 32;
 constexpr int kMaxAliases = 1000;
+// The parser keeps some 500 bytes for every list, map or value that may begin, before it tells of the first one.
+constexpr std::string_view kMarks = "[]{},:-?\n";
+constexpr std::ptrdiff_t kMaxMarks = 20'000;
 
 // Thrown through yaml-cpp's parser, which has no other way to stop; caught below.
 struct Refused {
@@ -81,11 +84,23 @@ Error at(const std::string& file, const YAML::Mark& mark, const std::string& mes
           file + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1)};
 }
 
-// yaml-cpp's own words for this most common of mistakes are "illegal map value".
 bool begins_with_tab(std::string_view text, int line) {
   for (; line > 0 && !text.empty(); --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   const auto indent = text.substr(0, text.find_first_not_of(" \t"));
   return indent.find('\t') != std::string_view::npos;
+}
+
+/// yaml-cpp's message about the most common mistakes in words of people.
+std::string in_plain_words(const std::string& message, bool tab) {
+  if (tab) return "the line begins with a tab, and YAML takes spaces alone";
+  if (message == "end of map flow not found") return "a '{' before this is never closed";
+  if (message == "end of sequence flow not found") return "a '[' before this is never closed";
+  if (message == "end of map not found" || message == "end of sequence not found") {
+    return "the indentation does not fit the lines above";
+  }
+  if (message == "illegal map value")
+    return "a ':' where no value can stand; indent as above, or put the text in quotes";
+  return message;
 }
 
 }  // namespace
@@ -93,6 +108,13 @@ bool begins_with_tab(std::string_view text, int line) {
 Result<void> guard_yaml(std::string_view text, const std::string& file) {
   if (text.size() > kMaxBytes) {
     return Error{Code::kInvalidArgument, "has " + std::to_string(text.size()) + " bytes; allowed: at most 1048576",
+                 file};
+  }
+  const auto is_mark = [](char c) { return kMarks.find(c) != std::string_view::npos; };
+  if (const auto marks = std::ranges::count_if(text, is_mark); marks > kMaxMarks) {
+    return Error{Code::kInvalidArgument,
+                 "has " + std::to_string(marks) + " line ends and signs such as , : [ {; allowed: at most " +
+                     std::to_string(kMaxMarks),
                  file};
   }
   if (const auto bad = find_not_utf8(text); bad != std::string_view::npos) {
@@ -111,9 +133,7 @@ Result<void> guard_yaml(std::string_view text, const std::string& file) {
   } catch (const Refused& refused) {
     return at(file, refused.mark, refused.message);
   } catch (const YAML::Exception& e) {
-    const bool tab = begins_with_tab(text, e.mark.line);
-    return at(file, e.mark,
-              "is not YAML: " + (tab ? "the line begins with a tab, and YAML takes spaces alone" : e.msg));
+    return at(file, e.mark, "is not YAML: " + in_plain_words(e.msg, begins_with_tab(text, e.mark.line)));
   }
   return {};
 }

@@ -101,6 +101,10 @@ Result<std::string> encode_safetensors(const SafetensorsFile& file) {
     return refused(std::to_string(file.tensors.size()) + " tensors, at most " + std::to_string(kMaxSafetensorsTensors) +
                    " are allowed");
   }
+  if (file.metadata.size() > kMaxSafetensorsMetadata) {
+    return refused(std::to_string(file.metadata.size()) + " entries of metadata, at most " +
+                   std::to_string(kMaxSafetensorsMetadata) + " are allowed");
+  }
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!file.metadata.empty()) header[std::string(kSafetensorsMetadata)] = file.metadata;
   std::set<std::string_view> names;

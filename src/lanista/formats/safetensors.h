@@ -19,9 +19,9 @@ struct SafetensorsFile {
 /// Errors: kInvalidArgument (two tensors of one name, a name "__metadata__", bytes that do not fit the shape).
 Result<std::string> encode_safetensors(const SafetensorsFile& file);
 
-/// Reads under the format's rules in full: header at most 16 MiB, at most 50,000 tensors, unique names, offsets that
-/// tile the buffer without hole or overlap, shape times element size without overflow. Errors: kDataLoss naming the
-/// rule; kUnimplemented for element types we do not hold.
+/// Reads under the format's rules in full: header at most 16 MiB, at most 50,000 tensors and as many entries of
+/// metadata, unique names, offsets that tile the buffer without hole or overlap, shape times element size without
+/// overflow. Errors: kDataLoss naming the rule; kUnimplemented for element types we do not hold.
 Result<SafetensorsFile> decode_safetensors(std::string_view bytes);
 
 }  // namespace lanista::formats

@@ -105,6 +105,9 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     }
     if (place_ == Place::kMetadataKey) {
       if (header.metadata.contains(value)) return fail("__metadata__ has the key \"" + value + "\" twice");
+      if (header.metadata.size() == kMaxSafetensorsMetadata) {
+        return fail("__metadata__ has more than " + std::to_string(kMaxSafetensorsMetadata) + " entries");
+      }
       key_ = std::move(value);
       place_ = Place::kMetadata;
       return true;

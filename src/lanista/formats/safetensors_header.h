@@ -13,6 +13,7 @@ namespace lanista::formats {
 
 inline constexpr std::size_t kMaxSafetensorsHeader = std::size_t{16} << 20;
 inline constexpr std::size_t kMaxSafetensorsTensors = 50'000;
+inline constexpr std::size_t kMaxSafetensorsMetadata = 50'000;  ///< entries
 inline constexpr std::size_t kMaxTensorRank = 64;
 inline constexpr std::string_view kSafetensorsMetadata = "__metadata__";
 

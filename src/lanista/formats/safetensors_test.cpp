@@ -138,6 +138,10 @@ TEST(Safetensors, CapsRankTensorsAndHeader) {
   for (int i = 0; i < 64; ++i) deep += ",1";
   expect_broken(deep + "]}}", 4, "more than 64 dimensions");
 
+  std::string texts = R"({"__metadata__":{)";
+  for (int i = 0; i <= 50'000; ++i) texts += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":\"\"";
+  expect_broken(texts + "}}", 0, "__metadata__ has more than 50000 entries");
+
   std::string many = "{";
   for (int i = 0; i <= 50'000; ++i) {
     many += (i > 0 ? ",\"" : "\"") + std::to_string(i) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";

@@ -9,6 +9,7 @@ namespace lanista::graph {
 inline constexpr std::uint32_t kMaxNodeId = 0x7ffffffe;
 inline constexpr std::size_t kMaxTextNodes = 100'000;
 inline constexpr std::size_t kMaxTextInputs = 64;
+inline constexpr std::size_t kMaxTextAttrs = 400'000;  ///< of all nodes together
 inline constexpr std::size_t kMaxAttrs = 64;
 inline constexpr std::size_t kMaxListLength = 64;
 inline constexpr std::size_t kMaxStringLength = 4096;

@@ -72,6 +72,7 @@ Result<Graph> parse(std::string_view text) {
   std::map<NodeId, std::size_t> line_of;
   NodeId next_id{0};
   bool first = true;
+  std::size_t attrs = 0;
   for (std::size_t number = 1; !text.empty(); ++number) {
     LineReader reader(take_line(text), number);
     if (reader.at_end()) continue;
@@ -82,6 +83,8 @@ Result<Graph> parse(std::string_view text) {
     const std::size_t begin = reader.position();
     if (nodes.size() == kMaxTextNodes) return reader.error("a model has at most 100000 nodes");
     LANISTA_ASSIGN(Node node, reader.node());
+    attrs += static_cast<std::size_t>(node.attrs.end() - node.attrs.begin());
+    if (attrs > kMaxTextAttrs) return reader.error_at(begin, "a model has at most 400000 attributes");
     const auto [earlier, is_new] = line_of.emplace(node.id, number);
     if (!is_new) {
       return reader.error_at(

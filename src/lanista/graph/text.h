@@ -17,7 +17,7 @@ namespace lanista::graph {
 std::string to_text(const Graph& graph);
 
 /// The inverse: parse(to_text(g)) == g. Does not verify. Errors: kInvalidArgument with "line:column" in `where`.
-/// At most 100,000 nodes and 64 inputs a node.
+/// At most 100,000 nodes, 64 inputs and 64 attributes a node, 400,000 attributes in all.
 Result<Graph> parse(std::string_view text);
 
 /// The line of one node, without the end of line.

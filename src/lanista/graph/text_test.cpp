@@ -135,6 +135,12 @@ TEST(Parse, KeepsToItsLimits) {
   for (std::size_t i = 0; i <= kMaxAttrs; ++i) attrs += (i == 0 ? "a" : ",a") + std::to_string(i) + "=1";
   EXPECT_EQ(refusal("%0 = add(" + attrs + ")").message, "a node has at most 64 attributes");
 
+  std::string many;
+  for (std::size_t i = 0; i <= kMaxTextAttrs / 4; ++i) many += "%" + std::to_string(i) + " = r(a=1,b=1,c=1,d=1)\n";
+  EXPECT_EQ(refusal(many).message, "a model has at most 100000 nodes");
+  many.insert(many.find(",b"), ",e=1");
+  EXPECT_EQ(refusal(many), (Error{Code::kInvalidArgument, "a model has at most 400000 attributes", "100000:1"}));
+
   std::string lines;
   for (std::size_t i = 0; i < kMaxTextNodes; ++i) lines += "%" + std::to_string(i) + " = r()\n";
   EXPECT_TRUE(parse(lines).ok());
