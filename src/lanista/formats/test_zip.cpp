@@ -26,7 +26,7 @@ std::string gzipped(std::string_view bytes) { return packed_by_zlib(bytes, 16 + 
 
 std::string little(std::uint64_t value, int bytes) {
   std::string out;
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFFU);
+  for (int i = 0; i < bytes; ++i, value >>= 8) out += static_cast<char>(value & 0xFFU);
   return out;
 }
 
