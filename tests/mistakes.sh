@@ -4,7 +4,7 @@
 # usage: mistakes.sh LANISTA [--update]    --update writes the texts anew, to be read before they are committed
 set -eu
 
-lanista=$1
+lanista=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 cd "$(dirname "$0")/mistakes"
 seen=$(mktemp)
 trap 'rm -f "$seen"' EXIT
