@@ -132,6 +132,12 @@ printf 'data: {source: "csv:points.csv?target=kind", batch: 16}\nmodel: {base: b
 expect 0 'val_accuracy' "$lanista" run own/study.yaml --out own/result --quiet
 expect 0 'rank  trial' "$lanista" resume own/result --trials 2 --quiet
 
+# A model of one's own, told from a study folder that is not there yet.
+printf '%%0 = input(shape=[1,8,8])\n%%1 = flatten(%%0)\n%%2 = linear(%%1, out=10)\n%%3 = output(%%2)\n' > own/my.graph
+printf 'model: {base: my.graph}\nbudget: {trials: 2}\ntrain: {epochs: 2}\n' > own/model.yaml
+expect 0 'my.graph' "$lanista" run own/model.yaml --out a/new/place --quiet
+expect 0 'my.graph' "$lanista" resume a/new/place --trials 1 --quiet
+
 # Signals: a clean pause, resumable, with the same end as without it.
 signalled() {
   code=$1 signal=$2

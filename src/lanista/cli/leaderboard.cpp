@@ -56,10 +56,9 @@ std::string layout(const std::vector<Row>& rows, const std::vector<bool>& right)
 }  // namespace
 
 std::string lineage_text(const engine::StudyView& view, const study::Proposal& proposal) {
-  const auto& bases = view.config.model.base;
   const auto base = static_cast<std::size_t>(proposal.base);
-  std::string text = base < bases.size() ? bases[base] : "base " + std::to_string(base);
-  if (text.starts_with("builtin:")) text.erase(0, 8);
+  const bool named = view.models.is_array() && base < view.models.size();
+  std::string text = named ? view.models[base].value("name", "") : "base " + std::to_string(base);
   std::size_t same = 0;
   for (std::size_t i = 0; i < proposal.steps.size(); i += same) {
     same = 1;

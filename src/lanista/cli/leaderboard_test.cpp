@@ -18,6 +18,7 @@ engine::StudyView three_trials() {
   engine::StudyView view;
   view.trials = {trial(1, 0.9, 3, study::OutcomeKind::kStopped), trial(2, 0.97, 9, study::OutcomeKind::kSucceeded),
                  trial(3, 0.99, 1, study::OutcomeKind::kFailed)};
+  view.models = {{{"name", "small-mlp"}, {"graph", ""}}, {{"name", "small-cnn"}, {"graph", ""}}};
   view.trials[1].proposal.base = 1;
   view.trials[1].proposal.steps = {{"widen", {}}, {"widen", {}}, {"add_skip", {}}};
   view.trials[1].proposal.sample = {{"optimizer", std::string("sgd")}, {"lr", 0.1034}};

@@ -204,11 +204,12 @@ int run_study(const RunRequest& request) {
   if (auto fitted = engine::fit_to_data(*config, data->spec()); !fitted) {
     return refuse(fitted.error(), fitted.error().where, "");
   }
+  // Before paths are told from the study's folder, which is not there yet.
+  if (auto models = engine::make_model_space(*config, data->spec(), folder, real_file_system()); !models) {
+    return refuse(models.error(), models.error().where, "");
+  }
   if (auto rebased = engine::rebase_paths(*config, folder, out); !rebased) return report(rebased.error());
   if (request.dry_run) {
-    if (auto models = engine::make_model_space(*config, data->spec(), out, real_file_system()); !models) {
-      return refuse(models.error(), models.error().where, "");
-    }
     std::cout << engine::write_study(*config);
     return kDone;
   }

@@ -1,10 +1,11 @@
 #include "lanista/engine/assembly.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "lanista/base/text_distance.h"
-#include "lanista/graph/infer.h"
 #include "lanista/formats/signature.h"
+#include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
 #include "lanista/mutate/mutator.h"
 
@@ -59,7 +60,9 @@ Result<mutate::BaseModel> open_base(const std::string& source, const data::DataS
     return mutate::builtin_base(source.substr(kBuiltin.size()), data.features,
                                 data.classes > 0 ? data.classes : data.target_size);
   }
-  const std::string path = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
+  std::string path = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
+  // The folder of a new study is not there yet, and the system would not walk out of it again.
+  if (!fs.exists(path)) path = std::filesystem::path(path).lexically_normal().string();
   LANISTA_ASSIGN(const std::string text, fs.read(path, 0));
   if (auto foreign = formats::refuse_foreign(text, path)) return *foreign;
   LANISTA_ASSIGN(graph::Graph model, graph::parse(text));
