@@ -135,39 +135,28 @@ class Evolution final : public Folding {
   std::deque<Observation> members_;  ///< in the order in which they ended
 };
 
-OptionSpec number(const char* name, OptionSpec::Kind kind, nlohmann::json value, double min, double max,
-                  const char* help) {
-  OptionSpec spec;
-  spec.name = name;
-  spec.kind = kind;
-  spec.default_value = std::move(value);
-  spec.min = min;
-  spec.max = max;
-  spec.help = help;
-  return spec;
-}
-
 }  // namespace
 
 StrategyPlugin evolution_plugin() {
   using Kind = OptionSpec::Kind;
-  return {"evolution",
-          "regularised evolution: mutate the best of a tournament among the youngest trials",
-          {number("population", Kind::kInt, 24, 1, 10'000, "trials that may be parents; the first ones are random"),
-           number("tournament", Kind::kInt, 6, 1, 10'000, "trials of which the best becomes the parent"),
-           number("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated"),
-           number("p_param", Kind::kReal, 0.5, 0, 1, "probability that one of its hyper-parameters is drawn anew"),
-           mutation_count_option()},
-          [](const Context& context, const Options& options,
-             std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
-            Settings settings;
-            settings.population = options.at("population").get<std::int64_t>();
-            settings.tournament = options.at("tournament").get<std::int64_t>();
-            settings.p_model = options.at("p_model").get<double>();
-            settings.p_param = options.at("p_param").get<double>();
-            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-            return std::unique_ptr<Strategy>(std::make_unique<Evolution>(context, std::move(rule), settings));
-          }};
+  return {
+      "evolution",
+      "regularised evolution: mutate the best of a tournament among the youngest trials",
+      {number_option("population", Kind::kInt, 24, 1, 10'000, "trials that may be parents; the first ones are random"),
+       number_option("tournament", Kind::kInt, 6, 1, 10'000, "trials of which the best becomes the parent"),
+       number_option("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated"),
+       number_option("p_param", Kind::kReal, 0.5, 0, 1, "probability that one of its hyper-parameters is drawn anew"),
+       mutation_count_option()},
+      [](const Context& context, const Options& options,
+         std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
+        Settings settings;
+        settings.population = options.at("population").get<std::int64_t>();
+        settings.tournament = options.at("tournament").get<std::int64_t>();
+        settings.p_model = options.at("p_model").get<double>();
+        settings.p_param = options.at("p_param").get<double>();
+        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+        return std::unique_ptr<Strategy>(std::make_unique<Evolution>(context, std::move(rule), settings));
+      }};
 }
 
 }  // namespace lanista::strategy
