@@ -22,7 +22,7 @@ StoppingPlugin no_stopping_plugin() {
 }
 
 std::vector<StrategyPlugin> builtin_strategies() {
-  return {random_plugin(), grid_plugin(), evolution_plugin(),    nsga2_plugin(),
+  return {random_plugin(), grid_plugin(), evolution_plugin(),    nsga2_plugin(),          cmaes_plugin(),
           sobol_plugin(),  tpe_plugin(),  local_search_plugin(), policy_gradient_plugin()};
 }
 

@@ -13,6 +13,7 @@ StrategyPlugin tpe_plugin();
 StrategyPlugin local_search_plugin();
 StrategyPlugin policy_gradient_plugin();
 StrategyPlugin nsga2_plugin();
+StrategyPlugin cmaes_plugin();
 StoppingPlugin no_stopping_plugin();
 StoppingPlugin asha_plugin();
 
