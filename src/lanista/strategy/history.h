@@ -14,6 +14,8 @@ struct Observation {
   TrialId trial;
   study::Proposal proposal;
   std::vector<double> losses;  ///< one a goal, of the last measurement, smaller is better; empty: failed, the worst
+  std::int64_t epoch = 0;      ///< of the last measurement
+  study::OutcomeKind outcome = study::OutcomeKind::kSucceeded;
 };
 
 /// Joins the events of a trial. The strategy keeps what it needs of the trials that ended.
