@@ -14,6 +14,7 @@ StrategyPlugin local_search_plugin();
 StrategyPlugin policy_gradient_plugin();
 StrategyPlugin nsga2_plugin();
 StrategyPlugin cmaes_plugin();
+StrategyPlugin gp_plugin();
 StoppingPlugin no_stopping_plugin();
 StoppingPlugin asha_plugin();
 

@@ -85,7 +85,21 @@ TEST(Nsga2, ParentsAreTheFrontEvenIfItIsOldAndFailedTrialsNever) {
   }
 }
 
-/// Area between the trials' front and (2, 2) for minimising (x^2, (x - 1)^2 ) with a penalty that the rest must learn.
+TEST(Nsga2, IsRebuiltByReplayingItsEventsWhenTheyHaveChildren) {
+  const nlohmann::json options{{"population", 6}};
+  auto strategy = make(nsga2_plugin(), small_context(8), options);
+  auto replayed = make(nsga2_plugin(), small_context(8), options);
+  for (const study::Event& event : play(*strategy, 40, Rng(2))) {
+    if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
+      const auto group = replayed->suggest({1});
+      ASSERT_TRUE(group.ok());
+      EXPECT_EQ(study::proposal_json(group->proposals.at(0)), study::proposal_json(proposed->proposal));
+    }
+    replayed->observe(event);
+  }
+}
+
+/// Area between the trials' front and (2, 2) for minimising (x^2, (1 - x)^2) with a penalty that both share.
 double dominated_area(const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
   Context context = small_context(seed, false);
   context.goals = {{false, "f"}, {false, "g"}};
