@@ -83,9 +83,10 @@ double log_posterior(const Points& points, const std::vector<double>& values, co
   for (Index j = 0; j < n; ++j) {
     const VectorXd inverse = factor.solve(VectorXd::Unit(n, j));
     const auto& b = points.x[static_cast<std::size_t>(j)];
-    for (Index i = 0; i < n; ++i) {
+    for (Index i = j; i < n; ++i) {
       const auto& a = points.x[static_cast<std::size_t>(i)];
-      const double outer = 0.5 * (alpha[i] * alpha[j] - inverse[i]);  // of the likelihood by this entry of the matrix
+      // The likelihood's derivative by this entry of the matrix and its mirror image.
+      const double outer = (i == j ? 0.5 : 1) * (alpha[i] * alpha[j] - inverse[i]);
       const double t = kSqrt5 * distance(points, kernel, a, b);
       const double decay = kernel.variance * portable_exp(-t);
       for (std::size_t k = 0; k < d; ++k) {
@@ -150,8 +151,7 @@ std::vector<double> GaussianProcess::covariances(const std::vector<double>& x) c
   return k;
 }
 
-std::vector<double> GaussianProcess::half(const std::vector<double>& x) const {
-  std::vector<double> v = covariances(x);
+std::vector<double> GaussianProcess::half(std::vector<double> v) const {
   const auto n = static_cast<Index>(v.size());
   const Eigen::Map<const MatrixXd> factor(factor_.data(), n, n);
   Eigen::Map<VectorXd> solved(v.data(), n);
@@ -163,7 +163,7 @@ GaussianProcess::Prediction GaussianProcess::predict(const std::vector<double>& 
   Prediction out;
   const std::vector<double> k = covariances(x);
   for (const auto& weights : weights_) out.means.push_back(vec(weights).dot(vec(k)));
-  out.variance = std::max(kernel_.variance - vec(half(x)).squaredNorm(), 1e-12);
+  out.variance = std::max(kernel_.variance - vec(half(k)).squaredNorm(), 1e-12);
   return out;
 }
 
@@ -175,7 +175,7 @@ std::vector<std::vector<double>> GaussianProcess::draws(const std::vector<std::v
   std::vector<std::vector<double>> halves;
   for (Index i = 0; i < p; ++i) {
     const auto& x = at[static_cast<std::size_t>(i)];
-    halves.push_back(half(x));
+    halves.push_back(half(covariances(x)));
     mean[i] = predict(x).means[0];
     for (Index j = 0; j <= i; ++j) {
       covariance(i, j) -= vec(halves.back()).dot(vec(halves[static_cast<std::size_t>(j)]));

@@ -51,7 +51,7 @@ class GaussianProcess {
 
  private:
   std::vector<double> covariances(const std::vector<double>& x) const;
-  std::vector<double> half(const std::vector<double>& x) const;  ///< L^-1 k(x)
+  std::vector<double> half(std::vector<double> covariances) const;  ///< L^-1 k
 
   Points points_;
   Kernel kernel_;
