@@ -120,6 +120,14 @@ double cos_series(double r) {
   return 1.0 - z * sum / 2.0;
 }
 
+// exp(-x^2): the square's rounding error would be multiplied by its size.
+double exp_minus_square(double x) {
+  const Pair square = two_product(x, x);
+  return exp_sum(-square.hi, -square.lo);
+}
+
+constexpr double kInvSqrtPi = 0.56418958354775628695;
+
 }  // namespace
 
 double portable_log(double x) {
@@ -164,5 +172,23 @@ double portable_pow(double base, double exponent) {
   const Pair p = multiply({exponent, 0.0}, log_base);  // no overflow: rough is small, so the exponent is below 1e19
   return exp_sum(p.hi, p.lo);
 }
+
+double portable_erfc(double x) {
+  if (x != x) return kNan;
+  if (x < 0) return 2.0 - portable_erfc(-x);
+  if (x > 28) return 0.0;  // below the smallest number
+  if (x < 2) {
+    // erf(x) = 2/sqrt(pi) exp(-x^2) sum of 2^n x^(2n+1) / (2n+1)!!: all terms are positive.
+    double sum = 1.0;
+    for (int n = 60; n >= 1; --n) sum = 1.0 + 2.0 * x * x / (2 * n + 1) * sum;
+    return 1.0 - 2.0 * kInvSqrtPi * exp_minus_square(x) * x * sum;
+  }
+  // Laplace's continued fraction: 1 / (x + (1/2) / (x + (2/2) / (x + (3/2) / (x + ...)))).
+  double below = x;
+  for (int n = 80; n >= 1; --n) below = x + 0.5 * n / below;
+  return kInvSqrtPi * exp_minus_square(x) / below;
+}
+
+double portable_normal_cdf(double x) { return 0.5 * portable_erfc(x * -0.70710678118654752440); }
 
 }  // namespace lanista

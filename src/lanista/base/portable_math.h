@@ -9,5 +9,7 @@ double portable_log(double x);
 double portable_exp(double x);
 double portable_cos(double x);                      ///< |x| <= 1e5
 double portable_pow(double base, double exponent);  ///< base > 0
+double portable_erfc(double x);                     ///< 1 - erf(x), relative error about 1e-13
+double portable_normal_cdf(double x);               ///< of the standard normal; accurate in both tails
 
 }  // namespace lanista

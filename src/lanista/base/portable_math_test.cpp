@@ -110,6 +110,26 @@ TEST(PortableMath, EdgesFollowIeee) {
   EXPECT_THROW(portable_pow(0.0, 1.0), InternalError);
 }
 
+TEST(PortableMath, ErfcAndTheNormalDistributionAreAccurateInBothTails) {
+  Rng rng(6);
+  double worst = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const double x = rng.uniform(-6.0, 26.0);
+    worst = std::max(worst, relative_error(portable_erfc(x), std::erfc(static_cast<long double>(x))));
+    const double z = rng.uniform(-35.0, 8.0);
+    const long double want = std::erfc(-static_cast<long double>(z) / std::sqrt(2.0L)) / 2;
+    worst = std::max(worst, relative_error(portable_normal_cdf(z), want));
+  }
+  EXPECT_LT(worst, 2e-13);
+
+  EXPECT_EQ(portable_erfc(0.0), 1.0);
+  EXPECT_EQ(portable_erfc(kInf), 0.0);
+  EXPECT_EQ(portable_erfc(-kInf), 2.0);
+  EXPECT_EQ(portable_erfc(28.5), 0.0);
+  EXPECT_TRUE(std::isnan(portable_erfc(std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_EQ(portable_normal_cdf(0.0), 0.5);
+}
+
 // The promise of the room: these bits, on every machine. The accuracy tests say that they are good ones.
 TEST(PortableMath, BitsAreFixed) {
   Rng rng(5);

@@ -57,6 +57,8 @@ struct Parameter {
 
 /// The active parameters of one trial and their values, by name.
 using Sample = std::map<std::string, Value>;
+/// Whether a parameter exists next to the values of those declared before it.
+bool is_active(const Parameter& parameter, const Sample& seen);
 Digest hash_sample(const Sample& sample);
 nlohmann::json sample_json(const Sample& sample);
 Result<Sample> sample_from_json(const nlohmann::json& json);

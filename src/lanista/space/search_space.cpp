@@ -5,13 +5,13 @@
 
 namespace lanista::space {
 
-namespace {
-
 bool is_active(const Parameter& parameter, const Sample& seen) {
   if (!parameter.when) return true;
   const auto it = seen.find(parameter.when->parameter);
   return it != seen.end() && it->second == parameter.when->equals;
 }
+
+namespace {
 
 /// Declarations before number `end` under which `condition` can hold.
 std::vector<std::size_t> supports(const std::vector<Parameter>& all, std::size_t end,

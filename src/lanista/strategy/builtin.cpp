@@ -21,7 +21,10 @@ StoppingPlugin no_stopping_plugin() {
           }};
 }
 
-std::vector<StrategyPlugin> builtin_strategies() { return {random_plugin(), grid_plugin(), evolution_plugin()}; }
+std::vector<StrategyPlugin> builtin_strategies() {
+  return {random_plugin(), grid_plugin(),  evolution_plugin(), nsga2_plugin(),        cmaes_plugin(),
+          gp_plugin(),     sobol_plugin(), tpe_plugin(),       local_search_plugin(), policy_gradient_plugin()};
+}
 
 std::vector<StoppingPlugin> builtin_stopping_rules() { return {no_stopping_plugin(), asha_plugin()}; }
 

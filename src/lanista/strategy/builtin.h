@@ -8,6 +8,13 @@ namespace lanista::strategy {
 StrategyPlugin random_plugin();
 StrategyPlugin grid_plugin();
 StrategyPlugin evolution_plugin();
+StrategyPlugin sobol_plugin();
+StrategyPlugin tpe_plugin();
+StrategyPlugin local_search_plugin();
+StrategyPlugin policy_gradient_plugin();
+StrategyPlugin nsga2_plugin();
+StrategyPlugin cmaes_plugin();
+StrategyPlugin gp_plugin();
 StoppingPlugin no_stopping_plugin();
 StoppingPlugin asha_plugin();
 

@@ -13,6 +13,18 @@ OptionSpec mutation_count_option() {
   return spec;
 }
 
+OptionSpec number_option(const char* name, OptionSpec::Kind kind, nlohmann::json value, double min, double max,
+                         const char* help) {
+  OptionSpec spec;
+  spec.name = name;
+  spec.kind = kind;
+  spec.default_value = std::move(value);
+  spec.min = min;
+  spec.max = max;
+  spec.help = help;
+  return spec;
+}
+
 Result<MutationCount> mutation_count(const Options& options) {
   const auto range = options.at("mutations").get<std::vector<std::int64_t>>();
   if (range.size() != 2 || range[0] > range[1]) {
@@ -42,13 +54,17 @@ study::Proposal Drawer::proposal(const mutate::Candidate& candidate, space::Samp
 }
 
 Result<study::Proposal> Drawer::random(const Rng& rng) const {
-  const mutate::Candidate& base = bases_[rng.split("base").below(bases_.size())];
+  const auto base = static_cast<std::int64_t>(rng.split("base").below(bases_.size()));
   space::RandomChooser choose(rng.split("sample"));
-  space::Sample sample = params_.draw(choose);
+  return mutated(base, params_.draw(choose), rng);
+}
+
+Result<study::Proposal> Drawer::mutated(std::int64_t index, space::Sample sample, const Rng& rng) const {
+  const mutate::Candidate& base = bases_[static_cast<std::size_t>(index)];
   const std::int64_t count = models_->mutator_count() == 0 ? 0 : rng.split("count").between(count_.lo, count_.hi);
   if (count == 0) return proposal(base, std::move(sample));
-  LANISTA_ASSIGN(const mutate::Candidate mutated, models_->mutate(base, count, rng.split("mutate")));
-  return proposal(mutated, std::move(sample));
+  LANISTA_ASSIGN(const mutate::Candidate model, models_->mutate(base, count, rng.split("mutate")));
+  return proposal(model, std::move(sample));
 }
 
 Result<study::Proposal> first_new(const Rng& rng, const Taken& taken,

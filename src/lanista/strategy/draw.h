@@ -19,6 +19,8 @@ struct MutationCount {
   std::int64_t lo = 0, hi = 3;
 };
 OptionSpec mutation_count_option();
+OptionSpec number_option(const char* name, OptionSpec::Kind kind, nlohmann::json value, double min, double max,
+                         const char* help);
 Result<MutationCount> mutation_count(const Options& options);
 
 /// Draws models and hyper-parameters from a context. Base models are hashed once, here.
@@ -28,6 +30,8 @@ class Drawer {
 
   /// Base, number of mutations, mutations, sample. Errors: kNotApplicable.
   Result<study::Proposal> random(const Rng& rng) const;
+  /// Number of mutations and mutations, drawn; base and sample are given. Errors: kNotApplicable.
+  Result<study::Proposal> mutated(std::int64_t base, space::Sample sample, const Rng& rng) const;
   study::Proposal proposal(const mutate::Candidate& candidate, space::Sample sample) const;
   const std::vector<mutate::Candidate>& bases() const { return bases_; }
 

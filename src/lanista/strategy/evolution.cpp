@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <deque>
-#include <map>
 
 #include "lanista/strategy/builtin.h"
 #include "lanista/strategy/draw.h"
+#include "lanista/strategy/history.h"
 #include "lanista/study/pareto.h"
 
 namespace lanista::strategy {
@@ -50,7 +50,10 @@ class RedrawChooser final : public space::Chooser {
 class Evolution final : public Folding {
  public:
   Evolution(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
-      : Folding(context, std::move(rule)), settings_(settings), drawer_(context, settings.mutations) {}
+      : Folding(context, std::move(rule)),
+        settings_(settings),
+        drawer_(context, settings.mutations),
+        history_(context.goals) {}
   std::string_view name() const override { return "evolution"; }
 
  protected:
@@ -68,48 +71,24 @@ class Evolution final : public Folding {
   }
 
   void fold(const study::Event& event) override {
-    if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
-      running_[proposed->trial] = {proposed->trial, proposed->proposal, {}};
-    } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
-      const auto it = running_.find(measured->measurement.trial);
-      if (it != running_.end()) it->second.losses = study::losses(context().goals, measured->measurement);
-    } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
-      end(*ended);
-    }
-  }
-
- private:
-  struct Member {
-    TrialId trial;
-    study::Proposal proposal;
-    std::vector<double> losses;  ///< of the last measurement; empty: worst
-  };
-
-  void end(const study::Ended& ended) {
-    const auto it = running_.find(ended.trial);
-    if (it == running_.end()) return;
-    Member member = std::move(it->second);
-    running_.erase(it);
-    using study::OutcomeKind;
-    if (ended.outcome.kind == OutcomeKind::kDuplicate) return;
-    if (ended.outcome.kind == OutcomeKind::kFailed || ended.outcome.kind == OutcomeKind::kCancelled) {
-      member.losses.clear();
-    }
-    members_.push_back(std::move(member));
+    auto ended = history_.observe(event);
+    if (!ended) return;
+    members_.push_back(*std::move(ended));
     if (static_cast<std::int64_t>(members_.size()) > settings_.population) members_.pop_front();
   }
 
+ private:
   bool can_vary() const { return context().models->mutator_count() > 0 || !context().params.parameters().empty(); }
   bool has_parent() const {
-    return std::any_of(members_.begin(), members_.end(), [](const Member& m) { return !m.losses.empty(); });
+    return std::any_of(members_.begin(), members_.end(), [](const Observation& m) { return !m.losses.empty(); });
   }
   std::vector<std::int64_t> fitness() const {
     std::vector<std::vector<double>> points;
-    for (const Member& member : members_) points.push_back(member.losses);
+    for (const Observation& member : members_) points.push_back(member.losses);
     return study::non_dominated_ranks(points);
   }
 
-  const Member& select(const Rng& rng, const std::vector<std::int64_t>& ranks) const {
+  const Observation& select(const Rng& rng, const std::vector<std::int64_t>& ranks) const {
     const auto n = static_cast<std::uint32_t>(members_.size());
     const auto k = static_cast<std::uint32_t>(std::min<std::int64_t>(settings_.tournament, n));
     Rng draw = rng;
@@ -120,7 +99,7 @@ class Evolution final : public Folding {
   }
 
   Result<study::Proposal> child(const Rng& rng, const std::vector<std::int64_t>& ranks) const {
-    const Member& parent = select(rng.split("tournament"), ranks);
+    const Observation& parent = select(rng.split("tournament"), ranks);
     const bool has_params = !parent.proposal.sample.empty();
     const bool has_mutators = context().models->mutator_count() > 0;
     const bool vary_model = has_mutators && (!has_params || rng.split("model?").bernoulli(settings_.p_model));
@@ -152,43 +131,32 @@ class Evolution final : public Folding {
 
   Settings settings_;
   Drawer drawer_;
-  std::map<TrialId, Member> running_;
-  std::deque<Member> members_;  ///< in the order in which they ended
+  History history_;
+  std::deque<Observation> members_;  ///< in the order in which they ended
 };
-
-OptionSpec number(const char* name, OptionSpec::Kind kind, nlohmann::json value, double min, double max,
-                  const char* help) {
-  OptionSpec spec;
-  spec.name = name;
-  spec.kind = kind;
-  spec.default_value = std::move(value);
-  spec.min = min;
-  spec.max = max;
-  spec.help = help;
-  return spec;
-}
 
 }  // namespace
 
 StrategyPlugin evolution_plugin() {
   using Kind = OptionSpec::Kind;
-  return {"evolution",
-          "regularised evolution: mutate the best of a tournament among the youngest trials",
-          {number("population", Kind::kInt, 24, 1, 10'000, "trials that may be parents; the first ones are random"),
-           number("tournament", Kind::kInt, 6, 1, 10'000, "trials of which the best becomes the parent"),
-           number("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated"),
-           number("p_param", Kind::kReal, 0.5, 0, 1, "probability that one of its hyper-parameters is drawn anew"),
-           mutation_count_option()},
-          [](const Context& context, const Options& options,
-             std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
-            Settings settings;
-            settings.population = options.at("population").get<std::int64_t>();
-            settings.tournament = options.at("tournament").get<std::int64_t>();
-            settings.p_model = options.at("p_model").get<double>();
-            settings.p_param = options.at("p_param").get<double>();
-            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-            return std::unique_ptr<Strategy>(std::make_unique<Evolution>(context, std::move(rule), settings));
-          }};
+  return {
+      "evolution",
+      "regularised evolution: mutate the best of a tournament among the youngest trials",
+      {number_option("population", Kind::kInt, 24, 1, 10'000, "trials that may be parents; the first ones are random"),
+       number_option("tournament", Kind::kInt, 6, 1, 10'000, "trials of which the best becomes the parent"),
+       number_option("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated"),
+       number_option("p_param", Kind::kReal, 0.5, 0, 1, "probability that one of its hyper-parameters is drawn anew"),
+       mutation_count_option()},
+      [](const Context& context, const Options& options,
+         std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
+        Settings settings;
+        settings.population = options.at("population").get<std::int64_t>();
+        settings.tournament = options.at("tournament").get<std::int64_t>();
+        settings.p_model = options.at("p_model").get<double>();
+        settings.p_param = options.at("p_param").get<double>();
+        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+        return std::unique_ptr<Strategy>(std::make_unique<Evolution>(context, std::move(rule), settings));
+      }};
 }
 
 }  // namespace lanista::strategy

@@ -9,7 +9,7 @@ Folding::Folding(Context context, std::unique_ptr<StoppingRule> rule)
 
 Result<TrialGroup> Folding::suggest(const Capacity& capacity) const {
   TrialGroup group;
-  Taken taken(seen_);
+  Taken taken(seen_, group.proposals);
   for (std::int64_t i = 0; i < capacity.free_slots; ++i) {
     const std::uint64_t index = proposed_ + static_cast<std::uint64_t>(i);
     auto proposal = next(index, context_.rng.split(index), taken);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_set>
+#include <vector>
 
 #include "lanista/strategy/strategy.h"
 
@@ -13,11 +14,15 @@ namespace lanista::strategy {
 class Taken {
  public:
   bool contains(const Digest& key) const { return seen_->contains(key) || fresh_.contains(key); }
+  /// The group in the making, which no event has told of yet: a model of the history counts these as running.
+  const std::vector<study::Proposal>& group() const { return *group_; }
 
  private:
   friend class Folding;
-  explicit Taken(const std::unordered_set<Digest>& seen) : seen_(&seen) {}
+  Taken(const std::unordered_set<Digest>& seen, const std::vector<study::Proposal>& group)
+      : seen_(&seen), group_(&group) {}
   const std::unordered_set<Digest>* seen_;
+  const std::vector<study::Proposal>* group_;
   std::unordered_set<Digest> fresh_;
 };
 

@@ -21,10 +21,7 @@ class BranchSizes {
   std::uint64_t largest_from(std::size_t i, const space::Sample& seen, std::uint64_t product) const {
     if (i == all_.size()) return product;
     const Parameter& parameter = all_[i];
-    if (parameter.when) {
-      const auto it = seen.find(parameter.when->parameter);
-      if (it == seen.end() || it->second != parameter.when->equals) return largest_from(i + 1, seen, product);
-    }
+    if (!space::is_active(parameter, seen)) return largest_from(i + 1, seen, product);
     const std::int64_t count = space::domain_size(parameter.domain).value_or(grain_);
     const std::uint64_t grown = times(product, static_cast<std::uint64_t>(count));
     std::uint64_t most = largest_from(i + 1, seen, grown);

@@ -79,7 +79,7 @@ struct StoppingPlugin {
                                                       const Options&)>
       make;
 };
-std::vector<StrategyPlugin> builtin_strategies();      ///< random, grid, evolution
+std::vector<StrategyPlugin> builtin_strategies();      ///< the room's README says what each does
 std::vector<StoppingPlugin> builtin_stopping_rules();  ///< none, asha
 
 }  // namespace lanista::strategy

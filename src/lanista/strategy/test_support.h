@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "lanista/base/portable_math.h"
 #include "lanista/graph/op.h"
 #include "lanista/mutate/mutator.h"
 #include "lanista/strategy/builtin.h"
@@ -78,6 +80,39 @@ inline std::vector<study::Event> play(Strategy& strategy, std::int64_t trials, R
     tell(study::Ended{TrialId{id}, outcome});
   }
   return events;
+}
+
+/// A smooth landscape over small_context's parameters: sgd with learning rate 0.1 and momentum 0.5 is best (0), adam is
+/// never better than 0.3.
+inline double toy_loss(const space::Sample& sample) {
+  const double lr = portable_log(std::get<double>(sample.at("lr")));
+  if (!sample.contains("momentum")) return 0.3 + 0.1 * (lr + 7) * (lr + 7);
+  const double momentum = std::get<double>(sample.at("momentum")) - 0.5;
+  return (lr + 2.3) * (lr + 2.3) + 4 * momentum * momentum;
+}
+
+/// The logarithm of the lowest toy loss among `trials`, averaged over 20 seeds; each proposal waits for the results of
+/// all but the last `running`.
+inline double toy_result(const StrategyPlugin& plugin, const nlohmann::json& options, std::uint32_t trials = 60,
+                         std::uint32_t running = 0) {
+  double sum = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Context context = small_context(seed, false);
+    context.goals = {{false, "loss"}};
+    auto strategy = make(plugin, context, options);
+    std::vector<double> losses;
+    for (std::uint32_t id = 1; id <= trials; ++id) {
+      const auto group = must(strategy->suggest({1}));
+      losses.push_back(toy_loss(group.proposals.at(0).sample));
+      strategy->observe(study::Proposed{TrialId{id}, group.proposals[0]});
+      if (id <= running) continue;
+      const TrialId ends{id - running};
+      strategy->observe(study::Measured{{ends, 4, 4, {{"loss", losses[ends.value - 1]}}}});
+      strategy->observe(study::Ended{ends, {}});
+    }
+    sum += portable_log(*std::min_element(losses.begin(), losses.end()) + 1e-9);
+  }
+  return sum / 20;
 }
 
 inline std::string text_of(const TrialGroup& group) {

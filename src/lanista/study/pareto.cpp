@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
 namespace lanista::study {
 namespace {
@@ -60,6 +62,28 @@ std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<doub
   }
   for (std::int64_t& r : rank) r = r < 0 ? level : r;
   return rank;
+}
+
+std::vector<double> crowding_distances(const std::vector<std::vector<double>>& points,
+                                       const std::vector<std::int64_t>& ranks) {
+  std::map<std::int64_t, std::vector<std::size_t>> fronts;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (usable(points[i])) fronts[ranks[i]].push_back(i);
+  }
+  std::vector<double> distance(points.size(), 0);
+  for (auto& [rank, front] : fronts) {
+    for (std::size_t k = 0; k < points[front[0]].size(); ++k) {
+      std::sort(front.begin(), front.end(),
+                [&](std::size_t a, std::size_t b) { return std::pair(points[a][k], a) < std::pair(points[b][k], b); });
+      distance[front.front()] = distance[front.back()] = std::numeric_limits<double>::infinity();
+      const double span = points[front.back()][k] - points[front.front()][k];
+      if (!(span > 0 && std::isfinite(span))) continue;
+      for (std::size_t i = 1; i + 1 < front.size(); ++i) {
+        distance[front[i]] += (points[front[i + 1]][k] - points[front[i - 1]][k]) / span;
+      }
+    }
+  }
+  return distance;
 }
 
 }  // namespace lanista::study

@@ -16,4 +16,9 @@ std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& me
 /// front. O(n^2 m).
 std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<double>>& points);
 
+/// How far a point's neighbours in its front are (Deb et al., 2002): per coordinate the gap between the next lower and
+/// the next higher value over the front's span, summed; infinite for a front's ends. Ties by index; points with a NaN 0.
+std::vector<double> crowding_distances(const std::vector<std::vector<double>>& points,
+                                       const std::vector<std::int64_t>& ranks);
+
 }  // namespace lanista::study

@@ -52,6 +52,22 @@ TEST(NonDominatedRanks, EqualTheLongestChainOfDominators) {
   }
 }
 
+TEST(CrowdingDistance, SumsTheGapsOfAFrontAndKeepsItsEnds) {
+  const std::vector<std::vector<double>> points{{0, 4}, {1, 3}, {4, 0}, {3, 2.5}, {5, 5}, {NAN, 0}, {}};
+  const auto ranks = non_dominated_ranks(points);
+  ASSERT_EQ(ranks, (std::vector<std::int64_t>{0, 0, 0, 0, 1, 2, 2}));
+
+  const auto distances = crowding_distances(points, ranks);
+
+  EXPECT_EQ(distances[0], INFINITY);
+  EXPECT_EQ(distances[1], 3.0 / 4 + 1.5 / 4);
+  EXPECT_EQ(distances[2], INFINITY);
+  EXPECT_EQ(distances[3], 3.0 / 4 + 3.0 / 4);
+  EXPECT_EQ(distances[4], INFINITY);
+  EXPECT_EQ(distances[5], 0);
+  EXPECT_EQ(distances[6], 0);
+}
+
 TEST(Losses, TurnGoalsToMinimisation) {
   const auto values =
       losses({{true, "acc"}, {false, "loss"}, {false, "none"}}, {TrialId{1}, 1, 1, {{"acc", 2}, {"loss", 3}}});

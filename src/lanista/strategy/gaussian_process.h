@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace lanista::strategy {
+
+/// Matern kernel with nu = 5/2 of unit length and variance: (1 + sqrt5 r + 5 r^2 / 3) exp(-sqrt5 r).
+double matern52(double distance);
+
+/// log(z Phi(z) + phi(z)): the logarithm of the expected improvement over sigma, at any z.
+double log_improvement(double z);
+
+/// What a kernel is made of, one weight a coordinate: the distance is sqrt(sum of weight * difference^2), where the
+/// difference of unordered coordinates is 0 or 1 (Hamming).
+struct Kernel {
+  std::vector<double> weights;  ///< inverse squared length-scales
+  double variance = 1;
+  double noise = 0.01;  ///< its variance
+};
+
+/// Points of a space and which of its coordinates have no order.
+struct Points {
+  std::vector<std::vector<double>> x;
+  std::vector<bool> unordered;
+};
+
+/// Log-posterior of a kernel for values that are standardised: marginal likelihood and the priors of Optuna's Gaussian
+/// process (weights: -sum(0.1 / w + 0.1 w); variance Gamma(2, 1); noise Gamma(1.1, 30)). `gradient` if given: by the
+/// logarithms of weights, variance, noise, in this order. Minus infinity where the matrix is not positive definite.
+double log_posterior(const Points& points, const std::vector<double>& values, const Kernel& kernel,
+                     std::vector<double>* gradient = nullptr);
+
+/// The kernel of the highest posterior that L-BFGS reaches from unit weights; noise is at least 1e-6.
+Kernel fit_kernel(const Points& points, const std::vector<double>& values);
+
+/// An exact Gaussian process with zero mean, for several sets of values at the same points.
+class GaussianProcess {
+ public:
+  /// Needs at least one point. `columns`: sets of values, one value a point.
+  GaussianProcess(Points points, const std::vector<std::vector<double>>& columns, Kernel kernel);
+
+  struct Prediction {
+    std::vector<double> means;  ///< one a column
+    double variance = 0;        ///< of the function, without noise; at least 1e-12
+  };
+  Prediction predict(const std::vector<double>& x) const;
+  /// Joint draws at points `at`: mean of column 0 + L z for each z (one number a point of `at`), noise included.
+  std::vector<std::vector<double>> draws(const std::vector<std::vector<double>>& at,
+                                         const std::vector<std::vector<double>>& normals) const;
+
+ private:
+  std::vector<double> covariances(const std::vector<double>& x) const;
+  std::vector<double> half(std::vector<double> covariances) const;  ///< L^-1 k
+
+  Points points_;
+  Kernel kernel_;
+  std::vector<double> factor_;                ///< Cholesky, n x n
+  std::vector<std::vector<double>> weights_;  ///< K^-1 y, one a column
+};
+
+}  // namespace lanista::strategy

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <cmath>
+
+#include "lanista/space/unit.h"
+#include "lanista/strategy/builtin.h"
+#include "lanista/strategy/draw.h"
+#include "lanista/strategy/history.h"
+
+namespace lanista::strategy {
+namespace {
+
+struct Settings {
+  std::int64_t starts = 3;
+  std::int64_t patience = 25;
+  double radius = 0.1;
+  double p_model = 0.5;
+  MutationCount mutations;
+};
+
+/// Keeps the values of a point where they still fit and moves one parameter to a value near it; what has no value yet
+/// is drawn.
+class NeighbourChooser final : public space::Chooser {
+ public:
+  NeighbourChooser(const space::Sample& point, std::string target, double radius, Rng rng)
+      : point_(point), target_(std::move(target)), radius_(radius), rng_(rng) {}
+
+ protected:
+  std::int64_t pick_index(std::string_view label, std::int64_t count) override {
+    return space::RandomChooser(rng_.split(label)).index(label, count);
+  }
+  space::Value pick_value(std::string_view label, const space::Domain& domain) override {
+    const auto old = point_.find(std::string(label));
+    space::RandomChooser random(rng_.split(label));
+    if (old == point_.end() || !space::domain_contains(domain, old->second)) return random.draw(label, domain);
+    if (label != target_) return old->second;
+    Rng rng = rng_.split(label);
+    const bool ordered = !std::holds_alternative<space::Categorical>(domain);
+    const double from = space::unit_position(domain, old->second);
+    // A step that changes nothing is taken again; a domain of one value has no other.
+    for (int i = 0; i < 16; ++i) {
+      space::Value value = ordered ? space::value_at(domain, step(from, rng)) : random.draw(label, domain);
+      if (value != old->second) return value;
+    }
+    return random.draw(label, domain);
+  }
+
+ private:
+  /// A normal step, reflected at the ends.
+  double step(double from, Rng& rng) const {
+    const double to = std::abs(from + radius_ * rng.normal());
+    return to <= 1 ? to : std::clamp(2 - to, 0.0, 1.0);
+  }
+
+  const space::Sample& point_;
+  std::string target_;
+  double radius_;
+  Rng rng_;
+};
+
+/// Hill climbing with restarts (White et al., UAI'21, the variant that moves at the first improvement): the best of a
+/// few random trials, then neighbours of the best trial so far, until `patience` trials in a row bring nothing. With
+/// several goals the first counts, the next ones where it is equal.
+class LocalSearch final : public Folding {
+ public:
+  LocalSearch(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
+      : Folding(context, std::move(rule)),
+        settings_(settings),
+        drawer_(context, settings.mutations),
+        history_(context.goals) {}
+  std::string_view name() const override { return "local_search"; }
+
+ protected:
+  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
+    const auto begun = static_cast<std::int64_t>(index - first_);
+    if (top_ && begun >= settings_.starts) {
+      auto near = first_new(rng.split("near"), taken, [this](const Rng& r) { return neighbour(r); });
+      if (near) return std::optional(*std::move(near));
+      if (near.error().code != Code::kResourceExhausted) return std::move(near).error();
+      // All neighbours are known: look elsewhere, which also uses up the patience.
+    }
+    LANISTA_ASSIGN(auto proposal,
+                   first_new(rng.split("random"), taken, [this](const Rng& r) { return drawer_.random(r); }));
+    return std::optional(std::move(proposal));
+  }
+
+  void fold(const study::Event& event) override {
+    if (std::holds_alternative<study::Proposed>(event)) ++proposed_;
+    auto ended = history_.observe(event);
+    // A trial of an earlier climb says nothing about this one. Trials are numbered in the order of proposal.
+    if (!ended || ended->trial.value <= first_) return;
+    if (!ended->losses.empty() && (!top_ || is_better(*ended, *top_))) {
+      top_ = std::move(ended);
+      fruitless_ = 0;
+    } else if (top_ && ++fruitless_ >= settings_.patience) {
+      top_.reset();
+      fruitless_ = 0;
+      first_ = proposed_;
+    }
+  }
+
+ private:
+  static bool is_better(const Observation& a, const Observation& b) {
+    for (std::size_t i = 0; i < a.losses.size(); ++i) {
+      const bool a_lost = std::isnan(a.losses[i]), b_lost = std::isnan(b.losses[i]);
+      if (a_lost != b_lost) return b_lost;
+      if (!a_lost && a.losses[i] != b.losses[i]) return a.losses[i] < b.losses[i];
+    }
+    return false;
+  }
+
+  Result<study::Proposal> neighbour(const Rng& rng) const {
+    const study::Proposal& from = top_->proposal;
+    const bool has_mutators = context().models->mutator_count() > 0;
+    study::Proposal out = from;
+    out.parent = top_->trial;
+    if (has_mutators && (from.sample.empty() || rng.split("model?").bernoulli(settings_.p_model))) {
+      LANISTA_ASSIGN(graph::Graph graph, context().models->rebuild(from.base, from.edits));
+      const mutate::Candidate before{from.base, from.steps, from.edits, std::move(graph), from.graph_hash};
+      LANISTA_ASSIGN(const mutate::Candidate changed, context().models->mutate(before, 1, rng.split("mutate")));
+      out = drawer_.proposal(changed, from.sample);
+      out.parent = top_->trial;
+    } else if (!from.sample.empty()) {
+      auto target = from.sample.begin();
+      std::advance(target, static_cast<std::ptrdiff_t>(rng.split("which").below(from.sample.size())));
+      NeighbourChooser choose(from.sample, target->first, settings_.radius, rng.split("value"));
+      out.sample = context().params.draw(choose);
+    }
+    return out;
+  }
+
+  Settings settings_;
+  Drawer drawer_;
+  History history_;
+  std::uint64_t proposed_ = 0;
+  std::uint64_t first_ = 0;         ///< proposals before this climb
+  std::optional<Observation> top_;  ///< the best trial of this climb
+  std::int64_t fruitless_ = 0;      ///< trials that ended since it did
+};
+
+}  // namespace
+
+StrategyPlugin local_search_plugin() {
+  using Kind = OptionSpec::Kind;
+  return {"local_search",
+          "hill climbing with restarts: one mutation or one hyper-parameter away from the best trial",
+          {number_option("starts", Kind::kInt, 3, 1, 10'000, "random trials at the beginning of a climb"),
+           number_option("patience", Kind::kInt, 25, 1, 1'000'000,
+                         "trials without improvement after which a new climb begins"),
+           number_option("radius", Kind::kReal, 0.1, 0.001, 10,
+                         "standard deviation of a step in a number, in parts of its range"),
+           number_option("p_model", Kind::kReal, 0.5, 0, 1, "probability that a neighbour differs in the model"),
+           mutation_count_option()},
+          [](const Context& context, const Options& options,
+             std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
+            Settings settings;
+            settings.starts = options.at("starts").get<std::int64_t>();
+            settings.patience = options.at("patience").get<std::int64_t>();
+            settings.radius = options.at("radius").get<double>();
+            settings.p_model = options.at("p_model").get<double>();
+            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+            return std::unique_ptr<Strategy>(std::make_unique<LocalSearch>(context, std::move(rule), settings));
+          }};
+}
+
+}  // namespace lanista::strategy
