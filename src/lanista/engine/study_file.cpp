@@ -62,9 +62,9 @@ class Reader {
     const auto good = [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
     };
-    if (name.empty() || name.size() > 64 || name.front() == '.' || !std::ranges::all_of(name, good)) {
+    if (name.empty() || name.size() > 64 || name.front() == '.' || name.front() == '-' || !std::ranges::all_of(name, good)) {
       return mistakes_.add(node, "name",
-                           "'" + name + "' is not allowed; 1 to 64 letters, digits, '-', '_' or '.', not '.' first");
+                           "'" + name + "' is not allowed; 1 to 64 letters, digits, '-', '_' or '.', the first a letter, digit or '_'");
     }
     config_.name = name;
   }

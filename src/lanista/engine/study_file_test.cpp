@@ -138,6 +138,7 @@ TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
       {"keep: {checkpoint_every: 3h}", "s.yaml:1:26: keep.checkpoint_every: '3h' is not allowed; allowed: seconds"},
       {"schema: 2", "s.yaml:1:9: schema: only schema 1 is known to this version"},
       {"name: ../x", "s.yaml:1:7: name: '../x' is not allowed"},
+      {"name: >-\n  -\n", "name: '-' is not allowed"},
       {"budget: {trials: none}", "budget: nothing ends this study"},
       {"data: 3", "s.yaml:1:7: data: a mapping of settings is wanted here"},
       {"- a", "s.yaml:1:1: a study file is a mapping of sections"},

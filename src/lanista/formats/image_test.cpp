@@ -302,6 +302,15 @@ TEST(Image, RefusesHugePicturesWithinItsMemory) {
                "a progressive picture of 4001 x 4000");
 }
 
+// libpng makes room for what a chunk's length claims before it looks for the bytes.
+TEST(Image, RefusesAPngChunkThatClaimsMoreThanTheFile) {
+  using namespace std::string_literals;
+  std::string file = png({});
+  file.insert(file.size() - 12, "eeeIiTXtDA"s);  // before the end chunk
+  EXPECT_TRUE(test::within_memory(file.size(), [&] { return !decode_image(file); }));
+  expect_error(file, Code::kDataLoss, "png: a chunk claims 1701143881 bytes");
+}
+
 TEST(Image, DecodesTheLargestWithinItsMemory) {
   const std::string row(4096 * 4 + 1, '\0');
   std::string rows;

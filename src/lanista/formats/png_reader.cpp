@@ -104,6 +104,25 @@ bool read_pixels(Reader& reader, const Target& to, std::uint8_t* row) {
   return true;
 }
 
+/// Every chunk must lie in the file: libpng would first make room for what a length claims.
+Result<void> check_chunks(std::string_view bytes) {
+  constexpr std::size_t kSignature = 8, kAround = 12;  // length and type before the data, a checksum behind
+  bytes.remove_prefix(std::min(kSignature, bytes.size()));
+  while (bytes.size() >= kAround) {
+    std::uint64_t length = 0;
+    for (std::size_t i = 0; i < 4; ++i) length = length << 8U | static_cast<std::uint8_t>(bytes[i]);
+    if (length > bytes.size() - kAround) {
+      return Error{Code::kDataLoss,
+                   "png: a chunk claims " + std::to_string(length) + " bytes, " +
+                       std::to_string(bytes.size() - kAround) + " are left",
+                   ""};
+    }
+    if (bytes.substr(4, 4) == "IEND") break;
+    bytes.remove_prefix(kAround + length);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Image> read_png(std::string_view bytes) {
@@ -113,6 +132,7 @@ Result<Image> read_png(std::string_view bytes) {
     return std::int64_t{png_get_uint_32(reinterpret_cast<png_const_bytep>(&bytes[at]))};
   };
   LANISTA_TRY(check_image_size(side(16), side(20)));
+  LANISTA_TRY(check_chunks(bytes));
 
   Reader reader(bytes);
   if (!read_header(reader)) return damaged(reader.message.data());
