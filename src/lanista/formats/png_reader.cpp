@@ -106,19 +106,20 @@ bool read_pixels(Reader& reader, const Target& to, std::uint8_t* row) {
 
 /// Every chunk must lie in the file: libpng would first make room for what a length claims.
 Result<void> check_chunks(std::string_view bytes) {
-  constexpr std::size_t kSignature = 8, kAround = 12;  // length and type before the data, a checksum behind
+  constexpr std::size_t kSignature = 8, kBefore = 8, kBehind = 4;  // length and type before the data, a checksum behind
   bytes.remove_prefix(std::min(kSignature, bytes.size()));
-  while (bytes.size() >= kAround) {
+  while (bytes.size() >= kBefore) {
     std::uint64_t length = 0;
     for (std::size_t i = 0; i < 4; ++i) length = length << 8U | static_cast<std::uint8_t>(bytes[i]);
-    if (length > bytes.size() - kAround) {
+    const std::size_t left = bytes.size() - kBefore;
+    if (length + kBehind > left) {
       return Error{Code::kDataLoss,
-                   "png: a chunk claims " + std::to_string(length) + " bytes, " +
-                       std::to_string(bytes.size() - kAround) + " are left",
+                   "png: a chunk claims " + std::to_string(length) + " bytes and a checksum, " + std::to_string(left) +
+                       " are left",
                    ""};
     }
     if (bytes.substr(4, 4) == "IEND") break;
-    bytes.remove_prefix(kAround + length);
+    bytes.remove_prefix(kBefore + length + kBehind);
   }
   return {};
 }
