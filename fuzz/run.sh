@@ -2,6 +2,7 @@
 # Runs the fuzzers, two at a time, and prints a line for each.
 # usage: run.sh [SECONDS] [TARGETS…]     (default: 60 seconds, all that were built)
 #
+# LANISTA_FUZZ_SEED: of the mutations (default 1, so that a run can be had again); long campaigns choose others.
 # LANISTA_FUZZ_BUILD: where the fuzz preset was built (default: build/fuzz). Findings and grown corpora stay there, in
 # findings/ and corpus/; seeds in the source tree are only read. Exit 1 on any finding.
 set -u
@@ -30,7 +31,7 @@ run_one() {
   mkdir -p "$out" "$build/corpus/$target"
   words=""
   [ -f "fuzz/$target.dict" ] && words="-dict=fuzz/$target.dict"
-  "$program" "$build/corpus/$target" "fuzz/corpus/$target" $words -max_total_time="$seconds" -max_len=65536 \
+  "$program" "$build/corpus/$target" "fuzz/corpus/$target" $words -seed="${LANISTA_FUZZ_SEED:-1}" -max_total_time="$seconds" -max_len=65536 \
     -timeout=25 -rss_limit_mb=1024 -malloc_limit_mb=512 -artifact_prefix="$out/" -print_final_stats=1 \
     >"$out/log.txt" 2>&1
   result=$?

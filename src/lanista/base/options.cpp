@@ -10,6 +10,11 @@ namespace lanista {
 
 namespace {
 
+/// A value as JSON; a text may hold bytes that are not UTF-8.
+std::string shown(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 using Json = nlohmann::json;
 using Kind = OptionSpec::Kind;
 
@@ -37,7 +42,7 @@ std::string_view element_name(Kind kind) {
 std::string number_text(double v) {
   // Bounds of whole-number options are doubles too; people should read 3, not 3.0.
   if (v == std::nearbyint(v) && std::abs(v) < 1e15) return std::to_string(static_cast<std::int64_t>(v));
-  return Json(v).dump();
+  return shown(v);
 }
 
 std::string bounds_text(const OptionSpec& spec) {
@@ -59,13 +64,13 @@ std::string with_nearest(const std::string& word, const std::vector<std::string>
 Result<Json> check_number(const OptionSpec& spec, const Json& value) {
   const auto number = value.get<double>();
   if ((spec.min && number < *spec.min) || (spec.max && number > *spec.max)) {
-    return invalid(spec, value.dump() + " is out of bounds; it must be " + bounds_text(spec));
+    return invalid(spec, shown(value) + " is out of bounds; it must be " + bounds_text(spec));
   }
   return value;
 }
 
 Result<Json> check_element(const OptionSpec& spec, const Json& value) {
-  const Error wrong = invalid(spec, "expected " + std::string(element_name(spec.kind)) + ", not " + value.dump());
+  const Error wrong = invalid(spec, "expected " + std::string(element_name(spec.kind)) + ", not " + shown(value));
   switch (spec.kind) {
     case Kind::kBool:
       if (!value.is_boolean()) return wrong;
@@ -75,7 +80,7 @@ Result<Json> check_element(const OptionSpec& spec, const Json& value) {
       if (!value.is_number_integer()) return wrong;
       if (value.is_number_unsigned() &&
           value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-        return invalid(spec, value.dump() + " does not fit into 64 bits");
+        return invalid(spec, shown(value) + " does not fit into 64 bits");
       }
       return check_number(spec, value.get<std::int64_t>());
     case Kind::kReal:
@@ -103,7 +108,7 @@ Result<Json> check_value(const OptionSpec& spec, const Json& value) {
   if (!is_list(spec.kind)) return check_element(spec, value);
   if (!value.is_array()) {
     return invalid(spec,
-                   "expected a list, each element " + std::string(element_name(spec.kind)) + ", not " + value.dump());
+                   "expected a list, each element " + std::string(element_name(spec.kind)) + ", not " + shown(value));
   }
   auto list = Json::array();
   for (const Json& item : value) {
@@ -117,7 +122,7 @@ Result<Json> check_value(const OptionSpec& spec, const Json& value) {
 
 Result<Options> resolve_options(const Json& given, const std::vector<OptionSpec>& schema) {
   if (!given.is_null() && !given.is_object()) {
-    return Error{Code::kInvalidArgument, "options must be a map from name to value, not " + given.dump(), ""};
+    return Error{Code::kInvalidArgument, "options must be a map from name to value, not " + shown(given), ""};
   }
   std::vector<std::string> names;
   for (const OptionSpec& spec : schema) names.push_back(spec.name);

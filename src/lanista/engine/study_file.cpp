@@ -62,9 +62,11 @@ class Reader {
     const auto good = [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
     };
-    if (name.empty() || name.size() > 64 || name.front() == '.' || name.front() == '-' || !std::ranges::all_of(name, good)) {
-      return mistakes_.add(node, "name",
-                           "'" + name + "' is not allowed; 1 to 64 letters, digits, '-', '_' or '.', the first a letter, digit or '_'");
+    if (name.empty() || name.size() > 64 || name.front() == '.' || name.front() == '-' ||
+        !std::ranges::all_of(name, good)) {
+      return mistakes_.add(
+          node, "name",
+          "'" + name + "' is not allowed; 1 to 64 letters, digits, '-', '_' or '.', the first a letter, digit or '_'");
     }
     config_.name = name;
   }
@@ -111,9 +113,9 @@ class Reader {
       double sum = 0;
       for (const auto& share : checked) sum += share.get<double>();
       if (checked.size() != 3 || std::abs(sum - 1.0) > 1e-9 || checked[0] == 0.0 || checked[1] == 0.0) {
-        return mistakes_.add(
-            node, path,
-            checked.dump() + " is not allowed; three shares that add up to 1, training and validation above 0");
+        return mistakes_.add(node, path,
+                             checked.dump(-1, ' ', false, json::error_handler_t::replace) +
+                                 " is not allowed; three shares that add up to 1, training and validation above 0");
       }
     }
     field.set(config_, checked);

@@ -13,6 +13,12 @@ using store::RecordType;
 
 Error damaged(const std::string& message) { return Error{Code::kDataLoss, message, "log"}; }
 
+/// A whole number; what JSON wrote as a real one may not fit into an integer.
+std::int64_t whole(const json& value) {
+  if (value.is_number_float()) throw json::type_error::create(302, "a whole number is wanted", &value);
+  return value.get<std::int64_t>();
+}
+
 std::string name_of(TrialId id) { return "trial " + std::to_string(id.value); }
 
 }  // namespace
@@ -78,7 +84,7 @@ void StudyState::begin_attempt(double unix_time) {
 void StudyState::worked(double seconds) { view.seconds = seconds_before_ + seconds; }
 
 Result<TrialId> StudyState::open_trial(const json& body) const {
-  const auto number = body.at("trial").get<std::int64_t>();
+  const auto number = whole(body.at("trial"));
   if (number < 1 || number > std::numeric_limits<std::uint32_t>::max()) {
     return damaged("trial " + std::to_string(number) + " cannot be");
   }
@@ -105,7 +111,7 @@ Result<void> StudyState::apply_control(const json& body) {
   if (request == "extend") {
     std::optional<std::int64_t> more_trials;
     std::optional<double> more_minutes;
-    if (body.contains("trials")) more_trials = body["trials"].get<std::int64_t>();
+    if (body.contains("trials")) more_trials = whole(body["trials"]);
     if (body.contains("minutes")) more_minutes = body["minutes"].get<double>();
     extend(more_trials, more_minutes);
   } else if (request == "stop" || request == "guard") {
@@ -135,7 +141,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       if (body.at("trial") != trial.id.value) return damaged("proposals are not numbered in order");
       LANISTA_ASSIGN(trial.proposal, study::proposal_from_json(body.at("proposal")));
       trial.logical_start = body.at("logical_start").get<double>();
-      trial.parameters = body.at("parameters").get<std::int64_t>();
+      trial.parameters = whole(body.at("parameters"));
       const study::Proposed event{trial.id, trial.proposal};
       propose(std::move(trial), body.at("logical_epoch").get<double>());
       on_event(event);
@@ -178,16 +184,16 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       return apply_control(body);
     case RecordType::kStudyEnd: {
       std::optional<TrialId> winner;
-      if (body.at("winner").is_number()) winner = TrialId{body["winner"].get<std::uint32_t>()};
+      if (body.at("winner").is_number()) winner = TrialId{static_cast<std::uint32_t>(whole(body["winner"]))};
       end_study(body.at("reason").get<std::string>(), winner, body.at("test").get<std::map<std::string, double>>());
       return {};
     }
     case RecordType::kSpan: {
-      const TrialId id{body.at("trial").get<std::uint32_t>()};
+      const TrialId id{static_cast<std::uint32_t>(whole(body.at("trial")))};
       if (id.value < 1 || id.value > view.trials.size())
         return damaged("a span of " + name_of(id) + ", which is not there");
-      view.spans.push_back({id, body.at("epoch").get<std::int64_t>(), body.at("worker").get<std::int64_t>(),
-                            body.at("began").get<double>(), body.at("ended").get<double>()});
+      view.spans.push_back({id, whole(body.at("epoch")), whole(body.at("worker")), body.at("began").get<double>(),
+                            body.at("ended").get<double>()});
       return {};
     }
     case RecordType::kPlan:
