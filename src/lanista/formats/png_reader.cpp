@@ -114,8 +114,8 @@ Result<void> check_chunks(std::string_view bytes) {
     const std::size_t left = bytes.size() - kBefore;
     if (length + kBehind > left) {
       return Error{Code::kDataLoss,
-                   "png: a chunk claims " + std::to_string(length) + " bytes and a checksum, " + std::to_string(left) +
-                       " are left",
+                   "png: the file is cut off: a chunk claims " + std::to_string(length) + " bytes and a checksum, " +
+                       std::to_string(left) + " are left",
                    ""};
     }
     if (bytes.substr(4, 4) == "IEND") break;
