@@ -79,7 +79,7 @@ std::string manual_page(const CLI::App& app) {
       ".SH ENVIRONMENT\n"
       ".TP\n.B NO_COLOR\nno colour on the terminal\n"
       ".TP\n.B COLUMNS\nwidth of the terminal\n"
-      ".TP\n.B LANISTA_ISA\nforces an instruction set: portable or avx2\n"
+      ".TP\n.B LANISTA_ISA\nforces an instruction set: portable, avx2 or avx512\n"
       ".SH EXAMPLES\n";
   return out + example_block(verbs.front().footer);
 }

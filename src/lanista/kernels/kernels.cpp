@@ -9,41 +9,81 @@
 namespace lanista::kernels {
 namespace {
 
-bool is_available(Isa isa) {
-  if (isa == Isa::kPortable) return true;
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
+struct Level {
+  Isa isa;
+  std::string_view name;
+  std::string_view needs;  // of the CPU
+  const Kernels<float>& of_float;
+  const Kernels<double>& of_double;
+};
+/// From the slowest to the fastest.
+constexpr Level kLevels[] = {
+    {Isa::kPortable, "portable", "", portable::kFloatKernels, portable::kDoubleKernels},
+    {Isa::kAvx2, "avx2", "AVX2 and FMA", avx2::kFloatKernels, avx2::kDoubleKernels},
+    {Isa::kAvx512, "avx512", "AVX-512 (F, VL, DQ, BW)", avx512::kFloatKernels, avx512::kDoubleKernels},
+};
 
-Isa best_available() { return is_available(Isa::kAvx2) ? Isa::kAvx2 : Isa::kPortable; }
+const Level& level(Isa isa) { return kLevels[static_cast<std::size_t>(isa)]; }
+
+bool is_available(Isa isa) {
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  switch (isa) {
+    case Isa::kPortable:
+      return true;
+    case Isa::kAvx2:
+      return avx2;
+    case Isa::kAvx512:
+      return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  }
+  return false;
+}
 
 std::string_view requested_isa() {
   const char* value = std::getenv("LANISTA_ISA");
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
+/// "portable, avx2"
+const std::string& allowed_names() {
+  static const std::string names = [] {
+    std::string text;
+    for (const Isa isa : available_isas()) text += (text.empty() ? "" : ", ") + std::string(isa_name(isa));
+    return text;
+  }();
+  return names;
+}
+
 }  // namespace
 
-std::string_view isa_name(Isa isa) { return isa == Isa::kAvx2 ? "avx2" : "portable"; }
+std::string_view isa_name(Isa isa) { return level(isa).name; }
 
 std::vector<Isa> available_isas() {
-  std::vector<Isa> isas{Isa::kPortable};
-  if (is_available(Isa::kAvx2)) isas.push_back(Isa::kAvx2);
+  std::vector<Isa> isas;
+  for (const Level& entry : kLevels) {
+    if (is_available(entry.isa)) isas.push_back(entry.isa);
+  }
   return isas;
 }
 
 Isa best_isa() {
-  const std::string_view wanted = requested_isa();
-  for (Isa isa : available_isas()) {
-    if (wanted == isa_name(isa)) return isa;
+  const std::vector<Isa> available = available_isas();
+  for (const Isa isa : available) {
+    if (requested_isa() == isa_name(isa)) return isa;
   }
-  return best_available();
+  return available.back();
 }
 
-std::string_view isa_override_error() {
+std::string isa_override_error() {
   const std::string_view wanted = requested_isa();
   if (wanted.empty() || wanted == isa_name(best_isa())) return {};
-  if (wanted == isa_name(Isa::kAvx2)) return "LANISTA_ISA is avx2, but this CPU lacks AVX2 or FMA; allowed: portable";
-  return "LANISTA_ISA names no instruction set level; allowed: portable, avx2";
+  for (const Level& entry : kLevels) {
+    if (wanted == entry.name) {
+      return "LANISTA_ISA is " + std::string(wanted) + ", but this CPU lacks " + std::string(entry.needs) +
+             "; allowed: " + allowed_names();
+    }
+  }
+  return "LANISTA_ISA is '" + std::string(wanted) + "', which is no instruction set level; allowed: " + allowed_names();
 }
 
 void set_flush_to_zero() {
@@ -53,12 +93,12 @@ void set_flush_to_zero() {
 
 template <>
 const Kernels<float>& kernels<float>(Isa isa) {
-  return isa == Isa::kAvx2 ? avx2::kFloatKernels : portable::kFloatKernels;
+  return level(isa).of_float;
 }
 
 template <>
 const Kernels<double>& kernels<double>(Isa isa) {
-  return isa == Isa::kAvx2 ? avx2::kDoubleKernels : portable::kDoubleKernels;
+  return level(isa).of_double;
 }
 
 }  // namespace lanista::kernels

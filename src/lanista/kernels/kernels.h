@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,13 +18,13 @@ namespace lanista::kernels {
 // the same bytes at every vector width with FMA; the portable level (no FMA) is a numeric class of its own.
 
 /// How fast instructions get: one translation unit of the family per level.
-enum class Isa { kPortable, kAvx2 };
+enum class Isa { kPortable, kAvx2, kAvx512 };
 std::string_view isa_name(Isa isa);
-/// The best level this CPU has; LANISTA_ISA=portable|avx2 forces one (an unknown or unavailable one is ignored by
+/// The best level this CPU has; LANISTA_ISA=portable|avx2|avx512 forces one (an unknown or unavailable one is ignored by
 /// this function and reported by `isa_override_error`).
 Isa best_isa();
 std::vector<Isa> available_isas();
-std::string_view isa_override_error();  ///< empty, or why LANISTA_ISA was not followed
+std::string isa_override_error();  ///< empty, or why LANISTA_ISA was not followed
 
 /// Sets flush-to-zero and denormals-are-zero for the calling thread; part of the numerics of every worker.
 void set_flush_to_zero();

@@ -30,11 +30,20 @@ TEST(Isa, TheVariableForcesALevel) {
   EXPECT_EQ(isa_override_error(), "");
 }
 
+TEST(Isa, ALevelThatTheCpuLacksIsReported) {
+  const std::vector<Isa> isas = available_isas();
+  if (std::find(isas.begin(), isas.end(), Isa::kAvx512) != isas.end()) GTEST_SKIP() << "this CPU has every level";
+  const IsaVariable variable("avx512");
+  EXPECT_EQ(best_isa(), isas.back());
+  EXPECT_NE(isa_override_error().find("this CPU lacks AVX-512"), std::string::npos);
+}
+
 TEST(Isa, AnUnknownLevelIsIgnoredAndReported) {
   const Isa best = best_isa();
   const IsaVariable variable("sse9");
   EXPECT_EQ(best_isa(), best);
-  EXPECT_NE(isa_override_error().find("allowed: portable, avx2"), std::string_view::npos);
+  EXPECT_NE(isa_override_error().find("'sse9', which is no instruction set level; allowed: portable"),
+            std::string::npos);
 }
 
 TEST(FlushToZero, TurnsSubnormalResultsIntoZeroInThisThreadOnly) {

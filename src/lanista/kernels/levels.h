@@ -13,6 +13,10 @@ namespace avx2 {
 extern const Kernels<float> kFloatKernels;
 extern const Kernels<double> kDoubleKernels;
 }  // namespace avx2
+namespace avx512 {
+extern const Kernels<float> kFloatKernels;
+extern const Kernels<double> kDoubleKernels;
+}  // namespace avx512
 
 namespace detail {
 /// The Philox key of all masks of a (trial, step, node).

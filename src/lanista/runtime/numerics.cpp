@@ -13,6 +13,7 @@ struct NumericClass {
 constexpr NumericClass kClasses[] = {
     {"lanista", kernels::Isa::kPortable, "own-1/no-fma"},
     {"lanista", kernels::Isa::kAvx2, "own-1/fma"},
+    {"lanista", kernels::Isa::kAvx512, "own-1/fma"},
 };
 
 }  // namespace

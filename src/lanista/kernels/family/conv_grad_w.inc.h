@@ -28,8 +28,8 @@ struct GradSum {
 
 template <class T, int kRows, int kColumns, bool kPart>
 void grad_tile(const GradSum<T>& s, const GradRows& rows, T* const* dw, i64 part) {
-  using S = Simd<T>;
-  using V = Vec<T>;
+  using S = Wide<T>;
+  using V = typename S::V;
   constexpr i64 kW = S::kWidth;
   const auto load = [part](const T* p, int j) {
     return kPart && j == kColumns - 1 ? S::load_part(p + j * kW, part) : S::load(p + j * kW);
@@ -145,22 +145,14 @@ struct GradColumn {
                                                 grad_tile<T, kRows, 2, false>, grad_tile<T, kRows, 2, true>};
 };
 
+template <class T, int... kRows>
+inline GradFunction<T> grad_function(i64 rows, int form, std::integer_sequence<int, kRows...>) {
+  static constexpr const GradFunction<T>* kByRows[] = {GradColumn<T, kRows + 1>::kForms...};
+  return kByRows[rows - 1][form];
+}
 template <class T>
 inline GradFunction<T> grad_function(i64 rows, int form) {
-  switch (rows) {
-    case 1:
-      return GradColumn<T, 1>::kForms[form];
-    case 2:
-      return GradColumn<T, 2>::kForms[form];
-    case 3:
-      return GradColumn<T, 3>::kForms[form];
-    case 4:
-      return GradColumn<T, 4>::kForms[form];
-    case 5:
-      return GradColumn < T, kMaxTileRows >= 5 ? 5 : 1 > ::kForms[form];
-    default:
-      return GradColumn<T, kMaxTileRows>::kForms[form];
-  }
+  return grad_function<T>(rows, form, std::make_integer_sequence<int, kMaxTileRows>());
 }
 
 /// Output positions o with 0 <= o * stride - pad + tap * dilation < len.

@@ -8,8 +8,6 @@
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
-constexpr int kMaxTileRows = 6;  // 6 x 2 accumulators, 2 weights and 1 broadcast fill the 16 registers
-
 alignas(64) constexpr std::int32_t kMask32[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 alignas(64) constexpr std::int64_t kMask64[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 

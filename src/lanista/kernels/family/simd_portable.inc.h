@@ -12,6 +12,8 @@ constexpr int kMaxTileRows = 4;  // the separate product needs a register of its
 
 template <class T>
 struct Simd;
+template <class T>
+using Wide = Simd<T>;  // what products run on
 
 template <>
 struct Simd<float> {

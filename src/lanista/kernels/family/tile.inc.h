@@ -2,6 +2,8 @@
 // The register kernel that serves every product: a tile of up to kMaxTileRows rows and two vectors of columns stays in
 // registers while the terms are added in ascending order, so the tile's shape never shows in the result.
 
+#include <utility>
+
 #include "lanista/kernels/family/vector_ops.inc.h"
 
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
@@ -23,8 +25,8 @@ struct Terms {
 /// `part` is the number of columns in the last vector of a tile with a partial one.
 template <class T, int kRows, int kColumns, bool kPart>
 void tile(const Terms<T>& terms, const T* const* a, T* const* y, i64 part) {
-  using S = Simd<T>;
-  using V = Vec<T>;
+  using S = Wide<T>;
+  using V = typename S::V;
   constexpr i64 kW = S::kWidth;
   const auto load = [part](const T* p, int j) {
     return kPart && j == kColumns - 1 ? S::load_part(p + j * kW, part) : S::load(p + j * kW);
@@ -99,30 +101,22 @@ struct TileColumn {
                                                 tile<T, kRows, 2, false>, tile<T, kRows, 2, true>};
 };
 
+template <class T, int... kRows>
+inline TileFunction<T> tile_function(i64 rows, int form, std::integer_sequence<int, kRows...>) {
+  static constexpr const TileFunction<T>* kByRows[] = {TileColumn<T, kRows + 1>::kForms...};
+  return kByRows[rows - 1][form];
+}
 template <class T>
 inline TileFunction<T> tile_function(i64 rows, int form) {
-  switch (rows) {
-    case 1:
-      return TileColumn<T, 1>::kForms[form];
-    case 2:
-      return TileColumn<T, 2>::kForms[form];
-    case 3:
-      return TileColumn<T, 3>::kForms[form];
-    case 4:
-      return TileColumn<T, 4>::kForms[form];
-    case 5:
-      return TileColumn < T, kMaxTileRows >= 5 ? 5 : 1 > ::kForms[form];
-    default:
-      return TileColumn<T, kMaxTileRows>::kForms[form];
-  }
+  return tile_function<T>(rows, form, std::make_integer_sequence<int, kMaxTileRows>());
 }
 
 /// Form number of a column block of 1 .. 2 W columns, and the columns in its last vector.
 template <class T>
 struct ColumnBlock {
-  static constexpr i64 kMost = 2 * Simd<T>::kWidth;
+  static constexpr i64 kMost = 2 * Wide<T>::kWidth;
   explicit ColumnBlock(i64 columns) {
-    constexpr i64 kW = Simd<T>::kWidth;
+    constexpr i64 kW = Wide<T>::kWidth;
     const bool two = columns > kW;
     part = columns - (two ? kW : 0);
     form = (two ? 2 : 0) + (part < kW ? 1 : 0);

@@ -119,9 +119,9 @@ inline void copy(i64 count, const T* x, T* y) {
 }
 
 /// Not a number stays; both zeros become +0.
-template <class T>
-inline Vec<T> relu_of(Vec<T> x) {
-  return x <= T(0) ? Vec<T>{} : x;
+template <class T, class V = Vec<T>>
+inline V relu_of(V x) {
+  return x <= T(0) ? V{} : x;
 }
 
 }  // namespace
