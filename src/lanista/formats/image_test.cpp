@@ -266,6 +266,9 @@ TEST(Jpeg, NamesWhatIsWrong) {
   std::string no_tables = good;
   no_tables[good.find("\xff\xdb") + 1] = '\xfe';  // the quantisation table becomes a comment
   expect_error(no_tables, Code::kDataLoss, "table");
+  std::string arithmetic = good;
+  arithmetic[good.find("\xff\xc0") + 1] = '\xc9';
+  expect_error(arithmetic, Code::kUnimplemented, "jpeg: arithmetic coding");
 }
 
 TEST(Image, RefusesEveryPrefixAndSurvivesEveryDamage) {

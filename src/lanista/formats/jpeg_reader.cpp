@@ -107,6 +107,11 @@ Error error_of(const Reader& reader) {
 Result<Image> read_jpeg(std::string_view bytes) {
   Reader reader;
   if (!read_header(reader, bytes)) return error_of(reader);
+  // Its decoder takes missing data for zeros without a warning, so that a few bytes could claim any picture.
+  if (reader.codec.arith_code != 0) {
+    return Error{Code::kUnimplemented, "jpeg: arithmetic coding, which hardly any program reads; Huffman is wanted",
+                 ""};
+  }
   const std::int64_t width = reader.codec.image_width, height = reader.codec.image_height;
   LANISTA_TRY(check_image_size(width, height));
   const bool grey = reader.codec.jpeg_color_space == JCS_GRAYSCALE;
