@@ -387,7 +387,44 @@ def onnx_models():
     nested = b""
     for _ in range(20):
         nested = field(1, node("If", ["x"], ["y"], field(5, field(1, "b") + field(6, nested) + field(20, 5))))
+
+    def whole(name, values):
+        return field(5, tensor(name, [len(values)], struct.pack("<%dq" % len(values), *values), 7))
+
+    def attribute(name, value):
+        if isinstance(value, str):
+            return field(5, field(1, name) + field(4, value) + field(20, 3))
+        if isinstance(value, int):
+            return field(5, field(1, name) + field(3, value) + field(20, 2))
+        return field(5, field(1, name) + field(8, b"".join(varint(v) for v in value)) + field(20, 7))
+
+    def chain(shape, nodes, constants=b"", opset=17, result="y"):
+        return model(b"".join(field(1, n) for n in nodes) + constants + field(11, info("x", shape))
+                     + field(12, info(result, [])), opset=field(2, opset))
+
+    one = struct.pack("<f", 1)
+    computed = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["n"]),
+                node("Concat", ["n", "open"], ["t"], attribute("axis", 0)), node("Reshape", ["x", "t"], ["y"])]
+    filled = [node("ConstantOfShape", ["size"], ["w"]), node("MatMul", ["x", "w"], ["y"])]
+    window = attribute("kernel_shape", [3, 3]) + attribute("strides", [2, 2])
+    pools = [node("MaxPool", ["x"], ["a"], window + attribute("pads", [0, 0, 1, 1])),
+             node("AveragePool", ["a"], ["b"], window + attribute("auto_pad", "SAME_LOWER")),
+             node("LRN", ["b"], ["c"], attribute("size", 3)), node("Softmax", ["c"], ["y"])]
+    parts = [node("Split", ["x"], ["a", "b"], attribute("axis", 1) + attribute("split", [1, 3])),
+             node("Slice", ["b", "zero", "open", "two"], ["c"]), node("Squeeze", ["a"], ["y"], attribute("axes", [1]))]
+    constants = [node("Mul", ["x", "k"], ["a"]), node("Add", ["k", "a"], ["b"]), node("Clip", ["b", "k"], ["y"])]
+    elsewhere = (field(13, field(1, "location") + field(2, "../weights.bin")) + field(13, field(1, "offset") + field(2, "8"))
+                 + field(13, field(1, "length") + field(2, "-1")) + field(14, 1))
+    resize = [node("Resize", ["x", "", "scales"], ["y"], attribute("mode", "linear"))]
     return {
+        "shapes": chain(["N", 4, 2], computed, whole("zero", [0]) + whole("open", [-1])),
+        "filled": chain([1, 2], filled, whole("size", [2, 3]), 9),
+        "bomb": chain([1, 2], filled, whole("size", [2**31, 2**31]), 9),
+        "pools": chain([1, 2, 9, 9], pools, opset=9),
+        "parts": chain([2, 4, 3], parts, whole("zero", [0]) + whole("open", [-1]) + whole("two", [2]), 11),
+        "constants": chain(["N", 2, 3, 3], constants, field(5, tensor("k", [], one))),
+        "resize": chain(["N", 1, 2, 2], resize, field(5, tensor("scales", [4], one * 4))),
+        "elsewhere": model(field(5, field(1, 2) + field(2, 1) + field(8, "w") + elsewhere) + ends),
         "gemm": model(gemm + ends),
         "typed": model(typed + field(1, node("Relu", ["x"], ["y"], ints)) + ends),
         "loose": model(loose + ends),

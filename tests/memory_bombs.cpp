@@ -108,6 +108,7 @@ std::string onnx(const std::string& graph) {
 bool study(const std::string& bytes) { return engine::read_study(bytes, "study.yaml").ok(); }
 bool csv(const std::string& bytes) { return formats::parse_csv(bytes).ok(); }
 bool graph_text(const std::string& bytes) { return graph::parse(bytes).ok(); }
+bool onnx_model(const std::string& bytes) { return formats::decode_onnx(bytes).ok(); }
 bool log(const std::string& bytes) {
   FileSystem& fs = real_file_system();
   const std::string folder =
@@ -251,30 +252,30 @@ std::vector<Bomb> model_bombs() {
       {"graph text", "a giant string", [] { return "%0=a(b=\"" + std::string(16 * kMiB, 'a'); }, graph_text},
       {"graph text", "newlines", [] { return std::string(16 * kMiB, '\n'); }, graph_text, true},
       {"onnx", "a million nodes", [] { return onnx(repeated(std::string_view("\x0a\0", 2), 2'000'000)); },
-       with(formats::decode_onnx)},
+       onnx_model},
       {"onnx", "a million weights", [] { return onnx(repeated(std::string_view("\x2a\0", 2), 2'000'000)); },
-       with(formats::decode_onnx)},
+       onnx_model},
       {"onnx", "a million inputs", [] { return onnx(repeated(std::string_view("\x5a\0", 2), 2'000'000)); },
-       with(formats::decode_onnx)},
+       onnx_model},
       {"onnx", "inputs of one node",
        [] {
          const std::string node = repeated(std::string_view("\x0a\0", 2), 4 * kMiB);
          return onnx(formats::WireWriter().bytes(1, node).str());
        },
-       with(formats::decode_onnx)},
+       onnx_model},
       {"onnx", "packed dimensions",
        [] {
          const std::string dims = formats::WireWriter().bytes(1, std::string(4 * kMiB, '\1')).str();
          return onnx(formats::WireWriter().bytes(5, dims).str());
        },
-       with(formats::decode_onnx)},
+       onnx_model},
       {"onnx", "nested messages",
        [] {
          std::string inner;
          for (int i = 0; i < 2'000; ++i) inner = formats::WireWriter().bytes(1, inner).str();
          return onnx(inner);
        },
-       with(formats::decode_onnx)},
+       onnx_model},
   };
 }
 

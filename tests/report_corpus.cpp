@@ -50,10 +50,10 @@ StudyView bare(const mutate::ModelSpace& models) {
   auto& params = view.config.space.params;
   const auto text = [](const char* value) { return Value(std::string(value)); };
   must(params.add({"optimizer", space::Categorical{{text("sgd"), text("adam"), text("adamw")}}, {}}));
-  must(params.add({"lr", space::FloatRange{1e-3, 0.5, 0, true}, {{"optimizer", text("sgd")}}}));
-  must(params.add({"momentum", space::FloatRange{0, 0.95, 0, false}, {{"optimizer", text("sgd")}}}));
-  must(params.add({"lr", space::FloatRange{1e-5, 1e-2, 0, true}, {{"optimizer", text("adam")}}}));
-  must(params.add({"lr", space::FloatRange{1e-5, 1e-2, 0, true}, {{"optimizer", text("adamw")}}}));
+  must(params.add({"lr", space::FloatRange{1e-3, 0.5, 0, true}, {{"optimizer", {text("sgd")}}}}));
+  must(params.add({"momentum", space::FloatRange{0, 0.95, 0, false}, {{"optimizer", {text("sgd")}}}}));
+  must(params.add({"lr", space::FloatRange{1e-5, 1e-2, 0, true}, {{"optimizer", {text("adam")}}}}));
+  must(params.add({"lr", space::FloatRange{1e-5, 1e-2, 0, true}, {{"optimizer", {text("adamw")}}}}));
   must(params.add({"label_smoothing", space::FloatRange{0, 0.2, 0, false}, {}}));
   view.config.strategy = {"evolution", 16, {{"population", 24}, {"tournament", 5}}};
   view.config.stop = {"asha", {{"rungs", {1, 3}}, {"eta", 3}}};

@@ -35,6 +35,8 @@ std::string_view element_name(Kind kind) {
     case Kind::kText:
     case Kind::kTextList:
       return "a text";
+    case Kind::kMap:
+      return "a map from names to values";
   }
   return "";
 }
@@ -98,6 +100,9 @@ Result<Json> check_element(const OptionSpec& spec, const Json& value) {
       }
       return value;
     }
+    case Kind::kMap:
+      if (!value.is_object()) return wrong;
+      return value;
   }
   return wrong;
 }

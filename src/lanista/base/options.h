@@ -14,7 +14,8 @@ namespace lanista {
 /// One option that a plug-in (mutator, strategy, stopping rule, schedule …) understands. From these the study-file
 /// reader, the JSON Schema and the help texts are made.
 struct OptionSpec {
-  enum class Kind { kBool, kInt, kReal, kText, kIntList, kRealList, kTextList };
+  /// kMap: from names to values of any kind, or lists of them; what may stand in it says the plug-in.
+  enum class Kind { kBool, kInt, kReal, kText, kIntList, kRealList, kTextList, kMap };
   std::string name;
   Kind kind = Kind::kInt;
   nlohmann::json default_value;      ///< null: the option must be given

@@ -3,21 +3,32 @@
 #include <ostream>
 
 #include "lanista/base/text_distance.h"
+#include "lanista/bench/lineage.h"
 #include "lanista/bench/overhead.h"
+#include "lanista/bench/tabular.h"
 #include "lanista/bench/train_step.h"
 
 namespace lanista::bench {
 
 std::vector<Entry> benchmarks() {
   return {
+      {"lineage", "what 1,000 mutated models of 300 nodes share, by ids and by structure; edits and their replay"},
       {"overhead", "engine, strategy and log around 100,000 trials that do nothing; arms ours (with log), memory"},
-      {"train-step", "one training step of the built-in bases; arms ours, loop (LibTorch), loop-nhwc (channels-last)"}};
+      {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial"},
+#ifdef LANISTA_BENCH_LIBTORCH
+      {"train-step", "one training step of the built-in bases; arms ours, loop (LibTorch), loop-nhwc (channels-last)"},
+#endif
+  };
 }
 
 Result<void> run(const Request& request, std::ostream& out) {
   const int repeats = request.repeats > 0 ? request.repeats : 5;
+#ifdef LANISTA_BENCH_LIBTORCH
   if (request.name == "train-step") return train_step(request.repeats > 0 ? repeats : 9, request.json, out);
+#endif
+  if (request.name == "lineage") return lineage(repeats, request.json, out);
   if (request.name == "overhead") return overhead(repeats, request.json, out);
+  if (request.name == "tabular") return tabular(request, out);
   std::vector<std::string> names;
   for (const auto& entry : benchmarks()) names.push_back(entry.name);
   const std::string near = nearest_name(request.name, names);

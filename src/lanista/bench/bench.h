@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -12,6 +13,10 @@ struct Request {
   std::string name;
   int repeats = 0;  ///< 0: the benchmark's own choice, at least five
   bool json = false;
+  // Of tabular; empty or 0: its own choice.
+  std::string file, column, strategy;
+  int seeds = 0;
+  std::int64_t queries = 0;
 };
 
 struct Entry {

@@ -13,7 +13,16 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "name them all");
   app.add_flag("--json", request.json, "JSON lines instead of a table");
   app.add_option("--repeats", request.repeats, "interleaved repeats of every arm")->check(CLI::Range(1, 1000));
-  app.footer("examples:\n  lanista bench --list\n  lanista bench train-step --json");
+  app.add_option("--file", request.file, "tabular: the table, with columns cell, NAME-val, NAME-test");
+  app.add_option("--column", request.column, "tabular: NAME of the columns (default: cifar10)");
+  app.add_option("--strategy", request.strategy, "tabular: this one only");
+  app.add_option("--seeds", request.seeds, "tabular: searches by each strategy (default: 200, gp 20)")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--queries", request.queries, "tabular: trials of a search (default: 500)")
+      ->check(CLI::Range(1, 1'000'000'000));
+  app.footer(
+      "examples:\n  lanista bench --list\n  lanista bench train-step --json\n  lanista bench tabular --file "
+      "accuracy.csv --seeds 20");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -27,7 +36,8 @@ int main(int argc, char** argv) {
     const auto done = lanista::bench::run(request, std::cout);
     if (done) return 0;
     std::cerr << "lanista bench: " << done.error().text() << "\n";
-    return done.error().code == lanista::Code::kNotFound ? 2 : 1;
+    const auto code = done.error().code;
+    return code == lanista::Code::kNotFound || code == lanista::Code::kInvalidArgument ? 2 : 1;
   } catch (const std::exception& e) {
     std::cerr << "lanista bench: internal error: " << e.what() << "\n";
     return 1;

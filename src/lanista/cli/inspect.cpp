@@ -58,6 +58,10 @@ json status_json(const std::string& folder, const engine::StudyView& view) {
     out["best"] = {{"trial", best.id.value}, {"metrics", study::measurement_json(best.measurements.back())["metrics"]}};
   }
   if (view.winner) out["test"] = view.test;
+  if (view.config.goals.size() > 1) {
+    out["pareto_front"] = json::array();
+    for (const TrialId id : study::pareto_front(study::standings(view))) out["pareto_front"].push_back(id.value);
+  }
   return out;
 }
 

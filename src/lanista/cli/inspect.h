@@ -22,6 +22,9 @@ struct CheckRequest {
   std::string file;
   std::vector<std::string> set;
   bool schema = false;
+  // Of an ONNX model: what goes in, what should come out, and how near (as numpy.allclose).
+  std::string inputs, expect;
+  double rtol = 1e-3, atol = 1e-5;
 };
 struct ReportRequest {
   std::string folder;
@@ -40,6 +43,7 @@ std::string report_text(const std::string& folder, const study::StudyView& view)
 int show_status(const StatusRequest& request);
 int show_study(const ShowRequest& request);
 int check_study(const CheckRequest& request);
+int check_model(const CheckRequest& request);  ///< of an ONNX file
 int write_report(const ReportRequest& request);
 int control_study(const ControlRequest& request);
 

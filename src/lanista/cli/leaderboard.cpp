@@ -1,6 +1,7 @@
 #include "lanista/cli/leaderboard.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <vector>
 
@@ -25,6 +26,25 @@ double last_metric(const engine::TrialView& trial, const std::string& metric) {
   const auto& metrics = trial.measurements.back().metrics;
   const auto it = metrics.find(metric);
   return it == metrics.end() ? 0.0 : it->second;
+}
+
+/// The metric of a proposal: of its only training, or the average of several and how far they lie apart.
+std::string metric_text(const engine::StudyView& view, const engine::TrialView& trial, const std::string& metric) {
+  std::vector<double> values;
+  std::vector<const study::Measurement*> measured;
+  for (const engine::TrialView* each : study::trainings_of(view, trial)) {
+    if (!each->outcome || !study::ranks(*each, *each->outcome)) continue;
+    values.push_back(last_metric(*each, metric));
+    measured.push_back(&each->measurements.back());
+  }
+  if (values.size() < 2) return fixed(last_metric(trial, metric));
+  const auto averages = study::average(view.config.strategy, measured).metrics;
+  const auto average = averages.find(metric);
+  double mean = 0, square = 0;
+  for (const double value : values) mean += value / static_cast<double>(values.size());
+  for (const double value : values) square += (value - mean) * (value - mean);
+  const double deviation = std::sqrt(square / static_cast<double>(values.size() - 1));
+  return fixed(average == averages.end() ? mean : average->second) + " +-" + fixed(deviation);
 }
 
 // "val_accuracy" of the winner is "test_accuracy" on the test part.
@@ -80,9 +100,10 @@ std::string sample_text(const space::Sample& sample) {
 }
 
 std::string leaderboard(const engine::StudyView& view, std::size_t top) {
-  const auto ranked = engine::ranking(view);
+  const std::vector<study::Standing> ranked = study::standings(view);
   if (ranked.empty()) return " no finished trial yet\n";
   const auto& goals = view.config.goals;
+  const std::vector<TrialId> front = goals.size() > 1 ? study::pareto_front(ranked) : std::vector<TrialId>();
   Row head{"rank", "trial"};
   std::vector<bool> right{true, true};
   for (const auto& goal : goals) {
@@ -98,11 +119,14 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   right.insert(right.end(), {false, false});
 
   std::vector<Row> rows{head};
-  bool any_stopped = false;
+  bool any_stopped = false, any_broken = false;
   for (std::size_t i = 0; i < std::min(top, ranked.size()); ++i) {
-    const auto& trial = view.trials[ranked[i].value - 1];
-    Row row{std::to_string(i + 1), "#" + std::to_string(trial.id.value)};
-    for (const auto& goal : goals) row.push_back(fixed(last_metric(trial, goal.metric)));
+    const auto& trial = view.trials[ranked[i].trial.value - 1];
+    const bool in_front = std::find(front.begin(), front.end(), trial.id) != front.end();
+    const bool broken = ranked[i].violation > 0;
+    any_broken = any_broken || broken;
+    Row row{std::to_string(i + 1), "#" + std::to_string(trial.id.value) + (broken ? "!" : in_front ? "+" : "")};
+    for (const auto& goal : goals) row.push_back(metric_text(view, trial, goal.metric));
     const auto tested = view.test.find(test);
     row.push_back(view.winner == trial.id && tested != view.test.end() ? fixed(tested->second) : "");
     row.push_back(short_number(static_cast<double>(trial.parameters)));
@@ -113,7 +137,15 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     row.push_back(printable(sample_text(trial.proposal.sample)));
     rows.push_back(std::move(row));
   }
-  return layout(rows, right) + (any_stopped ? " * ended early by the stopping rule\n" : "");
+  std::string text = layout(rows, right);
+  if (any_stopped) text += " * ended early by the stopping rule\n";
+  if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";
+  if (any_broken) text += " ! breaks a constraint\n";
+  if (view.config.strategy.repeat > 1) {
+    text += " " + view.config.strategy.average + " +- deviation over " + std::to_string(view.config.strategy.repeat) +
+            " trainings; the trial is the best of them\n";
+  }
+  return text;
 }
 
 }  // namespace lanista::cli

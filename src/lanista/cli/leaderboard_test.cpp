@@ -41,6 +41,42 @@ TEST(Leaderboard, ShowsAtMostTheRowsAsked) {
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2) << table;
 }
 
+TEST(Leaderboard, MarksTheParetoFrontAndWhatBreaksAConstraint) {
+  auto view = three_trials();
+  view.config.goals = {{true, "val_accuracy"}, {false, "params"}};
+  view.trials[0].measurements[0].metrics["params"] = 100;
+  view.trials[1].measurements[0].metrics["params"] = 200;
+  view.trials.push_back(trial(4, 0.8, 9, study::OutcomeKind::kSucceeded));
+  view.trials.push_back(trial(5, 0.99, 9, study::OutcomeKind::kSucceeded));
+  view.trials[3].measurements[0].metrics["params"] = 300;
+  view.trials[4].measurements[0].metrics["params"] = 10;
+  view.config.subject_to = {*study::Constraint::parse("val_accuracy <= 0.98")};
+
+  const std::string table = leaderboard(view, 10);
+
+  for (const char* line : {"  1    #2+  ", "  2    #1+  ", "  3     #4  ", "  4    #5!  "}) {
+    EXPECT_NE(table.find(line), std::string::npos) << line << "\n" << table;
+  }
+  EXPECT_NE(table.find(" + on the Pareto front of 2\n ! breaks a constraint\n"), std::string::npos) << table;
+}
+
+TEST(Leaderboard, ShowsProposalsByTheAverageOfTheirTrainings) {
+  engine::StudyView view;
+  view.config.strategy.repeat = 2;
+  for (std::uint32_t id = 1; id <= 5; ++id) {
+    view.trials.push_back(
+        trial(id, std::vector{0.9, 0.7, 0.85, 0.87, 0.99}[id - 1], 9, study::OutcomeKind::kSucceeded));
+    view.trials.back().proposal.sample = {{"lr", 0.1 * ((id + 1) / 2)}};
+    view.trials.back().proposal.repeat = (id + 1) % 2;
+  }
+
+  const std::string table = leaderboard(view, 10);
+
+  EXPECT_NE(table.find("1     #4  0.8600 +-0.0141"), std::string::npos) << table;
+  EXPECT_NE(table.find("2     #1  0.8000 +-0.1414"), std::string::npos) << table;
+  EXPECT_EQ(table.find("#5"), std::string::npos) << table;  // its second training is missing
+}
+
 TEST(Leaderboard, SaysSoWhenNothingHasFinished) {
   EXPECT_EQ(leaderboard(engine::StudyView{}, 10), " no finished trial yet\n");
 }

@@ -15,6 +15,8 @@
 #include "lanista/cli/version.h"
 #include "lanista/data/dataset.h"
 #include "lanista/engine/fit.h"
+#include "lanista/engine/study_blueprint.h"
+#include "lanista/engine/study_outlook.h"
 #include "lanista/formats/signature.h"
 #include "lanista/runtime/repeat.h"
 #include "lanista/runtime/worker_executor.h"
@@ -64,7 +66,7 @@ struct Session {
     options.metrics = config.train.metrics;
     options.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
     options.checkpoint_every = config.keep.checkpoint_every;
-    executor = runtime::WorkerExecutor::create(options, data, graph::builtin_ops(), real_file_system(), clock, folder);
+    executor = runtime::WorkerExecutor::create(options, data, nn::Operators(), real_file_system(), clock, folder);
   }
 
   engine::Services services() {
@@ -197,6 +199,9 @@ int run_study(const RunRequest& request) {
     error.where = engine::place_in_study(text, name, request.overrides, key) + (detail.empty() ? "" : ": " + detail);
     return report(error);
   };
+  if (auto whole = engine::inline_space(*config, folder, real_file_system()); !whole) {
+    return refuse(whole.error(), "model.space", "");
+  }
   const std::string out = request.out.empty() ? free_folder(config->name) : request.out;
 
   auto data = data::open(config->data, folder, real_file_system());
@@ -205,12 +210,11 @@ int run_study(const RunRequest& request) {
     return refuse(fitted.error(), fitted.error().where, "");
   }
   // Before paths are told from the study's folder, which is not there yet.
-  if (auto models = engine::make_model_space(*config, data->spec(), folder, real_file_system()); !models) {
-    return refuse(models.error(), models.error().where, "");
-  }
+  auto models = engine::make_model_space(*config, data->spec(), folder, real_file_system());
+  if (!models) return refuse(models.error(), models.error().where, "");
   if (auto rebased = engine::rebase_paths(*config, folder, out); !rebased) return report(rebased.error());
   if (request.dry_run) {
-    std::cout << engine::write_study(*config);
+    std::cout << engine::write_study(*config) << engine::space_outlook(*config, **models);
     return kDone;
   }
 

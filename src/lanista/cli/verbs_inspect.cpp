@@ -30,12 +30,18 @@ void add_show(CLI::App& app, int& code) {
 
 void add_check(CLI::App& app, int& code) {
   auto check = std::make_shared<CheckRequest>();
-  auto& check_verb = *app.add_subcommand("check", "validate a study file, and say what it would do");
-  check_verb.add_option("file", check->file, "study file");
+  auto& check_verb = *app.add_subcommand("check", "validate a study file or an ONNX model, and say what it would do");
+  check_verb.add_option("file", check->file, "study file, or MODEL.onnx");
   check_verb.add_option("--set", check->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
   check_verb.add_flag("--schema", check->schema, "print the JSON Schema of study files");
-  check_verb.footer(examples({"lanista check study.yaml", "lanista check --schema > lanista.schema.json"}));
-  check_verb.callback([check, &code] { code = check_study(*check); });
+  check_verb.add_option("--inputs", check->inputs, "what the model reads: .npy, or a tensor of ONNX in .pb");
+  check_verb.add_option("--expect", check->expect, "what it should compute from that")->needs("--inputs");
+  check_verb.add_option("--rtol", check->rtol, "allowed difference relative to what is expected, as numpy.allclose");
+  check_verb.add_option("--atol", check->atol, "allowed difference on top of that");
+  check_verb.footer(examples({"lanista check study.yaml", "lanista check --schema > lanista.schema.json",
+                              "lanista check model.onnx", "lanista check model.onnx --inputs x.npy --expect y.npy"}));
+  check_verb.callback(
+      [check, &code] { code = check->file.ends_with(".onnx") ? check_model(*check) : check_study(*check); });
 }
 
 void add_report(CLI::App& app, int& code) {

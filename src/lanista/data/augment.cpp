@@ -233,6 +233,10 @@ std::vector<AugmentPlugin> builtin_augmentations() {
 Result<Augmenter> Augmenter::make(std::span<const study::PluginConfig> augment, const DataSpec& data) {
   Augmenter augmenter;
   if (augment.empty()) return augmenter;
+  if (data.vocab > 0) {
+    return Error{Code::kInvalidArgument, augment[0].name + ": changes real numbers, the samples here are tokens",
+                 "data.augment[0]"};
+  }
   const std::vector<AugmentPlugin> plugins = builtin_augmentations();
   SampleForm form{data.features, std::vector<float>(static_cast<std::size_t>(data.features.elements_per_sample()))};
   data.normalization.apply(form.black, data.features.elements_per_sample());

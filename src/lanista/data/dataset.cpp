@@ -24,6 +24,7 @@ Digest hash_all(const RawData& raw, const Split& rows) {
   hasher.real(single ? spec.normalization.mean[0] : 0).real(single ? spec.normalization.scale[0] : 1);
   hasher.digest(hash_bytes(bytes_of(list(spec.normalization.mean))));
   hasher.digest(hash_bytes(bytes_of(list(spec.normalization.scale))));
+  if (spec.vocab > 0) hasher.text("tokens").number(spec.vocab);
   if (!spec.schema.is_null()) hasher.text(spec.schema.dump());
   return hasher.finish();
 }
@@ -56,7 +57,7 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
 
   spec.rows = raw.rows();
   for (std::size_t p = 0; p < 3; ++p) spec.split_rows[p] = static_cast<std::int64_t>(split[p].size());
-  if (normalize == "none") {
+  if (normalize == "none" || spec.vocab > 0) {
     spec.normalization = {};
   } else if (spec.schema.is_null()) {
     spec.normalization = fit_normalization(raw.features, width, normalization_entries(spec.features), split[0]);

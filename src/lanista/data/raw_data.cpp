@@ -13,9 +13,12 @@ Result<void> check_numbers(const RawData& raw) {
   const DataSpec& spec = raw.spec;
   const auto width = static_cast<std::size_t>(spec.features.elements_per_sample());
   for (std::size_t i = 0; i < raw.features.size(); ++i) {
-    if (std::isfinite(raw.features[i])) continue;
-    return broken("feature " + std::to_string(i % width) + " of row " + std::to_string(i / width) +
-                  " is not a finite number");
+    const float x = raw.features[i];
+    const bool token = x >= 0 && x < static_cast<float>(spec.vocab) && x == std::trunc(x);
+    if (spec.vocab > 0 ? token : std::isfinite(x)) continue;
+    return broken("feature " + std::to_string(i % width) + " of row " + std::to_string(i / width) + " is " +
+                  (spec.vocab > 0 ? std::to_string(x) + ", no token number from 0 to " + std::to_string(spec.vocab - 1)
+                                  : "not a finite number"));
   }
   for (std::size_t i = 0; i < raw.labels.size(); ++i) {
     if (raw.labels[i] >= 0 && raw.labels[i] < spec.classes) continue;

@@ -82,6 +82,7 @@ json spec_json(const DataSpec& spec) {
               {"split_rows", spec.split_rows},
               {"hash", spec.hash.hex()},
               {"normalization", normalization_json(spec.normalization)}};
+  if (spec.vocab > 0) out["vocab"] = spec.vocab;
   if (!spec.schema.is_null()) out["schema"] = spec.schema;
   return out;
 }
@@ -95,6 +96,12 @@ Result<DataSpec> parse_spec(const json& object) {
   LANISTA_ASSIGN(spec.rows, entry<std::int64_t>(object, "rows"));
   LANISTA_ASSIGN(spec.features.dims, entry<std::vector<std::int64_t>>(object, "features"));
   LANISTA_TRY(check_shape(spec.features));
+  if (object.contains("vocab")) {
+    LANISTA_ASSIGN(spec.vocab, entry<std::int64_t>(object, "vocab"));
+    if (spec.vocab < 1 || spec.vocab > kMaxVocab) {
+      return broken("\"vocab\" is " + std::to_string(spec.vocab) + ", allowed are 1 to " + std::to_string(kMaxVocab));
+    }
+  }
   LANISTA_ASSIGN(spec.classes, entry<std::int64_t>(object, "classes"));
   LANISTA_ASSIGN(spec.labels, entry<std::vector<std::string>>(object, "labels"));
   LANISTA_ASSIGN(spec.target_size, entry<std::int64_t>(object, "target_size"));
@@ -117,7 +124,10 @@ Result<DataSpec> parse_spec(const json& object) {
 }
 
 std::string schema_text(const DataSpec& spec) {
-  if (spec.schema.is_null()) return "samples " + spec.features.text() + ", target " + target_text(spec) + "\n";
+  if (spec.schema.is_null()) {
+    const std::string kind = spec.vocab > 0 ? " tokens below " + std::to_string(spec.vocab) : "";
+    return "samples " + spec.features.text() + kind + ", target " + target_text(spec) + "\n";
+  }
   const auto columns = parse_columns(spec.schema.at("columns"));
   LANISTA_CHECK(columns.ok(), "a specification holds a sound schema");
   std::size_t longest = 0;

@@ -13,12 +13,16 @@
 
 namespace lanista::data {
 
+/// Most tokens of a vocabulary: their numbers stay exact as floats.
+inline constexpr std::int64_t kMaxVocab = std::int64_t{1} << 20;
+
 /// What a data set is, apart from its numbers.
 struct DataSpec {
   std::string name;                 ///< "digits"
   std::string source;               ///< as in the study file
   std::string licence;              ///< "CC BY 4.0", or empty
   graph::Shape features;            ///< of one sample, no batch: [64] or [1, 8, 8]
+  std::int64_t vocab = 0;           ///< features are token numbers below this; 0: they are real numbers
   std::int64_t classes = 0;         ///< 0: targets are numbers
   std::int64_t target_size = 1;     ///< numbers per sample when classes == 0
   std::vector<std::string> labels;  ///< class names, may be empty

@@ -7,7 +7,6 @@ namespace lanista::data {
 namespace {
 
 constexpr std::uint64_t kMaxSideCar = std::uint64_t{1} << 16;
-constexpr std::int64_t kMaxVocab = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxContext = std::int64_t{1} << 16;
 
 /// How the bytes of a file are tokens.
@@ -137,7 +136,7 @@ Result<Found> read_tokens(const Request& request) {
   DataSpec& spec = found.raw.spec;
   spec.name = stem_of(path);
   spec.features.dims = {context};
-  spec.classes = encoding.vocab;
+  spec.classes = spec.vocab = encoding.vocab;
   if (auto done = cut(tokens, context, encoding.vocab, rows, found.raw); !done) return at_file(done.error(), path);
   return found;
 }

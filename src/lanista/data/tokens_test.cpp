@@ -1,3 +1,5 @@
+#include "lanista/data/augment.h"
+#include "lanista/data/raw_input.h"
 #include "lanista/data/test_support.h"
 
 namespace lanista::data {
@@ -32,6 +34,43 @@ TEST_F(Tokens, CutsATextIntoWindowsThatShareNothing) {
   const auto features = features_of(*set);
   EXPECT_EQ(std::vector<float>(features.begin(), features.begin() + 8),
             (std::vector<float>{'a', 'b', 'c', 'd', 'f', 'g', 'h', 'i'}));
+}
+
+TEST_F(Tokens, StayTheNumbersThatTheyAre) {
+  write("book.txt", "abcdefghijklmnopqrstuvwxyz");
+
+  const auto set = get("tokens:book.txt?context=4", "auto");
+
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  EXPECT_EQ(set->spec().vocab, 256);
+  EXPECT_EQ(set->spec().normalization, Normalization{});
+  EXPECT_EQ(features_of(*set)[5], static_cast<float>('g'));
+  EXPECT_EQ(schema_text(set->spec()), "samples [4] tokens below 256, target 256 classes\n");
+  const auto stored = parse_spec(nlohmann::json::parse(spec_json(set->spec()).dump()));
+  ASSERT_TRUE(stored.ok()) << stored.error().text();
+  EXPECT_EQ(stored->vocab, 256);
+
+  const std::vector<study::PluginConfig> noise{{"noise", {}}};
+  const auto augmenter = Augmenter::make(noise, set->spec());
+  ASSERT_FALSE(augmenter.ok());
+  EXPECT_EQ(augmenter.error().text(), "data.augment[0]: noise: changes real numbers, the samples here are tokens");
+}
+
+TEST_F(Tokens, AreCheckedWhereverTheyComeFrom) {
+  write("book.txt", "abcdefghijklmnopqrstuvwxyz");
+  const auto set = get("tokens:book.txt?context=4");
+  ASSERT_TRUE(set.ok());
+  for (const char* bad : {"256", "-1", "2.5"}) {
+    write("new.csv", std::string("a,b,c,d\n1,2,3,4\n5,6,") + bad + ",8\n");
+
+    const auto raw = read_raw(set->spec(), "csv:new.csv", disk_);
+
+    ASSERT_FALSE(raw.ok()) << bad;
+    EXPECT_EQ(raw.error().code, Code::kDataLoss);
+    EXPECT_NE(raw.error().message.find("feature 2 of row 1 is " + std::string(bad)), std::string::npos)
+        << raw.error().message;
+    EXPECT_NE(raw.error().message.find("no token number from 0 to 255"), std::string::npos) << raw.error().message;
+  }
 }
 
 TEST_F(Tokens, SplitsIntoBlocksSoThatNoTextLeaks) {

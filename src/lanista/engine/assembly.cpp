@@ -4,10 +4,13 @@
 #include <filesystem>
 
 #include "lanista/base/text_distance.h"
+#include "lanista/engine/onnx_file.h"
+#include "lanista/engine/study_blueprint.h"
 #include "lanista/formats/signature.h"
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
 #include "lanista/mutate/mutator.h"
+#include "lanista/strategy/repeat.h"
 
 namespace lanista::engine {
 namespace {
@@ -39,6 +42,20 @@ Result<void> check_fit(const mutate::BaseModel& base, const data::DataSpec& data
   LANISTA_TRY(graph::verify(base.graph, ops));
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(base.graph, ops));
   const auto shape_of = [&](std::string_view op) { return types.at({base.graph.nodes_of(op).front(), 0}).shape; };
+  const bool takes_tokens = types.at({base.graph.nodes_of("input").front(), 0}).dtype == graph::DType::kIndex;
+  if (takes_tokens != (data.vocab > 0)) {
+    return Error{Code::kInvalidArgument,
+                 takes_tokens ? "the model takes tokens (dtype=\"index\"), the data gives real numbers"
+                              : "the model takes real numbers, the data gives tokens (dtype=\"index\")",
+                 ""};
+  }
+  for (const graph::NodeId id : base.graph.nodes_of("embedding")) {
+    const auto& vocab = std::get<std::int64_t>(*base.graph.node(id).attrs.find("vocab"));
+    if (vocab >= data.vocab) continue;
+    return Error{Code::kInvalidArgument,
+                 "the model knows " + std::to_string(vocab) + " tokens, the data has " + std::to_string(data.vocab),
+                 ""};
+  }
   graph::Shape features = data.features;
   features.dims.insert(features.dims.begin(), graph::kBatch);
   const std::int64_t outputs = data.classes > 0 ? data.classes : data.target_size;
@@ -58,24 +75,41 @@ Result<mutate::BaseModel> open_base(const std::string& source, const data::DataS
                                     FileSystem& fs) {
   if (source.starts_with(kBuiltin)) {
     return mutate::builtin_base(source.substr(kBuiltin.size()), data.features,
-                                data.classes > 0 ? data.classes : data.target_size);
+                                data.classes > 0 ? data.classes : data.target_size, data.vocab);
   }
   std::string path = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
   // The folder of a new study is not there yet, and the system would not walk out of it again.
   if (!fs.exists(path)) path = std::filesystem::path(path).lexically_normal().string();
+  const auto slash = source.find_last_of('/');
+  if (source.ends_with(".onnx")) {
+    LANISTA_ASSIGN(const formats::ImportedModel imported, import_onnx_file(fs, path));
+    std::vector<std::string> notices;
+    LANISTA_ASSIGN(graph::Graph model, trainable_form(imported.graph, notices));
+    return mutate::BaseModel{source.substr(slash == std::string::npos ? 0 : slash + 1), std::move(model)};
+  }
   LANISTA_ASSIGN(const std::string text, fs.read(path, 0));
   if (auto foreign = formats::refuse_foreign(text, path)) return *foreign;
   LANISTA_ASSIGN(graph::Graph model, graph::parse(text));
-  const auto slash = source.find_last_of('/');
   return mutate::BaseModel{source.substr(slash == std::string::npos ? 0 : slash + 1), std::move(model)};
+}
+
+/// The limits of the space and what `subject_to` says of the same numbers: the smaller counts.
+mutate::Limits limits_of(const study::StudyConfig& config) {
+  mutate::Limits limits{config.space.limit_params, config.space.limit_flops};
+  for (const study::Constraint& constraint : config.subject_to) {
+    if (const auto most = constraint.upper_bound("params"))
+      limits.params = std::min(limits.params.value_or(*most), *most);
+    if (const auto most = constraint.upper_bound("flops")) limits.flops = std::min(limits.flops.value_or(*most), *most);
+  }
+  return limits;
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::StudyConfig& config,
                                                                    const data::DataSpec& data,
-                                                                   const std::string& folder, FileSystem& fs) {
-  const graph::OpTable ops = graph::builtin_ops();
+                                                                   const std::string& folder, FileSystem& fs,
+                                                                   const graph::OpTable& ops) {
   std::vector<mutate::BaseModel> bases;
   for (std::size_t i = 0; i < config.model.base.size(); ++i) {
     const std::string key = "model.base[" + std::to_string(i) + "]";
@@ -84,11 +118,13 @@ Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::
     if (auto fits = check_fit(*base, data, ops); !fits) return invalid(key, fits.error());
     bases.push_back(*std::move(base));
   }
-  return space_over(config, std::move(bases));
+  return space_over(config, data, std::move(bases), ops);
 }
 
 Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyConfig& config,
-                                                             std::vector<mutate::BaseModel> bases) {
+                                                             const data::DataSpec& data,
+                                                             std::vector<mutate::BaseModel> bases,
+                                                             const graph::OpTable& ops) {
   const auto plugins = mutate::builtin_mutators();
   std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
   for (std::size_t i = 0; i < config.space.mutate.size(); ++i) {
@@ -111,8 +147,18 @@ Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyC
   repair.spatial = spatial == "interpolate" ? Repair::Spatial::kInterpolate
                    : spatial == "reject"    ? Repair::Spatial::kReject
                                             : Repair::Spatial::kPool;
-  auto space = mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), std::move(mutators), repair,
-                                        {config.space.limit_params, config.space.limit_flops});
+  const mutate::Limits limits = limits_of(config);
+  if (!config.model.space.is_null()) {
+    const std::int64_t outputs = data.classes > 0 ? data.classes : data.target_size;
+    const mutate::Ends ends = mutate::ends(data.features, outputs, data.vocab);
+    LANISTA_ASSIGN(mutate::BlueprintSpace blueprint, make_blueprint(config, ops, ends));
+    auto base = bases.empty() ? std::nullopt : std::optional(std::move(bases.front()));
+    auto drawn =
+        mutate::ModelSpace::make(ops, std::move(blueprint), std::move(base), std::move(mutators), repair, limits);
+    if (!drawn) return invalid("model.space", drawn.error());
+    return std::make_shared<const mutate::ModelSpace>(*std::move(drawn));
+  }
+  auto space = mutate::ModelSpace::make(ops, std::move(bases), std::move(mutators), repair, limits);
   if (!space) return invalid("space", space.error());
   return std::make_shared<const mutate::ModelSpace>(*std::move(space));
 }
@@ -139,11 +185,17 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   LANISTA_ASSIGN(const auto plugin, find_plugin(strategy::builtin_strategies(), config.strategy.name, "strategy.name"));
   auto options = resolve_options(config.strategy.options, plugin.options);
   if (!options) return invalid("strategy", options.error());
-  strategy::Context context{std::move(models), config.space.params, config.goals, config.train.epochs,
+  space::SearchSpace params = config.space.params;
+  for (space::Parameter& choice : models->parameters()) {
+    if (auto added = params.add(std::move(choice)); !added) return invalid("model.space", added.error());
+  }
+  strategy::Context context{std::move(models), std::move(params), config.goals, config.train.epochs,
                             Rng(config.run.seed).split("strategy")};
-  auto made = plugin.make(context, *options, *std::move(rule));
+  context.constraints = config.subject_to;
+  const bool repeats = config.strategy.repeat > 1 || config.strategy.retry > 0;
+  auto made = plugin.make(context, *options, repeats ? nullptr : *std::move(rule));
   if (!made) return invalid("strategy", made.error());
-  return made;
+  return repeats ? strategy::train_repeatedly(*std::move(made), config.strategy, *std::move(rule)) : *std::move(made);
 }
 
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,

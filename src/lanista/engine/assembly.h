@@ -7,9 +7,12 @@
 
 namespace lanista::engine {
 
-/// The model space of a configuration over given base models.
+/// The model space of a configuration over given base models; where it has a space of models, over that: the base is
+/// then that of a study that has begun, or absent.
 Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyConfig& config,
-                                                             std::vector<mutate::BaseModel> bases);
+                                                             const data::DataSpec& data,
+                                                             std::vector<mutate::BaseModel> bases,
+                                                             const graph::OpTable& ops);
 /// The base models as the header stored them. Errors: kDataLoss.
 Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models);
 

@@ -44,7 +44,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   FileSystem& fs = *services.fs;
   LANISTA_TRY(check_config(config));
   LANISTA_TRY(check_new_folder(fs, folder));
-  LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs));
+  LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs, services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(config, models));
 
   LANISTA_TRY(fs.make_folder(folder));
@@ -88,7 +88,7 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
 
   LANISTA_TRY(check_data(state, *services.data));
   LANISTA_ASSIGN(auto bases, stored_bases(state.view.models));
-  LANISTA_ASSIGN(auto models, space_over(state.view.config, std::move(bases)));
+  LANISTA_ASSIGN(auto models, space_over(state.view.config, *services.data, std::move(bases), services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models));
   for (const study::Event& event : events) strategy->observe(event);
 

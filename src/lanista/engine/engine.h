@@ -53,7 +53,8 @@ struct Services {
   LogSink* sink = nullptr;
   Executor* executor = nullptr;
   const data::DataSpec* data = nullptr;
-  const std::atomic<int>* pause = nullptr;  ///< non-zero: pause cleanly; the number is handed back untouched
+  graph::OpTable ops = graph::builtin_ops();  ///< that models may hold
+  const std::atomic<int>* pause = nullptr;    ///< non-zero: pause cleanly; the number is handed back untouched
   Observer observer;
 };
 
@@ -90,6 +91,7 @@ Result<study::StudyConfig> stored_config(FileSystem& fs, const std::string& fold
 /// configuration key in `where`.
 Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::StudyConfig& config,
                                                                    const data::DataSpec& data,
-                                                                   const std::string& folder, FileSystem& fs);
+                                                                   const std::string& folder, FileSystem& fs,
+                                                                   const graph::OpTable& ops = graph::builtin_ops());
 
 }  // namespace lanista::engine

@@ -18,9 +18,8 @@ Result<void> fit_bases(std::vector<std::string>& bases, const data::DataSpec& da
       continue;
     }
     for (const auto& name : mutate::builtin_base_names()) {
-      const bool suits =
-          mutate::builtin_base(name, data.features, data.classes > 0 ? data.classes : data.target_size).ok();
-      if (suits) out.push_back("builtin:" + name);
+      const std::int64_t outputs = data.classes > 0 ? data.classes : data.target_size;
+      if (mutate::builtin_base(name, data.features, outputs, data.vocab)) out.push_back("builtin:" + name);
     }
   }
   if (out.empty()) {
@@ -46,7 +45,7 @@ Result<void> check_measured(const std::string& metric, const std::vector<std::st
 }  // namespace
 
 Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data) {
-  LANISTA_TRY(fit_bases(config.model.base, data));
+  if (config.model.space.is_null()) LANISTA_TRY(fit_bases(config.model.base, data));
   if (auto augmenter = data::Augmenter::make(config.data.augment, data); !augmenter) return augmenter.error();
   const bool classes = data.classes > 0;
   if (config.train.loss != "auto" && (config.train.loss == "cross_entropy") != classes) {
@@ -62,7 +61,13 @@ Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data)
     config.goals.push_back(classes ? study::Goal{true, "val_accuracy"} : study::Goal{false, "val_loss"});
   std::vector<std::string> measured{"train_loss", "val_loss"};
   for (const auto& metric : config.train.metrics) measured.push_back("val_" + metric);
-  for (const auto& goal : config.goals) LANISTA_TRY(check_measured(goal.metric, measured, "goal"));
+  std::vector<std::string> known = measured;
+  known.insert(known.end(), {"params", "flops"});
+  for (const auto& goal : config.goals) LANISTA_TRY(check_measured(goal.metric, known, "goal"));
+  for (const auto& parameter : config.space.params.parameters()) known.push_back(parameter.name);
+  for (const auto& constraint : config.subject_to) {
+    for (const auto& name : constraint.names()) LANISTA_TRY(check_measured(name, known, "subject_to"));
+  }
   if (const std::string on = config.stop.options.value("on", ""); !on.empty())
     LANISTA_TRY(check_measured(on, measured, "stop.on"));
   return {};

@@ -42,6 +42,14 @@ TEST(Fit, SettlesWhatTheFileLeftToTheData) {
   EXPECT_EQ(table.train.metrics, std::vector<std::string>{"mae"});
 }
 
+TEST(Fit, TakesTheBasesThatReadTokens) {
+  auto spec = numbers();
+  spec.classes = spec.vocab = 256;
+  auto config = *read_study("", "s");
+  ASSERT_TRUE(fit_to_data(config, spec));
+  EXPECT_EQ(config.model.base, (std::vector<std::string>{"builtin:small-mlp", "builtin:small-transformer"}));
+}
+
 TEST(Fit, DoneTwiceChangesNothing) {
   auto once = *read_study(default_study(), "s");
   ASSERT_TRUE(fit_to_data(once, images()));

@@ -70,7 +70,7 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
   json facts{{"study", config.name},
              {"trial", trial.id.value},
              {"task", data.classes > 0 ? "classification" : "regression"},
-             {"input", {{"shape", data.features.dims}, {"dtype", "float32"}}},
+             {"input", {{"shape", data.features.dims}, {"dtype", data.vocab > 0 ? "int64" : "float32"}}},
              {"outputs", data.classes > 0 ? data.classes : data.target_size},
              {"labels", data.labels},
              {"data", data::spec_json(data)},

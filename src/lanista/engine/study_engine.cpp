@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "lanista/engine/assembly.h"
@@ -92,7 +93,11 @@ Result<void> StudyEngine::restore_shelf() {
   for (const TrialView& trial : state_.view.trials) {
     keys_.emplace(study::duplicate_key(trial.proposal), trial.id);
     if (!trial.outcome || !ranks(trial, *trial.outcome)) continue;
-    podium_.add(standing(state_.view.config.goals, trial));
+    const auto trainings = study::trainings_of(state_.view, trial);
+    const auto joint = study::joint_standing(state_.view.config, trainings);
+    const bool done = study::trainings_done(state_.view.config.strategy, study::tally_of(trainings));
+    if (joint && joint->trial == trial.id) podium_.add(*joint);
+    if (!done) shelf_.hold(trial.outcome->weights);
   }
   for (const study::Standing& s : podium_.best()) shelf_.hold(state_.trial(s.trial).outcome->weights);
   for (auto& [id, open] : state_.open) {
@@ -280,6 +285,21 @@ Result<void> StudyEngine::note_checkpoint(const CheckpointReport& report) {
   return shelf_.flush();
 }
 
+Result<void> StudyEngine::add_costs(study::Measurement& measurement) {
+  const study::StudyConfig& config = state_.view.config;
+  const auto is_wanted = [&](const std::string& name) {
+    return std::ranges::any_of(config.goals, [&](const study::Goal& goal) { return goal.metric == name; }) ||
+           std::ranges::any_of(config.subject_to, [&](const study::Constraint& constraint) {
+             return constraint.is_measured() && std::ranges::find(constraint.names(), name) != constraint.names().end();
+           });
+  };
+  if (!is_wanted("params") && !is_wanted("flops")) return {};
+  LANISTA_ASSIGN(const Costed built, build(state_.trial(measurement.trial).proposal));
+  measurement.metrics["params"] = static_cast<double>(built.cost.parameters);
+  measurement.metrics["flops"] = built.cost.forward.flops;
+  return {};
+}
+
 bool StudyEngine::ready(const Active& trial) const {
   if (trial.failure && trial.reports.empty()) return true;
   return trial.finishing ? trial.finished.has_value() : !trial.reports.empty();
@@ -296,6 +316,7 @@ Result<void> StudyEngine::deliver(Active& trial) {
   if (!trial.reports.empty()) {
     study::Measured event{std::move(trial.reports.front())};
     trial.reports.pop_front();
+    LANISTA_TRY(add_costs(event.measurement));
     LANISTA_TRY(log_.append(RecordType::kMeasurement, study::measurement_json(event.measurement)));
     state_.measure(event.measurement);
     announce(event);

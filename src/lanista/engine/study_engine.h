@@ -62,6 +62,8 @@ class StudyEngine final : public Engine {
   Result<void> note_checkpoint(const CheckpointReport& report);
   bool ready(const Active& trial) const;
   Result<void> deliver(Active& trial);
+  /// The model's params and flops as metrics, where a goal or a constraint asks for them.
+  Result<void> add_costs(study::Measurement& measurement);
   void abandon_all();
 
   // study_trials.cpp: what follows from events

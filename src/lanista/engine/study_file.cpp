@@ -7,6 +7,7 @@
 
 #include "lanista/base/text_distance.h"
 #include "lanista/data/augment.h"
+#include "lanista/engine/study_blueprint.h"
 #include "lanista/engine/study_fields.h"
 #include "lanista/engine/study_mistakes.h"
 #include "lanista/engine/study_notation.h"
@@ -34,7 +35,7 @@ class Reader {
     if (!root_.IsMap()) {
       return Error{Code::kInvalidArgument, "a study file is a mapping of sections", mistakes_.place(root_, "")};
     }
-    std::vector<std::string> keys{"schema", "name", "space", "goal"};
+    std::vector<std::string> keys{"schema", "name", "space", "goal", "subject_to"};
     for (const auto& section : sections_) keys.push_back(section.name);
     for (const auto& item : root_) {
       const auto key = item.first.as<std::string>();
@@ -46,6 +47,7 @@ class Reader {
       if (const auto node = find_key(root_, section.name)) read_section(section, node);
     }
     if (const auto node = find_key(root_, "goal")) read_goals(node);
+    if (const auto node = find_key(root_, "subject_to")) read_constraints(node);
     if (const auto node = find_key(root_, "space")) read_space(node, config_, mistakes_);
     check_plugins();
     check_whole();
@@ -73,11 +75,16 @@ class Reader {
 
   void read_section(const Section& section, const YAML::Node& node) {
     if (section.name == "stop" && node.IsScalar() && node.Scalar() == "none") return;
+    if (section.name == "strategy" && node.IsScalar()) {  // a name alone; check_plugins knows whether it is one
+      config_.strategy.name = node.Scalar();
+      return;
+    }
     if (!node.IsMap()) return mistakes_.add(node, section.name, "a mapping of settings is wanted here");
     std::vector<std::string> known;
     for (const auto& field : section.fields) known.push_back(field.spec.name);
     if (section.name == "keep") known.emplace_back("checkpoint_every");
     if (section.name == "data") known.emplace_back("augment");
+    if (section.name == "model") known.emplace_back("space");
     json extra = json::object();
     for (const auto& item : node) {
       const auto key = item.first.as<std::string>();
@@ -91,6 +98,8 @@ class Reader {
         // Whether they suit the samples is known when the data are: see fit_to_data.
         read_plugins(item.second, path, data::builtin_augmentations(), config_.data.augment, mistakes_,
                      [](const auto&, const Options&) { return Result<void>(); });
+      } else if (section.name == "model" && key == "space") {
+        read_model_space(item.second, path);
       } else if (section.name == "strategy" || section.name == "stop") {
         extra[key] = mistakes_.to_json(item.second);
         extra_nodes_[section.name].emplace(key, item.first);
@@ -121,6 +130,24 @@ class Reader {
     field.set(config_, checked);
   }
 
+  void read_model_space(const YAML::Node& node, const std::string& path) {
+    if (node.IsNull()) return;
+    if (node.IsScalar()) {
+      // A file is read when the study's folder is known (inline_space); a published space is made when the data are.
+      config_.model.space = node.Scalar();
+      if (!node.Scalar().starts_with("builtin:")) return;
+      if (const auto named = check_named_space(node.Scalar()); !named) {
+        mistakes_.add(node, path, named.error().message);
+      }
+      return;
+    }
+    config_.model.space = mistakes_.to_json(node);
+    const auto read = read_blueprint(graph::builtin_ops(), config_.model.space);
+    if (read) return;
+    const std::string& where = read.error().where;
+    mistakes_.add(node_at(node, where), path + (where.empty() ? "" : "." + where), read.error().message);
+  }
+
   void read_checkpoint_every(const YAML::Node& node, const std::string& path) {
     const auto seconds = parse_seconds(node.IsScalar() ? node.Scalar() : "");
     if (!seconds) return mistakes_.add(node, path, seconds.error().message);
@@ -142,6 +169,18 @@ class Reader {
     if (config_.goals.empty() && mistakes_.empty()) mistakes_.add(node, "goal", "at least one goal is wanted");
   }
 
+  void read_constraints(const YAML::Node& node) {
+    const auto add = [&](const YAML::Node& item) {
+      std::string text = item.IsScalar() ? item.Scalar() : "";
+      std::ranges::replace(text, ';', ',');  // undoes protect_calls
+      auto constraint = study::Constraint::parse(text);
+      if (!constraint) return mistakes_.add(item, "subject_to", constraint.error().message);
+      config_.subject_to.push_back(*std::move(constraint));
+    };
+    if (!node.IsSequence()) return add(node);
+    for (const auto& item : node) add(item);
+  }
+
   void check_plugins() {
     check_plugin(strategy::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options);
     check_plugin(strategy::builtin_stopping_rules(), "stop", "rule", config_.stop.rule, config_.stop.options);
@@ -150,8 +189,9 @@ class Reader {
   void check_plugin(const Plugins& plugins, const std::string& section, const std::string& key, const std::string& name,
                     json& options) {
     const auto section_node = find_key(root_, section);
-    const auto node =
-        section_node && section_node.IsMap() && find_key(section_node, key) ? find_key(section_node, key) : root_;
+    const auto node = section_node && section_node.IsMap() && find_key(section_node, key) ? find_key(section_node, key)
+                      : section_node && section_node.IsScalar()                           ? section_node
+                                                                                          : root_;
     const auto plugin = std::ranges::find(plugins, name, [](const auto& p) { return p.name; });
     if (plugin == plugins.end()) {
       const std::string near = nearest_name(name, names_of(plugins));
@@ -176,7 +216,14 @@ class Reader {
       mistakes_.add(find_key(root_, "budget"), "budget",
                     "nothing ends this study; give trials, steps or guard_minutes");
     }
-    if (config_.model.base.empty())
+    const auto model = find_key(root_, "model");
+    if (!config_.model.space.is_null()) {
+      const auto base = model && model.IsMap() ? find_key(model, "base") : YAML::Node(YAML::NodeType::Undefined);
+      if (base && (base.IsScalar() || base.size() > 0)) {
+        mistakes_.add(base, "model.base", "a study has base models or a space of models, not both");
+      }
+      config_.model.base.clear();
+    } else if (config_.model.base.empty())
       mistakes_.add(find_key(root_, "model"), "model.base", "at least one base model is wanted");
   }
 

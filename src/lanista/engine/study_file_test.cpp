@@ -60,7 +60,7 @@ keep: {top: 2, checkpoint_every: 0.5s}
   const auto& parameters = config->space.params.parameters();
   ASSERT_EQ(parameters.size(), 6U);
   EXPECT_EQ(space::domain_text(parameters[1].domain), "log(0.001, 0.5)");
-  EXPECT_EQ(parameters[1].when->equals, space::Value("sgd"));
+  EXPECT_EQ(parameters[1].when, (std::vector<space::Parameter::Condition>{{"optimizer", {space::Value("sgd")}}}));
   EXPECT_EQ(config->space.limit_params, 200e3);
   EXPECT_EQ(config->space.limit_flops, 5e6);
   EXPECT_EQ(config->goals.size(), 2U);
@@ -99,6 +99,35 @@ struct Mistake {
   std::string text;
   std::string message;
 };
+
+TEST(StudyFile, ReadsMutatorFamiliesAndWritesThemAgain) {
+  const auto config = read_study(R"yaml(
+space:
+  mutate:
+    - operator: {match: "conv2d & kernel > 1", to: [conv3x3, "leaky_relu(alpha=0.1)"], set: {kernel: [3, 5], bias: true}}
+    - insert: {match: "relu -> add", of: [batch_norm, "relu >> dropout(p=0.2)"]}
+    - replace: {match: "conv2d as c >> relu", by: ["conv2d(out=$c.out, kernel=[1]) >> silu"]}
+    - duplicate: {match: "linear >> relu"}
+    - input: {from: relu, mode: add}
+)yaml",
+                                 "s.yaml");
+
+  ASSERT_TRUE(config) << config.error().text();
+  ASSERT_EQ(config->space.mutate.size(), 5U);
+  EXPECT_EQ(config->space.mutate[0].options.at("set"), (nlohmann::json{{"kernel", {3, 5}}, {"bias", true}}));
+  const auto again = read_study(write_study(*config), "again");
+  ASSERT_TRUE(again) << again.error().text();
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(again->space.mutate[i].name, config->space.mutate[i].name);
+    EXPECT_EQ(again->space.mutate[i].options, config->space.mutate[i].options);
+  }
+
+  EXPECT_EQ(
+      mistakes("space: {mutate: [{operator: {match: conv2, set: {kernel: 3}}}]}"),
+      "s.yaml:1:19: space.mutate.operator: match: in the pattern \"conv2\", column 1: unknown term 'conv2'; did you "
+      "mean 'conv2d'?");
+  EXPECT_NE(mistakes("space: {mutate: [insert]}").find("option 'match' must be given"), std::string::npos);
+}
 
 TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
   const std::vector<Mistake> cases{

@@ -24,6 +24,9 @@ std::vector<std::string> names_of(const Plugins& plugins) {
 /// The value of a key, or an undefined node.
 YAML::Node find_key(const YAML::Node& map, const std::string& key);
 
+/// What stands under a key such as "model.base[0].x", or the last node on the way that is there.
+YAML::Node node_at(const YAML::Node& root, const std::string& key);
+
 /// What is wrong with a study file, each mistake with its place; and the conversion of its nodes, which is bounded.
 class Mistakes {
  public:

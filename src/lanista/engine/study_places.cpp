@@ -33,6 +33,16 @@ YAML::Node step(const YAML::Node& node, const std::string& part) {
 
 }  // namespace
 
+YAML::Node node_at(const YAML::Node& root, const std::string& key) {
+  YAML::Node node(root);
+  for (const std::string& part : parts_of(key)) {
+    const YAML::Node next = step(node, part);
+    if (!next || !next.IsDefined()) break;
+    node.reset(next);
+  }
+  return node;
+}
+
 std::string place_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
                            const std::string& key) {
   for (const Override& each : overrides) {
@@ -40,15 +50,10 @@ std::string place_in_study(std::string_view text, const std::string& file, const
   }
   const std::string guarded = protect_calls(text);
   if (!guard_yaml(guarded, file)) return key;
-  YAML::Node node = YAML::Load(guarded);
-  YAML::Mark mark = YAML::Mark::null_mark();
-  for (const std::string& part : parts_of(key)) {
-    const YAML::Node next = step(node, part);
-    if (!next || !next.IsDefined()) break;
-    node.reset(next);
-    mark = node.Mark();
-  }
-  if (mark.is_null()) return key;
+  const YAML::Node root = YAML::Load(guarded);
+  const YAML::Node node = node_at(root, key);
+  const YAML::Mark mark = node.Mark();
+  if (node.is(root) || mark.is_null()) return key;
   return file + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1) + ": " + key;
 }
 

@@ -95,12 +95,12 @@ class SpaceReader {
       const auto key = item.first.as<std::string>();
       // A map below a name is a choice with conditional parameters: optimizer: {sgd: {lr: …}, adam: {…}}.
       if (!item.second.IsMap()) {
-        add_param(item.first, item.second, key, "space.params." + key, std::nullopt);
+        add_param(item.first, item.second, key, "space.params." + key, {});
         continue;
       }
       space::Categorical branches;
       for (const auto& branch : item.second) branches.values.push_back(parse_value(branch.first.as<std::string>()));
-      add_parameter(item.first, "space.params." + key, {key, branches, std::nullopt});
+      add_parameter(item.first, "space.params." + key, {key, branches, {}});
       for (const auto& branch : item.second) {
         const auto name = branch.first.as<std::string>();
         if (branch.second.IsNull()) continue;
@@ -112,13 +112,13 @@ class SpaceReader {
                           "'" + inner_key + "' has no effect on " + name + "; it is a number of " + other);
             continue;
           }
-          add_param(inner.first, inner.second, inner_key, path, space::Parameter::Condition{key, parse_value(name)});
+          add_param(inner.first, inner.second, inner_key, path, {{key, {parse_value(name)}}});
         }
       }
     }
   }
   void add_param(const YAML::Node& key_node, const YAML::Node& node, const std::string& key, const std::string& path,
-                 const std::optional<space::Parameter::Condition>& when) {
+                 const std::vector<space::Parameter::Condition>& when) {
     if (node.IsSequence()) {
       space::Categorical choice;
       for (const auto& item : node) choice.values.push_back(parse_value(item.IsScalar() ? item.Scalar() : ""));

@@ -220,7 +220,9 @@ Result<void> StudyEngine::finish(Active& trial, OutcomeKind kind, const std::str
   trial.reports.clear();
   if (!trial.started) LANISTA_TRY(start(trial, state_.open.at(trial.id).checkpoint));
   if (!trial.started) return {};  // its failure is delivered like any other
-  const bool keep = podium_.admits(standing(state_.view.config.goals, state_.trial(trial.id)));
+  // Which training of several is the best is known when all are done.
+  const bool keep =
+      state_.view.config.strategy.repeat > 1 || podium_.admits(standing(state_.view.config, state_.trial(trial.id)));
   services_.executor->command(Finish{trial.id, keep, false});
   return {};
 }
@@ -235,13 +237,16 @@ Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
   shelf_.hold(outcome.weights);
   shelf_.release(checkpoint);
   const TrialView& trial = state_.trial(id);
-  if (!ranks(trial, outcome)) {
-    shelf_.release(outcome.weights);
-    return {};
+  if (!ranks(trial, outcome)) shelf_.release(outcome.weights);
+  const auto trainings = study::trainings_of(state_.view, trial);
+  if (!study::trainings_done(state_.view.config.strategy, study::tally_of(trainings))) return {};
+  const auto joint = study::joint_standing(state_.view.config, trainings);
+  for (const TrialView* each : trainings) {
+    const bool named = joint && joint->trial == each->id;
+    if (!named && ranks(*each, *each->outcome)) shelf_.release(each->outcome->weights);
   }
-  for (const TrialId out : podium_.add(standing(state_.view.config.goals, trial))) {
-    shelf_.release(state_.trial(out).outcome->weights);
-  }
+  if (!joint) return {};
+  for (const TrialId out : podium_.add(*joint)) shelf_.release(state_.trial(out).outcome->weights);
   return {};
 }
 

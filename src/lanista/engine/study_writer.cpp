@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <sstream>
 
 #include "lanista/data/augment.h"
+#include "lanista/engine/study_blueprint.h"
 #include "lanista/engine/study_fields.h"
 #include "lanista/engine/study_file.h"
 #include "lanista/engine/study_notation.h"
@@ -25,7 +27,7 @@ std::string domain_yaml(const space::Domain& domain) {
 
 bool is_branch(const space::SearchSpace& space, const std::string& name) {
   for (const auto& parameter : space.parameters()) {
-    if (parameter.when && parameter.when->parameter == name) return true;
+    if (!parameter.when.empty() && parameter.when.front().parameter == name) return true;
   }
   return false;
 }
@@ -34,7 +36,7 @@ void write_params(std::ostream& out, const space::SearchSpace& space) {
   if (space.parameters().empty()) return;
   out << "  params:\n";
   for (const auto& parameter : space.parameters()) {
-    if (parameter.when) continue;
+    if (!parameter.when.empty()) continue;
     if (!is_branch(space, parameter.name)) {
       out << "    " << parameter.name << ": " << domain_yaml(parameter.domain) << "\n";
       continue;
@@ -43,7 +45,8 @@ void write_params(std::ostream& out, const space::SearchSpace& space) {
     for (const auto& value : std::get<space::Categorical>(parameter.domain).values) {
       out << "      " << space::value_text(value) << ":\n";
       for (const auto& inner : space.parameters()) {
-        if (!inner.when || inner.when->parameter != parameter.name || inner.when->equals != value) continue;
+        const space::Parameter::Condition condition{parameter.name, {value}};
+        if (std::ranges::find(inner.when, condition) == inner.when.end()) continue;
         out << "        " << inner.name << ": " << domain_yaml(inner.domain) << "\n";
       }
     }
@@ -88,6 +91,9 @@ json option_schema(const OptionSpec& spec) {
     case Kind::kText:
     case Kind::kTextList:
       item["type"] = "string";
+      break;
+    case Kind::kMap:
+      item["type"] = "object";
       break;
   }
   if (spec.min) item["minimum"] = *spec.min;
@@ -134,6 +140,8 @@ std::string write_study(const study::StudyConfig& config) {
       const json value = field.get(config);
       out << "  " << field.spec.name << ": " << (value.is_null() ? "none" : yaml(value)) << "\n";
     }
+    if (section.name == "model" && !config.model.space.is_null())
+      out << "  space: " << yaml(config.model.space) << "\n";
     if (section.name == "data") write_plugins(out, "augment", config.data.augment);
     if (section.name == "strategy") write_options(out, config.strategy.options);
     if (section.name == "stop") write_options(out, config.stop.options);
@@ -142,6 +150,8 @@ std::string write_study(const study::StudyConfig& config) {
   }
   out << (config.goals.empty() ? "goal: auto\n" : "goal:\n");
   for (const auto& goal : config.goals) out << "  - " << goal_text(goal) << "\n";
+  if (!config.subject_to.empty()) out << "subject_to:\n";
+  for (const auto& constraint : config.subject_to) out << "  - " << yaml(constraint.text()) << "\n";
   return out.str();
 }
 
@@ -163,6 +173,9 @@ json study_schema() {
   }
   properties["keep"]["properties"]["checkpoint_every"] = {{"description", "seconds between checkpoints of a trial"},
                                                           {"default", "30s"}};
+  properties["model"]["properties"]["space"] = {
+      {"description", "a space of models in place of bases: blocks inline, a YAML file, or builtin:NAME?option=value"},
+      {"anyOf", {{{"type", "string"}}, blueprint_schema(), {{"type", "null"}}}}};
   properties["data"]["properties"]["augment"] =
       plugins_schema(data::builtin_augmentations(), "changes training samples, in this order");
   for (const auto& plugin : strategy::builtin_strategies()) {
@@ -188,6 +201,10 @@ json study_schema() {
   properties["space"] = space;
   properties["goal"] = {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"items", {{"type", "string"}}}}}},
                         {"description", "maximize METRIC or minimize METRIC; auto: by the kind of target"}};
+  properties["subject_to"] = {{"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"items", {{"type", "string"}}}}}},
+                              {"description",
+                               "inequalities over metrics, hyper-parameters, params and flops, such as val_loss <= 1 "
+                               "or params <= 50k"}};
   return schema;
 }
 

@@ -133,8 +133,8 @@ inline study::StudyConfig small_study(std::int64_t trials = 14) {
   const auto must = [](const Result<void>& result) { LANISTA_CHECK(result.ok(), "the test's own space"); };
   must(config.space.params.add(
       {"optimizer", space::Categorical{{space::Value(std::string("sgd")), space::Value(std::string("adam"))}}, {}}));
-  const space::Parameter::Condition sgd{"optimizer", space::Value(std::string("sgd"))};
-  const space::Parameter::Condition adam{"optimizer", space::Value(std::string("adam"))};
+  const std::vector<space::Parameter::Condition> sgd{{"optimizer", {space::Value(std::string("sgd"))}}};
+  const std::vector<space::Parameter::Condition> adam{{"optimizer", {space::Value(std::string("adam"))}}};
   must(config.space.params.add({"lr", space::FloatRange{0.01, 0.5, 0, true}, sgd}));
   must(config.space.params.add({"momentum", space::FloatRange{0, 0.9, 0, false}, sgd}));
   must(config.space.params.add({"lr", space::FloatRange{0.0001, 0.01, 0, true}, adam}));
@@ -160,7 +160,7 @@ struct Bench {
   Observer observer;
 
   Services services(FileSystem& fs, Executor& executor) {
-    return {&fs, &clock, &sink, &executor, &data, &pause, observer};
+    return {&fs, &clock, &sink, &executor, &data, graph::builtin_ops(), &pause, observer};
   }
   FakeExecutor executor(FileSystem& fs, FakeOptions options) {
     options.clock = &clock;

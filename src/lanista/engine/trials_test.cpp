@@ -170,7 +170,7 @@ TEST(Ranking, GoesByGoalsInOrderThenByParametersThenById) {
 
 TEST(Podium, KeepsTheBestAndTellsWhoLeaves) {
   Podium podium(2);
-  const auto at = [](double loss, std::uint32_t id) { return study::Standing{{{false, loss}}, 0, TrialId{id}}; };
+  const auto at = [](double loss, std::uint32_t id) { return study::Standing{0, {{false, loss}}, 0, TrialId{id}}; };
   EXPECT_TRUE(podium.admits(at(9, 1)));
   EXPECT_TRUE(podium.add(at(3, 1)).empty());
   EXPECT_TRUE(podium.add(at(2, 2)).empty());

@@ -12,6 +12,10 @@ namespace lanista::formats::cpp {
 
 /// Emitters of convolutions and pools.
 CppEmitters window_emitters();
+/// Emitters of piecewise activations, slices, images of another size, and what works along the channels.
+CppEmitters image_emitters();
+/// Emitters of sequences.
+CppEmitters sequence_emitters();
 
 inline std::string text(std::int64_t number) { return std::to_string(number); }
 

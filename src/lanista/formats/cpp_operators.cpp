@@ -290,6 +290,8 @@ std::string concat(const CppNode& node) {
 CppEmitters cpp_emitters() {
   using namespace cpp;
   CppEmitters emitters = window_emitters();
+  emitters.merge(sequence_emitters());
+  emitters.merge(image_emitters());
   emitters.insert({{"input", input},
                    {"output", output},
                    {"linear", linear},
@@ -312,7 +314,9 @@ CppEmitters cpp_emitters() {
                    {"pad", pad},
                    {"mean", mean},
                    {"add", add},
+                   {"sub", each("$a[i] - $b[i]")},
                    {"mul", each("$a[i] * $b[i]")},
+                   {"div", each("$a[i] / $b[i]")},
                    {"concat", concat}});
   return emitters;
 }

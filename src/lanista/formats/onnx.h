@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -41,12 +43,21 @@ struct OnnxModel {
 /// The file's bytes; equal models give equal bytes.
 std::string encode_onnx(const OnnxModel& model);
 
+/// Gives `length` bytes from `offset` of the file that a model names for data outside of itself. Whoever knows files
+/// says what may be named (engine/onnx_file.h).
+using OnnxExternal = std::function<Result<std::vector<std::byte>>(const std::string& location, std::uint64_t offset,
+                                                                  std::uint64_t length)>;
+
 /// Reads under caps: at most 100,000 nodes with 300,000 inputs and outputs and 100,000 attributes, 50,000 initialisers,
 /// 64 dimensions, 1,048,576 integers in lists (raw_data may hold more). It recurses nowhere, sizes are checked before
 /// anything is allocated. Every name is given once and before it is read; nodes may come from any version of ONNX's
 /// default domain. Inputs that are initialisers as well are left out of `inputs`.
-/// Errors: kDataLoss naming the rule; kUnimplemented (sub-graphs, sparse tensors, external data, other domains, element
-/// types and kinds of attributes that we do not hold).
-Result<OnnxModel> decode_onnx(std::string_view bytes);
+/// External data is asked of `external`. Booleans are held as uint8.
+/// Errors: kDataLoss naming the rule; kUnimplemented (sub-graphs, sparse tensors, other domains, element types and
+/// kinds of attributes that we do not hold, external data if nobody gives it); those of `external`.
+Result<OnnxModel> decode_onnx(std::string_view bytes, const OnnxExternal& external = {});
+
+/// One tensor from a file of its own (TensorProto, "input_0.pb"). Errors: as decode_onnx.
+Result<Tensor> decode_onnx_tensor(std::string_view bytes);
 
 }  // namespace lanista::formats

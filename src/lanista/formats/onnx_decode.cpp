@@ -36,6 +36,8 @@ struct AttributeParts {
 /// One file; the parts of it that come in any number draw on common bounds.
 class Decoder {
  public:
+  explicit Decoder(const OnnxExternal& external) : external_(external) {}
+
   Result<OnnxModel> model(std::string_view message) {
     std::optional<std::string_view> graph_message;
     std::optional<std::int64_t> opset;
@@ -148,7 +150,7 @@ class Decoder {
       }
       case graph_field::kInitializers: {
         LANISTA_ASSIGN(const std::string_view message, field.bytes());
-        LANISTA_ASSIGN(Tensor tensor, read_tensor(message, integers_));
+        LANISTA_ASSIGN(Tensor tensor, read_tensor(message, integers_, external_));
         model_.initializers.push_back(std::move(tensor));
         return {};
       }
@@ -277,7 +279,7 @@ class Decoder {
         return OnnxValue(std::move(parts.reals));
       case attribute_type::kTensor: {
         if (!parts.tensor) return broken("is a tensor, but holds none");
-        LANISTA_ASSIGN(Tensor tensor, read_tensor(*parts.tensor, integers_));
+        LANISTA_ASSIGN(Tensor tensor, read_tensor(*parts.tensor, integers_, external_));
         return OnnxValue(std::move(tensor));
       }
       case attribute_type::kGraph:
@@ -332,16 +334,24 @@ class Decoder {
     return {};
   }
 
+  const OnnxExternal& external_;
   OnnxModel model_;
   std::size_t names_ = 0, attributes_ = 0, integers_ = 0;
 };
 
 }  // namespace
 
-Result<OnnxModel> decode_onnx(std::string_view bytes) {
-  auto model = Decoder().model(bytes);
+Result<OnnxModel> decode_onnx(std::string_view bytes, const OnnxExternal& external) {
+  auto model = Decoder(external).model(bytes);
   if (!model) return placed("onnx", model.error());
   return model;
+}
+
+Result<Tensor> decode_onnx_tensor(std::string_view bytes) {
+  std::size_t integers = 0;
+  auto tensor = read_tensor(bytes, integers);
+  if (!tensor) return placed("onnx", tensor.error());
+  return tensor;
 }
 
 }  // namespace lanista::formats

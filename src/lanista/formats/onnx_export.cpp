@@ -73,7 +73,9 @@ Result<void> add_nodes(const graph::Graph& graph, const graph::Types& types, con
 }
 
 OnnxInfo info_of(const char* name, const graph::Types& types, const graph::Graph& graph, std::string_view op) {
-  return {.name = name, .type = ElementType::kF32, .shape = types.at({graph.nodes_of(op).front(), 0}).shape.dims};
+  const graph::ValueType& type = types.at({graph.nodes_of(op).front(), 0});
+  const bool tokens = type.dtype == graph::DType::kIndex;
+  return {.name = name, .type = tokens ? ElementType::kI64 : ElementType::kF32, .shape = type.shape.dims};
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ using OnnxMappings = std::map<std::string, OnnxMapping, std::less<>>;
 /// A mapping for each operator of graph::builtin_ops().
 OnnxMappings onnx_mappings();
 
-/// A trained model in inference form: input "input" [N, features...], output "output" [N, ...]. `weights`: see
+/// A trained model in inference form: input "input" [N, features...] (64-bit integers if they
+/// are tokens), output "output" [N, ...]. `weights`: see
 /// float_weights. Equal arguments give equal models.
 /// Errors: verify's; kUnimplemented for an operator without mapping, by name; kInvalidArgument for a weight that is
 /// missing or of another shape, and for a mean or scale that does not fit.

@@ -57,7 +57,7 @@ enum : int { kValue = 1, kSymbol = 2 };
 }
 
 namespace element {
-enum : int { kFloat = 1, kUint8 = 2, kInt32 = 6, kInt64 = 7, kDouble = 11 };
+enum : int { kFloat = 1, kUint8 = 2, kInt32 = 6, kInt64 = 7, kBool = 9, kDouble = 11 };
 }
 namespace attribute_type {
 enum : int { kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kGraph = 5, kFloats = 6, kInts = 7, kGraphs = 10 };

@@ -70,11 +70,29 @@ bool is_bent(const View& view, std::string_view name, const std::string& x) {
   return false;
 }
 
-/// The x of 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)); null if the value is something else.
-const std::string* gelu_gate_input(const View& view, std::string_view name) {
+/// The x of x / sqrt(2), however it is divided.
+const std::string* root_half_input(const View& view, std::string_view name) {
+  const OnnxNode* quotient = view.maker(name, "Div");
+  if (binary(quotient))
+    return is_number(view, quotient->inputs[1], std::numbers::sqrt2) ? &quotient->inputs[0] : nullptr;
+  const OnnxNode* product = view.maker(name, "Mul");
+  if (!binary(product)) return nullptr;
+  for (const std::size_t i : {0U, 1U}) {
+    if (is_number(view, product->inputs[i], 1 / std::numbers::sqrt2)) return &product->inputs[1 - i];
+  }
+  return nullptr;
+}
+
+/// The x of 1 + erf(x / sqrt(2)), or of 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)); null if the value is something else.
+const std::string* gelu_gate_input(const View& view, std::string_view name, bool& by_erf) {
   const OnnxNode* gate = view.maker(name, "Add");
   if (!binary(gate)) return nullptr;
   for (const std::size_t i : {0U, 1U}) {
+    const OnnxNode* erf = view.maker(gate->inputs[i], "Erf");
+    if (erf != nullptr && erf->inputs.size() == 1 && is_number(view, gate->inputs[1 - i], 1)) {
+      by_erf = true;
+      return root_half_input(view, erf->inputs[0]);
+    }
     const OnnxNode* tanh = view.maker(gate->inputs[i], "Tanh");
     if (tanh == nullptr || tanh->inputs.size() != 1 || !is_number(view, gate->inputs[1 - i], 1)) continue;
     const OnnxNode* argument = view.maker(tanh->inputs[0], "Mul");
@@ -135,6 +153,16 @@ Plan group_norm_plan(GroupNorm parts, const Tensor* scale, const Tensor* shift) 
           }};
 }
 
+/// A vector of one number as one of `size`.
+Tensor stretched(Tensor vector, std::int64_t size) {
+  if (vector.elements() != 1 || size <= 1) return vector;
+  const float number = elements_of<float>(vector).front();
+  vector.shape = {size};
+  vector.bytes.resize(static_cast<std::size_t>(size) * sizeof(float));
+  std::ranges::fill(elements_of<float>(vector), number);
+  return vector;
+}
+
 }  // namespace
 
 Planned silu_group(const Site& site) {
@@ -152,11 +180,17 @@ Planned gelu_group(const Site& site) {
   const View& view = site.view();
   if (!binary(&site.node())) return kNoPlan;
   for (const std::string& candidate : factors(view, site.node(), "")) {
-    const std::string* x = gelu_gate_input(view, candidate);
+    bool by_erf = false;
+    const std::string* x = gelu_gate_input(view, candidate, by_erf);
     if (x == nullptr) continue;
     std::vector<std::string> rest = factors(view, site.node(), *x);
-    rest.erase(std::find(rest.begin(), rest.end(), candidate));
-    if (take_number(view, rest, 0.5) && rest == std::vector<std::string>{*x}) return unary(*x, "gelu");
+    const auto place = std::find(rest.begin(), rest.end(), candidate);
+    if (place == rest.end()) continue;
+    rest.erase(place);
+    if (!take_number(view, rest, 0.5) || rest != std::vector<std::string>{*x}) continue;
+    Plan plan = unary(*x, "gelu");
+    if (by_erf) plan.notice = kErfNotice;
+    return plan;
   }
   return kNoPlan;
 }
@@ -190,7 +224,9 @@ Planned linear_group(const Site& site) {
   for (const std::size_t i : {0U, 1U}) {
     const OnnxNode* product = view.maker(add.inputs[i], "MatMul");
     const Tensor* bias = view.constant(add.inputs[1 - i]);
-    if (!binary(product) || bias == nullptr || bias->shape.size() > 1) continue;
+    if (!binary(product) || bias == nullptr) continue;
+    const std::int64_t numbers = bias->elements();
+    if (numbers < 1 || (numbers > 1 && bias->shape.back() != numbers)) continue;
     // Used elsewhere as well, the product would become two layers.
     if (view.constant(product->inputs[1]) == nullptr || view.uses(add.inputs[i]) != 1) continue;
     LANISTA_ASSIGN(std::string input, Site(view, *product).data(0));
@@ -223,25 +259,22 @@ Planned adaptive_pool_group(const Site& site) {
               }};
 }
 
-Planned global_pool_group(const Site& site) {
-  LANISTA_TRY(site.only({"axis"}));
-  LANISTA_TRY(site.must_be("axis", 1));
-  const OnnxNode* pool =
-      site.node().inputs.size() == 1 ? site.view().maker(site.node().inputs[0], "GlobalAveragePool") : nullptr;
-  if (pool == nullptr) return kNoPlan;
-  LANISTA_ASSIGN(std::string input, Site(site.view(), *pool).data(0));
-  return unary(std::move(input), "global_avg_pool");
-}
-
-Plan linear_plan(std::string input, const Tensor& matrix, bool turned, const Tensor* bias) {
-  return {{std::move(input)}, [&matrix, turned, bias](ModelWriter& w, Ports inputs) -> Result<Port> {
+Plan linear_plan(std::string input, const Tensor& matrix, bool turned, const Tensor* bias, double matrix_factor,
+                 double bias_factor) {
+  return {{std::move(input)},
+          [&matrix, turned, bias, matrix_factor, bias_factor](ModelWriter& w, Ports inputs) -> Result<Port> {
             const List dims = w.dims(inputs[0]);
             if (matrix.shape.size() != 2) return refused("its constant is " + graph::Shape{matrix.shape}.text());
-            std::vector<Tensor> params{turned ? matrix : transposed(matrix, {1, 0})};
+            std::vector<Tensor> params{times(turned ? matrix : transposed(matrix, {1, 0}), matrix_factor)};
             const std::int64_t out = params.front().shape[0];
             if (bias != nullptr) {
+              // [1, 1, out] stretches over rows, more of it over nothing that a layer has.
+              const bool row = bias->elements() == 1 || (!bias->shape.empty() && bias->shape.back() == out);
+              if (!row || bias->shape.size() > dims.size()) {
+                return refused("its bias " + shown(bias->name) + " is " + graph::Shape{bias->shape}.text());
+              }
               LANISTA_ASSIGN(Tensor vector, as_vector(*bias));
-              params.push_back(std::move(vector));
+              params.push_back(times(stretched(std::move(vector), out), bias_factor));
             }
             const Attrs attrs{{"out", out}, {"bias", bias != nullptr}};
             // Our layers take rows of features, images they do not.

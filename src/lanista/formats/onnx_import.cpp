@@ -13,19 +13,25 @@ namespace {
 
 using namespace onnx;
 
-constexpr std::int64_t kFirstOpset = 13, kLastOpset = 17;
-constexpr std::size_t kSpareBytes = std::size_t{64} << 20;
+// Every change of an operator that the rules know, up to the last of these, has been read; later ones may mean
+// anything.
+constexpr std::int64_t kFirstOpset = 9, kLastOpset = 28;
+
+/// Token numbers, which a table turns into vectors.
+bool is_tokens(const OnnxInfo& input) { return input.type == ElementType::kI64 || input.type == ElementType::kI32; }
 
 Result<void> check_model(const OnnxModel& model) {
   if (model.opset < kFirstOpset || model.opset > kLastOpset) {
-    return refused("the model is of opset " + std::to_string(model.opset) + "; read are 13 to 17");
+    return refused("the model is of opset " + std::to_string(model.opset) + "; read are 9 to 28");
   }
   if (model.inputs.size() != 1 || model.outputs.size() != 1) {
     return refused("the model has " + std::to_string(model.inputs.size()) + " inputs and " +
                    std::to_string(model.outputs.size()) + " outputs; read are models with one of each");
   }
   const OnnxInfo& input = model.inputs.front();
-  if (input.type != ElementType::kF32) return refused("the input " + shown(input.name) + " is not of type float");
+  if (input.type != ElementType::kF32 && !is_tokens(input)) {
+    return refused("the input " + shown(input.name) + " is not of type float, int64 or int32");
+  }
   if (input.shape.size() < 2 || std::any_of(input.shape.begin() + 1, input.shape.end(), [](auto d) { return d < 1; })) {
     return refused("the input " + shown(input.name) + " has the shape " + graph::Shape{input.shape}.text() +
                    "; read are [N, features...] with all sizes but the batch known");
@@ -63,6 +69,9 @@ Result<Plan> plan_node(const Rules& rules, const Site& site) {
   const OnnxNode& node = site.node();
   const auto found = rules.find(node.op);
   if (found == rules.end()) return refused("no operator of ours does this");
+  if (site.output() > 0 && node.op != "Split") {
+    return refused("its output " + std::to_string(site.output()) + " is read");
+  }
   for (const Rule& rule : found->second) {
     LANISTA_ASSIGN(Plan plan, rule(site));
     if (plan.write) return plan;
@@ -72,63 +81,86 @@ Result<Plan> plan_node(const Rules& rules, const Site& site) {
 
 std::string place_of(const OnnxNode& node) { return "node " + shown(node.name) + " (" + shown(node.op) + ")"; }
 
-/// Plans for the nodes that the output needs, in the order of the file; others stay empty.
-Result<std::vector<Plan>> plan_nodes(const OnnxModel& model, const View& view, const std::string& source) {
+/// A plan for one output of a node.
+struct Planned {
+  const OnnxNode* node;
+  std::string result;
+  Plan plan;
+};
+
+/// Plans for what the output needs, in the order of the file.
+Result<std::vector<Planned>> plan_nodes(const OnnxModel& model, const View& view, const std::string& source) {
   const Rules rules = import_rules();
-  std::vector<Plan> plans(model.nodes.size());
+  std::vector<Planned> plans;
   std::set<std::string> needed{model.outputs.front().name};
   for (std::size_t i = model.nodes.size(); i-- > 0;) {
     const OnnxNode& node = model.nodes[i];
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+    for (std::size_t k = node.outputs.size(); k-- > 0;) {
       if (node.outputs[k] == source || !needed.contains(node.outputs[k])) continue;
-      if (k > 0) return placed(place_of(node), refused("its output " + std::to_string(k) + " is read"));
-      auto plan = plan_node(rules, Site(view, node));
+      auto plan = plan_node(rules, Site(view, node, k));
       if (!plan) return placed(place_of(node), plan.error());
       needed.insert(plan->reads.begin(), plan->reads.end());
-      plans[i] = *std::move(plan);
+      plans.push_back({&node, node.outputs[k], *std::move(plan)});
     }
   }
+  std::reverse(plans.begin(), plans.end());
   return plans;
 }
 
-Result<void> write_nodes(const OnnxModel& model, std::vector<Plan>& plans, const std::string& source,
+Result<void> write_nodes(const OnnxModel& model, const std::vector<Planned>& plans, const std::string& source,
                          ModelWriter& writer) {
   const List features(model.inputs.front().shape.begin() + 1, model.inputs.front().shape.end());
   std::map<std::string, graph::Port> values;
-  LANISTA_ASSIGN(values[source], writer.add("input", {}, {{"shape", features}}));
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (!plans[i].write) continue;
-    const std::string place = place_of(model.nodes[i]);
+  graph::Attrs attrs{{"shape", features}};
+  if (is_tokens(model.inputs.front())) attrs.set("dtype", std::string("index"));
+  LANISTA_ASSIGN(values[source], writer.add("input", {}, std::move(attrs)));
+  for (const auto& [node, result, plan] : plans) {
     std::vector<graph::Port> reads;
-    for (const std::string& name : plans[i].reads) {
+    for (const std::string& name : plan.reads) {
       const auto found = values.find(name);
-      if (found == values.end()) return placed(place, refused("reads " + shown(name) + ", which is not computed"));
+      if (found == values.end()) {
+        return placed(place_of(*node), refused("reads " + shown(name) + ", which is not computed"));
+      }
       reads.push_back(found->second);
     }
-    const auto written = plans[i].write(writer, reads);
-    if (!written) return placed(place, written.error());
-    values[model.nodes[i].outputs.front()] = *written;
+    const auto written = plan.write(writer, reads);
+    if (!written) return placed(place_of(*node), written.error());
+    values[result] = *written;
   }
   const auto result = values.find(model.outputs.front().name);
   if (result == values.end()) return refused("the output is not computed from the input");
   return writer.add("output", {result->second}).ok() ? Result<void>() : broken("the output has no shape");
 }
 
-Result<ImportedModel> import_model(const OnnxModel& model) {
+std::vector<std::string> notices_of(const std::vector<Planned>& plans) {
+  std::map<std::string, int> counts;
+  for (const Planned& planned : plans) {
+    if (!planned.plan.notice.empty()) ++counts[planned.plan.notice];
+  }
+  std::vector<std::string> lines;
+  for (const auto& [notice, count] : counts) lines.push_back(std::to_string(count) + " x " + notice);
+  return lines;
+}
+
+Result<ImportedModel> import_model(const OnnxModel& model, const OnnxImport& options) {
   LANISTA_TRY(check_model(model));
-  ByteBudget budget{kSpareBytes};
-  LANISTA_ASSIGN(const View view, View::make(model, budget));
+  ByteBudget budget{options.spare_bytes};
+  LANISTA_ASSIGN(View view, View::make(model, budget));
 
   ImportedModel imported;
   const OnnxInfo& input = model.inputs.front();
   const List features(input.shape.begin() + 1, input.shape.end());
   std::string source = input.name;
-  imported.mean = take_normalizer(view, "Sub", features, source);
-  imported.scale = take_normalizer(view, "Div", features, source);
+  if (!is_tokens(input)) {
+    imported.mean = take_normalizer(view, "Sub", features, source);
+    imported.scale = take_normalizer(view, "Div", features, source);
+  }
+  view.begin_at(source);
 
   const graph::OpTable ops = graph::builtin_ops();
-  LANISTA_ASSIGN(auto plans, plan_nodes(model, view, source));
-  ModelWriter writer(ops, budget);
+  LANISTA_ASSIGN(const auto plans, plan_nodes(model, view, source));
+  imported.notices = notices_of(plans);
+  ModelWriter writer(ops, budget, input.shape.front());
   LANISTA_TRY(write_nodes(model, plans, source, writer));
   LANISTA_ASSIGN(auto finished, std::move(writer).finish());
   std::tie(imported.graph, imported.weights) = std::move(finished);
@@ -137,8 +169,8 @@ Result<ImportedModel> import_model(const OnnxModel& model) {
 
 }  // namespace
 
-Result<ImportedModel> from_onnx(const OnnxModel& model) {
-  auto imported = import_model(model);
+Result<ImportedModel> from_onnx(const OnnxModel& model, const OnnxImport& options) {
+  auto imported = import_model(model, options);
   if (!imported) return placed("onnx", imported.error());
   return imported;
 }

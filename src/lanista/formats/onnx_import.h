@@ -17,15 +17,24 @@ struct ImportedModel {
   std::vector<Tensor> weights;  ///< float32, named and ordered as by graph::parameters
   /// What the file subtracts from its input first, and divides it by; as in OnnxExport, empty: nothing.
   std::vector<double> mean, scale;
+  /// What the user should know about it, a line each: "3 x convolution with a folded batch-norm: ...". What begins
+  /// behind the number with the name of an operator and says "approximated" computes something near.
+  std::vector<std::string> notices;
 };
 
-/// Turns the inference graph of an ONNX model (opset 13 to 17, one float input with the batch in front, one output)
-/// into a model of graph::builtin_ops() that computes the same and can be trained on. Constants are folded into
-/// weights; groups of nodes that stand for one of our operators (gelu, silu, group norm) become that operator; nodes
-/// that the output does not need are passed over.
+struct OnnxImport {
+  /// Bytes that constants and weights may take beside twice those that the file holds: ConstantOfShape makes much of
+  /// little.
+  std::size_t spare_bytes = std::size_t{64} << 20;
+};
+
+/// Turns the inference graph of an ONNX model (opset 9 to 28, one float input with the batch in front, one output) into
+/// a model of graph::builtin_ops() that computes the same and can be trained on. A batch that the file fixes becomes
+/// any batch. Constants are folded into weights; groups of nodes that stand for one of our operators (gelu, silu, group
+/// norm, batch norm and what scales it) become that operator; nodes that the output does not need are passed over.
 /// Errors: kUnimplemented naming node and operator, attribute or constant that has no counterpart; kDataLoss for
-/// attributes and weights of the wrong kind; kInvalidArgument where shapes do not fit; kResourceExhausted if sharing
-/// makes the weights more than twice as large as the file.
-Result<ImportedModel> from_onnx(const OnnxModel& model);
+/// attributes and weights of the wrong kind; kInvalidArgument where shapes do not fit; kResourceExhausted if constants
+/// and weights take more than they may.
+Result<ImportedModel> from_onnx(const OnnxModel& model, const OnnxImport& options = {});
 
 }  // namespace lanista::formats

@@ -6,34 +6,18 @@
 #include <utility>
 
 #include "lanista/formats/onnx_export.h"
-#include "lanista/formats/onnx_windows.h"
+#include "lanista/formats/onnx_images.h"
+#include "lanista/formats/onnx_sequence.h"
 
 namespace lanista::formats {
 
-std::vector<float> onnx::window_means(std::int64_t size, std::int64_t out, bool transposed) {
-  std::vector<float> matrix(static_cast<std::size_t>(size * out));
-  for (std::int64_t i = 0; i < out; ++i) {
-    const std::int64_t begin = i * size / out, end = ((i + 1) * size + out - 1) / out;
-    for (std::int64_t j = begin; j < end; ++j) {
-      matrix[static_cast<std::size_t>(transposed ? j * out + i : i * size + j)] = 1 / static_cast<float>(end - begin);
-    }
-  }
-  return matrix;
-}
-
 namespace {
 
-using onnx::window_means;
 using Attributes = OnnxWriter::Attributes;
 using List = std::vector<std::int64_t>;
 using Names = std::vector<std::string>;
 
 float real(const OnnxWriter& w, std::string_view attr) { return static_cast<float>(w.args().real(attr)); }
-
-List pair_list(const OnnxWriter& w, std::string_view attr) {
-  const auto [a, b] = w.args().pair(attr);
-  return {a, b};
-}
 
 /// A mapping of one node with the same inputs and without attributes.
 OnnxMapping plain(const std::string& op) {
@@ -68,6 +52,9 @@ Result<void> input(OnnxWriter& w) {
   LANISTA_ASSIGN(const std::string mean, normalizer(w, "mean", w.options().mean, 0));
   LANISTA_ASSIGN(const std::string scale, normalizer(w, "scale", w.options().scale, 1));
   std::string value = w.input();
+  if (w.args().text("dtype") == "index" && !(mean + scale).empty()) {
+    return Error{Code::kInvalidArgument, "onnx: token numbers take no mean and no scale", ""};
+  }
   if (!mean.empty()) value = w.add("Sub", {value, mean}, {}, "centred");
   if (!scale.empty()) value = w.add("Div", {value, scale}, {}, "scaled");
   w.alias(value);
@@ -99,35 +86,6 @@ Result<void> matmul(OnnxWriter& w) {
   const std::string a = side(0, "transpose_a", "left");
   const std::string b = side(1, "transpose_b", "right");
   w.add("MatMul", {a, b});
-  return {};
-}
-
-Attributes window(const OnnxWriter& w) {
-  const auto [rows, columns] = w.args().pair("padding");
-  return {{"kernel_shape", pair_list(w, "kernel")}, {"pads", List{rows, columns, rows, columns}}};
-}
-
-Attributes conv_window(const OnnxWriter& w, std::int64_t groups) {
-  Attributes attributes = window(w);
-  attributes["strides"] = pair_list(w, "stride");
-  attributes["dilations"] = pair_list(w, "dilation");
-  attributes["group"] = groups;
-  return attributes;
-}
-
-Result<void> conv(OnnxWriter& w, std::int64_t groups) {
-  Names inputs{w.input(), w.param("weight")};
-  if (w.args().flag("bias")) inputs.push_back(w.param("bias"));
-  w.add("Conv", std::move(inputs), conv_window(w, groups));
-  return {};
-}
-
-Result<void> separable(OnnxWriter& w) {
-  const std::string middle =
-      w.add("Conv", {w.input(), w.param("depthwise.weight")}, conv_window(w, w.dims()[1]), "depthwise");
-  Names inputs{middle, w.param("pointwise.weight")};
-  if (w.args().flag("bias")) inputs.push_back(w.param("pointwise.bias"));
-  w.add("Conv", std::move(inputs), {{"kernel_shape", List{1, 1}}});
   return {};
 }
 
@@ -215,46 +173,6 @@ Result<void> softmax(OnnxWriter& w) {
   return {};
 }
 
-Attributes pool_window(const OnnxWriter& w) {
-  Attributes attributes = window(w);
-  attributes["strides"] = pair_list(w, w.args().list("stride").empty() ? "kernel" : "stride");
-  return attributes;
-}
-
-Result<void> max_pool(OnnxWriter& w) {
-  w.add("MaxPool", {w.input()}, pool_window(w));
-  return {};
-}
-
-Result<void> avg_pool(OnnxWriter& w) {
-  Attributes attributes = pool_window(w);
-  attributes["count_include_pad"] = std::int64_t{w.args().flag("count_include_pad")};
-  w.add("AveragePool", {w.input()}, std::move(attributes));
-  return {};
-}
-
-// Windows of one size are an ordinary pooling; otherwise rows and columns are averaged by a matrix each.
-Result<void> adaptive_avg_pool(OnnxWriter& w) {
-  const auto [oh, ow] = w.args().pair("out");
-  const std::int64_t h = w.dims()[2], width = w.dims()[3];
-  if (oh == 1 && ow == 1) {
-    w.add("GlobalAveragePool", {w.input()});
-  } else if (h % oh == 0 && width % ow == 0) {
-    const List kernel{h / oh, width / ow};
-    w.add("AveragePool", {w.input()}, {{"kernel_shape", kernel}, {"strides", kernel}});
-  } else {
-    const std::string rows = w.floats("rows", {oh, h}, window_means(h, oh, false));
-    const std::string columns = w.floats("columns", {width, ow}, window_means(width, ow, true));
-    w.add("MatMul", {rows, w.add("MatMul", {w.input(), columns}, {}, "narrow")});
-  }
-  return {};
-}
-
-Result<void> global_avg_pool(OnnxWriter& w) {
-  w.add("Flatten", {w.add("GlobalAveragePool", {w.input()}, {}, "means")}, {{"axis", std::int64_t{1}}});
-  return {};
-}
-
 Result<void> flatten(OnnxWriter& w) {
   w.add("Flatten", {w.input()}, {{"axis", std::int64_t{1}}});
   return {};
@@ -294,37 +212,36 @@ Result<void> concat(OnnxWriter& w) {
 }  // namespace
 
 OnnxMappings onnx_mappings() {
-  return {{"input", input},
-          {"output", plain("Identity")},
-          {"linear", linear},
-          {"matmul", matmul},
-          {"conv2d", [](OnnxWriter& w) { return conv(w, w.args().integer("groups")); }},
-          {"depthwise_conv2d", [](OnnxWriter& w) { return conv(w, w.dims()[1]); }},
-          {"separable_conv2d", separable},
-          {"batch_norm", batch_norm},
-          {"layer_norm", layer_norm},
-          {"group_norm", group_norm},
-          {"relu", plain("Relu")},
-          {"gelu", gelu},
-          {"silu", silu},
-          {"tanh", plain("Tanh")},
-          {"sigmoid", plain("Sigmoid")},
-          {"identity", plain("Identity")},
-          {"dropout", plain("Identity")},
-          {"zero", zero},
-          {"softmax", softmax},
-          {"max_pool2d", max_pool},
-          {"avg_pool2d", avg_pool},
-          {"adaptive_avg_pool2d", adaptive_avg_pool},
-          {"global_avg_pool", global_avg_pool},
-          {"flatten", flatten},
-          {"reshape", reshape},
-          {"transpose", transpose},
-          {"pad", pad},
-          {"mean", mean},
-          {"add", sum},
-          {"mul", plain("Mul")},
-          {"concat", concat}};
+  OnnxMappings mappings = onnx::sequence_mappings();
+  mappings.merge(onnx::window_mappings());
+  mappings.merge(onnx::image_mappings());
+  mappings.insert({{"input", input},
+                   {"output", plain("Identity")},
+                   {"linear", linear},
+                   {"matmul", matmul},
+                   {"batch_norm", batch_norm},
+                   {"layer_norm", layer_norm},
+                   {"group_norm", group_norm},
+                   {"relu", plain("Relu")},
+                   {"gelu", gelu},
+                   {"silu", silu},
+                   {"tanh", plain("Tanh")},
+                   {"sigmoid", plain("Sigmoid")},
+                   {"identity", plain("Identity")},
+                   {"dropout", plain("Identity")},
+                   {"zero", zero},
+                   {"softmax", softmax},
+                   {"flatten", flatten},
+                   {"reshape", reshape},
+                   {"transpose", transpose},
+                   {"pad", pad},
+                   {"mean", mean},
+                   {"add", sum},
+                   {"sub", plain("Sub")},
+                   {"mul", plain("Mul")},
+                   {"div", plain("Div")},
+                   {"concat", concat}});
+  return mappings;
 }
 
 }  // namespace lanista::formats

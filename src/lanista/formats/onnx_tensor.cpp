@@ -1,7 +1,9 @@
 #include "lanista/formats/onnx_tensor.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "lanista/formats/onnx_fields.h"
@@ -11,12 +13,15 @@ namespace lanista::formats::onnx {
 namespace {
 
 constexpr std::size_t kShownName = 64;
+constexpr std::size_t kMaxPlaceEntries = 8;
 
 /// What a tensor's message says, before anything of its size is allocated.
 struct Parts {
   Tensor tensor;
   std::optional<std::uint64_t> type;
   std::optional<std::string_view> raw;
+  bool outside = false;  ///< the elements lie in another file
+  std::map<std::string, std::string> place;
   int array = 0;          ///< the field of the typed array, 0: none
   std::size_t count = 0;  ///< elements in the typed array
 };
@@ -38,6 +43,24 @@ Result<void> count_array(Parts& parts, const WireReader& field) {
   if (parts.array == tensor_field::kFloats) return each_fixed<float>(field, count);
   if (parts.array == tensor_field::kDoubles) return each_fixed<double>(field, count);
   return each_integer(field, count);
+}
+
+/// One entry of external_data: "location", "offset", "length" or "checksum" with its value.
+Result<void> read_place(Parts& parts, const WireReader& field) {
+  parts.outside = true;
+  LANISTA_ASSIGN(const std::string_view message, field.bytes());
+  std::string key, value;
+  LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
+    if (f.field() == entry_field::kKey) {
+      LANISTA_ASSIGN(key, text_of(f));
+    } else if (f.field() == entry_field::kValue) {
+      LANISTA_ASSIGN(value, text_of(f));
+    }
+    return {};
+  }));
+  LANISTA_TRY(want_room(parts.place.size(), kMaxPlaceEntries, "entries of external_data"));
+  if (!parts.place.emplace(key, std::move(value)).second) return broken("external_data says " + shown(key) + " twice");
+  return {};
 }
 
 Result<void> read_part(Parts& parts, const WireReader& field) {
@@ -68,10 +91,11 @@ Result<void> read_part(Parts& parts, const WireReader& field) {
     case tensor_field::kSegment:
       return refused("a tensor is one segment of a larger one; parts of tensors are not read");
     case tensor_field::kExternal:
-      return refused("a tensor has external data; save the model as one file");
+      return read_place(parts, field);
     case tensor_field::kLocation: {
       LANISTA_ASSIGN(const std::uint64_t location, field.varint());
-      if (location != 0) return refused("a tensor has external data; save the model as one file");
+      if (location > 1) return broken("the data_location " + std::to_string(location) + " is unknown");
+      parts.outside = parts.outside || location == 1;
       return {};
     }
     default:
@@ -173,8 +197,38 @@ Result<void> read_typed(std::string_view message, Parts& parts, std::size_t elem
   return fill_typed(message, parts.array, tensor);
 }
 
-Result<void> read_elements(std::string_view message, Parts& parts, std::size_t& integers) {
+Result<std::optional<std::uint64_t>> place_number(const Parts& parts, const std::string& key) {
+  const auto found = parts.place.find(key);
+  if (found == parts.place.end()) return std::optional<std::uint64_t>();
+  std::uint64_t number = 0;
+  const char* end = found->second.data() + found->second.size();
+  const auto parsed = std::from_chars(found->second.data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end) return std::optional(number);
+  return broken("the " + key + " of external_data is " + shown(found->second) + ", which is no number of bytes");
+}
+
+Result<void> read_outside(Parts& parts, std::size_t elements, const OnnxExternal& external) {
+  if (parts.raw || parts.array != 0) return broken("has external data and data of its own");
+  if (!external) return refused("has external data, which is read only beside a file");
+  const auto location = parts.place.find("location");
+  if (location == parts.place.end()) return broken("has external data without a location");
+  LANISTA_ASSIGN(const auto offset, place_number(parts, "offset"));
+  LANISTA_ASSIGN(const auto length, place_number(parts, "length"));
+  const std::size_t wanted = elements * element_size(parts.tensor.type);
+  if (length && *length != wanted) {
+    return broken("the shape wants " + std::to_string(wanted) + " bytes, external_data says " +
+                  std::to_string(*length));
+  }
+  LANISTA_ASSIGN(parts.tensor.bytes, external(location->second, offset.value_or(0), wanted));
+  if (parts.tensor.bytes.size() == wanted) return {};
+  return broken("the shape wants " + std::to_string(wanted) + " bytes, the external file gives " +
+                std::to_string(parts.tensor.bytes.size()));
+}
+
+Result<void> read_elements(std::string_view message, Parts& parts, std::size_t& integers,
+                           const OnnxExternal& external) {
   LANISTA_ASSIGN(const std::size_t elements, elements_of_shape(parts.tensor));
+  if (parts.outside) return read_outside(parts, elements, external);
   if (!parts.raw) return read_typed(message, parts, elements, integers);
   if (parts.array != 0) return broken("has raw_data and a typed array");
   const std::size_t wanted = elements * element_size(parts.tensor.type);
@@ -185,27 +239,6 @@ Result<void> read_elements(std::string_view message, Parts& parts, std::size_t& 
   const auto* first = reinterpret_cast<const std::byte*>(parts.raw->data());
   parts.tensor.bytes.assign(first, first + wanted);
   return {};
-}
-
-/// The element type of this code. Errors: kDataLoss, kUnimplemented.
-Result<ElementType> element_type(std::uint64_t code) {
-  switch (code) {
-    case element::kFloat:
-      return ElementType::kF32;
-    case element::kDouble:
-      return ElementType::kF64;
-    case element::kInt32:
-      return ElementType::kI32;
-    case element::kInt64:
-      return ElementType::kI64;
-    case element::kUint8:
-      return ElementType::kU8;
-    case 0:
-      return broken("has no element type");
-    default:
-      return refused("has the element type " + std::to_string(code) +
-                     "; held are float, double, int32, int64 and uint8");
-  }
 }
 
 Result<void> read_dim(std::string_view message, OnnxInfo& info) {
@@ -274,14 +307,35 @@ Result<std::string> text_of(const WireReader& field) {
   return std::string(bytes);
 }
 
+Result<ElementType> element_type(std::uint64_t code) {
+  switch (code) {
+    case element::kFloat:
+      return ElementType::kF32;
+    case element::kDouble:
+      return ElementType::kF64;
+    case element::kInt32:
+      return ElementType::kI32;
+    case element::kInt64:
+      return ElementType::kI64;
+    case element::kUint8:
+    case element::kBool:
+      return ElementType::kU8;
+    case 0:
+      return broken("has no element type");
+    default:
+      return refused("has the element type " + std::to_string(code) +
+                     "; held are float, double, int32, int64, uint8 and bool");
+  }
+}
+
 std::string shown(std::string_view name) { return graph::quoted(name.substr(0, kShownName)); }
 
-Result<Tensor> read_tensor(std::string_view message, std::size_t& integers) {
+Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external) {
   Parts parts;
   const auto read = [&]() -> Result<void> {
     LANISTA_TRY(each_field(message, [&](const WireReader& field) { return read_part(parts, field); }));
     LANISTA_ASSIGN(parts.tensor.type, element_type(parts.type.value_or(0)));
-    return read_elements(message, parts, integers);
+    return read_elements(message, parts, integers, external);
   }();
   if (!read) return placed("tensor " + shown(parts.tensor.name), read.error());
   return std::move(parts.tensor);

@@ -83,9 +83,13 @@ Result<void> each_fixed(const WireReader& field, Take&& take) {
   }
 }
 
-/// A tensor from its message; elements come from raw_data or from the typed arrays. `integers` counts what it takes of
-/// kMaxPackedIntegers. Errors: kDataLoss naming the rule; kUnimplemented (external data, segments, element types).
-Result<Tensor> read_tensor(std::string_view message, std::size_t& integers);
+/// A tensor from its message; elements come from raw_data, from the typed arrays or from `external`. `integers` counts
+/// what it takes of kMaxPackedIntegers. Errors: kDataLoss naming the rule; kUnimplemented (segments, element types,
+/// external data if nobody gives it); those of `external`.
+Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external = {});
+
+/// The element type of this code. Errors: kDataLoss, kUnimplemented.
+Result<ElementType> element_type(std::uint64_t code);
 
 /// An input or output of a model; unknown sizes, named or not, are all the same: -1. Errors: as read_tensor;
 /// kUnimplemented for what is no dense tensor.

@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "lanista/formats/onnx_rules.h"
@@ -13,74 +11,65 @@ namespace {
 /// How often each constant of a file may be copied on the average.
 constexpr std::size_t kCopies = 2;
 
-/// The tensor of a Constant node; null if it is none, or holds something else.
-const Tensor* constant_value(const OnnxNode& node) {
-  const auto found = node.attributes.find("value");
-  if (node.op != "Constant" || node.attributes.size() != 1 || found == node.attributes.end()) return nullptr;
-  return std::get_if<Tensor>(&found->second);
+template <class T>
+Tensor tensor_of(ElementType type, List shape, std::span<const T> values) {
+  Tensor tensor{.name = {}, .type = type, .shape = std::move(shape), .bytes = {}};
+  tensor.bytes.resize(values.size_bytes());
+  std::ranges::copy(values, elements_of<T>(tensor).begin());
+  return tensor;
 }
 
-/// Sizes one in front of the axes that Unsqueeze names.
-Result<List> unsqueezed(const List& dims, List axes) {
-  const auto rank = static_cast<std::int64_t>(dims.size() + axes.size());
-  for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
-  std::sort(axes.begin(), axes.end());
-  List result = dims;
-  for (const std::int64_t axis : axes) {
-    if (axis < 0 || axis > static_cast<std::int64_t>(result.size())) {
-      return broken("the axis " + std::to_string(axis) + " does not exist");
-    }
-    result.insert(result.begin() + axis, 1);
+/// What a Constant node holds if it is not a tensor; nothing if it is something else.
+std::optional<Tensor> held_value(const OnnxNode& node) {
+  if (node.attributes.size() != 1) return std::nullopt;
+  const auto& [name, value] = *node.attributes.begin();
+  const auto size = [](const auto& list) { return List{static_cast<std::int64_t>(list.size())}; };
+  if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr && name == "value_int") {
+    return tensor_of<std::int64_t>(ElementType::kI64, {}, {number, 1});
   }
-  return result;
-}
-
-/// What the node makes of constants; nothing if it is none of the few operators that exporters put there.
-Result<std::optional<Tensor>> fold(const Site& site) {
-  const OnnxNode& node = site.node();
-  if (!site.has(0) || node.outputs.size() != 1) return std::optional<Tensor>();
-  const Tensor* source = site.view().constant(node.inputs[0]);
-  if (source == nullptr) return std::optional<Tensor>();
-  if (node.op == "Identity") return std::optional(*source);
-  if (node.op == "Transpose") {
-    List axes(source->shape.size());
-    std::iota(axes.rbegin(), axes.rend(), 0);
-    LANISTA_ASSIGN(axes, site.list("perm", axes));
-    List sorted = axes;
-    std::sort(sorted.begin(), sorted.end());
-    List all(source->shape.size());
-    std::iota(all.begin(), all.end(), 0);
-    if (sorted != all) return broken("perm is no permutation of the dimensions");
-    return std::optional(transposed(*source, axes));
+  if (const auto* number = std::get_if<float>(&value); number != nullptr && name == "value_float") {
+    return tensor_of<float>(ElementType::kF32, {}, {number, 1});
   }
-  if ((node.op != "Unsqueeze" && node.op != "Reshape") || !site.has(1) ||
-      site.view().constant(node.inputs[1]) == nullptr) {
-    return std::optional<Tensor>();
+  if (const auto* list = std::get_if<List>(&value); list != nullptr && name == "value_ints") {
+    return tensor_of<std::int64_t>(ElementType::kI64, size(*list), *list);
   }
-  LANISTA_ASSIGN(const List numbers, site.integers(1));
-  Tensor result = *source;
-  if (node.op == "Unsqueeze") {
-    LANISTA_ASSIGN(result.shape, unsqueezed(source->shape, numbers));
-  } else {
-    LANISTA_ASSIGN(result.shape, reshaped(numbers, source->shape));
+  if (const auto* list = std::get_if<std::vector<float>>(&value); list != nullptr && name == "value_floats") {
+    return tensor_of<float>(ElementType::kF32, size(*list), *list);
   }
-  if (result.shape.size() > kMaxRank) return broken("a tensor has more than 64 dimensions");
-  return std::optional(std::move(result));
+  return std::nullopt;
 }
 
 }  // namespace
 
-Result<void> ByteBudget::spend(std::size_t bytes) {
-  if (bytes > left) {
-    return Error{Code::kResourceExhausted, "constants and weights would take more than twice the bytes of the file",
-                 ""};
+Result<void> View::add_constant(const OnnxNode& node, ByteBudget& budget) {
+  if (node.op == "Constant") {
+    const auto value = node.attributes.find("value");
+    if (node.attributes.size() == 1 && value != node.attributes.end()) {
+      const Tensor* tensor = std::get_if<Tensor>(&value->second);
+      if (tensor == nullptr) return broken("the attribute \"value\" is of the wrong type");
+      budget.left += kCopies * tensor->bytes.size();
+      constants_.emplace(node.outputs.front(), tensor);
+    } else if (std::optional<Tensor> held = held_value(node)) {
+      LANISTA_TRY(budget.spend(held->bytes.size()));
+      constants_.emplace(node.outputs.front(), &folded_.emplace_back(*std::move(held)));
+    }
+    return {};
   }
-  left -= bytes;
+  std::vector<const Tensor*> inputs;
+  for (const std::string& name : node.inputs) {
+    inputs.push_back(name.empty() ? nullptr : constant(name));
+    if (!name.empty() && inputs.back() == nullptr) return {};
+  }
+  LANISTA_ASSIGN(std::optional<Tensor> made, fold(node, inputs, budget));
+  if (!made) return {};
+  made->name = node.outputs.front();
+  constants_.emplace(node.outputs.front(), &folded_.emplace_back(*std::move(made)));
   return {};
 }
 
 Result<View> View::make(const OnnxModel& model, ByteBudget& budget) {
   View view;
+  view.opset_ = model.opset;
   for (const Tensor& tensor : model.initializers) {
     budget.left += kCopies * tensor.bytes.size();
     view.constants_.emplace(tensor.name, &tensor);
@@ -89,17 +78,9 @@ Result<View> View::make(const OnnxModel& model, ByteBudget& budget) {
     for (const std::string& name : node.inputs) view.users_.emplace(name, &node);
     if (node.outputs.empty() || node.outputs.front().empty()) continue;
     view.makers_.emplace(node.outputs.front(), &node);
-    if (const Tensor* value = constant_value(node)) {
-      budget.left += kCopies * value->bytes.size();
-      view.constants_.emplace(node.outputs.front(), value);
-      continue;
+    if (auto added = view.add_constant(node, budget); !added) {
+      return placed("node " + shown(node.name) + " (" + shown(node.op) + ")", added.error());
     }
-    auto folded = fold(Site(view, node));
-    if (!folded) return placed("node " + shown(node.name) + " (" + shown(node.op) + ")", folded.error());
-    if (!*folded) continue;
-    LANISTA_TRY(budget.spend((*folded)->bytes.size()));
-    view.folded_.push_back(**std::move(folded));
-    view.constants_.emplace(node.outputs.front(), &view.folded_.back());
   }
   for (const OnnxInfo& info : model.outputs) view.users_.emplace(info.name, nullptr);
   return view;
@@ -110,9 +91,14 @@ const Tensor* View::constant(std::string_view name) const {
   return found == constants_.end() ? nullptr : found->second;
 }
 
-const OnnxNode* View::maker(std::string_view name, std::string_view op) const {
+const OnnxNode* View::maker(std::string_view name) const {
   const auto found = makers_.find(name);
-  return found == makers_.end() || found->second->op != op ? nullptr : found->second;
+  return found == makers_.end() ? nullptr : found->second;
+}
+
+const OnnxNode* View::maker(std::string_view name, std::string_view op) const {
+  const OnnxNode* node = maker(name);
+  return node == nullptr || node->op != op ? nullptr : node;
 }
 
 std::size_t View::uses(std::string_view name) const { return users_.count(name); }
@@ -202,11 +188,18 @@ Result<List> Site::integers(std::size_t i) const {
   if (!has(i)) return broken("its input " + std::to_string(i) + " is missing");
   const Tensor* tensor = view_.constant(node_.inputs[i]);
   if (tensor == nullptr) return refused("its input " + std::to_string(i) + " is no constant");
-  if (tensor->type != ElementType::kI64 || tensor->shape.size() > 1) {
-    return broken("the constant " + shown(node_.inputs[i]) + " is no list of int64");
+  if (tensor->shape.size() > 1) return broken("the constant " + shown(node_.inputs[i]) + " is no list");
+  return integers_of(*tensor);
+}
+
+Result<std::optional<List>> Site::integers(std::string_view attribute, std::size_t i) const {
+  std::optional<List> result;
+  if (node_.attributes.contains(std::string(attribute))) {
+    LANISTA_ASSIGN(result, list(attribute, {}));
+  } else if (has(i)) {
+    LANISTA_ASSIGN(result, integers(i));
   }
-  const auto numbers = elements_of<std::int64_t>(*tensor);
-  return List(numbers.begin(), numbers.end());
+  return result;
 }
 
 double widened(float value) {
@@ -222,31 +215,6 @@ bool all_are(const Tensor& tensor, float value) {
   return std::all_of(elements.begin(), elements.end(), [&](float e) { return e == value; });
 }
 
-Tensor transposed(const Tensor& tensor, const List& axes) {
-  const std::size_t rank = axes.size(), size = element_size(tensor.type);
-  List source_strides(rank, 1);
-  for (std::size_t i = rank; i-- > 1;) source_strides[i - 1] = source_strides[i] * tensor.shape[i];
-  Tensor result{.name = tensor.name, .type = tensor.type, .shape = List(rank), .bytes = {}};
-  List strides(rank);
-  for (std::size_t i = 0; i < rank; ++i) {
-    result.shape[i] = tensor.shape[static_cast<std::size_t>(axes[i])];
-    strides[i] = source_strides[static_cast<std::size_t>(axes[i])];
-  }
-  result.bytes.resize(tensor.bytes.size());
-  List at(rank, 0);
-  std::int64_t from = 0;
-  for (std::size_t to = 0; to < result.bytes.size(); to += size) {
-    std::memcpy(result.bytes.data() + to, tensor.bytes.data() + static_cast<std::size_t>(from) * size, size);
-    for (std::size_t axis = rank; axis-- > 0;) {
-      from += strides[axis];
-      if (++at[axis] < result.shape[axis]) break;
-      from -= strides[axis] * result.shape[axis];
-      at[axis] = 0;
-    }
-  }
-  return result;
-}
-
 Result<Tensor> as_vector(const Tensor& tensor) {
   const std::int64_t elements = tensor.elements();
   const auto& shape = tensor.shape;
@@ -257,40 +225,6 @@ Result<Tensor> as_vector(const Tensor& tensor) {
   Tensor vector = tensor;
   vector.shape = {elements};
   return vector;
-}
-
-Result<List> reshaped(const List& target, const List& dims) {
-  const auto misfit = [&] {
-    return Error{Code::kInvalidArgument,
-                 "cannot reshape " + graph::Shape{dims}.text() + " to " + graph::attr_text(target), ""};
-  };
-  List result = target;
-  std::optional<std::size_t> open;
-  std::int64_t elements = 1, known = 1;
-  for (const std::int64_t d : dims) elements *= d == graph::kBatch ? 1 : d;
-  for (std::size_t i = 0; i < target.size(); ++i) {
-    if (target[i] == 0) {
-      if (i >= dims.size()) return misfit();
-      result[i] = dims[i];
-    }
-    if (target[i] == -1) {
-      if (open) return misfit();
-      open = i;
-    } else if (result[i] < -1 || (result[i] == graph::kBatch && i > 0) ||
-               (result[i] != graph::kBatch && __builtin_mul_overflow(known, result[i], &known))) {
-      return misfit();
-    }
-  }
-  // An open size in front of a value with a batch is the batch, and then nothing else may be open.
-  const bool batch = !dims.empty() && dims.front() == graph::kBatch;
-  if (open && !(batch && *open == 0)) {
-    if (known == 0 || elements % known != 0) return misfit();
-    result[*open] = elements / known;
-    known = elements;
-  }
-  const bool keeps_batch = !batch || (!result.empty() && result.front() == graph::kBatch);
-  if (known != elements || !keeps_batch) return misfit();
-  return result;
 }
 
 }  // namespace lanista::formats::onnx

@@ -52,7 +52,9 @@ Graph random_use(const OpDef& def, Rng& rng) {
   const int most = def.max_inputs < 0 ? 4 : def.max_inputs;
   for (std::int64_t left = rng.between(def.min_inputs, most); left > 0; --left) {
     const bool other = rng.bernoulli(0.1);
-    inputs.push_back({builder.add("input", {}, {{"shape", other ? kShapes[rng.below(kShapes.size())] : shape}})});
+    Attrs input{{"shape", other ? kShapes[rng.below(kShapes.size())] : shape}};
+    if (rng.bernoulli(0.2)) input.set("dtype", std::string("index"));
+    inputs.push_back({builder.add("input", {}, std::move(input))});
   }
   Attrs attrs;
   for (const AttrSpec& spec : def.attrs) {
@@ -122,7 +124,7 @@ TEST(BuiltinOps, HashTheSameWithDefaultsWrittenOut) {
 
 TEST(BuiltinOps, KnowTheirNeighbours) {
   const OpTable ops = builtin_ops();
-  EXPECT_EQ(ops.nearest("conv"), "conv2d");
+  EXPECT_EQ(ops.nearest("conv2"), "conv2d");
   EXPECT_EQ(ops.nearest("maxpool2d"), "max_pool2d");
   EXPECT_EQ(ops.nearest("batchnorm"), "batch_norm");
 }

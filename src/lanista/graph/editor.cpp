@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "lanista/base/check.h"
@@ -13,21 +14,24 @@ namespace {
 
 std::string missing(NodeId id) { return "there is no node " + port_text({id, 0}); }
 
-/// Applies one edit, or says why it cannot be meant for this graph (which is then as it was).
+/// Applies one edit, or says why it cannot be meant for this graph (which is then as it was). `gone`: the numbers that
+/// the edits before have freed, which must not return. A number that the graph never had may be reserved for a relative
+/// (another model of the same blueprint).
 class Apply {
  public:
-  explicit Apply(GraphBuilder& builder) : builder_(builder) {}
+  Apply(GraphBuilder& builder, std::set<NodeId>& gone) : builder_(builder), gone_(gone) {}
 
   std::optional<std::string> operator()(const PutNode& edit) {
     const NodeId id = edit.node.id;
     if (id.value > kMaxNodeId) return "node number " + std::to_string(id.value) + " is too large";
-    if (!graph().contains(id) && id < graph().next_id()) return "number " + port_text({id, 0}) + " was used before";
+    if (gone_.contains(id)) return "number " + port_text({id, 0}) + " was used before";
     builder_.put(edit.node);
     return std::nullopt;
   }
   std::optional<std::string> operator()(const RemoveNode& edit) {
     if (!graph().contains(edit.id)) return missing(edit.id);
     builder_.remove(edit.id);
+    gone_.insert(edit.id);
     return std::nullopt;
   }
   std::optional<std::string> operator()(const SetInput& edit) {
@@ -53,6 +57,7 @@ class Apply {
  private:
   const Graph& graph() const { return builder_.peek(); }
   GraphBuilder& builder_;
+  std::set<NodeId>& gone_;
 };
 
 }  // namespace
@@ -62,7 +67,7 @@ Editor::Editor(const Graph& base, const OpTable& ops) : ops_(ops), builder_(base
 Result<Types> Editor::types() const { return infer_shapes(graph(), ops_); }
 
 void Editor::record(Edit edit) {
-  const auto why_not = std::visit(Apply(builder_), edit);
+  const auto why_not = std::visit(Apply(builder_, gone_), edit);
   LANISTA_CHECK(!why_not, edit_text(edit) + ": " + why_not.value_or(""));
   edits_.push_back(std::move(edit));
 }
@@ -84,6 +89,11 @@ void Editor::replace(NodeId node, std::string op, Attrs attrs) {
   changed.op = std::move(op);
   changed.attrs = std::move(attrs);
   record(PutNode{std::move(changed)});
+}
+
+void Editor::put(Node node) {
+  LANISTA_CHECK(graph().contains(node.id), missing(node.id));
+  record(PutNode{std::move(node)});
 }
 
 void Editor::replace_uses(Port from, Port to) {
@@ -128,8 +138,9 @@ Result<Edited> Editor::commit() && {
 
 Result<Graph> apply_edits(const Graph& base, std::span<const Edit> edits, const OpTable& ops) {
   GraphBuilder builder(base);
+  std::set<NodeId> gone;
   for (std::size_t i = 0; i < edits.size(); ++i) {
-    if (const auto why_not = std::visit(Apply(builder), edits[i])) {
+    if (const auto why_not = std::visit(Apply(builder, gone), edits[i])) {
       return Error{Code::kDataLoss, "edit " + std::to_string(i + 1) + " (" + edit_text(edits[i]) + "): " + *why_not,
                    ""};
     }

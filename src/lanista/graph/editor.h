@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,8 @@ class Editor {
   /// Rewires an input; the slot behind the last one adds an input (a further branch into `add`).
   void set_input(NodeId node, std::uint32_t slot, Port source);
   void replace(NodeId node, std::string op, Attrs attrs);  ///< keeps id, inputs and label
+  /// Another node in the place of the one with its id: label and number of inputs may differ too.
+  void put(Node node);
   /// Every use of `from` becomes a use of `to`, except by `to.node` itself.
   void replace_uses(Port from, Port to);
   /// Puts a one-input operation between `source` and its users; returns the new node.
@@ -76,10 +79,11 @@ class Editor {
   const OpTable& ops_;
   GraphBuilder builder_;
   std::vector<Edit> edits_;
+  std::set<NodeId> gone_;  ///< removed here: their numbers do not return
 };
 
 /// Replays recorded edits. Errors: kDataLoss if an edit names a node that is not there, an input behind a gap, or
-/// takes up the number of a node that is gone; then verify's errors.
+/// takes up the number of a node that an earlier edit removed; then verify's errors.
 Result<Graph> apply_edits(const Graph& base, std::span<const Edit> edits, const OpTable& ops);
 
 /// One line an edit, for logs and `show`; parse_edit is its inverse.

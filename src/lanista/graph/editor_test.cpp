@@ -163,11 +163,21 @@ TEST(ApplyEdits, RefusesEditsOfAnotherGraph) {
   EXPECT_EQ(refused(PutNode{Node{NodeId{kMaxNodeId + 1}, "relu", {}, {}, {}}}),
             "edit 1 (put %2147483647 = relu()): node number 2147483647 is too large");
 
+  const std::vector<Edit> again{RemoveNode{NodeId{2}}, PutNode{Node{NodeId{2}, "relu", {}, {}, {}}}};
+  const auto reused = apply_edits(small_model(), again, ops);
+  ASSERT_FALSE(reused.ok());
+  EXPECT_EQ(reused.error(), (Error{Code::kDataLoss, "edit 2 (put %2 = relu()): number %2 was used before", ""}));
+}
+
+TEST(ApplyEdits, MayUseNumbersThatWereReserved) {
+  const OpTable ops = small_ops();
   GraphBuilder gap(small_model());
   gap.reserve_ids(NodeId{9});
-  const auto reused = apply_edits(gap.peek(), std::vector<Edit>{PutNode{Node{NodeId{7}, "relu", {}, {}, {}}}}, ops);
-  ASSERT_FALSE(reused.ok());
-  EXPECT_EQ(reused.error(), (Error{Code::kDataLoss, "edit 1 (put %7 = relu()): number %7 was used before", ""}));
+  const std::vector<Edit> edits{PutNode{Node{NodeId{7}, "relu", {}, {{NodeId{1}, 0}}, {}}},
+                                SetInput{NodeId{2}, 0, {NodeId{7}, 0}}};
+  const auto graph = apply_edits(gap.peek(), edits, ops);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  EXPECT_EQ(graph->next_id(), NodeId{9});
 }
 
 TEST(ApplyEdits, VerifiesTheResult) {

@@ -6,26 +6,12 @@
 
 #include "lanista/base/check.h"
 #include "lanista/graph/bounds.h"
+#include "lanista/graph/by_id.h"
 
 namespace lanista::graph {
 namespace {
 
-using Nodes = std::vector<std::shared_ptr<const Node>>;
-
-Nodes::const_iterator lower_bound_of(const Nodes& nodes, NodeId id) {
-  // Ids are mostly dense, and then the node with id i stands at i.
-  if (id.value < nodes.size() && nodes[id.value]->id == id) return nodes.begin() + id.value;
-  return std::lower_bound(nodes.begin(), nodes.end(), id,
-                          [](const auto& node, NodeId wanted) { return node->id < wanted; });
-}
-
-constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
-
-std::size_t position(const Nodes& nodes, NodeId id) {
-  const auto at = lower_bound_of(nodes, id);
-  return at != nodes.end() && (*at)->id == id ? static_cast<std::size_t>(at - nodes.begin()) : kAbsent;
-}
-
+const auto kIdOf = [](const std::shared_ptr<const Node>& node) { return node->id; };
 }  // namespace
 
 std::vector<NodeId> Graph::ids() const {
@@ -35,23 +21,35 @@ std::vector<NodeId> Graph::ids() const {
   return out;
 }
 
-bool Graph::contains(NodeId id) const { return position(nodes_, id) != kAbsent; }
+std::size_t Graph::place(NodeId id) const {
+  const std::size_t at = lower_bound_by_id(nodes_, id, kIdOf);
+  return at < nodes_.size() && nodes_[at]->id == id ? at : nodes_.size();
+}
+
+bool Graph::contains(NodeId id) const { return place(id) != nodes_.size(); }
 
 const Node& Graph::node(NodeId id) const {
-  const std::size_t at = position(nodes_, id);
-  LANISTA_CHECK(at != kAbsent, "the graph has no node %" + std::to_string(id.value));
+  const std::size_t at = place(id);
+  LANISTA_CHECK(at != nodes_.size(), "the graph has no node %" + std::to_string(id.value));
   return *nodes_[at];
 }
 
 std::vector<NodeId> Graph::topo() const {
+  std::vector<NodeId> order;
+  order.reserve(nodes_.size());
+  for (const std::size_t place : dependency_order()) order.push_back(nodes_[place]->id);
+  return order;
+}
+
+std::vector<std::size_t> Graph::dependency_order() const {
   const std::size_t n = nodes_.size();
   std::vector<std::size_t> waits_for(n, 0);
   std::vector<std::size_t> first(n + 1, 0);  // where the users of node i start in `users`
   std::vector<std::pair<std::size_t, std::size_t>> edges;
   for (std::size_t i = 0; i < n; ++i) {
     for (const Port& port : nodes_[i]->inputs) {
-      const std::size_t source = position(nodes_, port.node);
-      if (source == kAbsent) continue;
+      const std::size_t source = place(port.node);
+      if (source == n) continue;
       edges.emplace_back(source, i);
       ++waits_for[i];
       ++first[source + 1];
@@ -66,12 +64,12 @@ std::vector<NodeId> Graph::topo() const {
   for (std::size_t i = 0; i < n; ++i) {
     if (waits_for[i] == 0) ready.push(i);
   }
-  std::vector<NodeId> order;
+  std::vector<std::size_t> order;
   order.reserve(n);
   while (!ready.empty()) {
     const std::size_t i = ready.top();
     ready.pop();
-    order.push_back(nodes_[i]->id);
+    order.push_back(i);
     for (std::size_t e = first[i]; e < first[i + 1]; ++e) {
       if (--waits_for[users[e]] == 0) ready.push(users[e]);
     }
@@ -113,19 +111,19 @@ void GraphBuilder::put(Node node) {
   LANISTA_CHECK(node.id.value <= kMaxNodeId, "node id " + std::to_string(node.id.value) + " is too large");
   reserve_ids(NodeId{node.id.value + 1});
   auto& nodes = graph_.nodes_;
-  const auto at = lower_bound_of(nodes, node.id);
-  const bool replaces = at != nodes.end() && (*at)->id == node.id;
+  const std::size_t at = lower_bound_by_id(nodes, node.id, kIdOf);
+  const bool replaces = at < nodes.size() && nodes[at]->id == node.id;
   auto shared = std::make_shared<const Node>(std::move(node));
   if (replaces) {
-    nodes[static_cast<std::size_t>(at - nodes.begin())] = std::move(shared);
+    nodes[at] = std::move(shared);
   } else {
-    nodes.insert(at, std::move(shared));
+    nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(at), std::move(shared));
   }
 }
 
 void GraphBuilder::remove(NodeId id) {
-  const std::size_t at = position(graph_.nodes_, id);
-  LANISTA_CHECK(at != kAbsent, "the graph has no node %" + std::to_string(id.value));
+  const std::size_t at = graph_.place(id);
+  LANISTA_CHECK(at != graph_.size(), "the graph has no node %" + std::to_string(id.value));
   graph_.nodes_.erase(graph_.nodes_.begin() + static_cast<std::ptrdiff_t>(at));
 }
 

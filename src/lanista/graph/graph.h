@@ -48,6 +48,8 @@ class Graph {
   std::size_t size() const { return nodes_.size(); }
   std::vector<NodeId> ids() const;
   bool contains(NodeId id) const;
+  /// Where the node stands in nodes(); size() if it is not there. O(log of the number of ids that are gone).
+  std::size_t place(NodeId id) const;
   /// The node; asking for a node that is not there is a bug.
   const Node& node(NodeId id) const;
   /// Nodes in id order.
@@ -58,6 +60,8 @@ class Graph {
   /// Dependency order; among ready nodes the smallest id first. Nodes on a cycle or behind one are left out, inputs
   /// from nodes that are not there are not waited for (verify refuses both). O((n + edges) log n).
   std::vector<NodeId> topo() const;
+  /// The same as places in nodes().
+  std::vector<std::size_t> dependency_order() const;
   /// All uses of any output of `id`, in order of (node, slot). O(edges).
   std::vector<Use> consumers(NodeId id) const;
   /// Ids of the nodes with this operator.

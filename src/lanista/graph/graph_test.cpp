@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lanista/base/check.h"
+#include "lanista/base/rng.h"
 #include "lanista/graph/test_support.h"
 
 namespace lanista::graph {
@@ -96,6 +97,25 @@ TEST(Graph, OrderHasEveryNodeAfterItsInputs) {
         ASSERT_NE(std::find(done.begin(), done.end(), port.node), done.end());
       }
       done.push_back(id);
+    }
+  }
+}
+
+TEST(Graph, FindsNodesAmongIdsThatAreGone) {
+  Rng rng(5);
+  for (int round = 0; round < 200; ++round) {
+    GraphBuilder builder;
+    for (std::uint32_t id = 0; id < 40; ++id) {
+      if (rng.bernoulli(0.05 * static_cast<double>(round % 20))) {
+        builder.put(Node{NodeId{id + 1000 * static_cast<std::uint32_t>(rng.below(2))}, "relu", {}, {}, ""});
+      }
+    }
+    const Graph& graph = builder.peek();
+    for (std::uint32_t id = 0; id < 1050; ++id) {
+      const auto nodes = graph.nodes();
+      const auto at = std::find_if(nodes.begin(), nodes.end(), [&](const auto& n) { return n->id == NodeId{id}; });
+      ASSERT_EQ(graph.place(NodeId{id}), static_cast<std::size_t>(at - nodes.begin())) << id;
+      ASSERT_EQ(graph.contains(NodeId{id}), at != nodes.end());
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/graph/bounds.h"
+#include "lanista/graph/by_id.h"
 #include "lanista/graph/text.h"
 
 namespace lanista::graph {
@@ -90,55 +91,68 @@ Result<void> infer_node(const Graph& graph, const Node& node, const OpDef& def, 
   return {};
 }
 
-/// Operators, attributes, arity, and inputs that name nodes.
-Result<void> check_nodes(const Graph& graph, const OpTable& ops) {
+/// A graph with the definitions of its operators, and its nodes in dependency order.
+struct Walk {
+  const Graph& graph;
+  std::vector<const OpDef*> defs;  ///< by place in graph.nodes()
+  std::vector<std::size_t> order;  ///< places
+
+  const Node& node(std::size_t place) const { return *graph.nodes()[place]; }
+};
+
+Error cycle_error(const Walk& walk) {
+  std::vector<bool> on_cycle(walk.graph.size(), true);
+  for (const std::size_t place : walk.order) on_cycle[place] = false;
+  // Walking upstream inside the rest must come back; the first node seen twice is on a cycle, not just behind one.
+  auto at = static_cast<std::size_t>(std::find(on_cycle.begin(), on_cycle.end(), true) - on_cycle.begin());
+  for (std::size_t steps = 0; steps < walk.graph.size(); ++steps) {
+    const auto& inputs = walk.node(at).inputs;
+    at = walk.graph.place(
+        std::find_if(inputs.begin(), inputs.end(), [&](Port p) { return on_cycle[walk.graph.place(p.node)]; })->node);
+  }
+  return refuse(walk.node(at), "depends on its own result");
+}
+
+/// Errors: operators, attributes, arity, inputs that name no node, cycles.
+Result<Walk> walk_of(const Graph& graph, const OpTable& ops) {
+  Walk walk{graph, {}, {}};
+  walk.defs.reserve(graph.size());
   for (const auto& node : graph.nodes()) {
-    LANISTA_TRY(check_node(*node, ops));
+    walk.defs.push_back(ops.find(node->op));
+    LANISTA_TRY(check_node(*node, walk.defs.back(), ops));
     for (const Port& port : node->inputs) {
       if (graph.contains(port.node)) continue;
       return refuse(*node, "reads " + port_text(port) + ", but there is no such node");
     }
   }
-  return {};
+  walk.order = graph.dependency_order();
+  if (walk.order.size() != graph.size()) return cycle_error(walk);
+  return walk;
 }
 
-Error cycle_error(const Graph& graph, std::span<const NodeId> order) {
-  std::vector<NodeId> sorted(order.begin(), order.end());
-  std::sort(sorted.begin(), sorted.end());
-  const auto on_cycle = [&](NodeId id) { return !std::binary_search(sorted.begin(), sorted.end(), id); };
-  // Walking upstream inside the rest must come back; the first node seen twice is on a cycle, not just behind one.
-  const auto ids = graph.ids();
-  NodeId at = *std::find_if(ids.begin(), ids.end(), on_cycle);
-  for (std::size_t steps = 0; steps < graph.size(); ++steps) {
-    const auto& inputs = graph.node(at).inputs;
-    at = std::find_if(inputs.begin(), inputs.end(), [&](Port p) { return on_cycle(p.node); })->node;
-  }
-  return refuse(graph.node(at), "depends on its own result");
-}
-
-Result<Types> infer_in_order(const Graph& graph, const OpTable& ops, std::span<const NodeId> order) {
-  if (order.size() != graph.size()) return cycle_error(graph, order);
-  Types types;
-  for (const NodeId id : order) {
-    const Node& node = graph.node(id);
-    LANISTA_TRY(infer_node(graph, node, *ops.find(node.op), types));
+Result<Types> infer_in_order(const Walk& walk) {
+  Types types(walk.graph);
+  for (const std::size_t place : walk.order) {
+    LANISTA_TRY(infer_node(walk.graph, walk.node(place), *walk.defs[place], types));
   }
   return types;
 }
 
-Result<void> check_model_nodes(const Graph& graph, const OpTable& ops) {
-  if (graph.size() > kMaxTextNodes) {
-    return Error{Code::kInvalidArgument, "has " + std::to_string(graph.size()) + " nodes, a model at most 100000", ""};
+Result<void> check_model_nodes(const Walk& walk) {
+  if (walk.graph.size() > kMaxTextNodes) {
+    return Error{Code::kInvalidArgument, "has " + std::to_string(walk.graph.size()) + " nodes, a model at most 100000",
+                 ""};
   }
-  for (const auto& node : graph.nodes()) {
+  for (std::size_t place = 0; place < walk.graph.size(); ++place) {
+    const Node& node = walk.node(place);
+    const OpDef& def = *walk.defs[place];
     // A model that verifies can be written and read again, so the limits of the text form are checked here too.
-    if (node->inputs.size() > kMaxTextInputs) return refuse(*node, "has more than 64 inputs");
-    if (node->label.size() > kMaxStringLength) return refuse(*node, "has a label of more than 4096 bytes");
-    const OpDef& def = *ops.find(node->op);
-    if (def.level != OpLevel::kModel) return refuse(*node, "belongs to training steps and may not stand in a model");
-    if (num_data_inputs(*node, def) != node->inputs.size()) {
-      return refuse(*node,
-                    "has " + std::to_string(node->inputs.size()) + " inputs, wants " + std::to_string(def.min_inputs));
+    if (node.inputs.size() > kMaxTextInputs) return refuse(node, "has more than 64 inputs");
+    if (node.label.size() > kMaxStringLength) return refuse(node, "has a label of more than 4096 bytes");
+    if (def.level != OpLevel::kModel) return refuse(node, "belongs to training steps and may not stand in a model");
+    if (num_data_inputs(node, def) != node.inputs.size()) {
+      return refuse(node,
+                    "has " + std::to_string(node.inputs.size()) + " inputs, wants " + std::to_string(def.min_inputs));
     }
   }
   return {};
@@ -152,24 +166,26 @@ Result<NodeId> the_only(const Graph& graph, const std::string& op) {
   return Error{Code::kInvalidArgument, message, ""};
 }
 
-Result<void> check_paths(const Graph& graph, std::span<const NodeId> order) {
+Result<void> check_paths(const Walk& walk) {
+  const Graph& graph = walk.graph;
   LANISTA_ASSIGN(const NodeId input, the_only(graph, "input"));
   LANISTA_ASSIGN(const NodeId output, the_only(graph, "output"));
 
-  std::map<NodeId, bool> from_input;
-  for (const NodeId id : order) {
-    const auto& inputs = graph.node(id).inputs;
-    from_input[id] =
-        id == input || std::any_of(inputs.begin(), inputs.end(), [&](Port p) { return from_input[p.node]; });
+  std::vector<bool> from_input(graph.size());
+  for (const std::size_t place : walk.order) {
+    const Node& node = walk.node(place);
+    from_input[place] = node.id == input || std::any_of(node.inputs.begin(), node.inputs.end(),
+                                                        [&](Port p) { return from_input[graph.place(p.node)]; });
   }
-  std::map<NodeId, bool> to_output{{output, true}};
-  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+  std::vector<bool> to_output(graph.size());
+  to_output[graph.place(output)] = true;
+  for (auto at = walk.order.rbegin(); at != walk.order.rend(); ++at) {
     if (!to_output[*at]) continue;
-    for (const Port& port : graph.node(*at).inputs) to_output[port.node] = true;
+    for (const Port& port : walk.node(*at).inputs) to_output[graph.place(port.node)] = true;
   }
-  for (const auto& node : graph.nodes()) {
-    if (!from_input[node->id]) return refuse(*node, "does not depend on the input");
-    if (!to_output[node->id]) return refuse(*node, "is dead: its result does not reach the output");
+  for (std::size_t place = 0; place < graph.size(); ++place) {
+    if (!from_input[place]) return refuse(walk.node(place), "does not depend on the input");
+    if (!to_output[place]) return refuse(walk.node(place), "is dead: its result does not reach the output");
   }
   return {};
 }
@@ -182,10 +198,15 @@ const ValueType& Types::at(Port port) const {
   return all[port.slot];
 }
 
+Types::Types(const Graph& graph) {
+  entries_.reserve(graph.size());
+  for (const auto& node : graph.nodes()) entries_.push_back({node->id, {}});
+}
+
 const std::vector<ValueType>& Types::outputs(NodeId id) const {
-  const auto at = types_.find(id);
-  LANISTA_CHECK(at != types_.end(), "no types for node " + port_text({id, 0}));
-  return at->second;
+  const std::size_t at = lower_bound_by_id(entries_, id, [](const Entry& e) { return e.id; });
+  LANISTA_CHECK(at < entries_.size() && entries_[at].id == id, "no types for node " + port_text({id, 0}));
+  return entries_[at].outputs;
 }
 
 std::vector<ValueType> Types::inputs(const Node& node) const {
@@ -195,20 +216,24 @@ std::vector<ValueType> Types::inputs(const Node& node) const {
   return out;
 }
 
-void Types::set(NodeId id, std::vector<ValueType> types) { types_[id] = std::move(types); }
+void Types::set(NodeId id, std::vector<ValueType> types) {
+  const std::size_t at = lower_bound_by_id(entries_, id, [](const Entry& e) { return e.id; });
+  if (at == entries_.size() || entries_[at].id != id) {
+    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(at), {id, {}});
+  }
+  entries_[at].outputs = std::move(types);
+}
 
 Result<Types> infer_shapes(const Graph& graph, const OpTable& ops) {
-  LANISTA_TRY(check_nodes(graph, ops));
-  return infer_in_order(graph, ops, graph.topo());
+  LANISTA_ASSIGN(const Walk walk, walk_of(graph, ops));
+  return infer_in_order(walk);
 }
 
 Result<void> verify(const Graph& graph, const OpTable& ops) {
-  LANISTA_TRY(check_nodes(graph, ops));
-  LANISTA_TRY(check_model_nodes(graph, ops));
-  const std::vector<NodeId> order = graph.topo();
-  if (order.size() != graph.size()) return cycle_error(graph, order);
-  LANISTA_TRY(check_paths(graph, order));
-  LANISTA_TRY(infer_in_order(graph, ops, order));
+  LANISTA_ASSIGN(const Walk walk, walk_of(graph, ops));
+  LANISTA_TRY(check_model_nodes(walk));
+  LANISTA_TRY(check_paths(walk));
+  LANISTA_TRY(infer_in_order(walk));
   return {};
 }
 

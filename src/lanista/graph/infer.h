@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -14,13 +13,20 @@ namespace lanista::graph {
 /// Types of every output of every node.
 class Types {
  public:
+  Types() = default;
+  /// With room for the nodes of the graph, whose types are then set in any order at no cost.
+  explicit Types(const Graph& graph);
   const ValueType& at(Port port) const;
   const std::vector<ValueType>& outputs(NodeId id) const;
   std::vector<ValueType> inputs(const Node& node) const;
   void set(NodeId id, std::vector<ValueType> types);
 
  private:
-  std::map<NodeId, std::vector<ValueType>> types_;
+  struct Entry {
+    NodeId id;
+    std::vector<ValueType> outputs;
+  };
+  std::vector<Entry> entries_;  // sorted by id
 };
 
 /// Checks every invariant of a model: known operators, attributes, arity, ports that exist, no cycle, one `input` and

@@ -161,12 +161,13 @@ std::size_t num_data_inputs(const Node& node, const OpDef& def) {
   return def.params ? std::min(node.inputs.size(), static_cast<std::size_t>(def.min_inputs)) : node.inputs.size();
 }
 
-Result<void> check_node(const Node& node, const OpTable& ops) {
-  const std::string here = "%" + std::to_string(node.id.value) + " " + node.op + ": ";
-  const auto refuse = [&](const std::string& why) { return Error{Code::kInvalidArgument, here + why, ""}; };
+Result<void> check_node(const Node& node, const OpTable& ops) { return check_node(node, ops.find(node.op), ops); }
 
-  const OpDef* def = ops.find(node.op);
-  if (def == nullptr) return Error{Code::kNotFound, here + "unknown operator" + suggestion(ops.nearest(node.op)), ""};
+Result<void> check_node(const Node& node, const OpDef* def, const OpTable& ops) {
+  const auto here = [&] { return "%" + std::to_string(node.id.value) + " " + node.op + ": "; };
+  const auto refuse = [&](const std::string& why) { return Error{Code::kInvalidArgument, here() + why, ""}; };
+
+  if (def == nullptr) return Error{Code::kNotFound, here() + "unknown operator" + suggestion(ops.nearest(node.op)), ""};
 
   const std::size_t data = num_data_inputs(node, *def);
   const bool too_many = def->max_inputs >= 0 && data > static_cast<std::size_t>(def->max_inputs);

@@ -30,8 +30,9 @@ struct AttrSpec {
   std::string help;
 };
 
-/// How a parameter or buffer starts. `fan_in` belongs to kUniformFanIn: uniform in ±1/sqrt(fan_in).
-enum class Init { kZeros, kOnes, kUniformFanIn };
+/// How a parameter or buffer starts. kUniformFanIn: uniform in ±1/sqrt(fan_in). kNormal: around zero with `deviation`.
+/// kSinusoid, of a table [positions, features]: the waves of Vaswani et al. (2017), section 3.5.
+enum class Init { kZeros, kOnes, kUniformFanIn, kNormal, kSinusoid };
 
 /// A tensor that belongs to an operator: trained (parameter) or only carried along (buffer).
 struct ParamSpec {
@@ -40,6 +41,7 @@ struct ParamSpec {
   bool trained = true;
   Init init = Init::kZeros;
   std::int64_t fan_in = 0;
+  double deviation = 1;
 };
 
 /// Per sample, multiplications and additions counted separately (a fused multiply-add is two).
@@ -145,5 +147,7 @@ std::size_t num_data_inputs(const Node& node, const OpDef& def);
 /// are accepted where the operator has parameters (infer_shapes knows how many there must be). Errors:
 /// kInvalidArgument, kNotFound (unknown operator, with the nearest name).
 Result<void> check_node(const Node& node, const OpTable& ops);
+/// The same for who has looked the operator up; `def` is null if the table does not know it.
+Result<void> check_node(const Node& node, const OpDef* def, const OpTable& ops);
 
 }  // namespace lanista::graph

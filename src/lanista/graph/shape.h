@@ -24,7 +24,7 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-/// Element kinds: the program's real type (float or double), 32-bit class numbers, 8-bit window indices.
+/// Element kinds: the program's real type (float or double), 32-bit class or token numbers, 8-bit window indices.
 enum class DType { kReal, kIndex, kByte };
 
 struct ValueType {

@@ -29,6 +29,15 @@ std::vector<ConvShape> shapes() {
   ConvShape empty_border = same_conv(2, 3, 2, 4, 1);  // some outputs see padding only
   empty_border.pad_h = empty_border.pad_w = 2;
   all.push_back(finished(empty_border));
+  ConvShape uneven = same_conv(2, 5, 2, 4, 1);  // padding on the right and below alone
+  uneven.oh = 6;
+  uneven.ow = 7;
+  all.push_back(uneven);
+  uneven = same_conv(3, 6, 3, 8, 3);
+  uneven.pad_h = 0;  // one row fewer
+  uneven.oh = 5;
+  uneven.ow = 7;
+  all.push_back(uneven);
   Rng rng(21);
   while (all.size() < 60) {
     const std::int64_t groups = rng.bernoulli(0.4) ? rng.between(2, 19) : 1;

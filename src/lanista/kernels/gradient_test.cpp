@@ -175,7 +175,7 @@ TEST(Gradient, OfNormalisations) {
 
 TEST(Gradient, OfPools) {
   for_every_level([](const Kernels<double>& k, Rng& rng) {
-    const PoolShape s{2, 5, 6, 3, 3, 3, 3, 3, 2, 2, 1, 1, true};
+    const PoolShape s{2, 5, 6, 3, 3, 3, 3, 3, 2, 2, 1, 1, 1, 1, true};
     const Values x = random_values<double>(rng, s.n * s.h * s.w * s.c), dy = random_values<double>(rng, 2 * 9 * 3);
     Values dx(x.size());
     std::vector<std::uint8_t> where(dy.size());

@@ -37,8 +37,19 @@ struct ConvShape {
 struct PoolShape {
   std::int64_t n, h, w, c;
   std::int64_t oh, ow;
-  std::int64_t kh, kw, stride_h, stride_w, pad_h, pad_w;
+  std::int64_t kh, kw, stride_h, stride_w, pad_h, pad_w;  ///< pad_h above, pad_w on the left
+  std::int64_t pad_bottom, pad_right;                     ///< average pooling alone asks for these
   bool count_include_pad;  ///< average pooling: divide by kh*kw (true) or by the valid cells (false)
+};
+struct ResizeShape {
+  std::int64_t n, h, w, c;  ///< input [n][h][w][c]
+  std::int64_t oh, ow;      ///< output [n][oh][ow][c]
+};
+/// Normalisation over neighbouring channels: x (bias + alpha / size sum of squares) ^ -beta over the `size` channels
+/// from c - (size - 1) / 2 on that exist.
+struct LrnShape {
+  std::int64_t rows, c, size;
+  double alpha, beta, bias;
 };
 /// A tensor seen along one axis: [outer][len][inner].
 struct AxisShape {
@@ -101,13 +112,31 @@ struct Kernels {
   void (*tanh_grad)(std::int64_t count, const T* y, const T* dy, T* dx);
   void (*sigmoid)(std::int64_t count, const T* x, T* y);
   void (*sigmoid_grad)(std::int64_t count, const T* y, const T* dy, T* dx);
+  void (*leaky_relu)(std::int64_t count, T alpha, const T* x, T* y);
+  void (*leaky_relu_grad)(std::int64_t count, T alpha, const T* x, const T* dy, T* dx);
+  void (*elu)(std::int64_t count, T alpha, const T* x, T* y);  ///< alpha (exp(x) - 1) below zero
+  void (*elu_grad)(std::int64_t count, T alpha, const T* y, const T* dy, T* dx);
+  void (*clip)(std::int64_t count, T low, T high, const T* x, T* y);
+  void (*clip_grad)(std::int64_t count, T low, T high, const T* y, const T* dy, T* dx);  ///< zero at the ends too
+  void (*hard_sigmoid)(std::int64_t count, T alpha, T beta, const T* x, T* y);  ///< alpha x + beta in [0, 1]
+  void (*hard_sigmoid_grad)(std::int64_t count, T alpha, const T* y, const T* dy, T* dx);
+  void (*hard_swish)(std::int64_t count, const T* x, T* y);  ///< x times x / 6 + 1/2 in [0, 1]
+  void (*hard_swish_grad)(std::int64_t count, const T* x, const T* dy, T* dx);
   void (*softmax)(const AxisShape&, const T* x, T* y);
   void (*softmax_grad)(const AxisShape&, const T* y, const T* dy, T* dx);
 
   // Element-wise.
   void (*add)(std::int64_t count, const T* a, const T* b, T* y);  ///< y may equal a or b
+  void (*sub)(std::int64_t count, const T* a, const T* b, T* y);
   void (*mul)(std::int64_t count, const T* a, const T* b, T* y);
+  void (*div)(std::int64_t count, const T* a, const T* b, T* y);
   void (*scale)(std::int64_t count, T factor, const T* x, T* y);  ///< y may equal x
+  void (*row_add)(std::int64_t rows, std::int64_t columns, const T* x, const T* row,
+                  T* y);  ///< y[r][i] = x[r][i] + row[i]; y may equal x
+  void (*gate)(std::int64_t n, std::int64_t rows, std::int64_t c, const T* x, const T* g,
+               T* y);  ///< y[n][r][c] = x[n][r][c] g[n][c]
+  void (*gate_grad)(std::int64_t n, std::int64_t rows, std::int64_t c, const T* x, const T* dy,
+                    T* dg);  ///< dg[n][c]: sum over the rows
   void (*dropout)(std::int64_t samples, std::int64_t per_sample, const std::int64_t* sample_index, double p, DropoutKey,
                   const T* x, T* y);  ///< also its own gradient; sample_index are global indices
 
@@ -129,6 +158,10 @@ struct Kernels {
   void (*group_norm_grad)(std::int64_t n, std::int64_t hw, std::int64_t c, std::int64_t groups, const T* x,
                           const T* gamma, const T* mean, const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);
 
+  // Normalisation over neighbouring channels, with a scratch of 2 (c + size) elements.
+  void (*lrn)(const LrnShape&, const T* x, T* y, T* scratch);
+  void (*lrn_grad)(const LrnShape&, const T* x, const T* dy, T* dx, T* scratch);
+
   // Pooling. Max pooling keeps the flat window index (first maximum wins; NaN wins as in PyTorch), so kh*kw <= 255.
   void (*max_pool)(const PoolShape&, const T* x, T* y, std::uint8_t* index);  ///< index may be null
   void (*relu_max_pool)(const PoolShape&, const T* x, T* y,
@@ -140,6 +173,13 @@ struct Kernels {
   void (*adaptive_avg_pool_grad)(const PoolShape&, const T* dy, T* dx);
   void (*mean_axis)(const AxisShape&, const T* x, T* y);
   void (*mean_axis_grad)(const AxisShape&, const T* dy, T* dx);
+
+  // Images of another size. Nearest: cell floor(o h / oh). Bilinear: around (o + 1/2) h / oh - 1/2 (half pixel), inside
+  // the image; ascending rows and columns of the four cells. Gradients in ascending order of the outputs.
+  void (*resize_nearest)(const ResizeShape&, const T* x, T* y);
+  void (*resize_nearest_grad)(const ResizeShape&, const T* dy, T* dx);
+  void (*resize_bilinear)(const ResizeShape&, const T* x, T* y);
+  void (*resize_bilinear_grad)(const ResizeShape&, const T* dy, T* dx);
 
   // Data movement: `rank` <= 8, y has shape `sizes` and is dense; x is read at the given strides (elements).
   void (*permute)(std::span<const std::int64_t> sizes, std::span<const std::int64_t> x_strides, const T* x, T* y);

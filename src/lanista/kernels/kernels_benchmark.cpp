@@ -123,7 +123,8 @@ void batch_norm_grad_2048x16(benchmark::State& state, const Kernels<T>& k) {
 
 template <class T>
 void pools_8x8x16(benchmark::State& state, const Kernels<T>& k, int which) {
-  const PoolShape two{32, 8, 8, 16, 4, 4, 2, 2, 2, 2, 0, 0, false}, three{32, 8, 8, 16, 8, 8, 3, 3, 1, 1, 1, 1, false};
+  const PoolShape two{32, 8, 8, 16, 4, 4, 2, 2, 2, 2, 0, 0, 0, 0, false},
+      three{32, 8, 8, 16, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1, false};
   const auto x = random_values<T>(32 * 64 * 16, 1);
   std::vector<T> y(x.size());
   std::vector<std::uint8_t> index(x.size());

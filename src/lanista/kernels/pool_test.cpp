@@ -9,14 +9,28 @@ std::vector<PoolShape> shapes() {
   std::vector<PoolShape> all;
   Rng rng(51);
   while (all.size() < 40) {
-    PoolShape s{rng.between(1, 3), rng.between(1, 9), rng.between(1, 9), rng.between(1, 20), 0, 0,
-                rng.between(1, 4), rng.between(1, 4), rng.between(1, 3), rng.between(1, 3),  0, 0,
+    PoolShape s{rng.between(1, 3),
+                rng.between(1, 9),
+                rng.between(1, 9),
+                rng.between(1, 20),
+                0,
+                0,
+                rng.between(1, 4),
+                rng.between(1, 4),
+                rng.between(1, 3),
+                rng.between(1, 3),
+                0,
+                0,
+                0,
+                0,
                 rng.bernoulli(0.5)};
     s.pad_h = rng.between(0, s.kh / 2);
     s.pad_w = rng.between(0, s.kw / 2);
-    if (s.h + 2 * s.pad_h < s.kh || s.w + 2 * s.pad_w < s.kw) continue;
-    s.oh = (s.h + 2 * s.pad_h - s.kh) / s.stride_h + 1;
-    s.ow = (s.w + 2 * s.pad_w - s.kw) / s.stride_w + 1;
+    s.pad_bottom = rng.between(0, s.kh / 2);
+    s.pad_right = rng.between(0, s.kw / 2);
+    if (s.h + s.pad_h + s.pad_bottom < s.kh || s.w + s.pad_w + s.pad_right < s.kw) continue;
+    s.oh = (s.h + s.pad_h + s.pad_bottom - s.kh) / s.stride_h + 1;
+    s.ow = (s.w + s.pad_w + s.pad_right - s.kw) / s.stride_w + 1;
     all.push_back(s);
   }
   return all;
@@ -86,7 +100,7 @@ TEST(MaxPool, LetsANotANumberWin) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     const T nan = std::numeric_limits<T>::quiet_NaN();
-    const PoolShape s{1, 2, 2, 1, 1, 1, 2, 2, 2, 2, 0, 0, false};
+    const PoolShape s{1, 2, 2, 1, 1, 1, 2, 2, 2, 2, 0, 0, 0, 0, false};
     const std::vector<T> x{T(1), nan, T(5), T(2)};
     T y = 0;
     std::uint8_t where = 9;
@@ -123,11 +137,14 @@ TEST(AvgPool, DividesByTheWindowOrByItsValidCells) {
 TEST(AvgPool, CutsACeilModeWindowAtTheEndOfThePadding) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
-    const PoolShape s{1, 1, 3, 1, 1, 2, 1, 2, 1, 2, 0, 0, true};  // the second window sees one cell
+    PoolShape s{1, 1, 3, 1, 1, 2, 1, 2, 1, 2, 0, 0, 0, 0, true};  // the second window sees one cell
     const std::vector<T> x{T(1), T(3), T(5)};
     std::vector<T> y(2);
     family.avg_pool(s, x.data(), y.data());
     EXPECT_EQ(y, (std::vector<T>{2, 5}));
+    s.pad_right = 1;
+    family.avg_pool(s, x.data(), y.data());
+    EXPECT_EQ(y, (std::vector<T>{2, T(2.5)}));
   });
 }
 
@@ -142,6 +159,8 @@ TEST(AdaptiveAvgPool, UsesOverlappingWindowsThatCoverTheImage) {
                   rng.between(1, 20),
                   rng.between(1, 7),
                   rng.between(1, 7),
+                  0,
+                  0,
                   0,
                   0,
                   0,

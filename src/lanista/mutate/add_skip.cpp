@@ -55,15 +55,14 @@ class AddSkip final : public Mutator {
       if (node.op != "input") {
         Offer offer{id, {}};
         std::string why = "no earlier value";
+        const auto joins = skips_at(view.graph(), id);
         for (const graph::NodeId from : earlier) {
-          if (joined_already(view.graph(), from, id)) continue;
+          if (joined_already(view.graph(), joins, from, id)) continue;
           const auto plan = fit_plan(view.type(from), view.type(id), repair);
           if (plan) {
             offer.from.push_back(from);
-          } else if (plan.error().code == Code::kNotApplicable) {
-            why = plan.error().message;
           } else {
-            return plan.error();
+            why = plan.error().message;
           }
         }
         if (offer.from.empty()) {
@@ -78,23 +77,24 @@ class AddSkip final : public Mutator {
     return offers;
   }
 
-  /// The value that repairs were put behind.
-  static graph::NodeId unrepaired(const graph::Graph& model, graph::Port port) {
-    while (is_repair(model.node(port.node))) port = model.node(port.node).inputs.front();
-    return port.node;
+  /// The skips that `to` is or feeds.
+  static std::vector<graph::NodeId> skips_at(const graph::Graph& model, graph::NodeId to) {
+    std::vector<graph::NodeId> skips;
+    if (is_skip(model.node(to))) skips.push_back(to);
+    for (const graph::Use& use : model.consumers(to)) {
+      if (is_skip(model.node(use.node))) skips.push_back(use.node);
+    }
+    return skips;
   }
 
-  /// Whether `to` is, or feeds, a skip that adds `from`.
-  static bool joined_already(const graph::Graph& model, graph::NodeId from, graph::NodeId to) {
-    const auto adds_from = [&](const graph::Node& join) {
-      return is_skip(join) && std::any_of(join.inputs.begin(), join.inputs.end(), [&](graph::Port port) {
-               return port.node != to && unrepaired(model, port) == from;
-             });
-    };
-    if (adds_from(model.node(to))) return true;
-    const auto uses = model.consumers(to);
-    return std::any_of(uses.begin(), uses.end(),
-                       [&](const graph::Use& use) { return adds_from(model.node(use.node)); });
+  /// Whether one of the skips adds `from` to something else than itself.
+  static bool joined_already(const graph::Graph& model, const std::vector<graph::NodeId>& skips, graph::NodeId from,
+                             graph::NodeId to) {
+    return std::any_of(skips.begin(), skips.end(), [&](graph::NodeId skip) {
+      const auto& inputs = model.node(skip).inputs;
+      return std::any_of(inputs.begin(), inputs.end(),
+                         [&](graph::Port port) { return port.node != to && unrepaired(model, port) == from; });
+    });
   }
 
   std::int64_t max_;

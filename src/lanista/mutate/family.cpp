@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "lanista/graph/ops/window.h"
+
 namespace lanista::mutate {
 
 using graph::Attrs;
@@ -75,6 +77,7 @@ std::optional<Replacement> as_pool(const View& view, const Node& node, std::stri
   for (const char* name : {"kernel", "stride", "padding"}) {
     put_attr(attrs, view.ops(), word, name, args.list(name));
   }
+  put_attr(attrs, view.ops(), word, "ceil_mode", args.flag("ceil_mode"));
   return Replacement{std::string(word), std::move(attrs)};
 }
 
@@ -107,9 +110,9 @@ std::string word_of(const View& view, const Node& node) {
   if (!is_conv(node.op)) return {};
   const auto args = view.args(node);
   const auto [kh, kw] = args.pair("kernel");
-  const std::pair<std::int64_t, std::int64_t> same{kh / 2, kw / 2};
+  const graph::ops::Pads same{kh / 2, kh / 2, kw / 2, kw / 2};
   const std::pair<std::int64_t, std::int64_t> dense{1, 1};
-  if (kh != kw || args.pair("padding") != same || args.pair("dilation") != dense) return {};
+  if (kh != kw || graph::ops::pads_of(args) != same || args.pair("dilation") != dense) return {};
   for (const ConvWord& conv : kConvs) {
     if (conv.op == node.op && conv.kernel == kh) return std::string(conv.word);
   }

@@ -14,9 +14,6 @@ std::string pair_text(const ValueType& have, const ValueType& want) {
   return have.shape.text() + " does not fit " + want.shape.text();
 }
 
-/// Channels are dimension 1 of images and the last one of everything else.
-std::size_t channel_axis(const graph::Shape& shape) { return shape.rank() == 4 ? 1 : shape.rank() - 1; }
-
 Result<Piece> fit_channels(const ValueType& have, const ValueType& want, const RepairPolicy& policy) {
   const std::size_t axis = channel_axis(have.shape);
   const std::int64_t from = have.shape.dims[axis];
@@ -51,9 +48,7 @@ Result<Piece> fit_spatial(const ValueType& have, const ValueType& want, const Re
       }
       return Piece{"adaptive_avg_pool2d", {{"out", std::vector<std::int64_t>{w[2], w[3]}}}};
     case RepairPolicy::Spatial::kInterpolate:
-      return Error{Code::kUnimplemented,
-                   pair_text(have, want) + ": repair.spatial = interpolate is not supported yet (pool or reject are)",
-                   ""};
+      return Piece{"resize", {{"mode", std::string("bilinear")}, {"out", std::vector<std::int64_t>{w[2], w[3]}}}};
     case RepairPolicy::Spatial::kReject:
       break;
   }
@@ -61,6 +56,8 @@ Result<Piece> fit_spatial(const ValueType& have, const ValueType& want, const Re
 }
 
 }  // namespace
+
+std::size_t channel_axis(const graph::Shape& shape) { return shape.rank() == 4 ? 1 : shape.rank() - 1; }
 
 Result<std::vector<Piece>> fit_plan(const ValueType& have, const ValueType& want, const RepairPolicy& policy) {
   if (have == want) return std::vector<Piece>{};
@@ -86,17 +83,49 @@ Result<std::vector<Piece>> fit_plan(const ValueType& have, const ValueType& want
   return plan;
 }
 
-graph::Port emit_plan(graph::Editor& editor, graph::Port source, const std::vector<Piece>& plan) {
-  const std::string label(kRepairLabel);
+graph::Port emit_plan(const AddNode& add, graph::Port source, const std::vector<Piece>& plan) {
   for (const Piece& piece : plan) {
     std::vector<graph::Port> inputs{source};
     if (piece.num_zeros > 0) {
-      const graph::Port zeros{editor.add("zero", {source}, {}, label), 0};
+      const graph::Port zeros{add("zero", {source}, {}), 0};
       inputs.insert(inputs.end(), static_cast<std::size_t>(piece.num_zeros), zeros);
     }
-    source = {editor.add(piece.op, std::move(inputs), piece.attrs, label), 0};
+    source = {add(piece.op, std::move(inputs), piece.attrs), 0};
   }
   return source;
+}
+
+graph::Port emit_plan(graph::Editor& editor, graph::Port source, const std::vector<Piece>& plan) {
+  const auto add = [&](const std::string& op, std::vector<graph::Port> inputs, graph::Attrs attrs) {
+    return editor.add(op, std::move(inputs), std::move(attrs), std::string(kRepairLabel));
+  };
+  return emit_plan(add, source, plan);
+}
+
+bool is_join(std::string_view op) { return op == "add" || op == "mul" || op == "concat"; }
+
+ValueType common_type(std::span<const ValueType> have, const RepairPolicy& policy) {
+  ValueType want = have.front();
+  const std::size_t rank = want.shape.rank();
+  const bool shrinks = rank == 4 && policy.spatial != RepairPolicy::Spatial::kInterpolate;
+  for (const ValueType& type : have) {
+    if (type.shape.rank() != rank) continue;
+    for (std::size_t d = 2; shrinks && d < 4; ++d) {
+      want.shape.dims[d] = std::min(want.shape.dims[d], type.shape.dims[d]);
+    }
+    const std::size_t channel = channel_axis(want.shape);
+    if (policy.channels == RepairPolicy::Channels::kPad) {
+      want.shape.dims[channel] = std::max(want.shape.dims[channel], type.shape.dims[channel]);
+    }
+  }
+  return want;
+}
+
+ValueType input_type(ValueType common, const ValueType& have, std::optional<std::size_t> axis) {
+  if (axis && *axis < common.shape.rank() && *axis < have.shape.rank()) {
+    common.shape.dims[*axis] = have.shape.dims[*axis];
+  }
+  return common;
 }
 
 }  // namespace lanista::mutate

@@ -55,8 +55,13 @@ TEST(AddSkip, PoolsAndProjectsImages) {
             "%2 = global_avg_pool(%7)\n"
             "%3 = output(%2)\n");
   EXPECT_EQ(mutated(*mutator("add_skip"), base, {0, 0}, kInterpolate),
-            "unimplemented: [N, 3, 8, 8] does not fit [N, 6, 4, 4]: repair.spatial = interpolate is not supported yet "
-            "(pool or reject are)");
+            "%0 = input(shape=[3,8,8])\n"
+            "%1 = conv2d(%0, out=6, padding=[1], stride=[2])\n"
+            "%4 = resize(%0, mode=\"bilinear\", out=[4,4]) \"repair\"\n"
+            "%5 = conv2d(%4, kernel=[1], out=6) \"repair\"\n"
+            "%6 = add(%1, %5) \"skip\"\n"
+            "%2 = global_avg_pool(%6)\n"
+            "%3 = output(%2)\n");
   EXPECT_EQ(mutated(*mutator("add_skip"), base, {0, 0}, kReject),
             "not_applicable: add_skip: no site among 2: "
             "%1 conv2d: [N, 3, 8, 8] does not fit [N, 6, 4, 4], and repair.spatial is reject; "

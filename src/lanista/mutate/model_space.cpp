@@ -10,6 +10,19 @@ namespace lanista::mutate {
 namespace {
 
 constexpr int kTries = 32;
+constexpr std::uint64_t kFirstTries = 1'000;
+
+/// The edits that make `to` of `from`, which share the ids of what they share.
+std::vector<graph::Edit> difference(const graph::Graph& from, const graph::Graph& to) {
+  std::vector<graph::Edit> edits;
+  for (const auto& node : from.nodes()) {
+    if (!to.contains(node->id)) edits.emplace_back(graph::RemoveNode{node->id});
+  }
+  for (const auto& node : to.nodes()) {
+    if (!from.contains(node->id) || from.node(node->id) != *node) edits.emplace_back(graph::PutNode{*node});
+  }
+  return edits;
+}
 
 std::string number_text(double number) {
   std::array<char, 32> buffer{};
@@ -29,9 +42,6 @@ Result<ModelSpace> ModelSpace::make(graph::OpTable ops, std::vector<BaseModel> b
                                     std::vector<std::shared_ptr<const Mutator>> mutators, RepairPolicy repair,
                                     Limits limits) {
   if (bases.empty()) return Error{Code::kInvalidArgument, "a model space needs at least one base model", ""};
-  if (repair.spatial == RepairPolicy::Spatial::kInterpolate) {
-    return Error{Code::kUnimplemented, "spatial = interpolate is not supported yet (pool or reject are)", "repair"};
-  }
   ModelSpace space;
   space.ops_ = std::make_shared<const graph::OpTable>(std::move(ops));
   space.bases_ = std::move(bases);
@@ -47,6 +57,78 @@ Result<ModelSpace> ModelSpace::make(graph::OpTable ops, std::vector<BaseModel> b
     }
   }
   return space;
+}
+
+Result<ModelSpace> ModelSpace::make(graph::OpTable ops, BlueprintSpace blueprint, std::optional<BaseModel> base,
+                                    std::vector<std::shared_ptr<const Mutator>> mutators, RepairPolicy repair,
+                                    Limits limits) {
+  ModelSpace space;
+  space.ops_ = std::make_shared<const graph::OpTable>(ops);
+  space.blueprint_ = blueprint;
+  space.repair_ = repair;
+  space.limits_ = limits;
+  if (!base) {
+    LANISTA_ASSIGN(base, space.first_model());
+  }
+  LANISTA_ASSIGN(ModelSpace whole, make(std::move(ops), {*std::move(base)}, std::move(mutators), repair, limits));
+  whole.blueprint_ = std::move(blueprint);
+  return whole;
+}
+
+Result<BaseModel> ModelSpace::first_model() const {
+  space::SearchSpace choices;
+  for (const space::Parameter& parameter : blueprint_->blueprint.parameters()) LANISTA_TRY(choices.add(parameter));
+  Error last;
+  for (std::uint64_t i = 0; i < kFirstTries; ++i) {
+    space::GridChooser first(0, 1);
+    space::RandomChooser random(Rng(0).split(i));
+    auto model = expanded(choices.draw(i == 0 ? static_cast<space::Chooser&>(first) : random));
+    if (model) return BaseModel{blueprint_->name, *std::move(model)};
+    last = std::move(model).error();
+    if (last.code != Code::kNotApplicable) return last;
+  }
+  return Error{Code::kInvalidArgument,
+               "none of " + std::to_string(kFirstTries) + " samples makes a model; the last: " + last.text(), ""};
+}
+
+std::vector<space::Parameter> ModelSpace::parameters() const {
+  if (!blueprint_) return {};
+  std::vector<space::Parameter> out = blueprint_->blueprint.parameters();
+  for (space::Parameter& parameter : out) {
+    parameter.name.insert(0, space::kModelPrefix);
+    for (space::Parameter::Condition& way : parameter.when) way.parameter.insert(0, space::kModelPrefix);
+  }
+  return out;
+}
+
+Result<graph::Graph> ModelSpace::expanded(const space::Sample& choices) const {
+  LANISTA_ASSIGN(graph::Graph model, blueprint_->blueprint.expand(choices, ops(), blueprint_->ends, repair_));
+  LANISTA_TRY(check_limits(model));
+  return model;
+}
+
+Result<Candidate> ModelSpace::drawn(std::int64_t index, const space::Sample& sample) const {
+  Candidate candidate = base(index);
+  if (!blueprint_) return candidate;
+  space::Sample choices;
+  for (const auto& [name, value] : sample) {
+    if (space::is_model_choice(name)) choices[name.substr(space::kModelPrefix.size())] = value;
+  }
+  LANISTA_ASSIGN(graph::Graph model, expanded(choices));
+  candidate.edits = difference(candidate.graph, model);
+  candidate.hash = graph::canonical_hash(model, *ops_);
+  candidate.graph = std::move(model);
+  return candidate;
+}
+
+Result<Candidate> ModelSpace::replay(Candidate candidate, std::span<const space::MutationStep> steps) const {
+  for (const space::MutationStep& step : steps) {
+    space::ReplayChooser choose(step.trace);
+    LANISTA_ASSIGN(candidate, mutate(candidate, choose));
+    if (auto status = choose.status(); !status)
+      return Error{Code::kNotApplicable, status.error().message, step.mutator};
+  }
+  return candidate;
 }
 
 Candidate ModelSpace::base(std::int64_t index) const {

@@ -9,10 +9,18 @@
 #include "lanista/base/digest.h"
 #include "lanista/base/result.h"
 #include "lanista/graph/editor.h"
+#include "lanista/mutate/blueprint.h"
 #include "lanista/mutate/mutator.h"
 #include "lanista/space/chooser.h"
 
 namespace lanista::mutate {
+
+/// A space of models in place of bases, and what its models stand between.
+struct BlueprintSpace {
+  std::string name;
+  Blueprint blueprint;
+  Ends ends;
+};
 
 /// Bounds checked before training; a model beyond them is never a "failed trial".
 struct Limits {
@@ -35,19 +43,36 @@ struct Candidate {
   Digest hash;
 };
 
-/// Base models + mutators + limits: everything that may be built. A value that many threads may read.
+/// Base models, or a blueprint, + mutators + limits: everything that may be built. A value that many threads may read.
+///
+/// Over a blueprint there is one base model, and every model that a sample draws is that base with edits; mutations
+/// come on top.
 class ModelSpace {
  public:
   /// Errors: verify's, for a base; kInvalidArgument if there is no base or a base breaks the limits.
   static Result<ModelSpace> make(graph::OpTable ops, std::vector<BaseModel> bases,
                                  std::vector<std::shared_ptr<const Mutator>> mutators, RepairPolicy repair,
                                  Limits limits);
+  /// Over a blueprint. `base`: the base model of a study that has begun; without it, it is the model of the first
+  /// sample (then of random ones, always the same) that makes one. Errors: as above; kInvalidArgument with the last
+  /// reason if none of a thousand samples makes a model.
+  static Result<ModelSpace> make(graph::OpTable ops, BlueprintSpace blueprint, std::optional<BaseModel> base,
+                                 std::vector<std::shared_ptr<const Mutator>> mutators, RepairPolicy repair,
+                                 Limits limits);
 
   const graph::OpTable& ops() const { return *ops_; }
   const std::vector<BaseModel>& bases() const { return bases_; }
+  bool has_blueprint() const { return blueprint_.has_value(); }
   std::size_t mutator_count() const { return mutators_.size(); }
 
   Candidate base(std::int64_t index) const;
+  /// The choices of the blueprint as parameters of the study ("model.depth"); empty without one.
+  std::vector<space::Parameter> parameters() const;
+  /// The model a sample draws: the base model, or what the blueprint makes of its choices. Errors: kNotApplicable, also
+  /// when the limits are broken; kInvalidArgument if the sample lacks a choice.
+  Result<Candidate> drawn(std::int64_t base, const space::Sample& sample) const;
+  /// `candidate` after recorded mutations. Errors: kNotApplicable if one does not fit (any more), or the limits break.
+  Result<Candidate> replay(Candidate candidate, std::span<const space::MutationStep> steps) const;
   /// `parent` after one mutation: the mutator ("mutator") and its decisions are drawn from `choose`. Errors:
   /// kNotApplicable, also when the limits are broken.
   Result<Candidate> mutate(const Candidate& parent, space::Chooser& choose) const;
@@ -60,7 +85,11 @@ class ModelSpace {
   Result<void> check_limits(const graph::Graph& model) const;
 
  private:
+  Result<graph::Graph> expanded(const space::Sample& choices) const;
+  Result<BaseModel> first_model() const;
+
   std::shared_ptr<const graph::OpTable> ops_;
+  std::optional<BlueprintSpace> blueprint_;
   std::vector<BaseModel> bases_;
   std::vector<std::shared_ptr<const Mutator>> mutators_;
   RepairPolicy repair_;
@@ -69,8 +98,11 @@ class ModelSpace {
 
 /// Built-in bases fitted to the data: "small-mlp" (linear 64, relu, linear classes) and "small-cnn" (3x3 convolutions
 /// with 16 and 32 channels, each relu and 2x2 max-pooling, then linear). Input [C, H, W] is flattened for the mlp; the
-/// cnn needs rank 3. Errors: kNotFound with the known names; kInvalidArgument if the input does not suit.
-Result<BaseModel> builtin_base(std::string_view name, const graph::Shape& input, std::int64_t outputs);
+/// cnn needs rank 3. Where the input is tokens [T] below `vocab` (0: real numbers), models begin with an embedding, and
+/// there is "small-transformer" (32 features, positions, two blocks of attention with four heads and a hidden layer of
+/// 128, mean over the positions). Errors: kNotFound with the known names; kInvalidArgument if the input does not suit.
+Result<BaseModel> builtin_base(std::string_view name, const graph::Shape& input, std::int64_t outputs,
+                               std::int64_t vocab = 0);
 std::vector<std::string> builtin_base_names();
 
 }  // namespace lanista::mutate

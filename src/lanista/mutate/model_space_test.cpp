@@ -1,6 +1,5 @@
 #include "lanista/mutate/model_space.h"
 
-#include "lanista/mutate/pattern.h"
 #include "lanista/mutate/test_models.h"
 
 namespace lanista::mutate {
@@ -30,9 +29,6 @@ TEST(ModelSpace, ChecksItsBases) {
                "mine: ");
   expect_error(mlp_space({100, {}}, {}), Code::kInvalidArgument,
                "small-mlp: the model has 4810 trained parameters, the limit is 100");
-  const RepairPolicy interpolate{RepairPolicy::Channels::kProject, RepairPolicy::Spatial::kInterpolate};
-  expect_error(ModelSpace::make(graph::builtin_ops(), {{"m", base_model("small-mlp")}}, {}, interpolate, {}),
-               Code::kUnimplemented, "interpolate");
 }
 
 TEST(ModelSpace, LimitsAreNotApplicableAndNeverReachATrial) {
@@ -133,7 +129,23 @@ TEST(BuiltinBase, FitsTheData) {
   EXPECT_EQ(testing::output_type(batched->graph).shape.text(), "[N, 100]");
 }
 
+TEST(BuiltinBase, BeginsWithAnEmbeddingWhereTheDataIsTokens) {
+  for (const char* name : {"small-mlp", "small-transformer"}) {
+    const auto base = builtin_base(name, graph::Shape{{16}}, 5, 100);
+
+    ASSERT_TRUE(base.ok()) << base.error().text();
+    EXPECT_TRUE(graph::verify(base->graph, graph::builtin_ops()).ok()) << name;
+    EXPECT_EQ(base->graph.nodes_of("embedding").size(), 1U);
+    EXPECT_EQ(testing::output_type(base->graph).shape.text(), "[N, 5]");
+  }
+  EXPECT_EQ(builtin_base("small-transformer", graph::Shape{{16}}, 5, 100)->graph.nodes_of("attention").size(), 2U);
+}
+
 TEST(BuiltinBase, RefusesWhatDoesNotSuit) {
+  expect_error(builtin_base("small-transformer", graph::Shape{{20}}, 3), Code::kInvalidArgument,
+               "wants tokens, the data is real numbers [20]");
+  expect_error(builtin_base("small-mlp", graph::Shape{{4, 5}}, 3, 9), Code::kInvalidArgument,
+               "wants tokens [T], the data is [4, 5]");
   expect_error(builtin_base("small-mpl", graph::Shape{{20}}, 3), Code::kNotFound, "did you mean 'small-mlp'?");
   expect_error(builtin_base("small-cnn", graph::Shape{{20}}, 3), Code::kInvalidArgument, "wants images [C, H, W]");
   expect_error(builtin_base("small-cnn", graph::Shape{{1, 3, 9}}, 3), Code::kInvalidArgument, "at least 4x4");
@@ -154,48 +166,12 @@ TEST(MutatorPlugin, RefusesBadOptions) {
   expect_error(make("swap_op", {{"to", {"conv3x4"}}}), Code::kInvalidArgument, "did you mean 'conv3x3'?");
   expect_error(make("swap_op", {{"were", "relu"}}), Code::kInvalidArgument, "did you mean 'where'?");
   expect_error(make("swap_op", {{"where", "conv2 & label(a*)"}}), Code::kInvalidArgument,
-               "where: in the pattern \"conv2 & label(a*)\": unknown term 'conv2'; did you mean 'conv2d'?");
+               "where: in the pattern \"conv2 & label(a*)\", column 1: unknown term 'conv2'; did you mean 'conv2d'?");
   expect_error(make("widen", {{"by", {0.5, 0}}}), Code::kInvalidArgument, "0.0 is out of bounds");
   expect_error(make("widen", {{"by", nlohmann::json::array()}}), Code::kInvalidArgument, "at least one factor");
   expect_error(make("deepen", {{"op", "liner"}}), Code::kInvalidArgument, "did you mean 'linear'?");
   expect_error(make("remove", {{"max", 2}}), Code::kInvalidArgument, "no options are known here");
   expect_error(make("add_skip", {{"max", -1}}), Code::kInvalidArgument, "-1 is out of bounds");
-}
-
-TEST(Pattern, JoinsItsTerms) {
-  const auto cnn = base_model("small-cnn");
-  const auto ops = graph::builtin_ops();
-  const auto view = View::make(cnn, ops);
-  ASSERT_TRUE(view.ok());
-  const auto matching = [&](const std::string& text) {
-    const auto pattern = Pattern::parse(text, {"conv2d", "conv3x3", "conv1x1", "relu"});
-    if (!pattern) return pattern.error().message;
-    std::string found;
-    for (const auto& node : cnn.nodes()) {
-      if (pattern->matches(*view, *node)) found += (found.empty() ? "" : " ") + std::to_string(node->id.value);
-    }
-    return found;
-  };
-
-  EXPECT_EQ(matching(""), "0 1 2 3 4 5 6 7 8 9");
-  EXPECT_EQ(matching("conv2d"), "1 4");
-  EXPECT_EQ(matching("conv3x3&label(*2)"), "4");
-  EXPECT_EQ(matching(" conv2d & label( stage? ) "), "1 4");
-  EXPECT_EQ(matching("conv1x1"), "");
-  EXPECT_EQ(matching("relu & conv2d"), "");
-  EXPECT_EQ(matching("relu &"), "in the pattern \"relu &\": a term is missing beside &");
-  EXPECT_EQ(matching("label(x"), "in the pattern \"label(x\": 'label(x' lacks its closing bracket");
-}
-
-TEST(Pattern, GlobsTakeStarsAndQuestionMarks) {
-  for (const auto& [glob, text] : std::vector<std::pair<std::string, std::string>>{
-           {"", ""}, {"*", ""}, {"a*c", "abbc"}, {"a*c", "acbc"}, {"*ab", "aab"}, {"?b?", "abc"}, {"a**b", "ab"}}) {
-    EXPECT_TRUE(glob_matches(glob, text)) << glob << " " << text;
-  }
-  for (const auto& [glob, text] : std::vector<std::pair<std::string, std::string>>{
-           {"", "a"}, {"?", ""}, {"a*c", "abcd"}, {"a", "ab"}, {"*ab", "abb"}, {"stage?", "stage10"}}) {
-    EXPECT_FALSE(glob_matches(glob, text)) << glob << " " << text;
-  }
 }
 
 }  // namespace

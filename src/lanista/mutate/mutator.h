@@ -47,9 +47,11 @@ struct MutatorPlugin {
   std::string help;
   std::vector<OptionSpec> options;
   std::function<Result<std::unique_ptr<Mutator>>(const Options&)> make;
+  nlohmann::json example{};  ///< options that apply to common models, where the defaults do not; for help and tests
 };
 
-/// swap_op, widen, deepen, remove, add_skip.
+/// swap_op, widen, deepen, remove, add_skip, and the families that users fill in: operator, input, insert, replace,
+/// duplicate.
 std::vector<MutatorPlugin> builtin_mutators();
 
 /// Makes joins fit again after an edit: walks the graph in dependency order and inserts what `policy` says in front of

@@ -2,23 +2,120 @@
 
 #include <algorithm>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/check.h"
+#include "lanista/graph/ops/window.h"
 #include "lanista/mutate/family.h"
 
 namespace lanista::mutate {
 
+using graph::AttrValue;
+using graph::Node;
+using graph::NodeId;
+
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const auto first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+/// Numbers of an attribute; nothing for flags and texts.
+std::vector<double> numbers(const AttrValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return {static_cast<double>(*integer)};
+  if (const auto* real = std::get_if<double>(&value)) return {*real};
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) return {list->begin(), list->end()};
+  return {};
 }
 
-Error invalid(std::string_view pattern, const std::string& message) {
-  return Error{Code::kInvalidArgument, "in the pattern \"" + std::string(pattern) + "\": " + message, ""};
+bool compare(double a, Relation relation, double b) {
+  switch (relation) {
+    case Relation::kEqual:
+      return a == b;
+    case Relation::kUnequal:
+      return a != b;
+    case Relation::kLess:
+      return a < b;
+    case Relation::kLessOrEqual:
+      return a <= b;
+    case Relation::kGreater:
+      return a > b;
+    case Relation::kGreaterOrEqual:
+      return a >= b;
+  }
+  return false;
 }
+
+bool holds(const AttrValue& have, Relation relation, const AttrValue& want) {
+  if (relation == Relation::kUnequal) return !holds(have, Relation::kEqual, want);
+  const auto a = numbers(have);
+  const auto b = numbers(want);
+  if (a.empty() || b.empty()) return relation == Relation::kEqual && have == want;
+  const std::size_t size = std::max(a.size(), b.size());
+  if ((a.size() != size && a.size() != 1) || (b.size() != size && b.size() != 1)) return false;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (!compare(a[a.size() == 1 ? 0 : i], relation, b[b.size() == 1 ? 0 : i])) return false;
+  }
+  return true;
+}
+
+bool keeps_size(const View& view, const Node& node) {
+  const graph::OpDef& def = *view.ops().find(node.op);
+  // Windows over sequences have whole numbers under the same names.
+  const auto has = [&](std::string_view name) {
+    return std::any_of(def.attrs.begin(), def.attrs.end(), [&](const auto& spec) {
+      return spec.name == name && std::holds_alternative<std::vector<std::int64_t>>(spec.default_value);
+    });
+  };
+  if (!has("kernel") || !has("dilation")) return false;
+  const auto args = view.args(node);
+  const auto [kh, kw] = args.pair("kernel");
+  const auto [dh, dw] = args.pair("dilation");
+  const std::int64_t h = dh * (kh - 1);
+  const std::int64_t w = dw * (kw - 1);
+  return graph::ops::pads_of(args) == graph::ops::Pads{h / 2, h - h / 2, w / 2, w - w / 2};
+}
+
+/// Who reads each node, by place; the index makes a search linear.
+std::vector<std::vector<NodeId>> readers_of(const graph::Graph& model) {
+  std::vector<std::vector<NodeId>> readers(model.size());
+  for (const auto& node : model.nodes()) {
+    for (const graph::Port& port : node->inputs) readers[model.place(port.node)].push_back(node->id);
+  }
+  return readers;
+}
+
+class Search {
+ public:
+  Search(const View& view, const std::vector<Pattern::Step>& steps)
+      : view_(view), steps_(steps), readers_(readers_of(view.graph())) {}
+
+  std::vector<Match> run() {
+    for (const auto& node : view_.graph().nodes()) extend(*node);
+    return std::move(found_);
+  }
+
+ private:
+  /// As deep as the chain is long.
+  void extend(const Node& node) {
+    const std::size_t depth = chain_.size();
+    if (is_repair(node) || !steps_[depth].node.matches(view_, node)) return;
+    chain_.push_back(node.id);
+    if (depth + 1 == steps_.size()) {
+      Match match{chain_, {}};
+      for (const auto& step : steps_) match.names.push_back(step.node.name());
+      found_.push_back(std::move(match));
+    } else {
+      const auto& readers = readers_[view_.graph().place(node.id)];
+      const bool fits = steps_[depth + 1].shared || readers.size() == 1;
+      for (std::size_t i = 0; fits && i < readers.size(); ++i) {
+        // A node that reads a value twice is one reader of it here.
+        if (i == 0 || readers[i] != readers[i - 1]) extend(view_.graph().node(readers[i]));
+      }
+    }
+    chain_.pop_back();
+  }
+
+  const View& view_;
+  const std::vector<Pattern::Step>& steps_;
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<NodeId> chain_;
+  std::vector<Match> found_;
+};
 
 }  // namespace
 
@@ -45,36 +142,73 @@ bool glob_matches(std::string_view glob, std::string_view text) {
   return glob.find_first_not_of('*', g) == std::string_view::npos;
 }
 
-Result<Pattern> Pattern::parse(std::string_view text, const std::vector<std::string>& known) {
-  Pattern pattern;
-  if (trimmed(text).empty()) return pattern;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('&', begin), text.size());
-    const std::string term(trimmed(text.substr(begin, end - begin)));
-    begin = end + 1;
-    if (term.empty()) return invalid(text, "a term is missing beside &");
-    if (term.starts_with("label(")) {
-      if (!term.ends_with(")")) return invalid(text, "'" + term + "' lacks its closing bracket");
-      pattern.terms_.push_back({true, std::string(trimmed(std::string_view(term).substr(6, term.size() - 7)))});
-      continue;
-    }
-    if (std::find(known.begin(), known.end(), term) == known.end()) {
-      const std::string near = nearest_name(term, known);
-      std::string list;
-      for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-      return invalid(text, "unknown term '" + term + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
-                               " (allowed: label(GLOB), " + list + ")");
-    }
-    pattern.terms_.push_back({false, term});
-  }
-  return pattern;
+bool NodePattern::matches(const View& view, const Node& node) const {
+  return std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) { return term(view, node); });
 }
 
-bool Pattern::matches(const View& view, const graph::Node& node) const {
-  return std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) {
-    if (term.is_label) return glob_matches(term.text, node.label);
-    return node.op == term.text || word_of(view, node) == term.text;
+NodePattern NodePattern::as(std::string name) && {
+  name_ = std::move(name);
+  return std::move(*this);
+}
+
+NodePattern operator&&(NodePattern a, const NodePattern& b) {
+  a.terms_.insert(a.terms_.end(), b.terms_.begin(), b.terms_.end());
+  return a;
+}
+
+NodePattern any() { return {}; }
+
+NodePattern op(std::string name) {
+  return NodePattern([name = std::move(name)](const View& view, const Node& node) {
+    return node.op == name || word_of(view, node) == name;
   });
 }
+
+NodePattern label(std::string glob) {
+  return NodePattern(
+      [glob = std::move(glob)](const View&, const Node& node) { return glob_matches(glob, node.label); });
+}
+
+NodePattern node(NodeId id) {
+  return NodePattern([id](const View&, const Node& node) { return node.id == id; });
+}
+
+NodePattern attribute(std::string name, Relation relation, AttrValue value) {
+  return NodePattern([=](const View& view, const Node& node) {
+    const bool wants_same = name == "padding" && value == AttrValue(std::string("same"));
+    if (wants_same) return keeps_size(view, node) == (relation == Relation::kEqual);
+    const graph::OpDef& def = *view.ops().find(node.op);
+    const auto spec = std::find_if(def.attrs.begin(), def.attrs.end(), [&](const auto& s) { return s.name == name; });
+    if (spec == def.attrs.end() || spec->role == graph::AttrRole::kDerived) return false;
+    const AttrValue* given = node.attrs.find(name);
+    return holds(given != nullptr ? *given : spec->default_value, relation, value);
+  });
+}
+
+NodePattern one_of(const AttrName& attr, std::vector<AttrValue> values) {
+  std::vector<NodePattern> each;
+  for (AttrValue& value : values) each.push_back(attribute(attr.name, Relation::kEqual, std::move(value)));
+  return NodePattern([each = std::move(each)](const View& view, const Node& node) {
+    return std::any_of(each.begin(), each.end(), [&](const NodePattern& one) { return one.matches(view, node); });
+  });
+}
+
+NodeId Match::operator[](std::string_view name) const {
+  const auto at = std::find(names.begin(), names.end(), name);
+  LANISTA_CHECK(at != names.end(), "the pattern names no node '" + std::string(name) + "'");
+  return nodes[static_cast<std::size_t>(at - names.begin())];
+}
+
+Pattern Pattern::then(NodePattern next, bool shared) && {
+  LANISTA_CHECK(steps_.size() < kMaxSteps, "a chain has at most 8 nodes");
+  steps_.push_back({std::move(next), shared});
+  return std::move(*this);
+}
+
+Pattern operator>>(Pattern chain, NodePattern next) { return std::move(chain).then(std::move(next)); }
+
+std::vector<Match> Pattern::find(const View& view) const { return Search(view, steps_).run(); }
+
+bool Pattern::matches(const View& view, const Node& node) const { return steps_.front().node.matches(view, node); }
 
 }  // namespace lanista::mutate

@@ -10,8 +10,6 @@ using graph::ValueType;
 
 namespace {
 
-bool is_join(std::string_view op) { return op == "add" || op == "mul" || op == "concat"; }
-
 /// Walks the graph in dependency order, typing as it goes, so that joins are met before anything behind them.
 class Repairer {
  public:
@@ -53,37 +51,17 @@ class Repairer {
     return {};
   }
 
-  /// The shape all inputs of a join should have: that of the first, on the smallest image, since pooling only shrinks;
-  /// padding only grows, so there the widest input counts.
-  ValueType target(const std::vector<ValueType>& have) const {
-    ValueType want = have.front();
-    const std::size_t rank = want.shape.rank();
-    for (const ValueType& type : have) {
-      if (type.shape.rank() != rank) continue;
-      for (std::size_t d = 2; rank == 4 && d < 4; ++d) {
-        want.shape.dims[d] = std::min(want.shape.dims[d], type.shape.dims[d]);
-      }
-      const std::size_t channel = rank == 4 ? 1 : rank - 1;
-      if (policy_.channels == RepairPolicy::Channels::kPad) {
-        want.shape.dims[channel] = std::max(want.shape.dims[channel], type.shape.dims[channel]);
-      }
-    }
-    return want;
-  }
-
   Result<void> fit_inputs(NodeId id) {
     const Node join = node(id);
     LANISTA_TRY(graph::check_node(join, ops_));
     const auto have = types_.inputs(join);
-    const ValueType common = target(have);
-    const bool is_concat = join.op == "concat";
-    const auto axis =
-        is_concat ? static_cast<std::size_t>(graph::OpArgs{{}, join.attrs, *ops_.find(join.op)}.integer("axis")) : 0;
+    const ValueType common = common_type(have, policy_);
+    std::optional<std::size_t> axis;
+    if (join.op == "concat") {
+      axis = static_cast<std::size_t>(graph::OpArgs{{}, join.attrs, *ops_.find(join.op)}.integer("axis"));
+    }
     for (std::size_t i = 0; i < have.size(); ++i) {
-      ValueType want = common;
-      if (is_concat && axis < want.shape.rank() && axis < have[i].shape.rank()) {
-        want.shape.dims[axis] = have[i].shape.dims[axis];
-      }
+      const ValueType want = input_type(common, have[i], axis);
       if (have[i] == want || retarget(join.inputs[i], have[i], want)) continue;
       auto plan = fit_plan(have[i], want, policy_);
       if (!plan) {

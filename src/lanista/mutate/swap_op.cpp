@@ -79,11 +79,7 @@ MutatorPlugin swap_op_plugin() {
       {{"where", OptionSpec::Kind::kText, "", {}, {}, {}, "which nodes, e.g. \"conv2d & label(stage*)\"; empty: all"},
        {"to", OptionSpec::Kind::kTextList, Options::array(), {}, {}, words, "what may be put in; empty: all"}},
       [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
-        auto known = family_ops();
-        for (const std::string& word : family_words()) {
-          if (std::find(known.begin(), known.end(), word) == known.end()) known.push_back(word);
-        }
-        auto where = Pattern::parse(options.at("where").get<std::string>(), known);
+        auto where = Pattern::parse(options.at("where").get<std::string>(), graph::builtin_ops());
         if (!where) return Error{where.error().code, where.error().message, "where"};
         auto to = options.at("to").get<std::vector<std::string>>();
         return std::unique_ptr<Mutator>(std::make_unique<SwapOp>(*std::move(where), std::move(to)));

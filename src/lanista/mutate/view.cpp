@@ -45,8 +45,15 @@ bool is_norm(std::string_view op) {
 }
 
 bool is_activation(std::string_view op) {
-  static constexpr std::array<std::string_view, 6> kOps = {"relu", "gelu", "silu", "tanh", "sigmoid", "identity"};
+  static constexpr std::array<std::string_view, 11> kOps = {"relu",    "gelu",         "silu",       "tanh",
+                                                            "sigmoid", "identity",     "leaky_relu", "elu",
+                                                            "relu6",   "hard_sigmoid", "hard_swish"};
   return is_one_of(op, kOps);
+}
+
+NodeId unrepaired(const Graph& model, graph::Port port) {
+  while (is_repair(model.node(port.node))) port = model.node(port.node).inputs.front();
+  return port.node;
 }
 
 bool is_head(const Graph& model, NodeId layer) {

@@ -48,6 +48,9 @@ bool is_norm(std::string_view op);
 bool is_activation(std::string_view op);
 inline bool is_repair(const graph::Node& node) { return node.label == kRepairLabel; }
 
+/// The value that repairs were put behind, if any were; else the one that is read.
+graph::NodeId unrepaired(const graph::Graph& model, graph::Port port);
+
 /// Whether the layer's result reaches the output without another layer in between: its width is the model's.
 bool is_head(const graph::Graph& model, graph::NodeId layer);
 

@@ -10,6 +10,8 @@ KernelTable<T> kernel_table() {
   add_norm_kernels(table);
   add_pool_kernels(table);
   add_shape_kernels(table);
+  add_sequence_kernels(table);
+  add_image_kernels(table);
   add_loss_kernels(table);
   return table;
 }

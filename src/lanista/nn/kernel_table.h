@@ -13,6 +13,7 @@
 #include "lanista/kernels/kernels.h"
 #include "lanista/nn/layout.h"
 #include "lanista/nn/lower.h"
+#include "lanista/nn/opaque.h"
 #include "lanista/nn/program.h"
 
 namespace lanista::nn {
@@ -65,7 +66,7 @@ struct Binding {
 
 /// Fixes everything that does not depend on lane and batch; the result allocates nothing and cannot fail.
 template <class T>
-using Prepare = Run<T> (*)(const Binding<T>&);
+using Prepare = std::function<Run<T>(const Binding<T>&)>;
 
 template <class T>
 using KernelTable = std::map<std::string, Prepare<T>, std::less<>>;
@@ -73,6 +74,10 @@ using KernelTable = std::map<std::string, Prepare<T>, std::less<>>;
 /// All kernels by the name of their step operator or fusion.
 template <class T>
 KernelTable<T> kernel_table();
+
+/// Puts the kernels of added operators beside them.
+template <class T>
+void add_opaque_kernels(const Operators& operators, KernelTable<T>& table);
 
 // The parts of the table, one file each.
 template <class T>
@@ -85,6 +90,10 @@ template <class T>
 void add_pool_kernels(KernelTable<T>& table);
 template <class T>
 void add_shape_kernels(KernelTable<T>& table);
+template <class T>
+void add_sequence_kernels(KernelTable<T>& table);
+template <class T>
+void add_image_kernels(KernelTable<T>& table);
 template <class T>
 void add_loss_kernels(KernelTable<T>& table);
 

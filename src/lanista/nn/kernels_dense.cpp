@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "lanista/base/check.h"
+#include "lanista/graph/ops/window.h"
 #include "lanista/nn/kernel_table.h"
 
 namespace lanista::nn {
@@ -67,7 +68,7 @@ kernels::ConvShape conv_shape(const Binding<T>& b, const graph::Shape& x, const 
                               const graph::Shape& y) {
   const graph::OpArgs args = b.args();
   const auto stride = args.pair("stride");
-  const auto padding = args.pair("padding");
+  const graph::ops::Pads pads = graph::ops::pads_of(args);
   const auto dilation = args.pair("dilation");
   return {.n = 0,
           .h = x.dims[2],
@@ -80,8 +81,8 @@ kernels::ConvShape conv_shape(const Binding<T>& b, const graph::Shape& x, const 
           .kw = w.dims[3],
           .stride_h = stride.first,
           .stride_w = stride.second,
-          .pad_h = padding.first,
-          .pad_w = padding.second,
+          .pad_h = pads.top,
+          .pad_w = pads.left,
           .dilation_h = dilation.first,
           .dilation_w = dilation.second,
           .groups = args.integer("groups")};
@@ -113,6 +114,21 @@ Run<T> conv2d_grad_x(const Binding<T>& b) {
     kernels::ConvShape now = shape;
     now.n = run.batch;
     f(now, run.at(dy), run.at(w), run.at(dx), run.scratch);
+  };
+}
+
+// The input gradient of a convolution from y to x, and an offset a channel.
+template <class T>
+Run<T> conv_transpose2d(const Binding<T>& b) {
+  kernels::ConvShape shape = conv_shape(b, b.y_shape(), b.x_shape(1), b.x_shape(0));
+  need_conv_scratch(b, shape);
+  const bool biased = b.in.size() > 2;
+  return [table = &b.k, shape, biased, x = b.in[0], w = b.in[1], bias = biased ? b.in[2] : Place{},
+          y = b.out[0]](const RunContext<T>& run) {
+    kernels::ConvShape now = shape;
+    now.n = run.batch;
+    table->conv2d_grad_x(now, run.at(x), run.at(w), run.at(y), run.scratch);
+    if (biased) table->row_add(now.n * now.h * now.w, now.ci, run.at(y), run.at(bias), run.at(y));
   };
 }
 
@@ -195,6 +211,7 @@ void add_dense_kernels(KernelTable<T>& table) {
   table["conv2d_relu"] = conv2d<T, &K::conv2d_relu>;
   table["conv2d_grad_x"] = conv2d_grad_x<T>;
   table["conv2d_grad_w"] = conv2d_grad_w<T>;
+  table["conv_transpose2d"] = conv_transpose2d<T>;
   table["matmul"] = matmul<T>;
 }
 

@@ -19,6 +19,28 @@ Run<T> binary(const Binding<T>& b) {
           y = b.out[0]](const RunContext<T>& run) { f(count.at(run.batch), run.at(p), run.at(q), run.at(y)); };
 }
 
+// The same with numbers that the attributes `names` give.
+template <class T, class F, class... Names>
+Run<T> unary_with(const Binding<T>& b, F f, Names... names) {
+  return [f, count = Count(b.y_shape()), x = b.in[0], y = b.out[0], ... numbers = static_cast<T>(b.args().real(names))](
+             const RunContext<T>& run) { f(count.at(run.batch), numbers..., run.at(x), run.at(y)); };
+}
+
+template <class T, class F, class... Names>
+Run<T> binary_with(const Binding<T>& b, F f, Names... names) {
+  return [f, count = Count(b.y_shape()), p = b.in[0], q = b.in[1], y = b.out[0],
+          ... numbers = static_cast<T>(b.args().real(names))](const RunContext<T>& run) {
+    f(count.at(run.batch), numbers..., run.at(p), run.at(q), run.at(y));
+  };
+}
+
+template <class T>
+Run<T> negative(const Binding<T>& b) {
+  return [f = b.k.scale, count = Count(b.y_shape()), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
+    f(count.at(run.batch), T(-1), run.at(x), run.at(y));
+  };
+}
+
 template <class T>
 Run<T> zero(const Binding<T>& b) {
   return [count = Count(b.y_shape()), y = b.out[0]](const RunContext<T>& run) {
@@ -74,6 +96,22 @@ Run<T> softmax_grad(const Binding<T>& b) {
           dx = b.out[0]](const RunContext<T>& run) { f(view.at(run.batch), run.at(y), run.at(dy), run.at(dx)); };
 }
 
+template <class T>
+void add_piecewise(KernelTable<T>& table) {
+  using K = kernels::Kernels<T>;
+  using B = const Binding<T>&;
+  table["leaky_relu"] = [](B b) { return unary_with<T>(b, b.k.leaky_relu, "alpha"); };
+  table["leaky_relu_grad"] = [](B b) { return binary_with<T>(b, b.k.leaky_relu_grad, "alpha"); };
+  table["elu"] = [](B b) { return unary_with<T>(b, b.k.elu, "alpha"); };
+  table["elu_grad"] = [](B b) { return binary_with<T>(b, b.k.elu_grad, "alpha"); };
+  table["clip"] = [](B b) { return unary_with<T>(b, b.k.clip, "min", "max"); };
+  table["clip_grad"] = [](B b) { return binary_with<T>(b, b.k.clip_grad, "min", "max"); };
+  table["hard_sigmoid"] = [](B b) { return unary_with<T>(b, b.k.hard_sigmoid, "alpha", "beta"); };
+  table["hard_sigmoid_grad"] = [](B b) { return binary_with<T>(b, b.k.hard_sigmoid_grad, "alpha"); };
+  table["hard_swish"] = unary<T, &K::hard_swish>;
+  table["hard_swish_grad"] = binary<T, &K::hard_swish_grad>;
+}
+
 }  // namespace
 
 template <class T>
@@ -93,7 +131,11 @@ void add_elementwise_kernels(KernelTable<T>& table) {
   table["softmax_grad"] = softmax_grad<T>;
   table["zero"] = zero<T>;
   table["add"] = add<T>;
+  table["sub"] = binary<T, &K::sub>;
   table["mul"] = binary<T, &K::mul>;
+  table["div"] = binary<T, &K::div>;
+  table["negative"] = negative<T>;
+  add_piecewise(table);
   table["dropout_train"] = dropout_train<T>;
 }
 

@@ -1,4 +1,5 @@
 // Pooling.
+#include "lanista/graph/ops/window.h"
 #include "lanista/nn/kernel_table.h"
 
 namespace lanista::nn {
@@ -17,23 +18,27 @@ kernels::PoolShape sizes(const graph::Shape& x, const graph::Shape& y) {
           .stride_w = 0,
           .pad_h = 0,
           .pad_w = 0,
+          .pad_bottom = 0,
+          .pad_right = 0,
           .count_include_pad = true};
 }
 
-// `x` is the larger image, `y` the pooled one; an empty stride means: as the kernel.
+// `x` is the larger image, `y` the pooled one.
 template <class T>
 kernels::PoolShape window(const Binding<T>& b, const graph::Shape& x, const graph::Shape& y) {
   kernels::PoolShape shape = sizes(x, y);
   const graph::OpArgs args = b.args();
   const auto kernel = args.pair("kernel");
-  const auto stride = args.list("stride").empty() ? kernel : args.pair("stride");
-  const auto padding = args.pair("padding");
+  const auto stride = graph::ops::pool_stride(args);
+  const graph::ops::Pads pads = graph::ops::pads_of(args);
   shape.kh = kernel.first;
   shape.kw = kernel.second;
   shape.stride_h = stride.first;
   shape.stride_w = stride.second;
-  shape.pad_h = padding.first;
-  shape.pad_w = padding.second;
+  shape.pad_h = pads.top;
+  shape.pad_w = pads.left;
+  shape.pad_bottom = pads.bottom;
+  shape.pad_right = pads.right;
   return shape;
 }
 

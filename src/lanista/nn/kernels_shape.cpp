@@ -1,6 +1,7 @@
 // Operators that move values about: reshape, transpose, concat, pad; and means over axes.
 #include <cstring>
 
+#include "lanista/graph/ops/rules.h"
 #include "lanista/nn/kernel_table.h"
 #include "lanista/nn/mean_plan.h"
 
@@ -62,9 +63,20 @@ Run<T> concat(const Binding<T>& b) {
 
 template <class T>
 Run<T> slice(const Binding<T>& b) {
-  return [f = b.k.copy_slice, view = view_along_axis(b, b.x_shape(0)), begin = b.args().integer("begin"),
-          len = b.args().integer("len"), x = b.in[0],
-          y = b.out[0]](const RunContext<T>& run) { f(view.at(run.batch), begin, len, run.at(x), run.at(y)); };
+  return [f = b.k.copy_slice, view = view_along_axis(b, b.x_shape(0)), range = *graph::ops::slice_range(b.args()),
+          x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
+    f(view.at(run.batch), range.begin, range.len, run.at(x), run.at(y));
+  };
+}
+
+template <class T>
+Run<T> slice_grad(const Binding<T>& b) {
+  return [f = b.k.paste_slice, count = Count(b.y_shape()), view = view_along_axis(b, b.y_shape()),
+          begin = b.args().integer("start"), len = view_along_axis(b, b.x_shape(0)).len, dy = b.in[0],
+          dx = b.out[0]](const RunContext<T>& run) {
+    std::memset(run.at(dx), 0, static_cast<std::size_t>(count.at(run.batch)) * sizeof(T));
+    f(view.at(run.batch), begin, len, run.at(dy), run.at(dx));
+  };
 }
 
 // Both take the sizes of what they read: the unpadded image, or the uncropped one.
@@ -92,7 +104,7 @@ Run<T> mean(const Binding<T>& b) {
 
 template <class T>
 Run<T> global_avg_pool(const Binding<T>& b) {
-  return mean_over(b, {2, 3});
+  return b.x_shape(0).rank() == 4 ? mean_over(b, {2, 3}) : mean_over(b, {2});
 }
 
 template <class T>
@@ -114,6 +126,7 @@ void add_shape_kernels(KernelTable<T>& table) {
   table["transpose"] = transpose<T>;
   table["concat"] = concat<T>;
   table["slice"] = slice<T>;
+  table["slice_grad"] = slice_grad<T>;
   table["pad"] = frame<T, &K::pad_image>;
   table["crop"] = frame<T, &K::crop_image>;
   table["mean"] = mean<T>;

@@ -30,6 +30,9 @@ std::map<Port, Place> state_places(const StateLayout& layout, const std::vector<
   return places;
 }
 
+// What is no token number is a token that no vocabulary holds.
+std::int32_t token_of(float number) { return number >= 0 && number < 0x1p31F ? static_cast<std::int32_t>(number) : -1; }
+
 // A result of the compute section that the commit section wants in the lane's own memory.
 struct Delivery {
   Port value;
@@ -113,8 +116,13 @@ Result<void> check_options(const ProgramOptions& options) {
 }  // namespace
 
 template <class T>
-void LaneProgram<T>::Feed::plan(const graph::Shape& shape, std::int64_t max_batch) {
-  reorder = Reorder::into(shape, value_layout(shape));
+void LaneProgram<T>::Feed::plan(const graph::ValueType& type, std::int64_t max_batch) {
+  reorder = Reorder::into(type.shape, value_layout(type.shape));
+  tokens = type.dtype == graph::DType::kIndex;
+  if (tokens) {
+    bytes = bytes_of<std::int32_t>(reorder.elements(max_batch));
+    return;
+  }
   const bool as_is = std::is_same_v<T, float> && reorder.trivial();
   bytes = as_is ? 0 : bytes_of<T>(reorder.elements(max_batch));
 }
@@ -147,13 +155,21 @@ template <class T>
 Result<LaneProgram<T>> LaneProgram<T>::compile(const step::TrainingStep& train, const step::InferenceStep& infer,
                                                const ProgramOptions& options) {
   LANISTA_TRY(check_options(options));
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
-  const SectionInputs<T> inputs{
-      .fixed = {}, .keep = {}, .ops = ops, .kernels = kernels::kernels<T>(options.isa), .max_batch = options.max_batch};
+  const Operators shipped;
+  const Operators& operators = options.operators != nullptr ? *options.operators : shipped;
+  const graph::OpTable ops = step::training_ops(operators.table());
+  KernelTable<T> table = kernel_table<T>();
+  add_opaque_kernels(operators, table);
+  const SectionInputs<T> inputs{.fixed = {},
+                                .keep = {},
+                                .ops = ops,
+                                .table = table,
+                                .kernels = kernels::kernels<T>(options.isa),
+                                .max_batch = options.max_batch};
   const Lowered train_calls = lower(train.graph, train.types, train.compute, results(train));
   const Lowered infer_calls = lower(infer.graph, infer.types, infer.compute, {infer.prediction});
-  LANISTA_TRY(check_kernels(train_calls, ops));
-  LANISTA_TRY(check_kernels(infer_calls, ops));
+  LANISTA_TRY(check_kernels(train_calls, inputs));
+  LANISTA_TRY(check_kernels(infer_calls, inputs));
 
   Plan plan;
   plan.step_options = train.options;
@@ -170,10 +186,10 @@ Result<LaneProgram<T>> LaneProgram<T>::compile(const step::TrainingStep& train, 
   const graph::Shape& prediction = infer.types.at(infer.prediction).shape;
   plan.prediction_out = Reorder::out_of(prediction, value_layout(prediction));
   plan.prediction_count = Count(prediction);
-  plan.input.plan(train.types.at(train.input).shape, options.max_batch);
+  plan.input.plan(train.types.at(train.input), options.max_batch);
   const graph::ValueType& target = train.types.at(train.target);
   if (target.dtype == graph::DType::kReal) {
-    plan.target.plan(target.shape, options.max_batch);
+    plan.target.plan(target, options.max_batch);
   } else {
     plan.classes = prediction.dims.back();
   }
@@ -237,6 +253,10 @@ std::byte* LaneProgram<T>::feed(const Feed& feed, std::int64_t n, std::span<cons
                     " values instead of " + std::to_string(feed.reorder.elements(n)));
   if (feed.bytes == 0) return reinterpret_cast<std::byte*>(const_cast<float*>(values.data()));
   std::byte* memory = memory_.data() + feed.offset;
+  if (feed.tokens) {
+    std::ranges::transform(values, reinterpret_cast<std::int32_t*>(memory), token_of);
+    return memory;
+  }
   if constexpr (std::is_same_v<T, float>) {
     feed.reorder.apply(*kernels_, n, values.data(), reinterpret_cast<T*>(memory));
   } else {

@@ -33,12 +33,13 @@ class LaneProgram {
   std::int64_t prediction_size() const { return prediction_count_.per_sample; }
 
  private:
-  // A real value that the batch brings, and the memory for it in program layout.
+  // A value that the batch brings, and the memory for it in program layout.
   struct Feed {
     Reorder reorder;
+    bool tokens = false;      // whole numbers that travel as floats
     std::int64_t offset = 0;  // in memory_
     std::int64_t bytes = 0;   // none if the batch's own memory serves
-    void plan(const graph::Shape& shape, std::int64_t max_batch);
+    void plan(const graph::ValueType& type, std::int64_t max_batch);
   };
   struct Plan;
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <string>
 #include <type_traits>
 
+#include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
 
 namespace lanista::nn {
@@ -68,19 +70,36 @@ class Given {
   std::map<std::string, const Tensor*> tensors_;
 };
 
-// Element `e` of a tensor, from its stream alone: 53 bits of one Philox block.
-double initial_value(graph::Init init, std::int64_t fan_in, const Rng& stream, std::int64_t e) {
-  switch (init) {
+// Number `e` of a stream, in [0, 1): 53 bits of one Philox block.
+double unit(const Rng& stream, std::int64_t e) {
+  const auto words = philox(stream.key(), 0, static_cast<std::uint64_t>(e));
+  const std::uint64_t bits = (std::uint64_t{words[1]} << 32 | words[0]) >> 11;
+  return static_cast<double>(bits) * 0x1p-53;
+}
+
+// Sines of the position at even features, cosines at odd ones; the wave lengths grow from 2 pi to 10000 * 2 pi.
+double sinusoid(std::int64_t position, std::int64_t feature, std::int64_t features) {
+  const double exponent = static_cast<double>(feature / 2 * 2) / static_cast<double>(features);
+  const double angle = static_cast<double>(position) / portable_pow(10000, exponent);
+  return portable_cos(feature % 2 == 0 ? angle - std::numbers::pi / 2 : angle);
+}
+
+// Element `e` of a tensor, from its stream alone.
+double initial_value(const step::StateTensor& tensor, const Rng& stream, std::int64_t e) {
+  switch (tensor.init) {
     case graph::Init::kZeros:
       return 0;
     case graph::Init::kOnes:
       return 1;
     case graph::Init::kUniformFanIn: {
-      const auto words = philox(stream.key(), 0, static_cast<std::uint64_t>(e));
-      const std::uint64_t bits = (std::uint64_t{words[1]} << 32 | words[0]) >> 11;
-      const double unit = static_cast<double>(bits) * 0x1p-53;
-      const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
-      return (2 * unit - 1) * bound;
+      const double bound = 1 / std::sqrt(static_cast<double>(tensor.fan_in));
+      return (2 * unit(stream, e) - 1) * bound;
+    }
+    case graph::Init::kNormal:
+      return tensor.deviation * normal_quantile(unit(stream, e) + 0x1p-54);
+    case graph::Init::kSinusoid: {
+      const std::int64_t features = tensor.shape.dims.back();
+      return sinusoid(e / features, e % features, features);
     }
   }
   return 0;
@@ -119,8 +138,7 @@ void LaneStates<T>::initialise(std::int64_t lane, std::uint64_t trial_seed) {
     const Rng stream = Rng(trial_seed).split(item.tensor.name);
     canonical.resize(static_cast<std::size_t>(item.range.count));
     for (std::int64_t e = 0; e < item.range.count; ++e) {
-      canonical[static_cast<std::size_t>(e)] =
-          static_cast<T>(initial_value(item.tensor.init, item.tensor.fan_in, stream, e));
+      canonical[static_cast<std::size_t>(e)] = static_cast<T>(initial_value(item.tensor, stream, e));
     }
     T* base = item.tensor.trained ? parameters(lane) : buffers(lane);
     item.into.convert(0, canonical.data(), base + item.range.begin);

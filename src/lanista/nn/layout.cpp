@@ -51,7 +51,7 @@ std::vector<std::size_t> memory_axes(Layout layout, std::size_t rank) {
     case Layout::kLinearWeight:
       return of({1, 0});
     case Layout::kConvWeight:
-      return of({2, 3, 1, 0});
+      return rank == 3 ? std::vector<std::size_t>{2, 1, 0} : of({2, 3, 1, 0});
     case Layout::kMap:
       return of({1, 2, 0});
   }

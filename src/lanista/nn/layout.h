@@ -15,7 +15,7 @@ enum class Layout : std::uint8_t {
   kPlain,         ///< row-major in logical order
   kImage,         ///< [N, C, H, W] as [n][h][w][c]
   kLinearWeight,  ///< [out, in] as [in][out]
-  kConvWeight,    ///< [co, ci/groups, kh, kw] as [kh][kw][ci/groups][co]
+  kConvWeight,    ///< [co, ci/groups, kh, kw] as [kh][kw][ci/groups][co]; rank 3 has no kh
   kMap,           ///< [C, H, W] of a whole image as [h][w][c]
 };
 std::string_view layout_name(Layout layout);

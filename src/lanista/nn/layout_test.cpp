@@ -45,11 +45,15 @@ TEST(Reorder, PutsChannelsLast) {
 }
 
 TEST(Reorder, IsItsInverseForEveryLayout) {
-  const std::vector<std::pair<Layout, Shape>> cases{
-      {Layout::kPlain, {{kBatch, 3, 4}}},    {Layout::kImage, {{kBatch, 1, 4, 5}}},
-      {Layout::kImage, {{kBatch, 4, 1, 5}}}, {Layout::kImage, {{kBatch, 4, 3, 5}}},
-      {Layout::kLinearWeight, {{4, 7}}},     {Layout::kConvWeight, {{4, 2, 3, 5}}},
-      {Layout::kMap, {{4, 2, 3}}},           {Layout::kPlain, {{}}}};
+  const std::vector<std::pair<Layout, Shape>> cases{{Layout::kPlain, {{kBatch, 3, 4}}},
+                                                    {Layout::kImage, {{kBatch, 1, 4, 5}}},
+                                                    {Layout::kImage, {{kBatch, 4, 1, 5}}},
+                                                    {Layout::kImage, {{kBatch, 4, 3, 5}}},
+                                                    {Layout::kLinearWeight, {{4, 7}}},
+                                                    {Layout::kConvWeight, {{4, 2, 3, 5}}},
+                                                    {Layout::kConvWeight, {{4, 2, 5}}},
+                                                    {Layout::kMap, {{4, 2, 3}}},
+                                                    {Layout::kPlain, {{}}}};
   for (const auto& [layout, shape] : cases) {
     const auto x = counting(shape.has_batch() ? 3 * shape.elements_per_sample() : shape.elements_per_sample());
     const auto y = copied(Reorder::into(shape, layout), 3, x);

@@ -107,6 +107,8 @@ class Peephole {
     if (gone_[i] || relu.kernel != "relu" || !read_once(relu.inputs[0])) return;
     Call* before = producer(relu.inputs[0]);
     if (before == nullptr || (before->kernel != "linear" && before->kernel != "conv2d")) return;
+    // Behind an alias (flatten of [C, 1, 1]) relu has another shape, from which the kernel could not tell its sizes.
+    if (before->out_types != relu.out_types) return;
     gone_[static_cast<std::size_t>(before - lowered_.calls.data())] = true;
     relu.kernel = before->kernel + "_relu";
     relu.op = before->op;

@@ -100,5 +100,12 @@ TEST(Lower, FusesWithoutChangingABitOfAPool) {
   }
 }
 
+TEST(Lower, DoesNotFuseReluBehindAChangeOfShape) {
+  const std::string head = "%0 = input(shape=[4,1,1])\n%1 = depthwise_conv2d(%0, kernel=[1])\n";
+  const std::string tail = "%4 = linear(%3, out=3)\n%5 = output(%4)\n";
+  expect_same_bits(head + "%2 = relu(%1)\n%3 = flatten(%2)\n" + tail, head + "%2 = flatten(%1)\n%3 = relu(%2)\n" + tail,
+                   "conv2d_relu(");
+}
+
 }  // namespace
 }  // namespace lanista::nn

@@ -11,6 +11,7 @@
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
 #include "lanista/kernels/kernels.h"
+#include "lanista/nn/opaque.h"
 #include "lanista/step/training_step.h"
 
 namespace lanista::nn {
@@ -30,8 +31,8 @@ struct LaneHyper {
 
 /// One mini-batch, in canonical order [n, …] (images [n, C, H, W]).
 struct Batch {
-  std::int64_t size = 0;  ///< samples, at most ProgramOptions::max_batch
-  std::span<const float> features;
+  std::int64_t size = 0;                       ///< samples, at most ProgramOptions::max_batch
+  std::span<const float> features;             ///< token numbers too: whole numbers, exact below 2^24
   std::span<const std::int32_t> labels;        ///< cross-entropy: [n]
   std::span<const float> targets;              ///< mse: [n, …]
   std::span<const std::int64_t> sample_index;  ///< [n] numbers of the samples in the data set; keys of dropout masks
@@ -42,7 +43,8 @@ struct ProgramOptions {
   std::int64_t max_batch = 32;
   Precision precision = Precision::kFloat32;
   kernels::Isa isa = kernels::best_isa();
-  MemoryBudget* budget = nullptr;  ///< may be null
+  MemoryBudget* budget = nullptr;        ///< may be null
+  const Operators* operators = nullptr;  ///< beyond those shipped; read while compiling; may be null
   std::function<void(std::int64_t lane)> before_commit =
       {};  ///< for tests: may throw; the step has then changed nothing
 };

@@ -76,10 +76,10 @@ step::MemoryPlan plan(const Lowered& lowered, const std::set<Port>& keep, std::i
 
 }  // namespace
 
-Result<void> check_kernels(const Lowered& lowered, const graph::OpTable& ops) {
-  const KernelTable<float> table = kernel_table<float>();
+template <class T>
+Result<void> check_kernels(const Lowered& lowered, const SectionInputs<T>& inputs) {
   for (const Call& call : lowered.calls) {
-    if (table.contains(call.kernel) && ops.find(call.op) != nullptr) continue;
+    if (inputs.table.contains(call.kernel) && inputs.ops.find(call.op) != nullptr) continue;
     return Error{
         .code = Code::kUnimplemented,
         .message = "operator '" + call.op + "' (node %" + std::to_string(call.id.value) + ") has no kernel on the CPU",
@@ -96,7 +96,6 @@ Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs)
   section.places = inputs.fixed;
   for (const auto& [port, offset] : memory.offset) section.places.try_emplace(port, Place{Space::kArena, offset});
 
-  const KernelTable<T> table = kernel_table<T>();
   const auto place = [&](Port port) {
     const auto found = section.places.find(port);
     LANISTA_CHECK(found != section.places.end(), "value %" + std::to_string(port.node.value) + "." +
@@ -104,9 +103,9 @@ Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs)
     return found->second;
   };
   for (const Call& call : lowered.calls) {
-    const auto prepare = table.find(call.kernel);
+    const auto prepare = inputs.table.find(call.kernel);
     const graph::OpDef* def = inputs.ops.find(call.op);
-    LANISTA_CHECK(prepare != table.end() && def != nullptr, "no kernel for " + call.kernel);
+    LANISTA_CHECK(prepare != inputs.table.end() && def != nullptr, "no kernel for " + call.kernel);
     Binding<T> binding{.call = call,
                        .def = *def,
                        .in = {},
@@ -123,6 +122,8 @@ Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs)
   return section;
 }
 
+template Result<void> check_kernels(const Lowered&, const SectionInputs<float>&);
+template Result<void> check_kernels(const Lowered&, const SectionInputs<double>&);
 template Section<float> build_section(const Lowered&, const SectionInputs<float>&);
 template Section<double> build_section(const Lowered&, const SectionInputs<double>&);
 

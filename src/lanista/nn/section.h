@@ -29,12 +29,14 @@ struct SectionInputs {
   std::map<graph::Port, Place> fixed;  ///< sources, and results that belong somewhere else than the arena
   std::set<graph::Port> keep;          ///< results in the arena that are read after the last call
   const graph::OpTable& ops;
+  const KernelTable<T>& table;
   const kernels::Kernels<T>& kernels;
   std::int64_t max_batch = 1;
 };
 
 /// Errors: kUnimplemented, naming the first operator without a kernel.
-Result<void> check_kernels(const Lowered& lowered, const graph::OpTable& ops);
+template <class T>
+Result<void> check_kernels(const Lowered& lowered, const SectionInputs<T>& inputs);
 
 /// Plans the arena and prepares every call; all of them have kernels.
 template <class T>

@@ -1,5 +1,6 @@
 #include "lanista/nn/state_layout.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
@@ -13,8 +14,13 @@ namespace {
 // linear weight or anything else.
 Layout wanted_layout(const Call& call, std::size_t slot) {
   const std::string_view kernel = call.kernel;
-  if (slot == 1 && (kernel.starts_with("linear") && kernel != "linear_grad_w")) return Layout::kLinearWeight;
-  if (slot == 1 && (kernel.starts_with("conv2d") && kernel != "conv2d_grad_w")) return Layout::kConvWeight;
+  const auto is_one_of = [kernel](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), kernel) != names.end();
+  };
+  if (slot == 1 && is_one_of({"linear", "linear_relu", "linear_grad_x"})) return Layout::kLinearWeight;
+  if (slot == 1 && is_one_of({"conv2d", "conv2d_relu", "conv2d_grad_x", "conv_transpose2d"})) {
+    return Layout::kConvWeight;
+  }
   const bool norm = (kernel == "layer_norm" || kernel == "layer_norm_train") && (slot == 1 || slot == 2);
   const bool norm_grad = kernel == "layer_norm_grad" && slot == 4;
   if ((norm || norm_grad) && value_layout(call.in_types[0].shape) == Layout::kImage) return Layout::kMap;

@@ -10,8 +10,8 @@ namespace lanista::nn::testing {
 namespace {
 
 // Lines between `%0 = input` and `output(%last)`; a line "op(%k, …)" gets the next number.
-TestModel model(std::string name, std::string shape, std::vector<std::string> lines) {
-  std::string text = "%0 = input(shape=[" + shape + "])\n";
+TestModel model(std::string name, std::string shape, std::vector<std::string> lines, std::string_view dtype = "real") {
+  std::string text = "%0 = input(shape=[" + shape + "], dtype=\"" + std::string(dtype) + "\")\n";
   std::size_t id = 1;
   for (const std::string& line : lines) text += "%" + std::to_string(id++) + " = " + line + "\n";
   text += "%" + std::to_string(id) + " = output(%" + std::to_string(id - 1) + ")\n";
@@ -39,6 +39,16 @@ void add_dense(std::vector<TestModel>& all) {
         model("softmax_image_" + axis, "2,3,4",
               {"conv2d(%0, out=3, kernel=[1])", "softmax(%1, axis=" + axis + ")", "flatten(%2)", "linear(%3, out=4)"}));
   }
+  for (const std::string act :
+       {"leaky_relu(%1, alpha=0.2)", "relu6(%1)", "clip(%1, min=-0.2, max=0.4)", "hard_sigmoid(%1, alpha=0.9)",
+        "hard_swish(%1)", "elu(%1, alpha=0.7)", "sub(%1, %0)", "sub(%0, %1)", "slice(%1, axis=1, start=2)"}) {
+    all.push_back(model(act, "7", {"linear(%0, out=7)", act, "linear(%2, out=5)"}));
+  }
+  all.push_back(
+      model("div", "7", {"linear(%0, out=7)", "sigmoid(%1)", "tanh(%1)", "div(%3, %2)", "linear(%4, out=5)"}));
+  all.push_back(model(
+      "scale_rows", "4,6",
+      {"linear(%0, out=5)", "mean(%1, axes=[1])", "sigmoid(%2)", "scale(%1, %3)", "flatten(%4)", "linear(%5, out=4)"}));
   all.push_back(model("zero", "6", {"linear(%0, out=5)", "zero(%1)", "add(%1, %2)"}));
   all.push_back(model("residual", "6",
                       {"linear(%0, out=6)", "linear(%1, out=6)", "gelu(%2)", "add(%1, %3, %0)", "mul(%4, %1)",
@@ -77,6 +87,16 @@ void add_conv(std::vector<TestModel>& all) {
   conv("depthwise_strided", "depthwise_conv2d(%2, kernel=[3], stride=[2], bias=false)", "relu(%3)");
   conv("separable", "separable_conv2d(%2, out=5, kernel=[3], padding=[1])", "relu(%3)");
   conv("separable_plain", "separable_conv2d(%2, out=5, kernel=[3], stride=[2], bias=false)", "tanh(%3)");
+  conv("conv_uneven", "conv2d(%2, out=3, kernel=[3,2], stride=[2,1], padding=[0,1,1,0])", "relu(%3)");
+  conv("conv_1x1_uneven", "conv2d(%2, out=3, kernel=[1], padding=[0,1,0,2])", "tanh(%3)");
+  conv("depthwise_uneven", "depthwise_conv2d(%2, kernel=[2], padding=[0,1,0,1])", "tanh(%3)");
+  conv("conv_transpose", "conv_transpose2d(%2, out=3)", "relu(%3)");
+  conv("conv_transpose_strided",
+       "conv_transpose2d(%2, out=6, kernel=[4,3], stride=[2,3], padding=[1,1,0,2], output_padding=[1,2], groups=2)",
+       "tanh(%3)");
+  conv("conv_transpose_dilated", "conv_transpose2d(%2, out=3, kernel=[2], dilation=[3,2], bias=false)", "tanh(%3)");
+  conv("conv_transpose_1x1", "conv_transpose2d(%2, out=5, kernel=[1])", "tanh(%3)");
+  conv("conv_transpose_depthwise", "conv_transpose2d(%2, out=4, groups=4, stride=[2], padding=[1])", "tanh(%3)");
   conv("pad", "pad(%2, pads=[1,0,2,3])", "conv2d(%3, out=3, kernel=[3])");
 }
 
@@ -122,9 +142,45 @@ void add_pools(std::vector<TestModel>& all) {
   pool("avg_pool", {"avg_pool2d(%1, kernel=[2])"});
   pool("avg_pool_padded", {"avg_pool2d(%1, kernel=[3,2], stride=[2,1], padding=[1,1])"});
   pool("avg_pool_valid", {"avg_pool2d(%1, kernel=[3], stride=[2], padding=[1], count_include_pad=false)"});
+  pool("max_pool_uneven", {"max_pool2d(%1, kernel=[3,2], stride=[2], padding=[0,1,1,0])"});
+  pool("max_pool_ceil", {"relu(%1)", "max_pool2d(%2, kernel=[3], stride=[2,3], padding=[1], ceil_mode=true)"});
+  pool("avg_pool_ceil", {"avg_pool2d(%1, kernel=[3,2], stride=[3,2], padding=[1], ceil_mode=true)"});
+  pool("avg_pool_ceil_valid", {"avg_pool2d(%1, kernel=[2,3], stride=[3], padding=[0,1,1,0], ceil_mode=true, "
+                               "count_include_pad=false)"});
+  pool("global_max_pool", {"global_max_pool(%1)"});
+  pool("resize_nearest", {"resize(%1, out=[3,9])"});
+  pool("resize_bilinear", {"resize(%1, out=[9,4], mode=\"bilinear\")"});
+  pool("resize_to_one", {"resize(%1, out=[1,5], mode=\"bilinear\")"});
+  pool("upsample_nearest", {"upsample(%1, factor=[2])"});
+  pool("upsample_bilinear", {"upsample(%1, factor=[2,3], mode=\"bilinear\")"});
+  pool("channel_shuffle", {"channel_shuffle(%1, groups=2)", "conv2d(%2, out=3, kernel=[1])"});
+  pool("lrn", {"lrn(%1, size=3, alpha=0.5)"});
+  pool("lrn_strong", {"lrn(%1, size=5, alpha=2, beta=0.6, bias=1.5)"});
+  pool("lrn_wide", {"lrn(%1, size=9, alpha=3)"});
+  pool("squeeze_and_excite", {"global_avg_pool(%1)", "linear(%2, out=4)", "hard_sigmoid(%3)", "scale(%1, %4)"});
+  for (const std::string run : {"axis=1, start=1, end=3", "axis=2, start=-3", "axis=3, end=-2"}) {
+    pool("slice_" + run, {"slice(%1, " + run + ")"});
+  }
   pool("adaptive_avg_pool", {"adaptive_avg_pool2d(%1, out=[3,4])"});
   all.push_back(model("global_avg_pool", "2,4,3",
                       {"conv2d(%0, out=6, kernel=[3])", "tanh(%1)", "global_avg_pool(%2)", "linear(%3, out=4)"}));
+}
+
+void add_windows_of_sequences(std::vector<TestModel>& all) {
+  const auto sequence = [&all](std::string name, const std::string& call) {
+    all.push_back(model(std::move(name), "4,9",
+                        {"conv1d(%0, out=6, padding=[1])", "tanh(%1)", call, "flatten(%3)", "linear(%4, out=4)"}));
+  };
+  sequence("conv1d", "conv1d(%2, out=5)");
+  sequence("conv1d_strided", "conv1d(%2, out=4, kernel=4, stride=2, padding=[2,1], groups=2, bias=false)");
+  sequence("conv1d_dilated", "conv1d(%2, out=3, kernel=2, dilation=3)");
+  sequence("conv1d_1", "conv1d(%2, out=3, kernel=1)");
+  sequence("max_pool1d", "max_pool1d(%2)");
+  sequence("max_pool1d_ceil", "max_pool1d(%2, kernel=3, stride=2, padding=[1,0], ceil_mode=true)");
+  sequence("avg_pool1d", "avg_pool1d(%2, kernel=3, stride=2, padding=[1])");
+  sequence("avg_pool1d_ceil", "avg_pool1d(%2, kernel=2, stride=2, ceil_mode=true, count_include_pad=false)");
+  all.push_back(model("global_avg_pool_rank_3", "4,9",
+                      {"conv1d(%0, out=6)", "tanh(%1)", "global_avg_pool(%2)", "linear(%3, out=4)"}));
 }
 
 void add_shapes(std::vector<TestModel>& all) {
@@ -162,6 +218,31 @@ void add_shapes(std::vector<TestModel>& all) {
                        "conv2d(%3, out=3, kernel=[1])", "flatten(%4)", "linear(%5, out=4)"}));
 }
 
+// Token numbers [length] below 11 in, vectors of 6 features out as %1.
+TestModel token_model(std::string name, std::vector<std::string> lines) {
+  lines.insert(lines.begin(), "embedding(%0, vocab=11, dim=6)");
+  const std::string last = std::to_string(lines.size());
+  lines.push_back("flatten(%" + last + ")");
+  lines.push_back("linear(%" + std::to_string(lines.size()) + ", out=4)");
+  return model(std::move(name), "5", std::move(lines), "index");
+}
+
+void add_sequences(std::vector<TestModel>& all) {
+  all.push_back(token_model("embedding", {"tanh(%1)"}));
+  for (const std::string mode : {"learned", "sinusoidal"}) {
+    all.push_back(token_model("positional_" + mode, {"positional_embedding(%1, mode=\"" + mode + "\")", "gelu(%2)"}));
+  }
+  all.push_back(model("scale_by", "6", {"linear(%0, out=7)", "scale_by(%1, by=-1.5)", "linear(%2, out=5)"}));
+  all.push_back(model("causal_mask", "4,6",
+                      {"linear(%0, out=4)", "causal_mask(%1)", "softmax(%2)", "flatten(%3)", "linear(%4, out=4)"}));
+  all.push_back(
+      model("causal_mask_image", "2,5,5",
+            {"conv2d(%0, out=3, kernel=[1])", "causal_mask(%1)", "softmax(%2)", "flatten(%3)", "linear(%4, out=4)"}));
+  for (const std::string options : {"heads=1", "heads=3, causal=true", "heads=2, dropout=0.3"}) {
+    all.push_back(token_model("attention_" + options, {"positional_embedding(%1)", "attention(%2, " + options + ")"}));
+  }
+}
+
 }  // namespace
 
 std::vector<TestModel> operator_models() {
@@ -170,7 +251,9 @@ std::vector<TestModel> operator_models() {
   add_conv(all);
   add_norms(all);
   add_pools(all);
+  add_windows_of_sequences(all);
   add_shapes(all);
+  add_sequences(all);
   return all;
 }
 
@@ -216,7 +299,12 @@ OwnedBatch random_batch(const Derived& derived, std::int64_t size, std::uint64_t
     values.resize(static_cast<std::size_t>(shape.elements(size)));
     for (float& value : values) value = static_cast<float>(rng.normal());
   };
-  fill(batch.features, derived.train.types.at(derived.train.input).shape);
+  const graph::ValueType& input = derived.train.types.at(derived.train.input);
+  fill(batch.features, input.shape);
+  if (input.dtype == graph::DType::kIndex) {
+    // One number beyond the vocabularies of the models: a token that they do not know.
+    for (float& token : batch.features) token = static_cast<float>(rng.below(12));
+  }
   const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;
   if (derived.train.options.loss == step::Loss::kMse) {
     fill(batch.targets, prediction);

@@ -34,7 +34,8 @@ Derived derive(const TestModel& model, step::Optimizer optimizer = step::Optimiz
 
 Program compile(const Derived& derived, const ProgramOptions& options);
 
-/// Owns what a Batch refers to. Values are standard normal, labels uniform; the same seed gives the same batch.
+/// Owns what a Batch refers to. Values are standard normal, labels and tokens (0 to 11) uniform; the same seed gives
+/// the same batch.
 struct OwnedBatch {
   std::vector<float> features, targets;
   std::vector<std::int32_t> labels;

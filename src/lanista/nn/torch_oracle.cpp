@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "lanista/base/check.h"
+#include "lanista/nn/torch_operators.h"
 
 namespace lanista::nn::testing {
 namespace {
@@ -19,14 +20,6 @@ at::Tensor from_floats(const std::vector<float>& values, const graph::Shape& sha
   List dims = shape.dims;
   dims[0] = n;
   return at::tensor(at::ArrayRef<float>(values)).reshape(dims).to(dtype);
-}
-
-at::Tensor pool_or_conv(const std::string& op, const graph::OpArgs& args, const at::Tensor& x) {
-  const List kernel = pair_of(args, "kernel");
-  const List stride = args.list("stride").empty() ? kernel : pair_of(args, "stride");
-  const List padding = pair_of(args, "padding");
-  if (op == "max_pool2d") return at::max_pool2d(x, kernel, stride, padding);
-  return at::avg_pool2d(x, kernel, stride, padding, false, args.flag("count_include_pad"));
 }
 
 }  // namespace
@@ -61,9 +54,7 @@ TorchModel::TorchModel(const Derived& derived, const std::vector<Tensor>& state,
   }
 }
 
-at::Tensor TorchModel::mask(const graph::Node& node, const at::Tensor& x, const OwnedBatch& batch) const {
-  const graph::OpArgs args{{}, node.attrs, *ops_.find(node.op)};
-  const double p = args.real("p");
+at::Tensor TorchModel::mask(const graph::Node& node, double p, const at::Tensor& x, const OwnedBatch& batch) const {
   // Elements are numbered as they lie in a program: channels last.
   const at::Tensor laid_out = x.dim() == 4 ? x.permute({0, 2, 3, 1}) : x;
   at::Tensor keep = at::empty(laid_out.sizes(), at::kDouble);
@@ -79,6 +70,40 @@ at::Tensor TorchModel::mask(const graph::Node& node, const at::Tensor& x, const 
   return keep.to(dtype_);
 }
 
+// PyTorch's own multi-head attention; with dropout its formula, since its masks are not ours.
+at::Tensor TorchModel::attention(const graph::Node& node, const at::Tensor& x, const OwnedBatch& batch,
+                                 bool training) const {
+  namespace F = torch::nn::functional;
+  const graph::OpArgs args{{}, node.attrs, *ops_.find(node.op)};
+  const auto param = [&](const std::string& name) {
+    return state_.at("n" + std::to_string(node.id.value) + "." + name);
+  };
+  const std::int64_t n = x.size(0), t = x.size(1), d = x.size(2), heads = args.integer("heads");
+  const at::Tensor unseen = at::full({t, t}, -INFINITY, x.options()).triu(1);
+  const double p = training ? args.real("dropout") : 0;
+  if (p == 0) {
+    auto options =
+        F::MultiheadAttentionForwardFuncOptions(d, heads, param("in_proj_weight"), param("in_proj_bias"), {}, {}, false,
+                                                0, param("out_proj.weight"), param("out_proj.bias"))
+            .training(training)
+            .need_weights(false);
+    if (args.flag("causal")) options.attn_mask(unseen);
+    const at::Tensor by_position = x.transpose(0, 1);
+    return std::get<0>(F::multi_head_attention_forward(by_position, by_position, by_position, options)).transpose(0, 1);
+  }
+  const auto parts = at::linear(x, param("in_proj_weight"), param("in_proj_bias"))
+                         .reshape({n, t, 3, heads, d / heads})
+                         .permute({2, 0, 3, 1, 4})
+                         .unbind();
+  const double scale = 1 / std::sqrt(static_cast<double>(d / heads));
+  at::Tensor weights = at::matmul(parts[0], parts[1].transpose(-1, -2)) * scale;
+  if (args.flag("causal")) weights = weights + unseen;
+  weights = at::softmax(weights, -1);
+  weights = weights * mask(node, p, weights.unsqueeze(1), batch).squeeze(1);
+  const at::Tensor seen = at::matmul(weights, parts[2]).permute({0, 2, 1, 3}).reshape({n, t, d});
+  return at::linear(seen, param("out_proj.weight"), param("out_proj.bias"));
+}
+
 at::Tensor TorchModel::apply(const graph::Node& node, const std::vector<at::Tensor>& x, const OwnedBatch& batch,
                              bool training) {
   const std::string& op = node.op;
@@ -90,9 +115,11 @@ at::Tensor TorchModel::apply(const graph::Node& node, const std::vector<at::Tens
   };
   const auto conv = [&](const at::Tensor& value, const std::string& weight, const std::string& bias,
                         std::int64_t groups) {
-    return at::conv2d(value, param(weight), param(bias), pair_of(args, "stride"), pair_of(args, "padding"),
-                      pair_of(args, "dilation"), groups);
+    return at::conv2d(torch_padded(value, graph::ops::pads_of(args), 0), param(weight), param(bias),
+                      pair_of(args, "stride"), List{0, 0}, pair_of(args, "dilation"), groups);
   };
+  if (const auto known = torch_window(op, args, x, param)) return *known;
+  if (const auto known = torch_elementwise(op, args, x)) return *known;
 
   if (op == "output" || op == "identity") return x[0];
   if (op == "linear") {
@@ -125,10 +152,9 @@ at::Tensor TorchModel::apply(const graph::Node& node, const std::vector<at::Tens
   if (op == "sigmoid") return at::sigmoid(x[0]);
   if (op == "zero") return at::zeros_like(x[0]);
   if (op == "softmax") return at::softmax(x[0], args.integer("axis"));
-  if (op == "max_pool2d" || op == "avg_pool2d") return pool_or_conv(op, args, x[0]);
   if (op == "adaptive_avg_pool2d") return at::adaptive_avg_pool2d(x[0], pair_of(args, "out"));
-  if (op == "global_avg_pool") return x[0].mean(List{2, 3});
-  if (op == "dropout") return training ? x[0] * mask(node, x[0], batch) : x[0];
+  if (op == "global_avg_pool") return x[0].flatten(2).mean(2);
+  if (op == "dropout") return training ? x[0] * mask(node, args.real("p"), x[0], batch) : x[0];
   if (op == "add") {
     at::Tensor sum = x[0];
     for (std::size_t i = 1; i < x.size(); ++i) sum = sum + x[i];
@@ -151,6 +177,15 @@ at::Tensor TorchModel::apply(const graph::Node& node, const std::vector<at::Tens
     return at::matmul(args.flag("transpose_a") ? x[0].transpose(-1, -2) : x[0],
                       args.flag("transpose_b") ? x[1].transpose(-1, -2) : x[1]);
   }
+  if (op == "embedding") {
+    const at::Tensor token = x[0].to(at::kLong);
+    const at::Tensor known = (token < args.integer("vocab")).unsqueeze(-1);
+    return at::embedding(param("weight"), token.clamp_max(args.integer("vocab") - 1)) * known;
+  }
+  if (op == "positional_embedding") return x[0] + param("weight");
+  if (op == "scale_by") return x[0] * args.real("by");
+  if (op == "causal_mask") return x[0] + at::full_like(x[0], -1e9).triu(1);
+  if (op == "attention") return attention(node, x[0], batch, training);
   if (op == "mean") return x[0].mean(args.list("axes"), args.flag("keep"));
   LANISTA_CHECK(false, "the oracle does not know operator " + op);
   return {};

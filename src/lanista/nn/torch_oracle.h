@@ -34,7 +34,8 @@ class TorchModel {
  private:
   at::Tensor forward(const OwnedBatch& batch, bool training);
   at::Tensor apply(const graph::Node& node, const std::vector<at::Tensor>& x, const OwnedBatch& batch, bool training);
-  at::Tensor mask(const graph::Node& node, const at::Tensor& x, const OwnedBatch& batch) const;
+  at::Tensor mask(const graph::Node& node, double p, const at::Tensor& x, const OwnedBatch& batch) const;
+  at::Tensor attention(const graph::Node& node, const at::Tensor& x, const OwnedBatch& batch, bool training) const;
   void update(const Tensors& gradients, const LaneHyper& hyper);
 
   const Derived& derived_;

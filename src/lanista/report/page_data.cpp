@@ -38,7 +38,7 @@ void add_records(const StudyView& view, std::vector<std::size_t>& order) {
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
     const TrialView& trial = view.trials[i];
     if (!trial.outcome || !study::ranks(trial, *trial.outcome)) continue;
-    study::Standing standing = study::standing(view.config.goals, trial);
+    study::Standing standing = study::standing(view.config, trial);
     if (best && !(standing < *best)) continue;
     best = std::move(standing);
     order.push_back(i);

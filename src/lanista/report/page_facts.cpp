@@ -139,7 +139,10 @@ json study_json(const StudyView& view, const PageOptions& options) {
   for (const study::Goal& goal : config.goals) {
     goals.push_back({{"metric", clipped(goal.metric, kText)}, {"maximize", goal.maximize}});
   }
-  for (std::string base : config.model.base) {
+  std::vector<std::string> sources = config.model.base;
+  const json& space = config.model.space;
+  if (!space.is_null()) sources.push_back(space.is_string() ? space.get<std::string>() : "space of models");
+  for (std::string base : sources) {
     if (base.starts_with("builtin:")) base.erase(0, 8);
     bases.push_back(clipped(base, kText));
   }

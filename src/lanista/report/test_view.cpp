@@ -15,7 +15,7 @@ namespace {
 using study::OutcomeKind;
 
 void declare(space::SearchSpace& space, std::string name, space::Domain domain,
-             std::optional<space::Parameter::Condition> when = std::nullopt) {
+             std::vector<space::Parameter::Condition> when = {}) {
   const auto added = space.add({std::move(name), std::move(domain), std::move(when)});
   LANISTA_CHECK(added.ok(), added ? "" : added.error().message);
 }
@@ -23,9 +23,9 @@ void declare(space::SearchSpace& space, std::string name, space::Domain domain,
 space::SearchSpace sample_space() {
   space::SearchSpace space;
   declare(space, "optimizer", space::Categorical{{std::string("sgd"), std::string("adam")}});
-  declare(space, "lr", space::FloatRange{1e-3, 0.5, 0, true}, {{"optimizer", std::string("sgd")}});
-  declare(space, "momentum", space::FloatRange{0, 0.95, 0.05, false}, {{"optimizer", std::string("sgd")}});
-  declare(space, "lr", space::FloatRange{1e-4, 0.1, 0, true}, {{"optimizer", std::string("adam")}});
+  declare(space, "lr", space::FloatRange{1e-3, 0.5, 0, true}, {{"optimizer", {std::string("sgd")}}});
+  declare(space, "momentum", space::FloatRange{0, 0.95, 0.05, false}, {{"optimizer", {std::string("sgd")}}});
+  declare(space, "lr", space::FloatRange{1e-4, 0.1, 0, true}, {{"optimizer", {std::string("adam")}}});
   declare(space, "warmup_epochs", space::IntRange{0, 7, 2, false});
   declare(space, "nesterov", space::Categorical{{false, true}});
   return space;

@@ -35,7 +35,7 @@ class Process {
     options.workers = 2;
     options.checkpoint_every = config_.keep.checkpoint_every;
     options.crash_marks = false;
-    executor_ = WorkerExecutor::create(options, data_, graph::builtin_ops(), fs_, clock_, kFolder);
+    executor_ = WorkerExecutor::create(options, data_, nn::Operators(), fs_, clock_, kFolder);
   }
 
   Result<engine::Summary> run() {

@@ -14,11 +14,13 @@ namespace lanista::runtime::testing {
 namespace {
 
 constexpr std::int64_t kBatch = 3;
+constexpr std::uint64_t kVocab = 7;  ///< of the smallest embedding here
 using List = std::vector<std::int64_t>;
 
 struct OneOperator {
   const char* shape;
-  const char* line;  ///< reads %0 alone
+  const char* line;  ///< reads %0 alone; a second line, "\n%2 = ...", may follow
+  const char* dtype = "real";
 };
 
 constexpr OneOperator kOneOperator[] = {
@@ -64,9 +66,51 @@ constexpr OneOperator kOneOperator[] = {
     {"3,4,5", "pad(%0, pads=[1,0,2,3])"},
     {"3,4,5", "mean(%0, axes=[1,3])"},
     {"3,4,5", "mean(%0, axes=[2], keep=true)"},
+    {"3,8,7", "conv2d(%0, out=4, kernel=[3,2], stride=[2], padding=[0,1,1,0])"},
+    {"3,8,7", "max_pool2d(%0, kernel=[3], stride=[2], padding=[0,1,1,0])"},
+    {"3,8,8", "max_pool2d(%0, kernel=[3], stride=[2], ceil_mode=true)"},
+    {"3,8,7", "avg_pool2d(%0, kernel=[2,3], stride=[1,2], padding=[0,1,1,0])"},
+    {"3,8,8", "avg_pool2d(%0, kernel=[3], stride=[2], ceil_mode=true, count_include_pad=false)"},
+    {"3,6,8", "global_max_pool(%0)"},
+    {"3,9", "global_avg_pool(%0)"},
+    {"4,5,6",
+     "conv_transpose2d(%0, out=6, kernel=[4,3], stride=[2,3], padding=[1,0,0,2], output_padding=[1,2], groups=2)"},
+    {"3,5,6", "conv_transpose2d(%0, out=2, dilation=[2], bias=false)"},
+    {"4,9", "conv1d(%0, out=6, kernel=4, stride=2, padding=[2,1], groups=2)"},
+    {"4,9", "conv1d(%0, out=3, dilation=2, bias=false)"},
+    {"4,9", "max_pool1d(%0, kernel=3, stride=2, padding=[1,0])"},
+    {"4,9", "avg_pool1d(%0, kernel=2, padding=[1])"},
+    {"7", "leaky_relu(%0, alpha=0.2)"},
+    {"7", "elu(%0, alpha=0.7)"},
+    {"7", "clip(%0, min=-0.5, max=0.75)"},
+    {"7", "relu6(%0)"},
+    {"7", "hard_sigmoid(%0)"},
+    {"7", "hard_sigmoid(%0, alpha=0.2)"},
+    {"7", "hard_swish(%0)"},
+    {"7", "sub(%0, %0)"},
+    {"7", "sigmoid(%0)\n%2 = div(%0, %1)"},
+    {"3,4,5", "slice(%0, axis=1, start=1)"},
+    {"3,4,5", "slice(%0, axis=3, start=-4, end=-1)"},
+    {"3,4,5", "global_avg_pool(%0)\n%2 = scale(%0, %1)"},
+    {"3,5", "mean(%0, axes=[1])\n%2 = scale(%0, %1)"},
+    {"6,3,4", "channel_shuffle(%0, groups=3)"},
+    {"6,3,4", "lrn(%0, size=5, alpha=0.5)"},
+    {"6,3,4", "lrn(%0, size=3, alpha=2, beta=0.6, bias=1.5)"},
+    {"2,3,4", "resize(%0, out=[5,9])"},
+    {"2,9,8", "resize(%0, out=[5,3], mode=\"bilinear\")"},
+    {"2,3,4", "upsample(%0, factor=[3,2])"},
+    {"2,3,4", "upsample(%0, factor=[2], mode=\"bilinear\")"},
     {"7", "add(%0, %0, %0)"},
     {"7", "mul(%0, %0)"},
     {"2,3,4", "concat(%0, %0, axis=2)"},
+    {"5", "embedding(%0, vocab=7, dim=6)", "index"},
+    {"5,6", "positional_embedding(%0)"},
+    {"5,6", "positional_embedding(%0, mode=\"sinusoidal\")"},
+    {"7", "scale_by(%0, by=-2.5)"},
+    {"4,4", "causal_mask(%0)"},
+    {"2,4,4", "causal_mask(%0)"},
+    {"5,6", "attention(%0, heads=2)"},
+    {"5,6", "attention(%0, heads=3, causal=true, dropout=0.1)"},
 };
 
 Tensor floats(std::string name, List shape) {
@@ -98,11 +142,15 @@ OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport opt
   for (const graph::NamedParam& param : *params) made.weights.push_back(random_weight(param, rng));
   const auto types = graph::infer_shapes(made.graph, ops);
   LANISTA_CHECK(types.ok(), made.name);
-  List shape = types->at({made.graph.nodes_of("input").front(), 0}).shape.dims;
+  const graph::ValueType& input = types->at({made.graph.nodes_of("input").front(), 0});
+  List shape = input.shape.dims;
   shape.front() = kBatch;
   made.x = floats("x", std::move(shape));
   Rng draws = rng.split("x");
-  for (float& value : elements_of<float>(made.x)) value = static_cast<float>(draws.normal());
+  for (float& value : elements_of<float>(made.x)) {
+    const bool token = input.dtype == graph::DType::kIndex;
+    value = static_cast<float>(token ? static_cast<double>(draws.below(kVocab)) : draws.normal());
+  }
   return made;
 }
 
@@ -136,9 +184,12 @@ std::vector<mutate::BaseModel> all_bases() {
 std::vector<OnnxCase> operator_cases() {
   std::vector<OnnxCase> cases;
   for (const OneOperator& one : kOneOperator) {
+    const std::string line = one.line;
+    const auto last = 1 + std::ranges::count(line, '\n');
+    const std::string end = "\n%" + std::to_string(last + 1) + " = output(%" + std::to_string(last) + ")\n";
     cases.push_back(make_case(
-        std::string(one.line) + " of [" + one.shape + "]",
-        parsed("%0 = input(shape=[" + std::string(one.shape) + "])\n%1 = " + one.line + "\n%2 = output(%1)\n")));
+        line + " of [" + one.shape + "]",
+        parsed("%0 = input(shape=[" + std::string(one.shape) + "], dtype=\"" + one.dtype + "\")\n%1 = " + line + end)));
   }
   return cases;
 }
@@ -163,6 +214,8 @@ std::vector<OnnxCase> composed_cases() {
   for (const nn::testing::TestModel& model : nn::testing::operator_models()) {
     cases.push_back(make_case(model.name, parsed(model.text)));
   }
+  const auto transformer = mutate::builtin_base("small-transformer", {{8}}, 10, kVocab);
+  cases.push_back(make_case(transformer->name, transformer->graph));
   return cases;
 }
 
@@ -173,7 +226,7 @@ std::vector<OnnxCase> mutated_cases(int count) {
   }
   std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
   for (const mutate::MutatorPlugin& plugin : mutate::builtin_mutators()) {
-    auto made = plugin.make(*resolve_options(nullptr, plugin.options));
+    auto made = plugin.make(*resolve_options(plugin.example, plugin.options));
     LANISTA_CHECK(made.ok(), plugin.name);
     mutators.push_back(*std::move(made));
   }

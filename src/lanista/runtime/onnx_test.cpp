@@ -23,7 +23,7 @@ formats::ImportedModel through_file(const OnnxCase& one) {
   EXPECT_TRUE(decoded.ok()) << decoded.error().text();
   auto imported = formats::from_onnx(*decoded);
   EXPECT_TRUE(imported.ok()) << imported.error().text() << "\n" << graph::to_text(one.graph);
-  return imported ? *std::move(imported) : formats::ImportedModel{one.graph, one.weights, {}, {}};
+  return imported ? *std::move(imported) : formats::ImportedModel{one.graph, one.weights, {}, {}, {}};
 }
 
 void expect_same_predictions(const std::vector<OnnxCase>& cases) {

@@ -18,8 +18,8 @@ constexpr std::int64_t kBatch = 64;
 
 /// The program's fresh state with the package's weights in it: optimiser slots are of no use here.
 Result<std::vector<Tensor>> with_weights(std::vector<Tensor> state, const graph::Graph& model,
-                                         std::span<const Tensor> weights) {
-  LANISTA_ASSIGN(const auto wanted, graph::parameters(model, graph::builtin_ops()));
+                                         std::span<const Tensor> weights, const graph::OpTable& ops) {
+  LANISTA_ASSIGN(const auto wanted, graph::parameters(model, ops));
   for (const graph::NamedParam& param : wanted) {
     const auto same_name = [&](const Tensor& tensor) { return tensor.name == param.name; };
     const auto given = std::find_if(weights.begin(), weights.end(), same_name);
@@ -35,31 +35,34 @@ Result<std::vector<Tensor>> with_weights(std::vector<Tensor> state, const graph:
 }
 
 Result<nn::Program> compile(const graph::Graph& model, std::span<const Tensor> weights, const std::string& loss,
-                            const std::string& precision, kernels::Isa isa) {
-  const auto ops = step::training_ops(graph::builtin_ops());
+                            const std::string& precision, kernels::Isa isa, const nn::Operators& operators,
+                            std::int64_t batch = kBatch) {
+  const auto ops = step::training_ops(operators.table());
   const step::StepOptions options{loss == "mse" ? step::Loss::kMse : step::Loss::kCrossEntropy, step::Optimizer::kSgd};
   LANISTA_ASSIGN(const auto train, step::derive_training_step(model, options, ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, ops));
   nn::ProgramOptions program_options;
-  program_options.max_batch = kBatch;
+  program_options.max_batch = batch;
   program_options.precision = precision == "float64" ? nn::Precision::kFloat64 : nn::Precision::kFloat32;
   program_options.isa = isa;
+  program_options.operators = &operators;
   LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, program_options));
   program.initialise(0, 0);
-  LANISTA_ASSIGN(const auto state, with_weights(program.extract(0), model, weights));
+  LANISTA_ASSIGN(const auto state, with_weights(program.extract(0), model, weights, operators.table()));
   if (auto inserted = program.insert(0, state); !inserted) return Error{Code::kDataLoss, inserted.error().message, ""};
   return program;
 }
 
-std::vector<double> run(nn::Program& program, std::span<const float> features, std::size_t width) {
+std::vector<double> run(nn::Program& program, std::span<const float> features, std::size_t width,
+                        std::size_t batch_size = kBatch) {
   const std::size_t rows = features.size() / width;
   const auto outputs = static_cast<std::size_t>(program.prediction_size());
   std::vector<double> out(rows * outputs);
   // A thread of its own, because flush-to-zero is part of the numerics and must not leak into the caller's.
   std::jthread([&] {
     kernels::set_flush_to_zero();
-    for (std::size_t at = 0; at < rows; at += kBatch) {
-      const std::size_t count = std::min<std::size_t>(kBatch, rows - at);
+    for (std::size_t at = 0; at < rows; at += batch_size) {
+      const std::size_t count = std::min(batch_size, rows - at);
       nn::Batch batch;
       batch.size = static_cast<std::int64_t>(count);
       batch.features = features.subspan(at * width, count * width);
@@ -67,6 +70,40 @@ std::vector<double> run(nn::Program& program, std::span<const float> features, s
     }
   }).join();
   return out;
+}
+
+/// What the file does to its input first.
+void normalize(const formats::ImportedModel& model, std::span<float> features, std::int64_t per_sample) {
+  const std::size_t entries = std::max({model.mean.size(), model.scale.size(), std::size_t{1}});
+  data::Normalization inside{model.mean, model.scale};
+  inside.mean.resize(entries, 0);
+  inside.scale.resize(entries, 1);
+  inside.apply(features, per_sample);
+}
+
+/// The elements of an input as the program takes them.
+Result<std::vector<float>> as_features(const Tensor& input) {
+  std::vector<float> features;
+  const auto take = [&](const auto& elements) {
+    for (const auto element : elements) features.push_back(static_cast<float>(element));
+  };
+  switch (input.type) {
+    case ElementType::kF32:
+      take(elements_of<float>(input));
+      return features;
+    case ElementType::kI64:
+      take(elements_of<std::int64_t>(input));
+      return features;
+    case ElementType::kI32:
+      take(elements_of<std::int32_t>(input));
+      return features;
+    case ElementType::kU8:
+      take(elements_of<std::uint8_t>(input));
+      return features;
+    case ElementType::kF64:
+      break;
+  }
+  return Error{Code::kInvalidArgument, "the input is of float64; read are float32 and integers", ""};
 }
 
 }  // namespace
@@ -84,8 +121,10 @@ Predictor::Predictor(Predictor&&) noexcept = default;
 Predictor& Predictor::operator=(Predictor&&) noexcept = default;
 Predictor::~Predictor() = default;
 
-Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels::Isa isa) {
-  LANISTA_ASSIGN(auto program, compile(package.model, package.weights, package.loss, package.precision, isa));
+Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels::Isa isa,
+                                    const nn::Operators& operators) {
+  LANISTA_ASSIGN(auto program,
+                 compile(package.model, package.weights, package.loss, package.precision, isa, operators));
   const std::int64_t wanted = package.data.classes > 0 ? package.data.classes : package.data.target_size;
   if (program.prediction_size() != wanted) {
     return Error{Code::kDataLoss,
@@ -113,28 +152,52 @@ std::map<std::string, double> Predictor::measure(std::span<const double> predict
   return sums.means(prefix);
 }
 
+Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& input) {
+  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(model.graph, graph::builtin_ops()));
+  const auto shape_of = [&](std::string_view op) { return types.at({model.graph.nodes_of(op).front(), 0}).shape; };
+  graph::Shape wanted = shape_of("input");
+  std::vector<std::int64_t> features_shape = input.shape;
+  if (!features_shape.empty()) features_shape.front() = graph::kBatch;
+  if (features_shape != wanted.dims || input.elements() == 0) {
+    return Error{Code::kInvalidArgument,
+                 "the input is " + graph::Shape{input.shape}.text() + ", the model takes " + wanted.text(), ""};
+  }
+  LANISTA_ASSIGN(std::vector<float> features, as_features(input));
+  const std::int64_t width = wanted.elements_per_sample();
+  normalize(model, features, width);
+
+  const std::int64_t batch = std::min(kBatch, input.shape.front());
+  LANISTA_ASSIGN(auto program, compile(model.graph, model.weights, "mse", "float32", kernels::best_isa(), {}, batch));
+  const auto values = run(program, features, static_cast<std::size_t>(width), static_cast<std::size_t>(batch));
+  Tensor output{.name = "output", .type = ElementType::kF32, .shape = shape_of("output").dims, .bytes = {}};
+  output.shape.front() = input.shape.front();
+  output.bytes.resize(values.size() * sizeof(float));
+  std::ranges::transform(values, elements_of<float>(output).begin(), [](double y) { return static_cast<float>(y); });
+  return output;
+}
+
 Result<double> onnx_difference(const engine::ModelPackage& package, std::string_view onnx, std::int64_t samples) {
   LANISTA_ASSIGN(const formats::OnnxModel decoded, formats::decode_onnx(onnx));
   LANISTA_ASSIGN(const formats::ImportedModel imported, formats::from_onnx(decoded));
-  LANISTA_ASSIGN(auto theirs, compile(imported.graph, imported.weights, package.loss, "float32", kernels::best_isa()));
+  LANISTA_ASSIGN(auto theirs,
+                 compile(imported.graph, imported.weights, package.loss, "float32", kernels::best_isa(), {}));
   LANISTA_ASSIGN(auto ours, Predictor::create(package));
   if (theirs.prediction_size() != ours.outputs()) {
     return Error{Code::kDataLoss, "the ONNX model gives another number of outputs", ""};
   }
 
-  // Inputs as training saw them, about normal; the ONNX file takes them raw.
+  // Inputs as training saw them, about normal or tokens; the ONNX file takes them raw.
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
   std::vector<float> features(width * static_cast<std::size_t>(samples));
   Rng rng = Rng(1).split("onnx check");
-  for (float& x : features) x = static_cast<float>(rng.normal());
+  const auto vocab = static_cast<std::uint64_t>(package.data.vocab);
+  for (float& x : features) {
+    x = static_cast<float>(vocab > 0 ? static_cast<double>(rng.below(vocab)) : rng.normal());
+  }
   std::vector<float> again = features;
   const std::int64_t numbers = package.data.features.elements_per_sample();
   package.data.normalization.undo(again, numbers);
-  const std::size_t entries = std::max({imported.mean.size(), imported.scale.size(), std::size_t{1}});
-  data::Normalization inside{imported.mean, imported.scale};
-  inside.mean.resize(entries, 0);
-  inside.scale.resize(entries, 1);
-  inside.apply(again, numbers);
+  normalize(imported, again, numbers);
 
   const auto expected = ours.predict(features);
   const auto seen = run(theirs, again, width);

@@ -10,7 +10,9 @@
 
 #include "lanista/base/result.h"
 #include "lanista/engine/package.h"
+#include "lanista/formats/onnx_import.h"
 #include "lanista/kernels/kernels.h"
+#include "lanista/nn/opaque.h"
 
 namespace lanista::runtime {
 
@@ -19,7 +21,8 @@ namespace lanista::runtime {
 class Predictor {
  public:
   /// Errors: kDataLoss (weights that do not fit the model), kUnimplemented (an operator without a kernel, by name).
-  static Result<Predictor> create(const engine::ModelPackage& package, kernels::Isa isa = kernels::best_isa());
+  static Result<Predictor> create(const engine::ModelPackage& package, kernels::Isa isa = kernels::best_isa(),
+                                  const nn::Operators& operators = {});
   Predictor(Predictor&&) noexcept;
   Predictor& operator=(Predictor&&) noexcept;
   ~Predictor();
@@ -37,6 +40,10 @@ class Predictor {
   explicit Predictor(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+/// What an imported model computes from raw inputs [n, features...], float32 (or class and token numbers of any integer
+/// type): [n, ...]. Errors: kInvalidArgument (an input of another shape or type), those of Predictor::create.
+Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& input);
 
 /// Reads an ONNX file with our own reader, runs it beside the package's model on `samples` seeded inputs, and gives the
 /// largest |difference| / (1 + |prediction|). Errors: those of reading and running it.

@@ -10,8 +10,9 @@ namespace {
 
 Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
                                   const data::Dataset& data,
-                                  const std::function<void(const study::Measurement&)>& on_epoch) {
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+                                  const std::function<void(const study::Measurement&)>& on_epoch,
+                                  const nn::Operators& operators) {
+  const graph::OpTable ops = step::training_ops(operators.table());
   LANISTA_ASSIGN(auto trainer, train::Trainer::create({.trial = job.trial,
                                                        .model = job.model,
                                                        .recipe = job.recipe,
@@ -19,7 +20,8 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs, c
                                                        .trial_seed = job.trial_seed,
                                                        .data_seed = job.data_seed,
                                                        .data = &data,
-                                                       .step_ops = &ops}));
+                                                       .step_ops = &ops,
+                                                       .operators = &operators}));
   while (trainer.epochs_done() < epochs) {
     if (trainer.step()) on_epoch(trainer.measurements().back());
   }
@@ -32,13 +34,14 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs, c
 
 Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
                                    const data::Dataset& data,
-                                   const std::function<void(const study::Measurement&)>& on_epoch) {
+                                   const std::function<void(const study::Measurement&)>& on_epoch,
+                                   const nn::Operators& operators) {
   Result<RepeatedTrial> out = Error{Code::kInternal, "the trial did not run", ""};
   // A thread of its own, because flush-to-zero is part of the numerics and must not leak into the caller's.
   std::jthread([&] {
     kernels::set_flush_to_zero();
     try {
-      out = train_alone(job, epochs, metrics, data, on_epoch);
+      out = train_alone(job, epochs, metrics, data, on_epoch, operators);
     } catch (const std::exception& error) {
       out = Error{Code::kInternal, error.what(), ""};
     }

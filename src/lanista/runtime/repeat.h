@@ -18,6 +18,7 @@ struct RepeatedTrial {
 };
 Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
                                    const data::Dataset& data,
-                                   const std::function<void(const study::Measurement&)>& on_epoch);
+                                   const std::function<void(const study::Measurement&)>& on_epoch,
+                                   const nn::Operators& operators = {});
 
 }  // namespace lanista::runtime

@@ -39,6 +39,7 @@ std::int64_t default_memory() {
 struct WorkerExecutor::Impl {
   WorkerOptions options;
   const data::Dataset& data;
+  nn::Operators operators;
   graph::OpTable step_ops;
   const Clock& clock;
   store::CheckpointStore checkpoints;
@@ -58,11 +59,12 @@ struct WorkerExecutor::Impl {
 
   FileSystem& fs;
 
-  Impl(const WorkerOptions& o, const data::Dataset& d, graph::OpTable ops, FileSystem& f, const Clock& c,
+  Impl(const WorkerOptions& o, const data::Dataset& d, nn::Operators all, FileSystem& f, const Clock& c,
        const std::string& folder)
       : options(o),
         data(d),
-        step_ops(std::move(ops)),
+        operators(std::move(all)),
+        step_ops(step::training_ops(operators.table())),
         clock(c),
         checkpoints(f, folder),
         budget(o.memory_bytes),
@@ -86,6 +88,7 @@ struct WorkerExecutor::Impl {
             .data_seed = job.data_seed,
             .data = &data,
             .step_ops = &step_ops,
+            .operators = &operators,
             .budget = &budget,
             .isa = options.isa};
   }
@@ -263,12 +266,12 @@ struct WorkerExecutor::Impl {
 };
 
 std::unique_ptr<WorkerExecutor> WorkerExecutor::create(const WorkerOptions& options, const data::Dataset& data,
-                                                       const graph::OpTable& model_ops, FileSystem& fs,
+                                                       const nn::Operators& operators, FileSystem& fs,
                                                        const Clock& clock, const std::string& study_folder) {
   WorkerOptions resolved = options;
   if (resolved.workers <= 0) resolved.workers = default_workers();
   if (resolved.memory_bytes <= 0) resolved.memory_bytes = default_memory();
-  auto impl = std::make_unique<Impl>(resolved, data, step::training_ops(model_ops), fs, clock, study_folder);
+  auto impl = std::make_unique<Impl>(resolved, data, operators, fs, clock, study_folder);
   for (std::int64_t i = 0; i < resolved.workers; ++i) {
     impl->threads.emplace_back(
         [owner = impl.get(), i](const std::stop_token& stop) { owner->worker(stop, static_cast<std::size_t>(i)); });

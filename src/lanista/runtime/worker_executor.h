@@ -12,8 +12,8 @@
 #include "lanista/base/memory_budget.h"
 #include "lanista/data/dataset.h"
 #include "lanista/engine/executor.h"
-#include "lanista/graph/op.h"
 #include "lanista/kernels/kernels.h"
+#include "lanista/nn/opaque.h"
 
 namespace lanista::runtime {
 
@@ -34,9 +34,10 @@ struct WorkerOptions {
 /// is tried once more, alone, before it fails.
 class WorkerExecutor final : public engine::Executor {
  public:
-  /// Starts the workers; writes nothing until the first start(). All arguments but options outlive the executor.
+  /// Starts the workers; writes nothing until the first start(). All arguments but options and operators outlive the
+  /// executor.
   static std::unique_ptr<WorkerExecutor> create(const WorkerOptions& options, const data::Dataset& data,
-                                                const graph::OpTable& model_ops, FileSystem& fs, const Clock& clock,
+                                                const nn::Operators& operators, FileSystem& fs, const Clock& clock,
                                                 const std::string& study_folder);
   ~WorkerExecutor() override;
 

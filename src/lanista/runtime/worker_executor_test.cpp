@@ -86,11 +86,11 @@ class WorkerExecutorTest : public testing::Test {
   std::string folder_;
   RealClock clock_;
   data::Dataset data_;
-  graph::OpTable ops_ = graph::builtin_ops();
+  nn::Operators ops_;
 };
 
 TEST_F(WorkerExecutorTest, TrainsEveryTrialAsItWouldBeTrainedAlone) {
-  const auto step_ops = step::training_ops(ops_);
+  const auto step_ops = step::training_ops(ops_.table());
   auto executor = make();
   for (std::uint32_t id = 1; id <= 6; ++id) {
     ASSERT_TRUE(executor->start(job(id)));
@@ -164,7 +164,7 @@ TEST_F(WorkerExecutorTest, WaitsAtTheEpochItIsAllowed) {
 }
 
 TEST_F(WorkerExecutorTest, PausesWithCheckpointsFromWhichAnotherGoesOnWithTheSameBits) {
-  const auto step_ops = step::training_ops(ops_);
+  const auto step_ops = step::training_ops(ops_.table());
   std::map<TrialId, std::string> checkpoints;
   {
     auto executor = make();
@@ -229,7 +229,7 @@ TEST_F(WorkerExecutorTest, TurnsABadTrialIntoAReportAndGoesOn) {
 
 // With memory for a little more than one program, trials take turns: parked, restored, and still the same bits.
 TEST_F(WorkerExecutorTest, ParksIdleTrialsWhenMemoryIsShort) {
-  const auto step_ops = step::training_ops(ops_);
+  const auto step_ops = step::training_ops(ops_.table());
   MemoryBudget probe;
   {
     auto input = train::TrainerInput{.trial = TrialId{1},

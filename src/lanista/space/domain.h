@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -22,16 +23,19 @@ Result<Value> value_from_json(const nlohmann::json& json);
 
 struct Categorical {
   std::vector<Value> values;  ///< at least one, distinct
+  bool operator==(const Categorical&) const = default;
 };
 /// lo, lo + step, …, at most hi; `log`: uniform in the logarithm.
 struct IntRange {
   std::int64_t lo = 0, hi = 0, step = 1;
   bool log = false;
+  bool operator==(const IntRange&) const = default;
 };
 /// [lo, hi]; `log`: exp(U(ln lo, ln hi)); `quant` > 0: rounded to multiples of it inside the bounds.
 struct FloatRange {
   double lo = 0, hi = 1, quant = 0;
   bool log = false;
+  bool operator==(const FloatRange&) const = default;
 };
 using Domain = std::variant<Categorical, IntRange, FloatRange>;
 
@@ -44,16 +48,24 @@ Value domain_value(const Domain& domain, std::int64_t i, std::int64_t of);
 bool domain_contains(const Domain& domain, const Value& value);
 std::string domain_text(const Domain& domain);  ///< "log(0.001, 0.5)"; the study file's own notation
 
-/// A parameter that exists always, or only while another (declared before it) has a certain value.
+/// A parameter that exists always, or only next to certain values of others.
 struct Parameter {
+  /// One way to exist: another parameter, declared before, has one of these values.
   struct Condition {
     std::string parameter;
-    Value equals;
+    std::vector<Value> values;
+    bool operator==(const Condition&) const = default;
   };
   std::string name;
   Domain domain;
-  std::optional<Condition> when;
+  std::vector<Condition> when;  ///< one of them must hold; empty: it exists always
+  bool operator==(const Parameter&) const = default;
 };
+
+/// The names of the choices inside a model begin so in a study's samples ("model.depth"), which keeps them apart from
+/// hyper-parameters: they say which model it is, not how it is trained.
+inline constexpr std::string_view kModelPrefix = "model.";
+inline bool is_model_choice(std::string_view name) { return name.starts_with(kModelPrefix); }
 
 /// The active parameters of one trial and their values, by name.
 using Sample = std::map<std::string, Value>;
@@ -76,8 +88,11 @@ class SearchSpace {
   Sample draw(Chooser& choose) const;
   /// Whether every active parameter, and nothing else, has a value inside its domain.
   Result<void> check(const Sample& sample) const;
-  /// Number of distinct samples; nullopt if any domain is continuous.
+  /// Number of distinct samples, exact up to 2^53; nullopt if any domain is continuous.
   std::optional<double> size() const;
+  /// The most samples that have the same parameters, continuous domains counted as `grain` values: an upper bound of
+  /// the indices of a GridChooser.
+  double largest_branch(std::int64_t grain) const;
 
  private:
   std::vector<Parameter> parameters_;

@@ -6,9 +6,11 @@
 namespace lanista::space {
 
 bool is_active(const Parameter& parameter, const Sample& seen) {
-  if (!parameter.when) return true;
-  const auto it = seen.find(parameter.when->parameter);
-  return it != seen.end() && it->second == parameter.when->equals;
+  const auto holds = [&](const Parameter::Condition& condition) {
+    const auto it = seen.find(condition.parameter);
+    return it != seen.end() && std::ranges::find(condition.values, it->second) != condition.values.end();
+  };
+  return parameter.when.empty() || std::ranges::any_of(parameter.when, holds);
 }
 
 namespace {
@@ -18,58 +20,31 @@ std::vector<std::size_t> supports(const std::vector<Parameter>& all, std::size_t
                                   const Parameter::Condition& condition) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < end; ++i) {
-    if (all[i].name == condition.parameter && domain_contains(all[i].domain, condition.equals)) found.push_back(i);
+    const auto in_domain = [&](const Value& value) { return domain_contains(all[i].domain, value); };
+    if (all[i].name == condition.parameter && std::ranges::any_of(condition.values, in_domain)) found.push_back(i);
   }
   return found;
 }
 
+bool are_disjoint(const std::vector<Value>& a, const std::vector<Value>& b) {
+  return std::ranges::none_of(a, [&](const Value& value) { return std::ranges::find(b, value) != b.end(); });
+}
+
 /// Whether declarations a and b can never be active together: their conditions, or those these rest on, contradict.
 bool exclude_each_other(const std::vector<Parameter>& all, std::size_t a, std::size_t b) {
-  const auto& when_a = all[a].when;
-  const auto& when_b = all[b].when;
-  if (when_a && when_b && when_a->parameter == when_b->parameter && when_a->equals != when_b->equals) return true;
-  if (when_a) {
-    const auto below = supports(all, a, *when_a);
-    if (std::all_of(below.begin(), below.end(), [&](std::size_t i) { return exclude_each_other(all, i, b); })) {
-      return true;
-    }
-  }
-  if (when_b) {
-    const auto below = supports(all, b, *when_b);
-    if (std::all_of(below.begin(), below.end(), [&](std::size_t i) { return exclude_each_other(all, a, i); })) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// Values of parameter number `i` that later conditions ask for.
-std::vector<Value> asked_values(const std::vector<Parameter>& all, std::size_t i) {
-  std::vector<Value> values;
-  for (std::size_t j = i + 1; j < all.size(); ++j) {
-    if (!all[j].when || all[j].when->parameter != all[i].name) continue;
-    const Value& value = all[j].when->equals;
-    const bool known = std::find(values.begin(), values.end(), value) != values.end();
-    if (!known && domain_contains(all[i].domain, value)) values.push_back(value);
-  }
-  return values;
-}
-
-/// Samples of the parameters from number `i` on. Values that no condition asks for all count the same, so they are
-/// multiplied and not walked.
-double count_from(const std::vector<Parameter>& all, std::size_t i, const Sample& seen) {
-  if (i == all.size()) return 1;
-  if (!is_active(all[i], seen)) return count_from(all, i + 1, seen);
-  const auto size = static_cast<double>(*domain_size(all[i].domain));
-  const auto asked = asked_values(all, i);
-  double total = 0;
-  for (const Value& value : asked) {
-    Sample with = seen;
-    with[all[i].name] = value;
-    total += count_from(all, i + 1, with);
-  }
-  const double others = size - static_cast<double>(asked.size());
-  return others > 0 ? total + others * count_from(all, i + 1, seen) : total;
+  const auto contradict = [](const Parameter::Condition& x, const Parameter::Condition& y) {
+    return x.parameter == y.parameter && are_disjoint(x.values, y.values);
+  };
+  // Every way in which `one` can exist must rule out `other`.
+  const auto rules_out = [&](std::size_t one, std::size_t other) {
+    return !all[one].when.empty() && std::ranges::all_of(all[one].when, [&](const Parameter::Condition& way) {
+      const auto& ways = all[other].when;
+      if (!ways.empty() && std::ranges::all_of(ways, [&](const auto& w) { return contradict(way, w); })) return true;
+      const auto below = supports(all, one, way);
+      return std::ranges::all_of(below, [&](std::size_t i) { return exclude_each_other(all, i, other); });
+    });
+  };
+  return rules_out(a, b) || rules_out(b, a);
 }
 
 Error invalid(const Parameter& parameter, const std::string& message) {
@@ -81,29 +56,27 @@ Error invalid(const Parameter& parameter, const std::string& message) {
 Result<void> SearchSpace::add(Parameter parameter) {
   if (parameter.name.empty()) return invalid(parameter, "a parameter needs a name");
   if (const auto checked = check_domain(parameter.domain); !checked) return invalid(parameter, checked.error().message);
-  if (parameter.when) {
-    const auto& when = *parameter.when;
-    const auto declared = [&](const Parameter& p) { return p.name == when.parameter; };
-    if (std::none_of(parameters_.begin(), parameters_.end(), declared)) {
+  for (const Parameter::Condition& when : parameter.when) {
+    const auto it = std::ranges::find(parameters_, when.parameter, &Parameter::name);
+    if (it == parameters_.end()) {
       return invalid(parameter, "depends on '" + when.parameter + "', which is not declared before it");
     }
     if (supports(parameters_, parameters_.size(), when).empty()) {
-      const auto it = std::find_if(parameters_.begin(), parameters_.end(), declared);
-      return invalid(parameter, "needs " + when.parameter + " = " + value_text(when.equals) + ", but " +
-                                    when.parameter + " is " + domain_text(it->domain));
+      std::string wanted;
+      for (const Value& value : when.values) wanted += (wanted.empty() ? "" : " or ") + value_text(value);
+      return invalid(parameter, "needs " + when.parameter + " = " + wanted + ", but " + when.parameter + " is " +
+                                    domain_text(it->domain));
     }
   }
 
-  auto extended = parameters_;
-  extended.push_back(std::move(parameter));
-  const std::size_t last = extended.size() - 1;
+  parameters_.push_back(std::move(parameter));
+  const std::size_t last = parameters_.size() - 1;
   for (std::size_t i = 0; i < last; ++i) {
-    if (extended[i].name == extended[last].name && !exclude_each_other(extended, i, last)) {
-      return invalid(extended[last],
-                     "'" + extended[last].name + "' is declared twice and both declarations may be active at once");
-    }
+    if (parameters_[i].name != parameters_[last].name || exclude_each_other(parameters_, i, last)) continue;
+    const Parameter twice = std::move(parameters_.back());
+    parameters_.pop_back();
+    return invalid(twice, "'" + twice.name + "' is declared twice and both declarations may be active at once");
   }
-  parameters_ = std::move(extended);
   return {};
 }
 
@@ -136,13 +109,6 @@ Result<void> SearchSpace::check(const Sample& sample) const {
                  name};
   }
   return {};
-}
-
-std::optional<double> SearchSpace::size() const {
-  for (const Parameter& parameter : parameters_) {
-    if (!domain_size(parameter.domain)) return std::nullopt;
-  }
-  return count_from(parameters_, 0, {});
 }
 
 }  // namespace lanista::space

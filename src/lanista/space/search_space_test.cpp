@@ -8,7 +8,9 @@
 namespace lanista::space {
 namespace {
 
-Parameter::Condition when(std::string name, Value value) { return {std::move(name), std::move(value)}; }
+std::vector<Parameter::Condition> when(std::string name, Value value) {
+  return {{std::move(name), {std::move(value)}}};
+}
 
 void add(SearchSpace& space, Parameter parameter) {
   const auto added = space.add(std::move(parameter));

@@ -71,7 +71,8 @@ Result<void> Forward::add_sources(const graph::Graph& model) {
       if (param.spec.trained != trained) continue;
       const Attrs attrs{{"name", param.name}, {"shape", param.spec.shape.dims}};
       const Port port = builder_.emit(trained ? "parameter" : "buffer", {}, attrs, param.node);
-      state_.push_back({param.name, param.spec.shape, trained, param.spec.init, param.spec.fan_in, port.node});
+      state_.push_back(
+          {param.name, param.spec.shape, trained, param.spec.init, param.spec.fan_in, param.spec.deviation, port.node});
     }
   }
   // Operators may declare a buffer before a parameter; each node's list keeps the order of its definition.

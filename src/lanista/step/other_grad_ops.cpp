@@ -91,19 +91,6 @@ Result<void> add_pool_grads(graph::OpTable& table) {
   return table.add(std::move(adaptive));
 }
 
-Types infer_slice(const OpArgs& args) {
-  LANISTA_TRY(ops::want_real(args));
-  Shape shape = ops::shape_of(args);
-  const auto axis = static_cast<std::size_t>(args.integer("axis"));
-  if (axis >= shape.rank() || args.integer("begin") + args.integer("len") > shape.dims[axis]) {
-    return ops::misfit("elements " + std::to_string(args.integer("begin")) + " to " +
-                       std::to_string(args.integer("begin") + args.integer("len") - 1) + " of axis " +
-                       std::to_string(axis) + " are not all in " + shape.text());
-  }
-  shape.dims[axis] = args.integer("len");
-  return ops::value(std::move(shape));
-}
-
 Types infer_crop(const OpArgs& args) {
   LANISTA_TRY(ops::want_image(args));
   const auto& pads = args.list("pads");
@@ -139,12 +126,6 @@ Types infer_mean_grad(const OpArgs& args) {
 }
 
 Result<void> add_movement_grads(graph::OpTable& table) {
-  OpDef slice = step_op("slice", "A run of elements along an axis: the gradient of concat.", 1, infer_slice);
-  slice.attrs = {ops::required_int("axis", 1, AttrRole::kStatic, "logical axis, not the batch"),
-                 ops::required_int("begin", 0, AttrRole::kStatic, "first element"),
-                 ops::required_int("len", 1, AttrRole::kStatic, "number of elements")};
-  LANISTA_TRY(table.add(std::move(slice)));
-
   OpDef crop = step_op("crop", "Images without their border: the gradient of pad.", 1, infer_crop);
   crop.attrs = {ops::required_list("pads", 0, AttrRole::kStatic, "top, bottom, left, right")};
   LANISTA_TRY(table.add(std::move(crop)));

@@ -9,11 +9,13 @@
 // The operators that exist only in step graphs, by theme. Errors: kAlreadyExists, the table has one of the names.
 namespace lanista::step {
 
-Result<void> add_state_ops(graph::OpTable& table);        ///< sources and the commit section
-Result<void> add_loss_ops(graph::OpTable& table);         ///< losses and their gradients
-Result<void> add_linear_grad_ops(graph::OpTable& table);  ///< of linear and convolution
-Result<void> add_norm_train_ops(graph::OpTable& table);   ///< train forms of normalisations, and their gradients
-Result<void> add_other_grad_ops(graph::OpTable& table);   ///< of activations, pooling and data movement
+Result<void> add_state_ops(graph::OpTable& table);          ///< sources and the commit section
+Result<void> add_loss_ops(graph::OpTable& table);           ///< losses and their gradients
+Result<void> add_linear_grad_ops(graph::OpTable& table);    ///< of linear and convolution
+Result<void> add_norm_train_ops(graph::OpTable& table);     ///< train forms of normalisations, and their gradients
+Result<void> add_sequence_grad_ops(graph::OpTable& table);  ///< of sequences
+Result<void> add_image_grad_ops(graph::OpTable& table);     ///< of piecewise activations, slices, gates, sizes
+Result<void> add_other_grad_ops(graph::OpTable& table);     ///< of activations, pooling and data movement
 
 /// True for operators that only bring values in: batch, state and optimiser slots.
 bool is_source(std::string_view op);

@@ -64,7 +64,37 @@ std::map<std::string, std::string> model_of_each_operator() {
       {"reshape", between_sequences("reshape(%1, shape=[2,12])")},
       {"transpose", between_convolutions("transpose(%1, axes=[0,3,1,2])")},
       {"pad", between_convolutions("pad(%1, pads=[1,0,2,1])")},
+      {"leaky_relu", between_linears("leaky_relu(%1)")},
+      {"elu", between_linears("elu(%1)")},
+      {"clip", between_linears("clip(%1, min=-0.5, max=0.5)")},
+      {"relu6", between_linears("relu6(%1)")},
+      {"hard_sigmoid", between_linears("hard_sigmoid(%1)")},
+      {"hard_swish", between_linears("hard_swish(%1)")},
+      {"sub", between_linears("sub(%0, %1)")},
+      {"div", between_linears("div(%1, %0)")},
+      {"slice", between_convolutions("slice(%1, axis=2, start=1, end=-2)")},
+      {"channel_shuffle", between_convolutions("channel_shuffle(%1, groups=2)")},
+      {"lrn", between_convolutions("lrn(%1, size=3)")},
+      {"resize", between_convolutions("resize(%1, out=[3,9], mode=\"bilinear\")")},
+      {"upsample", between_convolutions("upsample(%1, factor=[2])")},
+      {"global_max_pool", between_convolutions("global_max_pool(%1)")},
+      {"conv_transpose2d", between_convolutions("conv_transpose2d(%1, out=6, stride=[2], groups=2)")},
+      {"conv1d", between_sequences("conv1d(%1, out=4, groups=2, padding=[1])")},
+      {"max_pool1d", between_sequences("max_pool1d(%1)")},
+      {"avg_pool1d", between_sequences("avg_pool1d(%1)")},
+      {"scale",
+       "%0 = input(shape=[2,8,8])\n%1 = conv2d(%0, out=4)\n%2 = global_avg_pool(%1)\n%3 = scale(%1, %2)\n"
+       "%4 = flatten(%3)\n%5 = linear(%4, out=3)\n%6 = output(%5)\n"},
       {"mean", between_convolutions("mean(%1, axes=[1,3], keep=true)")},
+      {"embedding",
+       "%0 = input(shape=[4], dtype=\"index\")\n%1 = embedding(%0, vocab=9, dim=6)\n%2 = flatten(%1)\n"
+       "%3 = linear(%2, out=3)\n%4 = output(%3)\n"},
+      {"positional_embedding", between_sequences("positional_embedding(%1)")},
+      {"scale_by", between_linears("scale_by(%1, by=0.5)")},
+      {"causal_mask",
+       "%0 = input(shape=[4,5])\n%1 = linear(%0, out=4)\n%2 = causal_mask(%1)\n%3 = flatten(%2)\n"
+       "%4 = linear(%3, out=3)\n%5 = output(%4)\n"},
+      {"attention", between_sequences("attention(%1, heads=2, causal=true)")},
   };
 }
 

@@ -8,7 +8,8 @@ namespace lanista::step {
 
 graph::OpTable training_ops(const graph::OpTable& model_ops) {
   graph::OpTable table = model_ops;
-  for (auto* add : {add_state_ops, add_loss_ops, add_linear_grad_ops, add_norm_train_ops, add_other_grad_ops}) {
+  for (auto* add : {add_state_ops, add_loss_ops, add_linear_grad_ops, add_norm_train_ops, add_other_grad_ops,
+                    add_sequence_grad_ops, add_image_grad_ops}) {
     const Result<void> added = add(table);
     LANISTA_CHECK(added.ok(), "the operators of steps: " + added.error().text());
   }

@@ -29,6 +29,7 @@ struct StateTensor {
   bool trained = true;  ///< parameter, or buffer
   graph::Init init = graph::Init::kZeros;
   std::int64_t fan_in = 0;
+  double deviation = 1;
   graph::NodeId node;  ///< its `parameter` or `buffer` node in the step graph
 };
 

@@ -24,7 +24,7 @@ class Cmaes final : public Folding {
         double sigma)
       : Folding(context, std::move(rule)),
         drawer_(context, count),
-        history_(context.goals),
+        history_(context),
         population_(population),
         sigma_(sigma) {
     for (const space::Parameter& parameter : context.params.parameters()) {
@@ -36,15 +36,8 @@ class Cmaes final : public Folding {
 
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
-    if (search_) {
-      auto found = first_new(rng, taken, [this](const Rng& r) { return propose(r); });
-      if (found) return std::optional(*std::move(found));
-      if (found.error().code != Code::kResourceExhausted) return std::move(found).error();
-      // The distribution lies within what is known: look elsewhere.
-    }
-    LANISTA_ASSIGN(auto proposal,
-                   first_new(rng.split("random"), taken, [this](const Rng& r) { return drawer_.random(r); }));
-    return std::optional(std::move(proposal));
+    if (!search_) return random_new(drawer_, rng, taken);
+    return new_or_random(drawer_, rng, taken, rng, [this](const Rng& r) { return propose(r); });
   }
 
   void fold(const study::Event& event) override {
@@ -60,7 +53,7 @@ class Cmaes final : public Folding {
     if (!seen || !asked || seen->outcome == study::OutcomeKind::kCancelled) return;
     if (asked.mapped().generation != generation_) return;
     const bool lost = seen->losses.empty() || std::isnan(seen->losses[0]);
-    results_.push_back({lost, lost ? 0 : seen->losses[0], seen->trial, asked.mapped().x});
+    results_.push_back({lost, lost ? 0 : seen->violation, lost ? 0 : seen->losses[0], seen->trial, asked.mapped().x});
     if (static_cast<std::int64_t>(results_.size()) == search_->population()) end_generation();
   }
 
@@ -69,12 +62,13 @@ class Cmaes final : public Folding {
     std::int64_t generation = 0;
     std::vector<double> x;
   };
-  using Ranked = std::tuple<bool, double, TrialId, std::vector<double>>;  ///< lost ones last; ties by trial
+  /// Lost ones last, before them those that break a constraint; ties by trial.
+  using Ranked = std::tuple<bool, double, double, TrialId, std::vector<double>>;
 
   void end_generation() {
     std::sort(results_.begin(), results_.end());
     std::vector<std::vector<double>> ranked;
-    for (Ranked& result : results_) ranked.push_back(std::move(std::get<3>(result)));
+    for (Ranked& result : results_) ranked.push_back(std::move(std::get<4>(result)));
     results_.clear();
     search_->tell(ranked);
     ++generation_;
@@ -143,7 +137,7 @@ class Cmaes final : public Folding {
 StrategyPlugin cmaes_plugin() {
   using Kind = OptionSpec::Kind;
   return {"cmaes",
-          "CMA-ES over the numbers of the space by the first goal; the rest is drawn at random",
+          "CMA-ES over the numbers of the space by the first goal; bases, choices and mutations are drawn at random",
           {number_option("population", Kind::kInt, 0, 0, 10'000, "trials of a generation; 0: 4 + 3 ln(numbers)"),
            number_option("sigma", Kind::kReal, 1.0 / 6, 1e-6, 1, "first step, as a part of each range"),
            mutation_count_option()},

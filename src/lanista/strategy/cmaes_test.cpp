@@ -111,7 +111,7 @@ double lowest(const StrategyPlugin& plugin, const nlohmann::json& options, std::
   add({"x", space::FloatRange{-1, 1, 0, false}, {}});
   add({"y", space::FloatRange{1, 1e6, 0, true}, {}});
   add({"n", space::IntRange{0, 20, 1, false}, {}});
-  add({"w", space::FloatRange{0, 1, 0, false}, space::Parameter::Condition{"kind", space::Value(std::string("a"))}});
+  add({"w", space::FloatRange{0, 1, 0, false}, {{"kind", {space::Value(std::string("a"))}}}});
   auto strategy = make(plugin, context, options);
   double best = 1e9;
   for (std::uint32_t id = 1; id <= 100; ++id) {

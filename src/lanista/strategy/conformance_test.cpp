@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <tuple>
 
 #include "lanista/strategy/test_support.h"
 
 namespace lanista::strategy {
 namespace {
 
+using testing::blueprint_context;
 using testing::make;
 using testing::play;
 using testing::small_context;
@@ -15,11 +17,17 @@ using testing::text_of;
 
 constexpr std::int64_t kTrials = 40;
 
-class EveryStrategy : public ::testing::TestWithParam<std::string> {
+/// Strategies over base models, and the same over a blueprint.
+class EveryStrategy : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
  protected:
+  std::string name() const { return std::get<0>(GetParam()); }
+  bool over_blueprint() const { return std::get<1>(GetParam()); }
+  Context context_for(std::uint64_t seed) const {
+    return over_blueprint() ? blueprint_context(seed) : small_context(seed);
+  }
   StrategyPlugin plugin() const {
     for (StrategyPlugin& plugin : all_) {
-      if (plugin.name == GetParam()) return plugin;
+      if (plugin.name == name()) return plugin;
     }
     return {};
   }
@@ -29,12 +37,12 @@ class EveryStrategy : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(EveryStrategy, HasTheNameItIsRegisteredUnder) {
-  EXPECT_EQ(make(plugin(), small_context(1))->name(), GetParam());
+  EXPECT_EQ(make(plugin(), context_for(1))->name(), name());
   EXPECT_FALSE(plugin().help.empty());
 }
 
 TEST_P(EveryStrategy, AnswersTheSameUntilItObservesSomething) {
-  auto strategy = make(plugin(), small_context(1));
+  auto strategy = make(plugin(), context_for(1));
   play(*strategy, 12, Rng(5));
   for (const std::int64_t slots : {1, 3}) {
     const auto first = strategy->suggest({slots});
@@ -46,9 +54,9 @@ TEST_P(EveryStrategy, AnswersTheSameUntilItObservesSomething) {
 }
 
 TEST_P(EveryStrategy, IsRebuiltByReplayingItsEventsAtAnyPoint) {
-  auto strategy = make(plugin(), small_context(3));
+  auto strategy = make(plugin(), context_for(3));
   const auto events = play(*strategy, kTrials, Rng(9));
-  auto replayed = make(plugin(), small_context(3));
+  auto replayed = make(plugin(), context_for(3));
   for (const study::Event& event : events) {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
       const auto group = replayed->suggest({1});
@@ -62,8 +70,8 @@ TEST_P(EveryStrategy, IsRebuiltByReplayingItsEventsAtAnyPoint) {
 }
 
 TEST_P(EveryStrategy, ProposesForAllSlotsWhatItWouldProposeOneByOne) {
-  auto together = make(plugin(), small_context(4));
-  auto one_by_one = make(plugin(), small_context(4));
+  auto together = make(plugin(), context_for(4));
+  auto one_by_one = make(plugin(), context_for(4));
   const auto group = together->suggest({5});
   ASSERT_TRUE(group.ok());
   ASSERT_EQ(group->proposals.size(), 5U);
@@ -76,7 +84,7 @@ TEST_P(EveryStrategy, ProposesForAllSlotsWhatItWouldProposeOneByOne) {
 }
 
 TEST_P(EveryStrategy, NeverProposesTheSameTwiceAndKeepsToTheSpace) {
-  const Context context = small_context(6);
+  const Context context = context_for(6);
   auto strategy = make(plugin(), context);
   std::set<Digest> keys;
   for (const study::Event& event : play(*strategy, kTrials, Rng(2))) {
@@ -90,19 +98,20 @@ TEST_P(EveryStrategy, NeverProposesTheSameTwiceAndKeepsToTheSpace) {
     ASSERT_TRUE(graph.ok());
     EXPECT_EQ(graph::canonical_hash(*graph, context.models->ops()), proposal.graph_hash);
     EXPECT_EQ(context.models->base(proposal.base).hash, proposal.base_hash);
-    EXPECT_EQ(proposal.steps.empty(), proposal.edits.empty());
+    // Over a blueprint the sample edits, too.
+    EXPECT_TRUE(proposal.steps.empty() == proposal.edits.empty() || (over_blueprint() && proposal.steps.empty()));
   }
   EXPECT_GT(keys.size(), 10U);
 }
 
 TEST_P(EveryStrategy, DiffersFromSeedToSeedUnlessItIsAnEnumeration) {
-  const auto first = make(plugin(), small_context(1))->suggest({3});
-  const auto second = make(plugin(), small_context(2))->suggest({3});
-  EXPECT_EQ(text_of(*first) == text_of(*second), GetParam() == "grid");
+  const auto first = make(plugin(), context_for(1))->suggest({3});
+  const auto second = make(plugin(), context_for(2))->suggest({3});
+  EXPECT_EQ(text_of(*first) == text_of(*second), name() == "grid");
 }
 
 TEST_P(EveryStrategy, ContinuesTrialsItDoesNotKnowAndForwardsTheRulesVerdicts) {
-  auto strategy = make(plugin(), small_context(1));
+  auto strategy = make(plugin(), context_for(1));
   EXPECT_EQ(strategy->verdict(TrialId{99}), study::Verdict::kContinue);
   EXPECT_EQ(strategy->next_decision(TrialId{1}, 0, 4), 1);
   EXPECT_EQ(strategy->next_decision(TrialId{1}, 2, 4), 4);
@@ -133,8 +142,10 @@ std::vector<std::string> names() {
   for (const StrategyPlugin& plugin : builtin_strategies()) out.push_back(plugin.name);
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategy, ::testing::ValuesIn(names()),
-                         [](const auto& instance) { return instance.param; });
+INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategy, ::testing::Combine(::testing::ValuesIn(names()), ::testing::Bool()),
+                         [](const auto& instance) {
+                           return std::get<0>(instance.param) + (std::get<1>(instance.param) ? "_blueprint" : "");
+                         });
 
 }  // namespace
 }  // namespace lanista::strategy

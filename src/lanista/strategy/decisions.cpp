@@ -1,32 +1,22 @@
 #include "lanista/strategy/decisions.h"
 
 namespace lanista::strategy {
-namespace {
-
-using Condition = std::optional<space::Parameter::Condition>;
-
-bool same(const Condition& a, const Condition& b) {
-  if (!a || !b) return !a && !b;
-  return a->parameter == b->parameter && a->equals == b->equals;
-}
-
-}  // namespace
-
 Decisions::Decisions(const Context& context, bool joint)
     : params_(context.params), bases_(static_cast<std::int64_t>(context.models->bases().size())) {
   space::Categorical bases;
   for (std::int64_t i = 0; i < bases_; ++i) bases.values.emplace_back(i);
   domains_.push_back(std::move(bases));
-  std::vector<Condition> conditions{std::nullopt};
+  using Conditions = std::vector<space::Parameter::Condition>;
+  std::vector<Conditions> conditions{{}};
   for (const space::Parameter& parameter : params_.parameters()) {
     domains_.push_back(parameter.domain);
     conditions.push_back(parameter.when);
   }
   group_of_.resize(domains_.size());
-  std::vector<Condition> shared;  // of each group
+  std::vector<Conditions> shared;  // of each group
   for (std::size_t i = bases_ > 1 ? 0 : 1; i < domains_.size(); ++i) {
     std::size_t group = groups_.size();
-    for (std::size_t g = 0; joint && g < groups_.size(); ++g) group = same(shared[g], conditions[i]) ? g : group;
+    for (std::size_t g = 0; joint && g < groups_.size(); ++g) group = shared[g] == conditions[i] ? g : group;
     if (group == groups_.size()) {
       groups_.emplace_back();
       shared.push_back(conditions[i]);

@@ -59,8 +59,26 @@ Result<study::Proposal> Drawer::random(const Rng& rng) const {
   return mutated(base, params_.draw(choose), rng);
 }
 
+Result<mutate::Candidate> Drawer::drawn(std::int64_t base, const space::Sample& sample) const {
+  if (!models_->has_blueprint()) return bases_[static_cast<std::size_t>(base)];
+  return models_->drawn(base, sample);
+}
+
+Result<mutate::Candidate> Drawer::redrawn(const study::Proposal& parent, const space::Sample& sample) const {
+  const auto choices = [](space::Sample all) {
+    std::erase_if(all, [](const auto& entry) { return !space::is_model_choice(entry.first); });
+    return all;
+  };
+  if (choices(parent.sample) == choices(sample)) {
+    LANISTA_ASSIGN(graph::Graph graph, models_->rebuild(parent.base, parent.edits));
+    return mutate::Candidate{parent.base, parent.steps, parent.edits, std::move(graph), parent.graph_hash};
+  }
+  LANISTA_ASSIGN(mutate::Candidate model, drawn(parent.base, sample));
+  return models_->replay(std::move(model), parent.steps);
+}
+
 Result<study::Proposal> Drawer::mutated(std::int64_t index, space::Sample sample, const Rng& rng) const {
-  const mutate::Candidate& base = bases_[static_cast<std::size_t>(index)];
+  LANISTA_ASSIGN(const mutate::Candidate base, drawn(index, sample));
   const std::int64_t count = models_->mutator_count() == 0 ? 0 : rng.split("count").between(count_.lo, count_.hi);
   if (count == 0) return proposal(base, std::move(sample));
   LANISTA_ASSIGN(const mutate::Candidate model, models_->mutate(base, count, rng.split("mutate")));
@@ -75,14 +93,28 @@ Result<study::Proposal> first_new(const Rng& rng, const Taken& taken,
     if (!proposal) {
       if (proposal.error().code != Code::kNotApplicable) return std::move(proposal).error();
       reason = proposal.error().text();
-    } else if (!taken.contains(study::duplicate_key(*proposal))) {
-      return proposal;
+    } else if (const auto why = taken.refuses(*proposal)) {
+      reason = *why;
     } else {
-      reason = "tried before";
+      return proposal;
     }
   }
   return Error{Code::kResourceExhausted,
                "space exhausted: " + std::to_string(kMaxDraws) + " draws gave nothing new (last: " + reason + ")", ""};
+}
+
+Result<std::optional<study::Proposal>> random_new(const Drawer& drawer, const Rng& rng, const Taken& taken) {
+  LANISTA_ASSIGN(auto proposal, first_new(rng.split("random"), taken, [&](const Rng& r) { return drawer.random(r); }));
+  return std::optional(std::move(proposal));
+}
+
+Result<std::optional<study::Proposal>> new_or_random(const Drawer& drawer, const Rng& rng, const Taken& taken,
+                                                     const Rng& own,
+                                                     const std::function<Result<study::Proposal>(const Rng&)>& draw) {
+  auto found = first_new(own, taken, draw);
+  if (found) return std::optional(*std::move(found));
+  if (found.error().code != Code::kResourceExhausted) return std::move(found).error();
+  return random_new(drawer, rng, taken);
 }
 
 }  // namespace lanista::strategy

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "lanista/strategy/builtin.h"
 #include "lanista/strategy/draw.h"
 #include "lanista/strategy/history.h"
-#include "lanista/study/pareto.h"
 
 namespace lanista::strategy {
 namespace {
@@ -17,11 +17,11 @@ struct Settings {
   MutationCount mutations;
 };
 
-/// Keeps the parent's values where they still fit and draws one parameter anew.
+/// Keeps the parent's values where they still fit and draws some parameters anew.
 class RedrawChooser final : public space::Chooser {
  public:
-  RedrawChooser(const space::Sample& parent, std::string target, Rng rng)
-      : parent_(parent), target_(std::move(target)), rng_(rng) {}
+  RedrawChooser(const space::Sample& parent, std::set<std::string> targets, Rng rng)
+      : parent_(parent), targets_(std::move(targets)), rng_(rng) {}
 
  protected:
   std::int64_t pick_index(std::string_view label, std::int64_t count) override {
@@ -30,7 +30,7 @@ class RedrawChooser final : public space::Chooser {
   space::Value pick_value(std::string_view label, const space::Domain& domain) override {
     const auto old = parent_.find(std::string(label));
     const bool fits = old != parent_.end() && space::domain_contains(domain, old->second);
-    if (fits && label != target_) return old->second;
+    if (fits && !targets_.contains(std::string(label))) return old->second;
     space::RandomChooser random(rng_.split(label));
     space::Value value = random.draw(label, domain);
     // A draw that changes nothing is no mutation; a domain of one value has no other.
@@ -40,7 +40,7 @@ class RedrawChooser final : public space::Chooser {
 
  private:
   const space::Sample& parent_;
-  std::string target_;
+  std::set<std::string> targets_;
   Rng rng_;
 };
 
@@ -53,21 +53,16 @@ class Evolution final : public Folding {
       : Folding(context, std::move(rule)),
         settings_(settings),
         drawer_(context, settings.mutations),
-        history_(context.goals) {}
+        history_(context) {}
   std::string_view name() const override { return "evolution"; }
 
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
-    const auto random = [this](const Rng& r) { return drawer_.random(r); };
     if (index >= static_cast<std::uint64_t>(settings_.population) && can_vary() && has_parent()) {
-      const std::vector<std::int64_t> ranks = fitness();
-      auto born = first_new(rng.split("child"), taken, [&](const Rng& r) { return child(r, ranks); });
-      if (born) return std::optional(*std::move(born));
-      if (born.error().code != Code::kResourceExhausted) return std::move(born).error();
-      // Every neighbour of the population is known: look elsewhere.
+      const std::vector<std::int64_t> ranks = fronts(members_);
+      return new_or_random(drawer_, rng, taken, rng.split("child"), [&](const Rng& r) { return child(r, ranks); });
     }
-    LANISTA_ASSIGN(auto proposal, first_new(rng.split("random"), taken, random));
-    return std::optional(std::move(proposal));
+    return random_new(drawer_, rng, taken);
   }
 
   void fold(const study::Event& event) override {
@@ -82,12 +77,6 @@ class Evolution final : public Folding {
   bool has_parent() const {
     return std::any_of(members_.begin(), members_.end(), [](const Observation& m) { return !m.losses.empty(); });
   }
-  std::vector<std::int64_t> fitness() const {
-    std::vector<std::vector<double>> points;
-    for (const Observation& member : members_) points.push_back(member.losses);
-    return study::non_dominated_ranks(points);
-  }
-
   const Observation& select(const Rng& rng, const std::vector<std::int64_t>& ranks) const {
     const auto n = static_cast<std::uint32_t>(members_.size());
     const auto k = static_cast<std::uint32_t>(std::min<std::int64_t>(settings_.tournament, n));
@@ -100,33 +89,41 @@ class Evolution final : public Folding {
 
   Result<study::Proposal> child(const Rng& rng, const std::vector<std::int64_t>& ranks) const {
     const Observation& parent = select(rng.split("tournament"), ranks);
-    const bool has_params = !parent.proposal.sample.empty();
+    const space::Sample& values = parent.proposal.sample;
+    const std::vector<std::string> choices = names_of(values, true), params = names_of(values, false);
     const bool has_mutators = context().models->mutator_count() > 0;
-    const bool vary_model = has_mutators && (!has_params || rng.split("model?").bernoulli(settings_.p_model));
-    const bool vary_params = has_params && (!vary_model || rng.split("param?").bernoulli(settings_.p_param));
+    const bool has_model = has_mutators || !choices.empty();
+    const bool vary_model = has_model && (params.empty() || rng.split("model?").bernoulli(settings_.p_model));
+    const bool vary_params = !params.empty() && (!vary_model || rng.split("param?").bernoulli(settings_.p_param));
+    // A model varies by a mutation or by another choice; where both can be, one as often as the other.
+    const bool mutate = vary_model && has_mutators && (choices.empty() || rng.split("mutate?").bernoulli(0.5));
 
-    space::Sample sample = parent.proposal.sample;
-    if (vary_params) {
-      auto target = sample.begin();
-      std::advance(target, static_cast<std::ptrdiff_t>(rng.split("which").below(sample.size())));
-      RedrawChooser choose(parent.proposal.sample, target->first, rng.split("value"));
+    std::set<std::string> targets;
+    const auto pick = [&](const std::vector<std::string>& names, const char* stream) {
+      targets.insert(names[rng.split(stream).below(names.size())]);
+    };
+    if (vary_params) pick(params, "which");
+    if (vary_model && !mutate) pick(choices, "which choice");
+    space::Sample sample = values;
+    if (!targets.empty()) {
+      RedrawChooser choose(values, targets, rng.split("value"));
       sample = context().params.draw(choose);
     }
-    study::Proposal out = parent.proposal;
-    if (vary_model) {
-      LANISTA_ASSIGN(const mutate::Candidate before, candidate(parent.proposal));
-      LANISTA_ASSIGN(const mutate::Candidate mutated, context().models->mutate(before, 1, rng.split("mutate")));
-      out = drawer_.proposal(mutated, {});
+    LANISTA_ASSIGN(mutate::Candidate model, drawer_.redrawn(parent.proposal, sample));
+    if (mutate) {
+      LANISTA_ASSIGN(model, context().models->mutate(model, 1, rng.split("mutate")));
     }
-    out.sample = std::move(sample);
-    out.budget = context().epochs;
+    study::Proposal out = drawer_.proposal(model, std::move(sample));
     out.parent = parent.trial;
     return out;
   }
 
-  Result<mutate::Candidate> candidate(const study::Proposal& proposal) const {
-    LANISTA_ASSIGN(graph::Graph graph, context().models->rebuild(proposal.base, proposal.edits));
-    return mutate::Candidate{proposal.base, proposal.steps, proposal.edits, std::move(graph), proposal.graph_hash};
+  static std::vector<std::string> names_of(const space::Sample& sample, bool of_model) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : sample) {
+      if (space::is_model_choice(name) == of_model) names.push_back(name);
+    }
+    return names;
   }
 
   Settings settings_;

@@ -4,12 +4,19 @@
 
 namespace lanista::strategy {
 
+std::optional<std::string> Taken::refuses(const study::Proposal& proposal) const {
+  if (contains(study::duplicate_key(proposal))) return "tried before";
+  auto broken = filter_->broken(proposal);
+  if (broken) return "breaks '" + *broken + "'";
+  return std::nullopt;
+}
+
 Folding::Folding(Context context, std::unique_ptr<StoppingRule> rule)
-    : context_(std::move(context)), rule_(std::move(rule)) {}
+    : context_(std::move(context)), filter_(context_), rule_(std::move(rule)) {}
 
 Result<TrialGroup> Folding::suggest(const Capacity& capacity) const {
   TrialGroup group;
-  Taken taken(seen_, group.proposals);
+  Taken taken(seen_, filter_, group.proposals);
   for (std::int64_t i = 0; i < capacity.free_slots; ++i) {
     const std::uint64_t index = proposed_ + static_cast<std::uint64_t>(i);
     auto proposal = next(index, context_.rng.split(index), taken);

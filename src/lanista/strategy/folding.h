@@ -3,25 +3,31 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "lanista/strategy/filter.h"
 #include "lanista/strategy/strategy.h"
 
 namespace lanista::strategy {
 
-/// Duplicate keys of everything proposed so far, and of the group in the making. Only asked, never walked.
+/// What may not be proposed: duplicates of everything proposed so far and of the group in the making, and what breaks a
+/// constraint that is known before training. Only asked, never walked.
 class Taken {
  public:
   bool contains(const Digest& key) const { return seen_->contains(key) || fresh_.contains(key); }
+  /// Why the proposal may not be made; nullopt: it may.
+  std::optional<std::string> refuses(const study::Proposal& proposal) const;
   /// The group in the making, which no event has told of yet: a model of the history counts these as running.
   const std::vector<study::Proposal>& group() const { return *group_; }
 
  private:
   friend class Folding;
-  Taken(const std::unordered_set<Digest>& seen, const std::vector<study::Proposal>& group)
-      : seen_(&seen), group_(&group) {}
+  Taken(const std::unordered_set<Digest>& seen, const Filter& filter, const std::vector<study::Proposal>& group)
+      : seen_(&seen), filter_(&filter), group_(&group) {}
   const std::unordered_set<Digest>* seen_;
+  const Filter* filter_;
   const std::vector<study::Proposal>* group_;
   std::unordered_set<Digest> fresh_;
 };
@@ -45,10 +51,12 @@ class Folding : public Strategy {
   virtual void fold(const study::Event& event) { static_cast<void>(event); }
 
   const Context& context() const { return context_; }
+  const Filter& filter() const { return filter_; }
   bool seen(const Digest& key) const { return seen_.contains(key); }  ///< proposed before, or in the event being folded
 
  private:
   Context context_;
+  Filter filter_;
   std::unique_ptr<StoppingRule> rule_;
   std::unordered_set<Digest> seen_;
   std::uint64_t proposed_ = 0;

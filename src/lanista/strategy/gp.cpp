@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "lanista/base/portable_math.h"
@@ -19,24 +20,26 @@ struct Settings {
   std::int64_t candidates = 1024;
   std::int64_t fantasies = 128;
   std::int64_t observations = 200;
+  std::int64_t refit = 1;
   MutationCount mutations;
 };
 
-constexpr std::size_t kStarts = 8;        ///< candidates that a local search improves
+constexpr std::size_t kStarts = 4;        ///< that a local search improves: of the candidates, and of the best results
 constexpr std::int64_t kLocalSteps = 60;  ///< of each
 
 /// Bayesian optimisation with an exact Gaussian process by the first goal: kernel, priors and start-up of Optuna's
 /// sampler; the next trial is the one with the highest logarithm of the expected improvement among a scrambled Sobol
-/// set and what a local search makes of its best. Running trials are conditioned on: the improvement is averaged over
-/// fantasies of what they will give (Snoek et al., 2012). A parameter that is not active stands at the middle of its
-/// range: what it depends on tells the branches apart. Mutations of the base model are drawn at random.
+/// set and what a local search makes of its best and of the best results (Hutter et al., 2011). Running trials are
+/// conditioned on: the improvement is averaged over fantasies of what they will give (Snoek et al., 2012). A parameter
+/// that is not active stands at the middle of its range: what it depends on tells the branches apart. Mutations of the
+/// base model are drawn at random.
 class Gp final : public Folding {
  public:
   Gp(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
       : Folding(context, std::move(rule)),
         settings_(settings),
         drawer_(context, settings.mutations),
-        history_(context.goals) {
+        history_(context) {
     unordered_.push_back(true);  // the base model
     for (const space::Parameter& parameter : context.params.parameters()) {
       unordered_.push_back(std::holds_alternative<space::Categorical>(parameter.domain));
@@ -51,20 +54,18 @@ class Gp final : public Folding {
       for (const Candidate& candidate : ranked(rng, taken)) {
         auto proposal = drawer_.mutated(candidate.base, candidate.sample, rng.split("model").split(i++));
         if (!proposal && proposal.error().code != Code::kNotApplicable) return std::move(proposal).error();
-        if (proposal && !taken.contains(study::duplicate_key(*proposal))) return std::optional(*std::move(proposal));
+        if (proposal && !taken.refuses(*proposal)) return std::optional(*std::move(proposal));
       }
       // All that promises something is known: look elsewhere.
     }
-    LANISTA_ASSIGN(auto proposal,
-                   first_new(rng.split("random"), taken, [this](const Rng& r) { return drawer_.random(r); }));
-    return std::optional(std::move(proposal));
+    return random_new(drawer_, rng, taken);
   }
 
   void fold(const study::Event& event) override {
     const auto ended = history_.observe(event);
     if (!ended || ended->outcome == study::OutcomeKind::kCancelled) return;
-    const double loss = ended->losses.empty() ? NAN : ended->losses[0];
-    seen_.push_back({coordinates(ended->proposal), loss});
+    const bool good = !ended->losses.empty() && ended->violation == 0;
+    seen_.push_back({coordinates(ended->proposal), good ? ended->losses[0] : NAN});
     fit_.reset();
   }
 
@@ -114,20 +115,20 @@ class Gp final : public Folding {
     return out;
   }
 
-  /// The newest results, standardised. A failed trial counts as the worst that was measured.
-  const Fit& fit() const {
-    if (fit_) return *fit_;
+  /// The newest of the first `count` results, standardised. A trial that failed or breaks a constraint counts as the
+  /// worst that was measured.
+  Fit standardised(std::size_t count) const {
     const auto limit = static_cast<std::size_t>(settings_.observations);
     double lowest = INFINITY, highest = -INFINITY;
-    for (const Seen& seen : seen_) {
-      if (!std::isfinite(seen.loss)) continue;
-      lowest = std::min(lowest, seen.loss), highest = std::max(highest, seen.loss);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!std::isfinite(seen_[i].loss)) continue;
+      lowest = std::min(lowest, seen_[i].loss), highest = std::max(highest, seen_[i].loss);
     }
     if (lowest > highest) lowest = highest = 0;  // nothing was measured
     Fit made;
     made.points.unordered = unordered_;
     double mean = 0, square = 0;
-    for (std::size_t i = seen_.size() - std::min(limit, seen_.size()); i < seen_.size(); ++i) {
+    for (std::size_t i = count - std::min(limit, count); i < count; ++i) {
       made.points.x.push_back(seen_[i].x);
       made.values.push_back(std::isnan(seen_[i].loss) ? highest : std::clamp(seen_[i].loss, lowest, highest));
       mean += made.values.back();
@@ -136,8 +137,21 @@ class Gp final : public Folding {
     for (double& y : made.values) square += (y - mean) * (y - mean);
     const double deviation = std::sqrt(square / static_cast<double>(made.values.size()));
     for (double& y : made.values) y = deviation > 0 && std::isfinite(deviation) ? (y - mean) / deviation : 0;
-    made.kernel = fit_kernel(made.points, made.values);
-    fit_ = std::move(made);
+    return made;
+  }
+
+  /// All results under the kernel of the last refit, which depends on their number alone and not on who asked when.
+  const Fit& fit() const {
+    if (fit_) return *fit_;
+    const auto startup = static_cast<std::size_t>(settings_.startup), refit = static_cast<std::size_t>(settings_.refit);
+    const std::size_t last = startup + (seen_.size() - startup) / refit * refit;
+    if (fitted_ != last) {
+      const Fit old = standardised(last);
+      kernel_ = fit_kernel(old.points, old.values);
+      fitted_ = last;
+    }
+    fit_ = standardised(seen_.size());
+    fit_->kernel = kernel_;
     return *fit_;
   }
 
@@ -203,12 +217,30 @@ class Gp final : public Folding {
     }
     std::stable_sort(all.begin(), all.end(), better);
     all.resize(std::min(all.size(), static_cast<std::size_t>(kMaxDraws)));
-    const std::size_t starts = std::min(kStarts, all.size());
-    for (std::size_t i = 0; i < starts; ++i) {
-      all.push_back(climb(all[i], rng.split("climb").split(i), scored));
+    std::vector<Candidate> starts(all.begin(),
+                                  all.begin() + static_cast<std::ptrdiff_t>(std::min(kStarts, all.size())));
+    for (Point& u : best_points()) starts.push_back(scored(std::move(u)));
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      all.push_back(climb(std::move(starts[i]), rng.split("climb").split(i), scored));
     }
     std::stable_sort(all.begin(), all.end(), better);
     return all;
+  }
+
+  /// Where the best results lie in the unit cube.
+  std::vector<Point> best_points() const {
+    const Fit& known = fit();
+    std::vector<std::size_t> order(known.values.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return known.values[a] < known.values[b]; });
+    order.resize(std::min(kStarts, order.size()));
+    std::vector<Point> out;
+    for (const std::size_t i : order) {
+      out.push_back(known.points.x[i]);
+      out.back()[0] = (out.back()[0] + 0.5) / static_cast<double>(drawer_.bases().size());
+    }
+    return out;
   }
 
   /// Moves one coordinate at a time, by ever smaller steps, and keeps what scores higher.
@@ -230,7 +262,10 @@ class Gp final : public Folding {
   History history_;
   std::vector<bool> unordered_;
   std::vector<Seen> seen_;
-  mutable std::optional<Fit> fit_;  ///< a function of seen_, kept because all slots ask for it
+  // Functions of seen_, kept because all slots ask for them.
+  mutable std::optional<Fit> fit_;
+  mutable Kernel kernel_;
+  mutable std::size_t fitted_ = 0;  ///< results that kernel_ was fitted to
 };
 
 }  // namespace
@@ -239,10 +274,12 @@ StrategyPlugin gp_plugin() {
   using Kind = OptionSpec::Kind;
   return {
       "gp",
-      "Gaussian-process search by the first goal: the trial with the highest expected improvement",
+      "Gaussian-process search by the first goal: the trial with the highest expected improvement; mutations are drawn "
+      "at random",
       {number_option("startup", Kind::kInt, 10, 1, 10'000, "results before the model is asked; until then random"),
        number_option("candidates", Kind::kInt, 1024, 1, 1'000'000, "points of which the best are looked at closely"),
        number_option("fantasies", Kind::kInt, 128, 1, 10'000, "guesses at what running trials will give"),
+       number_option("refit", Kind::kInt, 1, 1, 10'000, "results after which the kernel is fitted anew"),
        number_option("observations", Kind::kInt, 200, 2, 2'000, "newest results that the model knows"),
        mutation_count_option()},
       [](const Context& context, const Options& options,
@@ -253,6 +290,7 @@ StrategyPlugin gp_plugin() {
         settings.candidates = options.at("candidates").get<std::int64_t>();
         settings.fantasies = options.at("fantasies").get<std::int64_t>();
         settings.observations = options.at("observations").get<std::int64_t>();
+        settings.refit = options.at("refit").get<std::int64_t>();
         LANISTA_ASSIGN(settings.mutations, mutation_count(options));
         return std::unique_ptr<Strategy>(std::make_unique<Gp>(context, std::move(rule), settings));
       }};

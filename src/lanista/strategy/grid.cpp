@@ -7,45 +7,7 @@
 namespace lanista::strategy {
 namespace {
 
-using space::Parameter;
-
-/// Finds an upper bound of the grid by answering every question that conditions depend on in all ways, the others
-/// once. Domains that decide nothing only multiply.
-class BranchSizes {
- public:
-  BranchSizes(const space::SearchSpace& params, std::int64_t grain) : all_(params.parameters()), grain_(grain) {}
-  /// The largest number of grid points of a branch; saturates.
-  std::uint64_t largest() const { return largest_from(0, {}, 1); }
-
- private:
-  std::uint64_t largest_from(std::size_t i, const space::Sample& seen, std::uint64_t product) const {
-    if (i == all_.size()) return product;
-    const Parameter& parameter = all_[i];
-    if (!space::is_active(parameter, seen)) return largest_from(i + 1, seen, product);
-    const std::int64_t count = space::domain_size(parameter.domain).value_or(grain_);
-    const std::uint64_t grown = times(product, static_cast<std::uint64_t>(count));
-    std::uint64_t most = largest_from(i + 1, seen, grown);
-    std::vector<space::Value> asked;
-    for (std::size_t k = i + 1; k < all_.size(); ++k) {
-      if (!all_[k].when || all_[k].when->parameter != parameter.name) continue;
-      if (std::find(asked.begin(), asked.end(), all_[k].when->equals) == asked.end()) {
-        asked.push_back(all_[k].when->equals);
-      }
-    }
-    for (const space::Value& value : asked) {
-      space::Sample with = seen;
-      with[parameter.name] = value;
-      most = std::max(most, largest_from(i + 1, with, grown));
-    }
-    return most;
-  }
-  static std::uint64_t times(std::uint64_t a, std::uint64_t b) {
-    return a > std::numeric_limits<std::uint64_t>::max() / b ? std::numeric_limits<std::uint64_t>::max() : a * b;
-  }
-
-  const std::vector<Parameter>& all_;
-  std::int64_t grain_;
-};
+constexpr std::int64_t kMaxBarren = 100'000;  // points that may give nothing new before the search ends
 
 /// All bases times all samples, in a fixed order. Branches of a conditional space have different sizes, so that some
 /// numbers of the mixed-radix count stand for nothing; the cursor is the first number that was not proposed yet.
@@ -53,18 +15,23 @@ class GridSearch final : public Folding {
  public:
   GridSearch(const Context& context, std::unique_ptr<StoppingRule> rule, std::int64_t grain)
       : Folding(context, std::move(rule)), drawer_(context, {0, 0}), grain_(grain) {
-    const std::uint64_t largest = BranchSizes(context.params, grain).largest();
-    const std::uint64_t bases = drawer_.bases().size();
-    end_ = largest > std::numeric_limits<std::uint64_t>::max() / bases ? std::numeric_limits<std::uint64_t>::max()
-                                                                       : largest * bases;
+    const double largest = context.params.largest_branch(grain) * static_cast<double>(drawer_.bases().size());
+    end_ = largest < 0x1p63 ? static_cast<std::uint64_t>(largest) : std::uint64_t{1} << 63;
   }
   std::string_view name() const override { return "grid"; }
 
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng&, const Taken& taken) const override {
+    std::int64_t barren = 0;
     for (std::uint64_t i = cursor_; i < end_; ++i) {
-      auto proposal = at(i);
-      if (proposal && !taken.contains(study::duplicate_key(*proposal))) return proposal;
+      const std::optional<Point> point = at(i);
+      if (!point) continue;
+      auto proposal = proposal_of(*point);
+      if (proposal && !taken.refuses(*proposal)) return proposal;
+      if (++barren == kMaxBarren) {
+        return Error{Code::kResourceExhausted,
+                     "space exhausted: " + std::to_string(kMaxBarren) + " points in a row gave no new model", ""};
+      }
     }
     return std::optional<study::Proposal>();
   }
@@ -75,7 +42,8 @@ class GridSearch final : public Folding {
     const Digest key = study::duplicate_key(proposed->proposal);
     // A proposal that is not the grid's next one moves nothing.
     for (std::uint64_t i = cursor_; i < end_; ++i) {
-      const auto own = at(i);
+      const std::optional<Point> point = at(i);
+      const auto own = point ? proposal_of(*point) : std::nullopt;
       if (!own) continue;
       const Digest own_key = study::duplicate_key(*own);
       if (own_key == key) cursor_ = i + 1;
@@ -84,12 +52,24 @@ class GridSearch final : public Folding {
   }
 
  private:
-  std::optional<study::Proposal> at(std::uint64_t i) const {
+  struct Point {
+    std::int64_t base = 0;
+    space::Sample sample;
+  };
+  std::optional<Point> at(std::uint64_t i) const {
     space::GridChooser choose(i, grain_);
     const auto base = choose.index("base", static_cast<std::int64_t>(drawer_.bases().size()));
     space::Sample sample = context().params.draw(choose);
     if (choose.exhausted()) return std::nullopt;
-    return drawer_.proposal(drawer_.bases()[static_cast<std::size_t>(base)], std::move(sample));
+    return Point{base, std::move(sample)};
+  }
+  /// Nothing if the point makes no model, or one that breaks a constraint.
+  std::optional<study::Proposal> proposal_of(const Point& point) const {
+    const auto model = drawer_.drawn(point.base, point.sample);
+    if (!model) return std::nullopt;
+    study::Proposal made = drawer_.proposal(*model, point.sample);
+    if (filter().broken(made)) return std::nullopt;
+    return made;
   }
 
   Drawer drawer_;

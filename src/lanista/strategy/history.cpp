@@ -2,17 +2,16 @@
 
 #include <utility>
 
-#include "lanista/study/pareto.h"
-
 namespace lanista::strategy {
 
 std::optional<Observation> History::observe(const study::Event& event) {
   if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
-    running_[proposed->trial] = {proposed->trial, proposed->proposal, {}, 0, {}};
+    running_[proposed->trial] = {proposed->trial, proposed->proposal, {}, 0, {}, 0};
   } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
     const auto it = running_.find(measured->measurement.trial);
     if (it == running_.end()) return std::nullopt;
     it->second.losses = study::losses(goals_, measured->measurement);
+    it->second.violation = study::violation(constraints_, measured->measurement, it->second.proposal.sample);
     it->second.epoch = measured->measurement.epoch;
   } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
     const auto it = running_.find(ended->trial);

@@ -66,21 +66,17 @@ class LocalSearch final : public Folding {
       : Folding(context, std::move(rule)),
         settings_(settings),
         drawer_(context, settings.mutations),
-        history_(context.goals) {}
+        history_(context) {}
   std::string_view name() const override { return "local_search"; }
 
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
     const auto begun = static_cast<std::int64_t>(index - first_);
     if (top_ && begun >= settings_.starts) {
-      auto near = first_new(rng.split("near"), taken, [this](const Rng& r) { return neighbour(r); });
-      if (near) return std::optional(*std::move(near));
-      if (near.error().code != Code::kResourceExhausted) return std::move(near).error();
-      // All neighbours are known: look elsewhere, which also uses up the patience.
+      // A random draw where all neighbours are known also uses up the patience.
+      return new_or_random(drawer_, rng, taken, rng.split("near"), [this](const Rng& r) { return neighbour(r); });
     }
-    LANISTA_ASSIGN(auto proposal,
-                   first_new(rng.split("random"), taken, [this](const Rng& r) { return drawer_.random(r); }));
-    return std::optional(std::move(proposal));
+    return random_new(drawer_, rng, taken);
   }
 
   void fold(const study::Event& event) override {
@@ -100,6 +96,7 @@ class LocalSearch final : public Folding {
 
  private:
   static bool is_better(const Observation& a, const Observation& b) {
+    if (a.violation != b.violation) return a.violation < b.violation;
     for (std::size_t i = 0; i < a.losses.size(); ++i) {
       const bool a_lost = std::isnan(a.losses[i]), b_lost = std::isnan(b.losses[i]);
       if (a_lost != b_lost) return b_lost;
@@ -114,8 +111,7 @@ class LocalSearch final : public Folding {
     study::Proposal out = from;
     out.parent = top_->trial;
     if (has_mutators && (from.sample.empty() || rng.split("model?").bernoulli(settings_.p_model))) {
-      LANISTA_ASSIGN(graph::Graph graph, context().models->rebuild(from.base, from.edits));
-      const mutate::Candidate before{from.base, from.steps, from.edits, std::move(graph), from.graph_hash};
+      LANISTA_ASSIGN(const mutate::Candidate before, drawer_.redrawn(from, from.sample));
       LANISTA_ASSIGN(const mutate::Candidate changed, context().models->mutate(before, 1, rng.split("mutate")));
       out = drawer_.proposal(changed, from.sample);
       out.parent = top_->trial;
@@ -123,7 +119,10 @@ class LocalSearch final : public Folding {
       auto target = from.sample.begin();
       std::advance(target, static_cast<std::ptrdiff_t>(rng.split("which").below(from.sample.size())));
       NeighbourChooser choose(from.sample, target->first, settings_.radius, rng.split("value"));
-      out.sample = context().params.draw(choose);
+      space::Sample sample = context().params.draw(choose);
+      LANISTA_ASSIGN(const mutate::Candidate model, drawer_.redrawn(from, sample));
+      out = drawer_.proposal(model, std::move(sample));
+      out.parent = top_->trial;
     }
     return out;
   }

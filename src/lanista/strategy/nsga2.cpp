@@ -47,29 +47,24 @@ class CrossChooser final : public space::Chooser {
 };
 
 /// NSGA-II (Deb et al., 2002) with the defaults of Optuna, but steady: after each trial that ends the population is cut
-/// to its best by front, then by crowding distance (Nebro & Durillo, 2009), so that no trial waits for a generation.
-/// The model is a gene like a hyper-parameter: two models of one base exchange mutations.
+/// to its best by front (constrained domination), then by crowding distance (Nebro & Durillo, 2009), so that no trial
+/// waits for a generation. The model is a gene like a hyper-parameter: two models of one base exchange mutations.
 class Nsga2 final : public Folding {
  public:
   Nsga2(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
       : Folding(context, std::move(rule)),
         settings_(settings),
         drawer_(context, settings.mutations),
-        history_(context.goals) {}
+        history_(context) {}
   std::string_view name() const override { return "nsga2"; }
 
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
     const bool has_parent = std::any_of(standing_.begin(), standing_.end(), [](const Standing& s) { return s.usable; });
     if (index >= static_cast<std::uint64_t>(settings_.population) && has_parent) {
-      auto born = first_new(rng.split("child"), taken, [this](const Rng& r) { return child(r); });
-      if (born) return std::optional(*std::move(born));
-      if (born.error().code != Code::kResourceExhausted) return std::move(born).error();
-      // All that the population can beget is known: look elsewhere.
+      return new_or_random(drawer_, rng, taken, rng.split("child"), [this](const Rng& r) { return child(r); });
     }
-    LANISTA_ASSIGN(auto proposal,
-                   first_new(rng.split("random"), taken, [this](const Rng& r) { return drawer_.random(r); }));
-    return std::optional(std::move(proposal));
+    return random_new(drawer_, rng, taken);
   }
 
   void fold(const study::Event& event) override {
@@ -95,11 +90,11 @@ class Nsga2 final : public Folding {
   void rank() {
     std::vector<std::vector<double>> points;
     for (const Observation& member : members_) points.push_back(member.losses);
-    const auto fronts = study::non_dominated_ranks(points);
-    const auto distances = study::crowding_distances(points, fronts);
+    const std::vector<std::int64_t> front = fronts(members_);
+    const std::vector<double> distances = study::crowding_distances(points, front);
     standing_.clear();
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      standing_.push_back({fronts[i], -distances[i], members_[i].trial, !points[i].empty()});
+      standing_.push_back({front[i], -distances[i], members_[i].trial, !points[i].empty()});
     }
   }
 
@@ -122,7 +117,7 @@ class Nsga2 final : public Folding {
     CrossChooser choose(first.proposal.sample, second.proposal.sample, settings_.p_swap, p_mutation,
                         rng.split("sample"));
     space::Sample sample = context().params.draw(choose);
-    LANISTA_ASSIGN(mutate::Candidate model, cross_models(first.proposal, second.proposal, rng.split("model")));
+    LANISTA_ASSIGN(mutate::Candidate model, cross_models(first.proposal, second.proposal, sample, rng.split("model")));
     if (has_mutators && rng.split("mutate?").bernoulli(p_mutation)) {
       LANISTA_ASSIGN(model, context().models->mutate(model, 1, rng.split("mutate")));
     }
@@ -132,13 +127,15 @@ class Nsga2 final : public Folding {
   }
 
   /// Models of one base: the mutations that both began with stay, of the others each is applied with probability
-  /// `p_swap` of either side, and left out where it no longer fits. Models of different bases: one of the two.
-  Result<mutate::Candidate> cross_models(const study::Proposal& first, const study::Proposal& second, Rng rng) const {
+  /// `p_swap` of either side, and left out where it no longer fits. Models of different bases: one of the two. Over a
+  /// blueprint the model to begin with is that of the crossed sample.
+  Result<mutate::Candidate> cross_models(const study::Proposal& first, const study::Proposal& second,
+                                         const space::Sample& sample, Rng rng) const {
     if (first.base != second.base) return rebuilt(rng.bernoulli(settings_.p_swap) ? second : first);
-    if (first.graph_hash == second.graph_hash) return rebuilt(first);
+    if (first.graph_hash == second.graph_hash && first.steps == second.steps) return drawer_.redrawn(first, sample);
     const auto [rest_a, rest_b] =
         std::mismatch(first.steps.begin(), first.steps.end(), second.steps.begin(), second.steps.end());
-    mutate::Candidate model = drawer_.bases()[static_cast<std::size_t>(first.base)];
+    LANISTA_ASSIGN(mutate::Candidate model, drawer_.drawn(first.base, sample));
     for (auto step = first.steps.begin(); step != rest_a; ++step) LANISTA_TRY(apply(*step, model));
     for (auto step = rest_a; step != first.steps.end(); ++step) {
       if (!rng.bernoulli(settings_.p_swap)) LANISTA_TRY(apply(*step, model));

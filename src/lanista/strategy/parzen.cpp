@@ -73,19 +73,25 @@ Parzen::Parzen(std::vector<space::Domain> domains, const std::vector<std::vector
   for (double& weight : weights_) weight /= sum;
   for (std::size_t column = 0; column < domains.size(); ++column) {
     axes_.push_back(make_axis(std::move(domains[column]), rows, column));
+    only_choices_ = only_choices_ && axes_.back().kernels.empty();
   }
+  if (only_choices_) return;
+  for (const double weight : weights_) log_weights_.push_back(portable_log(weight));
 }
 
 Parzen::Axis Parzen::make_axis(space::Domain domain, const std::vector<std::vector<Place>>& rows, std::size_t column) {
-  Axis axis{std::move(domain), {}, {}};
+  Axis axis;
+  axis.domain = std::move(domain);
   if (const auto* c = std::get_if<space::Categorical>(&axis.domain)) {
+    const auto count = static_cast<double>(c->values.size());
     const double prior = 1.0 / static_cast<double>(rows.size() + 1);
-    const double sum = 1 + prior * static_cast<double>(c->values.size());
-    for (const std::vector<Place>& row : rows) {
-      axis.probs.emplace_back(c->values.size(), prior / sum);
-      axis.probs.back()[static_cast<std::size_t>(row[column].at)] += 1 / sum;
-    }
-    axis.probs.emplace_back(c->values.size(), 1.0 / static_cast<double>(c->values.size()));
+    for (const std::vector<Place>& row : rows) axis.values.push_back(static_cast<std::size_t>(row[column].at));
+    axis.miss = prior / (1 + prior * count);
+    axis.hit = axis.miss + 1 / (1 + prior * count);
+    axis.log_hit = portable_log(axis.hit);
+    axis.log_miss = portable_log(axis.miss);
+    axis.prior = 1 / count;
+    axis.log_prior = -portable_log(count);
     return axis;
   }
   std::vector<double> means;
@@ -106,7 +112,12 @@ std::vector<space::Value> Parzen::sample(const Rng& rng) const {
   for (const Axis& axis : axes_) {
     const double u = draw.uniform();
     if (const auto* c = std::get_if<space::Categorical>(&axis.domain)) {
-      out.push_back(c->values[pick(axis.probs[k], u)]);
+      std::vector<double> probs(c->values.size(), 1.0 / static_cast<double>(c->values.size()));
+      if (k < axis.values.size()) {
+        probs.assign(c->values.size(), axis.miss);
+        probs[axis.values[k]] = axis.hit;
+      }
+      out.push_back(c->values[pick(probs, u)]);
       continue;
     }
     const Kernel& kernel = axis.kernels[k];
@@ -120,7 +131,10 @@ std::vector<space::Value> Parzen::sample(const Rng& rng) const {
 }
 
 double Parzen::log_kernel(const Axis& axis, std::size_t k, const Place& at) {
-  if (!axis.probs.empty()) return portable_log(axis.probs[k][static_cast<std::size_t>(at.at)]);
+  if (axis.kernels.empty()) {
+    if (k == axis.values.size()) return axis.log_prior;
+    return axis.values[k] == static_cast<std::size_t>(at.at) ? axis.log_hit : axis.log_miss;
+  }
   const Kernel& kernel = axis.kernels[k];
   if (at.cell.lo < at.cell.hi) {
     const double mass =
@@ -131,10 +145,30 @@ double Parzen::log_kernel(const Axis& axis, std::size_t k, const Place& at) {
   return -0.5 * z * z - kLogSqrtTwoPi - portable_log(kernel.deviation) - kernel.log_mass;
 }
 
-double Parzen::log_density(const std::vector<Place>& at) const {
-  std::vector<double> terms;
+double Parzen::choice_density(const std::vector<Place>& at) const {
+  double sum = 0;
   for (std::size_t k = 0; k < weights_.size(); ++k) {
-    double term = portable_log(weights_[k]);
+    double product = weights_[k];
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      const Axis& axis = axes_[i];
+      const bool is_prior = k == axis.values.size();
+      product *= is_prior ? axis.prior : axis.values[k] == static_cast<std::size_t>(at[i].at) ? axis.hit : axis.miss;
+    }
+    sum += product;
+  }
+  return sum;
+}
+
+double Parzen::log_density(const std::vector<Place>& at) const {
+  // Products need no exponential a kernel. The least that they may be is far above what a double can hold, unless
+  // there are hundreds of choices.
+  if (only_choices_) {
+    return portable_log(std::max(choice_density(at), std::numeric_limits<double>::min()));
+  }
+  std::vector<double> terms;
+  terms.reserve(weights_.size());
+  for (std::size_t k = 0; k < weights_.size(); ++k) {
+    double term = log_weights_[k];
     for (std::size_t i = 0; i < axes_.size(); ++i) term += log_kernel(axes_[i], k, at[i]);
     terms.push_back(term);
   }

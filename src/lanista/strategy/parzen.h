@@ -34,13 +34,19 @@ class Parzen {
   };
   struct Axis {
     space::Domain domain;
-    std::vector<Kernel> kernels;             ///< numbers; the prior comes last
-    std::vector<std::vector<double>> probs;  ///< choices: of each kernel
+    std::vector<Kernel> kernels;      ///< numbers; the prior comes last
+    std::vector<std::size_t> values;  ///< choices: what each kernel but the prior stands on
+    double hit = 0, miss = 0;         ///< choices: a kernel's probability of its own value, of each other one
+    double prior = 0;                 ///< choices: the prior kernel's, of each
+    double log_hit = 0, log_miss = 0, log_prior = 0;
   };
   static Axis make_axis(space::Domain domain, const std::vector<std::vector<Place>>& rows, std::size_t column);
+  double choice_density(const std::vector<Place>& at) const;
   static double log_kernel(const Axis& axis, std::size_t k, const Place& at);
 
-  std::vector<double> weights_;  ///< sum 1; the prior's comes last
+  std::vector<double> weights_;      ///< sum 1; the prior's comes last
+  std::vector<double> log_weights_;  ///< empty where all axes are choices
+  bool only_choices_ = true;
   std::vector<Axis> axes_;
 };
 

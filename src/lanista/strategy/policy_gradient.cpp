@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "lanista/space/unit.h"
 #include "lanista/strategy/builtin.h"
@@ -7,7 +8,6 @@
 #include "lanista/strategy/draw.h"
 #include "lanista/strategy/history.h"
 #include "lanista/strategy/policy.h"
-#include "lanista/study/pareto.h"
 
 namespace lanista::strategy {
 namespace {
@@ -82,41 +82,34 @@ class PolicyGradient final : public Folding {
         settings_(settings),
         drawer_(context, settings.mutations),
         decisions_(context, false),
-        history_(context.goals) {}
+        history_(context) {}
   std::string_view name() const override { return "policy_gradient"; }
 
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
-    auto drawn = first_new(rng.split("policy"), taken, [this](const Rng& r) { return draw(r); });
-    if (drawn) return std::optional(*std::move(drawn));
-    if (drawn.error().code != Code::kResourceExhausted) return std::move(drawn).error();
-    // What the policy likes is known: look elsewhere.
-    LANISTA_ASSIGN(auto proposal,
-                   first_new(rng.split("random"), taken, [this](const Rng& r) { return drawer_.random(r); }));
-    return std::optional(std::move(proposal));
+    return new_or_random(drawer_, rng, taken, rng.split("policy"), [this](const Rng& r) { return draw(r); });
   }
 
   void fold(const study::Event& event) override {
-    const auto ended = history_.observe(event);
+    auto ended = history_.observe(event);
     if (!ended || ended->outcome == study::OutcomeKind::kCancelled) return;
-    const double reward = reward_of(ended->losses);
-    learn(ended->proposal, reward - baseline_);
+    const study::Proposal proposal = std::exchange(ended->proposal, {});
+    recent_.push_back(*std::move(ended));
+    const double reward = newest_reward();
+    learn(proposal, reward - baseline_);
     baseline_ = settings_.baseline_decay * baseline_ + (1 - settings_.baseline_decay) * reward;
-    recent_.push_back(ended->losses);
     if (static_cast<std::int64_t>(recent_.size()) > settings_.window) recent_.pop_front();
   }
 
  private:
-  double reward_of(const std::vector<double>& losses) const {
-    if (recent_.empty()) return 0.5;
-    std::vector<std::vector<double>> points(recent_.begin(), recent_.end());
-    points.push_back(losses);
-    const std::vector<std::int64_t> fronts = study::non_dominated_ranks(points);
+  double newest_reward() const {
+    const std::vector<std::int64_t> front = fronts(recent_);
+    if (front.size() == 1) return 0.5;
     double beaten = 0;
-    for (std::size_t i = 0; i < recent_.size(); ++i) {
-      beaten += fronts[i] > fronts.back() ? 1 : (fronts[i] == fronts.back() ? 0.5 : 0);
+    for (std::size_t i = 0; i + 1 < front.size(); ++i) {
+      beaten += front[i] > front.back() ? 1 : (front[i] == front.back() ? 0.5 : 0);
     }
-    return beaten / static_cast<double>(recent_.size());
+    return beaten / static_cast<double>(front.size() - 1);
   }
 
   std::string label(std::size_t decision) const { return "decision " + std::to_string(decision); }
@@ -131,7 +124,7 @@ class PolicyGradient final : public Folding {
       return std::vector{value_in(decisions_.domain(i), bins(i), bin, own.split("inside").uniform())};
     };
     auto [base, sample] = decisions_.decide(decide);
-    mutate::Candidate model = drawer_.bases()[static_cast<std::size_t>(base)];
+    LANISTA_ASSIGN(mutate::Candidate model, drawer_.drawn(base, sample));
     if (context().models->mutator_count() == 0) return drawer_.proposal(model, std::move(sample));
     const std::int64_t count = settings_.mutations.lo + policy_.sample("mutations", counts(), rng.split("count"));
     for (std::int64_t i = 0; i < count; ++i) {
@@ -177,7 +170,7 @@ class PolicyGradient final : public Folding {
   History history_;
   Policy policy_;
   double baseline_ = 0.5;
-  std::deque<std::vector<double>> recent_;
+  std::deque<Observation> recent_;  ///< without their proposals
 };
 
 }  // namespace

@@ -83,8 +83,8 @@ double wrong_answers(const StrategyPlugin& plugin, const nlohmann::json& options
     context.goals = {{false, "loss"}};
     const space::Value on(std::int64_t{3});
     for (int i = 0; i < 10; ++i) {
-      std::optional<space::Parameter::Condition> when;
-      if (i == 9) when = space::Parameter::Condition{"p0", on};
+      std::vector<space::Parameter::Condition> when;
+      if (i == 9) when = {{"p0", {on}}};
       LANISTA_CHECK(context.params.add({"p" + std::to_string(i), space::IntRange{0, 3, 1, false}, when}).ok(), "toy");
     }
     auto strategy = make(plugin, context, options);

@@ -63,6 +63,7 @@ struct Context {
   std::vector<study::Goal> goals;
   std::int64_t epochs = 1;  ///< the budget of a proposal
   Rng rng;
+  std::vector<study::Constraint> constraints = {};  ///< on what is known before training and on what is measured
 };
 
 struct StrategyPlugin {

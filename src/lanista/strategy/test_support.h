@@ -33,8 +33,8 @@ inline Context small_context(std::uint64_t seed, bool mutators = true) {
     LANISTA_CHECK(params.add(std::move(parameter)).ok(), "the test's own space");
   };
   add({"optimizer", space::Categorical{{space::Value(std::string("sgd")), space::Value(std::string("adam"))}}, {}});
-  const space::Parameter::Condition sgd{"optimizer", space::Value(std::string("sgd"))};
-  const space::Parameter::Condition adam{"optimizer", space::Value(std::string("adam"))};
+  const std::vector<space::Parameter::Condition> sgd{{"optimizer", {space::Value(std::string("sgd"))}}};
+  const std::vector<space::Parameter::Condition> adam{{"optimizer", {space::Value(std::string("adam"))}}};
   add({"lr", space::FloatRange{0.01, 0.5, 0, true}, sgd});
   add({"momentum", space::FloatRange{0, 0.9, 0, false}, sgd});
   add({"lr", space::FloatRange{0.0001, 0.01, 0, true}, adam});
@@ -44,6 +44,32 @@ inline Context small_context(std::uint64_t seed, bool mutators = true) {
           {{true, "acc"}, {false, "loss"}},
           4,
           Rng(seed)};
+}
+
+/// The hyper-parameters of small_context over a blueprint with choices in choices, of which some make no model.
+inline Context blueprint_context(std::uint64_t seed) {
+  using namespace mutate;
+  const Chain layers{
+      layer("linear", {{"out", pick("width", {4, 8, 16})}}),
+      choice("act", {{"relu", {layer("relu")}},
+                     {"gelu", {layer("gelu"), layer("linear", {{"out", formula("width // divisor")}})}}}),
+      repeat("depth", space::IntRange{0, 2, 1, false},
+             {parallel({{layer("linear", {{"out", pick("inner", {4, 6})}})}, {}}), layer("relu")}),
+      layer("linear", {{"out", formula("outputs if width != 16 or depth < 2 else 2")}})};
+  const graph::OpTable ops = graph::builtin_ops();
+  Context context = small_context(seed);
+  std::vector<std::shared_ptr<const Mutator>> mutators;
+  for (const MutatorPlugin& plugin : builtin_mutators()) {
+    if (plugin.name != "widen" && plugin.name != "deepen") continue;
+    mutators.push_back(must(plugin.make(must(resolve_options(Options::object(), plugin.options)))));
+  }
+  BlueprintSpace space{"toy", must(Blueprint::make(ops, layers, {pick("divisor", {1, 2, 32})})), ends({{6}}, 3)};
+  context.models = std::make_shared<const ModelSpace>(
+      must(ModelSpace::make(ops, std::move(space), std::nullopt, std::move(mutators), {}, {})));
+  for (const space::Parameter& parameter : context.models->parameters()) {
+    LANISTA_CHECK(context.params.add(parameter).ok(), "the test's own space");
+  }
+  return context;
 }
 
 inline std::unique_ptr<StoppingRule> small_rule(const Context& context) {

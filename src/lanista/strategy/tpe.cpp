@@ -1,9 +1,9 @@
 #include "lanista/strategy/tpe.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
+#include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "lanista/strategy/builtin.h"
@@ -33,7 +33,7 @@ class Tpe final : public Folding {
         settings_(settings),
         drawer_(context, settings.mutations),
         decisions_(context, settings.multivariate),
-        history_(context.goals) {}
+        history_(context) {}
   std::string_view name() const override { return "tpe"; }
 
  protected:
@@ -41,60 +41,74 @@ class Tpe final : public Folding {
     if (static_cast<std::int64_t>(ended_.size()) >= settings_.startup && decisions_.size() > 0) {
       const Split split = split_rows(taken);
       Models models;
-      auto proposal = first_new(rng.split("model"), taken, [&](const Rng& r) { return draw(r, split, models); });
-      if (proposal) return std::optional(*std::move(proposal));
-      if (proposal.error().code != Code::kResourceExhausted) return std::move(proposal).error();
-      // What the model likes is known: look elsewhere.
+      return new_or_random(drawer_, rng, taken, rng.split("model"),
+                           [&](const Rng& r) { return draw(r, split, models); });
     }
-    LANISTA_ASSIGN(auto proposal,
-                   first_new(rng.split("random"), taken, [this](const Rng& r) { return drawer_.random(r); }));
-    return std::optional(std::move(proposal));
+    return random_new(drawer_, rng, taken);
   }
 
   void fold(const study::Event& event) override {
     auto ended = history_.observe(event);
-    if (ended && ended->outcome != study::OutcomeKind::kCancelled) ended_.push_back(*std::move(ended));
+    if (!ended || ended->outcome == study::OutcomeKind::kCancelled) return;
+    rows_.push_back(row_of(ended->proposal));
+    ended_.push_back(*std::move(ended));
   }
 
  private:
-  using Rows = std::vector<Decisions::Answers>;
+  using Row = std::vector<std::optional<Place>>;  ///< where a trial's answers lie, by decision
   struct Split {
-    Rows below, above;
+    std::vector<const Row*> below, above;  ///< from the oldest to the newest
+    std::deque<Row> running;               ///< rows that only this split has
   };
   struct Pair {
     Parzen below, above;
+    std::map<std::vector<space::Value>, double> gains;  ///< those that were asked for: late draws repeat each other
   };
   using Models = std::map<std::size_t, Pair>;  ///< by group; made when asked for
 
+  Row row_of(const study::Proposal& proposal) const {
+    const Decisions::Answers answers = decisions_.answers(proposal);
+    Row row(answers.size());
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (answers[i]) row[i] = place_of(decisions_.domain(i), *answers[i]);
+    }
+    return row;
+  }
+
   Split split_rows(const Taken& taken) const {
-    const std::vector<std::size_t> best = best_trials(ended_, good_count(settings_.gamma, ended_.size()));
-    std::map<TrialId, const study::Proposal*> good, others;
-    for (const std::size_t i : best) good[ended_[i].trial] = &ended_[i].proposal;
-    for (const Observation& o : ended_) {
-      if (!good.contains(o.trial)) others[o.trial] = &o.proposal;
-    }
     Split out;
-    if (settings_.constant_liar) {  // what is running counts as bad, so that nobody tries it again next door
-      for (const auto& [trial, o] : history_.running()) others[trial] = &o.proposal;
+    std::vector<bool> good(ended_.size(), false);
+    for (const std::size_t i : best_trials(ended_, good_count(settings_.gamma, ended_.size()))) good[i] = true;
+    std::vector<std::pair<TrialId, const Row*>> below, above;
+    for (std::size_t i = 0; i < ended_.size(); ++i) {
+      (good[i] ? below : above).emplace_back(ended_[i].trial, &rows_[i]);
     }
-    for (const auto& [trial, proposal] : good) out.below.push_back(decisions_.answers(*proposal));
-    for (const auto& [trial, proposal] : others) out.above.push_back(decisions_.answers(*proposal));
+    if (settings_.constant_liar) {  // what is running counts as bad, so that nobody tries it again next door
+      for (const auto& [trial, o] : history_.running()) {
+        above.emplace_back(trial, &out.running.emplace_back(row_of(o.proposal)));
+      }
+    }
+    std::sort(below.begin(), below.end());
+    std::sort(above.begin(), above.end());
+    for (const auto& [trial, row] : below) out.below.push_back(row);
+    for (const auto& [trial, row] : above) out.above.push_back(row);
     if (settings_.constant_liar) {
-      for (const study::Proposal& proposal : taken.group()) out.above.push_back(decisions_.answers(proposal));
+      for (const study::Proposal& proposal : taken.group()) {
+        out.above.push_back(&out.running.emplace_back(row_of(proposal)));
+      }
     }
     return out;
   }
 
-  Parzen density(std::size_t group, const Rows& rows) const {
+  Parzen density(std::size_t group, const std::vector<const Row*>& rows) const {
     const std::vector<std::size_t>& members = decisions_.groups()[group];
     std::vector<space::Domain> domains;
     for (const std::size_t member : members) domains.push_back(decisions_.domain(member));
     std::vector<std::vector<Place>> places;
-    for (const Decisions::Answers& row : rows) {
-      if (std::any_of(members.begin(), members.end(), [&](std::size_t m) { return !row[m]; })) continue;
-      std::vector<Place> place;
-      for (const std::size_t member : members) place.push_back(place_of(decisions_.domain(member), *row[member]));
-      places.push_back(std::move(place));
+    for (const Row* row : rows) {
+      if (std::any_of(members.begin(), members.end(), [&](std::size_t m) { return !(*row)[m]; })) continue;
+      std::vector<Place>& place = places.emplace_back();
+      for (const std::size_t member : members) place.push_back(*(*row)[member]);
     }
     return Parzen(std::move(domains), places);
   }
@@ -103,7 +117,7 @@ class Tpe final : public Folding {
     const auto decide = [&](std::size_t group) {
       auto it = models.find(group);
       if (it == models.end()) {
-        it = models.emplace(group, Pair{density(group, split.below), density(group, split.above)}).first;
+        it = models.emplace(group, Pair{density(group, split.below), density(group, split.above), {}}).first;
       }
       return best_candidate(it->second, group, rng.split("group").split(group));
     };
@@ -111,15 +125,21 @@ class Tpe final : public Folding {
     return drawer_.mutated(base, std::move(sample), rng);
   }
 
-  std::vector<space::Value> best_candidate(const Pair& pair, std::size_t group, const Rng& rng) const {
+  std::vector<space::Value> best_candidate(Pair& pair, std::size_t group, const Rng& rng) const {
     const std::vector<std::size_t>& members = decisions_.groups()[group];
     std::vector<space::Value> best;
     double highest = 0;
     for (std::int64_t i = 0; i < settings_.candidates; ++i) {
       std::vector<space::Value> values = pair.below.sample(rng.split(static_cast<std::uint64_t>(i)));
-      std::vector<Place> at;
-      for (std::size_t k = 0; k < members.size(); ++k) at.push_back(place_of(decisions_.domain(members[k]), values[k]));
-      const double gain = pair.below.log_density(at) - pair.above.log_density(at);
+      const auto [known, fresh] = pair.gains.try_emplace(values, 0.0);
+      if (fresh) {
+        std::vector<Place> at;
+        for (std::size_t k = 0; k < members.size(); ++k) {
+          at.push_back(place_of(decisions_.domain(members[k]), values[k]));
+        }
+        known->second = pair.below.log_density(at) - pair.above.log_density(at);
+      }
+      const double gain = known->second;
       if (best.empty() || gain > highest) {
         best = std::move(values);
         highest = gain;
@@ -133,6 +153,7 @@ class Tpe final : public Folding {
   Decisions decisions_;
   History history_;
   std::vector<Observation> ended_;
+  std::vector<Row> rows_;  ///< of those, in the same order
 };
 
 OptionSpec flag(const char* name, bool value, const char* help) {

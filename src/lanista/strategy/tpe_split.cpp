@@ -17,9 +17,10 @@ bool is_usable(const Observation& o) {
   });
 }
 
-/// 0: trained to its budget, 1: stopped early, 2: nothing to compare.
+/// 0: trained to its budget, 1: stopped early, 2: breaks a constraint, 3: nothing to compare.
 int kind_of(const Observation& o) {
-  if (!is_usable(o)) return 2;
+  if (!is_usable(o)) return 3;
+  if (o.violation > 0) return 2;
   return o.outcome == study::OutcomeKind::kStopped ? 1 : 0;
 }
 
@@ -98,15 +99,17 @@ double hypervolume(std::vector<std::vector<double>> points, const std::vector<do
 }
 
 std::vector<std::size_t> best_trials(const std::vector<Observation>& trials, std::size_t count) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < trials.size(); ++i) order.push_back(i);
   // Those stopped early have fronts of their own.
   const std::vector<std::int64_t> full = ranks(trials, 0), early = ranks(trials, 1);
-  const auto key = [&](std::size_t i) {
+  std::vector<std::tuple<int, double, std::int64_t, std::int64_t, TrialId>> keys;
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
     const int kind = kind_of(trials[i]);
-    return std::tuple(kind, kind == 1 ? -trials[i].epoch : 0, kind == 1 ? early[i] : full[i], trials[i].trial);
-  };
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+    keys.emplace_back(kind, kind == 2 ? trials[i].violation : 0, kind == 1 ? -trials[i].epoch : 0,
+                      kind == 1 ? early[i] : full[i], trials[i].trial);
+    order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
   count = std::min(count, order.size());
   const bool several = count > 0 && kind_of(trials[order[0]]) == 0 && trials[order[0]].losses.size() > 1;
   if (several && count < order.size() && kind_of(trials[order[count]]) == 0) {

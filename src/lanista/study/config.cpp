@@ -116,6 +116,7 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   recipe.eps = train.eps;
   recipe.nesterov = train.nesterov;
   for (const auto& [name, value] : sample) {
+    if (space::is_model_choice(name)) continue;
     const auto setter = setters().find(name);
     if (setter == setters().end()) {
       const std::string near = nearest_name(name, sample_names());

@@ -10,6 +10,7 @@
 #include "lanista/base/options.h"
 #include "lanista/base/result.h"
 #include "lanista/space/domain.h"
+#include "lanista/study/constraint.h"
 
 namespace lanista::study {
 
@@ -29,6 +30,8 @@ struct DataConfig {
 };
 struct ModelConfig {
   std::vector<std::string> base{"builtin:small-mlp", "builtin:small-cnn"};
+  /// A space of models in place of bases: a tree of blocks (docs/study-file.md), "builtin:NAME?option=value", or null.
+  nlohmann::json space;
 };
 struct SpaceConfig {
   std::vector<PluginConfig> mutate;
@@ -60,6 +63,9 @@ struct StrategyConfig {
   std::string name = "random";
   std::int64_t slots = 16;
   Options options = Options::object();
+  std::int64_t repeat = 1;       ///< trainings of every proposal, each with its own seed
+  std::string average = "mean";  ///< mean | median: what the strategy learns of them
+  std::int64_t retry = 0;        ///< failed trainings of a proposal that are done again with another seed
 };
 struct StopConfig {
   std::string rule = "none";  ///< none | asha
@@ -86,6 +92,7 @@ struct StudyConfig {
   SpaceConfig space;
   TrainConfig train;
   std::vector<Goal> goals{Goal{}};
+  std::vector<Constraint> subject_to;  ///< what trials must keep to
   StrategyConfig strategy;
   StopConfig stop;
   BudgetConfig budget;
@@ -95,7 +102,7 @@ struct StudyConfig {
 
 /// A trial's own numbers: train's values, overridden by the sample, and what data says of batches. Names a sample may
 /// use: optimizer, lr, momentum, nesterov, weight_decay, beta1, beta2, eps, clip_norm, label_smoothing, schedule,
-/// warmup_epochs.
+/// warmup_epochs; choices of the model are passed over.
 struct Recipe {
   std::string loss, optimizer, schedule, precision;
   std::int64_t epochs = 0, batch = 0, step_every = 0;

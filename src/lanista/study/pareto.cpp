@@ -22,6 +22,22 @@ bool usable(const std::vector<double>& point) {
   return !point.empty() && std::none_of(point.begin(), point.end(), [](double x) { return std::isnan(x); });
 }
 
+/// One goal: the distinct values in order are the fronts. O(n log n).
+std::vector<std::int64_t> ranks_of_values(const std::vector<std::vector<double>>& points) {
+  std::vector<double> values;
+  for (const auto& point : points) {
+    if (usable(point)) values.push_back(point[0]);
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  std::vector<std::int64_t> rank;
+  for (const auto& point : points) {
+    rank.push_back(usable(point) ? std::lower_bound(values.begin(), values.end(), point[0]) - values.begin()
+                                 : static_cast<std::int64_t>(values.size()));
+  }
+  return rank;
+}
+
 }  // namespace
 
 std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& measurement) {
@@ -34,8 +50,25 @@ std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& me
   return out;
 }
 
+double violation(const std::vector<Constraint>& constraints, const Measurement& measurement,
+                 const space::Sample& sample) {
+  const auto value_of = [&](const std::string& name) -> std::optional<double> {
+    if (const auto it = measurement.metrics.find(name); it != measurement.metrics.end()) return it->second;
+    if (is_metric(name)) return std::numeric_limits<double>::quiet_NaN();
+    return number_in(sample, name);
+  };
+  double sum = 0;
+  for (const Constraint& constraint : constraints) {
+    if (constraint.is_measured()) sum += constraint.violation(value_of).value_or(0);
+  }
+  return sum;
+}
+
 std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<double>>& points) {
   const std::size_t n = points.size();
+  if (std::none_of(points.begin(), points.end(), [](const auto& point) { return point.size() > 1; })) {
+    return ranks_of_values(points);
+  }
   std::vector<std::int64_t> rank(n, -1);
   std::vector<std::int64_t> above(n, 0);  // how many points not yet ranked dominate this one
   std::vector<std::vector<std::size_t>> below(n);
@@ -61,6 +94,25 @@ std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<doub
     front = std::move(next);
   }
   for (std::int64_t& r : rank) r = r < 0 ? level : r;
+  return rank;
+}
+
+std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<double>>& points,
+                                              const std::vector<double>& violations) {
+  std::vector<std::vector<double>> kept = points;
+  std::vector<std::vector<double>> broken(points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!(violations[i] > 0)) continue;
+    kept[i].clear();
+    if (usable(points[i])) broken[i] = {violations[i]};
+  }
+  std::vector<std::int64_t> rank = non_dominated_ranks(kept);
+  std::int64_t front = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) front = std::max(front, usable(kept[i]) ? rank[i] + 1 : 0);
+  const std::vector<std::int64_t> behind = non_dominated_ranks(broken);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!usable(kept[i])) rank[i] = front + behind[i];
+  }
   return rank;
 }
 

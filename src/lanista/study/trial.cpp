@@ -94,8 +94,12 @@ Result<T> guarded(const char* what, const Reader& reader) {
 }  // namespace
 
 Digest duplicate_key(const Proposal& proposal) {
+  // The choices of a model are in its graph; two samples that lead to one graph are one trial.
+  space::Sample recipe = proposal.sample;
+  std::erase_if(recipe, [](const auto& entry) { return space::is_model_choice(entry.first); });
   Hasher hasher;
-  hasher.digest(proposal.graph_hash).digest(space::hash_sample(proposal.sample)).number(proposal.budget);
+  hasher.digest(proposal.graph_hash).digest(space::hash_sample(recipe)).number(proposal.budget);
+  if (proposal.repeat != 0) hasher.number(proposal.repeat);  // the first has the key that it always had
   return hasher.finish();
 }
 
@@ -122,6 +126,7 @@ json proposal_json(const Proposal& proposal) {
            {"sample", space::sample_json(proposal.sample)},
            {"budget", proposal.budget}};
   if (proposal.parent) out["parent"] = proposal.parent->value;
+  if (proposal.repeat != 0) out["repeat"] = proposal.repeat;
   return out;
 }
 
@@ -140,6 +145,8 @@ Result<Proposal> proposal_from_json(const json& in) {
     proposal.sample = good(space::sample_from_json(member(in, "sample")));
     proposal.budget = integer(in, "budget");
     if (in.contains("parent")) proposal.parent = trial(in, "parent");
+    if (in.contains("repeat")) proposal.repeat = integer(in, "repeat");
+    if (proposal.repeat < 0) throw Malformed{"'repeat' is below 0"};
     return proposal;
   });
 }

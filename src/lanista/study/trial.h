@@ -28,9 +28,10 @@ struct Proposal {
   space::Sample sample;
   std::int64_t budget = 0;        ///< epochs
   std::optional<TrialId> parent;  ///< whose decisions it was made from
+  std::int64_t repeat = 0;        ///< which training of these decisions, each with its own seed
 };
 
-/// Equal for trials that would do the same: graph, sample, budget (and start, which is random for now).
+/// Equal for trials that would do the same: graph, sample, budget, repeat (and start, which is random for now).
 Digest duplicate_key(const Proposal& proposal);
 
 /// What a trial measured at the end of an epoch. NaN and infinities are data.

@@ -80,6 +80,20 @@ TEST(DuplicateKey, LooksAtGraphSampleAndBudgetAndNothingElse) {
   EXPECT_NE(duplicate_key(one), duplicate_key(budget));
 }
 
+TEST(DuplicateKey, TellsTrainingsOfTheSameDecisionsApart) {
+  const Proposal one = full_proposal();
+  Proposal again = one;
+  again.repeat = 2;
+  EXPECT_NE(duplicate_key(one), duplicate_key(again));
+  EXPECT_FALSE(proposal_json(one).contains("repeat"));  // logs of single trainings are as they always were
+  const auto read = proposal_from_json(proposal_json(again));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->repeat, 2);
+  nlohmann::json below = proposal_json(again);
+  below["repeat"] = -1;
+  EXPECT_EQ(proposal_from_json(below).error().code, Code::kDataLoss);
+}
+
 TEST(Measurement, KeepsNumbersThatJsonCannotHold) {
   Measurement before{TrialId{3}, 2, 80, {}};
   before.metrics = {{"a", std::numeric_limits<double>::quiet_NaN()},

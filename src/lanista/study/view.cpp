@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 
 #include "lanista/graph/editor.h"
 #include "lanista/graph/text.h"
@@ -25,12 +27,30 @@ Result<graph::Graph> trial_model(const StudyView& view, const TrialView& trial, 
   return graph::apply_edits(base, trial.proposal.edits, ops);
 }
 
-Standing standing(const std::vector<Goal>& goals, const TrialView& trial) {
-  Standing out{{}, trial.parameters, trial.id};
-  for (const double loss : losses(goals, trial.measurements.back())) {
+namespace {
+
+Standing standing_by(const StudyConfig& config, const Measurement& measurement, const TrialView& trial) {
+  Standing out{violation(config.subject_to, measurement, trial.proposal.sample), {}, trial.parameters, trial.id};
+  for (const double loss : losses(config.goals, measurement)) {
     out.losses.emplace_back(std::isnan(loss), std::isnan(loss) ? 0 : loss);
   }
   return out;
+}
+
+/// Equal for the trainings of one proposal.
+Digest decisions_key(Proposal proposal) {
+  proposal.repeat = 0;
+  return duplicate_key(proposal);
+}
+
+bool same_decisions(const Proposal& a, const Proposal& b) {
+  return a.graph_hash == b.graph_hash && a.budget == b.budget && a.sample == b.sample;
+}
+
+}  // namespace
+
+Standing standing(const StudyConfig& config, const TrialView& trial) {
+  return standing_by(config, trial.measurements.back(), trial);
 }
 
 bool ranks(const TrialView& trial, const Outcome& outcome) {
@@ -38,15 +58,88 @@ bool ranks(const TrialView& trial, const Outcome& outcome) {
   return finished && !trial.measurements.empty();
 }
 
-std::vector<TrialId> ranking(const StudyView& view) {
+std::vector<const TrialView*> trainings_of(const StudyView& view, const TrialView& trial) {
+  if (view.config.strategy.repeat == 1) return {&trial};
+  // Its first training is not far before it.
+  std::size_t first = trial.id.value - 1;
+  for (std::size_t i = first + 1; i-- > 0;) {
+    const Proposal& other = view.trials[i].proposal;
+    if (!same_decisions(other, trial.proposal)) continue;
+    first = i;
+    if (other.repeat == 0) break;
+  }
+  std::vector<const TrialView*> out;
+  for (std::size_t i = first; i < view.trials.size(); ++i) {
+    if (same_decisions(view.trials[i].proposal, trial.proposal)) out.push_back(&view.trials[i]);
+  }
+  return out;
+}
+
+Tally tally_of(const std::vector<const TrialView*>& trainings) {
+  Tally out;
+  for (const TrialView* trial : trainings) {
+    ++out.proposed;
+    if (trial->outcome) out.count(trial->outcome->kind);
+  }
+  return out;
+}
+
+std::optional<Standing> joint_standing(const StudyConfig& config, const std::vector<const TrialView*>& trainings) {
+  const Tally tally = tally_of(trainings);
+  if (!trainings_done(config.strategy, tally)) return std::nullopt;
+  const OutcomeKind kind = joint_outcome(config.strategy, tally);
+  if (kind != OutcomeKind::kSucceeded && kind != OutcomeKind::kStopped) return std::nullopt;
+  std::vector<const Measurement*> measured;
+  std::optional<Standing> best;
+  for (const TrialView* trial : trainings) {
+    if (!ranks(*trial, *trial->outcome)) continue;
+    measured.push_back(&trial->measurements.back());
+    Standing own = standing(config, *trial);
+    if (!best || own < *best) best = std::move(own);
+  }
+  if (measured.size() < 2) return best;
+  const auto named = std::find_if(trainings.begin(), trainings.end(),
+                                  [&](const TrialView* trial) { return trial->id == best->trial; });
+  return standing_by(config, average(config.strategy, measured), **named);
+}
+
+std::vector<Standing> standings(const StudyView& view) {
   std::vector<Standing> all;
+  std::map<Digest, std::vector<const TrialView*>> proposals;
   for (const TrialView& trial : view.trials) {
-    if (trial.outcome && ranks(trial, *trial.outcome)) all.push_back(standing(view.config.goals, trial));
+    if (view.config.strategy.repeat > 1) {
+      proposals[decisions_key(trial.proposal)].push_back(&trial);
+    } else if (trial.outcome && ranks(trial, *trial.outcome)) {
+      all.push_back(standing(view.config, trial));
+    }
+  }
+  for (const auto& [key, trainings] : proposals) {
+    if (auto joint = joint_standing(view.config, trainings)) all.push_back(*std::move(joint));
   }
   std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::vector<TrialId> ranking(const StudyView& view) {
   std::vector<TrialId> ids;
-  for (const Standing& s : all) ids.push_back(s.trial);
+  for (const Standing& s : standings(view)) ids.push_back(s.trial);
   return ids;
+}
+
+std::vector<TrialId> pareto_front(const std::vector<Standing>& ranked) {
+  std::vector<std::vector<double>> points;
+  std::vector<double> violations;
+  for (const Standing& s : ranked) {
+    std::vector<double>& point = points.emplace_back();
+    for (const auto& [lost, loss] : s.losses) point.push_back(lost ? std::numeric_limits<double>::infinity() : loss);
+    violations.push_back(s.violation);
+  }
+  const std::vector<std::int64_t> fronts = non_dominated_ranks(points, violations);
+  std::vector<TrialId> out;
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    if (fronts[i] == 0) out.push_back(ranked[i].trial);
+  }
+  return out;
 }
 
 }  // namespace lanista::study

@@ -13,6 +13,7 @@
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
 #include "lanista/study/config.h"
+#include "lanista/study/trainings.h"
 #include "lanista/study/trial.h"
 
 namespace lanista::study {
@@ -61,18 +62,33 @@ Result<graph::Graph> trial_model(const StudyView& view, const TrialView& trial, 
 /// What a finished trial is compared by; smaller is better. Goals count in their order: the next one decides only where
 /// those before are equal.
 struct Standing {
+  double violation = 0;                         ///< of the constraints; what keeps to them goes first
   std::vector<std::pair<bool, double>> losses;  ///< one a goal; {true, 0} for a missing or not-a-number metric: worst
   std::int64_t parameters = 0;
   TrialId trial;
   auto operator<=>(const Standing&) const = default;
 };
-Standing standing(const std::vector<Goal>& goals, const TrialView& trial);
+Standing standing(const StudyConfig& config, const TrialView& trial);
 
 /// Whether a trial may be ranked: it succeeded or was stopped early, and has measured something.
 bool ranks(const TrialView& trial, const Outcome& outcome);
 
-/// Finished trials from best to worst by the goals: last measurement; ties by fewer parameters, then by id. Failed ones
-/// are left out.
+/// The trials that train the same decisions as `trial`, itself included, in their order. With strategy.repeat 1 the
+/// trial alone.
+std::vector<const TrialView*> trainings_of(const StudyView& view, const TrialView& trial);
+/// What the trainings of a proposal are compared by, together: averages, in the name of the best of them. nullopt: they
+/// are not done, or nothing came of them.
+std::optional<Standing> joint_standing(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
+Tally tally_of(const std::vector<const TrialView*>& trainings);
+
+/// Finished trials from best to worst by constraints and goals: last measurement; ties by fewer parameters, then by id.
+/// Failed ones are left out. With strategy.repeat above 1, proposals by the averages of their trainings, each in the
+/// name of its best training.
 std::vector<TrialId> ranking(const StudyView& view);
+/// What ranking() compares, from best to worst.
+std::vector<Standing> standings(const StudyView& view);
+/// Those of `ranked` that no other dominates (constrained domination), in their order; of what breaks a constraint only
+/// where nothing keeps to them all.
+std::vector<TrialId> pareto_front(const std::vector<Standing>& ranked);
 
 }  // namespace lanista::study

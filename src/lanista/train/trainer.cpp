@@ -204,6 +204,7 @@ Result<Trainer> Trainer::create(const TrainerInput& input) {
   program_options.precision = input.recipe.precision == "float64" ? nn::Precision::kFloat64 : nn::Precision::kFloat32;
   program_options.isa = input.isa;
   program_options.budget = input.budget;
+  program_options.operators = input.operators;
   LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, program_options));
 
   const std::int64_t wanted = spec.classes > 0 ? spec.classes : spec.target_size;

@@ -13,6 +13,7 @@
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
 #include "lanista/kernels/kernels.h"
+#include "lanista/nn/opaque.h"
 #include "lanista/study/config.h"
 #include "lanista/study/trial.h"
 
@@ -28,6 +29,7 @@ struct TrainerInput {
   std::uint64_t data_seed = 0;
   const data::Dataset* data = nullptr;       ///< outlives the trainer
   const graph::OpTable* step_ops = nullptr;  ///< step::training_ops; outlives the trainer
+  const nn::Operators* operators = nullptr;  ///< beyond those shipped, read while creating; may be null
   MemoryBudget* budget = nullptr;            ///< may be null
   kernels::Isa isa = kernels::best_isa();
 };

@@ -42,6 +42,40 @@ OpDef mul_op() {
   return def;
 }
 
+OpDef sub_op() {
+  OpDef def;
+  def.name = "sub";
+  def.help = "The difference of two values of one shape.";
+  def.min_inputs = 2;
+  def.max_inputs = 2;
+  def.infer = infer_all_equal;
+  def.cost = elementwise_cost(1);
+  def.gradient = [](StepContext& step) {
+    if (step.needs_grad(0)) step.set_input_grad(0, step.grad());
+    if (step.needs_grad(1)) step.set_input_grad(1, step.emit("negative", {step.grad()}));
+  };
+  return def;
+}
+
+OpDef div_op() {
+  OpDef def;
+  def.name = "div";
+  def.help = "The quotient of two values of one shape, element by element.";
+  def.min_inputs = 2;
+  def.max_inputs = 2;
+  def.infer = infer_all_equal;
+  def.cost = elementwise_cost(1);
+  // d(a / b) = (da - (a / b) db) / b.
+  def.gradient = [](StepContext& step) {
+    const Port share = step.emit("div", {step.grad(), step.input(1)});
+    if (step.needs_grad(0)) step.set_input_grad(0, share);
+    if (step.needs_grad(1)) {
+      step.set_input_grad(1, step.emit("negative", {step.emit("mul", {share, step.output()})}));
+    }
+  };
+  return def;
+}
+
 Result<std::vector<ValueType>> infer_concat(const OpArgs& args) {
   const auto axis = static_cast<std::size_t>(args.integer("axis"));
   LANISTA_TRY(want_real(args));
@@ -79,7 +113,8 @@ OpDef concat_op() {
     for (std::size_t i = 0; i < args.inputs.size(); ++i) {
       const std::int64_t length = shape_of(args, i).dims[static_cast<std::size_t>(axis)];
       if (step.needs_grad(i)) {
-        step.set_input_grad(i, step.emit("slice", {step.grad()}, {{"axis", axis}, {"begin", begin}, {"len", length}}));
+        step.set_input_grad(
+            i, step.emit("slice", {step.grad()}, {{"axis", axis}, {"start", begin}, {"end", begin + length}}));
       }
       begin += length;
     }
@@ -92,6 +127,8 @@ OpDef concat_op() {
 Result<void> add_combine_ops(OpTable& table) {
   LANISTA_TRY(table.add(add_op()));
   LANISTA_TRY(table.add(mul_op()));
+  LANISTA_TRY(table.add(sub_op()));
+  LANISTA_TRY(table.add(div_op()));
   return table.add(concat_op());
 }
 

@@ -20,19 +20,23 @@ ParamSpec trained(std::string name, std::vector<std::int64_t> dims, std::int64_t
 // Output and parameters of one convolution; shapes are checked before parameters are counted.
 using DimsOf = Result<ConvDims> (*)(const OpArgs&);
 
-std::vector<ParamSpec> plain_params(const OpArgs& args, const ConvDims& dims) {
+// The window of a convolution, and an offset for each of the `results`.
+std::vector<ParamSpec> window_params(const OpArgs& args, const ConvDims& dims, std::int64_t results) {
   std::vector<ParamSpec> params{trained("weight", dims.weight().dims, dims.fan_in())};
-  if (args.flag("bias")) params.push_back(trained("bias", {dims.out}, dims.fan_in()));
+  if (args.flag("bias")) params.push_back(trained("bias", {results}, dims.fan_in()));
   return params;
 }
 
 void plain_rules(OpDef& def, DimsOf dims_rule) {
   def.infer = [dims_rule](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_ASSIGN(const ConvDims dims, dims_rule(args));
-    LANISTA_TRY(want_sane_params(plain_params(args, dims)));
+    LANISTA_TRY(want_sane_params(window_params(args, dims, dims.out)));
     return value(dims.output());
   };
-  def.params = [dims_rule](const OpArgs& args) { return plain_params(args, *dims_rule(args)); };
+  def.params = [dims_rule](const OpArgs& args) {
+    const ConvDims dims = *dims_rule(args);
+    return window_params(args, dims, dims.out);
+  };
   def.cost = [dims_rule](const OpArgs& args) { return cost_of(args, (*dims_rule(args)).flops()); };
 }
 
@@ -158,12 +162,50 @@ OpDef separable_op() {
   return def;
 }
 
+std::vector<ParamSpec> transposed_params(const OpArgs& args) {
+  const ConvDims dims = *transposed_dims(args);
+  return window_params(args, dims, dims.in);
+}
+
+// The transposed convolution is the input gradient of a convolution, whose other two rules are its own gradients.
+OpDef transposed_op() {
+  OpDef def;
+  def.name = "conv_transpose2d";
+  def.help = "Writes a trained window for each cell of images, summed where windows meet.";
+  def.attrs = window_attrs();
+  def.attrs.insert(def.attrs.begin(), required_int("out", 1, AttrRole::kTunable, "channels that come out"));
+  def.attrs.push_back(optional_list("output_padding", {0}, 0, AttrRole::kStatic,
+                                    "rows and columns behind the last window, fewer than the stride"));
+  def.attrs.push_back(optional_int("groups", 1, 1, AttrRole::kTunable, "channel groups that do not see each other"));
+  def.attrs.push_back(optional_flag("bias", true, "add a trained offset per channel"));
+  def.attrs.push_back(derived("in", "channels that come in"));
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_ASSIGN(const ConvDims dims, transposed_dims(args));
+    LANISTA_TRY(want_sane_params(transposed_params(args)));
+    return value(dims.input());
+  };
+  def.params = transposed_params;
+  def.cost = [](const OpArgs& args) { return cost_of(args, transposed_dims(args)->flops()); };
+  def.gradient = [](StepContext& step) {
+    const OpArgs args = step.args();
+    Attrs conv = taken(args.attrs, {"kernel", "stride", "padding", "dilation", "groups"});
+    conv.set("out", channels(args));
+    step.set_param_grad("weight", step.emit("conv2d_grad_w", {step.grad(), step.input(0)}, conv));
+    if (args.flag("bias")) step.set_param_grad("bias", step.emit("channel_sum", {step.grad()}));
+    if (!step.needs_grad(0)) return;
+    conv.set("bias", false);
+    step.set_input_grad(0, step.emit("conv2d", {step.grad(), step.param("weight")}, std::move(conv)));
+  };
+  return def;
+}
+
 }  // namespace
 
 Result<void> add_conv_ops(OpTable& table) {
   LANISTA_TRY(table.add(conv2d_op()));
   LANISTA_TRY(table.add(depthwise_op()));
-  return table.add(separable_op());
+  LANISTA_TRY(table.add(separable_op()));
+  return table.add(transposed_op());
 }
 
 }  // namespace lanista::graph::ops

@@ -93,6 +93,45 @@ TEST(Operators, GiveTheShapesOfHandCalculation) {
       {"[2,3,4]", "%1 = mean(%0, axes=[1,3])", "[N, 3]"},
       {"[2,3,4]", "%1 = mean(%0, axes=[2], keep=true)", "[N, 2, 1, 4]"},
       {"[4]", "%1 = mean(%0, axes=[1])", "[N]"},
+      {"[3,8,9]", "%1 = conv2d(%0, out=2, padding=[0,1,2,0])", "[N, 2, 7, 9]"},
+      {"[3,8,9]", "%1 = conv2d(%0, out=2, kernel=[2], padding=[0,1,0,1])", "[N, 2, 8, 9]"},
+      {"[2,8,9]", "%1 = max_pool2d(%0, kernel=[3], stride=[2], ceil_mode=true)", "[N, 2, 4, 4]"},
+      {"[2,8,9]", "%1 = max_pool2d(%0, kernel=[3], stride=[2])", "[N, 2, 3, 4]"},
+      {"[2,4,4]", "%1 = avg_pool2d(%0, kernel=[1], stride=[3], ceil_mode=true)", "[N, 2, 2, 2]"},
+      {"[2,3,3]", "%1 = avg_pool2d(%0, kernel=[2], stride=[3], padding=[1,0,0,1], ceil_mode=true)", "[N, 2, 2, 1]"},
+      {"[2,4,4]", "%1 = avg_pool2d(%0, kernel=[2], stride=[4], padding=[1,0,0,0], ceil_mode=true)", "[N, 2, 2, 1]"},
+      {"[4]", "%1 = leaky_relu(%0, alpha=0.2)", "[N, 4]"},
+      {"[4]", "%1 = elu(%0)", "[N, 4]"},
+      {"[4]", "%1 = clip(%0, min=0)", "[N, 4]"},
+      {"[4]", "%1 = relu6(%0)", "[N, 4]"},
+      {"[4]", "%1 = hard_sigmoid(%0, alpha=0.2)", "[N, 4]"},
+      {"[4]", "%1 = hard_swish(%0)", "[N, 4]"},
+      {"[4]", "%1 = sub(%0, %0)", "[N, 4]"},
+      {"[4]", "%1 = div(%0, %0)", "[N, 4]"},
+      {"[2,3,4]", "%1 = slice(%0, axis=3, start=1)", "[N, 2, 3, 3]"},
+      {"[2,3,4]", "%1 = slice(%0, axis=1, end=-1)", "[N, 1, 3, 4]"},
+      {"[2,3,4]", "%1 = slice(%0, axis=2, start=-2, end=2)", "[N, 2, 1, 4]"},
+      {"[2,3,4]", "%1 = global_avg_pool(%0)\n%2 = scale(%0, %1)", "[N, 2, 3, 4]"},
+      {"[3,4]", "%1 = mean(%0, axes=[1])\n%2 = scale(%0, %1)", "[N, 3, 4]"},
+      {"[6,3,4]", "%1 = channel_shuffle(%0, groups=3)", "[N, 6, 3, 4]"},
+      {"[6,3,4]", "%1 = lrn(%0, size=5)", "[N, 6, 3, 4]"},
+      {"[2,3,4]", "%1 = resize(%0, out=[5,2])", "[N, 2, 5, 2]"},
+      {"[2,3,4]", "%1 = upsample(%0, factor=[2,3], mode=\"bilinear\")", "[N, 2, 6, 12]"},
+      {"[2,3,4]", "%1 = global_max_pool(%0)", "[N, 2]"},
+      {"[3,5]", "%1 = global_avg_pool(%0)", "[N, 3]"},
+      {"[4,5,6]", "%1 = conv_transpose2d(%0, out=3)", "[N, 3, 7, 8]"},
+      {"[4,5,6]", "%1 = conv_transpose2d(%0, out=3, kernel=[4], stride=[2], padding=[1])", "[N, 3, 10, 12]"},
+      {"[4,5,6]", "%1 = conv_transpose2d(%0, out=6, stride=[3,2], padding=[0,1,2,0], output_padding=[2,1], groups=2)",
+       "[N, 6, 16, 12]"},
+      {"[4,9]", "%1 = conv1d(%0, out=6)", "[N, 6, 7]"},
+      {"[4,9]", "%1 = conv1d(%0, out=6, kernel=2, stride=2, padding=[0,1], dilation=2, groups=2)", "[N, 6, 4]"},
+      {"[4,9]", "%1 = max_pool1d(%0)", "[N, 4, 4]"},
+      {"[5], dtype=\"index\"", "%1 = embedding(%0, vocab=7, dim=3)", "[N, 5, 3]"},
+      {"[5,6]", "%1 = positional_embedding(%0)", "[N, 5, 6]"},
+      {"[5,6]", "%1 = scale_by(%0, by=0.5)", "[N, 5, 6]"},
+      {"[2,4,4]", "%1 = causal_mask(%0)", "[N, 2, 4, 4]"},
+      {"[5,6]", "%1 = attention(%0, heads=3, causal=true)", "[N, 5, 6]"},
+      {"[4,9]", "%1 = avg_pool1d(%0, kernel=3, stride=2, padding=[1], ceil_mode=true)", "[N, 4, 5]"},
   };
   std::set<std::string> tested{"input"};
   for (const Case& c : cases) {
@@ -116,6 +155,42 @@ TEST(Operators, SayWhatDoesNotFit) {
       {"[3,8,8]", "%1 = conv2d(%0, out=4, groups=2)", "2 groups do not divide 3 input and 4 output channels"},
       {"[8]", "%1 = conv2d(%0, out=4)", "must be images [N, C, H, W], but it is [N, 8]"},
       {"[3,8,8]", "%1 = conv2d(%0, out=4, kernel=[3,3,3])", "kernel must list one or two integers, but it lists 3"},
+      {"[3,8,8]", "%1 = conv2d(%0, out=4, padding=[1,1,1])",
+       "padding must be [all], [rows, columns] or [top, bottom, left, right], but it lists 3 integers"},
+      {"[3,4,4]", "%1 = conv2d(%0, out=2, kernel=[6], padding=[1,0,0,0])",
+       "height: a kernel of 6 (dilation 1) reaches over 6 cells, but there are 4 and a padding of 1 before and 0 "
+       "behind"},
+      {"[2,8,8]", "%1 = max_pool2d(%0, kernel=[3], padding=[0,2,0,0])",
+       "padding [0,2,0,0] is above half the kernel 3x3"},
+      {"[2,8,8]", "%1 = conv_transpose2d(%0, out=2, stride=[2], output_padding=[2])",
+       "output padding 2x2 must be smaller than the stride 2x2"},
+      {"[2,1,1]", "%1 = conv_transpose2d(%0, out=2, padding=[2])", "padding [2] leaves a result of -1x-1 cells"},
+      {"[3,8,8]", "%1 = conv_transpose2d(%0, out=4, groups=2)", "2 groups do not divide 4 input and 3 output channels"},
+      {"[2,8]", "%1 = conv1d(%0, out=2, kernel=9)", "width: a kernel of 9 (dilation 1) reaches over 9 cells"},
+      {"[2,8]", "%1 = conv1d(%0, out=2, padding=[1,1,1])", "padding must list one or two integers, but it lists 3"},
+      {"[8]", "%1 = max_pool1d(%0)", "must be sequences [N, C, L], but it is [N, 8]"},
+      {"[2,300,2]", "%1 = global_max_pool(%0)", "images are at most 255x255, but input 0 is [N, 2, 300, 2]"},
+      {"[8]", "%1 = global_avg_pool(%0)", "must be [N, C, L] or [N, C, H, W], but it is [N, 8]"},
+      {"[2,3,4]", "%1 = slice(%0, axis=4)", "axis 4 of [N, 2, 3, 4] does not exist"},
+      {"[2,3,4]", "%1 = slice(%0, axis=3, start=2, end=-2)",
+       "elements 2 up to -2 (start, end) of axis 3 are no run in [N, 2, 3, 4]"},
+      {"[2,3,4]", "%1 = slice(%0, axis=3, end=5)", "are no run in"},
+      {"[2,3,4]", "%1 = slice(%0, axis=3, start=-5)", "are no run in"},
+      {"[2,3,4]", "%1 = mean(%0, axes=[1,2])\n%2 = scale(%0, %1)",
+       "the gate (input 1) must be [N, 2], but it is [N, 4]"},
+      {"[4]", "%1 = scale(%0, %0)", "must be [N, C, H, W] or [N, ..., C], but it is [N, 4]"},
+      {"[4,3,3]", "%1 = channel_shuffle(%0, groups=3)", "3 groups do not divide 4 channels"},
+      {"[4,3,3]", "%1 = lrn(%0, size=3, bias=0)", "bias must lie in [1e-6, 1e6], but it is 0"},
+      {"[4,3,3]", "%1 = lrn(%0, size=3, beta=-1)", "beta must lie in [0, 100], but it is -1"},
+      {"[4,3,3]", "%1 = lrn(%0, size=3, alpha=-1)", "alpha must lie in [0, 1e6], but it is -1"},
+      {"[4,3,3]", "%1 = lrn(%0, size=2000001)", "size 2000001 is above 1048576"},
+      {"[4,3,3]", "%1 = lrn(%0, size=4)", "size 4 is even, so that no channel is in the middle"},
+      {"[4,3,3]", "%1 = resize(%0, out=[1,2,3])", "out must list one or two integers, but it lists 3"},
+      {"[4,3,3]", "%1 = upsample(%0, factor=[1000000])", "a result of 3000000x3000000 cells is above 1048576 a side"},
+      {"[4]", "%1 = resize(%0, out=[2])", "must be images [N, C, H, W], but it is [N, 4]"},
+      {"[4]", "%1 = clip(%0, min=2, max=1)", "min 2.0 is above max 1.0"},
+      {"[4]", "%1 = leaky_relu(%0, alpha=1e300)", "alpha must be a number in single precision"},
+      {"[4]", "%1 = elu(%0, alpha=-1)", "alpha must not be negative, but it is -1"},
       {"[3,8,8]", "%1 = conv2d(%0, out=4, kernel=[])", "kernel must list one or two integers, but it lists 0"},
       {"[3,8,8]", "%1 = conv2d(%0, out=4, padding=[2000000000])", "is above 1048576"},
       {"[5,6]", "%1 = batch_norm(%0)", "must be [N, C] or [N, C, H, W], but it is [N, 5, 6]"},
@@ -128,7 +203,7 @@ TEST(Operators, SayWhatDoesNotFit) {
       {"[6]", "%1 = softmax(%0, axis=-2)", "axis -2 of [N, 6] does not exist or is the batch"},
       {"[6]", "%1 = dropout(%0, p=1.0)", "p must lie in [0, 1), but it is 1"},
       {"[2,40,40]", "%1 = max_pool2d(%0, kernel=[16])", "has at most 255 cells, but the kernel is 16x16"},
-      {"[2,8,8]", "%1 = avg_pool2d(%0, kernel=[3], padding=[2])", "padding 2x2 is above half the kernel 3x3"},
+      {"[2,8,8]", "%1 = avg_pool2d(%0, kernel=[3], padding=[2])", "padding [2] is above half the kernel 3x3"},
       {"[2,2,2]", "%1 = max_pool2d(%0, kernel=[3])", "height: a kernel of 3"},
       {"[4]", "%1 = linear(%0, out=5)\n%2 = add(%0, %1)", "input 0 is [N, 4] and input 1 is [N, 5]"},
       {"[4]", "%1 = linear(%0, out=5)\n%2 = mul(%0, %1)", "input 0 is [N, 4] and input 1 is [N, 5]"},
@@ -146,6 +221,16 @@ TEST(Operators, SayWhatDoesNotFit) {
       {"[3,4]", "%1 = mean(%0, axes=[1,1])", "axes [1,1] must be ascending dimensions"},
       {"[3,4]", "%1 = mean(%0, axes=[3])", "axes [3] must be ascending dimensions"},
       {"[3,4]", "%1 = mean(%0, axes=[])", "axes [] must be ascending dimensions"},
+      {"[5]", "%1 = embedding(%0, vocab=7, dim=3)",
+       "must be token numbers [N, T], from input(shape=[T], dtype=\"index\"), but it is real numbers [N, 5]"},
+      {"[5,2], dtype=\"index\"", "%1 = embedding(%0, vocab=7, dim=3)", "but it is tokens [N, 5, 2]"},
+      {"[5], dtype=\"index\"", "%1 = linear(%0, out=3)",
+       "must be real numbers with a batch dimension, but it is class "},
+      {"[5]", "%1 = positional_embedding(%0)", "must be a sequence [N, T, features], but it is [N, 5]"},
+      {"[70000,2]", "%1 = positional_embedding(%0)", "a sequence of 70000 positions is too long; at most 65536"},
+      {"[4,5]", "%1 = causal_mask(%0)", "must be square matrices [N, ..., T, T], but it is [N, 4, 5]"},
+      {"[5,6]", "%1 = attention(%0, heads=4)", "heads=4 must divide the features, but there are 6"},
+      {"[5,6]", "%1 = attention(%0, heads=2, dropout=1.0)", "dropout must lie in [0, 1), but it is 1"},
   };
   for (const Case& c : cases) {
     const auto graph = model(c.input, c.text);
@@ -181,11 +266,20 @@ TEST(Operators, NameTheirParameters) {
   EXPECT_EQ(params("[4,8,8]", "%1 = depthwise_conv2d(%0, multiplier=2)"), "n1.weight[8, 1, 3, 3]/9 n1.bias[8]/9");
   EXPECT_EQ(params("[4,8,8]", "%1 = separable_conv2d(%0, out=6)"),
             "n1.depthwise.weight[4, 1, 3, 3]/9 n1.pointwise.weight[6, 4, 1, 1]/4 n1.pointwise.bias[6]/4");
+  EXPECT_EQ(params("[4,8,8]", "%1 = conv_transpose2d(%0, out=6, kernel=[3,5], groups=2)"),
+            "n1.weight[4, 3, 3, 5]/45 n1.bias[6]/45");
+  EXPECT_EQ(params("[4,8]", "%1 = conv1d(%0, out=6, kernel=5, groups=2)"), "n1.weight[6, 2, 5]/10 n1.bias[6]/10");
+  EXPECT_EQ(params("[4,8]", "%1 = conv1d(%0, out=6, bias=false)"), "n1.weight[6, 4, 3]/12");
   EXPECT_EQ(params("[4,8,8]", "%1 = batch_norm(%0)"),
             "n1.weight[4]=1 n1.bias[4] (n1.running_mean[4]) (n1.running_var[4]=1)");
   EXPECT_EQ(params("[4]", "%1 = batch_norm(%0, affine=false)"), "(n1.running_mean[4]) (n1.running_var[4]=1)");
   EXPECT_EQ(params("[5,8]", "%1 = layer_norm(%0, axes=2)"), "n1.weight[5, 8]=1 n1.bias[5, 8]");
   EXPECT_EQ(params("[6,2,2]", "%1 = group_norm(%0, groups=3)"), "n1.weight[6]=1 n1.bias[6]");
+  EXPECT_EQ(params("[5], dtype=\"index\"", "%1 = embedding(%0, vocab=7, dim=3)"), "n1.weight[7, 3]");
+  EXPECT_EQ(params("[5,6]", "%1 = positional_embedding(%0)"), "n1.weight[5, 6]");
+  EXPECT_EQ(params("[5,6]", "%1 = positional_embedding(%0, mode=\"sinusoidal\")"), "(n1.weight[5, 6])");
+  EXPECT_EQ(params("[5,6]", "%1 = attention(%0, heads=2)"),
+            "n1.in_proj_weight[18, 6]/6 n1.in_proj_bias[18] n1.out_proj.weight[6, 6]/6 n1.out_proj.bias[6]");
 }
 
 TEST(Operators, CountTwoOperationsAMultiplyAdd) {
@@ -194,6 +288,8 @@ TEST(Operators, CountTwoOperationsAMultiplyAdd) {
   EXPECT_EQ(flops("[3,8,8]", "%1 = conv2d(%0, out=16, padding=[1])"), 2.0 * 3 * 9 * 16 * 64);
   EXPECT_EQ(flops("[4,8,8]", "%1 = conv2d(%0, out=4, groups=4, kernel=[1])"), 2.0 * 4 * 64);
   EXPECT_EQ(flops("[4,8,8]", "%1 = separable_conv2d(%0, out=6, padding=[1])"), 2.0 * 64 * (4 * 9 + 4 * 6));
+  EXPECT_EQ(flops("[4,8]", "%1 = conv1d(%0, out=6, groups=2)"), 2.0 * 6 * 6 * 2 * 3);
+  EXPECT_EQ(flops("[4,8,8]", "%1 = conv_transpose2d(%0, out=6)"), 2.0 * 4 * 64 * 6 * 9);
   EXPECT_EQ(flops("[3,4]", "%1 = matmul(%0, %0, transpose_b=true)"), 2 * 3 * 4 * 3);
 }
 

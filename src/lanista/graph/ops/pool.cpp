@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "lanista/graph/ops/rules.h"
@@ -37,7 +38,7 @@ OpDef max_pool_op() {
   def.train_form = "max_pool2d_train";
   def.gradient = [](StepContext& step) {
     if (!step.needs_grad(0)) return;
-    Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding"});
+    Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode"});
     attrs.set("input_size", without_batch(shape_of(step.args())));
     step.set_input_grad(0, step.emit("max_pool2d_grad", {step.output(1), step.grad()}, std::move(attrs)));
   };
@@ -57,7 +58,7 @@ OpDef avg_pool_op() {
   def.cost = pool_cost;
   def.gradient = [](StepContext& step) {
     if (!step.needs_grad(0)) return;
-    Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding", "count_include_pad"});
+    Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode", "count_include_pad"});
     attrs.set("input_size", without_batch(shape_of(step.args())));
     step.set_input_grad(0, step.emit("avg_pool2d_grad", {step.grad()}, std::move(attrs)));
   };
@@ -86,12 +87,19 @@ OpDef adaptive_avg_pool_op() {
   return def;
 }
 
+Result<void> want_positions(const OpArgs& args) {
+  LANISTA_TRY(want_real(args));
+  const std::size_t rank = shape_of(args).rank();
+  if (rank == 3 || rank == 4) return {};
+  return misfit("input 0 must be [N, C, L] or [N, C, H, W], but it is " + shown(args));
+}
+
 OpDef global_avg_pool_op() {
   OpDef def;
   def.name = "global_avg_pool";
-  def.help = "The mean of each channel: [N, C, H, W] to [N, C].";
+  def.help = "The mean of each channel: [N, C, L] or [N, C, H, W] to [N, C].";
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_image(args));
+    LANISTA_TRY(want_positions(args));
     return value(batched({shape_of(args).dims[1]}));
   };
   def.cost = [](const OpArgs& args) {
@@ -99,8 +107,37 @@ OpDef global_avg_pool_op() {
   };
   def.gradient = [](StepContext& step) {
     if (!step.needs_grad(0)) return;
-    const Attrs attrs{{"axes", std::vector<std::int64_t>{2, 3}}, {"shape", without_batch(shape_of(step.args()))}};
+    const Shape& shape = shape_of(step.args());
+    std::vector<std::int64_t> axes{2};
+    if (shape.rank() == 4) axes.push_back(3);
+    const Attrs attrs{{"axes", std::move(axes)}, {"shape", without_batch(shape)}};
     step.set_input_grad(0, step.emit("mean_grad", {step.grad()}, attrs));
+  };
+  return def;
+}
+
+// Columns, then rows: a byte remembers the winner of each, so that images up to 255 x 255 fit.
+OpDef global_max_pool_op() {
+  OpDef def;
+  def.name = "global_max_pool";
+  def.help = "The largest value of each channel: [N, C, H, W] to [N, C].";
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_TRY(want_image(args));
+    const auto& dims = shape_of(args).dims;
+    if (std::max(dims[2], dims[3]) > kMaxPoolCells) {
+      return misfit("images are at most " + by(kMaxPoolCells, kMaxPoolCells) + ", but input 0 is " + shown(args));
+    }
+    return value(batched({dims[1]}));
+  };
+  def.cost = [](const OpArgs& args) {
+    return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
+  };
+  def.decompose = [](StepContext& step) {
+    const std::vector<std::int64_t> dims = shape_of(step.args()).dims;
+    const auto most = [&](Port x, std::int64_t rows, std::int64_t columns) {
+      return step.emit("max_pool2d", {x}, {{"kernel", std::vector<std::int64_t>{rows, columns}}});
+    };
+    return step.emit("flatten", {most(most(step.input(0), dims[2], 1), 1, dims[3])});
   };
   return def;
 }
@@ -111,7 +148,8 @@ Result<void> add_pool_ops(OpTable& table) {
   LANISTA_TRY(table.add(max_pool_op()));
   LANISTA_TRY(table.add(avg_pool_op()));
   LANISTA_TRY(table.add(adaptive_avg_pool_op()));
-  return table.add(global_avg_pool_op());
+  LANISTA_TRY(table.add(global_avg_pool_op()));
+  return table.add(global_max_pool_op());
 }
 
 }  // namespace lanista::graph::ops

@@ -45,6 +45,12 @@ AttrSpec optional_flag(std::string name, bool value, std::string help) {
   return spec(std::move(name), AttrRole::kStatic, value, false, 0, std::move(help));
 }
 
+AttrSpec one_of(std::string name, std::vector<std::string> allowed, std::string help) {
+  AttrSpec result = spec(std::move(name), AttrRole::kStatic, allowed.front(), false, 0, std::move(help));
+  result.allowed = std::move(allowed);
+  return result;
+}
+
 AttrSpec derived(std::string name, std::string help) {
   return spec(std::move(name), AttrRole::kDerived, std::int64_t{0}, false, 0, std::move(help));
 }
@@ -69,7 +75,7 @@ Result<void> want_real(const OpArgs& args, std::size_t i) {
   if (type.dtype != DType::kReal || !type.shape.has_batch()) {
     return misfit("input " + std::to_string(i) + " must be real numbers with a batch dimension, but it is " +
                   (type.dtype == DType::kReal    ? ""
-                   : type.dtype == DType::kIndex ? "class numbers "
+                   : type.dtype == DType::kIndex ? "class numbers or tokens "
                                                  : "bytes ") +
                   type.shape.text());
   }

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lanista/base/result.h"
@@ -25,6 +26,7 @@ AttrSpec required_list(std::string name, std::int64_t min, AttrRole role, std::s
 AttrSpec optional_list(std::string name, std::vector<std::int64_t> value, std::int64_t min, AttrRole role,
                        std::string help);
 AttrSpec optional_real(std::string name, double value, AttrRole role, std::string help);
+AttrSpec one_of(std::string name, std::vector<std::string> allowed, std::string help);  ///< the first is the default
 AttrSpec optional_flag(std::string name, bool value, std::string help);
 AttrSpec derived(std::string name, std::string help);
 
@@ -58,6 +60,17 @@ std::vector<std::int64_t> without_batch(const Shape& shape);
 /// Dimension that holds the channels: 1 for images, else the last one.
 std::size_t channel_dim(const Shape& shape);
 
+/// Elements [begin, begin + len) of a logical axis.
+struct SliceRange {
+  std::size_t axis;
+  std::int64_t begin, len;
+};
+/// What a slice of data input 0 takes. Errors: no such axis, or elements that it does not have.
+Result<SliceRange> slice_range(const OpArgs& args);
+
+/// Height and width of what `resize` or `upsample` gives. Errors: above 2^20 a side.
+Result<std::pair<std::int64_t, std::int64_t>> resized(const OpArgs& args);
+
 /// The written attributes among `names`: what a gradient operator takes over from its forward operator.
 Attrs taken(const Attrs& from, std::initializer_list<std::string_view> names);
 
@@ -79,5 +92,10 @@ Result<void> add_activation_ops(OpTable& table);
 Result<void> add_pool_ops(OpTable& table);
 Result<void> add_shape_ops(OpTable& table);
 Result<void> add_combine_ops(OpTable& table);
+Result<void> add_piecewise_ops(OpTable& table);
+Result<void> add_channel_ops(OpTable& table);
+Result<void> add_resize_ops(OpTable& table);
+Result<void> add_window1d_ops(OpTable& table);  ///< on top of conv2d and the pools
+Result<void> add_sequence_ops(OpTable& table);
 
 }  // namespace lanista::graph::ops

@@ -30,9 +30,11 @@ OpDef reshape_op() {
   def.name = "reshape";
   def.help = "The same elements, in logical order, in another shape.";
   def.attrs = {required_list("shape", 1, AttrRole::kStatic, "the new shape, without the batch")};
+  // A value without a batch is a parameter that a part of an operator reads in another shape.
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_real(args));
-    Shape shape = batched(args.list("shape"));
+    const bool batch = shape_of(args).has_batch();
+    if (batch || args.inputs[0].dtype != DType::kReal) LANISTA_TRY(want_real(args));
+    Shape shape = batch ? batched(args.list("shape")) : unbatched(args.list("shape"));
     if (shape.elements_per_sample() != shape_of(args).elements_per_sample()) {
       return misfit("cannot reshape " + shown(args) + " (" + std::to_string(shape_of(args).elements_per_sample()) +
                     " elements per sample) to " + shape.text() + " (" + std::to_string(shape.elements_per_sample()) +
@@ -144,13 +146,56 @@ OpDef mean_op() {
   return def;
 }
 
+OpDef slice_op() {
+  OpDef def;
+  def.name = "slice";
+  def.help = "A run of elements along an axis.";
+  def.attrs = {required_int("axis", 1, AttrRole::kStatic, "logical axis, not the batch"),
+               optional_int("start", 0, -kMaxValueElements, AttrRole::kStatic, "first element; negative: from the end"),
+               optional_int("end", 0, -kMaxValueElements, AttrRole::kStatic,
+                            "the element behind the last; 0: all that follow; negative: from the end")};
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_TRY(want_real(args));
+    LANISTA_ASSIGN(const SliceRange range, slice_range(args));
+    Shape shape = shape_of(args);
+    shape.dims[range.axis] = range.len;
+    return value(std::move(shape));
+  };
+  def.gradient = [](StepContext& step) {
+    if (!step.needs_grad(0)) return;
+    const SliceRange range = *slice_range(step.args());
+    step.set_input_grad(0, step.emit("slice_grad", {step.grad()},
+                                     {{"axis", static_cast<std::int64_t>(range.axis)},
+                                      {"start", range.begin},
+                                      {"shape", without_batch(shape_of(step.args()))}}));
+  };
+  return def;
+}
+
 }  // namespace
+
+Result<SliceRange> slice_range(const OpArgs& args) {
+  const Shape& shape = shape_of(args);
+  const auto axis = static_cast<std::size_t>(args.integer("axis"));
+  if (axis >= shape.rank()) return misfit("axis " + std::to_string(axis) + " of " + shape.text() + " does not exist");
+  const std::int64_t size = shape.dims[axis];
+  std::int64_t begin = args.integer("start"), end = args.integer("end");
+  if (begin < 0) begin += size;
+  if (end <= 0) end += size;
+  if (begin < 0 || begin >= end || end > size) {
+    return misfit("elements " + std::to_string(args.integer("start")) + " up to " +
+                  std::to_string(args.integer("end")) + " (start, end) of axis " + std::to_string(axis) +
+                  " are no run in " + shape.text());
+  }
+  return SliceRange{axis, begin, end - begin};
+}
 
 Result<void> add_shape_ops(OpTable& table) {
   LANISTA_TRY(table.add(flatten_op()));
   LANISTA_TRY(table.add(reshape_op()));
   LANISTA_TRY(table.add(transpose_op()));
   LANISTA_TRY(table.add(pad_op()));
+  LANISTA_TRY(table.add(slice_op()));
   return table.add(mean_op());
 }
 

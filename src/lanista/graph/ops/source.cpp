@@ -9,8 +9,16 @@ OpDef input_op() {
   def.help = "The batch that the model is given.";
   def.min_inputs = 0;
   def.max_inputs = 0;
-  def.attrs = {required_list("shape", 1, AttrRole::kStatic, "shape of one sample, without the batch")};
-  def.infer = [](const OpArgs& args) { return value(batched(args.list("shape"))); };
+  AttrSpec dtype;
+  dtype.name = "dtype";
+  dtype.default_value = std::string("real");
+  dtype.allowed = {"real", "index"};
+  dtype.help = "real numbers, or token numbers";
+  def.attrs = {required_list("shape", 1, AttrRole::kStatic, "shape of one sample, without the batch"),
+               std::move(dtype)};
+  def.infer = [](const OpArgs& args) {
+    return value(batched(args.list("shape")), args.text("dtype") == "index" ? DType::kIndex : DType::kReal);
+  };
   return def;
 }
 

@@ -1,5 +1,6 @@
 #include "lanista/graph/ops/window.h"
 
+#include <algorithm>
 #include <string>
 
 #include "lanista/graph/ops/rules.h"
@@ -17,6 +18,18 @@ Result<std::pair<std::int64_t, std::int64_t>> bounded_pair(const OpArgs& args, s
     return misfit(std::string(name) + " " + by(pair.first, pair.second) + " is above " + std::to_string(kMaxWindow));
   }
   return pair;
+}
+
+Result<Pads> bounded_pads(const OpArgs& args) {
+  const std::vector<std::int64_t>& list = args.list("padding");
+  if (list.size() != 1 && list.size() != 2 && list.size() != 4) {
+    return misfit("padding must be [all], [rows, columns] or [top, bottom, left, right], but it lists " +
+                  std::to_string(list.size()) + " integers");
+  }
+  for (const std::int64_t cells : list) {
+    if (cells > kMaxWindow) return misfit("padding " + attr_text(list) + " is above " + std::to_string(kMaxWindow));
+  }
+  return pads_of(args);
 }
 
 Result<std::pair<std::int64_t, std::int64_t>> windows_output(std::int64_t h, std::int64_t w, const Window& rows,
@@ -43,13 +56,25 @@ Result<void> want_pair(const OpArgs& args, std::string_view name, bool may_be_em
 
 Result<std::int64_t> window_output(std::int64_t size, const Window& window) {
   const std::int64_t reach = window.dilation * (window.kernel - 1) + 1;
-  const std::int64_t room = size + 2 * window.padding - reach;
+  const std::int64_t room = size + window.before + window.after - reach;
   if (room < 0) {
+    const std::string padding = window.before == window.after ? std::to_string(window.before) + " on both sides"
+                                                              : std::to_string(window.before) + " before and " +
+                                                                    std::to_string(window.after) + " behind them";
     return misfit("a kernel of " + std::to_string(window.kernel) + " (dilation " + std::to_string(window.dilation) +
                   ") reaches over " + std::to_string(reach) + " cells, but there are " + std::to_string(size) +
-                  " and a padding of " + std::to_string(window.padding) + " on both sides");
+                  " and a padding of " + padding);
   }
-  return room / window.stride + 1;
+  const std::int64_t whole = room / window.stride + 1;
+  const bool rest = window.ceil && room % window.stride != 0 && whole * window.stride < size + window.before;
+  return whole + (rest ? 1 : 0);
+}
+
+Pads pads_of(const OpArgs& args) {
+  const std::vector<std::int64_t>& list = args.list("padding");
+  if (list.size() == 4) return {list[0], list[1], list[2], list[3]};
+  const auto [rows, columns] = args.pair("padding");
+  return {rows, rows, columns, columns};
 }
 
 double ConvDims::flops() const {
@@ -60,7 +85,8 @@ double ConvDims::flops() const {
 std::vector<AttrSpec> window_attrs() {
   return {optional_list("kernel", {3}, 1, AttrRole::kTunable, "height and width of the window, or one for both"),
           optional_list("stride", {1}, 1, AttrRole::kTunable, "step of the window"),
-          optional_list("padding", {0}, 0, AttrRole::kTunable, "zeros around the image"),
+          optional_list("padding", {0}, 0, AttrRole::kTunable,
+                        "zeros around the image: all, [rows, columns] or [top, bottom, left, right]"),
           optional_list("dilation", {1}, 1, AttrRole::kTunable, "distance of neighbouring cells of the window")};
 }
 
@@ -69,7 +95,7 @@ Result<ConvDims> conv_dims(const OpArgs& args, const std::vector<std::int64_t>& 
   LANISTA_TRY(want_image_dims(image));
   LANISTA_ASSIGN(const auto kernel, bounded_pair(args, "kernel"));
   LANISTA_ASSIGN(const auto stride, bounded_pair(args, "stride"));
-  LANISTA_ASSIGN(const auto padding, bounded_pair(args, "padding"));
+  LANISTA_ASSIGN(const Pads pads, bounded_pads(args));
   LANISTA_ASSIGN(const auto dilation, bounded_pair(args, "dilation"));
   const std::int64_t in = image[0];
   if (in % groups != 0 || out % groups != 0) {
@@ -77,8 +103,8 @@ Result<ConvDims> conv_dims(const OpArgs& args, const std::vector<std::int64_t>& 
                   std::to_string(out) + " output channels");
   }
   LANISTA_ASSIGN(const auto size,
-                 windows_output(image[1], image[2], {kernel.first, stride.first, padding.first, dilation.first},
-                                {kernel.second, stride.second, padding.second, dilation.second}));
+                 windows_output(image[1], image[2], {kernel.first, stride.first, pads.top, pads.bottom, dilation.first},
+                                {kernel.second, stride.second, pads.left, pads.right, dilation.second}));
   return ConvDims{.in = in,
                   .h = image[1],
                   .w = image[2],
@@ -93,24 +119,32 @@ Result<ConvDims> conv_dims(const OpArgs& args, const std::vector<std::int64_t>& 
 std::vector<AttrSpec> pool_attrs() {
   return {optional_list("kernel", {2}, 1, AttrRole::kTunable, "height and width of the window, or one for both"),
           optional_list("stride", {}, 1, AttrRole::kTunable, "step of the window; empty: the kernel"),
-          optional_list("padding", {0}, 0, AttrRole::kTunable, "cells around the image that count as absent")};
+          optional_list("padding", {0}, 0, AttrRole::kTunable,
+                        "absent cells around the image: all, [rows, columns] or [top, bottom, left, right]"),
+          optional_flag("ceil_mode", false, "a last window that reaches beyond the padding counts too")};
+}
+
+std::pair<std::int64_t, std::int64_t> pool_stride(const OpArgs& args) {
+  return args.pair(args.list("stride").empty() ? "kernel" : "stride");
 }
 
 Result<PoolDims> pool_dims(const OpArgs& args, const std::vector<std::int64_t>& image) {
   LANISTA_TRY(want_image_dims(image));
   LANISTA_ASSIGN(const auto kernel, bounded_pair(args, "kernel"));
-  LANISTA_ASSIGN(const auto padding, bounded_pair(args, "padding"));
+  LANISTA_ASSIGN(const Pads pads, bounded_pads(args));
   LANISTA_TRY(want_pair(args, "stride", true));
   auto stride = kernel;
   if (!args.list("stride").empty()) {
     LANISTA_ASSIGN(stride, bounded_pair(args, "stride"));
   }
-  if (padding.first > kernel.first / 2 || padding.second > kernel.second / 2) {
-    return misfit("padding " + by(padding.first, padding.second) + " is above half the kernel " +
+  if (std::max(pads.top, pads.bottom) > kernel.first / 2 || std::max(pads.left, pads.right) > kernel.second / 2) {
+    return misfit("padding " + attr_text(args.list("padding")) + " is above half the kernel " +
                   by(kernel.first, kernel.second));
   }
-  LANISTA_ASSIGN(const auto size, windows_output(image[1], image[2], {kernel.first, stride.first, padding.first, 1},
-                                                 {kernel.second, stride.second, padding.second, 1}));
+  const bool ceil = args.flag("ceil_mode");
+  LANISTA_ASSIGN(const auto size,
+                 windows_output(image[1], image[2], {kernel.first, stride.first, pads.top, pads.bottom, 1, ceil},
+                                {kernel.second, stride.second, pads.left, pads.right, 1, ceil}));
   return PoolDims{.c = image[0],
                   .h = image[1],
                   .w = image[2],
@@ -118,6 +152,28 @@ Result<PoolDims> pool_dims(const OpArgs& args, const std::vector<std::int64_t>& 
                   .ow = size.second,
                   .kh = kernel.first,
                   .kw = kernel.second};
+}
+
+Result<ConvDims> transposed_dims(const OpArgs& args) {
+  LANISTA_TRY(want_image(args));
+  LANISTA_ASSIGN(const auto kernel, bounded_pair(args, "kernel"));
+  LANISTA_ASSIGN(const auto stride, bounded_pair(args, "stride"));
+  LANISTA_ASSIGN(const Pads pads, bounded_pads(args));
+  LANISTA_ASSIGN(const auto dilation, bounded_pair(args, "dilation"));
+  LANISTA_ASSIGN(const auto extra, bounded_pair(args, "output_padding"));
+  if (extra.first >= stride.first || extra.second >= stride.second) {
+    return misfit("output padding " + by(extra.first, extra.second) + " must be smaller than the stride " +
+                  by(stride.first, stride.second));
+  }
+  const auto& dims = shape_of(args).dims;
+  const std::int64_t h =
+      (dims[2] - 1) * stride.first + dilation.first * (kernel.first - 1) + 1 + extra.first - pads.top - pads.bottom;
+  const std::int64_t w =
+      (dims[3] - 1) * stride.second + dilation.second * (kernel.second - 1) + 1 + extra.second - pads.left - pads.right;
+  if (h < 1 || w < 1) {
+    return misfit("padding " + attr_text(args.list("padding")) + " leaves a result of " + by(h, w) + " cells");
+  }
+  return conv_dims(args, {args.integer("out"), h, w}, dims[1], args.integer("groups"));
 }
 
 }  // namespace lanista::graph::ops

@@ -93,8 +93,18 @@ void add(i64 count, const T* a, const T* b, T* y) {
 }
 
 template <class T>
+void sub(i64 count, const T* a, const T* b, T* y) {
+  map<T>(count, a, b, y, [](Vec<T> u, Vec<T> v) { return u - v; });
+}
+
+template <class T>
 void mul(i64 count, const T* a, const T* b, T* y) {
   map<T>(count, a, b, y, [](Vec<T> u, Vec<T> v) { return u * v; });
+}
+
+template <class T>
+void div(i64 count, const T* a, const T* b, T* y) {
+  map<T>(count, a, b, y, [](Vec<T> u, Vec<T> v) { return u / v; });
 }
 
 template <class T>

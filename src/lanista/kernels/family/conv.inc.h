@@ -12,7 +12,8 @@ namespace {
 
 inline bool is_depthwise(const ConvShape& s) { return s.groups > 1 && s.groups == s.ci && s.groups == s.co; }
 inline bool is_pointwise(const ConvShape& s) {
-  return s.kh == 1 && s.kw == 1 && s.stride_h == 1 && s.stride_w == 1 && s.pad_h == 0 && s.pad_w == 0 && s.groups == 1;
+  return s.kh == 1 && s.kw == 1 && s.stride_h == 1 && s.stride_w == 1 && s.pad_h == 0 && s.pad_w == 0 && s.oh == s.h &&
+         s.ow == s.w && s.groups == 1;
 }
 
 inline ConvAxis forward_h(const ConvShape& s) { return {s.oh, s.h, s.kh, s.stride_h, s.pad_h, s.dilation_h, false}; }

@@ -148,8 +148,8 @@ template <class T>
 inline T avg_divisor(const PoolShape& s, const PoolWindow& at) {
   if (!s.count_include_pad) return static_cast<T>(cells(at));
   // Padding counts, but a window that reaches beyond the padding (ceil mode) is cut there, as in PyTorch.
-  const i64 height = smaller(s.kh, s.h + s.pad_h - (at.h.begin - at.h.skipped));
-  const i64 width = smaller(s.kw, s.w + s.pad_w - (at.w.begin - at.w.skipped));
+  const i64 height = smaller(s.kh, s.h + s.pad_bottom - (at.h.begin - at.h.skipped));
+  const i64 width = smaller(s.kw, s.w + s.pad_right - (at.w.begin - at.w.skipped));
   return static_cast<T>(larger(1, height * width));
 }
 

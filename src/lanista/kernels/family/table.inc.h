@@ -3,6 +3,7 @@
 // LANISTA_KERNEL_LEVEL and included the vector types.
 
 #include "lanista/kernels/family/activation.inc.h"
+#include "lanista/kernels/family/channel.inc.h"
 #include "lanista/kernels/family/conv.inc.h"
 #include "lanista/kernels/family/conv_axis.inc.h"
 #include "lanista/kernels/family/conv_grad_w.inc.h"
@@ -13,7 +14,9 @@
 #include "lanista/kernels/family/loss.inc.h"
 #include "lanista/kernels/family/move.inc.h"
 #include "lanista/kernels/family/norm.inc.h"
+#include "lanista/kernels/family/piecewise.inc.h"
 #include "lanista/kernels/family/pool.inc.h"
+#include "lanista/kernels/family/resize.inc.h"
 #include "lanista/kernels/family/tile.inc.h"
 #include "lanista/kernels/family/update.inc.h"
 #include "lanista/kernels/family/vector_ops.inc.h"
@@ -48,11 +51,26 @@ constexpr Kernels<T> table() {
       .tanh_grad = tanh_grad<T>,
       .sigmoid = sigmoid<T>,
       .sigmoid_grad = sigmoid_grad<T>,
+      .leaky_relu = leaky_relu<T>,
+      .leaky_relu_grad = leaky_relu_grad<T>,
+      .elu = elu<T>,
+      .elu_grad = elu_grad<T>,
+      .clip = clip<T>,
+      .clip_grad = clip_grad<T>,
+      .hard_sigmoid = hard_sigmoid<T>,
+      .hard_sigmoid_grad = hard_sigmoid_grad<T>,
+      .hard_swish = hard_swish<T>,
+      .hard_swish_grad = hard_swish_grad<T>,
       .softmax = softmax<T>,
       .softmax_grad = softmax_grad<T>,
       .add = add<T>,
+      .sub = sub<T>,
       .mul = mul<T>,
+      .div = div<T>,
       .scale = scale<T>,
+      .row_add = row_add<T>,
+      .gate = gate<T>,
+      .gate_grad = gate_grad<T>,
       .dropout = dropout<T>,
       .batch_norm_train = batch_norm_train<T>,
       .batch_norm_eval = batch_norm_eval<T>,
@@ -61,6 +79,8 @@ constexpr Kernels<T> table() {
       .layer_norm_grad = layer_norm_grad<T>,
       .group_norm = group_norm<T>,
       .group_norm_grad = group_norm_grad<T>,
+      .lrn = lrn<T>,
+      .lrn_grad = lrn_grad<T>,
       .max_pool = max_pool<T>,
       .relu_max_pool = relu_max_pool<T>,
       .max_pool_grad = max_pool_grad<T>,
@@ -70,6 +90,10 @@ constexpr Kernels<T> table() {
       .adaptive_avg_pool_grad = adaptive_avg_pool_grad<T>,
       .mean_axis = mean_axis<T>,
       .mean_axis_grad = mean_axis_grad<T>,
+      .resize_nearest = resize_nearest<T>,
+      .resize_nearest_grad = resize_nearest_grad<T>,
+      .resize_bilinear = resize_bilinear<T>,
+      .resize_bilinear_grad = resize_bilinear_grad<T>,
       .permute = permute<T>,
       .copy_slice = copy_slice<T>,
       .paste_slice = paste_slice<T>,

@@ -1,0 +1,158 @@
+#include "lanista/bench/tabular.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <ostream>
+
+#include "lanista/base/file_system.h"
+#include "lanista/bench/arms.h"
+#include "lanista/bench/table_search.h"
+
+namespace lanista::bench {
+namespace {
+
+constexpr int kSeeds = 200;
+constexpr std::int64_t kQueries = 500;
+
+/// A strategy, and what it is run with.
+struct Racer {
+  const char* name;
+  int seeds_divisor;       ///< how many times fewer seeds
+  std::int64_t most;       ///< queries; fewer where each costs a thousand times as much
+  nlohmann::json options;  ///< where they are not the defaults
+};
+
+/// All of them, or the one that is asked for.
+Result<std::vector<Racer>> racers(const std::string& only) {
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+  std::vector<Racer> all;
+  for (const char* name : {"random", "evolution", "local_search", "tpe", "policy_gradient", "nsga2"}) {
+    all.push_back({name, 1, kAny, nlohmann::json::object()});
+  }
+  all.push_back({"gp", 10, 200, {{"refit", 10}, {"candidates", 128}}});
+  std::string known;
+  for (const Racer& racer : all) known += (known.empty() ? "" : ", ") + std::string(racer.name);
+  if (!only.empty()) std::erase_if(all, [&](const Racer& racer) { return racer.name != only; });
+  if (all.empty()) {
+    return Error{Code::kInvalidArgument, "strategy is '" + only + "'; on a table run " + known, "--strategy"};
+  }
+  return all;
+}
+
+struct Mean {
+  double mean = 0, deviation = 0;
+};
+Mean mean_of(const std::vector<double>& values) {
+  Mean out;
+  for (const double x : values) out.mean += x / static_cast<double>(values.size());
+  for (const double x : values) out.deviation += (x - out.mean) * (x - out.mean);
+  out.deviation = values.size() < 2 ? 0 : std::sqrt(out.deviation / static_cast<double>(values.size() - 1));
+  return out;
+}
+
+std::vector<std::int64_t> marks_up_to(std::int64_t queries) {
+  std::vector<std::int64_t> marks;
+  for (const std::int64_t mark : {50, 100, 200, 500}) {
+    if (mark < queries) marks.push_back(mark);
+  }
+  marks.push_back(queries);
+  return marks;
+}
+
+Result<strategy::StrategyPlugin> plugin_of(const std::string& name) {
+  for (strategy::StrategyPlugin& plugin : strategy::builtin_strategies()) {
+    if (plugin.name == name) return std::move(plugin);
+  }
+  return Error{Code::kInternal, "there is no strategy '" + name + "'", ""};
+}
+
+/// All seeds of one strategy.
+struct Race {
+  std::vector<std::int64_t> marks;
+  std::vector<SearchRun> runs;
+  double microseconds() const {
+    double seconds = 0;
+    std::int64_t queries = 0;
+    for (const SearchRun& run : runs) seconds += run.seconds, queries += run.queries;
+    return seconds * 1e6 / static_cast<double>(std::max<std::int64_t>(queries, 1));
+  }
+  Mean regret(std::size_t mark, double SearchRun::Found::*which) const {
+    std::vector<double> values;
+    for (const SearchRun& run : runs) values.push_back(run.after[mark].*which);
+    return mean_of(values);
+  }
+};
+
+void print_rows(const std::string& name, const std::string& arm, const Race& race, std::ostream& out) {
+  const int seeds = static_cast<int>(race.runs.size());
+  for (std::size_t i = 0; i < race.marks.size(); ++i) {
+    const std::string after = "/" + std::to_string(race.marks[i]);
+    const Mean validation = race.regret(i, &SearchRun::Found::validation_regret);
+    const Mean test = race.regret(i, &SearchRun::Found::test_regret);
+    print({"tabular", name + "-val" + after, arm, "points", validation.mean, validation.deviation, seeds}, true, out);
+    print({"tabular", name + "-test" + after, arm, "points", test.mean, test.deviation, seeds}, true, out);
+  }
+  print({"tabular", name + "-cost", arm, "us/query", race.microseconds(), 0, seeds}, true, out);
+}
+
+template <class... Args>
+std::string format(const char* pattern, Args... args) {
+  char text[160];
+  std::snprintf(text, sizeof text, pattern, args...);
+  return text;
+}
+
+std::string table_line(const std::string& arm, const Race& race, std::size_t columns) {
+  std::string line = format("%-16s", arm.c_str());
+  for (std::size_t i = 0; i < race.marks.size(); ++i) {
+    const Mean validation = race.regret(i, &SearchRun::Found::validation_regret);
+    const Mean test = race.regret(i, &SearchRun::Found::test_regret);
+    line += format("  %5.2f +-%5.2f /%5.2f", validation.mean, validation.deviation, test.mean);
+  }
+  line.append(22 * (columns - race.marks.size()), ' ');
+  return line + format("  %6zu %9.1f\n", race.runs.size(), race.microseconds());
+}
+
+}  // namespace
+
+Result<void> tabular(const Request& request, std::ostream& out) {
+  if (request.file.empty()) {
+    return Error{Code::kInvalidArgument, "tabular needs a table: --file accuracy.csv (cell, NAME-val, NAME-test)", ""};
+  }
+  LANISTA_ASSIGN(const std::vector<Racer> chosen, racers(request.strategy));
+  const std::string name = request.column.empty() ? "cifar10" : request.column;
+  LANISTA_ASSIGN(const std::string text, real_file_system().read(request.file, 0));
+  auto table = AccuracyTable::read(text, name);
+  if (!table) {
+    const Error& error = table.error();
+    return Error{error.code, error.message, request.file + (error.where.empty() ? "" : ": " + error.where)};
+  }
+  const int seeds = request.seeds > 0 ? request.seeds : kSeeds;
+  const std::int64_t queries = request.queries > 0 ? request.queries : kQueries;
+  if (!request.json) {
+    out << format("%zu cells of %zu edges with %zu operations; best %s-val %.2f, %s-test %.2f\n", table->rows(),
+                  table->edges(), table->operations(), name.c_str(), table->best_validation(), name.c_str(),
+                  table->best_test())
+        << "regret in points of validation accuracy, mean +- deviation over seeds / test regret of the same cell\n"
+        << format("%-16s", "after queries");
+    for (const std::int64_t mark : marks_up_to(queries)) out << format("  %20lld", static_cast<long long>(mark));
+    out << "   seeds  us/query\n";
+  }
+  for (const Racer& racer : chosen) {
+    const std::vector<std::int64_t> marks = marks_up_to(std::min(queries, racer.most));
+    LANISTA_ASSIGN(const strategy::StrategyPlugin plugin, plugin_of(racer.name));
+    LANISTA_ASSIGN(const Options options, resolve_options(racer.options, plugin.options));
+    Race race{marks, {}};
+    for (int seed = 0; seed < std::max(1, seeds / racer.seeds_divisor); ++seed) {
+      LANISTA_ASSIGN(SearchRun run, search_table(*table, plugin, options, marks, static_cast<std::uint64_t>(seed)));
+      race.runs.push_back(std::move(run));
+    }
+    if (request.json) print_rows(name, racer.name, race, out);
+    if (!request.json) out << table_line(racer.name, race, marks_up_to(queries).size()) << std::flush;
+  }
+  return {};
+}
+
+}  // namespace lanista::bench

@@ -1,0 +1,77 @@
+// `lanista check MODEL.onnx`: what a model of another tool is, and whether it computes what it should.
+#include <cstdio>
+#include <iostream>
+#include <map>
+
+#include "lanista/cli/app.h"
+#include "lanista/cli/inspect.h"
+#include "lanista/cli/session.h"
+#include "lanista/cli/tensor_compare.h"
+#include "lanista/engine/onnx_file.h"
+#include "lanista/formats/npy.h"
+#include "lanista/graph/infer.h"
+#include "lanista/runtime/predictor.h"
+
+namespace lanista::cli {
+namespace {
+
+Result<Tensor> read_tensor(const std::string& path) {
+  LANISTA_ASSIGN(const std::string bytes, real_file_system().read(path));
+  auto tensor = path.ends_with(".pb") ? formats::decode_onnx_tensor(bytes) : formats::decode_npy(bytes);
+  if (tensor) return tensor;
+  Error error = tensor.error();
+  error.where = path;
+  return error;
+}
+
+Result<std::string> described(const formats::ImportedModel& model) {
+  const graph::OpTable ops = graph::builtin_ops();
+  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(model.graph, ops));
+  LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model.graph, ops));
+  std::map<std::string, int> counts;
+  for (const auto& node : model.graph.nodes()) ++counts[node->op];
+  const auto shape_of = [&](std::string_view op) {
+    return types.at({model.graph.nodes_of(op).front(), 0}).shape.text();
+  };
+  char flops[32];
+  std::snprintf(flops, sizeof flops, "%.3g", cost.forward.flops);
+  std::string text = "input       " + shape_of("input") + "\noutput      " + shape_of("output") + "\nparameters  " +
+                     std::to_string(cost.parameters) + "\nflops       " + flops + " a sample\noperators  ";
+  for (const auto& [op, count] : counts) {
+    if (op != "input" && op != "output") text += " " + op + " " + std::to_string(count);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+int check_model(const CheckRequest& request) {
+  const auto model = engine::import_onnx_file(real_file_system(), request.file);
+  if (!model) return report(model.error());
+  for (const std::string& notice : model->notices) std::cerr << "lanista: " << notice << "\n";
+  if (request.inputs.empty()) {
+    const auto text = described(*model);
+    if (!text) return report(text.error());
+    std::cout << *text;
+    return kDone;
+  }
+  const auto input = read_tensor(request.inputs);
+  if (!input) return report(input.error());
+  const auto output = runtime::run_imported(*model, *input);
+  if (!output) return report(output.error());
+  if (request.expect.empty()) {
+    std::cout << formats::encode_npy(*output) << std::flush;
+    return kDone;
+  }
+  const auto expected = read_tensor(request.expect);
+  if (!expected) return report(expected.error());
+  const auto result = compare(*output, *expected, request.rtol, request.atol);
+  if (!result) {
+    std::cout << "differs: " << result.error().message << "\n";
+    return kStudyFailed;
+  }
+  std::cout << (result->beyond == 0 ? "agrees: " : "differs: ") << result->text << "\n";
+  return result->beyond == 0 ? kDone : kStudyFailed;
+}
+
+}  // namespace lanista::cli

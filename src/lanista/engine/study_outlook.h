@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "lanista/mutate/model_space.h"
+#include "lanista/study/config.h"
+
+namespace lanista::engine {
+
+/// What a study would search, as comments of a study file: how many samples there are, whether mutations go beyond them,
+/// five random samples with their models, and the shapes inside the first model.
+std::string space_outlook(const study::StudyConfig& config, const mutate::ModelSpace& models);
+
+}  // namespace lanista::engine

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lanista/mutate/blueprint.h"
+
+// Chains that the published spaces are made of. Convolutions of odd windows keep the size at stride 1, halve it at
+// stride 2, and have no offset, since a batch_norm follows.
+namespace lanista::mutate::spaces {
+
+/// One behind the other.
+Chain chained(std::initializer_list<Chain> parts);
+
+Chain conv_bn(Setting out, Setting kernel, Setting stride = 1);
+Chain conv_bn_act(Setting out, Setting kernel, Setting stride = 1, std::string_view act = "relu");
+Chain act_conv_bn(Setting out, Setting kernel, Setting stride = 1, std::string_view act = "relu");
+Chain depthwise_bn(Setting kernel, Setting stride = 1);
+Block max_pool(std::int64_t kernel, Setting stride);
+Block avg_pool(std::int64_t kernel, Setting stride);  ///< the mean of what lies inside the image
+/// Means over the image, then the outputs.
+Chain classifier();
+
+/// Squeeze and excite (Hu et al., CVPR'18): each of `channels` channels times a gate computed from all of their means.
+Chain squeeze_excite(const std::string& channels, std::string_view gate = "sigmoid");
+
+/// What the inner layers of an inverted residual are like.
+struct MobileForm {
+  std::string_view act = "relu6";
+  std::string_view gate = "sigmoid";
+  std::string squeeze = {};  ///< formula: with squeeze and excite? empty: without
+};
+/// Inverted residual (MobileNetV2, Sandler et al., CVPR'18) without its shortcut: a 1x1 convolution to `hidden`
+/// channels, a depthwise one, a 1x1 convolution to `out`.
+Chain inverted_residual(const std::string& hidden, const std::string& out, Setting kernel, Setting stride,
+                        const MobileForm& form = {});
+
+std::vector<std::int64_t> input_shape(const Ends& ends);
+/// Errors: kInvalidArgument unless samples are images [C, H, W] of at least `size` x `size`.
+Result<void> want_images(std::string_view space, const Ends& ends, std::int64_t size);
+
+}  // namespace lanista::mutate::spaces

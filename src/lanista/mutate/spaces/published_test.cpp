@@ -1,0 +1,204 @@
+#include "lanista/mutate/spaces/published.h"
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "lanista/graph/infer.h"
+#include "lanista/graph/text.h"
+#include "lanista/mutate/spaces/nasbench101.h"
+#include "lanista/mutate/spaces/nasbench201.h"
+
+namespace lanista::mutate {
+namespace {
+
+using nlohmann::json;
+
+Ends digits() { return ends(graph::Shape{{1, 8, 8}}, 10); }
+
+/// Data that suits the space.
+Ends ends_for(std::string_view name) {
+  if (name == "wide_deep") return ends(graph::Shape{{7}}, 3);
+  if (name != "transformer") return digits();
+  return {{{"shape", std::vector<std::int64_t>{16}}, {"dtype", "index"}}, 50};
+}
+
+Blueprint made(std::string_view name, const Ends& ends, const json& options = json::object()) {
+  auto blueprint = published_space(name, options, graph::builtin_ops(), ends);
+  EXPECT_TRUE(blueprint.ok()) << name << ": " << blueprint.error().text();
+  return *std::move(blueprint);
+}
+
+space::SearchSpace search_space(const Blueprint& blueprint) {
+  space::SearchSpace space;
+  for (const space::Parameter& parameter : blueprint.parameters()) EXPECT_TRUE(space.add(parameter).ok());
+  return space;
+}
+
+double power(double base, int exponent) { return std::pow(base, exponent); }
+
+TEST(PublishedSpaces, CountAsTheirPapersDo) {
+  struct Count {
+    const char* name;
+    json options;
+    double samples;
+  };
+  const Count counts[] = {
+      // Distinct pairs of inputs, seven operators: 180 x 49^4 cells of a kind.
+      {"darts", {}, power(1 * 3 * 6 * 10 * power(49, 4), 2)},
+      {"darts", {{"stages", 1}}, 1'037'664'180},
+      // 6^L 2^(L(L-1)/2): the paper's twelve layers, and the default six.
+      {"enas_macro", {{"layers", 12}, {"pools", 2}}, power(6, 12) * power(2, 66)},
+      {"enas_macro", {}, power(6, 6) * power(2, 15)},
+      // NDS, Table 1: 5,063 and 71,465,842 and 556,628 thousand million cells of a kind.
+      {"enas_micro", {{"stages", 1}}, power(power(5, 5) * 720, 2)},
+      {"nasnet", {{"stages", 1}}, power(power(13, 5) * 720, 2)},
+      {"nasnet", {{"ops", "amoebanet"}}, power(power(8, 5) * 720, 4)},
+      {"nasnet", {{"ops", "pnas"}, {"stages", 1}}, power(power(8, 5) * 720, 2)},
+      {"mnasnet", {}, power(432, 2)},
+      {"mnasnet", {{"stages", 5}, {"width", 16}}, power(432, 5)},
+      {"mobilenetv3", {{"stages", 5}}, power(81 + 729 + 6561, 5)},
+      {"nasbench101", {}, 509'607'936},
+      {"nasbench201", {}, 15'625},
+      {"nasbench201", {{"cells", 5}, {"stages", 3}}, 15'625},
+      {"proxylessnas", {{"layers", 4}, {"stages", 5}}, power(6 * power(7, 3), 5)},
+      {"spos", {}, power(4, 4)},
+      {"spos", {{"blocks", {4, 4, 8, 4}}}, power(4, 20)},
+      // Widths x the sum over depths of (heads x ratios)^depth.
+      {"transformer", {}, 3 * (9 + 81 + 729)},
+      {"transformer", {{"causal", true}, {"depth", 2}}, 3 * (9 + 81)},
+      // Wide alone; deep and both: dropouts x the sum over depths of (widths x activations)^depth.
+      {"wide_deep", {}, 1 + 2 * 3 * (9 + 81 + 729)},
+  };
+  std::set<std::string> counted;
+  for (const Count& count : counts) {
+    const bool images = ends_for(count.name).input == digits().input;
+    const Ends large = images ? ends(graph::Shape{{3, 64, 64}}, 10) : ends_for(count.name);
+    const auto blueprint = made(count.name, large, count.options.is_null() ? json::object() : count.options);
+    const auto samples = count_samples(blueprint);
+    ASSERT_TRUE(samples.has_value()) << count.name;
+    EXPECT_DOUBLE_EQ(*samples, count.samples) << count.name << " " << count.options;
+    counted.insert(count.name);
+  }
+  EXPECT_EQ(counted.size(), published_spaces().size());
+}
+
+TEST(PublishedSpaces, GiveModelsThatVerify) {
+  const auto ops = graph::builtin_ops();
+  std::map<std::string, int> repairs;
+  for (const PublishedSpace& published : published_spaces()) {
+    const Ends between = ends_for(published.name);
+    const auto blueprint = made(published.name, between);
+    const auto space = search_space(blueprint);
+    std::set<Digest> models;
+    int valid = 0;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      space::RandomChooser choose(Rng(i).split(published.name));
+      const auto model = blueprint.expand(space.draw(choose), ops, between);
+      if (!model.ok()) {
+        // Random graphs often have no way to the output, or too many edges; all other samples are models.
+        ASSERT_EQ(model.error().code, Code::kNotApplicable) << published.name << ": " << model.error().text();
+        ASSERT_EQ(published.name, "nasbench101") << model.error().text();
+        continue;
+      }
+      ++valid;
+      ASSERT_TRUE(graph::verify(*model, ops).ok())
+          << published.name << " " << graph::verify(*model, ops).error().text();
+      models.insert(graph::canonical_hash(*model, ops));
+      for (const auto& node : model->nodes()) repairs[published.name] += node->label == "repair" ? 1 : 0;
+    }
+    EXPECT_GE(valid, published.name == "nasbench101" ? 50 : 200) << published.name;
+    EXPECT_GE(models.size(), 40u) << published.name;
+  }
+  // Shapes fit as they are written, but for MnasNet's pooled shortcuts, which change their width on the way.
+  for (const auto& [name, count] : repairs) EXPECT_EQ(count > 0, name == "mnasnet") << name << ": " << count;
+}
+
+TEST(PublishedSpaces, ExpandTheSameWayTwice) {
+  const auto ops = graph::builtin_ops();
+  for (const PublishedSpace& published : published_spaces()) {
+    const Ends between = ends_for(published.name);
+    const auto blueprint = made(published.name, between);
+    space::RandomChooser choose(Rng(published.name == "nasbench101" ? 3 : 1));
+    const auto sample = search_space(blueprint).draw(choose);
+
+    const auto once = blueprint.expand(sample, ops, between);
+    const auto again = made(published.name, between).expand(sample, ops, between);
+
+    ASSERT_EQ(once.ok(), again.ok());
+    EXPECT_EQ(once.ok() ? graph::to_text(*once) : "", again.ok() ? graph::to_text(*again) : "") << published.name;
+  }
+}
+
+std::int64_t parameters_of(const Blueprint& blueprint, const space::Sample& sample, const Ends& between) {
+  const auto ops = graph::builtin_ops();
+  const auto model = blueprint.expand(sample, ops, between);
+  EXPECT_TRUE(model.ok()) << model.error().text();
+  const auto cost = graph::model_cost(*model, ops);
+  EXPECT_TRUE(cost.ok()) << cost.error().text();
+  return cost->parameters;
+}
+
+TEST(PublishedSpaces, Nasbench201HasThePublishedParameters) {
+  const Ends cifar = ends(graph::Shape{{3, 32, 32}}, 10);
+  const auto blueprint = made("nasbench201", cifar, {{"width", 16}, {"cells", 5}, {"stages", 3}});
+  space::Sample sample;
+  for (const space::Parameter& parameter : blueprint.parameters()) sample[parameter.name] = std::string("nor_conv_3x3");
+
+  EXPECT_EQ(parameters_of(blueprint, sample, cifar), 1'531'546);
+}
+
+TEST(PublishedSpaces, Nasbench101HasThePublishedParameters) {
+  const Ends cifar = ends(graph::Shape{{3, 32, 32}}, 10);
+  const auto blueprint = made("nasbench101", cifar, {{"width", 128}, {"cells", 3}, {"stacks", 3}});
+  space::Sample sample;
+  for (const space::Parameter& parameter : blueprint.parameters()) {
+    if (parameter.name.starts_with("edge")) sample[parameter.name] = false;
+  }
+  // The Inception-like cell that the authors publish as their example.
+  for (const char* edge : {"0_1", "0_2", "0_3", "0_5", "1_6", "2_6", "3_4", "4_6", "5_6"}) {
+    sample[std::string("edge_") + edge] = true;
+  }
+  const char* ops[] = {"conv1x1", "conv3x3", "conv3x3", "conv3x3", "maxpool3x3"};
+  for (int v = 1; v <= 5; ++v) sample["op_" + std::to_string(v)] = std::string(ops[v - 1]);
+
+  EXPECT_EQ(parameters_of(blueprint, sample, cifar), 2'694'282);
+}
+
+TEST(PublishedSpaces, SayWhatDoesNotSuit) {
+  const auto ops = graph::builtin_ops();
+  const auto error = [&](std::string_view name, const json& options, const Ends& between) {
+    const auto blueprint = published_space(name, options, ops, between);
+    EXPECT_FALSE(blueprint.ok());
+    return blueprint.ok() ? Error{} : blueprint.error();
+  };
+  const json none = json::object();
+
+  EXPECT_EQ(error("nasbench210", none, digits()).code, Code::kNotFound);
+  EXPECT_NE(error("nasbench210", none, digits()).message.find("did you mean 'nasbench201'?"), std::string::npos);
+  EXPECT_EQ(error("darts", {{"width", 0}}, digits()).where, "width");
+  EXPECT_EQ(error("darts", {{"stages", 5}}, digits()).message,
+            "the space 'darts' wants images [C, H, W] of at least 32x32, but the samples are [1,8,8]");
+  EXPECT_EQ(error("wide_deep", none, digits()).message,
+            "the space 'wide_deep' wants rows of a table, but the samples are [1,8,8]");
+  EXPECT_EQ(error("transformer", none, digits()).message,
+            "the space 'transformer' wants tokens [T] or sequences [T, features], but the samples are [1,8,8]");
+  EXPECT_EQ(error("transformer", {{"width", 12}}, ends_for("transformer")).message,
+            "the space 'transformer' wants a width that 8 divides, for up to 4 heads, not 12");
+}
+
+TEST(PublishedSpaces, StandInOrderOfNameAndSayWhereTheyComeFrom) {
+  std::string last;
+  for (const PublishedSpace& published : published_spaces()) {
+    EXPECT_LT(last, published.name);
+    EXPECT_FALSE(published.help.empty());
+    EXPECT_FALSE(published.source.empty());
+    for (const OptionSpec& option : published.options) EXPECT_FALSE(option.default_value.is_null()) << option.name;
+    last = published.name;
+  }
+}
+
+}  // namespace
+}  // namespace lanista::mutate

@@ -1,0 +1,75 @@
+#include "lanista/study/trainings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lanista::study {
+namespace {
+
+/// NaN if one of them is.
+double middle(std::vector<double> values, bool median) {
+  for (const double value : values) {
+    if (std::isnan(value)) return value;
+  }
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  if (median) return n % 2 == 1 ? values[n / 2] : values[n / 2 - 1] / 2 + values[n / 2] / 2;
+  double sum = 0;
+  for (const double value : values) sum += value / static_cast<double>(n);
+  return sum;
+}
+
+}  // namespace
+
+void Tally::count(OutcomeKind kind) {
+  switch (kind) {
+    case OutcomeKind::kSucceeded:
+      ++succeeded;
+      break;
+    case OutcomeKind::kStopped:
+      ++stopped;
+      break;
+    case OutcomeKind::kFailed:
+      ++failed;
+      break;
+    case OutcomeKind::kCancelled:
+      ++cancelled;
+      break;
+    case OutcomeKind::kDuplicate:
+      ++duplicate;
+      break;
+  }
+}
+
+std::int64_t trainings_wanted(const StrategyConfig& config, const Tally& tally) {
+  if (tally.stopped + tally.cancelled + tally.duplicate > 0 || tally.failed > config.retry) return 0;
+  return std::max<std::int64_t>(0, config.repeat + tally.failed - tally.proposed);
+}
+
+OutcomeKind joint_outcome(const StrategyConfig& config, const Tally& tally) {
+  if (tally.duplicate > 0) return OutcomeKind::kDuplicate;
+  if (tally.failed > config.retry) return OutcomeKind::kFailed;
+  if (tally.stopped > 0) return OutcomeKind::kStopped;
+  return tally.cancelled > 0 ? OutcomeKind::kCancelled : OutcomeKind::kSucceeded;
+}
+
+Measurement average(const StrategyConfig& config, const std::vector<const Measurement*>& measurements) {
+  Measurement out = *measurements.front();
+  for (const Measurement* m : measurements) {
+    out.trial = std::min(out.trial, m->trial);
+    out.epoch = std::min(out.epoch, m->epoch);
+    out.step = std::min(out.step, m->step);
+  }
+  std::erase_if(out.metrics, [&](const auto& metric) {
+    return std::any_of(measurements.begin(), measurements.end(),
+                       [&](const Measurement* m) { return !m->metrics.contains(metric.first); });
+  });
+  for (auto& [name, value] : out.metrics) {
+    std::vector<double> values;
+    for (const Measurement* m : measurements) values.push_back(m->metrics.at(name));
+    value = middle(std::move(values), config.average == "median");
+  }
+  return out;
+}
+
+}  // namespace lanista::study

@@ -1,0 +1,56 @@
+#include "lanista/study/trainings.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace lanista::study {
+namespace {
+
+StrategyConfig three_seeds() {
+  StrategyConfig config;
+  config.repeat = 3;
+  config.retry = 1;
+  return config;
+}
+
+TEST(Trainings, AreAsManyAsAskedForAndOneMoreForAFailure) {
+  const StrategyConfig config = three_seeds();
+  EXPECT_EQ(trainings_wanted(config, {.proposed = 1}), 2);
+  EXPECT_EQ(trainings_wanted(config, {.proposed = 3}), 0);
+  EXPECT_EQ(trainings_wanted(config, {.proposed = 3, .succeeded = 2, .failed = 1}), 1);
+  EXPECT_EQ(trainings_wanted(config, {.proposed = 4, .succeeded = 2, .failed = 2}), 0);
+  EXPECT_EQ(trainings_wanted(StrategyConfig(), {.proposed = 1, .failed = 1}), 0);
+  EXPECT_FALSE(trainings_done(config, {.proposed = 3, .succeeded = 2}));
+  EXPECT_TRUE(trainings_done(config, {.proposed = 4, .succeeded = 3, .failed = 1}));
+}
+
+TEST(Trainings, EndWithOneThatWasStoppedOrCancelledOrWithTooManyFailures) {
+  const StrategyConfig config = three_seeds();
+  EXPECT_EQ(trainings_wanted(config, {.proposed = 1, .stopped = 1}), 0);
+  EXPECT_EQ(joint_outcome(config, {.proposed = 2, .succeeded = 1, .stopped = 1}), OutcomeKind::kStopped);
+  EXPECT_EQ(joint_outcome(config, {.proposed = 2, .succeeded = 1, .cancelled = 1}), OutcomeKind::kCancelled);
+  EXPECT_EQ(joint_outcome(config, {.proposed = 4, .succeeded = 3, .failed = 1}), OutcomeKind::kSucceeded);
+  EXPECT_EQ(joint_outcome(config, {.proposed = 3, .stopped = 1, .failed = 2}), OutcomeKind::kFailed);
+}
+
+TEST(Trainings, AreAveragedByMeanOrMedianInAnyOrder) {
+  StrategyConfig config = three_seeds();
+  const Measurement a{TrialId{3}, 5, 50, {{"acc", 0.1}, {"only", 1}}}, b{TrialId{1}, 6, 40, {{"acc", 0.2}}},
+      c{TrialId{2}, 7, 60, {{"acc", 0.9}}};
+  const Measurement mean = average(config, {&a, &b, &c});
+  EXPECT_DOUBLE_EQ(mean.metrics.at("acc"), 0.4);
+  EXPECT_EQ(mean.metrics.size(), 1U);
+  EXPECT_EQ(mean.trial, TrialId{1});
+  EXPECT_EQ(mean.epoch, 5);
+  EXPECT_EQ(mean.step, 40);
+  EXPECT_EQ(average(config, {&c, &b, &a}).metrics, mean.metrics);
+  config.average = "median";
+  EXPECT_EQ(average(config, {&a, &b, &c}).metrics.at("acc"), 0.2);
+  EXPECT_DOUBLE_EQ(average(config, {&a, &c}).metrics.at("acc"), 0.5);
+  const Measurement lost{TrialId{4}, 5, 50, {{"acc", NAN}}};
+  EXPECT_TRUE(std::isnan(average(config, {&a, &b, &lost}).metrics.at("acc")));
+}
+
+}  // namespace
+}  // namespace lanista::study

@@ -1,0 +1,329 @@
+// The proof that mutation never breaks a model: random sequences of all mutators over many bases. Every mutation that
+// is accepted verifies, trains one step forward and backward with finite numbers, comes back equal from the text form,
+// and comes back from ONNX computing the same.
+//
+//   mutation_proof [SEQUENCES [FIRST]]      500 from sequence 0 unless said otherwise
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lanista/formats/float_weights.h"
+#include "lanista/formats/foreign_networks.h"
+#include "lanista/formats/onnx.h"
+#include "lanista/formats/onnx_export.h"
+#include "lanista/formats/onnx_import.h"
+#include "lanista/graph/infer.h"
+#include "lanista/graph/text.h"
+#include "lanista/mutate/model_space.h"
+#include "lanista/nn/program.h"
+#include "lanista/step/training_step.h"
+
+namespace lanista {
+namespace {
+
+constexpr std::int64_t kBatchSize = 3;
+constexpr std::uint64_t kMostEdits = 20;
+constexpr std::int64_t kTokens = 8;
+constexpr double kTolerance = 1e-5;
+
+/// What went through the mill.
+struct Tally {
+  std::map<std::string, std::int64_t> accepted;  ///< by mutator
+  std::int64_t refused = 0;
+  double worst = 0;  ///< distance of outputs over 1 + |y|
+};
+
+Error broken(const std::string& what, const std::string& why) { return Error{Code::kInternal, what + ": " + why, ""}; }
+
+/// A program with random weights of a model, and an input for it.
+struct Trained {
+  nn::Program program;
+  std::vector<float> x;
+  std::vector<float> y;
+
+  static Result<Trained> make(const graph::Graph& model, const Rng& rng) {
+    const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+    LANISTA_ASSIGN(const auto train, step::derive_training_step(model, {.loss = step::Loss::kMse}, ops));
+    LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, ops));
+    LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, {.max_batch = kBatchSize}));
+    program.initialise(0, rng.key());
+    LANISTA_ASSIGN(const auto types, graph::infer_shapes(model, ops));
+    const graph::ValueType& input = types.outputs(model.nodes_of("input").front()).front();
+    Trained made{std::move(program), {}, {}};
+    made.x.resize(static_cast<std::size_t>(input.shape.elements(kBatchSize)));
+    Rng draws = rng.split("x");
+    for (float& value : made.x) {
+      const bool token = input.dtype == graph::DType::kIndex;
+      value = token ? static_cast<float>(draws.below(kTokens)) : static_cast<float>(draws.normal());
+    }
+    made.y.resize(static_cast<std::size_t>(kBatchSize * made.program.prediction_size()));
+    return made;
+  }
+
+  nn::Batch batch(std::span<const float> targets) const {
+    static constexpr std::array<std::int64_t, kBatchSize> kRows{0, 1, 2};
+    return {.size = kBatchSize, .features = x, .labels = {}, .targets = targets, .sample_index = kRows};
+  }
+
+  void predict() { program.predict(0, batch({}), std::span(y)); }
+
+  /// Errors: a loss or a number of the state that is not finite.
+  Result<void> train_step() {
+    const std::vector<float> targets(y.size(), 0.5F);
+    const nn::Batch one = batch(targets);
+    const std::array<nn::LaneHyper, 1> hyper{nn::LaneHyper{.lr = 1e-3}};
+    const std::array<std::uint8_t, 1> active{1};
+    std::array<double, 1> loss{};
+    program.train_step(std::span(&one, 1), hyper, active, loss);
+    if (!std::isfinite(loss[0])) return broken("training", "the loss is " + std::to_string(loss[0]));
+    for (const Tensor& tensor : program.extract(0)) {
+      if (tensor.type != ElementType::kF32) continue;
+      const auto values = elements_of<float>(tensor);
+      if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
+        return broken("training", tensor.name + " is not finite after one step");
+      }
+    }
+    return {};
+  }
+};
+
+Result<void> check_text(const mutate::Candidate& model, const graph::OpTable& ops) {
+  LANISTA_TRY(graph::verify(model.graph, ops));
+  LANISTA_ASSIGN(const auto read, graph::parse(graph::to_text(model.graph)));
+  if (!(read == model.graph)) return broken("text", "another graph comes back");
+  if (graph::canonical_hash(read, ops) != model.hash) return broken("text", "another hash comes back");
+  return {};
+}
+
+/// Through the bytes of an ONNX file and back, with all weights.
+Result<formats::ImportedModel> through_onnx(const graph::Graph& model, const std::vector<Tensor>& weights) {
+  LANISTA_ASSIGN(const auto exported, formats::to_onnx(model, weights, {}));
+  LANISTA_ASSIGN(const auto decoded, formats::decode_onnx(formats::encode_onnx(exported)));
+  return formats::from_onnx(decoded);
+}
+
+Result<void> check_numbers(const graph::Graph& model, const Rng& rng, Tally& tally) {
+  LANISTA_ASSIGN(Trained ours, Trained::make(model, rng));
+  LANISTA_TRY(ours.train_step());
+  ours.predict();
+
+  LANISTA_ASSIGN(const auto weights, formats::float_weights(model, graph::builtin_ops(), ours.program.extract(0)));
+  LANISTA_ASSIGN(const auto imported, through_onnx(model, weights));
+  // Starts elsewhere, so that a weight that is lost on the way shows.
+  LANISTA_ASSIGN(Trained theirs, Trained::make(imported.graph, rng.split("elsewhere")));
+  theirs.x = ours.x;
+  std::vector<Tensor> state = theirs.program.extract(0);
+  for (Tensor& tensor : state) {
+    const auto given = std::ranges::find(imported.weights, tensor.name, &Tensor::name);
+    if (given != imported.weights.end()) tensor = *given;
+  }
+  LANISTA_TRY(theirs.program.insert(0, state));
+  theirs.predict();
+  if (theirs.y.size() != ours.y.size()) return broken("onnx", "another number of outputs");
+  for (std::size_t i = 0; i < ours.y.size(); ++i) {
+    const double distance = std::abs(double{ours.y[i]} - theirs.y[i]) / (1 + std::abs(double{ours.y[i]}));
+    if (!(distance <= kTolerance)) {
+      return broken("onnx", "output " + std::to_string(i) + " is " + std::to_string(theirs.y[i]) + " instead of " +
+                                std::to_string(ours.y[i]));
+    }
+    tally.worst = std::max(tally.worst, distance);
+  }
+  return {};
+}
+
+graph::Graph parsed(const char* text) {
+  auto graph = graph::parse(text);
+  LANISTA_CHECK(graph.ok(), graph.ok() ? "" : graph.error().text());
+  return *std::move(graph);
+}
+
+/// Small networks of the shapes that people import: residual, dense, inception, squeeze, token mixer.
+std::vector<mutate::BaseModel> networks() {
+  return {{"residual", parsed("%0 = input(shape=[3,8,8])\n"
+                              "%1 = conv2d(%0, out=8, padding=[1]) \"stem\"\n"
+                              "%2 = batch_norm(%1)\n"
+                              "%3 = relu(%2)\n"
+                              "%4 = conv2d(%3, groups=2, out=8, padding=[1]) \"stage1\"\n"
+                              "%5 = group_norm(%4, groups=4)\n"
+                              "%6 = gelu(%5)\n"
+                              "%7 = add(%6, %3)\n"
+                              "%8 = conv2d(%7, kernel=[1], out=16, stride=[2])\n"
+                              "%9 = separable_conv2d(%7, out=12, padding=[1], stride=[2])\n"
+                              "%10 = concat(%8, %9)\n"
+                              "%11 = depthwise_conv2d(%10, padding=[1])\n"
+                              "%12 = avg_pool2d(%11)\n"
+                              "%13 = global_avg_pool(%12)\n"
+                              "%14 = linear(%13, out=12)\n"
+                              "%15 = silu(%14)\n"
+                              "%16 = linear(%15, out=5)\n"
+                              "%17 = output(%16)\n")},
+          {"dense", parsed("%0 = input(shape=[2,8,8])\n"
+                           "%1 = conv2d(%0, out=6, padding=[1])\n"
+                           "%2 = relu(%1)\n"
+                           "%3 = concat(%0, %2)\n"
+                           "%4 = conv2d(%3, out=6, padding=[1])\n"
+                           "%5 = relu(%4)\n"
+                           "%6 = concat(%0, %2, %5)\n"
+                           "%7 = max_pool2d(%6)\n"
+                           "%8 = flatten(%7)\n"
+                           "%9 = linear(%8, out=4)\n"
+                           "%10 = output(%9)\n")},
+          {"inception", parsed("%0 = input(shape=[4,7,7])\n"
+                               "%1 = conv2d(%0, kernel=[1], out=4)\n"
+                               "%2 = conv2d(%0, out=4, padding=[1])\n"
+                               "%3 = conv2d(%0, kernel=[5], out=4, padding=[2])\n"
+                               "%4 = max_pool2d(%0, kernel=[3], padding=[1], stride=[1])\n"
+                               "%5 = concat(%1, %2, %3, %4)\n"
+                               "%6 = batch_norm(%5)\n"
+                               "%7 = relu(%6)\n"
+                               "%8 = global_avg_pool(%7)\n"
+                               "%9 = linear(%8, out=6)\n"
+                               "%10 = output(%9)\n")},
+          {"squeeze", parsed("%0 = input(shape=[3,6,6])\n"
+                             "%1 = conv2d(%0, out=8, padding=[1])\n"
+                             "%2 = relu(%1)\n"
+                             "%3 = global_avg_pool(%2)\n"
+                             "%4 = linear(%3, out=4)\n"
+                             "%5 = relu(%4)\n"
+                             "%6 = linear(%5, out=8)\n"
+                             "%7 = sigmoid(%6)\n"
+                             "%8 = scale(%2, %7)\n"
+                             "%9 = conv2d(%8, out=8, padding=[1], stride=[2])\n"
+                             "%10 = silu(%9)\n"
+                             "%11 = global_avg_pool(%10)\n"
+                             "%12 = linear(%11, out=5)\n"
+                             "%13 = output(%12)\n")},
+          {"mixer", parsed("%0 = input(shape=[6,8])\n"
+                           "%1 = linear(%0, out=12)\n"
+                           "%2 = layer_norm(%1)\n"
+                           "%3 = transpose(%2, axes=[0,2,1])\n"
+                           "%4 = linear(%3, out=6)\n"
+                           "%5 = tanh(%4)\n"
+                           "%6 = transpose(%5, axes=[0,2,1])\n"
+                           "%7 = add(%6, %1)\n"
+                           "%8 = mean(%7, axes=[1])\n"
+                           "%9 = linear(%8, out=3)\n"
+                           "%10 = output(%9)\n")}};
+}
+
+/// The built-in bases, the networks as they come back from ONNX files, and those that other tools wrote.
+Result<std::vector<mutate::BaseModel>> all_bases() {
+  std::vector<mutate::BaseModel> bases;
+  for (const std::string& name : mutate::builtin_base_names()) {
+    for (const graph::Shape& shape : {graph::Shape{{64}}, graph::Shape{{1, 8, 8}}, graph::Shape{{12}}}) {
+      auto base = mutate::builtin_base(name, shape, 10, name == "small-transformer" ? kTokens : 0);
+      if (!base) continue;  // one base wants images, another tokens
+      base->name += " " + shape.text();
+      bases.push_back(*std::move(base));
+    }
+  }
+  for (mutate::BaseModel& network : networks()) {
+    LANISTA_ASSIGN(const Trained trained, Trained::make(network.graph, Rng(5)));
+    LANISTA_ASSIGN(const auto weights,
+                   formats::float_weights(network.graph, graph::builtin_ops(), trained.program.extract(0)));
+    LANISTA_ASSIGN(auto imported, through_onnx(network.graph, weights));
+    bases.push_back({"onnx " + network.name, std::move(imported.graph)});
+  }
+  for (auto& foreign : formats::testing::foreign_networks()) {
+    bases.push_back({"foreign " + foreign.name, std::move(foreign.model.graph)});
+  }
+  return bases;
+}
+
+Result<std::vector<mutate::ModelSpace>> all_spaces() {
+  LANISTA_ASSIGN(const auto bases, all_bases());
+  std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
+  for (const auto& plugin : mutate::builtin_mutators()) {
+    LANISTA_ASSIGN(const auto options, resolve_options(plugin.example, plugin.options));
+    LANISTA_ASSIGN(auto made, plugin.make(options));
+    mutators.push_back(std::move(made));
+  }
+  using Channels = mutate::RepairPolicy::Channels;
+  using Spatial = mutate::RepairPolicy::Spatial;
+  std::vector<mutate::ModelSpace> spaces;
+  for (const mutate::RepairPolicy repair :
+       {mutate::RepairPolicy{Channels::kProject, Spatial::kPool}, mutate::RepairPolicy{Channels::kPad, Spatial::kPool},
+        mutate::RepairPolicy{Channels::kProject, Spatial::kInterpolate}}) {
+    LANISTA_ASSIGN(auto space, mutate::ModelSpace::make(graph::builtin_ops(), bases, mutators, repair,
+                                                        {.params = 3e5, .flops = 1e7}));
+    spaces.push_back(std::move(space));
+  }
+  return spaces;
+}
+
+/// Sequence number `seed`: which space and base, how many mutations, and all draws follow from it.
+Result<void> run_sequence(const std::vector<mutate::ModelSpace>& spaces, std::uint64_t seed, Tally& tally) {
+  const Rng rng = Rng(2020).split(seed);
+  const auto& space = spaces[seed % spaces.size()];
+  const std::uint64_t base = seed / spaces.size() % space.bases().size();
+  mutate::Candidate now = space.base(static_cast<std::int64_t>(base));
+  const std::uint64_t wanted = 1 + rng.split("length").key() % kMostEdits;
+  std::uint64_t accepted = 0;
+  for (std::uint64_t draw = 0; accepted < wanted && draw < 4 * wanted; ++draw) {
+    space::RandomChooser choose(rng.split(draw));
+    auto next = space.mutate(now, choose);
+    if (!next) {
+      if (next.error().code != Code::kNotApplicable) return next.error();
+      ++tally.refused;
+      continue;
+    }
+    now = *std::move(next);
+    ++accepted;
+    ++tally.accepted[now.steps.back().mutator];
+    const auto where = [&](const Error& error) {
+      return broken(
+          space.bases()[base].name + ", mutation " + std::to_string(accepted) + " (" + now.steps.back().mutator + ")",
+          error.message + "\n" + graph::to_text(now.graph));
+    };
+    if (const auto text = check_text(now, space.ops()); !text) return where(text.error());
+    if (const auto numbers = check_numbers(now.graph, rng.split("numbers"), tally); !numbers) {
+      return where(numbers.error());
+    }
+  }
+  return {};
+}
+
+int run(std::uint64_t count, std::uint64_t first) {
+  const auto spaces = all_spaces();
+  if (!spaces) {
+    std::fprintf(stderr, "mutation_proof: %s\n", spaces.error().text().c_str());
+    return 1;
+  }
+  Tally tally;
+  std::uint64_t failures = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    if (const auto done = run_sequence(*spaces, seed, tally); !done) {
+      if (++failures <= 10)
+        std::fprintf(stderr, "sequence %d: %s\n", static_cast<int>(seed), done.error().text().c_str());
+    }
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::int64_t mutations = 0;
+  for (const auto& [name, times] : tally.accepted) mutations += times;
+  std::printf("%d sequences over %d bases, %d mutations, %d draws refused, %d failures; %.1f sequences/s\n",
+              static_cast<int>(count), static_cast<int>(spaces->front().bases().size()), static_cast<int>(mutations),
+              static_cast<int>(tally.refused), static_cast<int>(failures), static_cast<double>(count) / seconds);
+  std::printf("worst distance of an output from its twin through ONNX: %.2g of 1 + |y|\n", tally.worst);
+  for (const auto& [name, times] : tally.accepted) std::printf("  %-10s %d\n", name.c_str(), static_cast<int>(times));
+  const bool all_took_part = tally.accepted.size() == mutate::builtin_mutators().size() || count < 100;
+  if (!all_took_part) std::fprintf(stderr, "mutation_proof: a mutator never applied\n");
+  return failures == 0 && all_took_part ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace lanista
+
+int main(int argc, char** argv) {
+  const auto number = [&](int i, std::uint64_t otherwise) {
+    return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise;
+  };
+  return lanista::run(number(1, 500), number(2, 0));
+}
