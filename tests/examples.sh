@@ -20,7 +20,7 @@ fail() {
 "$lanista" run "$study" --out study --quiet --set budget.trials=4 --set train.epochs=1 --set stop=none > out 2>&1 ||
   fail "run of $study"
 grep -q 'rank  trial' out || fail "$study ends without a table"
-[ "$(grep -cE '^ +[0-9]+ +#[0-9]+ ' out)" -ge 2 ] || fail "$study ranks fewer than two trials"
+[ "$(grep -cE '^ +[0-9]+ +#[0-9]+[+!]? ' out)" -ge 2 ] || fail "$study ranks fewer than two trials"
 [ -s study/best/model.onnx ] || fail "$study leaves no model"
 "$lanista" repeat 'study#1' > out 2>&1 || fail "trial 1 of $study cannot be repeated"
 echo "$(basename "$study"): four trials, a table, a model, and a trial repeated"

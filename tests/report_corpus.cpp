@@ -38,7 +38,7 @@ mutate::ModelSpace model_space() {
   }
   std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
   for (const auto& plugin : mutate::builtin_mutators()) {
-    if (plugin.name == "swap_op") continue;
+    if (plugin.name == "swap_op" || !plugin.example.empty()) continue;
     mutators.push_back(must(plugin.make(must(resolve_options(Options::object(), plugin.options)))));
   }
   return must(mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), std::move(mutators), {}, {3e5, {}}));

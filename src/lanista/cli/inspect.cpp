@@ -111,6 +111,8 @@ void print_trial(const LoadedTrial& loaded) {
   const auto& trial = loaded.trial();
   std::cout << "trial #" << trial.id.value << "  " << lineage_text(loaded.view, trial.proposal);
   if (trial.proposal.parent) std::cout << "  (from #" << trial.proposal.parent->value << ")";
+  const std::string choices = choices_text(trial.proposal.sample, std::string::npos);
+  if (!choices.empty()) std::cout << "\nchosen        " << printable(choices);
   std::cout << "\ntrained with  " << sample_text(trial.proposal.sample) << "\nparameters    " << trial.parameters
             << "\noutcome       "
             << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +

@@ -10,6 +10,8 @@
 namespace lanista::cli {
 namespace {
 
+constexpr std::size_t kChoicesWidth = 48;  ///< letters of the table that say what was chosen inside a model
+
 std::string fixed(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4f", value);
@@ -28,8 +30,11 @@ double last_metric(const engine::TrialView& trial, const std::string& metric) {
   return it == metrics.end() ? 0.0 : it->second;
 }
 
+bool is_cost(const std::string& metric) { return metric == "params" || metric == "flops"; }
+
 /// The metric of a proposal: of its only training, or the average of several and how far they lie apart.
 std::string metric_text(const engine::StudyView& view, const engine::TrialView& trial, const std::string& metric) {
+  if (is_cost(metric)) return short_number(last_metric(trial, metric));
   std::vector<double> values;
   std::vector<const study::Measurement*> measured;
   for (const engine::TrialView* each : study::trainings_of(view, trial)) {
@@ -88,11 +93,22 @@ std::string lineage_text(const engine::StudyView& view, const study::Proposal& p
   return text;
 }
 
+std::string choices_text(const space::Sample& sample, std::size_t width) {
+  std::string text;
+  for (const auto& [name, value] : sample) {
+    if (!space::is_model_choice(name)) continue;
+    const std::string choice = name.substr(space::kModelPrefix.size()) + "=" + space::value_text(value);
+    if (choice.size() + 1 + text.size() > width) return text + " ...";
+    text += (text.empty() ? "" : " ") + choice;
+  }
+  return text;
+}
+
 std::string sample_text(const space::Sample& sample) {
   std::string text;
   if (const auto it = sample.find("optimizer"); it != sample.end()) text = space::value_text(it->second);
   for (const auto& [name, value] : sample) {
-    if (name == "optimizer") continue;
+    if (name == "optimizer" || space::is_model_choice(name)) continue;
     const auto* real = std::get_if<double>(&value);
     text += (text.empty() ? "" : " ") + name + " " + (real != nullptr ? short_real(*real) : space::value_text(value));
   }
@@ -111,7 +127,10 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     right.push_back(true);
   }
   const std::string test = test_name(goals.front().metric);
+  const bool shows_params =
+      std::none_of(goals.begin(), goals.end(), [](const auto& g) { return g.metric == "params"; });
   for (const auto* name : {"test", "params", "epochs"}) {
+    if (!shows_params && std::string_view(name) == "params") continue;
     head.emplace_back(name);
     right.push_back(true);
   }
@@ -129,11 +148,12 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     for (const auto& goal : goals) row.push_back(metric_text(view, trial, goal.metric));
     const auto tested = view.test.find(test);
     row.push_back(view.winner == trial.id && tested != view.test.end() ? fixed(tested->second) : "");
-    row.push_back(short_number(static_cast<double>(trial.parameters)));
+    if (shows_params) row.push_back(short_number(static_cast<double>(trial.parameters)));
     const bool stopped = trial.outcome && trial.outcome->kind == study::OutcomeKind::kStopped;
     any_stopped = any_stopped || stopped;
     row.push_back(std::to_string(trial.measurements.back().epoch) + (stopped ? "*" : ""));
-    row.push_back(printable(lineage_text(view, trial.proposal)));
+    const std::string choices = choices_text(trial.proposal.sample, kChoicesWidth);
+    row.push_back(printable(lineage_text(view, trial.proposal) + (choices.empty() ? "" : " " + choices)));
     row.push_back(printable(sample_text(trial.proposal.sample)));
     rows.push_back(std::move(row));
   }

@@ -8,7 +8,9 @@ namespace lanista::cli {
 
 /// How a trial was made, in words: "small-cnn > widen(x2) > swap_op".
 std::string lineage_text(const engine::StudyView& view, const study::Proposal& proposal);
-/// The sample in words: "sgd lr 0.103 momentum 0.84".
+/// What was chosen inside a model, "depth=3 act=relu"; what is longer than `width` letters ends in dots.
+std::string choices_text(const space::Sample& sample, std::size_t width);
+/// The hyper-parameters in words: "sgd lr 0.103 momentum 0.84".
 std::string sample_text(const space::Sample& sample);
 
 /// The best `top` trials as a table, best first; ends with the winner's test metrics if known. Plain text, no control

@@ -54,7 +54,7 @@ Result<Comparison> compare(const Tensor& seen, const Tensor& expected, double rt
   std::size_t at = 0;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const double difference = ours[i] == theirs[i] ? 0 : std::abs(ours[i] - theirs[i]);
-    const double allowed = atol + rtol * std::abs(theirs[i]);
+    const double allowed = std::isfinite(theirs[i]) ? atol + rtol * std::abs(theirs[i]) : 0;  // infinities must agree
     if (!(difference <= allowed)) ++result.beyond;
     if (!(difference <= result.worst)) result.worst = std::isnan(result.worst) ? result.worst : difference;
     const double share = difference - allowed;
