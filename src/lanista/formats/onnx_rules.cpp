@@ -96,7 +96,9 @@ Rules dense_rules() { return {{"Gemm", {gemm}}, {"MatMul", {adaptive_pool_group,
 
 Rules import_rules() {
   Rules all;
-  for (auto* part : {dense_rules, window_rules, norm_rules, shape_rules, arithmetic_rules, sequence_rules}) all.merge(part());
+  for (auto* part :
+       {dense_rules, window_rules, resize_rules, norm_rules, shape_rules, arithmetic_rules, sequence_rules})
+    all.merge(part());
   return all;
 }
 

@@ -21,6 +21,9 @@
 // How from_onnx recognises nodes and what it writes for them.
 namespace lanista::formats::onnx {
 
+/// Largest side, window or padding that rules compute with; products of a few stay inside 64 bits.
+inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 20;
+
 /// An ONNX model with its constants folded, to look things up in. Refers to the model.
 class View {
  public:
@@ -144,6 +147,7 @@ Rules import_rules();
 // Its parts, by theme.
 Rules dense_rules();
 Rules window_rules();
+Rules resize_rules();
 Rules norm_rules();
 Rules shape_rules();
 Rules arithmetic_rules();
