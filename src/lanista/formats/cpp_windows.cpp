@@ -21,6 +21,22 @@ Moves moves_of(const CppNode& node) {
   return {node.args.pair("stride"), node.args.pair("dilation"), graph::ops::pads_of(node.args)};
 }
 
+/// What the forms call the numbers of a window that moves over `h` x `w` cells and gives `oh` x `ow`.
+CppValues window_values(const graph::ops::ConvDims& dims, const Moves& moves) {
+  return {{"rows", text(dims.h)},
+          {"columns", text(dims.w)},
+          {"result_rows", text(dims.oh)},
+          {"result_columns", text(dims.ow)},
+          {"kernel_rows", text(dims.kh)},
+          {"kernel_columns", text(dims.kw)},
+          {"stride_rows", text(moves.stride.first)},
+          {"stride_columns", text(moves.stride.second)},
+          {"pad_rows", text(moves.pads.top)},
+          {"pad_columns", text(moves.pads.left)},
+          {"step_rows", text(moves.dilation.first)},
+          {"step_columns", text(moves.dilation.second)}};
+}
+
 /// One convolution from value `x` to value `y`.
 std::string convolution(const std::string& x, const std::string& y, const graph::ops::ConvDims& dims,
                         const Moves& moves, const std::string& weight, const std::string& bias) {
@@ -47,26 +63,16 @@ for (Index o = 0; o < $out; ++o) {
   }
 }
 )";
-  return cpp_fill(kForm, {{"x", x},
-                          {"y", y},
-                          {"size", text(dims.output().elements_per_sample())},
-                          {"weight", weight},
-                          {"bias", bias},
-                          {"out", text(dims.out)},
-                          {"group_in", text(dims.in / dims.groups)},
-                          {"group_out", text(dims.out / dims.groups)},
-                          {"rows", text(dims.h)},
-                          {"columns", text(dims.w)},
-                          {"result_rows", text(dims.oh)},
-                          {"result_columns", text(dims.ow)},
-                          {"kernel_rows", text(dims.kh)},
-                          {"kernel_columns", text(dims.kw)},
-                          {"stride_rows", text(moves.stride.first)},
-                          {"stride_columns", text(moves.stride.second)},
-                          {"pad_rows", text(moves.pads.top)},
-                          {"pad_columns", text(moves.pads.left)},
-                          {"step_rows", text(moves.dilation.first)},
-                          {"step_columns", text(moves.dilation.second)}});
+  CppValues values = window_values(dims, moves);
+  values.merge(CppValues{{"x", x},
+                         {"y", y},
+                         {"size", text(dims.output().elements_per_sample())},
+                         {"weight", weight},
+                         {"bias", bias},
+                         {"out", text(dims.out)},
+                         {"group_in", text(dims.in / dims.groups)},
+                         {"group_out", text(dims.out / dims.groups)}});
+  return cpp_fill(kForm, values);
 }
 
 graph::ops::ConvDims conv_dims(const CppNode& node, std::int64_t out, std::int64_t groups) {
@@ -149,23 +155,15 @@ for (Index i = 0; i < $in; ++i) {
   const graph::ops::ConvDims dims = *graph::ops::transposed_dims(node.args);
   const Moves moves = moves_of(node);
   const bool bias = node.args.flag("bias");
-  return filled(kForm, node,
-                {{"weight", node.param("weight")},
-                 {"in", text(dims.out)},
-                 {"group_in", text(dims.out / dims.groups)},
-                 {"group_out", text(dims.in / dims.groups)},
-                 {"rows", text(dims.oh)},
-                 {"columns", text(dims.ow)},
-                 {"result_rows", text(dims.h)},
-                 {"result_columns", text(dims.w)},
-                 {"kernel_rows", text(dims.kh)},
-                 {"kernel_columns", text(dims.kw)},
-                 {"stride_rows", text(moves.stride.first)},
-                 {"stride_columns", text(moves.stride.second)},
-                 {"pad_rows", text(moves.pads.top)},
-                 {"pad_columns", text(moves.pads.left)},
-                 {"step_rows", text(moves.dilation.first)},
-                 {"step_columns", text(moves.dilation.second)}}) +
+  // The same windows as those of a convolution that goes the other way: they move over the result.
+  CppValues values = window_values(dims, moves);
+  std::swap(values["rows"], values["result_rows"]);
+  std::swap(values["columns"], values["result_columns"]);
+  values.merge(CppValues{{"weight", node.param("weight")},
+                         {"in", text(dims.out)},
+                         {"group_in", text(dims.out / dims.groups)},
+                         {"group_out", text(dims.in / dims.groups)}});
+  return filled(kForm, node, values) +
          (bias ? filled(kBias, node, {{"bias", node.param("bias")}, {"positions", text(dims.h * dims.w)}}) : "");
 }
 

@@ -75,10 +75,8 @@ class Decoder {
         LANISTA_ASSIGN(const std::string_view message, field.bytes());
         return read_opset(message, opset);
       }
-      case model_field::kMetadata: {
-        LANISTA_ASSIGN(const std::string_view message, field.bytes());
-        return read_metadata(message);
-      }
+      case model_field::kMetadata:
+        return read_metadata(field);
       case model_field::kFunctions:
         return refused("the model defines functions of its own, which are not read");
       default:
@@ -105,19 +103,11 @@ class Decoder {
     return {};
   }
 
-  Result<void> read_metadata(std::string_view message) {
+  Result<void> read_metadata(const WireReader& field) {
     LANISTA_TRY(want_room(model_.metadata.size(), kMaxMetadata, "entries of metadata"));
-    std::string key, value;
-    LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
-      if (f.field() == entry_field::kKey) {
-        LANISTA_ASSIGN(key, text_of(f));
-      } else if (f.field() == entry_field::kValue) {
-        LANISTA_ASSIGN(value, text_of(f));
-      }
-      return {};
-    }));
-    if (model_.metadata.contains(key)) return broken("the metadata " + shown(key) + " stands twice");
-    model_.metadata.emplace(std::move(key), std::move(value));
+    LANISTA_ASSIGN(auto entry, read_entry(field));
+    const auto [at, fresh] = model_.metadata.insert(std::move(entry));
+    if (!fresh) return broken("the metadata " + shown(at->first) + " stands twice");
     return {};
   }
 

@@ -48,18 +48,10 @@ Result<void> count_array(Parts& parts, const WireReader& field) {
 /// One entry of external_data: "location", "offset", "length" or "checksum" with its value.
 Result<void> read_place(Parts& parts, const WireReader& field) {
   parts.outside = true;
-  LANISTA_ASSIGN(const std::string_view message, field.bytes());
-  std::string key, value;
-  LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
-    if (f.field() == entry_field::kKey) {
-      LANISTA_ASSIGN(key, text_of(f));
-    } else if (f.field() == entry_field::kValue) {
-      LANISTA_ASSIGN(value, text_of(f));
-    }
-    return {};
-  }));
+  LANISTA_ASSIGN(auto entry, read_entry(field));
   LANISTA_TRY(want_room(parts.place.size(), kMaxPlaceEntries, "entries of external_data"));
-  if (!parts.place.emplace(key, std::move(value)).second) return broken("external_data says " + shown(key) + " twice");
+  const auto [at, fresh] = parts.place.insert(std::move(entry));
+  if (!fresh) return broken("external_data says " + shown(at->first) + " twice");
   return {};
 }
 
@@ -300,6 +292,20 @@ Error placed(const std::string& where, Error error) {
 Result<void> want_room(std::size_t used, std::size_t most, const std::string& what) {
   if (used < most) return {};
   return broken("more than " + std::to_string(most) + " " + what);
+}
+
+Result<std::pair<std::string, std::string>> read_entry(const WireReader& field) {
+  LANISTA_ASSIGN(const std::string_view message, field.bytes());
+  std::pair<std::string, std::string> entry;
+  LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
+    if (f.field() == entry_field::kKey) {
+      LANISTA_ASSIGN(entry.first, text_of(f));
+    } else if (f.field() == entry_field::kValue) {
+      LANISTA_ASSIGN(entry.second, text_of(f));
+    }
+    return {};
+  }));
+  return entry;
 }
 
 Result<std::string> text_of(const WireReader& field) {

@@ -31,6 +31,8 @@ Error placed(const std::string& where, Error error);
 /// Errors: kDataLoss if `used` has reached `most`.
 Result<void> want_room(std::size_t used, std::size_t most, const std::string& what);
 Result<std::string> text_of(const WireReader& field);
+/// Key and value of a StringStringEntryProto.
+Result<std::pair<std::string, std::string>> read_entry(const WireReader& field);
 
 /// Hands every field of a message to `visit(const WireReader&)`. Errors: broken bytes; the visitor's.
 template <class Visit>
