@@ -70,6 +70,18 @@ keep: {top: 2, checkpoint_every: 0.5s}
   EXPECT_EQ(config->keep.checkpoint_every, 0.5);
 }
 
+TEST(StudyFile, LeavesQuotedTextsAsTheyStand) {
+  const std::vector<std::pair<std::string, std::string>> cases{{R"("csv:a(1, 2).csv")", "csv:a(1, 2).csv"},
+                                                               {R"("csv:\" b(1, 2).csv")", "csv:\" b(1, 2).csv"},
+                                                               {R"('csv:c''s d(1, 2).csv')", "csv:c's d(1, 2).csv"}};
+  for (const auto& [written, meant] : cases) {
+    const auto config = read_study("data: {source: " + written + "}\nspace: {params: {lr: log(0.1, 0.2)}}", "s.yaml");
+    ASSERT_TRUE(config) << config.error().text();
+    EXPECT_EQ(config->data.source, meant);
+    EXPECT_EQ(space::domain_text(config->space.params.parameters().at(0).domain), "log(0.1, 0.2)");
+  }
+}
+
 TEST(StudyFile, OfTheDefaultStudyIsSound) {
   const auto config = read_study(default_study(), "default");
 
@@ -155,7 +167,7 @@ TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
       {"space: {params: {optimizer: {adam: {momentum: 0.9}}}}",
        "s.yaml:1:37: space.params.optimizer.adam.momentum: 'momentum' has no effect on adam; it is a number of sgd"},
       {"space: {params: {optimizer: {sgd: {eps: 1e-8}}}}", "'eps' has no effect on sgd; it is a number of adam and"},
-      {"train: {lr: inf}", "s.yaml:1:13: train.lr: expected a finite number"},
+      {"train: {lr: inf}", "s.yaml:1:13: train.lr: expected a number, not \"inf\""},
       {"train: {epochs: 3\nname: x", "s.yaml:2:5: is not YAML: a '{' before this is never closed"},
       {"train:\n  lr: 0.1\n   epochs: 3", "s.yaml:3:10: is not YAML: a ':' where no value can stand"},
       {"space: {params: {lr: range(1)}}", "allowed: range(lo, hi)"},
@@ -165,6 +177,12 @@ TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
        "s.yaml:1:26: space.limits.params: 'few' is not allowed; allowed: an upper bound"},
       {"space: {repair: {channels: projct}}", "'projct' is not allowed; allowed: project, pad, reject"},
       {"keep: {checkpoint_every: 3h}", "s.yaml:1:26: keep.checkpoint_every: '3h' is not allowed; allowed: seconds"},
+      {"space: {limits: {params: inf}}", "'inf' is not allowed; allowed: an upper bound"},
+      {"space: {limits: {flops: 1e308G}}", "'1e308G' is not allowed; allowed: an upper bound"},
+      {"keep: {checkpoint_every: inf}", "'inf' is not allowed; allowed: seconds"},
+      {"keep: {checkpoint_every: 1e308m}", "'1e308m' is not allowed; allowed: seconds"},
+      {"space: {params: {lr: range(0, inf)}}", "'range(0, inf)' is not allowed; allowed: range(lo, hi) with numbers"},
+      {"space: {params: {lr: [0.1, nan]}}", "space.params.lr: "},
       {"schema: 2", "s.yaml:1:9: schema: only schema 1 is known to this version"},
       {"name: ../x", "s.yaml:1:7: name: '../x' is not allowed"},
       {"name: >-\n  -\n", "name: '-' is not allowed"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <vector>
 
 #include "lanista/base/text_distance.h"
@@ -15,12 +16,14 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
+/// Finite numbers only: "inf" and "nan" are words here, since JSON could not write them back.
 template <class T>
 std::optional<T> number(std::string_view text) {
   T value{};
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
   if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  if (!std::isfinite(static_cast<double>(value))) return std::nullopt;
   return value;
 }
 
@@ -92,7 +95,13 @@ std::string protect_calls(std::string_view text) {
     } else if (comment) {
       continue;
     } else if (quote != 0) {
-      if (c == quote) quote = 0;
+      // An escaped character is no end: \" between double quotes, '' between single ones.
+      const bool escapes = quote == '"' ? c == '\\' : c == quote && text.substr(i + 1).starts_with(quote);
+      if (escapes) {
+        ++i;
+      } else if (c == quote) {
+        quote = 0;
+      }
     } else if (call) {
       if (c == ',') out[i] = ';';
       if (c == ')') call = false;
@@ -162,7 +171,8 @@ Result<double> parse_limit(std::string_view text) {
   if (rest.ends_with('G')) unit = 1e9;
   if (unit > 1) rest = trim(rest.substr(0, rest.size() - 1));
   const auto value = number<double>(rest);
-  if (!value || !(*value > 0)) return invalid(text, "an upper bound such as '<= 200k', '5M' or 12000");
+  if (!value || !(*value > 0) || !std::isfinite(*value * unit))
+    return invalid(text, "an upper bound such as '<= 200k', '5M' or 12000");
   return *value * unit;
 }
 
@@ -172,7 +182,8 @@ Result<double> parse_seconds(std::string_view text) {
   if (rest.ends_with('m')) unit = 60;
   if (rest.ends_with('m') || rest.ends_with('s')) rest = trim(rest.substr(0, rest.size() - 1));
   const auto value = number<double>(rest);
-  if (!value || !(*value >= 0)) return invalid(text, "seconds such as '30s', '0.5s' or '2m'");
+  if (!value || !(*value >= 0) || !std::isfinite(*value * unit))
+    return invalid(text, "seconds such as '30s', '0.5s' or '2m'");
   return *value * unit;
 }
 

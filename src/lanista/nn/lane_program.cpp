@@ -106,6 +106,9 @@ Result<void> check_options(const ProgramOptions& options) {
   if (options.max_batch < 1) {
     return bad_options("max_batch is " + std::to_string(options.max_batch) + ", but must be at least 1");
   }
+  if (options.threads < 1) {
+    return bad_options("threads is " + std::to_string(options.threads) + ", but must be at least 1");
+  }
   const auto isas = kernels::available_isas();
   if (std::find(isas.begin(), isas.end(), options.isa) == isas.end()) {
     return bad_options("this CPU has no " + std::string(kernels::isa_name(options.isa)));
@@ -139,15 +142,15 @@ struct LaneProgram<T>::Plan {
   std::int64_t classes = 0;
   Feed input, target;
   std::int64_t scratch_offset = 0;
-  std::int64_t shared_bytes = 0;
+  std::int64_t desk_bytes = 0;
   std::int64_t bytes = 0;
 
-  void place_memory(std::int64_t lanes) {
+  void place_memory(std::int64_t lanes, int threads) {
     scratch_offset = align_up(std::max(train.arena_bytes, infer.arena_bytes));
     input.offset = scratch_offset + align_up(bytes_of<T>(std::max(train.scratch, infer.scratch)));
     target.offset = input.offset + align_up(input.bytes);
-    shared_bytes = target.offset + align_up(target.bytes);
-    bytes = shared_bytes + LaneStates<T>::bytes(layout, lanes);
+    desk_bytes = target.offset + align_up(target.bytes);
+    bytes = threads * desk_bytes + LaneStates<T>::bytes(layout, lanes);
   }
 };
 
@@ -193,7 +196,7 @@ Result<LaneProgram<T>> LaneProgram<T>::compile(const step::TrainingStep& train, 
   } else {
     plan.classes = prediction.dims.back();
   }
-  plan.place_memory(options.lanes);
+  plan.place_memory(options.lanes, options.threads);
 
   MemoryBudget::Reservation reservation;
   if (options.budget != nullptr) {
@@ -223,23 +226,25 @@ LaneProgram<T>::LaneProgram(Plan plan, const ProgramOptions& options, MemoryBudg
       input_(plan.input),
       target_(plan.target),
       scratch_offset_(plan.scratch_offset),
+      desk_bytes_(plan.desk_bytes),
       bytes_(plan.bytes),
       reservation_(std::move(reservation)),
       states_(std::move(plan.layout), options.lanes),
-      memory_(plan.shared_bytes) {}
+      memory_(options.threads * plan.desk_bytes),
+      team_(options.threads) {}
 
 template <class T>
-RunContext<T> LaneProgram<T>::context(std::int64_t lane) const {
+RunContext<T> LaneProgram<T>::context(std::int64_t lane, int thread) const {
   RunContext<T> run;
   const auto set = [&run](Space space, void* bytes) {
     run.base[static_cast<std::size_t>(space)] = static_cast<std::byte*>(bytes);
   };
-  set(Space::kArena, memory_.data());
+  set(Space::kArena, desk(thread));
   set(Space::kParameter, states_.parameters(lane));
   set(Space::kGradient, states_.gradients(lane));
   set(Space::kBuffer, states_.buffers(lane));
   set(Space::kNewBuffer, states_.new_buffers(lane));
-  run.scratch = reinterpret_cast<T*>(memory_.data() + scratch_offset_);
+  run.scratch = reinterpret_cast<T*>(desk(thread) + scratch_offset_);
   run.seed = states_.seed(lane);
   run.step = static_cast<std::uint64_t>(states_.step(lane));
   return run;
@@ -247,12 +252,13 @@ RunContext<T> LaneProgram<T>::context(std::int64_t lane) const {
 
 // Sources are never written, so the batch's own memory may serve as one.
 template <class T>
-std::byte* LaneProgram<T>::feed(const Feed& feed, std::int64_t n, std::span<const float> values) const {
+std::byte* LaneProgram<T>::feed(const Feed& feed, std::byte* desk, std::int64_t n,
+                                std::span<const float> values) const {
   LANISTA_CHECK(static_cast<std::int64_t>(values.size()) == feed.reorder.elements(n),
                 "a batch of " + std::to_string(n) + " samples brings " + std::to_string(values.size()) +
                     " values instead of " + std::to_string(feed.reorder.elements(n)));
   if (feed.bytes == 0) return reinterpret_cast<std::byte*>(const_cast<float*>(values.data()));
-  std::byte* memory = memory_.data() + feed.offset;
+  std::byte* memory = desk + feed.offset;
   if (feed.tokens) {
     std::ranges::transform(values, reinterpret_cast<std::int32_t*>(memory), token_of);
     return memory;
@@ -266,20 +272,20 @@ std::byte* LaneProgram<T>::feed(const Feed& feed, std::int64_t n, std::span<cons
 }
 
 template <class T>
-void LaneProgram<T>::feed_features(RunContext<T>& run, const Batch& batch) const {
+void LaneProgram<T>::feed_features(RunContext<T>& run, std::byte* desk, const Batch& batch) const {
   LANISTA_CHECK(batch.size >= 1 && batch.size <= options_.max_batch, "a batch of " + std::to_string(batch.size) +
                                                                          " samples for a program of at most " +
                                                                          std::to_string(options_.max_batch));
   run.batch = batch.size;
-  run.base[static_cast<std::size_t>(Space::kInput)] = feed(input_, batch.size, batch.features);
+  run.base[static_cast<std::size_t>(Space::kInput)] = feed(input_, desk, batch.size, batch.features);
 }
 
 template <class T>
-void LaneProgram<T>::feed_batch(RunContext<T>& run, const Batch& batch) const {
-  feed_features(run, batch);
+void LaneProgram<T>::feed_batch(RunContext<T>& run, std::byte* desk, const Batch& batch) const {
+  feed_features(run, desk, batch);
   std::byte*& target = run.base[static_cast<std::size_t>(Space::kTarget)];
   if (step_options_.loss == step::Loss::kMse) {
-    target = feed(target_, batch.size, batch.targets);
+    target = feed(target_, desk, batch.size, batch.targets);
   } else {
     LANISTA_CHECK(static_cast<std::int64_t>(batch.labels.size()) == batch.size,
                   std::to_string(batch.labels.size()) + " labels for " + std::to_string(batch.size) + " samples");
@@ -303,11 +309,12 @@ void LaneProgram<T>::train_step(std::span<const Batch> batches, std::span<const 
                 "a step wants hyper-parameters, masks and losses for every lane, and one batch or one a lane");
   RunContext<T> shared;
   const bool is_shared = batches.size() == 1;
-  if (is_shared) feed_batch(shared, batches[0]);
+  if (is_shared) feed_batch(shared, desk(0), batches[0]);
 
-  for (std::size_t i = 0; i < lanes; ++i) {
-    if (active[i] == 0) continue;
-    RunContext<T> run = context(static_cast<std::int64_t>(i));
+  team_.share(options_.lanes, [&](int thread, std::int64_t lane) {
+    const auto i = static_cast<std::size_t>(lane);
+    if (active[i] == 0) return;
+    RunContext<T> run = context(lane, thread);
     run.hyper = &hyper[i];
     if (is_shared) {
       run.batch = shared.batch;
@@ -316,30 +323,29 @@ void LaneProgram<T>::train_step(std::span<const Batch> batches, std::span<const 
         run.base[static_cast<std::size_t>(space)] = shared.base[static_cast<std::size_t>(space)];
       }
     } else {
-      feed_batch(run, batches[i]);
+      feed_batch(run, desk(thread), batches[i]);
     }
     for (const Run<T>& call : train_.calls) call(run);
     loss[i] = static_cast<double>(kernels_->mean(run.batch, run.at(loss_)));
-  }
+  });
 
   // Nothing after this loop can fail.
   for (std::size_t i = 0; options_.before_commit && i < lanes; ++i) {
     if (active[i] != 0) options_.before_commit(static_cast<std::int64_t>(i));
   }
-  for (std::size_t i = 0; i < lanes; ++i) {
-    if (active[i] != 0) {
-      states_.commit(static_cast<std::int64_t>(i), step_options_.optimizer, hyper[i], *kernels_);
-    }
-  }
+  team_.share(options_.lanes, [&](int, std::int64_t lane) {
+    const auto i = static_cast<std::size_t>(lane);
+    if (active[i] != 0) states_.commit(lane, step_options_.optimizer, hyper[i], *kernels_);
+  });
 }
 
 template <class T>
 template <class Out>
 void LaneProgram<T>::predict(std::int64_t lane, const Batch& batch, std::span<Out> out) {
   const LaneHyper hyper;
-  RunContext<T> run = context(lane);
+  RunContext<T> run = context(lane, 0);
   run.hyper = &hyper;
-  feed_features(run, batch);
+  feed_features(run, desk(0), batch);
   LANISTA_CHECK(static_cast<std::int64_t>(out.size()) == prediction_count_.at(batch.size),
                 "room for " + std::to_string(out.size()) + " predictions instead of " +
                     std::to_string(prediction_count_.at(batch.size)));

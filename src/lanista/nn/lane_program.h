@@ -10,6 +10,7 @@
 #include "lanista/nn/lane_states.h"
 #include "lanista/nn/program.h"
 #include "lanista/nn/section.h"
+#include "lanista/nn/team.h"
 
 namespace lanista::nn {
 
@@ -37,17 +38,19 @@ class LaneProgram {
   struct Feed {
     Reorder reorder;
     bool tokens = false;      // whole numbers that travel as floats
-    std::int64_t offset = 0;  // in memory_
+    std::int64_t offset = 0;  // in a desk
     std::int64_t bytes = 0;   // none if the batch's own memory serves
     void plan(const graph::ValueType& type, std::int64_t max_batch);
   };
   struct Plan;
 
   LaneProgram(Plan plan, const ProgramOptions& options, MemoryBudget::Reservation reservation);
-  RunContext<T> context(std::int64_t lane) const;
-  std::byte* feed(const Feed& feed, std::int64_t n, std::span<const float> values) const;
-  void feed_features(RunContext<T>& run, const Batch& batch) const;
-  void feed_batch(RunContext<T>& run, const Batch& batch) const;
+  /// A thread's own arena, scratch and feeds.
+  std::byte* desk(int thread) const { return memory_.data() + thread * desk_bytes_; }
+  RunContext<T> context(std::int64_t lane, int thread) const;
+  std::byte* feed(const Feed& feed, std::byte* desk, std::int64_t n, std::span<const float> values) const;
+  void feed_features(RunContext<T>& run, std::byte* desk, const Batch& batch) const;
+  void feed_batch(RunContext<T>& run, std::byte* desk, const Batch& batch) const;
 
   ProgramOptions options_;
   const kernels::Kernels<T>* kernels_;
@@ -59,10 +62,12 @@ class LaneProgram {
   std::int64_t classes_ = 0;  // cross-entropy: labels are below this
   Feed input_, target_;
   std::int64_t scratch_offset_ = 0;
+  std::int64_t desk_bytes_ = 0;
   std::int64_t bytes_ = 0;
   MemoryBudget::Reservation reservation_;
   LaneStates<T> states_;
-  AlignedBytes memory_;  // arena, scratch, input, target
+  AlignedBytes memory_;  // desks: arena, scratch, input, target
+  Team team_;
 };
 
 }  // namespace lanista::nn

@@ -51,9 +51,11 @@ Twin alone(const Derived& derived, const Trial& trial, Precision precision) {
 }
 
 // The trial in lane `at` of many. Lanes drop out and come back; every second step gives each lane a batch of its own.
-Twin in_company(const Derived& derived, const Trial& trial, Precision precision, std::int64_t lanes, std::int64_t at) {
+Twin in_company(const Derived& derived, const Trial& trial, Precision precision, std::int64_t lanes, std::int64_t at,
+                int threads = 1) {
   Rng rng(static_cast<std::uint64_t>(100 * lanes + at));
-  Program program = compile(derived, {.lanes = lanes, .max_batch = 8 + lanes, .precision = precision});
+  Program program =
+      compile(derived, {.lanes = lanes, .max_batch = 8 + lanes, .threads = threads, .precision = precision});
   std::vector<LaneHyper> hyper;
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
     const Trial other = lane == at ? trial : random_trial(rng);
@@ -97,6 +99,7 @@ TEST_P(Lanes, DoNotFeelTheirNeighbours) {
     EXPECT_TRUE(in_company(derived, trial, Precision::kFloat32, 2, 0) == wanted);
     EXPECT_TRUE(in_company(derived, trial, Precision::kFloat32, 2, 1) == wanted);
     EXPECT_TRUE(in_company(derived, trial, Precision::kFloat32, 16, 11) == wanted);
+    EXPECT_TRUE(in_company(derived, trial, Precision::kFloat32, 16, 11, 3) == wanted);
     EXPECT_TRUE(in_company(derived, trial, Precision::kFloat64, 3, 2) == alone(derived, trial, Precision::kFloat64));
   }
 }

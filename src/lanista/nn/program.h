@@ -41,6 +41,7 @@ struct Batch {
 struct ProgramOptions {
   std::int64_t lanes = 1;
   std::int64_t max_batch = 32;
+  int threads = 1;  ///< that share out the lanes; no sum is ever split, so results do not depend on it
   Precision precision = Precision::kFloat32;
   kernels::Isa isa = kernels::best_isa();
   MemoryBudget* budget = nullptr;        ///< may be null
@@ -53,7 +54,7 @@ struct ProgramOptions {
 ///
 /// Runs lane by lane through the compute section on one set of activation buffers, keeps every lane's gradients, then
 /// commits all lanes. A lane's numbers do not depend on the lane count, the position or the neighbours, to the bit.
-/// After construction nothing is allocated. One thread at a time may use a program.
+/// After construction nothing is allocated. One thread at a time may use a program; it may have threads of its own.
 class Program {
  public:
   /// Errors: kResourceExhausted (budget), kUnimplemented (an operator without a kernel, by name).

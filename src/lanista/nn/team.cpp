@@ -1,0 +1,116 @@
+#include "lanista/nn/team.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lanista/base/check.h"
+#include "lanista/kernels/kernels.h"
+
+namespace lanista::nn {
+namespace {
+
+// A step's pieces follow each other within microseconds, less than it takes to wake a sleeper: a few turns at the door
+// before going to sleep, each of them offered to whoever else wants the core.
+constexpr int kTurnsBeforeSleep = 100;
+
+}  // namespace
+
+struct Team::Helpers {
+  Call call = nullptr;
+  const void* context = nullptr;
+  std::int64_t pieces = 0;
+  std::atomic<std::int64_t> next{0};
+  std::atomic<std::uint64_t> round{0};  // a new one begins work
+  std::atomic<int> busy{0};             // helpers that have not ended the round
+  std::atomic<bool> ends{false};
+  std::mutex mutex;
+  std::condition_variable begun, ended;
+  std::exception_ptr failure;         // under the mutex
+  std::vector<std::jthread> threads;  // last: joined before the rest goes
+
+  ~Helpers() {
+    {
+      const std::lock_guard lock(mutex);
+      ends.store(true, std::memory_order_release);
+    }
+    begun.notify_all();
+  }
+
+  void work(int thread) {
+    try {
+      for (std::int64_t piece; (piece = next.fetch_add(1, std::memory_order_relaxed)) < pieces;) {
+        call(context, thread, piece);
+      }
+    } catch (...) {
+      next.store(pieces, std::memory_order_relaxed);
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+    }
+  }
+
+  template <class Ready>
+  void wait(std::condition_variable& changed, const Ready& ready) {
+    for (int turn = 0; turn < kTurnsBeforeSleep; ++turn) {
+      if (ready()) return;
+      std::this_thread::yield();
+    }
+    std::unique_lock lock(mutex);
+    changed.wait(lock, ready);
+  }
+
+  void serve(int thread) {
+    kernels::set_flush_to_zero();
+    for (std::uint64_t seen = 0;; ++seen) {
+      wait(begun, [&] { return round.load(std::memory_order_acquire) > seen || ends.load(std::memory_order_acquire); });
+      if (ends.load(std::memory_order_acquire)) return;
+      work(thread);
+      // Under the lock, so that a caller about to sleep is not missed.
+      const std::lock_guard lock(mutex);
+      if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) ended.notify_one();
+    }
+  }
+};
+
+Team::Team(int threads) : threads_(threads) {
+  LANISTA_CHECK(threads >= 1, "a team has one thread at least, not " + std::to_string(threads));
+  if (threads == 1) return;
+  helpers_ = std::make_unique<Helpers>();
+  for (int thread = 1; thread < threads; ++thread) {
+    helpers_->threads.emplace_back([helpers = helpers_.get(), thread] { helpers->serve(thread); });
+  }
+}
+
+Team::Team(Team&&) noexcept = default;
+Team& Team::operator=(Team&&) noexcept = default;
+
+Team::~Team() = default;
+
+void Team::run(std::int64_t pieces, Call call, const void* context) {
+  if (!helpers_ || pieces < 2) {
+    for (std::int64_t piece = 0; piece < pieces; ++piece) call(context, 0, piece);
+    return;
+  }
+  Helpers& helpers = *helpers_;
+  {
+    const std::lock_guard lock(helpers.mutex);
+    helpers.call = call;
+    helpers.context = context;
+    helpers.pieces = pieces;
+    helpers.failure = nullptr;
+    helpers.next.store(0, std::memory_order_relaxed);
+    helpers.busy.store(threads_ - 1, std::memory_order_relaxed);
+    helpers.round.fetch_add(1, std::memory_order_release);
+  }
+  helpers.begun.notify_all();
+  helpers.work(0);
+  helpers.wait(helpers.ended, [&] { return helpers.busy.load(std::memory_order_acquire) == 0; });
+  if (helpers.failure) std::rethrow_exception(std::exchange(helpers.failure, nullptr));
+}
+
+}  // namespace lanista::nn
