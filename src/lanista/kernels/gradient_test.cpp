@@ -186,7 +186,8 @@ TEST(Gradient, OfPools) {
         return y;
       };
     };
-    k.avg_pool_grad(s, dy.data(), dx.data());
+    Values scratch(9 * 3);
+    k.avg_pool_grad(s, dy.data(), dx.data(), scratch.data());
     expect_gradient(run(k.avg_pool), x, dy, dx);
     k.adaptive_avg_pool_grad(s, dy.data(), dx.data());
     expect_gradient(run(k.adaptive_avg_pool), x, dy, dx);

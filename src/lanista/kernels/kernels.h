@@ -20,8 +20,8 @@ namespace lanista::kernels {
 /// How fast instructions get: one translation unit of the family per level.
 enum class Isa { kPortable, kAvx2, kAvx512 };
 std::string_view isa_name(Isa isa);
-/// The best level this CPU has; LANISTA_ISA=portable|avx2|avx512 forces one (an unknown or unavailable one is ignored by
-/// this function and reported by `isa_override_error`).
+/// The best level this CPU has; LANISTA_ISA=portable|avx2|avx512 forces one (an unknown or unavailable one is ignored
+/// by this function and reported by `isa_override_error`).
 Isa best_isa();
 std::vector<Isa> available_isas();
 std::string isa_override_error();  ///< empty, or why LANISTA_ISA was not followed
@@ -81,6 +81,8 @@ struct AdamHyper {
   bool decoupled;     ///< AdamW: weight decay applied to the parameter, not to the gradient
 };
 
+inline constexpr int kProbeChains = 12;
+
 /// The family at one ISA level for one element type. Pointers may not overlap unless a comment says so.
 template <class T>
 struct Kernels {
@@ -118,7 +120,7 @@ struct Kernels {
   void (*elu_grad)(std::int64_t count, T alpha, const T* y, const T* dy, T* dx);
   void (*clip)(std::int64_t count, T low, T high, const T* x, T* y);
   void (*clip_grad)(std::int64_t count, T low, T high, const T* y, const T* dy, T* dx);  ///< zero at the ends too
-  void (*hard_sigmoid)(std::int64_t count, T alpha, T beta, const T* x, T* y);  ///< alpha x + beta in [0, 1]
+  void (*hard_sigmoid)(std::int64_t count, T alpha, T beta, const T* x, T* y);           ///< alpha x + beta in [0, 1]
   void (*hard_sigmoid_grad)(std::int64_t count, T alpha, const T* y, const T* dy, T* dx);
   void (*hard_swish)(std::int64_t count, const T* x, T* y);  ///< x times x / 6 + 1/2 in [0, 1]
   void (*hard_swish_grad)(std::int64_t count, const T* x, const T* dy, T* dx);
@@ -168,7 +170,7 @@ struct Kernels {
                         std::uint8_t* index);  ///< same bits as relu then max_pool; index 255 where relu is closed
   void (*max_pool_grad)(const PoolShape&, const std::uint8_t* index, const T* dy, T* dx);  ///< 255: no gradient flows
   void (*avg_pool)(const PoolShape&, const T* x, T* y);
-  void (*avg_pool_grad)(const PoolShape&, const T* dy, T* dx);
+  void (*avg_pool_grad)(const PoolShape&, const T* dy, T* dx, T* scratch);  ///< scratch: oh ow c elements
   void (*adaptive_avg_pool)(const PoolShape&, const T* x, T* y);  ///< uses n h w c oh ow only; windows as in PyTorch
   void (*adaptive_avg_pool_grad)(const PoolShape&, const T* dy, T* dx);
   void (*mean_axis)(const AxisShape&, const T* x, T* y);
@@ -207,6 +209,11 @@ struct Kernels {
   void (*sgd)(std::int64_t count, const SgdHyper&, const T* grad, T* param,
               T* momentum);  ///< momentum may be null when hyper.momentum == 0
   void (*adam)(std::int64_t count, const AdamHyper&, const T* grad, T* param, T* m, T* v);
+
+  // Probes of the machine; no step calls them.
+  std::int64_t (*fma_chain)(std::int64_t rounds, T* out);  ///< out[c], c < kProbeChains: c after `rounds` times
+                                                           ///< x / 2 + 1; gives the operations done (two a term)
+  T (*read_sum)(std::int64_t rounds, std::int64_t count, const T* x);  ///< reads x so often; any order of the sum
 };
 
 /// The table of a level; T is float or double. `isa` must be available on this CPU.

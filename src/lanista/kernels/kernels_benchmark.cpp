@@ -126,13 +126,13 @@ void pools_8x8x16(benchmark::State& state, const Kernels<T>& k, int which) {
   const PoolShape two{32, 8, 8, 16, 4, 4, 2, 2, 2, 2, 0, 0, 0, 0, false},
       three{32, 8, 8, 16, 8, 8, 3, 3, 1, 1, 1, 1, 1, 1, false};
   const auto x = random_values<T>(32 * 64 * 16, 1);
-  std::vector<T> y(x.size());
+  std::vector<T> y(x.size()), scratch(8 * 8 * 16);
   std::vector<std::uint8_t> index(x.size());
   for (auto _ : state) {
     if (which == 0) k.relu_max_pool(two, x.data(), y.data(), index.data());
     if (which == 1) k.max_pool_grad(two, index.data(), x.data(), y.data());
     if (which == 2) k.avg_pool(three, x.data(), y.data());
-    if (which == 3) k.avg_pool_grad(three, x.data(), y.data());
+    if (which == 3) k.avg_pool_grad(three, x.data(), y.data(), scratch.data());
   }
 }
 

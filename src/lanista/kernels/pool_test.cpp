@@ -125,9 +125,9 @@ TEST(AvgPool, DividesByTheWindowOrByItsValidCells) {
       for (T& count : cells) count = s.count_include_pad ? static_cast<T>(s.kh * s.kw) : count;
       for (std::size_t o = 0; o < want.size(); ++o) want[o] /= cells[o];
       for_cells(s, [&](auto o, auto i, auto) { want_dx[i] += dy[o] / cells[o]; });
-      Guarded<T> y(outputs), dx(s.n * s.h * s.w * s.c);
+      Guarded<T> y(outputs), dx(s.n * s.h * s.w * s.c), scratch(s.oh * s.ow * s.c);
       family.avg_pool(s, x.data(), y.data());
-      family.avg_pool_grad(s, dy.data(), dx.data());
+      family.avg_pool_grad(s, dy.data(), dx.data(), scratch.data());
       EXPECT_TRUE(same_bytes(want, y));
       EXPECT_TRUE(same_bytes(want_dx, dx));
     }

@@ -87,7 +87,13 @@ Run<T> avg_pool(const Binding<T>& b) {
 
 template <class T>
 Run<T> avg_pool_grad(const Binding<T>& b) {
-  return pooling(b, b.k.avg_pool_grad, average_window(b, b.y_shape(), b.x_shape(0)));
+  const kernels::PoolShape shape = average_window(b, b.y_shape(), b.x_shape(0));
+  b.need_scratch(shape.oh * shape.ow * shape.c);
+  return [f = b.k.avg_pool_grad, shape, dy = b.in[0], dx = b.out[0]](const RunContext<T>& run) {
+    kernels::PoolShape now = shape;
+    now.n = run.batch;
+    f(now, run.at(dy), run.at(dx), run.scratch);
+  };
 }
 
 template <class T>

@@ -20,12 +20,12 @@ inline void map(i64 count, const T* a, const T* b, T* y, F f) {
 
 template <class T>
 void relu(i64 count, const T* x, T* y) {
-  map<T>(count, x, y, [](Vec<T> v) { return relu_of<T>(v); });
+  map<T>(count, x, y, [](auto v) { return relu_of(v); });
 }
 
 template <class T>
 void relu_grad(i64 count, const T* y, const T* dy, T* dx) {
-  map<T>(count, y, dy, dx, [](Vec<T> v, Vec<T> d) { return v <= T(0) ? Vec<T>{} : d; });
+  map<T>(count, y, dy, dx, [](auto v, auto d) { return v <= T(0) ? decltype(d){} : d; });
 }
 
 /// gelu(x) = x sigmoid(2 u): the tanh form without its cancellation for negative x.
@@ -33,83 +33,83 @@ template <class T>
 struct Gelu {
   static constexpr T kTwoRoot = static_cast<T>(1.5957691216057307117597842397375);  // 2 sqrt(2 / pi)
   static constexpr T kCubic = static_cast<T>(0.044715);
-  static Vec<T> gate(Vec<T> x) {
-    const Vec<T> inner = Simd<T>::madd(x * x, Simd<T>::set(kCubic), Simd<T>::set(T(1)));
-    return sigmoid_of<T>((x * kTwoRoot) * inner);
+  template <class V>
+  static V gate(V x) {
+    const V inner = madd(x * x, kCubic, T(1));
+    return sigmoid_of((x * kTwoRoot) * inner);
   }
 };
 
 template <class T>
 void gelu(i64 count, const T* x, T* y) {
-  map<T>(count, x, y, [](Vec<T> v) { return v * Gelu<T>::gate(v); });
+  map<T>(count, x, y, [](auto v) { return v * Gelu<T>::gate(v); });
 }
 
 template <class T>
 void gelu_grad(i64 count, const T* x, const T* dy, T* dx) {
-  map<T>(count, x, dy, dx, [](Vec<T> v, Vec<T> d) {
-    using S = Simd<T>;
-    const Vec<T> gate = Gelu<T>::gate(v);
-    const Vec<T> slope = S::madd(v * v, S::set(T(3) * Gelu<T>::kCubic * Gelu<T>::kTwoRoot), S::set(Gelu<T>::kTwoRoot));
-    return d * S::madd(v * slope, gate * (T(1) - gate), gate);
+  map<T>(count, x, dy, dx, [](auto v, auto d) {
+    const auto gate = Gelu<T>::gate(v);
+    const auto slope = madd(v * v, T(3) * Gelu<T>::kCubic * Gelu<T>::kTwoRoot, Gelu<T>::kTwoRoot);
+    return d * madd(v * slope, gate * (T(1) - gate), gate);
   });
 }
 
 template <class T>
 void silu(i64 count, const T* x, T* y) {
-  map<T>(count, x, y, [](Vec<T> v) { return v * sigmoid_of<T>(v); });
+  map<T>(count, x, y, [](auto v) { return v * sigmoid_of(v); });
 }
 
 template <class T>
 void silu_grad(i64 count, const T* x, const T* dy, T* dx) {
-  map<T>(count, x, dy, dx, [](Vec<T> v, Vec<T> d) {
-    const Vec<T> gate = sigmoid_of<T>(v);
-    return d * Simd<T>::madd(v, gate * (T(1) - gate), gate);
+  map<T>(count, x, dy, dx, [](auto v, auto d) {
+    const auto gate = sigmoid_of(v);
+    return d * madd(v, gate * (T(1) - gate), gate);
   });
 }
 
 template <class T>
 void tanh(i64 count, const T* x, T* y) {
-  map<T>(count, x, y, [](Vec<T> v) { return tanh_of<T>(v); });
+  map<T>(count, x, y, [](auto v) { return tanh_of(v); });
 }
 
 template <class T>
 void tanh_grad(i64 count, const T* y, const T* dy, T* dx) {
-  map<T>(count, y, dy, dx, [](Vec<T> v, Vec<T> d) { return d * ((T(1) - v) * (T(1) + v)); });
+  map<T>(count, y, dy, dx, [](auto v, auto d) { return d * ((T(1) - v) * (T(1) + v)); });
 }
 
 template <class T>
 void sigmoid(i64 count, const T* x, T* y) {
-  map<T>(count, x, y, [](Vec<T> v) { return sigmoid_of<T>(v); });
+  map<T>(count, x, y, [](auto v) { return sigmoid_of(v); });
 }
 
 template <class T>
 void sigmoid_grad(i64 count, const T* y, const T* dy, T* dx) {
-  map<T>(count, y, dy, dx, [](Vec<T> v, Vec<T> d) { return d * (v * (T(1) - v)); });
+  map<T>(count, y, dy, dx, [](auto v, auto d) { return d * (v * (T(1) - v)); });
 }
 
 template <class T>
 void add(i64 count, const T* a, const T* b, T* y) {
-  map<T>(count, a, b, y, [](Vec<T> u, Vec<T> v) { return u + v; });
+  map<T>(count, a, b, y, [](auto u, auto v) { return u + v; });
 }
 
 template <class T>
 void sub(i64 count, const T* a, const T* b, T* y) {
-  map<T>(count, a, b, y, [](Vec<T> u, Vec<T> v) { return u - v; });
+  map<T>(count, a, b, y, [](auto u, auto v) { return u - v; });
 }
 
 template <class T>
 void mul(i64 count, const T* a, const T* b, T* y) {
-  map<T>(count, a, b, y, [](Vec<T> u, Vec<T> v) { return u * v; });
+  map<T>(count, a, b, y, [](auto u, auto v) { return u * v; });
 }
 
 template <class T>
 void div(i64 count, const T* a, const T* b, T* y) {
-  map<T>(count, a, b, y, [](Vec<T> u, Vec<T> v) { return u / v; });
+  map<T>(count, a, b, y, [](auto u, auto v) { return u / v; });
 }
 
 template <class T>
 void scale(i64 count, T factor, const T* x, T* y) {
-  map<T>(count, x, y, [factor](Vec<T> v) { return v * factor; });
+  map<T>(count, x, y, [factor](auto v) { return v * factor; });
 }
 
 /// Largest element; a NaN may be passed over (the exponentials bring it back).
@@ -120,8 +120,8 @@ inline T row_max(i64 len, const T* x) {
   Vec<T> partial[kSlots];
 #pragma GCC unroll 4
   for (i64 j = 0; j < kSlots; ++j) partial[j] = Simd<T>::set(least);
-  eight_partials<T>(len, partial, [&](auto lanes, i64 i, Vec<T> most) {
-    const Vec<T> v = lanes.load_or(x + i, least);
+  eight_partials<T>(len, partial, [&](auto lanes, i64 i, auto most) {
+    const auto v = lanes.load_or(x + i, least);
     return v > most ? v : most;
   });
   T p[8];
@@ -135,17 +135,22 @@ inline T row_max(i64 len, const T* x) {
 /// y = exp(x - most), and its sum. y may equal x.
 template <class T>
 inline T exp_row(i64 len, T most, const T* x, T* y) {
-  return tree_sum<T>(len, [&](auto lanes, i64 i, Vec<T> acc) {
-    const Vec<T> e = exp_of<T>(lanes.load(x + i) - most);
+  return tree_sum<T>(len, [&](auto lanes, i64 i, auto acc) {
+    const auto e = exp_of(lanes.load(x + i) - most);
     lanes.store(y + i, e);
     return acc + lanes.keep(e);
   });
 }
 
+/// In the vectors that a sum has just stored: a wider load would have to wait for them.
+template <class T>
+inline void divide_row(i64 len, T sum, T* y) {
+  sweep_by<Simd<T>>(len, [&](auto lanes, i64 i) { lanes.store(y + i, lanes.load(y + i) / sum); });
+}
+
 template <class T>
 inline void softmax_row(i64 len, const T* x, T* y) {
-  const T sum = exp_row<T>(len, row_max<T>(len, x), x, y);
-  map<T>(len, y, y, [sum](Vec<T> v) { return v / sum; });
+  divide_row<T>(len, exp_row<T>(len, row_max<T>(len, x), x, y), y);
 }
 
 template <class T>
@@ -158,14 +163,14 @@ void softmax(const AxisShape& s, const T* x, T* y) {
       continue;
     }
     sweep<T>(s.inner, [&](auto lanes, i64 i) {
-      Vec<T> most = Simd<T>::set(-static_cast<T>(__builtin_inf()));
+      auto most = lanes.set(-static_cast<T>(__builtin_inf()));
       for (i64 l = 0; l < s.len; ++l) {
-        const Vec<T> v = lanes.load(xo + l * s.inner + i);
+        const auto v = lanes.load(xo + l * s.inner + i);
         most = v > most ? v : most;
       }
-      Vec<T> sum = {};
+      auto sum = lanes.set(T(0));
       for (i64 l = 0; l < s.len; ++l) {
-        const Vec<T> e = exp_of<T>(lanes.load(xo + l * s.inner + i) - most);
+        const auto e = exp_of(lanes.load(xo + l * s.inner + i) - most);
         sum += e;
         lanes.store(yo + l * s.inner + i, e);
       }
@@ -185,16 +190,15 @@ void softmax_grad(const AxisShape& s, const T* y, const T* dy, T* dx) {
     const T* go = dy + o * s.len * s.inner;
     T* xo = dx + o * s.len * s.inner;
     if (s.inner == 1) {
-      const T dot = tree_sum<T>(s.len, [&](auto lanes, i64 i, Vec<T> acc) {
-        return Simd<T>::madd(lanes.load(yo + i), lanes.load(go + i), acc);
-      });
-      map<T>(s.len, yo, go, xo, [dot](Vec<T> v, Vec<T> d) { return v * (d - dot); });
+      const T dot = tree_sum<T>(
+          s.len, [&](auto lanes, i64 i, auto acc) { return madd(lanes.load(yo + i), lanes.load(go + i), acc); });
+      map<T>(s.len, yo, go, xo, [dot](auto v, auto d) { return v * (d - dot); });
       continue;
     }
     sweep<T>(s.inner, [&](auto lanes, i64 i) {
-      Vec<T> dot = {};
+      auto dot = lanes.set(T(0));
       for (i64 l = 0; l < s.len; ++l) {
-        dot = Simd<T>::madd(lanes.load(yo + l * s.inner + i), lanes.load(go + l * s.inner + i), dot);
+        dot = madd(lanes.load(yo + l * s.inner + i), lanes.load(go + l * s.inner + i), dot);
       }
       for (i64 l = 0; l < s.len; ++l) {
         const i64 at = l * s.inner + i;

@@ -30,8 +30,8 @@ template <class T>
 void gate_grad(i64 n, i64 rows, i64 c, const T* x, const T* dy, T* dg) {
   for (i64 s = 0; s < n; ++s, x += rows * c, dy += rows * c, dg += c) {
     sweep<T>(c, [&](auto lanes, i64 i) {
-      lanes.store(dg + i, row_sum<T>(rows, [&](i64 r, Vec<T> sum) {
-                    return Simd<T>::madd(lanes.load(x + r * c + i), lanes.load(dy + r * c + i), sum);
+      lanes.store(dg + i, row_sum(lanes, rows, [&](i64 r, auto sum) {
+                    return madd(lanes.load(x + r * c + i), lanes.load(dy + r * c + i), sum);
                   }));
     });
   }
@@ -49,8 +49,8 @@ struct Fringed {
   T* row() const { return cells + before; }
   /// The plain ascending sum of the window of element i.
   template <class Lanes>
-  Vec<T> window_sum(Lanes lanes, i64 i) const {
-    Vec<T> sum = {};
+  auto window_sum(Lanes lanes, i64 i) const {
+    auto sum = lanes.set(T(0));
     for (i64 k = 0; k < size; ++k) sum += lanes.load(cells + i + k);
     return sum;
   }
@@ -59,27 +59,29 @@ struct Fringed {
 template <class T>
 struct LrnRow {
   Fringed<T> squares;
-  Vec<T> slope, bias;
-  T beta;
+  T slope, bias, beta;
 
   LrnRow(const LrnShape& s, T* scratch)
       : squares(scratch, s, (s.size - 1) / 2),
-        slope(Simd<T>::set(static_cast<T>(s.alpha / static_cast<double>(s.size)))),
-        bias(Simd<T>::set(static_cast<T>(s.bias))),
+        slope(static_cast<T>(s.alpha / static_cast<double>(s.size))),
+        bias(static_cast<T>(s.bias)),
         beta(static_cast<T>(s.beta)) {}
 
   void load(const T* x) const {
     sweep<T>(squares.c, [&](auto lanes, i64 i) {
-      const Vec<T> v = lanes.load(x + i);
+      const auto v = lanes.load(x + i);
       lanes.store(squares.row() + i, v * v);
     });
   }
   template <class Lanes>
-  Vec<T> base(Lanes lanes, i64 i) const {
-    return Simd<T>::madd(squares.window_sum(lanes, i), slope, bias);
+  auto base(Lanes lanes, i64 i) const {
+    return madd(squares.window_sum(lanes, i), slope, bias);
   }
   /// base ^ -beta
-  Vec<T> shrink(Vec<T> base) const { return exp_of<T>(log_of<T>(base) * -beta); }
+  template <class V>
+  V shrink(V base) const {
+    return exp_of(log_of(base) * -beta);
+  }
 };
 
 template <class T>
@@ -97,17 +99,17 @@ template <class T>
 void lrn_grad(const LrnShape& s, const T* x, const T* dy, T* dx, T* scratch) {
   const LrnRow<T> row(s, scratch);
   const Fringed<T> shares(scratch + s.c + s.size - 1, s, s.size - 1 - (s.size - 1) / 2);
-  const Vec<T> factor = row.slope * (T(-2) * row.beta);
+  const T factor = row.slope * (T(-2) * row.beta);
   for (i64 r = 0; r < s.rows; ++r, x += s.c, dy += s.c, dx += s.c) {
     row.load(x);
     sweep<T>(s.c, [&](auto lanes, i64 i) {
-      const Vec<T> base = row.base(lanes, i);
-      const Vec<T> own = lanes.load(dy + i) * row.shrink(base);
+      const auto base = row.base(lanes, i);
+      const auto own = lanes.load(dy + i) * row.shrink(base);
       lanes.store(dx + i, own);
       lanes.store(shares.row() + i, own * lanes.load(x + i) / base);
     });
     sweep<T>(s.c, [&](auto lanes, i64 i) {
-      lanes.store(dx + i, Simd<T>::madd(lanes.load(x + i) * factor, shares.window_sum(lanes, i), lanes.load(dx + i)));
+      lanes.store(dx + i, madd(lanes.load(x + i) * factor, shares.window_sum(lanes, i), lanes.load(dx + i)));
     });
   }
 }

@@ -118,15 +118,39 @@ inline void run_taps(const TapJob<T>& job) {
   }
 }
 
-/// Depthwise: channels in the vector, one position at a time.
-template <class T>
-inline void run_depthwise(const TapJob<T>& job) {
-  using S = Simd<T>;
+/// Depthwise: channels in the vector, up to four neighbouring positions with one look at the weights.
+template <class T, int kPositions>
+inline void depthwise_positions(const TapJob<T>& job, const AxisClass& ch, const AxisClass& cw, const T* weights,
+                                const T* source, T* target) {
   const ConvAxis& ah = job.axis_h;
   const ConvAxis& aw = job.axis_w;
   const i64 c = job.source_c;
   const i64 source_tap_h = ah.source_per_tap() * aw.source_len * c, source_tap_w = aw.source_per_tap() * c;
   const i64 weight_tap_h = ah.tap_step() * aw.taps * c, weight_tap_w = aw.tap_step() * c;
+  const i64 source_step = aw.source_per_position() * c, target_step = aw.position_step() * c;
+  sweep<T>(c, [&](auto lanes, i64 i) {
+    typename decltype(lanes)::V acc[kPositions] = {};
+    for (i64 th = 0; th < ch.tap_count; ++th) {
+      for (i64 tw = 0; tw < cw.tap_count; ++tw) {
+        const auto weight = lanes.load(weights + th * weight_tap_h + tw * weight_tap_w + i);
+        const T* from = source + th * source_tap_h + tw * source_tap_w + i;
+#pragma GCC unroll 4
+        for (int p = 0; p < kPositions; ++p) acc[p] = madd(lanes.load(from + p * source_step), weight, acc[p]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < kPositions; ++p) {
+      if (job.bias != nullptr) acc[p] += lanes.load(job.bias + i);
+      lanes.store(target + p * target_step + i, job.relu ? relu_of(acc[p]) : acc[p]);
+    }
+  });
+}
+
+template <class T>
+inline void run_depthwise(const TapJob<T>& job) {
+  const ConvAxis& ah = job.axis_h;
+  const ConvAxis& aw = job.axis_w;
+  const i64 c = job.source_c;
   AxisClass ch;
   while (next_class(ah, ch)) {
     AxisClass cw;
@@ -134,24 +158,16 @@ inline void run_depthwise(const TapJob<T>& job) {
       const T* weights = job.weights + (ch.tap * aw.taps + cw.tap) * c;
       for (i64 n = 0; n < job.n; ++n) {
         for (i64 ih = 0; ih < ch.count; ++ih) {
-          const T* source_row =
-              job.source + (n * ah.source_len + ch.source + ih * ah.source_per_position()) * aw.source_len * c;
-          T* target_row = job.target + (n * ah.positions + ch.first + ih * ah.position_step()) * aw.positions * c;
-          for (i64 iw = 0; iw < cw.count; ++iw) {
-            const T* source = source_row + (cw.source + iw * aw.source_per_position()) * c;
-            T* target = target_row + (cw.first + iw * aw.position_step()) * c;
-            sweep<T>(c, [&](auto lanes, i64 i) {
-              Vec<T> acc = {};
-              for (i64 th = 0; th < ch.tap_count; ++th) {
-                for (i64 tw = 0; tw < cw.tap_count; ++tw) {
-                  acc = S::madd(lanes.load(source + th * source_tap_h + tw * source_tap_w + i),
-                                lanes.load(weights + th * weight_tap_h + tw * weight_tap_w + i), acc);
-                }
-              }
-              if (job.bias != nullptr) acc += lanes.load(job.bias + i);
-              lanes.store(target + i, job.relu ? relu_of<T>(acc) : acc);
-            });
-          }
+          const T* source =
+              job.source +
+              ((n * ah.source_len + ch.source + ih * ah.source_per_position()) * aw.source_len + cw.source) * c;
+          T* target =
+              job.target + ((n * ah.positions + ch.first + ih * ah.position_step()) * aw.positions + cw.first) * c;
+          for_quads(cw.count, [&](auto positions, i64 first) {
+            depthwise_positions<T, decltype(positions)::value>(job, ch, cw, weights,
+                                                               source + first * aw.source_per_position() * c,
+                                                               target + first * aw.position_step() * c);
+          });
         }
       }
     }

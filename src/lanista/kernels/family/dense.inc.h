@@ -147,30 +147,14 @@ void matmul(const MatmulShape& s, const T* a, const T* b, T* c) {
 
 template <class T>
 void column_sum(i64 rows, i64 columns, const T* x, T* sum) {
-  constexpr i64 kW = Simd<T>::kWidth;
-  i64 c = 0;
-  for (; c + 4 * kW <= columns; c += 4 * kW) {
-    Vec<T> acc[4] = {};
+  column_blocks<T, 4>(columns, [&](auto block, i64 i) {
+    using B = decltype(block);
+    typename B::V acc[B::n] = {};
     for (i64 r = 0; r < rows; ++r) {
 #pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) acc[j] += Simd<T>::load(x + r * columns + c + j * kW);
+      for (int j = 0; j < B::n; ++j) acc[j] += block.load(x + r * columns + i, j);
     }
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) Simd<T>::store(sum + c + j * kW, acc[j]);
-  }
-  for (; c + 2 * kW <= columns; c += 2 * kW) {
-    Vec<T> low = {}, high = {};
-    for (i64 r = 0; r < rows; ++r) {
-      low += Simd<T>::load(x + r * columns + c);
-      high += Simd<T>::load(x + r * columns + c + kW);
-    }
-    Simd<T>::store(sum + c, low);
-    Simd<T>::store(sum + c + kW, high);
-  }
-  sweep<T>(columns - c, [&](auto lanes, i64 i) {
-    Vec<T> acc = {};
-    for (i64 r = 0; r < rows; ++r) acc += lanes.load(x + r * columns + c + i);
-    lanes.store(sum + c + i, acc);
+    for (int j = 0; j < B::n; ++j) block.store(sum + i, j, acc[j]);
   });
 }
 

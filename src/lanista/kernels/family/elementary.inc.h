@@ -33,66 +33,70 @@ constexpr double kInverseFactorial[12] = {1.0 / 2,         1.0 / 6,          1.0
                                           1.0 / 3628800.0, 1.0 / 39916800.0, 1.0 / 479001600.0, 1.0 / 6227020800.0};
 
 /// x = exponent * ln 2 + r, and expm1(r).
-template <class T>
+template <class V>
 struct ExpParts {
-  typename Simd<T>::I exponent;
-  Vec<T> expm1;
+  typename SimdOf<V>::I exponent;
+  V expm1;
 };
 
-template <class T>
-inline ExpParts<T> exp_parts(Vec<T> x) {
-  using S = Simd<T>;
+template <class V>
+inline ExpParts<V> exp_parts(V x) {
+  using S = SimdOf<V>;
+  using T = typename S::Element;
   using C = ExpConstants<T>;
   using I = typename S::I;
-  const Vec<T> shifted = x * C::kLog2e + C::kMagic;
-  const Vec<T> n = shifted - C::kMagic;
-  const Vec<T> r = S::madd(n, S::set(-C::kLn2Low), S::madd(n, S::set(-C::kLn2High), x));
-  Vec<T> q = S::set(static_cast<T>(kInverseFactorial[C::kTerms - 1]));
+  const V shifted = x * C::kLog2e + C::kMagic;
+  const V n = shifted - C::kMagic;
+  const V r = madd(n, S::set(-C::kLn2Low), madd(n, S::set(-C::kLn2High), x));
+  V q = S::set(static_cast<T>(kInverseFactorial[C::kTerms - 1]));
 #pragma GCC unroll 12
-  for (int i = C::kTerms - 2; i >= 0; --i) q = S::madd(q, r, S::set(static_cast<T>(kInverseFactorial[i])));
+  for (int i = C::kTerms - 2; i >= 0; --i) q = madd(q, r, S::set(static_cast<T>(kInverseFactorial[i])));
   const I exponent = __builtin_bit_cast(I, shifted) - __builtin_bit_cast(I, S::set(C::kMagic));
-  return {exponent, S::madd(r * r, q, r)};
+  return {exponent, madd(r * r, q, r)};
 }
 
 /// 2^e for normal results.
-template <class T>
-inline Vec<T> power_of_two(typename Simd<T>::I e) {
-  using C = ExpConstants<T>;
-  return __builtin_bit_cast(Vec<T>, (e + C::kBias) << C::kMantissa);
+template <class V>
+inline V power_of_two(typename SimdOf<V>::I e) {
+  using C = ExpConstants<typename SimdOf<V>::Element>;
+  return __builtin_bit_cast(V, (e + C::kBias) << C::kMantissa);
 }
 
-template <class T>
-inline Vec<T> exp_of(Vec<T> x) {
-  using S = Simd<T>;
+template <class V>
+inline V exp_of(V x) {
+  using S = SimdOf<V>;
+  using T = typename S::Element;
   using C = ExpConstants<T>;
-  const Vec<T> most = S::set(C::kMost), least = S::set(C::kLeast);
-  const Vec<T> inside = x > most ? most : (x < least ? least : x);
-  const ExpParts<T> parts = exp_parts<T>(inside);
+  const V most = S::set(C::kMost), least = S::set(C::kLeast);
+  const V inside = x > most ? most : (x < least ? least : x);
+  const ExpParts<V> parts = exp_parts(inside);
   // Two factors: 2^128 itself is no float.
   const typename S::I half = parts.exponent >> 1;
-  const Vec<T> y = ((parts.expm1 + T(1)) * power_of_two<T>(half)) * power_of_two<T>(parts.exponent - half);
-  const Vec<T> bounded = x < least ? Vec<T>{} : y;
+  const V y = ((parts.expm1 + T(1)) * power_of_two<V>(half)) * power_of_two<V>(parts.exponent - half);
+  const V bounded = x < least ? V{} : y;
   return x > most ? S::set(static_cast<T>(__builtin_inf())) : bounded;
 }
 
 /// Odd, and exact to the last places around zero: with e = expm1(-2 |x|), tanh |x| = -e / (2 + e).
-template <class T>
-inline Vec<T> tanh_of(Vec<T> x) {
-  using S = Simd<T>;
+template <class V>
+inline V tanh_of(V x) {
+  using S = SimdOf<V>;
+  using T = typename S::Element;
   using C = ExpConstants<T>;
-  const Vec<T> size = x < T(0) ? -x : x;
-  const Vec<T> far = S::set(C::kFarTanh);
-  const ExpParts<T> parts = exp_parts<T>((size > far ? far : size) * T(-2));
-  const Vec<T> scale = power_of_two<T>(parts.exponent);
-  const Vec<T> e = S::madd(parts.expm1, scale, scale - T(1));
-  const Vec<T> y = -e / (e + T(2));
-  const Vec<T> result = x < T(0) ? -y : y;
+  const V size = x < T(0) ? -x : x;
+  const V far = S::set(C::kFarTanh);
+  const ExpParts<V> parts = exp_parts((size > far ? far : size) * T(-2));
+  const V scale = power_of_two<V>(parts.exponent);
+  const V e = madd(parts.expm1, scale, scale - T(1));
+  const V y = -e / (e + T(2));
+  const V result = x < T(0) ? -y : y;
   return x == T(0) ? x : result;
 }
 
-template <class T>
-inline Vec<T> sigmoid_of(Vec<T> x) {
-  return T(1) / (T(1) + exp_of<T>(-x));
+template <class V>
+inline V sigmoid_of(V x) {
+  using T = typename SimdOf<V>::Element;
+  return T(1) / (T(1) + exp_of(-x));
 }
 
 template <class T>
@@ -110,25 +114,26 @@ struct LogConstants<double> {
 
 /// Natural logarithm of positive normal numbers: x = 2^e m, m in [sqrt(1/2), sqrt(2)), log m = 2 atanh((m-1)/(m+1)).
 /// Not a number and infinity stay.
-template <class T>
-inline Vec<T> log_of(Vec<T> x) {
-  using S = Simd<T>;
+template <class V>
+inline V log_of(V x) {
+  using S = SimdOf<V>;
+  using T = typename S::Element;
   using C = ExpConstants<T>;
   using L = LogConstants<T>;
   using I = typename S::I;
   const I shifted = __builtin_bit_cast(I, x) - L::kHalfRoot;
   const I e = shifted >> C::kMantissa;
-  const Vec<T> m = __builtin_bit_cast(Vec<T>, (shifted & L::kMantissaMask) + L::kHalfRoot);
+  const V m = __builtin_bit_cast(V, (shifted & L::kMantissaMask) + L::kHalfRoot);
   // e is small: adding it to the bits of the magic number makes it a floating-point integer.
-  const Vec<T> exponent = __builtin_bit_cast(Vec<T>, e + __builtin_bit_cast(I, S::set(C::kMagic))) - C::kMagic;
-  const Vec<T> f = m - T(1);
-  const Vec<T> s = f / (m + T(1));
-  const Vec<T> s2 = s * s;
-  Vec<T> p = S::set(T(2) / T(2 * L::kTerms + 1));
+  const V exponent = __builtin_bit_cast(V, e + __builtin_bit_cast(I, S::set(C::kMagic))) - C::kMagic;
+  const V f = m - T(1);
+  const V s = f / (m + T(1));
+  const V s2 = s * s;
+  V p = S::set(T(2) / T(2 * L::kTerms + 1));
 #pragma GCC unroll 12
-  for (int i = L::kTerms - 1; i >= 1; --i) p = S::madd(p, s2, S::set(T(2) / T(2 * i + 1)));
-  const Vec<T> low = S::madd(exponent, S::set(C::kLn2Low), s * s2 * p);
-  const Vec<T> y = exponent * C::kLn2High + (T(2) * s + low);
+  for (int i = L::kTerms - 1; i >= 1; --i) p = madd(p, s2, S::set(T(2) / T(2 * i + 1)));
+  const V low = madd(exponent, S::set(C::kLn2Low), s * s2 * p);
+  const V y = exponent * C::kLn2High + (T(2) * s + low);
   return x < static_cast<T>(__builtin_inf()) ? y : x;
 }
 

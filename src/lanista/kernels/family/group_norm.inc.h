@@ -9,8 +9,8 @@ namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
 /// Adds the first `n` lanes to `sum` in ascending order.
-template <class T>
-inline T add_lanes(T sum, Vec<T> v, i64 n) {
+template <class T, class V>
+inline T add_lanes(T sum, V v, i64 n) {
   for (i64 i = 0; i < n; ++i) sum += v[i];
   return sum;
 }
@@ -27,25 +27,25 @@ void group_norm(i64 n, i64 hw, i64 c, i64 groups, double eps, const T* x, const 
       T* yg = y + sample * hw * c + begin;
       T sum = 0, squares = 0;
       sweep<T>(width, [&](auto lanes, i64 i) {
-        sum = add_lanes<T>(sum, row_sum<T>(hw, [&](i64 r, Vec<T> acc) { return acc + lanes.load(xg + r * c + i); }),
-                           lanes.n);
+        sum = add_lanes(sum, row_sum(lanes, hw, [&](i64 r, auto acc) { return acc + lanes.load(xg + r * c + i); }),
+                        lanes.n);
       });
       const T m = sum / count;
       sweep<T>(width, [&](auto lanes, i64 i) {
-        const Vec<T> column = row_sum<T>(hw, [&](i64 r, Vec<T> acc) {
-          const Vec<T> d = lanes.load(xg + r * c + i) - m;
-          return Simd<T>::madd(d, d, acc);
+        const auto column = row_sum(lanes, hw, [&](i64 r, auto acc) {
+          const auto d = lanes.load(xg + r * c + i) - m;
+          return madd(d, d, acc);
         });
-        squares = add_lanes<T>(squares, column, lanes.n);
+        squares = add_lanes(squares, column, lanes.n);
       });
-      const T inverse = inverse_root<T>(Simd<T>::set(squares / count + static_cast<T>(eps)))[0];
+      const T inverse = scalar_inverse_root(squares / count + static_cast<T>(eps));
       mean[sample * groups + g] = m;
       inv_std[sample * groups + g] = inverse;
       sweep<T>(width, [&](auto lanes, i64 i) {
-        const Vec<T> slope = load_or_one<T>(lanes, gamma, begin + i) * inverse;
-        const Vec<T> shift = load_or_zero<T>(lanes, beta, begin + i);
+        const auto slope = load_or_one(lanes, gamma, begin + i) * inverse;
+        const auto shift = load_or_zero(lanes, beta, begin + i);
         for (i64 r = 0; r < hw; ++r) {
-          lanes.store(yg + r * c + i, Simd<T>::madd(lanes.load(xg + r * c + i) - m, slope, shift));
+          lanes.store(yg + r * c + i, madd(lanes.load(xg + r * c + i) - m, slope, shift));
         }
       });
     }
@@ -65,25 +65,25 @@ void group_norm_grad(i64 n, i64 hw, i64 c, i64 groups, const T* x, const T* gamm
       const T m = mean[sample * groups + g], inverse = inv_std[sample * groups + g];
       T sum = 0, dot = 0;
       sweep<T>(width, [&](auto lanes, i64 i) {
-        const Vec<T> factor = load_or_one<T>(lanes, gamma, begin + i);
-        const Vec<T> s = row_sum<T>(hw, [&](i64 r, Vec<T> acc) { return acc + lanes.load(dy + image + r * c + i); });
-        const Vec<T> d = row_sum<T>(hw, [&](i64 r, Vec<T> acc) {
+        const auto factor = load_or_one(lanes, gamma, begin + i);
+        const auto s = row_sum(lanes, hw, [&](i64 r, auto acc) { return acc + lanes.load(dy + image + r * c + i); });
+        const auto d = row_sum(lanes, hw, [&](i64 r, auto acc) {
           const i64 at = image + r * c + i;
-          return Simd<T>::madd((lanes.load(x + at) - m) * inverse, lanes.load(dy + at), acc);
+          return madd((lanes.load(x + at) - m) * inverse, lanes.load(dy + at), acc);
         });
         lanes.store(dbeta + begin + i, lanes.load(dbeta + begin + i) + s);
         lanes.store(dgamma + begin + i, lanes.load(dgamma + begin + i) + d);
-        sum = add_lanes<T>(sum, s * factor, lanes.n);
-        dot = add_lanes<T>(dot, d * factor, lanes.n);
+        sum = add_lanes(sum, s * factor, lanes.n);
+        dot = add_lanes(dot, d * factor, lanes.n);
       });
       const T mean_dy = sum / count, mean_dot = dot / count;
       sweep<T>(width, [&](auto lanes, i64 i) {
-        const Vec<T> factor = load_or_one<T>(lanes, gamma, begin + i);
+        const auto factor = load_or_one(lanes, gamma, begin + i);
         for (i64 r = 0; r < hw; ++r) {
           const i64 at = image + r * c + i;
-          const Vec<T> hat = (lanes.load(x + at) - m) * inverse;
-          const Vec<T> centred = Simd<T>::madd(lanes.load(dy + at), factor, Simd<T>::set(-mean_dy));
-          lanes.store(dx + at, inverse * Simd<T>::madd(-hat, Simd<T>::set(mean_dot), centred));
+          const auto hat = (lanes.load(x + at) - m) * inverse;
+          const auto centred = madd(lanes.load(dy + at), factor, -mean_dy);
+          lanes.store(dx + at, inverse * madd(-hat, mean_dot, centred));
         }
       });
     }

@@ -27,16 +27,16 @@ void cross_entropy(i64 rows, i64 classes, double smoothing, const T* logits, con
       T* p = probability + (begin + r) * classes;
       const T most = row_max<T>(classes, x);
       const T sum = exp_row<T>(classes, most, x, p);
-      map<T>(classes, p, p, [sum](Vec<T> v) { return v / sum; });
+      divide_row<T>(classes, sum, p);
       sums[r] = sum;
       rest[r] = hard * (x[target[begin + r]] - most);
       if (smoothing != 0) {
         const T all = tree_sum<T>(
-            classes, [&](auto lanes, i64 i, Vec<T> acc) { return acc + lanes.keep(lanes.load(x + i) - most); });
+            classes, [&](auto lanes, i64 i, auto acc) { return acc + lanes.keep(lanes.load(x + i) - most); });
         rest[r] = scalar_madd(soft, all, rest[r]);
       }
     }
-    map<T>(count, sums, rest, loss + begin, [](Vec<T> sum, Vec<T> other) { return log_of<T>(sum) - other; });
+    map<T>(count, sums, rest, loss + begin, [](auto sum, auto other) { return log_of(sum) - other; });
   }
 }
 
@@ -46,7 +46,7 @@ void cross_entropy_grad(i64 rows, i64 classes, double smoothing, const T* probab
   const T soft = static_cast<T>(smoothing / static_cast<double>(classes));
   const T hard = static_cast<T>(1.0 - smoothing + smoothing / static_cast<double>(classes));
   const T share = static_cast<T>(1.0 / static_cast<double>(rows));
-  map<T>(rows * classes, probability, dlogits, [=](Vec<T> p) { return (p - soft) * share; });
+  map<T>(rows * classes, probability, dlogits, [=](auto p) { return (p - soft) * share; });
   for (i64 r = 0; r < rows; ++r) {
     const i64 at = r * classes + target[r];
     dlogits[at] = (probability[at] - hard) * share;
@@ -57,9 +57,9 @@ template <class T>
 void mse(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
   for (i64 r = 0; r < rows; ++r, prediction += len, target += len) {
     loss[r] = tree_sum<T>(len,
-                          [&](auto lanes, i64 i, Vec<T> acc) {
-                            const Vec<T> d = lanes.load(prediction + i) - lanes.load(target + i);
-                            return Simd<T>::madd(d, d, acc);
+                          [&](auto lanes, i64 i, auto acc) {
+                            const auto d = lanes.load(prediction + i) - lanes.load(target + i);
+                            return madd(d, d, acc);
                           }) /
               static_cast<T>(len);
   }
@@ -68,7 +68,7 @@ void mse(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
 template <class T>
 void mse_grad(i64 rows, i64 len, const T* prediction, const T* target, T* dprediction) {
   const T factor = static_cast<T>(2.0 / (static_cast<double>(rows) * static_cast<double>(len)));
-  map<T>(rows * len, prediction, target, dprediction, [=](Vec<T> p, Vec<T> t) { return (p - t) * factor; });
+  map<T>(rows * len, prediction, target, dprediction, [=](auto p, auto t) { return (p - t) * factor; });
 }
 
 template <class T>

@@ -6,33 +6,34 @@
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
-template <class T, class L>
-inline Vec<T> load_or_one(const L& lanes, const T* p, i64 i) {
-  return p != nullptr ? lanes.load(p + i) : Simd<T>::set(T(1));
+/// Vector `j` of a row of optional numbers, from column i on.
+template <class B>
+inline auto load_or(const B& block, const typename B::T* p, i64 i, int j, typename B::T otherwise) {
+  return p != nullptr ? block.load(p + i, j) : spread<typename B::V>(otherwise);
 }
 
-template <class T, class L>
-inline Vec<T> load_or_zero(const L& lanes, const T* p, i64 i) {
-  return p != nullptr ? lanes.load(p + i) : Vec<T>{};
+template <class L>
+inline auto load_or_one(const L& lanes, const typename L::T* p, i64 i) {
+  return p != nullptr ? lanes.load(p + i) : lanes.set(1);
+}
+
+template <class L>
+inline auto load_or_zero(const L& lanes, const typename L::T* p, i64 i) {
+  return p != nullptr ? lanes.load(p + i) : lanes.set(0);
+}
+
+template <class V>
+inline V inverse_root(V x) {
+  return typename SimdOf<V>::Element(1) / sqrt_of(x);
 }
 
 template <class T>
-inline Vec<T> inverse_root(Vec<T> x) {
-  return T(1) / Simd<T>::sqrt(x);
+inline T scalar_inverse_root(T x) {
+  return inverse_root(Simd<T>::set(x))[0];
 }
 
-/// y = (x - mean) (inv_std gamma) + beta, row by row.
-template <class T>
-inline void normalise_columns(i64 rows, i64 c, const T* x, const T* gamma, const T* beta, const T* mean,
-                              const T* inv_std, T* y) {
-  for (i64 r = 0; r < rows; ++r, x += c, y += c) {
-    sweep<T>(c, [&](auto lanes, i64 i) {
-      const Vec<T> slope = lanes.load(inv_std + i) * load_or_one<T>(lanes, gamma, i);
-      lanes.store(y + i,
-                  Simd<T>::madd(lanes.load(x + i) - lanes.load(mean + i), slope, load_or_zero<T>(lanes, beta, i)));
-    });
-  }
-}
+/// Vectors of columns that a pass of batch norm sums at once: four accumulators each must stay in registers.
+constexpr int kNormVectors = kMaxTileRows >= 8 ? 4 : 2;
 
 template <class T>
 void batch_norm_train(i64 rows, i64 c, double eps, double momentum, const T* x, const T* gamma, const T* beta,
@@ -40,35 +41,55 @@ void batch_norm_train(i64 rows, i64 c, double eps, double momentum, const T* x, 
                       T* new_running_var) {
   const T count = static_cast<T>(rows);
   const T unbiased = static_cast<T>(rows > 1 ? rows - 1 : 1);
-  const Vec<T> keep = Simd<T>::set(static_cast<T>(1.0 - momentum)), take = Simd<T>::set(static_cast<T>(momentum));
-  sweep<T>(c, [&](auto lanes, i64 i) {
-    const T* column = x + i;
-    const Vec<T> m = row_sum<T>(rows, [&](i64 r, Vec<T> acc) { return acc + lanes.load(column + r * c); }) / count;
-    const Vec<T> squares = row_sum<T>(rows, [&](i64 r, Vec<T> acc) {
-      const Vec<T> d = lanes.load(column + r * c) - m;
-      return Simd<T>::madd(d, d, acc);
+  const T keep = static_cast<T>(1.0 - momentum), take = static_cast<T>(momentum);
+  column_blocks<T, kNormVectors>(c, [&](auto block, i64 i) {
+    using B = decltype(block);
+    typename B::V m[B::n], squares[B::n], slope[B::n], shift[B::n];
+    const T* columns = x + i;
+    row_sums(block, rows, m, [&](i64 r, int j, auto acc) { return acc + block.load(columns + r * c, j); });
+    for (int j = 0; j < B::n; ++j) m[j] = m[j] / count;
+    row_sums(block, rows, squares, [&](i64 r, int j, auto acc) {
+      const auto d = block.load(columns + r * c, j) - m[j];
+      return madd(d, d, acc);
     });
-    lanes.store(mean + i, m);
-    lanes.store(inv_std + i, inverse_root<T>(squares / count + static_cast<T>(eps)));
-    if (new_running_mean != nullptr) {
-      lanes.store(new_running_mean + i, Simd<T>::madd(lanes.load(running_mean + i), keep, m * take));
+    for (int j = 0; j < B::n; ++j) {
+      const auto inverse = inverse_root(squares[j] / count + static_cast<T>(eps));
+      block.store(mean + i, j, m[j]);
+      block.store(inv_std + i, j, inverse);
+      if (new_running_mean != nullptr) {
+        block.store(new_running_mean + i, j, madd(block.load(running_mean + i, j), keep, m[j] * take));
+      }
+      if (new_running_var != nullptr) {
+        block.store(new_running_var + i, j, madd(block.load(running_var + i, j), keep, (squares[j] / unbiased) * take));
+      }
+      slope[j] = inverse * load_or(block, gamma, i, j, 1);
+      shift[j] = load_or(block, beta, i, j, 0);
     }
-    if (new_running_var != nullptr) {
-      lanes.store(new_running_var + i, Simd<T>::madd(lanes.load(running_var + i), keep, (squares / unbiased) * take));
+    for (i64 r = 0; r < rows; ++r) {
+#pragma GCC unroll 4
+      for (int j = 0; j < B::n; ++j) {
+        block.store(y + r * c + i, j, madd(block.load(columns + r * c, j) - m[j], slope[j], shift[j]));
+      }
     }
   });
-  normalise_columns<T>(rows, c, x, gamma, beta, mean, inv_std, y);
 }
 
 template <class T>
 void batch_norm_eval(i64 rows, i64 c, double eps, const T* x, const T* gamma, const T* beta, const T* running_mean,
                      const T* running_var, T* y) {
-  sweep<T>(c, [&](auto lanes, i64 i) {
-    const Vec<T> slope =
-        inverse_root<T>(lanes.load(running_var + i) + static_cast<T>(eps)) * load_or_one<T>(lanes, gamma, i);
-    const Vec<T> mean = lanes.load(running_mean + i), shift = load_or_zero<T>(lanes, beta, i);
+  column_blocks<T, kNormVectors>(c, [&](auto block, i64 i) {
+    using B = decltype(block);
+    typename B::V m[B::n], slope[B::n], shift[B::n];
+    for (int j = 0; j < B::n; ++j) {
+      m[j] = block.load(running_mean + i, j);
+      slope[j] = inverse_root(block.load(running_var + i, j) + static_cast<T>(eps)) * load_or(block, gamma, i, j, 1);
+      shift[j] = load_or(block, beta, i, j, 0);
+    }
     for (i64 r = 0; r < rows; ++r) {
-      lanes.store(y + r * c + i, Simd<T>::madd(lanes.load(x + r * c + i) - mean, slope, shift));
+#pragma GCC unroll 4
+      for (int j = 0; j < B::n; ++j) {
+        block.store(y + r * c + i, j, madd(block.load(x + r * c + i, j) - m[j], slope[j], shift[j]));
+      }
     }
   });
 }
@@ -77,20 +98,32 @@ template <class T>
 void batch_norm_grad(i64 rows, i64 c, const T* x, const T* gamma, const T* mean, const T* inv_std, const T* dy, T* dx,
                      T* dgamma, T* dbeta) {
   const T count = static_cast<T>(rows);
-  sweep<T>(c, [&](auto lanes, i64 i) {
-    const Vec<T> m = lanes.load(mean + i), inverse = lanes.load(inv_std + i);
-    const Vec<T> sum = row_sum<T>(rows, [&](i64 r, Vec<T> acc) { return acc + lanes.load(dy + r * c + i); });
-    const Vec<T> dot = row_sum<T>(rows, [&](i64 r, Vec<T> acc) {
-      return Simd<T>::madd((lanes.load(x + r * c + i) - m) * inverse, lanes.load(dy + r * c + i), acc);
+  column_blocks<T, kNormVectors>(c, [&](auto block, i64 i) {
+    using B = decltype(block);
+    typename B::V m[B::n], inverse[B::n], sum[B::n], dot[B::n], slope[B::n];
+    const T* columns = x + i;
+    const T* gradients = dy + i;
+    for (int j = 0; j < B::n; ++j) {
+      m[j] = block.load(mean + i, j);
+      inverse[j] = block.load(inv_std + i, j);
+    }
+    row_sums(block, rows, sum, [&](i64 r, int j, auto acc) { return acc + block.load(gradients + r * c, j); });
+    row_sums(block, rows, dot, [&](i64 r, int j, auto acc) {
+      return madd((block.load(columns + r * c, j) - m[j]) * inverse[j], block.load(gradients + r * c, j), acc);
     });
-    lanes.store(dbeta + i, sum);
-    lanes.store(dgamma + i, dot);
-    const Vec<T> slope = inverse * load_or_one<T>(lanes, gamma, i);
-    const Vec<T> mean_dy = sum / count, mean_dot = (dot / count) * inverse;
+    for (int j = 0; j < B::n; ++j) {
+      block.store(dbeta + i, j, sum[j]);
+      block.store(dgamma + i, j, dot[j]);
+      slope[j] = inverse[j] * load_or(block, gamma, i, j, 1);
+      sum[j] = sum[j] / count;  // from here on: means
+      dot[j] = (dot[j] / count) * inverse[j];
+    }
     for (i64 r = 0; r < rows; ++r) {
-      const i64 at = r * c + i;
-      const Vec<T> centred = lanes.load(dy + at) - mean_dy;
-      lanes.store(dx + at, slope * Simd<T>::madd(-(lanes.load(x + at) - m), mean_dot, centred));
+#pragma GCC unroll 4
+      for (int j = 0; j < B::n; ++j) {
+        const auto centred = block.load(gradients + r * c, j) - sum[j];
+        block.store(dx + r * c + i, j, slope[j] * madd(-(block.load(columns + r * c, j) - m[j]), dot[j], centred));
+      }
     }
   });
 }
@@ -99,17 +132,17 @@ template <class T>
 void layer_norm(i64 rows, i64 len, double eps, const T* x, const T* gamma, const T* beta, T* y, T* mean, T* inv_std) {
   const T count = static_cast<T>(len);
   for (i64 r = 0; r < rows; ++r, x += len, y += len) {
-    const T m = tree_sum<T>(len, [&](auto lanes, i64 i, Vec<T> acc) { return acc + lanes.load(x + i); }) / count;
-    const T squares = tree_sum<T>(len, [&](auto lanes, i64 i, Vec<T> acc) {
-      const Vec<T> d = lanes.keep(lanes.load(x + i) - m);
-      return Simd<T>::madd(d, d, acc);
+    const T m = tree_sum<T>(len, [&](auto lanes, i64 i, auto acc) { return acc + lanes.load(x + i); }) / count;
+    const T squares = tree_sum<T>(len, [&](auto lanes, i64 i, auto acc) {
+      const auto d = lanes.keep(lanes.load(x + i) - m);
+      return madd(d, d, acc);
     });
-    const T inverse = inverse_root<T>(Simd<T>::set(squares / count + static_cast<T>(eps)))[0];
+    const T inverse = scalar_inverse_root(squares / count + static_cast<T>(eps));
     mean[r] = m;
     inv_std[r] = inverse;
     sweep<T>(len, [&](auto lanes, i64 i) {
-      lanes.store(y + i, Simd<T>::madd((lanes.load(x + i) - m) * inverse, load_or_one<T>(lanes, gamma, i),
-                                       load_or_zero<T>(lanes, beta, i)));
+      lanes.store(y + i,
+                  madd((lanes.load(x + i) - m) * inverse, load_or_one(lanes, gamma, i), load_or_zero(lanes, beta, i)));
     });
   }
 }
@@ -122,21 +155,20 @@ void layer_norm_grad(i64 rows, i64 len, const T* x, const T* gamma, const T* mea
   fill<T>(len, T(0), dbeta);
   for (i64 r = 0; r < rows; ++r, x += len, dy += len, dx += len) {
     const T m = mean[r], inverse = inv_std[r];
-    const T sum = tree_sum<T>(len, [&](auto lanes, i64 i, Vec<T> acc) {
-      return Simd<T>::madd(lanes.load(dy + i), load_or_one<T>(lanes, gamma, i), acc);
-    });
-    const T dot = tree_sum<T>(len, [&](auto lanes, i64 i, Vec<T> acc) {
-      const Vec<T> hat = (lanes.load(x + i) - m) * inverse;
-      return Simd<T>::madd(lanes.load(dy + i) * load_or_one<T>(lanes, gamma, i), lanes.keep(hat), acc);
+    const T sum = tree_sum<T>(
+        len, [&](auto lanes, i64 i, auto acc) { return madd(lanes.load(dy + i), load_or_one(lanes, gamma, i), acc); });
+    const T dot = tree_sum<T>(len, [&](auto lanes, i64 i, auto acc) {
+      const auto hat = (lanes.load(x + i) - m) * inverse;
+      return madd(lanes.load(dy + i) * load_or_one(lanes, gamma, i), lanes.keep(hat), acc);
     });
     const T mean_dy = sum / count, mean_dot = dot / count;
     sweep<T>(len, [&](auto lanes, i64 i) {
-      const Vec<T> d = lanes.load(dy + i);
-      const Vec<T> hat = (lanes.load(x + i) - m) * inverse;
-      lanes.store(dgamma + i, Simd<T>::madd(d, hat, lanes.load(dgamma + i)));
+      const auto d = lanes.load(dy + i);
+      const auto hat = (lanes.load(x + i) - m) * inverse;
+      lanes.store(dgamma + i, madd(d, hat, lanes.load(dgamma + i)));
       lanes.store(dbeta + i, lanes.load(dbeta + i) + d);
-      const Vec<T> centred = Simd<T>::madd(d, load_or_one<T>(lanes, gamma, i), Simd<T>::set(-mean_dy));
-      lanes.store(dx + i, inverse * Simd<T>::madd(-hat, Simd<T>::set(mean_dot), centred));
+      const auto centred = madd(d, load_or_one(lanes, gamma, i), -mean_dy);
+      lanes.store(dx + i, inverse * madd(-hat, mean_dot, centred));
     });
   }
 }

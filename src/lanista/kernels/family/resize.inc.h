@@ -75,8 +75,8 @@ void resize_bilinear(const ResizeShape& s, const T* x, T* y) {
   for_outputs(s, [&](i64 image, i64 oh, i64 ow, i64 out) {
     const Corners<T> at(s, image, oh, ow);
     sweep<T>(s.c, [&](auto lanes, i64 i) {
-      Vec<T> sum = {};
-      for (int k = 0; k < 4; ++k) sum = Simd<T>::madd(Simd<T>::set(at.weight[k]), lanes.load(x + at.cell[k] + i), sum);
+      auto sum = lanes.set(T(0));
+      for (int k = 0; k < 4; ++k) sum = madd(at.weight[k], lanes.load(x + at.cell[k] + i), sum);
       lanes.store(y + out + i, sum);
     });
   });
@@ -89,9 +89,9 @@ void resize_bilinear_grad(const ResizeShape& s, const T* dy, T* dx) {
     const Corners<T> at(s, image, oh, ow);
     for (int k = 0; k < 4; ++k) {
       T* to = dx + at.cell[k];
-      const Vec<T> weight = Simd<T>::set(at.weight[k]);
+      const T weight = at.weight[k];
       sweep<T>(s.c, [&](auto lanes, i64 i) {
-        lanes.store(to + i, Simd<T>::madd(weight, lanes.load(dy + out + i), lanes.load(to + i)));
+        lanes.store(to + i, madd(weight, lanes.load(dy + out + i), lanes.load(to + i)));
       });
     }
   });

@@ -16,6 +16,7 @@ struct Simd;
 
 template <>
 struct Simd<float> {
+  using Element = float;
   typedef float V __attribute__((vector_size(32)));
   typedef std::int32_t I __attribute__((vector_size(32)));
   using Int = std::int32_t;
@@ -49,10 +50,14 @@ struct Simd<float> {
     const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
   }
+  static I load_bytes(const std::uint8_t* p) {
+    return __builtin_bit_cast(I, _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+  }
 };
 
 template <>
 struct Simd<double> {
+  using Element = double;
   typedef double V __attribute__((vector_size(32)));
   typedef std::int64_t I __attribute__((vector_size(32)));
   using Int = std::int64_t;
@@ -78,7 +83,12 @@ struct Simd<double> {
   static void store_bytes(std::uint8_t* p, I v) {
     for (int i = 0; i < 4; ++i) p[i] = static_cast<std::uint8_t>(v[i]);
   }
+  static I load_bytes(const std::uint8_t* p) { return I{p[0], p[1], p[2], p[3]}; }
 };
+
+/// The operations of a vector type.
+inline Simd<float> simd_of(Simd<float>::V) { return {}; }
+inline Simd<double> simd_of(Simd<double>::V) { return {}; }
 
 inline float scalar_madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline double scalar_madd(double a, double b, double c) { return __builtin_fma(a, b, c); }

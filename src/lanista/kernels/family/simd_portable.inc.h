@@ -17,6 +17,7 @@ using Wide = Simd<T>;  // what products run on
 
 template <>
 struct Simd<float> {
+  using Element = float;
   typedef float V __attribute__((vector_size(16)));
   typedef std::int32_t I __attribute__((vector_size(16)));
   using Int = std::int32_t;
@@ -42,10 +43,12 @@ struct Simd<float> {
   static void store_bytes(std::uint8_t* p, I v) {
     for (int i = 0; i < 4; ++i) p[i] = static_cast<std::uint8_t>(v[i]);
   }
+  static I load_bytes(const std::uint8_t* p) { return I{p[0], p[1], p[2], p[3]}; }
 };
 
 template <>
 struct Simd<double> {
+  using Element = double;
   typedef double V __attribute__((vector_size(16)));
   typedef std::int64_t I __attribute__((vector_size(16)));
   using Int = std::int64_t;
@@ -62,7 +65,12 @@ struct Simd<double> {
   static void store_bytes(std::uint8_t* p, I v) {
     for (int i = 0; i < 2; ++i) p[i] = static_cast<std::uint8_t>(v[i]);
   }
+  static I load_bytes(const std::uint8_t* p) { return I{p[0], p[1]}; }
 };
+
+/// The operations of a vector type.
+inline Simd<float> simd_of(Simd<float>::V) { return {}; }
+inline Simd<double> simd_of(Simd<double>::V) { return {}; }
 
 inline float scalar_madd(float a, float b, float c) { return a * b + c; }
 inline double scalar_madd(double a, double b, double c) { return a * b + c; }

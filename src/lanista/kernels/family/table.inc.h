@@ -16,6 +16,7 @@
 #include "lanista/kernels/family/norm.inc.h"
 #include "lanista/kernels/family/piecewise.inc.h"
 #include "lanista/kernels/family/pool.inc.h"
+#include "lanista/kernels/family/probe.inc.h"
 #include "lanista/kernels/family/resize.inc.h"
 #include "lanista/kernels/family/tile.inc.h"
 #include "lanista/kernels/family/update.inc.h"
@@ -107,6 +108,8 @@ constexpr Kernels<T> table() {
       .square_norm = square_norm<T>,
       .sgd = sgd<T>,
       .adam = adam<T>,
+      .fma_chain = fma_chain<T>,
+      .read_sum = read_sum<T>,
   };
 }
 

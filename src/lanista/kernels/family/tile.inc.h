@@ -76,7 +76,7 @@ void tile(const Terms<T>& terms, const T* const* a, T* const* y, i64 part) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-      for (int j = 0; j < kColumns; ++j) acc[r][j] = relu_of<T>(acc[r][j]);
+      for (int j = 0; j < kColumns; ++j) acc[r][j] = relu_of(acc[r][j]);
     }
   }
 #pragma GCC unroll 8
@@ -140,11 +140,13 @@ inline void tile_columns(Terms<T> terms, i64 rows, i64 columns, const T* const* 
   }
 }
 
-/// Rows of the next tile when `rows` remain: even shares, because a tile with few rows waits for its own sums.
-inline i64 tile_rows(i64 rows) {
-  const i64 tiles = (rows + kMaxTileRows - 1) / kMaxTileRows;
+/// Rows of the next tile of at most `most` when `rows` remain: even shares, because a tile with few rows waits for its
+/// own sums.
+inline i64 even_share(i64 rows, i64 most) {
+  const i64 tiles = (rows + most - 1) / most;
   return (rows + tiles - 1) / tiles;
 }
+inline i64 tile_rows(i64 rows) { return even_share(rows, kMaxTileRows); }
 
 }  // namespace
 }  // namespace lanista::kernels::LANISTA_KERNEL_LEVEL

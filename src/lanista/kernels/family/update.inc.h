@@ -9,20 +9,19 @@ namespace {
 
 template <class T, bool kMomentum, bool kNesterov>
 inline void sgd_form(i64 count, const SgdHyper& hyper, const T* grad, T* param, T* momentum) {
-  using S = Simd<T>;
-  const Vec<T> rate = S::set(static_cast<T>(-hyper.lr)), decay = S::set(static_cast<T>(hyper.weight_decay));
-  const Vec<T> mu = S::set(static_cast<T>(hyper.momentum)), factor = S::set(static_cast<T>(hyper.grad_scale));
+  const T rate = static_cast<T>(-hyper.lr), decay = static_cast<T>(hyper.weight_decay);
+  const T mu = static_cast<T>(hyper.momentum), factor = static_cast<T>(hyper.grad_scale);
   const bool decays = hyper.weight_decay != 0, first = hyper.first_step;
   sweep<T>(count, [&](auto lanes, i64 i) {
-    const Vec<T> p = lanes.load(param + i);
-    Vec<T> g = lanes.load(grad + i) * factor;
-    if (decays) g = S::madd(decay, p, g);
+    const auto p = lanes.load(param + i);
+    auto g = lanes.load(grad + i) * factor;
+    if (decays) g = madd(decay, p, g);
     if constexpr (kMomentum) {
-      const Vec<T> buffer = first ? g : S::madd(mu, lanes.load(momentum + i), g);
+      const auto buffer = first ? g : madd(mu, lanes.load(momentum + i), g);
       lanes.store(momentum + i, buffer);
-      g = kNesterov ? S::madd(mu, buffer, g) : buffer;
+      g = kNesterov ? madd(mu, buffer, g) : buffer;
     }
-    lanes.store(param + i, S::madd(rate, g, p));
+    lanes.store(param + i, madd(rate, g, p));
   });
 }
 
@@ -50,32 +49,30 @@ inline double scalar_sqrt(double x) { return Simd<double>::sqrt(Simd<double>::se
 
 template <class T>
 void adam(i64 count, const AdamHyper& hyper, const T* grad, T* param, T* m, T* v) {
-  using S = Simd<T>;
   const double correction1 = 1.0 - whole_power(hyper.beta1, hyper.step);
   const double correction2 = scalar_sqrt(1.0 - whole_power(hyper.beta2, hyper.step));
-  const Vec<T> rate = S::set(static_cast<T>(-hyper.lr / correction1)),
-               factor = S::set(static_cast<T>(hyper.grad_scale));
-  const Vec<T> beta1 = S::set(static_cast<T>(hyper.beta1)), take1 = S::set(static_cast<T>(1.0 - hyper.beta1));
-  const Vec<T> beta2 = S::set(static_cast<T>(hyper.beta2)), take2 = S::set(static_cast<T>(1.0 - hyper.beta2));
-  const Vec<T> decay = S::set(static_cast<T>(hyper.weight_decay));
-  const Vec<T> shrink = S::set(static_cast<T>(1.0 - hyper.lr * hyper.weight_decay));
+  const T rate = static_cast<T>(-hyper.lr / correction1), factor = static_cast<T>(hyper.grad_scale);
+  const T beta1 = static_cast<T>(hyper.beta1), take1 = static_cast<T>(1.0 - hyper.beta1);
+  const T beta2 = static_cast<T>(hyper.beta2), take2 = static_cast<T>(1.0 - hyper.beta2);
+  const T decay = static_cast<T>(hyper.weight_decay);
+  const T shrink = static_cast<T>(1.0 - hyper.lr * hyper.weight_decay);
   const T root = static_cast<T>(correction2), eps = static_cast<T>(hyper.eps);
   const bool decays = hyper.weight_decay != 0, decoupled = hyper.decoupled;
   sweep<T>(count, [&](auto lanes, i64 i) {
-    Vec<T> p = lanes.load(param + i);
-    Vec<T> g = lanes.load(grad + i) * factor;
+    auto p = lanes.load(param + i);
+    auto g = lanes.load(grad + i) * factor;
     if (decays) {
       if (decoupled) {
         p = p * shrink;
       } else {
-        g = S::madd(decay, p, g);
+        g = madd(decay, p, g);
       }
     }
-    const Vec<T> first = S::madd(beta1, lanes.load(m + i), take1 * g);
-    const Vec<T> second = S::madd(beta2, lanes.load(v + i), (take2 * g) * g);
+    const auto first = madd(beta1, lanes.load(m + i), take1 * g);
+    const auto second = madd(beta2, lanes.load(v + i), (take2 * g) * g);
     lanes.store(m + i, first);
     lanes.store(v + i, second);
-    lanes.store(param + i, S::madd(rate, first / (S::sqrt(second) / root + eps), p));
+    lanes.store(param + i, madd(rate, first / (sqrt_of(second) / root + eps), p));
   });
 }
 

@@ -15,25 +15,58 @@ using i64 = std::int64_t;
 inline i64 smaller(i64 a, i64 b) { return a < b ? a : b; }
 inline i64 larger(i64 a, i64 b) { return a > b ? a : b; }
 
+/// A number that is known when compiling, as an argument.
+template <int kValue>
+struct Constant {
+  static constexpr int value = kValue;
+};
+
+/// The vectors of sums across a vector; all else runs on those of Wide<T>.
 template <class T>
 using Vec = typename Simd<T>::V;
 
+template <class V>
+using SimdOf = decltype(simd_of(V{}));
+
+/// A scalar in every lane; a vector stays what it is.
+template <class V>
+inline V spread(V v) {
+  return v;
+}
+template <class V>
+inline V spread(typename SimdOf<V>::Element x) {
+  return SimdOf<V>::set(x);
+}
+
+/// a b + c as the level adds a term; scalars stand for vectors of them.
+template <class A, class B, class C>
+inline auto madd(A a, B b, C c) {
+  using V = decltype(a * b + c);
+  return SimdOf<V>::madd(spread<V>(a), spread<V>(b), spread<V>(c));
+}
+
+template <class V>
+inline V sqrt_of(V x) {
+  return SimdOf<V>::sqrt(x);
+}
+
 /// All lanes of a vector are inside the array.
-template <class T>
+template <class S>
 struct WholeLanes {
-  using S = Simd<T>;
+  using T = typename S::Element;
   using V = typename S::V;
   static constexpr i64 n = S::kWidth;
   V load(const T* p) const { return S::load(p); }
   V load_or(const T* p, T) const { return S::load(p); }
+  V set(T x) const { return S::set(x); }
   void store(T* p, V v) const { S::store(p, v); }
   V keep(V v) const { return v; }
 };
 
 /// Only the first n lanes are; the others read as zero and are not written.
-template <class T>
+template <class S>
 struct FirstLanes {
-  using S = Simd<T>;
+  using T = typename S::Element;
   using V = typename S::V;
   i64 n;
   V load(const T* p) const { return S::load_part(p, n); }
@@ -42,17 +75,32 @@ struct FirstLanes {
     for (i64 i = n; i < S::kWidth; ++i) v[i] = other;
     return v;
   }
+  V set(T x) const { return S::set(x); }
   void store(T* p, V v) const { S::store_part(p, v, n); }
   V keep(V v) const { return S::keep(v, n); }
 };
 
-/// f(lanes, i) over vectors that start at i = 0, W, 2 W, ...
+/// f(lanes, i) over the vectors of S that start at i = 0, W, 2 W, ...
+template <class S, class F>
+inline void sweep_by(i64 count, F f) {
+  constexpr i64 kW = S::kWidth;
+  i64 i = 0;
+  for (; i + kW <= count; i += kW) f(WholeLanes<S>{}, i);
+  if (i < count) f(FirstLanes<S>{count - i}, i);
+}
+
 template <class T, class F>
 inline void sweep(i64 count, F f) {
-  constexpr i64 kW = Simd<T>::kWidth;
-  i64 i = 0;
-  for (; i + kW <= count; i += kW) f(WholeLanes<T>{}, i);
-  if (i < count) f(FirstLanes<T>{count - i}, i);
+  sweep_by<Wide<T>>(count, f);
+}
+
+/// f(number, first) over [0, count): four neighbours at a time, whose sums do not wait for each other, then one at a
+/// time. `number` is a Constant.
+template <class F>
+inline void for_quads(i64 count, F f) {
+  i64 first = 0;
+  for (; first + 4 <= count; first += 4) f(Constant<4>{}, first);
+  for (; first < count; ++first) f(Constant<1>{}, first);
 }
 
 /// acc = f(lanes, i, acc) over eight interleaved partial results (element i belongs to number i mod 8), whatever the
@@ -64,14 +112,14 @@ inline void eight_partials(i64 len, Vec<T> (&partial)[8 / Simd<T>::kWidth], F f)
   i64 i = 0;
   for (; i + 8 <= len; i += 8) {
 #pragma GCC unroll 4
-    for (i64 j = 0; j < kSlots; ++j) partial[j] = f(WholeLanes<T>{}, i + j * kW, partial[j]);
+    for (i64 j = 0; j < kSlots; ++j) partial[j] = f(WholeLanes<Simd<T>>{}, i + j * kW, partial[j]);
   }
 #pragma GCC unroll 4
   for (i64 j = 0; j < kSlots; ++j) {
     if (i + kW <= len) {
-      partial[j] = f(WholeLanes<T>{}, i, partial[j]);
+      partial[j] = f(WholeLanes<Simd<T>>{}, i, partial[j]);
     } else if (i < len) {
-      partial[j] = f(FirstLanes<T>{len - i}, i, partial[j]);
+      partial[j] = f(FirstLanes<Simd<T>>{len - i}, i, partial[j]);
     }
     i += kW;
   }
@@ -91,9 +139,9 @@ inline T tree_sum(i64 len, F f) {
 
 /// Sum over rows, columns in the vector: four interleaved partial sums (row r belongs to number r mod 4).
 /// acc = f(r, acc).
-template <class T, class F>
-inline Vec<T> row_sum(i64 rows, F f) {
-  Vec<T> a = {}, b = {}, c = {}, d = {};
+template <class Lanes, class F>
+inline auto row_sum(Lanes, i64 rows, F f) {
+  typename Lanes::V a = {}, b = {}, c = {}, d = {};
   i64 r = 0;
   for (; r + 4 <= rows; r += 4) {
     a = f(r, a);
@@ -107,10 +155,48 @@ inline Vec<T> row_sum(i64 rows, F f) {
   return (a + c) + (b + d);
 }
 
+/// Some neighbouring vectors of a row, held in registers together so that a pass over rows reads whole cache lines.
+template <class L, int kVectors>
+struct Block {
+  using T = typename L::T;
+  using V = typename L::V;
+  static constexpr int n = kVectors;
+  L lanes;
+  V load(const T* p, int j) const { return lanes.load(p + j * Wide<T>::kWidth); }
+  void store(T* p, int j, V v) const { lanes.store(p + j * Wide<T>::kWidth, v); }
+};
+
+/// f(block, i) over the columns of a row, up to kVectors vectors at a time.
+template <class T, int kVectors, class F>
+inline void column_blocks(i64 columns, F f) {
+  constexpr i64 kW = Wide<T>::kWidth;
+  i64 i = 0;
+  for (; i + kVectors * kW <= columns; i += kVectors * kW) f(Block<WholeLanes<Wide<T>>, kVectors>{}, i);
+  for (; i + kW <= columns; i += kW) f(Block<WholeLanes<Wide<T>>, 1>{}, i);
+  if (i < columns) f(Block<FirstLanes<Wide<T>>, 1>{{columns - i}}, i);
+}
+
+/// `row_sum` of a block: sum[j] = f(r, j, acc) over the rows, for every vector j.
+template <class B, class F>
+inline void row_sums(B, i64 rows, typename B::V* sum, F f) {
+  typename B::V acc[4][B::n] = {};
+  i64 r = 0;
+  for (; r + 4 <= rows; r += 4) {
+#pragma GCC unroll 4
+    for (int q = 0; q < 4; ++q) {
+#pragma GCC unroll 4
+      for (int j = 0; j < B::n; ++j) acc[q][j] = f(r + q, j, acc[q][j]);
+    }
+  }
+  for (int q = 0; r + q < rows; ++q) {
+    for (int j = 0; j < B::n; ++j) acc[q][j] = f(r + q, j, acc[q][j]);
+  }
+  for (int j = 0; j < B::n; ++j) sum[j] = (acc[0][j] + acc[2][j]) + (acc[1][j] + acc[3][j]);
+}
+
 template <class T>
 inline void fill(i64 count, T value, T* y) {
-  const Vec<T> v = Simd<T>::set(value);
-  sweep<T>(count, [&](auto lanes, i64 i) { lanes.store(y + i, v); });
+  sweep<T>(count, [&](auto lanes, i64 i) { lanes.store(y + i, lanes.set(value)); });
 }
 
 template <class T>
@@ -119,9 +205,9 @@ inline void copy(i64 count, const T* x, T* y) {
 }
 
 /// Not a number stays; both zeros become +0.
-template <class T, class V = Vec<T>>
+template <class V>
 inline V relu_of(V x) {
-  return x <= T(0) ? V{} : x;
+  return x <= typename SimdOf<V>::Element(0) ? V{} : x;
 }
 
 }  // namespace
