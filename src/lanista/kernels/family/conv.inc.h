@@ -94,7 +94,7 @@ inline void run_class(const TapJob<T>& job, const AxisClass& ch, const AxisClass
   const T* source = job.source + ch.source * source_row + cw.source * job.source_c + group * job.k;
   T* target = job.target + ch.first * target_row + cw.first * job.target_c + group * job.columns;
   for (i64 remaining = job.n * ch.count * cw.count; remaining > 0;) {
-    const i64 rows = tile_rows(remaining);
+    const i64 rows = even_share(remaining, kMaxTileRows);
     const T* a[kMaxTileRows];
     T* y[kMaxTileRows];
     for (i64 r = 0; r < rows; ++r) {

@@ -277,7 +277,7 @@ inline void add_mixed(const GradPart<T>& part) {
   const ConvShape& s = part.s;
   const i64 ci = part.channels(), all_rows = s.kh * s.kw * ci;
   for (i64 first = 0; first < all_rows;) {
-    const i64 count = tile_rows(all_rows - first);
+    const i64 count = even_share(all_rows - first, kMaxTileRows);
     GradRows rows;
     T* target[kMaxTileRows];
     for (i64 r = 0; r < count; ++r) {

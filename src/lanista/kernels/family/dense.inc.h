@@ -29,19 +29,12 @@ inline void product_in_place(const Product<T>& p) {
   terms.k = p.k;
   terms.a_k = p.a_k;
   terms.b_k = p.b_k;
-  terms.b = p.b;
-  terms.bias = p.bias;
   terms.relu = p.relu;
-  for (i64 i = 0; i < p.m;) {
-    const i64 rows = tile_rows(p.m - i);
-    const T* a[kMaxTileRows];
-    T* y[kMaxTileRows];
-    for (i64 r = 0; r < rows; ++r) {
-      a[r] = p.a + (i + r) * p.a_m;
-      y[r] = p.c + (i + r) * p.n;
-    }
-    tile_columns<T>(terms, rows, p.n, a, y);
-    i += rows;
+  constexpr i64 kMost = ColumnBlock<T>::kMost;
+  for (i64 column = 0; column < p.n; column += kMost) {
+    terms.b = p.b + column;
+    terms.bias = p.bias != nullptr ? p.bias + column : nullptr;
+    tile_rows<T>(terms, {p.a, p.a_m, p.c + column, p.n}, p.m, ColumnBlock<T>(smaller(p.n - column, kMost)));
   }
 }
 
@@ -87,17 +80,7 @@ inline void product_by_panels(const Product<T>& p) {
       terms.accumulate = k_begin > 0;
       terms.bias = last && p.bias != nullptr ? p.bias + column : nullptr;
       terms.relu = last && p.relu;
-      for (i64 i = 0; i < p.m;) {
-        const i64 rows = tile_rows(p.m - i);
-        const T* a[kMaxTileRows];
-        T* y[kMaxTileRows];
-        for (i64 r = 0; r < rows; ++r) {
-          a[r] = p.a + (i + r) * p.a_m + k_begin * p.a_k;
-          y[r] = p.c + (i + r) * p.n + column;
-        }
-        tile_function<T>(rows, block.form)(terms, a, y, block.part);
-        i += rows;
-      }
+      tile_rows<T>(terms, {p.a + k_begin * p.a_k, p.a_m, p.c + column, p.n}, p.m, block);
     }
   }
 }

@@ -22,9 +22,34 @@ struct Terms {
   bool relu = false;
 };
 
-/// `part` is the number of columns in the last vector of a tile with a partial one.
-template <class T, int kRows, int kColumns, bool kPart>
-void tile(const Terms<T>& terms, const T* const* a, T* const* y, i64 part) {
+/// Rows of a tile anywhere in memory.
+template <class T>
+struct RowPointers {
+  const T* const* a;
+  T* const* y;
+  const T* source(int r) const { return a[r]; }
+  T* target(int r) const { return y[r]; }
+  void advance(i64) {}
+};
+
+/// Rows of one tile after the other, at even distances.
+template <class T>
+struct RowSteps {
+  const T* a;
+  i64 a_step;
+  T* y;
+  i64 y_step;
+  const T* source(int r) const { return a + r * a_step; }
+  T* target(int r) const { return y + r * y_step; }
+  void advance(i64 rows) {
+    a += rows * a_step;
+    y += rows * y_step;
+  }
+};
+
+/// One tile; `part` is the number of columns in the last vector of a tile with a partial one.
+template <class T, int kRows, int kColumns, bool kPart, class Rows>
+inline void one_tile(const Terms<T>& terms, const Rows& rows, i64 part) {
   using S = Wide<T>;
   using V = typename S::V;
   constexpr i64 kW = S::kWidth;
@@ -35,7 +60,7 @@ void tile(const Terms<T>& terms, const T* const* a, T* const* y, i64 part) {
   V acc[kRows][kColumns];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
-    row[r] = a[r];
+    row[r] = rows.source(r);
 #pragma GCC unroll 2
     for (int j = 0; j < kColumns; ++j) acc[r][j] = V{};
   }
@@ -43,7 +68,7 @@ void tile(const Terms<T>& terms, const T* const* a, T* const* y, i64 part) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-      for (int j = 0; j < kColumns; ++j) acc[r][j] = load(y[r], j);
+      for (int j = 0; j < kColumns; ++j) acc[r][j] = load(rows.target(r), j);
     }
   }
   const i64 k = terms.k, a_k = terms.a_k, b_k = terms.b_k;
@@ -84,31 +109,36 @@ void tile(const Terms<T>& terms, const T* const* a, T* const* y, i64 part) {
 #pragma GCC unroll 2
     for (int j = 0; j < kColumns; ++j) {
       if (kPart && j == kColumns - 1) {
-        S::store_part(y[r] + j * kW, acc[r][j], part);
+        S::store_part(rows.target(r) + j * kW, acc[r][j], part);
       } else {
-        S::store(y[r] + j * kW, acc[r][j]);
+        S::store(rows.target(r) + j * kW, acc[r][j]);
       }
     }
   }
 }
 
-template <class T>
-using TileFunction = void (*)(const Terms<T>&, const T* const*, T* const*, i64);
+template <class T, int kRows, int kColumns, bool kPart, class Rows>
+void tile(const Terms<T>& terms, Rows rows, i64 tiles, i64 part) {
+  for (; tiles > 0; --tiles, rows.advance(kRows)) one_tile<T, kRows, kColumns, kPart>(terms, rows, part);
+}
 
-template <class T, int kRows>
+template <class T, class Rows>
+using TileFunction = void (*)(const Terms<T>&, Rows, i64 tiles, i64 part);
+
+template <class T, class Rows, int kRows>
 struct TileColumn {
-  static constexpr TileFunction<T> kForms[4] = {tile<T, kRows, 1, false>, tile<T, kRows, 1, true>,
-                                                tile<T, kRows, 2, false>, tile<T, kRows, 2, true>};
+  static constexpr TileFunction<T, Rows> kForms[4] = {tile<T, kRows, 1, false, Rows>, tile<T, kRows, 1, true, Rows>,
+                                                      tile<T, kRows, 2, false, Rows>, tile<T, kRows, 2, true, Rows>};
 };
 
-template <class T, int... kRows>
-inline TileFunction<T> tile_function(i64 rows, int form, std::integer_sequence<int, kRows...>) {
-  static constexpr const TileFunction<T>* kByRows[] = {TileColumn<T, kRows + 1>::kForms...};
+template <class T, class Rows, int... kRows>
+inline TileFunction<T, Rows> tile_function(i64 rows, int form, std::integer_sequence<int, kRows...>) {
+  static constexpr const TileFunction<T, Rows>* kByRows[] = {TileColumn<T, Rows, kRows + 1>::kForms...};
   return kByRows[rows - 1][form];
 }
-template <class T>
-inline TileFunction<T> tile_function(i64 rows, int form) {
-  return tile_function<T>(rows, form, std::make_integer_sequence<int, kMaxTileRows>());
+template <class T, class Rows>
+inline TileFunction<T, Rows> tile_function(i64 rows, int form) {
+  return tile_function<T, Rows>(rows, form, std::make_integer_sequence<int, kMaxTileRows>());
 }
 
 /// Form number of a column block of 1 .. 2 W columns, and the columns in its last vector.
@@ -133,20 +163,32 @@ inline void tile_columns(Terms<T> terms, i64 rows, i64 columns, const T* const* 
   for (i64 r = 0; r < rows; ++r) out[r] = y[r];
   for (i64 c = 0; c < columns; c += kMost) {
     const ColumnBlock<T> block(smaller(columns - c, kMost));
-    tile_function<T>(rows, block.form)(terms, a, out, block.part);
+    tile_function<T, RowPointers<T>>(rows, block.form)(terms, {a, out}, 1, block.part);
     terms.b += kMost;
     if (terms.bias != nullptr) terms.bias += kMost;
     for (i64 r = 0; r < rows; ++r) out[r] += kMost;
   }
 }
 
-/// Rows of the next tile of at most `most` when `rows` remain: even shares, because a tile with few rows waits for its
-/// own sums.
+/// One column block of `count` rows at even distances, in tiles of even shares: a tile with few rows waits for its own
+/// sums.
+template <class T>
+inline void tile_rows(const Terms<T>& terms, RowSteps<T> rows, i64 count, const ColumnBlock<T>& block) {
+  if (count == 0) return;
+  const i64 tiles = (count + kMaxTileRows - 1) / kMaxTileRows;
+  const i64 share = count / tiles, larger_ones = count % tiles;
+  if (larger_ones > 0) {
+    tile_function<T, RowSteps<T>>(share + 1, block.form)(terms, rows, larger_ones, block.part);
+    rows.advance(larger_ones * (share + 1));
+  }
+  tile_function<T, RowSteps<T>>(share, block.form)(terms, rows, tiles - larger_ones, block.part);
+}
+
+/// Rows of the next tile of at most `most` when `rows` remain.
 inline i64 even_share(i64 rows, i64 most) {
   const i64 tiles = (rows + most - 1) / most;
   return (rows + tiles - 1) / tiles;
 }
-inline i64 tile_rows(i64 rows) { return even_share(rows, kMaxTileRows); }
 
 }  // namespace
 }  // namespace lanista::kernels::LANISTA_KERNEL_LEVEL
