@@ -39,14 +39,15 @@ std::vector<ConvShape> shapes() {
   uneven.ow = 7;
   all.push_back(uneven);
   Rng rng(21);
-  while (all.size() < 60) {
+  while (all.size() < 72) {
     const std::int64_t groups = rng.bernoulli(0.4) ? rng.between(2, 19) : 1;
     const bool depthwise = rng.bernoulli(0.5);
     const std::int64_t ci = groups * (depthwise || groups > 4 ? 1 : rng.between(1, 9));
     const std::int64_t co = depthwise && groups > 1 ? groups : groups * rng.between(1, groups > 4 ? 3 : 20);
-    ConvShape s{rng.between(1, 9),
-                rng.between(1, 11),
-                rng.between(1, 11),
+    const bool many = all.size() % 6 == 0;  // samples, of small images
+    ConvShape s{many ? rng.between(10, 130) : rng.between(1, 9),
+                rng.between(1, many ? 4 : 11),
+                rng.between(1, many ? 4 : 11),
                 ci,
                 0,
                 0,

@@ -25,7 +25,7 @@ struct Shape {
 std::vector<Shape> shapes() {
   std::vector<Shape> all{{1, 1, 1}, {32, 64, 64}, {32, 64, 10}, {7, 300, 33}, {40, 530, 17}, {25, 9, 1}, {40, 260, 40}};
   Rng rng(11);
-  for (int i = 0; i < 30; ++i) all.push_back({rng.between(1, 40), rng.between(1, 70), rng.between(1, 50)});
+  for (int i = 0; i < 30; ++i) all.push_back({rng.between(1, 130), rng.between(1, 70), rng.between(1, 90)});
   return all;
 }
 

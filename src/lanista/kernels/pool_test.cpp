@@ -10,9 +10,9 @@ std::vector<PoolShape> shapes() {
   Rng rng(51);
   while (all.size() < 40) {
     PoolShape s{rng.between(1, 3),
-                rng.between(1, 9),
-                rng.between(1, 9),
-                rng.between(1, 20),
+                rng.between(1, 12),
+                rng.between(1, 12),
+                rng.between(1, 40),
                 0,
                 0,
                 rng.between(1, 4),

@@ -1,44 +1,66 @@
-// Replaces operator new of the test binary. A file of its own, so that the compiler cannot inline one half of a pair
-// and then complain that the halves do not match.
+// Replaces the C allocator of the test binary; operator new arrives there too. A file of its own, so that the compiler
+// cannot reason about one half of a pair.
 #include "lanista/nn/allocation_counter.h"
 
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
-#include <cstdlib>
-#include <new>
 
 namespace {
 
-thread_local bool counting = false;
-thread_local std::int64_t allocations = 0;
+std::atomic<bool> counting = false;
+std::atomic<std::int64_t> allocations = 0;
 
-constexpr std::size_t kDefault = alignof(std::max_align_t);
-
-void* try_allocate(std::size_t size, std::size_t alignment) noexcept {
-  if (counting) ++allocations;
-  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment + alignment);
-}
-
-void* allocate(std::size_t size, std::size_t alignment) {
-  void* memory = try_allocate(size, alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+void note() {
+  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-void* operator new(std::size_t size) { return allocate(size, kDefault); }
-void* operator new[](std::size_t size) { return allocate(size, kDefault); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<std::size_t>(alignment));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+extern "C" {
+
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* memory, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+
+void* malloc(std::size_t size) {
+  note();
+  return __libc_malloc(size);
 }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return try_allocate(size, kDefault); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return try_allocate(size, kDefault); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void* calloc(std::size_t count, std::size_t size) {
+  note();
+  return __libc_calloc(count, size);
+}
+void* realloc(void* memory, std::size_t size) {
+  note();
+  return __libc_realloc(memory, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+  note();
+  return __libc_memalign(alignment, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  note();
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
+  note();
+  *memory = __libc_memalign(alignment, size);
+  return *memory != nullptr ? 0 : ENOMEM;
+}
+
+}  // extern "C"
+
+bool lanista::nn::testing::AllocationCounter::works() { return true; }
+
+#else
+
+bool lanista::nn::testing::AllocationCounter::works() { return false; }
+
+#endif
 
 namespace lanista::nn::testing {
 

@@ -4,9 +4,12 @@
 
 namespace lanista::nn::testing {
 
-/// Counts what the calling thread asks of operator new while it lives; one at a time a thread.
+/// Counts what the process asks of the C allocator while it lives; one at a time.
 class AllocationCounter {
  public:
+  /// False under a sanitizer, which has the allocator for itself.
+  static bool works();
+
   AllocationCounter();
   ~AllocationCounter();
   AllocationCounter(const AllocationCounter&) = delete;

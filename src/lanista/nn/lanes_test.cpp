@@ -136,6 +136,21 @@ std::vector<State> all_states(const Program& program) {
   return states;
 }
 
+TEST(Lanes, OfAnyNumberAndPlaceTrainAlike) {
+  Rng rng(17);
+  for (const TestModel& model : {small_mlp(), small_cnn()}) {
+    const Derived derived = derive(model, step::Optimizer::kAdamW);
+    const Trial trial = random_trial(rng);
+    const Twin wanted = alone(derived, trial, Precision::kFloat32);
+    for (std::int64_t lanes = 1; lanes <= 17; ++lanes) {
+      const std::int64_t at = rng.between(0, lanes - 1);
+      const int threads = static_cast<int>(rng.between(1, 4));
+      EXPECT_TRUE(in_company(derived, trial, Precision::kFloat32, lanes, at, threads) == wanted)
+          << model.name << ", lane " << at << " of " << lanes << " on " << threads << " threads";
+    }
+  }
+}
+
 TEST(Lanes, AreUnchangedWhileMasked) {
   const Derived derived = derive(small_mlp());
   Program program = compile(derived, {.lanes = 2, .max_batch = 8});
