@@ -35,6 +35,8 @@ expect 2 'examples:' "$lanista"
 expect 2 "did you mean 'resume'?" "$lanista" resmue
 expect 2 '--nope' "$lanista" run --nope
 expect 0 '"cpu"' "$lanista" doctor --json
+expect 0 '"gflops"' "$lanista" doctor --json
+expect 0 'GFLOP/s a core' "$lanista" doctor
 expect 0 '$schema' "$lanista" check --schema
 expect 0 'no studies' "$lanista" status
 
@@ -47,8 +49,17 @@ expect 0 'ended (budget)' "$lanista" status first
 expect 0 '"ended":true' "$lanista" status first --json
 expect 0 'edits from' "$lanista" show 'first#2'
 expect 0 'digraph' "$lanista" show 'first#2' --dot
+# A plan is measured; what that costs is logged and is no part of what the study says.
+expect 0 '"class"' "$lanista" show first --canonical
+cp out first.canonical
 expect 0 'linear' "$lanista" show 'first#2' --plan
+expect 0 '"measured_us"' "$lanista" show first --plan --json
+grep -q '"work"' first/log/000001.log || { echo "FAILED: the costs of kernels are not logged"; failed=$((failed + 1)); }
+expect 0 '"class"' "$lanista" show first --canonical
+cmp -s out first.canonical || { echo "FAILED: a logged cost changes the canonical export"; failed=$((failed + 1)); }
+expect 0 'rank  trial' "$lanista" resume first --quiet
 expect 2 'has trials 1 to 4' "$lanista" show 'first#5'
+expect 2 '--dot wants a trial' "$lanista" show first --dot
 expect 0 'name: digits' "$lanista" show first --config
 expect 2 'has ended already' "$lanista" stop first
 expect 2 'no study' "$lanista" resume nothing-here

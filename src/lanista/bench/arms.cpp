@@ -3,12 +3,35 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <numeric>
 #include <ostream>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
+#include "lanista/kernels/kernels.h"
+
 namespace lanista::bench {
 namespace {
+
+constexpr double kSampleSeconds = 0.15;
+
+double calls_per_second(const std::function<void()>& step, double seconds) {
+  const double begin = now_seconds();
+  double elapsed = 0;
+  std::int64_t calls = 0;
+  for (; elapsed < seconds; ++calls) {
+    step();
+    elapsed = now_seconds() - begin;
+  }
+  return static_cast<double>(calls) / elapsed;
+}
+
+double measured_rate(const std::function<void()>& step) {
+  kernels::set_flush_to_zero();
+  calls_per_second(step, kSampleSeconds / 10);
+  return calls_per_second(step, kSampleSeconds);
+}
 
 // Linear interpolation between order statistics.
 double quantile(std::vector<double> values, double q) {
@@ -20,6 +43,20 @@ double quantile(std::vector<double> values, double q) {
 }
 
 }  // namespace
+
+Arm timed(std::string name, double models, std::vector<std::function<void()>> steps) {
+  return {std::move(name), [models, steps = std::move(steps)] {
+            std::vector<double> rates(steps.size());
+            {
+              std::vector<std::jthread> helpers;
+              for (std::size_t i = 1; i < steps.size(); ++i) {
+                helpers.emplace_back([&, i] { rates[i] = measured_rate(steps[i]); });
+              }
+              rates[0] = measured_rate(steps[0]);
+            }
+            return 1e6 / (models * std::accumulate(rates.begin(), rates.end(), 0.0));
+          }};
+}
 
 std::vector<Row> interleave(const std::string& bench, const std::string& case_name, const std::string& unit,
                             const std::vector<Arm>& arms, int repeats) {
@@ -47,9 +84,13 @@ void print(const Row& row, bool json, std::ostream& out) {
         << "\n";
     return;
   }
-  char text[200];
-  std::snprintf(text, sizeof text, "%-12s %-18s %-10s %12.3f %-10s (%d repeats, spread %.1f%%)\n", row.bench.c_str(),
-                row.case_name.c_str(), row.arm.c_str(), row.value, row.unit.c_str(), row.repeats, 100 * row.spread);
+  char runs[60] = "";
+  if (row.repeats > 1) {  // of one value there is no spread
+    std::snprintf(runs, sizeof runs, " (%d repeats, spread %.1f%%)", row.repeats, 100 * row.spread);
+  }
+  char text[240];
+  std::snprintf(text, sizeof text, "%-12s %-20s %-11s %12.3f %-10s%s\n", row.bench.c_str(), row.case_name.c_str(),
+                row.arm.c_str(), row.value, row.unit.c_str(), runs);
   out << text;
 }
 

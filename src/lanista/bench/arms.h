@@ -21,6 +21,10 @@ struct Row {
   int repeats = 0;
 };
 
+/// Microseconds a model-step: each of `steps` is called again and again for a moment (after a tenth of that to warm
+/// up), on a thread of its own if there are several, and a call makes `models` model-steps.
+Arm timed(std::string name, double models, std::vector<std::function<void()>> steps);
+
 /// Runs the arms in turn, `repeats` rounds; a round starts with another arm each time, so that no arm profits from its
 /// place.
 std::vector<Row> interleave(const std::string& bench, const std::string& case_name, const std::string& unit,

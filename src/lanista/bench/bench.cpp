@@ -16,7 +16,9 @@ std::vector<Entry> benchmarks() {
       {"overhead", "engine, strategy and log around 100,000 trials that do nothing; arms ours (with log), memory"},
       {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial"},
 #ifdef LANISTA_BENCH_LIBTORCH
-      {"train-step", "one training step of the built-in bases; arms ours, loop (LibTorch), loop-nhwc (channels-last)"},
+      {"train-step",
+       "a training step of eight models; arms ours, ours-2 (two threads), loop and loop-nhwc (LibTorch), limits"},
+      {"fuse", "the same for 1, 4, 16 and 64 models at once; arms auto, ours-2, loop, loop-nhwc, limits"},
 #endif
   };
 }
@@ -24,7 +26,8 @@ std::vector<Entry> benchmarks() {
 Result<void> run(const Request& request, std::ostream& out) {
   const int repeats = request.repeats > 0 ? request.repeats : 5;
 #ifdef LANISTA_BENCH_LIBTORCH
-  if (request.name == "train-step") return train_step(request.repeats > 0 ? repeats : 9, request.json, out);
+  if (request.name == "train-step") return train_step(request, out);
+  if (request.name == "fuse") return fuse(request, out);
 #endif
   if (request.name == "lineage") return lineage(repeats, request.json, out);
   if (request.name == "overhead") return overhead(repeats, request.json, out);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <ostream>
 
 #include "lanista/base/file_system.h"
@@ -20,18 +19,16 @@ constexpr std::int64_t kQueries = 500;
 struct Racer {
   const char* name;
   int seeds_divisor;       ///< how many times fewer seeds
-  std::int64_t most;       ///< queries; fewer where each costs a thousand times as much
   nlohmann::json options;  ///< where they are not the defaults
 };
 
 /// All of them, or the one that is asked for.
 Result<std::vector<Racer>> racers(const std::string& only) {
-  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
   std::vector<Racer> all;
   for (const char* name : {"random", "evolution", "local_search", "tpe", "policy_gradient", "nsga2"}) {
-    all.push_back({name, 1, kAny, nlohmann::json::object()});
+    all.push_back({name, 1, nlohmann::json::object()});
   }
-  all.push_back({"gp", 10, 200, {{"refit", 10}, {"candidates", 128}}});
+  all.push_back({"gp", 10, {{"refit", 10}, {"candidates", 128}}});
   std::string known;
   for (const Racer& racer : all) known += (known.empty() ? "" : ", ") + std::string(racer.name);
   if (!only.empty()) std::erase_if(all, [&](const Racer& racer) { return racer.name != only; });
@@ -104,14 +101,13 @@ std::string format(const char* pattern, Args... args) {
   return text;
 }
 
-std::string table_line(const std::string& arm, const Race& race, std::size_t columns) {
+std::string table_line(const std::string& arm, const Race& race) {
   std::string line = format("%-16s", arm.c_str());
   for (std::size_t i = 0; i < race.marks.size(); ++i) {
     const Mean validation = race.regret(i, &SearchRun::Found::validation_regret);
     const Mean test = race.regret(i, &SearchRun::Found::test_regret);
     line += format("  %5.2f +-%5.2f /%5.2f", validation.mean, validation.deviation, test.mean);
   }
-  line.append(22 * (columns - race.marks.size()), ' ');
   return line + format("  %6zu %9.1f\n", race.runs.size(), race.microseconds());
 }
 
@@ -131,17 +127,17 @@ Result<void> tabular(const Request& request, std::ostream& out) {
   }
   const int seeds = request.seeds > 0 ? request.seeds : kSeeds;
   const std::int64_t queries = request.queries > 0 ? request.queries : kQueries;
+  const std::vector<std::int64_t> marks = marks_up_to(queries);
   if (!request.json) {
     out << format("%zu cells of %zu edges with %zu operations; best %s-val %.2f, %s-test %.2f\n", table->rows(),
                   table->edges(), table->operations(), name.c_str(), table->best_validation(), name.c_str(),
                   table->best_test())
         << "regret in points of validation accuracy, mean +- deviation over seeds / test regret of the same cell\n"
         << format("%-16s", "after queries");
-    for (const std::int64_t mark : marks_up_to(queries)) out << format("  %20lld", static_cast<long long>(mark));
+    for (const std::int64_t mark : marks) out << format("  %20lld", static_cast<long long>(mark));
     out << "   seeds  us/query\n";
   }
   for (const Racer& racer : chosen) {
-    const std::vector<std::int64_t> marks = marks_up_to(std::min(queries, racer.most));
     LANISTA_ASSIGN(const strategy::StrategyPlugin plugin, plugin_of(racer.name));
     LANISTA_ASSIGN(const Options options, resolve_options(racer.options, plugin.options));
     Race race{marks, {}};
@@ -150,7 +146,7 @@ Result<void> tabular(const Request& request, std::ostream& out) {
       race.runs.push_back(std::move(run));
     }
     if (request.json) print_rows(name, racer.name, race, out);
-    if (!request.json) out << table_line(racer.name, race, marks_up_to(queries).size()) << std::flush;
+    if (!request.json) out << table_line(racer.name, race) << std::flush;
   }
   return {};
 }

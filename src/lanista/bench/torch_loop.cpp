@@ -1,42 +1,59 @@
 #include "lanista/bench/torch_loop.h"
 
-namespace lanista::bench {
+#include <algorithm>
 
-TorchLoop::TorchLoop(Forward forward, const std::vector<Tensor>& params, bool channels_last)
-    : forward_(std::move(forward)) {
-  for (const auto& param : params) {
-    at::Tensor tensor = torch::empty(param.shape, torch::kFloat32);
-    std::copy_n(elements_of<float>(param).data(), param.elements(), tensor.data_ptr<float>());
-    if (channels_last && tensor.dim() == 4) tensor = tensor.contiguous(at::MemoryFormat::ChannelsLast);
-    params_.push_back(tensor.set_requires_grad(true));
-    momenta_.push_back(torch::zeros_like(tensor));
-  }
+#include "lanista/base/check.h"
+
+namespace lanista::bench {
+namespace {
+
+at::Tensor laid_out(const at::Tensor& tensor, bool channels_last) {
+  return channels_last && tensor.dim() == 4 ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
 }
 
-double TorchLoop::step(const at::Tensor& x, const at::Tensor& labels, double lr, double momentum) {
-  const at::Tensor loss = torch::cross_entropy_loss(forward_(params_, x), labels);
-  const auto gradients = torch::autograd::grad({loss}, params_);
+std::vector<at::Tensor> to_torch(const std::vector<Tensor>& tensors, bool channels_last) {
+  std::vector<at::Tensor> out;
+  for (const Tensor& tensor : tensors) {
+    at::Tensor copy = torch::empty(tensor.shape, torch::kFloat32);
+    std::copy_n(elements_of<float>(tensor).data(), tensor.elements(), copy.data_ptr<float>());
+    out.push_back(laid_out(copy, channels_last));
+  }
+  return out;
+}
+
+}  // namespace
+
+TorchWeights::TorchWeights(const StartWeights& start, bool channels_last)
+    : trained_(to_torch(start.trained, channels_last)), buffers_(to_torch(start.buffers, channels_last)) {
+  for (at::Tensor& tensor : trained_) tensor.set_requires_grad(true);
+}
+
+TorchBatch::TorchBatch(const Case& c, bool channels_last) {
+  const CaseBatch batch(c);
+  std::vector<std::int64_t> shape = c.sample;
+  shape.insert(shape.begin(), c.batch);
+  x = laid_out(at::tensor(at::ArrayRef<float>(batch.features())).reshape(shape), channels_last);
+  if (c.vocab > 0) x = x.to(torch::kInt64);
+  labels = at::tensor(at::ArrayRef<std::int32_t>(batch.labels())).to(torch::kInt64);
+}
+
+TorchLoop::TorchLoop(TorchForward forward, const StartWeights& start, double rate, bool channels_last)
+    : forward_(std::move(forward)), weights_(start, channels_last), rate_(rate) {
+  for (const at::Tensor& tensor : weights_.trained()) momenta_.push_back(torch::zeros_like(tensor));
+}
+
+double TorchLoop::step(const TorchBatch& batch) {
+  weights_.rewind();
+  const at::Tensor loss = at::cross_entropy_loss(forward_(weights_, batch.x), batch.labels);
+  LANISTA_CHECK(weights_.at_end(), "a forward function that does not use all of its model's tensors");
+  std::vector<at::Tensor>& trained = weights_.trained();
+  const auto gradients = torch::autograd::grad({loss}, trained);
   const torch::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < params_.size(); ++i) {
-    momenta_[i].mul_(momentum).add_(gradients[i]);
-    params_[i].add_(momenta_[i], -lr);
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    momenta_[i].mul_(kMomentum).add_(gradients[i]);
+    trained[i].add_(momenta_[i], -rate_);
   }
   return loss.item<double>();
-}
-
-TorchLoop::Forward torch_small_mlp() {
-  return [](const std::vector<at::Tensor>& p, const at::Tensor& x) {
-    const auto hidden = torch::relu(torch::addmm(p[1], x.flatten(1), p[0].t()));
-    return torch::addmm(p[3], hidden, p[2].t());
-  };
-}
-
-TorchLoop::Forward torch_small_cnn() {
-  return [](const std::vector<at::Tensor>& p, const at::Tensor& x) {
-    auto h = torch::max_pool2d(torch::relu(torch::conv2d(x, p[0], p[1], 1, 1)), 2);
-    h = torch::max_pool2d(torch::relu(torch::conv2d(h, p[2], p[3], 1, 1)), 2);
-    return torch::addmm(p[5], h.flatten(1), p[4].t());
-  };
 }
 
 }  // namespace lanista::bench

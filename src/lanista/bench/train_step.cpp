@@ -1,124 +1,159 @@
 #include "lanista/bench/train_step.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <ostream>
+#include <set>
+#include <utility>
 
-#include "lanista/base/rng.h"
+#include "lanista/base/check.h"
 #include "lanista/bench/arms.h"
+#include "lanista/bench/our_program.h"
 #include "lanista/bench/torch_loop.h"
-#include "lanista/mutate/model_space.h"
-#include "lanista/nn/program.h"
-#include "lanista/step/training_step.h"
+#include "lanista/runtime/machine_speed.h"
 
 namespace lanista::bench {
 namespace {
 
-constexpr std::int64_t kBatch = 32;
-constexpr double kRate = 0.05;
-constexpr double kMomentum = 0.9;
 constexpr int kAgreementSteps = 20;
+constexpr double kTolerance = 1e-4;  // relative, of losses over these steps
+constexpr int kBurst = 8;  // steps of a loop before the next one's turn, so that a model's weights may stay in cache
 
-/// The same batch for every arm: random images, random labels.
-struct Inputs {
-  std::vector<float> x;
-  std::vector<std::int32_t> labels;
-  std::vector<std::int64_t> rows;
-  at::Tensor torch_x, torch_labels;
-
-  Inputs() : x(kBatch * 64), labels(kBatch), rows(kBatch) {
-    Rng rng(7);
-    for (float& value : x) value = static_cast<float>(rng.normal());
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      labels[i] = static_cast<std::int32_t>(rng.below(10));
-      rows[i] = static_cast<std::int64_t>(i);
-    }
-    torch_x = torch::from_blob(x.data(), {kBatch, 1, 8, 8}, torch::kFloat32).clone();
-    torch_labels = torch::from_blob(labels.data(), {kBatch}, torch::kInt32).to(torch::kInt64);
-  }
-
-  nn::Batch batch() const {
-    return {.size = kBatch, .features = x, .labels = labels, .targets = {}, .sample_index = rows};
-  }
+/// What a benchmark fixes for all of its cases.
+struct Race {
+  std::string bench, our_arm;
+  int repeats = 0;
+  bool json = false;
+  runtime::MachineSpeed machine;
 };
 
-/// Our program with one lane.
-class Ours {
+/// The loops of a case in one memory format, one for each lane of a fresh program.
+class Loops {
  public:
-  static Result<Ours> make(const graph::Graph& model) {
-    const auto ops = step::training_ops(graph::builtin_ops());
-    LANISTA_ASSIGN(const auto train, step::derive_training_step(model, {}, ops));
-    LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, ops));
-    LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, {.max_batch = kBatch}));
-    program.initialise(0, 1);
-    Ours out(std::move(program));
-    for (const auto& tensor : out.program_.extract(0)) {
-      if (tensor.type == ElementType::kF32 && tensor.name.find('/') == std::string::npos) out.params_.push_back(tensor);
+  Loops(const Case& c, const OurProgram& start, std::int64_t lanes, bool channels_last) : batch_(c, channels_last) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      loops_.emplace_back(torch_forward(c.name), start.weights(lane), start.rate(lane), channels_last);
     }
-    return out;
   }
 
-  const std::vector<Tensor>& params() const { return params_; }
-  double step(const nn::Batch& batch) {
-    program_.train_step(std::span(&batch, 1), hyper_, active_, loss_);
-    return loss_[0];
+  double step(std::size_t lane) { return loops_[lane].step(batch_); }
+  /// A few steps of the next model.
+  void burst() {
+    for (int i = 0; i < kBurst; ++i) step(turn_);
+    turn_ = (turn_ + 1) % loops_.size();
   }
 
  private:
-  explicit Ours(nn::Program program) : program_(std::move(program)) {}
-  nn::Program program_;
-  std::vector<Tensor> params_;
-  std::array<nn::LaneHyper, 1> hyper_{nn::LaneHyper{.lr = kRate, .momentum = kMomentum}};
-  std::array<std::uint8_t, 1> active_{1};
-  std::array<double, 1> loss_{};
+  TorchBatch batch_;
+  std::vector<TorchLoop> loops_;
+  std::size_t turn_ = 0;
 };
 
-template <class Step>
-Arm timed(const std::string& name, int steps, Step step) {
-  return {name, [=] {
-            for (int i = 0; i < steps / 10; ++i) step();
-            const double begin = now_seconds();
-            for (int i = 0; i < steps; ++i) step();
-            return (now_seconds() - begin) / steps * 1e6;
-          }};
+/// Our programs that run side by side, and LibTorch's loops.
+struct Contestants {
+  std::vector<OurProgram> single, doubled;
+  std::vector<std::pair<std::string, std::unique_ptr<Loops>>> loops;
+};
+
+Result<Contestants> contestants(const Case& c, std::int64_t lanes) {
+  Contestants out;
+  LANISTA_ASSIGN(auto ours, OurProgram::make(c, lanes, 1));
+  out.single.push_back(std::move(ours));
+  // A program deals out its lanes, so one lane leaves the second thread a program of its own.
+  for (int i = 0; i < (lanes == 1 ? 2 : 1); ++i) {
+    LANISTA_ASSIGN(auto both, OurProgram::make(c, lanes, lanes == 1 ? 1 : 2));
+    out.doubled.push_back(std::move(both));
+  }
+  out.loops.emplace_back("loop", std::make_unique<Loops>(c, out.single[0], lanes, false));
+  if (c.is_image()) out.loops.emplace_back("loop-nhwc", std::make_unique<Loops>(c, out.single[0], lanes, true));
+  return out;
 }
 
-Result<void> run_case(const std::string& name, const TorchLoop::Forward& forward, int steps, int repeats, bool json,
-                      std::ostream& out) {
-  LANISTA_ASSIGN(const auto base, mutate::builtin_base(name, {{1, 8, 8}}, 10));
-  const Inputs inputs;
-  const nn::Batch batch = inputs.batch();
-  LANISTA_ASSIGN(auto ours, Ours::make(base.graph));
-  TorchLoop plain(forward, ours.params(), false);
-  TorchLoop channels_last(forward, ours.params(), true);
-  const at::Tensor last_x = inputs.torch_x.contiguous(at::MemoryFormat::ChannelsLast);
+Error disagreement(const std::string& arm, int step, std::size_t lane, double ours, double theirs, const Case& c) {
+  return {Code::kInternal,
+          "arm " + arm + " disagrees with ours at step " + std::to_string(step) + " of lane " + std::to_string(lane) +
+              ": loss " + std::to_string(theirs) + ", ours " + std::to_string(ours),
+          c.name};
+}
 
-  for (int i = 0; i < kAgreementSteps; ++i) {
-    const double a = ours.step(batch);
-    const double b = plain.step(inputs.torch_x, inputs.torch_labels, kRate, kMomentum);
-    const double c = channels_last.step(last_x, inputs.torch_labels, kRate, kMomentum);
-    if (std::abs(a - b) > 1e-4 || std::abs(a - c) > 1e-4) {
-      return Error{Code::kInternal,
-                   "arms disagree at step " + std::to_string(i) + ": ours " + std::to_string(a) + ", loop " +
-                       std::to_string(b) + ", channels-last " + std::to_string(c),
-                   name};
+/// Trains everybody for some steps; of the loops the first lane and the last.
+Result<void> check_agreement(const Case& c, Contestants& all) {
+  for (int step = 0; step < kAgreementSteps; ++step) {
+    const std::span<const double> ours = all.single[0].step();
+    for (auto& program : all.doubled) {
+      const std::span<const double> others = program.step();
+      for (std::size_t lane = 0; lane < ours.size(); ++lane) {
+        if (others[lane] != ours[lane]) return disagreement("ours-2", step, lane, ours[lane], others[lane], c);
+      }
+    }
+    for (auto& [arm, loops] : all.loops) {
+      for (const std::size_t lane : std::set<std::size_t>{0, ours.size() - 1}) {
+        const double theirs = loops->step(lane);
+        const bool agrees = std::abs(theirs - ours[lane]) <= kTolerance * std::abs(ours[lane]);
+        if (!agrees) return disagreement(arm, step, lane, ours[lane], theirs, c);
+      }
     }
   }
-  const std::vector<Arm> arms{
-      timed("ours", steps, [&] { ours.step(batch); }),
-      timed("loop", steps, [&] { plain.step(inputs.torch_x, inputs.torch_labels, kRate, kMomentum); }),
-      timed("loop-nhwc", steps, [&] { channels_last.step(last_x, inputs.torch_labels, kRate, kMomentum); })};
-  for (const auto& row : interleave("train-step", name + "/1", "us/step", arms, repeats)) print(row, json, out);
+  return {};
+}
+
+std::vector<std::function<void()>> steps_of(std::vector<OurProgram>& programs) {
+  std::vector<std::function<void()>> steps;
+  for (OurProgram& program : programs) steps.emplace_back([&program] { program.step(); });
+  return steps;
+}
+
+void print_limits(const Race& race, const std::string& name, const StepWork& work, std::int64_t lanes,
+                  std::ostream& out) {
+  const auto& level = race.machine.level_of(static_cast<std::int64_t>(work.resident(lanes)));
+  const double by_flops = 1e-3 * work.flops / race.machine.peak_gflops;
+  const double by_bytes = 1e-3 * work.traffic() / level.gb_per_second;
+  print({race.bench, name, "limit-flops", "us/step", by_flops, 0, 1}, race.json, out);
+  print({race.bench, name, "limit-bytes", "us/step", by_bytes, 0, 1}, race.json, out);
+}
+
+Result<void> run_case(const Race& race, const Case& c, std::int64_t lanes, std::ostream& out) {
+  LANISTA_ASSIGN(Contestants all, contestants(c, lanes));
+  LANISTA_TRY(check_agreement(c, all));
+  const auto models = static_cast<double>(lanes);
+  std::vector<Arm> arms{timed(race.our_arm, models, steps_of(all.single)),
+                        timed("ours-2", models, steps_of(all.doubled))};
+  for (auto& [arm, loops] : all.loops) arms.push_back(timed(arm, kBurst, {[&each = *loops] { each.burst(); }}));
+  const std::string name = c.name + "/" + std::to_string(lanes);
+  for (const auto& row : interleave(race.bench, name, "us/step", arms, race.repeats)) print(row, race.json, out);
+  print_limits(race, name, all.single[0].work(), lanes, out);
+  out << std::flush;
+  return {};
+}
+
+Result<void> run_cases(const Request& request, const std::string& our_arm, const std::vector<std::int64_t>& lanes,
+                       std::ostream& out) {
+  LANISTA_ASSIGN(const std::vector<Case> cases, training_cases(request.cases));
+  at::set_num_threads(1);
+  kernels::set_flush_to_zero();
+  const Race race{request.name, our_arm, request.repeats > 0 ? request.repeats : 5, request.json,
+                  runtime::machine_speed()};
+  if (!race.json) {
+    out << "one core: " << std::llround(race.machine.peak_gflops) << " GFLOP/s";
+    for (const auto& level : race.machine.memory) {
+      out << ", " << level.level << " " << std::llround(level.gb_per_second) << " GB/s";
+    }
+    out << "\n";
+  }
+  for (const Case& c : cases) {
+    for (const std::int64_t count : lanes) LANISTA_TRY(run_case(race, c, count, out));
+  }
   return {};
 }
 
 }  // namespace
 
-Result<void> train_step(int repeats, bool json, std::ostream& out) {
-  at::set_num_threads(1);
-  kernels::set_flush_to_zero();
-  LANISTA_TRY(run_case("small-mlp", torch_small_mlp(), 2000, repeats, json, out));
-  return run_case("small-cnn", torch_small_cnn(), 300, repeats, json, out);
+Result<void> train_step(const Request& request, std::ostream& out) { return run_cases(request, "ours", {1}, out); }
+
+Result<void> fuse(const Request& request, std::ostream& out) {
+  return run_cases(request, "auto", request.lanes.empty() ? std::vector<std::int64_t>{1, 4, 16, 64} : request.lanes,
+                   out);
 }
 
 }  // namespace lanista::bench

@@ -3,12 +3,25 @@
 #include <iosfwd>
 
 #include "lanista/base/result.h"
+#include "lanista/bench/bench.h"
 
 namespace lanista::bench {
 
-/// Time of one training step, batch 32, one thread: our one-lane program against a hand-written LibTorch loop of the
-/// same model (functional calls, autograd, momentum update by hand; the better of plain and channels-last memory). Both
-/// start from the same weights, and their losses after 20 steps must agree to 1e-4, or the benchmark fails.
-Result<void> train_step(int repeats, bool json, std::ostream& out);
+/// Microseconds a model-step of the training cases (cases.h), one thread unless the arm's name says otherwise. Arms:
+/// - ours: our program with one lane
+/// - ours-2: two threads with a program each
+/// - loop, loop-nhwc: a LibTorch loop written by hand (torch_loop.h); the second, for images, in channels-last memory
+/// - limit-flops, limit-bytes: the work no program can avoid (step_work.h) at the measured peak of one core, and at its
+///   measured reading speed in the nearest level of memory that holds what the step uses
+/// All start from the same weights, and over the first 20 steps losses must agree to 1e-4 (relative). Errors:
+/// kNotFound for a case; kInternal where arms disagree.
+Result<void> train_step(const Request& request, std::ostream& out);
+
+/// The same for request.lanes models (1, 4, 16, 64), each with its own weights and rate, on one shared batch. Arms:
+/// - auto: one program with that many lanes
+/// - ours-2: the same with two threads; one lane: as in train_step
+/// - loop, loop-nhwc: one loop a model, one after the other, eight steps at a time
+/// - limit-flops, limit-bytes: as in train_step
+Result<void> fuse(const Request& request, std::ostream& out);
 
 }  // namespace lanista::bench

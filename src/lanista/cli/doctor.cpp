@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -16,29 +15,23 @@
 #include "lanista/cli/app.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
+#include "lanista/runtime/machine_speed.h"
 #include "lanista/runtime/worker_executor.h"
 
 namespace lanista::cli {
 namespace {
 
-/// One line of the report; `advice` is empty where all is well.
+/// One line of the report; `advice` is empty where all is well. `facts` are its numbers, for JSON.
 struct Finding {
   std::string name, value, advice;
+  nlohmann::json facts = nlohmann::json::object();
 };
-
-std::string cpu_model() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
 
 double gib(double bytes) { return bytes / 1073741824.0; }
 
-std::string one_decimal(double value) {
+std::string one_decimal(double value, const char* unit) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f GiB", value);
+  std::snprintf(text, sizeof text, "%.1f %s", value, unit);
   return text;
 }
 
@@ -46,7 +39,7 @@ Finding disk() {
   struct statvfs space {};
   if (::statvfs(".", &space) != 0) return {"disk", "cannot be asked", ""};
   const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
-  return {"disk", one_decimal(gib(free)) + " free here",
+  return {"disk", one_decimal(gib(free), "GiB") + " free here",
           free < 1e9 ? "less than 1 GB free: checkpoints may not fit" : ""};
 }
 
@@ -72,11 +65,26 @@ Finding clock_step() {
           waited > 20 ? "the machine is busy: figures of speed will be worthless" : ""};
 }
 
+/// What every program's time is compared with.
+std::vector<Finding> speed(kernels::Isa isa) {
+  const auto measured = runtime::machine_speed(isa);
+  Finding peak{.name = "peak",
+               .value = one_decimal(measured.peak_gflops, "GFLOP/s") + " a core (float32, multiply and add)",
+               .advice = "",
+               .facts = {{"gflops", measured.peak_gflops}}};
+  Finding reads{.name = "reads", .value = "", .advice = ""};
+  for (const auto& level : measured.memory) {
+    reads.value += (reads.value.empty() ? "" : ", ") + level.level + " " + one_decimal(level.gb_per_second, "GB/s");
+    reads.facts[level.level] = {{"bytes", level.bytes}, {"gb_per_second", level.gb_per_second}};
+  }
+  return {std::move(peak), std::move(reads)};
+}
+
 std::vector<Finding> findings() {
   std::vector<Finding> out;
   const unsigned cores = std::thread::hardware_concurrency();
-  out.push_back(
-      {"cpu", cpu_model() + ", " + std::to_string(cores) + " cores", cores < 2 ? "one core: one trial at a time" : ""});
+  out.push_back({"cpu", runtime::cpu_model() + ", " + std::to_string(cores) + " cores",
+                 cores < 2 ? "one core: one trial at a time" : ""});
   const auto isa = kernels::best_isa();
   const std::string override_error(kernels::isa_override_error());
   out.push_back(
@@ -84,9 +92,11 @@ std::vector<Finding> findings() {
        std::string(kernels::isa_name(isa)) + ", numeric class " + runtime::numerics(isa)["class"].get<std::string>(),
        !override_error.empty()          ? override_error
        : isa == kernels::Isa::kPortable ? "no AVX2 and FMA: training is several times slower"
-                                        : ""});
+                                        : "",
+       {{"isa", kernels::isa_name(isa)}, {"class", runtime::numerics(isa)["class"]}}});
+  for (auto& finding : speed(isa)) out.push_back(std::move(finding));
   const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  out.push_back({"memory", one_decimal(gib(memory)), ""});
+  out.push_back({"memory", one_decimal(gib(memory), "GiB"), ""});
   out.push_back(gpu());
   out.push_back(disk());
   out.push_back(file_system());
@@ -105,7 +115,10 @@ int doctor(bool json) {
   const auto found = findings();
   if (json) {
     nlohmann::json out{{"v", 1}, {"version", kVersion}};
-    for (const auto& finding : found) out[finding.name] = {{"value", finding.value}, {"advice", finding.advice}};
+    for (const auto& finding : found) {
+      out[finding.name] = finding.facts;
+      out[finding.name].update({{"value", finding.value}, {"advice", finding.advice}});
+    }
     std::cout << out.dump() << "\n";
     return kDone;
   }

@@ -7,12 +7,11 @@
 #include "lanista/cli/leaderboard.h"
 #include "lanista/cli/load.h"
 #include "lanista/cli/session.h"
+#include "lanista/cli/show_plan.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
 #include "lanista/graph/text.h"
-#include "lanista/nn/program.h"
 #include "lanista/report/page.h"
-#include "lanista/step/training_step.h"
 
 namespace lanista::cli {
 namespace {
@@ -129,25 +128,6 @@ void print_trial(const LoadedTrial& loaded) {
   std::cout << "\nmodel\n" << graph::to_text(loaded.model);
 }
 
-int print_plan(const LoadedTrial& loaded) {
-  const auto recipe = study::make_recipe(loaded.view.config, "cross_entropy", loaded.trial().proposal.sample);
-  if (!recipe) return report(recipe.error());
-  const auto ops = step::training_ops(loaded.ops);
-  const auto optimizer = recipe->optimizer == "adam"    ? step::Optimizer::kAdam
-                         : recipe->optimizer == "adamw" ? step::Optimizer::kAdamW
-                                                        : step::Optimizer::kSgd;
-  const bool classes = loaded.view.data.value("classes", 0) > 0;
-  const auto train = step::derive_training_step(
-      loaded.model, {classes ? step::Loss::kCrossEntropy : step::Loss::kMse, optimizer}, ops);
-  if (!train) return report(train.error());
-  const auto infer = step::derive_inference_step(loaded.model, ops);
-  if (!infer) return report(infer.error());
-  const auto program = nn::Program::compile(*train, *infer, {.max_batch = recipe->batch});
-  if (!program) return report(program.error());
-  std::cout << program->describe();
-  return kDone;
-}
-
 int print_study(const ShowRequest& request) {
   const auto records = store::read_log(real_file_system(), request.target);
   if (!records) return report(records.error());
@@ -184,15 +164,13 @@ int show_status(const StatusRequest& request) {
 }
 
 int show_study(const ShowRequest& request) {
+  if (request.plan) return show_plan(request.target, request.json);
   if (!parse_target(request.target).has_trial) {
-    if (request.dot || request.plan) {
-      return report({Code::kInvalidArgument, "--dot and --plan want a trial: DIR#TRIAL", request.target});
-    }
+    if (request.dot) return report({Code::kInvalidArgument, "--dot wants a trial: DIR#TRIAL", request.target});
     return print_study(request);
   }
   const auto loaded = load_trial(request.target);
   if (!loaded) return report(loaded.error());
-  if (request.plan) return print_plan(*loaded);
   if (request.dot) {
     std::cout << graph::to_dot(loaded->model);
   } else if (request.json) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "lanista/cli/columns.h"
 #include "lanista/cli/terminal.h"
 
 namespace lanista::cli {
@@ -55,27 +56,6 @@ std::string metric_text(const engine::StudyView& view, const engine::TrialView& 
 // "val_accuracy" of the winner is "test_accuracy" on the test part.
 std::string test_name(const std::string& metric) {
   return metric.starts_with("val_") ? "test_" + metric.substr(4) : std::string();
-}
-
-using Row = std::vector<std::string>;
-
-// Columns as wide as their widest cell; numbers (right[i]) flush right; nothing trails on the last column.
-std::string layout(const std::vector<Row>& rows, const std::vector<bool>& right) {
-  std::vector<std::size_t> width(right.size(), 0);
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string fill(width[i] - row[i].size(), ' ');
-      line += (i == 0 ? " " : "  ") + (right[i] ? fill + row[i] : row[i] + fill);
-    }
-    while (line.ends_with(' ')) line.pop_back();
-    out += line + "\n";
-  }
-  return out;
 }
 
 }  // namespace
@@ -157,7 +137,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     row.push_back(printable(sample_text(trial.proposal.sample)));
     rows.push_back(std::move(row));
   }
-  std::string text = layout(rows, right);
+  std::string text = columns(rows, right);
   if (any_stopped) text += " * ended early by the stopping rule\n";
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";
   if (any_broken) text += " ! breaks a constraint\n";

@@ -20,11 +20,12 @@ void add_show(CLI::App& app, int& code) {
   show_verb.add_option("--top", show->top, "rows of the table")->check(CLI::PositiveNumber);
   show_verb.add_flag("--json", show->json, "JSON on stdout");
   show_verb.add_flag("--dot", show->dot, "the trial's model as Graphviz source");
-  show_verb.add_flag("--plan", show->plan, "the trial's program: operators, layouts, bytes");
+  show_verb.add_flag("--plan", show->plan,
+                     "the program of a trial (DIR: the best): kernels, layouts, bytes, predicted and measured time");
   show_verb.add_flag("--config", show->config, "the resolved study file");
   show_verb.add_flag("--canonical", show->canonical, "the canonical export of the log: equal for equal studies");
-  show_verb.footer(examples(
-      {"lanista show studies/digits-1", "lanista show studies/digits-1#12", "lanista show studies/digits-1#12 --dot"}));
+  show_verb.footer(examples({"lanista show studies/digits-1", "lanista show studies/digits-1#12",
+                             "lanista show studies/digits-1#12 --dot", "lanista show studies/digits-1 --plan"}));
   show_verb.callback([show, &code] { code = show_study(*show); });
 }
 

@@ -197,6 +197,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       return {};
     }
     case RecordType::kPlan:
+    case RecordType::kCostRows:
       return {};
   }
   return damaged("a record of the unknown type " + std::to_string(static_cast<int>(record.type)));

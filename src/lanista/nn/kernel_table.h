@@ -22,6 +22,12 @@ namespace lanista::nn {
 enum class Space : std::uint8_t { kArena, kParameter, kGradient, kBuffer, kNewBuffer, kInput, kTarget };
 inline constexpr std::size_t kSpaces = 7;
 
+/// Of so many elements.
+template <class T>
+std::int64_t bytes_of(std::int64_t elements) {
+  return elements * static_cast<std::int64_t>(sizeof(T));
+}
+
 /// A fixed place of a value: the same for every lane and batch size.
 struct Place {
   Space space = Space::kArena;

@@ -1,101 +1,18 @@
 #include "lanista/nn/lane_program.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
-#include <optional>
 #include <type_traits>
 
 #include "lanista/base/check.h"
+#include "lanista/nn/plan_lines.h"
+#include "lanista/nn/sections.h"
 
 namespace lanista::nn {
 namespace {
 
-using graph::Port;
-
-template <class T>
-std::int64_t bytes_of(std::int64_t elements) {
-  return elements * static_cast<std::int64_t>(sizeof(T));
-}
-
-// Places of the state's sources.
-template <class T>
-std::map<Port, Place> state_places(const StateLayout& layout, const std::vector<step::StateTensor>& state) {
-  std::map<Port, Place> places;
-  for (std::size_t i = 0; i < state.size(); ++i) {
-    const StateItem& item = layout.items[i];
-    places[{state[i].node, 0}] = {item.tensor.trained ? Space::kParameter : Space::kBuffer,
-                                  bytes_of<T>(item.range.begin)};
-  }
-  return places;
-}
-
 // What is no token number is a token that no vocabulary holds.
 std::int32_t token_of(float number) { return number >= 0 && number < 0x1p31F ? static_cast<std::int32_t>(number) : -1; }
-
-// A result of the compute section that the commit section wants in the lane's own memory.
-struct Delivery {
-  Port value;
-  Place place;
-  std::int64_t elements;
-};
-
-template <class T>
-std::vector<Delivery> deliveries(const step::TrainingStep& train, const Lowered& lowered, const StateLayout& layout) {
-  std::map<graph::NodeId, Port> renewed;
-  for (const graph::NodeId id : train.commit) {
-    const graph::Node& node = train.graph.node(id);
-    if (node.op == "buffer_update") renewed[node.inputs[0].node] = node.inputs[1];
-  }
-  std::vector<Delivery> result;
-  for (const StateItem& item : layout.items) {
-    const auto& sources = item.tensor.trained ? train.gradient : renewed;
-    const auto found = sources.find(item.tensor.node);
-    if (found == sources.end()) continue;
-    const Space space = item.tensor.trained ? Space::kGradient : Space::kNewBuffer;
-    result.push_back({lowered.source(found->second), {space, bytes_of<T>(item.range.begin)}, item.range.count});
-  }
-  return result;
-}
-
-// Values that code after the compute section reads.
-std::set<Port> results(const step::TrainingStep& train) {
-  std::set<Port> ports{train.loss};
-  for (const auto& [parameter, gradient] : train.gradient) ports.insert(gradient);
-  for (const graph::NodeId id : train.commit) {
-    const graph::Node& node = train.graph.node(id);
-    if (node.op == "buffer_update") ports.insert(node.inputs[1]);
-  }
-  return ports;
-}
-
-template <class T>
-Section<T> build_train(const step::TrainingStep& train, const Lowered& lowered, const StateLayout& layout,
-                       SectionInputs<T> inputs) {
-  inputs.fixed = state_places<T>(layout, train.state);
-  inputs.fixed[train.input] = {Space::kInput, 0};
-  inputs.fixed[train.target] = {Space::kTarget, 0};
-  inputs.keep = {lowered.source(train.loss)};
-
-  // Results are computed where they are wanted; only a value wanted twice, or a source, has to be copied.
-  std::set<graph::NodeId> produced;
-  for (const Call& call : lowered.calls) produced.insert(call.id);
-  std::vector<Delivery> copies;
-  for (const Delivery& delivery : deliveries<T>(train, lowered, layout)) {
-    const bool direct = produced.contains(delivery.value.node) && !inputs.keep.contains(delivery.value) &&
-                        inputs.fixed.try_emplace(delivery.value, delivery.place).second;
-    if (!direct) copies.push_back(delivery);
-  }
-  Section<T> section = build_section(lowered, inputs);
-  for (const Delivery& copy : copies) {
-    const Place from = section.places.at(copy.value);
-    const auto size = static_cast<std::size_t>(bytes_of<T>(copy.elements));
-    section.calls.push_back(
-        [from, to = copy.place, size](const RunContext<T>& run) { std::memcpy(run.at(to), run.at(from), size); });
-    section.text.push_back("copy of %" + std::to_string(copy.value.node.value) + " for the commit");
-  }
-  return section;
-}
 
 Error bad_options(std::string message) {
   return {.code = Code::kInvalidArgument, .message = "program options: " + std::move(message), .where = {}};
@@ -136,6 +53,7 @@ struct LaneProgram<T>::Plan {
   StateLayout layout;
   step::StepOptions step_options;
   Section<T> train, infer;
+  PlanLine commit;
   Place loss, prediction;
   Reorder prediction_out;
   Count prediction_count;
@@ -164,12 +82,14 @@ Result<LaneProgram<T>> LaneProgram<T>::compile(const step::TrainingStep& train, 
   KernelTable<T> table = kernel_table<T>();
   add_opaque_kernels(operators, table);
   const SectionInputs<T> inputs{.fixed = {},
+                                .layouts = {},
                                 .keep = {},
                                 .ops = ops,
                                 .table = table,
                                 .kernels = kernels::kernels<T>(options.isa),
-                                .max_batch = options.max_batch};
-  const Lowered train_calls = lower(train.graph, train.types, train.compute, results(train));
+                                .max_batch = options.max_batch,
+                                .line = common_line<T>(options)};
+  const Lowered train_calls = lower(train.graph, train.types, train.compute, results_of(train));
   const Lowered infer_calls = lower(infer.graph, infer.types, infer.compute, {infer.prediction});
   LANISTA_TRY(check_kernels(train_calls, inputs));
   LANISTA_TRY(check_kernels(infer_calls, inputs));
@@ -177,12 +97,9 @@ Result<LaneProgram<T>> LaneProgram<T>::compile(const step::TrainingStep& train, 
   Plan plan;
   plan.step_options = train.options;
   LANISTA_ASSIGN(plan.layout, lay_out_state(train, train_calls, infer, infer_calls));
-  plan.train = build_train<T>(train, train_calls, plan.layout, inputs);
-  SectionInputs<T> infer_inputs = inputs;
-  infer_inputs.fixed = state_places<T>(plan.layout, infer.state);
-  infer_inputs.fixed[infer.input] = {Space::kInput, 0};
-  infer_inputs.keep = {infer_calls.source(infer.prediction)};
-  plan.infer = build_section(infer_calls, infer_inputs);
+  plan.train = train_section<T>(train, train_calls, plan.layout, inputs);
+  plan.commit = commit_line<T>(inputs.line, plan.layout, train.options.optimizer);
+  plan.infer = infer_section<T>(infer, infer_calls, plan.layout, inputs);
 
   plan.loss = plan.train.places.at(train_calls.source(train.loss));
   plan.prediction = plan.infer.places.at(infer_calls.source(infer.prediction));
@@ -218,6 +135,7 @@ LaneProgram<T>::LaneProgram(Plan plan, const ProgramOptions& options, MemoryBudg
       step_options_(plan.step_options),
       train_(std::move(plan.train)),
       infer_(std::move(plan.infer)),
+      commit_(std::move(plan.commit)),
       loss_(plan.loss),
       prediction_(plan.prediction),
       prediction_out_(plan.prediction_out),
@@ -354,6 +272,31 @@ void LaneProgram<T>::predict(std::int64_t lane, const Batch& batch, std::span<Ou
 }
 
 template <class T>
+std::vector<PlanLine> LaneProgram<T>::plan() const {
+  std::vector<PlanLine> lines = train_.plan;
+  lines.push_back(commit_);
+  lines.insert(lines.end(), infer_.plan.begin(), infer_.plan.end());
+  return lines;
+}
+
+template <class T>
+void LaneProgram<T>::rehearse(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) {
+  RunContext<T> run = context(0, 0);
+  run.hyper = &hyper;
+  feed_batch(run, desk(0), batch);
+  const auto each = [&](const std::vector<Run<T>>& calls) {
+    for (const Run<T>& call : calls) {
+      call(run);
+      done();
+    }
+  };
+  each(train_.calls);
+  states_.commit(0, step_options_.optimizer, hyper, *kernels_);
+  done();
+  each(infer_.calls);
+}
+
+template <class T>
 std::string LaneProgram<T>::describe() const {
   std::string text = std::string(sizeof(T) == 4 ? "float32" : "float64") + " " +
                      std::string(kernels::isa_name(options_.isa)) + ", " + std::to_string(options_.lanes) +
@@ -364,12 +307,7 @@ std::string LaneProgram<T>::describe() const {
             " " + (item.tensor.trained ? "parameter+" : "buffer+") + std::to_string(bytes_of<T>(item.range.begin)) +
             "\n";
   }
-  for (const std::string& line : train_.text) text += "train " + line + "\n";
-  for (const Range& run : states_.layout().trained) {
-    text += "commit " + std::string(step_options_.optimizer == step::Optimizer::kSgd ? "sgd" : "adam") + " parameter+" +
-            std::to_string(bytes_of<T>(run.begin)) + " " + std::to_string(run.count) + " elements\n";
-  }
-  for (const std::string& line : infer_.text) text += "infer " + line + "\n";
+  for (const PlanLine& line : plan()) text += line.text() + "\n";
   return text;
 }
 

@@ -24,6 +24,8 @@ class LaneProgram {
   std::int64_t lanes() const { return options_.lanes; }
   std::int64_t bytes() const { return bytes_; }
   std::string describe() const;
+  std::vector<PlanLine> plan() const;
+  void rehearse(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done);
   LaneStates<T>& states() { return states_; }
   const LaneStates<T>& states() const { return states_; }
 
@@ -56,6 +58,7 @@ class LaneProgram {
   const kernels::Kernels<T>* kernels_;
   step::StepOptions step_options_;
   Section<T> train_, infer_;
+  PlanLine commit_;
   Place loss_, prediction_;
   Reorder prediction_out_;
   Count prediction_count_;

@@ -54,6 +54,14 @@ std::string Program::describe() const {
   return impl_->visit([](auto& p) { return p.describe(); });
 }
 
+std::vector<PlanLine> Program::plan() const {
+  return impl_->visit([](auto& p) { return p.plan(); });
+}
+
+void Program::rehearse(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) {
+  impl_->visit([&](auto& p) { p.rehearse(batch, hyper, done); });
+}
+
 void Program::initialise(std::int64_t lane, std::uint64_t trial_seed) {
   impl_->with_lane(lane, [&](auto& p) { p.states().initialise(lane, trial_seed); });
 }

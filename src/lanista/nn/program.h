@@ -12,6 +12,7 @@
 #include "lanista/base/tensor.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/nn/opaque.h"
+#include "lanista/nn/plan.h"
 #include "lanista/step/training_step.h"
 
 namespace lanista::nn {
@@ -67,6 +68,8 @@ class Program {
   std::int64_t lanes() const;
   std::int64_t bytes() const;    ///< of all planned memory
   std::string describe() const;  ///< operators, kernels, layouts, bytes; one line an instruction
+  /// Every call of a step, of its commit and of a prediction, in order.
+  std::vector<PlanLine> plan() const;
 
   /// Fresh parameters, buffers and slots: a function of the trial seed, tensor name and element alone.
   void initialise(std::int64_t lane, std::uint64_t trial_seed);
@@ -88,6 +91,10 @@ class Program {
   void predict(std::int64_t lane, const Batch& batch, std::span<double> out);
   /// Per-sample losses of a lane in inference form (label smoothing 0). [n]
   /// (Computed on the host by train; kept out of here on purpose.)
+
+  /// For stopwatches: a step of lane 0, then a prediction, with a call of `done` after every line of plan(). Lane 0
+  /// changes as by train_step.
+  void rehearse(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done);
 
   /// Elements of one prediction.
   std::int64_t prediction_size() const;

@@ -1,46 +1,13 @@
 #include "lanista/nn/section.h"
 
-#include <string_view>
-
 #include "lanista/base/check.h"
+#include "lanista/nn/plan_lines.h"
 #include "lanista/step/liveness.h"
 
 namespace lanista::nn {
 namespace {
 
 using graph::Port;
-
-std::int64_t element_bytes(graph::DType type, std::size_t real) {
-  switch (type) {
-    case graph::DType::kReal:
-      return static_cast<std::int64_t>(real);
-    case graph::DType::kIndex:
-      return 4;
-    case graph::DType::kByte:
-      return 1;
-  }
-  return 0;
-}
-
-std::string_view space_name(Space space) {
-  static constexpr std::array<std::string_view, kSpaces> kNames{"arena",      "parameter", "gradient", "buffer",
-                                                                "new_buffer", "input",     "target"};
-  return kNames[static_cast<std::size_t>(space)];
-}
-
-std::string call_text(const Call& call, const std::vector<Place>& in, const std::vector<Place>& out) {
-  const auto place = [](const Place& p) { return std::string(space_name(p.space)) + "+" + std::to_string(p.offset); };
-  std::string text = "%" + std::to_string(call.id.value) + " " + call.kernel + "(";
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    text += (i > 0 ? ", " : "") + call.in_types[i].shape.text() + " " + place(in[i]);
-  }
-  text += ") ->";
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    text += (i > 0 ? ", " : " ") + call.out_types[i].shape.text();
-    text += " " + std::string(layout_name(value_layout(call.out_types[i].shape))) + " " + place(out[i]);
-  }
-  return text;
-}
 
 std::vector<Port> outputs(const Call& call) {
   std::vector<Port> ports;
@@ -116,7 +83,7 @@ Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs)
     for (const Port port : call.inputs) binding.in.push_back(place(port));
     for (const Port port : outputs(call)) binding.out.push_back(place(port));
     section.calls.push_back(prepare->second(binding));
-    section.text.push_back(call_text(call, binding.in, binding.out));
+    section.plan.push_back(call_line(inputs.line, binding, inputs.layouts));
     if (call.kernel == "dropout_train") section.draws_masks = true;
   }
   return section;

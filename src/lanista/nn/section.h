@@ -9,6 +9,7 @@
 #include "lanista/graph/op.h"
 #include "lanista/nn/kernel_table.h"
 #include "lanista/nn/lower.h"
+#include "lanista/nn/plan.h"
 
 namespace lanista::nn {
 
@@ -16,7 +17,7 @@ namespace lanista::nn {
 template <class T>
 struct Section {
   std::vector<Run<T>> calls;
-  std::vector<std::string> text;  ///< one line a call
+  std::vector<PlanLine> plan;  ///< one line a call
   std::map<graph::Port, Place> places;
   std::int64_t arena_bytes = 0;
   std::int64_t scratch = 0;  ///< elements
@@ -26,12 +27,14 @@ struct Section {
 /// What a section is built from, beside its calls.
 template <class T>
 struct SectionInputs {
-  std::map<graph::Port, Place> fixed;  ///< sources, and results that belong somewhere else than the arena
-  std::set<graph::Port> keep;          ///< results in the arena that are read after the last call
+  std::map<graph::Port, Place> fixed;     ///< sources, and results that belong somewhere else than the arena
+  std::map<graph::Port, Layout> layouts;  ///< of state and gradients; other values lie as value_layout says
+  std::set<graph::Port> keep;             ///< results in the arena that are read after the last call
   const graph::OpTable& ops;
   const KernelTable<T>& table;
   const kernels::Kernels<T>& kernels;
   std::int64_t max_batch = 1;
+  PlanLine line = {};  ///< what all lines of the section's plan have in common
 };
 
 /// Errors: kUnimplemented, naming the first operator without a kernel.

@@ -63,8 +63,28 @@ Types infer_conv_grad_w(const OpArgs& args) {
   return ops::value(dims.weight());
 }
 
+double size(const OpArgs& args, std::size_t i) {
+  return static_cast<double>(ops::shape_of(args, i).elements_per_sample());
+}
+
+// The products of the forward operator once more, with the roles of its three values changed.
+OpDef linear_grad_op(std::string name, std::string help, std::function<Types(const OpArgs&)> infer) {
+  OpDef def = step_op(std::move(name), std::move(help), 2, std::move(infer));
+  def.cost = [](const OpArgs& args) {
+    // The second value's last dimension is the one that the first lacks: in of [out, in], out of dy.
+    return ops::cost_of(args, 2 * size(args, 0) * static_cast<double>(ops::shape_of(args, 1).dims.back()));
+  };
+  return def;
+}
+
 OpDef conv_grad_op(std::string name, std::string help, std::function<Types(const OpArgs&)> infer) {
   OpDef def = step_op(std::move(name), std::move(help), 2, std::move(infer));
+  def.cost = [](const OpArgs& args) {
+    const bool by_input = args.def.name == "conv2d_grad_x";
+    const auto dims = ops::conv_dims(args, by_input ? args.list("input_size") : ops::without_batch(ops::shape_of(args)),
+                                     args.integer("out"), args.integer("groups"));
+    return ops::cost_of(args, (*dims).flops());
+  };
   def.attrs = ops::window_attrs();
   def.attrs.push_back(ops::required_int("out", 1, AttrRole::kStatic, "output channels of the convolution"));
   def.attrs.push_back(ops::optional_int("groups", 1, 1, AttrRole::kStatic, "groups of the convolution"));
@@ -74,8 +94,8 @@ OpDef conv_grad_op(std::string name, std::string help, std::function<Types(const
 }  // namespace
 
 Result<void> add_linear_grad_ops(graph::OpTable& table) {
-  LANISTA_TRY(table.add(step_op("linear_grad_x", "Gradient of linear by its input.", 2, infer_linear_grad_x)));
-  LANISTA_TRY(table.add(step_op("linear_grad_w", "Gradient of linear by its weight.", 2, infer_linear_grad_w)));
+  LANISTA_TRY(table.add(linear_grad_op("linear_grad_x", "Gradient of linear by its input.", infer_linear_grad_x)));
+  LANISTA_TRY(table.add(linear_grad_op("linear_grad_w", "Gradient of linear by its weight.", infer_linear_grad_w)));
   LANISTA_TRY(table.add(
       step_op("channel_sum", "Sums over everything but the channels: the gradient of a bias.", 1, infer_channel_sum)));
   OpDef grad_x = conv_grad_op("conv2d_grad_x", "Gradient of conv2d by its input.", infer_conv_grad_x);

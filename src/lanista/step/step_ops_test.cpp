@@ -45,8 +45,7 @@ TEST(StepOperators, RefuseWhatDoesNotBelongTogether) {
       {"%0 = input(shape=[4])\n%1 = slice_grad(%0, axis=1, start=2, shape=[5])\n",
        "dy [N, 4] is no slice of [N, 5] along axis 1 from element 2"},
       {"%0 = input(shape=[4])\n%1 = scale_grad_gate(%0, %0)\n", "x [N, 4] has no positions to sum over"},
-      {"%0 = input(shape=[2,4,4])\n%1 = resize_grad(%0, input_size=[3,2,2])\n",
-       "with the channels of dy [N, 2, 4, 4]"},
+      {"%0 = input(shape=[2,4,4])\n%1 = resize_grad(%0, input_size=[3,2,2])\n", "with the channels of dy [N, 2, 4, 4]"},
       {"%0 = input(shape=[4])\n%1 = input(shape=[3])\n%2 = clip_grad(%0, %1)\n", "inputs must have one shape"},
       {"%0 = input(shape=[1,4,4])\n%1 = crop(%0, pads=[2,2,0,0])\n", "off [N, 1, 4, 4]"},
       {"%0 = input(shape=[4])\n%1 = mean_grad(%0, axes=[2], shape=[5,3])\n",
@@ -98,6 +97,31 @@ TEST(StepOperators, MayNotStandInAModel) {
 
   ASSERT_FALSE(verified);
   EXPECT_EQ(verified.error().code, Code::kInvalidArgument);
+}
+
+// Multiplications and additions of the last node, per sample.
+double flops(const std::string& text) {
+  const auto graph = graph::parse(text);
+  const auto ops = training_ops(graph::builtin_ops());
+  const auto types = graph::infer_shapes(*graph, ops);
+  const graph::Node& node = graph->node(graph->ids().back());
+  const graph::OpDef& def = *ops.find(node.op);
+  return def.cost(graph::OpArgs{types->inputs(node), node.attrs, def}).flops;
+}
+
+TEST(StepOperators, CountTheProductsOfAGradientAsThoseOfItsOperator) {
+  // 7 rows, 5 features in, 3 out.
+  EXPECT_EQ(flops("%0 = input(shape=[7,5])\n%1 = input(shape=[7,3])\n%2 = linear_grad_w(%0, %1)\n"), 2 * 7 * 5 * 3);
+  EXPECT_EQ(flops("%0 = input(shape=[7,3])\n%1 = parameter(name=\"w\", shape=[3,5])\n%2 = linear_grad_x(%0, %1)\n"),
+            2 * 7 * 5 * 3);
+  // A window of 3 by 3 over 4 channels in 2 groups, 6 channels out, 4 x 5 positions.
+  const std::string window = "out=6, kernel=[3], groups=2";
+  EXPECT_EQ(flops("%0 = input(shape=[4,6,7])\n%1 = input(shape=[6,4,5])\n%2 = conv2d_grad_w(%0, %1, " + window + ")\n"),
+            2 * 3 * 3 * 2 * 6 * 4 * 5);
+  EXPECT_EQ(flops("%0 = input(shape=[6,4,5])\n%1 = parameter(name=\"w\", shape=[6,2,3,3])\n"
+                  "%2 = conv2d_grad_x(%0, %1, input_size=[4,6,7], " +
+                  window + ")\n"),
+            2 * 3 * 3 * 2 * 6 * 4 * 5);
 }
 
 }  // namespace

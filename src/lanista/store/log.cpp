@@ -56,7 +56,7 @@ Result<Found> read_records(FileSystem& fs, const std::string& path) {
   for (const Frame& frame : scan.frames) {
     const std::string name = record_name(found.records.size());
     if (frame.type < static_cast<std::uint16_t>(RecordType::kHeader) ||
-        frame.type > static_cast<std::uint16_t>(RecordType::kSpan)) {
+        frame.type > static_cast<std::uint16_t>(RecordType::kCostRows)) {
       return Error{Code::kDataLoss, name + " has the unknown type " + std::to_string(frame.type), path};
     }
     auto body = parse_record_json(frame.payload);

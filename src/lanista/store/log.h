@@ -30,6 +30,7 @@ enum class RecordType : std::uint16_t {
   kStudyEnd = 10,   ///< why the study ended, the winner, its test metrics
   kPlan = 11,
   kSpan = 12,
+  kCostRows = 13,  ///< what calls of kernels cost on a machine
 };
 
 /// The version of the records' layout that this build writes and the newest it reads.

@@ -1,0 +1,113 @@
+#include "lanista/nn/sections.h"
+
+#include <cstring>
+
+#include "lanista/nn/plan_lines.h"
+
+namespace lanista::nn {
+namespace {
+
+using graph::Port;
+
+// Where and how the state's sources lie.
+template <class T>
+void place_state(SectionInputs<T>& inputs, const StateLayout& layout, const std::vector<step::StateTensor>& state) {
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    const StateItem& item = layout.items[i];
+    const Port port{state[i].node, 0};
+    inputs.fixed[port] = {item.tensor.trained ? Space::kParameter : Space::kBuffer, bytes_of<T>(item.range.begin)};
+    inputs.layouts[port] = item.layout;
+  }
+}
+
+// A result of the compute section that the commit section wants in the lane's own memory.
+struct Delivery {
+  Port value;
+  Place place;
+  Layout layout;
+  std::int64_t elements;
+};
+
+template <class T>
+std::vector<Delivery> deliveries(const step::TrainingStep& train, const Lowered& lowered, const StateLayout& layout) {
+  std::map<graph::NodeId, Port> renewed;
+  for (const graph::NodeId id : train.commit) {
+    const graph::Node& node = train.graph.node(id);
+    if (node.op == "buffer_update") renewed[node.inputs[0].node] = node.inputs[1];
+  }
+  std::vector<Delivery> result;
+  for (const StateItem& item : layout.items) {
+    const auto& sources = item.tensor.trained ? train.gradient : renewed;
+    const auto found = sources.find(item.tensor.node);
+    if (found == sources.end()) continue;
+    const Space space = item.tensor.trained ? Space::kGradient : Space::kNewBuffer;
+    result.push_back(
+        {lowered.source(found->second), {space, bytes_of<T>(item.range.begin)}, item.layout, item.range.count});
+  }
+  return result;
+}
+
+}  // namespace
+
+std::set<Port> results_of(const step::TrainingStep& train) {
+  std::set<Port> ports{train.loss};
+  for (const auto& [parameter, gradient] : train.gradient) ports.insert(gradient);
+  for (const graph::NodeId id : train.commit) {
+    const graph::Node& node = train.graph.node(id);
+    if (node.op == "buffer_update") ports.insert(node.inputs[1]);
+  }
+  return ports;
+}
+
+template <class T>
+Section<T> train_section(const step::TrainingStep& train, const Lowered& lowered, const StateLayout& layout,
+                         SectionInputs<T> inputs) {
+  place_state(inputs, layout, train.state);
+  inputs.fixed[train.input] = {Space::kInput, 0};
+  inputs.fixed[train.target] = {Space::kTarget, 0};
+  inputs.keep = {lowered.source(train.loss)};
+
+  // Results are computed where they are wanted; only a value wanted twice, or a source, has to be copied.
+  std::set<graph::NodeId> produced;
+  for (const Call& call : lowered.calls) produced.insert(call.id);
+  std::vector<Delivery> copies;
+  for (const Delivery& delivery : deliveries<T>(train, lowered, layout)) {
+    const bool direct = produced.contains(delivery.value.node) && !inputs.keep.contains(delivery.value) &&
+                        inputs.fixed.try_emplace(delivery.value, delivery.place).second;
+    if (direct) {
+      inputs.layouts[delivery.value] = delivery.layout;
+    } else {
+      copies.push_back(delivery);
+    }
+  }
+  Section<T> section = build_section(lowered, inputs);
+  for (const Delivery& copy : copies) {
+    const Place from = section.places.at(copy.value);
+    const auto size = static_cast<std::size_t>(bytes_of<T>(copy.elements));
+    section.calls.push_back(
+        [from, to = copy.place, size](const RunContext<T>& run) { std::memcpy(run.at(to), run.at(from), size); });
+    section.plan.push_back(copy_line<T>(inputs.line, copy.value.node, copy.elements, from, copy.place));
+  }
+  return section;
+}
+
+template <class T>
+Section<T> infer_section(const step::InferenceStep& infer, const Lowered& lowered, const StateLayout& layout,
+                         SectionInputs<T> inputs) {
+  inputs.line.section = "infer";
+  place_state(inputs, layout, infer.state);
+  inputs.fixed[infer.input] = {Space::kInput, 0};
+  inputs.keep = {lowered.source(infer.prediction)};
+  return build_section(lowered, inputs);
+}
+
+template Section<float> train_section(const step::TrainingStep&, const Lowered&, const StateLayout&,
+                                      SectionInputs<float>);
+template Section<double> train_section(const step::TrainingStep&, const Lowered&, const StateLayout&,
+                                       SectionInputs<double>);
+template Section<float> infer_section(const step::InferenceStep&, const Lowered&, const StateLayout&,
+                                      SectionInputs<float>);
+template Section<double> infer_section(const step::InferenceStep&, const Lowered&, const StateLayout&,
+                                       SectionInputs<double>);
+
+}  // namespace lanista::nn

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <set>
+
+#include "lanista/nn/section.h"
+#include "lanista/nn/state_layout.h"
+#include "lanista/step/training_step.h"
+
+// The two sections of a program. Of `inputs`, what they have in common is given: kernels, operators, batch.
+namespace lanista::nn {
+
+/// Values that code after the compute section reads: nothing may be fused into them.
+std::set<graph::Port> results_of(const step::TrainingStep& train);
+
+/// Forward, loss and backward. Gradients and new buffer values are computed where the commit wants them, or copied
+/// there.
+template <class T>
+Section<T> train_section(const step::TrainingStep& train, const Lowered& lowered, const StateLayout& layout,
+                         SectionInputs<T> inputs);
+
+template <class T>
+Section<T> infer_section(const step::InferenceStep& infer, const Lowered& lowered, const StateLayout& layout,
+                         SectionInputs<T> inputs);
+
+}  // namespace lanista::nn
