@@ -1,4 +1,5 @@
 // Activations, sums and products, dropout: operators that do not care how their values are laid out.
+#include <algorithm>
 #include <cstring>
 
 #include "lanista/nn/kernel_table.h"
@@ -56,13 +57,20 @@ Run<T> copy(const Binding<T>& b) {
 }
 
 // A sum of many: ((x0 + x1) + x2) + …
+constexpr std::int64_t kPiece = 2048;
+
 template <class T>
 Run<T> add(const Binding<T>& b) {
   if (b.in.size() == 1) return copy<T>(b);
   return [f = b.k.add, count = Count(b.y_shape()), in = b.in, y = b.out[0]](const RunContext<T>& run) {
     const std::int64_t n = count.at(run.batch);
-    f(n, run.at(in[0]), run.at(in[1]), run.at(y));
-    for (std::size_t i = 2; i < in.size(); ++i) f(n, run.at(y), run.at(in[i]), run.at(y));
+    // Piece by piece, so that a sum of many is still in the first cache when the next value comes.
+    for (std::int64_t at = 0; at < n; at += kPiece) {
+      const std::int64_t piece = std::min(kPiece, n - at);
+      T* sum = run.at(y) + at;
+      f(piece, run.at(in[0]) + at, run.at(in[1]) + at, sum);
+      for (std::size_t i = 2; i < in.size(); ++i) f(piece, sum, run.at(in[i]) + at, sum);
+    }
   };
 }
 

@@ -15,6 +15,16 @@ std::vector<Port> outputs(const Call& call) {
   return ports;
 }
 
+// Inputs that a kernel reads, element by element, before it writes there: the result may take their place, which spares
+// the caches a value.
+std::vector<std::size_t> overwritable_inputs(std::string_view kernel) {
+  static const std::map<std::string_view, std::vector<std::size_t>> kInPlace{
+      {"relu", {0}},   {"relu_grad", {1}},       {"clip", {0}},           {"clip_grad", {1}}, {"gelu_grad", {1}},
+      {"add", {0, 1}}, {"batch_norm_grad", {3}}, {"layer_norm_grad", {3}}};
+  const auto found = kInPlace.find(kernel);
+  return found == kInPlace.end() ? std::vector<std::size_t>{} : found->second;
+}
+
 // The planner reads graphs, and after lowering the calls are another graph than the step's.
 step::MemoryPlan plan(const Lowered& lowered, const std::set<Port>& keep, std::int64_t max_batch, std::size_t real,
                       const std::map<Port, Place>& fixed) {
@@ -38,7 +48,8 @@ step::MemoryPlan plan(const Lowered& lowered, const std::set<Port>& keep, std::i
     return Count(type.shape).at(max_batch) * element_bytes(type.dtype, real);
   };
   const auto outputs_of = [&](graph::NodeId id) { return outputs(*calls.at(id)); };
-  return step::plan_memory(std::move(builder).take(), order, {keep.begin(), keep.end()}, size, outputs_of);
+  const auto overwrites = [&](graph::NodeId id) { return overwritable_inputs(calls.at(id)->kernel); };
+  return step::plan_memory(std::move(builder).take(), order, {keep.begin(), keep.end()}, size, outputs_of, overwrites);
 }
 
 }  // namespace

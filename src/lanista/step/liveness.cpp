@@ -9,9 +9,10 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;
 
-// A value and the positions in `order` between which it must keep its bytes, both ends included.
+// Values that one after the other lie in one place, and the positions in `order` between which it must keep its bytes,
+// both ends included.
 struct Interval {
-  graph::Port port;
+  std::vector<graph::Port> ports;
   std::int64_t bytes = 0;
   std::size_t first = 0;
   std::size_t last = 0;
@@ -22,28 +23,61 @@ struct Interval {
 
 std::int64_t rounded_up(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-std::vector<Interval> intervals(const graph::Graph& graph, const std::vector<graph::NodeId>& order,
-                                const std::vector<graph::Port>& keep,
-                                const std::function<std::int64_t(graph::Port)>& size,
-                                const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs) {
-  std::vector<Interval> all;
-  std::map<graph::Port, std::size_t> index;
-  for (std::size_t position = 0; position < order.size(); ++position) {
-    for (const graph::Port& port : graph.node(order[position]).inputs) {
-      if (const auto found = index.find(port); found != index.end()) all[found->second].last = position;
+// The intervals of values, each in a place of its own at first.
+class Lives {
+ public:
+  Lives(const graph::Graph& graph, const std::vector<graph::NodeId>& order) : graph_(graph), order_(order) {}
+
+  void collect(const std::vector<graph::Port>& keep, const std::function<std::int64_t(graph::Port)>& size,
+               const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs) {
+    for (std::size_t position = 0; position < order_.size(); ++position) {
+      for (const graph::Port& port : graph_.node(order_[position]).inputs) {
+        if (Interval* value = find(port)) value->last = position;
+      }
+      for (const graph::Port& port : outputs(order_[position])) {
+        const std::int64_t bytes = size(port);
+        if (bytes <= 0) continue;
+        place_.emplace(port, all_.size());
+        all_.push_back({.ports = {port}, .bytes = rounded_up(bytes), .first = position, .last = position, .offset = 0});
+      }
     }
-    for (const graph::Port& port : outputs(order[position])) {
-      const std::int64_t bytes = size(port);
-      if (bytes <= 0) continue;
-      index.emplace(port, all.size());
-      all.push_back({.port = port, .bytes = rounded_up(bytes), .first = position, .last = position, .offset = 0});
+    for (const graph::Port& port : keep) {
+      if (Interval* value = find(port)) value->last = order_.size();
     }
   }
-  for (const graph::Port& port : keep) {
-    if (const auto found = index.find(port); found != index.end()) all[found->second].last = order.size();
+
+  // Puts an output where an input ends, if the node allows it.
+  void share(const Overwrites& overwrites) {
+    for (std::size_t position = 0; position < order_.size(); ++position) {
+      const graph::Node& node = graph_.node(order_[position]);
+      Interval* output = find({node.id, 0});
+      if (output == nullptr) continue;
+      for (const std::size_t slot : overwrites(node.id)) {
+        Interval* input = slot < node.inputs.size() ? find(node.inputs[slot]) : nullptr;
+        if (input == nullptr || input->last != position || input->bytes != output->bytes) continue;
+        input->last = output->last;
+        input->ports.push_back({node.id, 0});
+        place_[{node.id, 0}] = static_cast<std::size_t>(input - all_.data());
+        output->ports.clear();
+        break;
+      }
+    }
+    std::erase_if(all_, [](const Interval& value) { return value.ports.empty(); });
   }
-  return all;
-}
+
+  std::vector<Interval> take() && { return std::move(all_); }
+
+ private:
+  Interval* find(graph::Port port) {
+    const auto found = place_.find(port);
+    return found == place_.end() ? nullptr : &all_[found->second];
+  }
+
+  const graph::Graph& graph_;
+  const std::vector<graph::NodeId>& order_;
+  std::vector<Interval> all_;
+  std::map<graph::Port, std::size_t> place_;
+};
 
 // The smallest gap between placed neighbours in time that takes the value; behind them all if none does.
 std::int64_t best_gap(const Interval& value, const std::vector<Interval>& placed_by_offset) {
@@ -66,8 +100,12 @@ std::int64_t best_gap(const Interval& value, const std::vector<Interval>& placed
 
 MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeId>& order,
                        const std::vector<graph::Port>& keep, const std::function<std::int64_t(graph::Port)>& size,
-                       const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs) {
-  std::vector<Interval> values = intervals(graph, order, keep, size, outputs);
+                       const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs,
+                       const Overwrites& overwrites) {
+  Lives lives(graph, order);
+  lives.collect(keep, size, outputs);
+  if (overwrites) lives.share(overwrites);
+  std::vector<Interval> values = std::move(lives).take();
   std::stable_sort(values.begin(), values.end(),
                    [](const Interval& a, const Interval& b) { return a.bytes > b.bytes; });
 
@@ -75,9 +113,9 @@ MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeI
   std::vector<Interval> placed;
   for (Interval& value : values) {
     value.offset = best_gap(value, placed);
-    plan.offset.emplace(value.port, value.offset);
+    for (const graph::Port& port : value.ports) plan.offset.emplace(port, value.offset);
     plan.bytes = std::max(plan.bytes, value.offset + value.bytes);
-    plan.unshared_bytes += value.bytes;
+    plan.unshared_bytes += value.bytes * static_cast<std::int64_t>(value.ports.size());
     const auto position = std::upper_bound(placed.begin(), placed.end(), value,
                                            [](const Interval& a, const Interval& b) { return a.offset < b.offset; });
     placed.insert(position, value);

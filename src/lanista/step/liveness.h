@@ -16,11 +16,16 @@ struct MemoryPlan {
   std::int64_t unshared_bytes = 0;             ///< what it would take without re-use
 };
 
+/// Inputs of a node whose place its first output may take, in order of preference.
+using Overwrites = std::function<std::vector<std::size_t>(graph::NodeId)>;
+
 /// Plans memory for the values that `order` produces: a value lives from its producer to its last use; values in
 /// `keep` live to the end. `size` gives bytes of a port (0: not planned). Greedy by size with best fit; O(n² ) in
-/// values. Two values that live at the same time never overlap.
+/// values. Two values that live at the same time never overlap, except that an output takes the place of an input of
+/// its size which `overwrites` offers and nobody reads later.
 MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeId>& order,
                        const std::vector<graph::Port>& keep, const std::function<std::int64_t(graph::Port)>& size,
-                       const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs);
+                       const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs,
+                       const Overwrites& overwrites = {});
 
 }  // namespace lanista::step

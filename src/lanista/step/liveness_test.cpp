@@ -117,6 +117,69 @@ TEST(MemoryPlan, ReusesTheMemoryOfAChain) {
   EXPECT_EQ(plan.unshared_bytes, 10 * 1024);
 }
 
+TEST(MemoryPlan, PutsAnOutputWhereAnInputEnds) {
+  Case c;
+  graph::GraphBuilder builder;
+  const auto node = [&](std::vector<NodeId> inputs, std::int64_t bytes) {
+    std::vector<Port> ports;
+    for (const NodeId id : inputs) ports.push_back({id, 0});
+    const NodeId id = builder.add("any", std::move(ports));
+    c.size[{id, 0}] = bytes;
+    return id;
+  };
+  const NodeId a = node({}, 1000);
+  const NodeId b = node({a}, 1000);     // a is read again
+  const NodeId d = node({a, b}, 1000);  // both end here; b is the second choice
+  const NodeId e = node({d}, 500);      // of another size
+  const NodeId f = node({e}, 500);
+  const NodeId g = node({f}, 500);
+  c.keep = {{f, 0}};  // must stay
+  c.graph = std::move(builder).take();
+  c.order = c.graph.topo();
+  const auto plan = plan_memory(
+      c.graph, c.order, c.keep, [&](Port port) { return c.size.at(port); }, [&](NodeId id) { return c.outputs(id); },
+      [](NodeId) {
+        return std::vector<std::size_t>{0, 1};
+      });
+
+  const auto at = [&](NodeId id) { return plan.offset.at({id, 0}); };
+  EXPECT_NE(at(b), at(a));
+  EXPECT_EQ(at(d), at(a));
+  EXPECT_NE(at(e), at(d));
+  EXPECT_EQ(at(f), at(e));
+  EXPECT_NE(at(g), at(f));
+  EXPECT_EQ(plan.bytes, 2048);
+  EXPECT_EQ(plan.unshared_bytes, 3 * 1024 + 3 * 512);
+}
+
+// Whatever may be overwritten: a value that is still to be read is not.
+TEST(MemoryPlan, OverwritesOnlyWhatNobodyReadsLater) {
+  Rng rng(9);
+  for (int i = 0; i < 200; ++i) {
+    const Case c = random_case(rng);
+    const auto plan = plan_memory(
+        c.graph, c.order, c.keep, [&](Port port) { return c.size.at(port); }, [&](NodeId id) { return c.outputs(id); },
+        [](NodeId) {
+          return std::vector<std::size_t>{0, 1, 2};
+        });
+    for (const auto& [port, offset] : plan.offset) {
+      for (const auto& [other, other_offset] : plan.offset) {
+        if (port == other || offset >= other_offset + c.size.at(other) || other_offset >= offset + c.size.at(port)) {
+          continue;
+        }
+        // They share bytes: then one is gone, or ends as an input where the other begins.
+        for (std::size_t position = 0; position <= c.order.size(); ++position) {
+          if (!alive_at(c, port, position) || !alive_at(c, other, position)) continue;
+          ASSERT_LT(position, c.order.size());
+          const NodeId id = c.order[position];
+          EXPECT_TRUE(id == port.node || id == other.node);
+          EXPECT_EQ(offset, other_offset);
+        }
+      }
+    }
+  }
+}
+
 TEST(MemoryPlan, LetsKeptValuesLiveToTheEnd) {
   Case c;
   graph::GraphBuilder builder;

@@ -58,6 +58,20 @@ struct PositionWalk {
   }
 };
 
+/// The positions of a class, one image row after the other: long rows of one vector, in tall tiles.
+template <class T>
+inline void run_rows(const TapJob<T>& job, const AxisClass& ch, const AxisClass& cw, const Terms<T>& terms,
+                     const T* source, T* target, const PositionWalk& walk) {
+  const ColumnBlock<T> block(job.columns);
+  for (i64 n = 0; n < job.n; ++n) {
+    for (i64 h = 0; h < ch.count; ++h) {
+      const T* a = source + n * walk.source_n + h * walk.source_h;
+      T* y = target + n * walk.target_n + h * walk.target_h;
+      tile_rows<T>(terms, {a, walk.source_w, y, walk.target_w}, cw.count, block);
+    }
+  }
+}
+
 template <class T>
 inline void run_class(const TapJob<T>& job, const AxisClass& ch, const AxisClass& cw, i64 group) {
   const ConvAxis& ah = job.axis_h;
@@ -93,6 +107,10 @@ inline void run_class(const TapJob<T>& job, const AxisClass& ch, const AxisClass
                     aw.position_step() * job.target_c};
   const T* source = job.source + ch.source * source_row + cw.source * job.source_c + group * job.k;
   T* target = job.target + ch.first * target_row + cw.first * job.target_c + group * job.columns;
+  if (job.columns <= Wide<T>::kWidth && cw.count > kMaxTileRows) {
+    run_rows(job, ch, cw, terms, source, target, walk);
+    return;
+  }
   for (i64 remaining = job.n * ch.count * cw.count; remaining > 0;) {
     const i64 rows = even_share(remaining, kMaxTileRows);
     const T* a[kMaxTileRows];

@@ -58,14 +58,14 @@ inline void one_tile(const Terms<T>& terms, const Rows& rows, i64 part) {
   };
   const T* row[kRows];
   V acc[kRows][kColumns];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
     row[r] = rows.source(r);
 #pragma GCC unroll 2
     for (int j = 0; j < kColumns; ++j) acc[r][j] = V{};
   }
   if (terms.accumulate) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
       for (int j = 0; j < kColumns; ++j) acc[r][j] = load(rows.target(r), j);
@@ -80,7 +80,7 @@ inline void one_tile(const Terms<T>& terms, const Rows& rows, i64 part) {
         V column[kColumns];
 #pragma GCC unroll 2
         for (int j = 0; j < kColumns; ++j) column[j] = load(b, j);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int r = 0; r < kRows; ++r) {
           const V left = S::set(row[r][at]);
 #pragma GCC unroll 2
@@ -93,18 +93,18 @@ inline void one_tile(const Terms<T>& terms, const Rows& rows, i64 part) {
 #pragma GCC unroll 2
     for (int j = 0; j < kColumns; ++j) {
       const V bias = load(terms.bias, j);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) acc[r][j] = acc[r][j] + bias;
     }
   }
   if (terms.relu) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
       for (int j = 0; j < kColumns; ++j) acc[r][j] = relu_of(acc[r][j]);
     }
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
     for (int j = 0; j < kColumns; ++j) {
@@ -130,11 +130,21 @@ struct TileColumn {
   static constexpr TileFunction<T, Rows> kForms[4] = {tile<T, kRows, 1, false, Rows>, tile<T, kRows, 1, true, Rows>,
                                                       tile<T, kRows, 2, false, Rows>, tile<T, kRows, 2, true, Rows>};
 };
+/// One vector of columns leaves registers for twice the rows.
+template <class T, class Rows, int kRows>
+struct TallTile {
+  static constexpr TileFunction<T, Rows> kForms[2] = {tile<T, kRows, 1, false, Rows>, tile<T, kRows, 1, true, Rows>};
+};
 
 template <class T, class Rows, int... kRows>
 inline TileFunction<T, Rows> tile_function(i64 rows, int form, std::integer_sequence<int, kRows...>) {
   static constexpr const TileFunction<T, Rows>* kByRows[] = {TileColumn<T, Rows, kRows + 1>::kForms...};
   return kByRows[rows - 1][form];
+}
+template <class T, class Rows, int... kRows>
+inline TileFunction<T, Rows> tall_function(i64 rows, int form, std::integer_sequence<int, kRows...>) {
+  static constexpr const TileFunction<T, Rows>* kByRows[] = {TallTile<T, Rows, kMaxTileRows + kRows + 1>::kForms...};
+  return kByRows[rows - kMaxTileRows - 1][form];
 }
 template <class T, class Rows>
 inline TileFunction<T, Rows> tile_function(i64 rows, int form) {
@@ -175,13 +185,20 @@ inline void tile_columns(Terms<T> terms, i64 rows, i64 columns, const T* const* 
 template <class T>
 inline void tile_rows(const Terms<T>& terms, RowSteps<T> rows, i64 count, const ColumnBlock<T>& block) {
   if (count == 0) return;
-  const i64 tiles = (count + kMaxTileRows - 1) / kMaxTileRows;
+  const i64 most = block.form < 2 ? 2 * kMaxTileRows : kMaxTileRows;
+  const i64 tiles = (count + most - 1) / most;
   const i64 share = count / tiles, larger_ones = count % tiles;
-  if (larger_ones > 0) {
-    tile_function<T, RowSteps<T>>(share + 1, block.form)(terms, rows, larger_ones, block.part);
-    rows.advance(larger_ones * (share + 1));
-  }
-  tile_function<T, RowSteps<T>>(share, block.form)(terms, rows, tiles - larger_ones, block.part);
+  const auto run = [&](i64 height, i64 number) {
+    if (number == 0) return;
+    const auto function =
+        height > kMaxTileRows
+            ? tall_function<T, RowSteps<T>>(height, block.form, std::make_integer_sequence<int, kMaxTileRows>())
+            : tile_function<T, RowSteps<T>>(height, block.form);
+    function(terms, rows, number, block.part);
+    rows.advance(height * number);
+  };
+  run(share + 1, larger_ones);
+  run(share, tiles - larger_ones);
 }
 
 /// Rows of the next tile of at most `most` when `rows` remain.
