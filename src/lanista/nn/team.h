@@ -6,8 +6,8 @@
 namespace lanista::nn {
 
 /// Threads that share out numbered pieces of work: the caller and `threads - 1` helpers, each with flush-to-zero set.
-/// Which thread takes which piece is left to chance, so the work must not depend on it. After construction nothing is
-/// allocated. One caller at a time.
+/// A thread has pieces of its own and helps the others when they are done; the work must not depend on who does it.
+/// After construction nothing is allocated. One caller at a time.
 class Team {
  public:
   explicit Team(int threads);
