@@ -5,6 +5,7 @@
 #include "lanista/base/text_distance.h"
 #include "lanista/bench/lineage.h"
 #include "lanista/bench/overhead.h"
+#include "lanista/bench/prefix.h"
 #include "lanista/bench/tabular.h"
 #include "lanista/bench/train_step.h"
 
@@ -14,6 +15,7 @@ std::vector<Entry> benchmarks() {
   return {
       {"lineage", "what 1,000 mutated models of 300 nodes share, by ids and by structure; edits and their replay"},
       {"overhead", "engine, strategy and log around 100,000 trials that do nothing; arms ours (with log), memory"},
+      {"prefix", "1 to 16 models on the same augmented samples; arms apart, shared, and what sharing can reach"},
       {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial"},
 #ifdef LANISTA_BENCH_LIBTORCH
       {"train-step",
@@ -31,6 +33,7 @@ Result<void> run(const Request& request, std::ostream& out) {
 #endif
   if (request.name == "lineage") return lineage(repeats, request.json, out);
   if (request.name == "overhead") return overhead(repeats, request.json, out);
+  if (request.name == "prefix") return prefix(request.repeats > 0 ? request.repeats : 21, request.json, out);
   if (request.name == "tabular") return tabular(request, out);
   std::vector<std::string> names;
   for (const auto& entry : benchmarks()) names.push_back(entry.name);

@@ -39,7 +39,7 @@ struct Materialized {
   double read_us_per_epoch = 0;     ///< with one
   double store_us = 0;              ///< once
   double saved_us = 0;              ///< of one step, from the second epoch on
-  bool pays = false;                ///< epochs * compute > store + epochs * read, and there is room
+  bool pays = false;                ///< (epochs - 1) (compute - read) > store, and there is room
   std::string why_not;
 };
 

@@ -15,9 +15,15 @@
 namespace lanista::nn {
 namespace {
 
-// A step's pieces follow each other within microseconds, less than it takes to wake a sleeper: a few turns at the door
-// before going to sleep, each of them offered to whoever else wants the core.
-constexpr int kTurnsBeforeSleep = 100;
+// A step's pieces follow each other within microseconds, less than it takes to wake a sleeper: some microseconds at the
+// door, then some turns that are offered to whoever else wants the core, then sleep.
+constexpr int kLooks = 100, kTurns = 100;
+
+inline void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
 
 }  // namespace
 
@@ -75,9 +81,13 @@ struct Team::Helpers {
 
   template <class Ready>
   void wait(std::condition_variable& changed, const Ready& ready) {
-    for (int turn = 0; turn < kTurnsBeforeSleep; ++turn) {
+    for (int turn = 0; turn < kLooks + kTurns; ++turn) {
       if (ready()) return;
-      std::this_thread::yield();
+      if (turn < kLooks) {
+        pause_briefly();
+      } else {
+        std::this_thread::yield();
+      }
     }
     std::unique_lock lock(mutex);
     changed.wait(lock, ready);

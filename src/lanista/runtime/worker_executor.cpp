@@ -23,6 +23,9 @@ namespace {
 // A trial that was running in this many crashes of the process is not tried again.
 constexpr int kMaxCrashes = 2;
 
+// Of augmented epochs that trials share.
+constexpr std::int64_t kMostEpochBytes = std::int64_t{512} << 20;
+
 std::int64_t default_workers() {
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   return std::clamp<std::int64_t>(cores, 1, static_cast<std::int64_t>(CrashMarks::kMaxWorkers));
@@ -44,6 +47,7 @@ struct WorkerExecutor::Impl {
   const Clock& clock;
   store::CheckpointStore checkpoints;
   MemoryBudget budget;
+  data::EpochCache epochs;
   std::string mark_file;
   std::optional<CrashMarks> marks;  // from the first start on: a refused study leaves no file behind
   std::map<TrialId, int> crashes;
@@ -68,6 +72,7 @@ struct WorkerExecutor::Impl {
         clock(c),
         checkpoints(f, folder),
         budget(o.memory_bytes),
+        epochs(d, std::min(kMostEpochBytes, o.memory_bytes / 4), &budget),
         mark_file(folder + "/control/crash.marks"),
         fs(f) {}
 
@@ -90,6 +95,7 @@ struct WorkerExecutor::Impl {
             .step_ops = &step_ops,
             .operators = &operators,
             .budget = &budget,
+            .epochs = &epochs,
             .isa = options.isa};
   }
 
@@ -199,8 +205,9 @@ struct WorkerExecutor::Impl {
     return true;
   }
 
-  // Programs of trials that wait give their memory back; their state stays.
+  // Programs of trials that wait give their memory back; their state stays. Shared epochs can be prepared again.
   void park_idle_trials() {
+    epochs.clear();
     const std::lock_guard lock(mutex);
     for (auto& [id, slot] : slots) {
       if (slot->running || !slot->trainer) continue;

@@ -50,14 +50,20 @@ struct BatchBuffers {
   }
 
   nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> wanted) {
+    const auto features_used =
+        std::span(features).first(wanted.size() * static_cast<std::size_t>(data.spec().features.elements_per_sample()));
+    data.gather_features(wanted, features_used);
+    return with_targets(data, wanted, features_used);
+  }
+
+  // A batch of features that lie ready.
+  nn::Batch with_targets(const data::Dataset& data, std::span<const std::int64_t> wanted,
+                         std::span<const float> ready) {
     const auto& spec = data.spec();
     nn::Batch batch;
     batch.size = static_cast<std::int64_t>(wanted.size());
     batch.sample_index = wanted;
-    const auto features_used =
-        std::span(features).first(wanted.size() * static_cast<std::size_t>(spec.features.elements_per_sample()));
-    data.gather_features(wanted, features_used);
-    batch.features = features_used;
+    batch.features = ready;
     if (spec.classes > 0) {
       const auto used = std::span(labels).first(wanted.size());
       data.gather_labels(wanted, used);
@@ -86,7 +92,8 @@ struct Trainer::Impl {
   nn::Program program;
   data::Augmenter augmenter;
   BatchBuffers buffers;
-  std::vector<std::int64_t> order;  // of the epoch in progress
+  std::vector<std::int64_t> order;                      // of the epoch in progress
+  std::shared_ptr<const data::PreparedEpoch> prepared;  // of the epoch in progress, if others read it too
   std::int64_t order_epoch = -1;
   std::int64_t step = 0;
   double loss_sum = 0;  // of the epoch in progress, weighted by batch size
@@ -134,17 +141,33 @@ struct Trainer::Impl {
     return sums.means(prefix);
   }
 
+  void begin_epoch(std::int64_t epoch) {
+    prepared.reset();
+    if (input.epochs != nullptr && !augmenter.empty()) {
+      prepared = input.epochs->get(input.recipe.augment, augmenter, input.data_seed, epoch);
+    }
+    order = prepared ? prepared->rows : data::epoch_order(train_rows(), input.data_seed, epoch);
+    order_epoch = epoch;
+  }
+
+  nn::Batch next_batch(std::int64_t epoch, std::size_t begin, std::size_t count) {
+    const auto rows = std::span(order).subspan(begin, count);
+    const auto width = static_cast<std::size_t>(input.data->spec().features.elements_per_sample());
+    if (prepared) {
+      return buffers.with_targets(*input.data, rows,
+                                  std::span(prepared->features).subspan(begin * width, count * width));
+    }
+    const nn::Batch batch = buffers.fill(*input.data, rows);
+    if (!augmenter.empty()) buffers.augment(augmenter, input.data_seed, epoch, rows, width);
+    return batch;
+  }
+
   bool train_one() {
     const std::int64_t epoch = step / steps_per_epoch();
-    if (order_epoch != epoch) {
-      order = data::epoch_order(train_rows(), input.data_seed, epoch);
-      order_epoch = epoch;
-    }
+    if (order_epoch != epoch) begin_epoch(epoch);
     const auto begin = static_cast<std::size_t>(step % steps_per_epoch() * input.recipe.batch);
     const auto count = std::min(static_cast<std::size_t>(input.recipe.batch), order.size() - begin);
-    const auto rows = std::span(order).subspan(begin, count);
-    const nn::Batch batch = buffers.fill(*input.data, rows);
-    if (!augmenter.empty()) buffers.augment(augmenter, input.data_seed, epoch, rows, batch.features.size() / count);
+    const nn::Batch batch = next_batch(epoch, begin, count);
 
     const std::array<nn::LaneHyper, 1> lane_hyper{hyper()};
     const std::array<std::uint8_t, 1> active{1};
@@ -154,6 +177,7 @@ struct Trainer::Impl {
     ++step;
     if (step % steps_per_epoch() != 0) return false;
 
+    prepared.reset();
     study::Measurement measurement;
     measurement.trial = input.trial;
     measurement.epoch = step / steps_per_epoch();

@@ -10,6 +10,7 @@
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
 #include "lanista/data/dataset.h"
+#include "lanista/data/epoch_cache.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
 #include "lanista/kernels/kernels.h"
@@ -31,6 +32,7 @@ struct TrainerInput {
   const graph::OpTable* step_ops = nullptr;  ///< step::training_ops; outlives the trainer
   const nn::Operators* operators = nullptr;  ///< beyond those shipped, read while creating; may be null
   MemoryBudget* budget = nullptr;            ///< may be null
+  data::EpochCache* epochs = nullptr;        ///< of `data`, shared with other trials; may be null
   kernels::Isa isa = kernels::best_isa();
 };
 

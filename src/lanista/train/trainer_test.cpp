@@ -98,6 +98,27 @@ TrainerInput augmented() {
   return in;
 }
 
+// An epoch that others prepared holds the same samples, from its beginning and from anywhere inside.
+TEST(Trainer, GivesTheSameBitsOnSharedEpochs) {
+  data::EpochCache epochs(digits(), std::int64_t{1} << 30, nullptr);
+  TrainerInput shared = augmented();
+  shared.epochs = &epochs;
+  auto alone = Trainer::create(augmented()), first = Trainer::create(shared), second = Trainer::create(shared);
+  ASSERT_TRUE(alone && first && second);
+  const std::int64_t steps = alone->steps_per_epoch() + 9;
+  train(*alone, steps);
+  train(*first, steps);
+  const TrainerState saved = first->save();
+  ASSERT_TRUE(second->restore(saved));
+  EXPECT_EQ(saved.tensors, alone->save().tensors);
+
+  train(*alone, 40);
+  train(*second, 40);
+
+  EXPECT_EQ(second->save().tensors, alone->save().tensors);
+  EXPECT_EQ(second->save().facts, alone->save().facts);
+}
+
 TEST(Trainer, GoesOnWithTheSameBitsWhenItAugments) {
   auto straight = Trainer::create(augmented());
   ASSERT_TRUE(straight) << straight.error().text();

@@ -1,0 +1,75 @@
+#include "lanista/data/epoch_cache.h"
+
+#include <algorithm>
+#include <new>
+#include <tuple>
+
+namespace lanista::data {
+namespace {
+
+std::string text_of(std::span<const study::PluginConfig> augment) {
+  std::string text;
+  for (const study::PluginConfig& plugin : augment) text += plugin.name + " " + plugin.options.dump() + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::int64_t EpochCache::epoch_bytes() const {
+  const auto rows = static_cast<std::int64_t>(data_.rows(Part::kTrain).size());
+  return rows * (data_.spec().features.elements_per_sample() * static_cast<std::int64_t>(sizeof(float)) +
+                 static_cast<std::int64_t>(sizeof(std::int64_t)));
+}
+
+std::shared_ptr<const PreparedEpoch> EpochCache::get(std::span<const study::PluginConfig> augment,
+                                                     const Augmenter& augmenter, std::uint64_t data_seed,
+                                                     std::int64_t epoch) {
+  if (epoch_bytes() > most_bytes_) return nullptr;
+  std::shared_ptr<Entry> entry;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& found = entries_[{text_of(augment), data_seed, epoch}];
+    if (!found) found = std::make_shared<Entry>();
+    found->used = ++calls_;
+    entry = found;
+    while (static_cast<std::int64_t>(entries_.size()) * epoch_bytes() > most_bytes_) {
+      entries_.erase(std::min_element(entries_.begin(), entries_.end(),
+                                      [](const auto& a, const auto& b) { return a.second->used < b.second->used; }));
+    }
+  }
+  const std::lock_guard lock(entry->mutex);
+  if (!entry->asked) {
+    entry->asked = true;
+    entry->epoch = prepare(augmenter, data_seed, epoch);
+  }
+  return entry->epoch;
+}
+
+std::shared_ptr<const PreparedEpoch> EpochCache::prepare(const Augmenter& augmenter, std::uint64_t data_seed,
+                                                         std::int64_t epoch) const {
+  auto out = std::make_shared<PreparedEpoch>();
+  if (budget_ != nullptr) {
+    auto reserved = budget_->reserve(epoch_bytes());
+    if (!reserved) return nullptr;
+    out->memory = *std::move(reserved);
+  }
+  const auto width = static_cast<std::size_t>(data_.spec().features.elements_per_sample());
+  try {
+    out->rows = epoch_order(data_.rows(Part::kTrain), data_seed, epoch);
+    out->features.resize(out->rows.size() * width);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  data_.gather_features(out->rows, out->features);
+  for (std::size_t i = 0; i < out->rows.size(); ++i) {
+    augmenter.apply(data_seed, epoch, out->rows[i], std::span(out->features).subspan(i * width, width));
+  }
+  return out;
+}
+
+void EpochCache::clear() {
+  const std::lock_guard lock(mutex_);
+  entries_.clear();
+}
+
+}  // namespace lanista::data
