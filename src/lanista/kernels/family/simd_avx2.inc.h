@@ -30,6 +30,9 @@ struct Simd<float> {
   static __m256i mask(std::int64_t n) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMask32 + 8 - n)); }
   static V keep(V v, std::int64_t n) { return _mm256_and_ps(v, _mm256_castsi256_ps(mask(n))); }
   static V load_part(const float* p, std::int64_t n) { return _mm256_maskload_ps(p, mask(n)); }
+  static V load_part_or(const float* p, std::int64_t n, float other) {
+    return _mm256_blendv_ps(set(other), load_part(p, n), _mm256_castsi256_ps(mask(n)));
+  }
   // A masked store is slow on some CPUs; three ordinary ones are not.
   static void store_part(float* p, V v, std::int64_t n) {
     __m128 low = _mm256_castps256_ps128(v);
@@ -71,6 +74,9 @@ struct Simd<double> {
   static __m256i mask(std::int64_t n) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMask64 + 4 - n)); }
   static V keep(V v, std::int64_t n) { return _mm256_and_pd(v, _mm256_castsi256_pd(mask(n))); }
   static V load_part(const double* p, std::int64_t n) { return _mm256_maskload_pd(p, mask(n)); }
+  static V load_part_or(const double* p, std::int64_t n, double other) {
+    return _mm256_blendv_pd(set(other), load_part(p, n), _mm256_castsi256_pd(mask(n)));
+  }
   static void store_part(double* p, V v, std::int64_t n) {
     __m128d low = _mm256_castpd256_pd128(v);
     if (n & 2) {

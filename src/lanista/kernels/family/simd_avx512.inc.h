@@ -28,6 +28,9 @@ struct Wide<float> {
   static V sqrt(V x) { return _mm512_sqrt_ps(x); }
   static V keep(V v, std::int64_t n) { return _mm512_maskz_mov_ps(mask(n), v); }
   static V load_part(const float* p, std::int64_t n) { return _mm512_maskz_loadu_ps(mask(n), p); }
+  static V load_part_or(const float* p, std::int64_t n, float other) {
+    return _mm512_mask_loadu_ps(set(other), mask(n), p);
+  }
   static void store_part(float* p, V v, std::int64_t n) { _mm512_mask_storeu_ps(p, mask(n), v); }
   static void store_bytes(std::uint8_t* p, I v) {  // lanes hold 0 .. 255
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(__builtin_bit_cast(__m512i, v)));
@@ -53,6 +56,9 @@ struct Wide<double> {
   static V sqrt(V x) { return _mm512_sqrt_pd(x); }
   static V keep(V v, std::int64_t n) { return _mm512_maskz_mov_pd(mask(n), v); }
   static V load_part(const double* p, std::int64_t n) { return _mm512_maskz_loadu_pd(mask(n), p); }
+  static V load_part_or(const double* p, std::int64_t n, double other) {
+    return _mm512_mask_loadu_pd(set(other), mask(n), p);
+  }
   static void store_part(double* p, V v, std::int64_t n) { _mm512_mask_storeu_pd(p, mask(n), v); }
   static void store_bytes(std::uint8_t* p, I v) {
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm512_cvtepi64_epi8(__builtin_bit_cast(__m512i, v)));

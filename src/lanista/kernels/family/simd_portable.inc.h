@@ -37,6 +37,11 @@ struct Simd<float> {
   static V load_part(const float* p, std::int64_t n) {
     return n == 1 ? V{p[0], 0, 0, 0} : n == 2 ? V{p[0], p[1], 0, 0} : V{p[0], p[1], p[2], 0};
   }
+  static V load_part_or(const float* p, std::int64_t n, float other) {
+    V v = set(other);
+    for (std::int64_t i = 0; i < n; ++i) v[i] = p[i];
+    return v;
+  }
   static void store_part(float* p, V v, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) p[i] = v[i];
   }
@@ -61,6 +66,7 @@ struct Simd<double> {
   static V sqrt(V x) { return _mm_sqrt_pd(x); }
   static V keep(V v, std::int64_t n) { return n == 1 ? V{v[0], 0} : (n <= 0 ? V{} : v); }
   static V load_part(const double* p, std::int64_t) { return V{p[0], 0}; }
+  static V load_part_or(const double* p, std::int64_t, double other) { return V{p[0], other}; }
   static void store_part(double* p, V v, std::int64_t) { p[0] = v[0]; }
   static void store_bytes(std::uint8_t* p, I v) {
     for (int i = 0; i < 2; ++i) p[i] = static_cast<std::uint8_t>(v[i]);

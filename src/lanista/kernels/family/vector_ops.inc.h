@@ -70,11 +70,7 @@ struct FirstLanes {
   using V = typename S::V;
   i64 n;
   V load(const T* p) const { return S::load_part(p, n); }
-  V load_or(const T* p, T other) const {
-    V v = S::load_part(p, n);
-    for (i64 i = n; i < S::kWidth; ++i) v[i] = other;
-    return v;
-  }
+  V load_or(const T* p, T other) const { return S::load_part_or(p, n, other); }
   V set(T x) const { return S::set(x); }
   void store(T* p, V v) const { S::store_part(p, v, n); }
   V keep(V v) const { return S::keep(v, n); }
