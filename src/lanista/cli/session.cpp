@@ -60,9 +60,10 @@ struct Session {
     return detect_terminal(view.no_color).live ? ProgressStyle::kLive : ProgressStyle::kLines;
   }
 
-  void make_executor(const std::optional<std::int64_t>& workers) {
+  void make_executor(const std::optional<std::int64_t>& workers, const std::optional<std::int64_t>& lanes) {
     runtime::WorkerOptions options;
     options.workers = workers.value_or(config.run.workers);
+    options.lanes = lanes.value_or(config.run.lanes);
     options.metrics = config.train.metrics;
     options.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
     options.checkpoint_every = config.keep.checkpoint_every;
@@ -212,6 +213,7 @@ int run_study(const RunRequest& request) {
   // Before paths are told from the study's folder, which is not there yet.
   auto models = engine::make_model_space(*config, data->spec(), folder, real_file_system());
   if (!models) return refuse(models.error(), models.error().where, "");
+  if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
   if (auto rebased = engine::rebase_paths(*config, folder, out); !rebased) return report(rebased.error());
   if (request.dry_run) {
     std::cout << engine::write_study(*config) << engine::space_outlook(*config, **models);
@@ -219,7 +221,7 @@ int run_study(const RunRequest& request) {
   }
 
   Session session(*config, out, *std::move(data), request.view);
-  session.make_executor(request.workers);
+  session.make_executor(request.workers, request.lanes);
   auto engine = engine::Engine::create(out, *config, engine::write_study(*config),
                                        runtime::numerics(kernels::best_isa()), session.services());
   if (!engine) {
@@ -237,7 +239,7 @@ int resume_study(const ResumeRequest& request) {
   if (!data) return report(data.error());
 
   Session session(*config, request.folder, *std::move(data), request.view);
-  session.make_executor(request.workers);
+  session.make_executor(request.workers, request.lanes);
   auto engine = engine::Engine::resume(request.folder, request.extension, runtime::numerics(kernels::best_isa()),
                                        session.services());
   if (!engine) return report(engine.error());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lanista/base/result.h"
+#include "lanista/cli/print_plan.h"
 #include "lanista/engine/engine.h"
 #include "lanista/engine/study_file.h"
 
@@ -23,14 +24,16 @@ struct RunRequest {
   std::string out;         ///< empty: studies/<name>-<first free number>
   std::vector<engine::Override> overrides;
   std::optional<std::int64_t> workers;  ///< of this run only; never stored, never changes results
+  std::optional<std::int64_t> lanes;    ///< the same
   bool dry_run = false;
+  std::optional<PlanAsked> plan;  ///< print it, train nothing
   View view;
 };
 /// What `resume` was asked.
 struct ResumeRequest {
   std::string folder;
   engine::Engine::Extension extension;
-  std::optional<std::int64_t> workers;
+  std::optional<std::int64_t> workers, lanes;
   View view;
 };
 

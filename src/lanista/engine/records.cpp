@@ -14,6 +14,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   // "config" identifies the study, so what may differ between equal studies is neutral there; "text" is what was said.
   study::StudyConfig identity = config;
   identity.run.workers = 0;
+  identity.run.lanes = 0;
   identity.run.memory_gib = 0;
   return {{"schema", store::kSchemaVersion}, {"version", LANISTA_VERSION},
           {"config", write_study(identity)}, {"text", config_text},

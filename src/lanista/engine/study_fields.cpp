@@ -144,6 +144,8 @@ std::vector<Section> study_sections() {
        "how to run",
        {field(&StudyConfig::run, &RunConfig::workers,
               within(0, 64, "workers", "training threads; 0: one per core; never changes results")),
+        field(&StudyConfig::run, &RunConfig::lanes,
+              within(0, 64, "lanes", "trials a thread trains together, at most; 0: automatic; never changes results")),
         field(&StudyConfig::run, &RunConfig::seed, from(0, "seed", "of everything random")),
         field(&StudyConfig::run, &RunConfig::memory_gib,
               from(0, "memory_gib", "limit of tensor memory; 0: three quarters of the machine"))}},

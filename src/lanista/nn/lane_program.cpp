@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "lanista/base/check.h"
+#include "lanista/nn/commit.h"
 #include "lanista/nn/plan_lines.h"
 #include "lanista/nn/sections.h"
 
@@ -50,7 +51,7 @@ void LaneProgram<T>::Feed::plan(const graph::ValueType& type, std::int64_t max_b
 // Everything that is known before memory is asked for.
 template <class T>
 struct LaneProgram<T>::Plan {
-  StateLayout layout;
+  std::shared_ptr<const StateKind> kind;
   step::StepOptions step_options;
   Section<T> train, infer;
   PlanLine commit;
@@ -60,15 +61,17 @@ struct LaneProgram<T>::Plan {
   std::int64_t classes = 0;
   Feed input, target;
   std::int64_t scratch_offset = 0;
+  std::int64_t gradient_offset = 0;
+  std::int64_t new_buffer_offset = 0;
   std::int64_t desk_bytes = 0;
-  std::int64_t bytes = 0;
 
-  void place_memory(std::int64_t lanes, int threads) {
+  void place_memory() {
     scratch_offset = align_up(std::max(train.arena_bytes, infer.arena_bytes));
     input.offset = scratch_offset + align_up(bytes_of<T>(std::max(train.scratch, infer.scratch)));
     target.offset = input.offset + align_up(input.bytes);
-    desk_bytes = target.offset + align_up(target.bytes);
-    bytes = threads * desk_bytes + LaneStates<T>::bytes(layout, lanes);
+    gradient_offset = target.offset + align_up(target.bytes);
+    new_buffer_offset = gradient_offset + align_up(bytes_of<T>(kind->layout().parameters));
+    desk_bytes = new_buffer_offset + align_up(bytes_of<T>(kind->layout().buffers));
   }
 };
 
@@ -96,10 +99,11 @@ Result<LaneProgram<T>> LaneProgram<T>::compile(const step::TrainingStep& train, 
 
   Plan plan;
   plan.step_options = train.options;
-  LANISTA_ASSIGN(plan.layout, lay_out_state(train, train_calls, infer, infer_calls));
-  plan.train = train_section<T>(train, train_calls, plan.layout, inputs);
-  plan.commit = commit_line<T>(inputs.line, plan.layout, train.options.optimizer);
-  plan.infer = infer_section<T>(infer, infer_calls, plan.layout, inputs);
+  LANISTA_ASSIGN(StateLayout layout, lay_out_state(train, train_calls, infer, infer_calls));
+  plan.train = train_section<T>(train, train_calls, layout, inputs);
+  plan.commit = commit_line<T>(inputs.line, layout, train.options.optimizer);
+  plan.infer = infer_section<T>(infer, infer_calls, layout, inputs);
+  plan.kind = std::make_shared<const StateKind>(std::move(layout), sizeof(T));
 
   plan.loss = plan.train.places.at(train_calls.source(train.loss));
   plan.prediction = plan.infer.places.at(infer_calls.source(infer.prediction));
@@ -113,23 +117,30 @@ Result<LaneProgram<T>> LaneProgram<T>::compile(const step::TrainingStep& train, 
   } else {
     plan.classes = prediction.dims.back();
   }
-  plan.place_memory(options.lanes, options.threads);
+  plan.place_memory();
 
+  const std::int64_t desks = options.threads * plan.desk_bytes;
   MemoryBudget::Reservation reservation;
   if (options.budget != nullptr) {
-    LANISTA_ASSIGN(reservation, options.budget->reserve(plan.bytes));
+    LANISTA_ASSIGN(reservation, options.budget->reserve(desks));
+  }
+  std::vector<LaneState> states(static_cast<std::size_t>(options.lanes));
+  for (LaneState& state : states) {
+    if (!options.states) break;
+    LANISTA_ASSIGN(state, LaneState::make(plan.kind, 0, options.budget));
   }
   try {
-    return LaneProgram(std::move(plan), options, std::move(reservation));
+    return LaneProgram(std::move(plan), options, std::move(reservation), std::move(states));
   } catch (const std::bad_alloc&) {
     return Error{.code = Code::kResourceExhausted,
-                 .message = "the system has no memory for a program of " + std::to_string(plan.bytes) + " bytes",
+                 .message = "the system has no memory for a program of " + std::to_string(desks) + " bytes",
                  .where = {}};
   }
 }
 
 template <class T>
-LaneProgram<T>::LaneProgram(Plan plan, const ProgramOptions& options, MemoryBudget::Reservation reservation)
+LaneProgram<T>::LaneProgram(Plan plan, const ProgramOptions& options, MemoryBudget::Reservation reservation,
+                            std::vector<LaneState> states)
     : options_(options),
       kernels_(&kernels::kernels<T>(options.isa)),
       step_options_(plan.step_options),
@@ -144,12 +155,21 @@ LaneProgram<T>::LaneProgram(Plan plan, const ProgramOptions& options, MemoryBudg
       input_(plan.input),
       target_(plan.target),
       scratch_offset_(plan.scratch_offset),
+      gradient_offset_(plan.gradient_offset),
+      new_buffer_offset_(plan.new_buffer_offset),
       desk_bytes_(plan.desk_bytes),
-      bytes_(plan.bytes),
       reservation_(std::move(reservation)),
-      states_(std::move(plan.layout), options.lanes),
+      kind_(std::move(plan.kind)),
+      states_(std::move(states)),
+      failures_(states_.size()),
       memory_(options.threads * plan.desk_bytes),
       team_(options.threads) {}
+
+template <class T>
+std::int64_t LaneProgram<T>::bytes() const {
+  const auto held = std::ranges::count_if(states_, [](const LaneState& state) { return static_cast<bool>(state); });
+  return options_.threads * desk_bytes_ + held * kind_->bytes();
+}
 
 template <class T>
 RunContext<T> LaneProgram<T>::context(std::int64_t lane, int thread) const {
@@ -157,14 +177,16 @@ RunContext<T> LaneProgram<T>::context(std::int64_t lane, int thread) const {
   const auto set = [&run](Space space, void* bytes) {
     run.base[static_cast<std::size_t>(space)] = static_cast<std::byte*>(bytes);
   };
+  const LaneState& state = states_[static_cast<std::size_t>(lane)];
+  LANISTA_CHECK(static_cast<bool>(state), "lane " + std::to_string(lane) + " is empty");
   set(Space::kArena, desk(thread));
-  set(Space::kParameter, states_.parameters(lane));
-  set(Space::kGradient, states_.gradients(lane));
-  set(Space::kBuffer, states_.buffers(lane));
-  set(Space::kNewBuffer, states_.new_buffers(lane));
+  set(Space::kParameter, state.parameters<T>());
+  set(Space::kGradient, desk(thread) + gradient_offset_);
+  set(Space::kBuffer, state.buffers<T>());
+  set(Space::kNewBuffer, desk(thread) + new_buffer_offset_);
   run.scratch = reinterpret_cast<T*>(desk(thread) + scratch_offset_);
-  run.seed = states_.seed(lane);
-  run.step = static_cast<std::uint64_t>(states_.step(lane));
+  run.seed = state.seed();
+  run.step = static_cast<std::uint64_t>(state.step_count());
   return run;
 }
 
@@ -232,29 +254,44 @@ void LaneProgram<T>::train_step(std::span<const Batch> batches, std::span<const 
   team_.share(options_.lanes, [&](int thread, std::int64_t lane) {
     const auto i = static_cast<std::size_t>(lane);
     if (active[i] == 0) return;
-    RunContext<T> run = context(lane, thread);
-    run.hyper = &hyper[i];
-    if (is_shared) {
-      run.batch = shared.batch;
-      run.sample_index = shared.sample_index;
-      for (const Space space : {Space::kInput, Space::kTarget}) {
-        run.base[static_cast<std::size_t>(space)] = shared.base[static_cast<std::size_t>(space)];
+    try {
+      RunContext<T> run = context(lane, thread);
+      run.hyper = &hyper[i];
+      if (is_shared) {
+        run.batch = shared.batch;
+        run.sample_index = shared.sample_index;
+        for (const Space space : {Space::kInput, Space::kTarget}) {
+          run.base[static_cast<std::size_t>(space)] = shared.base[static_cast<std::size_t>(space)];
+        }
+      } else {
+        feed_batch(run, desk(thread), batches[i]);
       }
-    } else {
-      feed_batch(run, desk(thread), batches[i]);
+      train_lane(run, lane, loss[i]);
+    } catch (...) {
+      failures_[i] = std::current_exception();
     }
-    for (const Run<T>& call : train_.calls) call(run);
-    loss[i] = static_cast<double>(kernels_->mean(run.batch, run.at(loss_)));
   });
-
-  // Nothing after this loop can fail.
-  for (std::size_t i = 0; options_.before_commit && i < lanes; ++i) {
-    if (active[i] != 0) options_.before_commit(static_cast<std::int64_t>(i));
+  for (std::exception_ptr& failure : failures_) {
+    if (!failure) continue;
+    const std::exception_ptr first = failure;
+    std::ranges::fill(failures_, nullptr);
+    std::rethrow_exception(first);
   }
-  team_.share(options_.lanes, [&](int, std::int64_t lane) {
-    const auto i = static_cast<std::size_t>(lane);
-    if (active[i] != 0) states_.commit(lane, step_options_.optimizer, hyper[i], *kernels_);
-  });
+}
+
+// Nothing can fail once the commit begins, so a lane has its step or is as it was.
+template <class T>
+void LaneProgram<T>::train_lane(RunContext<T>& run, std::int64_t lane, double& loss) {
+  for (const Run<T>& call : train_.calls) call(run);
+  loss = static_cast<double>(kernels_->mean(run.batch, run.at(loss_)));
+  if (options_.before_commit) options_.before_commit(lane);
+  commit_lane(run, lane);
+}
+
+template <class T>
+void LaneProgram<T>::commit_lane(const RunContext<T>& run, std::int64_t lane) {
+  const auto at = [&](Space space) { return reinterpret_cast<const T*>(run.base[static_cast<std::size_t>(space)]); };
+  commit(state(lane), at(Space::kGradient), at(Space::kNewBuffer), step_options_.optimizer, *run.hyper, *kernels_);
 }
 
 template <class T>
@@ -291,7 +328,7 @@ void LaneProgram<T>::rehearse(const Batch& batch, const LaneHyper& hyper, const 
     }
   };
   each(train_.calls);
-  states_.commit(0, step_options_.optimizer, hyper, *kernels_);
+  commit_lane(run, 0);
   done();
   each(infer_.calls);
 }
@@ -300,9 +337,9 @@ template <class T>
 std::string LaneProgram<T>::describe() const {
   std::string text = std::string(sizeof(T) == 4 ? "float32" : "float64") + " " +
                      std::string(kernels::isa_name(options_.isa)) + ", " + std::to_string(options_.lanes) +
-                     " lanes, up to " + std::to_string(options_.max_batch) + " samples, " + std::to_string(bytes_) +
+                     " lanes, up to " + std::to_string(options_.max_batch) + " samples, " + std::to_string(bytes()) +
                      " bytes (arena " + std::to_string(std::max(train_.arena_bytes, infer_.arena_bytes)) + ")\n";
-  for (const StateItem& item : states_.layout().items) {
+  for (const StateItem& item : kind_->layout().items) {
     text += "state " + item.tensor.name + " " + item.tensor.shape.text() + " " + std::string(layout_name(item.layout)) +
             " " + (item.tensor.trained ? "parameter+" : "buffer+") + std::to_string(bytes_of<T>(item.range.begin)) +
             "\n";

@@ -1,13 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "lanista/base/memory_budget.h"
 #include "lanista/nn/aligned_bytes.h"
-#include "lanista/nn/lane_states.h"
+#include "lanista/nn/lane_state.h"
 #include "lanista/nn/program.h"
 #include "lanista/nn/section.h"
 #include "lanista/nn/team.h"
@@ -22,12 +24,15 @@ class LaneProgram {
                                      const ProgramOptions& options);
 
   std::int64_t lanes() const { return options_.lanes; }
-  std::int64_t bytes() const { return bytes_; }
+  std::int64_t bytes() const;
   std::string describe() const;
   std::vector<PlanLine> plan() const;
   void rehearse(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done);
-  LaneStates<T>& states() { return states_; }
-  const LaneStates<T>& states() const { return states_; }
+  LaneState& state(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
+  Result<LaneState> make_state(std::uint64_t trial_seed) const {
+    return LaneState::make(kind_, trial_seed, options_.budget);
+  }
+  const StateKind& kind() const { return *kind_; }
 
   void train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
                   std::span<const std::uint8_t> active, std::span<double> loss);
@@ -46,8 +51,11 @@ class LaneProgram {
   };
   struct Plan;
 
-  LaneProgram(Plan plan, const ProgramOptions& options, MemoryBudget::Reservation reservation);
-  /// A thread's own arena, scratch and feeds.
+  LaneProgram(Plan plan, const ProgramOptions& options, MemoryBudget::Reservation reservation,
+              std::vector<LaneState> states);
+  void train_lane(RunContext<T>& run, std::int64_t lane, double& loss);
+  void commit_lane(const RunContext<T>& run, std::int64_t lane);
+  /// A thread's own arena, scratch, feeds, gradients and new buffer values.
   std::byte* desk(int thread) const { return memory_.data() + thread * desk_bytes_; }
   RunContext<T> context(std::int64_t lane, int thread) const;
   std::byte* feed(const Feed& feed, std::byte* desk, std::int64_t n, std::span<const float> values) const;
@@ -65,11 +73,14 @@ class LaneProgram {
   std::int64_t classes_ = 0;  // cross-entropy: labels are below this
   Feed input_, target_;
   std::int64_t scratch_offset_ = 0;
+  std::int64_t gradient_offset_ = 0;
+  std::int64_t new_buffer_offset_ = 0;
   std::int64_t desk_bytes_ = 0;
-  std::int64_t bytes_ = 0;
   MemoryBudget::Reservation reservation_;
-  LaneStates<T> states_;
-  AlignedBytes memory_;  // desks: arena, scratch, input, target
+  std::shared_ptr<const StateKind> kind_;
+  std::vector<LaneState> states_;             // of each lane; none where it is empty
+  std::vector<std::exception_ptr> failures_;  // of each lane in the step at hand
+  AlignedBytes memory_;                       // desks
   Team team_;
 };
 

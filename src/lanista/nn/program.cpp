@@ -1,5 +1,6 @@
 #include "lanista/nn/program.h"
 
+#include <utility>
 #include <variant>
 
 #include "lanista/base/check.h"
@@ -14,7 +15,7 @@ struct Program::Impl {
   decltype(auto) visit(F f) {
     return std::visit(f, program);
   }
-  /// The states of all lanes, after a check of the lane's number.
+  /// The program, after a check of the lane's number.
   template <class F>
   decltype(auto) with_lane(std::int64_t lane, F f) {
     return std::visit(
@@ -24,6 +25,14 @@ struct Program::Impl {
           return f(p);
         },
         program);
+  }
+  /// A lane's state, after a check that it has one.
+  template <class F>
+  decltype(auto) with_state(std::int64_t lane, F f) {
+    return with_lane(lane, [&](auto& p) -> decltype(auto) {
+      LANISTA_CHECK(static_cast<bool>(p.state(lane)), "lane " + std::to_string(lane) + " is empty");
+      return f(p.state(lane));
+    });
   }
 };
 
@@ -62,20 +71,40 @@ void Program::rehearse(const Batch& batch, const LaneHyper& hyper, const std::fu
   impl_->visit([&](auto& p) { p.rehearse(batch, hyper, done); });
 }
 
+Result<LaneState> Program::make_state(std::uint64_t trial_seed) const {
+  return impl_->visit([&](auto& p) { return p.make_state(trial_seed); });
+}
+
+void Program::attach(std::int64_t lane, LaneState state) {
+  impl_->with_lane(lane, [&](auto& p) {
+    LANISTA_CHECK(!p.state(lane), "lane " + std::to_string(lane) + " is taken");
+    LANISTA_CHECK(state && state.kind().digest() == p.kind().digest(), "the state of another program's kind");
+    p.state(lane) = std::move(state);
+  });
+}
+
+LaneState Program::detach(std::int64_t lane) {
+  return impl_->with_lane(lane, [&](auto& p) { return std::exchange(p.state(lane), {}); });
+}
+
+const StateKind& Program::state_kind() const {
+  return impl_->visit([](auto& p) -> const StateKind& { return p.kind(); });
+}
+
 void Program::initialise(std::int64_t lane, std::uint64_t trial_seed) {
-  impl_->with_lane(lane, [&](auto& p) { p.states().initialise(lane, trial_seed); });
+  impl_->with_state(lane, [&](LaneState& state) { state.initialise(trial_seed); });
 }
 
 std::vector<Tensor> Program::extract(std::int64_t lane) const {
-  return impl_->with_lane(lane, [&](auto& p) { return p.states().extract(lane); });
+  return impl_->with_state(lane, [](LaneState& state) { return state.extract(); });
 }
 
 Result<void> Program::insert(std::int64_t lane, std::span<const Tensor> state) {
-  return impl_->with_lane(lane, [&](auto& p) { return p.states().insert(lane, state); });
+  return impl_->with_state(lane, [&](LaneState& own) { return own.insert(state); });
 }
 
 std::int64_t Program::step_count(std::int64_t lane) const {
-  return impl_->with_lane(lane, [&](auto& p) { return p.states().step(lane); });
+  return impl_->with_state(lane, [](LaneState& state) { return state.step_count(); });
 }
 
 void Program::train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,

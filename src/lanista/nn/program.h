@@ -11,6 +11,7 @@
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
 #include "lanista/kernels/kernels.h"
+#include "lanista/nn/lane_state.h"
 #include "lanista/nn/opaque.h"
 #include "lanista/nn/plan.h"
 #include "lanista/step/training_step.h"
@@ -41,20 +42,20 @@ struct Batch {
 
 struct ProgramOptions {
   std::int64_t lanes = 1;
+  bool states = true;  ///< every lane begins with a state; false: lanes are empty until attach()
   std::int64_t max_batch = 32;
   int threads = 1;  ///< that share out the lanes; no sum is ever split, so results do not depend on it
   Precision precision = Precision::kFloat32;
   kernels::Isa isa = kernels::best_isa();
   MemoryBudget* budget = nullptr;        ///< may be null
   const Operators* operators = nullptr;  ///< beyond those shipped; read while compiling; may be null
-  std::function<void(std::int64_t lane)> before_commit =
-      {};  ///< for tests: may throw; the step has then changed nothing
+  std::function<void(std::int64_t lane)> before_commit = {};  ///< for tests: may throw; the lane is then unchanged
 };
 
 /// A training step and its inference twin as flat programs over planned memory, for one or many lanes.
 ///
-/// Runs lane by lane through the compute section on one set of activation buffers, keeps every lane's gradients, then
-/// commits all lanes. A lane's numbers do not depend on the lane count, the position or the neighbours, to the bit.
+/// Runs each lane through the compute section and then its commit, all on one set of activation and gradient buffers a
+/// thread. A lane's numbers do not depend on the lane count, the position or the neighbours, to the bit.
 /// After construction nothing is allocated. One thread at a time may use a program; it may have threads of its own.
 class Program {
  public:
@@ -66,24 +67,29 @@ class Program {
   ~Program();
 
   std::int64_t lanes() const;
-  std::int64_t bytes() const;    ///< of all planned memory
+  std::int64_t bytes() const;    ///< of all planned memory, with the states it holds
   std::string describe() const;  ///< operators, kernels, layouts, bytes; one line an instruction
   /// Every call of a step, of its commit and of a prediction, in order.
   std::vector<PlanLine> plan() const;
 
-  /// Fresh parameters, buffers and slots: a function of the trial seed, tensor name and element alone.
+  /// Fresh state for a trial, to be attached. Errors: as of LaneState::make.
+  Result<LaneState> make_state(std::uint64_t trial_seed) const;
+  /// Puts a state of this kind into an empty lane.
+  void attach(std::int64_t lane, LaneState state);
+  /// Takes a lane's state; the lane is empty then, and must be masked. None from an empty lane.
+  LaneState detach(std::int64_t lane);
+  const StateKind& state_kind() const;
+
+  // Of a lane with a state, as in LaneState.
   void initialise(std::int64_t lane, std::uint64_t trial_seed);
-  /// The canonical single-model state: parameters and buffers by name, optimiser slots as "<name>/momentum", "/m",
-  /// "/v", and "step" and "seed" (i64 scalars). Independent of lane count and layout.
   std::vector<Tensor> extract(std::int64_t lane) const;
-  /// The inverse of extract. Errors: kInvalidArgument naming the tensor that is missing, extra or misshapen; then the
-  /// lane is unchanged.
   Result<void> insert(std::int64_t lane, std::span<const Tensor> state);
   std::int64_t step_count(std::int64_t lane) const;
 
   /// One training step. `batches` has one entry (shared by all lanes) or one a lane; `hyper` and `loss` one a lane;
   /// `active` one a lane (0: the lane is masked: not computed, not changed). loss[lane] = mean loss before the update,
-  /// NaN included. Exceptions of before_commit pass through; state is then as before.
+  /// NaN included. What a lane throws reaches the caller when all lanes are done (the first lane's, if several throw);
+  /// such a lane is unchanged, as its step_count tells, and the others have their step.
   void train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
                   std::span<const std::uint8_t> active, std::span<double> loss);
   /// Inference: writes [n, …] predictions (logits) of a lane in canonical order, as double when precision is float64.

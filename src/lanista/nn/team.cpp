@@ -1,5 +1,8 @@
 #include "lanista/nn/team.h"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
@@ -15,9 +18,10 @@
 namespace lanista::nn {
 namespace {
 
-// A step's pieces follow each other within microseconds, less than it takes to wake a sleeper: some microseconds at the
-// door, then some turns that are offered to whoever else wants the core, then sleep.
-constexpr int kLooks = 100, kTurns = 100;
+// Rounds follow each other within microseconds, less than it takes to wake a sleeper: a few tens of them at the door,
+// then sleep. Nobody yields: two threads that meet on one core would go on handing it to each other, while a sleeper is
+// woken on a core that is free. Every now and then each looks whether it is they who have met.
+constexpr int kLooks = 500, kLooksBetween = 20;
 
 inline void pause_briefly() {
 #if defined(__x86_64__)
@@ -25,84 +29,146 @@ inline void pause_briefly() {
 #endif
 }
 
+/// The core that a thread was seen on; on a line of its own and written when it changes, so that reading it is cheap.
+class alignas(64) Core {
+ public:
+  void is_here() {
+    const int here = ::sched_getcpu();
+    if (seen_.load(std::memory_order_relaxed) != here) seen_.store(here, std::memory_order_relaxed);
+  }
+  /// Whether that is the calling thread's too.
+  bool is_ours() const { return seen_.load(std::memory_order_relaxed) == ::sched_getcpu(); }
+
+ private:
+  std::atomic<int> seen_{-1};
+};
+
+/// Where threads wait for something that another thread brings about.
+class alignas(64) Door {
+ public:
+  /// Returns when `ready()`, which reads what has changed in one total order with the other side's write (seq_cst).
+  /// Sleeps soon if `in_the_way()`: whoever is to bring it about is on this core.
+  template <class Ready, class InTheWay>
+  void wait(const Ready& ready, const InTheWay& in_the_way) {
+    for (int look = 1; look <= kLooks; ++look) {
+      if (ready()) return;
+      if (look % kLooksBetween == 0 && in_the_way()) break;
+      pause_briefly();
+    }
+    std::unique_lock lock(mutex_);
+    for (;; opened_.wait(lock)) {
+      sleeps_.store(true);
+      if (ready()) return;
+    }
+  }
+
+  /// After the change. Either it sees that somebody sleeps, or who wants to sleep sees the change.
+  void open() {
+    if (!sleeps_.load()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      sleeps_.store(false);
+    }
+    opened_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> sleeps_{false};
+  std::mutex mutex_;
+  std::condition_variable opened_;
+};
+
+// A round's number and its count of pieces in one word; in a block, a round's number and a piece's.
+constexpr int kPieceBits = 24;
+constexpr std::uint64_t kPieceMask = (std::uint64_t{1} << kPieceBits) - 1;
+
 }  // namespace
 
+// A round is over when all of its pieces have ended, so nobody waits for a helper that has taken none: on a busy
+// machine it may not have had a core. Who comes late finds every block used up, in this round or a newer one.
 struct Team::Helpers {
   // A thread's own pieces, the same in every round, so that what they work on stays in its core's caches. Who has done
   // all of its own helps the others.
   struct alignas(64) Block {
-    std::atomic<std::int64_t> next{0};
-    std::int64_t end = 0;
+    std::atomic<std::uint64_t> next{0};  // the round of the last one taken, and the piece after it
+    Core core;                           // of its thread, as of the last round
   };
 
-  Call call = nullptr;
+  alignas(64) std::atomic<std::uint64_t> round{0};  // a new one begins work; one without pieces ends the team
+  Call call = nullptr;                              // of the round, for those who have taken a piece
   const void* context = nullptr;
+  alignas(64) std::atomic<std::int64_t> ended{0};  // pieces taken by helpers, in all rounds
+  Core core;                                       // the caller's
+  Door begins, ends;
   std::vector<Block> blocks;
-  std::atomic<std::uint64_t> round{0};  // a new one begins work
-  std::atomic<int> busy{0};             // helpers that have not ended the round
-  std::atomic<bool> ends{false};
   std::mutex mutex;
-  std::condition_variable begun, ended;
   std::exception_ptr failure;         // under the mutex
   std::vector<std::jthread> threads;  // last: joined before the rest goes
 
   explicit Helpers(int size) : blocks(static_cast<std::size_t>(size)) {}
-  ~Helpers() {
-    {
-      const std::lock_guard lock(mutex);
-      ends.store(true, std::memory_order_release);
-    }
-    begun.notify_all();
+  ~Helpers() { begin(0); }
+
+  /// Lets a round of that many pieces begin; its word.
+  std::uint64_t begin(std::int64_t pieces) {
+    const std::uint64_t number = (round.load(std::memory_order_relaxed) >> kPieceBits) + 1;
+    const std::uint64_t next = number << kPieceBits | static_cast<std::uint64_t>(pieces);
+    round.store(next);
+    begins.open();
+    core.is_here();
+    return next;
   }
 
-  void deal(std::int64_t pieces) {
+  /// A piece of block `b` for whoever asks, and for nobody else; -1: none is left, or the round is over.
+  std::int64_t take(std::size_t b, std::uint64_t now) {
     const auto size = static_cast<std::int64_t>(blocks.size());
-    for (std::int64_t i = 0; i < size; ++i) {
-      Block& block = blocks[static_cast<std::size_t>(i)];
-      block.next.store(i * pieces / size, std::memory_order_relaxed);
-      block.end = (i + 1) * pieces / size;
+    const auto pieces = static_cast<std::int64_t>(now & kPieceMask), i = static_cast<std::int64_t>(b);
+    const std::int64_t first = i * pieces / size, end = (i + 1) * pieces / size;
+    const std::uint64_t zero = now & ~kPieceMask;
+    std::atomic<std::uint64_t>& next = blocks[b].next;
+    for (std::uint64_t seen = next.load(std::memory_order_acquire);;) {
+      // Below zero in an older round, beyond all pieces in a newer one.
+      const auto place = static_cast<std::int64_t>(seen - zero);
+      const std::int64_t piece = place < 0 ? first : place;
+      if (piece >= end) return -1;
+      if (next.compare_exchange_weak(seen, zero + static_cast<std::uint64_t>(piece) + 1)) return piece;
     }
   }
 
-  void work(int thread) {
-    try {
-      for (std::size_t i = 0; i < blocks.size(); ++i) {
-        Block& block = blocks[(static_cast<std::size_t>(thread) + i) % blocks.size()];
-        for (std::int64_t piece; (piece = block.next.fetch_add(1, std::memory_order_relaxed)) < block.end;) {
+  /// How many pieces this thread has taken. After a failure it takes what is left and leaves it undone.
+  std::int64_t work(int thread, std::uint64_t now) {
+    std::int64_t taken = 0;
+    bool failed = false;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const std::size_t block = (static_cast<std::size_t>(thread) + i) % blocks.size();
+      for (std::int64_t piece; (piece = take(block, now)) >= 0; ++taken) {
+        if (failed) continue;
+        try {
           call(context, thread, piece);
+        } catch (...) {
+          failed = true;
+          const std::lock_guard lock(mutex);
+          failure = std::current_exception();
         }
       }
-    } catch (...) {
-      for (Block& block : blocks) block.next.store(block.end, std::memory_order_relaxed);
-      const std::lock_guard lock(mutex);
-      failure = std::current_exception();
     }
-  }
-
-  template <class Ready>
-  void wait(std::condition_variable& changed, const Ready& ready) {
-    for (int turn = 0; turn < kLooks + kTurns; ++turn) {
-      if (ready()) return;
-      if (turn < kLooks) {
-        pause_briefly();
-      } else {
-        std::this_thread::yield();
-      }
-    }
-    std::unique_lock lock(mutex);
-    changed.wait(lock, ready);
+    return taken;
   }
 
   void serve(int thread) {
     kernels::set_flush_to_zero();
-    for (std::uint64_t seen = 0;; ++seen) {
-      wait(begun, [&] { return round.load(std::memory_order_acquire) > seen || ends.load(std::memory_order_acquire); });
-      if (ends.load(std::memory_order_acquire)) return;
-      work(thread);
-      // Under the lock, so that a caller about to sleep is not missed.
-      const std::lock_guard lock(mutex);
-      if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) ended.notify_one();
+    for (std::uint64_t now = 0;;) {
+      begins.wait([&, seen = now] { return (now = round.load()) != seen; }, [this] { return core.is_ours(); });
+      if ((now & kPieceMask) == 0) return;
+      const std::int64_t taken = work(thread, now);
+      if (taken == 0) continue;
+      ended.fetch_add(taken);
+      ends.open();
+      blocks[static_cast<std::size_t>(thread)].core.is_here();
     }
+  }
+
+  bool a_helper_is_here() const {
+    return std::any_of(blocks.begin(), blocks.end(), [](const Block& block) { return block.core.is_ours(); });
   }
 };
 
@@ -125,19 +191,15 @@ void Team::run(std::int64_t pieces, Call call, const void* context) {
     for (std::int64_t piece = 0; piece < pieces; ++piece) call(context, 0, piece);
     return;
   }
+  LANISTA_CHECK(pieces <= static_cast<std::int64_t>(kPieceMask), std::to_string(pieces) + " pieces for a team");
   Helpers& helpers = *helpers_;
-  {
-    const std::lock_guard lock(helpers.mutex);
-    helpers.call = call;
-    helpers.context = context;
-    helpers.deal(pieces);
-    helpers.failure = nullptr;
-    helpers.busy.store(threads_ - 1, std::memory_order_relaxed);
-    helpers.round.fetch_add(1, std::memory_order_release);
-  }
-  helpers.begun.notify_all();
-  helpers.work(0);
-  helpers.wait(helpers.ended, [&] { return helpers.busy.load(std::memory_order_acquire) == 0; });
+  helpers.call = call;
+  helpers.context = context;
+  const std::int64_t before = helpers.ended.load(std::memory_order_relaxed);
+  const std::uint64_t now = helpers.begin(pieces);
+  const std::int64_t others = pieces - helpers.work(0, now);
+  helpers.ends.wait([&] { return helpers.ended.load() == before + others; },
+                    [&] { return helpers.a_helper_is_here(); });
   if (helpers.failure) std::rethrow_exception(std::exchange(helpers.failure, nullptr));
 }
 

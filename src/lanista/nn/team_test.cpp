@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <vector>
+
+#include "lanista/base/rng.h"
 
 namespace lanista::nn {
 namespace {
@@ -40,6 +45,26 @@ TEST(Team, HandsOnWhatAPieceThrowsAndGoesOn) {
       team.share(20, [&](int, std::int64_t) { ++done; });
       EXPECT_EQ(done, 20);
     }
+  }
+}
+
+// More threads than cores and pieces of next to nothing, so that helpers come late, to rounds long over.
+TEST(Team, KeepsRoundsApart) {
+  Team team(7);
+  Rng rng(1);
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<int> done(rng.below(20));  // gone with the round
+    team.share(static_cast<std::int64_t>(done.size()),
+               [&done, round](int, std::int64_t piece) { done[static_cast<std::size_t>(piece)] += round; });
+    EXPECT_EQ(std::count(done.begin(), done.end(), round), static_cast<std::int64_t>(done.size()));
+    if (round % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // all fall asleep
+  }
+}
+
+TEST(Team, HandsOnWhatSeveralPiecesThrow) {
+  Team team(4);
+  for (int round = 0; round < 200; ++round) {
+    EXPECT_THROW(team.share(40, [](int, std::int64_t) { throw std::runtime_error("culprit"); }), std::runtime_error);
   }
 }
 

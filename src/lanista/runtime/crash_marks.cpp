@@ -18,7 +18,7 @@ constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
 
 // A signal handler can reach nothing but statics; this is the one place that has them.
 std::atomic<int> mark_file{-1};
-std::array<std::atomic<std::uint32_t>, CrashMarks::kMaxWorkers> running_trials{};
+std::array<std::atomic<std::uint32_t>, CrashMarks::kMaxWorkers * CrashMarks::kMaxLanes> running_trials{};  // 0: none
 
 // Only async-signal-safe calls here: no allocation, no stdio.
 void write_mark(int file, std::uint32_t trial) {
@@ -71,7 +71,10 @@ CrashMarks::~CrashMarks() {
   if (const int file = mark_file.exchange(-1); file >= 0) ::close(file);
 }
 
-void CrashMarks::running(std::size_t worker, TrialId trial) { running_trials[worker % kMaxWorkers] = trial.value; }
+void CrashMarks::running(std::size_t worker, std::span<const TrialId> trials) {
+  const std::size_t first = worker % kMaxWorkers * kMaxLanes;
+  for (std::size_t i = 0; i < kMaxLanes; ++i) running_trials[first + i] = i < trials.size() ? trials[i].value : 0;
+}
 
 Result<std::map<TrialId, int>> read_crash_marks(FileSystem& fs, const std::string& file) {
   std::map<TrialId, int> marks;

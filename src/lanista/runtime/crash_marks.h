@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 
 #include "lanista/base/file_system.h"
@@ -15,6 +16,7 @@ namespace lanista::runtime {
 class CrashMarks {
  public:
   static constexpr std::size_t kMaxWorkers = 64;
+  static constexpr std::size_t kMaxLanes = 64;
 
   /// Opens `file` for appending and installs the handlers. Errors: kIo, kFailedPrecondition (a second instance).
   static Result<CrashMarks> install(const std::string& file);
@@ -22,8 +24,8 @@ class CrashMarks {
   CrashMarks& operator=(CrashMarks&&) = delete;
   ~CrashMarks();  ///< restores the default handlers
 
-  /// The worker now runs this trial (0: none). Wait-free.
-  void running(std::size_t worker, TrialId trial);
+  /// The worker now runs these trials, kMaxLanes of them at most. Wait-free.
+  void running(std::size_t worker, std::span<const TrialId> trials);
 
  private:
   CrashMarks() = default;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 
@@ -22,10 +23,10 @@ TEST(CrashMarks, NameTheRunningTrialsWhenTheProcessDiesOfItsOwnFault) {
     EXPECT_EXIT(
         {
           auto marks = CrashMarks::install(file);
-          marks->running(0, TrialId{7});
-          marks->running(1, TrialId{12});
-          marks->running(2, TrialId{9});
-          marks->running(2, TrialId{});
+          marks->running(0, std::array{TrialId{7}});
+          marks->running(1, std::array{TrialId{12}, TrialId{13}});
+          marks->running(2, std::array{TrialId{9}});
+          marks->running(2, {});
           ::raise(signal);
         },
         testing::KilledBySignal(signal), "");
@@ -34,7 +35,7 @@ TEST(CrashMarks, NameTheRunningTrialsWhenTheProcessDiesOfItsOwnFault) {
   const auto counts = read_crash_marks(real_file_system(), file);
 
   ASSERT_TRUE(counts);
-  EXPECT_EQ(*counts, (std::map<TrialId, int>{{TrialId{7}, 4}, {TrialId{12}, 4}}));
+  EXPECT_EQ(*counts, (std::map<TrialId, int>{{TrialId{7}, 4}, {TrialId{12}, 4}, {TrialId{13}, 4}}));
   std::filesystem::remove(file);
 }
 
@@ -43,7 +44,7 @@ TEST(CrashMarks, StayEmptyAfterAPlainKill) {
   EXPECT_EXIT(
       {
         auto marks = CrashMarks::install(file);
-        marks->running(0, TrialId{7});
+        marks->running(0, std::array{TrialId{7}});
         ::raise(SIGKILL);
       },
       testing::KilledBySignal(SIGKILL), "");

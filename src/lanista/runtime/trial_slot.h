@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,23 +12,24 @@
 #include "lanista/base/result.h"
 #include "lanista/engine/executor.h"
 #include "lanista/study/trial.h"
-#include "lanista/train/trainer.h"
+#include "lanista/train/trial_run.h"
 
 namespace lanista::runtime {
 
-/// A started trial inside the executor. The flags are the executor's (under its mutex, except the atomic ones); trainer,
-/// state and counters belong to the worker that runs the slot.
+/// A started trial inside the executor. The flags are the executor's (under its mutex, except the atomic ones); run and
+/// counters belong to the worker that runs the slot.
 struct TrialSlot {
   engine::Job job;
-  std::optional<train::Trainer> trainer;     ///< absent: not begun, or parked
-  std::optional<train::TrainerState> state;  ///< of a parked or restored trial
+  Digest key;                                ///< of the programs it can be a lane of
+  std::optional<train::TrialRun> run;        ///< absent: not begun
+  std::optional<train::TrainerState> state;  ///< it begins with
   std::int64_t epochs_done = 0;
   std::int64_t saved_step = 0;
   double saved_at = 0;  ///< clock seconds
 
   std::int64_t allowed = 0;
-  bool state_unsaved = false;  ///< parked with steps that no checkpoint has
   bool running = false;
+  bool solo = false;      ///< has no lanes beside it: it was there when the process crashed
   bool finished = false;  ///< finished or failed: nothing more to do
   bool finish_asked = false;
   bool keep_weights = false;
@@ -40,12 +42,36 @@ struct TrialSlot {
   /// Has a worker something to do here?
   bool has_work(bool pausing) const {
     if (gone()) return false;
-    if (pausing) return state_unsaved || (trainer.has_value() && trainer->step_count() != saved_step);
-    return finish_wanted() || epochs_done < allowed;
+    if (pausing) return run.has_value() && run->step_count() != saved_step;
+    return finish_wanted() || wants_training();
   }
+  bool wants_training() const { return !gone() && !finish_wanted() && epochs_done < allowed; }
+  bool takes_company() const { return wants_training() && !solo && !wants_to_be_alone; }
 
   double next_time() const { return job.logical_start + static_cast<double>(epochs_done + 1) * job.logical_epoch; }
 };
+
+using TrialSlots = std::map<TrialId, std::unique_ptr<TrialSlot>>;
+
+/// Who works on slots, and how.
+struct Crew {
+  std::int64_t workers = 1;
+  std::int64_t busy = 0;   ///< of the workers
+  std::int64_t lanes = 1;  ///< that one worker trains together, at most
+  bool pausing = false;    ///< everything is to be saved, nothing trained
+};
+
+enum class WorkKind { kTrain, kFinish, kSave };
+
+/// What a worker does in one go.
+struct Work {
+  WorkKind kind = WorkKind::kTrain;
+  std::vector<TrialSlot*> slots;  ///< several only to be trained; none: nothing to do
+};
+
+/// What a free worker does next: the idle slot with work whose next epoch is earliest in logical time and, if that is
+/// training, others that can be lanes beside it, so many that every free worker finds some.
+Work next_work(const TrialSlots& slots, const Crew& crew);
 
 /// Hash of names, shapes and bytes of all tensors.
 Digest state_hash(const train::TrainerState& state);

@@ -13,7 +13,9 @@
 #include <tuple>
 
 #include "lanista/runtime/crash_marks.h"
+#include "lanista/runtime/group_pool.h"
 #include "lanista/runtime/trial_slot.h"
+#include "lanista/runtime/trial_work.h"
 #include "lanista/step/training_step.h"
 #include "lanista/store/checkpoints.h"
 
@@ -22,6 +24,10 @@ namespace {
 
 // A trial that was running in this many crashes of the process is not tried again.
 constexpr int kMaxCrashes = 2;
+
+// Enough to share batches and programs; more only makes others wait for the last of them.
+constexpr std::int64_t kDefaultLanes = 8;
+constexpr std::size_t kMostIdleGroups = 64;
 
 // Of augmented epochs that trials share.
 constexpr std::int64_t kMostEpochBytes = std::int64_t{512} << 20;
@@ -48,17 +54,19 @@ struct WorkerExecutor::Impl {
   store::CheckpointStore checkpoints;
   MemoryBudget budget;
   data::EpochCache epochs;
+  GroupPool groups;
   std::string mark_file;
   std::optional<CrashMarks> marks;  // from the first start on: a refused study leaves no file behind
   std::map<TrialId, int> crashes;
 
   std::mutex mutex;
   std::condition_variable work_changed, report_arrived;
-  std::map<TrialId, std::unique_ptr<TrialSlot>>
-      slots;                           // guarded by mutex; a running slot's trainer belongs to its worker
+  TrialSlots slots;                    // guarded by mutex; a running slot's trial belongs to its worker
+  std::int64_t busy_workers = 0;       // guarded by mutex
   std::deque<engine::Report> reports;  // guarded by mutex
   std::atomic<bool> pausing = false;
   bool paused_told = false;
+  TrialWork trial_work;
   std::vector<std::jthread> threads;  // last: joined before the rest goes
 
   FileSystem& fs;
@@ -73,7 +81,21 @@ struct WorkerExecutor::Impl {
         checkpoints(f, folder),
         budget(o.memory_bytes),
         epochs(d, std::min(kMostEpochBytes, o.memory_bytes / 4), &budget),
+        groups(o.lanes, kMostIdleGroups),
         mark_file(folder + "/control/crash.marks"),
+        trial_work(
+            {.data = data,
+             .operators = operators,
+             .step_ops = step_ops,
+             .clock = clock,
+             .checkpoints = checkpoints,
+             .budget = budget,
+             .epochs = epochs,
+             .groups = groups,
+             .metrics = options.metrics,
+             .checkpoint_every = options.checkpoint_every,
+             .isa = options.isa},
+            [this](engine::Report report) { post(std::move(report)); }, [this] { park_idle_trials(); }),
         fs(f) {}
 
   Result<void> install_marks() {
@@ -84,58 +106,20 @@ struct WorkerExecutor::Impl {
     return {};
   }
 
-  train::TrainerInput trainer_input(const engine::Job& job) {
-    return {.trial = job.trial,
-            .model = job.model,
-            .recipe = job.recipe,
-            .metrics = options.metrics,
-            .trial_seed = job.trial_seed,
-            .data_seed = job.data_seed,
-            .data = &data,
-            .step_ops = &step_ops,
-            .operators = &operators,
-            .budget = &budget,
-            .epochs = &epochs,
-            .isa = options.isa};
-  }
-
   void post(engine::Report report) {
     const std::lock_guard lock(mutex);
     reports.push_back(std::move(report));
     report_arrived.notify_all();
   }
 
-  // The idle slot with work whose next epoch is earliest in logical time. Needs the mutex.
-  TrialSlot* pick() {
-    TrialSlot* best = nullptr;
-    const bool anyone_running = any_running();
-    for (const auto& [id, slot] : slots) {
-      if (slot->running && slot->wants_to_be_alone) return nullptr;
-    }
-    for (auto& [id, slot] : slots) {
-      if (slot->running || !slot->has_work(pausing)) continue;
-      if (slot->wants_to_be_alone && anyone_running) continue;
-      if (best == nullptr || std::tuple(slot->next_time(), id) < std::tuple(best->next_time(), best->job.trial)) {
-        best = slot.get();
-      }
-    }
-    return best;
-  }
-
-  bool any_running() const {
-    for (const auto& [id, slot] : slots) {
-      if (slot->running) return true;
-    }
-    return false;
-  }
-
   void worker(const std::stop_token& stop, std::size_t number) {
     kernels::set_flush_to_zero();
     std::unique_lock lock(mutex);
     while (!stop.stop_requested()) {
-      TrialSlot* slot = pick();
-      if (slot == nullptr) {
-        if (pausing && !paused_told && !any_running()) {
+      const Work work = next_work(
+          slots, {.workers = options.workers, .busy = busy_workers, .lanes = options.lanes, .pausing = pausing});
+      if (work.slots.empty()) {
+        if (pausing && !paused_told && busy_workers == 0) {
           paused_told = true;
           reports.emplace_back(engine::PausedReport{});
           report_arrived.notify_all();
@@ -143,132 +127,38 @@ struct WorkerExecutor::Impl {
         work_changed.wait(lock);
         continue;
       }
-      slot->running = true;
+      for (TrialSlot* slot : work.slots) slot->running = true;
+      ++busy_workers;
       lock.unlock();
-      if (marks) marks->running(number, slot->job.trial);
-      run_guarded(*slot, number);
-      if (marks) marks->running(number, TrialId{});
+      mark(number, work.slots);
+      trial_work.run(work, number, pausing);
+      mark(number, {});
       lock.lock();
-      slot->running = false;
-      if (slot->gone()) slots.erase(slot->job.trial);
+      --busy_workers;
+      for (TrialSlot* slot : work.slots) release(slot);
       work_changed.notify_all();
     }
   }
 
-  // The trial wall: a search never dies of one model.
-  void run_guarded(TrialSlot& slot, std::size_t worker) {
-    std::string reason;
-    try {
-      if (auto done = run(slot, worker); !done) reason = done.error().text();
-    } catch (const std::bad_alloc&) {
-      reason = "out of memory";
-    } catch (const std::exception& e) {
-      reason = e.what();
-    }
-    if (reason.empty()) return;
-    slot.finished = true;
-    slot.trainer.reset();
-    if (!slot.abandon) post(engine::FailureReport{slot.job.trial, slot.epochs_done + 1, reason});
+  void mark(std::size_t number, std::span<TrialSlot* const> work) {
+    if (!marks) return;
+    std::vector<TrialId> trials;
+    for (const TrialSlot* slot : work) trials.push_back(slot->job.trial);
+    marks->running(number, trials);
   }
 
-  Result<void> run(TrialSlot& slot, std::size_t worker) {
-    if (slot.abandon) return {};
-    if (!slot.trainer) {
-      LANISTA_ASSIGN(const bool ready, make_trainer(slot));
-      if (!ready) return {};
-    }
-    if (pausing) return save(slot);
-    if (slot.finish_wanted()) return finish(slot);
-    return train_epoch(slot, worker);
+  // Needs the mutex.
+  void release(TrialSlot* slot) {
+    slot->running = false;
+    if (slot->gone()) slots.erase(slot->job.trial);
   }
 
-  // False: it must wait until it can be alone.
-  Result<bool> make_trainer(TrialSlot& slot) {
-    auto made = train::Trainer::create(trainer_input(slot.job));
-    if (!made && made.error().code == Code::kResourceExhausted) {
-      park_idle_trials();
-      made = train::Trainer::create(trainer_input(slot.job));
-      if (!made && made.error().code == Code::kResourceExhausted && !slot.wants_to_be_alone) {
-        slot.wants_to_be_alone = true;
-        return false;
-      }
-    }
-    if (!made) return made.error();
-    slot.wants_to_be_alone = false;
-    slot.trainer.emplace(*std::move(made));
-    slot.saved_at = clock.now();
-    if (slot.state) {
-      LANISTA_TRY(slot.trainer->restore(*slot.state));
-      slot.state.reset();
-      slot.state_unsaved = false;
-    }
-    return true;
-  }
-
-  // Programs of trials that wait give their memory back; their state stays. Shared epochs can be prepared again.
+  // States of trials that nobody works on give their memory back.
   void park_idle_trials() {
-    epochs.clear();
     const std::lock_guard lock(mutex);
     for (auto& [id, slot] : slots) {
-      if (slot->running || !slot->trainer) continue;
-      slot->state = slot->trainer->save();
-      slot->state_unsaved = slot->trainer->step_count() != slot->saved_step;
-      slot->trainer.reset();
+      if (!slot->running && slot->run) slot->run->park();
     }
-  }
-
-  Result<void> train_epoch(TrialSlot& slot, std::size_t worker) {
-    const double began = clock.now();
-    const auto tell_span = [&] {
-      post(engine::SpanReport{slot.job.trial, slot.epochs_done + 1, static_cast<std::int64_t>(worker), began,
-                              clock.now()});
-    };
-    while (!pausing && !slot.abandon) {
-      if (slot.trainer->step()) {
-        tell_span();
-        slot.epochs_done = slot.trainer->epochs_done();
-        post(engine::EpochReport{slot.trainer->measurements().back()});
-        return checkpoint_if_due(slot);
-      }
-      LANISTA_TRY(checkpoint_if_due(slot));
-    }
-    tell_span();
-    return {};
-  }
-
-  Result<void> checkpoint_if_due(TrialSlot& slot) {
-    if (clock.now() - slot.saved_at < options.checkpoint_every) return {};
-    return save(slot);
-  }
-
-  // A checkpoint that cannot be written is the study's trouble, not the trial's.
-  Result<void> save(TrialSlot& slot) {
-    const auto state = slot.trainer->save();
-    const auto address = checkpoints.put({state.tensors, state.facts});
-    slot.saved_at = clock.now();
-    slot.saved_step = slot.trainer->step_count();
-    if (!address) {
-      post(engine::BrokenReport{address.error()});
-      return {};
-    }
-    post(engine::CheckpointReport{slot.job.trial, slot.trainer->epochs_done(), slot.saved_step, *address});
-    return {};
-  }
-
-  Result<void> finish(TrialSlot& slot) {
-    const auto state = slot.trainer->save();
-    engine::FinishedReport report{slot.job.trial, state_hash(state), ""};
-    slot.finished = true;
-    if (slot.keep_weights) {
-      auto address = checkpoints.put({state.tensors, state.facts});
-      if (!address) {
-        post(engine::BrokenReport{address.error()});
-        return {};
-      }
-      report.weights = *address;
-    }
-    post(report);
-    return {};
   }
 };
 
@@ -277,6 +167,8 @@ std::unique_ptr<WorkerExecutor> WorkerExecutor::create(const WorkerOptions& opti
                                                        const Clock& clock, const std::string& study_folder) {
   WorkerOptions resolved = options;
   if (resolved.workers <= 0) resolved.workers = default_workers();
+  if (resolved.lanes <= 0) resolved.lanes = kDefaultLanes;
+  resolved.lanes = std::min(resolved.lanes, static_cast<std::int64_t>(CrashMarks::kMaxLanes));
   if (resolved.memory_bytes <= 0) resolved.memory_bytes = default_memory();
   auto impl = std::make_unique<Impl>(resolved, data, operators, fs, clock, study_folder);
   for (std::int64_t i = 0; i < resolved.workers; ++i) {
@@ -312,6 +204,8 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   }
   auto slot = std::make_unique<TrialSlot>();
   slot->job = job;
+  slot->key = train::program_key(job.model, job.recipe);
+  slot->solo = impl_->crashes.contains(job.trial);
   if (!job.checkpoint.empty()) {
     LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(job.checkpoint));
     slot->state = train::TrainerState{std::move(stored.tensors), std::move(stored.facts)};
@@ -360,7 +254,7 @@ Result<std::map<std::string, double>> WorkerExecutor::test(const engine::Job& jo
   // A thread of its own, because flush-to-zero is part of the numerics and must not leak into the caller's.
   std::jthread([&] {
     kernels::set_flush_to_zero();
-    result = test_weights(impl_->trainer_input(job), state);
+    result = test_weights(impl_->trial_work.trainer_input(job), state);
   }).join();
   return result;
 }

@@ -19,6 +19,7 @@ namespace lanista::runtime {
 
 struct WorkerOptions {
   std::int64_t workers = 0;          ///< 0: one per core
+  std::int64_t lanes = 0;            ///< trials that a worker trains together, at most; 0: as suits the machine
   std::vector<std::string> metrics;  ///< as in the study file
   std::int64_t memory_bytes = 0;     ///< of all programs; 0: three quarters of the machine's memory
   double checkpoint_every = 30;      ///< seconds
@@ -28,10 +29,11 @@ struct WorkerOptions {
 
 /// Trains jobs on worker threads of this process, one intra-op thread each.
 ///
-/// A free worker takes the trial whose next epoch comes first in logical time and trains it for one epoch; so workers
-/// stay busy while trials wait for verdicts, and nothing depends on their number. The trial wall is here: whatever a
-/// trial throws becomes a FailureReport. Out of memory, idle trials are parked (state only, no program) and the culprit
-/// is tried once more, alone, before it fails.
+/// A free worker takes the trial whose next epoch comes first in logical time, with others that can be lanes of its
+/// program, and trains them for one epoch; then their lanes are free for whoever comes next. So workers stay busy while
+/// trials wait for verdicts, and nothing depends on the number of workers or lanes. The trial wall is here: whatever a
+/// trial throws becomes its own FailureReport. Out of memory, idle trials are parked and the culprit is tried once
+/// more, alone, before it fails.
 class WorkerExecutor final : public engine::Executor {
  public:
   /// Starts the workers; writes nothing until the first start(). All arguments but options and operators outlive the

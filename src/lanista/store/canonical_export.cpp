@@ -47,10 +47,11 @@ std::string line_of(const Rule& rule, const Json& body) {
   for (const auto& [field, value] : body.items()) {
     if (kept(rule, field)) out[field] = value;
   }
-  // How many workers and how much memory a study may take must not change what it finds.
+  // How many workers, lanes and how much memory a study may take must not change what it finds.
   if (rule.type == RecordType::kHeader && out.contains("config") && out["config"].is_object() &&
       out["config"].contains("run") && out["config"]["run"].is_object()) {
     out["config"]["run"].erase("workers");
+    out["config"]["run"].erase("lanes");
     out["config"]["run"].erase("memory_gib");
   }
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -7,11 +7,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-const Json kHeader = {{"schema", 1},
-                      {"config", {{"name", "digits"}, {"run", {{"workers", 2}, {"memory_gib", 4.0}, {"seed", 1}}}}},
-                      {"data", {{"hash", "ab"}}},
-                      {"time", 5.5},
-                      {"version", "0.1.0"}};
+const Json kHeader = {
+    {"schema", 1},
+    {"config", {{"name", "digits"}, {"run", {{"workers", 2}, {"lanes", 4}, {"memory_gib", 4.0}, {"seed", 1}}}}},
+    {"data", {{"hash", "ab"}}},
+    {"time", 5.5},
+    {"version", "0.1.0"}};
 
 TEST(CanonicalExport, SaysWhatAStudyIsAndNothingElse) {
   const std::vector<Record> records = {

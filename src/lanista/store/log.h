@@ -75,8 +75,9 @@ Result<std::vector<Record>> read_log(FileSystem& fs, const std::string& study_fo
 
 /// The canonical export, one JSON object a line: header, numerics' class, proposed, measurement, verdict, outcome,
 /// study end — without clock, host, attempt, plan, span, checkpoint and control. Equal for equal studies, whatever
-/// happened on the way: of a header's "config", "run.workers" and "run.memory_gib" are left out; of numerics, "class"
-/// alone stays and repetitions are dropped; a study end that trials followed (the study was extended) is none.
+/// happened on the way: of a header's "config", "run.workers", "run.lanes" and "run.memory_gib" are left out; of
+/// numerics, "class" alone stays and repetitions are dropped; a study end that trials followed (the study was extended)
+/// is none.
 std::string canonical_export(const std::vector<Record>& records);
 
 }  // namespace lanista::store

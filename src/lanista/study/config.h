@@ -78,6 +78,7 @@ struct BudgetConfig {
 };
 struct RunConfig {
   std::int64_t workers = 0;  ///< 0: one per core
+  std::int64_t lanes = 0;    ///< trials of one program that a worker trains together; 0: as suits the machine
   std::uint64_t seed = 1;
   double memory_gib = 0;  ///< of all programs together; 0: three quarters of the machine's
 };

@@ -1,8 +1,10 @@
-#include "lanista/nn/lane_states.h"
+#include "lanista/nn/lane_state.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
+#include <new>
 #include <numbers>
 #include <string>
 #include <type_traits>
@@ -105,71 +107,122 @@ double initial_value(const step::StateTensor& tensor, const Rng& stream, std::in
   return 0;
 }
 
-}  // namespace
-
-template <class T>
-std::vector<std::int64_t> LaneStates<T>::part_offsets(const StateLayout& layout) {
-  std::vector<std::int64_t> sizes{layout.parameters, layout.parameters, layout.buffers, layout.buffers};
+std::vector<std::int64_t> part_offsets(const StateLayout& layout, std::size_t element_size) {
+  std::vector<std::int64_t> sizes{layout.parameters, layout.buffers};
   sizes.insert(sizes.end(), layout.slots.size(), layout.parameters);
   std::vector<std::int64_t> offsets{0};
   for (const std::int64_t size : sizes) {
-    offsets.push_back(offsets.back() + align_up(size * static_cast<std::int64_t>(sizeof(T))));
+    offsets.push_back(offsets.back() + align_up(size * static_cast<std::int64_t>(element_size)));
   }
   return offsets;
 }
 
-template <class T>
-std::int64_t LaneStates<T>::bytes(const StateLayout& layout, std::int64_t lanes) {
-  return part_offsets(layout).back() * lanes;
+Digest digest_of(const StateLayout& layout, std::size_t element_size) {
+  Hasher hasher;
+  hasher.number(static_cast<std::int64_t>(element_size));
+  for (const StateItem& item : layout.items) {
+    hasher.text(item.tensor.name).text(shape_text(item.tensor.shape.dims)).number(item.tensor.trained ? 1 : 0);
+    hasher.number(item.range.begin).number(item.range.count).number(static_cast<std::int64_t>(item.layout));
+  }
+  for (const std::string& slot : layout.slots) hasher.text(slot);
+  return hasher.finish();
+}
+
+}  // namespace
+
+StateKind::StateKind(StateLayout layout, std::size_t element_size)
+    : layout_(std::move(layout)),
+      element_size_(element_size),
+      part_offset_(part_offsets(layout_, element_size)),
+      digest_(digest_of(layout_, element_size)) {}
+
+Result<LaneState> LaneState::allocate(std::shared_ptr<const StateKind> kind, MemoryBudget* budget) {
+  LaneState state;
+  state.budget_ = budget;
+  if (budget != nullptr) {
+    LANISTA_ASSIGN(state.reservation_, budget->reserve(kind->bytes()));
+  }
+  try {
+    state.memory_ = AlignedBytes(kind->bytes());
+  } catch (const std::bad_alloc&) {
+    return Error{.code = Code::kResourceExhausted,
+                 .message = "the system has no memory for a state of " + std::to_string(kind->bytes()) + " bytes",
+                 .where = {}};
+  }
+  state.kind_ = std::move(kind);
+  return state;
+}
+
+Result<LaneState> LaneState::make(std::shared_ptr<const StateKind> kind, std::uint64_t trial_seed,
+                                  MemoryBudget* budget) {
+  LANISTA_ASSIGN(LaneState state, allocate(std::move(kind), budget));
+  state.initialise(trial_seed);
+  return state;
+}
+
+Result<LaneState> LaneState::clone() const {
+  LANISTA_ASSIGN(LaneState copy, allocate(kind_, budget_));
+  std::memcpy(copy.memory_.data(), memory_.data(), static_cast<std::size_t>(bytes()));
+  copy.step_ = step_;
+  copy.seed_ = seed_;
+  return copy;
+}
+
+void LaneState::initialise(std::uint64_t trial_seed) {
+  step_ = 0;
+  seed_ = trial_seed;
+  kind_->is_double() ? initialise_as<double>() : initialise_as<float>();
+}
+
+std::vector<Tensor> LaneState::extract() const {
+  return kind_->is_double() ? extract_as<double>() : extract_as<float>();
+}
+
+Result<void> LaneState::insert(std::span<const Tensor> state) {
+  return kind_->is_double() ? insert_as<double>(state) : insert_as<float>(state);
 }
 
 template <class T>
-LaneStates<T>::LaneStates(StateLayout layout, std::int64_t lanes)
-    : layout_(std::move(layout)),
-      part_offset_(part_offsets(layout_)),
-      lane_bytes_(part_offset_.back()),
-      numbers_(static_cast<std::size_t>(lanes)),
-      memory_(lane_bytes_ * lanes) {}
-
-template <class T>
-void LaneStates<T>::initialise(std::int64_t lane, std::uint64_t trial_seed) {
+void LaneState::initialise_as() {
+  const StateLayout& layout = kind_->layout();
   std::vector<T> canonical;
-  for (const StateItem& item : layout_.items) {
-    const Rng stream = Rng(trial_seed).split(item.tensor.name);
+  for (const StateItem& item : layout.items) {
+    const Rng stream = Rng(seed_).split(item.tensor.name);
     canonical.resize(static_cast<std::size_t>(item.range.count));
     for (std::int64_t e = 0; e < item.range.count; ++e) {
       canonical[static_cast<std::size_t>(e)] = static_cast<T>(initial_value(item.tensor, stream, e));
     }
-    T* base = item.tensor.trained ? parameters(lane) : buffers(lane);
+    T* base = item.tensor.trained ? parameters<T>() : buffers<T>();
     item.into.convert(0, canonical.data(), base + item.range.begin);
   }
-  for (std::size_t k = 0; k < layout_.slots.size(); ++k) std::fill_n(slot(lane, k), layout_.parameters, T{0});
-  numbers_[static_cast<std::size_t>(lane)] = {.step = 0, .seed = trial_seed};
+  for (std::size_t k = 0; k < layout.slots.size(); ++k) std::fill_n(slot<T>(k), layout.parameters, T{0});
 }
 
 template <class T>
-std::vector<Tensor> LaneStates<T>::extract(std::int64_t lane) const {
+std::vector<Tensor> LaneState::extract_as() const {
+  const StateLayout& layout = kind_->layout();
   std::vector<Tensor> state;
   const auto add = [&state](const StateItem& item, std::string name, const T* flat) {
     Tensor tensor = make_tensor(std::move(name), kRealType<T>, item.tensor.shape.dims);
     item.out_of.convert(0, flat + item.range.begin, elements_of<T>(tensor).data());
     state.push_back(std::move(tensor));
   };
-  for (const StateItem& item : layout_.items) {
-    add(item, item.tensor.name, item.tensor.trained ? parameters(lane) : buffers(lane));
+  for (const StateItem& item : layout.items) {
+    add(item, item.tensor.name, item.tensor.trained ? parameters<T>() : buffers<T>());
   }
-  for (const StateItem& item : layout_.items) {
-    for (std::size_t k = 0; item.tensor.trained && k < layout_.slots.size(); ++k) {
-      add(item, item.tensor.name + "/" + layout_.slots[k], slot(lane, k));
+  for (const StateItem& item : layout.items) {
+    for (std::size_t k = 0; item.tensor.trained && k < layout.slots.size(); ++k) {
+      add(item, item.tensor.name + "/" + layout.slots[k], slot<T>(k));
     }
   }
-  state.push_back(scalar("step", step(lane)));
-  state.push_back(scalar("seed", static_cast<std::int64_t>(seed(lane))));
+  state.push_back(scalar("step", step_));
+  state.push_back(scalar("seed", static_cast<std::int64_t>(seed_)));
   return state;
 }
 
 template <class T>
-Result<void> LaneStates<T>::insert(std::int64_t lane, std::span<const Tensor> state) {
+Result<void> LaneState::insert_as(std::span<const Tensor> state) {
+  const StateLayout& layout = kind_->layout();
   struct Copy {
     const StateItem* item;
     const Tensor* from;
@@ -178,13 +231,13 @@ Result<void> LaneStates<T>::insert(std::int64_t lane, std::span<const Tensor> st
   Given given;
   LANISTA_TRY(given.read(state));
   std::vector<Copy> copies;
-  for (const StateItem& item : layout_.items) {
+  for (const StateItem& item : layout.items) {
     LANISTA_ASSIGN(const Tensor* own, given.take(item.tensor.name, kRealType<T>, item.tensor.shape.dims));
-    copies.push_back({&item, own, item.tensor.trained ? parameters(lane) : buffers(lane)});
-    for (std::size_t k = 0; item.tensor.trained && k < layout_.slots.size(); ++k) {
-      const std::string name = item.tensor.name + "/" + layout_.slots[k];
+    copies.push_back({&item, own, item.tensor.trained ? parameters<T>() : buffers<T>()});
+    for (std::size_t k = 0; item.tensor.trained && k < layout.slots.size(); ++k) {
+      const std::string name = item.tensor.name + "/" + layout.slots[k];
       LANISTA_ASSIGN(const Tensor* of_slot, given.take(name, kRealType<T>, item.tensor.shape.dims));
-      copies.push_back({&item, of_slot, slot(lane, k)});
+      copies.push_back({&item, of_slot, slot<T>(k)});
     }
   }
   LANISTA_ASSIGN(const Tensor* steps, given.take("step", ElementType::kI64, {}));
@@ -196,53 +249,9 @@ Result<void> LaneStates<T>::insert(std::int64_t lane, std::span<const Tensor> st
   for (const Copy& copy : copies) {
     copy.item->into.convert(0, elements_of<T>(*copy.from).data(), copy.to + copy.item->range.begin);
   }
-  numbers_[static_cast<std::size_t>(lane)] = {
-      .step = count, .seed = static_cast<std::uint64_t>(elements_of<std::int64_t>(*trial_seed)[0])};
+  step_ = count;
+  seed_ = static_cast<std::uint64_t>(elements_of<std::int64_t>(*trial_seed)[0]);
   return {};
 }
-
-template <class T>
-void LaneStates<T>::commit(std::int64_t lane, step::Optimizer optimizer, const LaneHyper& hyper,
-                           const kernels::Kernels<T>& k) {
-  Numbers& numbers = numbers_[static_cast<std::size_t>(lane)];
-  const T* gradient = gradients(lane);
-  double scale = 1;
-  if (hyper.clip_norm > 0) {
-    // Parameters that no gradient reaches have zeros here. Not below one, and not-a-number too: scale.
-    const double norm = std::sqrt(k.square_norm(layout_.parameters, gradient));
-    const double wanted = hyper.clip_norm / (norm + 1e-6);
-    if (!(wanted >= 1)) scale = wanted;
-  }
-  for (const Range& run : layout_.trained) {
-    if (optimizer == step::Optimizer::kSgd) {
-      const kernels::SgdHyper sgd{.lr = hyper.lr,
-                                  .momentum = hyper.momentum,
-                                  .weight_decay = hyper.weight_decay,
-                                  .grad_scale = scale,
-                                  .nesterov = hyper.nesterov,
-                                  .first_step = numbers.step == 0};
-      k.sgd(run.count, sgd, gradient + run.begin, parameters(lane) + run.begin,
-            hyper.momentum == 0 ? nullptr : slot(lane, 0) + run.begin);
-    } else {
-      const kernels::AdamHyper adam{.lr = hyper.lr,
-                                    .beta1 = hyper.beta1,
-                                    .beta2 = hyper.beta2,
-                                    .eps = hyper.eps,
-                                    .weight_decay = hyper.weight_decay,
-                                    .grad_scale = scale,
-                                    .step = numbers.step + 1,
-                                    .decoupled = optimizer == step::Optimizer::kAdamW};
-      k.adam(run.count, adam, gradient + run.begin, parameters(lane) + run.begin, slot(lane, 0) + run.begin,
-             slot(lane, 1) + run.begin);
-    }
-  }
-  for (const Range& run : layout_.renewed) {
-    std::copy_n(new_buffers(lane) + run.begin, run.count, buffers(lane) + run.begin);
-  }
-  ++numbers.step;
-}
-
-template class LaneStates<float>;
-template class LaneStates<double>;
 
 }  // namespace lanista::nn

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lanista/base/digest.h"
+#include "lanista/base/memory_budget.h"
+#include "lanista/base/result.h"
+#include "lanista/base/tensor.h"
+#include "lanista/nn/aligned_bytes.h"
+#include "lanista/nn/state_layout.h"
+
+namespace lanista::nn {
+
+/// What the states of a program's lanes have in common: where parameters, buffers and optimiser slots lie.
+class StateKind {
+ public:
+  /// `element_size` is that of float or double.
+  StateKind(StateLayout layout, std::size_t element_size);
+
+  const StateLayout& layout() const { return layout_; }
+  bool is_double() const { return element_size_ == sizeof(double); }
+  std::int64_t bytes() const { return part_offset_.back(); }  ///< of one state
+  std::int64_t part_offset(std::size_t part) const { return part_offset_[part]; }
+  /// Equal for programs that can take each other's states.
+  const Digest& digest() const { return digest_; }
+
+ private:
+  StateLayout layout_;
+  std::size_t element_size_;
+  std::vector<std::int64_t> part_offset_;  // bytes; one past the last part: of the whole
+  Digest digest_;
+};
+
+/// The state of one trial in program layout: parameters, buffers, optimiser slots, steps done, seed. It moves: into a
+/// lane, out again, to another program of its kind, whatever its neighbours do; that is how trials enter and leave
+/// lanes, and how lanes are compacted and refilled. One thread at a time.
+class LaneState {
+ public:
+  LaneState() = default;  ///< none
+  /// Fresh parameters, buffers and slots: a function of the trial seed, tensor name and element alone. Errors:
+  /// kResourceExhausted (`budget`, which may be null, or the system).
+  static Result<LaneState> make(std::shared_ptr<const StateKind> kind, std::uint64_t trial_seed, MemoryBudget* budget);
+
+  explicit operator bool() const { return kind_ != nullptr; }
+  std::int64_t bytes() const { return kind_->bytes(); }
+  std::int64_t step_count() const { return step_; }
+  std::uint64_t seed() const { return seed_; }
+  const StateKind& kind() const { return *kind_; }
+
+  /// As `make`, in place.
+  void initialise(std::uint64_t trial_seed);
+  /// A state of the same bits. Errors: as of make.
+  Result<LaneState> clone() const;
+  /// The canonical single-model state: parameters and buffers by name, optimiser slots as "<name>/momentum", "/m",
+  /// "/v", and "step" and "seed" (i64 scalars). Independent of layouts.
+  std::vector<Tensor> extract() const;
+  /// The inverse of extract. Errors: kInvalidArgument naming the tensor that is missing, extra or misshapen; then the
+  /// state is unchanged.
+  Result<void> insert(std::span<const Tensor> state);
+
+  // For programs, in their element type.
+  template <class T>
+  T* parameters() const {
+    return part<T>(0);
+  }
+  template <class T>
+  T* buffers() const {
+    return part<T>(1);
+  }
+  template <class T>
+  T* slot(std::size_t k) const {
+    return part<T>(2 + k);
+  }
+  void count_step() { ++step_; }
+
+ private:
+  static Result<LaneState> allocate(std::shared_ptr<const StateKind> kind, MemoryBudget* budget);
+  template <class T>
+  T* part(std::size_t k) const {
+    return reinterpret_cast<T*>(memory_.data() + kind_->part_offset(k));
+  }
+  template <class T>
+  void initialise_as();
+  template <class T>
+  std::vector<Tensor> extract_as() const;
+  template <class T>
+  Result<void> insert_as(std::span<const Tensor> state);
+
+  std::shared_ptr<const StateKind> kind_;
+  MemoryBudget* budget_ = nullptr;
+  MemoryBudget::Reservation reservation_;
+  AlignedBytes memory_;
+  std::int64_t step_ = 0;
+  std::uint64_t seed_ = 0;
+};
+
+}  // namespace lanista::nn

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lanista/base/clock.h"
+#include "lanista/base/memory_budget.h"
+#include "lanista/base/result.h"
+#include "lanista/data/dataset.h"
+#include "lanista/data/epoch_cache.h"
+#include "lanista/engine/executor.h"
+#include "lanista/kernels/kernels.h"
+#include "lanista/nn/opaque.h"
+#include "lanista/runtime/group_pool.h"
+#include "lanista/runtime/trial_slot.h"
+#include "lanista/store/checkpoints.h"
+
+namespace lanista::runtime {
+
+/// What trials share on one machine.
+struct Workshop {
+  const data::Dataset& data;
+  const nn::Operators& operators;
+  const graph::OpTable& step_ops;
+  const Clock& clock;
+  store::CheckpointStore& checkpoints;
+  MemoryBudget& budget;
+  data::EpochCache& epochs;
+  GroupPool& groups;
+  std::vector<std::string> metrics;
+  double checkpoint_every = 30;  ///< seconds
+  kernels::Isa isa = kernels::best_isa();
+};
+
+/// What a worker does with slots, from their first step to their last checkpoint. Whatever a trial throws becomes its
+/// own FailureReport (the trial wall: a search never dies of one model). Workers may call it at the same time for
+/// different slots.
+class TrialWork {
+ public:
+  /// `post` takes reports, `park` parks the trials that nobody works on; both are thread-safe. All outlive this.
+  TrialWork(Workshop shop, std::function<void(engine::Report)> post, std::function<void()> park)
+      : shop_(std::move(shop)), post_(std::move(post)), park_(std::move(park)) {}
+
+  /// Does what next_work chose; an epoch ends before its time when `pausing` gets true. `worker` is its number.
+  void run(const Work& work, std::size_t worker, const std::atomic<bool>& pausing);
+
+  train::TrainerInput trainer_input(const engine::Job& job) const;
+
+ private:
+  Result<void> try_run(const Work& work, std::size_t worker, const std::atomic<bool>& pausing);
+  Result<bool> with_memory(TrialSlot& slot, const std::function<Result<void>()>& make);
+  Result<bool> admit(const train::LaneGroup& group, TrialSlot& slot);
+  std::vector<TrialSlot*> admitted(const train::LaneGroup& group, std::span<TrialSlot* const> work);
+  void train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
+                   const std::atomic<bool>& pausing);
+  Result<void> finish(const train::LaneGroup& group, TrialSlot& slot);
+  void save(TrialSlot& slot);
+  void fail(TrialSlot& slot, const std::string& reason);
+
+  Workshop shop_;
+  std::function<void(engine::Report)> post_;
+  std::function<void()> park_;
+};
+
+}  // namespace lanista::runtime

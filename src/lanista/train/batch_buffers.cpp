@@ -1,0 +1,50 @@
+#include "lanista/train/batch_buffers.h"
+
+namespace lanista::train {
+
+BatchBuffers::BatchBuffers(std::int64_t batch, const data::DataSpec& spec)
+    : features_(static_cast<std::size_t>(batch * spec.features.elements_per_sample())) {
+  if (spec.classes > 0) {
+    labels_.resize(static_cast<std::size_t>(batch));
+  } else {
+    targets_.resize(static_cast<std::size_t>(batch * spec.target_size));
+  }
+}
+
+nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int64_t> rows) {
+  const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
+  const auto used = std::span(features_).first(rows.size() * width);
+  data.gather_features(rows, used);
+  return with_features(data, rows, used);
+}
+
+nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int64_t> rows,
+                             const data::Augmenter& augmenter, std::uint64_t data_seed, std::int64_t epoch) {
+  const nn::Batch batch = fill(data, rows);
+  const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    augmenter.apply(data_seed, epoch, rows[i], std::span(features_).subspan(i * width, width));
+  }
+  return batch;
+}
+
+nn::Batch BatchBuffers::with_features(const data::Dataset& data, std::span<const std::int64_t> rows,
+                                      std::span<const float> ready) {
+  const auto& spec = data.spec();
+  nn::Batch batch;
+  batch.size = static_cast<std::int64_t>(rows.size());
+  batch.sample_index = rows;
+  batch.features = ready;
+  if (spec.classes > 0) {
+    const auto used = std::span(labels_).first(rows.size());
+    data.gather_labels(rows, used);
+    batch.labels = used;
+  } else {
+    const auto used = std::span(targets_).first(rows.size() * static_cast<std::size_t>(spec.target_size));
+    data.gather_targets(rows, used);
+    batch.targets = used;
+  }
+  return batch;
+}
+
+}  // namespace lanista::train

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lanista/data/augment.h"
+#include "lanista/data/dataset.h"
+#include "lanista/nn/program.h"
+
+namespace lanista::train {
+
+/// Room for one mini-batch, filled again and again.
+class BatchBuffers {
+ public:
+  BatchBuffers(std::int64_t batch, const data::DataSpec& spec);
+
+  /// The samples of these rows, as they are. The batch lives until the next call; the rows are the caller's.
+  nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows);
+  /// The same, augmented as in this epoch.
+  nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows, const data::Augmenter& augmenter,
+                 std::uint64_t data_seed, std::int64_t epoch);
+  /// The same with features that lie ready.
+  nn::Batch with_features(const data::Dataset& data, std::span<const std::int64_t> rows, std::span<const float> ready);
+
+ private:
+  std::vector<float> features_, targets_;
+  std::vector<std::int32_t> labels_;
+};
+
+}  // namespace lanista::train

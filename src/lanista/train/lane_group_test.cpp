@@ -1,0 +1,216 @@
+// Trials that are trained together, apart, in turns, from parked and from saved states, have the same numbers.
+#include "lanista/train/lane_group.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <new>
+#include <stdexcept>
+
+#include "lanista/base/rng.h"
+#include "lanista/graph/ops/rules.h"
+#include "lanista/graph/text.h"
+#include "lanista/step/training_step.h"
+#include "lanista/train/trainer.h"
+
+namespace lanista::train {
+namespace {
+
+const data::Dataset& digits() {
+  static const data::Dataset set = *data::open({}, ".", real_file_system());
+  return set;
+}
+
+/// The identity with a trained number that must stay close to one: whoever moves it away throws.
+struct Touchy {
+  template <class T>
+  void forward(const nn::OpaqueCall<T>& call) const {
+    const T level = call.params[0][0];
+    if (std::abs(level - 1) > T{0.5}) throw std::runtime_error("touched too much");
+    if (std::abs(level - 1) > T{0.25}) throw std::bad_alloc();
+    std::ranges::copy(call.inputs[0], call.results[0].begin());
+  }
+  template <class T>
+  void backward(const nn::OpaqueCall<T>& call) const {
+    std::ranges::copy(call.dy, call.results[0].begin());
+    call.results[1][0] = 1;
+  }
+};
+
+const nn::Operators& operators() {
+  static const nn::Operators all = [] {
+    graph::OpDef def;
+    def.name = "touchy";
+    def.help = "The identity, with a number that must stay close to one.";
+    def.infer = graph::ops::infer_same;
+    def.params = [](const graph::OpArgs&) -> std::vector<graph::ParamSpec> {
+      return {{"level", graph::ops::unbatched({1}), true, graph::Init::kOnes, 0}};
+    };
+    nn::Operators with;
+    LANISTA_CHECK(with.add(std::move(def), Touchy()).ok(), "the operator is refused");
+    return with;
+  }();
+  return all;
+}
+const graph::OpTable& ops() {
+  static const graph::OpTable table = step::training_ops(operators().table());
+  return table;
+}
+
+TrainerInput trial(std::uint32_t id, const std::string& middle) {
+  Rng rng(id);
+  study::Recipe recipe;
+  recipe.loss = "cross_entropy";
+  recipe.optimizer = "sgd";
+  recipe.schedule = std::array{"constant", "step", "cosine"}[id % 3];
+  recipe.step_every = 1;
+  recipe.step_factor = 0.5;
+  recipe.warmup_epochs = id % 2 == 0 ? 0.5 : 0;
+  recipe.precision = "float32";
+  recipe.epochs = 3;
+  recipe.batch = 300;  // five steps an epoch, the last one short
+  recipe.lr = rng.uniform(0.01, 0.2);
+  recipe.momentum = 0.9;
+  recipe.label_smoothing = id % 2 == 0 ? 0.1 : 0;
+  if (id % 4 == 1) recipe.augment = {{"noise", {{"std", 0.1}}}};
+  return {.trial = TrialId{id},
+          .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=16)\n%3 = " +
+                                     middle + "(%2)\n%4 = linear(%3, out=10)\n%5 = output(%4)\n"),
+          .recipe = recipe,
+          .metrics = {},
+          .trial_seed = id,
+          .data_seed = 12 + id / 8,
+          .data = &digits(),
+          .step_ops = &ops(),
+          .operators = &operators()};
+}
+
+void expect_as_alone(const TrialRun& run, const std::string& middle) {
+  auto alone = Trainer::create(trial(run.trial().value, middle));
+  ASSERT_TRUE(alone);
+  while (alone->step_count() < run.step_count()) alone->step();
+  const TrainerState wanted = alone->save();
+  const TrainerState got = run.save();
+  EXPECT_EQ(got.facts, wanted.facts) << run.trial().value;
+  EXPECT_TRUE(got.tensors == wanted.tensors) << run.trial().value;
+}
+
+TEST(LaneGroup, TrainsEveryTrialAsIfItWereAlone) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    Rng rng(seed);
+    data::EpochCache epochs(digits(), 1 << 20, nullptr);
+    std::vector<LaneGroup> groups;
+    for (const std::int64_t lanes : {1, 3, 16}) groups.push_back(*LaneGroup::create(trial(1, "relu"), lanes));
+    std::vector<TrialRun> runs;
+    for (std::uint32_t id = 1; id <= 12; ++id) {
+      TrainerInput input = trial(id, "relu");
+      if (rng.bernoulli(0.5)) input.epochs = &epochs;
+      runs.push_back(*TrialRun::create(input));
+    }
+    for (int round = 0; round < 40; ++round) {
+      LaneGroup& group = groups[rng.below(groups.size())];
+      std::vector<TrialRun*> lanes;
+      for (TrialRun& run : runs) {
+        if (static_cast<std::int64_t>(lanes.size()) == group.lanes() || rng.bernoulli(0.4)) continue;
+        if (rng.bernoulli(0.1)) run.park();
+        if (rng.bernoulli(0.1)) {
+          const TrainerState saved = run.save();
+          run = *TrialRun::create(trial(run.trial().value, "relu"));
+          if (!saved.tensors.empty()) {
+            ASSERT_TRUE(run.restore(saved));
+          }
+        }
+        ASSERT_TRUE(group.admit(run));
+        lanes.push_back(&run);
+      }
+      std::vector<StepEnd> ends(lanes.size());
+      group.step(lanes, ends);
+      for (std::size_t i = 0; i < lanes.size(); ++i) {
+        EXPECT_EQ(ends[i].failure, "");
+        EXPECT_EQ(ends[i].epoch_ended, lanes[i]->step_count() % lanes[i]->steps_per_epoch() == 0);
+      }
+    }
+    for (const TrialRun& run : runs) expect_as_alone(run, "relu");
+  }
+}
+
+TEST(LaneGroup, LosesTheTrialThatThrowsAndNoOther) {
+  auto group = LaneGroup::create(trial(1, "touchy"), 8);
+  ASSERT_TRUE(group) << group.error().text();
+  std::vector<TrialRun> runs;
+  for (std::uint32_t id = 1; id <= 6; ++id) {
+    TrainerInput input = trial(id, "touchy");
+    input.recipe.schedule = "constant";
+    input.recipe.warmup_epochs = input.recipe.momentum = 0;
+    input.recipe.lr = id == 2 ? 0.3 : id == 5 ? 0.2 : 0.001;  // 0.3: out of memory at once; 0.2: in the third step
+    runs.push_back(*TrialRun::create(input));
+    ASSERT_TRUE(group->admit(runs.back()));
+  }
+  std::map<TrialId, std::pair<std::int64_t, std::string>> failed;
+  for (int step = 0; step < 5; ++step) {
+    std::vector<TrialRun*> lanes;
+    for (TrialRun& run : runs) {
+      if (!failed.contains(run.trial())) lanes.push_back(&run);
+    }
+    std::vector<StepEnd> ends(lanes.size());
+    group->step(lanes, ends);
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      if (!ends[i].failure.empty()) failed[lanes[i]->trial()] = {lanes[i]->step_count(), ends[i].failure};
+    }
+  }
+  EXPECT_EQ(failed, (std::map<TrialId, std::pair<std::int64_t, std::string>>{{TrialId{2}, {1, "out of memory"}},
+                                                                             {TrialId{5}, {2, "out of memory"}}}));
+  for (const TrialRun& run : runs)
+    EXPECT_EQ(run.step_count(), failed.contains(run.trial()) ? failed[run.trial()].first : 5);
+}
+
+TEST(LaneGroup, IsNotDisturbedByATrialThatDiverges) {
+  auto group = LaneGroup::create(trial(1, "relu"), 4);
+  ASSERT_TRUE(group);
+  std::vector<TrialRun> runs;
+  for (std::uint32_t id = 1; id <= 4; ++id) {
+    TrainerInput input = trial(id, "relu");
+    if (id == 3) input.recipe.lr = 1e30;
+    runs.push_back(*TrialRun::create(input));
+    ASSERT_TRUE(group->admit(runs.back()));
+  }
+  for (int step = 0; step < 7; ++step) {
+    std::vector<TrialRun*> lanes;
+    for (TrialRun& run : runs) lanes.push_back(&run);
+    std::vector<StepEnd> ends(lanes.size());
+    group->step(lanes, ends);
+    for (const StepEnd& end : ends) EXPECT_EQ(end.failure, "");
+  }
+  EXPECT_FALSE(std::isfinite(runs[2].measurements().at(0).metrics.at("train_loss")));
+  for (const std::size_t i : {0U, 1U, 3U}) expect_as_alone(runs[i], "relu");
+}
+
+TEST(LaneGroup, RefusesAStateThatDoesNotFitAndLeavesTheRun) {
+  auto group = LaneGroup::create(trial(1, "relu"), 2);
+  ASSERT_TRUE(group);
+  auto saved = Trainer::create(trial(1, "relu"))->save();
+  saved.tensors.pop_back();
+  auto run = TrialRun::create(trial(1, "relu"));
+  ASSERT_TRUE(run->restore(saved));
+  const auto refused = group->admit(*run);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kDataLoss);
+  EXPECT_NE(refused.error().message.find("'seed' is missing"), std::string::npos) << refused.error().message;
+}
+
+TEST(ProgramKey, IsOfWhatAProgramIsMadeOf) {
+  const TrainerInput a = trial(1, "relu");
+  const auto key = [&](auto change) {
+    TrainerInput b = trial(7, "relu");
+    change(b);
+    return program_key(b.model, b.recipe) == program_key(a.model, a.recipe);
+  };
+  EXPECT_TRUE(key([](TrainerInput&) {}));
+  EXPECT_FALSE(key([](TrainerInput& b) { b.recipe.batch = 32; }));
+  EXPECT_FALSE(key([](TrainerInput& b) { b.recipe.optimizer = "adam"; }));
+  EXPECT_FALSE(key([](TrainerInput& b) { b.recipe.precision = "float64"; }));
+  EXPECT_FALSE(key([](TrainerInput& b) { b.model = trial(7, "tanh").model; }));
+}
+
+}  // namespace
+}  // namespace lanista::train
