@@ -28,7 +28,7 @@ small="--epochs 2 --trials 4 --quiet"
 
 expect 0 'lanista 0.' "$lanista" --version
 expect 0 'examples:' "$lanista" --help
-for verb in run resume repeat status show check report pause stop predict eval export data doctor completion man; do
+for verb in run plan resume repeat status show check report pause stop predict eval export data doctor completion man; do
   expect 0 'examples:' "$lanista" "$verb" --help
 done
 expect 2 'examples:' "$lanista"
@@ -39,6 +39,10 @@ expect 0 '"gflops"' "$lanista" doctor --json
 expect 0 'GFLOP/s a core' "$lanista" doctor
 expect 0 '$schema' "$lanista" check --schema
 expect 0 'no studies' "$lanista" status
+expect 0 'operators of different models' "$lanista" plan --trials 4
+expect 0 'passes: prefix' "$lanista" plan --trials 4 --explain --set strategy=random
+expect 0 '"passes_left_out"' "$lanista" plan --trials 4 --json --measure
+expect 2 'KEY=VALUE' "$lanista" plan --set nothing
 
 # shellcheck disable=SC2086
 expect 0 'rank  trial' "$lanista" run --out first $small

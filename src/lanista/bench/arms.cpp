@@ -14,23 +14,15 @@
 namespace lanista::bench {
 namespace {
 
-constexpr double kSampleSeconds = 0.15;
-
-double calls_per_second(const std::function<void()>& step, double seconds) {
+double rate(const std::function<void()>& call, double seconds) {
   const double begin = now_seconds();
   double elapsed = 0;
   std::int64_t calls = 0;
-  for (; elapsed < seconds; ++calls) {
-    step();
+  for (; elapsed < seconds || calls == 0; ++calls) {
+    call();
     elapsed = now_seconds() - begin;
   }
   return static_cast<double>(calls) / elapsed;
-}
-
-double measured_rate(const std::function<void()>& step) {
-  kernels::set_flush_to_zero();
-  calls_per_second(step, kSampleSeconds / 10);
-  return calls_per_second(step, kSampleSeconds);
 }
 
 // Linear interpolation between order statistics.
@@ -44,18 +36,33 @@ double quantile(std::vector<double> values, double q) {
 
 }  // namespace
 
-Arm timed(std::string name, double models, std::vector<std::function<void()>> steps) {
-  return {std::move(name), [models, steps = std::move(steps)] {
-            std::vector<double> rates(steps.size());
+double warm_rate(const std::function<void()>& call, double seconds) {
+  kernels::set_flush_to_zero();
+  const double first = rate(call, seconds / 10);
+  return first * seconds <= 1 ? first : rate(call, seconds);
+}
+
+Arm timed(std::string name, std::vector<Work> works) {
+  return {std::move(name), [works = std::move(works)] {
+            std::vector<double> rates(works.size());
+            const auto measure = [&](std::size_t i) {
+              rates[i] = works[i].models * warm_rate(works[i].call, kSampleSeconds);
+            };
             {
               std::vector<std::jthread> helpers;
-              for (std::size_t i = 1; i < steps.size(); ++i) {
-                helpers.emplace_back([&, i] { rates[i] = measured_rate(steps[i]); });
-              }
-              rates[0] = measured_rate(steps[0]);
+              for (std::size_t i = 1; i < works.size(); ++i) helpers.emplace_back(measure, i);
+              measure(0);
             }
-            return 1e6 / (models * std::accumulate(rates.begin(), rates.end(), 0.0));
+            return 1e6 / std::accumulate(rates.begin(), rates.end(), 0.0);
           }};
+}
+
+Row summary(std::string bench, std::string case_name, std::string arm, std::string unit,
+            const std::vector<double>& values) {
+  const double median = quantile(values, 0.5);
+  const double spread = (quantile(values, 0.75) - quantile(values, 0.25)) / median;
+  return {std::move(bench), std::move(case_name),           std::move(arm), std::move(unit), median,
+          spread,           static_cast<int>(values.size())};
 }
 
 std::vector<Row> interleave(const std::string& bench, const std::string& case_name, const std::string& unit,
@@ -69,9 +76,7 @@ std::vector<Row> interleave(const std::string& bench, const std::string& case_na
   }
   std::vector<Row> rows;
   for (std::size_t i = 0; i < arms.size(); ++i) {
-    const double median = quantile(values[i], 0.5);
-    const double spread = (quantile(values[i], 0.75) - quantile(values[i], 0.25)) / median;
-    rows.push_back({bench, case_name, arms[i].name, unit, median, spread, repeats});
+    rows.push_back(summary(bench, case_name, arms[i].name, unit, values[i]));
   }
   return rows;
 }
@@ -89,8 +94,8 @@ void print(const Row& row, bool json, std::ostream& out) {
     std::snprintf(runs, sizeof runs, " (%d repeats, spread %.1f%%)", row.repeats, 100 * row.spread);
   }
   char text[240];
-  std::snprintf(text, sizeof text, "%-12s %-20s %-11s %12.3f %-10s%s\n", row.bench.c_str(), row.case_name.c_str(),
-                row.arm.c_str(), row.value, row.unit.c_str(), runs);
+  std::snprintf(text, sizeof text, "%-12s %-20s %-12s %12.*f %-10s%s\n", row.bench.c_str(), row.case_name.c_str(),
+                row.arm.c_str(), row.unit == "bytes" ? 0 : 3, row.value, row.unit.c_str(), runs);
   out << text;
 }
 

@@ -21,14 +21,29 @@ struct Row {
   int repeats = 0;
 };
 
-/// Microseconds a model-step: each of `steps` is called again and again for a moment (after a tenth of that to warm
-/// up), on a thread of its own if there are several, and a call makes `models` model-steps.
-Arm timed(std::string name, double models, std::vector<std::function<void()>> steps);
+/// Calls a second over `seconds`, of one call at least, after a tenth of that to warm up; with flush-to-zero set. A
+/// first call that takes all of that time is the sample itself.
+double warm_rate(const std::function<void()>& call, double seconds);
+/// What a sample of an arm takes.
+inline constexpr double kSampleSeconds = 0.1;
+
+/// What a thread does again and again; a call makes `models` model-steps.
+struct Work {
+  std::function<void()> call;
+  double models = 1;
+};
+
+/// Microseconds a model-step of works that run side by side, a thread each.
+Arm timed(std::string name, std::vector<Work> works);
 
 /// Runs the arms in turn, `repeats` rounds; a round starts with another arm each time, so that no arm profits from its
 /// place.
 std::vector<Row> interleave(const std::string& bench, const std::string& case_name, const std::string& unit,
                             const std::vector<Arm>& arms, int repeats);
+
+/// Median and spread of an arm's values.
+Row summary(std::string bench, std::string case_name, std::string arm, std::string unit,
+            const std::vector<double>& values);
 
 /// A row as text (aligned) or as one JSON object.
 void print(const Row& row, bool json, std::ostream& out);

@@ -13,7 +13,7 @@ struct Request {
   std::string name;
   int repeats = 0;  ///< 0: the benchmark's own choice, at least five
   bool json = false;
-  // Of train-step and fuse; empty: all, and 1, 4, 16 and 64.
+  // Of train-step and fuse; empty: all, and 1, 2, 4, ... 64.
   std::vector<std::string> cases;
   std::vector<std::int64_t> lanes;
   // Of tabular; empty or 0: its own choice.

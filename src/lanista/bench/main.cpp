@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   app.add_flag("--json", request.json, "JSON lines instead of a table");
   app.add_option("--repeats", request.repeats, "interleaved repeats of every arm")->check(CLI::Range(1, 1000));
   app.add_option("--case", request.cases, "train-step, fuse: these only (default: all)")->delimiter(',');
-  app.add_option("--lanes", request.lanes, "fuse: models at once (default: 1,4,16,64)")
+  app.add_option("--lanes", request.lanes, "fuse: models at once (default: 1,2,4,...,64)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
   app.add_option("--file", request.file, "tabular: the table, with columns cell, NAME-val, NAME-test");

@@ -7,28 +7,47 @@
 
 namespace lanista::bench {
 
-OurProgram::OurProgram(const Case& c, nn::Program program)
+OurProgram::OurProgram(const Case& c, std::int64_t first, nn::Program program, std::shared_ptr<const CaseBatch> batch)
     : program_(std::move(program)),
-      batch_(c),
+      first_(first),
+      batch_(std::move(batch)),
       hyper_(static_cast<std::size_t>(program_.lanes())),
       active_(hyper_.size(), 1),
       losses_(hyper_.size()) {
   for (std::size_t lane = 0; lane < hyper_.size(); ++lane) {
-    hyper_[lane] = {.lr = c.rate / static_cast<double>(1 + lane % 4), .momentum = kMomentum};
-    program_.initialise(static_cast<std::int64_t>(lane), lane + 1);
+    const std::int64_t model = first_ + static_cast<std::int64_t>(lane);
+    hyper_[lane] = {.lr = c.rate / static_cast<double>(1 + model % 4), .momentum = kMomentum};
   }
+  restart();
 }
 
-Result<OurProgram> OurProgram::make(const Case& c, std::int64_t lanes, int threads) {
+Result<OurProgram> OurProgram::make(const Case& c, const Crew& crew, std::shared_ptr<const CaseBatch> batch) {
   const auto ops = step::training_ops(graph::builtin_ops());
   LANISTA_ASSIGN(const auto train, step::derive_training_step(c.model, {}, ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(c.model, ops));
-  LANISTA_ASSIGN(auto program,
-                 nn::Program::compile(train, infer, {.lanes = lanes, .max_batch = c.batch, .threads = threads}));
-  OurProgram ours(c, std::move(program));
-  ours.work_ = step_work(train, ops, c.batch);
+  const double begin = now_seconds();
+  LANISTA_ASSIGN(auto program, nn::Program::compile(
+                                   train, infer, {.lanes = crew.lanes, .max_batch = c.batch, .threads = crew.threads}));
+  const double seconds = now_seconds() - begin;
+  OurProgram ours(c, crew.first, std::move(program), std::move(batch));
+  ours.compile_seconds_ = seconds;
+  ours.step_work_ = bench::step_work(train, ops, c.batch);
   ours.state_ = train.state;
   return ours;
+}
+
+Result<OurProgram> OurProgram::make(const Case& c, std::int64_t lanes, int threads) {
+  return make(c, {.first = 0, .lanes = lanes, .threads = threads}, std::make_shared<CaseBatch>(c));
+}
+
+Work OurProgram::work() {
+  return {.call = [this] { step(); }, .models = static_cast<double>(lanes())};
+}
+
+void OurProgram::restart() {
+  for (std::int64_t lane = 0; lane < lanes(); ++lane) {
+    program_.initialise(lane, static_cast<std::uint64_t>(first_ + lane) + 1);
+  }
 }
 
 StartWeights OurProgram::weights(std::int64_t lane) const {
@@ -42,8 +61,13 @@ StartWeights OurProgram::weights(std::int64_t lane) const {
   return out;
 }
 
-std::span<const double> OurProgram::step() {
-  const nn::Batch batch = batch_.view();
+std::span<const double> OurProgram::step() { return step(0, lanes()); }
+
+std::span<const double> OurProgram::step(std::int64_t first, std::int64_t count) {
+  const nn::Batch batch = batch_->view();
+  for (std::int64_t lane = 0; lane < lanes(); ++lane) {
+    active_[static_cast<std::size_t>(lane)] = lane >= first && lane < first + count ? 1 : 0;
+  }
   program_.train_step(std::span(&batch, 1), hyper_, active_, losses_);
   return losses_;
 }

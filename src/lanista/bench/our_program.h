@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "lanista/bench/arms.h"
 #include "lanista/bench/cases.h"
 #include "lanista/bench/step_work.h"
 
@@ -16,25 +18,43 @@ struct StartWeights {
   std::vector<Tensor> trained, buffers;
 };
 
-/// A case in our program: `lanes` models on one batch, each with its own weights and rate.
+/// Which of a case's models a program trains: each number has its own weights and rate.
+struct Crew {
+  std::int64_t first = 0, lanes = 1;
+  int threads = 1;
+};
+
+/// A case in our program: models as lanes, all on one batch.
 class OurProgram {
  public:
   /// Errors: those of deriving and compiling the step.
+  static Result<OurProgram> make(const Case& c, const Crew& crew, std::shared_ptr<const CaseBatch> batch);
   static Result<OurProgram> make(const Case& c, std::int64_t lanes, int threads);
 
-  const StepWork& work() const { return work_; }
+  std::int64_t lanes() const { return program_.lanes(); }
+  std::int64_t bytes() const { return program_.bytes(); }
+  double compile_seconds() const { return compile_seconds_; }
+  const StepWork& step_work() const { return step_work_; }
   double rate(std::int64_t lane) const { return hyper_[static_cast<std::size_t>(lane)].lr; }
   /// Of a lane as it is now.
   StartWeights weights(std::int64_t lane) const;
   /// One step of every lane; the mean losses before it.
   std::span<const double> step();
+  /// The same for lanes [first, first + count) alone.
+  std::span<const double> step(std::int64_t first, std::int64_t count);
+  /// Steps of it, for a thread; the program must stay where it is.
+  Work work();
+  /// Back to the starting weights.
+  void restart();
 
  private:
-  OurProgram(const Case& c, nn::Program program);
+  OurProgram(const Case& c, std::int64_t first, nn::Program program, std::shared_ptr<const CaseBatch> batch);
 
   nn::Program program_;
-  CaseBatch batch_;
-  StepWork work_;
+  std::int64_t first_;
+  std::shared_ptr<const CaseBatch> batch_;
+  double compile_seconds_ = 0;
+  StepWork step_work_;
   std::vector<nn::LaneHyper> hyper_;
   std::vector<std::uint8_t> active_;
   std::vector<double> losses_;

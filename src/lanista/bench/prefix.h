@@ -6,10 +6,8 @@
 
 namespace lanista::bench {
 
-/// Microseconds a model and epoch for K models that read the same augmented digits, K = 1, 2, 4, 8, 16, one after the
-/// other on one thread. Arms: `apart` augments for every model, `shared` once an epoch (data::EpochCache); `prefix` is
-/// the augmentation of an epoch alone, `head` an epoch of training on samples that lie ready, `limit` what sharing can
-/// reach: (prefix + K head) / K.
+/// K models that share what stands in front of them, K = 1, 2, 4, 8, 16, one after the other on one thread, as
+/// measure_sharing says: first the same augmented digits, where `apart` augments for every model, then frozen_prefix.
 Result<void> prefix(int repeats, bool json, std::ostream& out);
 
 }  // namespace lanista::bench

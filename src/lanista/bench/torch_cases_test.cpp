@@ -1,10 +1,13 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "lanista/bench/fuse.h"
 #include "lanista/bench/torch_loop.h"
 #include "lanista/bench/train_step.h"
 
@@ -40,11 +43,20 @@ std::set<std::string> arms_of(const std::string& rows) {
   std::istringstream lines(rows);
   for (std::string line; std::getline(lines, line);) {
     const auto row = nlohmann::json::parse(line);
-    EXPECT_EQ(row.at("unit"), "us/step");
     EXPECT_GT(row.at("value").get<double>(), 0);
-    arms.insert(row.at("case").get<std::string>() + " " + row.at("arm").get<std::string>());
+    arms.insert(row.at("case").get<std::string>() + " " + row.at("arm").get<std::string>() + " " +
+                row.at("unit").get<std::string>());
   }
   return arms;
+}
+
+/// Of a case: "arm unit".
+std::set<std::string> expected(std::vector<std::pair<std::string, std::vector<std::string>>> cases) {
+  std::set<std::string> out{"machine speedup-2 x"};
+  for (const auto& [name, arms] : cases) {
+    for (const std::string& arm : arms) out.insert(name + " " + arm);
+  }
+  return out;
 }
 
 TEST(TrainStep, GivesARowForEveryArm) {
@@ -53,9 +65,9 @@ TEST(TrainStep, GivesARowForEveryArm) {
   const auto done = train_step(quick("train-step", "cnn-digits"), out);
 
   ASSERT_TRUE(done.ok()) << done.error().text();
-  EXPECT_EQ(arms_of(out.str()),
-            (std::set<std::string>{"cnn-digits/1 limit-bytes", "cnn-digits/1 limit-flops", "cnn-digits/1 loop",
-                                   "cnn-digits/1 loop-nhwc", "cnn-digits/1 ours", "cnn-digits/1 ours-2"}));
+  EXPECT_EQ(arms_of(out.str()), expected({{"cnn-digits/1",
+                                           {"ours us/step", "ours-2 us/step", "loop us/step", "loop-nhwc us/step",
+                                            "limit-flops us/step", "limit-bytes us/step", "speedup-2 x"}}}));
 }
 
 TEST(Fuse, GivesARowForEveryArmAndLaneCount) {
@@ -66,10 +78,12 @@ TEST(Fuse, GivesARowForEveryArmAndLaneCount) {
   const auto done = fuse(request, out);
 
   ASSERT_TRUE(done.ok()) << done.error().text();
-  EXPECT_EQ(arms_of(out.str()),
-            (std::set<std::string>{"mlp-64/1 auto", "mlp-64/1 limit-bytes", "mlp-64/1 limit-flops", "mlp-64/1 loop",
-                                   "mlp-64/1 ours-2", "mlp-64/3 auto", "mlp-64/3 limit-bytes", "mlp-64/3 limit-flops",
-                                   "mlp-64/3 loop", "mlp-64/3 ours-2"}));
+  const std::vector<std::string> of_one{
+      "loop us/step", "single us/step",   "auto us/step",       "limit-flops us/step", "limit-bytes us/step",
+      "speedup-2 x",  "auto-bytes bytes", "single-bytes bytes", "auto-plan ms",        "single-plan ms"};
+  auto of_three = of_one;
+  of_three.insert(of_three.end(), {"auto-1 us/step", "packed us/step", "processes us/step"});
+  EXPECT_EQ(arms_of(out.str()), expected({{"mlp-64/1", of_one}, {"mlp-64/3", of_three}}));
 }
 
 TEST(Fuse, KnowsItsCases) {

@@ -13,15 +13,9 @@ namespace lanista::bench {
 /// - loop, loop-nhwc: a LibTorch loop written by hand (torch_loop.h); the second, for images, in channels-last memory
 /// - limit-flops, limit-bytes: the work no program can avoid (step_work.h) at the measured peak of one core, and at its
 ///   measured reading speed in the nearest level of memory that holds what the step uses
-/// All start from the same weights, and over the first 20 steps losses must agree to 1e-4 (relative). Errors:
-/// kNotFound for a case; kInternal where arms disagree.
+/// - speedup-2 ("x"): what the second thread gains (speedup.h), and case `machine`: what it gains for multiply-adds
+/// All start from the same weights, and over the first 20 steps losses must agree: ours to the bit, the loops' to 1e-4
+/// (relative). Errors: kNotFound for a case; kInternal where arms disagree.
 Result<void> train_step(const Request& request, std::ostream& out);
-
-/// The same for request.lanes models (1, 4, 16, 64), each with its own weights and rate, on one shared batch. Arms:
-/// - auto: one program with that many lanes
-/// - ours-2: the same with two threads; one lane: as in train_step
-/// - loop, loop-nhwc: one loop a model, one after the other, eight steps at a time
-/// - limit-flops, limit-bytes: as in train_step
-Result<void> fuse(const Request& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -10,6 +10,16 @@ void add_view_options(CLI::App& verb, View& view) {
   verb.add_flag("--no-color", view.no_color, "no colour (NO_COLOR works too)");
 }
 
+std::vector<engine::Override> overrides_of(const std::vector<std::string>& set) {
+  std::vector<engine::Override> overrides;
+  for (const auto& pair : set) {
+    const auto equals = pair.find('=');
+    if (equals == std::string::npos) throw CLI::ValidationError("--set", "'" + pair + "' is not KEY=VALUE");
+    overrides.push_back({pair.substr(0, equals), pair.substr(equals + 1)});
+  }
+  return overrides;
+}
+
 void add_run(CLI::App& app, int& code) {
   struct Options {
     RunRequest request;
@@ -28,6 +38,9 @@ void add_run(CLI::App& app, int& code) {
   verb.add_option("--seed", options->seed, "seed of everything random");
   verb.add_option("--workers", options->request.workers, "training threads of this run (default: one per core)")
       ->check(CLI::Range(1, 64));
+  verb.add_option("--lanes", options->request.lanes,
+                  "trials that a thread trains together, at most (default: automatic)")
+      ->check(CLI::Range(1, 64));
   verb.add_option("--set", options->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
   verb.add_flag("--dry-run", options->request.dry_run, "check everything, print the resolved study, train nothing");
   add_view_options(verb, options->request.view);
@@ -35,16 +48,37 @@ void add_run(CLI::App& app, int& code) {
                         "lanista run --set strategy.name=random --set train.epochs=3"}));
   verb.callback([options, &code] {
     auto& overrides = options->request.overrides;
-    for (const auto& pair : options->set) {
-      const auto equals = pair.find('=');
-      if (equals == std::string::npos) throw CLI::ValidationError("--set", "'" + pair + "' is not KEY=VALUE");
-      overrides.push_back({pair.substr(0, equals), pair.substr(equals + 1)});
-    }
+    overrides = overrides_of(options->set);
     if (options->trials) overrides.push_back({"budget.trials", std::to_string(*options->trials)});
     if (options->epochs) overrides.push_back({"train.epochs", std::to_string(*options->epochs)});
     if (options->minutes) overrides.push_back({"budget.guard_minutes", std::to_string(*options->minutes)});
     if (options->seed) overrides.push_back({"run.seed", std::to_string(*options->seed)});
     code = run_study(options->request);
+  });
+}
+
+void add_plan(CLI::App& app, int& code) {
+  struct Options {
+    std::string study;
+    PlanAsked asked;
+    std::vector<std::string> set;
+  };
+  auto options = std::make_shared<Options>();
+  auto& verb = *app.add_subcommand("plan", "which of a study's first trials would run together; trains nothing");
+  verb.add_option("study", options->study, "study file (YAML); without one, the digits study");
+  verb.add_option("--trials", options->asked.trials, "so many trials (default: strategy.slots)")
+      ->check(CLI::Range(1, 1024));
+  verb.add_flag("--measure", options->asked.measure, "time the programs, not only predict from the machine's speed");
+  verb.add_flag("--explain", options->asked.explain, "also what is shared, and why not more");
+  verb.add_flag("--json", options->asked.json, "one JSON object on stdout");
+  verb.add_option("--set", options->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
+  verb.footer(examples({"lanista plan study.yaml", "lanista plan study.yaml --trials 40 --explain"}));
+  verb.callback([options, &code] {
+    RunRequest request;
+    request.study_file = options->study;
+    request.overrides = overrides_of(options->set);
+    request.plan = options->asked;
+    code = run_study(request);
   });
 }
 
@@ -56,6 +90,8 @@ void add_resume(CLI::App& app, int& code) {
   verb.add_option("--minutes", request->extension.minutes, "so many minutes more before the guard")
       ->check(CLI::PositiveNumber);
   verb.add_option("--workers", request->workers, "training threads of this run (default: one per core)")
+      ->check(CLI::Range(1, 64));
+  verb.add_option("--lanes", request->lanes, "trials that a thread trains together, at most (default: automatic)")
       ->check(CLI::Range(1, 64));
   add_view_options(verb, request->view);
   verb.footer(examples({"lanista resume studies/digits-1", "lanista resume studies/digits-1 --trials 60"}));
@@ -75,6 +111,7 @@ void add_repeat(CLI::App& app, int& code) {
 
 void add_study_verbs(CLI::App& app, int& code) {
   add_run(app, code);
+  add_plan(app, code);
   add_resume(app, code);
   add_repeat(app, code);
 }

@@ -230,9 +230,11 @@ std::vector<AugmentPlugin> builtin_augmentations() {
   return {crop_plugin(), flip_plugin(), shift_plugin(), erase_plugin(), noise_plugin()};
 }
 
-Result<Augmenter> Augmenter::make(std::span<const study::PluginConfig> augment, const DataSpec& data) {
+Result<Augmenter> Augmenter::make(std::span<const study::PluginConfig> augment, const DataSpec& spec) {
   Augmenter augmenter;
+  augmenter.stream_ = spec.stream;
   if (augment.empty()) return augmenter;
+  const DataSpec& data = spec.stream ? spec.stream->base->spec() : spec;
   if (data.vocab > 0) {
     return Error{Code::kInvalidArgument, augment[0].name + ": changes real numbers, the samples here are tokens",
                  "data.augment[0]"};
@@ -253,13 +255,32 @@ Result<Augmenter> Augmenter::make(std::span<const study::PluginConfig> augment, 
   return augmenter;
 }
 
-void Augmenter::apply(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
-                      std::span<float> features) const {
+void Augmenter::change(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
+                       std::span<float> features) const {
   const Rng rng = Rng(data_seed)
                       .split("augment")
                       .split(static_cast<std::uint64_t>(epoch))
                       .split(static_cast<std::uint64_t>(sample));
   for (std::size_t i = 0; i < augmentations_.size(); ++i) augmentations_[i]->apply(rng.split(i), features);
+}
+
+void Augmenter::apply(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
+                      std::span<float> features) const {
+  if (!stream_) return change(data_seed, epoch, sample, features);
+  if (augmentations_.empty()) return;
+  const auto changed = [&](std::int64_t row, std::span<float> raw) { change(data_seed, epoch, row, raw); };
+  stream_->gather(std::span(&sample, 1), changed, features);
+}
+
+void Augmenter::gather(const Dataset& data, std::uint64_t data_seed, std::int64_t epoch,
+                       std::span<const std::int64_t> rows, std::span<float> out) const {
+  if (stream_) {
+    const auto changed = [&](std::int64_t row, std::span<float> raw) { change(data_seed, epoch, row, raw); };
+    return stream_->gather(rows, changed, out);
+  }
+  data.gather_features(rows, out);
+  const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
+  for (std::size_t i = 0; i < rows.size(); ++i) change(data_seed, epoch, rows[i], out.subspan(i * width, width));
 }
 
 }  // namespace lanista::data

@@ -10,6 +10,7 @@
 #include "lanista/base/options.h"
 #include "lanista/base/result.h"
 #include "lanista/base/rng.h"
+#include "lanista/data/dataset.h"
 #include "lanista/data/spec.h"
 #include "lanista/study/config.h"
 
@@ -44,16 +45,25 @@ std::vector<AugmentPlugin> builtin_augmentations();
 /// lane and thread, and after a resume. Copies share the list; many threads may use one.
 class Augmenter {
  public:
+  /// Of streamed data the samples that are transformed are augmented, not those that come out.
   /// Errors: kInvalidArgument (unknown name with the nearest, options, data that do not suit); `where` is the place,
   /// such as "data.augment[1]".
   static Result<Augmenter> make(std::span<const study::PluginConfig> augment, const DataSpec& data);
 
-  bool empty() const { return augmentations_.empty(); }
-  /// `sample` is the row's number in the data set, `epoch` the trial's own, `features` one normalised sample.
+  /// Nothing is to be done: training samples lie in memory as they are.
+  bool empty() const { return augmentations_.empty() && !stream_; }
+  /// `sample` is the row's number in the data set, `epoch` the trial's own, `features` one normalised sample. Where
+  /// samples are streamed, what is behind the augmentations is computed anew: `gather` does that for many at once.
   void apply(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample, std::span<float> features) const;
+  /// Training samples of `data` as they are in this epoch: [rows.size(), features…].
+  void gather(const Dataset& data, std::uint64_t data_seed, std::int64_t epoch, std::span<const std::int64_t> rows,
+              std::span<float> out) const;
 
  private:
+  void change(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample, std::span<float> features) const;
+
   std::vector<std::shared_ptr<const Augmentation>> augmentations_;
+  std::shared_ptr<const Stream> stream_;  // of the data, if they have one
 };
 
 }  // namespace lanista::data

@@ -75,6 +75,7 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
 }
 
 void Dataset::gather_features(std::span<const std::int64_t> rows, std::span<float> out) const {
+  if (spec_.stream) return gather_stream(rows, out);
   gather(features_, static_cast<std::size_t>(spec_.features.elements_per_sample()), rows, out);
 }
 

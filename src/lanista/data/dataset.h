@@ -2,15 +2,18 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "lanista/base/file_system.h"
+#include "lanista/base/memory_budget.h"
 #include "lanista/base/result.h"
 #include "lanista/data/raw_data.h"
 #include "lanista/data/spec.h"
 #include "lanista/data/split.h"
+#include "lanista/data/transform.h"
 #include "lanista/study/config.h"
 
 namespace lanista::data {
@@ -32,10 +35,19 @@ class Dataset {
   /// features, classes, target_size, labels, schema are read, and the normalisation if there is a schema; the rest is
   /// found. Errors: kInvalidArgument (`normalize`).
   static Result<Dataset> make(RawData raw, Split split, const std::string& normalize);
+  /// The same rows, targets and split with other features. What is kept is computed here, and its memory taken out of
+  /// `budget` (may be null); unless all is kept, `base` outlives the data set and its copies. Errors:
+  /// kResourceExhausted.
+  static Result<Dataset> transformed(const Dataset& base, Transform transform, Keep keep, MemoryBudget* budget);
 
  private:
+  static constexpr std::int64_t kNowhere = -1;
+  void gather_stream(std::span<const std::int64_t> rows, std::span<float> out) const;
+
   DataSpec spec_;
   std::vector<float> features_;
+  std::vector<std::int64_t> place_;  // with a stream: of each row in features_, or kNowhere
+  std::shared_ptr<const MemoryBudget::Reservation> memory_;
   std::vector<std::int32_t> labels_;
   std::vector<float> targets_;
   Split rows_;

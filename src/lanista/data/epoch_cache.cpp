@@ -60,10 +60,7 @@ std::shared_ptr<const PreparedEpoch> EpochCache::prepare(const Augmenter& augmen
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
-  data_.gather_features(out->rows, out->features);
-  for (std::size_t i = 0; i < out->rows.size(); ++i) {
-    augmenter.apply(data_seed, epoch, out->rows[i], std::span(out->features).subspan(i * width, width));
-  }
+  augmenter.gather(data_, data_seed, epoch, out->rows, out->features);
   return out;
 }
 

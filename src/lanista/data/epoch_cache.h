@@ -15,16 +15,17 @@
 
 namespace lanista::data {
 
-/// The training samples of one epoch in their order, augmented.
+/// The training samples of one epoch in their order, augmented, and transformed where the data are streamed.
 struct PreparedEpoch {
   std::vector<std::int64_t> rows;
   std::vector<float> features;  ///< [rows.size(), features…]
   MemoryBudget::Reservation memory;
 };
 
-/// Augmented epochs that several trials read. Samples are a function of data seed, epoch and row, not of the trial, so
-/// the first who asks prepares an epoch and everybody else finds it done (the common prefix of all trials of a study;
-/// Retiarii, OSDI'20, §4). What was not used for longest goes first. Thread-safe.
+/// Prepared epochs that several trials read: augmented samples, or what a frozen backbone makes of them. Samples are a
+/// function of data seed, epoch and row, not of the trial, so the first who asks prepares an epoch and everybody else
+/// finds it done (the common prefix of all trials of a study; Retiarii, OSDI'20, §4). What was not used for longest
+/// goes first. Thread-safe.
 class EpochCache {
  public:
   /// Epochs take `most_bytes` together, out of `budget` (may be null). `data` outlives the cache.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "lanista/graph/shape.h"
 
 namespace lanista::data {
+
+struct Stream;
 
 /// Most tokens of a vocabulary: their numbers stay exact as floats.
 inline constexpr std::int64_t kMaxVocab = std::int64_t{1} << 20;
@@ -31,6 +34,7 @@ struct DataSpec {
   Digest hash;                               ///< of all numbers and the split; part of the study's identity
   Normalization normalization;               ///< of the features, fitted on the training part
   nlohmann::json schema;  ///< how raw rows become features ("columns", "target"), for tables; null otherwise
+  std::shared_ptr<const Stream> stream;  ///< where features come from that do not lie in memory; null: they do
 };
 
 /// The specification as the log and the model package hold it.

@@ -7,6 +7,9 @@
 
 namespace lanista::engine {
 
+/// After so many proposals in a row that repeat earlier ones, a strategy has nothing left.
+inline constexpr int kMaxDuplicatesInARow = 1000;
+
 /// The model space of a configuration over given base models; where it has a space of models, over that: the base is
 /// then that of a study that has begun, or absent.
 Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyConfig& config,

@@ -10,8 +10,6 @@ namespace {
 using store::RecordType;
 using study::OutcomeKind;
 
-constexpr int kMaxDuplicatesInARow = 1000;
-
 /// Why these numbers end a trial, or empty. Training that has left the numbers does not come back.
 std::string divergence(const study::StudyConfig& config, const study::Measurement& measurement) {
   for (const auto& [name, value] : measurement.metrics) {

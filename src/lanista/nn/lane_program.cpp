@@ -79,9 +79,10 @@ template <class T>
 Result<LaneProgram<T>> LaneProgram<T>::compile(const step::TrainingStep& train, const step::InferenceStep& infer,
                                                const ProgramOptions& options) {
   LANISTA_TRY(check_options(options));
-  const Operators shipped;
+  static const Operators shipped;
   const Operators& operators = options.operators != nullptr ? *options.operators : shipped;
-  const graph::OpTable ops = step::training_ops(operators.table());
+  const graph::OpTable own_ops = options.step_ops != nullptr ? graph::OpTable() : step::training_ops(operators.table());
+  const graph::OpTable& ops = options.step_ops != nullptr ? *options.step_ops : own_ops;
   KernelTable<T> table = kernel_table<T>();
   add_opaque_kernels(operators, table);
   const SectionInputs<T> inputs{.fixed = {},

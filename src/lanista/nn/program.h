@@ -47,8 +47,9 @@ struct ProgramOptions {
   int threads = 1;  ///< that share out the lanes; no sum is ever split, so results do not depend on it
   Precision precision = Precision::kFloat32;
   kernels::Isa isa = kernels::best_isa();
-  MemoryBudget* budget = nullptr;        ///< may be null
-  const Operators* operators = nullptr;  ///< beyond those shipped; read while compiling; may be null
+  MemoryBudget* budget = nullptr;            ///< may be null
+  const Operators* operators = nullptr;      ///< beyond those shipped; read while compiling; may be null
+  const graph::OpTable* step_ops = nullptr;  ///< step::training_ops of the operators, where they lie ready; may be null
   std::function<void(std::int64_t lane)> before_commit = {};  ///< for tests: may throw; the lane is then unchanged
 };
 

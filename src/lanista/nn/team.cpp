@@ -122,7 +122,8 @@ struct Team::Helpers {
   std::int64_t take(std::size_t b, std::uint64_t now) {
     const auto size = static_cast<std::int64_t>(blocks.size());
     const auto pieces = static_cast<std::int64_t>(now & kPieceMask), i = static_cast<std::int64_t>(b);
-    const std::int64_t first = i * pieces / size, end = (i + 1) * pieces / size;
+    // Rounded up: who begins first has the odd piece, or would take it from another thread's cache round after round.
+    const std::int64_t first = (i * pieces + size - 1) / size, end = ((i + 1) * pieces + size - 1) / size;
     const std::uint64_t zero = now & ~kPieceMask;
     std::atomic<std::uint64_t>& next = blocks[b].next;
     for (std::uint64_t seen = next.load(std::memory_order_acquire);;) {

@@ -25,8 +25,6 @@ namespace {
 // A trial that was running in this many crashes of the process is not tried again.
 constexpr int kMaxCrashes = 2;
 
-// Enough to share batches and programs; more only makes others wait for the last of them.
-constexpr std::int64_t kDefaultLanes = 8;
 constexpr std::size_t kMostIdleGroups = 64;
 
 // Of augmented epochs that trials share.

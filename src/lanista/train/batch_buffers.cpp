@@ -20,12 +20,10 @@ nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int
 
 nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int64_t> rows,
                              const data::Augmenter& augmenter, std::uint64_t data_seed, std::int64_t epoch) {
-  const nn::Batch batch = fill(data, rows);
   const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    augmenter.apply(data_seed, epoch, rows[i], std::span(features_).subspan(i * width, width));
-  }
-  return batch;
+  const auto used = std::span(features_).first(rows.size() * width);
+  augmenter.gather(data, data_seed, epoch, rows, used);
+  return with_features(data, rows, used);
 }
 
 nn::Batch BatchBuffers::with_features(const data::Dataset& data, std::span<const std::int64_t> rows,

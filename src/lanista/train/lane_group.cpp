@@ -80,6 +80,7 @@ Result<LaneGroup> LaneGroup::create(const TrainerInput& like, std::int64_t lanes
   program_options.isa = like.isa;
   program_options.budget = like.budget;
   program_options.operators = like.operators;
+  program_options.step_ops = like.step_ops;
   LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, program_options));
 
   const auto& spec = like.data->spec();

@@ -132,6 +132,28 @@ TEST(PublishedSpaces, ExpandTheSameWayTwice) {
   }
 }
 
+TEST(PublishedSpaces, GiveEveryDistinctCellOfNasBench201Once) {
+  const auto ops = graph::builtin_ops();
+  const auto every = made("nasbench201", digits(), {{"stages", 1}, {"width", 2}});
+  const auto distinct = made("nasbench201", digits(), {{"stages", 1}, {"width", 2}, {"distinct", true}});
+  const auto space = search_space(distinct);
+  std::set<Digest> models;
+  for (std::uint64_t i = 0; i < 15'625; ++i) {
+    space::GridChooser choose(i, 1);
+    const auto sample = space.draw(choose);
+    const auto model = distinct.expand(sample, ops, digits());
+    if (!model.ok()) {
+      ASSERT_EQ(model.error().code, Code::kNotApplicable) << model.error().text();
+      continue;
+    }
+    models.insert(graph::canonical_hash(*model, ops));
+    if (i % 100 == 0) {
+      EXPECT_EQ(models.count(graph::canonical_hash(*every.expand(sample, ops, digits()), ops)), 1U);
+    }
+  }
+  EXPECT_EQ(models.size(), 6'466U);
+}
+
 std::int64_t parameters_of(const Blueprint& blueprint, const space::Sample& sample, const Ends& between) {
   const auto ops = graph::builtin_ops();
   const auto model = blueprint.expand(sample, ops, between);

@@ -1,0 +1,24 @@
+#include "lanista/bench/lane_turns.h"
+
+#include "lanista/runtime/worker_executor.h"
+
+namespace lanista::bench {
+
+Result<LaneTurns> LaneTurns::make(const Case& c, std::int64_t first, std::int64_t count,
+                                  std::shared_ptr<const CaseBatch> batch) {
+  LANISTA_ASSIGN(auto program, OurProgram::make(c, {.first = first, .lanes = count}, std::move(batch)));
+  std::int64_t together = std::min(count, runtime::kDefaultLanes);
+  while (count % together != 0) --together;
+  return LaneTurns(std::move(program), together);
+}
+
+Work LaneTurns::work() {
+  return {.call = [this] { burst(); }, .models = static_cast<double>(kBurst * together_)};
+}
+
+void LaneTurns::burst() {
+  for (int i = 0; i < kBurst; ++i) program_.step(turn_ * together_, together_);
+  turn_ = (turn_ + 1) % (program_.lanes() / together_);
+}
+
+}  // namespace lanista::bench

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lanista/bench/arms.h"
+#include "lanista/bench/bench.h"
+#include "lanista/bench/model_turns.h"
+#include "lanista/bench/torch_loop.h"
+#include "lanista/runtime/machine_speed.h"
+
+namespace lanista::bench {
+
+/// What a race of training steps fixes for all of its cases.
+struct Race {
+  std::string bench;
+  int repeats = 0;
+  bool json = false;
+  std::ostream* out = nullptr;
+  runtime::MachineSpeed machine;
+
+  /// Measures the machine and prints what it can do; LibTorch has one thread from here on.
+  static Race begin(const Request& request, std::ostream& out);
+
+  void print(const Row& row) const;
+  void print(const std::vector<Row>& rows) const;
+  /// A figure that was not sampled.
+  void print(const std::string& case_name, const std::string& arm, const std::string& unit, double value) const;
+  /// The work that no program can avoid, over the machine's speed: limit-flops and limit-bytes.
+  void print_limits(const std::string& case_name, const StepWork& work, std::int64_t models) const;
+};
+
+/// LibTorch's loops of a case in one memory format, one for each of its models, on one thread.
+class Loops {
+ public:
+  /// From the models as they are now.
+  Loops(const Case& c, ModelTurns& models, bool channels_last);
+
+  double step(std::size_t model) { return loops_[model].step(batch_); }
+  /// Some steps of the model whose turn it is.
+  void burst();
+
+ private:
+  TorchBatch batch_;
+  std::vector<TorchLoop> loops_;
+  std::size_t turn_ = 0;
+};
+
+/// Arms `loop` and, for images, `loop-nhwc`.
+class LoopArms {
+ public:
+  /// Takes the first model and the last through 20 steps, in which losses must agree to 1e-4 (relative); puts the
+  /// models back to their start. Errors: kInternal where they disagree.
+  static Result<LoopArms> make(const Case& c, ModelTurns& models);
+
+  void add_to(std::vector<Arm>& arms) const;
+
+ private:
+  std::vector<std::pair<std::string, std::shared_ptr<Loops>>> loops_;
+};
+
+/// kInternal with the first place where an arm's losses [step, model] are not those of ours, to the bit.
+Result<void> check_equal(const Case& c, const std::string& arm, const std::vector<double>& ours,
+                         const std::vector<double>& theirs, std::size_t models);
+
+}  // namespace lanista::bench

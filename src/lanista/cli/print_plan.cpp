@@ -1,0 +1,113 @@
+#include "lanista/cli/print_plan.h"
+
+#include <iostream>
+#include <map>
+#include <utility>
+
+#include "lanista/cli/app.h"
+#include "lanista/cli/session.h"
+#include "lanista/cli/version.h"
+#include "lanista/engine/study_plan.h"
+#include "lanista/graph/op.h"
+#include "lanista/nn/program.h"
+#include "lanista/runtime/machine_speed.h"
+#include "lanista/runtime/plan_timing.h"
+#include "lanista/runtime/worker_executor.h"
+#include "lanista/step/training_step.h"
+
+namespace lanista::cli {
+namespace {
+
+constexpr double kSeconds = 1;                  // to measure all programs of a plan
+constexpr std::int64_t kLaneBytes = 256 << 10;  // about what a small model trains in
+
+engine::PlanRequest request_of(const PlanAsked& asked, const study::StudyConfig& config) {
+  const runtime::MachineSpeed speed = runtime::machine_speed();
+  engine::PlanRequest request{
+      .trials = asked.trials,
+      .lanes = runtime::kDefaultLanes,
+      .prices = {.calls = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kLaneBytes).gb_per_second},
+                 .memory_gb_per_second = speed.memory.back().gb_per_second},
+      .costs = {},
+      .machine = {.work = "", .lanes = 1, .cpu = runtime::cpu_model(), .threads = 1, .version = std::string(kVersion)}};
+  if (config.run.memory_gib > 0) request.bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
+  return request;
+}
+
+/// What a trial's program spends on every node of its model, as rows of a table.
+Result<void> measure(const fuse::Plan& plan, std::size_t member, double seconds, graph::CostKey key,
+                     graph::CostTable& table) {
+  const fuse::Member& like = plan.graph.members[member];
+  const auto ops = step::training_ops(graph::builtin_ops());
+  LANISTA_ASSIGN(const auto train, step::derive_training_step(like.model, like.recipe.step, ops));
+  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(like.model, ops));
+  const auto precision =
+      like.recipe.precision == fuse::Precision::kFloat64 ? nn::Precision::kFloat64 : nn::Precision::kFloat32;
+  LANISTA_ASSIGN(auto program,
+                 nn::Program::compile(train, infer, {.max_batch = like.recipe.batch_size, .precision = precision}));
+  program.initialise(0, 1);
+  kernels::set_flush_to_zero();  // as workers do
+  const runtime::MadeUpBatch batch(train, like.recipe.batch_size);
+  const runtime::PlanTimes times = runtime::time_plan(program, batch.view(), seconds);
+
+  // A fusion counts for the node it is told of, so the others it serves take nothing.
+  std::map<graph::NodeId, double> us;
+  const auto lines = program.plan();
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].section != "train" || !lines[i].node) continue;
+    const auto origin = train.origin.find(*lines[i].node);
+    if (origin != train.origin.end()) us[origin->second] += times.line_us[i];
+  }
+  for (const std::size_t v : plan.graph.of_member[member]) {
+    const fuse::LogicalNode& node = plan.graph.nodes[v];
+    for (const fuse::Owner& owner : node.owners) {
+      if (owner.member != member || !owner.node) continue;
+      key.work = fuse::work_text(node.work);
+      table.put(key, {.microseconds = us[*owner.node],
+                      .flops = node.work.flops,
+                      .bytes = node.work.in_bytes + node.work.other_bytes,
+                      .samples = times.samples});
+    }
+  }
+  return {};
+}
+
+/// One program for each structure is timed.
+Result<graph::CostTable> measured_costs(const fuse::Plan& plan, const graph::CostKey& machine) {
+  std::vector<std::size_t> members;
+  for (const fuse::Group& group : plan.groups) {
+    for (const fuse::LaneProgram& program : group.programs) members.push_back(program.members.front());
+  }
+  graph::CostTable table;
+  for (const std::size_t member : members) {
+    LANISTA_TRY(measure(plan, member, kSeconds / static_cast<double>(members.size()), machine, table));
+  }
+  return table;
+}
+
+/// The plan by the machine's rates, or, if it is to be measured, made anew with what its own programs take.
+Result<engine::StudyPlan> made_plan(const PlanAsked& asked, const study::StudyConfig& config,
+                                    const data::DataSpec& data,
+                                    const std::shared_ptr<const mutate::ModelSpace>& models) {
+  engine::PlanRequest request = request_of(asked, config);
+  LANISTA_ASSIGN(auto plan, engine::plan_study(config, data, models, request));
+  if (!asked.measure) return plan;
+  LANISTA_ASSIGN(request.costs, measured_costs(plan.plan, request.machine));
+  return engine::plan_study(config, data, models, request);
+}
+
+}  // namespace
+
+int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const data::DataSpec& data,
+               const std::shared_ptr<const mutate::ModelSpace>& models) {
+  const auto plan = made_plan(asked, config, data, models);
+  if (!plan) return report(plan.error());
+  if (asked.json) {
+    std::cout << engine::plan_json(*plan, asked.explain).dump() << "\n";
+  } else {
+    std::cout << engine::plan_text(*plan, asked.explain);
+  }
+  return kDone;
+}
+
+}  // namespace lanista::cli

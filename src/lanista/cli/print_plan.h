@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "lanista/data/spec.h"
+#include "lanista/mutate/model_space.h"
+#include "lanista/study/config.h"
+
+namespace lanista::cli {
+
+/// What `plan` was asked.
+struct PlanAsked {
+  std::optional<std::int64_t> trials;  ///< none: as many as the study has slots
+  bool measure = false;                ///< time the programs; else predict from the machine's speed
+  bool explain = false;
+  bool json = false;
+};
+
+/// Prints what would run together of a study's first trials on this machine, whose speed it measures in well under a
+/// second; to time the programs takes a second more. Gives the exit code.
+int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const data::DataSpec& data,
+               const std::shared_ptr<const mutate::ModelSpace>& models);
+
+}  // namespace lanista::cli
