@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <ostream>
@@ -65,8 +66,21 @@ Row summary(std::string bench, std::string case_name, std::string arm, std::stri
           spread,           static_cast<int>(values.size())};
 }
 
-std::vector<Row> interleave(const std::string& bench, const std::string& case_name, const std::string& unit,
-                            const std::vector<Arm>& arms, int repeats) {
+// So many values lie below the median with a probability of at most 2.5 %, were the k-th above it: Binomial(n, 1/2).
+double low_end_of_median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto n = static_cast<double>(values.size());
+  double term = std::pow(0.5, n), below = term;
+  std::size_t k = 0;
+  while (below <= 0.025) {
+    ++k;
+    term *= (n - static_cast<double>(k) + 1) / static_cast<double>(k);
+    below += term;
+  }
+  return values[k > 0 ? k - 1 : 0];
+}
+
+std::vector<std::vector<double>> rounds(const std::vector<Arm>& arms, int repeats) {
   std::vector<std::vector<double>> values(arms.size());
   for (int round = 0; round < repeats; ++round) {
     for (std::size_t i = 0; i < arms.size(); ++i) {
@@ -74,6 +88,12 @@ std::vector<Row> interleave(const std::string& bench, const std::string& case_na
       values[arm].push_back(arms[arm].run());
     }
   }
+  return values;
+}
+
+std::vector<Row> interleave(const std::string& bench, const std::string& case_name, const std::string& unit,
+                            const std::vector<Arm>& arms, int repeats) {
+  const auto values = rounds(arms, repeats);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < arms.size(); ++i) {
     rows.push_back(summary(bench, case_name, arms[i].name, unit, values[i]));

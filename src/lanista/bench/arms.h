@@ -36,14 +36,20 @@ struct Work {
 /// Microseconds a model-step of works that run side by side, a thread each.
 Arm timed(std::string name, std::vector<Work> works);
 
-/// Runs the arms in turn, `repeats` rounds; a round starts with another arm each time, so that no arm profits from its
-/// place.
+/// What each arm gave in each round, [arm][round]: the arms run in turn, and a round starts with another arm each time,
+/// so that no arm profits from its place.
+std::vector<std::vector<double>> rounds(const std::vector<Arm>& arms, int repeats);
+
+/// The same as rows.
 std::vector<Row> interleave(const std::string& bench, const std::string& case_name, const std::string& unit,
                             const std::vector<Arm>& arms, int repeats);
 
 /// Median and spread of an arm's values.
 Row summary(std::string bench, std::string case_name, std::string arm, std::string unit,
             const std::vector<double>& values);
+
+/// Of the median, with 95 % confidence: an order statistic, whatever the values' distribution is.
+double low_end_of_median(std::vector<double> values);
 
 /// A row as text (aligned) or as one JSON object.
 void print(const Row& row, bool json, std::ostream& out);

@@ -78,9 +78,10 @@ TEST(Fuse, GivesARowForEveryArmAndLaneCount) {
   const auto done = fuse(request, out);
 
   ASSERT_TRUE(done.ok()) << done.error().text();
-  const std::vector<std::string> of_one{
-      "loop us/step", "single us/step",   "auto us/step",       "limit-flops us/step", "limit-bytes us/step",
-      "speedup-2 x",  "auto-bytes bytes", "single-bytes bytes", "auto-plan ms",        "single-plan ms"};
+  const std::vector<std::string> of_one{"loop us/step",        "single us/step",      "auto us/step",
+                                        "limit-flops us/step", "limit-bytes us/step", "speedup-2 x",
+                                        "auto-bytes bytes",    "single-bytes bytes",  "auto-plan ms",
+                                        "single-plan ms",      "best/auto x",         "best/auto-low x"};
   auto of_three = of_one;
   of_three.insert(of_three.end(), {"auto-1 us/step", "packed us/step", "processes us/step"});
   EXPECT_EQ(arms_of(out.str()), expected({{"mlp-64/1", of_one}, {"mlp-64/3", of_three}}));
