@@ -25,7 +25,7 @@ struct Row {
 /// first call that takes all of that time is the sample itself.
 double warm_rate(const std::function<void()>& call, double seconds);
 /// What a sample of an arm takes.
-inline constexpr double kSampleSeconds = 0.1;
+inline constexpr double kSampleSeconds = 0.04;
 
 /// What a thread does again and again; a call makes `models` model-steps.
 struct Work {

@@ -137,26 +137,6 @@ void print_costs(const Race& race, const std::string& name, const Contestants& a
   race.print(name, "single-plan", "ms", 1e3 * all.single.compile_seconds());
 }
 
-/// How `auto` stands against the best other arm, round by round: two arms of one round see the same machine.
-void print_standing(const Race& race, const std::string& name, const std::vector<Arm>& arms,
-                    const std::vector<std::vector<double>>& values) {
-  const auto at = std::ranges::find(arms, "auto", &Arm::name) - arms.begin();
-  const std::vector<double>& ours = values[static_cast<std::size_t>(at)];
-  std::vector<double> worst;
-  double worst_median = 0;
-  for (std::size_t i = 0; i < arms.size(); ++i) {
-    if (arms[i].name == "auto") continue;
-    std::vector<double> ratios;
-    for (std::size_t round = 0; round < ours.size(); ++round) ratios.push_back(values[i][round] / ours[round]);
-    const double median = summary("", "", "", "", ratios).value;
-    if (!worst.empty() && median >= worst_median) continue;
-    worst = ratios;
-    worst_median = median;
-  }
-  race.print(summary(race.bench, name, "best/auto", "x", worst));
-  race.print(name, "best/auto-low", "x", low_end_of_median(worst));
-}
-
 Result<void> run_case(const Race& race, const Case& c, std::int64_t models, ProcessPair& processes) {
   LANISTA_ASSIGN(Contestants all, contestants(c, models, std::make_shared<CaseBatch>(c)));
   LANISTA_ASSIGN(const auto loops, LoopArms::make(c, all.single));
@@ -179,10 +159,9 @@ Result<void> run_case(const Race& race, const Case& c, std::int64_t models, Proc
   const std::string name = c.name + "/" + std::to_string(models);
   const auto values = rounds(arms, race.repeats);
   if (failure) return *failure;
-  for (std::size_t i = 0; i < arms.size(); ++i) {
-    race.print(summary(race.bench, name, arms[i].name, "us/step", values[i]));
-  }
-  print_standing(race, name, arms, values);
+  race.print_rounds(name, arms, values);
+  race.print_standing(name, "best", "auto", arms, values, [](const std::string& arm) { return arm != "auto"; });
+  race.print_standing(name, "loop", models > 1 ? "auto-1" : "auto", arms, values, is_loop);
   race.print(speedup(race, name, all));
   race.print_limits(name, all.single.model(0).step_work(), models);
   print_costs(race, name, all);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <string>
@@ -28,6 +29,14 @@ struct Race {
 
   void print(const Row& row) const;
   void print(const std::vector<Row>& rows) const;
+  /// Samples of rounds().
+  void print_rounds(const std::string& case_name, const std::vector<Arm>& arms,
+                    const std::vector<std::vector<double>>& values) const;
+  /// How an arm stands against the best of others: the median of their quotients round by round (two arms of one round
+  /// see the same machine), row "<what>/<arm>", and the low end of its 95 % interval, row "<what>/<arm>-low".
+  void print_standing(const std::string& case_name, const std::string& what, const std::string& arm,
+                      const std::vector<Arm>& arms, const std::vector<std::vector<double>>& values,
+                      const std::function<bool(const std::string&)>& is_other) const;
   /// A figure that was not sampled.
   void print(const std::string& case_name, const std::string& arm, const std::string& unit, double value) const;
   /// The work that no program can avoid, over the machine's speed: limit-flops and limit-bytes.
@@ -62,6 +71,8 @@ class LoopArms {
  private:
   std::vector<std::pair<std::string, std::shared_ptr<Loops>>> loops_;
 };
+
+inline bool is_loop(const std::string& arm) { return arm == "loop" || arm == "loop-nhwc"; }
 
 /// kInternal with the first place where an arm's losses [step, model] are not those of ours, to the bit.
 Result<void> check_equal(const Case& c, const std::string& arm, const std::vector<double>& ours,

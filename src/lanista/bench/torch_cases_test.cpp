@@ -65,9 +65,10 @@ TEST(TrainStep, GivesARowForEveryArm) {
   const auto done = train_step(quick("train-step", "cnn-digits"), out);
 
   ASSERT_TRUE(done.ok()) << done.error().text();
-  EXPECT_EQ(arms_of(out.str()), expected({{"cnn-digits/1",
-                                           {"ours us/step", "ours-2 us/step", "loop us/step", "loop-nhwc us/step",
-                                            "limit-flops us/step", "limit-bytes us/step", "speedup-2 x"}}}));
+  EXPECT_EQ(arms_of(out.str()),
+            expected({{"cnn-digits/1",
+                       {"ours us/step", "ours-2 us/step", "loop us/step", "loop-nhwc us/step", "limit-flops us/step",
+                        "limit-bytes us/step", "speedup-2 x", "loop/ours x", "loop/ours-low x"}}}));
 }
 
 TEST(Fuse, GivesARowForEveryArmAndLaneCount) {
@@ -78,11 +79,14 @@ TEST(Fuse, GivesARowForEveryArmAndLaneCount) {
   const auto done = fuse(request, out);
 
   ASSERT_TRUE(done.ok()) << done.error().text();
-  const std::vector<std::string> of_one{"loop us/step",        "single us/step",      "auto us/step",
-                                        "limit-flops us/step", "limit-bytes us/step", "speedup-2 x",
-                                        "auto-bytes bytes",    "single-bytes bytes",  "auto-plan ms",
-                                        "single-plan ms",      "best/auto x",         "best/auto-low x"};
+  std::vector<std::string> of_one{"loop us/step",        "single us/step", "auto us/step",     "limit-flops us/step",
+                                  "limit-bytes us/step", "speedup-2 x",    "auto-bytes bytes", "single-bytes bytes",
+                                  "auto-plan ms",        "single-plan ms", "best/auto x",      "best/auto-low x"};
   auto of_three = of_one;
+  for (auto* rows : {&of_one, &of_three}) {
+    const std::string row = rows == &of_one ? "loop/auto" : "loop/auto-1";
+    rows->insert(rows->end(), {row + " x", row + "-low x"});
+  }
   of_three.insert(of_three.end(), {"auto-1 us/step", "packed us/step", "processes us/step"});
   EXPECT_EQ(arms_of(out.str()), expected({{"mlp-64/1", of_one}, {"mlp-64/3", of_three}}));
 }

@@ -22,7 +22,9 @@ Result<void> run_case(const Race& race, const Case& c) {
   std::vector<Arm> arms{timed("ours", {ours.work()}), timed("ours-2", {ours.work(), twin.work()})};
   loops.add_to(arms);
   const std::string name = c.name + "/1";
-  race.print(interleave(race.bench, name, "us/step", arms, race.repeats));
+  const auto values = rounds(arms, race.repeats);
+  race.print_rounds(name, arms, values);
+  race.print_standing(name, "loop", "ours", arms, values, is_loop);
   race.print(speedup_row(race.bench, name, ours, twin, {&ours, &twin}, race.repeats));
   race.print_limits(name, ours.step_work(), 1);
   return {};

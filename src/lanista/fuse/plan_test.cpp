@@ -72,6 +72,16 @@ std::vector<Member> frozen_backbones(std::size_t size) {
   return members;
 }
 
+TEST(Plan, MakesLanesOfModelsThatDifferInNumbersOfALaneAlone) {
+  const auto with = [](std::uint32_t trial, const std::string& p) {
+    return member(trial, parsed("%0 = input(shape=[64])\n%1 = linear(%0, out=16)\n%2 = dropout(%1" + p +
+                                ")\n%3 = linear(%2, out=10)\n%4 = output(%3)\n"));
+  };
+  const Plan plan = planned({with(1, ""), with(2, ", p=0.1"), with(3, ", p=0.9")});
+  ASSERT_EQ(plan.groups.size(), 1U);
+  EXPECT_EQ(plan.groups[0].form(), Form::kFused);
+}
+
 TEST(Plan, FusesTrialsThatDifferInHyperParametersOnly) {
   const Plan plan = planned(equal_members(5));
 

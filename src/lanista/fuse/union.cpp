@@ -225,7 +225,7 @@ class Joiner {
       key.number(static_cast<std::uint64_t>(recipe_.batch_size)).number(precision()).number(node.frozen ? 1 : 0);
       return key.number(node.work.input_grad ? 1 : 0).number(node.work.weight_grad ? 1 : 0).finish();
     };
-    node.alike = keyed(*node.work.operation);
+    node.alike = keyed(graph::without_lane_numbers(*node.work.operation, ops_));
     if (!is_dense(args, params)) return;
     graph::Node without_out = *node.work.operation;
     without_out.attrs.erase("out");

@@ -187,10 +187,10 @@ class Verifier {
   }
 
   bool same_lane(const graph::Node& a, const graph::Node& b, bool fan_out) const {
-    if (graph::same_operation(a, b, ops_)) return true;
+    graph::Node left = graph::without_lane_numbers(a, ops_);
+    graph::Node right = graph::without_lane_numbers(b, ops_);
+    if (graph::same_operation(left, right, ops_)) return true;
     if (!fan_out) return false;
-    graph::Node left = a;
-    graph::Node right = b;
     left.attrs.erase("out");
     right.attrs.erase("out");
     return graph::same_operation(left, right, ops_);

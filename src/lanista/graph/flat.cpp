@@ -102,6 +102,14 @@ bool same_operation(const Node& a, const Node& b, const OpTable& ops) {
   return left == key.finish();
 }
 
+Node without_lane_numbers(Node node, const OpTable& ops) {
+  const OpDef* def = ops.find(node.op);
+  for (const AttrSpec& spec : def != nullptr ? def->attrs : std::vector<AttrSpec>()) {
+    if (spec.per_lane) node.attrs.erase(spec.name);
+  }
+  return node;
+}
+
 void FarEnds::feed(std::span<const Edge> edges, std::span<const Digest> far, Key& key) {
   scratch_.clear();
   for (const Edge& e : edges) scratch_.push_back({e.node == kNoNode ? Digest{} : far[e.node], {e.out, e.slot}});

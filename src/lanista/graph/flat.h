@@ -84,6 +84,9 @@ void feed_operation(const Node& node, const OpDef* def, Key& key);
 /// Whether two nodes do the same to their inputs: equal operators, equal attributes, defaults written or not.
 bool same_operation(const Node& a, const Node& b, const OpTable& ops);
 
+/// The same, whatever numbers a lane sets for itself (AttrSpec::per_lane): what lanes of one program may differ in.
+Node without_lane_numbers(Node node, const OpTable& ops);
+
 /// Merkle hash of each node: its operation and, through its inputs, all above it. Ids and labels do not count, nor
 /// does the order of inputs of commutative operators.
 std::vector<Digest> merkle(const Flat& flat);

@@ -28,6 +28,7 @@ struct AttrSpec {
   std::int64_t min = 0;              ///< lower bound of integers and of the elements of integer lists
   std::vector<std::string> allowed;  ///< for strings: the possible values
   std::string help;
+  bool per_lane = false;  ///< a number that every lane of a program may set for itself (dropout's p)
 };
 
 /// How a parameter or buffer starts. kUniformFanIn: uniform in ±1/sqrt(fan_in). kNormal: around zero with `deviation`.

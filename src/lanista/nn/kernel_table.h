@@ -54,6 +54,17 @@ struct RunContext {
 template <class T>
 using Run = std::function<void(const RunContext<T>&)>;
 
+/// A number of the lane that runs.
+struct OwnNumber {
+  std::size_t index = 0;  ///< in LaneHyper::numbers
+  double model = 0;
+
+  template <class T>
+  double of(const RunContext<T>& run) const {
+    return run.hyper->numbers.empty() ? model : run.hyper->numbers[index];
+  }
+};
+
 /// What a kernel is prepared from: a call, its schema and where its values lie.
 template <class T>
 struct Binding {
@@ -62,7 +73,13 @@ struct Binding {
   std::vector<Place> in, out;
   const kernels::Kernels<T>& k;
   std::int64_t max_batch = 0;
-  std::int64_t& scratch;  ///< elements wanted of the shared scratch; raised by the prepare functions
+  std::int64_t& scratch;             ///< elements wanted of the shared scratch; raised by the prepare functions
+  std::vector<LaneNumber>& numbers;  ///< of the section so far; `node` is the step's
+
+  OwnNumber own_number(const std::string& attr) const {
+    numbers.push_back({call.id, attr, args().real(attr)});
+    return {numbers.size() - 1, numbers.back().value};
+  }
 
   graph::OpArgs args() const { return {call.in_types, call.attrs, def}; }
   const graph::Shape& x_shape(std::size_t i) const { return call.in_types[i].shape; }

@@ -76,10 +76,10 @@ Run<T> add(const Binding<T>& b) {
 
 template <class T>
 Run<T> dropout_train(const Binding<T>& b) {
-  return [f = b.k.dropout, per_sample = Count(b.y_shape()).per_sample, p = b.args().real("p"),
+  return [f = b.k.dropout, per_sample = Count(b.y_shape()).per_sample, p = b.own_number("p"),
           origin = static_cast<std::uint64_t>(b.args().integer("origin")), x = b.in[0],
           y = b.out[0]](const RunContext<T>& run) {
-    f(run.batch, per_sample, run.sample_index, p, {run.seed, run.step, origin}, run.at(x), run.at(y));
+    f(run.batch, per_sample, run.sample_index, p.of(run), {run.seed, run.step, origin}, run.at(x), run.at(y));
   };
 }
 

@@ -48,9 +48,9 @@ Run<T> batch_norm_train(const Binding<T>& b) {
   const bool affine = b.args().flag("affine");
   const std::size_t next = affine ? 3 : 1;
   return [f = b.k.batch_norm_train, size = batch_norm_size(b.x_shape(0)), eps = b.args().real("eps"),
-          momentum = b.args().real("momentum"), x = b.in[0], gamma = input(b, 1, affine), beta = input(b, 2, affine),
+          momentum = b.own_number("momentum"), x = b.in[0], gamma = input(b, 1, affine), beta = input(b, 2, affine),
           mean = b.in[next], var = b.in[next + 1], out = b.out](const RunContext<T>& run) {
-    f(size.rows.at(run.batch), size.c, eps, momentum, run.at(x), gamma.get(run), beta.get(run), run.at(mean),
+    f(size.rows.at(run.batch), size.c, eps, momentum.of(run), run.at(x), gamma.get(run), beta.get(run), run.at(mean),
       run.at(var), run.at(out[0]), run.at(out[1]), run.at(out[2]), run.at(out[3]), run.at(out[4]));
   };
 }

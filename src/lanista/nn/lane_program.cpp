@@ -102,6 +102,7 @@ Result<LaneProgram<T>> LaneProgram<T>::compile(const step::TrainingStep& train, 
   plan.step_options = train.options;
   LANISTA_ASSIGN(StateLayout layout, lay_out_state(train, train_calls, infer, infer_calls));
   plan.train = train_section<T>(train, train_calls, layout, inputs);
+  for (LaneNumber& number : plan.train.numbers) number.node = train.origin.at(number.node);
   plan.commit = commit_line<T>(inputs.line, layout, train.options.optimizer);
   plan.infer = infer_section<T>(infer, infer_calls, layout, inputs);
   plan.kind = std::make_shared<const StateKind>(std::move(layout), sizeof(T));
@@ -248,6 +249,11 @@ void LaneProgram<T>::train_step(std::span<const Batch> batches, std::span<const 
   LANISTA_CHECK(hyper.size() == lanes && active.size() == lanes && loss.size() == lanes &&
                     (batches.size() == 1 || batches.size() == lanes),
                 "a step wants hyper-parameters, masks and losses for every lane, and one batch or one a lane");
+  for (const LaneHyper& each : hyper) {
+    LANISTA_CHECK(
+        each.numbers.empty() || each.numbers.size() == train_.numbers.size(),
+        std::to_string(each.numbers.size()) + " numbers of a lane instead of " + std::to_string(train_.numbers.size()));
+  }
   RunContext<T> shared;
   const bool is_shared = batches.size() == 1;
   if (is_shared) feed_batch(shared, desk(0), batches[0]);

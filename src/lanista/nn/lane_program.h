@@ -33,6 +33,7 @@ class LaneProgram {
     return LaneState::make(kind_, trial_seed, options_.budget);
   }
   const StateKind& kind() const { return *kind_; }
+  const std::vector<LaneNumber>& lane_numbers() const { return train_.numbers; }
 
   void train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
                   std::span<const std::uint8_t> active, std::span<double> loss);

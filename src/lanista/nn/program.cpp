@@ -63,6 +63,10 @@ std::string Program::describe() const {
   return impl_->visit([](auto& p) { return p.describe(); });
 }
 
+const std::vector<LaneNumber>& Program::lane_numbers() const {
+  return impl_->visit([](auto& p) -> const std::vector<LaneNumber>& { return p.lane_numbers(); });
+}
+
 std::vector<PlanLine> Program::plan() const {
   return impl_->visit([](auto& p) { return p.plan(); });
 }

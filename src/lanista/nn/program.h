@@ -29,6 +29,14 @@ struct LaneHyper {
   double clip_norm = 0;  ///< global L2 norm of all gradients; 0: off
   double label_smoothing = 0;
   bool nesterov = false;
+  std::span<const double> numbers = {};  ///< in the order of Program::lane_numbers(); none: as the model has them
+};
+
+/// An attribute of a model's node that every lane may set for itself (graph::AttrSpec::per_lane).
+struct LaneNumber {
+  graph::NodeId node;
+  std::string attr;
+  double value = 0;  ///< of the model that the program was compiled from
 };
 
 /// One mini-batch, in canonical order [n, …] (images [n, C, H, W]).
@@ -70,6 +78,8 @@ class Program {
   std::int64_t lanes() const;
   std::int64_t bytes() const;    ///< of all planned memory, with the states it holds
   std::string describe() const;  ///< operators, kernels, layouts, bytes; one line an instruction
+  /// What LaneHyper::numbers stands for; one attribute may stand here several times.
+  const std::vector<LaneNumber>& lane_numbers() const;
   /// Every call of a step, of its commit and of a prediction, in order.
   std::vector<PlanLine> plan() const;
 

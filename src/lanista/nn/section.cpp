@@ -90,7 +90,8 @@ Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs)
                        .out = {},
                        .k = inputs.kernels,
                        .max_batch = inputs.max_batch,
-                       .scratch = section.scratch};
+                       .scratch = section.scratch,
+                       .numbers = section.numbers};
     for (const Port port : call.inputs) binding.in.push_back(place(port));
     for (const Port port : outputs(call)) binding.out.push_back(place(port));
     section.calls.push_back(prepare->second(binding));

@@ -20,8 +20,9 @@ struct Section {
   std::vector<PlanLine> plan;  ///< one line a call
   std::map<graph::Port, Place> places;
   std::int64_t arena_bytes = 0;
-  std::int64_t scratch = 0;  ///< elements
-  bool draws_masks = false;  ///< wants sample indices
+  std::int64_t scratch = 0;         ///< elements
+  bool draws_masks = false;         ///< wants sample indices
+  std::vector<LaneNumber> numbers;  ///< that calls take from the lane; `node` is the step's
 };
 
 /// What a section is built from, beside its calls.

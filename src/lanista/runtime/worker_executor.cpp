@@ -202,7 +202,7 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   }
   auto slot = std::make_unique<TrialSlot>();
   slot->job = job;
-  slot->key = train::program_key(job.model, job.recipe);
+  slot->key = train::program_key(job.model, job.recipe, impl_->step_ops);
   slot->solo = impl_->crashes.contains(job.trial);
   if (!job.checkpoint.empty()) {
     LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(job.checkpoint));

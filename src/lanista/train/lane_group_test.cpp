@@ -75,7 +75,7 @@ TrainerInput trial(std::uint32_t id, const std::string& middle) {
   if (id % 4 == 1) recipe.augment = {{"noise", {{"std", 0.1}}}};
   return {.trial = TrialId{id},
           .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=16)\n%3 = " +
-                                     middle + "(%2)\n%4 = linear(%3, out=10)\n%5 = output(%4)\n"),
+                                 middle + "(%2)\n%4 = linear(%3, out=10)\n%5 = output(%4)\n"),
           .recipe = recipe,
           .metrics = {},
           .trial_seed = id,
@@ -185,6 +185,39 @@ TEST(LaneGroup, IsNotDisturbedByATrialThatDiverges) {
   for (const std::size_t i : {0U, 1U, 3U}) expect_as_alone(runs[i], "relu");
 }
 
+TEST(LaneGroup, GivesEveryLaneItsOwnDropoutAndMomentum) {
+  const auto input = [](std::uint32_t id) {
+    TrainerInput own = trial(id, "relu");
+    const std::string p = std::array{"", "p=0", "p=0.2", "p=0.6"}[id - 1];
+    const std::string momentum = std::array{"", "momentum=0.9", "momentum=0.3", "momentum=1"}[id - 1];
+    own.model =
+        *graph::parse("%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=4, kernel=[3])\n%2 = batch_norm(%1" +
+                      (momentum.empty() ? "" : ", " + momentum) + ")\n%3 = dropout(%2" + (p.empty() ? "" : ", " + p) +
+                      ")\n%4 = flatten(%3)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n");
+    return own;
+  };
+  auto group = LaneGroup::create(input(2), 4);
+  ASSERT_TRUE(group) << group.error().text();
+  std::vector<TrialRun> runs;
+  for (std::uint32_t id = 1; id <= 4; ++id) {
+    runs.push_back(*TrialRun::create(input(id)));
+    EXPECT_EQ(runs.back().key(), runs.front().key());
+    ASSERT_TRUE(group->admit(runs.back()));
+  }
+  for (int step = 0; step < 6; ++step) {
+    std::vector<TrialRun*> lanes;
+    for (TrialRun& run : runs) lanes.push_back(&run);
+    std::vector<StepEnd> ends(lanes.size());
+    group->step(lanes, ends);
+  }
+  for (const TrialRun& run : runs) {
+    auto alone = Trainer::create(input(run.trial().value));
+    while (alone->step_count() < run.step_count()) alone->step();
+    EXPECT_EQ(run.save().facts, alone->save().facts);
+    EXPECT_TRUE(run.save().tensors == alone->save().tensors) << run.trial().value;
+  }
+}
+
 TEST(LaneGroup, RefusesAStateThatDoesNotFitAndLeavesTheRun) {
   auto group = LaneGroup::create(trial(1, "relu"), 2);
   ASSERT_TRUE(group);
@@ -203,7 +236,7 @@ TEST(ProgramKey, IsOfWhatAProgramIsMadeOf) {
   const auto key = [&](auto change) {
     TrainerInput b = trial(7, "relu");
     change(b);
-    return program_key(b.model, b.recipe) == program_key(a.model, a.recipe);
+    return program_key(b.model, b.recipe, ops()) == program_key(a.model, a.recipe, ops());
   };
   EXPECT_TRUE(key([](TrainerInput&) {}));
   EXPECT_FALSE(key([](TrainerInput& b) { b.recipe.batch = 32; }));

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "lanista/graph/flat.h"
 #include "lanista/study/metric.h"
 #include "lanista/train/evaluation.h"
 #include "lanista/train/schedule.h"
@@ -46,12 +47,13 @@ Result<std::vector<study::Measurement>> read_measurements(const std::map<std::st
   return out;
 }
 
-Digest program_key(const graph::Graph& model, const study::Recipe& recipe) {
+Digest program_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops) {
   Hasher hasher;
   for (const auto& node : model.nodes()) {
     hasher.number(static_cast<std::int64_t>(node->id.value)).text(node->op);
-    hasher.number(std::distance(node->attrs.begin(), node->attrs.end()));
-    for (const auto& [name, value] : node->attrs) hasher.text(name).text(graph::attr_text(value));
+    const graph::Attrs attrs = graph::without_lane_numbers(*node, ops).attrs;
+    hasher.number(std::distance(attrs.begin(), attrs.end()));
+    for (const auto& [name, value] : attrs) hasher.text(name).text(graph::attr_text(value));
     hasher.number(static_cast<std::int64_t>(node->inputs.size()));
     for (const graph::Port& port : node->inputs)
       hasher.number(static_cast<std::int64_t>(port.node.value)).number(port.slot);
@@ -62,7 +64,7 @@ Digest program_key(const graph::Graph& model, const study::Recipe& recipe) {
 TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter)
     : input_(input),
       augmenter_(std::move(augmenter)),
-      key_(program_key(input.model, input.recipe)),
+      key_(program_key(input.model, input.recipe, *input.step_ops)),
       augment_text_(text_of(input.recipe.augment)) {}
 
 Result<TrialRun> TrialRun::create(const TrainerInput& input) {
@@ -95,6 +97,7 @@ nn::LaneHyper TrialRun::hyper() const {
   h.eps = r.eps;
   h.clip_norm = r.clip_norm;
   h.label_smoothing = r.label_smoothing;
+  h.numbers = numbers_;
   return h;
 }
 
@@ -145,6 +148,7 @@ void TrialRun::park() {
 }
 
 Result<void> TrialRun::settle(const nn::Program& program) {
+  numbers_ = own_numbers(program.lane_numbers());
   if (state_) return {};
   LANISTA_ASSIGN(nn::LaneState fresh, program.make_state(input_.trial_seed));
   if (parked_) {
@@ -155,6 +159,19 @@ Result<void> TrialRun::settle(const nn::Program& program) {
   }
   state_ = std::move(fresh);
   return {};
+}
+
+// What attention and other composed operators draw with is not of a node that has the attribute: it is in the key.
+std::vector<double> TrialRun::own_numbers(std::span<const nn::LaneNumber> wanted) const {
+  std::vector<double> numbers;
+  for (const nn::LaneNumber& number : wanted) {
+    const graph::Node& node = input_.model.node(number.node);
+    const graph::OpDef* def = input_.step_ops->find(node.op);
+    const auto spec = std::ranges::find(def->attrs, number.attr, &graph::AttrSpec::name);
+    const bool own = spec != def->attrs.end() && spec->per_lane;
+    numbers.push_back(own ? graph::OpArgs{{}, node.attrs, *def}.real(number.attr) : number.value);
+  }
+  return numbers;
 }
 
 bool TrialRun::reads_with(const TrialRun& other) const {

@@ -48,9 +48,11 @@ struct TrainerState {
 /// The measurements a state carries. Errors: kDataLoss.
 Result<std::vector<study::Measurement>> read_measurements(const std::map<std::string, std::string>& facts);
 
-/// Equal for trials that can be lanes of one program: models with the same nodes under the same ids, the same loss,
-/// optimiser, batch size and precision. Rates, decays, smoothing, seeds, schedules, augmentation are a lane's own.
-Digest program_key(const graph::Graph& model, const study::Recipe& recipe);
+/// Equal for trials that can be lanes of one program: models with the same nodes under the same ids, but for numbers
+/// that a lane sets for itself (dropout's p, the momentum of batch norm), the same loss, optimiser, batch size and
+/// precision. Rates, decays, smoothing, seeds, schedules, augmentation are a lane's own. `ops` holds the models'
+/// operators.
+Digest program_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops);
 
 /// One trial in training: where it is in the data, what was measured, and its state. It is trained in the lanes of
 /// groups of its program key (LaneGroup), in any of them at any step: its numbers are a function of its input alone.
@@ -86,6 +88,7 @@ class TrialRun {
   /// Makes the state, or restores what was parked. Errors: kResourceExhausted, kDataLoss.
   Result<void> settle(const nn::Program& program);
   std::int64_t epoch() const { return step_ / steps_per_epoch(); }
+  std::vector<double> own_numbers(std::span<const nn::LaneNumber> wanted) const;
   bool reads_with(const TrialRun& other) const;  ///< the same batch in its next step
   void begin_epoch(std::span<TrialRun* const> others);
   std::span<const std::int64_t> next_rows() const;
@@ -95,8 +98,9 @@ class TrialRun {
   data::Augmenter augmenter_;
   Digest key_;
   std::string augment_text_;
-  nn::LaneState state_;                                     // none: not begun, parked, or in a lane
-  std::optional<TrainerState> parked_;                      // its tensors, where there is no state
+  std::vector<double> numbers_;         // of its model, in the order in which programs of its key ask for them
+  nn::LaneState state_;                 // none: not begun, parked, or in a lane
+  std::optional<TrainerState> parked_;  // its tensors, where there is no state
   std::shared_ptr<const std::vector<std::int64_t>> order_;  // of the epoch in progress
   std::shared_ptr<const data::PreparedEpoch> prepared_;     // of the epoch in progress, if others read it too
   std::int64_t order_epoch_ = -1;

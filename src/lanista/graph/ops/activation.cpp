@@ -70,6 +70,7 @@ OpDef dropout_op() {
   def.help = "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).";
   def.random = true;
   def.attrs = {optional_real("p", 0.5, AttrRole::kTunable, "probability of zero, in [0, 1)")};
+  def.attrs[0].per_lane = true;
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     const double p = args.real("p");
     if (!(p >= 0 && p < 1)) return misfit("p must lie in [0, 1), but it is " + attr_text(p));

@@ -66,6 +66,7 @@ Result<std::vector<ValueType>> infer_batch_norm(const OpArgs& args) {
 OpDef batch_norm_op() {
   OpDef def = norm_op("batch_norm", "Normalises each channel over the batch; over running statistics in inference.");
   def.attrs.push_back(optional_real("momentum", 0.1, AttrRole::kStatic, "share of a batch in the running statistics"));
+  def.attrs.back().per_lane = true;
   def.infer = infer_batch_norm;
   def.params = [](const OpArgs& args) {
     const std::int64_t channels = shape_of(args).dims[1];
