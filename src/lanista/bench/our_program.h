@@ -33,6 +33,7 @@ class OurProgram {
 
   std::int64_t lanes() const { return program_.lanes(); }
   std::int64_t bytes() const { return program_.bytes(); }
+  std::int64_t state_bytes() const { return program_.state_kind().bytes(); }  ///< of one lane
   double compile_seconds() const { return compile_seconds_; }
   const StepWork& step_work() const { return step_work_; }
   double rate(std::int64_t lane) const { return hyper_[static_cast<std::size_t>(lane)].lr; }

@@ -12,7 +12,7 @@
 #include "lanista/nn/program.h"
 #include "lanista/runtime/machine_speed.h"
 #include "lanista/runtime/plan_timing.h"
-#include "lanista/runtime/worker_executor.h"
+#include "lanista/runtime/trial_slot.h"
 #include "lanista/step/training_step.h"
 
 namespace lanista::cli {

@@ -12,12 +12,18 @@ bool comes_before(const TrialSlot* a, const TrialSlot* b) {
   return std::tuple(a->next_time(), a->job.trial) < std::tuple(b->next_time(), b->job.trial);
 }
 
+constexpr std::int64_t kCacheBytes = std::int64_t{1} << 20;
+
 std::size_t fair_share(std::size_t ready, const Crew& crew) {
   const auto free_workers = static_cast<std::size_t>(std::max<std::int64_t>(crew.workers - crew.busy, 1));
-  return std::min(static_cast<std::size_t>(crew.lanes), (ready + free_workers - 1) / free_workers);
+  return (ready + free_workers - 1) / free_workers;
 }
 
 }  // namespace
+
+std::int64_t lanes_that_pay(std::int64_t state_bytes) {
+  return std::clamp<std::int64_t>(kCacheBytes / std::max<std::int64_t>(state_bytes, 1), 1, kDefaultLanes);
+}
 
 Work next_work(const TrialSlots& slots, const Crew& crew) {
   std::vector<TrialSlot*> ready;
@@ -33,7 +39,7 @@ Work next_work(const TrialSlots& slots, const Crew& crew) {
   if (first.finish_wanted()) return {WorkKind::kFinish, {ready.front()}};
   if (!first.takes_company()) return {WorkKind::kTrain, {ready.front()}};
   Work work{WorkKind::kTrain, {}};
-  const std::size_t most = fair_share(ready.size(), crew);
+  const std::size_t most = std::min(fair_share(ready.size(), crew), static_cast<std::size_t>(first.most_lanes));
   for (TrialSlot* slot : ready) {
     if (slot->key == first.key && slot->takes_company() && work.slots.size() < most) work.slots.push_back(slot);
   }

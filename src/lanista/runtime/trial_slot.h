@@ -21,6 +21,7 @@ namespace lanista::runtime {
 struct TrialSlot {
   engine::Job job;
   Digest key;                                ///< of the programs it can be a lane of
+  std::int64_t most_lanes = 1;               ///< that it shares a step with, itself included
   std::optional<train::TrialRun> run;        ///< absent: not begun
   std::optional<train::TrainerState> state;  ///< it begins with
   std::int64_t epochs_done = 0;
@@ -56,9 +57,8 @@ using TrialSlots = std::map<TrialId, std::unique_ptr<TrialSlot>>;
 /// Who works on slots, and how.
 struct Crew {
   std::int64_t workers = 1;
-  std::int64_t busy = 0;   ///< of the workers
-  std::int64_t lanes = 1;  ///< that one worker trains together, at most
-  bool pausing = false;    ///< everything is to be saved, nothing trained
+  std::int64_t busy = 0;  ///< of the workers
+  bool pausing = false;   ///< everything is to be saved, nothing trained
 };
 
 enum class WorkKind { kTrain, kFinish, kSave };
@@ -68,6 +68,15 @@ struct Work {
   WorkKind kind = WorkKind::kTrain;
   std::vector<TrialSlot*> slots;  ///< several only to be trained; none: nothing to do
 };
+
+/// Of a worker, unless somebody says otherwise: enough to share batches and programs; more only makes others wait for
+/// the last of them.
+inline constexpr std::int64_t kDefaultLanes = 8;
+
+/// Lanes that pay where each has so many bytes of state: as many as a core's second cache holds beside the activations,
+/// so that no lane's weights push out another's from step to step; then lanes are not slower than trials one by one.
+/// Between 1 and kDefaultLanes.
+std::int64_t lanes_that_pay(std::int64_t state_bytes);
 
 /// What a free worker does next: the idle slot with work whose next epoch is earliest in logical time and, if that is
 /// training, others that can be lanes beside it, so many that every free worker finds some.

@@ -12,6 +12,7 @@ TrialSlot& add(TrialSlots& slots, std::uint32_t id, const std::string& key, doub
   slot->job.logical_start = start;
   slot->key = hash_text(key);
   slot->allowed = 1;
+  slot->most_lanes = 8;
   return *(slots[TrialId{id}] = std::move(slot));
 }
 
@@ -30,18 +31,27 @@ TEST(NextWork, IsTheEarliestTrialWithLanesOfItsKey) {
   add(slots, 3, "b", 1);
   add(slots, 4, "b", 2);
 
-  EXPECT_EQ(ids(next_work(slots, {.workers = 1, .lanes = 8})), (Ids{3, 4, 1}));
-  EXPECT_EQ(ids(next_work(slots, {.workers = 1, .lanes = 2})), (Ids{3, 4}));
-  EXPECT_EQ(ids(next_work(slots, {.workers = 1, .lanes = 1})), (Ids{3}));
+  EXPECT_EQ(ids(next_work(slots, {.workers = 1})), (Ids{3, 4, 1}));
+  slots[TrialId{3}]->most_lanes = 2;
+  EXPECT_EQ(ids(next_work(slots, {.workers = 1})), (Ids{3, 4}));
+  slots[TrialId{3}]->most_lanes = 1;
+  EXPECT_EQ(ids(next_work(slots, {.workers = 1})), (Ids{3}));
+}
+
+TEST(NextWork, HasNoMoreLanesThanTheSecondCacheHolds) {
+  EXPECT_EQ(lanes_that_pay(0), kDefaultLanes);
+  EXPECT_EQ(lanes_that_pay(100'000), kDefaultLanes);
+  EXPECT_EQ(lanes_that_pay(300'000), 3);
+  EXPECT_EQ(lanes_that_pay(5'000'000), 1);
 }
 
 TEST(NextWork, LeavesSomeForEveryFreeWorker) {
   TrialSlots slots;
   for (std::uint32_t id = 1; id <= 5; ++id) add(slots, id, "a");
 
-  EXPECT_EQ(ids(next_work(slots, {.workers = 2, .lanes = 8})), (Ids{1, 2, 3}));
-  EXPECT_EQ(ids(next_work(slots, {.workers = 2, .busy = 1, .lanes = 8})), (Ids{1, 2, 3, 4, 5}));
-  EXPECT_EQ(ids(next_work(slots, {.workers = 8, .lanes = 8})), (Ids{1}));
+  EXPECT_EQ(ids(next_work(slots, {.workers = 2})), (Ids{1, 2, 3}));
+  EXPECT_EQ(ids(next_work(slots, {.workers = 2, .busy = 1})), (Ids{1, 2, 3, 4, 5}));
+  EXPECT_EQ(ids(next_work(slots, {.workers = 8})), (Ids{1}));
 }
 
 TEST(NextWork, PassesOverWhoRunsWaitsOrHasEnded) {
@@ -53,7 +63,7 @@ TEST(NextWork, PassesOverWhoRunsWaitsOrHasEnded) {
   EXPECT_TRUE(next_work(slots, {}).slots.empty());
 
   add(slots, 5, "a");
-  EXPECT_EQ(ids(next_work(slots, {.lanes = 8})), Ids{5});
+  EXPECT_EQ(ids(next_work(slots, {})), Ids{5});
 }
 
 TEST(NextWork, OfATrialThatEndsOrCrashedOnceHasNoCompany) {
@@ -65,15 +75,15 @@ TEST(NextWork, OfATrialThatEndsOrCrashedOnceHasNoCompany) {
   ending.epochs_done = 1;
   add(slots, 4, "a", 3);
 
-  EXPECT_EQ(ids(next_work(slots, {.lanes = 8})), Ids{1});
+  EXPECT_EQ(ids(next_work(slots, {})), Ids{1});
   slots.erase(TrialId{1});
-  EXPECT_EQ(ids(next_work(slots, {.lanes = 8})), (Ids{2, 4}));
-  EXPECT_EQ(next_work(slots, {.lanes = 8}).kind, WorkKind::kTrain);
+  EXPECT_EQ(ids(next_work(slots, {})), (Ids{2, 4}));
+  EXPECT_EQ(next_work(slots, {}).kind, WorkKind::kTrain);
   slots.erase(TrialId{2});
-  EXPECT_EQ(ids(next_work(slots, {.lanes = 8})), Ids{4});
+  EXPECT_EQ(ids(next_work(slots, {})), Ids{4});
   slots.erase(TrialId{4});
-  EXPECT_EQ(ids(next_work(slots, {.lanes = 8})), Ids{3});
-  EXPECT_EQ(next_work(slots, {.lanes = 8}).kind, WorkKind::kFinish);
+  EXPECT_EQ(ids(next_work(slots, {})), Ids{3});
+  EXPECT_EQ(next_work(slots, {}).kind, WorkKind::kFinish);
 }
 
 TEST(NextWork, GivesATrialThatWantsTheMemoryTheWholeMachine) {
@@ -82,10 +92,10 @@ TEST(NextWork, GivesATrialThatWantsTheMemoryTheWholeMachine) {
   big.wants_to_be_alone = true;
   add(slots, 2, "a", 1);
 
-  EXPECT_EQ(ids(next_work(slots, {.workers = 2, .lanes = 8})), Ids{1});
-  EXPECT_EQ(ids(next_work(slots, {.workers = 2, .busy = 1, .lanes = 8})), Ids{2});
+  EXPECT_EQ(ids(next_work(slots, {.workers = 2})), Ids{1});
+  EXPECT_EQ(ids(next_work(slots, {.workers = 2, .busy = 1})), Ids{2});
   big.running = true;
-  EXPECT_TRUE(next_work(slots, {.workers = 2, .busy = 1, .lanes = 8}).slots.empty());
+  EXPECT_TRUE(next_work(slots, {.workers = 2, .busy = 1}).slots.empty());
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ struct WorkerExecutor::Impl {
         checkpoints(f, folder),
         budget(o.memory_bytes),
         epochs(d, std::min(kMostEpochBytes, o.memory_bytes / 4), &budget),
-        groups(o.lanes, kMostIdleGroups),
+        groups(o.lanes > 0 ? o.lanes : kDefaultLanes, kMostIdleGroups),
         mark_file(folder + "/control/crash.marks"),
         trial_work(
             {.data = data,
@@ -104,6 +104,13 @@ struct WorkerExecutor::Impl {
     return {};
   }
 
+  Result<std::int64_t> lanes_of(const engine::Job& job) const {
+    LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(job.model, step_ops));
+    const std::int64_t copies = job.recipe.optimizer == "sgd" ? 2 : 3;  // with the optimiser's slots
+    const std::int64_t element = job.recipe.precision == "float64" ? 8 : 4;
+    return lanes_that_pay(cost.parameters * copies * element);
+  }
+
   void post(engine::Report report) {
     const std::lock_guard lock(mutex);
     reports.push_back(std::move(report));
@@ -114,8 +121,7 @@ struct WorkerExecutor::Impl {
     kernels::set_flush_to_zero();
     std::unique_lock lock(mutex);
     while (!stop.stop_requested()) {
-      const Work work = next_work(
-          slots, {.workers = options.workers, .busy = busy_workers, .lanes = options.lanes, .pausing = pausing});
+      const Work work = next_work(slots, {.workers = options.workers, .busy = busy_workers, .pausing = pausing});
       if (work.slots.empty()) {
         if (pausing && !paused_told && busy_workers == 0) {
           paused_told = true;
@@ -165,7 +171,6 @@ std::unique_ptr<WorkerExecutor> WorkerExecutor::create(const WorkerOptions& opti
                                                        const Clock& clock, const std::string& study_folder) {
   WorkerOptions resolved = options;
   if (resolved.workers <= 0) resolved.workers = default_workers();
-  if (resolved.lanes <= 0) resolved.lanes = kDefaultLanes;
   resolved.lanes = std::min(resolved.lanes, static_cast<std::int64_t>(CrashMarks::kMaxLanes));
   if (resolved.memory_bytes <= 0) resolved.memory_bytes = default_memory();
   auto impl = std::make_unique<Impl>(resolved, data, operators, fs, clock, study_folder);
@@ -203,6 +208,10 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   auto slot = std::make_unique<TrialSlot>();
   slot->job = job;
   slot->key = train::program_key(job.model, job.recipe, impl_->step_ops);
+  slot->most_lanes = impl_->options.lanes;
+  if (slot->most_lanes <= 0) {
+    LANISTA_ASSIGN(slot->most_lanes, impl_->lanes_of(job));
+  }
   slot->solo = impl_->crashes.contains(job.trial);
   if (!job.checkpoint.empty()) {
     LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(job.checkpoint));

@@ -17,13 +17,9 @@
 
 namespace lanista::runtime {
 
-/// Of a worker, unless somebody says otherwise: enough to share batches and programs; more only makes others wait for
-/// the last of them.
-inline constexpr std::int64_t kDefaultLanes = 8;
-
 struct WorkerOptions {
   std::int64_t workers = 0;          ///< 0: one per core
-  std::int64_t lanes = 0;            ///< trials that a worker trains together, at most; 0: kDefaultLanes
+  std::int64_t lanes = 0;            ///< trials that a worker trains together, at most; 0: lanes_that_pay
   std::vector<std::string> metrics;  ///< as in the study file
   std::int64_t memory_bytes = 0;     ///< of all programs; 0: three quarters of the machine's memory
   double checkpoint_every = 30;      ///< seconds
