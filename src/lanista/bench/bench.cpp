@@ -24,7 +24,7 @@ std::vector<Entry> benchmarks() {
       {"train-step",
        "a training step of eight models; arms ours, ours-2 (two threads), loop and loop-nhwc (LibTorch), limits"},
       {"fuse",
-       "the same for 1 to 64 models at once; on one thread loop, loop-nhwc, single, auto-1; on two processes, packed, "
+       "the same for 1 to 64 models at once; on one thread loop, loop-nhwc, single, auto-1; on two, processes, packed, "
        "auto"},
 #endif
   };
