@@ -18,7 +18,8 @@ std::vector<Entry> benchmarks() {
       {"lanes", "trials that stop early in the lanes of a program; arms masked, compacted, refilled; occupancy"},
       {"lineage", "what 1,000 mutated models of 300 nodes share, by ids and by structure; edits and their replay"},
       {"overhead", "engine, strategy and log around 100,000 trials that do nothing; arms ours (with log), memory"},
-      {"prefix", "1 to 16 models behind one augmentation or frozen backbone; arms apart, shared, materialised, and the limit"},
+      {"prefix",
+       "1 to 16 models behind one augmentation or frozen backbone; arms apart, shared, materialised, and the limit"},
       {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial"},
 #ifdef LANISTA_BENCH_LIBTORCH
       {"train-step",

@@ -10,6 +10,7 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/rng.h"
 #include "lanista/bench/arms.h"
+#include "lanista/bench/recipe.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/step/training_step.h"
@@ -95,15 +96,8 @@ class Stage {
 
  private:
   train::TrainerInput trial(std::uint32_t id) const {
-    study::Recipe recipe;
-    recipe.loss = "cross_entropy";
-    recipe.optimizer = "sgd";
-    recipe.schedule = "constant";
-    recipe.precision = "float32";
-    recipe.batch = 32;
+    study::Recipe recipe = plain_recipe();
     recipe.lr = 0.02;
-    recipe.momentum = 0.9;
-    recipe.epochs = 81;
     return {.trial = TrialId{id + 1},
             .model = model_,
             .recipe = recipe,

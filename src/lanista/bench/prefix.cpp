@@ -7,6 +7,7 @@
 #include "lanista/base/file_system.h"
 #include "lanista/bench/prefix_frozen.h"
 #include "lanista/bench/prefix_runners.h"
+#include "lanista/bench/recipe.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/step/training_step.h"
@@ -18,7 +19,7 @@ Result<void> augmented(const std::string& base, const data::Dataset& data, const
                        bool json, std::ostream& out) {
   LANISTA_ASSIGN(const auto model, mutate::builtin_base(base, {{1, 8, 8}}, 10));
   train::TrainerInput input{
-      .trial = {}, .model = model.graph, .recipe = prefix_recipe(), .metrics = {}, .data = &data, .step_ops = &ops};
+      .trial = {}, .model = model.graph, .recipe = plain_recipe(), .metrics = {}, .data = &data, .step_ops = &ops};
   input.recipe.augment = {{"crop", {{"pad", 1}}}, {"noise", {{"std", 0.1}}}};
   for (const std::int64_t count : {1, 2, 4, 8, 16}) {
     LANISTA_ASSIGN(Runners apart, Runners::make(input, count, nullptr));

@@ -10,6 +10,7 @@
 #include "lanista/base/file_system.h"
 #include "lanista/bench/arms.h"
 #include "lanista/bench/prefix_runners.h"
+#include "lanista/bench/recipe.h"
 #include "lanista/graph/text.h"
 #include "lanista/step/training_step.h"
 #include "lanista/train/frozen_prefix.h"
@@ -68,7 +69,7 @@ Result<Backbone> backbone(const Case& wanted, const data::Dataset& digits, const
   LANISTA_ASSIGN(
       const auto fresh,
       train::Trainer::create(
-          {.trial = {}, .model = model, .recipe = prefix_recipe(), .metrics = {}, .data = &digits, .step_ops = &ops}));
+          {.trial = {}, .model = model, .recipe = plain_recipe(), .metrics = {}, .data = &digits, .step_ops = &ops}));
   const std::vector<Tensor> weights = fresh.save().tensors;
   LANISTA_ASSIGN(auto prefix, train::FrozenPrefix::create(
                                   {.model = model, .frozen = wanted.frozen, .weights = weights, .step_ops = &ops}));
@@ -83,7 +84,7 @@ Result<void> run_case(const std::string& name, const Backbone& on, const graph::
   const auto head_on = [&](const data::Dataset& data) {
     return train::TrainerInput{.trial = {},
                                .model = on.prefix.head(),
-                               .recipe = prefix_recipe(),
+                               .recipe = plain_recipe(),
                                .metrics = {},
                                .data = &data,
                                .step_ops = &ops};

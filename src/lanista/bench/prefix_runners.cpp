@@ -20,19 +20,6 @@ double microseconds_of(const auto& work) {
 
 }  // namespace
 
-study::Recipe prefix_recipe() {
-  study::Recipe recipe;
-  recipe.loss = "cross_entropy";
-  recipe.optimizer = "sgd";
-  recipe.schedule = "constant";
-  recipe.precision = "float32";
-  recipe.batch = 32;
-  recipe.lr = 0.05;
-  recipe.momentum = 0.9;
-  recipe.epochs = 1'000'000;
-  return recipe;
-}
-
 Result<Runners> Runners::make(const train::TrainerInput& input, std::int64_t count, data::EpochCache* epochs) {
   Runners runners;
   for (std::int64_t i = 0; i < count; ++i) {

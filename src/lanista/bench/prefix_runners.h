@@ -11,9 +11,6 @@
 
 namespace lanista::bench {
 
-/// The recipe of the prefix benchmarks: SGD with batches of 32, no augmentation.
-study::Recipe prefix_recipe();
-
 /// Trainers of one model, each with weights of its own, that go on from epoch to epoch, one after the other.
 class Runners {
  public:

@@ -15,6 +15,7 @@
 #include "lanista/step/training_step.h"
 #include "lanista/store/cost_rows.h"
 #include "lanista/study/config.h"
+#include "lanista/train/evaluation.h"
 
 namespace lanista::cli {
 namespace {
@@ -71,11 +72,10 @@ json sum_json(const Sum& sum) {
 }
 
 step::StepOptions step_options(const LoadedTrial& loaded, const study::Recipe& recipe) {
+  step::StepOptions options = train::step_options_of(recipe);
   const bool classes = loaded.view.data.value("classes", 0) > 0;
-  return {.loss = classes ? step::Loss::kCrossEntropy : step::Loss::kMse,
-          .optimizer = recipe.optimizer == "adam"    ? step::Optimizer::kAdam
-                       : recipe.optimizer == "adamw" ? step::Optimizer::kAdamW
-                                                     : step::Optimizer::kSgd};
+  options.loss = classes ? step::Loss::kCrossEntropy : step::Loss::kMse;
+  return options;
 }
 
 Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {

@@ -5,15 +5,12 @@
 #include <tuple>
 
 namespace lanista::data {
-namespace {
 
-std::string text_of(std::span<const study::PluginConfig> augment) {
+std::string augment_text(std::span<const study::PluginConfig> augment) {
   std::string text;
   for (const study::PluginConfig& plugin : augment) text += plugin.name + " " + plugin.options.dump() + "\n";
   return text;
 }
-
-}  // namespace
 
 std::int64_t EpochCache::epoch_bytes() const {
   const auto rows = static_cast<std::int64_t>(data_.rows(Part::kTrain).size());
@@ -28,7 +25,7 @@ std::shared_ptr<const PreparedEpoch> EpochCache::get(std::span<const study::Plug
   std::shared_ptr<Entry> entry;
   {
     const std::lock_guard lock(mutex_);
-    auto& found = entries_[{text_of(augment), data_seed, epoch}];
+    auto& found = entries_[{augment_text(augment), data_seed, epoch}];
     if (!found) found = std::make_shared<Entry>();
     found->used = ++calls_;
     entry = found;

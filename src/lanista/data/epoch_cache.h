@@ -22,6 +22,9 @@ struct PreparedEpoch {
   MemoryBudget::Reservation memory;
 };
 
+/// Equal where augmentations and their options are.
+std::string augment_text(std::span<const study::PluginConfig> augment);
+
 /// Prepared epochs that several trials read: augmented samples, or what a frozen backbone makes of them. Samples are a
 /// function of data seed, epoch and row, not of the trial, so the first who asks prepares an epoch and everybody else
 /// finds it done (the common prefix of all trials of a study; Retiarii, OSDI'20, §4). What was not used for longest

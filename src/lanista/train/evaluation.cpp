@@ -8,6 +8,13 @@ step::Loss loss_of(const study::Recipe& recipe) {
   return recipe.loss == "mse" ? step::Loss::kMse : step::Loss::kCrossEntropy;
 }
 
+step::StepOptions step_options_of(const study::Recipe& recipe) {
+  const auto optimizer = recipe.optimizer == "adam"    ? step::Optimizer::kAdam
+                         : recipe.optimizer == "adamw" ? step::Optimizer::kAdamW
+                                                       : step::Optimizer::kSgd;
+  return {loss_of(recipe), optimizer};
+}
+
 Evaluation::Evaluation(step::Loss loss, const std::vector<std::string>& metrics, std::int64_t width, kernels::Isa isa)
     : loss_(loss),
       width_(width),

@@ -15,6 +15,8 @@ namespace lanista::train {
 
 /// The loss a recipe names.
 step::Loss loss_of(const study::Recipe& recipe);
+/// What a recipe says of a training step's structure.
+step::StepOptions step_options_of(const study::Recipe& recipe);
 
 /// Measures predictions: loss and metrics over samples, in double and in sample order, whatever the batches and the
 /// precision were.

@@ -11,12 +11,6 @@
 namespace lanista::train {
 namespace {
 
-step::Optimizer optimizer_of(const study::Recipe& recipe) {
-  if (recipe.optimizer == "adam") return step::Optimizer::kAdam;
-  if (recipe.optimizer == "adamw") return step::Optimizer::kAdamW;
-  return step::Optimizer::kSgd;
-}
-
 // What went wrong in a call, or nothing.
 template <class Call>
 std::string failure_of(const Call& call) {
@@ -69,8 +63,8 @@ LaneGroup::LaneGroup(const TrainerInput& like, nn::Program program)
 }
 
 Result<LaneGroup> LaneGroup::create(const TrainerInput& like, std::int64_t lanes) {
-  const step::StepOptions options{loss_of(like.recipe), optimizer_of(like.recipe)};
-  LANISTA_ASSIGN(const auto train, step::derive_training_step(like.model, options, *like.step_ops));
+  LANISTA_ASSIGN(const auto train,
+                 step::derive_training_step(like.model, step_options_of(like.recipe), *like.step_ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(like.model, *like.step_ops));
   nn::ProgramOptions program_options;
   program_options.lanes = lanes;

@@ -26,12 +26,6 @@ Result<std::uint64_t> read_number(const std::map<std::string, std::string>& fact
   return value;
 }
 
-std::string text_of(const std::vector<study::PluginConfig>& augment) {
-  std::string text;
-  for (const study::PluginConfig& plugin : augment) text += plugin.name + " " + plugin.options.dump() + "\n";
-  return text;
-}
-
 }  // namespace
 
 Result<std::vector<study::Measurement>> read_measurements(const std::map<std::string, std::string>& facts) {
@@ -65,7 +59,7 @@ TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter)
     : input_(input),
       augmenter_(std::move(augmenter)),
       key_(program_key(input.model, input.recipe, *input.step_ops)),
-      augment_text_(text_of(input.recipe.augment)) {}
+      augment_text_(data::augment_text(input.recipe.augment)) {}
 
 Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   const auto& spec = input.data->spec();
