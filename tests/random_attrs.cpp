@@ -16,6 +16,7 @@ using List = std::vector<std::int64_t>;
 struct Site {
   const graph::OpDef& def;
   std::span<const graph::ValueType> inputs;
+  const graph::Attrs& drawn;  // so far
 
   std::int64_t rank() const { return inputs.empty() ? 1 : static_cast<std::int64_t>(inputs[0].shape.rank()); }
   std::int64_t dim(std::int64_t axis) const {
@@ -54,9 +55,14 @@ std::int64_t random_integer(Rng& rng, const AttrSpec& spec, const Site& site) {
 // Around the image: all, rows and columns, or four sides; around a sequence: both ends, or each.
 List random_padding(Rng& rng, const Site& site) {
   List padding(site.rank() == 4 ? one_of(rng, List{1, 2, 2, 4, 4}) : one_of(rng, List{1, 2, 2}));
-  const std::int64_t most = rng.between(1, 2);
+  const std::int64_t most = rng.bernoulli(0.25) ? 2 : 1;
   for (std::int64_t& cells : padding) cells = rng.between(0, most);
   return padding;
+}
+
+std::int64_t largest_stride(const Site& site) {
+  const AttrValue* stride = site.drawn.find("stride");
+  return stride == nullptr ? 1 : std::ranges::max(std::get<List>(*stride));
 }
 
 List random_list(Rng& rng, const AttrSpec& spec, const Site& site) {
@@ -78,7 +84,7 @@ List random_list(Rng& rng, const AttrSpec& spec, const Site& site) {
     }
     return axes;
   }
-  const std::int64_t span = name == "out" ? 5 : name == "kernel" ? 3 : 2;
+  const std::int64_t span = name == "out" ? 4 : name == "output_padding" ? largest_stride(site) - 1 : 2;
   List list(name == "pads" ? 4 : 1 + rng.below(2), spec.min + rng.between(0, span));
   if (rng.bernoulli(0.3)) return list;
   for (std::int64_t& value : list) value = spec.min + rng.between(0, span);
@@ -112,7 +118,7 @@ graph::Attrs random_attrs(Rng& rng, const graph::OpDef& def, std::span<const gra
   for (const AttrSpec& spec : def.attrs) {
     if (spec.role == graph::AttrRole::kDerived) continue;
     if (!spec.required && rng.below(3) == 0) continue;
-    attrs.set(spec.name, random_value(rng, spec, {def, inputs}));
+    attrs.set(spec.name, random_value(rng, spec, {def, inputs, attrs}));
   }
   return attrs;
 }
