@@ -90,7 +90,6 @@ TorchModel::TorchModel(const Derived& derived, const std::vector<Tensor>& state,
   for (const Tensor& tensor : state) {
     if (tensor.name == "step") {
       step_ = elements_of<std::int64_t>(tensor)[0];
-      LANISTA_CHECK(step_ == 0, "the oracle starts with a fresh lane");
     } else if (tensor.name == "seed") {
       seed_ = static_cast<std::uint64_t>(elements_of<std::int64_t>(tensor)[0]);
     } else if (trained.contains(tensor.name)) {
@@ -229,12 +228,13 @@ void TorchModel::set_hyper(const LaneHyper& hyper) {
 }
 
 double TorchModel::step(const OwnedBatch& batch, const LaneHyper& hyper) {
+  LANISTA_CHECK(step_ == steps_here_, "the oracle's optimiser starts with a fresh lane");
   const at::Tensor value = loss(batch, hyper);
   backward(value);
   if (hyper.clip_norm > 0) torch::nn::utils::clip_grad_norm_(parameters(), hyper.clip_norm);
   set_hyper(hyper);
   optimizer_->step();
-  ++step_;
+  ++step_, ++steps_here_;
   return value.item<double>();
 }
 

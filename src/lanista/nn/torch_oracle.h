@@ -20,7 +20,7 @@ using Tensors = std::map<std::string, at::Tensor>;
 /// and clipping. What programs are compared with.
 class TorchModel {
  public:
-  /// Starts from the state of a fresh lane (no step done); every real tensor is taken as `dtype`.
+  /// Starts from the state of a lane, for steps a fresh one; every real tensor is taken as `dtype`.
   TorchModel(const Derived& derived, const std::vector<Tensor>& state, at::ScalarType dtype);
 
   /// From now on every value and every parameter carries a relative error of up to `size`, uniform: what rounding may
@@ -63,7 +63,7 @@ class TorchModel {
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   double disturbance_ = 0;
   Rng noise_;
-  std::int64_t step_ = 0;
+  std::int64_t step_ = 0, steps_here_ = 0;
   std::uint64_t seed_ = 0;
 };
 
