@@ -242,7 +242,8 @@ std::optional<Difference> compare(const Case& c, Tally& tally) {
       not_finite = not_finite || comparison.not_finite();
     }
   } catch (const std::exception& error) {
-    return Difference{"exception", error.what()};
+    const std::string text = error.what();  // LibTorch appends where it stood
+    return Difference{"exception", text.substr(0, text.find('\n'))};
   }
   tally.ill_conditioned += ill_conditioned ? 1 : 0;
   tally.not_finite += not_finite ? 1 : 0;

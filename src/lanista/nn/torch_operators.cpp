@@ -160,12 +160,14 @@ Tensor upsample(const TorchCall& call) {
 // A single value has no variance that running statistics could learn from.
 Tensor batch_norm(const TorchCall& call) {
   const Tensor& x = call.x[0];
-  Tensor mean = call.param("running_mean"), var = call.param("running_var");
-  const Tensor before = var.clone();
-  const bool alone = x.numel() == x.size(1);
+  // LibTorch writes into the statistics that it is given, and looks at them again for the gradient.
+  Tensor mean = call.param("running_mean").clone(), var = call.param("running_var").clone();
   const Tensor y = at::batch_norm(x, call.param("weight"), call.param("bias"), mean, var, call.training,
                                   call.args.real("momentum"), call.args.real("eps"), false);
-  if (call.training && alone) var.copy_(before);
+  if (!call.training) return y;
+  const bool alone = x.numel() == x.size(1);
+  call.param("running_mean").copy_(mean);
+  if (!alone) call.param("running_var").copy_(var);
   return y;
 }
 
@@ -288,7 +290,9 @@ void add_windows(Table& table) {
   table["adaptive_avg_pool2d"] =
       single([](const TorchCall& c) { return at::adaptive_avg_pool2d(c.x[0], c.pair("out")); });
   table["global_avg_pool"] = single([](const TorchCall& c) { return c.x[0].flatten(2).mean(2); });
-  table["global_max_pool"] = single([](const TorchCall& c) { return std::get<0>(at::adaptive_max_pool2d(c.x[0], {1, 1})); });
+  table["global_max_pool"] = single([](const TorchCall& c) {
+    return std::get<0>(at::adaptive_max_pool2d(c.x[0], {1, 1}));
+  });
   table["resize"] = single(resize);
   table["upsample"] = single(upsample);
 }
