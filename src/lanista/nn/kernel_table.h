@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lanista/graph/op.h"
@@ -91,8 +92,22 @@ struct Binding {
 template <class T>
 using Prepare = std::function<Run<T>(const Binding<T>&)>;
 
+/// A kernel with what the planner of memory has to know about it.
 template <class T>
-using KernelTable = std::map<std::string, Prepare<T>, std::less<>>;
+struct KernelEntry {
+  KernelEntry() = default;
+  template <class F>
+  KernelEntry(F how, std::vector<std::size_t> slots = {}) : prepare(std::move(how)), in_place(std::move(slots)) {}
+
+  Prepare<T> prepare;
+  /// Inputs of the shape of output 0 whose every element is read no later than that element of the output is written:
+  /// the output may take the place of one, preferred in this order, unless its value comes at an input that is not
+  /// named here too. Those may be read after everything is written.
+  std::vector<std::size_t> in_place;
+};
+
+template <class T>
+using KernelTable = std::map<std::string, KernelEntry<T>, std::less<>>;
 
 /// All kernels by the name of their step operator or fusion.
 template <class T>

@@ -56,7 +56,8 @@ Run<T> copy(const Binding<T>& b) {
   };
 }
 
-// A sum of many: ((x0 + x1) + x2) + …
+// A sum of many: ((x0 + x1) + x2) + … Its first two may be overwritten, for a piece of the others is read when a piece
+// of the sum stands already.
 constexpr std::int64_t kPiece = 2048;
 
 template <class T>
@@ -112,8 +113,8 @@ void add_piecewise(KernelTable<T>& table) {
   table["leaky_relu_grad"] = [](B b) { return binary_with<T>(b, b.k.leaky_relu_grad, "alpha"); };
   table["elu"] = [](B b) { return unary_with<T>(b, b.k.elu, "alpha"); };
   table["elu_grad"] = [](B b) { return binary_with<T>(b, b.k.elu_grad, "alpha"); };
-  table["clip"] = [](B b) { return unary_with<T>(b, b.k.clip, "min", "max"); };
-  table["clip_grad"] = [](B b) { return binary_with<T>(b, b.k.clip_grad, "min", "max"); };
+  table["clip"] = {[](B b) { return unary_with<T>(b, b.k.clip, "min", "max"); }, {0}};
+  table["clip_grad"] = {[](B b) { return binary_with<T>(b, b.k.clip_grad, "min", "max"); }, {1}};
   table["hard_sigmoid"] = [](B b) { return unary_with<T>(b, b.k.hard_sigmoid, "alpha", "beta"); };
   table["hard_sigmoid_grad"] = [](B b) { return binary_with<T>(b, b.k.hard_sigmoid_grad, "alpha"); };
   table["hard_swish"] = unary<T, &K::hard_swish>;
@@ -125,20 +126,20 @@ void add_piecewise(KernelTable<T>& table) {
 template <class T>
 void add_elementwise_kernels(KernelTable<T>& table) {
   using K = kernels::Kernels<T>;
-  table["relu"] = unary<T, &K::relu>;
+  table["relu"] = {unary<T, &K::relu>, {0}};
   table["gelu"] = unary<T, &K::gelu>;
   table["silu"] = unary<T, &K::silu>;
   table["tanh"] = unary<T, &K::tanh>;
   table["sigmoid"] = unary<T, &K::sigmoid>;
-  table["relu_grad"] = binary<T, &K::relu_grad>;
-  table["gelu_grad"] = binary<T, &K::gelu_grad>;
+  table["relu_grad"] = {binary<T, &K::relu_grad>, {1}};
+  table["gelu_grad"] = {binary<T, &K::gelu_grad>, {1}};
   table["silu_grad"] = binary<T, &K::silu_grad>;
   table["tanh_grad"] = binary<T, &K::tanh_grad>;
   table["sigmoid_grad"] = binary<T, &K::sigmoid_grad>;
   table["softmax"] = softmax<T>;
   table["softmax_grad"] = softmax_grad<T>;
   table["zero"] = zero<T>;
-  table["add"] = add<T>;
+  table["add"] = {add<T>, {0, 1}};
   table["sub"] = binary<T, &K::sub>;
   table["mul"] = binary<T, &K::mul>;
   table["div"] = binary<T, &K::div>;

@@ -134,10 +134,10 @@ template <class T>
 void add_norm_kernels(KernelTable<T>& table) {
   table["batch_norm"] = batch_norm<T>;
   table["batch_norm_train"] = batch_norm_train<T>;
-  table["batch_norm_grad"] = batch_norm_grad<T>;
+  table["batch_norm_grad"] = {batch_norm_grad<T>, {3}};
   table["layer_norm"] = layer_norm<T>;
   table["layer_norm_train"] = layer_norm<T>;
-  table["layer_norm_grad"] = layer_norm_grad<T>;
+  table["layer_norm_grad"] = {layer_norm_grad<T>, {3}};
   table["group_norm"] = group_norm<T>;
   table["group_norm_train"] = group_norm<T>;
   table["group_norm_grad"] = group_norm_grad<T>;

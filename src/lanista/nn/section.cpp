@@ -15,19 +15,9 @@ std::vector<Port> outputs(const Call& call) {
   return ports;
 }
 
-// Inputs that a kernel reads, element by element, before it writes there: the result may take their place, which spares
-// the caches a value.
-std::vector<std::size_t> overwritable_inputs(std::string_view kernel) {
-  static const std::map<std::string_view, std::vector<std::size_t>> kInPlace{
-      {"relu", {0}},   {"relu_grad", {1}},       {"clip", {0}},           {"clip_grad", {1}}, {"gelu_grad", {1}},
-      {"add", {0, 1}}, {"batch_norm_grad", {3}}, {"layer_norm_grad", {3}}};
-  const auto found = kInPlace.find(kernel);
-  return found == kInPlace.end() ? std::vector<std::size_t>{} : found->second;
-}
-
 // The planner reads graphs, and after lowering the calls are another graph than the step's.
-step::MemoryPlan plan(const Lowered& lowered, const std::set<Port>& keep, std::int64_t max_batch, std::size_t real,
-                      const std::map<Port, Place>& fixed) {
+template <class T>
+step::MemoryPlan plan(const Lowered& lowered, const SectionInputs<T>& inputs) {
   graph::GraphBuilder builder;
   std::vector<graph::NodeId> order;
   std::map<graph::NodeId, const Call*> calls;
@@ -43,13 +33,14 @@ step::MemoryPlan plan(const Lowered& lowered, const std::set<Port>& keep, std::i
   }
   const auto size = [&](Port port) -> std::int64_t {
     const auto call = calls.find(port.node);
-    if (call == calls.end() || fixed.contains(port)) return 0;
+    if (call == calls.end() || inputs.fixed.contains(port)) return 0;
     const graph::ValueType& type = call->second->out_types[port.slot];
-    return Count(type.shape).at(max_batch) * element_bytes(type.dtype, real);
+    return Count(type.shape).at(inputs.max_batch) * element_bytes(type.dtype, sizeof(T));
   };
   const auto outputs_of = [&](graph::NodeId id) { return outputs(*calls.at(id)); };
-  const auto overwrites = [&](graph::NodeId id) { return overwritable_inputs(calls.at(id)->kernel); };
-  return step::plan_memory(std::move(builder).take(), order, {keep.begin(), keep.end()}, size, outputs_of, overwrites);
+  const auto in_place = [&](graph::NodeId id) { return inputs.table.find(calls.at(id)->kernel)->second.in_place; };
+  return step::plan_memory(std::move(builder).take(), order, {inputs.keep.begin(), inputs.keep.end()}, size, outputs_of,
+                           in_place);
 }
 
 }  // namespace
@@ -68,7 +59,7 @@ Result<void> check_kernels(const Lowered& lowered, const SectionInputs<T>& input
 
 template <class T>
 Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs) {
-  const step::MemoryPlan memory = plan(lowered, inputs.keep, inputs.max_batch, sizeof(T), inputs.fixed);
+  const step::MemoryPlan memory = plan(lowered, inputs);
   Section<T> section;
   section.arena_bytes = memory.bytes;
   section.places = inputs.fixed;
@@ -81,9 +72,9 @@ Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs)
     return found->second;
   };
   for (const Call& call : lowered.calls) {
-    const auto prepare = inputs.table.find(call.kernel);
+    const auto entry = inputs.table.find(call.kernel);
     const graph::OpDef* def = inputs.ops.find(call.op);
-    LANISTA_CHECK(prepare != inputs.table.end() && def != nullptr, "no kernel for " + call.kernel);
+    LANISTA_CHECK(entry != inputs.table.end() && def != nullptr, "no kernel for " + call.kernel);
     Binding<T> binding{.call = call,
                        .def = *def,
                        .in = {},
@@ -94,7 +85,7 @@ Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs)
                        .numbers = section.numbers};
     for (const Port port : call.inputs) binding.in.push_back(place(port));
     for (const Port port : outputs(call)) binding.out.push_back(place(port));
-    section.calls.push_back(prepare->second(binding));
+    section.calls.push_back(entry->second.prepare(binding));
     section.plan.push_back(call_line(inputs.line, binding, inputs.layouts));
     if (call.kernel == "dropout_train") section.draws_masks = true;
   }

@@ -46,15 +46,17 @@ class Lives {
     }
   }
 
-  // Puts an output where an input ends, if the node allows it.
-  void share(const Overwrites& overwrites) {
+  // Puts a first output where an input ends, if the node allows it.
+  void share(const InPlace& in_place) {
     for (std::size_t position = 0; position < order_.size(); ++position) {
       const graph::Node& node = graph_.node(order_[position]);
       Interval* output = find({node.id, 0});
       if (output == nullptr) continue;
-      for (const std::size_t slot : overwrites(node.id)) {
+      const std::vector<std::size_t> slots = in_place(node.id);
+      for (const std::size_t slot : slots) {
         Interval* input = slot < node.inputs.size() ? find(node.inputs[slot]) : nullptr;
         if (input == nullptr || input->last != position || input->bytes != output->bytes) continue;
+        if (!read_only_at(node, *input, slots)) continue;
         input->last = output->last;
         input->ports.push_back({node.id, 0});
         place_[{node.id, 0}] = static_cast<std::size_t>(input - all_.data());
@@ -71,6 +73,14 @@ class Lives {
   Interval* find(graph::Port port) {
     const auto found = place_.find(port);
     return found == place_.end() ? nullptr : &all_[found->second];
+  }
+
+  // One value may come at several inputs: each of them reads the place that the output would overwrite.
+  bool read_only_at(const graph::Node& node, const Interval& value, const std::vector<std::size_t>& slots) {
+    for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+      if (find(node.inputs[slot]) == &value && std::ranges::find(slots, slot) == slots.end()) return false;
+    }
+    return true;
   }
 
   const graph::Graph& graph_;
@@ -100,11 +110,10 @@ std::int64_t best_gap(const Interval& value, const std::vector<Interval>& placed
 
 MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeId>& order,
                        const std::vector<graph::Port>& keep, const std::function<std::int64_t(graph::Port)>& size,
-                       const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs,
-                       const Overwrites& overwrites) {
+                       const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs, const InPlace& in_place) {
   Lives lives(graph, order);
   lives.collect(keep, size, outputs);
-  if (overwrites) lives.share(overwrites);
+  if (in_place) lives.share(in_place);
   std::vector<Interval> values = std::move(lives).take();
   std::stable_sort(values.begin(), values.end(),
                    [](const Interval& a, const Interval& b) { return a.bytes > b.bytes; });

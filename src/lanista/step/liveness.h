@@ -16,16 +16,17 @@ struct MemoryPlan {
   std::int64_t unshared_bytes = 0;             ///< what it would take without re-use
 };
 
-/// Inputs of a node whose place its first output may take, in order of preference.
-using Overwrites = std::function<std::vector<std::size_t>(graph::NodeId)>;
+/// Inputs of a node that it reads element by element, no later than it writes that element of its first output; in
+/// order of preference. Any other input it may read last of all.
+using InPlace = std::function<std::vector<std::size_t>(graph::NodeId)>;
 
 /// Plans memory for the values that `order` produces: a value lives from its producer to its last use; values in
 /// `keep` live to the end. `size` gives bytes of a port (0: not planned). Greedy by size with best fit; O(n² ) in
-/// values. Two values that live at the same time never overlap, except that an output takes the place of an input of
-/// its size which `overwrites` offers and nobody reads later.
+/// values. Two values that live at the same time never overlap, except that a first output takes the place of an
+/// input of its size that nobody reads later, if `in_place` has every input at which the node reads that value.
 MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeId>& order,
                        const std::vector<graph::Port>& keep, const std::function<std::int64_t(graph::Port)>& size,
                        const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs,
-                       const Overwrites& overwrites = {});
+                       const InPlace& in_place = {});
 
 }  // namespace lanista::step
