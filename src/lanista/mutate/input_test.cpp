@@ -169,12 +169,23 @@ double shapes_a_node(const Mutator& mutator, int blocks) {
   return static_cast<double>(*asked) / static_cast<double>(kDraws * model.size());
 }
 
-TEST(Input, WorksOnLargeModelsAsOnSmallOnes) {
-  for (const char* mode : {"rewire", "add"}) {
-    const auto input = testing::mutator("input", {{"mode", mode}});
-    const double small = shapes_a_node(*input, 15), large = shapes_a_node(*input, 150);
-    EXPECT_GT(small, 0) << mode;
-    EXPECT_LE(large, 1.5 * small + 4) << mode << ": work grows faster than the model";
+TEST(LargeModels, CostAMutatorNoMoreANodeThanSmallOnes) {
+  const std::pair<const char*, nlohmann::json> mutators[] = {
+      {"add_skip", nullptr},
+      {"deepen", nullptr},
+      {"duplicate", {{"match", "conv2d & stride == 1 >> batch_norm"}}},
+      {"input", {{"mode", "rewire"}}},
+      {"input", {{"mode", "add"}}},
+      {"insert", {{"match", "relu"}, {"of", {"linear", "gelu", "batch_norm", "conv3x3"}}}},
+      {"operator", {{"match", ""}, {"to", nlohmann::json::array()}}},
+      {"remove", nullptr},
+      {"replace", {{"match", "batch_norm >> relu"}, {"by", {"gelu", "layer_norm(axes=3) >> silu"}}}},
+      {"swap_op", nullptr}};
+  for (const auto& [name, options] : mutators) {
+    const auto mutator = testing::mutator(name, options);
+    const double small = shapes_a_node(*mutator, 15), large = shapes_a_node(*mutator, 150);
+    EXPECT_GT(small, 0) << name;
+    EXPECT_LE(large, 1.5 * small + 4) << name << " " << options << ": work grows faster than the model";
   }
 }
 
