@@ -15,7 +15,7 @@ long double gelu_of(long double x) {
 template <class T>
 struct Activation {
   std::string name;
-  void (*run)(std::int64_t, const T*, T*);
+  std::function<void(std::int64_t, const T*, T*)> run;
   Reference reference;
 };
 
@@ -24,7 +24,9 @@ std::vector<Activation<T>> activations(const Kernels<T>& k) {
   return {{"gelu", k.gelu, gelu_of},
           {"silu", k.silu, [](long double x) { return x / (1.0L + std::exp(-x)); }},
           {"tanh", k.tanh, [](long double x) { return std::tanh(x); }},
-          {"sigmoid", k.sigmoid, [](long double x) { return 1.0L / (1.0L + std::exp(-x)); }}};
+          {"sigmoid", k.sigmoid, [](long double x) { return 1.0L / (1.0L + std::exp(-x)); }},
+          {"elu", [&k](std::int64_t count, const T* x, T* y) { k.elu(count, T(1), x, y); },
+           [](long double x) { return x > 0 ? x : std::expm1(x); }}};
 }
 
 template <class T>
@@ -60,6 +62,26 @@ TEST(Activation, IsAccurateToAFewUnitsInTheLastPlace) {
   });
 }
 
+TEST(Activation, EluIsWithinTwoUnitsInTheLastPlace) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    std::vector<T> x;
+    for (int i = 0; i <= 200000; ++i) x.push_back(T(-i) / T(10000));
+    for (T tiny = 1; tiny > T(1e-30); tiny /= T(1.5)) x.push_back(-tiny);
+    std::vector<T> y(x.size());
+
+    family.elu(static_cast<std::int64_t>(x.size()), T(1), x.data(), y.data());
+
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const long double want = std::expm1(static_cast<long double>(x[i]));
+      const T near = std::abs(static_cast<T>(want));
+      const long double unit =
+          static_cast<long double>(std::nextafter(near, std::numeric_limits<T>::infinity())) - near;
+      ASSERT_LE(std::abs(y[i] - want), 2 * unit) << x[i];
+    }
+  });
+}
+
 TEST(Activation, GeluFollowsItsTanhFormEverywhere) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
@@ -88,6 +110,9 @@ TEST(Activation, SaturatesAndKeepsSpecialValues) {
     family.relu(6, x.data(), y.data());
     EXPECT_TRUE(std::isnan(y[0]));
     EXPECT_EQ((std::vector<T>(y.begin() + 1, y.end())), (std::vector<T>{infinite, 0, 0, T(1e4), 0}));
+    family.elu(6, T(2), x.data(), y.data());
+    EXPECT_TRUE(std::isnan(y[0]));
+    EXPECT_EQ((std::vector<T>(y.begin() + 1, y.end())), (std::vector<T>{infinite, -2, 0, T(1e4), -2}));
   });
 }
 
@@ -209,6 +234,32 @@ TEST(Softmax, GivesARowTheSameBytesAloneAndInABatch) {
       EXPECT_EQ(0, std::memcmp(one.data(), all.data() + r * 13, sizeof(T) * 13));
       EXPECT_EQ(0, std::memcmp(one_dx.data(), all_dx.data() + r * 13, sizeof(T) * 13));
     }
+  });
+}
+
+TEST(Softmax, GivesNothingToMinusInfinity) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    const T never = -std::numeric_limits<T>::infinity();
+    const std::vector<T> x{1, never, 3, never, never, never, 7, never, never, never};
+    const std::vector<T> left{1, 3};
+    for (const AxisShape& s : {AxisShape{2, 5, 1}, AxisShape{1, 5, 2}}) {
+      std::vector<T> turned(x.size()), y(x.size()), two(2);
+      const auto at = [&](std::size_t row, std::size_t i) { return s.inner == 1 ? 5 * row + i : 2 * i + row; };
+      for (std::size_t k = 0; k < x.size(); ++k) turned[at(k / 5, k % 5)] = x[k];
+
+      family.softmax(s, turned.data(), y.data());
+      family.softmax({1, 2, 1}, left.data(), two.data());
+
+      for (const std::size_t masked : {1U, 3U, 4U}) EXPECT_EQ(y[at(0, masked)], T(0));
+      EXPECT_EQ(y[at(0, 0)], two[0]);
+      EXPECT_EQ(y[at(0, 2)], two[1]);
+      EXPECT_EQ(y[at(1, 1)], T(1));
+    }
+    // Nothing to share out: as in PyTorch.
+    std::vector<T> none(5, never), y(5);
+    family.softmax({1, 5, 1}, none.data(), y.data());
+    for (const T value : y) EXPECT_TRUE(std::isnan(value));
   });
 }
 

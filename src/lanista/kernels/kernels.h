@@ -116,7 +116,7 @@ struct Kernels {
   void (*sigmoid_grad)(std::int64_t count, const T* y, const T* dy, T* dx);
   void (*leaky_relu)(std::int64_t count, T alpha, const T* x, T* y);
   void (*leaky_relu_grad)(std::int64_t count, T alpha, const T* x, const T* dy, T* dx);
-  void (*elu)(std::int64_t count, T alpha, const T* x, T* y);  ///< alpha (exp(x) - 1) below zero
+  void (*elu)(std::int64_t count, T alpha, const T* x, T* y);  ///< alpha expm1(x) below zero
   void (*elu_grad)(std::int64_t count, T alpha, const T* y, const T* dy, T* dx);
   void (*clip)(std::int64_t count, T low, T high, const T* x, T* y);
   void (*clip_grad)(std::int64_t count, T low, T high, const T* y, const T* dy, T* dx);  ///< zero at the ends too
@@ -146,7 +146,8 @@ struct Kernels {
   void (*batch_norm_train)(std::int64_t rows, std::int64_t c, double eps, double momentum, const T* x, const T* gamma,
                            const T* beta, const T* running_mean, const T* running_var, T* y, T* mean, T* inv_std,
                            T* new_running_mean,
-                           T* new_running_var);  ///< gamma, beta may be null; running variance is the unbiased one
+                           T* new_running_var);  ///< gamma, beta may be null; running variance is the unbiased one,
+                                                 ///< and one row, which has none, leaves it as it was
   void (*batch_norm_eval)(std::int64_t rows, std::int64_t c, double eps, const T* x, const T* gamma, const T* beta,
                           const T* running_mean, const T* running_var, T* y);
   void (*batch_norm_grad)(std::int64_t rows, std::int64_t c, const T* x, const T* gamma, const T* mean,

@@ -32,7 +32,7 @@ TEST(BatchNorm, NormalisesByTheBatchAndUpdatesRunningStatistics) {
         mean.push_back(m);
         inv.push_back(scale);
         new_mean.push_back(0.9L * old_mean[index(j)] + 0.1L * m);
-        new_var.push_back(0.9L * old_var[index(j)] + 0.1L * v * correction);
+        new_var.push_back(rows > 1 ? 0.9L * old_var[index(j)] + 0.1L * v * correction : old_var[index(j)]);
         for (std::int64_t r = 0; r < rows; ++r) {
           const long double hat = (x[index(r * c + j)] - m) * scale;
           want[index(r * c + j)] = affine ? hat * gamma[index(j)] + beta[index(j)] : hat;
@@ -51,6 +51,22 @@ TEST(BatchNorm, NormalisesByTheBatchAndUpdatesRunningStatistics) {
       EXPECT_TRUE(close(new_mean, rm, 20));
       EXPECT_TRUE(close(new_var, rv, 40));
     }
+  });
+}
+
+// An epoch's last batch may have one row: it has a mean, but its variance of 0 is not the data's.
+TEST(BatchNorm, TakesNoVarianceFromOneRow) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    const std::vector<T> x{3, -1, 0.5}, beta{1, 2, 3}, old_mean{1, 1, 1}, old_var{0.25, 4, 1e-3F};
+    Guarded<T> y(3), mean(3), inv_std(3), new_mean(3), new_var(3);
+
+    family.batch_norm_train(1, 3, 1e-5, 0.5, x.data(), nullptr, beta.data(), old_mean.data(), old_var.data(), y.data(),
+                            mean.data(), inv_std.data(), new_mean.data(), new_var.data());
+
+    EXPECT_TRUE(same_bytes(old_var, new_var));
+    EXPECT_TRUE(same_bytes(std::vector<T>{2, 0, 0.75}, new_mean));
+    EXPECT_TRUE(same_bytes(beta, y));
   });
 }
 

@@ -45,6 +45,7 @@ struct RunContext {
   std::uint64_t seed = 0;  ///< of the lane's trial
   std::uint64_t step = 0;
   const std::int64_t* sample_index = nullptr;
+  std::size_t thread = 0;  ///< that runs it, among the program's
 
   template <class U = T>
   U* at(Place place) const {
@@ -74,6 +75,7 @@ struct Binding {
   std::vector<Place> in, out;
   const kernels::Kernels<T>& k;
   std::int64_t max_batch = 0;
+  std::size_t threads = 1;           ///< that may run the call at the same time
   std::int64_t& scratch;             ///< elements wanted of the shared scratch; raised by the prepare functions
   std::vector<LaneNumber>& numbers;  ///< of the section so far; `node` is the step's
 

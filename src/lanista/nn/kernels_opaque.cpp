@@ -38,25 +38,28 @@ class OpaqueRun {
       out_.push_back(side(b.out[i], Reorder::into(shape, value_layout(shape)), b.max_batch, scratch));
     }
     b.need_scratch(scratch);
-    call_.inputs.resize(data);
-    call_.params.resize(in_.size() - data - (backward_ ? 1 : 0));
-    call_.results.resize(out_.size());
+    OpaqueCall<T> call{.batch = 0, .args = args_, .inputs = {}, .params = {}, .dy = {}, .results = {}};
+    call.inputs.resize(data);
+    call.params.resize(in_.size() - data - (backward_ ? 1 : 0));
+    call.results.resize(out_.size());
+    calls_ = std::vector<OpaqueCall<T>>(b.threads, call);
   }
 
-  OpaqueRun(const OpaqueRun&) = delete;  // the call refers to the other members
+  OpaqueRun(const OpaqueRun&) = delete;  // the calls refer to the other members
   OpaqueRun& operator=(const OpaqueRun&) = delete;
 
   void run(const RunContext<T>& now) {
-    call_.batch = now.batch;
-    for (std::size_t i = 0; i < in_.size(); ++i) seen(i) = read(in_[i], now);
+    OpaqueCall<T>& call = calls_[now.thread];
+    call.batch = now.batch;
+    for (std::size_t i = 0; i < in_.size(); ++i) seen(call, i) = read(in_[i], now);
     for (std::size_t i = 0; i < out_.size(); ++i) {
-      call_.results[i] = {logical(out_[i], now), size(out_[i], now)};
-      std::ranges::fill(call_.results[i], T{0});
+      call.results[i] = {logical(out_[i], now), size(out_[i], now)};
+      std::ranges::fill(call.results[i], T{0});
     }
-    function_(call_);
+    function_(call);
     for (std::size_t i = 0; i < out_.size(); ++i) {
       if (!out_[i].reorder.trivial()) {
-        out_[i].reorder.apply(kernels_, now.batch, call_.results[i].data(), now.at(out_[i].place));
+        out_[i].reorder.apply(kernels_, now.batch, call.results[i].data(), now.at(out_[i].place));
       }
     }
   }
@@ -78,10 +81,10 @@ class OpaqueRun {
     if (!side.reorder.trivial()) side.reorder.apply(kernels_, now.batch, now.at(side.place), values);
     return {values, size(side, now)};
   }
-  std::span<const T>& seen(std::size_t i) {
-    if (i < call_.inputs.size()) return call_.inputs[i];
-    i -= call_.inputs.size();
-    return i < call_.params.size() ? call_.params[i] : call_.dy;
+  static std::span<const T>& seen(OpaqueCall<T>& call, std::size_t i) {
+    if (i < call.inputs.size()) return call.inputs[i];
+    i -= call.inputs.size();
+    return i < call.params.size() ? call.params[i] : call.dy;
   }
 
   graph::OpDef def_;
@@ -92,7 +95,7 @@ class OpaqueRun {
   const kernels::Kernels<T>& kernels_;
   std::vector<Side> in_, out_;
   graph::OpArgs args_{types_, attrs_, def_};
-  OpaqueCall<T> call_{.batch = 0, .args = args_, .inputs = {}, .params = {}, .dy = {}, .results = {}};
+  std::vector<OpaqueCall<T>> calls_;  // one a thread, since lanes run at the same time
 };
 
 }  // namespace

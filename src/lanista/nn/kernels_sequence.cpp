@@ -1,5 +1,6 @@
 // Token and position embeddings, and the small parts of attention.
 #include <cstring>
+#include <limits>
 
 #include "lanista/nn/kernel_table.h"
 
@@ -66,10 +67,12 @@ Run<T> scale_by(const Binding<T>& b) {
           y = b.out[0]](const RunContext<T>& run) { scale(count.at(run.batch), factor, run.at(x), run.at(y)); };
 }
 
-// Rows and columns are the last two logical dimensions; in images the channels lie inside of them.
+// Whatever stands above the diagonal, not a number included, is not seen; the diagonal always is, so that the softmax
+// of a row has something to share out. Rows and columns are the last two logical dimensions; in images the channels lie
+// inside of them.
 template <class T>
 Run<T> causal_mask(const Binding<T>& b) {
-  constexpr T kUnseen = static_cast<T>(-1e9);
+  constexpr T kUnseen = -std::numeric_limits<T>::infinity();
   const std::int64_t length = b.x_shape(0).dims.back();
   const std::int64_t inner = value_layout(b.x_shape(0)) == Layout::kImage ? b.x_shape(0).dims[1] : 1;
   const std::int64_t matrices = b.x_shape(0).elements_per_sample() / (length * length * inner);
@@ -78,8 +81,8 @@ Run<T> causal_mask(const Binding<T>& b) {
     T* y = run.at(to);
     for (std::int64_t row = 0; row < run.batch * matrices * length; ++row) {
       const std::int64_t seen = (row % length + 1) * inner;
-      for (std::int64_t i = 0; i < seen; ++i) *y++ = *x++;
-      for (std::int64_t i = seen; i < length * inner; ++i) *y++ = *x++ + kUnseen;
+      for (std::int64_t i = 0; i < length * inner; ++i) *y++ = i < seen ? x[i] : kUnseen;
+      x += length * inner;
     }
   };
 }

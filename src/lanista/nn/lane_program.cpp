@@ -92,6 +92,7 @@ Result<LaneProgram<T>> LaneProgram<T>::compile(const step::TrainingStep& train, 
                                 .table = table,
                                 .kernels = kernels::kernels<T>(options.isa),
                                 .max_batch = options.max_batch,
+                                .threads = static_cast<std::size_t>(options.threads),
                                 .line = common_line<T>(options)};
   const Lowered train_calls = lower(train.graph, train.types, train.compute, results_of(train));
   const Lowered infer_calls = lower(infer.graph, infer.types, infer.compute, {infer.prediction});
@@ -189,6 +190,7 @@ RunContext<T> LaneProgram<T>::context(std::int64_t lane, int thread) const {
   run.scratch = reinterpret_cast<T*>(desk(thread) + scratch_offset_);
   run.seed = state.seed();
   run.step = static_cast<std::uint64_t>(state.step_count());
+  run.thread = static_cast<std::size_t>(thread);
   return run;
 }
 

@@ -33,9 +33,10 @@ using OpaqueFunction = std::function<void(const OpaqueCall<T>&)>;
 /// Operators that lanista does not ship: their definitions beside all shipped ones, and the kernels that compute them.
 /// A value; whatever compiles a model takes one.
 ///
-/// A kernel is a pure function of what it is given: a program may call it for any lane and any batch size, and several
-/// threads run programs at once, so it keeps no state between calls, draws no random numbers and reads no clock. Sums
-/// in one fixed order make trials repeat to the bit. What it throws ends the step before anything is committed.
+/// A kernel is a pure function of what it is given: a program may call it for any lane and any batch size, and for
+/// several lanes at once, as several threads may, so it keeps no state between calls, draws no random numbers and reads
+/// no clock. Sums in one fixed order make trials repeat to the bit. What it throws ends the step before anything is
+/// committed.
 class Operators {
  public:
   /// All shipped operators and none else.

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
+#include <memory>
+#include <thread>
 
 #include "lanista/graph/ops/rules.h"
 #include "lanista/graph/text.h"
@@ -134,6 +137,52 @@ TEST(OpaqueOperator, ComputesWhatItsPartsDo) {
   b.predict(0, batch.view(), want);
 
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_NEAR(seen[i], want[i], 1e-5F) << i;
+}
+
+// Stays in a call until another thread is in one as well (or seems not to come), then computes.
+struct MeetingSwish : SwishBeta {
+  std::shared_ptr<std::atomic<int>> arrived = std::make_shared<std::atomic<int>>(0);
+  void meet() const {
+    const int mine = ++*arrived;
+    for (int i = 0; i < 2000 && arrived->load() < mine + mine % 2; ++i) std::this_thread::yield();
+  }
+  template <class T>
+  void forward(const OpaqueCall<T>& call) const {
+    meet();
+    SwishBeta::forward(call);
+  }
+  template <class T>
+  void backward(const OpaqueCall<T>& call) const {
+    meet();
+    SwishBeta::backward(call);
+  }
+};
+
+TEST(OpaqueOperator, GivesEveryLaneItsOwnNumbersOnAnyNumberOfThreads) {
+  constexpr std::int64_t kLanes = 6;
+  Operators operators;
+  ASSERT_TRUE(operators.add(swish_beta(), MeetingSwish{}).ok());
+  for (const char* text : {kDense, kImage}) {
+    const Derived derived = derived_with(operators, text);
+    const OwnedBatch batch = random_batch(derived, 4, 6);
+    const Batch view = batch.view();
+    const std::vector<LaneHyper> hyper(kLanes, {.lr = 0.1});
+    const std::vector<std::uint8_t> active(kLanes, 1);
+    std::vector<std::vector<double>> losses;
+    for (const int threads : {1, 2, 4}) {
+      Program program =
+          compile(derived, {.lanes = kLanes, .max_batch = 4, .threads = threads, .operators = &operators});
+      for (std::int64_t lane = 0; lane < kLanes; ++lane) program.initialise(lane, static_cast<std::uint64_t>(lane));
+      auto& all = losses.emplace_back();
+      for (int step = 0; step < 20; ++step) {
+        std::vector<double> loss(kLanes);
+        program.train_step({&view, 1}, hyper, active, loss);
+        all.insert(all.end(), loss.begin(), loss.end());
+      }
+    }
+    EXPECT_EQ(losses[1], losses[0]);
+    EXPECT_EQ(losses[2], losses[0]);
+  }
 }
 
 TEST(OpaqueOperator, NeedsItsKernel) {

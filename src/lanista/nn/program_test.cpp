@@ -231,5 +231,30 @@ TEST(Program, DescribesItself) {
   EXPECT_EQ(text.find(" relu("), std::string::npos);
 }
 
+TEST(CausalMask, HidesLaterPositionsWhateverTheyHold) {
+  const Derived derived = derive({"masked",
+                                  "%0 = input(shape=[4,4])\n%1 = causal_mask(%0)\n%2 = softmax(%1)\n"
+                                  "%3 = flatten(%2)\n%4 = linear(%3, out=5)\n%5 = output(%4)\n",
+                                  step::Loss::kMse});
+  Program program = compile(derived, {.max_batch = 2});
+  program.initialise(0, 1);
+  const auto predicted = [&](float later) {
+    OwnedBatch batch = random_batch(derived, 2, 3);
+    for (std::size_t i = 0; i < batch.features.size(); ++i) {
+      if (i % 4 > i / 4 % 4) batch.features[i] = later;
+    }
+    std::vector<double> y(10);
+    program.predict(0, batch.view(), y);
+    return y;
+  };
+
+  const auto wanted = predicted(0);
+
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float later : {3e38F, -3e38F, kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_EQ(predicted(later), wanted) << later;
+  }
+}
+
 }  // namespace
 }  // namespace lanista::nn

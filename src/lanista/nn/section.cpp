@@ -81,6 +81,7 @@ Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs)
                        .out = {},
                        .k = inputs.kernels,
                        .max_batch = inputs.max_batch,
+                       .threads = inputs.threads,
                        .scratch = section.scratch,
                        .numbers = section.numbers};
     for (const Port port : call.inputs) binding.in.push_back(place(port));

@@ -35,7 +35,8 @@ struct SectionInputs {
   const KernelTable<T>& table;
   const kernels::Kernels<T>& kernels;
   std::int64_t max_batch = 1;
-  PlanLine line = {};  ///< what all lines of the section's plan have in common
+  std::size_t threads = 1;  ///< of the program
+  PlanLine line = {};       ///< what all lines of the section's plan have in common
 };
 
 /// Errors: kUnimplemented, naming the first operator without a kernel.

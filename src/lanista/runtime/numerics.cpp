@@ -11,9 +11,9 @@ struct NumericClass {
   std::string_view name;
 };
 constexpr NumericClass kClasses[] = {
-    {"lanista", kernels::Isa::kPortable, "own-1/no-fma"},
-    {"lanista", kernels::Isa::kAvx2, "own-1/fma"},
-    {"lanista", kernels::Isa::kAvx512, "own-1/fma"},
+    {"lanista", kernels::Isa::kPortable, "own-2/no-fma"},
+    {"lanista", kernels::Isa::kAvx2, "own-2/fma"},
+    {"lanista", kernels::Isa::kAvx512, "own-2/fma"},
 };
 
 }  // namespace

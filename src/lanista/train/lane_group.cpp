@@ -31,22 +31,30 @@ class Seated {
  public:
   Seated(nn::Program& program, std::span<TrialRun* const> runs, nn::LaneState TrialRun::*state)
       : program_(program), runs_(runs), state_(state) {
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      program.attach(static_cast<std::int64_t>(i), std::move(runs[i]->*state));
+    try {
+      for (; seated_ < runs.size(); ++seated_) {
+        program.attach(static_cast<std::int64_t>(seated_), std::move(runs[seated_]->*state));
+      }
+    } catch (...) {
+      stand_up();
+      throw;
     }
   }
-  ~Seated() {
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      runs_[i]->*state_ = program_.detach(static_cast<std::int64_t>(i));
-    }
-  }
+  ~Seated() { stand_up(); }
   Seated(const Seated&) = delete;
   Seated& operator=(const Seated&) = delete;
 
  private:
+  void stand_up() {
+    for (; seated_ > 0; --seated_) {
+      runs_[seated_ - 1]->*state_ = program_.detach(static_cast<std::int64_t>(seated_ - 1));
+    }
+  }
+
   nn::Program& program_;
   std::span<TrialRun* const> runs_;
   nn::LaneState TrialRun::*state_;
+  std::size_t seated_ = 0;
 };
 
 }  // namespace

@@ -112,7 +112,11 @@ TEST(LaneGroup, TrainsEveryTrialAsIfItWereAlone) {
       std::vector<TrialRun*> lanes;
       for (TrialRun& run : runs) {
         if (static_cast<std::int64_t>(lanes.size()) == group.lanes() || rng.bernoulli(0.4)) continue;
-        if (rng.bernoulli(0.1)) run.park();
+        if (run.holds_state() && rng.bernoulli(0.1)) {
+          const TrainerState saved = run.save();
+          run.release();
+          ASSERT_TRUE(run.restore(saved));
+        }
         if (rng.bernoulli(0.1)) {
           const TrainerState saved = run.save();
           run = *TrialRun::create(trial(run.trial().value, "relu"));

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "lanista/base/check.h"
 #include "lanista/graph/flat.h"
 #include "lanista/study/metric.h"
 #include "lanista/train/evaluation.h"
@@ -104,8 +105,14 @@ std::map<std::string, std::string> TrialRun::facts() const {
           {"measurements", measurements.dump()}};
 }
 
+std::string TrialRun::without_state() const {
+  return "trial " + std::to_string(input_.trial.value) + " has done " + std::to_string(step_) +
+         " steps, but its state is not here";
+}
+
 TrainerState TrialRun::save() const {
-  if (parked_) return *parked_;
+  if (restored_) return *restored_;
+  LANISTA_CHECK(holds_state() || step_ == 0, without_state());
   return {state_ ? state_.extract() : std::vector<Tensor>(), facts()};
 }
 
@@ -120,8 +127,12 @@ Result<void> TrialRun::restore(TrainerState state) {
                      std::to_string(steps) + " with " + std::to_string(steps_per_epoch()) + " steps an epoch",
                  ""};
   }
+  if (state.tensors.empty() && steps > 0) {
+    return Error{Code::kDataLoss, "checkpoint has no tensors at step " + std::to_string(steps), ""};
+  }
   if (!state_) {
-    parked_ = std::move(state);
+    restored_.reset();
+    if (!state.tensors.empty()) restored_ = std::move(state);
   } else if (auto inserted = state_.insert(state.tensors); !inserted) {
     return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
   }
@@ -133,10 +144,9 @@ Result<void> TrialRun::restore(TrainerState state) {
   return {};
 }
 
-void TrialRun::park() {
-  if (!state_) return;
-  parked_ = save();
+void TrialRun::release() {
   state_ = {};
+  restored_.reset();
   prepared_.reset();
   order_epoch_ = -1;
 }
@@ -144,12 +154,14 @@ void TrialRun::park() {
 Result<void> TrialRun::settle(const nn::Program& program) {
   numbers_ = own_numbers(program.lane_numbers());
   if (state_) return {};
+  // Fresh weights would go on under this trial's name and steps.
+  if (!restored_ && step_ > 0) return Error{Code::kInternal, without_state(), ""};
   LANISTA_ASSIGN(nn::LaneState fresh, program.make_state(input_.trial_seed));
-  if (parked_) {
-    if (auto inserted = fresh.insert(parked_->tensors); !inserted) {
+  if (restored_) {
+    if (auto inserted = fresh.insert(restored_->tensors); !inserted) {
       return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
     }
-    parked_.reset();
+    restored_.reset();
   }
   state_ = std::move(fresh);
   return {};

@@ -70,13 +70,15 @@ class TrialRun {
   std::int64_t epochs_done() const { return static_cast<std::int64_t>(measurements_.size()); }  ///< each measured
   const std::vector<study::Measurement>& measurements() const { return measurements_; }
 
-  /// What it would go on from. Of a run that no group has seen yet: nothing, and no tensors.
+  /// What it would go on from. Of a run that no group has seen yet: nothing, and no tensors. Not of a released run.
   TrainerState save() const;
   /// The inverse of save. Errors: kDataLoss naming what is missing or does not fit; then the run is as before. Of a
   /// run without state, tensors are looked at when a group admits it.
   Result<void> restore(TrainerState state);
-  /// Gives the memory of the state back; the next group to admit the run restores it.
-  void park();
+  /// Has it tensors in memory?
+  bool holds_state() const { return static_cast<bool>(state_) || restored_.has_value(); }
+  /// Gives their memory back. If steps were done, nobody admits the run before it gets what save() gave.
+  void release();
 
  private:
   friend class LaneGroup;
@@ -85,8 +87,10 @@ class TrialRun {
   const std::vector<std::int64_t>& train_rows() const { return input_.data->rows(data::Part::kTrain); }
   nn::LaneHyper hyper() const;
   std::map<std::string, std::string> facts() const;
-  /// Makes the state, or restores what was parked. Errors: kResourceExhausted, kDataLoss.
+  /// Makes the state: of what was restored, or fresh if no step was done. Errors: kResourceExhausted, kDataLoss,
+  /// kInternal (steps were done and there is nothing to go on from).
   Result<void> settle(const nn::Program& program);
+  std::string without_state() const;
   std::int64_t epoch() const { return step_ / steps_per_epoch(); }
   std::vector<double> own_numbers(std::span<const nn::LaneNumber> wanted) const;
   bool reads_with(const TrialRun& other) const;  ///< the same batch in its next step
@@ -99,8 +103,8 @@ class TrialRun {
   Digest key_;
   std::string augment_text_;
   std::vector<double> numbers_;         // of its model, in the order in which programs of its key ask for them
-  nn::LaneState state_;                 // none: not begun, parked, or in a lane
-  std::optional<TrainerState> parked_;  // its tensors, where there is no state
+  nn::LaneState state_;                   // none: not begun, not settled, released, or in a lane
+  std::optional<TrainerState> restored_;  // its tensors, until it is settled
   std::shared_ptr<const std::vector<std::int64_t>> order_;  // of the epoch in progress
   std::shared_ptr<const data::PreparedEpoch> prepared_;     // of the epoch in progress, if others read it too
   std::int64_t order_epoch_ = -1;

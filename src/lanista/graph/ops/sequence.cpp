@@ -100,7 +100,7 @@ OpDef causal_mask_op() {
   OpDef def;
   def.name = "causal_mask";
   def.help =
-      "Adds -1e9 above the diagonal of square matrices, so that a softmax along the rows sees no later position.";
+      "Minus infinity above the diagonal of square matrices, so that a softmax along the rows sees no later position.";
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(want_real(args));
     const auto& dims = shape_of(args).dims;

@@ -1,5 +1,5 @@
 #pragma once
-// exp, expm1-based tanh, sigmoid and log on vectors: the same bits for an element whatever its lane. Range reduction by
+// exp, expm1, tanh, sigmoid and log on vectors: the same bits for an element whatever its lane. Range reduction by
 // Cody and Waite with constants whose products with the exponent are exact, so that it needs no FMA.
 
 #include "lanista/kernels/family/vector_ops.inc.h"
@@ -75,6 +75,18 @@ inline V exp_of(V x) {
   const V y = ((parts.expm1 + T(1)) * power_of_two<V>(half)) * power_of_two<V>(parts.exponent - half);
   const V bounded = x < least ? V{} : y;
   return x > most ? S::set(static_cast<T>(__builtin_inf())) : bounded;
+}
+
+/// exp(x) - 1 of x <= 0, exact to the last places around zero too. Both zeros and not a number stay.
+template <class V>
+inline V expm1_of(V x) {
+  using S = SimdOf<V>;
+  using T = typename S::Element;
+  const V least = S::set(ExpConstants<T>::kLeast);
+  const ExpParts<V> parts = exp_parts(x < least ? least : x);
+  const V scale = power_of_two<V>(parts.exponent);
+  const V y = madd(parts.expm1, scale, scale - T(1));
+  return x == T(0) ? x : y;
 }
 
 /// Odd, and exact to the last places around zero: with e = expm1(-2 |x|), tanh |x| = -e / (2 + e).

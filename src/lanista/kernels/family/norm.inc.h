@@ -40,7 +40,7 @@ void batch_norm_train(i64 rows, i64 c, double eps, double momentum, const T* x, 
                       const T* running_mean, const T* running_var, T* y, T* mean, T* inv_std, T* new_running_mean,
                       T* new_running_var) {
   const T count = static_cast<T>(rows);
-  const T unbiased = static_cast<T>(rows > 1 ? rows - 1 : 1);
+  const T unbiased = static_cast<T>(rows - 1);
   const T keep = static_cast<T>(1.0 - momentum), take = static_cast<T>(momentum);
   column_blocks<T, kNormVectors>(c, [&](auto block, i64 i) {
     using B = decltype(block);
@@ -60,7 +60,9 @@ void batch_norm_train(i64 rows, i64 c, double eps, double momentum, const T* x, 
         block.store(new_running_mean + i, j, madd(block.load(running_mean + i, j), keep, m[j] * take));
       }
       if (new_running_var != nullptr) {
-        block.store(new_running_var + i, j, madd(block.load(running_var + i, j), keep, (squares[j] / unbiased) * take));
+        const auto old = block.load(running_var + i, j);
+        // One value has no variance: what is known stays.
+        block.store(new_running_var + i, j, rows > 1 ? madd(old, keep, (squares[j] / unbiased) * take) : old);
       }
       slope[j] = inverse * load_or(block, gamma, i, j, 1);
       shift[j] = load_or(block, beta, i, j, 0);

@@ -33,7 +33,7 @@ void leaky_relu_grad(i64 count, T alpha, const T* x, const T* dy, T* dx) {
 template <class T>
 void elu(i64 count, T alpha, const T* x, T* y) {
   map<T>(count, x, y, [alpha](auto v) {
-    const auto bent = (exp_of(v) - T(1)) * alpha;
+    const auto bent = expm1_of(v) * alpha;
     return v > T(0) ? v : bent;
   });
 }
