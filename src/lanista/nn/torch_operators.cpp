@@ -1,116 +1,366 @@
 #include "lanista/nn/torch_operators.h"
 
-#include "lanista/base/check.h"
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
 
 namespace lanista::nn::testing {
 namespace {
 
+namespace F = torch::nn::functional;
+using at::Tensor;
 using List = std::vector<std::int64_t>;
+using Table = std::map<std::string, TorchOperator, std::less<>>;
 
-List pair_of(const graph::OpArgs& args, std::string_view name) {
-  const auto [a, b] = args.pair(name);
-  return {a, b};
+// An entry of one output.
+template <class Rule>
+TorchOperator single(Rule rule) {
+  return [rule](const TorchCall& call) { return std::vector<Tensor>{rule(call)}; };
 }
 
-at::Tensor max_pool(const graph::OpArgs& args, const at::Tensor& x, const List& kernel, const List& stride,
-                    const graph::ops::Pads& pads) {
-  // Where ceil mode drops a window depends on what is padding, so even paddings stay LibTorch's own.
-  if (pads.top == pads.bottom && pads.left == pads.right) {
-    return at::max_pool2d(x, kernel, stride, {pads.top, pads.left}, {1, 1}, args.flag("ceil_mode"));
-  }
-  LANISTA_CHECK(!args.flag("ceil_mode"), "the oracle pads unevenly or rounds up, not both");
-  return at::max_pool2d(torch_padded(x, pads, -1e30), kernel, stride);
+struct Pads {
+  std::int64_t top, bottom, left, right;
+  bool even() const { return top == bottom && left == right; }
+};
+
+// [all], [rows, columns] or [top, bottom, left, right].
+Pads pads_of(const TorchCall& call) {
+  const List& list = call.args.list("padding");
+  if (list.size() == 4) return {list[0], list[1], list[2], list[3]};
+  return {list.front(), list.front(), list.back(), list.back()};
 }
 
-// Sums and counts of each window apart: what lies behind the padding counts nowhere.
-at::Tensor avg_pool(const graph::OpArgs& args, const at::Tensor& x, const List& kernel, const List& stride,
-                    const graph::ops::Pads& pads) {
-  const bool include = args.flag("count_include_pad");
-  if (pads.top == pads.bottom && pads.left == pads.right) {
-    return at::avg_pool2d(x, kernel, stride, {pads.top, pads.left}, args.flag("ceil_mode"), include);
+// Around the one row of a sequence: both ends, or [before, after].
+Pads row_pads_of(const TorchCall& call) {
+  const List& list = call.args.list("padding");
+  return {0, 0, list.front(), list.back()};
+}
+
+Tensor padded(const Tensor& x, const Pads& pads, double value) {
+  return at::constant_pad_nd(x, {pads.left, pads.right, pads.top, pads.bottom}, value);
+}
+
+struct Windows {
+  List kernel, stride;
+  Pads pads;
+  bool ceil;
+};
+
+Windows windows_of(const TorchCall& call) {
+  const List kernel = call.pair("kernel");
+  return {kernel, call.args.list("stride").empty() ? kernel : call.pair("stride"), pads_of(call),
+          call.args.flag("ceil_mode")};
+}
+
+Windows row_windows_of(const TorchCall& call) {
+  const std::int64_t kernel = call.args.integer("kernel"), stride = call.args.integer("stride");
+  return {{1, kernel}, {1, stride == 0 ? kernel : stride}, row_pads_of(call), call.args.flag("ceil_mode")};
+}
+
+// Cells behind the padding that the last window reaches, if one that reaches beyond counts: it must begin inside the
+// image or the padding in front of it.
+std::int64_t beyond(std::int64_t size, std::int64_t before, std::int64_t after, std::int64_t kernel,
+                    std::int64_t stride, bool ceil) {
+  if (!ceil) return 0;
+  std::int64_t count = 0;
+  while (count * stride + kernel <= before + size + after) ++count;
+  const bool one_more = (count - 1) * stride + kernel < before + size + after && count * stride < before + size;
+  return one_more ? count * stride + kernel - (before + size + after) : 0;
+}
+
+// The padding with which floor mode sees the windows of ceil mode.
+Pads stretched(const Tensor& x, const Windows& w) {
+  const auto [top, bottom, left, right] = w.pads;
+  return {top, bottom + beyond(x.size(2), top, bottom, w.kernel[0], w.stride[0], w.ceil), left,
+          right + beyond(x.size(3), left, right, w.kernel[1], w.stride[1], w.ceil)};
+}
+
+// LibTorch's own where it pads both sides alike, also for what ceil mode means.
+Tensor max_pool(const Tensor& x, const Windows& w) {
+  if (w.pads.even()) return at::max_pool2d(x, w.kernel, w.stride, {w.pads.top, w.pads.left}, {1, 1}, w.ceil);
+  return at::max_pool2d(padded(x, stretched(x, w), -INFINITY), w.kernel, w.stride);
+}
+
+// Else sums and counts of each window apart: what lies behind the padding counts nowhere.
+Tensor avg_pool(const Tensor& x, const Windows& w, bool include_pad) {
+  if (w.pads.even()) return at::avg_pool2d(x, w.kernel, w.stride, {w.pads.top, w.pads.left}, w.ceil, include_pad);
+  const Pads all = stretched(x, w);
+  const auto sums = [&](const Tensor& t) { return at::avg_pool2d(t, w.kernel, w.stride); };
+  const Pads behind{0, all.bottom - w.pads.bottom, 0, all.right - w.pads.right};
+  const Tensor inside = padded(at::ones_like(x), w.pads, include_pad ? 1 : 0);
+  return sums(padded(x, all, 0)) / sums(padded(inside, behind, 0));
+}
+
+Tensor max_pool1d(const TorchCall& call) { return max_pool(call.x[0].unsqueeze(2), row_windows_of(call)).squeeze(2); }
+
+Tensor avg_pool1d(const TorchCall& call) {
+  return avg_pool(call.x[0].unsqueeze(2), row_windows_of(call), call.args.flag("count_include_pad")).squeeze(2);
+}
+
+Tensor conv(const TorchCall& call, const Tensor& weight, const Tensor& bias, std::int64_t groups) {
+  return at::conv2d(padded(call.x[0], pads_of(call), 0), weight, bias, call.pair("stride"), List{0, 0},
+                    call.pair("dilation"), groups);
+}
+
+Tensor conv2d(const TorchCall& call) {
+  return conv(call, call.param("weight"), call.param("bias"), call.args.integer("groups"));
+}
+
+Tensor depthwise_conv2d(const TorchCall& call) {
+  return conv(call, call.param("weight"), call.param("bias"), call.x[0].size(1));
+}
+
+Tensor separable_conv2d(const TorchCall& call) {
+  const Tensor alone = conv(call, call.param("depthwise.weight"), {}, call.x[0].size(1));
+  return at::conv2d(alone, call.param("pointwise.weight"), call.param("pointwise.bias"));
+}
+
+Tensor conv1d(const TorchCall& call) {
+  const auto& args = call.args;
+  const Pads pads = row_pads_of(call);
+  return at::conv1d(at::constant_pad_nd(call.x[0], {pads.left, pads.right}), call.param("weight"), call.param("bias"),
+                    List{args.integer("stride")}, List{0}, List{args.integer("dilation")}, args.integer("groups"));
+}
+
+Tensor conv_transpose2d(const TorchCall& call) {
+  const Pads cut = pads_of(call);
+  const List extra = call.pair("output_padding");
+  const std::int64_t groups = call.args.integer("groups");
+  if (cut.even()) {
+    return at::conv_transpose2d(call.x[0], call.param("weight"), call.param("bias"), call.pair("stride"),
+                                {cut.top, cut.left}, extra, groups, call.pair("dilation"));
   }
-  const at::Tensor counted = torch_padded(at::ones_like(x), pads, include ? 1 : 0);
-  const auto sums = [&](const at::Tensor& t) {
-    return at::avg_pool2d(t, kernel, stride, {0, 0}, args.flag("ceil_mode"), false);
+  const Tensor whole = at::conv_transpose2d(call.x[0], call.param("weight"), {}, call.pair("stride"), {0, 0}, {0, 0},
+                                            groups, call.pair("dilation"));
+  const Tensor y = padded(whole, {-cut.top, extra[0] - cut.bottom, -cut.left, extra[1] - cut.right}, 0);
+  return call.args.flag("bias") ? y + call.param("bias").reshape({-1, 1, 1}) : y;
+}
+
+// Nearest is cell floor(i in / out); bilinear lies at (i + 1/2) in / out - 1/2.
+Tensor resized(const TorchCall& call, std::int64_t height, std::int64_t width) {
+  const Tensor& x = call.x[0];
+  if (call.args.text("mode") == "bilinear") return at::upsample_bilinear2d(x, {height, width}, false);
+  const auto cells = [](std::int64_t in, std::int64_t out) {
+    return at::div(at::arange(out, at::kLong) * in, out, "floor");
   };
-  return sums(torch_padded(x, pads, 0)) / sums(counted);
+  return x.index_select(2, cells(x.size(2), height)).index_select(3, cells(x.size(3), width));
 }
 
-at::Tensor lrn(const graph::OpArgs& args, const at::Tensor& x) {
-  const std::int64_t size = args.integer("size"), before = (size - 1) / 2;
-  const at::Tensor squares = at::constant_pad_nd(x.square(), {0, 0, 0, 0, before, size - 1 - before});
-  at::Tensor sum = at::zeros_like(x);
-  for (std::int64_t k = 0; k < size; ++k) sum = sum + squares.narrow(1, k, x.size(1));
-  return x * (args.real("bias") + args.real("alpha") / static_cast<double>(size) * sum).pow(-args.real("beta"));
+Tensor resize(const TorchCall& call) {
+  const List out = call.pair("out");
+  return resized(call, out[0], out[1]);
+}
+
+Tensor upsample(const TorchCall& call) {
+  const List factor = call.pair("factor");
+  return resized(call, factor[0] * call.x[0].size(2), factor[1] * call.x[0].size(3));
+}
+
+// A single value has no variance that running statistics could learn from.
+Tensor batch_norm(const TorchCall& call) {
+  const Tensor& x = call.x[0];
+  Tensor mean = call.param("running_mean"), var = call.param("running_var");
+  const Tensor before = var.clone();
+  const bool alone = x.numel() == x.size(1);
+  const Tensor y = at::batch_norm(x, call.param("weight"), call.param("bias"), mean, var, call.training,
+                                  call.args.real("momentum"), call.args.real("eps"), false);
+  if (call.training && alone) var.copy_(before);
+  return y;
+}
+
+Tensor layer_norm(const TorchCall& call) {
+  const Tensor& x = call.x[0];
+  const List sizes = x.sizes().slice(static_cast<std::size_t>(x.dim() - call.args.integer("axes"))).vec();
+  return at::layer_norm(x, sizes, call.param("weight"), call.param("bias"), call.args.real("eps"));
+}
+
+Tensor group_norm(const TorchCall& call) {
+  return at::group_norm(call.x[0], call.args.integer("groups"), call.param("weight"), call.param("bias"),
+                        call.args.real("eps"), false);
+}
+
+Tensor lrn(const TorchCall& call) {
+  const auto& args = call.args;
+  return F::local_response_norm(call.x[0], F::LocalResponseNormFuncOptions(args.integer("size"))
+                                               .alpha(args.real("alpha"))
+                                               .beta(args.real("beta"))
+                                               .k(args.real("bias")));
+}
+
+// Channel g C / groups + i goes to i groups + g.
+Tensor channel_shuffle(const TorchCall& call) {
+  const std::int64_t groups = call.args.integer("groups"), each = call.x[0].size(1) / groups;
+  List from(static_cast<std::size_t>(groups * each));
+  for (std::int64_t g = 0; g < groups; ++g) {
+    for (std::int64_t i = 0; i < each; ++i) from[static_cast<std::size_t>(i * groups + g)] = g * each + i;
+  }
+  return call.x[0].index_select(1, at::tensor(from));
+}
+
+Tensor scale(const TorchCall& call) {
+  const Tensor &x = call.x[0], &gate = call.x[1];
+  List shape(static_cast<std::size_t>(x.dim()), 1);
+  shape[0] = gate.size(0);
+  shape[x.dim() == 4 ? 1 : shape.size() - 1] = gate.size(1);
+  return x * gate.reshape(shape);
+}
+
+// A vector for each token that the vocabulary holds, zeros for all others.
+Tensor embedding(const TorchCall& call) {
+  const std::int64_t vocab = call.args.integer("vocab");
+  const Tensor tokens = call.x[0].to(at::kLong);
+  const Tensor known = (tokens >= 0) & (tokens < vocab);
+  return at::embedding(call.param("weight"), tokens.clamp(0, vocab - 1)) * known.unsqueeze(-1);
+}
+
+Tensor later_positions(const Tensor& x, double value) { return at::full_like(x, value).triu(1); }
+
+// PyTorch's own multi-head attention; with dropout its formula, since its masks are not ours.
+Tensor attention(const TorchCall& call) {
+  const Tensor& x = call.x[0];
+  const auto param = [&](const std::string& name) { return call.param(name); };
+  const std::int64_t n = x.size(0), t = x.size(1), d = x.size(2), heads = call.args.integer("heads");
+  const Tensor unseen = later_positions(at::empty({t, t}, x.options()), -INFINITY);
+  const double p = call.training ? call.args.real("dropout") : 0;
+  if (p == 0) {
+    auto options =
+        F::MultiheadAttentionForwardFuncOptions(d, heads, param("in_proj_weight"), param("in_proj_bias"), {}, {}, false,
+                                                0, param("out_proj.weight"), param("out_proj.bias"))
+            .training(call.training)
+            .need_weights(false);
+    if (call.args.flag("causal")) options.attn_mask(unseen);
+    const Tensor by_position = x.transpose(0, 1);
+    return std::get<0>(F::multi_head_attention_forward(by_position, by_position, by_position, options)).transpose(0, 1);
+  }
+  const auto parts = at::linear(x, param("in_proj_weight"), param("in_proj_bias"))
+                         .reshape({n, t, 3, heads, d / heads})
+                         .permute({2, 0, 3, 1, 4})
+                         .unbind();
+  Tensor weights = at::matmul(parts[0], parts[1].transpose(-1, -2)) / std::sqrt(static_cast<double>(d / heads));
+  if (call.args.flag("causal")) weights = weights + unseen;
+  weights = at::softmax(weights, -1);
+  weights = weights * call.mask(weights.unsqueeze(1), p).squeeze(1);
+  const Tensor seen = at::matmul(weights, parts[2]).permute({0, 2, 1, 3}).reshape({n, t, d});
+  return at::linear(seen, param("out_proj.weight"), param("out_proj.bias"));
+}
+
+Tensor slice(const TorchCall& call) {
+  const std::int64_t axis = call.args.integer("axis"), end = call.args.integer("end");
+  return call.x[0].slice(axis, call.args.integer("start"), end == 0 ? call.x[0].size(axis) : end);
+}
+
+Tensor matmul(const TorchCall& call) {
+  const auto side = [&](std::size_t i, std::string_view transposed) {
+    return call.args.flag(transposed) ? call.x[i].transpose(-1, -2) : call.x[i];
+  };
+  return at::matmul(side(0, "transpose_a"), side(1, "transpose_b"));
+}
+
+Tensor reshape(const TorchCall& call) {
+  List shape = call.args.list("shape");
+  shape.insert(shape.begin(), call.x[0].size(0));
+  return call.x[0].reshape(shape);
+}
+
+Tensor pad(const TorchCall& call) {
+  const List& pads = call.args.list("pads");
+  return padded(call.x[0], {pads[0], pads[1], pads[2], pads[3]}, 0);
+}
+
+Tensor sum(const TorchCall& call) {
+  Tensor all = call.x[0];
+  for (std::size_t i = 1; i < call.x.size(); ++i) all = all + call.x[i];
+  return all;
+}
+
+void add_windows(Table& table) {
+  table["conv2d"] = single(conv2d);
+  table["depthwise_conv2d"] = single(depthwise_conv2d);
+  table["separable_conv2d"] = single(separable_conv2d);
+  table["conv_transpose2d"] = single(conv_transpose2d);
+  table["conv1d"] = single(conv1d);
+  table["max_pool2d"] = single([](const TorchCall& c) { return max_pool(c.x[0], windows_of(c)); });
+  table["avg_pool2d"] =
+      single([](const TorchCall& c) { return avg_pool(c.x[0], windows_of(c), c.args.flag("count_include_pad")); });
+  table["max_pool1d"] = single(max_pool1d);
+  table["avg_pool1d"] = single(avg_pool1d);
+  table["adaptive_avg_pool2d"] =
+      single([](const TorchCall& c) { return at::adaptive_avg_pool2d(c.x[0], c.pair("out")); });
+  table["global_avg_pool"] = single([](const TorchCall& c) { return c.x[0].flatten(2).mean(2); });
+  table["global_max_pool"] = single([](const TorchCall& c) { return std::get<0>(at::adaptive_max_pool2d(c.x[0], {1, 1})); });
+  table["resize"] = single(resize);
+  table["upsample"] = single(upsample);
+}
+
+void add_elementwise(Table& table) {
+  const auto unary = [&](const std::string& op, Tensor (*rule)(const Tensor&)) {
+    table[op] = single([rule](const TorchCall& c) { return rule(c.x[0]); });
+  };
+  unary("output", [](const Tensor& x) { return x; });
+  unary("identity", [](const Tensor& x) { return x; });
+  unary("zero", [](const Tensor& x) { return at::zeros_like(x); });
+  unary("relu", [](const Tensor& x) { return at::relu(x); });
+  unary("relu6", [](const Tensor& x) { return F::relu6(x); });
+  unary("gelu", [](const Tensor& x) { return at::gelu(x, "tanh"); });
+  unary("silu", [](const Tensor& x) { return at::silu(x); });
+  unary("tanh", [](const Tensor& x) { return at::tanh(x); });
+  unary("sigmoid", [](const Tensor& x) { return at::sigmoid(x); });
+  unary("hard_swish", [](const Tensor& x) { return at::hardswish(x); });
+  const auto rule = [&](const std::string& op, Tensor (*with)(const TorchCall&)) { table[op] = single(with); };
+  rule("leaky_relu", [](const TorchCall& c) { return at::leaky_relu(c.x[0], c.args.real("alpha")); });
+  rule("elu", [](const TorchCall& c) { return at::elu(c.x[0], c.args.real("alpha")); });
+  rule("clip", [](const TorchCall& c) { return at::clamp(c.x[0], c.args.real("min"), c.args.real("max")); });
+  rule("hard_sigmoid",
+       [](const TorchCall& c) { return at::clamp(c.x[0] * c.args.real("alpha") + c.args.real("beta"), 0, 1); });
+  rule("softmax", [](const TorchCall& c) { return at::softmax(c.x[0], c.args.integer("axis")); });
+  rule("dropout", [](const TorchCall& c) { return c.training ? c.x[0] * c.mask(c.x[0], c.args.real("p")) : c.x[0]; });
+  rule("scale_by", [](const TorchCall& c) { return c.x[0] * c.args.real("by"); });
+  rule("causal_mask", [](const TorchCall& c) { return c.x[0] + later_positions(c.x[0], -1e9); });
+  rule("add", sum);
+  rule("sub", [](const TorchCall& c) { return c.x[0] - c.x[1]; });
+  rule("mul", [](const TorchCall& c) { return c.x[0] * c.x[1]; });
+  rule("div", [](const TorchCall& c) { return c.x[0] / c.x[1]; });
+}
+
+void add_others(Table& table) {
+  const auto rule = [&](const std::string& op, Tensor (*with)(const TorchCall&)) { table[op] = single(with); };
+  rule("linear", [](const TorchCall& c) { return at::linear(c.x[0], c.param("weight"), c.param("bias")); });
+  rule("matmul", matmul);
+  rule("batch_norm", batch_norm);
+  rule("layer_norm", layer_norm);
+  rule("group_norm", group_norm);
+  rule("lrn", lrn);
+  rule("scale", scale);
+  rule("channel_shuffle", channel_shuffle);
+  rule("concat", [](const TorchCall& c) { return at::cat(c.x, c.args.integer("axis")); });
+  rule("flatten", [](const TorchCall& c) { return c.x[0].reshape({c.x[0].size(0), -1}); });
+  rule("reshape", reshape);
+  rule("transpose", [](const TorchCall& c) { return c.x[0].permute(c.args.list("axes")); });
+  rule("pad", pad);
+  rule("slice", slice);
+  rule("mean", [](const TorchCall& c) { return c.x[0].mean(c.args.list("axes"), c.args.flag("keep")); });
+  rule("embedding", embedding);
+  rule("positional_embedding", [](const TorchCall& c) { return c.x[0] + c.param("weight"); });
+  rule("attention", attention);
 }
 
 }  // namespace
 
-at::Tensor torch_padded(const at::Tensor& x, const graph::ops::Pads& pads, double value) {
-  return at::constant_pad_nd(x, {pads.left, pads.right, pads.top, pads.bottom}, value);
+List TorchCall::pair(std::string_view name) const {
+  const List& list = args.list(name);
+  return {list.front(), list.back()};
 }
 
-// Windows over sequences are windows over images of one row.
-std::optional<at::Tensor> torch_window(const std::string& op, const graph::OpArgs& args,
-                                       const std::vector<at::Tensor>& x, const TorchParam& param) {
-  if (op == "max_pool2d" || op == "avg_pool2d") {
-    const auto [rows, columns] = graph::ops::pool_stride(args);
-    const auto f = op == "max_pool2d" ? max_pool : avg_pool;
-    return f(args, x[0], pair_of(args, "kernel"), {rows, columns}, graph::ops::pads_of(args));
-  }
-  if (op == "max_pool1d" || op == "avg_pool1d") {
-    const std::int64_t kernel = args.integer("kernel"), stride = args.integer("stride");
-    const auto [before, after] = args.pair("padding");
-    if (op == "max_pool1d") {
-      const at::Tensor all = at::constant_pad_nd(x[0], {before, after}, -1e30);
-      return at::max_pool1d(all, kernel, stride > 0 ? stride : kernel, 0, 1, args.flag("ceil_mode"));
-    }
-    const List windows{1, kernel}, steps{1, stride > 0 ? stride : kernel};
-    return avg_pool(args, x[0].unsqueeze(2), windows, steps, {0, 0, before, after}).squeeze(2);
-  }
-  if (op == "conv1d") {
-    const auto [before, after] = args.pair("padding");
-    return at::conv1d(at::constant_pad_nd(x[0], {before, after}, 0), param("weight"), param("bias"),
-                      List{args.integer("stride")}, List{0}, List{args.integer("dilation")}, args.integer("groups"));
-  }
-  if (op == "conv_transpose2d") {
-    const at::Tensor all = at::conv_transpose2d(x[0], param("weight"), {}, pair_of(args, "stride"), {0, 0}, {0, 0},
-                                                args.integer("groups"), pair_of(args, "dilation"));
-    const auto [rows, columns] = args.pair("output_padding");
-    const graph::ops::Pads cut = graph::ops::pads_of(args);
-    const at::Tensor y = at::constant_pad_nd(all, {-cut.left, columns - cut.right, -cut.top, rows - cut.bottom});
-    return args.flag("bias") ? y + param("bias").reshape({-1, 1, 1}) : y;
-  }
-  if (op == "global_max_pool") return x[0].amax(List{2, 3});
-  if (op == "resize" || op == "upsample") {
-    List size = pair_of(args, op == "resize" ? "out" : "factor");
-    for (int i = 0; op == "upsample" && i < 2; ++i) size[static_cast<std::size_t>(i)] *= x[0].size(2 + i);
-    if (args.text("mode") == "nearest") return at::upsample_nearest2d(x[0], size);
-    return at::upsample_bilinear2d(x[0], size, false);
-  }
-  return std::nullopt;
-}
-
-std::optional<at::Tensor> torch_elementwise(const std::string& op, const graph::OpArgs& args,
-                                            const std::vector<at::Tensor>& x) {
-  if (op == "leaky_relu") return at::leaky_relu(x[0], args.real("alpha"));
-  if (op == "elu") return at::elu(x[0], args.real("alpha"));
-  if (op == "clip") return at::clamp(x[0], args.real("min"), args.real("max"));
-  if (op == "relu6") return at::clamp(x[0], 0, 6);
-  if (op == "hard_sigmoid") return at::clamp(x[0] * args.real("alpha") + args.real("beta"), 0, 1);
-  if (op == "hard_swish") return x[0] * at::clamp(x[0] / 6 + 0.5, 0, 1);
-  if (op == "sub") return x[0] - x[1];
-  if (op == "div") return x[0] / x[1];
-  if (op == "slice") {
-    const std::int64_t axis = args.integer("axis"), end = args.integer("end");
-    return x[0].slice(axis, args.integer("start"), end == 0 ? x[0].size(axis) : end);
-  }
-  if (op == "scale") return x[0].dim() == 4 ? x[0] * x[1].reshape({x[1].size(0), -1, 1, 1}) : x[0] * x[1].unsqueeze(1);
-  if (op == "channel_shuffle") {  // LibTorch's own has no derivative
-    return x[0].unflatten(1, {args.integer("groups"), -1}).transpose(1, 2).reshape(x[0].sizes());
-  }
-  if (op == "lrn") return lrn(args, x[0]);
-  return std::nullopt;
+const Table& torch_operators() {
+  static const Table kTable = [] {
+    Table table;
+    add_windows(table);
+    add_elementwise(table);
+    add_others(table);
+    return table;
+  }();
+  return kTable;
 }
 
 }  // namespace lanista::nn::testing

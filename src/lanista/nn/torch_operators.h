@@ -3,26 +3,31 @@
 #include <ATen/ATen.h>
 
 #include <functional>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "lanista/graph/op.h"
-#include "lanista/graph/ops/window.h"
 
-// Operators of models in LibTorch's words, for the oracle.
 namespace lanista::nn::testing {
 
-using TorchParam = std::function<at::Tensor(const std::string&)>;  ///< by name; undefined where there is none
+/// One use of an operator, as its interpretation in LibTorch sees it.
+struct TorchCall {
+  const graph::OpArgs& args;                                             ///< attributes; types of inputs are not given
+  const std::vector<at::Tensor>& x;                                      ///< data inputs, canonical order
+  const std::function<at::Tensor(const std::string&)>& param;            ///< by name; undefined where there is none
+  const std::function<at::Tensor(const at::Tensor& x, double p)>& mask;  ///< 0 or 1 / (1 - p), in the shape of x
+  bool training;
 
-/// LibTorch pads both sides alike; this pads as `pads` says.
-at::Tensor torch_padded(const at::Tensor& x, const graph::ops::Pads& pads, double value);
+  /// Two numbers from a list of one or two.
+  std::vector<std::int64_t> pair(std::string_view name) const;
+};
 
-/// Pools, one-dimensional and transposed convolutions, images of another size; nothing for other operators.
-std::optional<at::Tensor> torch_window(const std::string& op, const graph::OpArgs& args,
-                                       const std::vector<at::Tensor>& x, const TorchParam& param);
-/// Piecewise activations, differences and quotients, slices, and what works along the channels.
-std::optional<at::Tensor> torch_elementwise(const std::string& op, const graph::OpArgs& args,
-                                            const std::vector<at::Tensor>& x);
+/// The values of all outputs. In training, buffers advance in place.
+using TorchOperator = std::function<std::vector<at::Tensor>(const TorchCall&)>;
+
+/// What each operator of models means, written from its documentation in LibTorch's words; `input` stands apart. No
+/// code is shared with the rooms that it judges (step, kernels, nn).
+const std::map<std::string, TorchOperator, std::less<>>& torch_operators();
 
 }  // namespace lanista::nn::testing

@@ -1,6 +1,9 @@
 #include "lanista/nn/torch_oracle.h"
 
+#include <array>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "lanista/base/check.h"
 #include "lanista/nn/torch_operators.h"
@@ -10,16 +13,52 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-List pair_of(const graph::OpArgs& args, std::string_view name) {
-  const auto [a, b] = args.pair(name);
-  return {a, b};
+at::Tensor from_floats(const std::vector<float>& values, at::IntArrayRef shape, at::ScalarType dtype) {
+  return at::tensor(at::ArrayRef<float>(values)).reshape(shape).to(dtype);
 }
 
-at::Tensor from_floats(const std::vector<float>& values, const graph::Shape& shape, std::int64_t n,
-                       at::ScalarType dtype) {
-  List dims = shape.dims;
-  dims[0] = n;
-  return at::tensor(at::ArrayRef<float>(values)).reshape(dims).to(dtype);
+std::string full_name(const graph::Node& node, const std::string& parameter) {
+  return "n" + std::to_string(node.id.value) + "." + parameter;
+}
+
+// Dropout's masks as documented: Philox words keyed by (trial seed, node, step), then counted by (sample, element);
+// 32 neighbouring elements share eight counters, word by word. Written apart from the kernels.
+bool keeps(std::uint64_t seed, std::uint64_t node, std::uint64_t step, std::int64_t sample, std::int64_t element,
+           double p) {
+  const auto key = philox(seed, node, step);
+  const std::uint64_t stream = key[0] + (std::uint64_t{key[1]} << 32);
+  const std::int64_t block = element / 32, within = element % 32;
+  const auto words =
+      philox(stream, static_cast<std::uint64_t>(sample), static_cast<std::uint64_t>(block * 8 + within % 8));
+  return std::ldexp(words[static_cast<std::size_t>(within / 8)], -32) < 1 - p;
+}
+
+// State of LibTorch's optimisers is keyed by the parameter's address, in old versions as a text.
+template <class States>
+torch::optim::OptimizerParamState* state_of(States& states, const at::Tensor& parameter) {
+  const auto found = [&] {
+    if constexpr (std::is_same_v<typename std::remove_reference_t<States>::key_type, std::string>) {
+      return states.find(c10::guts::to_string(parameter.unsafeGetTensorImpl()));
+    } else {
+      return states.find(parameter.unsafeGetTensorImpl());
+    }
+  }();
+  return found == states.end() ? nullptr : found->second.get();
+}
+
+std::unique_ptr<torch::optim::Optimizer> make_optimizer(step::Optimizer kind,
+                                                        const std::vector<at::Tensor>& parameters) {
+  using namespace torch::optim;
+  switch (kind) {
+    case step::Optimizer::kSgd:
+      return std::make_unique<SGD>(parameters, SGDOptions(1));
+    case step::Optimizer::kAdam:
+      return std::make_unique<Adam>(parameters, AdamOptions());
+    case step::Optimizer::kAdamW:
+      return std::make_unique<AdamW>(parameters, AdamWOptions());
+  }
+  LANISTA_CHECK(false, "the oracle does not know this optimiser");
+  return nullptr;
 }
 
 }  // namespace
@@ -31,27 +70,55 @@ at::Tensor to_torch(const Tensor& tensor) {
   return torch::from_blob(const_cast<std::byte*>(tensor.bytes.data()), tensor.shape, type).clone();
 }
 
-double scaled_error(const at::Tensor& a, const at::Tensor& b) {
+double scaled_error(const at::Tensor& a, const at::Tensor& b, double least) {
   if (a.numel() == 0) return 0;
-  const at::Tensor wide = b.to(at::kDouble);
-  const double scale = std::max(1e-3, wide.abs().max().item<double>());
-  return (a.to(at::kDouble) - wide).abs().max().item<double>() / scale;
+  const at::Tensor seen = a.to(at::kDouble), wanted = b.to(at::kDouble);
+  const at::Tensor finite = at::isfinite(wanted);
+  if (!at::equal(finite, at::isfinite(seen))) return std::numeric_limits<double>::infinity();
+  const at::Tensor zero = at::zeros_like(wanted);
+  const double scale = std::max(least, at::where(finite, wanted, zero).abs().max().item<double>());
+  const double distance = at::where(finite, seen - wanted, zero).abs().max().item<double>();
+  return distance == 0 ? 0 : distance / scale;
 }
 
 TorchModel::TorchModel(const Derived& derived, const std::vector<Tensor>& state, at::ScalarType dtype)
-    : derived_(derived), dtype_(dtype), ops_(graph::builtin_ops()) {
+    : model_(derived.model), options_(derived.train.options), dtype_(dtype), ops_(graph::builtin_ops()) {
+  std::map<std::string, bool> trained;
+  const auto specs = graph::parameters(model_, ops_);
+  LANISTA_CHECK(specs.ok(), specs ? "" : specs.error().text());
+  for (const graph::NamedParam& param : *specs) trained[param.name] = param.spec.trained;
   for (const Tensor& tensor : state) {
     if (tensor.name == "step") {
       step_ = elements_of<std::int64_t>(tensor)[0];
     } else if (tensor.name == "seed") {
       seed_ = static_cast<std::uint64_t>(elements_of<std::int64_t>(tensor)[0]);
-    } else {
-      state_[tensor.name] = to_torch(tensor).to(dtype);
+    } else if (trained.contains(tensor.name)) {
+      tensors_[tensor.name] = to_torch(tensor).to(dtype).requires_grad_(trained.at(tensor.name));
     }
   }
-  for (const auto& tensor : derived.train.state) {
-    if (tensor.trained) trained_.push_back(tensor.name);
+  LANISTA_CHECK(tensors_.size() == trained.size(), "the state lacks a tensor of the model");
+  for (const auto& [name, is_trained] : trained) {
+    if (is_trained) trained_.push_back(name);
   }
+  optimizer_ = make_optimizer(options_.optimizer, parameters());
+}
+
+void TorchModel::disturb(double size, std::uint64_t seed) {
+  disturbance_ = size;
+  noise_ = Rng(seed);
+}
+
+std::vector<at::Tensor> TorchModel::parameters() const {
+  std::vector<at::Tensor> all;
+  for (const std::string& name : trained_) all.push_back(tensors_.at(name));
+  return all;
+}
+
+at::Tensor TorchModel::rounded(const at::Tensor& value) {
+  if (disturbance_ == 0 || !value.is_floating_point()) return value;
+  std::vector<double> factors(static_cast<std::size_t>(value.numel()));
+  for (double& factor : factors) factor = 1 + noise_.uniform(-disturbance_, disturbance_);
+  return value * at::tensor(factors).reshape(value.sizes()).to(value.scalar_type());
 }
 
 at::Tensor TorchModel::mask(const graph::Node& node, double p, const at::Tensor& x, const OwnedBatch& batch) const {
@@ -61,163 +128,68 @@ at::Tensor TorchModel::mask(const graph::Node& node, double p, const at::Tensor&
   const std::int64_t per_sample = x.numel() / x.size(0);
   for (std::int64_t s = 0; s < x.size(0); ++s) {
     for (std::int64_t e = 0; e < per_sample; ++e) {
-      keep.data_ptr<double>()[s * per_sample + e] =
-          kernels::dropout_keeps({seed_, static_cast<std::uint64_t>(step_), node.id.value},
-                                 batch.sample_index[static_cast<std::size_t>(s)], e, p);
+      keep.data_ptr<double>()[s * per_sample + e] = keeps(seed_, node.id.value, static_cast<std::uint64_t>(step_),
+                                                          batch.sample_index[static_cast<std::size_t>(s)], e, p)
+                                                        ? 1 / (1 - p)
+                                                        : 0;
     }
   }
-  keep = (x.dim() == 4 ? keep.permute({0, 3, 1, 2}) : keep) / (1 - p);
-  return keep.to(dtype_);
+  return (x.dim() == 4 ? keep.permute({0, 3, 1, 2}) : keep).to(dtype_);
 }
 
-// PyTorch's own multi-head attention; with dropout its formula, since its masks are not ours.
-at::Tensor TorchModel::attention(const graph::Node& node, const at::Tensor& x, const OwnedBatch& batch,
-                                 bool training) const {
-  namespace F = torch::nn::functional;
-  const graph::OpArgs args{{}, node.attrs, *ops_.find(node.op)};
-  const auto param = [&](const std::string& name) {
-    return state_.at("n" + std::to_string(node.id.value) + "." + name);
-  };
-  const std::int64_t n = x.size(0), t = x.size(1), d = x.size(2), heads = args.integer("heads");
-  const at::Tensor unseen = at::full({t, t}, -INFINITY, x.options()).triu(1);
-  const double p = training ? args.real("dropout") : 0;
-  if (p == 0) {
-    auto options =
-        F::MultiheadAttentionForwardFuncOptions(d, heads, param("in_proj_weight"), param("in_proj_bias"), {}, {}, false,
-                                                0, param("out_proj.weight"), param("out_proj.bias"))
-            .training(training)
-            .need_weights(false);
-    if (args.flag("causal")) options.attn_mask(unseen);
-    const at::Tensor by_position = x.transpose(0, 1);
-    return std::get<0>(F::multi_head_attention_forward(by_position, by_position, by_position, options)).transpose(0, 1);
+std::vector<at::Tensor> TorchModel::apply(const graph::Node& node, const Values& values, const OwnedBatch& batch,
+                                          bool training) {
+  const auto rule = torch_operators().find(node.op);
+  LANISTA_CHECK(rule != torch_operators().end(), "the oracle does not know operator " + node.op);
+  graph::Attrs attrs = node.attrs;
+  for (const auto& [number, value] : numbers_) {
+    // Inside attention dropout's probability goes by dropout's own name.
+    if (number.first == node.id) attrs.set(node.op == "attention" ? "dropout" : number.second, value);
   }
-  const auto parts = at::linear(x, param("in_proj_weight"), param("in_proj_bias"))
-                         .reshape({n, t, 3, heads, d / heads})
-                         .permute({2, 0, 3, 1, 4})
-                         .unbind();
-  const double scale = 1 / std::sqrt(static_cast<double>(d / heads));
-  at::Tensor weights = at::matmul(parts[0], parts[1].transpose(-1, -2)) * scale;
-  if (args.flag("causal")) weights = weights + unseen;
-  weights = at::softmax(weights, -1);
-  weights = weights * mask(node, p, weights.unsqueeze(1), batch).squeeze(1);
-  const at::Tensor seen = at::matmul(weights, parts[2]).permute({0, 2, 1, 3}).reshape({n, t, d});
-  return at::linear(seen, param("out_proj.weight"), param("out_proj.bias"));
+  const graph::OpArgs args{{}, attrs, *ops_.find(node.op)};
+  std::vector<at::Tensor> inputs;
+  for (const graph::Port port : node.inputs) inputs.push_back(values.at(port));
+  const std::function<at::Tensor(const std::string&)> param = [&](const std::string& name) {
+    const auto found = tensors_.find(full_name(node, name));
+    if (found == tensors_.end()) return at::Tensor();
+    return found->second.requires_grad() ? rounded(found->second) : found->second;
+  };
+  const std::function<at::Tensor(const at::Tensor&, double)> draw = [&](const at::Tensor& x, double p) {
+    return mask(node, p, x, batch);
+  };
+  return rule->second({args, inputs, param, draw, training});
 }
 
-at::Tensor TorchModel::apply(const graph::Node& node, const std::vector<at::Tensor>& x, const OwnedBatch& batch,
-                             bool training) {
-  const std::string& op = node.op;
-  const graph::OpArgs args{{}, node.attrs, *ops_.find(op)};
-  const std::string prefix = "n" + std::to_string(node.id.value) + ".";
-  const auto param = [&](const std::string& name) {
-    const auto found = state_.find(prefix + name);
-    return found == state_.end() ? at::Tensor() : found->second;
-  };
-  const auto conv = [&](const at::Tensor& value, const std::string& weight, const std::string& bias,
-                        std::int64_t groups) {
-    return at::conv2d(torch_padded(value, graph::ops::pads_of(args), 0), param(weight), param(bias),
-                      pair_of(args, "stride"), List{0, 0}, pair_of(args, "dilation"), groups);
-  };
-  if (const auto known = torch_window(op, args, x, param)) return *known;
-  if (const auto known = torch_elementwise(op, args, x)) return *known;
-
-  if (op == "output" || op == "identity") return x[0];
-  if (op == "linear") {
-    const at::Tensor y = at::matmul(x[0], param("weight").t());
-    return args.flag("bias") ? y + param("bias") : y;
-  }
-  if (op == "conv2d") return conv(x[0], "weight", "bias", args.integer("groups"));
-  if (op == "depthwise_conv2d") return conv(x[0], "weight", "bias", x[0].size(1));
-  if (op == "separable_conv2d") {
-    return at::conv2d(conv(x[0], "depthwise.weight", "", x[0].size(1)), param("pointwise.weight"),
-                      param("pointwise.bias"));
-  }
-  if (op == "batch_norm") {
-    at::Tensor mean = param("running_mean");
-    at::Tensor var = param("running_var");
-    return at::batch_norm(x[0], param("weight"), param("bias"), mean, var, training, args.real("momentum"),
-                          args.real("eps"), false);
-  }
-  if (op == "layer_norm") {
-    const List sizes = x[0].sizes().slice(static_cast<std::size_t>(x[0].dim() - args.integer("axes"))).vec();
-    return at::layer_norm(x[0], sizes, param("weight"), param("bias"), args.real("eps"));
-  }
-  if (op == "group_norm") {
-    return at::group_norm(x[0], args.integer("groups"), param("weight"), param("bias"), args.real("eps"), false);
-  }
-  if (op == "relu") return at::relu(x[0]);
-  if (op == "gelu") return at::gelu(x[0], "tanh");
-  if (op == "silu") return at::silu(x[0]);
-  if (op == "tanh") return at::tanh(x[0]);
-  if (op == "sigmoid") return at::sigmoid(x[0]);
-  if (op == "zero") return at::zeros_like(x[0]);
-  if (op == "softmax") return at::softmax(x[0], args.integer("axis"));
-  if (op == "adaptive_avg_pool2d") return at::adaptive_avg_pool2d(x[0], pair_of(args, "out"));
-  if (op == "global_avg_pool") return x[0].flatten(2).mean(2);
-  if (op == "dropout") return training ? x[0] * mask(node, args.real("p"), x[0], batch) : x[0];
-  if (op == "add") {
-    at::Tensor sum = x[0];
-    for (std::size_t i = 1; i < x.size(); ++i) sum = sum + x[i];
-    return sum;
-  }
-  if (op == "mul") return x[0] * x[1];
-  if (op == "concat") return at::cat(x, args.integer("axis"));
-  if (op == "flatten") return x[0].flatten(1);
-  if (op == "reshape") {
-    List shape = args.list("shape");
-    shape.insert(shape.begin(), x[0].size(0));
-    return x[0].reshape(shape);
-  }
-  if (op == "transpose") return x[0].permute(args.list("axes"));
-  if (op == "pad") {
-    const List& pads = args.list("pads");
-    return at::constant_pad_nd(x[0], {pads[2], pads[3], pads[0], pads[1]});
-  }
-  if (op == "matmul") {
-    return at::matmul(args.flag("transpose_a") ? x[0].transpose(-1, -2) : x[0],
-                      args.flag("transpose_b") ? x[1].transpose(-1, -2) : x[1]);
-  }
-  if (op == "embedding") {
-    const at::Tensor token = x[0].to(at::kLong);
-    const at::Tensor known = (token < args.integer("vocab")).unsqueeze(-1);
-    return at::embedding(param("weight"), token.clamp_max(args.integer("vocab") - 1)) * known;
-  }
-  if (op == "positional_embedding") return x[0] + param("weight");
-  if (op == "scale_by") return x[0] * args.real("by");
-  if (op == "causal_mask") return x[0] + at::full_like(x[0], -1e9).triu(1);
-  if (op == "attention") return attention(node, x[0], batch, training);
-  if (op == "mean") return x[0].mean(args.list("axes"), args.flag("keep"));
-  LANISTA_CHECK(false, "the oracle does not know operator " + op);
-  return {};
+at::Tensor TorchModel::features(const graph::Node& input, const OwnedBatch& batch) const {
+  List shape = std::get<List>(*input.attrs.find("shape"));
+  shape.insert(shape.begin(), batch.size);
+  return from_floats(batch.features, shape, dtype_);
 }
 
 at::Tensor TorchModel::forward(const OwnedBatch& batch, bool training) {
-  std::map<graph::NodeId, at::Tensor> values;
+  Values values;
   at::Tensor result;
-  for (const graph::NodeId id : derived_.model.topo()) {
-    const graph::Node& node = derived_.model.node(id);
+  for (const graph::NodeId id : model_.topo()) {
+    const graph::Node& node = model_.node(id);
     if (node.op == "input") {
-      values[id] = from_floats(batch.features, derived_.train.types.at(derived_.train.input).shape, batch.size, dtype_);
+      values[{id}] = features(node, batch);
       continue;
     }
-    std::vector<at::Tensor> inputs;
-    for (const graph::Port port : node.inputs) inputs.push_back(values.at(port.node));
-    values[id] = result = apply(node, inputs, batch, training);
+    const auto outputs = apply(node, values, batch, training);
+    for (std::uint32_t slot = 0; slot < outputs.size(); ++slot) values[{id, slot}] = rounded(outputs[slot]);
+    if (node.op == "output") result = values[{id}];
   }
   return result;
 }
 
 at::Tensor TorchModel::loss(const OwnedBatch& batch, const LaneHyper& hyper) {
+  namespace F = torch::nn::functional;
   const at::Tensor prediction = forward(batch, true);
-  if (derived_.train.options.loss == step::Loss::kMse) {
-    const graph::Shape& shape = derived_.train.types.at(derived_.train.prediction).shape;
-    return (prediction - from_floats(batch.targets, shape, batch.size, dtype_)).square().mean();
+  if (options_.loss == step::Loss::kMse) {
+    return at::mse_loss(prediction, from_floats(batch.targets, prediction.sizes(), dtype_));
   }
-  const at::Tensor log_p = at::log_softmax(prediction, 1);
-  const at::Tensor target = at::tensor(at::ArrayRef<std::int32_t>(batch.labels)).to(at::kLong);
-  const at::Tensor own = -log_p.gather(1, target.unsqueeze(1)).squeeze(1);
-  const double s = hyper.label_smoothing;
-  return ((1 - s) * own - s * log_p.mean(1)).mean();
+  const at::Tensor labels = at::tensor(at::ArrayRef<std::int32_t>(batch.labels)).to(at::kLong);
+  return F::cross_entropy(prediction, labels, F::CrossEntropyFuncOptions().label_smoothing(hyper.label_smoothing));
 }
 
 at::Tensor TorchModel::predict(const OwnedBatch& batch) {
@@ -225,78 +197,67 @@ at::Tensor TorchModel::predict(const OwnedBatch& batch) {
   return forward(batch, false);
 }
 
+void TorchModel::backward(const at::Tensor& loss) {
+  for (const at::Tensor& parameter : parameters()) parameter.mutable_grad() = at::Tensor();
+  if (loss.requires_grad()) loss.backward();
+}
+
 Tensors TorchModel::gradients(const OwnedBatch& batch, const LaneHyper& hyper) {
-  std::vector<at::Tensor> parameters;
-  for (const std::string& name : trained_) {
-    state_[name] = state_[name].detach().requires_grad_(true);
-    parameters.push_back(state_[name]);
-  }
-  const auto grads = torch::autograd::grad({loss(batch, hyper)}, parameters, {}, {}, false, true);
+  backward(loss(batch, hyper));
   Tensors result;
-  for (std::size_t i = 0; i < trained_.size(); ++i) {
-    result[trained_[i]] = grads[i];
-    state_[trained_[i]] = state_[trained_[i]].detach();
-  }
+  for (const std::string& name : trained_) result[name] = tensors_.at(name).grad();
   return result;
 }
 
+void TorchModel::set_hyper(const LaneHyper& hyper) {
+  torch::optim::OptimizerOptions& options = optimizer_->param_groups()[0].options();
+  const auto as_adam = [&](auto& adam) {
+    adam.lr(hyper.lr).betas({hyper.beta1, hyper.beta2}).eps(hyper.eps).weight_decay(hyper.weight_decay);
+  };
+  if (options_.optimizer == step::Optimizer::kSgd) {
+    static_cast<torch::optim::SGDOptions&>(options)
+        .lr(hyper.lr)
+        .momentum(hyper.momentum)
+        .nesterov(hyper.nesterov)
+        .weight_decay(hyper.weight_decay);
+  } else if (options_.optimizer == step::Optimizer::kAdam) {
+    as_adam(static_cast<torch::optim::AdamOptions&>(options));
+  } else {
+    as_adam(static_cast<torch::optim::AdamWOptions&>(options));
+  }
+}
+
 double TorchModel::step(const OwnedBatch& batch, const LaneHyper& hyper) {
-  // The running statistics advance in the pass that the gradients come from.
-  std::vector<at::Tensor> parameters;
-  for (const std::string& name : trained_) {
-    state_[name] = state_[name].detach().requires_grad_(true);
-    parameters.push_back(state_[name]);
-  }
+  LANISTA_CHECK(step_ == steps_here_, "the oracle's optimiser starts with a fresh lane");
   const at::Tensor value = loss(batch, hyper);
-  const auto grads = torch::autograd::grad({value}, parameters, {}, {}, false, true);
-  Tensors named;
-  for (std::size_t i = 0; i < trained_.size(); ++i) {
-    named[trained_[i]] = grads[i];
-    state_[trained_[i]] = state_[trained_[i]].detach();
-  }
-  update(named, hyper);
-  ++step_;
+  backward(value);
+  if (hyper.clip_norm > 0) torch::nn::utils::clip_grad_norm_(parameters(), hyper.clip_norm);
+  set_hyper(hyper);
+  optimizer_->step();
+  ++step_, ++steps_here_;
   return value.item<double>();
 }
 
-// The formulas of the PyTorch documentation, written out.
-void TorchModel::update(const Tensors& gradients, const LaneHyper& hyper) {
-  double scale = 1;
-  if (hyper.clip_norm > 0) {
-    double square = 0;
-    for (const auto& [name, g] : gradients) {
-      if (g.defined()) square += g.to(at::kDouble).square().sum().item<double>();
-    }
-    scale = std::min(1.0, hyper.clip_norm / (std::sqrt(square) + 1e-6));
-  }
-  const auto t = static_cast<double>(step_ + 1);
-  for (const auto& [name, raw] : gradients) {
-    if (!raw.defined()) continue;
-    at::Tensor& p = state_[name];
-    at::Tensor g = raw * scale;
-    if (derived_.train.options.optimizer == step::Optimizer::kSgd) {
-      g = g + hyper.weight_decay * p;
-      if (hyper.momentum != 0) {
-        at::Tensor& buffer = state_[name + "/momentum"];
-        buffer = step_ == 0 ? g : hyper.momentum * buffer + g;
-        g = hyper.nesterov ? g + hyper.momentum * buffer : buffer;
-      }
-      p = p - hyper.lr * g;
-      continue;
-    }
-    if (derived_.train.options.optimizer == step::Optimizer::kAdamW) {
-      p = p * (1 - hyper.lr * hyper.weight_decay);
+Tensors TorchModel::state() const {
+  Tensors all;
+  for (const auto& [name, tensor] : tensors_) all[name] = tensor.detach();
+  for (const std::string& name : trained_) {
+    const auto* slots = state_of(optimizer_->state(), tensors_.at(name));
+    if (slots == nullptr) continue;
+    if (options_.optimizer == step::Optimizer::kSgd) {
+      const auto& sgd = static_cast<const torch::optim::SGDParamState&>(*slots);
+      if (sgd.momentum_buffer().defined()) all[name + "/momentum"] = sgd.momentum_buffer();
+    } else if (options_.optimizer == step::Optimizer::kAdam) {
+      const auto& adam = static_cast<const torch::optim::AdamParamState&>(*slots);
+      all[name + "/m"] = adam.exp_avg();
+      all[name + "/v"] = adam.exp_avg_sq();
     } else {
-      g = g + hyper.weight_decay * p;
+      const auto& adam = static_cast<const torch::optim::AdamWParamState&>(*slots);
+      all[name + "/m"] = adam.exp_avg();
+      all[name + "/v"] = adam.exp_avg_sq();
     }
-    at::Tensor& m = state_[name + "/m"];
-    at::Tensor& v = state_[name + "/v"];
-    m = hyper.beta1 * m + (1 - hyper.beta1) * g;
-    v = hyper.beta2 * v + (1 - hyper.beta2) * g * g;
-    const at::Tensor m_hat = m / (1 - std::pow(hyper.beta1, t));
-    const at::Tensor v_hat = v / (1 - std::pow(hyper.beta2, t));
-    p = p - hyper.lr * m_hat / (v_hat.sqrt() + hyper.eps);
   }
+  return all;
 }
 
 }  // namespace lanista::nn::testing

@@ -1,0 +1,160 @@
+#include "cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "lanista/base/check.h"
+#include "lanista/formats/foreign_networks.h"
+#include "lanista/graph/infer.h"
+#include "lanista/mutate/model_space.h"
+#include "lanista/mutate/spaces/published.h"
+#include "lanista/space/chooser.h"
+#include "mutation_spaces.h"
+#include "random_models.h"
+
+namespace lanista::oracle {
+namespace {
+
+using nn::LaneHyper;
+
+constexpr std::int64_t kTokens = 8;  // kinds of tokens of models that no random draw made
+
+template <class T>
+T must(Result<T> result) {
+  LANISTA_CHECK(result.ok(), result ? "" : result.error().text());
+  return *std::move(result);
+}
+
+mutate::Ends ends_for(const std::string& space) {
+  if (space == "wide_deep") return mutate::ends(graph::Shape{{7}}, 3);
+  if (space != "transformer") return mutate::ends(graph::Shape{{1, 8, 8}}, 4);
+  return {{{"shape", std::vector<std::int64_t>{6}}, {"dtype", "index"}}, 4, kTokens};
+}
+
+double log_uniform(Rng& rng, double lo, double hi) { return lo * std::exp(rng.uniform() * std::log(hi / lo)); }
+
+LaneHyper random_hyper(Rng& rng, step::Optimizer optimizer) {
+  LaneHyper hyper;
+  hyper.lr = log_uniform(rng, 1e-3, optimizer == step::Optimizer::kSgd ? 0.3 : 0.03);
+  if (rng.bernoulli(0.7)) hyper.momentum = rng.uniform(0.3, 0.99);
+  hyper.nesterov = hyper.momentum > 0 && rng.bernoulli(0.5);
+  if (rng.bernoulli(0.6)) hyper.weight_decay = log_uniform(rng, 1e-4, 0.3);
+  hyper.beta1 = rng.uniform(0.5, 0.99);
+  hyper.beta2 = rng.uniform(0.8, 0.9999);
+  hyper.eps = log_uniform(rng, 1e-9, 1e-3);
+  if (rng.bernoulli(0.5)) hyper.clip_norm = log_uniform(rng, 0.02, 3);
+  if (rng.bernoulli(0.5)) hyper.label_smoothing = rng.uniform(0, 0.5);
+  return hyper;
+}
+
+nn::testing::OwnedBatch random_batch(Rng& rng, const nn::testing::Derived& derived, std::int64_t size) {
+  nn::testing::OwnedBatch batch;
+  batch.size = size;
+  batch.features = testing::random_features(rng, derived.model, graph::builtin_ops(), size);
+  const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;
+  if (derived.train.options.loss == step::Loss::kMse) {
+    batch.targets.resize(static_cast<std::size_t>(prediction.elements(size)));
+    for (float& value : batch.targets) value = static_cast<float>(rng.normal());
+  } else {
+    for (std::int64_t i = 0; i < size; ++i) {
+      batch.labels.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(prediction.dims[1]))));
+    }
+  }
+  for (std::int64_t i = 0; i < size; ++i) batch.sample_index.push_back(static_cast<std::int64_t>(rng.below(100'000)));
+  return batch;
+}
+
+}  // namespace
+
+Case random_case(std::uint64_t number) {
+  const Rng rng = Rng(2026).split(number);
+  const bool classes = number % 2 == 0;
+  return {"random " + std::to_string(number), rng.key(),
+          testing::random_model(rng.split("model"), graph::builtin_ops(), {.classes = classes}),
+          classes ? step::Loss::kCrossEntropy : step::Loss::kMse};
+}
+
+std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first) {
+  const graph::OpTable ops = graph::builtin_ops();
+  std::vector<Case> cases;
+  for (const mutate::PublishedSpace& published : mutate::published_spaces()) {
+    const mutate::Ends between = ends_for(published.name);
+    const auto blueprint = must(mutate::published_space(published.name, nlohmann::json::object(), ops, between));
+    space::SearchSpace choices;
+    for (const space::Parameter& parameter : blueprint.parameters()) {
+      LANISTA_CHECK(choices.add(parameter).ok(), published.name + ": two choices of one name");
+    }
+    std::set<Digest> seen;
+    for (std::uint64_t draw = first; seen.size() < each && draw < first + 40 * each; ++draw) {
+      const Rng rng = Rng(7).split(published.name).split(draw);
+      space::RandomChooser choose(rng.split("sample"));
+      auto model = blueprint.expand(choices.draw(choose), ops, between);
+      if (!model || !seen.insert(graph::canonical_hash(*model, ops)).second) continue;
+      cases.push_back({"published " + published.name + " " + std::to_string(draw), rng.key(), *std::move(model),
+                       step::Loss::kCrossEntropy});
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> mutated_cases(std::uint64_t count, std::uint64_t first) {
+  auto bases = must(testing::shipped_bases(kTokens));
+  for (auto& network : testing::small_networks()) bases.push_back(std::move(network));
+  for (auto& foreign : formats::testing::foreign_networks()) {
+    bases.push_back({"foreign " + foreign.name, std::move(foreign.model.graph)});
+  }
+  const auto spaces = must(testing::mutation_spaces(std::move(bases), {.params = 3e5, .flops = 1e7}));
+  std::vector<Case> cases;
+  for (std::uint64_t number = first; number < first + count; ++number) {
+    const Rng rng = Rng(2020).split("mutated").split(number);
+    const auto& space = spaces[number % spaces.size()];
+    const auto base = static_cast<std::int64_t>(number / spaces.size() % space.bases().size());
+    const auto steps = 1 + static_cast<std::int64_t>(rng.split("length").key() % 12);
+    const auto mutated = space.mutate(space.base(base), steps, rng);
+    if (!mutated) continue;
+    cases.push_back({"mutated " + std::to_string(number) + " of " + space.bases()[static_cast<std::size_t>(base)].name,
+                     rng.key(), mutated->graph, step::Loss::kMse});
+  }
+  return cases;
+}
+
+Draws draws_of(const Case& c, const nn::testing::Derived& derived) {
+  Rng rng = Rng(c.seed).split("draws");
+  Draws draws;
+  draws.max_batch = rng.between(1, 4);
+  const auto isas = kernels::available_isas();
+  draws.isa = isas[rng.below(isas.size())];
+  draws.trial_seed = rng.next() >> 1;  // states hold it as a signed number
+  draws.own_numbers = rng.bernoulli(0.3);
+  // A full batch, one of any size, a short last one.
+  for (const std::int64_t size : {draws.max_batch, rng.between(1, draws.max_batch), rng.between(1, draws.max_batch),
+                                  rng.between(1, draws.max_batch)}) {
+    draws.batches.push_back(random_batch(rng, derived, size));
+  }
+  for (std::size_t i = 0; i < draws.hyper.size(); ++i) {
+    draws.hyper[i].fill(random_hyper(rng, static_cast<step::Optimizer>(i)));
+    for (LaneHyper& hyper : draws.hyper[i]) hyper.lr *= rng.uniform(0.3, 1);
+  }
+  return draws;
+}
+
+double number_of(const Case& c, const nn::LaneNumber& number) {
+  return Rng(c.seed).split("numbers").split(number.node.value).split(number.attr).uniform() * 0.9;
+}
+
+std::vector<Tensor> shaken(const Case& c, std::vector<Tensor> state) {
+  for (Tensor& tensor : state) {
+    if (tensor.type != ElementType::kF64 || tensor.name.find('/') != std::string::npos) continue;
+    Rng rng = Rng(c.seed).split(tensor.name);
+    std::vector<double> values(tensor.bytes.size() / sizeof(double));
+    std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+    const bool positive = tensor.name.ends_with("running_var");
+    for (double& value : values) value = positive ? rng.uniform(0.3, 2) : value + 0.2 * rng.normal();
+    std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  }
+  return state;
+}
+
+}  // namespace lanista::oracle

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lanista/base/rng.h"
+#include "lanista/graph/graph.h"
+#include "lanista/nn/program.h"
+#include "lanista/nn/test_models.h"
+
+namespace lanista::oracle {
+
+/// One comparison: a model, its loss, and the seed from which everything else is drawn.
+struct Case {
+  std::string origin;  ///< "random 17", "published darts 3", "mutated 5"
+  std::uint64_t seed = 0;
+  graph::Graph model;
+  step::Loss loss = step::Loss::kMse;
+};
+
+/// The case of a random model; half of them classify.
+Case random_case(std::uint64_t number);
+/// `each` models of every published space, fewer where a space has fewer distinct ones or many samples are no models.
+std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first);
+/// Mutated models of all bases, each some one to twelve mutations away from its base.
+std::vector<Case> mutated_cases(std::uint64_t count, std::uint64_t first);
+
+/// What is drawn for a case beside the model: hyper-parameters, batches, initial values.
+struct Draws {
+  std::int64_t max_batch = 1;
+  kernels::Isa isa = kernels::Isa::kPortable;
+  std::vector<nn::testing::OwnedBatch> batches;       ///< of three steps, then one that is predicted
+  std::array<std::array<nn::LaneHyper, 3>, 3> hyper;  ///< by optimiser and step: the rate changes from step to step
+  std::uint64_t trial_seed = 0;
+  bool own_numbers = false;  ///< whether the lane sets the attributes for itself that it may set
+};
+Draws draws_of(const Case& c, const nn::testing::Derived& derived);
+
+/// The number that the lane sets for an attribute: equal wherever the attribute stands in the program.
+double number_of(const Case& c, const nn::LaneNumber& number);
+
+/// The state of a fresh lane with other values: nothing stands exactly at zero or one, where derivatives jump.
+std::vector<Tensor> shaken(const Case& c, std::vector<Tensor> state);
+
+}  // namespace lanista::oracle

@@ -1,0 +1,252 @@
+#include "compare.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+
+#include "lanista/base/check.h"
+#include "lanista/graph/text.h"
+#include "lanista/nn/torch_oracle.h"
+
+namespace lanista::oracle {
+namespace {
+
+using nn::testing::Derived;
+using nn::testing::Tensors;
+using nn::testing::TorchModel;
+
+constexpr double kTolerance = 1e-10;
+constexpr double kDisturbance = 1e-15;
+constexpr double kMargin = 100;
+constexpr std::array<const char*, 3> kOptimizers{"sgd", "adam", "adamw"};
+// Far below the rounding of any value that is not itself zero.
+constexpr double kLeastScale = 1e-30;
+
+at::Tensor scalar(double value) { return at::tensor(std::vector<double>{value}); }
+
+/// A case with its steps for one optimiser.
+struct Setup {
+  const Case& c;
+  Derived derived;
+  Draws draws;
+  std::size_t optimizer;
+
+  Setup(const Case& each, std::size_t kind)
+      : c(each),
+        derived(nn::testing::derive({each.origin, graph::to_text(each.model), each.loss},
+                                    static_cast<step::Optimizer>(kind))),
+        draws(draws_of(each, derived)),
+        optimizer(kind) {}
+
+  std::string name(const std::string& what) const { return std::string(kOptimizers[optimizer]) + " " + what; }
+};
+
+/// A program in the shaken state, and the numbers that its lane sets.
+struct Ours {
+  nn::Program program;
+  std::vector<Tensor> start;
+  std::vector<double> numbers;
+
+  explicit Ours(const Setup& setup)
+      : program(nn::testing::compile(
+            setup.derived,
+            {.max_batch = setup.draws.max_batch, .precision = nn::Precision::kFloat64, .isa = setup.draws.isa})) {
+    program.initialise(0, setup.draws.trial_seed);
+    start = shaken(setup.c, program.extract(0));
+    reset();
+    if (!setup.draws.own_numbers) return;
+    for (const nn::LaneNumber& number : program.lane_numbers()) numbers.push_back(number_of(setup.c, number));
+  }
+
+  void reset() {
+    const auto put = program.insert(0, start);
+    LANISTA_CHECK(put.ok(), put ? "" : put.error().text());
+  }
+
+  double step(const nn::testing::OwnedBatch& batch, nn::LaneHyper hyper) {
+    hyper.numbers = numbers;
+    return nn::testing::step_once(program, batch, hyper);
+  }
+
+  at::Tensor predict(const nn::testing::OwnedBatch& batch) {
+    std::vector<double> all(static_cast<std::size_t>(batch.size * program.prediction_size()));
+    program.predict(0, batch.view(), std::span<double>(all));
+    return at::tensor(all);
+  }
+};
+
+TorchModel oracle_of(const Setup& setup, const Ours& ours) {
+  TorchModel oracle(setup.derived, ours.start, at::kDouble);
+  for (std::size_t i = 0; i < ours.numbers.size(); ++i) {
+    const nn::LaneNumber& number = ours.program.lane_numbers()[i];
+    oracle.set_number(number.node, number.attr, ours.numbers[i]);
+  }
+  return oracle;
+}
+
+// With momentum and nothing else the slot after one step is the gradient.
+constexpr nn::LaneHyper kGradientStep{.lr = 0.1, .momentum = 0.5};
+
+void watch_program(const Setup& setup, Ours& ours, Tensors& seen) {
+  const auto& batches = setup.draws.batches;
+  if (setup.optimizer == 0) {
+    seen["prediction at first"] = ours.predict(batches[3]);
+    nn::LaneHyper hyper = kGradientStep;
+    hyper.label_smoothing = setup.draws.hyper[0][0].label_smoothing;
+    seen["loss"] = scalar(ours.step(batches[0], hyper));
+    for (const Tensor& tensor : ours.program.extract(0)) {
+      if (!tensor.name.ends_with("/momentum")) continue;
+      seen["gradient of " + tensor.name.substr(0, tensor.name.find('/'))] = nn::testing::to_torch(tensor);
+    }
+    ours.reset();
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double loss = ours.step(batches[i], setup.draws.hyper[setup.optimizer][i]);
+    seen[setup.name("loss " + std::to_string(i))] = scalar(loss);
+  }
+  for (const Tensor& tensor : ours.program.extract(0)) {
+    if (tensor.type == ElementType::kF64) seen[setup.name(tensor.name)] = nn::testing::to_torch(tensor);
+  }
+  seen[setup.name("prediction")] = ours.predict(batches[3]);
+}
+
+void watch_oracle(const Setup& setup, const Ours& ours, double disturbance, std::uint64_t noise, Tensors& seen) {
+  const auto& batches = setup.draws.batches;
+  const auto& hyper = setup.draws.hyper[setup.optimizer];
+  TorchModel oracle = oracle_of(setup, ours);
+  oracle.disturb(disturbance, noise);
+  if (setup.optimizer == 0) {
+    TorchModel once = oracle_of(setup, ours);
+    once.disturb(disturbance, noise + 1);
+    seen["prediction at first"] = once.predict(batches[3]).reshape({-1});
+    seen["loss"] = once.loss(batches[0], hyper[0]).detach().reshape({1});
+    const Tensors before = once.state();
+    for (const auto& [name, gradient] : once.gradients(batches[0], hyper[0])) {
+      seen["gradient of " + name] = gradient.defined() ? gradient : at::zeros_like(before.at(name));
+    }
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    seen[setup.name("loss " + std::to_string(i))] = scalar(oracle.step(batches[i], hyper[i]));
+  }
+  for (const auto& [name, value] : oracle.state()) seen[setup.name(name)] = value.clone();
+  seen[setup.name("prediction")] = oracle.predict(batches[3]).reshape({-1});
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+std::string first_difference(const at::Tensor& ours, const at::Tensor& wanted, double allowed) {
+  const at::Tensor a = ours.contiguous().reshape({-1}), b = wanted.contiguous().reshape({-1});
+  for (std::int64_t i = 0; i < b.numel(); ++i) {
+    const double x = a[i].item<double>(), y = b[i].item<double>();
+    if (std::abs(x - y) <= allowed || (std::isnan(x) && std::isnan(y)) || x == y) continue;
+    return "element " + std::to_string(i) + " is " + number(x) + " instead of " + number(y);
+  }
+  return "no element alone";
+}
+
+/// Everything that both sides say about one optimiser.
+class Comparison {
+ public:
+  explicit Comparison(const Setup& setup) : setup_(setup), ours_(setup) {
+    watch_program(setup_, ours_, seen_);
+    watch_oracle(setup_, ours_, 0, 0, wanted_);
+  }
+
+  std::optional<Difference> run(Tally& tally) {
+    for (const auto& [name, value] : seen_) {
+      at::Tensor want;
+      if (wanted_.contains(name)) {
+        want = wanted_.at(name);
+      } else if (name.find('/') != std::string::npos) {
+        want = at::zeros_like(value);  // a slot that no gradient has reached
+      } else {
+        return Difference{name, "the oracle knows no such value"};
+      }
+      if (const auto found = check(name, value, want.reshape(value.sizes()), tally)) return found;
+    }
+    for (const auto& [name, value] : wanted_) {
+      if (!seen_.contains(name)) return Difference{name, "the program has no such value"};
+    }
+    return std::nullopt;
+  }
+
+  bool ill_conditioned() const { return ill_conditioned_; }
+  bool not_finite() const { return not_finite_; }
+
+ private:
+  std::optional<Difference> check(const std::string& name, const at::Tensor& value, const at::Tensor& want,
+                                  Tally& tally) {
+    ++tally.values;
+    not_finite_ = not_finite_ || !at::isfinite(want).all().item<bool>();
+    const double error = nn::testing::scaled_error(value, want, kLeastScale);
+    if (error <= kTolerance) {
+      tally.worst = std::max(tally.worst, error);
+      return std::nullopt;
+    }
+    const double rounding = kMargin * rounding_of(name, want);
+    if (error <= rounding) {
+      ill_conditioned_ = true;
+      return std::nullopt;
+    }
+    const double scale = std::max(kLeastScale, at::nan_to_num(want, 0, 0, 0).abs().max().item<double>());
+    std::string sizes;
+    for (const auto& batch : setup_.draws.batches) sizes += " " + std::to_string(batch.size);
+    return Difference{name, "batches of" + sizes + ", " + std::string(kernels::isa_name(setup_.draws.isa)) +
+                                ": off by " + number(error) + " of its largest element, rounding may do " +
+                                number(rounding) + "; " +
+                                first_difference(value, want, std::max(kTolerance, rounding) * scale)};
+  }
+
+  // How far the oracle moves when all its values are a little off, in the same measure.
+  double rounding_of(const std::string& name, const at::Tensor& want) {
+    if (disturbed_.empty()) {
+      for (std::uint64_t i = 0; i < 6; ++i) {
+        watch_oracle(setup_, ours_, kDisturbance, setup_.c.seed + 2 * i, disturbed_.emplace_back());
+      }
+    }
+    double most = 0;
+    for (const Tensors& each : disturbed_) {
+      const auto found = each.find(name);
+      if (found == each.end()) return 0;
+      most = std::max(most, nn::testing::scaled_error(found->second.reshape(want.sizes()), want, kLeastScale));
+    }
+    return most;
+  }
+
+  const Setup& setup_;
+  Ours ours_;
+  Tensors seen_, wanted_;
+  std::vector<Tensors> disturbed_;
+  bool ill_conditioned_ = false, not_finite_ = false;
+};
+
+}  // namespace
+
+std::optional<Difference> compare(const Case& c, Tally& tally) {
+  ++tally.models;
+  bool ill_conditioned = false, not_finite = false;
+  std::optional<Difference> found;
+  try {
+    for (std::size_t kind = 0; kind < kOptimizers.size() && !found; ++kind) {
+      const Setup setup(c, kind);
+      Comparison comparison(setup);
+      found = comparison.run(tally);
+      ill_conditioned = ill_conditioned || comparison.ill_conditioned();
+      not_finite = not_finite || comparison.not_finite();
+    }
+  } catch (const std::exception& error) {
+    return Difference{"exception", error.what()};
+  }
+  tally.ill_conditioned += ill_conditioned ? 1 : 0;
+  tally.not_finite += not_finite ? 1 : 0;
+  return found;
+}
+
+}  // namespace lanista::oracle

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "cases.h"
+
+namespace lanista::oracle {
+
+/// How a program differs from the oracle.
+struct Difference {
+  std::string what;  ///< "adam n3.weight", or what one of them threw
+  std::string text;  ///< batches, error, allowed error, first differing element
+};
+
+/// What comparisons came upon.
+struct Tally {
+  std::int64_t models = 0, values = 0;
+  std::int64_t ill_conditioned = 0;  ///< models in which rounding in the oracle alone moves a value by more than 1e-10
+  std::int64_t not_finite = 0;       ///< models with a value that is no number, in both
+  double worst = 0;                  ///< scaled error where nothing is ill-conditioned
+};
+
+/// Compares loss, every gradient, three steps of each optimiser with slots and running statistics, and predictions
+/// before and after, all in float64. Allowed is a distance of 1e-10 of the largest element of the tensor. Where that is
+/// exceeded, the oracle is run again with a relative error of up to 1e-15 in every value that a node gives; the
+/// distance to itself, times 100, is what rounding may do there, and such models are counted.
+std::optional<Difference> compare(const Case& c, Tally& tally);
+
+}  // namespace lanista::oracle
