@@ -142,7 +142,7 @@ std::string resize(const CppNode& node) {
 
 CppEmitters image_emitters() {
   return {{"leaky_relu", of_each("v < 0 ? v * $alpha : v", {"alpha"})},
-          {"elu", of_each("v > 0 ? v : $alpha * (std::exp(v) - 1)", {"alpha"})},
+          {"elu", of_each("v > 0 ? v : $alpha * std::expm1(v)", {"alpha"})},
           {"clip", of_each("v < $min ? $min : (v > $max ? $max : v)", {"min", "max"})},
           {"relu6", of_each("v < 0 ? 0 : (v > 6 ? 6 : v)")},
           {"hard_sigmoid", of_each("std::min(std::max($alpha * v + $beta, 0.0f), 1.0f)", {"alpha", "beta"})},

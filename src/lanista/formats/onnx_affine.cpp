@@ -188,14 +188,15 @@ bool by_channel(const List& shape, std::int64_t channels) {
          (rank == 3 || shape[0] == 1);
 }
 
-/// A batch-norm of images whose scale and shift take over what follows it; nothing if cells of a channel differ.
+/// A batch-norm whose scale and shift take over what follows it; nothing if cells of a channel differ.
 Result<std::optional<Plan>> norm_plan(const View& view, const Chain& chain) {
   LANISTA_ASSIGN(const BatchNorm norm, batch_norm_of(Site(view, *chain.norm)));
   LANISTA_ASSIGN(const List shape, shape_of_steps(chain.steps));
   if (!by_channel(shape, norm.params[0]->elements())) return std::optional<Plan>();
-  return std::optional(Plan{{norm.input}, [norm, steps = chain.steps](ModelWriter& w, Ports inputs) -> Result<Port> {
+  const bool one_number = product(shape) == 1;
+  return std::optional(Plan{{norm.input}, [=, steps = chain.steps](ModelWriter& w, Ports inputs) -> Result<Port> {
                               const List dims = w.dims(inputs[0]);
-                              if (dims.size() != 4)
+                              if (dims.size() != 4 && !one_number)
                                 return refused("its batch-norm is over " + graph::Shape{dims}.text() +
                                                "; read are images");
                               LANISTA_ASSIGN(const Affine small, fused(steps, dims));

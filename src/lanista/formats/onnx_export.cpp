@@ -104,6 +104,11 @@ std::string OnnxWriter::integers(std::string_view part, std::span<const std::int
   return model_.initializers.back().name;
 }
 
+std::string OnnxWriter::integer(std::string_view part, std::int64_t value) {
+  model_.initializers.push_back(tensor_of<std::int64_t>(param(part), ElementType::kI64, {}, {&value, 1}));
+  return model_.initializers.back().name;
+}
+
 std::string OnnxWriter::add(std::string op, std::vector<std::string> inputs, Attributes attributes,
                             std::string_view part) {
   std::string value = part.empty() ? result_ : param(part);

@@ -45,6 +45,7 @@ class OnnxWriter {
   std::string floats(std::string_view part, std::vector<std::int64_t> shape, std::span<const float> values);
   std::string scalar(std::string_view part, float value) { return floats(part, {}, {&value, 1}); }
   std::string integers(std::string_view part, std::span<const std::int64_t> values);
+  std::string integer(std::string_view part, std::int64_t value);
   /// Adds an ONNX node that gives the node's own value, or something on the way to it (`part`); the value's name.
   std::string add(std::string op, std::vector<std::string> inputs, Attributes attributes = {},
                   std::string_view part = {});

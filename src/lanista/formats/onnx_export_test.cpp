@@ -128,6 +128,30 @@ TEST(OnnxExport, ComposesWhatOpset17Lacks) {
             "n1.narrow = MatMul(input, n1.columns)\nn1 = MatMul(n1.rows, n1.narrow)\n" + end);
 }
 
+// ONNX counts a last window that begins in the padding, we do not; it has one ceil_mode for both axes.
+TEST(OnnxExport, WritesCeilModeOnlyWhereAWindowIsAddedByIt) {
+  const std::string end = "output = Identity(n1)\n";
+  EXPECT_EQ(exported("1,5,5", "max_pool2d(%0, kernel=[2], padding=[1], ceil_mode=true)"),
+            "n1 = MaxPool(input; kernel_shape=[2,2]; pads=[1,1,1,1]; strides=[2,2])\n" + end);
+  EXPECT_EQ(exported("1,4,4", "max_pool2d(%0, kernel=[2], ceil_mode=true)"),
+            "n1 = MaxPool(input; kernel_shape=[2,2]; pads=[0,0,0,0]; strides=[2,2])\n" + end);
+  EXPECT_EQ(exported("1,5,4", "max_pool2d(%0, kernel=[2], ceil_mode=true)"),
+            "n1 = MaxPool(input; ceil_mode=1; kernel_shape=[2,2]; pads=[0,0,0,0]; strides=[2,2])\n" + end);
+  EXPECT_EQ(exported("1,5,5", "avg_pool2d(%0, kernel=[2], padding=[0,0,1,1], ceil_mode=true)"),
+            "n1.rows = AveragePool(input; ceil_mode=1; count_include_pad=1; kernel_shape=[2,1]; pads=[0,0,0,0]; "
+            "strides=[2,1])\n"
+            "n1 = AveragePool(n1.rows; count_include_pad=1; kernel_shape=[1,2]; pads=[0,1,0,1]; strides=[1,2])\n" +
+                end);
+  EXPECT_EQ(exported("1,5,5", "max_pool2d(%0, kernel=[2], padding=[1,1,0,0], ceil_mode=true)"),
+            "n1.rows = MaxPool(input; kernel_shape=[2,1]; pads=[1,0,1,0]; strides=[2,1])\n"
+            "n1 = MaxPool(n1.rows; ceil_mode=1; kernel_shape=[1,2]; pads=[0,0,0,0]; strides=[1,2])\n" +
+                end);
+  EXPECT_EQ(exported("1,5", "avg_pool1d(%0, kernel=2, padding=[1], ceil_mode=true)"),
+            "n1 = AveragePool(input; count_include_pad=1; kernel_shape=[2]; pads=[1,1]; strides=[2])\n" + end);
+  EXPECT_EQ(exported("1,5", "max_pool1d(%0, kernel=2, ceil_mode=true)"),
+            "n1 = MaxPool(input; ceil_mode=1; kernel_shape=[2]; pads=[0,0]; strides=[2])\n" + end);
+}
+
 TEST(OnnxExport, AveragesOverTheWindowsOfPyTorch) {
   const float third = 1.0F / 3;
   EXPECT_EQ(onnx::window_means(5, 2, false),

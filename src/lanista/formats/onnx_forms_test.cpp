@@ -75,7 +75,7 @@ TEST(OnnxBatch, BecomesFreeWhateverTheFileFixes) {
   EXPECT_NE(reshaped(4, {2, 12}).find("the batch does not stay in front"), std::string::npos);
   EXPECT_NE(reshaped(-1, {-1, 3}).find("the batch does not stay in front"), std::string::npos);
   EXPECT_NE(reshaped(1, {6}).find("the batch does not stay in front"), std::string::npos);
-  EXPECT_NE(reshaped(1, {0, 5}).find("cannot reshape [N, 2, 3] to [0,5]"), std::string::npos);
+  EXPECT_NE(reshaped(1, {0, 5}).find("cannot reshape [N, 2, 3] to [0, 5]"), std::string::npos);
 }
 
 TEST(OnnxBatch, IsFollowedThroughComputedShapes) {
@@ -100,6 +100,72 @@ TEST(OnnxBatch, IsFollowedThroughComputedShapes) {
       model({-1, 4, 3}, {node("Shape", {"x"}, "s"), node("Mul", {"s", "two"}, "t"), node("Reshape", {"x", "t"}, "y")},
             {integers("two", {2, 1, 1})});
   EXPECT_NE(imported(twice).find("computes with the batch"), std::string::npos) << imported(twice);
+}
+
+TEST(OnnxBatch, IsShownAsNeverMoreThanALetter) {
+  const auto flattened = [](const List& shape, std::int64_t axis) {
+    return imported(model(shape, {node("Flatten", {"x"}, "y", {{"axis", axis}})}));
+  };
+  EXPECT_EQ(flattened({-1, 2, 3}, 2),
+            "unimplemented: onnx: node \"y\" (\"Flatten\"): from the axis 2 of [N, 2, 3] on, "
+            "it merges the batch with something");
+  const auto computed = [](std::vector<OnnxNode> nodes) {
+    nodes.insert(nodes.begin(), node("Shape", {"x"}, "s"));
+    return imported(model({-1, 2, 3}, std::move(nodes), {integers("n", {1, 2, 3})}));
+  };
+  const std::string added = computed({node("Add", {"s", "n"}, "t"), node("Reshape", {"x", "t"}, "y")});
+  EXPECT_NE(added.find("reshapes [N, 2, 3] to [?, 4, 6]"), std::string::npos) << added;
+  const std::string twice =
+      computed({node("Concat", {"s", "s"}, "t", {{"axis", std::int64_t{0}}}), node("Reshape", {"x", "t"}, "y")});
+  EXPECT_NE(twice.find("cannot reshape [N, 2, 3] to [N, 2, 3, N, 2, 3]"), std::string::npos) << twice;
+}
+
+TEST(OnnxBatch, AloneIsAVectorOfOnesWhenItIsFlattened) {
+  const auto means = node("ReduceMean", {"x"}, "m", {{"axes", List{1, 2}}, {"keepdims", std::int64_t{0}}});
+  EXPECT_EQ(imported(model({-1, 2, 3}, {means, node("Flatten", {"m"}, "y")})),
+            "%1 = mean(%0, axes=[1,2], keep=false)\n%2 = flatten(%1)\n");
+}
+
+TEST(OnnxBatchNorm, TakesOverANumberWhateverItNormalises) {
+  for (const List& shape : {List{-1, 2}, List{-1, 2, 3}, List{-1, 2, 3, 4}}) {
+    const auto scaled =
+        model(shape, {node("BatchNormalization", {"x", "g", "b", "m", "v"}, "n"), node("Mul", {"n", "three"}, "y")},
+              {floats("g", {2}, {1, 2}), floats("b", {2}, {3, 4}), floats("m", {2}, {0, 0}), floats("v", {2}, {1, 1}),
+               floats("three", {}, {3})});
+    EXPECT_EQ(imported(scaled), "%1 = batch_norm(%0)\n") << graph::attr_text(shape);
+    EXPECT_EQ(weights_of(scaled, 0), (std::vector<float>{3, 6}));
+    EXPECT_EQ(weights_of(scaled, 1), (std::vector<float>{9, 12}));
+  }
+}
+
+TEST(OnnxOutput, MustHaveTheShapeThatIsDeclared) {
+  const auto declared = [](const List& shape) {
+    OnnxModel made = model({-1, 2, 3}, {node("Flatten", {"x"}, "y")});
+    made.outputs.front().shape = shape;
+    return imported(made);
+  };
+  for (const List& fits : {List{}, List{-1, 6}, List{-1, -1}, List{4, 6}}) {
+    EXPECT_EQ(declared(fits), "%1 = flatten(%0)\n") << graph::attr_text(fits);
+  }
+  for (const List& other : {List{-1, 5}, List{-1, 2, 3}, List{-1}}) {
+    EXPECT_NE(declared(other).find(", but computed is [N, 6]"), std::string::npos) << declared(other);
+  }
+}
+
+TEST(OnnxPool, IsRefusedWhereOpsetsDisagreeAboutItsLastWindow) {
+  const auto pooled = [](const std::string& op, std::int64_t opset, std::int64_t cells, const List& pads) {
+    return imported(
+        model({-1, 1, cells},
+              {node(op, {"x"}, "y",
+                    {{"kernel_shape", List{2}}, {"strides", List{2}}, {"pads", pads}, {"ceil_mode", std::int64_t{1}}})},
+              {}, opset));
+  };
+  for (const auto* op : {"MaxPool", "AveragePool"}) {
+    EXPECT_NE(pooled(op, 17, 5, {1, 1}).find("its last window along axis 2 begins in the padding"), std::string::npos);
+    EXPECT_EQ(pooled(op, 22, 5, {1, 1}).find("padding: before"), std::string::npos) << pooled(op, 22, 5, {1, 1});
+    EXPECT_EQ(pooled(op, 17, 5, {0, 0}).find("padding: before"), std::string::npos);
+    EXPECT_EQ(pooled(op, 17, 4, {1, 1}).find("padding: before"), std::string::npos);
+  }
 }
 
 TEST(OnnxConstants, AreFoldedByWhatExportersPutBetween) {

@@ -107,6 +107,17 @@ Result<std::vector<Planned>> plan_nodes(const OnnxModel& model, const View& view
   return plans;
 }
 
+/// Errors: a shape that the file declares, as far as it does, and that is not the computed one. Others refuse such
+/// files.
+Result<void> check_declared(const OnnxInfo& output, const List& dims) {
+  bool fits = output.shape.empty() || output.shape.size() == dims.size();
+  for (std::size_t i = 1; fits && i < output.shape.size(); ++i)
+    fits = output.shape[i] < 1 || output.shape[i] == dims[i];
+  if (fits) return {};
+  return broken("the output " + shown(output.name) + " is declared as " + shown_sizes(output.shape) +
+                ", but computed is " + shown_sizes(dims));
+}
+
 Result<void> write_nodes(const OnnxModel& model, const std::vector<Planned>& plans, const std::string& source,
                          ModelWriter& writer) {
   const List features(model.inputs.front().shape.begin() + 1, model.inputs.front().shape.end());
@@ -129,6 +140,7 @@ Result<void> write_nodes(const OnnxModel& model, const std::vector<Planned>& pla
   }
   const auto result = values.find(model.outputs.front().name);
   if (result == values.end()) return refused("the output is not computed from the input");
+  LANISTA_TRY(check_declared(model.outputs.front(), writer.dims(result->second)));
   return writer.add("output", {result->second}).ok() ? Result<void>() : broken("the output has no shape");
 }
 

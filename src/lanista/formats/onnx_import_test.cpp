@@ -124,7 +124,7 @@ TEST(OnnxImport, FoldsConstantsIntoWeights) {
   EXPECT_EQ(weight_values(folded, 0), (std::vector<float>{1, 2, 3, 4, 5, 6}));
   expect_refused(model({3}, {node("Reshape", {"w", "shape"}, "r"), node("MatMul", {"x", "r"})},
                        {floats("w", {3, 2}, {1, 2, 3, 4, 5, 6}), integers("shape", {4, -1})}),
-                 "cannot reshape [3, 2] to [4,-1]", Code::kInvalidArgument);
+                 "cannot reshape [3, 2] to [4, -1]", Code::kInvalidArgument);
 }
 
 /// Gelu as nodes; `outer` says how x, 1 + tanh(...) and one half are multiplied.
@@ -258,7 +258,7 @@ TEST(OnnxImport, NamesWhatItDoesNotRead) {
   expect_refused(model({3}, {node("Flatten", {"x"}, "y", {{"axis", std::int64_t{0}}})}), "merges the batch");
   expect_refused(model({2, 3}, {node("Transpose", {"x"}, "y", {{"perm", List{1, 0, 2}}})}), "moves the batch");
   expect_refused(model({2, 3}, {node("Reshape", {"x", "s"})}, {integers("s", {6, -1})}),
-                 "reshapes [N, 2, 3] to [6,-1], where the batch does not stay in front");
+                 "reshapes [N, 2, 3] to [6, -1], where the batch does not stay in front");
   expect_refused(
       model({4}, {node("BatchNormalization", {"x", "k", "k", "k", "k"}, "y", {{"training_mode", std::int64_t{1}}})},
             {floats("k", {4}, {1, 1, 1, 1})}),

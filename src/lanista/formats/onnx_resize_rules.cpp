@@ -73,7 +73,7 @@ Plan resize_plan(std::string input, const Tensor* scales, Numbers sizes, Samplin
             LANISTA_ASSIGN(const List size, value(shapes));
             const List seen = seen_dims(w, inputs[0]);
             if (size.size() != 4 || size[0] != seen[0] || size[1] != seen[1] || std::min(size[2], size[3]) < 1) {
-              return refused("its sizes " + graph::attr_text(size) + " are not those of images");
+              return refused("its sizes " + shown_sizes(size) + " are not those of images");
             }
             return resized(w, inputs[0], {size[2], size[3]}, sampling);
           }};

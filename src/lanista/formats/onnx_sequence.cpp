@@ -9,8 +9,14 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
+// Gather refuses numbers outside of the table, or counts from its end. As in training, those stand for zeros here.
 Result<void> embedding(OnnxWriter& w) {
-  w.add("Gather", {w.param("weight"), w.input()}, {{"axis", std::int64_t{0}}});
+  const std::string first = w.integer("first", 0), last = w.integer("last", w.args().integer("vocab") - 1);
+  const std::string token = w.add("Clip", {w.input(), first, last}, {}, "token");
+  const std::string vectors = w.add("Gather", {w.param("weight"), token}, {{"axis", std::int64_t{0}}}, "vectors");
+  const std::string known = w.add("Equal", {w.input(), token}, {}, "known");
+  const std::string wide = w.add("Unsqueeze", {known, w.integers("axis", List{2})}, {}, "wide");
+  w.add("Where", {wide, vectors, w.scalar("none", 0)});
   return {};
 }
 

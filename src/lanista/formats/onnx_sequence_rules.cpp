@@ -18,8 +18,38 @@ Result<Plan> gather(const Site& site) {
   return direct({std::move(tokens)}, "embedding", {{"vocab", table->shape[0]}, {"dim", table->shape[1]}}, {table});
 }
 
+/// The only integer of a constant.
+bool is_integer(const Site& site, std::size_t i, std::int64_t number) {
+  const auto list = site.has(i) ? site.integers(i) : Result<List>(List{});
+  return list.ok() && *list == List{number};
+}
+
+/// Our own form of an embedding: Where(Unsqueeze(tokens == t), Gather(table, t), 0) of t = Clip(tokens, 0, vocab - 1).
+Result<Plan> embedding_group(const Site& site) {
+  const View& view = site.view();
+  const auto& names = site.node().inputs;
+  const Tensor* none = names.size() == 3 ? view.constant(names[2]) : nullptr;
+  if (none == nullptr || none->shape.size() > 1 || view.scalar(names[2]) != 0.0F) return Plan{};
+  const OnnxNode* wide = view.maker(names[0], "Unsqueeze");
+  const OnnxNode* known = wide != nullptr && wide->inputs.size() == 2 ? view.maker(wide->inputs[0], "Equal") : nullptr;
+  const OnnxNode* vectors = view.maker(names[1], "Gather");
+  if (known == nullptr || known->inputs.size() != 2 || vectors == nullptr || vectors->inputs.size() != 2) return Plan{};
+  const std::string& token = vectors->inputs[1];
+  const OnnxNode* clip = view.maker(token, "Clip");
+  const bool same = clip != nullptr && clip->inputs.size() == 3 && known->inputs[0] == clip->inputs[0] &&
+                    known->inputs[1] == token && is_integer(Site(view, *wide), 1, 2);
+  if (!same) return Plan{};
+  const Site table(view, *vectors);
+  LANISTA_ASSIGN(const Tensor* weight, table.weight(0));
+  LANISTA_TRY(table.must_be("axis", 0));
+  if (weight->shape.size() != 2) return Plan{};
+  const Site range(view, *clip);
+  if (!is_integer(range, 1, 0) || !is_integer(range, 2, weight->shape[0] - 1)) return Plan{};
+  return direct({clip->inputs[0]}, "embedding", {{"vocab", weight->shape[0]}, {"dim", weight->shape[1]}}, {weight});
+}
+
 }  // namespace
 
-Rules sequence_rules() { return {{"Gather", {gather}}}; }
+Rules sequence_rules() { return {{"Gather", {gather}}, {"Where", {embedding_group}}}; }
 
 }  // namespace lanista::formats::onnx

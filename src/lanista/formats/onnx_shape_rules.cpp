@@ -46,8 +46,8 @@ Planned flatten(const Site& site) {
     LANISTA_ASSIGN(const std::size_t first, parting_of(axis, dims.size()));
     std::int64_t in_front = 1, behind = 1;
     for (std::size_t i = 1; i < dims.size(); ++i) (i < first ? in_front : behind) *= dims[i];
-    if (first == 0 || in_front != 1 || first == dims.size()) {
-      return refused("from the axis " + std::to_string(axis) + " of " + graph::Shape{dims}.text() +
+    if (first == 0 || in_front != 1) {
+      return refused("from the axis " + std::to_string(axis) + " of " + shown_sizes(dims) +
                      " on, it merges the batch with something");
     }
     return List{behind};

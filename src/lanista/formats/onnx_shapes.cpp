@@ -13,9 +13,10 @@
 namespace lanista::formats::onnx {
 namespace {
 
+constexpr std::int64_t kLargestShown = std::int64_t{1} << 48;
+
 Error misfit(const List& dims, const List& target) {
-  return {Code::kInvalidArgument, "cannot reshape " + graph::Shape{dims}.text() + " to " + graph::attr_text(target),
-          ""};
+  return {Code::kInvalidArgument, "cannot reshape " + shown_sizes(dims) + " to " + shown_sizes(target), ""};
 }
 
 /// The list with an open size, -1, filled in so that it holds `elements`.
@@ -36,6 +37,16 @@ std::optional<List> filled(List sizes, std::int64_t elements) {
 }
 
 }  // namespace
+
+std::string shown_sizes(const List& sizes) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const bool batch = sizes[i] == kBatchNumber || (i == 0 && sizes[i] == graph::kBatch);
+    const bool with_batch = sizes[i] < -kLargestShown;  // the batch plus or divided by something
+    out += (i > 0 ? ", " : "") + (batch ? "N" : with_batch ? "?" : std::to_string(sizes[i]));
+  }
+  return out + "]";
+}
 
 Result<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
   const auto size = static_cast<std::int64_t>(rank);
@@ -108,7 +119,7 @@ Result<List> reshaped_sample(const List& target, const List& dims, std::int64_t 
   }
   if (result && !result->empty()) return *std::move(result);
   if (known && !rest.empty()) return misfit(dims, target);
-  return refused("reshapes " + graph::Shape{dims}.text() + " to " + graph::attr_text(target) +
+  return refused("reshapes " + shown_sizes(dims) + " to " + shown_sizes(target) +
                  ", where the batch does not stay in front of something");
 }
 
@@ -121,7 +132,7 @@ Result<List> broadcast_shape(const List& a, const List& b) {
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t x = dim(a, i), y = dim(b, i);
     if (x != y && x != 1 && y != 1) {
-      return broken("the shapes " + graph::Shape{a}.text() + " and " + graph::Shape{b}.text() + " do not meet");
+      return broken("the shapes " + shown_sizes(a) + " and " + shown_sizes(b) + " do not meet");
     }
     shape[i] = x == 1 ? y : x;
   }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "lanista/base/result.h"
@@ -18,6 +19,9 @@ using List = std::vector<std::int64_t>;
 
 /// The size of the batch among numbers that are computed from shapes; any arithmetic on it gives no size.
 inline constexpr std::int64_t kBatchNumber = std::numeric_limits<std::int64_t>::min();
+
+/// Sizes for a message, the batch as N.
+std::string shown_sizes(const List& sizes);
 
 inline std::int64_t product(const List& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());

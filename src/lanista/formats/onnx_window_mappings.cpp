@@ -70,9 +70,9 @@ Result<void> conv_transpose(OnnxWriter& w) {
 /// The window of a sequence.
 Attributes line_window(const OnnxWriter& w) {
   const auto [before, after] = w.args().pair("padding");
-  const std::int64_t kernel = w.args().integer("kernel"), stride = w.args().integer("stride");
-  return {
-      {"kernel_shape", List{kernel}}, {"pads", List{before, after}}, {"strides", List{stride > 0 ? stride : kernel}}};
+  return {{"kernel_shape", List{w.args().integer("kernel")}},
+          {"pads", List{before, after}},
+          {"strides", List{w.args().integer("stride")}}};
 }
 
 Result<void> conv1d(OnnxWriter& w) {
@@ -85,24 +85,80 @@ Result<void> conv1d(OnnxWriter& w) {
   return {};
 }
 
-Attributes pool_window(const OnnxWriter& w) {
-  Attributes attributes = window(w);
-  const auto [rows, columns] = graph::ops::pool_stride(w.args());
-  attributes["strides"] = List{rows, columns};
-  if (w.args().flag("ceil_mode")) attributes["ceil_mode"] = std::int64_t{1};
+/// Windows of a pooling: what each axis says, rows first.
+struct PoolWindows {
+  std::vector<graph::ops::Window> axes;
+  List sizes;  ///< of the input along them
+};
+
+/// What a window that reaches beyond the padding does to the result of an axis.
+enum class LastWindow {
+  kNone,     ///< there is none
+  kCounts,   ///< it counts
+  kIgnored,  ///< it would begin in the padding: PyTorch and we pass it over, ONNX counts it up to opset 21
+};
+
+LastWindow last_window(const graph::ops::Window& axis, std::int64_t size) {
+  const std::int64_t room = size + axis.before + axis.after - axis.kernel;
+  if (!axis.ceil || room % axis.stride == 0) return LastWindow::kNone;
+  return *graph::ops::window_output(size, axis) > room / axis.stride + 1 ? LastWindow::kCounts : LastWindow::kIgnored;
+}
+
+Attributes attributes_of(const PoolWindows& windows, bool ceil) {
+  List kernel, strides, pads;
+  for (const auto& axis : windows.axes) {
+    kernel.push_back(axis.kernel);
+    strides.push_back(axis.stride);
+    pads.push_back(axis.before);
+  }
+  for (const auto& axis : windows.axes) pads.push_back(axis.after);
+  Attributes attributes{
+      {"kernel_shape", std::move(kernel)}, {"pads", std::move(pads)}, {"strides", std::move(strides)}};
+  if (ceil) attributes["ceil_mode"] = std::int64_t{1};
   return attributes;
 }
 
-Result<void> max_pool(OnnxWriter& w) {
-  w.add("MaxPool", {w.input()}, pool_window(w));
+/// Max or average pooling. ONNX has one ceil_mode for all axes: it is written only where a window is added by it, and
+/// where one axis needs it that the other must not have, each axis is pooled by itself, which gives the same.
+Result<void> pool(OnnxWriter& w, const std::string& op, const PoolWindows& windows) {
+  const auto add = [&](const std::string& input, const PoolWindows& some, bool ceil, std::string_view part) {
+    Attributes attributes = attributes_of(some, ceil);
+    if (op == "AveragePool") attributes["count_include_pad"] = std::int64_t{w.args().flag("count_include_pad")};
+    return w.add(op, {input}, std::move(attributes), part);
+  };
+  bool counts = false, ignored = false;
+  for (std::size_t i = 0; i < windows.axes.size(); ++i) {
+    const LastWindow last = last_window(windows.axes[i], windows.sizes[i]);
+    counts |= last == LastWindow::kCounts;
+    ignored |= last == LastWindow::kIgnored;
+  }
+  if (!counts || !ignored) {
+    add(w.input(), windows, counts, "");
+    return {};
+  }
+  constexpr graph::ops::Window kOne{.kernel = 1, .stride = 1, .before = 0, .after = 0, .dilation = 1};
+  PoolWindows rows = windows, columns = windows;
+  rows.axes[1] = columns.axes[0] = kOne;
+  const bool of_rows = last_window(windows.axes[0], windows.sizes[0]) == LastWindow::kCounts;
+  add(add(w.input(), rows, of_rows, "rows"), columns, !of_rows, "");
   return {};
 }
 
-Result<void> avg_pool(OnnxWriter& w) {
-  Attributes attributes = pool_window(w);
-  attributes["count_include_pad"] = std::int64_t{w.args().flag("count_include_pad")};
-  w.add("AveragePool", {w.input()}, std::move(attributes));
-  return {};
+Result<void> pool2d(OnnxWriter& w, const std::string& op) {
+  const auto [kernel_rows, kernel_columns] = w.args().pair("kernel");
+  const auto [row_step, column_step] = graph::ops::pool_stride(w.args());
+  const auto [top, bottom, left, right] = graph::ops::pads_of(w.args());
+  const bool ceil = w.args().flag("ceil_mode");
+  return pool(w, op,
+              {{{kernel_rows, row_step, top, bottom, 1, ceil}, {kernel_columns, column_step, left, right, 1, ceil}},
+               {w.dims()[2], w.dims()[3]}});
+}
+
+Result<void> pool1d(OnnxWriter& w, const std::string& op) {
+  const auto [before, after] = w.args().pair("padding");
+  const std::int64_t kernel = w.args().integer("kernel"), stride = w.args().integer("stride");
+  return pool(w, op,
+              {{{kernel, stride > 0 ? stride : kernel, before, after, 1, w.args().flag("ceil_mode")}}, {w.dims()[2]}});
 }
 
 // Windows of one size are an ordinary pooling; otherwise rows and columns are averaged by a matrix each.
@@ -127,15 +183,6 @@ Result<void> global_avg_pool(OnnxWriter& w) {
   return {};
 }
 
-/// Max and average pooling of sequences.
-Result<void> pool1d(OnnxWriter& w, const std::string& op) {
-  Attributes attributes = line_window(w);
-  if (w.args().flag("ceil_mode")) attributes["ceil_mode"] = std::int64_t{1};
-  if (op == "AveragePool") attributes["count_include_pad"] = std::int64_t{w.args().flag("count_include_pad")};
-  w.add(op, {w.input()}, std::move(attributes));
-  return {};
-}
-
 Result<void> global_max_pool(OnnxWriter& w) {
   w.add("Flatten", {w.add("GlobalMaxPool", {w.input()}, {}, "peaks")}, {{"axis", std::int64_t{1}}});
   return {};
@@ -149,8 +196,8 @@ OnnxMappings window_mappings() {
           {"separable_conv2d", separable},
           {"conv_transpose2d", conv_transpose},
           {"conv1d", conv1d},
-          {"max_pool2d", max_pool},
-          {"avg_pool2d", avg_pool},
+          {"max_pool2d", [](OnnxWriter& w) { return pool2d(w, "MaxPool"); }},
+          {"avg_pool2d", [](OnnxWriter& w) { return pool2d(w, "AveragePool"); }},
           {"max_pool1d", [](OnnxWriter& w) { return pool1d(w, "MaxPool"); }},
           {"avg_pool1d", [](OnnxWriter& w) { return pool1d(w, "AveragePool"); }},
           {"adaptive_avg_pool2d", adaptive_avg_pool},

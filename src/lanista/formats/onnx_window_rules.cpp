@@ -13,6 +13,9 @@ using graph::Port;
 using Ports = std::span<const Port>;
 using Planned = Result<Plan>;
 
+// From here on pools pass over windows that would begin in the padding behind their input.
+constexpr std::int64_t kIgnoringOpset = 22;
+
 /// What a node says of its windows; one number an axis, two a pad: all in front, then all behind.
 struct Windows {
   List kernel, strides, dilations, pads;
@@ -206,16 +209,32 @@ Planned conv_transpose(const Site& site) {
               }};
 }
 
+/// Errors: a last window that would begin in the padding behind the input. Up to opset 21 it counts, for us and for
+/// PyTorch it does not: readers disagree about the size of the result.
+Result<void> want_common_ceil(const Windows& windows, const List& dims) {
+  for (std::size_t i = 0; windows.ceil && i < windows.axes(); ++i) {
+    const std::int64_t before = windows.pads[i], after = windows.pads[i + windows.axes()], size = dims[i + 2];
+    const std::int64_t room = size + before + after - windows.kernel[i];
+    const std::int64_t begin = (room + windows.strides[i] - 1) / windows.strides[i] * windows.strides[i];
+    if (room < 0 || begin < size + before) continue;
+    return refused("with ceil_mode its last window along axis " + std::to_string(i + 2) +
+                   " begins in the padding: before opset 22 it counts, in PyTorch it does not");
+  }
+  return {};
+}
+
 /// `max_pool` or `avg_pool` over images or sequences.
 Planned pool(const Site& site, const std::string& op, Attrs more) {
   LANISTA_ASSIGN(std::string input, site.data(0));
   LANISTA_ASSIGN(List kernel, site.list("kernel_shape", {}));
   LANISTA_ASSIGN(const Windows windows, windows_of(site, std::move(kernel)));
   if (windows.dilations != List(windows.axes(), 1)) return refused("its window is dilated");
+  const bool all_count = site.view().opset() < kIgnoringOpset;
   return Plan{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
                 Windows own = windows;
                 LANISTA_TRY(want_axes(own, w.dims(inputs[0])));
                 pad_same(own, w.dims(inputs[0]));
+                if (all_count) LANISTA_TRY(want_common_ceil(own, w.dims(inputs[0])));
                 Attrs attrs = window_attrs(own);
                 for (const auto& [name, value] : more) attrs.set(name, value);
                 // The stride is the kernel unless it is written.

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "lanista/mutate/builtin.h"
+#include "lanista/mutate/change.h"
 #include "lanista/mutate/edits.h"
-#include "lanista/mutate/fit.h"
 #include "lanista/mutate/pattern_option.h"
 
 namespace lanista::mutate {
@@ -19,26 +19,35 @@ class Duplicate final : public Mutator {
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
     LANISTA_ASSIGN(const View view, View::make(base, ops));
-    std::vector<graph::Edited> offers;
+    std::vector<Change> offers;
     SiteLog log;
     for (const Match& match : match_.pattern.find(view)) {
-      auto made = doubled(view, match, repair);
-      if (made) {
-        offers.push_back(*std::move(made));
+      Result<Change> change = doubling(view, match, repair);
+      std::string why;
+      if (any_applies({&change, 1}, why)) {
+        offers.push_back(*std::move(change));
       } else {
-        log.reject(base.node(match.nodes.front()), made.error().message);
+        log.reject(base.node(match.nodes.front()), why);
       }
     }
     if (offers.empty()) return log.error(name(), match_.what("chain"));
-    return choose.one_of("site", offers);
+    return choose.one_of("site", offers).make();
   }
 
  private:
-  static Result<graph::Edited> doubled(const View& view, const Match& match, const RepairPolicy& repair) {
+  static Result<Change> doubling(const View& view, const Match& match, const RepairPolicy& repair) {
     if (std::string why = why_no_chain(view, match); !why.empty()) return not_applicable(std::move(why));
-    graph::Editor editor(view.graph(), view.ops());
-    duplicate(editor, match.nodes);
-    return settle(std::move(editor), view, repair);
+    std::vector<Replacement> layers;
+    for (const graph::NodeId id : match.nodes) {
+      layers.push_back({view.graph().node(id).op, view.graph().node(id).attrs});
+    }
+    const graph::ValueType& end = view.type(match.nodes.back());
+    return Change{[&view, &repair, match] {
+                    graph::Editor editor(view.graph(), view.ops());
+                    duplicate(editor, match.nodes);
+                    return settle(std::move(editor), view, repair);
+                  },
+                  lead(view, end, layers, end)};
   }
 
   PatternOption match_;

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "lanista/mutate/builtin.h"
+#include "lanista/mutate/change.h"
 #include "lanista/mutate/edits.h"
-#include "lanista/mutate/fit.h"
 #include "lanista/mutate/pattern_option.h"
 
 namespace lanista::mutate {
@@ -21,37 +21,40 @@ class Insert final : public Mutator {
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
     LANISTA_ASSIGN(const View view, View::make(base, ops));
-    std::vector<std::vector<graph::Edited>> offers;
+    std::vector<Match> offers;
     SiteLog log;
-    for (const Match& match : match_.pattern.find(view)) {
+    for (Match& match : match_.pattern.find(view)) {
       const graph::Node& node = base.node(match.nodes.front());
       if (node.op == "output") continue;
-      std::vector<graph::Edited> results;
       std::string why;
-      for (const auto& chain : of_) {
-        auto made = inserted(view, match, chain, repair);
-        if (made) {
-          results.push_back(*std::move(made));
-        } else {
-          why = made.error().message;
-        }
-      }
-      if (results.empty()) {
-        log.reject(node, why);
+      if (any_applies(changes(view, match, repair), why)) {
+        offers.push_back(std::move(match));
       } else {
-        offers.push_back(std::move(results));
+        log.reject(node, why);
       }
     }
     if (offers.empty()) return log.error(name(), match_.what("place"));
-    const auto& results = choose.one_of("site", offers);
-    return choose.one_of("of", results);
+    return choose.one_of("of", applying(changes(view, choose.one_of("site", offers), repair))).make();
   }
 
  private:
-  static Result<graph::Edited> inserted(const View& view, const Match& match, const std::vector<LayerText>& chain,
+  std::vector<Result<Change>> changes(const View& view, const Match& match, const RepairPolicy& repair) const {
+    std::vector<Result<Change>> all;
+    for (const auto& chain : of_) all.push_back(insertion(view, match, chain, repair));
+    return all;
+  }
+
+  static Result<Change> insertion(const View& view, const Match& match, const std::vector<LayerText>& chain,
+                                  const RepairPolicy& repair) {
+    const graph::ValueType& type = view.type(match.nodes.front());
+    LANISTA_ASSIGN(const auto layers, layers_on(view, type, chain));
+    return Change{[&view, &repair, match, layers] { return inserted(view, match, layers, repair); },
+                  lead(view, type, layers, type)};
+  }
+
+  static Result<graph::Edited> inserted(const View& view, const Match& match, const std::vector<Replacement>& layers,
                                         const RepairPolicy& repair) {
     const graph::Port source{match.nodes.front(), 0};
-    LANISTA_ASSIGN(const auto layers, layers_on(view, view.type(source.node), chain));
     const auto uses = view.graph().consumers(source.node);
     graph::Editor editor(view.graph(), view.ops());
     const graph::Port end = append(editor, source, layers);

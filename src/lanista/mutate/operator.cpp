@@ -3,7 +3,7 @@
 
 #include "lanista/base/text_distance.h"
 #include "lanista/mutate/builtin.h"
-#include "lanista/mutate/fit.h"
+#include "lanista/mutate/change.h"
 #include "lanista/mutate/layer_text.h"
 #include "lanista/mutate/pattern_option.h"
 
@@ -74,28 +74,18 @@ class Operator final : public Mutator {
       if (node.op != "input" && node.op != "output") nodes.push_back(node.id);
     }
 
-    std::vector<std::vector<graph::Edited>> offers;
+    std::vector<Site> offers;
     SiteLog log;
-    for (const Site& site : tied_sites(base, nodes)) {
-      std::vector<graph::Edited> results;
+    for (Site& site : tied_sites(base, nodes)) {
       std::string why = "there is no other variant";
-      for (std::size_t i = 0; i < num_variants(); ++i) {
-        auto made = variant(view, site, i, repair);
-        if (made) {
-          results.push_back(*std::move(made));
-        } else {
-          why = made.error().message;
-        }
-      }
-      if (results.empty()) {
-        log.reject(base.node(site.front()), why);
+      if (any_applies(changes(view, site, repair), why)) {
+        offers.push_back(std::move(site));
       } else {
-        offers.push_back(std::move(results));
+        log.reject(base.node(site.front()), why);
       }
     }
     if (offers.empty()) return log.error(name(), match_.what("node"));
-    const auto& results = choose.one_of("site", offers);
-    return choose.one_of("to", results);
+    return choose.one_of("to", applying(changes(view, choose.one_of("site", offers), repair))).make();
   }
 
  private:
@@ -105,20 +95,31 @@ class Operator final : public Mutator {
     return count;
   }
 
-  /// The model with variant `index` at the site. Errors: kNotApplicable; also if nothing would change.
-  Result<graph::Edited> variant(const View& view, const Site& site, std::size_t index,
-                                const RepairPolicy& repair) const {
-    graph::Editor editor(view.graph(), view.ops());
-    bool changes = false;
+  std::vector<Result<Change>> changes(const View& view, const Site& site, const RepairPolicy& repair) const {
+    std::vector<Result<Change>> all;
+    for (std::size_t i = 0; i < num_variants(); ++i) all.push_back(variant(view, site, i, repair));
+    return all;
+  }
+
+  /// Variant `index` at the site. Errors: kNotApplicable; also if nothing would change.
+  Result<Change> variant(const View& view, const Site& site, std::size_t index, const RepairPolicy& repair) const {
+    std::vector<std::pair<NodeId, Replacement>> made;
+    bool keeps_types = view.reads_first_outputs();
     for (const NodeId id : site) {
       const Node& node = view.graph().node(id);
-      LANISTA_ASSIGN(Replacement made, replacement(view, node, index));
-      if (made.op == node.op && made.attrs == node.attrs) continue;
-      changes = true;
-      editor.replace(id, std::move(made.op), std::move(made.attrs));
+      LANISTA_ASSIGN(Replacement one, replacement(view, node, index));
+      if (one.op == node.op && one.attrs == node.attrs) continue;
+      const auto type = result_type(view.ops(), one.op, one.attrs, view.inputs(node));
+      keeps_types = keeps_types && type && *type == view.type(id);
+      made.emplace_back(id, std::move(one));
     }
-    if (!changes) return not_applicable("there is no other variant");
-    return settle(std::move(editor), view, repair);
+    if (made.empty()) return not_applicable("there is no other variant");
+    return Change{[&view, &repair, made = std::move(made)] {
+                    graph::Editor editor(view.graph(), view.ops());
+                    for (const auto& [id, one] : made) editor.replace(id, one.op, one.attrs);
+                    return settle(std::move(editor), view, repair);
+                  },
+                  keeps_types};
   }
 
   Result<Replacement> replacement(const View& view, const Node& node, std::size_t index) const {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "lanista/mutate/builtin.h"
+#include "lanista/mutate/change.h"
 #include "lanista/mutate/edits.h"
-#include "lanista/mutate/fit.h"
 #include "lanista/mutate/pattern_option.h"
 
 namespace lanista::mutate {
@@ -21,29 +21,31 @@ class Replace final : public Mutator {
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
     LANISTA_ASSIGN(const View view, View::make(base, ops));
-    std::vector<std::vector<graph::Edited>> offers;
+    std::vector<Match> offers;
     SiteLog log;
-    for (const Match& match : match_.pattern.find(view)) {
-      std::vector<graph::Edited> results;
-      std::string why = why_no_chain(view, match);
-      for (std::size_t i = 0; why.empty() && i < by_.size(); ++i) {
-        if (auto made = replaced(view, match, by_[i], repair)) results.push_back(*std::move(made));
-      }
-      if (!results.empty()) {
-        offers.push_back(std::move(results));
+    for (Match& match : match_.pattern.find(view)) {
+      const std::string why = why_no_chain(view, match);
+      std::string ignored;
+      if (why.empty() && any_applies(changes(view, match, repair), ignored)) {
+        offers.push_back(std::move(match));
       } else {
         log.reject(base.node(match.nodes.front()),
                    why.empty() ? "no chain of `by` fits that is not there already" : why);
       }
     }
     if (offers.empty()) return log.error(name(), match_.what("chain"));
-    const auto& results = choose.one_of("site", offers);
-    return choose.one_of("by", results);
+    return choose.one_of("by", applying(changes(view, choose.one_of("site", offers), repair))).make();
   }
 
  private:
-  static Result<graph::Edited> replaced(const View& view, const Match& match, const std::vector<LayerText>& chain,
-                                        const RepairPolicy& repair) {
+  std::vector<Result<Change>> changes(const View& view, const Match& match, const RepairPolicy& repair) const {
+    std::vector<Result<Change>> all;
+    for (const auto& chain : by_) all.push_back(replacement(view, match, chain, repair));
+    return all;
+  }
+
+  static Result<Change> replacement(const View& view, const Match& match, const std::vector<LayerText>& chain,
+                                    const RepairPolicy& repair) {
     const graph::Graph& base = view.graph();
     const auto input = view.inputs(base.node(match.nodes.front())).front();
     LANISTA_ASSIGN(const auto layers, layers_on(view, input, chain, &match));
@@ -52,9 +54,13 @@ class Replace final : public Mutator {
                                       return layer.op == base.node(id).op && layer.attrs == base.node(id).attrs;
                                     });
     if (is_same) return not_applicable("is there already");
-    graph::Editor editor(base, view.ops());
-    replace_chain(editor, match.nodes, layers);
-    return settle(std::move(editor), view, repair);
+    const bool keeps_types = lead(view, input, layers, view.type(match.nodes.back()));
+    return Change{[&view, &repair, match, layers] {
+                    graph::Editor editor(view.graph(), view.ops());
+                    replace_chain(editor, match.nodes, layers);
+                    return settle(std::move(editor), view, repair);
+                  },
+                  keeps_types};
   }
 
   PatternOption match_;

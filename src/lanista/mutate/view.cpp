@@ -32,6 +32,13 @@ Result<View> View::make(const Graph& model, const graph::OpTable& ops) {
   return View(model, ops, std::move(types), outputs.front());
 }
 
+View::View(const Graph& model, const graph::OpTable& ops, graph::Types types, NodeId output)
+    : graph_(&model), ops_(&ops), types_(std::move(types)), output_(output) {
+  for (const auto& node : model.nodes()) {
+    for (const graph::Port port : node->inputs) reads_first_outputs_ = reads_first_outputs_ && port.slot == 0;
+  }
+}
+
 graph::OpArgs View::args(const Node& node) const { return {{}, node.attrs, *ops_->find(node.op)}; }
 
 bool is_layer(std::string_view op) {

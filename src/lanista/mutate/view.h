@@ -31,16 +31,18 @@ class View {
   const graph::ValueType& type(graph::NodeId id) const { return types_.outputs(id).front(); }
   std::vector<graph::ValueType> inputs(const graph::Node& node) const { return types_.inputs(node); }
   const graph::ValueType& output_type() const { return type(output_); }
+  /// Whether nothing reads another output of an operator than its first.
+  bool reads_first_outputs() const { return reads_first_outputs_; }
   /// Attributes with their defaults (the input types are left out).
   graph::OpArgs args(const graph::Node& node) const;
 
  private:
-  View(const graph::Graph& model, const graph::OpTable& ops, graph::Types types, graph::NodeId output)
-      : graph_(&model), ops_(&ops), types_(std::move(types)), output_(output) {}
+  View(const graph::Graph& model, const graph::OpTable& ops, graph::Types types, graph::NodeId output);
   const graph::Graph* graph_;
   const graph::OpTable* ops_;
   graph::Types types_;
   graph::NodeId output_;
+  bool reads_first_outputs_ = true;
 };
 
 bool is_layer(std::string_view op);  ///< linear and the convolutions

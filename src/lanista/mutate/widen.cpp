@@ -5,7 +5,7 @@
 #include <set>
 
 #include "lanista/mutate/builtin.h"
-#include "lanista/mutate/fit.h"
+#include "lanista/mutate/change.h"
 
 namespace lanista::mutate {
 
@@ -86,21 +86,23 @@ class Widen final : public Mutator {
       if (has_width(node->op) && !is_repair(*node)) nodes.push_back(node->id);
     }
 
-    struct Offer {
-      Site site;
-      std::vector<double> by;
-    };
-    std::vector<Offer> offers;
+    std::vector<Site> offers;
     SiteLog log;
     for (Site& site : tied_sites(base, nodes)) {
-      auto factors = fitting_factors(view, site, repair, log);
-      if (!factors.empty()) offers.push_back({std::move(site), std::move(factors)});
+      std::string why = "no factor of `by` gives another width";
+      const Reach reach = reach_of(view, site);
+      if (reach == Reach::kOutput) {
+        log.reject(base.node(site.front()), "its width is the width of the output");
+      } else if (any_applies(changes(view, site, reach, repair), why)) {
+        offers.push_back(std::move(site));
+      } else {
+        log.reject(base.node(site.front()), why);
+      }
     }
     if (offers.empty()) return log.error(name(), "linear, conv2d or separable_conv2d layer");
 
-    const Offer& offer = choose.one_of("site", offers);
-    const double by = choose.one_of("by", offer.by);
-    return settle(edited(view, offer.site, by), view, repair);
+    const Site& site = choose.one_of("site", offers);
+    return choose.one_of("by", applying(changes(view, site, reach_of(view, site), repair))).make();
   }
 
  private:
@@ -120,37 +122,30 @@ class Widen final : public Mutator {
     return editor;
   }
 
-  std::vector<double> fitting_factors(const View& view, const Site& site, const RepairPolicy& repair,
-                                      SiteLog& log) const {
-    const graph::Node& first = view.graph().node(site.front());
+  static Reach reach_of(const View& view, const Site& site) {
     Reach reach = Reach::kAbsorbed;
     for (const graph::NodeId id : site) {
       const Reach one = WidthTrace(view).follow(view.graph().node(id));
-      if (one == Reach::kOutput) {
-        log.reject(first, "its width is the width of the output");
-        return {};
-      }
+      if (one == Reach::kOutput) return one;
       if (one == Reach::kUnsure) reach = one;
     }
-    std::vector<double> fitting;
-    std::string why = "no factor of `by` gives another width";
+    return reach;
+  }
+
+  /// One for each factor that gives all layers of the site another width.
+  std::vector<Result<Change>> changes(const View& view, const Site& site, Reach reach,
+                                      const RepairPolicy& repair) const {
+    std::vector<Result<Change>> all;
     for (const double by : by_) {
       const bool changes = std::all_of(site.begin(), site.end(), [&](graph::NodeId id) {
-        const std::int64_t now = width(view, id);
-        const std::int64_t wanted = scaled(now, by);
+        const std::int64_t now = width(view, id), wanted = scaled(now, by);
         return wanted != 0 && wanted != now;
       });
       if (!changes) continue;
-      if (reach == Reach::kUnsure) {
-        if (const auto tried = settle(edited(view, site, by), view, repair); !tried) {
-          why = tried.error().message;
-          continue;
-        }
-      }
-      fitting.push_back(by);
+      all.push_back(Change{[&view, &repair, site, by] { return settle(edited(view, site, by), view, repair); },
+                           reach == Reach::kAbsorbed});
     }
-    if (fitting.empty()) log.reject(first, why);
-    return fitting;
+    return all;
   }
 
   std::vector<double> by_;

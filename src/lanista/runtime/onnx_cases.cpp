@@ -132,28 +132,6 @@ Tensor random_weight(const graph::NamedParam& param, const Rng& seed) {
   return tensor;
 }
 
-OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport options = {}) {
-  const Rng rng = Rng(7).split(name);
-  OnnxCase made{
-      .name = std::move(name), .graph = std::move(graph), .weights = {}, .options = std::move(options), .x = {}};
-  const graph::OpTable ops = graph::builtin_ops();
-  const auto params = graph::parameters(made.graph, ops);
-  LANISTA_CHECK(params.ok(), made.name);
-  for (const graph::NamedParam& param : *params) made.weights.push_back(random_weight(param, rng));
-  const auto types = graph::infer_shapes(made.graph, ops);
-  LANISTA_CHECK(types.ok(), made.name);
-  const graph::ValueType& input = types->at({made.graph.nodes_of("input").front(), 0});
-  List shape = input.shape.dims;
-  shape.front() = kBatch;
-  made.x = floats("x", std::move(shape));
-  Rng draws = rng.split("x");
-  for (float& value : elements_of<float>(made.x)) {
-    const bool token = input.dtype == graph::DType::kIndex;
-    value = static_cast<float>(token ? static_cast<double>(draws.below(kVocab)) : draws.normal());
-  }
-  return made;
-}
-
 graph::Graph parsed(const std::string& text) {
   auto graph = graph::parse(text);
   LANISTA_CHECK(graph.ok(), text);
@@ -180,6 +158,28 @@ std::vector<mutate::BaseModel> all_bases() {
 }
 
 }  // namespace
+
+OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport options) {
+  const Rng rng = Rng(7).split(name);
+  OnnxCase made{
+      .name = std::move(name), .graph = std::move(graph), .weights = {}, .options = std::move(options), .x = {}};
+  const graph::OpTable ops = graph::builtin_ops();
+  const auto params = graph::parameters(made.graph, ops);
+  LANISTA_CHECK(params.ok(), made.name);
+  for (const graph::NamedParam& param : *params) made.weights.push_back(random_weight(param, rng));
+  const auto types = graph::infer_shapes(made.graph, ops);
+  LANISTA_CHECK(types.ok(), made.name);
+  const graph::ValueType& input = types->at({made.graph.nodes_of("input").front(), 0});
+  List shape = input.shape.dims;
+  shape.front() = kBatch;
+  made.x = floats("x", std::move(shape));
+  Rng draws = rng.split("x");
+  for (float& value : elements_of<float>(made.x)) {
+    const bool token = input.dtype == graph::DType::kIndex;
+    value = static_cast<float>(token ? static_cast<double>(draws.below(kVocab)) : draws.normal());
+  }
+  return made;
+}
 
 std::vector<OnnxCase> operator_cases() {
   std::vector<OnnxCase> cases;

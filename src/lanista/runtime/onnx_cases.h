@@ -19,6 +19,8 @@ struct OnnxCase {
   Tensor x;  ///< [n, features...]
 };
 
+/// The model with random weights and a batch of three samples, both drawn by its name.
+OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport options = {});
 /// A model of one operator, input and output for each of graph::builtin_ops(); "input" and "output" stand in all.
 std::vector<OnnxCase> operator_cases();
 /// The built-in bases for several shapes of data, with and without normalisation.

@@ -1,0 +1,167 @@
+#include "export_cases.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "lanista/base/check.h"
+#include "lanista/graph/infer.h"
+#include "lanista/mutate/spaces/published.h"
+#include "lanista/runtime/onnx_cases.h"
+#include "lanista/step/training_step.h"
+#include "random_models.h"
+
+namespace lanista::testing {
+namespace {
+
+constexpr double kTolerance = 1e-5;
+constexpr double kMargin = 8;
+constexpr double kHalfUnit = 0x1p-24;
+
+template <class T>
+T must(Result<T> result) {
+  LANISTA_CHECK(result.ok(), result ? "" : result.error().text());
+  return *std::move(result);
+}
+
+/// A model as a program at one precision, whose weights can be set.
+class Computed {
+ public:
+  Computed(const graph::Graph& graph, nn::Precision precision) : precision_(precision) {
+    const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+    const auto train = must(step::derive_training_step(graph, {.loss = step::Loss::kMse}, ops));
+    const auto infer = must(step::derive_inference_step(graph, ops));
+    program_.push_back(must(nn::Program::compile(train, infer, {.max_batch = 8, .precision = precision})));
+    program_[0].initialise(0, 1);
+  }
+
+  /// Weights and features move by up to half a unit in their last place if there is a `noise`.
+  std::vector<double> predict(const std::vector<Tensor>& weights, const Tensor& x, Rng* noise = nullptr) {
+    const auto moved = [&](float value) {
+      const double by = noise == nullptr ? 0 : kHalfUnit * noise->uniform(-1, 1);
+      return static_cast<double>(value) * (1 + by);
+    };
+    std::vector<Tensor> state = program_[0].extract(0);
+    for (const Tensor& weight : weights) {
+      const auto found = std::ranges::find(state, weight.name, &Tensor::name);
+      LANISTA_CHECK(found != state.end(), "no state " + weight.name);
+      const auto from = elements_of<float>(weight);
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        if (precision_ == nn::Precision::kFloat64) {
+          elements_of<double>(*found)[i] = moved(from[i]);
+        } else {
+          elements_of<float>(*found)[i] = from[i];
+        }
+      }
+    }
+    must_hold(program_[0].insert(0, state));
+    const std::int64_t n = x.shape.front();
+    const std::vector<std::int64_t> rows(static_cast<std::size_t>(n), 0);
+    const nn::Batch batch{
+        .size = n, .features = elements_of<float>(x), .labels = {}, .targets = {}, .sample_index = rows};
+    std::vector<double> y(static_cast<std::size_t>(n * program_[0].prediction_size()));
+    if (precision_ == nn::Precision::kFloat64) {
+      program_[0].predict(0, batch, std::span(y));
+    } else {
+      std::vector<float> single(y.size());
+      program_[0].predict(0, batch, std::span(single));
+      std::ranges::copy(single, y.begin());
+    }
+    return y;
+  }
+
+ private:
+  static void must_hold(const Result<void>& result) { LANISTA_CHECK(result.ok(), result ? "" : result.error().text()); }
+
+  nn::Precision precision_;
+  std::vector<nn::Program> program_;
+};
+
+/// Adds what the model computes, and how exactly that can be known.
+ExportCase completed(runtime::testing::OnnxCase made) {
+  ExportCase one{.name = std::move(made.name),
+                 .graph = std::move(made.graph),
+                 .weights = std::move(made.weights),
+                 .x = std::move(made.x),
+                 .shape = {},
+                 .y = {}};
+  const graph::OpTable ops = graph::builtin_ops();
+  Rng features = Rng(13).split(one.name);
+  const auto x = random_features(features, one.graph, ops, one.x.shape.front());
+  std::ranges::copy(x, elements_of<float>(one.x).begin());
+  const auto types = must(graph::infer_shapes(one.graph, ops));
+  one.shape = types.at({one.graph.nodes_of("output").front(), 0}).shape.dims;
+  one.shape.front() = one.x.shape.front();
+
+  Computed exact(one.graph, nn::Precision::kFloat64);
+  one.y = exact.predict(one.weights, one.x);
+  double moved = distance(computed(one.graph, one.weights, one.x, nn::Precision::kFloat32), one.y);
+  Rng noise = Rng(17).split(one.name);
+  for (int i = 0; i < 3; ++i) moved = std::max(moved, distance(exact.predict(one.weights, one.x, &noise), one.y));
+  one.tolerance = std::max(kTolerance, kMargin * moved);
+  one.is_ill_conditioned = one.tolerance > kTolerance;
+  return one;
+}
+
+mutate::Ends ends_for(std::string_view name) {
+  constexpr std::int64_t kOutputs = 5;
+  if (name == "wide_deep") return mutate::ends(graph::Shape{{7}}, kOutputs);
+  if (name != "transformer") return mutate::ends(graph::Shape{{1, 8, 8}}, kOutputs);
+  return {{{"shape", std::vector<std::int64_t>{12}}, {"dtype", std::string("index")}}, kOutputs};
+}
+
+}  // namespace
+
+ExportCase random_case(std::uint64_t i) {
+  const graph::OpTable ops = graph::builtin_ops();
+  return completed(runtime::testing::make_case("random " + std::to_string(i), random_model(Rng(23).split(i), ops)));
+}
+
+std::vector<ExportCase> mutated_export_cases(int count) {
+  std::vector<ExportCase> cases;
+  for (auto& one : runtime::testing::mutated_cases(count)) cases.push_back(completed(std::move(one)));
+  return cases;
+}
+
+std::vector<ExportCase> published_export_cases(int samples) {
+  const graph::OpTable ops = graph::builtin_ops();
+  std::vector<ExportCase> cases;
+  for (const mutate::PublishedSpace& published : mutate::published_spaces()) {
+    const mutate::Ends ends = ends_for(published.name);
+    const auto blueprint = must(mutate::published_space(published.name, nlohmann::json::object(), ops, ends));
+    space::SearchSpace space;
+    for (const auto& parameter : blueprint.parameters()) LANISTA_CHECK(space.add(parameter).ok(), parameter.name);
+    int found = 0;
+    for (std::uint64_t i = 0; found < samples; ++i) {
+      LANISTA_CHECK(i < 50 * static_cast<std::uint64_t>(samples), published.name + " has hardly any model");
+      space::RandomChooser choose(Rng(i).split(published.name));
+      auto model = blueprint.expand(space.draw(choose), ops, ends);
+      if (!model) continue;  // a random graph without a way to the output
+      cases.push_back(
+          completed(runtime::testing::make_case(published.name + " " + std::to_string(found++), *std::move(model))));
+    }
+  }
+  return cases;
+}
+
+std::vector<double> computed(const graph::Graph& graph, const std::vector<Tensor>& weights, const Tensor& x,
+                             nn::Precision precision) {
+  return Computed(graph, precision).predict(weights, x);
+}
+
+double distance(const std::vector<double>& seen, const std::vector<double>& y) {
+  LANISTA_CHECK(seen.size() == y.size(), "results of two sizes");
+  double worst = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (seen[i] == y[i] || (std::isnan(seen[i]) && std::isnan(y[i]))) continue;
+    const bool finite = std::isfinite(seen[i]) && std::isfinite(y[i]);
+    worst = std::max(
+        worst, finite ? std::abs(seen[i] - y[i]) / (1 + std::abs(y[i])) : std::numeric_limits<double>::infinity());
+  }
+  return worst;
+}
+
+}  // namespace lanista::testing

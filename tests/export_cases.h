@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lanista/base/tensor.h"
+#include "lanista/graph/graph.h"
+#include "lanista/nn/program.h"
+
+// Models that nobody chose, with what they compute, for whoever checks what they are exported to.
+namespace lanista::testing {
+
+/// A model with random weights, a batch of three samples, and its result in double precision.
+struct ExportCase {
+  std::string name;
+  graph::Graph graph;
+  std::vector<Tensor> weights;
+  Tensor x;                         ///< [3, features...]; of token numbers some are unknown or negative
+  std::vector<std::int64_t> shape;  ///< of the result
+  std::vector<double> y;
+  /// How far |seen - y| / (1 + |y|) may go. 1e-5; more where our own single precision, or weights and features that
+  /// differ by half a unit in the last place, move the result by more than an eighth of that: eight times as far.
+  double tolerance = 0;
+  bool is_ill_conditioned = false;  ///< the tolerance is larger than 1e-5
+};
+
+/// Random model number `i`; mutations of the built-in bases and of models of many operators; `samples` samples of each
+/// published space.
+ExportCase random_case(std::uint64_t i);
+std::vector<ExportCase> mutated_export_cases(int count);
+std::vector<ExportCase> published_export_cases(int samples);
+
+/// What the model gives for x at this precision.
+std::vector<double> computed(const graph::Graph& graph, const std::vector<Tensor>& weights, const Tensor& x,
+                             nn::Precision precision);
+
+/// The largest |seen - y| / (1 + |y|); infinite where one is finite and the other is not, or infinities differ. Where
+/// both are not numbers they agree.
+double distance(const std::vector<double>& seen, const std::vector<double>& y);
+
+}  // namespace lanista::testing

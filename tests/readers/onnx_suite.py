@@ -1,0 +1,84 @@
+"""Random, mutated and published models in onnxruntime: onnx_suite.py FILE (made by onnx_suite).
+
+Every model passes ONNX's full check, loads, and computes what lanista computes in double precision: to 1e-5 relative to
+1 + |y|, or, where half a unit in the last place of weights and features moves the result, to eight times as far.
+"""
+import collections
+import json
+import struct
+import sys
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+except ImportError as error:
+    print("skipped: onnx and onnxruntime are not here:", error)
+    sys.exit(77)
+
+onnxruntime.set_default_logger_severity(4)
+
+
+def records(path):
+    """Header, model, x and y of each record."""
+    with open(path, "rb") as file:
+        while True:
+            size = file.read(4)
+            if not size:
+                return
+            header = json.loads(file.read(struct.unpack("<I", size)[0]))
+            model = file.read(header["onnx"])
+            x = np.frombuffer(file.read(4 * int(np.prod(header["x"]))), np.float32).reshape(header["x"])
+            y = np.frombuffer(file.read(8 * int(np.prod(header["y"]))), np.float64).reshape(header["y"])
+            yield header, model, x, y
+
+
+def distance(seen, want):
+    """The largest difference relative to 1 + |want|; infinite where just one is finite."""
+    assert seen.dtype == np.float32 and seen.shape == want.shape, (seen.dtype, seen.shape, want.shape)
+    seen = seen.astype(np.float64)
+    agree = (seen == want) | (np.isnan(seen) & np.isnan(want))
+    finite = np.isfinite(seen) & np.isfinite(want)
+    with np.errstate(invalid="ignore"):
+        away = np.where(finite, np.abs(seen - want) / (1 + np.abs(want)), np.inf)
+    return float(np.max(np.where(agree, 0, away), initial=0))
+
+
+def check(header, model, x, y):
+    """The distance of the whole batch and of its first sample alone."""
+    proto = onnx.load_from_string(model)
+    onnx.checker.check_model(proto, full_check=True)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    tokens = proto.graph.input[0].type.tensor_type.elem_type
+    x = x.astype(onnx.helper.tensor_dtype_to_np_dtype(tokens))
+    run = lambda some: session.run(["output"], {"input": some})[0]
+    return max(distance(run(x), y), distance(run(x[:1]), y[:1]))
+
+
+def main(path):
+    count, ill, failed, unknown, worst, kinds = 0, 0, 0, 0, 0.0, collections.Counter()
+    for header, model, x, y in records(path):
+        count += 1
+        kinds[header["name"].split()[0]] += 1
+        ill += header["ill_conditioned"]
+        try:
+            away = check(header, model, x, y)
+            if header["tolerance"] < 0:
+                unknown += 1
+                continue
+            assert away <= header["tolerance"], "distance %g, allowed is %g" % (away, header["tolerance"])
+            if not header["ill_conditioned"]:
+                worst = max(worst, away)
+        except Exception as error:  # every model is told, whatever goes wrong
+            failed += 1
+            print("FAILED: %s: %s" % (header["name"], str(error).strip()))
+    print(", ".join("%d %s" % (n, kind) for kind, n in sorted(kinds.items())))
+    print("onnxruntime %s: %d models, largest difference %.2g; %d are ill conditioned, of %d no number can be told; "
+          "%d failed" % (onnxruntime.__version__, count, worst, ill, unknown, failed))
+    return 1 if failed or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
