@@ -123,7 +123,7 @@ Result<NamedSpace> check_named_space(const std::string& text) {
                      (near.empty() ? "; known: " + join(names_of(all)) : "; did you mean '" + near + "'?"),
                  ""};
   }
-  if (auto resolved = resolve_options(named.options, space->options); !resolved) {
+  if (auto resolved = mutate::resolve_space_options(*space, named.options); !resolved) {
     return Error{Code::kInvalidArgument, resolved.error().text(), ""};
   }
   return named;

@@ -143,6 +143,9 @@ struct Cell {
   bool distinct = false;
   bool loose_ends = false;  ///< join the nodes that no other reads; else all
   Join join = Join::kConcat;
+  bool loose_inputs = false;            ///< of `loose_ends`: and the values in `previous` that no node reads
+  std::vector<std::string> gives = {};  ///< join just these, by name, whatever reads them
+  Chain carry = {};                     ///< what a value in `previous` goes through to be joined
 };
 
 /// Code of yours between choices and chain, for cells that are no product of choices. Must be a pure function.

@@ -258,7 +258,7 @@ class Expansion {
       LANISTA_ASSIGN(values.emplace_back(), named(name, scope));
     }
     std::int64_t ids_of_ops = 0;
-    for (const PlannedChain& chain : step.chains) ids_of_ops += chain.ids;
+    for (std::size_t i = 0; i < cell.ops.size(); ++i) ids_of_ops += step.chains[i].ids;
 
     std::set<std::size_t> read;
     for (std::int64_t node = 1; node <= cell.nodes; ++node) {
@@ -287,11 +287,34 @@ class Expansion {
       id += join_ids(parts.size());
       names.push_back(std::to_string(node));
     }
+    return join_of(cell, step, names, values, read, scope, id);
+  }
+
+  /// What a cell gives of its `values` (inputs, then nodes, called `names`), when its nodes have read those in `read`.
+  Made join_of(const Cell& cell, const Planned& step, const std::vector<std::string>& names,
+               const std::vector<Typed>& values, const std::set<std::size_t>& read, const Scope& scope,
+               std::int64_t id) {
+    const std::size_t inputs = values.size() - static_cast<std::size_t>(cell.nodes);
+    const auto is_given = [&](std::size_t i) {
+      if (!cell.gives.empty()) return std::ranges::find(cell.gives, names[i]) != cell.gives.end();
+      if (i < inputs && !cell.loose_inputs) return false;
+      return !cell.loose_ends || !read.contains(i);
+    };
+    const std::size_t unjoined = may_give_inputs(cell) ? 0 : inputs;
     std::vector<Joined> ends;
-    for (std::size_t i = first; i < values.size(); ++i) {
-      if (!cell.loose_ends || !read.contains(i)) ends.push_back({values[i], i - first});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      Typed value = values[i];
+      if (i < inputs) {
+        if (is_given(i)) {
+          Scope inside = scope;
+          inside.outer = true;
+          LANISTA_ASSIGN(value, chain(step.chains.back(), value, inside, id));
+        }
+        id += step.chains.back().ids;
+      }
+      if (is_given(i)) ends.push_back({value, i - unjoined});
     }
-    return nodes_.join(id, cell.join, ends, static_cast<std::size_t>(cell.nodes));
+    return nodes_.join(id, cell.join, ends, values.size() - unjoined);
   }
 
   Made expand(const Custom& custom, const Planned& step, const std::vector<Typed>& inputs, const Scope& scope,

@@ -48,7 +48,10 @@ std::vector<const Chain*> inner_chains(const Block& block) {
     for (const Option& option : options) chains.push_back(&option.layers);
   };
   if (const auto* choice = std::get_if<LayerChoice>(&block.what)) add_options(choice->options);
-  if (const auto* cell = std::get_if<Cell>(&block.what)) add_options(cell->ops);
+  if (const auto* cell = std::get_if<Cell>(&block.what)) {
+    add_options(cell->ops);
+    chains.push_back(&cell->carry);
+  }
   if (const auto* group = std::get_if<Group>(&block.what)) chains.push_back(&group->layers);
   if (const auto* repeat = std::get_if<Repeat>(&block.what); repeat != nullptr && !repeat->own) {
     chains.push_back(&repeat->layers);
@@ -164,6 +167,8 @@ std::vector<std::int64_t> rounds_of(const Repeat& repeat) {
 std::vector<std::string> cell_inputs(const Cell& cell) {
   return cell.previous.empty() ? std::vector<std::string>{"in"} : cell.previous;
 }
+
+bool may_give_inputs(const Cell& cell) { return cell.loose_inputs || !cell.gives.empty(); }
 
 std::string cell_label(const Cell& cell, std::int64_t node, std::int64_t input, const char* what) {
   return cell.label + "/" + std::to_string(node) + (input > 0 ? "." + std::to_string(input) : "") + "." + what;

@@ -92,7 +92,7 @@ class Reach {
           LANISTA_TRY(walk_options(step, cell->ops, label, context));
         }
       }
-      return {};
+      return walk(step.chains.back(), context);
     }
     if (step.condition) return walk_when(step, context);
     for (const PlannedChain& chain : step.chains) LANISTA_TRY(walk(chain, context));

@@ -299,10 +299,23 @@ class Planner {
     if (cell.distinct && too_many_subsets(first + cell.nodes, cell.inputs)) {
       return wrong(out.place, "there are more than " + std::to_string(kMaxSubsets) + " ways to choose");
     }
+    LANISTA_TRY(check_given(cell, out.place));
     LANISTA_TRY(add_options(cell.ops, names, out));
     const auto nodes = static_cast<std::size_t>(cell.nodes);
     const std::int64_t of_node = cell.inputs * sum_of_chains(out) + join_ids(static_cast<std::size_t>(cell.inputs));
-    out.ids = cell.nodes * of_node + join_ids(nodes);
+    LANISTA_TRY(add_chain(cell.carry, names, out.place + ".carry", out));
+    out.ids = cell.nodes * of_node + first * out.chains.back().ids +
+              join_ids(nodes + (may_give_inputs(cell) ? static_cast<std::size_t>(first) : 0));
+    return {};
+  }
+
+  Result<void> check_given(const Cell& cell, const std::string& place) const {
+    const std::vector<std::string> inputs = cell_inputs(cell);
+    std::set<std::string> known(inputs.begin(), inputs.end());
+    for (std::int64_t node = 1; node <= cell.nodes; ++node) known.insert(std::to_string(node));
+    for (const std::string& name : cell.gives) {
+      if (known.erase(name) == 0) return wrong(place, "cannot give '" + name + "': no value of it, or given twice");
+    }
     return {};
   }
 

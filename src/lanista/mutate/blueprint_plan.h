@@ -70,6 +70,8 @@ std::vector<std::int64_t> rounds_of(const Repeat& repeat);
 
 /// What a cell calls its inputs.
 std::vector<std::string> cell_inputs(const Cell& cell);
+/// Whether inputs of a cell may be among the values that it joins.
+bool may_give_inputs(const Cell& cell);
 /// "label/2.1.op"
 std::string cell_label(const Cell& cell, std::int64_t node, std::int64_t input, const char* what);
 

@@ -44,22 +44,45 @@ Block avg_pool(std::int64_t kernel, Setting stride) {
       {{"kernel", kernel}, {"stride", std::move(stride)}, {"padding", kernel / 2}, {"count_include_pad", false}});
 }
 
-Chain classifier() { return {layer("global_avg_pool"), layer("linear", {{"out", formula("outputs")}})}; }
+Chain factorised_reduction(std::int64_t out) {
+  using List = std::vector<std::int64_t>;
+  const auto halving = [](std::int64_t channels, List padding) {
+    return layer("conv2d",
+                 {{"out", channels}, {"kernel", 1}, {"stride", 2}, {"padding", std::move(padding)}, {"bias", false}});
+  };
+  // A row and a column of zeros behind the shifted image, where the size is odd: both halves get one size.
+  const Chain shifted{layer("slice", {{"axis", 2}, {"start", 1}}), layer("slice", {{"axis", 3}, {"start", 1}}),
+                      halving(out - out / 2, {0, 1, 0, 1})};
+  return {parallel({{halving(out / 2, {0})}, shifted}, Join::kConcat), layer("batch_norm")};
+}
 
-Chain squeeze_excite(const std::string& channels, std::string_view gate) {
-  const Chain excite{layer("global_avg_pool"), layer("linear", {{"out", formula("max(1, in // 4)")}}), layer("relu"),
+Chain classifier(double dropout, bool bias) {
+  Chain chain{layer("global_avg_pool")};
+  if (dropout > 0) chain.push_back(layer("dropout", {{"p", dropout}}));
+  chain.push_back(layer("linear", {{"out", formula("outputs")}, {"bias", bias}}));
+  return chain;
+}
+
+Chain squeeze_excite(const std::string& channels, const std::string& squeezed, std::string_view gate) {
+  const Chain excite{layer("global_avg_pool"), layer("linear", {{"out", formula(squeezed)}}), layer("relu"),
                      layer("linear", {{"out", formula(channels)}}), layer(std::string(gate))};
   return {
       group({named("squeezed", group({})), named("gate", group(excite)), from({"squeezed", "gate"}, layer("scale"))})};
 }
 
+Chain depthwise_separable(const std::string& hidden, const std::string& out, Setting kernel, Setting stride,
+                          const MobileForm& form) {
+  Chain chain = chained({depthwise_bn(std::move(kernel), std::move(stride)), {layer(std::string(form.act))}});
+  if (!form.squeeze.empty()) {
+    chain.push_back(when(form.squeeze, squeeze_excite(hidden, form.squeezed, form.gate)));
+  }
+  return chained({std::move(chain), conv_bn(formula(out), 1)});
+}
+
 Chain inverted_residual(const std::string& hidden, const std::string& out, Setting kernel, Setting stride,
                         const MobileForm& form) {
-  Chain chain = chained({conv_bn_act(formula(hidden), 1, 1, form.act),
-                         depthwise_bn(std::move(kernel), std::move(stride)),
-                         {layer(std::string(form.act))}});
-  if (!form.squeeze.empty()) chain.push_back(when(form.squeeze, squeeze_excite(hidden, form.gate)));
-  return chained({std::move(chain), conv_bn(formula(out), 1)});
+  return chained({conv_bn_act(formula(hidden), 1, 1, form.act),
+                  depthwise_separable(hidden, out, std::move(kernel), std::move(stride), form)});
 }
 
 std::vector<std::int64_t> input_shape(const Ends& ends) {

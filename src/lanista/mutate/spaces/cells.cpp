@@ -1,152 +1,145 @@
 #include "lanista/mutate/spaces/cells.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
-#include "lanista/base/check.h"
 #include "lanista/mutate/spaces/blocks.h"
 
 namespace lanista::mutate::spaces {
 namespace {
 
-using List = std::vector<std::int64_t>;
-
-Block conv(std::int64_t width, List kernel, Setting stride, List padding, std::int64_t dilation = 1) {
-  return layer("conv2d", {{"out", width},
-                          {"kernel", std::move(kernel)},
-                          {"stride", std::move(stride)},
-                          {"padding", std::move(padding)},
-                          {"dilation", dilation},
-                          {"bias", false}});
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('+'), text.size());
+    words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
 }
 
-// A k x 1 window, then a 1 x k window.
-Chain factored(std::int64_t k, std::int64_t width, const Setting& stride) {
-  return {layer("relu"), conv(width, {k, 1}, stride, {k / 2, 0}), conv(width, {1, k}, 1, {0, k / 2}),
-          layer("batch_norm")};
-}
+/// Writes cells behind cells. The values "last" and "before" are the newest and the one before it.
+class CellStack {
+ public:
+  explicit CellStack(const CellRules& rules) : rules_(rules) {}
 
-Chain separable(std::int64_t k, std::int64_t width, const Setting& stride, std::int64_t dilation = 1) {
-  return {layer("relu"),
-          layer("separable_conv2d", {{"out", width},
-                                     {"kernel", k},
-                                     {"stride", stride},
-                                     {"padding", (k - 1) / 2 * dilation},
-                                     {"dilation", dilation},
-                                     {"bias", false}}),
-          layer("batch_norm")};
-}
+  /// The image as it is, `width` channels wide.
+  void add_stem(std::int64_t width) {
+    is_stem_ = false;
+    chain_.push_back(named("last", group(conv_bn(width, 3))));
+    chain_.push_back(alias("before", "last"));
+  }
+  /// An eighth of the image: three convolutions of stride 2.
+  void add_stem_of_convolutions(std::int64_t width) {
+    is_stem_ = false;
+    chain_.push_back(named(
+        "before", group(chained({conv_bn_act(std::max<std::int64_t>(1, width / 2), 3, 2), conv_bn(width, 3, 2)}))));
+    chain_.push_back(named("last", from({"before"}, group(act_conv_bn(width, 3, 2)))));
+    last_halvings_ = 1;
+  }
+  /// An eighth of the image: a convolution that reads no edge, then two reduction cells.
+  void add_stem_of_cells(std::int64_t stem_width, std::int64_t width) {
+    Block halve = layer("conv2d", {{"out", stem_width}, {"kernel", 3}, {"stride", 2}, {"bias", false}});
+    chain_.push_back(named("last", group({std::move(halve), layer("batch_norm")})));
+    chain_.push_back(alias("before", "last"));
+    for (const std::int64_t part : {4, 2}) add_cell(std::max<std::int64_t>(1, width / part), true);
+    is_stem_ = false;
+  }
 
-Chain twice_separable(std::int64_t k, std::int64_t width, const Setting& stride) {
-  return chained({separable(k, width, stride), separable(k, width, 1)});
-}
+  void add_cell(std::int64_t width, bool reduction) {
+    const CellPlace at{rules_.manner, width, reduction};
+    chain_.push_back(named("first", from({"before"}, group(first_input(at)))));
+    chain_.push_back(named("second", from({"last"}, group(second_input(at)))));
+    chain_.push_back(named("cell", cell(at)));
+    if (!reduction || !rules_.past_reduction || is_stem_) {
+      chain_.push_back(alias("before", "last"));
+      before_halvings_ = last_halvings_;
+    }
+    chain_.push_back(alias("last", "cell"));
+    last_halvings_ += reduction ? 1 : 0;
+    is_first_ = false;
+  }
 
-struct Place {
-  std::int64_t width;
-  bool reduction;
+  Chain finish(double dropout) && {
+    Chain head = classifier(dropout, rules_.manner != Manner::kEnas);
+    if (rules_.manner != Manner::kDarts) head.insert(head.begin(), layer("relu"));
+    return chained({std::move(chain_), std::move(head)});
+  }
 
-  Setting stride() const { return reduction ? Setting(formula("2 if outer else 1")) : Setting(1); }
-  /// What is there for the size alone.
-  Chain shrink(Chain chain) const { return reduction ? Chain{when("outer", std::move(chain))} : Chain{}; }
-};
+ private:
+  Chain first_input(const CellPlace& at) const {
+    if (at.is_nasnet() && is_first_) return {};
+    if (before_halvings_ != last_halvings_) return chained({{layer("relu")}, factorised_reduction(at.width)});
+    Chain fit = act_conv_bn(at.width, 1);
+    return at.manner == Manner::kDarts ? fit : Chain{at.unless_fitting(std::move(fit))};
+  }
+  static Chain second_input(const CellPlace& at) {
+    Chain fit = act_conv_bn(at.width, 1);
+    if (at.manner == Manner::kEnas) fit.insert(fit.begin(), at.unless_fitting(fit));
+    return fit;
+  }
 
-Chain dilated(std::int64_t k, const Place& at) {
-  return {layer("relu"), conv(at.width, {k}, at.stride(), {k - 1}, 2), layer("batch_norm")};
-}
+  Block cell(const CellPlace& at) const {
+    Cell cell{.label = at.reduction ? "reduce" : "normal",
+              .nodes = rules_.nodes,
+              .inputs = 2,
+              .ops = {},
+              .previous = {"first", "second"},
+              .distinct = rules_.distinct,
+              .loose_ends = rules_.loose_ends,
+              .join = Join::kConcat,
+              .loose_inputs = rules_.loose_ends,
+              .gives = split(at.reduction ? rules_.reduce_gives : rules_.normal_gives)};
+    for (const std::string& op : rules_.ops) cell.ops.push_back(cell_op(op, at));
+    if (at.reduction) cell.carry = factorised_reduction(at.width);
+    if (!at.reduction && at.is_nasnet()) cell.carry = {at.unless_fitting(conv_bn(at.width, 1))};
+    return {std::move(cell)};
+  }
 
-Chain zeros(const Place& at) { return chained({at.shrink({max_pool(1, 2)}), {layer("zero")}}); }
-
-struct CellOp {
-  std::string_view name;
-  Chain (*make)(const Place& at);
-};
-
-constexpr CellOp kCellOps[] = {
-    {"none", zeros},
-    {"skip", [](const Place& at) { return at.shrink(act_conv_bn(at.width, 1, 2)); }},
-    {"avg3", [](const Place& at) { return Chain{avg_pool(3, at.stride())}; }},
-    {"max3", [](const Place& at) { return Chain{max_pool(3, at.stride())}; }},
-    {"max5", [](const Place& at) { return Chain{max_pool(5, at.stride())}; }},
-    {"max7", [](const Place& at) { return Chain{max_pool(7, at.stride())}; }},
-    {"conv1", [](const Place& at) { return act_conv_bn(at.width, 1, at.stride()); }},
-    {"conv3", [](const Place& at) { return act_conv_bn(at.width, 3, at.stride()); }},
-    {"conv3x1_1x3", [](const Place& at) { return factored(3, at.width, at.stride()); }},
-    {"conv7x1_1x7", [](const Place& at) { return factored(7, at.width, at.stride()); }},
-    {"dil3", [](const Place& at) { return dilated(3, at); }},
-    {"dil5", [](const Place& at) { return dilated(5, at); }},
-    {"sep3", [](const Place& at) { return twice_separable(3, at.width, at.stride()); }},
-    {"sep5", [](const Place& at) { return twice_separable(5, at.width, at.stride()); }},
-    {"sep7", [](const Place& at) { return twice_separable(7, at.width, at.stride()); }},
-    {"dilsep3", [](const Place& at) { return separable(3, at.width, at.stride(), 2); }},
-    {"dilsep5", [](const Place& at) { return separable(5, at.width, at.stride(), 2); }},
+  const CellRules& rules_;
+  Chain chain_;
+  // How often each was halved since the stem: a value before a reduction cell is twice the size of the one behind.
+  std::int64_t before_halvings_ = 0, last_halvings_ = 0;
+  bool is_first_ = true, is_stem_ = true;
 };
 
 }  // namespace
-
-std::vector<std::string> cell_op_names() {
-  std::vector<std::string> names;
-  for (const CellOp& op : kCellOps) names.emplace_back(op.name);
-  return names;
-}
-
-Option cell_op(std::string_view name, std::int64_t width, bool reduction) {
-  const auto op =
-      std::find_if(std::begin(kCellOps), std::end(kCellOps), [&](const CellOp& o) { return o.name == name; });
-  LANISTA_CHECK(op != std::end(kCellOps), "no cell operator is called " + std::string(name));
-  return {std::string(name), op->make({width, reduction})};
-}
 
 std::vector<OptionSpec> cell_options() {
   using enum OptionSpec::Kind;
-  return {{"width", kInt, 8, 1, 4096, {}, "channels of the first stage"},
+  return {{"width", kInt, 8, 2, 4096, {}, "channels of the first stage"},
           {"cells", kInt, 1, 1, 32, {}, "normal cells of a stage"},
-          {"stages", kInt, 2, 1, 5, {}, "stages, with a reduction cell between two"}};
+          {"stages", kInt, 2, 1, 5, {}, "stages, with a reduction cell between two"},
+          {"stem", kText, "cifar", {}, {}, {"cifar", "imagenet"}, "cifar keeps the image, imagenet leaves an eighth"},
+          {"dropout", kReal, 0.0, 0, 0.95, {}, "in front of the last layer"}};
 }
-
-namespace {
-
-Block cell_block(const CellRules& rules, std::int64_t width, bool reduction) {
-  Cell cell{.label = reduction ? "reduce" : "normal",
-            .nodes = rules.nodes,
-            .inputs = 2,
-            .ops = {},
-            .previous = {"first", "second"},
-            .distinct = rules.distinct,
-            .loose_ends = rules.loose_ends,
-            .join = Join::kConcat};
-  for (const std::string& op : rules.ops) cell.ops.push_back(cell_op(op, width, reduction));
-  return {std::move(cell)};
-}
-
-}  // namespace
 
 Result<Blueprint> cell_network(const CellRules& rules, const graph::OpTable& ops, const Ends& ends,
                                const Options& options) {
   const auto stages = options.at("stages").get<std::int64_t>();
   const auto cells = options.at("cells").get<std::int64_t>();
+  const bool large = options.at("stem").get<std::string>() == "imagenet";
+  const bool of_cells = rules.manner == Manner::kNasnet || rules.manner == Manner::kAmoebanet;
   auto width = options.at("width").get<std::int64_t>();
-  LANISTA_TRY(want_images(rules.space, ends, std::int64_t{1} << stages));
+  LANISTA_TRY(want_images(rules.space, ends, std::int64_t{large ? 8 : 1} << stages));
 
-  Chain chain{named("last", group(conv_bn(width, 3))), alias("before", "last")};
-  bool shrunk = false;  // was the cell before a reduction cell, so that the value before it is larger?
-  const auto add_cell = [&](bool reduction) {
-    chain.push_back(named("first", from({"before"}, group(act_conv_bn(width, 1, shrunk ? 2 : 1)))));
-    chain.push_back(named("second", from({"last"}, group(act_conv_bn(width, 1)))));
-    chain.push_back(named("cell", cell_block(rules, width, reduction)));
-    chain.push_back(alias("before", "last"));
-    chain.push_back(alias("last", "cell"));
-    shrunk = reduction;
-  };
+  CellStack stack(rules);
+  const std::int64_t stem = rules.stem_width;
+  if (!large) {
+    stack.add_stem(stem > 0 ? stem : 3 * width);
+  } else if (of_cells) {
+    stack.add_stem_of_cells(stem > 0 ? stem : 32, width);
+  } else {
+    stack.add_stem_of_convolutions(width);
+  }
   for (std::int64_t stage = 0; stage < stages; ++stage) {
     if (stage > 0) {
       width *= 2;
-      add_cell(true);
+      stack.add_cell(width, true);
     }
-    for (std::int64_t cell = 0; cell < cells; ++cell) add_cell(false);
+    for (std::int64_t cell = 0; cell < cells; ++cell) stack.add_cell(width, false);
   }
-  chain.push_back(from({"last"}, layer("relu")));
-  return Blueprint::make(ops, chained({std::move(chain), classifier()}));
+  return Blueprint::make(ops, std::move(stack).finish(options.at("dropout").get<double>()));
 }
 
 }  // namespace lanista::mutate::spaces

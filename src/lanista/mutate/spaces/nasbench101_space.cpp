@@ -173,6 +173,7 @@ PublishedSpace nasbench101_space() {
           {{"width", kInt, 16, kInner, 4096, {}, "channels of the first stack; each further one doubles them"},
            {"cells", kInt, 1, 1, 16, {}, "cells of a stack"},
            {"stacks", kInt, 2, 1, 5, {}, "stacks, with a max-pool between two"}},
+          {{"cifar10", {{"width", 128}, {"cells", 3}, {"stacks", 3}}}},
           network};
 }
 

@@ -107,6 +107,7 @@ PublishedSpace nasbench201_space() {
        {"cells", kInt, 1, 1, 16, {}, "cells of a stage"},
        {"stages", kInt, 2, 1, 5, {}, "stages, with a residual block of stride 2 between two"},
        {"distinct", kBool, false, {}, {}, {}, "only the first of cells that the paper counts as one: 6,466 are left"}},
+      {{"cifar10", {{"width", 16}, {"cells", 5}, {"stages", 3}}}},
       network};
 }
 

@@ -13,6 +13,23 @@ std::vector<PublishedSpace> published_spaces() {
           proxylessnas_space(), spos_space(),        transformer_space(), wide_deep_space()};
 }
 
+Result<Options> resolve_space_options(const PublishedSpace& space, const nlohmann::json& given) {
+  if (space.presets.empty() || (!given.is_null() && !given.is_object())) return resolve_options(given, space.options);
+  OptionSpec preset{"preset", OptionSpec::Kind::kText, "none", {}, {}, {"none"}, "sizes that were published"};
+  for (const Preset& known : space.presets) preset.allowed.push_back(known.name);
+  std::vector<OptionSpec> all = space.options;
+  all.push_back(preset);
+  LANISTA_ASSIGN(const Options checked, resolve_options(given, all));
+
+  auto merged = nlohmann::json::object();
+  for (const Preset& known : space.presets) {
+    if (checked.at("preset") == known.name) merged = known.options;
+  }
+  if (given.is_object()) merged.update(given);
+  merged.erase("preset");
+  return resolve_options(merged, space.options);
+}
+
 Result<Blueprint> published_space(std::string_view name, const nlohmann::json& options, const graph::OpTable& ops,
                                   const Ends& ends) {
   const auto all = published_spaces();
@@ -28,7 +45,7 @@ Result<Blueprint> published_space(std::string_view name, const nlohmann::json& o
                      (near.empty() ? "" : "; did you mean '" + near + "'?") + " (known: " + known + ")",
                  ""};
   }
-  LANISTA_ASSIGN(const Options resolved, resolve_options(options, space->options));
+  LANISTA_ASSIGN(const Options resolved, resolve_space_options(*space, options));
   return space->make(ops, ends, resolved);
 }
 

@@ -61,6 +61,7 @@ PublishedSpace transformer_space() {
           {{"width", kInt, 32, 8, 8192, {}, "features of a token; half and twice as many are tried too"},
            {"depth", kInt, 3, 1, 48, {}, "blocks, at most"},
            {"causal", kBool, false, {}, {}, {}, "a token sees only those before it, and the last answers"}},
+          {},
           network};
 }
 

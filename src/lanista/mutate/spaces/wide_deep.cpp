@@ -34,6 +34,7 @@ PublishedSpace wide_deep_space() {
           "Cheng et al., DLRS'16, section 3 (without crossed columns)",
           {{"width", kInt, 32, 2, 65536, {}, "features of a hidden layer; half and twice as many are tried too"},
            {"depth", kInt, 3, 1, 16, {}, "hidden layers, at most"}},
+          {},
           network};
 }
 

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+// Sizes of published networks, added up layer by layer from the tables of the papers and from what the authors'
+// implementations put around the searched part. For tests: nothing here knows of graphs or blueprints.
+namespace lanista::mutate::tables {
+
+/// What is counted: trained numbers, and multiply-adds of convolutions and linear layers for one image.
+struct Tally {
+  std::int64_t parameters = 0;
+  std::int64_t macs = 0;
+  bool operator==(const Tally&) const = default;
+};
+
+/// An operator of a cell and the number of the value that it reads.
+struct CellStep {
+  std::string_view op;  ///< skip avg3 max3 sep3 sep5 sep7 dilsep3 dilsep5 conv7x1_1x7
+  int from = 0;         ///< 0, 1: the inputs of the cell, as the reference numbers them; 2, 3, …: its nodes
+};
+/// Two steps a node. `gives`: the numbers of what the cell joins.
+struct CellTable {
+  std::vector<CellStep> steps;
+  std::vector<int> gives;
+};
+struct CellNetwork {
+  CellTable normal, reduce;
+  std::int64_t width = 0, cells = 0, stem = 0, size = 32, classes = 10;
+  bool imagenet = false;
+};
+
+/// quark0/darts, cnn/model.py, without the auxiliary head. Input 0 is the earlier one.
+Tally darts(const CellNetwork& network);
+/// tensorflow/models, research/slim/nets/nasnet, and tensorflow/tpu, models/official/amoeba_net, without the auxiliary
+/// head. Input 0 is the newer one. `past`: as skip_reduction_layer_input there.
+Tally nasnet(const CellNetwork& network, bool past = false);
+/// melodyguan/enas, src/cifar10/micro_child.py, with a fixed architecture. Input 0 is the earlier one.
+Tally enas_micro(const CellNetwork& network);
+
+/// A layer of ENAS' macro space: convolution of so large a window, and which of stem, layer 1, layer 2, … it also
+/// reads.
+struct MacroLayer {
+  std::int64_t window = 3;
+  std::vector<bool> skips;
+};
+/// melodyguan/enas, src/cifar10/general_child.py, with a fixed architecture. `unread`: also the reductions of values
+/// that no layer reads afterwards, which exist there.
+Tally enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width, bool unread);
+
+/// An inverted residual: window, hidden channels, channels that come out, squeezed channels (0: no gate), stride.
+struct MobileRow {
+  std::int64_t window, hidden, out, squeezed, stride;
+};
+struct MobileNetwork {
+  std::int64_t stem = 0;
+  std::vector<MobileRow> rows;
+  std::int64_t head = 0;
+  std::int64_t features = 0;  ///< of a linear layer with offset in front of the last one; 0: none
+};
+/// 224 x 224 images, 1,000 classes. A row whose hidden channels are those that come in has no first convolution.
+Tally mobile(const MobileNetwork& network);
+
+/// megvii-model/SinglePathOneShot: 0, 1, 2: kernel 3, 5, 7; 3: Xception.
+Tally spos(const std::array<int, 20>& blocks);
+
+}  // namespace lanista::mutate::tables
