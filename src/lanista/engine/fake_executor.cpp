@@ -51,12 +51,15 @@ Result<void> FakeExecutor::start(const Job& job) {
 
 void FakeExecutor::command(const Command& command) {
   if (const auto* allow = std::get_if<Allow>(&command)) {
-    trials_.at(allow->trial).allowed = allow->epoch;
+    const auto it = trials_.find(allow->trial);
+    if (it != trials_.end()) it->second.allowed = std::max(it->second.allowed, allow->epoch);
   } else if (const auto* finish = std::get_if<Finish>(&command)) {
+    const auto it = trials_.find(finish->trial);
+    if (it == trials_.end()) return;
     if (finish->abandon) {
-      trials_.erase(finish->trial);
+      trials_.erase(it);
     } else {
-      trials_.at(finish->trial).finish = *finish;
+      it->second.finish = *finish;
     }
   } else {
     pausing_ = true;
