@@ -137,7 +137,8 @@ void FakeExecutor::end(Trial& trial) {
 
 study::Measurement FakeExecutor::measure(const Trial& trial, std::int64_t epoch) const {
   const double quality = Rng(trial.nature.lo).split("quality").uniform();
-  const double noise = Rng(trial.nature.lo).split(static_cast<std::uint64_t>(epoch)).uniform(-0.02, 0.02);
+  const double noise = Rng(trial.nature.lo).split(static_cast<std::uint64_t>(epoch)).uniform(-0.02, 0.02) +
+                       options_.luck * Rng(trial.job.trial_seed).split(static_cast<std::uint64_t>(epoch)).uniform();
   const double progress = static_cast<double>(epoch) / static_cast<double>(epoch + 1);
   double loss = 2 - quality * progress;
   const std::int64_t bad = std::max<std::int64_t>(1, trial.job.recipe.epochs - 1);
