@@ -251,12 +251,10 @@ std::vector<Bomb> model_bombs() {
       {"graph text", "a giant word", [] { return "%0=" + std::string(16 * kMiB, 'a') + "()"; }, graph_text},
       {"graph text", "a giant string", [] { return "%0=a(b=\"" + std::string(16 * kMiB, 'a'); }, graph_text},
       {"graph text", "newlines", [] { return std::string(16 * kMiB, '\n'); }, graph_text, true},
-      {"onnx", "a million nodes", [] { return onnx(repeated(std::string_view("\x0a\0", 2), 2'000'000)); },
-       onnx_model},
+      {"onnx", "a million nodes", [] { return onnx(repeated(std::string_view("\x0a\0", 2), 2'000'000)); }, onnx_model},
       {"onnx", "a million weights", [] { return onnx(repeated(std::string_view("\x2a\0", 2), 2'000'000)); },
        onnx_model},
-      {"onnx", "a million inputs", [] { return onnx(repeated(std::string_view("\x5a\0", 2), 2'000'000)); },
-       onnx_model},
+      {"onnx", "a million inputs", [] { return onnx(repeated(std::string_view("\x5a\0", 2), 2'000'000)); }, onnx_model},
       {"onnx", "inputs of one node",
        [] {
          const std::string node = repeated(std::string_view("\x0a\0", 2), 4 * kMiB);

@@ -71,9 +71,10 @@ class Growth {
   void draw() {
     const std::string& name = names_[rng_.below(names_.size())];
     if (rng_.bernoulli(0.2)) {
-      const Value& some = any_real();
-      if (some.type.dtype == graph::DType::kReal)
+      const Value some = any_real();
+      if (some.type.dtype == graph::DType::kReal) {
         reshaped(some, random_dims(rng_, some.type.shape.elements_per_sample()));
+      }
     }
     if (try_draw(name, kTries)) return;
     // Its inputs have another rank, or no partner: make what it may want.
@@ -100,7 +101,12 @@ class Growth {
       }
       graph::Attrs attrs = random_attrs(rng_, def, types);
       if (!accepted(def, types, ports, attrs)) continue;
-      put(name, std::move(ports), std::move(attrs));
+      const Value value = put(name, std::move(ports), std::move(attrs));
+      if (name == "causal_mask") {
+        // Its infinities are for a softmax along the rows and for nobody else.
+        put("softmax", {value.port}, {});
+        std::erase_if(values_, [&](const Value& each) { return each.port == value.port; });
+      }
       return true;
     }
     return false;

@@ -76,10 +76,11 @@ Case random_case(std::uint64_t number) {
           classes ? step::Loss::kCrossEntropy : step::Loss::kMse};
 }
 
-std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first) {
+std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first, std::string_view only) {
   const graph::OpTable ops = graph::builtin_ops();
   std::vector<Case> cases;
   for (const mutate::PublishedSpace& published : mutate::published_spaces()) {
+    if (!only.empty() && published.name != only) continue;
     const mutate::Ends between = ends_for(published.name);
     const auto blueprint = must(mutate::published_space(published.name, nlohmann::json::object(), ops, between));
     space::SearchSpace choices;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lanista/base/rng.h"
@@ -22,8 +23,9 @@ struct Case {
 
 /// The case of a random model; half of them classify.
 Case random_case(std::uint64_t number);
-/// `each` models of every published space, fewer where a space has fewer distinct ones or many samples are no models.
-std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first);
+/// `each` models of every published space, or of the one called `only`; fewer where a space has fewer distinct ones or
+/// many samples are no models.
+std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first, std::string_view only = {});
 /// Mutated models of all bases, each some one to twelve mutations away from its base.
 std::vector<Case> mutated_cases(std::uint64_t count, std::uint64_t first);
 

@@ -22,7 +22,10 @@ constexpr double kTolerance = 1e-10;
 constexpr double kDisturbance = 1e-15;
 constexpr double kMargin = 100;
 constexpr std::array<const char*, 3> kOptimizers{"sgd", "adam", "adamw"};
-// Far below the rounding of any value that is not itself zero.
+// A tensor is measured by its largest element, but by no less than this share of the largest of its kind in the model:
+// in exact arithmetic some gradients are zero (of a bias in front of a normalisation), and rounding has no size of its
+// own there. Second moments are squares.
+constexpr double kLeastShare = 1e-3, kLeastShareOfSquares = 1e-6;
 constexpr double kLeastScale = 1e-30;
 
 at::Tensor scalar(double value) { return at::tensor(std::vector<double>{value}); }
@@ -141,6 +144,10 @@ std::string number(double value) {
   return text;
 }
 
+double largest(const at::Tensor& value) {
+  return value.numel() == 0 ? 0 : at::nan_to_num(value, 0, 0, 0).abs().max().item<double>();
+}
+
 std::string first_difference(const at::Tensor& ours, const at::Tensor& wanted, double allowed) {
   const at::Tensor a = ours.contiguous().reshape({-1}), b = wanted.contiguous().reshape({-1});
   for (std::int64_t i = 0; i < b.numel(); ++i) {
@@ -149,6 +156,13 @@ std::string first_difference(const at::Tensor& ours, const at::Tensor& wanted, d
     return "element " + std::to_string(i) + " is " + number(x) + " instead of " + number(y);
   }
   return "no element alone";
+}
+
+// "gradient", "sgd momentum", "adam v", "adam value".
+std::string kind_of(const std::string& name) {
+  if (name.starts_with("gradient")) return "gradient";
+  const std::size_t slot = name.find('/');
+  return name.substr(0, name.find(' ')) + (slot == std::string::npos ? " value" : name.substr(slot));
 }
 
 /// Everything that both sides say about one optimiser.
@@ -160,6 +174,11 @@ class Comparison {
   }
 
   std::optional<Difference> run(Tally& tally) {
+    for (const auto& [name, value] : wanted_) {
+      if (!of_state(name)) continue;
+      const double share = name.ends_with("/v") ? kLeastShareOfSquares : kLeastShare;
+      least_[kind_of(name)] = std::max(least_[kind_of(name)], share * largest(value));
+    }
     for (const auto& [name, value] : seen_) {
       at::Tensor want;
       if (wanted_.contains(name)) {
@@ -185,7 +204,7 @@ class Comparison {
                                   Tally& tally) {
     ++tally.values;
     not_finite_ = not_finite_ || !at::isfinite(want).all().item<bool>();
-    const double error = nn::testing::scaled_error(value, want, kLeastScale);
+    const double error = nn::testing::scaled_error(value, want, least(name));
     if (error <= kTolerance) {
       tally.worst = std::max(tally.worst, error);
       return std::nullopt;
@@ -195,13 +214,19 @@ class Comparison {
       ill_conditioned_ = true;
       return std::nullopt;
     }
-    const double scale = std::max(kLeastScale, at::nan_to_num(want, 0, 0, 0).abs().max().item<double>());
+    const double scale = std::max(least(name), largest(want));
     std::string sizes;
     for (const auto& batch : setup_.draws.batches) sizes += " " + std::to_string(batch.size);
     return Difference{name, "batches of" + sizes + ", " + std::string(kernels::isa_name(setup_.draws.isa)) +
                                 ": off by " + number(error) + " of its largest element, rounding may do " +
                                 number(rounding) + "; " +
                                 first_difference(value, want, std::max(kTolerance, rounding) * scale)};
+  }
+
+  // Tensors with a name of a parameter: gradients, parameters, buffers, slots.
+  static bool of_state(const std::string& name) { return name.find('.') != std::string::npos; }
+  double least(const std::string& name) const {
+    return of_state(name) ? std::max(kLeastScale, least_.at(kind_of(name))) : kLeastScale;
   }
 
   // How far the oracle moves when all its values are a little off, in the same measure.
@@ -215,7 +240,7 @@ class Comparison {
     for (const Tensors& each : disturbed_) {
       const auto found = each.find(name);
       if (found == each.end()) return 0;
-      most = std::max(most, nn::testing::scaled_error(found->second.reshape(want.sizes()), want, kLeastScale));
+      most = std::max(most, nn::testing::scaled_error(found->second.reshape(want.sizes()), want, least(name)));
     }
     return most;
   }
@@ -224,6 +249,7 @@ class Comparison {
   Ours ours_;
   Tensors seen_, wanted_;
   std::vector<Tensors> disturbed_;
+  std::map<std::string, double> least_;  // scale by kind
   bool ill_conditioned_ = false, not_finite_ = false;
 };
 

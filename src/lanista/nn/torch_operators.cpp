@@ -157,6 +157,21 @@ Tensor upsample(const TorchCall& call) {
   return resized(call, factor[0] * call.x[0].size(2), factor[1] * call.x[0].size(3));
 }
 
+// (x - mean) / sqrt(variance + eps) over `dims`, each part a little off.
+Tensor normalised(const TorchCall& call, const Tensor& x, const List& dims) {
+  const Tensor centred = call.rounded(x - call.rounded(x.mean(dims, true)));
+  return centred * call.rounded(at::rsqrt(centred.square().mean(dims, true) + call.args.real("eps")));
+}
+
+// Weight and bias in the dimensions from `first` on.
+Tensor affine(const TorchCall& call, const Tensor& y, std::int64_t first) {
+  if (!call.args.flag("affine")) return y;
+  List shape(static_cast<std::size_t>(y.dim()), 1);
+  const Tensor weight = call.param("weight");
+  std::ranges::copy(weight.sizes(), shape.begin() + first);
+  return y * weight.reshape(shape) + call.param("bias").reshape(shape);
+}
+
 // A single value has no variance that running statistics could learn from.
 Tensor batch_norm(const TorchCall& call) {
   const Tensor& x = call.x[0];
@@ -168,18 +183,28 @@ Tensor batch_norm(const TorchCall& call) {
   const bool alone = x.numel() == x.size(1);
   call.param("running_mean").copy_(mean);
   if (!alone) call.param("running_var").copy_(var);
-  return y;
+  if (!call.rounded) return y;
+  return affine(call, normalised(call, x, x.dim() == 4 ? List{0, 2, 3} : List{0}), 1);
 }
 
 Tensor layer_norm(const TorchCall& call) {
   const Tensor& x = call.x[0];
-  const List sizes = x.sizes().slice(static_cast<std::size_t>(x.dim() - call.args.integer("axes"))).vec();
+  const std::int64_t first = x.dim() - call.args.integer("axes");
+  const List sizes = x.sizes().slice(static_cast<std::size_t>(first)).vec();
+  if (call.rounded) {
+    List dims;
+    for (std::int64_t dim = first; dim < x.dim(); ++dim) dims.push_back(dim);
+    return affine(call, normalised(call, x, dims), first);
+  }
   return at::layer_norm(x, sizes, call.param("weight"), call.param("bias"), call.args.real("eps"));
 }
 
 Tensor group_norm(const TorchCall& call) {
-  return at::group_norm(call.x[0], call.args.integer("groups"), call.param("weight"), call.param("bias"),
-                        call.args.real("eps"), false);
+  const Tensor& x = call.x[0];
+  const std::int64_t groups = call.args.integer("groups");
+  if (call.rounded)
+    return affine(call, normalised(call, x.reshape({x.size(0), groups, -1}), {2}).reshape(x.sizes()), 1);
+  return at::group_norm(x, groups, call.param("weight"), call.param("bias"), call.args.real("eps"), false);
 }
 
 Tensor lrn(const TorchCall& call) {
@@ -216,14 +241,17 @@ Tensor embedding(const TorchCall& call) {
   return at::embedding(call.param("weight"), tokens.clamp(0, vocab - 1)) * known.unsqueeze(-1);
 }
 
-Tensor later_positions(const Tensor& x, double value) { return at::full_like(x, value).triu(1); }
+// Minus infinity above the diagonal of square matrices.
+Tensor causal_mask(const Tensor& x) {
+  return x.masked_fill(at::ones({x.size(-2), x.size(-1)}, at::kBool).triu(1), -INFINITY);
+}
 
 // PyTorch's own multi-head attention; with dropout its formula, since its masks are not ours.
 Tensor attention(const TorchCall& call) {
   const Tensor& x = call.x[0];
   const auto param = [&](const std::string& name) { return call.param(name); };
   const std::int64_t n = x.size(0), t = x.size(1), d = x.size(2), heads = call.args.integer("heads");
-  const Tensor unseen = later_positions(at::empty({t, t}, x.options()), -INFINITY);
+  const Tensor unseen = causal_mask(at::zeros({t, t}, x.options()));
   const double p = call.training ? call.args.real("dropout") : 0;
   if (p == 0) {
     auto options =
@@ -291,7 +319,7 @@ void add_windows(Table& table) {
       single([](const TorchCall& c) { return at::adaptive_avg_pool2d(c.x[0], c.pair("out")); });
   table["global_avg_pool"] = single([](const TorchCall& c) { return c.x[0].flatten(2).mean(2); });
   table["global_max_pool"] = single([](const TorchCall& c) {
-    return std::get<0>(at::adaptive_max_pool2d(c.x[0], {1, 1}));
+    return std::get<0>(at::adaptive_max_pool2d(c.x[0], {1, 1})).flatten(1);
   });
   table["resize"] = single(resize);
   table["upsample"] = single(upsample);
@@ -320,7 +348,7 @@ void add_elementwise(Table& table) {
   rule("softmax", [](const TorchCall& c) { return at::softmax(c.x[0], c.args.integer("axis")); });
   rule("dropout", [](const TorchCall& c) { return c.training ? c.x[0] * c.mask(c.x[0], c.args.real("p")) : c.x[0]; });
   rule("scale_by", [](const TorchCall& c) { return c.x[0] * c.args.real("by"); });
-  rule("causal_mask", [](const TorchCall& c) { return c.x[0] + later_positions(c.x[0], -1e9); });
+  unary("causal_mask", causal_mask);
   rule("add", sum);
   rule("sub", [](const TorchCall& c) { return c.x[0] - c.x[1]; });
   rule("mul", [](const TorchCall& c) { return c.x[0] * c.x[1]; });

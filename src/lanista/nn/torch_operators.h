@@ -17,6 +17,9 @@ struct TorchCall {
   const std::vector<at::Tensor>& x;                                      ///< data inputs, canonical order
   const std::function<at::Tensor(const std::string&)>& param;            ///< by name; undefined where there is none
   const std::function<at::Tensor(const at::Tensor& x, double p)>& mask;  ///< 0 or 1 / (1 - p), in the shape of x
+  /// Set where it is asked what rounding may do: a value a little off. Norms are then computed by their parts, since
+  /// LibTorch's own round inside.
+  const std::function<at::Tensor(const at::Tensor&)>& rounded;
   bool training;
 
   /// Two numbers from a list of one or two.

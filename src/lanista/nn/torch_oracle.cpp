@@ -157,7 +157,9 @@ std::vector<at::Tensor> TorchModel::apply(const graph::Node& node, const Values&
   const std::function<at::Tensor(const at::Tensor&, double)> draw = [&](const at::Tensor& x, double p) {
     return mask(node, p, x, batch);
   };
-  return rule->second({args, inputs, param, draw, training});
+  std::function<at::Tensor(const at::Tensor&)> off;
+  if (disturbance_ != 0) off = [&](const at::Tensor& value) { return rounded(value); };
+  return rule->second({args, inputs, param, draw, off, training});
 }
 
 at::Tensor TorchModel::features(const graph::Node& input, const OwnedBatch& batch) const {
