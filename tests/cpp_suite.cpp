@@ -128,8 +128,8 @@ int run_all(const fs::path& folder, const std::vector<std::int64_t>& counts) {
     unit.clear();
   };
   for (std::int64_t i = 0; i < counts[0]; ++i) add(testing::random_case(static_cast<std::uint64_t>(counts[3] + i)));
-  for (ExportCase& one : testing::mutated_export_cases(static_cast<int>(counts[1]))) add(std::move(one));
-  for (ExportCase& one : testing::published_export_cases(static_cast<int>(counts[2]))) add(std::move(one));
+  for (ExportCase& one : testing::mutated_cases(static_cast<std::uint64_t>(counts[1]))) add(std::move(one));
+  for (ExportCase& one : testing::published_cases(static_cast<std::uint64_t>(counts[2]))) add(std::move(one));
   if (!unit.empty()) run_unit(folder, unit, tally);
   std::printf("%lld models in C++: largest difference %.2g; %lld are ill conditioned; %lld failed\n",
               static_cast<long long>(tally.models), tally.worst, static_cast<long long>(tally.ill_conditioned),

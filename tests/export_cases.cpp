@@ -1,17 +1,15 @@
 #include "export_cases.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 
 #include "lanista/base/check.h"
 #include "lanista/graph/infer.h"
-#include "lanista/mutate/spaces/published.h"
 #include "lanista/runtime/onnx_cases.h"
 #include "lanista/step/training_step.h"
+#include "oracle/cases.h"
 #include "random_models.h"
 
 namespace lanista::testing {
@@ -81,7 +79,8 @@ class Computed {
 };
 
 /// Adds what the model computes, and how exactly that can be known.
-ExportCase completed(runtime::testing::OnnxCase made) {
+ExportCase completed(oracle::Case drawn) {
+  auto made = runtime::testing::make_case(std::move(drawn.origin), std::move(drawn.model));
   ExportCase one{.name = std::move(made.name),
                  .graph = std::move(made.graph),
                  .weights = std::move(made.weights),
@@ -106,46 +105,19 @@ ExportCase completed(runtime::testing::OnnxCase made) {
   return one;
 }
 
-mutate::Ends ends_for(std::string_view name) {
-  constexpr std::int64_t kOutputs = 5;
-  if (name == "wide_deep") return mutate::ends(graph::Shape{{7}}, kOutputs);
-  if (name != "transformer") return mutate::ends(graph::Shape{{1, 8, 8}}, kOutputs);
-  return {{{"shape", std::vector<std::int64_t>{12}}, {"dtype", std::string("index")}}, kOutputs};
+std::vector<ExportCase> completed(std::vector<oracle::Case> cases) {
+  std::vector<ExportCase> all;
+  for (oracle::Case& one : cases) all.push_back(completed(std::move(one)));
+  return all;
 }
 
 }  // namespace
 
-ExportCase random_case(std::uint64_t i) {
-  const graph::OpTable ops = graph::builtin_ops();
-  return completed(runtime::testing::make_case("random " + std::to_string(i), random_model(Rng(23).split(i), ops)));
-}
+ExportCase random_case(std::uint64_t i) { return completed(oracle::random_case(i)); }
 
-std::vector<ExportCase> mutated_export_cases(int count) {
-  std::vector<ExportCase> cases;
-  for (auto& one : runtime::testing::mutated_cases(count)) cases.push_back(completed(std::move(one)));
-  return cases;
-}
+std::vector<ExportCase> mutated_cases(std::uint64_t count) { return completed(oracle::mutated_cases(count, 0)); }
 
-std::vector<ExportCase> published_export_cases(int samples) {
-  const graph::OpTable ops = graph::builtin_ops();
-  std::vector<ExportCase> cases;
-  for (const mutate::PublishedSpace& published : mutate::published_spaces()) {
-    const mutate::Ends ends = ends_for(published.name);
-    const auto blueprint = must(mutate::published_space(published.name, nlohmann::json::object(), ops, ends));
-    space::SearchSpace space;
-    for (const auto& parameter : blueprint.parameters()) LANISTA_CHECK(space.add(parameter).ok(), parameter.name);
-    int found = 0;
-    for (std::uint64_t i = 0; found < samples; ++i) {
-      LANISTA_CHECK(i < 50 * static_cast<std::uint64_t>(samples), published.name + " has hardly any model");
-      space::RandomChooser choose(Rng(i).split(published.name));
-      auto model = blueprint.expand(space.draw(choose), ops, ends);
-      if (!model) continue;  // a random graph without a way to the output
-      cases.push_back(
-          completed(runtime::testing::make_case(published.name + " " + std::to_string(found++), *std::move(model))));
-    }
-  }
-  return cases;
-}
+std::vector<ExportCase> published_cases(std::uint64_t each) { return completed(oracle::published_cases(each, 0)); }
 
 std::vector<double> computed(const graph::Graph& graph, const std::vector<Tensor>& weights, const Tensor& x,
                              nn::Precision precision) {

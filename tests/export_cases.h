@@ -25,11 +25,10 @@ struct ExportCase {
   bool is_ill_conditioned = false;  ///< the tolerance is larger than 1e-5
 };
 
-/// Random model number `i`; mutations of the built-in bases and of models of many operators; `samples` samples of each
-/// published space.
+// The models of the oracle (oracle/cases.h): random ones by number, mutated ones, samples of each published space.
 ExportCase random_case(std::uint64_t i);
-std::vector<ExportCase> mutated_export_cases(int count);
-std::vector<ExportCase> published_export_cases(int samples);
+std::vector<ExportCase> mutated_cases(std::uint64_t count);
+std::vector<ExportCase> published_cases(std::uint64_t each);
 
 /// What the model gives for x at this precision.
 std::vector<double> computed(const graph::Graph& graph, const std::vector<Tensor>& weights, const Tensor& x,

@@ -90,8 +90,8 @@ int run_all(const std::string& path, const std::vector<std::int64_t>& counts) {
   for (std::int64_t i = 0; i < counts[0]; ++i) {
     run(testing::random_case(static_cast<std::uint64_t>(counts[3] + i)), file, tally);
   }
-  for (const ExportCase& one : testing::mutated_export_cases(static_cast<int>(counts[1]))) run(one, file, tally);
-  for (const ExportCase& one : testing::published_export_cases(static_cast<int>(counts[2]))) run(one, file, tally);
+  for (const ExportCase& one : testing::mutated_cases(static_cast<std::uint64_t>(counts[1]))) run(one, file, tally);
+  for (const ExportCase& one : testing::published_cases(static_cast<std::uint64_t>(counts[2]))) run(one, file, tally);
   LANISTA_CHECK(file.flush().good(), "cannot write " + path);
   for (const auto& [why, count] : tally.refused) std::cout << "refused: " << count << "  " << why << "\n";
   std::printf(

@@ -37,7 +37,9 @@ for (Index i = 0; i < $size; ++i) $y[i] = $x[i] * $by;
 
 std::string causal_mask(const CppNode& node) {
   constexpr std::string_view kForm = R"(std::vector<float> $y($size);
-for (Index i = 0; i < $size; ++i) $y[i] = $x[i] + (i % $length > i / $length % $length ? -1e9f : 0.0f);
+for (Index i = 0; i < $size; ++i) {
+  $y[i] = i % $length > i / $length % $length ? -std::numeric_limits<float>::infinity() : $x[i];
+}
 )";
   return filled(kForm, node, {{"length", text(node.dims().back())}});
 }

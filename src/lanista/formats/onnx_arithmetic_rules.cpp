@@ -138,7 +138,7 @@ Planned swish(const Site& site) {
 }  // namespace
 
 Rules arithmetic_rules() {
-  return {{"Add", {affine_group_norm_group, linear_group, affine_group, together("add")}},
+  return {{"Add", {causal_mask_group, affine_group_norm_group, linear_group, affine_group, together("add")}},
           {"Clip", {clip}},
           {"Div", {affine_group, together("div")}},
           {"Elu", {with_alpha("elu", 1)}},

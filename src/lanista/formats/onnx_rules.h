@@ -165,6 +165,7 @@ Result<Plan> gelu_group(const Site& site);               ///< ends in Mul
 Result<Plan> group_norm_group(const Site& site);         ///< ends in Reshape
 Result<Plan> affine_group_norm_group(const Site& site);  ///< ends in Add
 Result<Plan> linear_group(const Site& site);             ///< ends in Add
+Result<Plan> causal_mask_group(const Site& site);        ///< ends in Add
 Result<Plan> adaptive_pool_group(const Site& site);      ///< ends in MatMul
 Result<Plan> affine_group(const Site& site);             ///< ends in Add, Sub, Mul or Div: all constants in a row
 

@@ -1,5 +1,6 @@
 // ONNX mappings of the operators of sequences.
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "lanista/formats/onnx_sequence.h"
@@ -30,15 +31,17 @@ Result<void> scale_by(OnnxWriter& w) {
   return {};
 }
 
-/// -1e9 above the diagonal, zeros below.
+/// Minus infinity above the diagonal, whatever stands there: Trilu lets even what is not a number go.
 std::string masked(OnnxWriter& w, const std::string& value, std::int64_t length, std::string_view part) {
+  if (length == 1) return w.add("Identity", {value}, {}, part);
   std::vector<float> mask(static_cast<std::size_t>(length * length), 0);
   for (std::int64_t row = 0; row < length; ++row) {
     for (std::int64_t column = row + 1; column < length; ++column) {
-      mask[static_cast<std::size_t>(row * length + column)] = -1e9F;
+      mask[static_cast<std::size_t>(row * length + column)] = -std::numeric_limits<float>::infinity();
     }
   }
-  return w.add("Add", {value, w.floats("mask", {length, length}, mask)}, {}, part);
+  const std::string below = w.add("Trilu", {value}, {{"upper", std::int64_t{0}}}, "below");
+  return w.add("Add", {below, w.floats("mask", {length, length}, mask)}, {}, part);
 }
 
 Result<void> causal_mask(OnnxWriter& w) {

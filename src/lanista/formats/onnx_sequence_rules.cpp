@@ -1,4 +1,5 @@
 // Sequences: rows of a table by token number.
+#include <limits>
 #include <utility>
 
 #include "lanista/formats/onnx_rules.h"
@@ -48,7 +49,48 @@ Result<Plan> embedding_group(const Site& site) {
   return direct({clip->inputs[0]}, "embedding", {{"vocab", weight->shape[0]}, {"dim", weight->shape[1]}}, {weight});
 }
 
+/// Is this minus infinity above the diagonal of a square, and zero elsewhere?
+bool is_causal(const Tensor& mask) {
+  const List& shape = mask.shape;
+  if (mask.type != ElementType::kF32 || shape.size() < 2 || shape.back() < 2) return false;
+  if (shape.back() != shape[shape.size() - 2] || product(shape) != shape.back() * shape.back()) return false;
+  const auto numbers = elements_of<float>(mask);
+  const auto length = static_cast<std::size_t>(shape.back());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const float wanted = i % length > i / length ? -std::numeric_limits<float>::infinity() : 0;
+    if (numbers[i] != wanted) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+Result<Plan> causal_mask_group(const Site& site) {
+  const View& view = site.view();
+  const auto& names = site.node().inputs;
+  for (const std::size_t i : {0U, 1U}) {
+    const Tensor* mask = names.size() == 2 ? view.constant(names[i]) : nullptr;
+    if (mask == nullptr || !is_causal(*mask)) continue;
+    std::string source = names[1 - i];
+    // What the mask would be added to may be cleared before, so that nothing but the mask is left of it.
+    const OnnxNode* below = view.maker(source, "Trilu");
+    if (below != nullptr && below->inputs.size() == 1) {
+      LANISTA_TRY(Site(view, *below).only({"upper"}));
+      LANISTA_TRY(Site(view, *below).must_be("upper", 0));
+      source = below->inputs[0];
+    }
+    const List shape = mask->shape;
+    return Plan{{std::move(source)},
+                [shape](ModelWriter& w, std::span<const graph::Port> inputs) -> Result<graph::Port> {
+                  const List& dims = w.dims(inputs[0]);
+                  const bool fits = shape.size() <= dims.size() && dims.back() == shape.back() && dims.size() > 2 &&
+                                    dims[dims.size() - 2] == shape.back();
+                  if (!fits) return refused("its mask would stretch " + shown_sizes(dims));
+                  return w.add("causal_mask", {inputs[0]});
+                }};
+  }
+  return Plan{};
+}
 
 Rules sequence_rules() { return {{"Gather", {gather}}, {"Where", {embedding_group}}}; }
 

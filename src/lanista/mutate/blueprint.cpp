@@ -64,6 +64,7 @@ Result<Blueprint> Blueprint::make(const graph::OpTable& ops, Chain layers, std::
   }
   LANISTA_TRY(collect_labels(plan->layers, "layers", labels));
   LANISTA_ASSIGN(plan->root, plan_chain(ops, plan->layers, {{&labels}, {}, {}}, "layers"));
+  if (const auto why = too_large(plan->root.least)) return Error{Code::kInvalidArgument, *why, "layers"};
   LANISTA_ASSIGN(plan->parameters, collect_parameters(plan->root, labels, plan->choices));
   plan->end = plan->root.ids + 2;  // the input in front, the output behind
   if (plan->end > graph::kMaxNodeId) {

@@ -29,6 +29,7 @@ class Expansion {
       : sample_(sample), ops_(ops), ends_(ends), nodes_(ops, repair) {}
 
   Result<graph::Graph> run(const PlannedChain& root, std::int64_t end) {
+    if (const auto why = too_large(extent_of(root, sample_))) return not_applicable(*why);
     LANISTA_ASSIGN(const Typed input, nodes_.add(0, "input", {}, ends_.input));
     Scope scope;
     LANISTA_ASSIGN(const Typed result, chain(root, input, scope, 1));
@@ -207,6 +208,7 @@ class Expansion {
     }
     const auto outer_indices = scope.indices;
     Typed value = inputs[0];
+    if (step.chains.front().steps.empty()) rounds = 0;
     for (std::int64_t round = 0; round < rounds; ++round) {
       if (!repeat.index.empty()) scope.indices[repeat.index] = round;
       if (repeat.own) scope.suffixes.push_back(scope.suffixes.back() + "/" + std::to_string(round + 1));

@@ -178,6 +178,62 @@ TEST(Expand, AsksCodeForWhatIsNoProduct) {
             "%42 = output(%41)\n");
 }
 
+/// Rounds in rounds in rounds.
+Chain nested(const space::Domain& depth, const Chain& inside) {
+  return {repeat("a", depth, {repeat("b", depth, {repeat("c", depth, inside)})})};
+}
+
+TEST(Expand, CountsBeforeItBuilds) {
+  const auto thousand = Blueprint::make(ops(), nested(IntRange{1000, 1000}, {layer("relu")}));
+  ASSERT_FALSE(thousand.ok());
+  EXPECT_EQ(thousand.error().text(), "layers: the model would have more than 99998 nodes");
+  const auto groups = Blueprint::make(ops(), nested(IntRange{1000, 1000}, {group({})}));
+  ASSERT_FALSE(groups.ok());
+  EXPECT_EQ(groups.error().text(), "layers: more than 1000000 blocks in all rounds");
+
+  // A table in which no operator can be asked for a shape: building anything would show.
+  graph::OpTable speechless;
+  for (const std::string& name : ops().names()) {
+    graph::OpDef def = *ops().find(name);
+    def.infer = [](const graph::OpArgs&) -> Result<std::vector<graph::ValueType>> {
+      return Error{Code::kInternal, "something is built", ""};
+    };
+    ASSERT_TRUE(speechless.add(std::move(def)).ok());
+  }
+  Block tail = linear(formula("outputs"));
+  Chain layers = nested(IntRange{1, 1000}, {choice("act", {{"relu", {layer("relu")}}, {"none", {}}})});
+  layers.push_back(tail);
+  const Blueprint open = make(layers);
+  const auto sample = [](std::int64_t rounds, const char* act) {
+    return Sample{{"a", number(rounds)}, {"b", number(rounds)}, {"c", number(rounds)}, {"act", word(act)}};
+  };
+  EXPECT_EQ(open.expand(sample(1000, "relu"), speechless, kFlat).error().message,
+            "the model would have more than 99998 nodes");
+  EXPECT_EQ(open.expand(sample(47, "relu"), speechless, kFlat).error().message,
+            "the model would have more than 99998 nodes");
+  EXPECT_EQ(open.expand(sample(1000, "none"), speechless, kFlat).error().message,
+            "more than 1000000 blocks in all rounds");
+  EXPECT_EQ(expand(open, sample(3, "relu"), kFlat).size(), 3U * 3 * 3 + 3);
+  EXPECT_EQ(expand(open, sample(30, "none"), kFlat).size(), 3U);
+
+  Chain empty = nested(IntRange{99, 99}, {repeat("", IntRange{1000, 1000}, {})});
+  empty.push_back(tail);
+  EXPECT_EQ(expand(make(empty), {}, kFlat).size(), 3U);
+}
+
+TEST(Expand, CountsRoundsWithChoicesOfTheirOwn) {
+  Block own = repeat("own", IntRange{1, 3}, {choice("act", {{"relu", {layer("relu")}}, {"none", {}}})});
+  std::get<Repeat>(own.what).own = true;
+  const Blueprint blueprint =
+      make({own, repeat("", IntRange{1000, 1000}, {repeat("", IntRange{33, 33}, {own})}), linear(formula("outputs"))});
+  const auto sample = [](const char* second) {
+    return Sample{{"own", number(3)}, {"act/1", word("relu")}, {"act/2", word(second)}, {"act/3", word("relu")}};
+  };
+  // 3 + 33,000 x 3 relus are too many, with one round less in each they are not.
+  EXPECT_EQ(text(blueprint, sample("relu"), kFlat), "the model would have more than 99998 nodes");
+  EXPECT_EQ(expand(blueprint, sample("none"), kFlat).size(), 2U + 33'000 * 2 + 3);
+}
+
 TEST(Expand, SaysWhyASampleIsNoModel) {
   const auto why = [](Chain layers, const Sample& sample = {}) {
     return text(make(std::move(layers)), sample, kImage);

@@ -45,6 +45,7 @@ class Planner {
       const std::string at = block_place(place, i, chain[i]);
       LANISTA_ASSIGN(out.steps.emplace_back(), block(chain[i], names, at));
       out.ids += out.steps.back().ids;
+      out.least += out.steps.back().least;
       if (out.ids > kMaxIds) return wrong(at, "the space needs more node numbers than there are");
     }
     --depth_;
@@ -83,6 +84,7 @@ class Planner {
       return wrong(place, "reads " + std::to_string(block.from.size()) + " values; only an operator can");
     }
     LANISTA_TRY(std::visit([&](const auto& what) { return plan(what, block, names, out); }, block.what));
+    ++out.least.steps;
     for (const Declared& choice : declared_by(block)) {
       if (levels_.empty()) return wrong(place, "there can be no choices in a chain that code has built");
       LANISTA_TRY(check_word(choice.label, "the label", place));
@@ -109,6 +111,11 @@ class Planner {
       LANISTA_TRY(add_chain(option.layers, names, out.place + "." + option.name, out));
     }
     return {};
+  }
+  static Extent sum_of_least(const Planned& out) {
+    Extent sum;
+    for (const PlannedChain& chain : out.chains) sum += chain.least;
+    return sum;
   }
   static std::int64_t sum_of_chains(const Planned& out) {
     std::int64_t sum = 0;
@@ -138,6 +145,7 @@ class Planner {
       return wrong(out.place, layer.op + " needs '" + spec.name + "': " + spec.help);
     }
     out.ids = count == 1 ? 1 : join_ids(static_cast<std::size_t>(count));
+    out.least.nodes = 1;
     return {};
   }
 
@@ -199,6 +207,7 @@ class Planner {
   Result<void> plan(const LayerChoice& choice, const Block&, std::set<std::string>& names, Planned& out) {
     LANISTA_TRY(add_options(choice.options, names, out));
     out.ids = sum_of_chains(out);
+    out.least = least_of(out.chains);
     return {};
   }
 
@@ -259,6 +268,7 @@ class Planner {
     indices_ = outer_indices;
     if (rounds.front() > 0) names = inside;  // what only rounds give is there only if there is a round
     out.ids = rounds.back() * out.chains.front().ids;
+    out.least = rounds.front() * out.chains.front().least;
     return {};
   }
 
@@ -268,6 +278,7 @@ class Planner {
       LANISTA_TRY(add_chain(parallel.branches[i], names, out.place + ".branches[" + std::to_string(i) + "]", out));
     }
     out.ids = sum_of_chains(out) + join_ids(parallel.branches.size());
+    out.least = sum_of_least(out);
     return {};
   }
 
@@ -276,12 +287,14 @@ class Planner {
     LANISTA_TRY(add_chain(when.then, names, out.place + ".then", out));
     LANISTA_TRY(add_chain(when.otherwise, names, out.place + ".else", out));
     out.ids = sum_of_chains(out);
+    out.least = least_of(out.chains);
     return {};
   }
 
   Result<void> plan(const Group& group, const Block&, std::set<std::string>& names, Planned& out) {
     LANISTA_ASSIGN(out.chains.emplace_back(), chain(group.layers, names, out.place));
     out.ids = out.chains.front().ids;
+    out.least = out.chains.front().least;
     return {};
   }
 
@@ -303,6 +316,7 @@ class Planner {
     LANISTA_TRY(add_options(cell.ops, names, out));
     const auto nodes = static_cast<std::size_t>(cell.nodes);
     const std::int64_t of_node = cell.inputs * sum_of_chains(out) + join_ids(static_cast<std::size_t>(cell.inputs));
+    out.least = (cell.nodes * cell.inputs) * least_of(out.chains);
     LANISTA_TRY(add_chain(cell.carry, names, out.place + ".carry", out));
     out.ids = cell.nodes * of_node + first * out.chains.back().ids +
               join_ids(nodes + (may_give_inputs(cell) ? static_cast<std::size_t>(first) : 0));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lanista/graph/bounds.h"
 #include "lanista/mutate/blueprint.h"
 #include "lanista/mutate/formula.h"
 
@@ -19,15 +20,33 @@ inline constexpr std::size_t kMaxBlocks = 100'000;
 inline constexpr std::size_t kMaxSteps = 1'000'000;  ///< of a walk through all rounds
 inline constexpr std::size_t kMaxParameters = 10'000;
 inline constexpr std::int64_t kMaxRounds = 1'000;
+inline constexpr std::size_t kMostNodes = graph::kMaxTextNodes - 2;  ///< between input and output
 inline constexpr std::size_t kMaxSubsets = 512;
 inline constexpr std::size_t kMaxValues = 200'000;  ///< of all choices, as often as they are written
 inline constexpr std::int64_t kMaxCellNodes = 64, kMaxCellInputs = 16;
+
+/// How much a chain expands to: nodes, and blocks in all rounds. Beyond all bounds it stays at a large number.
+struct Extent {
+  std::int64_t nodes = 0, steps = 0;
+
+  Extent& operator+=(const Extent& other);
+  friend Extent operator+(Extent a, const Extent& b) { return a += b; }
+};
+Extent operator*(std::int64_t rounds, const Extent& one);
 
 struct Planned;
 struct PlannedChain {
   std::vector<Planned> steps;
   std::int64_t ids = 0;  ///< reserved for it
+  Extent least;          ///< of all samples
 };
+/// The least of several chains.
+Extent least_of(const std::vector<PlannedChain>& chains);
+/// What is beyond the bounds of a model, if anything is.
+std::optional<std::string> too_large(const Extent& extent);
+/// What the chain expands to, or less where conditions or functions decide. Takes no longer than the text is, but for
+/// rounds with choices of their own.
+Extent extent_of(const PlannedChain& root, const space::Sample& sample);
 
 /// A formula with the places of the labels it reads: how many enclosing rounds their names carry.
 struct PlannedFormula {
@@ -59,6 +78,7 @@ struct Planned {
   const Block* block = nullptr;
   std::string place;
   std::int64_t ids = 0;
+  Extent least;
   std::vector<PlannedChain> chains;      ///< options, branches, the body
   std::vector<PlannedSetting> settings;  ///< of a Layer
   std::optional<PlannedFormula> condition;

@@ -132,6 +132,18 @@ TEST(CppSource, ComputesNormalisedAndMutatedModelsAsTraining) {
   expect_same_predictions("mutated", cases);
 }
 
+// exp(x) - 1 has no digit left of a small x.
+TEST(CppSource, KeepsTheDigitsOfSmallNumbers) {
+  auto graph = graph::parse(
+      "%0 = input(shape=[7])\n%1 = scale_by(%0, by=1e-9)\n%2 = elu(%1)\n%3 = scale_by(%2, by=1e9)\n%4 = output(%3)\n");
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  OnnxCase small = testing::make_case("small numbers", *std::move(graph));
+  const std::vector<float> seen = outputs_of("small", {small});
+  const auto x = elements_of<float>(small.x);
+  ASSERT_EQ(seen.size(), x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(seen[i], x[i], 1e-5 * (1 + std::abs(x[i])));
+}
+
 // One input, two outputs: x + 1 and 2 - x.
 OnnxCase tiny_case() {
   OnnxCase one;

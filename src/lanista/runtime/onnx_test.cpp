@@ -1,6 +1,7 @@
 // Export, bytes and import together: the model that comes back computes what the one that left does.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -72,6 +73,25 @@ TEST(OnnxRoundTrip, KeepsTheBuiltInBases) {
 TEST(OnnxRoundTrip, KeepsModelsOfManyOperators) { expect_same_predictions(testing::composed_cases()); }
 
 TEST(OnnxRoundTrip, KeepsMutatedModels) { expect_same_predictions(testing::mutated_cases(50)); }
+
+// A sum must not take the place of a value that it reads again.
+TEST(OnnxImport, ComputesASumThatTakesAValueTwice) {
+  formats::OnnxModel model;
+  model.inputs = {{.name = "x", .type = ElementType::kF32, .shape = {-1, 4}}};
+  model.outputs = {{.name = "y", .type = ElementType::kF32, .shape = {-1, 4}}};
+  model.nodes = {
+      {"a", "Relu", {"x"}, {"a"}, {}}, {"b", "Tanh", {"x"}, {"b"}, {}}, {"y", "Sum", {"a", "b", "a"}, {"y"}, {}}};
+  const auto imported = formats::from_onnx(model);
+  ASSERT_TRUE(imported.ok()) << imported.error().text();
+  const OnnxCase made = testing::make_case("sum", imported->graph);
+
+  const Tensor y = testing::predict(made.graph, made.weights, {}, {}, made.x);
+
+  for (std::size_t i = 0; i < elements_of<float>(made.x).size(); ++i) {
+    const auto x = static_cast<double>(elements_of<float>(made.x)[i]);
+    EXPECT_NEAR(elements_of<float>(y)[i], 2 * std::max(x, 0.0) + std::tanh(x), 1e-6) << x;
+  }
+}
 
 TEST(OnnxRoundTrip, KeepsNormalisation) {
   for (const OnnxCase& one : testing::base_cases()) {
