@@ -191,7 +191,7 @@ Tally enas_micro(const CellNetwork& network) {
   return count.tally;
 }
 
-Tally enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width, bool unread) {
+Tally enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width) {
   Counter count;
   Int size = 32;
   count.conv(3, width, 3, size);
@@ -202,12 +202,7 @@ Tally enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width, bool
     const auto skips = static_cast<Int>(std::count(layers[i].skips.begin(), layers[i].skips.end(), true));
     if (i > 0) count.conv((skips + 1) * width, width, 1, size);
     if (i + 1 != third && i + 1 != 2 * third) continue;
-    for (std::size_t value = 0; value <= i + 1; ++value) {
-      // The newest is read by the next layer in any case.
-      bool read = unread || value == i + 1;
-      for (std::size_t later = i + 1; later < layers.size(); ++later) read = read || layers[later].skips[value];
-      if (read) count.factorised({width, size}, 2 * width);
-    }
+    for (std::size_t value = 0; value <= i + 1; ++value) count.factorised({width, size}, 2 * width);
     width *= 2;
     size /= 2;
   }

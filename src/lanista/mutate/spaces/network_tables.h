@@ -46,9 +46,9 @@ struct MacroLayer {
   std::int64_t window = 3;
   std::vector<bool> skips;
 };
-/// melodyguan/enas, src/cifar10/general_child.py, with a fixed architecture. `unread`: also the reductions of values
-/// that no layer reads afterwards, which exist there.
-Tally enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width, bool unread);
+/// melodyguan/enas, src/cifar10/general_child.py, with a fixed architecture; there, also separable convolutions are
+/// made full ones.
+Tally enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width);
 
 /// An inverted residual: window, hidden channels, channels that come out, squeezed channels (0: no gate), stride.
 struct MobileRow {
