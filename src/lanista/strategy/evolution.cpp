@@ -45,8 +45,8 @@ class RedrawChooser final : public space::Chooser {
 };
 
 /// Regularised evolution (Real et al., AAAI'19): the parent is the best of a random tournament among the last
-/// `population` trials that ended, whatever their fitness; old age is the only way out. With several goals fitness is
-/// the non-dominated front.
+/// `population` trials that ended with a result, whatever their fitness; old age is the only way out, and a trial that
+/// failed ages nobody. Fitness is the rank at equal fidelity (history.h), with several goals by fronts.
 class Evolution final : public Folding {
  public:
   Evolution(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
@@ -58,37 +58,34 @@ class Evolution final : public Folding {
 
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
-    if (index >= static_cast<std::uint64_t>(settings_.population) && can_vary() && has_parent()) {
-      const std::vector<std::int64_t> ranks = fronts(members_);
-      return new_or_random(drawer_, rng, taken, rng.split("child"), [&](const Rng& r) { return child(r, ranks); });
+    if (index >= static_cast<std::uint64_t>(settings_.population) && can_vary() && !members_.empty()) {
+      const std::vector<std::int64_t> standing = ranks(members_);
+      return new_or_random(drawer_, rng, taken, rng.split("child"), [&](const Rng& r) { return child(r, standing); });
     }
     return random_new(drawer_, rng, taken);
   }
 
   void fold(const study::Event& event) override {
     auto ended = history_.observe(event);
-    if (!ended) return;
+    if (!ended || ended->losses.empty()) return;
     members_.push_back(*std::move(ended));
     if (static_cast<std::int64_t>(members_.size()) > settings_.population) members_.pop_front();
   }
 
  private:
   bool can_vary() const { return context().models->mutator_count() > 0 || !context().params.parameters().empty(); }
-  bool has_parent() const {
-    return std::any_of(members_.begin(), members_.end(), [](const Observation& m) { return !m.losses.empty(); });
-  }
-  const Observation& select(const Rng& rng, const std::vector<std::int64_t>& ranks) const {
+  const Observation& select(const Rng& rng, const std::vector<std::int64_t>& standing) const {
     const auto n = static_cast<std::uint32_t>(members_.size());
     const auto k = static_cast<std::uint32_t>(std::min<std::int64_t>(settings_.tournament, n));
     Rng draw = rng;
     std::vector<std::uint32_t> entered = draw.sample_without_replacement(n, k);
     return members_[*std::min_element(entered.begin(), entered.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return std::pair(ranks[a], members_[a].trial) < std::pair(ranks[b], members_[b].trial);
+      return std::pair(standing[a], members_[a].trial) < std::pair(standing[b], members_[b].trial);
     })];
   }
 
-  Result<study::Proposal> child(const Rng& rng, const std::vector<std::int64_t>& ranks) const {
-    const Observation& parent = select(rng.split("tournament"), ranks);
+  Result<study::Proposal> child(const Rng& rng, const std::vector<std::int64_t>& standing) const {
+    const Observation& parent = select(rng.split("tournament"), standing);
     const space::Sample& values = parent.proposal.sample;
     const std::vector<std::string> choices = names_of(values, true), params = names_of(values, false);
     const bool has_mutators = context().models->mutator_count() > 0;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -22,18 +23,25 @@ std::vector<study::Proposed> proposals_of(const std::vector<study::Event>& event
   return out;
 }
 
-TEST(Evolution, BeginsAtRandomAndThenMutatesOnlyYoungTrials) {
+TEST(Evolution, BeginsAtRandomAndThenMutatesOnlyTheYoungestThatHaveAResult) {
   auto strategy = make(evolution_plugin(), small_context(1), kSmall);
-  for (const study::Proposed& p : proposals_of(play(*strategy, 40, Rng(4)))) {
-    if (p.trial.value <= 5) {
-      EXPECT_FALSE(p.proposal.parent);
-      continue;
+  std::vector<TrialId> healthy;
+  int children = 0, failed = 0;
+  for (const study::Event& event : play(*strategy, 40, Rng(4))) {
+    if (const auto* ended = std::get_if<study::Ended>(&event)) {
+      if (ended->outcome.kind == study::OutcomeKind::kFailed) ++failed;
+      if (ended->outcome.kind != study::OutcomeKind::kFailed) healthy.push_back(ended->trial);
     }
-    ASSERT_TRUE(p.proposal.parent) << p.trial.value;
-    // Trials end in order here, so the last five are the population.
-    EXPECT_GE(p.proposal.parent->value + 5, p.trial.value);
-    EXPECT_LT(p.proposal.parent->value, p.trial.value);
+    const auto* proposed = std::get_if<study::Proposed>(&event);
+    if (proposed == nullptr) continue;
+    EXPECT_EQ(proposed->proposal.parent.has_value(), proposed->trial.value > 5);
+    if (!proposed->proposal.parent) continue;
+    ++children;
+    const auto youngest = healthy.end() - std::min<std::ptrdiff_t>(5, std::ssize(healthy));
+    EXPECT_NE(std::find(youngest, healthy.end(), *proposed->proposal.parent), healthy.end()) << proposed->trial.value;
   }
+  EXPECT_EQ(children, 35);
+  EXPECT_GT(failed, 3);
 }
 
 TEST(Evolution, ChangesTheModelByOneMutationOrOneParameterAtMost) {

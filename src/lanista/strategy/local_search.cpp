@@ -58,8 +58,9 @@ class NeighbourChooser final : public space::Chooser {
 };
 
 /// Hill climbing with restarts (White et al., UAI'21, the variant that moves at the first improvement): the best of a
-/// few random trials, then neighbours of the best trial so far, until `patience` trials in a row bring nothing. With
-/// several goals the first counts, the next ones where it is equal.
+/// few random trials, then neighbours of the best trial so far, until `patience` trials in a row bring nothing. The
+/// best is the first by rank at equal fidelity (history.h); with several goals the first counts, the next ones where it
+/// is equal.
 class LocalSearch final : public Folding {
  public:
   LocalSearch(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
@@ -83,11 +84,17 @@ class LocalSearch final : public Folding {
     if (std::holds_alternative<study::Proposed>(event)) ++proposed_;
     auto ended = history_.observe(event);
     // A trial of an earlier climb says nothing about this one. Trials are numbered in the order of proposal.
-    if (!ended || ended->trial.value <= first_) return;
-    if (!ended->losses.empty() && (!top_ || is_better(*ended, *top_))) {
-      top_ = std::move(ended);
+    if (!ended || ended->trial.value <= first_ || ended->outcome == study::OutcomeKind::kCancelled) return;
+    const std::optional<std::size_t> before = top_;
+    if (!ended->losses.empty()) {
+      climb_.push_back(*std::move(ended));
+      const std::vector<std::int64_t> rank = ranks(climb_, by_goals_in_turn);
+      top_ = std::min_element(rank.begin(), rank.end()) - rank.begin();
+    }
+    if (top_ != before) {
       fruitless_ = 0;
     } else if (top_ && ++fruitless_ >= settings_.patience) {
+      climb_.clear();
       top_.reset();
       fruitless_ = 0;
       first_ = proposed_;
@@ -95,26 +102,17 @@ class LocalSearch final : public Folding {
   }
 
  private:
-  static bool is_better(const Observation& a, const Observation& b) {
-    if (a.violation != b.violation) return a.violation < b.violation;
-    for (std::size_t i = 0; i < a.losses.size(); ++i) {
-      const bool a_lost = std::isnan(a.losses[i]), b_lost = std::isnan(b.losses[i]);
-      if (a_lost != b_lost) return b_lost;
-      if (!a_lost && a.losses[i] != b.losses[i]) return a.losses[i] < b.losses[i];
-    }
-    return false;
-  }
-
   Result<study::Proposal> neighbour(const Rng& rng) const {
-    const study::Proposal& from = top_->proposal;
+    const Observation& top = climb_[*top_];
+    const study::Proposal& from = top.proposal;
     const bool has_mutators = context().models->mutator_count() > 0;
     study::Proposal out = from;
-    out.parent = top_->trial;
+    out.parent = top.trial;
     if (has_mutators && (from.sample.empty() || rng.split("model?").bernoulli(settings_.p_model))) {
       LANISTA_ASSIGN(const mutate::Candidate before, drawer_.redrawn(from, from.sample));
       LANISTA_ASSIGN(const mutate::Candidate changed, context().models->mutate(before, 1, rng.split("mutate")));
       out = drawer_.proposal(changed, from.sample);
-      out.parent = top_->trial;
+      out.parent = top.trial;
     } else if (!from.sample.empty()) {
       auto target = from.sample.begin();
       std::advance(target, static_cast<std::ptrdiff_t>(rng.split("which").below(from.sample.size())));
@@ -122,7 +120,7 @@ class LocalSearch final : public Folding {
       space::Sample sample = context().params.draw(choose);
       LANISTA_ASSIGN(const mutate::Candidate model, drawer_.redrawn(from, sample));
       out = drawer_.proposal(model, std::move(sample));
-      out.parent = top_->trial;
+      out.parent = top.trial;
     }
     return out;
   }
@@ -132,8 +130,9 @@ class LocalSearch final : public Folding {
   History history_;
   std::uint64_t proposed_ = 0;
   std::uint64_t first_ = 0;         ///< proposals before this climb
-  std::optional<Observation> top_;  ///< the best trial of this climb
-  std::int64_t fruitless_ = 0;      ///< trials that ended since it did
+  std::vector<Observation> climb_;  ///< trials of this climb that ended with a result, in the order in which they did
+  std::optional<std::size_t> top_;  ///< the best of them
+  std::int64_t fruitless_ = 0;      ///< trials that ended since it became so
 };
 
 }  // namespace

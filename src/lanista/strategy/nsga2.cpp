@@ -47,8 +47,9 @@ class CrossChooser final : public space::Chooser {
 };
 
 /// NSGA-II (Deb et al., 2002) with the defaults of Optuna, but steady: after each trial that ends the population is cut
-/// to its best by front (constrained domination), then by crowding distance (Nebro & Durillo, 2009), so that no trial
-/// waits for a generation. The model is a gene like a hyper-parameter: two models of one base exchange mutations.
+/// to its best by front at equal fidelity (constrained domination, history.h), then by crowding distance (Nebro &
+/// Durillo, 2009), so that no trial waits for a generation. A trial without results is no member. The model is a gene
+/// like a hyper-parameter: two models of one base exchange mutations.
 class Nsga2 final : public Folding {
  public:
   Nsga2(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
@@ -60,8 +61,7 @@ class Nsga2 final : public Folding {
 
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
-    const bool has_parent = std::any_of(standing_.begin(), standing_.end(), [](const Standing& s) { return s.usable; });
-    if (index >= static_cast<std::uint64_t>(settings_.population) && has_parent) {
+    if (index >= static_cast<std::uint64_t>(settings_.population) && !members_.empty()) {
       return new_or_random(drawer_, rng, taken, rng.split("child"), [this](const Rng& r) { return child(r); });
     }
     return random_new(drawer_, rng, taken);
@@ -69,7 +69,7 @@ class Nsga2 final : public Folding {
 
   void fold(const study::Event& event) override {
     auto ended = history_.observe(event);
-    if (!ended) return;
+    if (!ended || ended->losses.empty()) return;
     members_.push_back(*std::move(ended));
     rank();
     if (static_cast<std::int64_t>(members_.size()) <= settings_.population) return;
@@ -83,18 +83,17 @@ class Nsga2 final : public Folding {
     std::int64_t front = 0;
     double crowded = 0;  ///< minus the crowding distance
     TrialId trial;
-    bool usable = false;
     auto operator<=>(const Standing&) const = default;
   };
 
   void rank() {
     std::vector<std::vector<double>> points;
     for (const Observation& member : members_) points.push_back(member.losses);
-    const std::vector<std::int64_t> front = fronts(members_);
+    const std::vector<std::int64_t> front = ranks(members_);
     const std::vector<double> distances = study::crowding_distances(points, front);
     standing_.clear();
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      standing_.push_back({front[i], -distances[i], members_[i].trial, !points[i].empty()});
+      standing_.push_back({front[i], -distances[i], members_[i].trial});
     }
   }
 

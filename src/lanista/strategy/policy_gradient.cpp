@@ -74,7 +74,7 @@ class PolicyChooser final : public space::Chooser {
 
 /// REINFORCE with a moving baseline (Williams, 1992; Zoph and Le, ICLR'17, with independent softmaxes in place of their
 /// recurrent network). The reward of a trial is the part of the last `window` trials that it is better than, which
-/// needs no scale; with several goals by fronts.
+/// needs no scale: by rank at equal fidelity (history.h), with several goals by fronts.
 class PolicyGradient final : public Folding {
  public:
   PolicyGradient(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
@@ -103,13 +103,13 @@ class PolicyGradient final : public Folding {
 
  private:
   double newest_reward() const {
-    const std::vector<std::int64_t> front = fronts(recent_);
-    if (front.size() == 1) return 0.5;
+    const std::vector<std::int64_t> rank = ranks(recent_);
+    if (rank.size() == 1) return 0.5;
     double beaten = 0;
-    for (std::size_t i = 0; i + 1 < front.size(); ++i) {
-      beaten += front[i] > front.back() ? 1 : (front[i] == front.back() ? 0.5 : 0);
+    for (std::size_t i = 0; i + 1 < rank.size(); ++i) {
+      beaten += rank[i] > rank.back() ? 1 : (rank[i] == rank.back() ? 0.5 : 0);
     }
-    return beaten / static_cast<double>(front.size() - 1);
+    return beaten / static_cast<double>(rank.size() - 1);
   }
 
   std::string label(std::size_t decision) const { return "decision " + std::to_string(decision); }

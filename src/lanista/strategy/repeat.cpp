@@ -45,7 +45,7 @@ class Repeating final : public Strategy {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
       begin(proposed->trial, proposed->proposal);
     } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
-      last_[measured->measurement.trial] = measured->measurement;
+      measured_[measured->measurement.trial].push_back(measured->measurement);
     } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
       end(ended->trial, ended->outcome);
     }
@@ -64,7 +64,7 @@ class Repeating final : public Strategy {
     TrialId first;
     study::Proposal proposal;  ///< with repeat 0
     study::Tally tally;
-    std::vector<study::Measurement> results;  ///< the last ones of those that were not lost
+    std::vector<std::vector<study::Measurement>> results;  ///< of the trainings that were not lost, epoch by epoch
   };
 
   void begin(TrialId trial, const study::Proposal& proposal) {
@@ -89,28 +89,39 @@ class Repeating final : public Strategy {
 
   void end(TrialId trial, const study::Outcome& outcome) {
     const auto member = member_of_.find(trial);
-    auto last = last_.extract(trial);
+    auto measured = measured_.extract(trial);
     if (member == member_of_.end()) return;
     Group& group = groups_[member->second];
     group.tally.count(outcome.kind);
     using Kind = study::OutcomeKind;
-    if (last && (outcome.kind == Kind::kSucceeded || outcome.kind == Kind::kStopped)) {
-      group.results.push_back(std::move(last.mapped()));
+    if (measured && (outcome.kind == Kind::kSucceeded || outcome.kind == Kind::kStopped)) {
+      group.results.push_back(std::move(measured.mapped()));
     }
     update(member->second);
     if (!study::trainings_done(config_, group.tally)) return;
     study::Outcome joint = outcome;
     joint.kind = study::joint_outcome(config_, group.tally);
     const TrialId id = inner_id(member->second);
-    if (!group.results.empty()) {
-      std::vector<const study::Measurement*> results;
-      for (const study::Measurement& result : group.results) results.push_back(&result);
-      study::Measurement average = study::average(config_, results);
+    for (study::Measurement& average : averages(group.results)) {
       average.trial = id;
       inner_->observe(study::Measured{std::move(average)});
     }
     group.results.clear();
     inner_->observe(study::Ended{id, joint});
+  }
+
+  /// Of every epoch that all trainings have measured: a training that was stopped early is not averaged with the end of
+  /// another.
+  std::vector<study::Measurement> averages(const std::vector<std::vector<study::Measurement>>& trainings) const {
+    std::map<std::int64_t, std::vector<const study::Measurement*>> by_epoch;
+    for (const auto& training : trainings) {
+      for (const study::Measurement& m : training) by_epoch[m.epoch].push_back(&m);
+    }
+    std::vector<study::Measurement> out;
+    for (const auto& [epoch, all] : by_epoch) {
+      if (all.size() == trainings.size()) out.push_back(study::average(config_, all));
+    }
+    return out;
   }
 
   void update(std::size_t group) {
@@ -129,8 +140,8 @@ class Repeating final : public Strategy {
   std::vector<Group> groups_;
   std::unordered_map<Digest, std::size_t> group_of_;  ///< by what they decide
   std::map<TrialId, std::size_t> member_of_;
-  std::map<TrialId, study::Measurement> last_;  ///< of trainings under way
-  std::set<std::size_t> unfinished_;            ///< groups of which trainings are wanted
+  std::map<TrialId, std::vector<study::Measurement>> measured_;  ///< by trainings under way
+  std::set<std::size_t> unfinished_;                             ///< groups of which trainings are wanted
 };
 
 }  // namespace

@@ -127,6 +127,30 @@ TEST(Repeat, TellsTheStrategyOneTrialWithTheAverage) {
   EXPECT_EQ(must(strategy->suggest({1})).proposals.at(0).repeat, 0);
 }
 
+TEST(Repeat, AveragesEpochByEpochAsFarAsAllTrainingsGot) {
+  std::vector<study::Event> heard;
+  auto inner = testing::make(random_plugin(), small_context(1));
+  auto strategy = train_repeatedly(std::make_unique<Listening>(std::move(inner), &heard), asked(2, 0), nullptr);
+  for (std::uint32_t id = 1; id <= 2; ++id) {
+    strategy->observe(study::Proposed{TrialId{id}, must(strategy->suggest({1})).proposals.at(0)});
+  }
+  for (std::int64_t epoch = 1; epoch <= 3; ++epoch) {
+    const double value = static_cast<double>(epoch);
+    strategy->observe(study::Measured{{TrialId{1}, epoch, epoch, {{"acc", value}}}});
+    if (epoch < 3) strategy->observe(study::Measured{{TrialId{2}, epoch, epoch, {{"acc", value + 1}}}});
+  }
+  strategy->observe(study::Ended{TrialId{2}, {study::OutcomeKind::kStopped, "", {}, "", {}}});
+  strategy->observe(study::Ended{TrialId{1}, {}});
+
+  ASSERT_EQ(heard.size(), 4U);
+  for (std::int64_t epoch = 1; epoch <= 2; ++epoch) {
+    const study::Measurement& seen = std::get<study::Measured>(heard[static_cast<std::size_t>(epoch)]).measurement;
+    EXPECT_EQ(seen.epoch, epoch);
+    EXPECT_EQ(seen.metrics.at("acc"), static_cast<double>(epoch) + 0.5);
+  }
+  EXPECT_EQ(std::get<study::Ended>(heard[3]).outcome.kind, study::OutcomeKind::kStopped);
+}
+
 TEST(Repeat, DoesAFailedTrainingAgainWithAnotherSeedAndOnlySoOften) {
   auto strategy = repeating(random_plugin(), small_context(2), asked(1, 2));
   std::vector<study::Proposal> seen;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
 
 #include "lanista/strategy/tpe.h"
 #include "lanista/study/pareto.h"
@@ -15,19 +14,6 @@ bool is_usable(const Observation& o) {
   return !o.losses.empty() && std::none_of(o.losses.begin(), o.losses.end(), [](double loss) {
     return std::isnan(loss) || loss == std::numeric_limits<double>::infinity();
   });
-}
-
-/// 0: trained to its budget, 1: stopped early, 2: breaks a constraint, 3: nothing to compare.
-int kind_of(const Observation& o) {
-  if (!is_usable(o)) return 3;
-  if (o.violation > 0) return 2;
-  return o.outcome == study::OutcomeKind::kStopped ? 1 : 0;
-}
-
-std::vector<std::int64_t> ranks(const std::vector<Observation>& trials, int kind) {
-  std::vector<std::vector<double>> points;
-  for (const Observation& o : trials) points.push_back(kind_of(o) == kind ? o.losses : std::vector<double>{});
-  return study::non_dominated_ranks(points);
 }
 
 /// The points moved into the unit cube, so that no goal's scale counts. An infinite value is as good as the best.
@@ -99,29 +85,31 @@ double hypervolume(std::vector<std::vector<double>> points, const std::vector<do
 }
 
 std::vector<std::size_t> best_trials(const std::vector<Observation>& trials, std::size_t count) {
-  // Those stopped early have fronts of their own.
-  const std::vector<std::int64_t> full = ranks(trials, 0), early = ranks(trials, 1);
-  std::vector<std::tuple<int, double, std::int64_t, std::int64_t, TrialId>> keys;
-  std::vector<std::size_t> order;
+  std::vector<const Observation*> usable;
+  std::vector<std::size_t> order, lost;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    const int kind = kind_of(trials[i]);
-    keys.emplace_back(kind, kind == 2 ? trials[i].violation : 0, kind == 1 ? -trials[i].epoch : 0,
-                      kind == 1 ? early[i] : full[i], trials[i].trial);
-    order.push_back(i);
+    (is_usable(trials[i]) ? order : lost).push_back(i);
+    if (is_usable(trials[i])) usable.push_back(&trials[i]);
   }
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
-  count = std::min(count, order.size());
-  const bool several = count > 0 && kind_of(trials[order[0]]) == 0 && trials[order[0]].losses.size() > 1;
-  if (several && count < order.size() && kind_of(trials[order[count]]) == 0) {
-    const std::int64_t cut = full[order[count]];
-    const auto is_cut = [&](std::size_t i) { return kind_of(trials[i]) == 0 && full[i] == cut; };
+  const std::vector<std::int64_t> found = ranks(usable);
+  std::vector<std::int64_t> rank(trials.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = found[i];
+  const auto earlier = [&](std::size_t a, std::size_t b) { return trials[a].trial < trials[b].trial; };
+  std::sort(lost.begin(), lost.end(), earlier);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return rank[a] != rank[b] ? rank[a] < rank[b] : earlier(a, b); });
+
+  const bool cuts = 0 < count && count < order.size() && rank[order[count - 1]] == rank[order[count]];
+  if (cuts && trials[order[count]].losses.size() > 1) {
+    const auto is_cut = [&](std::size_t i) { return rank[i] == rank[order[count]]; };
     const auto first = std::find_if(order.begin(), order.end(), is_cut);
     const auto end = std::find_if_not(first, order.end(), is_cut);
     std::vector<std::size_t> front(first, end);
-    spread_out(trials, front, count - std::min<std::size_t>(count, static_cast<std::size_t>(first - order.begin())));
+    spread_out(trials, front, count - static_cast<std::size_t>(first - order.begin()));
     std::copy(front.begin(), front.end(), first);
   }
-  order.resize(count);
+  order.insert(order.end(), lost.begin(), lost.end());
+  order.resize(std::min(count, order.size()));
   return order;
 }
 
