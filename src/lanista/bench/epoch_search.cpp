@@ -157,7 +157,7 @@ Result<std::unique_ptr<strategy::StoppingRule>> rule_for(const strategy::Context
   for (const strategy::StoppingPlugin& plugin : strategy::builtin_stopping_rules()) {
     if (plugin.name != (asha ? "asha" : "none")) continue;
     LANISTA_ASSIGN(const Options options, resolve_options(Options::object(), plugin.options));
-    return plugin.make(context.goals, context.epochs, options);
+    return plugin.make({context.goals, context.epochs}, options);
   }
   return Error{Code::kInternal, "there is no such stopping rule", ""};
 }

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "lanista/engine/test_support.h"
 #include "lanista/formats/safetensors.h"
@@ -191,6 +193,68 @@ TEST(Engine, NeverExceedsABudgetOfSteps) {
   EXPECT_LE(view.steps, 61);
   EXPECT_GT(view.steps, 61 - 8);  // another trial of four epochs did not fit
   for (const TrialView& trial : view.trials) EXPECT_TRUE(trial.outcome);
+}
+
+/// The trials differ in nothing that costs time but their batches: of 14 rows, 7 steps an epoch or 1.
+study::StudyConfig two_batches(std::int64_t trials) {
+  study::StudyConfig config = small_study(trials);
+  config.space.mutate.clear();
+  config.stop = {"none", Options::object()};
+  config.strategy = {"random", 3, Options::object()};
+  const space::Domain sizes = space::Categorical{{space::Value(std::int64_t{2}), space::Value(std::int64_t{16})}};
+  LANISTA_CHECK(config.space.params.add({"batch", sizes, {}}).ok(), "the test's own space");
+  return config;
+}
+
+TEST(Engine, GivesEveryTrialTheStepsAndTheLogicalTimeOfItsOwnBatch) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(two_batches(14), {.workers = 2, .rows = 14}).ok());
+  std::set<std::int64_t> seen;
+  double work = 0;
+  const auto records = store::read_log(bench.disk, kFolder);
+  ASSERT_TRUE(records.ok());
+  for (const store::Record& record : *records) {
+    if (record.type != store::RecordType::kProposed) continue;
+    const auto batch = record.body["proposal"]["sample"]["batch"].get<std::int64_t>();
+    // All 14 rows in steps of 2, or in one of 14: the same work.
+    const double epoch = record.body["logical_epoch"].get<double>();
+    if (work == 0) work = epoch;
+    EXPECT_EQ(epoch, work);
+    seen.insert(batch);
+  }
+  EXPECT_EQ(seen.size(), 2U);
+  for (const TrialView& trial : bench.view().trials) {
+    const auto batch = std::get<std::int64_t>(trial.proposal.sample.at("batch"));
+    ASSERT_FALSE(trial.measurements.empty());
+    EXPECT_EQ(trial.measurements.back().step, 4 * (batch == 2 ? 7 : 1));
+  }
+}
+
+TEST(Engine, NeverExceedsABudgetOfStepsWhateverTheBatches) {
+  Bench bench;
+  study::StudyConfig config = two_batches(1);
+  config.budget.trials.reset();
+  config.budget.steps = 200;
+  ASSERT_TRUE(bench.run(config, {.workers = 2, .rows = 14}).ok());
+  const StudyView view = bench.view();
+  EXPECT_LE(view.steps, 200);
+  EXPECT_GT(view.steps, 200 - 4 * 7);  // at most the longest trial did not fit
+  std::set<std::int64_t> seen;
+  for (const TrialView& trial : view.trials) seen.insert(std::get<std::int64_t>(trial.proposal.sample.at("batch")));
+  EXPECT_EQ(seen.size(), 2U);
+}
+
+TEST(Engine, SaysWhenASearchEndedByBadLuck) {
+  Bench bench;
+  study::StudyConfig config = small_study(10);
+  config.strategy = {"random", 3, Options::object()};
+  config.subject_to = {*study::Constraint::parse("lr >= 2")};
+  const auto summary = bench.run(config, {});
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  EXPECT_EQ(summary->reason, "bad luck: 10000 draws gave nothing new (10000 of them: breaks 'lr >= 2')");
+  const auto events = bench.sink.events();
+  EXPECT_TRUE(
+      std::any_of(events.begin(), events.end(), [](const LogEvent& event) { return event.event == "nothing_new"; }));
 }
 
 TEST(Engine, EndsWhenTheSpaceHasNothingLeft) {

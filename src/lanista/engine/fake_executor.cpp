@@ -139,9 +139,10 @@ study::Measurement FakeExecutor::measure(const Trial& trial, std::int64_t epoch)
   double loss = 2 - quality * progress;
   const std::int64_t bad = std::max<std::int64_t>(1, trial.job.recipe.epochs - 1);
   if (epoch >= bad && chosen(trial, options_.nan_one_in, 3)) loss = std::numeric_limits<double>::quiet_NaN();
+  const std::int64_t batch = trial.job.recipe.batch;
   return {trial.job.trial,
           epoch,
-          epoch * options_.steps_per_epoch,
+          epoch * (options_.rows > 0 ? (options_.rows + batch - 1) / batch : options_.steps_per_epoch),
           {{"train_loss", loss}, {"val_loss", 2.1 - quality * progress}, {"val_accuracy", quality * progress + noise}}};
 }
 

@@ -19,6 +19,7 @@ struct FakeOptions {
   std::uint64_t seed = 0;
   std::int64_t workers = 1;  ///< reports come from this many trials at a time, in random order
   std::int64_t steps_per_epoch = 2;
+  std::int64_t rows = 0;  ///< > 0: of training; an epoch has the steps that the trial's batch makes of them
   std::int64_t checkpoint_one_in = 0;  ///< of epochs; 0: only at a pause
   std::int64_t fail_one_in = 0;        ///< of trials, at their second epoch (or the last before)
   std::int64_t nan_one_in = 0;         ///< of trials, at their last epoch but one (or the first)

@@ -82,7 +82,8 @@ class StudyEngine final : public Engine {
   void announce(const study::Event& event);
   Active& enter(TrialId id, std::int64_t next);
   void leave(TrialId id);
-  std::int64_t steps_per_epoch() const;
+  std::int64_t batch_of(const study::Proposal& proposal) const;
+  std::int64_t steps_per_epoch(const study::Proposal& proposal) const;
   std::size_t podium_size() const;
 
   // study_end.cpp

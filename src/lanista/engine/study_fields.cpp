@@ -73,7 +73,7 @@ Section data_section() {
       "what to learn from",
       {field(block, &DataConfig::source,
              any("source", "kind:argument?option=value, such as csv:FILE?target=COLUMN; lanista data ls lists them")),
-       field(block, &DataConfig::batch, within(1, 65536, "batch", "samples a training step")),
+       field(block, &DataConfig::batch, within(1, study::kMaxBatch, "batch", "samples a training step")),
        field(block, &DataConfig::split, within(0, 1, "split", "shares of training, validation and test")),
        field(block, &DataConfig::normalize,
              one_of("normalize", {"auto", "none"}, "auto: zero mean, unit deviation of the training part"))}};

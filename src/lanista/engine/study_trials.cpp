@@ -31,10 +31,16 @@ void StudyEngine::announce(const study::Event& event) {
   if (services_.observer.on_event) services_.observer.on_event(state_.view, event);
 }
 
-std::int64_t StudyEngine::steps_per_epoch() const {
-  const std::int64_t rows = services_.data->split_rows[0];
-  const std::int64_t batch = state_.view.config.data.batch;
-  return (rows + batch - 1) / batch;
+/// The trial's own, at most all rows there are. A recipe that cannot be made fails when the trial is started.
+std::int64_t StudyEngine::batch_of(const study::Proposal& proposal) const {
+  const auto recipe = study::make_recipe(state_.view.config, "", proposal.sample);
+  return std::min(recipe ? recipe->batch : state_.view.config.data.batch,
+                  std::max<std::int64_t>(1, services_.data->split_rows[0]));
+}
+
+std::int64_t StudyEngine::steps_per_epoch(const study::Proposal& proposal) const {
+  const std::int64_t batch = batch_of(proposal);
+  return (services_.data->split_rows[0] + batch - 1) / batch;
 }
 
 std::size_t StudyEngine::podium_size() const {
@@ -84,10 +90,11 @@ Result<bool> StudyEngine::budget_allows(const study::Proposal& proposal) const {
   const auto& limit = state_.view.config.budget.steps;
   if (!limit) return true;
   // Running trials have their whole budget set aside, so that the limit holds to the step.
-  std::int64_t wanted = state_.view.steps + proposal.budget * steps_per_epoch();
+  std::int64_t wanted = state_.view.steps + proposal.budget * steps_per_epoch(proposal);
   for (const auto& [id, trial] : active_) {
-    wanted += (trial.budget - static_cast<std::int64_t>(state_.view.trials[id.value - 1].measurements.size())) *
-              steps_per_epoch();
+    const TrialView& running = state_.view.trials[id.value - 1];
+    wanted +=
+        (trial.budget - static_cast<std::int64_t>(running.measurements.size())) * steps_per_epoch(running.proposal);
   }
   return wanted <= *limit;
 }
@@ -101,7 +108,10 @@ Result<void> StudyEngine::fill() {
     auto group = strategy_->suggest({1});
     if (!group && group.error().code != Code::kResourceExhausted) return std::move(group).error();
     if (!group || group->proposals.empty()) {
-      nothing_left_ = group ? "the strategy has nothing left to propose" : group.error().message;
+      nothing_left_ =
+          group ? "the strategy has nothing left to propose" : group.error().message;
+      // Bad luck is not the end of a space: whoever reads this may widen it, or loosen its constraints.
+      if (!group && active_.empty()) event(Level::kWarning, "nothing_new", {{"reason", nothing_left_}});
       return {};
     }
     study::Proposal& proposal = group->proposals.front();
@@ -125,9 +135,8 @@ Result<void> StudyEngine::propose(study::Proposal proposal) {
   LANISTA_ASSIGN(Costed built, build(proposal));
   view.parameters = built.cost.parameters;
   // Backward costs about twice the forward pass; an epoch always takes some logical time.
-  const double logical_epoch = static_cast<double>(steps_per_epoch()) *
-                               static_cast<double>(state_.view.config.data.batch) * 3 *
-                               std::max(built.cost.forward.flops, 1.0);
+  const double logical_epoch = static_cast<double>(steps_per_epoch(proposal)) *
+                               static_cast<double>(batch_of(proposal)) * 3 * std::max(built.cost.forward.flops, 1.0);
   const Digest key = study::duplicate_key(proposal);
   view.proposal = std::move(proposal);
   LANISTA_TRY(log_.append(RecordType::kProposed, proposed_body(view, logical_epoch, key)));

@@ -1,97 +1,104 @@
 #include "lanista/strategy/asha.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "lanista/strategy/builtin.h"
+#include "lanista/strategy/rung.h"
+#include "lanista/study/pareto.h"
 
 namespace lanista::strategy {
 namespace {
 
-/// Results of a rung, split into the best max(1, floor(n / eta)) and the rest. O(log n) an insertion.
-class Rung {
- public:
-  /// Whether the new result belongs to the best.
-  bool add(double loss, std::int64_t eta) {
-    const bool lost = std::isnan(loss);
-    const Key key{lost, lost ? 0 : loss, count_++};
-    const std::int64_t room = std::max<std::int64_t>(1, count_ / eta);
-    best_.insert(key);
-    while (static_cast<std::int64_t>(best_.size()) > room) {
-      rest_.insert(best_.extract(std::prev(best_.end())));
-    }
-    while (static_cast<std::int64_t>(best_.size()) < room && !rest_.empty()) {
-      best_.insert(rest_.extract(rest_.begin()));
-    }
-    // What left the best by this insertion may stand before others of the rest, never the other way round.
-    while (!rest_.empty() && *rest_.begin() < *std::prev(best_.end())) {
-      auto up = rest_.extract(rest_.begin());
-      rest_.insert(best_.extract(std::prev(best_.end())));
-      best_.insert(std::move(up));
-    }
-    return best_.contains(key);
-  }
-
- private:
-  using Key = std::tuple<bool, double, std::int64_t>;  ///< NaN last; ties by who came first
-  std::set<Key> best_, rest_;
-  std::int64_t count_ = 0;
-};
-
-/// Asynchronous successive halving (Li et al., MLSys'20), stopping variant: a trial that reaches a rung goes on if its
-/// value is among the best max(1, floor(n / eta)) of the n values recorded there so far, its own included; otherwise it
-/// is stopped for good.
+/// Asynchronous successive halving (Li et al., MLSys'20), stopping variant. Every bracket has rungs of its own; bracket
+/// b leaves out the first b of them.
 class Asha final : public StoppingRule {
  public:
-  Asha(std::vector<std::int64_t> rungs, std::int64_t eta, study::Goal on)
-      : epochs_(std::move(rungs)), rungs_(epochs_.size()), eta_(eta), on_(std::move(on)) {}
+  Asha(std::vector<std::int64_t> epochs, std::int64_t eta, std::int64_t brackets, std::vector<study::Goal> on,
+       std::vector<study::Constraint> constraints)
+      : epochs_(std::move(epochs)), eta_(eta), on_(std::move(on)), constraints_(std::move(constraints)) {
+    shares_ = bracket_shares(std::ssize(epochs_) + 1, eta, brackets);
+    begun_.resize(shares_.size(), 0);
+    for (std::size_t b = 0; b < shares_.size(); ++b) rungs_.emplace_back(epochs_.size());
+  }
 
   void observe(const study::Event& event) override {
-    if (const auto* ended = std::get_if<study::Ended>(&event)) stopped_.erase(ended->trial);
-    const auto* measured = std::get_if<study::Measured>(&event);
-    if (measured == nullptr) return;
-    const study::Measurement& m = measured->measurement;
-    const auto rung = std::lower_bound(epochs_.begin(), epochs_.end(), m.epoch);
-    if (rung == epochs_.end() || *rung != m.epoch) return;
-    const auto it = m.metrics.find(on_.metric);
-    const double value = it == m.metrics.end() ? std::numeric_limits<double>::quiet_NaN() : it->second;
-    const auto index = static_cast<std::size_t>(rung - epochs_.begin());
-    if (!rungs_[index].add(on_.maximize ? -value : value, eta_)) stopped_.insert(m.trial);
+    if (const auto* proposed = std::get_if<study::Proposed>(&event)) begin(*proposed);
+    if (const auto* measured = std::get_if<study::Measured>(&event)) judge(measured->measurement);
+    if (const auto* ended = std::get_if<study::Ended>(&event)) {
+      stopped_.erase(ended->trial);
+      running_.erase(ended->trial);
+    }
   }
 
   study::Verdict verdict(TrialId trial) const override {
     return stopped_.contains(trial) ? study::Verdict::kStop : study::Verdict::kContinue;
   }
 
-  std::int64_t next_decision(TrialId, std::int64_t epoch, std::int64_t budget) const override {
-    const auto next = std::upper_bound(epochs_.begin(), epochs_.end(), epoch);
+  std::int64_t next_decision(TrialId trial, std::int64_t epoch, std::int64_t budget) const override {
+    const auto first = epochs_.begin() + static_cast<std::ptrdiff_t>(bracket_of(trial));
+    const auto next = std::upper_bound(first, epochs_.end(), epoch);
     return next == epochs_.end() ? budget : std::min(*next, budget);
   }
 
  private:
+  struct Running {
+    std::size_t bracket = 0;
+    space::Sample sample;  ///< constraints may speak of it
+  };
+
+  /// A trial that was not seen to begin counts as one of bracket 0, which leaves out nothing.
+  std::size_t bracket_of(TrialId trial) const {
+    const auto it = running_.find(trial);
+    return it == running_.end() ? 0 : it->second.bracket;
+  }
+
+  /// Trials go to the bracket that is furthest behind its share (D'Hondt): after as many trials as there are shares
+  /// every bracket has exactly its own.
+  void begin(const study::Proposed& proposed) {
+    std::size_t next = 0;
+    for (std::size_t b = 1; b < shares_.size(); ++b) {
+      if ((begun_[b] + 1) * shares_[next] < (begun_[next] + 1) * shares_[b]) next = b;
+    }
+    ++begun_[next];
+    running_[proposed.trial] = {next, proposed.proposal.sample};
+  }
+
+  void judge(const study::Measurement& m) {
+    const auto at = std::lower_bound(epochs_.begin(), epochs_.end(), m.epoch);
+    if (at == epochs_.end() || *at != m.epoch) return;
+    const auto rung = static_cast<std::size_t>(at - epochs_.begin());
+    const std::size_t bracket = bracket_of(m.trial);
+    if (rung < bracket) return;
+    const auto it = running_.find(m.trial);
+    const double violation =
+        study::violation(constraints_, m, it == running_.end() ? space::Sample{} : it->second.sample);
+    if (!rungs_[bracket][rung].goes_on(study::losses(on_, m), violation, eta_)) stopped_.insert(m.trial);
+  }
+
   std::vector<std::int64_t> epochs_;
-  std::vector<Rung> rungs_;
   std::int64_t eta_;
-  study::Goal on_;
+  std::vector<study::Goal> on_;
+  std::vector<study::Constraint> constraints_;
+  std::vector<std::int64_t> shares_, begun_;  ///< of brackets
+  std::vector<std::vector<Rung>> rungs_;      ///< by bracket, then as epochs_
+  std::map<TrialId, Running> running_;
   std::set<TrialId> stopped_;  ///< and not ended yet
 };
 
 /// Goals say which way is better; a metric that is no goal is minimised unless its name speaks of accuracy.
-study::Goal watched(const std::vector<study::Goal>& goals, const std::string& metric) {
-  if (metric.empty()) return goals.front();
+std::vector<study::Goal> watched(const std::vector<study::Goal>& goals, const std::string& metric) {
+  if (metric.empty()) return goals;
   for (const study::Goal& goal : goals) {
-    if (goal.metric == metric) return goal;
+    if (goal.metric == metric) return {goal};
   }
-  return {metric.find("accuracy") != std::string::npos || metric.find("top") != std::string::npos, metric};
+  return {{metric.find("accuracy") != std::string::npos || metric.find("top") != std::string::npos, metric}};
 }
 
-Result<std::unique_ptr<StoppingRule>> make_asha(const std::vector<study::Goal>& goals, std::int64_t epochs,
-                                                const Options& options) {
+Result<std::unique_ptr<StoppingRule>> make_asha(const Judged& judged, const Options& options) {
+  const std::int64_t epochs = judged.epochs;
   const auto eta = options.at("eta").get<std::int64_t>();
   auto rungs = options.at("rungs").get<std::vector<std::int64_t>>();
   if (rungs.empty()) {
@@ -109,11 +116,19 @@ Result<std::unique_ptr<StoppingRule>> make_asha(const std::vector<study::Goal>& 
     return Error{Code::kInvalidArgument,
                  "rungs is " + options.at("rungs").dump() + "; every rung must be larger than the one before", "rungs"};
   }
-  if (goals.empty()) return Error{Code::kInvalidArgument, "asha needs a goal to compare trials by", "on"};
+  if (judged.goals.empty()) return Error{Code::kInvalidArgument, "asha needs a goal to compare trials by", "on"};
   // At its last epoch a trial ends anyway.
   std::erase_if(rungs, [epochs](std::int64_t rung) { return rung >= epochs; });
-  return std::unique_ptr<StoppingRule>(
-      std::make_unique<Asha>(std::move(rungs), eta, watched(goals, options.at("on").get<std::string>())));
+  const auto brackets = options.at("brackets").get<std::int64_t>();
+  if (brackets > std::ssize(rungs) + 1) {
+    return Error{Code::kInvalidArgument,
+                 "brackets is " + std::to_string(brackets) + "; with " + std::to_string(rungs.size()) +
+                     " rungs below the trial's " + std::to_string(epochs) + " epochs it must be at most " +
+                     std::to_string(rungs.size() + 1),
+                 "brackets"};
+  }
+  return std::unique_ptr<StoppingRule>(std::make_unique<Asha>(
+      std::move(rungs), eta, brackets, watched(judged.goals, options.at("on").get<std::string>()), judged.constraints));
 }
 
 OptionSpec integer(const char* name, std::int64_t value, double min, const char* help) {
@@ -140,6 +155,16 @@ std::vector<std::int64_t> geometric_rungs(std::int64_t min, std::int64_t eta, st
   return rungs;
 }
 
+std::vector<std::int64_t> bracket_shares(std::int64_t rungs, std::int64_t eta, std::int64_t brackets) {
+  std::vector<std::int64_t> shares;
+  std::int64_t power = 1;                       // eta to the number of rungs that a bracket has before the last
+  constexpr std::int64_t kLargest = 1'000'000;  // beyond, shares are as good as infinite
+  for (std::int64_t s = 0; s < rungs; ++s, power = std::min(power * eta, kLargest)) {
+    if (s >= rungs - brackets) shares.insert(shares.begin(), (rungs * power + s) / (s + 1));
+  }
+  return shares;
+}
+
 StoppingPlugin asha_plugin() {
   OptionSpec rungs;
   rungs.name = "rungs";
@@ -158,12 +183,14 @@ StoppingPlugin asha_plugin() {
   on.name = "on";
   on.kind = OptionSpec::Kind::kText;
   on.default_value = "";
-  on.help = "metric to compare by; empty: the first goal's";
+  on.help = "metric to compare by; empty: the goals, several of them by fronts";
   return {"asha",
           "asynchronous successive halving: at each rung only the best 1/eta of the trials seen there go on",
           {rungs, integer("min", 1, 1, "first rung, where no list is given"),
            integer("eta", 3, 2, "one of this many trials goes on at a rung"),
-           integer("max", 0, 0, "last rung, where no list is given; 0: the trial's epochs"), unit, on},
+           integer("max", 0, 0, "last rung, where no list is given; 0: the trial's epochs"),
+           integer("brackets", 1, 1, "1: all trials stand at every rung; n: some leave out the first 1 to n - 1 rungs"),
+           unit, on},
           make_asha};
 }
 

@@ -9,4 +9,9 @@ namespace lanista::strategy {
 /// powers. Needs 1 <= min <= max and eta >= 2.
 std::vector<std::int64_t> geometric_rungs(std::int64_t min, std::int64_t eta, std::int64_t max);
 
+/// How many trials of Hyperband's first `brackets` brackets begin at the 1st, 2nd, … rung, of `rungs` in all, the last
+/// one included: ceil(rungs eta^s / (s + 1)) with s + 1 rungs in the bracket (Li et al., JMLR'18). 1 <= brackets <=
+/// rungs.
+std::vector<std::int64_t> bracket_shares(std::int64_t rungs, std::int64_t eta, std::int64_t brackets);
+
 }  // namespace lanista::strategy

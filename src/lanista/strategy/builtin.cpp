@@ -16,7 +16,7 @@ StoppingPlugin no_stopping_plugin() {
   return {"none",
           "every trial trains to its budget",
           {},
-          [](const std::vector<study::Goal>&, std::int64_t, const Options&) -> Result<std::unique_ptr<StoppingRule>> {
+          [](const Judged&, const Options&) -> Result<std::unique_ptr<StoppingRule>> {
             return std::unique_ptr<StoppingRule>(std::make_unique<NoStopping>());
           }};
 }

@@ -121,19 +121,132 @@ TEST_P(EveryStrategy, ContinuesTrialsItDoesNotKnowAndForwardsTheRulesVerdicts) {
   EXPECT_EQ(strategy->verdict(TrialId{2}), study::Verdict::kStop);
 }
 
-TEST_P(EveryStrategy, SaysWhenNothingIsLeft) {
+/// A space of 2 x (3 + 2 x 4) samples, one kind of domain each.
+Context finite_context() {
   Context context = small_context(1, false);
   context.params = {};
-  const space::Domain two = space::Categorical{{space::Value(0.1), space::Value(0.2)}};
-  ASSERT_TRUE(context.params.add({"lr", two, {}}).ok());
+  const auto add = [&](space::Parameter parameter) {
+    LANISTA_CHECK(context.params.add(std::move(parameter)).ok(), "the test's own space");
+  };
+  const space::Value sgd(std::string("sgd")), adam(std::string("adam"));
+  add({"nesterov", space::Categorical{{space::Value(true), space::Value(false)}}, {}});
+  add({"optimizer", space::Categorical{{sgd, adam}}, {}});
+  add({"lr", space::FloatRange{0.1, 0.3, 0.1, false}, {{"optimizer", {sgd}}}});
+  add({"clip_norm", space::IntRange{1, 8, 7, true}, {{"optimizer", {adam}}}});
+  add({"warmup_epochs", space::IntRange{0, 3, 1, false}, {{"optimizer", {adam}}}});
+  return context;
+}
+
+TEST_P(EveryStrategy, ProposesAllOfAFiniteSpaceOnceAndThenSaysThatNothingIsLeft) {
+  const Context context = finite_context();
+  ASSERT_EQ(context.params.size(), 22);
   auto strategy = make(plugin(), context);
-  EXPECT_EQ(play(*strategy, 10, Rng(1)).empty(), false);
+  std::set<std::string> samples;
+  for (const study::Event& event : play(*strategy, 100, Rng(1))) {
+    const auto* proposed = std::get_if<study::Proposed>(&event);
+    if (proposed == nullptr) continue;
+    EXPECT_TRUE(samples.insert(space::sample_json(proposed->proposal.sample).dump()).second);
+  }
+  EXPECT_EQ(samples.size(), 22U);
   const auto group = strategy->suggest({1});
-  if (group) {
-    EXPECT_TRUE(group->proposals.empty());
-  } else {
-    EXPECT_EQ(group.error().code, Code::kResourceExhausted);
-    EXPECT_NE(group.error().message.find("space exhausted"), std::string::npos);
+  ASSERT_TRUE(group.ok()) << group.error().text();
+  EXPECT_TRUE(group->proposals.empty());
+}
+
+TEST_P(EveryStrategy, ProposesAllThatKeepsToTheConstraintsInAFiniteSpace) {
+  Context context = finite_context();
+  context.constraints = {testing::must(study::Constraint::parse("lr >= 0.25")),
+                         testing::must(study::Constraint::parse("warmup_epochs >= 3"))};
+  auto strategy = make(plugin(), context);
+  const auto together = strategy->suggest({100});
+  ASSERT_TRUE(together.ok()) << together.error().text();
+  EXPECT_EQ(together->proposals.size(), 6U);  // 2 x (1 + 2)
+}
+
+/// Options with which a strategy of 60 trials takes no time and a grid has as many points.
+nlohmann::json quick(const std::string& name) {
+  if (name == "grid") return {{"grain", 64}};
+  if (name == "gp") return {{"refit", 20}, {"candidates", 64}, {"fantasies", 4}};
+  return Options::object();
+}
+
+/// Two numbers, of which one must lie in the given part of its range.
+Context narrow_context(double part, bool mutators) {
+  Context context = small_context(11, mutators);
+  context.params = {};
+  for (const char* name : {"lr", "momentum"}) {
+    LANISTA_CHECK(context.params.add({name, space::FloatRange{0, 1, 0, false}, {}}).ok(), "the test's own space");
+  }
+  context.constraints = {testing::must(study::Constraint::parse("lr <= " + std::to_string(part)))};
+  return context;
+}
+
+TEST_P(EveryStrategy, ProposesAsManyTrialsAsAskedHoweverManyDrawsAreRefused) {
+  for (const double refused : {0.5, 0.7, 0.95, 0.995}) {
+    auto strategy = make(plugin(), narrow_context(1 - refused, !over_blueprint()), quick(name()));
+    const auto events = play(*strategy, 60, Rng(3));
+    std::int64_t proposed = 0;
+    for (const study::Event& event : events) proposed += std::holds_alternative<study::Proposed>(event) ? 1 : 0;
+    EXPECT_EQ(proposed, 60) << refused;
+  }
+}
+
+/// Plays with `running` trials under way at any time; which of them measures next, and whether it fails, is drawn.
+std::vector<study::Event> play_late(Strategy& strategy, std::uint32_t trials, std::size_t running, double p_fail,
+                                    Rng rng) {
+  struct Open {
+    TrialId id;
+    std::int64_t epoch = 0, budget = 0;
+  };
+  std::vector<study::Event> events;
+  const auto tell = [&](study::Event event) {
+    strategy.observe(event);
+    events.push_back(std::move(event));
+  };
+  std::vector<Open> open;
+  for (std::uint32_t id = 1; id <= trials || !open.empty();) {
+    if (id <= trials && open.size() < running) {
+      const auto group = strategy.suggest({1});
+      LANISTA_CHECK(group.ok() && !group->proposals.empty(), "the space is large");
+      tell(study::Proposed{TrialId{id}, group->proposals[0]});
+      open.push_back({TrialId{id++}, 0, group->proposals[0].budget});
+      continue;
+    }
+    const auto it = open.begin() + static_cast<std::ptrdiff_t>(rng.below(open.size()));
+    study::Outcome outcome;
+    bool ends = rng.bernoulli(p_fail);
+    if (ends) {
+      outcome.kind = rng.bernoulli(0.8) ? study::OutcomeKind::kFailed : study::OutcomeKind::kCancelled;
+    } else {
+      ++it->epoch;
+      tell(study::Measured{{it->id, it->epoch, it->epoch, {{"acc", rng.uniform()}, {"loss", rng.uniform()}}}});
+      const bool stops = strategy.verdict(it->id) == study::Verdict::kStop;
+      if (stops) outcome.kind = study::OutcomeKind::kStopped;
+      ends = stops || it->epoch == it->budget;
+    }
+    if (!ends) continue;
+    tell(study::Ended{it->id, outcome});
+    open.erase(it);
+  }
+  return events;
+}
+
+TEST_P(EveryStrategy, IsRebuiltByReplayingWhatCameLateAndOutOfOrderOrFailed) {
+  for (const double p_fail : {0.0, 0.4, 1.0}) {
+    const Context context = context_for(5);
+    auto strategy = make(plugin(), context, quick(name()));
+    const auto events = play_late(*strategy, 36, 7, p_fail, Rng(21));
+    auto replayed = make(plugin(), context, quick(name()));
+    for (const study::Event& event : events) {
+      if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
+        const auto group = replayed->suggest({1});
+        ASSERT_TRUE(group.ok());
+        ASSERT_FALSE(group->proposals.empty());
+        EXPECT_EQ(study::proposal_json(group->proposals[0]), study::proposal_json(proposed->proposal));
+      }
+      replayed->observe(event);
+    }
+    EXPECT_EQ(text_of(*replayed->suggest({2})), text_of(*strategy->suggest({2})));
   }
 }
 

@@ -1,5 +1,8 @@
 #include "lanista/strategy/draw.h"
 
+#include <algorithm>
+#include <map>
+
 namespace lanista::strategy {
 
 OptionSpec mutation_count_option() {
@@ -39,6 +42,22 @@ Drawer::Drawer(const Context& context, MutationCount count)
   for (std::size_t i = 0; i < models_->bases().size(); ++i) {
     bases_.push_back(models_->base(static_cast<std::int64_t>(i)));
   }
+  const bool mutates = models_->mutator_count() > 0 && count_.hi > 0;
+  is_small_ = !mutates && params_.size() && points(1) <= static_cast<std::uint64_t>(kMaxRandomDraws);
+}
+
+std::uint64_t Drawer::points(std::int64_t grain) const {
+  const double count = params_.largest_branch(grain) * static_cast<double>(bases_.size());
+  return count < 0x1p63 ? static_cast<std::uint64_t>(count) : std::uint64_t{1} << 63;
+}
+
+Result<std::optional<study::Proposal>> Drawer::point(std::uint64_t i, std::int64_t grain) const {
+  space::GridChooser choose(i, grain);
+  const auto base = choose.index("base", static_cast<std::int64_t>(bases_.size()));
+  space::Sample sample = params_.draw(choose);
+  if (choose.exhausted()) return std::optional<study::Proposal>();
+  LANISTA_ASSIGN(const mutate::Candidate model, drawn(base, sample));
+  return std::optional(proposal(model, std::move(sample)));
 }
 
 study::Proposal Drawer::proposal(const mutate::Candidate& candidate, space::Sample sample) const {
@@ -86,26 +105,43 @@ Result<study::Proposal> Drawer::mutated(std::int64_t index, space::Sample sample
 }
 
 Result<study::Proposal> first_new(const Rng& rng, const Taken& taken,
-                                  const std::function<Result<study::Proposal>(const Rng&)>& draw) {
-  std::string reason;
-  for (std::int64_t i = 0; i < kMaxDraws; ++i) {
+                                  const std::function<Result<study::Proposal>(const Rng&)>& draw, std::int64_t draws) {
+  std::map<std::string, std::int64_t> reasons;
+  for (std::int64_t i = 0; i < draws; ++i) {
     auto proposal = draw(rng.split(static_cast<std::uint64_t>(i)));
     if (!proposal) {
       if (proposal.error().code != Code::kNotApplicable) return std::move(proposal).error();
-      reason = proposal.error().text();
+      ++reasons[proposal.error().text()];
     } else if (const auto why = taken.refuses(*proposal)) {
-      reason = *why;
+      ++reasons[*why];
     } else {
       return proposal;
     }
   }
+  const auto most = std::max_element(reasons.begin(), reasons.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
   return Error{Code::kResourceExhausted,
-               "space exhausted: " + std::to_string(kMaxDraws) + " draws gave nothing new (last: " + reason + ")", ""};
+               "bad luck: " + std::to_string(draws) + " draws gave nothing new (" + std::to_string(most->second) +
+                   " of them: " + most->first + ")",
+               ""};
+}
+
+Result<std::optional<study::Proposal>> first_or_left(const Drawer& drawer, const Rng& rng, const Taken& taken,
+                                                     const std::function<Result<study::Proposal>(const Rng&)>& draw) {
+  auto found = first_new(rng, taken, draw, drawer.is_small() ? kMaxDraws : kMaxRandomDraws);
+  if (found) return std::optional(*std::move(found));
+  if (!drawer.is_small() || found.error().code != Code::kResourceExhausted) return std::move(found).error();
+  std::vector<std::uint64_t> left;
+  for (std::uint64_t i = 0; i < drawer.points(1); ++i) {
+    const auto proposal = drawer.point(i, 1);
+    if (proposal && *proposal && !taken.refuses(**proposal)) left.push_back(i);
+  }
+  if (left.empty()) return std::optional<study::Proposal>();
+  return drawer.point(left[rng.split("left").below(left.size())], 1);
 }
 
 Result<std::optional<study::Proposal>> random_new(const Drawer& drawer, const Rng& rng, const Taken& taken) {
-  LANISTA_ASSIGN(auto proposal, first_new(rng.split("random"), taken, [&](const Rng& r) { return drawer.random(r); }));
-  return std::optional(std::move(proposal));
+  return first_or_left(drawer, rng.split("random"), taken, [&](const Rng& r) { return drawer.random(r); });
 }
 
 Result<std::optional<study::Proposal>> new_or_random(const Drawer& drawer, const Rng& rng, const Taken& taken,

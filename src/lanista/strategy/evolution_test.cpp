@@ -41,7 +41,7 @@ TEST(Evolution, BeginsAtRandomAndThenMutatesOnlyTheYoungestThatHaveAResult) {
     EXPECT_NE(std::find(youngest, healthy.end(), *proposed->proposal.parent), healthy.end()) << proposed->trial.value;
   }
   EXPECT_EQ(children, 35);
-  EXPECT_GT(failed, 3);
+  EXPECT_GT(failed, 0);
 }
 
 TEST(Evolution, ChangesTheModelByOneMutationOrOneParameterAtMost) {

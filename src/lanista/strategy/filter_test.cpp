@@ -38,9 +38,10 @@ class EveryStrategyUnderConstraints : public ::testing::TestWithParam<std::strin
 };
 
 TEST_P(EveryStrategyUnderConstraints, ProposesOnlyWhatKeepsToThemAndIsRebuiltByReplaying) {
-  const Context context = constrained(3, {"momentum <= lr * 4", "params <= 1k", "params + 0 <= 900"});
-  auto strategy = make(plugin(), context);
-  auto replayed = make(plugin(), context);
+  const Context context = constrained(3, {"momentum <= lr * 4", "params + 0 <= 200"});
+  const nlohmann::json options = GetParam() == "grid" ? nlohmann::json{{"grain", 20}} : Options::object();
+  auto strategy = make(plugin(), context, options);
+  auto replayed = make(plugin(), context, options);
   int seen = 0;
   for (const study::Event& event : play(*strategy, 25, Rng(9))) {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
@@ -48,14 +49,30 @@ TEST_P(EveryStrategyUnderConstraints, ProposesOnlyWhatKeepsToThemAndIsRebuiltByR
       if (sample.contains("momentum")) {
         EXPECT_LE(std::get<double>(sample.at("momentum")), std::get<double>(sample.at("lr")) * 4);
       }
-      EXPECT_LE(parameters(context, proposed->proposal), 900);
+      EXPECT_LE(parameters(context, proposed->proposal), 200);
       const auto again = must(replayed->suggest({1}));
       EXPECT_EQ(study::proposal_json(again.proposals.at(0)), study::proposal_json(proposed->proposal));
       ++seen;
     }
     replayed->observe(event);
   }
-  EXPECT_GT(seen, 5);
+  EXPECT_EQ(seen, 25);
+}
+
+TEST_P(EveryStrategyUnderConstraints, WouldBreakThemIfItWereNotAsked) {
+  const Context context = small_context(3);
+  auto strategy = make(plugin(), context, GetParam() == "grid" ? nlohmann::json{{"grain", 20}} : Options::object());
+  int wild = 0, large = 0;
+  for (const study::Event& event : play(*strategy, 25, Rng(9))) {
+    const auto* proposed = std::get_if<study::Proposed>(&event);
+    if (proposed == nullptr) continue;
+    const space::Sample& sample = proposed->proposal.sample;
+    const auto momentum = sample.find("momentum");
+    wild += momentum != sample.end() && std::get<double>(momentum->second) > std::get<double>(sample.at("lr")) * 4;
+    large += parameters(context, proposed->proposal) > 200 ? 1 : 0;
+  }
+  EXPECT_GT(wild, 0);
+  EXPECT_EQ(large > 0, GetParam() != "grid");  // which mutates nothing
 }
 
 std::vector<std::string> names() {
@@ -66,12 +83,14 @@ std::vector<std::string> names() {
 INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategyUnderConstraints, ::testing::ValuesIn(names()),
                          [](const auto& instance) { return instance.param; });
 
-TEST(Filter, SaysWhenNothingIsLeftThatKeepsToTheConstraints) {
-  auto strategy = make(random_plugin(), constrained(1, {"lr >= 2"}));
+TEST(Filter, SaysHowMuchBadLuckItHadAndWhatStoodAgainstIt) {
+  Context context = constrained(1, {"lr >= 2"});
+  context.models = small_context(1, false).models;
+  auto strategy = make(random_plugin(), context);
   const auto group = strategy->suggest({1});
   ASSERT_FALSE(group.ok());
   EXPECT_EQ(group.error().code, Code::kResourceExhausted);
-  EXPECT_EQ(group.error().message, "space exhausted: 100 draws gave nothing new (last: breaks 'lr >= 2')");
+  EXPECT_EQ(group.error().message, "bad luck: 10000 draws gave nothing new (10000 of them: breaks 'lr >= 2')");
 }
 
 /// The share of the later half of 80 trials that keeps to a bound which only a tenth of the space keeps to, while what

@@ -7,16 +7,15 @@
 namespace lanista::strategy {
 namespace {
 
-constexpr std::int64_t kMaxBarren = 100'000;  // points that may give nothing new before the search ends
+constexpr std::int64_t kMaxBarren = 100'000;  // points in a row that may give nothing new
 
-/// All bases times all samples, in a fixed order. Branches of a conditional space have different sizes, so that some
-/// numbers of the mixed-radix count stand for nothing; the cursor is the first number that was not proposed yet.
+/// All bases times all samples, in a fixed order (Drawer::point). The cursor is the first number that was not proposed
+/// yet.
 class GridSearch final : public Folding {
  public:
   GridSearch(const Context& context, std::unique_ptr<StoppingRule> rule, std::int64_t grain)
       : Folding(context, std::move(rule)), drawer_(context, {0, 0}), grain_(grain) {
-    const double largest = context.params.largest_branch(grain) * static_cast<double>(drawer_.bases().size());
-    end_ = largest < 0x1p63 ? static_cast<std::uint64_t>(largest) : std::uint64_t{1} << 63;
+    end_ = drawer_.points(grain);
   }
   std::string_view name() const override { return "grid"; }
 
@@ -24,13 +23,12 @@ class GridSearch final : public Folding {
   Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng&, const Taken& taken) const override {
     std::int64_t barren = 0;
     for (std::uint64_t i = cursor_; i < end_; ++i) {
-      const std::optional<Point> point = at(i);
-      if (!point) continue;
-      auto proposal = proposal_of(*point);
-      if (proposal && !taken.refuses(*proposal)) return proposal;
+      auto proposal = drawer_.point(i, grain_);
+      if (proposal && !*proposal) continue;
+      if (proposal && !taken.refuses(**proposal)) return proposal;
       if (++barren == kMaxBarren) {
         return Error{Code::kResourceExhausted,
-                     "space exhausted: " + std::to_string(kMaxBarren) + " points in a row gave no new model", ""};
+                     "bad luck: " + std::to_string(kMaxBarren) + " points in a row gave no new model", ""};
       }
     }
     return std::optional<study::Proposal>();
@@ -42,36 +40,15 @@ class GridSearch final : public Folding {
     const Digest key = study::duplicate_key(proposed->proposal);
     // A proposal that is not the grid's next one moves nothing.
     for (std::uint64_t i = cursor_; i < end_; ++i) {
-      const std::optional<Point> point = at(i);
-      const auto own = point ? proposal_of(*point) : std::nullopt;
-      if (!own) continue;
-      const Digest own_key = study::duplicate_key(*own);
+      const auto own = drawer_.point(i, grain_);
+      if (!own || !*own || filter().broken(**own)) continue;
+      const Digest own_key = study::duplicate_key(**own);
       if (own_key == key) cursor_ = i + 1;
       if (own_key == key || !seen(own_key)) break;
     }
   }
 
  private:
-  struct Point {
-    std::int64_t base = 0;
-    space::Sample sample;
-  };
-  std::optional<Point> at(std::uint64_t i) const {
-    space::GridChooser choose(i, grain_);
-    const auto base = choose.index("base", static_cast<std::int64_t>(drawer_.bases().size()));
-    space::Sample sample = context().params.draw(choose);
-    if (choose.exhausted()) return std::nullopt;
-    return Point{base, std::move(sample)};
-  }
-  /// Nothing if the point makes no model, or one that breaks a constraint.
-  std::optional<study::Proposal> proposal_of(const Point& point) const {
-    const auto model = drawer_.drawn(point.base, point.sample);
-    if (!model) return std::nullopt;
-    study::Proposal made = drawer_.proposal(*model, point.sample);
-    if (filter().broken(made)) return std::nullopt;
-    return made;
-  }
-
   Drawer drawer_;
   std::int64_t grain_;
   std::uint64_t end_ = 0;

@@ -13,8 +13,7 @@ class RandomSearch final : public Folding {
 
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
-    LANISTA_ASSIGN(auto proposal, first_new(rng, taken, [this](const Rng& r) { return drawer_.random(r); }));
-    return std::optional(std::move(proposal));
+    return first_or_left(drawer_, rng, taken, [this](const Rng& r) { return drawer_.random(r); });
   }
 
  private:

@@ -36,15 +36,33 @@ class SobolSearch final : public Folding {
   std::size_t dimensions() const { return names_.size() + 1; }
 
  protected:
-  /// A point that gives nothing new is passed over for good, so the points before `index` are used up: by proposals or
-  /// for nothing.
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng&, const Taken& taken) const override {
-    const auto at_point = [&](const Rng&) { return at(index++); };
-    LANISTA_ASSIGN(auto proposal, first_new(context().rng, taken, at_point));
-    return std::optional(std::move(proposal));
+  /// A point that gives nothing new is passed over for good: the cursor stands behind the last one that was proposed.
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
+    std::uint64_t i = cursor_;
+    auto proposal = first_new(
+        context().rng, taken, [&](const Rng&) { return at(i++); }, draws());
+    if (proposal) return std::optional(*std::move(proposal));
+    if (proposal.error().code != Code::kResourceExhausted || !drawer_.is_small()) return std::move(proposal).error();
+    return random_new(drawer_, rng, taken);
+  }
+
+  void fold(const study::Event& event) override {
+    const auto* proposed = std::get_if<study::Proposed>(&event);
+    if (proposed == nullptr) return;
+    const Digest key = study::duplicate_key(proposed->proposal);
+    const std::uint64_t end = cursor_ + static_cast<std::uint64_t>(draws());
+    // A proposal that is not the sequence's next one moves nothing.
+    for (std::uint64_t i = cursor_; i < end; ++i) {
+      const auto own = at(i);
+      if (!own || filter().broken(*own)) continue;
+      const Digest own_key = study::duplicate_key(*own);
+      if (own_key == key) cursor_ = i + 1;
+      if (own_key == key || !seen(own_key)) break;
+    }
   }
 
  private:
+  std::int64_t draws() const { return drawer_.is_small() ? kMaxDraws : kMaxRandomDraws; }
   Result<study::Proposal> at(std::uint64_t index) const {
     const std::vector<double> point = sobol_point(dimensions(), index, scramble_, context().rng.split("scramble"));
     const auto bases = static_cast<double>(drawer_.bases().size());
@@ -60,6 +78,7 @@ class SobolSearch final : public Folding {
   Scramble scramble_;
   Drawer drawer_;
   std::vector<std::string> names_;
+  std::uint64_t cursor_ = 0;
 };
 
 }  // namespace

@@ -61,6 +61,43 @@ TEST(Sobol, SpreadsTrialsEvenlyOverTheBranchesOfASpace) {
   EXPECT_EQ(slow, 16);
 }
 
+TEST(Sobol, ProposesThePointsThatKeepToTheConstraintsInTheirOrder) {
+  Context context = small_context(1, false);
+  context.params = {};
+  for (const char* name : {"lr", "momentum"}) {
+    ASSERT_TRUE(context.params.add({name, space::FloatRange{0, 1, 0, false}, {}}).ok());
+  }
+  context.constraints = {*study::Constraint::parse("lr <= 0.05")};
+  std::vector<double> want;
+  for (std::uint64_t i = 0; want.size() < 50; ++i) {
+    const auto point = sobol_point(3, i, Scramble::kNone, Rng(1));
+    if (point[1] <= 0.05) want.push_back(point[2]);
+  }
+  auto strategy = make(sobol_plugin(), context, {{"scramble", "none"}});
+  std::vector<double> seen;
+  for (const study::Event& event : testing::play(*strategy, 50, Rng(1))) {
+    const auto* proposed = std::get_if<study::Proposed>(&event);
+    if (proposed != nullptr) seen.push_back(std::get<double>(proposed->proposal.sample.at("momentum")));
+  }
+  EXPECT_EQ(seen, want);
+}
+
+TEST(Sobol, GoesOnBehindItsLastPointAfterProposalsThatAreNotItsOwn) {
+  const Context context = small_context(1, false);
+  auto strategy = make(sobol_plugin(), context), random = make(random_plugin(), context);
+  const auto first = strategy->suggest({4});
+  ASSERT_TRUE(first.ok());
+  const auto foreign = random->suggest({1});
+  ASSERT_TRUE(foreign.ok());
+  strategy->observe(study::Proposed{TrialId{1}, first->proposals[0]});
+  strategy->observe(study::Proposed{TrialId{2}, foreign->proposals[0]});
+  strategy->observe(study::Proposed{TrialId{3}, first->proposals[2]});
+  const auto next = strategy->suggest({2});
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ(study::proposal_json(next->proposals.at(0)), study::proposal_json(first->proposals[1]));
+  EXPECT_EQ(study::proposal_json(next->proposals.at(1)), study::proposal_json(first->proposals[3]));
+}
+
 TEST(Sobol, RefusesMoreDecisionsThanThereAreDimensions) {
   Context context = small_context(1);
   context.params = {};

@@ -23,7 +23,8 @@ struct Capacity {
   std::int64_t free_slots = 1;
 };
 
-/// Trials that may be trained together. Empty: the strategy has nothing left to propose.
+/// Trials that may be trained together. Empty: there is nothing to propose before another event; while no trial runs,
+/// the space is exhausted, all that it holds was proposed or may not be.
 struct TrialGroup {
   std::vector<study::Proposal> proposals;
 };
@@ -35,7 +36,8 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
   virtual std::string_view name() const = 0;
-  /// At most free_slots proposals. Errors: kResourceExhausted when nothing new can be found (the message says why).
+  /// At most free_slots proposals. Errors: kResourceExhausted when bad luck found nothing new in a space that may well
+  /// hold more (the message says how often it drew and what stood against most draws).
   virtual Result<TrialGroup> suggest(const Capacity& capacity) const = 0;
   virtual void observe(const study::Event& event) = 0;  ///< incl. its own proposals
   virtual study::Verdict verdict(TrialId trial) const = 0;
@@ -72,13 +74,17 @@ struct StrategyPlugin {
   std::vector<OptionSpec> options;
   std::function<Result<std::unique_ptr<Strategy>>(const Context&, const Options&, std::unique_ptr<StoppingRule>)> make;
 };
+/// What a stopping rule is made from.
+struct Judged {
+  std::vector<study::Goal> goals;
+  std::int64_t epochs = 1;                          ///< that a trial trains at most
+  std::vector<study::Constraint> constraints = {};  ///< those that are measured count
+};
 struct StoppingPlugin {
   std::string name;
   std::string help;
   std::vector<OptionSpec> options;
-  std::function<Result<std::unique_ptr<StoppingRule>>(const std::vector<study::Goal>&, std::int64_t epochs,
-                                                      const Options&)>
-      make;
+  std::function<Result<std::unique_ptr<StoppingRule>>(const Judged&, const Options&)> make;
 };
 std::vector<StrategyPlugin> builtin_strategies();      ///< the room's README says what each does
 std::vector<StoppingPlugin> builtin_stopping_rules();  ///< none, asha

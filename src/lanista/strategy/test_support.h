@@ -74,7 +74,7 @@ inline Context blueprint_context(std::uint64_t seed) {
 
 inline std::unique_ptr<StoppingRule> small_rule(const Context& context) {
   const StoppingPlugin plugin = asha_plugin();
-  return must(plugin.make(context.goals, context.epochs,
+  return must(plugin.make({context.goals, context.epochs, context.constraints},
                           must(resolve_options({{"rungs", {1, 2}}, {"eta", 2}}, plugin.options))));
 }
 

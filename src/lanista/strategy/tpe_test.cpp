@@ -106,11 +106,10 @@ TEST(Tpe, BeginsAtRandomUntilEnoughTrialsEnded) {
   EXPECT_NE(testing::text_of(*model->suggest({1})), testing::text_of(*other->suggest({1})));
 }
 
-TEST(Tpe, CountsRunningTrialsAsBadAlsoInsideAGroup) {
+TEST(Tpe, ProposesTogetherWhatItWouldProposeWhileTheFirstOnesRun) {
   for (const bool liar : {true, false}) {
     auto strategy = make(tpe_plugin(), small_context(2, false), {{"startup", 5}, {"constant_liar", liar}});
     play(*strategy, 15, Rng(4));
-    // What is proposed together is what would be proposed one after the other while the first ones run.
     const auto together = must(strategy->suggest({4}));
     ASSERT_EQ(together.proposals.size(), 4U);
     for (std::uint32_t i = 0; i < 4; ++i) {
@@ -119,6 +118,36 @@ TEST(Tpe, CountsRunningTrialsAsBadAlsoInsideAGroup) {
       strategy->observe(study::Proposed{TrialId{16 + i}, one.proposals[0]});
     }
   }
+}
+
+/// The next momentum of a search for 0.5 by 30 results, in which eight trials run at `where` without results.
+double next_beside(bool liar, double where, std::uint64_t seed) {
+  Context context = small_context(seed, false);
+  context.params = {};
+  context.goals = {{false, "loss"}};
+  LANISTA_CHECK(context.params.add({"momentum", space::FloatRange{0, 1, 0, false}, {}}).ok(), "the test's own space");
+  auto strategy = make(tpe_plugin(), context, {{"constant_liar", liar}});
+  study::Proposal proposal = must(strategy->suggest({1})).proposals.at(0);
+  for (std::uint32_t id = 1; id <= 38; ++id) {
+    const double x = id <= 30 ? id / 31.0 : where + 0.001 * id;
+    proposal.sample["momentum"] = x;
+    strategy->observe(study::Proposed{TrialId{id}, proposal});
+    if (id > 30) continue;
+    strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", (x - 0.5) * (x - 0.5)}}}});
+    strategy->observe(study::Ended{TrialId{id}, {}});
+  }
+  return std::get<double>(must(strategy->suggest({1})).proposals.at(0).sample.at("momentum"));
+}
+
+TEST(Tpe, CountsRunningTrialsAsBadAndSoKeepsAwayFromThem) {
+  double honest = 0, lying = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    // Who does not lie does not see what runs.
+    EXPECT_EQ(next_beside(false, 0.48, seed), next_beside(false, 0.9, seed));
+    honest += std::abs(next_beside(false, 0.48, seed) - 0.5) / 20;
+    lying += std::abs(next_beside(true, 0.48, seed) - 0.5) / 20;
+  }
+  EXPECT_GT(lying, 1.5 * honest);
 }
 
 // Random search reaches -3.1, joint densities -4.6, separate ones -4.3.

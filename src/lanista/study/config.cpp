@@ -66,6 +66,16 @@ Setter flag(const char* name, bool Recipe::*field) {
   };
 }
 
+/// A quantised range gives whole numbers as real ones.
+Result<void> set_batch(Recipe& recipe, const Value& value) {
+  LANISTA_ASSIGN(const double size, real("batch", value));
+  if (!(size >= 1 && size <= static_cast<double>(kMaxBatch)) || size != std::floor(size)) {
+    return wrong("batch", value, "a whole number from 1 to " + std::to_string(kMaxBatch));
+  }
+  recipe.batch = static_cast<std::int64_t>(size);
+  return {};
+}
+
 const std::map<std::string, Setter, std::less<>>& setters() {
   static const std::map<std::string, Setter, std::less<>> table{
       {"optimizer", text("optimizer", &Recipe::optimizer, {"sgd", "adam", "adamw"})},
@@ -80,6 +90,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"label_smoothing", number("label_smoothing", &Recipe::label_smoothing)},
       {"schedule", text("schedule", &Recipe::schedule, {"constant", "step", "cosine"})},
       {"warmup_epochs", number("warmup_epochs", &Recipe::warmup_epochs)},
+      {"batch", set_batch},
   };
   return table;
 }
@@ -87,9 +98,9 @@ const std::map<std::string, Setter, std::less<>>& setters() {
 }  // namespace
 
 const std::vector<std::string>& sample_names() {
-  static const std::vector<std::string> names{"optimizer", "lr",           "momentum", "nesterov",  "weight_decay",
-                                              "beta1",     "beta2",        "eps",      "clip_norm", "label_smoothing",
-                                              "schedule",  "warmup_epochs"};
+  static const std::vector<std::string> names{
+      "optimizer", "lr",        "momentum",        "nesterov", "weight_decay",  "beta1", "beta2",
+      "eps",       "clip_norm", "label_smoothing", "schedule", "warmup_epochs", "batch"};
   return names;
 }
 

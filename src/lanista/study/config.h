@@ -21,6 +21,8 @@ struct PluginConfig {
   std::string name;
   Options options = Options::object();
 };
+inline constexpr std::int64_t kMaxBatch = 65536;
+
 struct DataConfig {
   std::string source = "builtin:digits";  ///< kind:argument, e.g. "csv:iris.csv?target=species"
   std::int64_t batch = 32;
@@ -101,9 +103,9 @@ struct StudyConfig {
   KeepConfig keep;
 };
 
-/// A trial's own numbers: train's values, overridden by the sample, and what data says of batches. Names a sample may
+/// A trial's own numbers: train's values and data's batch, overridden by the sample. Names a sample may
 /// use: optimizer, lr, momentum, nesterov, weight_decay, beta1, beta2, eps, clip_norm, label_smoothing, schedule,
-/// warmup_epochs; choices of the model are passed over.
+/// warmup_epochs, batch; choices of the model are passed over.
 struct Recipe {
   std::string loss, optimizer, schedule, precision;
   std::int64_t epochs = 0, batch = 0, step_every = 0;

@@ -36,7 +36,8 @@ TEST(Recipe, LetsASampleSetEveryNameItMayUse) {
                              {"clip_norm", Value(std::int64_t{5})},
                              {"label_smoothing", Value(0.1)},
                              {"schedule", Value(std::string("cosine"))},
-                             {"warmup_epochs", Value(std::int64_t{2})}};
+                             {"warmup_epochs", Value(std::int64_t{2})},
+                             {"batch", Value(std::int64_t{64})}};
   ASSERT_EQ(sample.size(), sample_names().size());
   for (const std::string& name : sample_names()) EXPECT_TRUE(sample.contains(name)) << name;
 
@@ -55,6 +56,19 @@ TEST(Recipe, LetsASampleSetEveryNameItMayUse) {
   EXPECT_EQ(recipe->label_smoothing, 0.1);
   EXPECT_EQ(recipe->schedule, "cosine");
   EXPECT_EQ(recipe->warmup_epochs, 2);
+  EXPECT_EQ(recipe->batch, 64);
+}
+
+TEST(Recipe, TakesABatchThatIsAWholeNumberHoweverItIsWritten) {
+  const auto with = [](const Value& batch) { return make_recipe(StudyConfig{}, "mse", {{"batch", batch}}); };
+  EXPECT_EQ(with(Value(48.0))->batch, 48);  // of quant(16, 64, 16)
+  EXPECT_EQ(with(Value(kMaxBatch))->batch, kMaxBatch);
+  for (const Value& bad : {Value(0.0), Value(16.5), Value(std::int64_t{-1}), Value(kMaxBatch + 1), Value(true),
+                           Value(std::string("many"))}) {
+    const auto recipe = with(bad);
+    ASSERT_FALSE(recipe.ok()) << space::value_text(bad);
+    EXPECT_EQ(recipe.error().where, "batch");
+  }
 }
 
 TEST(Recipe, RefusesNamesItDoesNotKnowAndSaysTheNearest) {

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace lanista::strategy {
+
+/// The results that trials had at one epoch, and who goes on from there: those that fewer than max(1, floor(n / eta))
+/// of the n seen so far, their own included, are better than. Equal results are equal: who equals the last that goes on
+/// goes on too, whoever came first. A result without a number equals none, and goes on only alone.
+///
+/// What keeps to the constraints is better than what does not, and of the latter the smaller violation. Several goals
+/// are compared by fronts (Deb et al., 2002), inside the front that does not fit as a whole by an epsilon-net: from the
+/// lowest first goal on, whatever is furthest from those taken (Schmucker et al., 2021, multi-objective ASHA). The
+/// first front goes on even where it is larger than the places there are, as the best of one goal does: it is what the
+/// study is asked for.
+class Rung {
+ public:
+  /// Whether the new result goes on. O(log n) for one goal, O(n) comparisons for several.
+  bool goes_on(std::vector<double> losses, double violation, std::int64_t eta);
+
+ private:
+  struct Result {
+    std::vector<double> losses;
+    double violation = 0;
+  };
+  using Key = std::pair<double, double>;  ///< violation, loss
+
+  bool among_the_best(const Key& key, std::int64_t room);
+  std::size_t enter(Result result);
+  bool in_net(const Result& result, std::size_t front, std::int64_t places) const;
+  static bool is_better(const Result& a, const Result& b);
+
+  std::int64_t count_ = 0;
+  std::multiset<Key> best_, rest_;           ///< of one goal: the best that there is room for, the others
+  std::vector<std::vector<Result>> fronts_;  ///< of several
+};
+
+}  // namespace lanista::strategy
