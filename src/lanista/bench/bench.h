@@ -20,6 +20,9 @@ struct Request {
   std::string file, column, strategy;
   int seeds = 0;
   std::int64_t queries = 0;
+  std::int64_t epochs = 0;  ///< of a simulated curve; 0: only final values
+  std::int64_t slots = 0;
+  bool two_goals = false;
 };
 
 struct Entry {

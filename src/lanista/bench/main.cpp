@@ -41,6 +41,13 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--queries", request.queries, "tabular: trials of a search (default: 500)")
       ->check(CLI::Range(1, 1'000'000'000));
+  app.add_option(
+         "--epochs", request.epochs,
+         "tabular: simulated learning curves of so many epochs, with asha and without; queries are full trainings")
+      ->check(CLI::Range(1, 100'000));
+  app.add_option("--slots", request.slots, "tabular with --epochs: trials under way at a time (default: 1)")
+      ->check(CLI::Range(1, 10'000));
+  app.add_flag("--two-goals", request.two_goals, "tabular with --epochs: accuracy and few weights");
   app.footer(
       "examples:\n  lanista bench --list\n  lanista bench train-step --json\n  lanista bench fuse --case mlp-64,cnn-28 "
       "--lanes 4\n  lanista bench tabular --file "

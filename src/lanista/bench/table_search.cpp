@@ -63,6 +63,19 @@ std::size_t digit(const std::vector<std::string>& sorted, std::string_view opera
   return static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), operation) - sorted.begin());
 }
 
+double weights_of(const std::vector<std::string_view>& operations) {
+  double sum = 0;
+  for (std::string_view operation : operations) {
+    const std::size_t at = operation.find("conv");
+    if (at == std::string_view::npos) continue;
+    operation.remove_prefix(std::min(operation.size(), operation.find_first_of("0123456789", at)));
+    double side = 0;
+    std::from_chars(operation.data(), operation.data() + operation.size(), side);
+    sum += side * side;
+  }
+  return sum;
+}
+
 }  // namespace
 
 Result<AccuracyTable> AccuracyTable::read(std::string_view csv, const std::string& name) {
@@ -97,7 +110,8 @@ Result<AccuracyTable> AccuracyTable::read(std::string_view csv, const std::strin
   out.row_of_code_.assign(codes, -1);
   for (std::size_t i = 0; i < table.rows(); ++i) {
     std::size_t code = 0;
-    for (const std::string_view operation : operations_of(table.cell(i, cell_column))) {
+    const auto operations = operations_of(table.cell(i, cell_column));
+    for (const std::string_view operation : operations) {
       code = code * out.operations_.size() + digit(out.operations_, operation);
     }
     if (out.row_of_code_[code] >= 0) return at_line(i, "the cell stands twice");
@@ -108,22 +122,29 @@ Result<AccuracyTable> AccuracyTable::read(std::string_view csv, const std::strin
     }
     out.row_of_code_[code] = static_cast<std::int32_t>(i);
     out.rows_.push_back({*validation, *test});
+    out.weights_.push_back(weights_of(operations));
+    out.worst_validation_ = std::min(out.worst_validation_, *validation);
     out.best_ = {std::max(out.best_.validation, *validation), std::max(out.best_.test, *test)};
   }
   return out;
 }
 
-const AccuracyTable::Row* AccuracyTable::find(const space::Sample& sample) const {
+std::optional<std::size_t> AccuracyTable::row_of(const space::Sample& sample) const {
   std::size_t code = 0;
   for (const std::string& edge : edges_) {
     const auto it = sample.find(edge);
     const auto* operation = it == sample.end() ? nullptr : std::get_if<std::string>(&it->second);
     const std::size_t at = operation == nullptr ? operations_.size() : digit(operations_, *operation);
-    if (at == operations_.size() || operations_[at] != *operation) return nullptr;
+    if (at == operations_.size() || operations_[at] != *operation) return std::nullopt;
     code = code * operations_.size() + at;
   }
   const std::int32_t row = row_of_code_[code];
-  return row < 0 ? nullptr : &rows_[static_cast<std::size_t>(row)];
+  return row < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(row));
+}
+
+const AccuracyTable::Row* AccuracyTable::find(const space::Sample& sample) const {
+  const auto row = row_of(sample);
+  return row ? &rows_[*row] : nullptr;
 }
 
 strategy::Context AccuracyTable::context(std::uint64_t seed) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +23,15 @@ class AccuracyTable {
   struct Row {
     double validation = 0, test = 0;
   };
-  /// Null: the table has no such cell.
-  const Row* find(const space::Sample& sample) const;
-  double best_validation() const { return best_.validation; }  ///< of all cells
-  double best_test() const { return best_.test; }              ///< of all cells, chosen by it
+  /// Nullopt: the table has no such cell.
+  std::optional<std::size_t> row_of(const space::Sample& sample) const;
+  const Row* find(const space::Sample& sample) const;  ///< the same; null
+  const Row& row(std::size_t index) const { return rows_[index]; }
+  /// What the cell's convolutions have, in units of squared channels: K x K for each "conv...KxK" ("conv1" is 1 x 1).
+  double weights(std::size_t row) const { return weights_[row]; }
+  double best_validation() const { return best_.validation; }    ///< of all cells
+  double worst_validation() const { return worst_validation_; }  ///< of all cells
+  double best_test() const { return best_.test; }                ///< of all cells, chosen by it
   std::size_t rows() const { return rows_.size(); }
   std::size_t edges() const { return edges_.size(); }
   std::size_t operations() const { return operations_.size(); }
@@ -39,7 +45,9 @@ class AccuracyTable {
   std::vector<std::string> edges_;         ///< names of the parameters
   std::vector<std::int32_t> row_of_code_;  ///< by the operations as digits, the first edge counting most; -1: none
   std::vector<Row> rows_;
+  std::vector<double> weights_;  ///< of each row
   Row best_;
+  double worst_validation_ = 100;
 };
 
 /// What a search had found when; regrets are distances to the best of the table in percentage points, never negative.

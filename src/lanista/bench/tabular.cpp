@@ -1,53 +1,18 @@
 #include "lanista/bench/tabular.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <ostream>
 
 #include "lanista/base/file_system.h"
 #include "lanista/bench/arms.h"
 #include "lanista/bench/table_search.h"
+#include "lanista/bench/tabular_epochs.h"
+#include "lanista/bench/tabular_race.h"
 
 namespace lanista::bench {
 namespace {
 
-constexpr int kSeeds = 200;
 constexpr std::int64_t kQueries = 500;
-
-/// A strategy, and what it is run with.
-struct Racer {
-  const char* name;
-  int seeds_divisor;       ///< how many times fewer seeds
-  nlohmann::json options;  ///< where they are not the defaults
-};
-
-/// All of them, or the one that is asked for.
-Result<std::vector<Racer>> racers(const std::string& only) {
-  std::vector<Racer> all;
-  for (const char* name : {"random", "evolution", "local_search", "tpe", "policy_gradient", "nsga2"}) {
-    all.push_back({name, 1, nlohmann::json::object()});
-  }
-  all.push_back({"gp", 10, {{"refit", 10}, {"candidates", 128}}});
-  std::string known;
-  for (const Racer& racer : all) known += (known.empty() ? "" : ", ") + std::string(racer.name);
-  if (!only.empty()) std::erase_if(all, [&](const Racer& racer) { return racer.name != only; });
-  if (all.empty()) {
-    return Error{Code::kInvalidArgument, "strategy is '" + only + "'; on a table run " + known, "--strategy"};
-  }
-  return all;
-}
-
-struct Mean {
-  double mean = 0, deviation = 0;
-};
-Mean mean_of(const std::vector<double>& values) {
-  Mean out;
-  for (const double x : values) out.mean += x / static_cast<double>(values.size());
-  for (const double x : values) out.deviation += (x - out.mean) * (x - out.mean);
-  out.deviation = values.size() < 2 ? 0 : std::sqrt(out.deviation / static_cast<double>(values.size() - 1));
-  return out;
-}
 
 std::vector<std::int64_t> marks_up_to(std::int64_t queries) {
   std::vector<std::int64_t> marks;
@@ -56,13 +21,6 @@ std::vector<std::int64_t> marks_up_to(std::int64_t queries) {
   }
   marks.push_back(queries);
   return marks;
-}
-
-Result<strategy::StrategyPlugin> plugin_of(const std::string& name) {
-  for (strategy::StrategyPlugin& plugin : strategy::builtin_strategies()) {
-    if (plugin.name == name) return std::move(plugin);
-  }
-  return Error{Code::kInternal, "there is no strategy '" + name + "'", ""};
 }
 
 /// All seeds of one strategy.
@@ -94,13 +52,6 @@ void print_rows(const std::string& name, const std::string& arm, const Race& rac
   print({"tabular", name + "-cost", arm, "us/query", race.microseconds(), 0, seeds}, true, out);
 }
 
-template <class... Args>
-std::string format(const char* pattern, Args... args) {
-  char text[160];
-  std::snprintf(text, sizeof text, pattern, args...);
-  return text;
-}
-
 std::string table_line(const std::string& arm, const Race& race) {
   std::string line = format("%-16s", arm.c_str());
   for (std::size_t i = 0; i < race.marks.size(); ++i) {
@@ -125,7 +76,8 @@ Result<void> tabular(const Request& request, std::ostream& out) {
     const Error& error = table.error();
     return Error{error.code, error.message, request.file + (error.where.empty() ? "" : ": " + error.where)};
   }
-  const int seeds = request.seeds > 0 ? request.seeds : kSeeds;
+  if (request.epochs > 0) return tabular_epochs(request, *table, name, chosen, out);
+  const int seeds = request.seeds > 0 ? request.seeds : kTabularSeeds;
   const std::int64_t queries = request.queries > 0 ? request.queries : kQueries;
   const std::vector<std::int64_t> marks = marks_up_to(queries);
   if (!request.json) {
@@ -138,11 +90,10 @@ Result<void> tabular(const Request& request, std::ostream& out) {
     out << "   seeds  us/query\n";
   }
   for (const Racer& racer : chosen) {
-    LANISTA_ASSIGN(const strategy::StrategyPlugin plugin, plugin_of(racer.name));
-    LANISTA_ASSIGN(const Options options, resolve_options(racer.options, plugin.options));
     Race race{marks, {}};
     for (int seed = 0; seed < std::max(1, seeds / racer.seeds_divisor); ++seed) {
-      LANISTA_ASSIGN(SearchRun run, search_table(*table, plugin, options, marks, static_cast<std::uint64_t>(seed)));
+      LANISTA_ASSIGN(SearchRun run,
+                     search_table(*table, racer.plugin, racer.options, marks, static_cast<std::uint64_t>(seed)));
       race.runs.push_back(std::move(run));
     }
     if (request.json) print_rows(name, racer.name, race, out);

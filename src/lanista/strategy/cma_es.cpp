@@ -83,42 +83,62 @@ std::vector<double> CmaEs::draw(Rng& rng) const {
   return x;
 }
 
-void CmaEs::tell(const std::vector<std::vector<double>>& ranked) {
+void CmaEs::set_population(std::int64_t population) {
+  constants_ = CmaConstants(static_cast<std::int64_t>(mean_.size()), population);
+}
+
+void CmaEs::tell(const std::vector<Member>& ranked) {
   const CmaConstants& c = constants_;
   LANISTA_CHECK(static_cast<std::int64_t>(ranked.size()) == c.lambda, "a generation has another size");
   ++generation_;
-  const std::size_t n = mean_.size();
-  const auto axes = square(axes_, n);
+  const auto n = static_cast<double>(mean_.size());
+  const auto axes = square(axes_, mean_.size());
   auto mean = vec(mean_), p_sigma = vec(p_sigma_), p_c = vec(p_c_);
-  std::vector<VectorXd> y;
-  for (const auto& x : ranked) y.emplace_back((vec(x) - mean) / sigma_);
-  VectorXd step = VectorXd::Zero(mean.size());
-  for (std::size_t i = 0; i < static_cast<std::size_t>(c.mu); ++i) step += c.weights[i] * y[i];
   // C^(-1/2) v
   const auto whiten = [&](const VectorXd& v) -> VectorXd {
     return axes * (axes.transpose() * v).cwiseQuotient(vec(std::as_const(lengths_)));
   };
+  const auto shortened = [&](VectorXd v, double scale, double longest) -> VectorXd {
+    const double length = scale * whiten(v).norm();
+    return length > longest ? VectorXd(v * (longest / length)) : v;
+  };
 
+  const double slack = 2 * n / (n + 2);
+  std::vector<VectorXd> y;
+  bool any_foreign = false;
+  for (const Member& member : ranked) {
+    y.emplace_back((vec(member.x) - mean) / sigma_);
+    if (member.foreign) y.back() = shortened(y.back(), 1, std::sqrt(n) + slack);
+    any_foreign = any_foreign || member.foreign;
+  }
+  VectorXd step = VectorXd::Zero(mean.size());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(c.mu); ++i) step += c.weights[i] * y[i];
   mean += sigma_ * step;
+  if (any_foreign) step = shortened(step, std::sqrt(c.mu_eff), std::sqrt(2 * n) + slack);
+
   p_sigma = (1 - c.c_sigma) * p_sigma + std::sqrt(c.c_sigma * (2 - c.c_sigma) * c.mu_eff) * whiten(step);
   const double norm = p_sigma.norm();
-  sigma_ = std::min(sigma_ * portable_exp(c.c_sigma / c.d_sigma * (norm / c.chi - 1)), 1e32);
+  double growth = c.c_sigma / c.d_sigma * (norm / c.chi - 1);
+  if (any_foreign) growth = std::min(growth, 1.0);
+  sigma_ = std::min(sigma_ * portable_exp(growth), 1e32);
 
   const double decay = portable_pow(1 - c.c_sigma, 2 * (static_cast<double>(generation_) + 1));
-  const double h = norm / std::sqrt(1 - decay) < (1.4 + 2 / (static_cast<double>(n) + 1)) * c.chi ? 1 : 0;
+  const double h = norm / std::sqrt(1 - decay) < (1.4 + 2 / (n + 1)) * c.chi ? 1 : 0;
   p_c = (1 - c.c_c) * p_c + h * std::sqrt(c.c_c * (2 - c.c_c) * c.mu_eff) * step;
 
   double weight_sum = 0;
   for (const double w : c.weights) weight_sum += w;
-  auto covariance = square(covariance_, n);
+  auto covariance = square(covariance_, mean_.size());
   covariance *= 1 + c.c_1 * (1 - h) * c.c_c * (2 - c.c_c) - c.c_1 - c.c_mu * weight_sum;
   covariance += c.c_1 * (p_c * p_c.transpose());
   for (std::size_t i = 0; i < y.size(); ++i) {
-    const double scale = c.weights[i] >= 0 ? 1 : static_cast<double>(n) / (whiten(y[i]).squaredNorm() + 1e-8);
+    const double scale = c.weights[i] >= 0 ? 1 : n / (whiten(y[i]).squaredNorm() + 1e-8);
     covariance += c.c_mu * c.weights[i] * scale * (y[i] * y[i].transpose());
   }
   decompose();
 }
+
+void CmaEs::tell_flat() { sigma_ *= portable_exp(0.2 + constants_.c_sigma / constants_.d_sigma); }
 
 void CmaEs::decompose() {
   const std::size_t n = mean_.size();
@@ -126,16 +146,20 @@ void CmaEs::decompose() {
   const MatrixXd symmetric = 0.5 * (covariance + covariance.transpose());
   const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(symmetric);
   VectorXd lengths = solver.eigenvalues();
-  for (double& x : lengths) x = x < 0 ? 1e-8 : x;
+  // What rounding makes zero or negative stays usable, and spent by its condition.
+  const double least = 1e-16 * lengths.maxCoeff();
+  for (double& x : lengths) x = std::max(x, least);
   lengths = lengths.cwiseSqrt();
   square(axes_, n) = solver.eigenvectors();
   vec(lengths_) = lengths;
   covariance = square(axes_, n) * lengths.cwiseAbs2().asDiagonal() * square(axes_, n).transpose();
 }
 
+double CmaEs::longest_step() const { return sigma_ * *std::max_element(lengths_.begin(), lengths_.end()); }
+
 bool CmaEs::spent() const {
   const auto [shortest, longest] = std::minmax_element(lengths_.begin(), lengths_.end());
-  return *longest * *longest > 1e14 * *shortest * *shortest || sigma_ * *longest < 1e-12 || !std::isfinite(sigma_);
+  return *longest * *longest > 1e14 * *shortest * *shortest || longest_step() < 1e-12 || !std::isfinite(sigma_);
 }
 
 }  // namespace lanista::strategy

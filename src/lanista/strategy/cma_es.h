@@ -19,18 +19,34 @@ struct CmaConstants {
   double mu_eff = 0, c_1 = 0, c_mu = 0, c_sigma = 0, d_sigma = 0, c_c = 0, chi = 0;
 };
 
-/// CMA-ES: a normal distribution that learns where the better half of its samples lies. Minimises. Uses only the order
-/// of the losses.
+/// CMA-ES, the algorithm alone: a normal distribution that learns where the better half of its samples lies. Minimises.
+/// Uses only the order of the losses.
 class CmaEs {
  public:
   CmaEs(std::vector<double> mean, double sigma, std::int64_t population = 0);
 
   std::int64_t population() const { return constants_.lambda; }
+  /// From the next generation on; what was learned stays.
+  void set_population(std::int64_t population);
   std::vector<double> draw(Rng& rng) const;
-  /// A generation: `population()` points from best to worst.
-  void tell(const std::vector<std::vector<double>>& ranked);
+
+  /// A point of a generation. Foreign: not drawn from the distribution as it is now, but from one before (a late
+  /// result) or elsewhere.
+  struct Member {
+    std::vector<double> x;
+    bool foreign = false;
+  };
+  /// A generation: `population()` members from best to worst. Foreign ones are injected as in Hansen, "Injecting
+  /// External Solutions Into CMA-ES" (arXiv 1110.4181): a step longer than draws are is shortened to sqrt(n) + 2n / (n
+  /// + 2), and where there is one, the mean's part in the step size is bounded in the same way and the step size grows
+  /// by e at most. So they teach what they can, and none of them can tear the distribution away.
+  void tell(const std::vector<Member>& ranked);
+  /// In place of `tell` for a generation of equals, which shows no direction: longer steps, by exp(0.2 + c_sigma /
+  /// d_sigma) as in Hansen's tutorial.
+  void tell_flat();
   /// Whether nothing more can be learned: condition above 1e14, or steps too small to matter next to the mean.
   bool spent() const;
+  double longest_step() const;  ///< deviation along the longest axis
 
   const std::vector<double>& mean() const { return mean_; }
   double sigma() const { return sigma_; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "lanista/base/check.h"
 #include "lanista/base/portable_math.h"
@@ -40,9 +41,27 @@ MatrixXd kernel_matrix(const Points& points, const Kernel& kernel) {
       const double k = kernel.variance * matern52(distance(points, kernel, points.x[i], points.x[j]));
       matrix(static_cast<Index>(i), static_cast<Index>(j)) = matrix(static_cast<Index>(j), static_cast<Index>(i)) = k;
     }
-    matrix(static_cast<Index>(i), static_cast<Index>(i)) = kernel.variance + kernel.noise;
+    matrix(static_cast<Index>(i), static_cast<Index>(i)) =
+        kernel.variance + kernel.noise + (points.uncertainty.empty() ? 0 : points.uncertainty[i]);
   }
   return matrix;
+}
+
+/// See GaussianProcess; only the lower half is read.
+Eigen::LLT<MatrixXd> factorised(MatrixXd matrix) {
+  Eigen::LLT<MatrixXd> factor(matrix);
+  const double scale = matrix.diagonal().cwiseAbs().mean();
+  double added = 0;
+  for (double jitter = 1e-10; factor.info() != Eigen::Success && jitter < 2e-4; jitter *= 10) {
+    matrix.diagonal().array() += jitter * scale - added;
+    added = jitter * scale;
+    factor.compute(matrix);
+  }
+  if (factor.info() == Eigen::Success) return factor;
+  VectorXd diagonal = matrix.diagonal();
+  for (double& x : diagonal) x = std::isfinite(x) && x > 0 ? x : 1;
+  factor.compute(diagonal.asDiagonal().toDenseMatrix());
+  return factor;
 }
 
 Eigen::Map<const VectorXd> vec(const std::vector<double>& v) { return {v.data(), static_cast<Index>(v.size())}; }
@@ -62,6 +81,13 @@ double log_improvement(double z) {
   double r = 0;
   for (int i = 100; i >= 1; --i) r = i / (-z + r);
   return log_density + portable_log(r / (-z + r));
+}
+
+double log_normal_cdf(double z) {
+  if (z > -2) return portable_log(portable_normal_cdf(z));
+  double r = 0;  // as above; Phi(-t) is phi(t) / (t + r)
+  for (int i = 100; i >= 1; --i) r = i / (-z + r);
+  return -z * z / 2 - kLogSqrt2Pi - portable_log(-z + r);
 }
 
 double log_posterior(const Points& points, const std::vector<double>& values, const Kernel& kernel,
@@ -124,6 +150,8 @@ Kernel fit_kernel(const Points& points, const std::vector<double>& values) {
   };
   std::vector<double> start(d + 2, 0);
   start[d + 1] = portable_log(0.01);
+  const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+  if (values.empty() || *lowest == *highest) return kernel_at(start);
   return kernel_at(minimize_lbfgs(loss, std::move(start), 60));
 }
 
@@ -131,12 +159,7 @@ GaussianProcess::GaussianProcess(Points points, const std::vector<std::vector<do
     : points_(std::move(points)), kernel_(std::move(kernel)) {
   LANISTA_CHECK(!points_.x.empty(), "a Gaussian process needs a point");
   const auto n = static_cast<Index>(points_.x.size());
-  Eigen::LLT<MatrixXd> factor(kernel_matrix(points_, kernel_));
-  while (factor.info() != Eigen::Success) {  // points that nearly coincide
-    LANISTA_CHECK(kernel_.noise < 1e6, "a kernel matrix that no noise makes positive definite");
-    kernel_.noise *= 10;
-    factor.compute(kernel_matrix(points_, kernel_));
-  }
+  const Eigen::LLT<MatrixXd> factor = factorised(kernel_matrix(points_, kernel_));
   factor_.resize(points_.x.size() * points_.x.size());
   Eigen::Map<MatrixXd>(factor_.data(), n, n) = factor.matrixL();
   for (const auto& column : columns) {
@@ -170,7 +193,7 @@ GaussianProcess::Prediction GaussianProcess::predict(const std::vector<double>& 
 std::vector<std::vector<double>> GaussianProcess::draws(const std::vector<std::vector<double>>& at,
                                                         const std::vector<std::vector<double>>& normals) const {
   const auto p = static_cast<Index>(at.size());
-  MatrixXd covariance = kernel_matrix({at, points_.unordered}, kernel_);
+  MatrixXd covariance = kernel_matrix({at, points_.unordered, {}}, kernel_);
   VectorXd mean(p);
   std::vector<std::vector<double>> halves;
   for (Index i = 0; i < p; ++i) {
@@ -181,9 +204,7 @@ std::vector<std::vector<double>> GaussianProcess::draws(const std::vector<std::v
       covariance(i, j) -= vec(halves.back()).dot(vec(halves[static_cast<std::size_t>(j)]));
     }
   }
-  covariance.diagonal().array() += 1e-9 * kernel_.variance;  // against rounding; only the lower half is read
-  const Eigen::LLT<MatrixXd> factor(covariance);
-  LANISTA_CHECK(factor.info() == Eigen::Success, "a posterior covariance that is not positive definite");
+  const Eigen::LLT<MatrixXd> factor = factorised(std::move(covariance));
   std::vector<std::vector<double>> out;
   for (const auto& z : normals) {
     const VectorXd draw = mean + factor.matrixL() * vec(z);

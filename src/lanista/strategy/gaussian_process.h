@@ -11,6 +11,9 @@ double matern52(double distance);
 /// log(z Phi(z) + phi(z)): the logarithm of the expected improvement over sigma, at any z.
 double log_improvement(double z);
 
+/// log(Phi(z)): the logarithm of the probability that a standard normal is at most z, at any z.
+double log_normal_cdf(double z);
+
 /// What a kernel is made of, one weight a coordinate: the distance is sqrt(sum of weight * difference^2), where the
 /// difference of unordered coordinates is 0 or 1 (Hamming).
 struct Kernel {
@@ -23,6 +26,7 @@ struct Kernel {
 struct Points {
   std::vector<std::vector<double>> x;
   std::vector<bool> unordered;
+  std::vector<double> uncertainty = {};  ///< variance of each value beyond the kernel's noise; empty: none
 };
 
 /// Log-posterior of a kernel for values that are standardised: marginal likelihood and the priors of Optuna's Gaussian
@@ -31,13 +35,17 @@ struct Points {
 double log_posterior(const Points& points, const std::vector<double>& values, const Kernel& kernel,
                      std::vector<double>* gradient = nullptr);
 
-/// The kernel of the highest posterior that L-BFGS reaches from unit weights; noise is at least 1e-6.
+/// The kernel of the highest posterior that L-BFGS reaches from unit weights; noise is at least 1e-6. Of equal values,
+/// which tell nothing, that start itself.
 Kernel fit_kernel(const Points& points, const std::vector<double>& values);
 
-/// An exact Gaussian process with zero mean, for several sets of values at the same points.
+/// An exact Gaussian process with zero mean, for several sets of values at the same points. Points that nearly coincide
+/// may make the matrix singular; then 1e-10, 1e-9, ... 1e-4 of its mean diagonal is added to the diagonal. What even
+/// that does not mend (only numbers that are not finite) is taken as points that tell nothing of each other. It never
+/// fails.
 class GaussianProcess {
  public:
-  /// Needs at least one point. `columns`: sets of values, one value a point.
+  /// Needs at least one point; values finite. `columns`: sets of values, one value a point.
   GaussianProcess(Points points, const std::vector<std::vector<double>>& columns, Kernel kernel);
 
   struct Prediction {

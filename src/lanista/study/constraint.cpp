@@ -124,7 +124,7 @@ Result<Constraint> Constraint::parse(std::string_view text) { return ConstraintP
 
 bool Constraint::is_measured() const { return std::any_of(names_.begin(), names_.end(), is_metric); }
 
-std::optional<double> Constraint::violation(const Lookup& value_of) const {
+std::optional<std::pair<double, double>> Constraint::sides(const Lookup& value_of) const {
   std::vector<double> values;
   for (const std::string& name : names_) {
     const std::optional<double> value = value_of(name);
@@ -152,10 +152,24 @@ std::optional<double> Constraint::violation(const Lookup& value_of) const {
     }
     return stack.back();
   };
-  const double small = evaluate(smaller_), large = evaluate(larger_);
+  return std::pair(evaluate(smaller_), evaluate(larger_));
+}
+
+std::optional<double> Constraint::violation(const Lookup& value_of) const {
+  const auto sides = this->sides(value_of);
+  if (!sides) return std::nullopt;
+  const auto [small, large] = *sides;
   if (small <= large) return 0;
   const double relative = (small - large) / std::max(std::abs(small), std::abs(large));
   return std::isnan(relative) ? std::numeric_limits<double>::infinity() : relative;
+}
+
+std::optional<double> Constraint::excess(const Lookup& value_of) const {
+  const auto sides = this->sides(value_of);
+  if (!sides) return std::nullopt;
+  const auto [small, large] = *sides;
+  if (small == large) return 0;  // infinities too
+  return std::isnan(small - large) ? std::numeric_limits<double>::infinity() : small - large;
 }
 
 std::optional<double> Constraint::upper_bound(std::string_view name) const {

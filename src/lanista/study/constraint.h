@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lanista/base/result.h"
@@ -33,6 +34,10 @@ class Constraint {
   /// By how much it is broken, relative to the larger side, so that violations of different constraints may be added;
   /// 0: it holds. Infinite for a NaN on either side. nullopt: a name has no value.
   std::optional<double> violation(const Lookup& value_of) const;
+  /// By how much the side that must not be larger is so, in its own unit and smooth where the constraint is: negative
+  /// where there is room, infinite for a NaN on either side. Above 0 where there is a violation. nullopt: a name has no
+  /// value.
+  std::optional<double> excess(const Lookup& value_of) const;
 
   /// Of constraints of the form `name <= number`: the number.
   std::optional<double> upper_bound(std::string_view name) const;
@@ -47,6 +52,7 @@ class Constraint {
   };
   std::string text_;
   std::vector<std::string> names_;
+  std::optional<std::pair<double, double>> sides(const Lookup& value_of) const;
   std::vector<Step> smaller_, larger_;  ///< the sides; `smaller_` must not exceed `larger_`
 };
 

@@ -39,6 +39,21 @@ TEST(Constraint, IsBrokenWithoutBoundByNoNumberAndSilentWhereANameHasNoValue) {
   EXPECT_EQ(violation("lr / (lr - lr) <= 1"), HUGE_VAL);
 }
 
+TEST(Constraint, TellsHowMuchRoomThereIs) {
+  const auto excess = [](const std::string& text) {
+    return Constraint::parse(text)->excess([](const std::string& name) -> std::optional<double> {
+      const auto it = kTrial.find(name);
+      return it == kTrial.end() ? std::nullopt : std::optional(it->second);
+    });
+  };
+  EXPECT_EQ(excess("params <= 50k"), -10'000);
+  EXPECT_EQ(excess("params <= 10k"), 30'000);
+  EXPECT_EQ(excess("val_loss >= 2"), 0.5);
+  EXPECT_EQ(excess("params <= 40k"), 0);
+  EXPECT_EQ(excess("bad <= 1"), HUGE_VAL);
+  EXPECT_EQ(excess("flops <= 1"), std::nullopt);
+}
+
 TEST(Constraint, KnowsItsNamesAndAPlainUpperBound) {
   EXPECT_EQ(Constraint::parse("a + b <= a * 2")->names(), (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(Constraint::parse("lr <= val_loss")->is_measured());

@@ -38,6 +38,15 @@ std::vector<std::int64_t> ranks_of_values(const std::vector<std::vector<double>>
   return rank;
 }
 
+/// What a constraint asks of a trial.
+Constraint::Lookup values_of(const Measurement& measurement, const space::Sample& sample) {
+  return [&](const std::string& name) -> std::optional<double> {
+    if (const auto it = measurement.metrics.find(name); it != measurement.metrics.end()) return it->second;
+    if (is_metric(name)) return std::numeric_limits<double>::quiet_NaN();
+    return number_in(sample, name);
+  };
+}
+
 }  // namespace
 
 std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& measurement) {
@@ -52,16 +61,23 @@ std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& me
 
 double violation(const std::vector<Constraint>& constraints, const Measurement& measurement,
                  const space::Sample& sample) {
-  const auto value_of = [&](const std::string& name) -> std::optional<double> {
-    if (const auto it = measurement.metrics.find(name); it != measurement.metrics.end()) return it->second;
-    if (is_metric(name)) return std::numeric_limits<double>::quiet_NaN();
-    return number_in(sample, name);
-  };
+  const auto value_of = values_of(measurement, sample);
   double sum = 0;
   for (const Constraint& constraint : constraints) {
     if (constraint.is_measured()) sum += constraint.violation(value_of).value_or(0);
   }
   return sum;
+}
+
+std::vector<double> excesses(const std::vector<Constraint>& constraints, const Measurement& measurement,
+                             const space::Sample& sample) {
+  const auto value_of = values_of(measurement, sample);
+  std::vector<double> out;
+  for (const Constraint& constraint : constraints) {
+    if (!constraint.is_measured()) continue;
+    out.push_back(constraint.excess(value_of).value_or(-std::numeric_limits<double>::infinity()));
+  }
+  return out;
 }
 
 std::vector<std::int64_t> non_dominated_ranks(const std::vector<std::vector<double>>& points) {

@@ -17,6 +17,11 @@ std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& me
 double violation(const std::vector<Constraint>& constraints, const Measurement& measurement,
                  const space::Sample& sample);
 
+/// `Constraint::excess` of each constraint that is measured, in their order; minus infinity where the trial does not
+/// have the hyper-parameter.
+std::vector<double> excesses(const std::vector<Constraint>& constraints, const Measurement& measurement,
+                             const space::Sample& sample);
+
 /// Front of each point by fast non-dominated sorting (Deb et al., 2002): 0 for those nobody dominates, 1 for those that
 /// only front 0 dominates, … Smaller is better in every coordinate. Empty points and points with a NaN form the last
 /// front. O(n^2 m), for one goal O(n log n).

@@ -1,17 +1,14 @@
+#include "lanista/strategy/gaussian_process.h"
+
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
-#include "lanista/strategy/gaussian_process.h"
+#include "lanista/base/rng.h"
 #include "lanista/strategy/lbfgs.h"
-#include "lanista/strategy/test_support.h"
 
 namespace lanista::strategy {
 namespace {
-
-using testing::make;
-using testing::small_context;
 
 TEST(Lbfgs, FindsTheMinimumOfRosenbrock) {
   const Differentiable f = [](const std::vector<double>& x, std::vector<double>& g) {
@@ -45,6 +42,14 @@ TEST(LogImprovement, HasTheReferenceValuesAndIsSmoothWhereItChangesItsForm) {
   for (const auto& [z, want] : vectors) EXPECT_NEAR(log_improvement(z), want, 1e-7) << z;
   EXPECT_NEAR(log_improvement(-2 - 1e-9), log_improvement(-2 + 1e-9), 1e-8);
   EXPECT_NEAR(log_improvement(-1e6), -5e11, 1e3);
+}
+
+TEST(LogNormalCdf, IsTheLogarithmOfTheTailInBothForms) {
+  for (double z = -36; z < 9; z += 0.25) {
+    const double want = std::log(std::erfc(-z / std::sqrt(2)) / 2);
+    EXPECT_NEAR(log_normal_cdf(z), want, 1e-11 * (1 + std::abs(want))) << z;
+  }
+  EXPECT_NEAR(log_normal_cdf(-1e6), -5e11, 1e3);
 }
 
 /// Values of a smooth function of the first of two numbers and a choice.
@@ -105,69 +110,52 @@ TEST(GaussianProcess, PredictsByTheClosedFormOfOnePoint) {
   EXPECT_NEAR(draws[1][0], seen.means[0] + std::sqrt(seen.variance + 0.25), 1e-6);
 }
 
-/// Lowest loss of 35 trials where the optimizer's branches have losses of their own; lr wants to be 0.1, momentum 0.5.
-double lowest(const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
-  Context context = small_context(seed, false);
-  context.goals = {{false, "loss"}};
-  auto strategy = make(plugin, context, options);
-  double best = 1e9;
-  for (std::uint32_t id = 1; id <= 35; ++id) {
-    const study::Proposal proposal = strategy->suggest({1})->proposals.at(0);
-    double loss = 1;
-    if (proposal.sample.contains("momentum")) {
-      const double lr = std::log10(std::get<double>(proposal.sample.at("lr")) / 0.1);
-      const double momentum = std::get<double>(proposal.sample.at("momentum")) - 0.5;
-      loss = lr * lr + momentum * momentum;
+TEST(FitKernel, IsTheStartWhereAllValuesAreEqual) {
+  Points points;
+  std::vector<double> values;
+  toy(points, values, 20);
+  const Kernel kernel = fit_kernel(points, std::vector<double>(20, 0));
+  for (const double weight : kernel.weights) EXPECT_EQ(weight, 1);
+  EXPECT_EQ(kernel.variance, 1);
+}
+
+TEST(GaussianProcess, TakesPointsThatMakeItsMatrixSingular) {
+  Rng rng(6);
+  for (const double spread : {0.0, 1e-16, 1e-12, 1e-9, 1e-6}) {
+    Points points;
+    points.unordered = {false, false};
+    std::vector<double> values;
+    for (int i = 0; i < 500; ++i) {
+      points.x.push_back({0.3 + spread * rng.uniform(), 0.6 + spread * rng.uniform()});
+      values.push_back(i % 2 == 0 ? 1.5 : 2.5);
     }
-    best = std::min(best, loss);
-    strategy->observe(study::Proposed{TrialId{id}, proposal});
-    strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", loss}}}});
-    strategy->observe(study::Ended{TrialId{id}, {}});
+    // Without noise, or with less than rounding leaves of such a variance, it is not positive definite.
+    for (const Kernel& kernel : {Kernel{{1, 1}, 1, 0}, Kernel{{1e8, 1e-8}, 1e6, 1e-16}}) {
+      const GaussianProcess process(points, {values}, kernel);
+      const auto here = process.predict({0.3, 0.6});
+      EXPECT_NEAR(here.means[0], 2, 0.5) << spread;
+      EXPECT_GT(here.variance, 0);
+      EXPECT_LT(here.variance, 0.01 * kernel.variance);
+      const std::vector<std::vector<double>> twice{{0.3, 0.6}, {0.3, 0.6}};
+      for (const double draw : process.draws(twice, {{1, 1}})[0]) EXPECT_TRUE(std::isfinite(draw));
+    }
   }
-  return best;
 }
 
-TEST(Gp, BeatsRandomInAConditionalSpace) {
-  int wins = 0;
-  double ratio = 0;
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const double learned = lowest(gp_plugin(), {{"candidates", 64}}, seed);
-    const double random = lowest(random_plugin(), Options::object(), seed);
-    wins += learned < random ? 1 : 0;
-    ratio += std::log10(learned / random) / 20;
+TEST(GaussianProcess, TakesNumbersThatNoJitterMends) {
+  for (const double bad : {static_cast<double>(NAN), static_cast<double>(HUGE_VAL)}) {
+    const GaussianProcess process({{{0}, {bad}, {1}}, {false}}, {{1, 2, 3}}, {{1}, 1, 0.1});
+    EXPECT_EQ(process.predict({0.5}).means.size(), 1U);
+    const GaussianProcess wide({{{0}, {1}}, {false}}, {{1, 2}}, {{1}, bad, 0.1});
+    EXPECT_EQ(wide.predict({0.5}).means.size(), 1U);
   }
-  EXPECT_GE(wins, 18);
-  EXPECT_LT(ratio, -2);
 }
 
-TEST(Gp, SpreadsAGroupOverThePlacesThatPromise) {
-  Context context = small_context(1, false);
-  context.goals = {{false, "loss"}};
-  context.params = {};
-  ASSERT_TRUE(context.params.add({"x", space::FloatRange{0, 1, 0, false}, {}}).ok());
-  auto strategy = make(gp_plugin(), context, {{"startup", 4}, {"candidates", 128}, {"fantasies", 32}});
-  std::uint32_t id = 1;
-  for (; id <= 4; ++id) {
-    const study::Proposal proposal = strategy->suggest({1})->proposals.at(0);
-    const double x = std::get<double>(proposal.sample.at("x"));
-    strategy->observe(study::Proposed{TrialId{id}, proposal});
-    strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", std::sin(12 * x)}}}});
-    study::Outcome outcome;
-    if (id == 2) outcome.kind = study::OutcomeKind::kFailed;
-    strategy->observe(study::Ended{TrialId{id}, outcome});
-  }
-  const auto group = strategy->suggest({4});
-  ASSERT_TRUE(group.ok());
-  std::vector<double> places;
-  for (const study::Proposal& proposal : group->proposals) places.push_back(std::get<double>(proposal.sample.at("x")));
-  std::sort(places.begin(), places.end());
-  EXPECT_GT(places.back() - places.front(), 0.02);
-  // A group is what one gets one by one.
-  for (const study::Proposal& proposal : group->proposals) {
-    const auto one = strategy->suggest({1});
-    EXPECT_EQ(study::proposal_json(one->proposals.at(0)), study::proposal_json(proposal));
-    strategy->observe(study::Proposed{TrialId{id++}, proposal});
-  }
+TEST(GaussianProcess, TrustsUncertainValuesLess) {
+  const Kernel kernel{{1}, 1, 0.25};
+  const GaussianProcess sure({{{0.0}}, {false}}, {{2}}, kernel), unsure({{{0.0}}, {false}, {0.75}}, {{2}}, kernel);
+  EXPECT_NEAR(sure.predict({0}).means[0], 2 / 1.25, 1e-12);
+  EXPECT_NEAR(unsure.predict({0}).means[0], 2 / 2.0, 1e-12);
 }
 
 }  // namespace

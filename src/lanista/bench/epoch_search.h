@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/bench/table_curves.h"
+#include "lanista/bench/table_search.h"
+
+namespace lanista::bench {
+
+/// A search that pays by the epoch.
+struct EpochBudget {
+  std::int64_t epochs = 27;         ///< of a trial that nobody stops
+  std::int64_t slots = 1;           ///< trials under way; each gets an epoch in turn
+  std::vector<std::int64_t> marks;  ///< ascending numbers of epochs; the last ends the search
+  bool asha = false;                ///< with its defaults, or nobody stops a trial
+  bool two_goals = false;           ///< few weights is the second goal
+};
+
+struct EpochRun {
+  /// What was found when so many epochs were spent.
+  struct Found {
+    double validation_regret = 0;  ///< of the best measurement at the highest epoch so far; by the cell's final value
+    double volume_regret = 0;      ///< part of the front's volume that fully trained trials lack, in percent
+    double kept = 100;             ///< of the front among all ended trials, by final values: percent fully trained
+  };
+  std::vector<Found> after;  ///< one for each mark; what was found stays found when the strategy has no more
+  std::int64_t trials = 0, finished = 0;
+  double seconds = 0;
+};
+
+/// Runs a strategy on simulated curves of the table's cells. A cell that the table does not have is a failed trial of
+/// one epoch. Volumes are between the front and the corner of median accuracy and one weight more than any cell has.
+Result<EpochRun> search_epochs(const AccuracyTable& table, const strategy::StrategyPlugin& plugin,
+                               const Options& options, const EpochBudget& budget, std::uint64_t seed);
+
+}  // namespace lanista::bench
