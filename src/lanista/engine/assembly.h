@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,11 @@ Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models
 /// Strategy and stopping rule of a configuration. Errors: kInvalidArgument, kNotFound with the configuration key.
 Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
                                                           std::shared_ptr<const mutate::ModelSpace> models);
+
+/// Steps of one epoch of every trial.
+inline std::int64_t steps_per_epoch(const study::StudyConfig& config, const data::DataSpec& data) {
+  return (data.split_rows[0] + config.data.batch - 1) / config.data.batch;
+}
 
 /// Whether the engine can work with the configuration: counts and names. Errors: kInvalidArgument.
 Result<void> check_config(const study::StudyConfig& config);

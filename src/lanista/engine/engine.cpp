@@ -11,13 +11,6 @@ namespace {
 
 using store::RecordType;
 
-Result<std::unique_ptr<Engine>> assemble(const std::string& folder, const Services& services, store::LogWriter log,
-                                         StudyState state, std::shared_ptr<const mutate::ModelSpace> models,
-                                         std::unique_ptr<strategy::Strategy> strategy) {
-  return std::unique_ptr<Engine>(std::make_unique<StudyEngine>(folder, services, std::move(log), std::move(state),
-                                                               std::move(models), std::move(strategy)));
-}
-
 Result<void> check_data(const StudyState& state, const data::DataSpec& data) {
   const std::string stored = state.view.data.at("hash").get<std::string>();
   if (stored == data.hash.hex()) return {};
@@ -26,13 +19,34 @@ Result<void> check_data(const StudyState& state, const data::DataSpec& data) {
                data.source};
 }
 
-Result<void> log_extension(store::LogWriter& log, StudyState& state, const Engine::Extension& extension, double now) {
-  if (!extension.trials && !extension.minutes) return {};
-  nlohmann::json body{{"request", "extend"}, {"time", now}};
-  if (extension.trials) body["trials"] = *extension.trials;
-  if (extension.minutes) body["minutes"] = *extension.minutes;
-  LANISTA_TRY(log.append(RecordType::kControl, body));
-  state.extend(extension.trials, extension.minutes);
+Error nothing_to_gain(const std::string& spent, const std::string& option) {
+  return Error{Code::kInvalidArgument,
+               spent + ", so this extension would train nothing; say how many more with " + option, ""};
+}
+
+/// Whether an extension lets anything be trained: whatever has ended the study must be among what it names.
+Result<void> check_extension(const StudyState& state, const Engine::Extension& extension,
+                             std::int64_t steps_of_a_trial) {
+  if (extension.empty()) return {};
+  constexpr double kMost = 1e9;  // far beyond any study, far below where sums overflow
+  const auto trials = static_cast<std::int64_t>(state.view.trials.size());
+  for (const double asked : {static_cast<double>(extension.trials.value_or(1)),
+                             static_cast<double>(extension.steps.value_or(1)) / 1e6, extension.minutes.value_or(1)}) {
+    if (asked > 0 && asked <= kMost) continue;
+    return Error{Code::kInvalidArgument,
+                 "an extension must be above 0 and at most 1e9 trials, 1e15 steps or 1e9 minutes", ""};
+  }
+  if (state.minutes && state.view.seconds >= *state.minutes * 60 && !extension.minutes) {
+    return nothing_to_gain("the guard's minutes have been worked", "--minutes");
+  }
+  if (!state.open.empty() && state.ending.empty()) return {};
+  if (state.trials && trials >= *state.trials && !extension.trials) {
+    return nothing_to_gain("all " + std::to_string(*state.trials) + " trials have been proposed", "--trials");
+  }
+  if (state.steps && state.view.steps + steps_of_a_trial > *state.steps && !extension.steps) {
+    return nothing_to_gain("no trial fits into the budget of " + std::to_string(*state.steps) + " steps any more",
+                           "--steps");
+  }
   return {};
 }
 
@@ -65,9 +79,11 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   state.view.data = header.at("data");
   state.view.models = header.at("models");
   state.trials = config.budget.trials;
+  state.steps = config.budget.steps;
   state.minutes = config.budget.guard_minutes;
   state.view.numerics = numerics;
-  return assemble(folder, services, std::move(log), std::move(state), std::move(models), std::move(strategy));
+  return std::unique_ptr<Engine>(std::make_unique<StudyEngine>(folder, services, std::move(log), std::move(state),
+                                                               std::move(models), std::move(strategy)));
 }
 
 Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const Extension& extension,
@@ -90,9 +106,11 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   LANISTA_ASSIGN(auto bases, stored_bases(state.view.models));
   LANISTA_ASSIGN(auto models, space_over(state.view.config, *services.data, std::move(bases), services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models));
-  for (const study::Event& event : events) strategy->observe(event);
+  const std::int64_t steps_of_a_trial =
+      state.view.config.train.epochs * steps_per_epoch(state.view.config, *services.data);
+  LANISTA_TRY(check_extension(state, extension, steps_of_a_trial));
 
-  const bool over = state.view.end_reason && !extension.trials && !extension.minutes;
+  const bool over = state.view.end_reason && extension.empty();
   if (!over) {
     LANISTA_TRY(furnish_folder(fs, folder, state.view.config_text));
     if (state.view.numerics != numerics) {
@@ -105,10 +123,12 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
       }
       state.view.numerics = numerics;
     }
-    LANISTA_TRY(log_extension(log, state, extension, services.clock->now()));
     LANISTA_TRY(log.sync());
   }
-  return assemble(folder, services, std::move(log), std::move(state), std::move(models), std::move(strategy));
+  auto engine = std::make_unique<StudyEngine>(folder, services, std::move(log), std::move(state), std::move(models),
+                                              std::move(strategy), events);
+  engine->extend(extension);
+  return std::unique_ptr<Engine>(std::move(engine));
 }
 
 Result<study::StudyConfig> stored_config(FileSystem& fs, const std::string& folder) {

@@ -25,6 +25,8 @@ std::string name_of(TrialId id) { return "trial " + std::to_string(id.value); }
 
 void StudyState::propose(TrialView trial, double logical_epoch) {
   LANISTA_CHECK(trial.id.value == view.trials.size() + 1, "trials are numbered in order");
+  // A proposal right behind another one: that was no duplicate, or its outcome would stand between them.
+  if (last == Last::kProposed) duplicates_in_a_row = 0;
   last = Last::kProposed;
   last_trial = trial.id;
   now = trial.logical_start;
@@ -40,22 +42,19 @@ void StudyState::measure(const study::Measurement& measurement) {
   TrialView& t = trial(measurement.trial);
   view.steps += measurement.step - (t.measurements.empty() ? 0 : t.measurements.back().step);
   t.measurements.push_back(measurement);
+  duplicates_in_a_row = 0;
   last = Last::kMeasured;
   last_trial = measurement.trial;
   now = due(measurement.trial, measurement.epoch);
 }
 
-void StudyState::stop_verdict(TrialId id) {
-  open.at(id).stop_verdict = true;
-  last = Last::kVerdict;
-  last_trial = id;
-}
+void StudyState::stop_verdict(TrialId id) { open.at(id).stop_verdict = true; }
 
 void StudyState::end(TrialId id, const study::Outcome& outcome, double logical_time) {
   trial(id).outcome = outcome;
   open.erase(id);
-  last = Last::kEnded;
-  last_trial = id;
+  duplicates_in_a_row = outcome.kind == study::OutcomeKind::kDuplicate ? duplicates_in_a_row + 1 : 0;
+  last = Last::kOther;
   now = logical_time;
 }
 
@@ -64,12 +63,13 @@ void StudyState::end_study(const std::string& reason, std::optional<TrialId> win
   view.end_reason = reason;
   view.winner = winner;
   view.test = std::move(test);
-  last = Last::kStudyEnd;
 }
 
-void StudyState::extend(std::optional<std::int64_t> more_trials, std::optional<double> more_minutes) {
-  if (more_trials) trials = trials.value_or(static_cast<std::int64_t>(view.trials.size())) + *more_trials;
-  if (more_minutes) minutes = minutes.value_or(view.seconds / 60) + *more_minutes;
+void StudyState::extend(const Engine::Extension& extension) {
+  if (extension.trials) trials = static_cast<std::int64_t>(view.trials.size()) + *extension.trials;
+  if (extension.steps) steps = view.steps + *extension.steps;
+  if (extension.minutes) minutes = view.seconds / 60 + *extension.minutes;
+  duplicates_in_a_row = 0;
   view.end_reason.reset();
   view.winner.reset();
   view.test.clear();
@@ -102,6 +102,7 @@ Result<void> StudyState::apply_header(const json& body) {
   view.data = body.at("data");
   view.models = body.at("models");
   trials = view.config.budget.trials;
+  steps = view.config.budget.steps;
   minutes = view.config.budget.guard_minutes;
   return {};
 }
@@ -109,12 +110,12 @@ Result<void> StudyState::apply_header(const json& body) {
 Result<void> StudyState::apply_control(const json& body) {
   const std::string request = body.at("request").get<std::string>();
   if (request == "extend") {
-    std::optional<std::int64_t> more_trials;
-    std::optional<double> more_minutes;
-    if (body.contains("trials")) more_trials = whole(body["trials"]);
-    if (body.contains("minutes")) more_minutes = body["minutes"].get<double>();
-    extend(more_trials, more_minutes);
-  } else if (request == "stop" || request == "guard") {
+    Engine::Extension extension;
+    if (body.contains("trials")) extension.trials = whole(body["trials"]);
+    if (body.contains("steps")) extension.steps = whole(body["steps"]);
+    if (body.contains("minutes")) extension.minutes = body["minutes"].get<double>();
+    extend(extension);
+  } else if ((request == "stop" || request == "guard") && ending.empty()) {
     ending = request == "stop" ? "stopped by the user" : "guard";
   } else if (request == "stop-trial") {
     const auto id = open_trial(body);

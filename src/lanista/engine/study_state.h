@@ -22,17 +22,19 @@ struct OpenTrial {
 /// same events while it writes them, so that going on and coming back are one thing.
 class StudyState {
  public:
-  /// What the last record in logical order was: what follows from it may be missing from the log.
-  enum class Last { kNothing, kProposed, kMeasured, kVerdict, kEnded, kStudyEnd };
+  /// What the last record in logical order was.
+  enum class Last { kOther, kProposed, kMeasured };
 
   StudyView view;
   std::map<TrialId, OpenTrial> open;
-  Last last = Last::kNothing;
+  Last last = Last::kOther;
   TrialId last_trial;
-  double now = 0;                      ///< logical time of the last record
-  std::optional<std::int64_t> trials;  ///< budget, extensions included
-  std::optional<double> minutes;       ///< guard, extensions included
-  std::string ending;                  ///< a recorded request or guard that ends the study; empty: none
+  double now = 0;                        ///< logical time of the last record
+  std::int64_t duplicates_in_a_row = 0;  ///< proposed since the last event that was none
+  std::optional<std::int64_t> trials;    ///< budget, extensions included
+  std::optional<std::int64_t> steps;     ///< budget, extensions included
+  std::optional<double> minutes;         ///< guard, extensions included
+  std::string ending;                    ///< a recorded request or guard that ends the study; empty: none
 
   /// Folds a record from a log. Errors: kDataLoss (contradiction), kFailedPrecondition (newer schema).
   Result<void> apply(const store::Record& record, const std::function<void(const study::Event&)>& on_event);
@@ -43,7 +45,7 @@ class StudyState {
   void stop_verdict(TrialId trial);
   void end(TrialId trial, const study::Outcome& outcome, double logical_time);
   void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test);
-  void extend(std::optional<std::int64_t> more_trials, std::optional<double> more_minutes);
+  void extend(const Engine::Extension& extension);
   void begin_attempt(double unix_time);
   double seconds_before() const { return seconds_before_; }  ///< worked in earlier attempts
   void worked(double seconds);                               ///< in this attempt, all in all

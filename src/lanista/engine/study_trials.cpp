@@ -28,14 +28,11 @@ std::string divergence(const study::StudyConfig& config, const study::Measuremen
 
 void StudyEngine::announce(const study::Event& event) {
   strategy_->observe(event);
+  horizon_.observe(event, *strategy_);
   if (services_.observer.on_event) services_.observer.on_event(state_.view, event);
 }
 
-std::int64_t StudyEngine::steps_per_epoch() const {
-  const std::int64_t rows = services_.data->split_rows[0];
-  const std::int64_t batch = state_.view.config.data.batch;
-  return (rows + batch - 1) / batch;
-}
+std::int64_t StudyEngine::epoch_steps() const { return steps_per_epoch(state_.view.config, *services_.data); }
 
 std::size_t StudyEngine::podium_size() const {
   return static_cast<std::size_t>(std::max<std::int64_t>(1, state_.view.config.keep.top));
@@ -81,21 +78,24 @@ void StudyEngine::leave(TrialId id) {
 }
 
 Result<bool> StudyEngine::budget_allows(const study::Proposal& proposal) const {
-  const auto& limit = state_.view.config.budget.steps;
-  if (!limit) return true;
+  if (!state_.steps) return true;
   // Running trials have their whole budget set aside, so that the limit holds to the step.
-  std::int64_t wanted = state_.view.steps + proposal.budget * steps_per_epoch();
+  std::int64_t wanted = state_.view.steps + proposal.budget * epoch_steps();
   for (const auto& [id, trial] : active_) {
     wanted += (trial.budget - static_cast<std::int64_t>(state_.view.trials[id.value - 1].measurements.size())) *
-              steps_per_epoch();
+              epoch_steps();
   }
-  return wanted <= *limit;
+  return wanted <= *state_.steps;
 }
 
 Result<void> StudyEngine::fill() {
+  if (!state_.ending.empty()) return {};
   nothing_left_.clear();
-  int duplicates = 0;
   while (static_cast<std::int64_t>(active_.size()) < state_.view.config.strategy.slots) {
+    if (state_.duplicates_in_a_row >= kMaxDuplicatesInARow) {
+      nothing_left_ = "the strategy proposes only what was tried before";
+      return {};
+    }
     const auto proposed = static_cast<std::int64_t>(state_.view.trials.size());
     if (state_.trials && proposed >= *state_.trials) return {};
     auto group = strategy_->suggest({1});
@@ -107,13 +107,7 @@ Result<void> StudyEngine::fill() {
     study::Proposal& proposal = group->proposals.front();
     LANISTA_ASSIGN(const bool allowed, budget_allows(proposal));
     if (!allowed) return {};
-    const std::size_t active = active_.size();
     LANISTA_TRY(propose(std::move(proposal)));
-    duplicates = active_.size() == active ? duplicates + 1 : 0;
-    if (duplicates == kMaxDuplicatesInARow) {
-      nothing_left_ = "the strategy proposes only what was tried before";
-      return {};
-    }
   }
   return {};
 }
@@ -125,9 +119,8 @@ Result<void> StudyEngine::propose(study::Proposal proposal) {
   LANISTA_ASSIGN(Costed built, build(proposal));
   view.parameters = built.cost.parameters;
   // Backward costs about twice the forward pass; an epoch always takes some logical time.
-  const double logical_epoch = static_cast<double>(steps_per_epoch()) *
-                               static_cast<double>(state_.view.config.data.batch) * 3 *
-                               std::max(built.cost.forward.flops, 1.0);
+  const double logical_epoch = static_cast<double>(epoch_steps()) * static_cast<double>(state_.view.config.data.batch) *
+                               3 * std::max(built.cost.forward.flops, 1.0);
   const Digest key = study::duplicate_key(proposal);
   view.proposal = std::move(proposal);
   LANISTA_TRY(log_.append(RecordType::kProposed, proposed_body(view, logical_epoch, key)));
@@ -165,14 +158,15 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, gr
     return {};
   }
   trial.started = true;
-  const std::int64_t done = trial.next - 1;
-  allow(trial, trial.finishing ? trial.next : strategy_->next_decision(trial.id, done, trial.budget));
+  allow(trial);
   return {};
 }
 
-void StudyEngine::allow(Active& trial, std::int64_t epoch) {
-  trial.allowed = std::clamp(epoch, trial.next, trial.budget);
-  services_.executor->command(Allow{trial.id, trial.allowed});
+void StudyEngine::allow(Active& trial) {
+  const std::int64_t epoch = trial.finishing ? trial.next : horizon_.of(trial.id);
+  if (epoch <= trial.allowed) return;
+  trial.allowed = epoch;
+  services_.executor->command(Allow{trial.id, epoch});
 }
 
 Result<void> StudyEngine::settle(Active& trial) {
@@ -184,7 +178,9 @@ Result<void> StudyEngine::settle(Active& trial) {
     return fill();
   }
   if (measurement.epoch >= trial.budget) return finish(trial, OutcomeKind::kSucceeded, "");
-  const study::Verdict verdict = strategy_->verdict(trial.id);
+  // A recorded verdict stands, whatever the strategy has learned since.
+  const study::Verdict verdict =
+      state_.open.at(trial.id).stop_verdict ? study::Verdict::kStop : strategy_->verdict(trial.id);
   if (verdict == study::Verdict::kPause) {
     return Error{Code::kUnimplemented, "a strategy asked to pause a trial, which is not supported yet", ""};
   }
@@ -199,18 +195,15 @@ Result<void> StudyEngine::settle(Active& trial) {
   due_.erase({state_.due(trial.id, trial.next), trial.id});
   ++trial.next;
   due_.emplace(state_.due(trial.id, trial.next), trial.id);
-  if (trial.started && measurement.epoch >= trial.allowed) {
-    allow(trial, strategy_->next_decision(trial.id, measurement.epoch, trial.budget));
-  }
+  if (trial.started) allow(trial);
   return {};
 }
 
 Result<void> StudyEngine::finish(Active& trial, OutcomeKind kind, const std::string& reason) {
   const study::Outcome outcome{kind, reason, {}, "", {}};
-  const std::int64_t done = trial.next;
-  if (trial.started && trial.allowed > done) {
+  if (kind == OutcomeKind::kStopped && horizon_.ran_ahead(trial.id)) {
     // The rule announced no decision here, so the worker may be further on and the weights are gone.
-    services_.executor->command(Finish{trial.id, false, true});
+    if (trial.started) services_.executor->command(Finish{trial.id, false, true});
     LANISTA_TRY(conclude(trial.id, outcome));
     return fill();
   }
@@ -251,6 +244,10 @@ Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
 Result<void> StudyEngine::cancel(TrialId id, const std::string& reason) {
   const auto it = active_.find(id);
   if (it != active_.end() && it->second.started) services_.executor->command(Finish{id, false, true});
+  if (it != active_.end() && it->second.finished) {  // its weights were kept for nothing
+    shelf_.hold(it->second.finished->weights);
+    shelf_.release(it->second.finished->weights);
+  }
   return conclude(id, {OutcomeKind::kCancelled, reason, {}, "", {}});
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -20,8 +21,10 @@ class MemoryFileSystem final : public FileSystem {
  public:
   std::map<std::string, std::string> files;
   std::set<std::string> folders;
+  std::function<void()> before_change;  ///< what a kill at this moment would leave behind is to be seen
 
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
+    changes();
     files[path];
     return std::unique_ptr<AppendFile>(std::make_unique<File>(*this, path));
   }
@@ -31,10 +34,12 @@ class MemoryFileSystem final : public FileSystem {
     return it->second.substr(std::min<std::size_t>(offset, it->second.size()));
   }
   Result<void> write_file(const std::string& path, std::span<const std::byte> data) override {
+    changes();
     files[path] = std::string(reinterpret_cast<const char*>(data.data()), data.size());
     return {};
   }
   Result<void> rename(const std::string& from, const std::string& to) override {
+    changes();
     const auto it = files.find(from);
     if (it == files.end()) return Error{Code::kNotFound, "no such file", from};
     std::string content = std::move(it->second);
@@ -44,10 +49,12 @@ class MemoryFileSystem final : public FileSystem {
   }
   Result<void> sync_folder(const std::string&) override { return {}; }
   Result<void> truncate(const std::string& path, std::uint64_t size) override {
+    changes();
     files[path].resize(size);
     return {};
   }
   Result<void> remove(const std::string& path) override {
+    changes();
     files.erase(path);
     return {};
   }
@@ -82,10 +89,14 @@ class MemoryFileSystem final : public FileSystem {
   }
 
  private:
+  void changes() {
+    if (before_change) before_change();
+  }
   class File final : public AppendFile {
    public:
     File(MemoryFileSystem& fs, std::string path) : fs_(fs), path_(std::move(path)) {}
     Result<void> append(std::span<const std::byte> data) override {
+      fs_.changes();
       fs_.files[path_].append(reinterpret_cast<const char*>(data.data()), data.size());
       return {};
     }
