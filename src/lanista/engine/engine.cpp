@@ -1,5 +1,9 @@
 #include "lanista/engine/engine.h"
 
+#include <algorithm>
+#include <limits>
+
+#include "lanista/base/real_json.h"
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/folder.h"
 #include "lanista/engine/study_engine.h"
@@ -10,6 +14,9 @@ namespace lanista::engine {
 namespace {
 
 using store::RecordType;
+
+constexpr std::int64_t kMaxTrials = std::numeric_limits<std::uint32_t>::max();  ///< a trial's number has 32 bits
+constexpr double kMaxMinutes = 1e6;                                             ///< as in a study file
 
 Result<std::unique_ptr<Engine>> assemble(const std::string& folder, const Services& services, store::LogWriter log,
                                          StudyState state, std::shared_ptr<const mutate::ModelSpace> models,
@@ -26,12 +33,28 @@ Result<void> check_data(const StudyState& state, const data::DataSpec& data) {
                data.source};
 }
 
+/// Errors: kInvalidArgument (a number that no study can be extended by).
+Result<void> check_extension(const StudyState& state, const Engine::Extension& extension) {
+  const auto refuse = [](const char* what, const std::string& seen, const std::string& allowed) {
+    return Error{Code::kInvalidArgument, std::string("cannot extend by ") + seen + " " + what + "; allowed: " + allowed,
+                 std::string("--") + what};
+  };
+  if (extension.trials) {
+    const std::int64_t most = kMaxTrials - std::clamp<std::int64_t>(state.trials.value_or(0), 0, kMaxTrials);
+    if (*extension.trials < 1 || *extension.trials > most) {
+      return refuse("trials", std::to_string(*extension.trials), "1 to " + std::to_string(most));
+    }
+  }
+  if (extension.minutes && !(*extension.minutes > 0 && *extension.minutes <= kMaxMinutes)) {
+    return refuse("minutes", real_json(*extension.minutes).dump(), "above 0, at most " + real_json(kMaxMinutes).dump());
+  }
+  return {};
+}
+
 Result<void> log_extension(store::LogWriter& log, StudyState& state, const Engine::Extension& extension, double now) {
   if (!extension.trials && !extension.minutes) return {};
-  nlohmann::json body{{"request", "extend"}, {"time", now}};
-  if (extension.trials) body["trials"] = *extension.trials;
-  if (extension.minutes) body["minutes"] = *extension.minutes;
-  LANISTA_TRY(log.append(RecordType::kControl, body));
+  const ControlRecord control{"extend", now, {}, extension.trials, extension.minutes, ""};
+  LANISTA_TRY(log.append(RecordType::kControl, control_body(control)));
   state.extend(extension.trials, extension.minutes);
   return {};
 }
@@ -47,8 +70,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs, services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(config, models));
 
-  LANISTA_TRY(fs.make_folder(folder));
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
+  log.check_bodies(check_body);
   if (!log.existing().empty()) {  // somebody was faster
     return Error{Code::kAlreadyExists, "a study is already there; continue it with: lanista resume " + folder, folder};
   }
@@ -56,7 +79,6 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   const nlohmann::json header = header_body(config, config_text, *services.data, *models);
   LANISTA_TRY(log.append(RecordType::kHeader, header));
   LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
-  LANISTA_TRY(log.sync());
   LANISTA_TRY(furnish_folder(fs, folder, config_text));
 
   StudyState state;
@@ -78,14 +100,19 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   if (log.existing().empty()) {
     return Error{Code::kNotFound, "this study ended before its first record; start it anew", folder};
   }
+  log.check_bodies(check_body);
   StudyState state;
   std::vector<study::Event> events;
   LANISTA_TRY(fold_all(state, log.existing(), [&](const study::Event& event) { events.push_back(event); }));
-  if (log.cut_tail() && services.sink) {
-    services.sink->write({services.clock->now(), Level::kWarning, "log_tail_cut", {{"folder", folder}}});
-  }
+  const auto warn = [&](const std::string& event, nlohmann::json fields) {
+    if (services.sink) services.sink->write({services.clock->unix_time(), Level::kWarning, event, std::move(fields)});
+  };
+  if (log.cut_bytes() > 0) warn("log_tail_cut", {{"folder", folder}, {"bytes", log.cut_bytes()}});
+  // An old build wrote null for what JSON cannot hold.
+  if (state.lost_numbers > 0) warn("nulls_read_as_nan", {{"folder", folder}, {"numbers", state.lost_numbers}});
   log.forget_existing();
 
+  LANISTA_TRY(check_extension(state, extension));
   LANISTA_TRY(check_data(state, *services.data));
   LANISTA_ASSIGN(auto bases, stored_bases(state.view.models));
   LANISTA_ASSIGN(auto models, space_over(state.view.config, *services.data, std::move(bases), services.ops));
@@ -97,15 +124,12 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
     LANISTA_TRY(furnish_folder(fs, folder, state.view.config_text));
     if (state.view.numerics != numerics) {
       LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
-      if (!state.view.numerics.is_null() && services.sink) {
-        services.sink->write({services.clock->now(),
-                              Level::kWarning,
-                              "numerics_changed",
-                              {{"before", state.view.numerics}, {"now", numerics}}});
+      if (!state.view.numerics.is_null()) {
+        warn("numerics_changed", {{"before", state.view.numerics}, {"now", numerics}});
       }
       state.view.numerics = numerics;
     }
-    LANISTA_TRY(log_extension(log, state, extension, services.clock->now()));
+    LANISTA_TRY(log_extension(log, state, extension, services.clock->unix_time()));
     LANISTA_TRY(log.sync());
   }
   return assemble(folder, services, std::move(log), std::move(state), std::move(models), std::move(strategy));

@@ -13,7 +13,7 @@ using testing::small_study;
 /// Puts a request into control/ when `events` events have happened.
 void ask_after(Bench& bench, int events, const std::string& request) {
   bench.observer.on_event = [&bench, events, request, seen = 0](const StudyView&, const study::Event&) mutable {
-    if (++seen == events) bench.disk.files[kFolder + "/control/" + request] = "";
+    if (++seen == events) bench.disk.put(kFolder + "/control/" + request, "");
   };
 }
 
@@ -45,7 +45,7 @@ TEST(Request, PauseThatNobodyTookIsOverWhenTheStudyGoesOn) {
   Bench bench;
   ask_after(bench, 20, "pause");
   ASSERT_TRUE(bench.run(small_study(), {}).ok());
-  bench.disk.files[kFolder + "/control/pause"] = "";
+  bench.disk.put(kFolder + "/control/pause", "");
   bench.observer = {};
 
   const auto summary = bench.resume({});
@@ -112,7 +112,7 @@ TEST(Request, ToStopATrialIsKeptThroughACrash) {
     if (record.type == store::RecordType::kControl) break;
   }
   Bench crashed;
-  crashed.disk.files[kFolder + "/log/000001.log"] = prefix;
+  crashed.disk.put(kFolder + "/log/000001.log", prefix);
 
   ASSERT_TRUE(crashed.resume({}).ok());
 
@@ -124,7 +124,7 @@ TEST(Request, OfAnotherNameOrForNoTrialIsIgnored) {
   Bench bench;
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
     for (const char* name : {"notes.txt", "stop-trial-", "stop-trial-0", "stop-trial-x", "stop-trial-99"}) {
-      bench.disk.files[kFolder + "/control/" + name] = "";
+      bench.disk.put(kFolder + "/control/" + name, "");
     }
   };
 

@@ -21,19 +21,19 @@ struct Reference {
     const auto summary = bench.run(config, kUndisturbed);
     LANISTA_CHECK(summary.ok(), summary ? "" : summary.error().text());
     canonical = bench.canonical();
-    weights = bench.disk.files.at(kFolder + "/best/weights.safetensors");
+    weights = *bench.disk.read(kFolder + "/best/weights.safetensors");
   }
 };
 
 void expect_same(Bench& bench, const Reference& reference, const std::string& what) {
   ASSERT_EQ(bench.canonical(), reference.canonical) << what;
-  ASSERT_EQ(bench.disk.files.at(kFolder + "/best/weights.safetensors"), reference.weights) << what;
+  ASSERT_EQ(*bench.disk.read(kFolder + "/best/weights.safetensors"), reference.weights) << what;
 }
 
 TEST(Resume, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
   Reference reference;
   const std::string path = kFolder + "/log/000001.log";
-  const std::string log = reference.bench.disk.files.at(path);
+  const std::string log = *reference.bench.disk.read(path);
   const FrameScan scan = decode_frames(log);
   std::string prefix;
   std::uint64_t cut = 0;
@@ -42,9 +42,9 @@ TEST(Resume, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
     for (const bool torn : {false, true}) {
       if (prefix.size() + 5 > log.size() && torn) continue;
       Bench bench;
-      bench.disk.files = reference.bench.disk.files;  // the weights of the best are there before their records
-      std::erase_if(bench.disk.files, [](const auto& file) { return file.first.starts_with(kFolder + "/best/"); });
-      bench.disk.files[path] = torn ? log.substr(0, prefix.size() + 5) : prefix;
+      testing::copy_without_best(reference.bench.disk,
+                                 bench.disk);  // the weights of the best are there before their records
+      bench.disk.put(path, torn ? log.substr(0, prefix.size() + 5) : prefix);
       FakeOptions options = kUndisturbed;
       options.seed = ++cut;
       options.workers = static_cast<std::int64_t>(cut % 3) + 1;
@@ -148,9 +148,10 @@ TEST(Resume, BeginsATrialAnewWhenItsCheckpointIsDamaged) {
     if (trial.outcome) weights.insert(kFolder + "/ckpt/" + trial.outcome->weights + ".safetensors");
   }
   int damaged = 0;
-  for (auto& [path, content] : bench.disk.files) {
+  for (auto [path, content] : bench.disk.files()) {
     if (!path.starts_with(kFolder + "/ckpt/") || weights.contains(path)) continue;
     content.back() = static_cast<char>(content.back() ^ 1);
+    bench.disk.put(path, content);
     ++damaged;
   }
   ASSERT_GT(damaged, 0);
@@ -166,14 +167,14 @@ TEST(Resume, BeginsATrialAnewWhenItsCheckpointIsDamaged) {
 
 TEST(Resume, OfAnEndedStudyChangesNothing) {
   Reference reference;
-  const auto files = reference.bench.disk.files;
+  const auto files = reference.bench.disk.files();
 
   const auto summary = reference.bench.resume({});
 
   ASSERT_TRUE(summary.ok());
   EXPECT_EQ(summary->end, End::kDone);
   EXPECT_EQ(summary->reason, "budget");
-  EXPECT_EQ(reference.bench.disk.files, files);
+  EXPECT_EQ(reference.bench.disk.files(), files);
 }
 
 TEST(Resume, ExtendsAnEndedStudyByTrials) {

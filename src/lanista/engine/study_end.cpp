@@ -16,7 +16,7 @@ Result<Summary> StudyEngine::end_study() {
   }
   const double seconds = services_.clock->now() - began_;
   state_.worked(seconds);
-  LANISTA_TRY(log_.append(store::RecordType::kAttempt, {{"event", "worked"}, {"seconds", seconds}}));
+  LANISTA_TRY(log_.append(store::RecordType::kAttempt, worked_body("worked", seconds)));
   LANISTA_TRY(log_.append(store::RecordType::kStudyEnd, study_end_body(reason, winner, test)));
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(shelf_.flush());

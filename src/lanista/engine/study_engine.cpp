@@ -35,7 +35,7 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
       shelf_(store::CheckpointStore(*services_.fs, folder_)) {}
 
 void StudyEngine::event(Level level, const std::string& name, nlohmann::json fields) const {
-  if (services_.sink) services_.sink->write({services_.clock->now(), level, name, std::move(fields)});
+  if (services_.sink) services_.sink->write({services_.clock->unix_time(), level, name, std::move(fields)});
 }
 
 Result<Summary> StudyEngine::run() {
@@ -78,9 +78,9 @@ Result<Summary> StudyEngine::loop() {
 
 Result<void> StudyEngine::begin_attempt() {
   began_ = last_sync_ = last_worked_ = services_.clock->now();
-  state_.begin_attempt(began_);
-  LANISTA_TRY(log_.append(RecordType::kAttempt,
-                          {{"event", "begin"}, {"time", began_}, {"pid", getpid()}, {"host", host_name()}}));
+  const double date = services_.clock->unix_time();
+  state_.begin_attempt(date);
+  LANISTA_TRY(log_.append(RecordType::kAttempt, begin_body(date, getpid(), host_name())));
   // Whoever asked for a pause got one: nobody was working.
   LANISTA_ASSIGN(const std::vector<Request> requests, pending_requests(*services_.fs, folder_));
   for (const Request& request : requests) {
@@ -164,13 +164,14 @@ Result<void> StudyEngine::poll() {
   for (const Request& request : requests) LANISTA_TRY(obey(request));
 
   if (state_.minutes && state_.view.seconds >= *state_.minutes * 60 && state_.ending.empty()) {
-    LANISTA_TRY(log_.append(RecordType::kControl, {{"request", "guard"}, {"time", now}}));
+    LANISTA_TRY(
+        log_.append(RecordType::kControl, control_body({"guard", services_.clock->unix_time(), {}, {}, {}, ""})));
     state_.ending = "guard";
     event(Level::kWarning, "guard", {{"minutes", *state_.minutes}});
   }
   if (now - last_worked_ >= kWorkedSeconds) {
     last_worked_ = now;
-    LANISTA_TRY(log_.append(RecordType::kAttempt, {{"event", "worked"}, {"seconds", now - began_}}));
+    LANISTA_TRY(log_.append(RecordType::kAttempt, worked_body("worked", now - began_)));
   }
   if (now - last_sync_ >= kSyncSeconds) {
     last_sync_ = now;
@@ -182,9 +183,10 @@ Result<void> StudyEngine::poll() {
 
 Result<void> StudyEngine::obey(const Request& request) {
   constexpr std::array<const char*, 3> kNames{"pause", "stop", "stop-trial"};
-  nlohmann::json body{{"request", kNames[static_cast<std::size_t>(request.kind)]}, {"time", services_.clock->now()}};
-  if (request.trial) body["trial"] = request.trial->value;
-  LANISTA_TRY(log_.append(RecordType::kControl, body));
+  LANISTA_TRY(log_.append(
+      RecordType::kControl,
+      control_body(
+          {kNames[static_cast<std::size_t>(request.kind)], services_.clock->unix_time(), request.trial, {}, {}, ""})));
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(remove_request(*services_.fs, folder_, request));
   switch (request.kind) {
@@ -208,7 +210,7 @@ Result<void> StudyEngine::obey(const Request& request) {
 Result<Summary> StudyEngine::pause() {
   if (pause_asked_ == "signal") {
     LANISTA_TRY(log_.append(RecordType::kControl,
-                            {{"request", "pause"}, {"by", pause_asked_}, {"time", services_.clock->now()}}));
+                            control_body({"pause", services_.clock->unix_time(), {}, {}, {}, pause_asked_})));
   }
   services_.executor->command(PauseAll{});
   while (!paused_) {
@@ -218,7 +220,7 @@ Result<Summary> StudyEngine::pause() {
     if (report) LANISTA_TRY(take(*std::move(report)));
   }
   state_.worked(services_.clock->now() - began_);
-  LANISTA_TRY(log_.append(RecordType::kAttempt, {{"event", "paused"}, {"seconds", services_.clock->now() - began_}}));
+  LANISTA_TRY(log_.append(RecordType::kAttempt, worked_body("paused", services_.clock->now() - began_)));
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(shelf_.flush());
   return Summary{End::kPaused, pause_asked_};
@@ -276,9 +278,8 @@ Result<void> StudyEngine::note_checkpoint(const CheckpointReport& report) {
     shelf_.release(report.address);
     return {};
   }
-  LANISTA_TRY(log_.append(
-      RecordType::kCheckpoint,
-      {{"trial", report.trial.value}, {"epoch", report.epoch}, {"step", report.step}, {"address", report.address}}));
+  LANISTA_TRY(
+      log_.append(RecordType::kCheckpoint, checkpoint_body({report.trial, report.epoch, report.step, report.address})));
   LANISTA_TRY(log_.sync());
   shelf_.release(open->second.checkpoint);
   open->second.checkpoint = report.address;

@@ -106,7 +106,7 @@ class StudyEngine final : public Engine {
   std::string nothing_left_;                  ///< why the strategy proposes nothing, or empty
   std::string pause_asked_;                   ///< by whom, or empty
   bool paused_ = false;
-  double began_ = 0, last_sync_ = 0, last_worked_ = 0;  ///< wall clock
+  double began_ = 0, last_sync_ = 0, last_worked_ = 0;  ///< on the clock of durations
   std::optional<double> last_poll_;
 };
 
