@@ -23,6 +23,7 @@
 #include "lanista/engine/fit.h"
 #include "lanista/engine/study_engine.h"
 #include "lanista/engine/study_file.h"
+#include "lanista/engine/test_support.h"
 #include "lanista/runtime/worker_executor.h"
 
 namespace lanista {
@@ -31,13 +32,14 @@ namespace {
 using store::Record;
 using store::RecordType;
 
-const std::string kFolder = "study";
+using engine::testing::kFolder;
 constexpr double kGuardMinutes = 1e6;
 
 /// Every look at it takes `tick` seconds; thread-safe.
 class TickingClock final : public Clock {
  public:
   explicit TickingClock(double tick) : tick_(tick) {}
+  double unix_time() const override { return now(); }
   double now() const override { return jumped_ + tick_ * static_cast<double>(++looks_); }
   void jump_over_the_guard() { jumped_ = jumped_ + 4 * kGuardMinutes * 60; }
 
@@ -113,36 +115,6 @@ std::vector<Placed> requests_of(const std::vector<Record>& records) {
   }
   return out;
 }
-
-/// Passes everything on, and puts into control/ what `ask` says, at the moment when the engine looks there.
-class AskingFileSystem final : public FileSystem {
- public:
-  explicit AskingFileSystem(FileSystem& inner) : inner_(inner) {}
-  std::function<std::string()> ask;
-
-  Result<std::vector<std::string>> list(const std::string& folder) override {
-    if (folder == kFolder + "/control") {
-      if (const std::string name = ask(); !name.empty()) LANISTA_TRY(inner_.write_file(folder + "/" + name, {}));
-    }
-    return inner_.list(folder);
-  }
-  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override { return inner_.open_append(path); }
-  Result<std::string> read(const std::string& path, std::uint64_t offset) override { return inner_.read(path, offset); }
-  Result<void> write_file(const std::string& path, std::span<const std::byte> data) override {
-    return inner_.write_file(path, data);
-  }
-  Result<void> rename(const std::string& from, const std::string& to) override { return inner_.rename(from, to); }
-  Result<void> sync_folder(const std::string& path) override { return inner_.sync_folder(path); }
-  Result<void> truncate(const std::string& path, std::uint64_t size) override { return inner_.truncate(path, size); }
-  Result<void> remove(const std::string& path) override { return inner_.remove(path); }
-  Result<void> make_folder(const std::string& path) override { return inner_.make_folder(path); }
-  bool exists(const std::string& path) override { return inner_.exists(path); }
-  Result<std::uint64_t> size(const std::string& path) override { return inner_.size(path); }
-  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override { return inner_.lock(path); }
-
- private:
-  FileSystem& inner_;
-};
 
 struct Tally {
   std::int64_t attempts = 0, kills = 0, pauses = 0, extensions = 0, trials = 0, failures = 0;
@@ -274,7 +246,7 @@ Result<Print> print_of(FileSystem& fs) {
 /// The study that nobody disturbs: each request comes when the log has reached its place.
 Result<Print> undisturbed(const Study& study, std::deque<Placed> requests) {
   MemoryFileSystem disk;
-  AskingFileSystem fs(disk);
+  engine::testing::WatchedFileSystem fs(disk);
   std::size_t place = 0;
   const auto is_due = [&] { return !requests.empty() && requests.front().place == place; };
   engine::Engine::Extension extension;
@@ -293,13 +265,14 @@ Result<Print> undisturbed(const Study& study, std::deque<Placed> requests) {
       }
       requests.pop_front();
     };
-    fs.ask = [&]() -> std::string {
-      if (quiet-- > 0) return "";
-      quiet = 0;
-      if (!is_due() || requests.front().file.empty()) return "";
-      const std::string file = requests.front().file;
-      requests.pop_front();
-      return file;
+    fs.before_list = [&](const std::string& folder) {
+      if (folder != kFolder + "/control") return;
+      if (quiet > 0) {
+        --quiet;
+      } else if (is_due() && !requests.front().file.empty()) {
+        disk.put(folder + "/" + requests.front().file, "");
+        requests.pop_front();
+      }
     };
     LANISTA_TRY(fresh ? process.create() : process.resume(extension));
     LANISTA_TRY(process.run());
@@ -349,9 +322,7 @@ class Disturbed {
     process.observer.on_event = [this, &process, often, pauses, rng = rng_.split(rng_.next())](
                                     const study::StudyView& view, const study::Event&) mutable {
       if (!rng.bernoulli(often)) return;
-      const auto ask = [&](const std::string& name) {
-        static_cast<void>(disk_.write_file(kFolder + "/control/" + name, {}));
-      };
+      const auto ask = [&](const std::string& name) { disk_.put(kFolder + "/control/" + name, ""); };
       const double what = rng.uniform();
       if (what < 0.6) {
         ask("stop-trial-" +

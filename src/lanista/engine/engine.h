@@ -77,8 +77,9 @@ class Engine {
     std::optional<std::int64_t> steps = {};
     bool empty() const { return !trials && !minutes && !steps; }
   };
-  /// Continues from the log; an extension is logged as a control record. Errors: also kNotFound, kUnavailable,
-  /// kDataLoss, kInvalidArgument (an extension that would train nothing, because another limit is used up: which).
+  /// Continues from the log; of a study that has ended, without an extension, only a lost package is rebuilt. An
+  /// extension is logged as a control record. Errors: also kNotFound, kUnavailable, kDataLoss, kInvalidArgument (an
+  /// extension that would train nothing, because another limit is used up: which).
   static Result<std::unique_ptr<Engine>> resume(const std::string& folder, const Extension& extension,
                                                 const nlohmann::json& numerics, Services services);
   virtual ~Engine() = default;

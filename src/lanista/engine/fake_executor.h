@@ -23,6 +23,7 @@ struct FakeOptions {
   std::int64_t fail_one_in = 0;        ///< of trials, at their second epoch (or the last before)
   std::int64_t nan_one_in = 0;         ///< of trials, at their last epoch but one (or the first)
   std::int64_t refuse_one_in = 0;      ///< of trials, at start
+  std::uint64_t salt = 0;              ///< of the weights: another machine has others
   VirtualClock* clock = nullptr;       ///< advanced by a tenth of a second at every report
 };
 

@@ -10,26 +10,26 @@ namespace lanista::engine {
 namespace {
 
 using testing::Bench;
+using testing::Files;
 using testing::kFolder;
 using testing::small_study;
 
 const FakeOptions kOptions{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
-using Files = std::map<std::string, std::string>;
 
 /// Runs a study in which somebody asks for `request` behind its event number `place`; what lay on the disk before every
 /// change of a file from then on.
 std::vector<Files> moments_after(Bench& bench, const study::StudyConfig& config, int place,
                                  const std::string& request) {
   std::vector<Files> moments;
+  testing::WatchedFileSystem fs(bench.disk);
   bench.observer.on_event = [&, seen = 0](const StudyView&, const study::Event&) mutable {
     bench.clock.advance(1);  // so that the engine looks into control/ between any two events
     if (++seen != place) return;
-    bench.disk.files[kFolder + "/control/" + request] = "";
-    bench.disk.before_change = [&] { moments.push_back(bench.disk.files); };
+    bench.disk.put(kFolder + "/control/" + request, "");
+    fs.before_change = [&] { moments.push_back(bench.disk.files()); };
   };
-  const auto summary = bench.run(config, kOptions);
+  const auto summary = bench.run(config, kOptions, fs);
   EXPECT_TRUE(summary.ok()) << summary.error().text();
-  bench.disk.before_change = nullptr;
   return moments;
 }
 
@@ -45,7 +45,7 @@ TEST(RequestAtAnyPlace, IsObeyedThereWhateverIsKilledAfterwards) {
       // The moments around the request all, those that follow here and there.
       for (std::size_t at = 0; at < moments.size(); at += at < 10 ? 1 : 1 + (place + at) % 29) {
         Bench bench;
-        bench.disk.files = moments[at];
+        testing::put_all(bench.disk, moments[at]);
         FakeOptions options = kOptions;
         options.seed = ++kills;
         options.workers = static_cast<std::int64_t>(kills % 3) + 1;
@@ -110,24 +110,24 @@ struct Custom {
   study::StudyConfig config;
   std::function<std::unique_ptr<strategy::Strategy>(const std::shared_ptr<const mutate::ModelSpace>&)> make;
 
-  Result<Summary> go_on(Bench& bench, std::uint64_t seed) const {
-    const auto models = *make_model_space(config, bench.data, "", bench.disk);
-    auto log = store::LogWriter::open(bench.disk, bench.clock, kFolder);
+  Result<Summary> go_on(Bench& bench, std::uint64_t seed) const { return go_on(bench, seed, bench.disk); }
+  Result<Summary> go_on(Bench& bench, std::uint64_t seed, FileSystem& fs) const {
+    const auto models = *make_model_space(config, bench.data, "", fs);
+    auto log = store::LogWriter::open(fs, bench.clock, kFolder);
     StudyState state;
     std::vector<study::Event> past;
     if (log->existing().empty()) {
       LANISTA_TRY(
           log->append(store::RecordType::kHeader, header_body(config, write_study(config), bench.data, *models)));
-      LANISTA_TRY(fold_all(state, *store::read_log(bench.disk, kFolder), [](const study::Event&) {}));
+      LANISTA_TRY(fold_all(state, *store::read_log(fs, kFolder), [](const study::Event&) {}));
     } else {
       LANISTA_TRY(fold_all(state, log->existing(), [&](const study::Event& event) { past.push_back(event); }));
     }
     FakeOptions options = kOptions;
     options.seed = seed;
     options.workers = static_cast<std::int64_t>(seed % 3) + 1;
-    FakeExecutor fake = bench.executor(bench.disk, options);
-    return StudyEngine(kFolder, bench.services(bench.disk, fake), *std::move(log), std::move(state), models,
-                       make(models), past)
+    FakeExecutor fake = bench.executor(fs, options);
+    return StudyEngine(kFolder, bench.services(fs, fake), *std::move(log), std::move(state), models, make(models), past)
         .run();
   }
 };
@@ -136,16 +136,16 @@ struct Custom {
 void expect_no_trace_of_kills(const Custom& study, std::size_t step) {
   Bench reference;
   std::vector<Files> moments;
-  reference.disk.before_change = [&, changes = std::size_t{0}]() mutable {
-    if (changes++ % step == 0) moments.push_back(reference.disk.files);
+  testing::WatchedFileSystem fs(reference.disk);
+  fs.before_change = [&, changes = std::size_t{0}]() mutable {
+    if (changes++ % step == 0) moments.push_back(reference.disk.files());
   };
-  ASSERT_TRUE(study.go_on(reference, 0).ok());
-  reference.disk.before_change = nullptr;
+  ASSERT_TRUE(study.go_on(reference, 0, fs).ok());
   ASSERT_GT(moments.size(), 20U);
   std::uint64_t seed = 0;
   for (const Files& files : moments) {
     Bench bench;
-    bench.disk.files = files;
+    testing::put_all(bench.disk, files);
     const auto summary = study.go_on(bench, ++seed);
     ASSERT_TRUE(summary.ok()) << summary.error().text();
     ASSERT_EQ(bench.canonical(), reference.canonical()) << "moment " << seed * step;

@@ -45,16 +45,15 @@ TEST(RepeatedStudy, GoesOnIdenticallyAfterAKill) {
   Bench reference;
   ASSERT_TRUE(reference.run(repeated_study(), kDisturbed).ok());
   const std::string path = kFolder + "/log/000001.log";
-  const std::string log = reference.disk.files.at(path);
+  const std::string log = *reference.disk.read(path);
   std::string prefix;
   std::uint64_t cut = 0;
   for (const Frame& frame : decode_frames(log).frames) {
     encode_frame(frame.type, frame.payload, prefix);
     if (++cut % 3 != 0) continue;
     Bench bench;
-    bench.disk.files = reference.disk.files;
-    std::erase_if(bench.disk.files, [](const auto& file) { return file.first.starts_with(kFolder + "/best/"); });
-    bench.disk.files[path] = prefix;
+    testing::copy_without_best(reference.disk, bench.disk);
+    bench.disk.put(path, prefix);
     FakeOptions options = kDisturbed;
     options.seed = cut;
 

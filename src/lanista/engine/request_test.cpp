@@ -15,7 +15,7 @@ using testing::small_study;
 /// Puts a request into control/ when `events` events have happened.
 void ask_after(Bench& bench, int events, const std::string& request) {
   bench.observer.on_event = [&bench, events, request, seen = 0](const StudyView&, const study::Event&) mutable {
-    if (++seen == events) bench.disk.files[kFolder + "/control/" + request] = "";
+    if (++seen == events) bench.disk.put(kFolder + "/control/" + request, "");
   };
 }
 
@@ -47,7 +47,7 @@ TEST(Request, PauseThatNobodyTookIsOverWhenTheStudyGoesOn) {
   Bench bench;
   ask_after(bench, 20, "pause");
   ASSERT_TRUE(bench.run(small_study(), {}).ok());
-  bench.disk.files[kFolder + "/control/pause"] = "";
+  bench.disk.put(kFolder + "/control/pause", "");
   bench.observer = {};
 
   const auto summary = bench.resume({});
@@ -114,7 +114,7 @@ TEST(Request, ToStopATrialIsKeptThroughACrash) {
     if (record.type == store::RecordType::kControl) break;
   }
   Bench crashed;
-  crashed.disk.files[kFolder + "/log/000001.log"] = prefix;
+  crashed.disk.put(kFolder + "/log/000001.log", prefix);
 
   ASSERT_TRUE(crashed.resume({}).ok());
 
@@ -126,7 +126,7 @@ TEST(Request, OfAnotherNameOrForNoTrialIsIgnored) {
   Bench bench;
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
     for (const char* name : {"notes.txt", "stop-trial-", "stop-trial-0", "stop-trial-x", "stop-trial-99"}) {
-      bench.disk.files[kFolder + "/control/" + name] = "";
+      bench.disk.put(kFolder + "/control/" + name, "");
     }
   };
 
@@ -180,7 +180,7 @@ TEST(Guard, CountsSecondsOverAllAttemptsAndCanBeExtended) {
 TEST(Extension, TakesBackAStopThatNobodyHasObeyed) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(), {}).ok());
-  bench.disk.files[kFolder + "/control/stop"] = "";
+  bench.disk.put(kFolder + "/control/stop", "");
 
   const auto summary = bench.resume({}, {.trials = 3});
 
@@ -196,7 +196,7 @@ TEST(Request, StopThatWaitsForAStudyToGoOnIsObeyed) {
   ask_after(bench, 20, "pause");
   ASSERT_TRUE(bench.run(small_study(), {}).ok());
   bench.observer = {};
-  bench.disk.files[kFolder + "/control/stop"] = "";
+  bench.disk.put(kFolder + "/control/stop", "");
 
   const auto summary = bench.resume({});
 
@@ -225,14 +225,14 @@ TEST(Extension, OfABudgetOfStepsIsInSteps) {
   config.budget = {{}, 61, {}};
   ASSERT_TRUE(bench.run(config, {}).ok());
   const StudyView before = bench.view();
-  const auto log = bench.disk.files;
+  const auto files = bench.disk.files();
 
   const auto refused = bench.resume({}, {.trials = 3});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
   EXPECT_NE(refused.error().message.find("61 steps"), std::string::npos) << refused.error().text();
   EXPECT_NE(refused.error().message.find("--steps"), std::string::npos) << refused.error().text();
-  EXPECT_EQ(bench.disk.files, log);
+  EXPECT_EQ(bench.disk.files(), files);
 
   ASSERT_TRUE(bench.resume({}, {.steps = 40}).ok());
   const StudyView after = bench.view();
@@ -262,7 +262,7 @@ TEST(Extension, ThatWouldTrainNothingIsRefusedWithWhatIsUsedUp) {
 TEST(Extension, RefusesWhatNoStudyCanHold) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(), {}).ok());
-  const auto files = bench.disk.files;
+  const auto files = bench.disk.files();
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   for (const Engine::Extension& wrong :
        std::vector<Engine::Extension>{{.trials = 0},
@@ -277,7 +277,7 @@ TEST(Extension, RefusesWhatNoStudyCanHold) {
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
   }
-  EXPECT_EQ(bench.disk.files, files);
+  EXPECT_EQ(bench.disk.files(), files);
 }
 
 }  // namespace

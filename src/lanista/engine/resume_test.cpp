@@ -21,23 +21,24 @@ struct Reference {
     const auto summary = bench.run(config, kUndisturbed);
     LANISTA_CHECK(summary.ok(), summary ? "" : summary.error().text());
     canonical = bench.canonical();
-    weights = bench.disk.files.at(kFolder + "/best/weights.safetensors");
+    weights = *bench.disk.read(kFolder + "/best/weights.safetensors");
   }
 };
 
 void expect_same(Bench& bench, const Reference& reference, const std::string& what) {
   ASSERT_EQ(bench.canonical(), reference.canonical) << what;
-  ASSERT_EQ(bench.disk.files.at(kFolder + "/best/weights.safetensors"), reference.weights) << what;
+  ASSERT_EQ(*bench.disk.read(kFolder + "/best/weights.safetensors"), reference.weights) << what;
 }
 
 /// What lay on the disk before every change of a file: what a kill there leaves behind, checkpoints of that moment
 /// included.
-std::vector<std::map<std::string, std::string>> every_moment(const study::StudyConfig& config) {
+std::vector<testing::Files> every_moment(const study::StudyConfig& config) {
   Bench bench;
-  std::vector<std::map<std::string, std::string>> moments;
-  bench.disk.before_change = [&] { moments.push_back(bench.disk.files); };
-  LANISTA_CHECK(bench.run(config, kUndisturbed).ok(), "nobody disturbs it");
-  moments.push_back(bench.disk.files);
+  std::vector<testing::Files> moments;
+  testing::WatchedFileSystem fs(bench.disk);
+  fs.before_change = [&] { moments.push_back(bench.disk.files()); };
+  LANISTA_CHECK(bench.run(config, kUndisturbed, fs).ok(), "nobody disturbs it");
+  moments.push_back(bench.disk.files());
   return moments;
 }
 
@@ -54,13 +55,11 @@ TEST(Resume, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
     before = log->second.size();
     for (const bool torn : {false, true}) {
       Bench bench;
-      bench.disk.files = moments[i];
-      if (torn) {
-        const std::string& whole = moments.back().at(path);
-        bench.disk.files[path] = whole.substr(0, std::min(whole.size() - 1, before + 5));
-      }
-      checkpoints.insert(static_cast<std::size_t>(std::distance(bench.disk.files.lower_bound(kFolder + "/ckpt/"),
-                                                                bench.disk.files.lower_bound(kFolder + "/ckpt0"))));
+      testing::put_all(bench.disk, moments[i]);
+      const std::string& whole = moments.back().at(path);
+      if (torn) bench.disk.put(path, whole.substr(0, std::min(whole.size() - 1, before + 5)));
+      checkpoints.insert(static_cast<std::size_t>(
+          std::distance(moments[i].lower_bound(kFolder + "/ckpt/"), moments[i].lower_bound(kFolder + "/ckpt0"))));
       FakeOptions options = kUndisturbed;
       options.seed = ++cut;
       options.workers = static_cast<std::int64_t>(cut % 3) + 1;
@@ -189,9 +188,10 @@ TEST(Resume, BeginsATrialAnewWhenItsCheckpointIsDamaged) {
     if (trial.outcome) weights.insert(kFolder + "/ckpt/" + trial.outcome->weights + ".safetensors");
   }
   int damaged = 0;
-  for (auto& [path, content] : bench.disk.files) {
+  for (auto [path, content] : bench.disk.files()) {
     if (!path.starts_with(kFolder + "/ckpt/") || weights.contains(path)) continue;
     content.back() = static_cast<char>(content.back() ^ 1);
+    bench.disk.put(path, content);
     ++damaged;
   }
   ASSERT_GT(damaged, 0);
@@ -207,14 +207,89 @@ TEST(Resume, BeginsATrialAnewWhenItsCheckpointIsDamaged) {
 
 TEST(Resume, OfAnEndedStudyChangesNothing) {
   Reference reference;
-  const auto files = reference.bench.disk.files;
+  const auto files = reference.bench.disk.files();
 
   const auto summary = reference.bench.resume({});
 
   ASSERT_TRUE(summary.ok());
   EXPECT_EQ(summary->end, End::kDone);
   EXPECT_EQ(summary->reason, "budget");
-  EXPECT_EQ(reference.bench.disk.files, files);
+  EXPECT_EQ(reference.bench.disk.files(), files);
+}
+
+std::int64_t warnings(Bench& bench, const std::string& name) {
+  const auto events = bench.sink.events();
+  return std::count_if(events.begin(), events.end(), [&](const LogEvent& event) { return event.event == name; });
+}
+
+TEST(Resume, RebuildsALostPackageFromWeightsThatAreTrainedAgainWhereTheyAreLostToo) {
+  for (const std::string lost : {"the package", "the package and its weights", "a file of the package"}) {
+    Reference reference;
+    Bench bench;
+    const std::string weights =
+        kFolder + "/ckpt/" + reference.bench.view().trials[reference.bench.view().winner->value - 1].outcome->weights +
+        ".safetensors";
+    testing::Files files = reference.bench.disk.files();
+    const testing::Files whole = files;
+    ASSERT_EQ(files.count(weights), 1U);
+    if (lost == "a file of the package") {
+      files[kFolder + "/best/weights.safetensors"].pop_back();
+    } else {
+      std::erase_if(files, [](const auto& file) { return file.first.starts_with(kFolder + "/best/"); });
+      if (lost == "the package and its weights") files.erase(weights);
+    }
+    testing::put_all(bench.disk, files);
+
+    const auto summary = bench.resume(kUndisturbed);
+
+    ASSERT_TRUE(summary.ok()) << lost << ": " << summary.error().text();
+    EXPECT_EQ(bench.disk.files(), whole) << lost;
+    EXPECT_EQ(warnings(bench, "package_lost"), 1) << lost;
+    EXPECT_EQ(warnings(bench, "weights_lost"), lost == "the package and its weights" ? 1 : 0) << lost;
+  }
+}
+
+TEST(Resume, TrainsAWinnerAgainWhoseWeightsAreLostBeforeTheEnd) {
+  Reference reference;
+  const TrialView winner = reference.bench.view().trials[reference.bench.view().winner->value - 1];
+  for (const bool damaged : {false, true}) {
+    Bench bench;
+    testing::copy_without_best(reference.bench.disk, bench.disk);
+    const std::string path = kFolder + "/ckpt/" + winner.outcome->weights + ".safetensors";
+    const std::string bytes = *bench.disk.read(path);
+    if (damaged) {
+      bench.disk.put(path, bytes.substr(1));
+    } else {
+      ASSERT_TRUE(bench.disk.remove(path).ok());
+    }
+
+    // An extension goes on although nobody knows yet whether this winner stays the best.
+    const auto summary = bench.resume(kUndisturbed, {.trials = 1});
+
+    ASSERT_TRUE(summary.ok()) << summary.error().text();
+    ASSERT_EQ(bench.view().winner, winner.id);
+    EXPECT_EQ(*bench.disk.read(path), bytes);
+    EXPECT_EQ(warnings(bench, "weights_lost"), 1);
+    EXPECT_EQ(*bench.disk.read(kFolder + "/best/weights.safetensors"), reference.weights);
+  }
+}
+
+TEST(Resume, TakesTheNextBestWhereAWinnerCannotBeTrainedAgain) {
+  Reference reference;
+  const auto best = ranking(reference.bench.view());
+  const TrialView winner = reference.bench.view().trials[best[0].value - 1];
+  Bench bench;
+  testing::copy_without_best(reference.bench.disk, bench.disk);
+  ASSERT_TRUE(bench.disk.remove(kFolder + "/ckpt/" + winner.outcome->weights + ".safetensors").ok());
+  FakeOptions another_machine = kUndisturbed;
+  another_machine.salt = 1;  // that trains to other bits
+
+  const auto summary = bench.resume(another_machine, {.trials = 1});
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  EXPECT_EQ(warnings(bench, "winner_lost"), 1);
+  EXPECT_NE(bench.view().winner, best[0]);
+  EXPECT_TRUE(bench.disk.exists(kFolder + "/best/package.json"));
 }
 
 TEST(Resume, ExtendsAnEndedStudyByTrials) {

@@ -27,11 +27,14 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
 }
 
 void StudyEngine::event(Level level, const std::string& name, nlohmann::json fields) const {
-  if (services_.sink) services_.sink->write({services_.clock->now(), level, name, std::move(fields)});
+  if (services_.sink) services_.sink->write({services_.clock->unix_time(), level, name, std::move(fields)});
 }
 
 Result<Summary> StudyEngine::run() {
-  if (state_.view.end_reason && !extension_) return Summary{End::kDone, *state_.view.end_reason};
+  if (state_.view.end_reason && !extension_) {
+    LANISTA_TRY(mend_package());
+    return Summary{End::kDone, *state_.view.end_reason};
+  }
   auto summary = loop();
   if (!summary) {
     abandon_all();
@@ -117,9 +120,8 @@ Result<void> StudyEngine::note_checkpoint(const CheckpointReport& report) {
     shelf_.release(report.address);
     return {};
   }
-  LANISTA_TRY(log_.append(
-      RecordType::kCheckpoint,
-      {{"trial", report.trial.value}, {"epoch", report.epoch}, {"step", report.step}, {"address", report.address}}));
+  LANISTA_TRY(
+      log_.append(RecordType::kCheckpoint, checkpoint_body({report.trial, report.epoch, report.step, report.address})));
   LANISTA_TRY(log_.sync());
   shelf_.release(open->second.checkpoint);
   open->second.checkpoint = report.address;

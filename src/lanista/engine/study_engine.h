@@ -112,7 +112,13 @@ class StudyEngine final : public Engine {
 
   // study_end.cpp
   Result<Summary> end_study();
+  /// Measures the winner on the test part, unless `test` tells that already. Errors: kDataLoss (its weights are lost).
   Result<void> package_winner(const TrialView& winner, std::map<std::string, double>& test);
+  /// Where the file is lost or damaged the trial is trained again, to the same bits. Errors: kDataLoss.
+  Result<store::Checkpoint> weights_of(const TrialView& trial, const Job& job);
+  Result<void> train_again(const Job& job, std::int64_t epochs);
+  /// A package that is lost or damaged is written anew.
+  Result<void> mend_package();
   void event(Level level, const std::string& name, nlohmann::json fields) const;
 
   static constexpr double kPollSeconds = 0.25;  ///< between looks at control/ and between signs of life
@@ -135,7 +141,7 @@ class StudyEngine final : public Engine {
   std::string pause_asked_;                   ///< by whom, or empty
   std::optional<Extension> extension_;        ///< asked for and not yet obeyed
   bool paused_ = false;
-  double began_ = 0, last_sync_ = 0, last_worked_ = 0;  ///< wall clock
+  double began_ = 0, last_sync_ = 0, last_worked_ = 0;  ///< on the clock of durations
   std::optional<double> last_poll_;
 };
 

@@ -26,7 +26,8 @@ Result<void> StudyEngine::poll() {
 
   state_.worked(services_.clock->now() - began_);
   if (state_.minutes && state_.view.seconds >= *state_.minutes * 60 && state_.ending.empty()) {
-    LANISTA_TRY(log_.append(RecordType::kControl, {{"request", "guard"}, {"time", now}}));
+    LANISTA_TRY(
+        log_.append(RecordType::kControl, control_body({.request = "guard", .time = services_.clock->unix_time()})));
     event(Level::kWarning, "guard", {{"minutes", *state_.minutes}});
     LANISTA_TRY(end_now("guard"));
   }
@@ -41,9 +42,10 @@ Result<void> StudyEngine::poll() {
 
 Result<void> StudyEngine::obey(const Request& request) {
   constexpr std::array<const char*, 3> kNames{"pause", "stop", "stop-trial"};
-  nlohmann::json body{{"request", kNames[static_cast<std::size_t>(request.kind)]}, {"time", services_.clock->now()}};
-  if (request.trial) body["trial"] = request.trial->value;
-  LANISTA_TRY(log_.append(RecordType::kControl, body));
+  const char* name = kNames[static_cast<std::size_t>(request.kind)];
+  LANISTA_TRY(
+      log_.append(RecordType::kControl,
+                  control_body({.request = name, .time = services_.clock->unix_time(), .trial = request.trial})));
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(remove_request(*services_.fs, folder_, request));
   switch (request.kind) {
@@ -75,11 +77,11 @@ Result<void> StudyEngine::obey_extension() {
     if (request.kind == Request::Kind::kStop) LANISTA_TRY(remove_request(*services_.fs, folder_, request));
   }
   LANISTA_TRY(note_worked());  // further minutes count from here
-  nlohmann::json body{{"request", "extend"}, {"time", services_.clock->now()}};
-  if (extension.trials) body["trials"] = *extension.trials;
-  if (extension.steps) body["steps"] = *extension.steps;
-  if (extension.minutes) body["minutes"] = *extension.minutes;
-  LANISTA_TRY(log_.append(RecordType::kControl, body));
+  LANISTA_TRY(log_.append(RecordType::kControl, control_body({.request = "extend",
+                                                              .time = services_.clock->unix_time(),
+                                                              .trials = extension.trials,
+                                                              .minutes = extension.minutes,
+                                                              .steps = extension.steps})));
   LANISTA_TRY(log_.sync());
   state_.extend(extension);
   return fill();
@@ -94,13 +96,14 @@ Result<void> StudyEngine::end_now(const std::string& reason) {
 Result<void> StudyEngine::note_worked() {
   last_worked_ = services_.clock->now();
   state_.worked(last_worked_ - began_);
-  return log_.append(RecordType::kAttempt, {{"event", "worked"}, {"seconds", last_worked_ - began_}});
+  return log_.append(RecordType::kAttempt, worked_body("worked", last_worked_ - began_));
 }
 
 Result<Summary> StudyEngine::pause() {
   if (pause_asked_ == "signal") {
-    LANISTA_TRY(log_.append(RecordType::kControl,
-                            {{"request", "pause"}, {"by", pause_asked_}, {"time", services_.clock->now()}}));
+    LANISTA_TRY(
+        log_.append(RecordType::kControl,
+                    control_body({.request = "pause", .time = services_.clock->unix_time(), .by = pause_asked_})));
   }
   services_.executor->command(PauseAll{});
   while (!paused_) {
@@ -110,7 +113,7 @@ Result<Summary> StudyEngine::pause() {
     if (report) LANISTA_TRY(take(*std::move(report)));
   }
   state_.worked(services_.clock->now() - began_);
-  LANISTA_TRY(log_.append(RecordType::kAttempt, {{"event", "paused"}, {"seconds", services_.clock->now() - began_}}));
+  LANISTA_TRY(log_.append(RecordType::kAttempt, worked_body("paused", services_.clock->now() - began_)));
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(shelf_.flush());
   return Summary{End::kPaused, pause_asked_};

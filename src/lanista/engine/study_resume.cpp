@@ -19,9 +19,9 @@ std::string host_name() {
 
 Result<void> StudyEngine::begin_attempt() {
   began_ = last_sync_ = last_worked_ = services_.clock->now();
-  state_.begin_attempt(began_);
-  LANISTA_TRY(log_.append(RecordType::kAttempt,
-                          {{"event", "begin"}, {"time", began_}, {"pid", getpid()}, {"host", host_name()}}));
+  const double date = services_.clock->unix_time();
+  state_.begin_attempt(date);
+  LANISTA_TRY(log_.append(RecordType::kAttempt, begin_body(date, getpid(), host_name())));
   // Whoever asked for a pause got one: nobody was working.
   LANISTA_ASSIGN(const std::vector<Request> requests, pending_requests(*services_.fs, folder_));
   for (const Request& request : requests) {

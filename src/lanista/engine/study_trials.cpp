@@ -186,8 +186,7 @@ Result<void> StudyEngine::settle(Active& trial) {
   }
   if (verdict == study::Verdict::kStop) {
     if (!state_.open.at(trial.id).stop_verdict) {
-      LANISTA_TRY(log_.append(RecordType::kVerdict,
-                              {{"trial", trial.id.value}, {"epoch", measurement.epoch}, {"verdict", "stop"}}));
+      LANISTA_TRY(log_.append(RecordType::kVerdict, verdict_body(trial.id, measurement.epoch)));
       state_.stop_verdict(trial.id);
     }
     return finish(trial, OutcomeKind::kStopped, "stopping rule at epoch " + std::to_string(measurement.epoch));
