@@ -2,19 +2,34 @@
 # Kills studies at random points and resumes them, again and again; each must end with the same canonical export of its log and the same
 # winner's weights, byte for byte, as a study that nobody disturbed.
 #
-# usage: kill_resume.sh LANISTA RUNS KILLS SEED [run options…]
+# With --stops somebody asks for trials to be stopped shortly before each kill; what a study becomes then depends on the moment, so each must
+# only come to its end, and within two minutes of the last kill.
+#
+# usage: kill_resume.sh LANISTA RUNS KILLS SEED [--stops] [run options…]
 #   LANISTA  the binary        RUNS  disturbed studies
 #   KILLS    kills over all of them, at least        SEED  of the random moments
 set -eu
 
-lanista=$1 runs=$2 kills=$3 seed=$4
+lanista=$1 runs=$2 kills=$3 seed=$4 stops=false
 shift 4
+if [ "${1:-}" = --stops ]; then
+  stops=true
+  shift
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # fraction N: the N-th number in [0, 1) of the seed's stream
 fraction() { awk -v seed="$seed" -v n="$1" 'BEGIN { srand(seed * 100003 + n); rand(); printf "%.6f", rand() }'; }
 now() { date +%s.%N; }
+
+# ask_for_stops STUDY N: for eight trials of the first forty, most of which are running or have just ended
+ask_for_stops() {
+  [ -d "$1/control" ] || return 0
+  awk -v seed="$seed" -v n="$2" 'BEGIN { srand(seed * 7919 + n); rand(); for (i = 0; i < 8; i++) print int(1 + 40 * rand()) }' |
+    while read -r trial; do : > "$1/control/stop-trial-$trial"; done
+  sleep "$(awk -v f="$(fraction "$2")" 'BEGIN { printf "%.3f", 0.3 + f * 0.1 }')"
+}
 
 fingerprint() {
   "$lanista" show "$1" --canonical | sha256sum | cut -d' ' -f1
@@ -36,12 +51,14 @@ while [ "$run" -lt "$runs" ] || [ "$killed" -lt "$kills" ]; do
   here=0 attempt=0
   while :; do
     attempt=$((attempt + 1))
+    limit=
+    if $stops && [ "$here" -ge "$per_run" ]; then limit='timeout -s KILL 120'; fi
     # A kill before the header is on disk leaves no study to resume: begin it again, as a user would.
     if [ -d "$study" ] && "$lanista" status "$study" > /dev/null 2>&1; then
-      "$lanista" resume "$study" --quiet > "$work/table" 2> "$work/errors" &
+      $limit "$lanista" resume "$study" --quiet > "$work/table" 2> "$work/errors" &
     else
       rm -rf "$study"
-      "$lanista" run --out "$study" --quiet "$@" > "$work/table" 2> "$work/errors" &
+      $limit "$lanista" run --out "$study" --quiet "$@" > "$work/table" 2> "$work/errors" &
     fi
     process=$!
     if [ "$here" -ge "$per_run" ]; then
@@ -51,12 +68,18 @@ while [ "$run" -lt "$runs" ] || [ "$killed" -lt "$kills" ]; do
     draw=$((draw + 1))
     # Up to 1.5 shares of the whole: most kills hit the middle of things, some come too late.
     sleep "$(awk -v f="$(fraction "$draw")" -v s="$seconds" -v k="$per_run" 'BEGIN { printf "%.3f", f * 1.5 * s / (k * 0.8) }')"
+    if $stops; then ask_for_stops "$study" "$draw"; fi
     if kill -9 "$process" 2> /dev/null; then
       here=$((here + 1))
       killed=$((killed + 1))
     fi
     if wait "$process" 2> /dev/null; then break; fi
   done
+  if $stops; then
+    echo "run $run: $here kills, ended"
+    rm -rf "$study"
+    continue
+  fi
   fingerprint "$study" > "$work/sum"
   if cmp -s "$work/sum" "$work/reference.sum" && cmp -s "$work/table" "$work/reference.table"; then
     echo "run $run: $here kills, equal"

@@ -5,6 +5,11 @@
 namespace lanista {
 
 double RealClock::now() const {
+  // On Linux the steady clock does not count what a machine slept through.
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double RealClock::unix_time() const {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 

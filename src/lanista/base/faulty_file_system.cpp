@@ -79,7 +79,10 @@ Result<std::string> FaultyFileSystem::read(const std::string& path, std::uint64_
 
 Result<void> FaultyFileSystem::write_file(const std::string& path, std::span<const std::byte> data) {
   if (auto error = state_->count(path)) {
-    if (state_->fault.torn) LANISTA_TRY(inner_.write_file(path, state_->torn_part(data)));
+    if (!state_->fault.torn) return *std::move(error);
+    LANISTA_TRY(inner_.remove(path));
+    LANISTA_ASSIGN(const auto file, inner_.open_append(path));
+    LANISTA_TRY(file->append(state_->torn_part(data)));
     return *std::move(error);
   }
   return inner_.write_file(path, data);

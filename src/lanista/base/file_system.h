@@ -40,8 +40,9 @@ class FileSystem {
   virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
   virtual Result<void> sync_folder(const std::string& path) = 0;
   virtual Result<void> truncate(const std::string& path, std::uint64_t size) = 0;
-  virtual Result<void> remove(const std::string& path) = 0;       ///< no error if it is not there
-  virtual Result<void> make_folder(const std::string& path) = 0;  ///< with parents; no error if it is there
+  virtual Result<void> remove(const std::string& path) = 0;  ///< no error if it is not there
+  /// With parents; no error if it is there. Like any name, it may go in a power cut: see make_durable_folder.
+  virtual Result<void> make_folder(const std::string& path) = 0;
   virtual Result<std::vector<std::string>> list(const std::string& folder) = 0;  ///< names, sorted by bytes
   virtual bool exists(const std::string& path) = 0;
   virtual Result<std::uint64_t> size(const std::string& path) = 0;
@@ -52,13 +53,16 @@ class FileSystem {
 /// The machine's file system. Thread-safe.
 FileSystem& real_file_system();
 
+/// Makes a folder, with its parents, that a power cut does not take: each is synced in the one above it.
+Result<void> make_durable_folder(FileSystem& fs, const std::string& path);
+
 /// Replaces `path` as a whole: temporary file, sync, rename, sync of the folder. Readers see old or new.
 Result<void> write_atomically(FileSystem& fs, const std::string& path, std::span<const std::byte> data);
 Result<void> write_atomically(FileSystem& fs, const std::string& path, std::string_view text);
 
 /// Counts every mutating call (append, sync, write_file, rename, sync_folder, truncate, remove, make_folder,
 /// open_append, lock) and makes the n-th one, and with `sticky` all later ones, fail with `error` — for tests. A
-/// failing append or write_file may leave a prefix of its data behind (`torn`), as a full disk does.
+/// failing append or write_file may leave a prefix of its data behind (`torn`), never synced, as a full disk does.
 class FaultyFileSystem final : public FileSystem {
  public:
   struct Fault {

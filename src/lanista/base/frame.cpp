@@ -9,7 +9,6 @@
 namespace lanista {
 namespace {
 
-constexpr std::size_t kHeader = 8;
 constexpr std::size_t kTrailer = 4;
 constexpr std::size_t kMaxPayload = std::size_t{64} << 20;
 
@@ -27,9 +26,9 @@ std::uint32_t checksum(std::string_view bytes) { return crc32c(std::as_bytes(std
 
 // The payload's length, if what stands at `at` may be the header of a whole frame.
 std::optional<std::size_t> claimed_length(std::string_view bytes, std::size_t at) {
-  if (bytes.size() - at < kHeader + kTrailer) return std::nullopt;
+  if (bytes.size() - at < kFrameHeader + kTrailer) return std::nullopt;
   const std::size_t length = get(bytes, at, 4);
-  if (length > kMaxPayload || length > bytes.size() - at - kHeader - kTrailer) return std::nullopt;
+  if (length > kMaxPayload || length > bytes.size() - at - kFrameHeader - kTrailer) return std::nullopt;
   if (get(bytes, at + 6, 2) != 0) return std::nullopt;
   return length;
 }
@@ -39,13 +38,17 @@ std::size_t count_frames(std::string_view bytes) {
   std::size_t count = 0, at = 0;
   while (const auto length = claimed_length(bytes, at)) {
     ++count;
-    at += kHeader + *length + kTrailer;
+    at += kFrameHeader + *length + kTrailer;
   }
   return count;
 }
 
+Frame frame_of(std::string_view bytes, std::size_t at, std::size_t length) {
+  return {static_cast<std::uint16_t>(get(bytes, at + 4, 2)), bytes.substr(at + kFrameHeader, length)};
+}
+
 bool has_right_checksum(std::string_view bytes, std::size_t at, std::size_t length) {
-  return checksum(bytes.substr(at, kHeader + length)) == get(bytes, at + kHeader + length, 4);
+  return checksum(bytes.substr(at, kFrameHeader + length)) == get(bytes, at + kFrameHeader + length, 4);
 }
 
 // Does a whole frame begin behind `at`? The damage may lie in a length, so it may begin anywhere. Torn text looks like
@@ -81,13 +84,20 @@ FrameScan decode_frames(std::string_view bytes) {
   while (at < bytes.size()) {
     const auto length = claimed_length(bytes, at);
     if (!length || !has_right_checksum(bytes, at, *length)) break;
-    scan.frames.push_back({static_cast<std::uint16_t>(get(bytes, at + 4, 2)), bytes.substr(at + kHeader, *length)});
-    at += kHeader + *length + kTrailer;
+    scan.frames.push_back(frame_of(bytes, at, *length));
+    at += kFrameHeader + *length + kTrailer;
   }
   scan.good_bytes = at;
   scan.torn = at < bytes.size();
   scan.damaged_middle = scan.torn && frame_follows(bytes, at);
   return scan;
+}
+
+std::optional<Frame> frame_at(std::string_view bytes, std::uint64_t at, std::size_t most) {
+  if (at >= bytes.size()) return std::nullopt;
+  const auto length = claimed_length(bytes, at);
+  if (!length || *length > most || !has_right_checksum(bytes, at, *length)) return std::nullopt;
+  return frame_of(bytes, at, *length);
 }
 
 }  // namespace lanista

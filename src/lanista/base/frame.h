@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace lanista {
+
+inline constexpr std::size_t kFrameHeader = 8;  ///< bytes before a payload
 
 /// One framed record: u32 length of payload, u16 type, u16 zero, payload, u32 CRC-32C of all before; little-endian.
 struct Frame {
@@ -29,5 +32,8 @@ struct FrameScan {
 
 /// Reads frames until the end or the first damage. A length above 64 MiB counts as damage.
 FrameScan decode_frames(std::string_view bytes);
+
+/// The whole frame that begins at byte `at`, if there is one and its payload is not longer than `most`.
+std::optional<Frame> frame_at(std::string_view bytes, std::uint64_t at, std::size_t most);
 
 }  // namespace lanista

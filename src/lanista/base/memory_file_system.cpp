@@ -1,18 +1,14 @@
 #include "lanista/base/memory_file_system.h"
 
-#include <map>
+#include <algorithm>
+#include <array>
 #include <mutex>
+#include <optional>
 #include <set>
 
+#include "lanista/base/paths.h"
+
 namespace lanista {
-
-struct MemoryFileSystem::State {
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<std::string>> files;  // an open file outlives its name, as on a disk
-  std::set<std::string> folders;
-  std::set<std::string> locks;
-};
-
 namespace {
 
 Error missing(const std::string& path) { return {Code::kNotFound, "No such file or directory", path}; }
@@ -21,75 +17,188 @@ std::string_view text_of(std::span<const std::byte> data) {
   return {reinterpret_cast<const char*>(data.data()), data.size()};
 }
 
+/// A file, whatever it is called.
+struct File {
+  std::string bytes;
+  std::size_t synced = 0;  ///< so many of them are on disk
+  std::string cut;         ///< what the disk holds behind them, as long as a truncation is not synced
+
+  void sync() {
+    synced = bytes.size();
+    cut.clear();
+  }
+  void truncate(std::size_t size) {
+    if (size < synced) {
+      cut = bytes.substr(size, synced - size) + cut;
+      synced = size;
+    }
+    bytes.resize(size);
+  }
+};
+using FilePtr = std::shared_ptr<File>;
+
+/// What a disk may hold of a file after a power cut: a length, and of what was not synced any blocks.
+std::string torn(const File& file, Rng& draw) {
+  constexpr std::array<std::size_t, 4> kBlocks{16, 64, 512, 4096};
+  enum Kept { kNone, kAll, kFirst, kHoles, kNoise, kStale };
+  const auto kept = static_cast<Kept>(draw.below(6));
+  std::string out = file.bytes.substr(0, file.synced);
+  if (kept == kNone) return out + file.cut;
+  if (kept == kAll) return file.bytes;
+  std::string pending = file.bytes.substr(file.synced);
+  if (kept == kFirst) return out + pending.substr(0, draw.below(pending.size() + 1));
+  const std::size_t block = kBlocks[draw.below(kBlocks.size())];
+  for (std::size_t at = 0; at < pending.size(); at += block) {
+    if (draw.below(2) == 0) continue;
+    const std::size_t older = out.empty() ? 0 : draw.below(out.size());
+    for (std::size_t i = at; i < std::min(at + block, pending.size()); ++i) {
+      const std::size_t from = older + i - at;
+      // Not from its first byte on: nobody can tell an old record right at the seam from a new one.
+      const bool stale = kept == kStale && i >= at + 8 && from < out.size();
+      pending[i] = kept == kNoise ? static_cast<char>(draw.below(256)) : stale ? out[from] : '\0';
+    }
+  }
+  return out + pending;
+}
+
+/// A name made, changed or removed. A rename is one thing: both of its names change or none does.
+struct NameChange {
+  enum Kind { kFile, kFolder, kRename, kRemove } kind;
+  std::string path;
+  FilePtr file = nullptr;
+  std::string from = {};
+};
+
+/// Which name stands for what.
+struct Names {
+  std::map<std::string, FilePtr> files;
+  std::set<std::string> folders;
+
+  void apply(const NameChange& change) {
+    if (change.kind == NameChange::kRename) files.erase(change.from);
+    if (change.kind == NameChange::kFolder) {
+      folders.insert(change.path);
+    } else if (change.kind == NameChange::kRemove) {
+      files.erase(change.path);
+      folders.erase(change.path);
+    } else {
+      files[change.path] = change.file;
+    }
+  }
+};
+
 }  // namespace
+
+struct MemoryFileSystem::State {
+  mutable std::mutex mutex;
+  Names seen, on_disk;
+  std::map<std::string, std::vector<NameChange>> unsynced;  ///< of each folder, in order
+  std::set<std::string> locks;
+
+  void change(NameChange change) {
+    seen.apply(change);
+    unsynced[parent_of(change.path)].push_back(std::move(change));
+  }
+  FilePtr find(const std::string& path) const {
+    const auto it = seen.files.find(path);
+    return it == seen.files.end() ? nullptr : it->second;
+  }
+  FilePtr find_or_make(const std::string& path) {
+    if (auto file = find(path)) return file;
+    change({NameChange::kFile, path, std::make_shared<File>()});
+    return find(path);
+  }
+  /// A folder that somebody made is gone, and with it all that lies in it.
+  bool hangs_in_the_air(std::string path, const std::set<std::string>& made) const {
+    for (; path != "." && path != "/"; path = parent_of(path)) {
+      if (made.contains(path) && !on_disk.folders.contains(path)) return true;
+    }
+    return false;
+  }
+};
 
 MemoryFileSystem::MemoryFileSystem() : state_(std::make_shared<State>()) {}
 MemoryFileSystem::~MemoryFileSystem() = default;
 
 Result<std::unique_ptr<AppendFile>> MemoryFileSystem::open_append(const std::string& path) {
-  class File final : public AppendFile {
+  class Appending final : public AppendFile {
    public:
-    File(std::shared_ptr<State> state, std::shared_ptr<std::string> bytes)
-        : state_(std::move(state)), bytes_(std::move(bytes)) {}
+    Appending(std::shared_ptr<State> state, FilePtr file) : state_(std::move(state)), file_(std::move(file)) {}
     Result<void> append(std::span<const std::byte> data) override {
       const std::lock_guard lock(state_->mutex);
-      bytes_->append(text_of(data));
+      file_->bytes.append(text_of(data));
       return {};
     }
-    Result<void> sync() override { return {}; }
+    Result<void> sync() override {
+      const std::lock_guard lock(state_->mutex);
+      file_->sync();
+      return {};
+    }
 
    private:
     std::shared_ptr<State> state_;
-    std::shared_ptr<std::string> bytes_;
+    FilePtr file_;  // outlives its name, as on a disk
   };
   const std::lock_guard lock(state_->mutex);
-  auto& bytes = state_->files[path];
-  if (!bytes) bytes = std::make_shared<std::string>();
-  return std::unique_ptr<AppendFile>(std::make_unique<File>(state_, bytes));
+  return std::unique_ptr<AppendFile>(std::make_unique<Appending>(state_, state_->find_or_make(path)));
 }
 
 Result<std::string> MemoryFileSystem::read(const std::string& path, std::uint64_t offset) {
   const std::lock_guard lock(state_->mutex);
-  const auto it = state_->files.find(path);
-  if (it == state_->files.end()) return missing(path);
-  return offset >= it->second->size() ? std::string() : it->second->substr(offset);
+  const FilePtr file = state_->find(path);
+  if (!file) return missing(path);
+  return offset >= file->bytes.size() ? std::string() : file->bytes.substr(offset);
 }
 
 Result<void> MemoryFileSystem::write_file(const std::string& path, std::span<const std::byte> data) {
   const std::lock_guard lock(state_->mutex);
-  state_->files[path] = std::make_shared<std::string>(text_of(data));
+  const FilePtr file = state_->find_or_make(path);
+  file->bytes = text_of(data);
+  file->sync();
   return {};
 }
 
 Result<void> MemoryFileSystem::rename(const std::string& from, const std::string& to) {
   const std::lock_guard lock(state_->mutex);
-  auto node = state_->files.extract(from);
-  if (node.empty()) return missing(from);
-  state_->files.erase(to);
-  node.key() = to;
-  state_->files.insert(std::move(node));
+  const FilePtr file = state_->find(from);
+  if (!file) return missing(from);
+  if (parent_of(from) == parent_of(to)) {
+    state_->change({NameChange::kRename, to, file, from});
+  } else {
+    state_->change({NameChange::kFile, to, file});
+    state_->change({NameChange::kRemove, from});
+  }
   return {};
 }
 
-Result<void> MemoryFileSystem::sync_folder(const std::string&) { return {}; }
+Result<void> MemoryFileSystem::sync_folder(const std::string& path) {
+  const std::lock_guard lock(state_->mutex);
+  for (const NameChange& change : state_->unsynced[path]) state_->on_disk.apply(change);
+  state_->unsynced.erase(path);
+  return {};
+}
 
 Result<void> MemoryFileSystem::truncate(const std::string& path, std::uint64_t size) {
   const std::lock_guard lock(state_->mutex);
-  const auto it = state_->files.find(path);
-  if (it == state_->files.end()) return missing(path);
-  it->second->resize(size);
+  const FilePtr file = state_->find(path);
+  if (!file) return missing(path);
+  file->truncate(size);
   return {};
 }
 
 Result<void> MemoryFileSystem::remove(const std::string& path) {
   const std::lock_guard lock(state_->mutex);
-  state_->files.erase(path);
+  if (state_->find(path)) state_->change({NameChange::kRemove, path});
   return {};
 }
 
 Result<void> MemoryFileSystem::make_folder(const std::string& path) {
   const std::lock_guard lock(state_->mutex);
-  state_->folders.insert(path);
+  std::vector<std::string> made;
+  for (std::string part = path; part != "." && part != "/"; part = parent_of(part)) made.push_back(part);
+  for (; !made.empty(); made.pop_back()) {
+    if (!state_->seen.folders.contains(made.back())) state_->change({NameChange::kFolder, made.back()});
+  }
   return {};
 }
 
@@ -101,24 +210,25 @@ Result<std::vector<std::string>> MemoryFileSystem::list(const std::string& folde
     if (path.starts_with(prefix))
       names.insert(path.substr(prefix.size(), path.find('/', prefix.size()) - prefix.size()));
   };
-  for (const auto& [path, bytes] : state_->files) collect(path);
-  for (const auto& path : state_->folders) collect(path);
-  if (names.empty() && !state_->folders.contains(folder)) return missing(folder);
+  for (const auto& [path, file] : state_->seen.files) collect(path);
+  for (const auto& path : state_->seen.folders) collect(path);
+  if (names.empty() && !state_->seen.folders.contains(folder)) return missing(folder);
   return std::vector<std::string>(names.begin(), names.end());
 }
 
 bool MemoryFileSystem::exists(const std::string& path) {
   const std::lock_guard lock(state_->mutex);
-  if (state_->files.contains(path) || state_->folders.contains(path)) return true;
-  const auto below = state_->files.lower_bound(path + "/");
-  return below != state_->files.end() && below->first.starts_with(path + "/");
+  const Names& seen = state_->seen;
+  if (seen.files.contains(path) || seen.folders.contains(path)) return true;
+  const auto below = seen.files.lower_bound(path + "/");
+  return below != seen.files.end() && below->first.starts_with(path + "/");
 }
 
 Result<std::uint64_t> MemoryFileSystem::size(const std::string& path) {
   const std::lock_guard lock(state_->mutex);
-  const auto it = state_->files.find(path);
-  if (it == state_->files.end()) return missing(path);
-  return static_cast<std::uint64_t>(it->second->size());
+  const FilePtr file = state_->find(path);
+  if (!file) return missing(path);
+  return static_cast<std::uint64_t>(file->bytes.size());
 }
 
 Result<std::unique_ptr<FileLock>> MemoryFileSystem::lock(const std::string& path) {
@@ -136,7 +246,59 @@ Result<std::unique_ptr<FileLock>> MemoryFileSystem::lock(const std::string& path
   };
   const std::lock_guard guard(state_->mutex);
   if (!state_->locks.insert(path).second) return Error{Code::kUnavailable, "is locked", path};
+  state_->find_or_make(path);
   return std::unique_ptr<FileLock>(std::make_unique<Lock>(state_, path));
+}
+
+void MemoryFileSystem::lose_power(PowerLoss what, Rng draw) {
+  const std::lock_guard lock(state_->mutex);
+  State& state = *state_;
+  LANISTA_CHECK(state.locks.empty(), "a power cut while somebody holds a lock of the memory file system");
+  // Any order allowed: of the changes of a folder any may have reached the disk without those before them.
+  Rng names = draw.split("names");
+  const std::uint64_t keep_of_four = what == PowerLoss::kBytes ? 4 : what == PowerLoss::kNames ? 0 : names.below(5);
+  for (const auto& [folder, changes] : state.unsynced) {
+    for (const NameChange& change : changes) {
+      if (names.below(4) < keep_of_four) state.on_disk.apply(change);
+    }
+  }
+  state.unsynced.clear();
+  std::erase_if(state.on_disk.files,
+                [&](const auto& entry) { return state.hangs_in_the_air(parent_of(entry.first), state.seen.folders); });
+  const std::set<std::string> made = state.seen.folders;
+  std::erase_if(state.on_disk.folders, [&](const std::string& path) {
+    return parent_of(path) != path && state.hangs_in_the_air(parent_of(path), made);
+  });
+  Rng bytes = draw.split("bytes");
+  for (const auto& [path, file] : state.on_disk.files) {
+    if (what != PowerLoss::kNames) file->bytes = torn(*file, bytes);
+    file->sync();
+  }
+  state.seen = state.on_disk;
+}
+
+std::string MemoryFileSystem::synced(const std::string& path) const {
+  const std::lock_guard lock(state_->mutex);
+  const FilePtr file = state_->find(path);
+  return file ? file->bytes.substr(0, file->synced) : std::string();
+}
+
+std::map<std::string, std::string> MemoryFileSystem::files() const {
+  const std::lock_guard lock(state_->mutex);
+  std::map<std::string, std::string> out;
+  for (const auto& [path, file] : state_->seen.files) out[path] = file->bytes;
+  return out;
+}
+
+void MemoryFileSystem::put(const std::string& path, std::string bytes) {
+  const std::lock_guard lock(state_->mutex);
+  const auto file = std::make_shared<File>();
+  file->bytes = std::move(bytes);
+  file->sync();
+  state_->seen.files[path] = state_->on_disk.files[path] = file;
+  for (std::string part = parent_of(path); part != "." && part != "/"; part = parent_of(part)) {
+    if (state_->seen.folders.contains(part)) state_->on_disk.folders.insert(part);
+  }
 }
 
 }  // namespace lanista

@@ -1,13 +1,26 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "lanista/base/file_system.h"
+#include "lanista/base/rng.h"
 
 namespace lanista {
 
+/// What a power cut takes of that which was never synced. A killed process alone loses nothing.
+enum class PowerLoss {
+  kBytes,  ///< bytes of files: all, those behind some place, or blocks, whose place is zeros, noise or older bytes
+  kNames,  ///< names made, renamed or removed since their folder was synced: all
+  kDrawn   ///< each byte block and each name as the draw says, in any order
+};
+
 /// A file system that lives in memory: for studies that leave nothing behind, and for tests. Paths are names, compared
 /// as they are written; folders exist once made, or once something lies in them. Thread-safe.
+///
+/// It keeps apart what POSIX promises to outlive a power cut and what it does not: bytes since the last sync of their
+/// file, names since the last sync of their folder. `lose_power` leaves what a disk may hold then.
 class MemoryFileSystem final : public FileSystem {
  public:
   MemoryFileSystem();
@@ -25,6 +38,15 @@ class MemoryFileSystem final : public FileSystem {
   bool exists(const std::string& path) override;
   Result<std::uint64_t> size(const std::string& path) override;
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
+
+  /// The machine loses its power and comes back. Nobody may have a file open or hold a lock.
+  void lose_power(PowerLoss what, Rng draw);
+  /// The bytes of a file that were synced, whatever became of its name.
+  std::string synced(const std::string& path) const;
+  /// Every file and its bytes.
+  std::map<std::string, std::string> files() const;
+  /// Puts a file there as if it had lain there for long: no power cut takes it.
+  void put(const std::string& path, std::string bytes);
 
  private:
   struct State;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 namespace lanista {
 namespace {
 
@@ -48,6 +51,94 @@ TEST(MemoryFileSystem, GivesALockToOneAtATime) {
   EXPECT_EQ(fs.lock("s/lock").error().code, Code::kUnavailable);
   first = Error{};
   EXPECT_TRUE(fs.lock("s/lock"));
+}
+
+TEST(MemoryFileSystem, LosesUnsyncedBytesInManyWaysAndSyncedOnesNever) {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    MemoryFileSystem fs;
+    {
+      const auto file = *fs.open_append("/s/log");
+      ASSERT_TRUE(file->append(bytes("synced")));
+      ASSERT_TRUE(file->sync());
+      ASSERT_TRUE(file->append(bytes(std::string(100, 'u'))));
+    }
+    EXPECT_EQ(fs.synced("/s/log"), "synced");
+    fs.lose_power(PowerLoss::kBytes, Rng(seed));
+    const std::string left = *fs.read("/s/log");
+    ASSERT_TRUE(left.starts_with("synced"));
+    ASSERT_LE(left.size(), 106U);
+    seen.insert(left.substr(6));
+  }
+  EXPECT_TRUE(seen.contains(""));
+  EXPECT_TRUE(seen.contains(std::string(100, 'u')));
+  EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [](const std::string& s) {  // whole bytes behind a hole
+    return s.starts_with(std::string(16, '\0')) && s.ends_with("u");
+  }));
+  EXPECT_GT(seen.size(), 40U);
+}
+
+TEST(MemoryFileSystem, LosesNamesUntilTheirFolderIsSynced) {
+  MemoryFileSystem fs;
+  ASSERT_TRUE(fs.make_folder("/s"));
+  ASSERT_TRUE(fs.sync_folder("/"));
+  ASSERT_TRUE(fs.write_file("/s/kept", bytes("1")));
+  ASSERT_TRUE(fs.sync_folder("/s"));
+  ASSERT_TRUE(fs.write_file("/s/new", bytes("2")));
+  ASSERT_TRUE(fs.rename("/s/new", "/s/kept"));
+  ASSERT_TRUE(fs.make_folder("/s/below"));
+  ASSERT_TRUE(fs.write_file("/s/below/file", bytes("3")));
+  ASSERT_TRUE(fs.sync_folder("/s/below"));  // of no use: the folder itself is only a name
+
+  MemoryFileSystem twin;
+  twin.put("/t/x", "x");
+  ASSERT_TRUE(twin.remove("/t/x"));
+  twin.lose_power(PowerLoss::kNames, Rng(1));
+  EXPECT_TRUE(twin.exists("/t/x")) << "a removal is a change of names, too";
+
+  fs.lose_power(PowerLoss::kNames, Rng(1));
+
+  EXPECT_EQ(*fs.read("/s/kept"), "1");
+  EXPECT_FALSE(fs.exists("/s/new"));
+  EXPECT_FALSE(fs.exists("/s/below"));
+  EXPECT_FALSE(fs.exists("/s/below/file"));
+}
+
+TEST(MemoryFileSystem, MayUndoATruncationThatWasNotSynced) {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    MemoryFileSystem fs;
+    fs.put("/f", "whole and torn");
+    ASSERT_TRUE(fs.truncate("/f", 5));
+    fs.lose_power(PowerLoss::kDrawn, Rng(seed));
+    seen.insert(*fs.read("/f"));
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"whole", "whole and torn"}));
+}
+
+TEST(DurableFolder, StaysWithAllItsParents) {
+  MemoryFileSystem fs;
+  ASSERT_TRUE(make_durable_folder(fs, "/a/b/c"));
+  ASSERT_TRUE(make_durable_folder(fs, "d/e"));
+  fs.lose_power(PowerLoss::kNames, Rng(1));
+  EXPECT_TRUE(fs.exists("/a/b/c"));
+  EXPECT_TRUE(fs.exists("d/e"));
+
+  // Another process made it, and died before it synced anything.
+  ASSERT_TRUE(fs.make_folder("/x/y/z"));
+  ASSERT_TRUE(make_durable_folder(fs, "/x/y/z"));
+  fs.lose_power(PowerLoss::kNames, Rng(2));
+  EXPECT_TRUE(fs.exists("/x/y/z"));
+}
+
+TEST(MemoryFileSystem, KeepsWhatWasWrittenAtomically) {
+  for (const PowerLoss what : {PowerLoss::kBytes, PowerLoss::kNames, PowerLoss::kDrawn}) {
+    MemoryFileSystem fs;
+    fs.put("/f", "old");
+    ASSERT_TRUE(write_atomically(fs, "/f", std::string_view("new")));
+    fs.lose_power(what, Rng(3));
+    EXPECT_EQ(*fs.read("/f"), "new");
+  }
 }
 
 }  // namespace

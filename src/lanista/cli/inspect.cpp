@@ -12,6 +12,7 @@
 #include "lanista/cli/version.h"
 #include "lanista/graph/text.h"
 #include "lanista/report/page.h"
+#include "lanista/study/record_fields.h"
 
 namespace lanista::cli {
 namespace {
@@ -54,9 +55,9 @@ json status_json(const std::string& folder, const engine::StudyView& view) {
   if (view.end_reason) out["end_reason"] = *view.end_reason;
   if (const auto ranked = engine::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
-    out["best"] = {{"trial", best.id.value}, {"metrics", study::measurement_json(best.measurements.back())["metrics"]}};
+    out["best"] = {{"trial", best.id.value}, {"metrics", study::fields::metrics_json(best.measurements.back().metrics)}};
   }
-  if (view.winner) out["test"] = view.test;
+  if (view.winner) out["test"] = study::fields::metrics_json(view.test);
   if (view.config.goals.size() > 1) {
     out["pareto_front"] = json::array();
     for (const TrialId id : study::pareto_front(study::standings(view))) out["pareto_front"].push_back(id.value);

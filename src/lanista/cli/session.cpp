@@ -117,6 +117,21 @@ std::string free_folder(const std::string& name) {
   }
 }
 
+/// The option of `resume` that gives the study more of what has ended it.
+std::string more_of_it(const engine::StudyView& view) {
+  const study::BudgetConfig& budget = view.config.budget;
+  const auto trials = static_cast<std::int64_t>(view.trials.size());
+  std::ostringstream text;
+  if (view.end_reason == "guard" && budget.guard_minutes) {
+    text << "--minutes " << *budget.guard_minutes;
+  } else if (view.end_reason == "budget" && budget.steps && (!budget.trials || trials < *budget.trials)) {
+    text << "--steps " << *budget.steps;
+  } else {
+    text << "--trials " << trials;
+  }
+  return text.str();
+}
+
 /// Everything a user takes along: the report, and the model, whose ONNX form is read back and compared. False if a
 /// promise is broken.
 bool hand_over(const std::string& folder, const engine::StudyView& view, const View& shown) {
@@ -130,8 +145,8 @@ bool hand_over(const std::string& folder, const engine::StudyView& view, const V
   if (shown.quiet) return static_cast<bool>(checked);
   std::cerr << "report " << page << "   model " << folder << "/best" << (checked && *checked ? "/model.onnx" : "")
             << "\n"
-            << "again  lanista resume " << folder << " --trials " << view.trials.size() << "   use    lanista predict "
-            << folder << " FILE   all of it  lanista --help\n";
+            << "again  lanista resume " << folder << " " << more_of_it(view) << "   use    lanista predict " << folder
+            << " FILE   all of it  lanista --help\n";
   return static_cast<bool>(checked);
 }
 

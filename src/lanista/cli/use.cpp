@@ -135,7 +135,7 @@ int evaluate(const EvalRequest& request) {
   const auto metrics = all->predictor.measure(all->values, all->raw.labels, all->raw.targets, "");
   const std::size_t rows = all->values.size() / static_cast<std::size_t>(all->predictor.outputs());
   if (request.json) {
-    std::cout << nlohmann::json{{"v", 1}, {"rows", rows}, {"metrics", metrics}}.dump() << "\n";
+    std::cout << nlohmann::json{{"v", 1}, {"rows", rows}, {"metrics", study::fields::metrics_json(metrics)}}.dump() << "\n";
     return kDone;
   }
   std::cout << "rows  " << rows << "\n";

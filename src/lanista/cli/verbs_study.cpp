@@ -86,8 +86,11 @@ void add_resume(CLI::App& app, int& code) {
   auto request = std::make_shared<ResumeRequest>();
   auto& verb = *app.add_subcommand("resume", "continue a study exactly where it was");
   verb.add_option("folder", request->folder, "folder of the study")->required();
-  verb.add_option("--trials", request->extension.trials, "so many trials more")->check(CLI::PositiveNumber);
-  verb.add_option("--minutes", request->extension.minutes, "so many minutes more before the guard")
+  verb.add_option("--trials", request->extension.trials, "so many trials more than there are now")
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--steps", request->extension.steps, "so many training steps more than have been trained")
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--minutes", request->extension.minutes, "so many minutes more than have been worked, then the guard")
       ->check(CLI::PositiveNumber);
   verb.add_option("--workers", request->workers, "training threads of this run (default: one per core)")
       ->check(CLI::Range(1, 64));

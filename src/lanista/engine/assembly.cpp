@@ -214,6 +214,24 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   return job;
 }
 
+std::int64_t batch_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample) {
+  // A recipe that cannot be made fails when the trial is started.
+  const auto recipe = study::make_recipe(config, "", sample);
+  return std::min(recipe ? recipe->batch : config.data.batch, std::max<std::int64_t>(1, data.split_rows[0]));
+}
+
+std::int64_t steps_per_epoch(const study::StudyConfig& config, const data::DataSpec& data,
+                             const space::Sample& sample) {
+  const std::int64_t batch = batch_of(config, data, sample);
+  return (data.split_rows[0] + batch - 1) / batch;
+}
+
+std::int64_t least_steps_of_a_trial(const study::StudyConfig& config, const data::DataSpec& data) {
+  const auto& params = config.space.params.parameters();
+  const bool drawn = std::ranges::find(params, "batch", &space::Parameter::name) != params.end();
+  return (drawn ? 1 : steps_per_epoch(config, data, {})) * config.train.epochs;
+}
+
 Result<void> check_config(const study::StudyConfig& config) {
   const auto at_least = [](const char* key, std::int64_t value, std::int64_t least) -> Result<void> {
     if (value >= least) return {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,13 @@ Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models
 /// Strategy and stopping rule of a configuration. Errors: kInvalidArgument, kNotFound with the configuration key.
 Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
                                                           std::shared_ptr<const mutate::ModelSpace> models);
+
+/// Samples of a training step of a trial: what it has drawn or the study's, at most all rows there are.
+std::int64_t batch_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample);
+/// Steps of one epoch of a trial.
+std::int64_t steps_per_epoch(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample);
+/// Steps of a whole trial; of the shortest where trials draw their batches.
+std::int64_t least_steps_of_a_trial(const study::StudyConfig& config, const data::DataSpec& data);
 
 /// Whether the engine can work with the configuration: counts and names. Errors: kInvalidArgument.
 Result<void> check_config(const study::StudyConfig& config);

@@ -90,9 +90,9 @@ TEST(ModelSpaceInAStudy, NamesEveryMistakeWithItsPlace) {
 }
 
 TEST(ModelSpaceInAStudy, MayStandInAFileOfItsOwn) {
-  testing::MemoryFileSystem disk;
-  disk.files["/studies/toy-space.yaml"] = "layers:\n  - {linear: {out: outputs}}\n";
-  disk.files["/studies/bad.yaml"] = "layers:\n  - relu\n  - {linear: {uot: outputs}}\n";
+  MemoryFileSystem disk;
+  disk.put("/studies/toy-space.yaml", "layers:\n  - {linear: {out: outputs}}\n");
+  disk.put("/studies/bad.yaml", "layers:\n  - relu\n  - {linear: {uot: outputs}}\n");
   study::StudyConfig config = read(study_text(" toy-space.yaml\n"));
 
   ASSERT_TRUE(inline_space(config, "/studies", disk).ok());
@@ -130,7 +130,7 @@ TEST(StudyOverASpace, KeepsTheModelsItDrewAndResumesExactly) {
   const auto summary = whole.run(study_over_space(14), kFake);
   ASSERT_TRUE(summary.ok()) << summary.error().text();
   const std::string path = kFolder + "/log/000001.log";
-  const std::string log = whole.disk.files.at(path);
+  const std::string log = *whole.disk.read(path);
 
   std::size_t edited = 0, mutated = 0;
   const study::StudyView view = whole.view();
@@ -152,9 +152,8 @@ TEST(StudyOverASpace, KeepsTheModelsItDrewAndResumesExactly) {
     encode_frame(frame.type, frame.payload, prefix);
     if (++cut % 17 != 0) continue;
     Bench bench;
-    bench.disk.files = whole.disk.files;
-    std::erase_if(bench.disk.files, [](const auto& file) { return file.first.starts_with(kFolder + "/best/"); });
-    bench.disk.files[path] = prefix;
+    testing::copy_without_best(whole.disk, bench.disk);
+    bench.disk.put(path, prefix);
     FakeOptions options = kFake;
     options.workers = static_cast<std::int64_t>(cut % 3) + 1;
     const auto resumed = bench.resume(options);
@@ -165,7 +164,7 @@ TEST(StudyOverASpace, KeepsTheModelsItDrewAndResumesExactly) {
 
 TEST(StudyOverASpace, IsLookedAtBeforeItRuns) {
   const study::StudyConfig config = study_over_space(3);
-  testing::MemoryFileSystem disk;
+  MemoryFileSystem disk;
   const auto models = make_model_space(config, small_data(), "", disk);
   ASSERT_TRUE(models.ok()) << models.error().text();
 
@@ -183,7 +182,7 @@ TEST(StudyOverASpace, IsLookedAtBeforeItRuns) {
 TEST(StudyOverASpace, SaysThatNoSampleMakesAModel) {
   study::StudyConfig config = study_over_space(3);
   config.model.space = {{"layers", {{{"linear", {{"out", 2}}}}}}};
-  testing::MemoryFileSystem disk;
+  MemoryFileSystem disk;
   const auto models = make_model_space(config, small_data(), "", disk);
   ASSERT_FALSE(models.ok());
   EXPECT_EQ(models.error().text(),

@@ -33,7 +33,9 @@ Result<std::vector<Request>> pending_requests(FileSystem& fs, const std::string&
 }
 
 Result<void> remove_request(FileSystem& fs, const std::string& study_folder, const Request& request) {
-  return fs.remove(study_folder + "/control/" + request.file);
+  const std::string folder = study_folder + "/control";
+  LANISTA_TRY(fs.remove(folder + "/" + request.file));
+  return fs.sync_folder(folder);  // a request that came back after a power cut would be obeyed twice
 }
 
 }  // namespace lanista::engine

@@ -1,5 +1,8 @@
 #include "lanista/engine/engine.h"
 
+#include <limits>
+
+#include "lanista/base/real_json.h"
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/folder.h"
 #include "lanista/engine/study_engine.h"
@@ -11,12 +14,9 @@ namespace {
 
 using store::RecordType;
 
-Result<std::unique_ptr<Engine>> assemble(const std::string& folder, const Services& services, store::LogWriter log,
-                                         StudyState state, std::shared_ptr<const mutate::ModelSpace> models,
-                                         std::unique_ptr<strategy::Strategy> strategy) {
-  return std::unique_ptr<Engine>(std::make_unique<StudyEngine>(folder, services, std::move(log), std::move(state),
-                                                               std::move(models), std::move(strategy)));
-}
+constexpr std::int64_t kMaxTrials = std::numeric_limits<std::uint32_t>::max();  ///< a trial's number has 32 bits
+constexpr std::int64_t kMaxSteps = std::int64_t{1} << 53;
+constexpr double kMaxMinutes = 1e6;  ///< as in a study file
 
 Result<void> check_data(const StudyState& state, const data::DataSpec& data) {
   const std::string stored = state.view.data.at("hash").get<std::string>();
@@ -26,13 +26,47 @@ Result<void> check_data(const StudyState& state, const data::DataSpec& data) {
                data.source};
 }
 
-Result<void> log_extension(store::LogWriter& log, StudyState& state, const Engine::Extension& extension, double now) {
-  if (!extension.trials && !extension.minutes) return {};
-  nlohmann::json body{{"request", "extend"}, {"time", now}};
-  if (extension.trials) body["trials"] = *extension.trials;
-  if (extension.minutes) body["minutes"] = *extension.minutes;
-  LANISTA_TRY(log.append(RecordType::kControl, body));
-  state.extend(extension.trials, extension.minutes);
+/// Errors: kInvalidArgument (a number that no study can be extended by).
+Result<void> check_extension(const StudyState& state, const Engine::Extension& extension) {
+  const auto refuse = [](const char* what, const std::string& seen, const std::string& allowed) {
+    return Error{Code::kInvalidArgument, std::string("cannot extend by ") + seen + " " + what + "; allowed: " + allowed,
+                 std::string("--") + what};
+  };
+  if (extension.trials) {
+    const std::int64_t most = kMaxTrials - static_cast<std::int64_t>(state.view.trials.size());
+    if (*extension.trials < 1 || *extension.trials > most) {
+      return refuse("trials", std::to_string(*extension.trials), "1 to " + std::to_string(most));
+    }
+  }
+  if (extension.steps && (*extension.steps < 1 || *extension.steps > kMaxSteps)) {
+    return refuse("steps", std::to_string(*extension.steps), "1 to " + std::to_string(kMaxSteps));
+  }
+  if (extension.minutes && !(*extension.minutes > 0 && *extension.minutes <= kMaxMinutes)) {
+    return refuse("minutes", real_json(*extension.minutes).dump(), "above 0, at most " + real_json(kMaxMinutes).dump());
+  }
+  return {};
+}
+
+Error nothing_to_gain(const std::string& spent, const std::string& option) {
+  return Error{Code::kInvalidArgument,
+               spent + ", so this extension would train nothing; say how many more with " + option, ""};
+}
+
+/// Whether an extension lets anything be trained: whatever has ended the study must be among what it names.
+Result<void> check_gain(const StudyState& state, const Engine::Extension& extension, std::int64_t steps_of_a_trial) {
+  if (extension.empty()) return {};
+  if (state.minutes && state.view.seconds >= *state.minutes * 60 && !extension.minutes) {
+    return nothing_to_gain("the guard's minutes have been worked", "--minutes");
+  }
+  if (!state.open.empty() && state.ending.empty()) return {};
+  const auto trials = static_cast<std::int64_t>(state.view.trials.size());
+  if (state.trials && trials >= *state.trials && !extension.trials) {
+    return nothing_to_gain("all " + std::to_string(*state.trials) + " trials have been proposed", "--trials");
+  }
+  if (state.steps && state.view.steps + steps_of_a_trial > *state.steps && !extension.steps) {
+    return nothing_to_gain("no trial fits into the budget of " + std::to_string(*state.steps) + " steps any more",
+                           "--steps");
+  }
   return {};
 }
 
@@ -47,8 +81,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs, services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(config, models));
 
-  LANISTA_TRY(fs.make_folder(folder));
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
+  log.check_bodies(check_body);
   if (!log.existing().empty()) {  // somebody was faster
     return Error{Code::kAlreadyExists, "a study is already there; continue it with: lanista resume " + folder, folder};
   }
@@ -56,7 +90,6 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   const nlohmann::json header = header_body(config, config_text, *services.data, *models);
   LANISTA_TRY(log.append(RecordType::kHeader, header));
   LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
-  LANISTA_TRY(log.sync());
   LANISTA_TRY(furnish_folder(fs, folder, config_text));
 
   StudyState state;
@@ -65,9 +98,11 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   state.view.data = header.at("data");
   state.view.models = header.at("models");
   state.trials = config.budget.trials;
+  state.steps = config.budget.steps;
   state.minutes = config.budget.guard_minutes;
   state.view.numerics = numerics;
-  return assemble(folder, services, std::move(log), std::move(state), std::move(models), std::move(strategy));
+  return std::unique_ptr<Engine>(std::make_unique<StudyEngine>(folder, services, std::move(log), std::move(state),
+                                                               std::move(models), std::move(strategy)));
 }
 
 Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const Extension& extension,
@@ -78,37 +113,41 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   if (log.existing().empty()) {
     return Error{Code::kNotFound, "this study ended before its first record; start it anew", folder};
   }
+  log.check_bodies(check_body);
   StudyState state;
   std::vector<study::Event> events;
   LANISTA_TRY(fold_all(state, log.existing(), [&](const study::Event& event) { events.push_back(event); }));
-  if (log.cut_tail() && services.sink) {
-    services.sink->write({services.clock->now(), Level::kWarning, "log_tail_cut", {{"folder", folder}}});
-  }
+  const auto warn = [&](const std::string& event, nlohmann::json fields) {
+    if (services.sink) services.sink->write({services.clock->unix_time(), Level::kWarning, event, std::move(fields)});
+  };
+  if (log.cut_bytes() > 0) warn("log_tail_cut", {{"folder", folder}, {"bytes", log.cut_bytes()}});
+  // An old build wrote null for what JSON cannot hold.
+  if (state.lost_numbers > 0) warn("nulls_read_as_nan", {{"folder", folder}, {"numbers", state.lost_numbers}});
   log.forget_existing();
 
+  LANISTA_TRY(check_extension(state, extension));
   LANISTA_TRY(check_data(state, *services.data));
   LANISTA_ASSIGN(auto bases, stored_bases(state.view.models));
   LANISTA_ASSIGN(auto models, space_over(state.view.config, *services.data, std::move(bases), services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models));
-  for (const study::Event& event : events) strategy->observe(event);
+  LANISTA_TRY(check_gain(state, extension, least_steps_of_a_trial(state.view.config, *services.data)));
 
-  const bool over = state.view.end_reason && !extension.trials && !extension.minutes;
+  const bool over = state.view.end_reason && extension.empty();
   if (!over) {
     LANISTA_TRY(furnish_folder(fs, folder, state.view.config_text));
     if (state.view.numerics != numerics) {
       LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
-      if (!state.view.numerics.is_null() && services.sink) {
-        services.sink->write({services.clock->now(),
-                              Level::kWarning,
-                              "numerics_changed",
-                              {{"before", state.view.numerics}, {"now", numerics}}});
+      if (!state.view.numerics.is_null()) {
+        warn("numerics_changed", {{"before", state.view.numerics}, {"now", numerics}});
       }
       state.view.numerics = numerics;
     }
-    LANISTA_TRY(log_extension(log, state, extension, services.clock->now()));
     LANISTA_TRY(log.sync());
   }
-  return assemble(folder, services, std::move(log), std::move(state), std::move(models), std::move(strategy));
+  auto engine = std::make_unique<StudyEngine>(folder, services, std::move(log), std::move(state), std::move(models),
+                                              std::move(strategy), events);
+  engine->extend(extension);
+  return std::unique_ptr<Engine>(std::move(engine));
 }
 
 Result<study::StudyConfig> stored_config(FileSystem& fs, const std::string& folder) {

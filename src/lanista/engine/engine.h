@@ -68,12 +68,18 @@ class Engine {
   static Result<std::unique_ptr<Engine>> create(const std::string& folder, const study::StudyConfig& config,
                                                 const std::string& config_text, const nlohmann::json& numerics,
                                                 Services services);
-  /// Continues from the log. Extra trials or minutes are logged as a control record. Errors: also kNotFound,
-  /// kUnavailable, kDataLoss.
+  /// More of a study, counted from what there is when it is asked for, whatever the budget was: so many trials more
+  /// than have been proposed, steps more than have been trained, minutes more than have been worked. What is not named
+  /// stays as it is. An extension takes back a stop, obeyed or still lying in `control/`.
   struct Extension {
-    std::optional<std::int64_t> trials;
-    std::optional<double> minutes;
+    std::optional<std::int64_t> trials = {};
+    std::optional<double> minutes = {};
+    std::optional<std::int64_t> steps = {};
+    bool empty() const { return !trials && !minutes && !steps; }
   };
+  /// Continues from the log; of a study that has ended, without an extension, only a lost package is rebuilt. An
+  /// extension is logged as a control record. Errors: also kNotFound, kUnavailable, kDataLoss, kInvalidArgument (an
+  /// extension that would train nothing, because another limit is used up: which).
   static Result<std::unique_ptr<Engine>> resume(const std::string& folder, const Extension& extension,
                                                 const nlohmann::json& numerics, Services services);
   virtual ~Engine() = default;

@@ -51,8 +51,8 @@ TEST(Engine, LeavesAModelPackageOfParametersAlone) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(), {}).ok());
 
-  const auto weights = formats::decode_safetensors(bench.disk.files.at(kFolder + "/best/weights.safetensors"));
-  const auto package = nlohmann::json::parse(bench.disk.files.at(kFolder + "/best/package.json"));
+  const auto weights = formats::decode_safetensors(*bench.disk.read(kFolder + "/best/weights.safetensors"));
+  const auto package = nlohmann::json::parse(*bench.disk.read(kFolder + "/best/package.json"));
 
   ASSERT_TRUE(weights.ok());
   ASSERT_EQ(weights->tensors.size(), 1U);
@@ -284,7 +284,7 @@ TEST(Engine, RefusesAFolderThatHoldsAStudyAndNamesResume) {
 
 TEST(Engine, RefusesAFolderThatHoldsOtherThings) {
   Bench bench;
-  bench.disk.files[kFolder + "/thesis.tex"] = "precious";
+  bench.disk.put(kFolder + "/thesis.tex", "precious");
 
   const auto refused = bench.run(small_study(), {});
 
@@ -327,10 +327,10 @@ TEST(ModelSpace, RefusesABaseThatDoesNotFitTheData) {
   Bench bench;
   study::StudyConfig config = small_study();
   config.model.base = {"own.graph"};
-  bench.disk.files["/here/own.graph"] = "%0 = input(shape=[6])\n%1 = linear(%0, out=4)\n%2 = output(%1)\n";
+  bench.disk.put("/here/own.graph", "%0 = input(shape=[6])\n%1 = linear(%0, out=4)\n%2 = output(%1)\n");
 
   const auto wrong = make_model_space(config, bench.data, "/here", bench.disk);
-  bench.disk.files["/here/own.graph"] = "%0 = input(shape=[6])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n";
+  bench.disk.put("/here/own.graph", "%0 = input(shape=[6])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n");
   const auto right = make_model_space(config, bench.data, "/here", bench.disk);
 
   ASSERT_FALSE(wrong.ok());

@@ -118,7 +118,7 @@ void FakeExecutor::advance(Trial& trial) {
 
 void FakeExecutor::end(Trial& trial) {
   Hasher hasher;
-  hasher.digest(trial.nature).number(trial.epochs());
+  hasher.digest(trial.nature).number(trial.epochs()).number(static_cast<std::int64_t>(options_.salt));
   FinishedReport report{trial.job.trial, hasher.finish(), ""};
   if (trial.finish->keep_weights) {
     store::Checkpoint weights;

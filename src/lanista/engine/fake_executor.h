@@ -25,6 +25,7 @@ struct FakeOptions {
   std::int64_t nan_one_in = 0;         ///< of trials, at their last epoch but one (or the first)
   std::int64_t refuse_one_in = 0;      ///< of trials, at start
   double luck = 0;                     ///< by how much two seeds may differ
+  std::uint64_t salt = 0;              ///< of the weights: another machine has others
   VirtualClock* clock = nullptr;       ///< advanced by a tenth of a second at every report
 };
 

@@ -46,7 +46,7 @@ Result<void> check_new_folder(FileSystem& fs, const std::string& folder) {
 }
 
 Result<void> furnish_folder(FileSystem& fs, const std::string& folder, const std::string& config_text) {
-  for (const char* name : {"/control", "/ckpt"}) LANISTA_TRY(fs.make_folder(folder + name));
+  for (const char* name : {"/control", "/ckpt"}) LANISTA_TRY(make_durable_folder(fs, folder + name));
   if (!fs.exists(folder + "/config.resolved.yaml")) {
     LANISTA_TRY(write_atomically(fs, folder + "/config.resolved.yaml", config_text));
   }

@@ -9,6 +9,7 @@
 #include "lanista/formats/signature.h"
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
+#include "lanista/study/record_fields.h"
 
 namespace lanista::engine {
 namespace {
@@ -22,10 +23,6 @@ constexpr std::int64_t kPackageSchema = 1;
 bool belongs_to_model(const Tensor& tensor) {
   static const std::set<std::string, std::less<>> kCounters{"step", "seed"};
   return tensor.name.find('/') == std::string::npos && !kCounters.contains(tensor.name);
-}
-
-json metrics_json(const std::map<std::string, double>& metrics) {
-  return study::measurement_json({TrialId{1}, 0, 0, metrics}).at("metrics");
 }
 
 std::string hash_text(std::string_view bytes) { return hash_bytes(std::as_bytes(std::span(bytes))).hex(); }
@@ -80,8 +77,8 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
              {"parameters", trial.parameters},
              {"asked_metrics", config.train.metrics},
              {"metrics",
-              {{"training", measured ? metrics_json(trial.measurements.back().metrics) : json::object()},
-               {"test", metrics_json(test)}}},
+              {{"training", measured ? study::fields::metrics_json(trial.measurements.back().metrics) : json::object()},
+               {"test", study::fields::metrics_json(test)}}},
              {"graph_hash", trial.proposal.graph_hash.hex()}};
   return {std::move(model),     std::move(state), data, recipe.loss, recipe.precision,
           config.train.metrics, std::move(facts)};
@@ -105,7 +102,7 @@ Result<void> write_package(FileSystem& fs, const std::string& folder, const Mode
   facts["version"] = LANISTA_VERSION;
   facts["weights_hash"] = hash_text(weights);
 
-  LANISTA_TRY(fs.make_folder(folder));
+  LANISTA_TRY(make_durable_folder(fs, folder));
   LANISTA_TRY(write_atomically(fs, folder + "/model.graph", graph::to_text(package.model)));
   LANISTA_TRY(write_atomically(fs, folder + "/weights.safetensors", weights));
   if (const auto onnx = package_onnx(package)) {

@@ -71,72 +71,35 @@ TEST(RepeatedStudy, TrainsEveryProposalAgainAndNamesTheBestTrainingOfTheBestAver
   EXPECT_GT(luck_would_have_won, 0);
 }
 
-/// Passes everything on to a disk, and keeps what lay there after every piece of the log.
-class Snapshots final : public FileSystem {
- public:
-  explicit Snapshots(testing::MemoryFileSystem& disk) : disk_(disk) {}
-  std::vector<std::map<std::string, std::string>> taken;
-
-  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
-    LANISTA_ASSIGN(auto file, disk_.open_append(path));
-    if (!path.ends_with(".log")) return file;
-    return std::unique_ptr<AppendFile>(std::make_unique<Log>(*this, std::move(file)));
-  }
-  Result<std::string> read(const std::string& path, std::uint64_t offset) override { return disk_.read(path, offset); }
-  Result<void> write_file(const std::string& path, std::span<const std::byte> data) override {
-    return disk_.write_file(path, data);
-  }
-  Result<void> rename(const std::string& from, const std::string& to) override { return disk_.rename(from, to); }
-  Result<void> sync_folder(const std::string& path) override { return disk_.sync_folder(path); }
-  Result<void> truncate(const std::string& path, std::uint64_t size) override { return disk_.truncate(path, size); }
-  Result<void> remove(const std::string& path) override { return disk_.remove(path); }
-  Result<void> make_folder(const std::string& path) override { return disk_.make_folder(path); }
-  Result<std::vector<std::string>> list(const std::string& folder) override { return disk_.list(folder); }
-  bool exists(const std::string& path) override { return disk_.exists(path); }
-  Result<std::uint64_t> size(const std::string& path) override { return disk_.size(path); }
-  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override { return disk_.lock(path); }
-
- private:
-  class Log final : public AppendFile {
-   public:
-    Log(Snapshots& all, std::unique_ptr<AppendFile> file) : all_(all), file_(std::move(file)) {}
-    Result<void> append(std::span<const std::byte> data) override {
-      auto done = file_->append(data);
-      all_.taken.push_back(all_.disk_.files);
-      return done;
-    }
-    Result<void> sync() override { return file_->sync(); }
-
-   private:
-    Snapshots& all_;
-    std::unique_ptr<AppendFile> file_;
-  };
-  testing::MemoryFileSystem& disk_;
-};
-
 TEST(RepeatedStudy, GoesOnIdenticallyAfterAKillWithTheCheckpointsOfThatMoment) {
   FakeOptions options = kDisturbed;
   options.luck = 0.3;
   Bench reference;
-  Snapshots disk(reference.disk);
-  ASSERT_TRUE(reference.run(repeated_study(), options, disk).ok());
-  const std::string weights = reference.disk.files.at(kFolder + "/best/weights.safetensors");
-  ASSERT_GT(disk.taken.size(), 100U);
+  testing::WatchedFileSystem watched(reference.disk);
+  std::vector<testing::Files> moments;
+  watched.before_change = [&] { moments.push_back(reference.disk.files()); };
+  ASSERT_TRUE(reference.run(repeated_study(), options, watched).ok());
+  const std::string weights = *reference.disk.read(kFolder + "/best/weights.safetensors");
+  ASSERT_GT(moments.size(), 100U);
+  const auto has_log = std::ranges::find_if(
+      moments, [](const testing::Files& files) { return files.contains(kFolder + "/log/000001.log"); });
+  // The first write is that of the header: before it there is nothing to resume.
+  moments.erase(moments.begin(), has_log + 2);
 
   std::size_t resumed = 0;
-  for (std::size_t cut = 1; cut < disk.taken.size(); cut += 3) {
+  for (std::size_t cut = 0; cut < moments.size(); cut += 3) {
     Bench bench;
-    bench.disk.files = disk.taken[cut];
+    testing::put_all(bench.disk, moments[cut]);
     options.seed = cut;
     FakeExecutor executor = bench.executor(bench.disk, options);
     auto engine = Engine::resume(kFolder, {}, bench.numerics, bench.services(bench.disk, executor));
-    ASSERT_TRUE(engine.ok()) << "cut behind record " << cut << ": " << engine.error().text();
+    ASSERT_TRUE(engine.ok()) << "cut before change " << cut << ": " << engine.error().text();
 
     const auto summary = (*engine)->run();
 
-    ASSERT_TRUE(summary.ok()) << "cut behind record " << cut << ": " << summary.error().text();
-    ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut behind record " << cut;
-    ASSERT_EQ(bench.disk.files.at(kFolder + "/best/weights.safetensors"), weights) << "cut behind record " << cut;
+    ASSERT_TRUE(summary.ok()) << "cut before change " << cut << ": " << summary.error().text();
+    ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut before change " << cut;
+    ASSERT_EQ(*bench.disk.read(kFolder + "/best/weights.safetensors"), weights) << "cut before change " << cut;
     resumed += executor.resumed_from().size();
   }
   EXPECT_GT(resumed, 20U);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "lanista/engine/engine.h"
 #include "lanista/engine/test_support.h"
 
@@ -13,7 +15,7 @@ using testing::small_study;
 /// Puts a request into control/ when `events` events have happened.
 void ask_after(Bench& bench, int events, const std::string& request) {
   bench.observer.on_event = [&bench, events, request, seen = 0](const StudyView&, const study::Event&) mutable {
-    if (++seen == events) bench.disk.files[kFolder + "/control/" + request] = "";
+    if (++seen == events) bench.disk.put(kFolder + "/control/" + request, "");
   };
 }
 
@@ -45,7 +47,7 @@ TEST(Request, PauseThatNobodyTookIsOverWhenTheStudyGoesOn) {
   Bench bench;
   ask_after(bench, 20, "pause");
   ASSERT_TRUE(bench.run(small_study(), {}).ok());
-  bench.disk.files[kFolder + "/control/pause"] = "";
+  bench.disk.put(kFolder + "/control/pause", "");
   bench.observer = {};
 
   const auto summary = bench.resume({});
@@ -77,10 +79,10 @@ TEST(Request, StopCancelsWhatRunsAndEndsTheStudyWithAWinner) {
 
   bench.observer = {};
   const std::size_t before = view.trials.size();
-  const auto again = bench.resume({}, {3, {}});
+  const auto again = bench.resume({}, {.trials = 3});
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->reason, "budget");
-  EXPECT_EQ(bench.view().trials.size(), 17U);  // the fourteen of the budget and three more
+  EXPECT_EQ(bench.view().trials.size(), before + 3);  // not on to the budget that the stop cut short
   EXPECT_LT(before, 14U);
 }
 
@@ -112,7 +114,7 @@ TEST(Request, ToStopATrialIsKeptThroughACrash) {
     if (record.type == store::RecordType::kControl) break;
   }
   Bench crashed;
-  crashed.disk.files[kFolder + "/log/000001.log"] = prefix;
+  crashed.disk.put(kFolder + "/log/000001.log", prefix);
 
   ASSERT_TRUE(crashed.resume({}).ok());
 
@@ -124,7 +126,7 @@ TEST(Request, OfAnotherNameOrForNoTrialIsIgnored) {
   Bench bench;
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
     for (const char* name : {"notes.txt", "stop-trial-", "stop-trial-0", "stop-trial-x", "stop-trial-99"}) {
-      bench.disk.files[kFolder + "/control/" + name] = "";
+      bench.disk.put(kFolder + "/control/" + name, "");
     }
   };
 
@@ -168,11 +170,114 @@ TEST(Guard, CountsSecondsOverAllAttemptsAndCanBeExtended) {
   EXPECT_EQ(guarded->reason, "guard");
   EXPECT_LT(bench.view().seconds, 14);
 
-  const auto extended = bench.resume({}, {{}, 0.1});
+  const auto extended = bench.resume({}, {.minutes = 0.1});
   ASSERT_TRUE(extended.ok());
   EXPECT_EQ(extended->reason, "guard");
   EXPECT_GE(bench.view().seconds, 18);
   EXPECT_LT(bench.view().seconds, 20);
+}
+
+TEST(Extension, TakesBackAStopThatNobodyHasObeyed) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(small_study(), {}).ok());
+  bench.disk.put(kFolder + "/control/stop", "");
+
+  const auto summary = bench.resume({}, {.trials = 3});
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  EXPECT_EQ(summary->end, End::kDone);
+  EXPECT_EQ(bench.view().trials.size(), 17U);
+  EXPECT_EQ(requests_logged(bench, "stop"), 0);
+  EXPECT_FALSE(bench.disk.exists(kFolder + "/control/stop"));
+}
+
+TEST(Request, StopThatWaitsForAStudyToGoOnIsObeyed) {
+  Bench bench;
+  ask_after(bench, 20, "pause");
+  ASSERT_TRUE(bench.run(small_study(), {}).ok());
+  bench.observer = {};
+  bench.disk.put(kFolder + "/control/stop", "");
+
+  const auto summary = bench.resume({});
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  EXPECT_EQ(summary->end, End::kStoppedByUser);
+}
+
+TEST(Extension, OfAStudyWithOpenTrialsCountsFromThoseThatHaveBeenProposed) {
+  Bench bench;
+  ask_after(bench, 20, "pause");
+  ASSERT_TRUE(bench.run(small_study(), {}).ok());
+  const std::size_t proposed = bench.view().trials.size();
+  ASSERT_LT(proposed + 2, 14U);
+  bench.observer = {};
+
+  const auto summary = bench.resume({}, {.trials = 2});
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  EXPECT_EQ(bench.view().trials.size(), proposed + 2);
+  for (const TrialView& trial : bench.view().trials) EXPECT_TRUE(trial.outcome);
+}
+
+TEST(Extension, OfABudgetOfStepsIsInSteps) {
+  Bench bench;
+  study::StudyConfig config = small_study();
+  config.budget = {{}, 61, {}};
+  ASSERT_TRUE(bench.run(config, {}).ok());
+  const StudyView before = bench.view();
+  const auto files = bench.disk.files();
+
+  const auto refused = bench.resume({}, {.trials = 3});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_NE(refused.error().message.find("61 steps"), std::string::npos) << refused.error().text();
+  EXPECT_NE(refused.error().message.find("--steps"), std::string::npos) << refused.error().text();
+  EXPECT_EQ(bench.disk.files(), files);
+
+  ASSERT_TRUE(bench.resume({}, {.steps = 40}).ok());
+  const StudyView after = bench.view();
+  EXPECT_GT(after.trials.size(), before.trials.size() + 3);
+  EXPECT_LE(after.steps, before.steps + 40);
+  EXPECT_GT(after.steps, before.steps + 40 - 8);
+}
+
+TEST(Extension, ThatWouldTrainNothingIsRefusedWithWhatIsUsedUp) {
+  Bench guarded;
+  study::StudyConfig config = small_study(10'000);
+  config.budget.guard_minutes = 0.2;
+  ASSERT_TRUE(guarded.run(config, {}).ok());
+  const auto by_guard = guarded.resume({}, {.trials = 3});
+  ASSERT_FALSE(by_guard.ok());
+  EXPECT_NE(by_guard.error().message.find("--minutes"), std::string::npos) << by_guard.error().text();
+
+  Bench spent;
+  ASSERT_TRUE(spent.run(small_study(), {}).ok());
+  const auto by_trials = spent.resume({}, {.minutes = 3});
+  ASSERT_FALSE(by_trials.ok());
+  EXPECT_NE(by_trials.error().message.find("all 14 trials"), std::string::npos) << by_trials.error().text();
+  EXPECT_NE(by_trials.error().message.find("--trials"), std::string::npos) << by_trials.error().text();
+  EXPECT_EQ(spent.view().end_reason, "budget");
+}
+
+TEST(Extension, RefusesWhatNoStudyCanHold) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(small_study(), {}).ok());
+  const auto files = bench.disk.files();
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  for (const Engine::Extension& wrong :
+       std::vector<Engine::Extension>{{.trials = 0},
+                                      {.trials = -4},
+                                      {.trials = std::numeric_limits<std::int64_t>::max()},
+                                      {.trials = 1, .minutes = nan},
+                                      {.trials = 1, .minutes = inf},
+                                      {.trials = 1, .minutes = -1},
+                                      {.trials = 1, .steps = 0},
+                                      {.trials = 1, .steps = std::int64_t{1} << 62}}) {
+    const auto refused = bench.resume({}, wrong);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  }
+  EXPECT_EQ(bench.disk.files(), files);
 }
 
 }  // namespace

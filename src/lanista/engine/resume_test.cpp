@@ -21,42 +21,57 @@ struct Reference {
     const auto summary = bench.run(config, kUndisturbed);
     LANISTA_CHECK(summary.ok(), summary ? "" : summary.error().text());
     canonical = bench.canonical();
-    weights = bench.disk.files.at(kFolder + "/best/weights.safetensors");
+    weights = *bench.disk.read(kFolder + "/best/weights.safetensors");
   }
 };
 
 void expect_same(Bench& bench, const Reference& reference, const std::string& what) {
   ASSERT_EQ(bench.canonical(), reference.canonical) << what;
-  ASSERT_EQ(bench.disk.files.at(kFolder + "/best/weights.safetensors"), reference.weights) << what;
+  ASSERT_EQ(*bench.disk.read(kFolder + "/best/weights.safetensors"), reference.weights) << what;
+}
+
+/// What lay on the disk before every change of a file: what a kill there leaves behind, checkpoints of that moment
+/// included.
+std::vector<testing::Files> every_moment(const study::StudyConfig& config) {
+  Bench bench;
+  std::vector<testing::Files> moments;
+  testing::WatchedFileSystem fs(bench.disk);
+  fs.before_change = [&] { moments.push_back(bench.disk.files()); };
+  LANISTA_CHECK(bench.run(config, kUndisturbed, fs).ok(), "nobody disturbs it");
+  moments.push_back(bench.disk.files());
+  return moments;
 }
 
 TEST(Resume, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
   Reference reference;
   const std::string path = kFolder + "/log/000001.log";
-  const std::string log = reference.bench.disk.files.at(path);
-  const FrameScan scan = decode_frames(log);
-  std::string prefix;
+  const auto moments = every_moment(small_study());
+  std::size_t before = 0;
   std::uint64_t cut = 0;
-  for (const Frame& frame : scan.frames) {
-    encode_frame(frame.type, frame.payload, prefix);
+  std::set<std::size_t> checkpoints;
+  for (std::size_t i = 0; i < moments.size(); ++i) {
+    const auto log = moments[i].find(path);
+    if (log == moments[i].end() || log->second.size() == before) continue;
+    before = log->second.size();
     for (const bool torn : {false, true}) {
-      if (prefix.size() + 5 > log.size() && torn) continue;
       Bench bench;
-      bench.disk.files = reference.bench.disk.files;  // the weights of the best are there before their records
-      std::erase_if(bench.disk.files, [](const auto& file) { return file.first.starts_with(kFolder + "/best/"); });
-      bench.disk.files[path] = torn ? log.substr(0, prefix.size() + 5) : prefix;
+      testing::put_all(bench.disk, moments[i]);
+      const std::string& whole = moments.back().at(path);
+      if (torn) bench.disk.put(path, whole.substr(0, std::min(whole.size() - 1, before + 5)));
+      checkpoints.insert(static_cast<std::size_t>(
+          std::distance(moments[i].lower_bound(kFolder + "/ckpt/"), moments[i].lower_bound(kFolder + "/ckpt0"))));
       FakeOptions options = kUndisturbed;
       options.seed = ++cut;
       options.workers = static_cast<std::int64_t>(cut % 3) + 1;
 
       const auto summary = bench.resume(options);
 
-      ASSERT_TRUE(summary.ok()) << "cut behind byte " << prefix.size() << ": " << summary.error().text();
-      if (frame.type == static_cast<std::uint16_t>(store::RecordType::kStudyEnd)) continue;  // best/ was not copied
-      expect_same(bench, reference, "cut behind byte " + std::to_string(prefix.size()));
+      ASSERT_TRUE(summary.ok()) << "cut behind byte " << before << ": " << summary.error().text();
+      expect_same(bench, reference, "cut behind byte " + std::to_string(before));
     }
   }
-  EXPECT_GT(cut, 150U);
+  EXPECT_GT(cut, 300U);
+  EXPECT_GT(checkpoints.size(), 3U) << "the number of checkpoints changes on the way";
 }
 
 TEST(Resume, GoesOnIdenticallyAfterAnyWriteHasFailed) {
@@ -117,19 +132,44 @@ TEST(Resume, GoesOnIdenticallyAfterPausesAnywhere) {
 }
 
 TEST(Resume, StartsFromCheckpointsAndDoesNotRepeatWhatTheyHold) {
-  Bench bench;
-  FakeOptions options = kUndisturbed;
-  int events = 0;
-  bench.observer.on_event = [&](const StudyView&, const study::Event&) {
-    if (++events == 25) bench.pause = 15;
+  const FakeOptions options{.workers = 2};
+  const study::StudyConfig config = small_study();
+  const auto run = [&](Bench& bench, bool fresh) -> FakeExecutor {
+    FakeExecutor fake = bench.executor(bench.disk, options);
+    auto engine =
+        fresh ? Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, fake))
+              : Engine::resume(kFolder, {}, bench.numerics, bench.services(bench.disk, fake));
+    LANISTA_CHECK(engine.ok() && (*engine)->run().ok(), "nothing fails here");
+    return fake;
   };
-  ASSERT_TRUE(bench.run(small_study(), options).ok());
-  bench.pause = 0;
-  FakeExecutor fake = bench.executor(bench.disk, options);
-  auto engine = Engine::resume(kFolder, {}, bench.numerics, bench.services(bench.disk, fake));
-  ASSERT_TRUE(engine.ok());
-  ASSERT_TRUE((*engine)->run().ok());
-  EXPECT_FALSE(fake.resumed_from().empty());
+  Bench undisturbed;
+  const std::int64_t epochs = run(undisturbed, true).epochs_run();
+
+  for (int after = 5; after < 60; after += 5) {
+    Bench bench;
+    bench.observer.on_event = [&, events = 0](const StudyView&, const study::Event&) mutable {
+      if (++events == after) bench.pause = 15;
+    };
+    const std::int64_t before = run(bench, true).epochs_run();
+    bench.pause = 0;
+    bench.observer = {};
+    std::map<TrialId, std::string> last;
+    for (const store::Record& record : *store::read_log(bench.disk, kFolder)) {
+      if (record.type != store::RecordType::kCheckpoint && record.type != store::RecordType::kOutcome) continue;
+      last[TrialId{record.body["trial"].get<std::uint32_t>()}] = record.body.value("address", "");
+    }
+    std::vector<std::string> wanted;
+    for (const auto& [trial, address] : last) {
+      if (!address.empty()) wanted.push_back(address);
+    }
+
+    const FakeExecutor resumed = run(bench, false);
+
+    EXPECT_FALSE(wanted.empty());
+    EXPECT_EQ(resumed.resumed_from(), wanted) << "paused after " << after << " events";
+    EXPECT_EQ(before + resumed.epochs_run(), epochs) << "paused after " << after << " events";
+    EXPECT_EQ(bench.canonical(), undisturbed.canonical());
+  }
 }
 
 TEST(Resume, BeginsATrialAnewWhenItsCheckpointIsDamaged) {
@@ -148,9 +188,10 @@ TEST(Resume, BeginsATrialAnewWhenItsCheckpointIsDamaged) {
     if (trial.outcome) weights.insert(kFolder + "/ckpt/" + trial.outcome->weights + ".safetensors");
   }
   int damaged = 0;
-  for (auto& [path, content] : bench.disk.files) {
+  for (auto [path, content] : bench.disk.files()) {
     if (!path.starts_with(kFolder + "/ckpt/") || weights.contains(path)) continue;
     content.back() = static_cast<char>(content.back() ^ 1);
+    bench.disk.put(path, content);
     ++damaged;
   }
   ASSERT_GT(damaged, 0);
@@ -166,20 +207,95 @@ TEST(Resume, BeginsATrialAnewWhenItsCheckpointIsDamaged) {
 
 TEST(Resume, OfAnEndedStudyChangesNothing) {
   Reference reference;
-  const auto files = reference.bench.disk.files;
+  const auto files = reference.bench.disk.files();
 
   const auto summary = reference.bench.resume({});
 
   ASSERT_TRUE(summary.ok());
   EXPECT_EQ(summary->end, End::kDone);
   EXPECT_EQ(summary->reason, "budget");
-  EXPECT_EQ(reference.bench.disk.files, files);
+  EXPECT_EQ(reference.bench.disk.files(), files);
+}
+
+std::int64_t warnings(Bench& bench, const std::string& name) {
+  const auto events = bench.sink.events();
+  return std::count_if(events.begin(), events.end(), [&](const LogEvent& event) { return event.event == name; });
+}
+
+TEST(Resume, RebuildsALostPackageFromWeightsThatAreTrainedAgainWhereTheyAreLostToo) {
+  for (const std::string lost : {"the package", "the package and its weights", "a file of the package"}) {
+    Reference reference;
+    Bench bench;
+    const std::string weights =
+        kFolder + "/ckpt/" + reference.bench.view().trials[reference.bench.view().winner->value - 1].outcome->weights +
+        ".safetensors";
+    testing::Files files = reference.bench.disk.files();
+    const testing::Files whole = files;
+    ASSERT_EQ(files.count(weights), 1U);
+    if (lost == "a file of the package") {
+      files[kFolder + "/best/weights.safetensors"].pop_back();
+    } else {
+      std::erase_if(files, [](const auto& file) { return file.first.starts_with(kFolder + "/best/"); });
+      if (lost == "the package and its weights") files.erase(weights);
+    }
+    testing::put_all(bench.disk, files);
+
+    const auto summary = bench.resume(kUndisturbed);
+
+    ASSERT_TRUE(summary.ok()) << lost << ": " << summary.error().text();
+    EXPECT_EQ(bench.disk.files(), whole) << lost;
+    EXPECT_EQ(warnings(bench, "package_lost"), 1) << lost;
+    EXPECT_EQ(warnings(bench, "weights_lost"), lost == "the package and its weights" ? 1 : 0) << lost;
+  }
+}
+
+TEST(Resume, TrainsAWinnerAgainWhoseWeightsAreLostBeforeTheEnd) {
+  Reference reference;
+  const TrialView winner = reference.bench.view().trials[reference.bench.view().winner->value - 1];
+  for (const bool damaged : {false, true}) {
+    Bench bench;
+    testing::copy_without_best(reference.bench.disk, bench.disk);
+    const std::string path = kFolder + "/ckpt/" + winner.outcome->weights + ".safetensors";
+    const std::string bytes = *bench.disk.read(path);
+    if (damaged) {
+      bench.disk.put(path, bytes.substr(1));
+    } else {
+      ASSERT_TRUE(bench.disk.remove(path).ok());
+    }
+
+    // An extension goes on although nobody knows yet whether this winner stays the best.
+    const auto summary = bench.resume(kUndisturbed, {.trials = 1});
+
+    ASSERT_TRUE(summary.ok()) << summary.error().text();
+    ASSERT_EQ(bench.view().winner, winner.id);
+    EXPECT_EQ(*bench.disk.read(path), bytes);
+    EXPECT_EQ(warnings(bench, "weights_lost"), 1);
+    EXPECT_EQ(*bench.disk.read(kFolder + "/best/weights.safetensors"), reference.weights);
+  }
+}
+
+TEST(Resume, TakesTheNextBestWhereAWinnerCannotBeTrainedAgain) {
+  Reference reference;
+  const auto best = ranking(reference.bench.view());
+  const TrialView winner = reference.bench.view().trials[best[0].value - 1];
+  Bench bench;
+  testing::copy_without_best(reference.bench.disk, bench.disk);
+  ASSERT_TRUE(bench.disk.remove(kFolder + "/ckpt/" + winner.outcome->weights + ".safetensors").ok());
+  FakeOptions another_machine = kUndisturbed;
+  another_machine.salt = 1;  // that trains to other bits
+
+  const auto summary = bench.resume(another_machine, {.trials = 1});
+
+  ASSERT_TRUE(summary.ok()) << summary.error().text();
+  EXPECT_EQ(warnings(bench, "winner_lost"), 1);
+  EXPECT_NE(bench.view().winner, best[0]);
+  EXPECT_TRUE(bench.disk.exists(kFolder + "/best/package.json"));
 }
 
 TEST(Resume, ExtendsAnEndedStudyByTrials) {
   Reference reference;
 
-  const auto summary = reference.bench.resume(kUndisturbed, {6, {}});
+  const auto summary = reference.bench.resume(kUndisturbed, {.trials = 6});
 
   ASSERT_TRUE(summary.ok()) << summary.error().text();
   const StudyView view = reference.bench.view();
@@ -231,7 +347,7 @@ TEST(Resume, RefusesOtherData) {
   Reference reference;
   reference.bench.data.hash = hash_text("other data");
 
-  const auto refused = reference.bench.resume({}, {1, {}});
+  const auto refused = reference.bench.resume({}, {.trials = 1});
 
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);

@@ -10,13 +10,18 @@ Result<Summary> StudyEngine::end_study() {
   std::map<std::string, double> test;
   // Nothing about the winner is told before what made it the winner is on disk.
   LANISTA_TRY(log_.sync());
-  if (!podium_.best().empty()) {
-    winner = podium_.best().front().trial;
-    LANISTA_TRY(package_winner(state_.trial(*winner), test));
+  for (const study::Standing& standing : podium_.best()) {
+    auto packaged = package_winner(state_.trial(standing.trial), test);
+    if (!packaged && packaged.error().code != Code::kDataLoss) return std::move(packaged).error();
+    if (packaged) {
+      winner = standing.trial;
+      break;
+    }
+    event(Level::kWarning, "winner_lost", {{"trial", standing.trial.value}, {"reason", packaged.error().text()}});
   }
   const double seconds = services_.clock->now() - began_;
   state_.worked(seconds);
-  LANISTA_TRY(log_.append(store::RecordType::kAttempt, {{"event", "worked"}, {"seconds", seconds}}));
+  LANISTA_TRY(log_.append(store::RecordType::kAttempt, worked_body("worked", seconds)));
   LANISTA_TRY(log_.append(store::RecordType::kStudyEnd, study_end_body(reason, winner, test)));
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(shelf_.flush());
@@ -33,11 +38,57 @@ Result<void> StudyEngine::package_winner(const TrialView& winner, std::map<std::
   LANISTA_ASSIGN(Costed built, build(winner.proposal));
   const study::StudyConfig& config = state_.view.config;
   LANISTA_ASSIGN(const Job job, make_job(config, *services_.data, winner, built.model));
-  LANISTA_ASSIGN(test, services_.executor->test(job, weights));
-  LANISTA_ASSIGN(store::Checkpoint checkpoint, shelf_.files().get(weights));
+  LANISTA_ASSIGN(store::Checkpoint checkpoint, weights_of(winner, job));
+  if (test.empty()) LANISTA_ASSIGN(test, services_.executor->test(job, weights));
   return write_package(*services_.fs, folder_ + "/best",
                        make_package(config, *services_.data, winner, job.recipe, std::move(built.model),
                                     std::move(checkpoint.tensors), test));
+}
+
+Result<store::Checkpoint> StudyEngine::weights_of(const TrialView& trial, const Job& job) {
+  const std::string& address = trial.outcome->weights;
+  auto stored = shelf_.files().get(address);
+  if (stored || (stored.error().code != Code::kDataLoss && stored.error().code != Code::kNotFound)) return stored;
+  event(Level::kWarning, "weights_lost", {{"trial", trial.id.value}, {"reason", stored.error().text()}});
+  LANISTA_TRY(shelf_.files().remove(address));
+  LANISTA_TRY(train_again(job, trial.measurements.back().epoch));
+  stored = shelf_.files().get(address);
+  if (stored || stored.error().code != Code::kNotFound) return stored;
+  return Error{Code::kDataLoss, "its weights are lost, and training it again gave others", ""};
+}
+
+Result<void> StudyEngine::train_again(const Job& job, std::int64_t epochs) {
+  const auto lost = [](const std::string& reason) {
+    return Error{Code::kDataLoss, "its weights are lost, and it cannot be trained again: " + reason, ""};
+  };
+  if (auto started = services_.executor->start(job); !started) return lost(started.error().text());
+  services_.executor->command(Allow{job.trial, epochs});
+  services_.executor->command(Finish{job.trial, true, false});
+  while (true) {
+    if (services_.pause != nullptr && services_.pause->load() != 0) {
+      return Error{Code::kUnavailable, "interrupted while the winner was trained again", ""};
+    }
+    const auto report = services_.executor->next(kPollSeconds);
+    if (services_.observer.on_idle) services_.observer.on_idle(state_.view);
+    if (!report) continue;
+    if (const auto* broken = std::get_if<BrokenReport>(&*report)) return broken->error;
+    if (const auto* saved = std::get_if<CheckpointReport>(&*report)) LANISTA_TRY(note_checkpoint(*saved));
+    const auto* failure = std::get_if<FailureReport>(&*report);
+    if (failure != nullptr && failure->trial == job.trial) return lost(failure->reason);
+    const auto* finished = std::get_if<FinishedReport>(&*report);
+    if (finished != nullptr && finished->trial == job.trial) return {};
+  }
+}
+
+Result<void> StudyEngine::mend_package() {
+  if (!state_.view.winner) return {};
+  const TrialView& winner = state_.trial(*state_.view.winner);
+  const auto whole = read_package(*services_.fs, folder_ + "/best", services_.ops);
+  if (whole || (whole.error().code != Code::kDataLoss && whole.error().code != Code::kNotFound)) return {};
+  event(Level::kWarning, "package_lost", {{"trial", winner.id.value}, {"reason", whole.error().text()}});
+  std::map<std::string, double> test = state_.view.test;
+  LANISTA_TRY(package_winner(winner, test));
+  return shelf_.flush();
 }
 
 }  // namespace lanista::engine

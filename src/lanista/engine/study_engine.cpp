@@ -1,30 +1,17 @@
 #include "lanista/engine/study_engine.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-
-#include "lanista/engine/assembly.h"
 
 namespace lanista::engine {
 namespace {
 
 using store::RecordType;
 
-constexpr double kPollSeconds = 0.25;  ///< between looks at control/ and between signs of life
-constexpr double kSyncSeconds = 1;
-constexpr double kWorkedSeconds = 10;  ///< between notes of how long this attempt has worked
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "unknown";
-}
-
 }  // namespace
 
 StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter log, StudyState state,
-                         std::shared_ptr<const mutate::ModelSpace> models, std::unique_ptr<strategy::Strategy> strategy)
+                         std::shared_ptr<const mutate::ModelSpace> models, std::unique_ptr<strategy::Strategy> strategy,
+                         const std::vector<study::Event>& past)
     : folder_(std::move(folder)),
       services_(std::move(services)),
       log_(std::move(log)),
@@ -32,14 +19,22 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
       models_(std::move(models)),
       strategy_(std::move(strategy)),
       podium_(podium_size()),
-      shelf_(store::CheckpointStore(*services_.fs, folder_)) {}
+      shelf_(store::CheckpointStore(*services_.fs, folder_)) {
+  for (const study::Event& event : past) {
+    strategy_->observe(event);
+    horizon_.observe(event, *strategy_);
+  }
+}
 
 void StudyEngine::event(Level level, const std::string& name, nlohmann::json fields) const {
-  if (services_.sink) services_.sink->write({services_.clock->now(), level, name, std::move(fields)});
+  if (services_.sink) services_.sink->write({services_.clock->unix_time(), level, name, std::move(fields)});
 }
 
 Result<Summary> StudyEngine::run() {
-  if (state_.view.end_reason) return Summary{End::kDone, *state_.view.end_reason};
+  if (state_.view.end_reason && !extension_) {
+    LANISTA_TRY(mend_package());
+    return Summary{End::kDone, *state_.view.end_reason};
+  }
   auto summary = loop();
   if (!summary) {
     abandon_all();
@@ -62,9 +57,6 @@ Result<Summary> StudyEngine::loop() {
   LANISTA_TRY(pick_up());
   while (true) {
     LANISTA_TRY(poll());
-    if (!state_.ending.empty()) {
-      while (!active_.empty()) LANISTA_TRY(cancel(active_.begin()->first, state_.ending));
-    }
     if (active_.empty()) return end_study();
     if (!pause_asked_.empty()) return pause();
     Active& first = active_.at(due_.begin()->second);
@@ -74,154 +66,6 @@ Result<Summary> StudyEngine::loop() {
       LANISTA_TRY(take(*std::move(report)));
     }
   }
-}
-
-Result<void> StudyEngine::begin_attempt() {
-  began_ = last_sync_ = last_worked_ = services_.clock->now();
-  state_.begin_attempt(began_);
-  LANISTA_TRY(log_.append(RecordType::kAttempt,
-                          {{"event", "begin"}, {"time", began_}, {"pid", getpid()}, {"host", host_name()}}));
-  // Whoever asked for a pause got one: nobody was working.
-  LANISTA_ASSIGN(const std::vector<Request> requests, pending_requests(*services_.fs, folder_));
-  for (const Request& request : requests) {
-    if (request.kind == Request::Kind::kPause) LANISTA_TRY(remove_request(*services_.fs, folder_, request));
-  }
-  return {};
-}
-
-Result<void> StudyEngine::restore_shelf() {
-  for (const TrialView& trial : state_.view.trials) {
-    keys_.emplace(study::duplicate_key(trial.proposal), trial.id);
-    if (!trial.outcome || !ranks(trial, *trial.outcome)) continue;
-    const auto trainings = study::trainings_of(state_.view, trial);
-    const auto joint = study::joint_standing(state_.view.config, trainings);
-    const bool done = study::trainings_done(state_.view.config.strategy, study::tally_of(trainings));
-    if (joint && joint->trial == trial.id) podium_.add(*joint);
-    if (!done) shelf_.hold(trial.outcome->weights);
-  }
-  for (const study::Standing& s : podium_.best()) shelf_.hold(state_.trial(s.trial).outcome->weights);
-  for (auto& [id, open] : state_.open) {
-    if (open.checkpoint.empty()) continue;
-    const auto whole = shelf_.files().get(open.checkpoint);
-    if (whole) {
-      shelf_.hold(open.checkpoint);
-      continue;
-    }
-    event(Level::kWarning, "checkpoint_lost", {{"trial", id.value}, {"reason", whole.error().text()}});
-    open.checkpoint.clear();
-  }
-  return shelf_.clear_others();
-}
-
-Result<void> StudyEngine::pick_up() {
-  using Last = StudyState::Last;
-  const Last last = state_.last;
-  const TrialId last_trial = state_.last_trial;
-  const bool unsettled = (last == Last::kMeasured || last == Last::kVerdict) && state_.open.contains(last_trial);
-
-  std::vector<TrialId> running;
-  for (const auto& [id, open] : state_.open) {
-    const auto epochs = static_cast<std::int64_t>(state_.trial(id).measurements.size());
-    enter(id, unsettled && id == last_trial ? epochs : epochs + 1);
-    running.push_back(id);
-  }
-  if (!state_.ending.empty()) return {};
-  for (const TrialId id : running) {
-    if (unsettled && id == last_trial) continue;
-    const TrialId first = keys_.at(study::duplicate_key(state_.trial(id).proposal));
-    if (first != id) {
-      LANISTA_TRY(conclude(id, {study::OutcomeKind::kDuplicate, "", first, "", {}}));
-    } else {
-      LANISTA_TRY(start(active_.at(id), state_.open.at(id).checkpoint));
-    }
-  }
-  if (unsettled) {
-    LANISTA_TRY(settle(active_.at(last_trial)));
-    const auto it = active_.find(last_trial);
-    if (it != active_.end() && !it->second.finishing) {
-      LANISTA_TRY(start(it->second, state_.open.at(last_trial).checkpoint));
-    }
-  } else {
-    LANISTA_TRY(fill());
-  }
-  for (const TrialId id : running) {
-    const auto open = state_.open.find(id);
-    if (open == state_.open.end() || !open->second.cancel_asked) continue;
-    LANISTA_TRY(cancel(id, "stopped by the user"));
-    LANISTA_TRY(fill());
-  }
-  return {};
-}
-
-Result<void> StudyEngine::poll() {
-  if (services_.pause != nullptr && services_.pause->load() != 0) pause_asked_ = "signal";
-  const double now = services_.clock->now();
-  if (last_poll_ && now >= *last_poll_ && now - *last_poll_ < kPollSeconds) return {};
-  last_poll_ = now;
-  state_.worked(now - began_);
-  if (services_.observer.on_idle) services_.observer.on_idle(state_.view);
-  LANISTA_ASSIGN(const std::vector<Request> requests, pending_requests(*services_.fs, folder_));
-  for (const Request& request : requests) LANISTA_TRY(obey(request));
-
-  if (state_.minutes && state_.view.seconds >= *state_.minutes * 60 && state_.ending.empty()) {
-    LANISTA_TRY(log_.append(RecordType::kControl, {{"request", "guard"}, {"time", now}}));
-    state_.ending = "guard";
-    event(Level::kWarning, "guard", {{"minutes", *state_.minutes}});
-  }
-  if (now - last_worked_ >= kWorkedSeconds) {
-    last_worked_ = now;
-    LANISTA_TRY(log_.append(RecordType::kAttempt, {{"event", "worked"}, {"seconds", now - began_}}));
-  }
-  if (now - last_sync_ >= kSyncSeconds) {
-    last_sync_ = now;
-    LANISTA_TRY(log_.sync());
-    LANISTA_TRY(shelf_.flush());
-  }
-  return {};
-}
-
-Result<void> StudyEngine::obey(const Request& request) {
-  constexpr std::array<const char*, 3> kNames{"pause", "stop", "stop-trial"};
-  nlohmann::json body{{"request", kNames[static_cast<std::size_t>(request.kind)]}, {"time", services_.clock->now()}};
-  if (request.trial) body["trial"] = request.trial->value;
-  LANISTA_TRY(log_.append(RecordType::kControl, body));
-  LANISTA_TRY(log_.sync());
-  LANISTA_TRY(remove_request(*services_.fs, folder_, request));
-  switch (request.kind) {
-    case Request::Kind::kPause:
-      pause_asked_ = "request";
-      return {};
-    case Request::Kind::kStop:
-      state_.ending = "stopped by the user";
-      return {};
-    case Request::Kind::kStopTrial:
-      if (!active_.contains(*request.trial)) {
-        event(Level::kWarning, "stop_trial_ignored", {{"trial", request.trial->value}, {"reason", "not running"}});
-        return {};
-      }
-      LANISTA_TRY(cancel(*request.trial, "stopped by the user"));
-      return fill();
-  }
-  return {};
-}
-
-Result<Summary> StudyEngine::pause() {
-  if (pause_asked_ == "signal") {
-    LANISTA_TRY(log_.append(RecordType::kControl,
-                            {{"request", "pause"}, {"by", pause_asked_}, {"time", services_.clock->now()}}));
-  }
-  services_.executor->command(PauseAll{});
-  while (!paused_) {
-    auto report = services_.executor->next(kPollSeconds);
-    if (services_.observer.on_idle) services_.observer.on_idle(state_.view);
-    // What trials measured and was not delivered lies in their checkpoints.
-    if (report) LANISTA_TRY(take(*std::move(report)));
-  }
-  state_.worked(services_.clock->now() - began_);
-  LANISTA_TRY(log_.append(RecordType::kAttempt, {{"event", "paused"}, {"seconds", services_.clock->now() - began_}}));
-  LANISTA_TRY(log_.sync());
-  LANISTA_TRY(shelf_.flush());
-  return Summary{End::kPaused, pause_asked_};
 }
 
 Result<void> StudyEngine::take(Report report) {
@@ -276,9 +120,8 @@ Result<void> StudyEngine::note_checkpoint(const CheckpointReport& report) {
     shelf_.release(report.address);
     return {};
   }
-  LANISTA_TRY(log_.append(
-      RecordType::kCheckpoint,
-      {{"trial", report.trial.value}, {"epoch", report.epoch}, {"step", report.step}, {"address", report.address}}));
+  LANISTA_TRY(
+      log_.append(RecordType::kCheckpoint, checkpoint_body({report.trial, report.epoch, report.step, report.address})));
   LANISTA_TRY(log_.sync());
   shelf_.release(open->second.checkpoint);
   open->second.checkpoint = report.address;

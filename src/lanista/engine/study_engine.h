@@ -11,6 +11,7 @@
 
 #include "lanista/engine/control.h"
 #include "lanista/engine/engine.h"
+#include "lanista/engine/horizon.h"
 #include "lanista/engine/podium.h"
 #include "lanista/engine/shelf.h"
 #include "lanista/engine/study_state.h"
@@ -19,29 +20,44 @@ namespace lanista::engine {
 
 /// The engine over one log and one executor. Single-threaded; workers live behind the executor.
 ///
-/// Its rule: the next event delivered is that of the running trial whose next epoch ends first in logical time, however
-/// long that trial's report takes to arrive; reports of others wait in their buffers. What follows from an event (a
-/// verdict, an outcome, new proposals) is done before the next event. Hence at any moment only the last event in the
-/// log can have consequences that are not there yet, and those `pick_up` computes again.
+/// A study is a sequence of *events*, one at a time:
+///  - a delivery: of the running trial whose next epoch ends first in logical time (then by id), its next measurement,
+///  its
+///    failure, or, once it has been settled, its end; however long it takes to arrive. Reports of others wait.
+///  - a request that is obeyed: stop, stop-trial, guard, extension. Its place in logical order is that of its record in
+///    the log: behind so many proposals, measurements and outcomes. When it was asked for does not enter.
+/// All that follows from an event stands in the log right behind it, before the next event: a verdict, an outcome,
+/// proposals for slots that are free (`fill`), the outcomes of all running trials where the study is to end. Hence
+///  - of a log that ends anywhere, the last event alone can lack *records*, and `pick_up` appends the missing ones;
+///  - what follows without a record follows from the state, whatever the last event was: a trial with a stop verdict or
+///  a
+///    full budget is settled and waits for its end; how far others may train ahead is folded by `Horizon`; `fill` asks
+///    a pure function of the events, so that asking once more adds nothing.
+/// So pauses and kills leave no trace: events, and with them the canonical export, are a function of the configuration,
+/// the data, and the requests with their places.
 class StudyEngine final : public Engine {
  public:
+  /// `past`: the events of the log that `state` was folded from; the strategy has observed none of them.
   StudyEngine(std::string folder, Services services, store::LogWriter log, StudyState state,
-              std::shared_ptr<const mutate::ModelSpace> models, std::unique_ptr<strategy::Strategy> strategy);
+              std::shared_ptr<const mutate::ModelSpace> models, std::unique_ptr<strategy::Strategy> strategy,
+              const std::vector<study::Event>& past = {});
 
   const StudyView& view() const override { return state_.view; }
   Result<Summary> run() override;
+  /// Is obeyed as the next request.
+  void extend(const Extension& extension);
 
  private:
   /// A running trial.
   struct Active {
     TrialId id;
     std::int64_t budget = 0;
-    std::int64_t next = 1;     ///< the epoch to be delivered next; of a finishing trial, its last
-    std::int64_t allowed = 0;  ///< it may train through this epoch
+    std::int64_t next = 1;     ///< the epoch to be delivered next; of a settled trial, its last
+    std::int64_t allowed = 0;  ///< the executor may train it through this epoch
     bool started = false;
     std::deque<study::Measurement> reports;  ///< epochs next, next + 1, …
     std::optional<FailureReport> failure;
-    std::optional<study::Outcome> finishing;  ///< Finish was commanded; this will be its outcome
+    std::optional<study::Outcome> finishing;  ///< it is settled: Finish was commanded, this will be its outcome
     std::optional<FinishedReport> finished;
   };
   struct Costed {
@@ -49,14 +65,23 @@ class StudyEngine final : public Engine {
     graph::ModelCost cost;
   };
 
-  // study_engine.cpp: the loop
-  Result<Summary> loop();
-  Result<void> pick_up();
-  Result<void> restore_shelf();
+  // study_resume.cpp: coming back
   Result<void> begin_attempt();
+  Result<void> restore_shelf();
+  Result<void> pick_up();
+  Result<void> pick_up(TrialId trial);
+  bool unsettled(TrialId trial);
+
+  // study_requests.cpp: what is asked from outside
   Result<void> poll();
   Result<void> obey(const Request& request);
+  Result<void> obey_extension();
+  Result<void> end_now(const std::string& reason);
+  Result<void> note_worked();
   Result<Summary> pause();
+
+  // study_engine.cpp: the loop
+  Result<Summary> loop();
   Result<void> take(Report report);
   Result<void> take_epoch(study::Measurement measurement);
   Result<void> note_checkpoint(const CheckpointReport& report);
@@ -72,7 +97,7 @@ class StudyEngine final : public Engine {
   Result<void> propose(study::Proposal proposal);
   Result<void> start(Active& trial, const std::string& checkpoint);
   Result<void> start(Active& trial, const std::string& checkpoint, graph::Graph model);
-  void allow(Active& trial, std::int64_t epoch);
+  void allow(Active& trial);
   Result<void> settle(Active& trial);
   Result<void> finish(Active& trial, study::OutcomeKind kind, const std::string& reason);
   Result<void> conclude(TrialId trial, study::Outcome outcome);
@@ -82,14 +107,20 @@ class StudyEngine final : public Engine {
   void announce(const study::Event& event);
   Active& enter(TrialId id, std::int64_t next);
   void leave(TrialId id);
-  std::int64_t batch_of(const study::Proposal& proposal) const;
-  std::int64_t steps_per_epoch(const study::Proposal& proposal) const;
   std::size_t podium_size() const;
 
   // study_end.cpp
   Result<Summary> end_study();
+  /// Measures the winner on the test part, unless `test` tells that already. Errors: kDataLoss (its weights are lost).
   Result<void> package_winner(const TrialView& winner, std::map<std::string, double>& test);
+  /// Where the file is lost or damaged the trial is trained again, to the same bits. Errors: kDataLoss.
+  Result<store::Checkpoint> weights_of(const TrialView& trial, const Job& job);
+  Result<void> train_again(const Job& job, std::int64_t epochs);
+  /// A package that is lost or damaged is written anew.
+  Result<void> mend_package();
   void event(Level level, const std::string& name, nlohmann::json fields) const;
+
+  static constexpr double kPollSeconds = 0.25;  ///< between looks at control/ and between signs of life
 
   std::string folder_;
   Services services_;
@@ -97,6 +128,7 @@ class StudyEngine final : public Engine {
   StudyState state_;
   std::shared_ptr<const mutate::ModelSpace> models_;
   std::unique_ptr<strategy::Strategy> strategy_;
+  Horizon horizon_;
   Podium podium_;
   Shelf shelf_;
 
@@ -106,8 +138,9 @@ class StudyEngine final : public Engine {
   std::map<std::int64_t, Costed> bases_;      ///< base models that were used unchanged
   std::string nothing_left_;                  ///< why the strategy proposes nothing, or empty
   std::string pause_asked_;                   ///< by whom, or empty
+  std::optional<Extension> extension_;        ///< asked for and not yet obeyed
   bool paused_ = false;
-  double began_ = 0, last_sync_ = 0, last_worked_ = 0;  ///< wall clock
+  double began_ = 0, last_sync_ = 0, last_worked_ = 0;  ///< on the clock of durations
   std::optional<double> last_poll_;
 };
 

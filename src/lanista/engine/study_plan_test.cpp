@@ -13,7 +13,7 @@ using testing::small_data;
 using testing::small_study;
 
 Result<StudyPlan> planned(const study::StudyConfig& config, const PlanRequest& request = {}) {
-  testing::MemoryFileSystem disk;
+  MemoryFileSystem disk;
   const auto models = make_model_space(config, small_data(), ".", disk);
   LANISTA_CHECK(models.ok(), models ? "" : models.error().text());
   return plan_study(config, small_data(), *models, request);

@@ -1,8 +1,7 @@
 #include "lanista/engine/study_state.h"
 
+#include <algorithm>
 #include <limits>
-
-#include "lanista/engine/study_file.h"
 
 namespace lanista::engine {
 namespace {
@@ -13,18 +12,14 @@ using store::RecordType;
 
 Error damaged(const std::string& message) { return Error{Code::kDataLoss, message, "log"}; }
 
-/// A whole number; what JSON wrote as a real one may not fit into an integer.
-std::int64_t whole(const json& value) {
-  if (value.is_number_float()) throw json::type_error::create(302, "a whole number is wanted", &value);
-  return value.get<std::int64_t>();
-}
-
 std::string name_of(TrialId id) { return "trial " + std::to_string(id.value); }
 
 }  // namespace
 
 void StudyState::propose(TrialView trial, double logical_epoch) {
   LANISTA_CHECK(trial.id.value == view.trials.size() + 1, "trials are numbered in order");
+  // A proposal right behind another one: that was no duplicate, or its outcome would stand between them.
+  if (last == Last::kProposed) duplicates_in_a_row = 0;
   last = Last::kProposed;
   last_trial = trial.id;
   now = trial.logical_start;
@@ -40,22 +35,19 @@ void StudyState::measure(const study::Measurement& measurement) {
   TrialView& t = trial(measurement.trial);
   view.steps += measurement.step - (t.measurements.empty() ? 0 : t.measurements.back().step);
   t.measurements.push_back(measurement);
+  duplicates_in_a_row = 0;
   last = Last::kMeasured;
   last_trial = measurement.trial;
   now = due(measurement.trial, measurement.epoch);
 }
 
-void StudyState::stop_verdict(TrialId id) {
-  open.at(id).stop_verdict = true;
-  last = Last::kVerdict;
-  last_trial = id;
-}
+void StudyState::stop_verdict(TrialId id) { open.at(id).stop_verdict = true; }
 
 void StudyState::end(TrialId id, const study::Outcome& outcome, double logical_time) {
   trial(id).outcome = outcome;
   open.erase(id);
-  last = Last::kEnded;
-  last_trial = id;
+  duplicates_in_a_row = outcome.kind == study::OutcomeKind::kDuplicate ? duplicates_in_a_row + 1 : 0;
+  last = Last::kOther;
   now = logical_time;
 }
 
@@ -64,12 +56,17 @@ void StudyState::end_study(const std::string& reason, std::optional<TrialId> win
   view.end_reason = reason;
   view.winner = winner;
   view.test = std::move(test);
-  last = Last::kStudyEnd;
 }
 
-void StudyState::extend(std::optional<std::int64_t> more_trials, std::optional<double> more_minutes) {
-  if (more_trials) trials = trials.value_or(static_cast<std::int64_t>(view.trials.size())) + *more_trials;
-  if (more_minutes) minutes = minutes.value_or(view.seconds / 60) + *more_minutes;
+void StudyState::extend(const Engine::Extension& extension) {
+  // A log may ask for more than can be counted; the command line does not.
+  const auto more = [](std::int64_t now, std::int64_t by) {
+    return now + std::min(by, std::numeric_limits<std::int64_t>::max() - now);
+  };
+  if (extension.trials) trials = more(static_cast<std::int64_t>(view.trials.size()), *extension.trials);
+  if (extension.steps) steps = more(view.steps, *extension.steps);
+  if (extension.minutes) minutes = view.seconds / 60 + *extension.minutes;
+  duplicates_in_a_row = 0;
   view.end_reason.reset();
   view.winner.reset();
   view.test.clear();
@@ -83,44 +80,32 @@ void StudyState::begin_attempt(double unix_time) {
 
 void StudyState::worked(double seconds) { view.seconds = seconds_before_ + seconds; }
 
-Result<TrialId> StudyState::open_trial(const json& body) const {
-  const auto number = whole(body.at("trial"));
-  if (number < 1 || number > std::numeric_limits<std::uint32_t>::max()) {
-    return damaged("trial " + std::to_string(number) + " cannot be");
-  }
-  const TrialId id{static_cast<std::uint32_t>(number)};
+Result<TrialId> StudyState::open_trial(TrialId id) const {
   if (!open.contains(id)) return damaged(name_of(id) + " is spoken of, but it is not running");
   return id;
 }
 
 Result<void> StudyState::apply_header(const json& body) {
-  const std::string text = body.at("text").get<std::string>();
-  auto config = read_study(text, "config.resolved.yaml");
-  if (!config) return damaged("the stored configuration cannot be read: " + config.error().message);
-  view.config = *std::move(config);
-  view.config_text = text;
-  view.data = body.at("data");
-  view.models = body.at("models");
+  LANISTA_ASSIGN(HeaderRecord header, read_header(body));
+  view.config = std::move(header.config);
+  view.config_text = std::move(header.text);
+  view.data = std::move(header.data);
+  view.models = std::move(header.models);
   trials = view.config.budget.trials;
+  steps = view.config.budget.steps;
   minutes = view.config.budget.guard_minutes;
   return {};
 }
 
-Result<void> StudyState::apply_control(const json& body) {
-  const std::string request = body.at("request").get<std::string>();
-  if (request == "extend") {
-    std::optional<std::int64_t> more_trials;
-    std::optional<double> more_minutes;
-    if (body.contains("trials")) more_trials = whole(body["trials"]);
-    if (body.contains("minutes")) more_minutes = body["minutes"].get<double>();
-    extend(more_trials, more_minutes);
-  } else if (request == "stop" || request == "guard") {
-    ending = request == "stop" ? "stopped by the user" : "guard";
-  } else if (request == "stop-trial") {
-    const auto id = open_trial(body);
-    if (id) open[*id].cancel_asked = true;  // it may have ended by itself meanwhile
+void StudyState::apply_control(const ControlRecord& control) {
+  if (control.request == "extend") {
+    extend({.trials = control.trials, .minutes = control.minutes, .steps = control.steps});
+    if (control.lost_minutes) ++lost_numbers;
+  } else if (control.request == "stop" || control.request == "guard") {
+    if (ending.empty()) ending = control.request == "stop" ? "stopped by the user" : "guard";
+  } else if (control.request == "stop-trial" && control.trial && open.contains(*control.trial)) {
+    open[*control.trial].cancel_asked = true;  // it may have ended by itself meanwhile
   }
-  return {};
 }
 
 Result<void> StudyState::apply(const Record& record, const std::function<void(const study::Event&)>& on_event) {
@@ -136,20 +121,21 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       view.numerics = body;
       return {};
     case RecordType::kProposed: {
+      LANISTA_ASSIGN(ProposedRecord proposed, read_proposed(body));
+      if (proposed.trial.value != view.trials.size() + 1) return damaged("proposals are not numbered in order");
       TrialView trial;
-      trial.id = TrialId{static_cast<std::uint32_t>(view.trials.size() + 1)};
-      if (body.at("trial") != trial.id.value) return damaged("proposals are not numbered in order");
-      LANISTA_ASSIGN(trial.proposal, study::proposal_from_json(body.at("proposal")));
-      trial.logical_start = body.at("logical_start").get<double>();
-      trial.parameters = whole(body.at("parameters"));
+      trial.id = proposed.trial;
+      trial.proposal = std::move(proposed.proposal);
+      trial.logical_start = proposed.logical_start;
+      trial.parameters = proposed.parameters;
       const study::Proposed event{trial.id, trial.proposal};
-      propose(std::move(trial), body.at("logical_epoch").get<double>());
+      propose(std::move(trial), proposed.logical_epoch);
       on_event(event);
       return {};
     }
     case RecordType::kMeasurement: {
-      LANISTA_ASSIGN(const TrialId id, open_trial(body));
       LANISTA_ASSIGN(study::Measurement m, study::measurement_from_json(body));
+      LANISTA_ASSIGN(const TrialId id, open_trial(m.trial));
       const auto& before = trial(id).measurements;
       if (m.epoch != (before.empty() ? 0 : before.back().epoch) + 1) {
         return damaged(name_of(id) + " measured epoch " + std::to_string(m.epoch) + " out of order");
@@ -159,41 +145,47 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       return {};
     }
     case RecordType::kVerdict: {
-      LANISTA_ASSIGN(const TrialId id, open_trial(body));
+      LANISTA_ASSIGN(const TrialId id, read_verdict(body));
+      LANISTA_TRY(open_trial(id));
       stop_verdict(id);
       return {};
     }
     case RecordType::kOutcome: {
-      LANISTA_ASSIGN(const TrialId id, open_trial(body));
-      LANISTA_ASSIGN(study::Outcome outcome, study::outcome_from_json(body));
-      end(id, outcome, body.at("logical_time").get<double>());
-      on_event(study::Ended{id, std::move(outcome)});
+      LANISTA_ASSIGN(OutcomeRecord ended, read_outcome(body));
+      LANISTA_TRY(open_trial(ended.trial));
+      end(ended.trial, ended.outcome, ended.logical_time);
+      on_event(study::Ended{ended.trial, std::move(ended.outcome)});
       return {};
     }
     case RecordType::kCheckpoint: {
+      LANISTA_ASSIGN(CheckpointRecord saved, read_checkpoint(body));
       // Written when the file was saved; by then the trial may have ended.
-      const auto id = open_trial(body);
-      if (id) open[*id].checkpoint = body.at("address").get<std::string>();
+      if (open.contains(saved.trial)) open[saved.trial].checkpoint = std::move(saved.address);
       return {};
     }
-    case RecordType::kAttempt:
-      if (body.value("event", "") == "begin") begin_attempt(body.value("time", 0.0));
-      if (body.contains("seconds")) worked(body["seconds"].get<double>());
+    case RecordType::kAttempt: {
+      LANISTA_ASSIGN(const AttemptRecord attempt, read_attempt(body));
+      if (attempt.began) begin_attempt(*attempt.began);
+      if (attempt.seconds) worked(*attempt.seconds);
       return {};
-    case RecordType::kControl:
-      return apply_control(body);
+    }
+    case RecordType::kControl: {
+      LANISTA_ASSIGN(const ControlRecord control, read_control(body));
+      apply_control(control);
+      return {};
+    }
     case RecordType::kStudyEnd: {
-      std::optional<TrialId> winner;
-      if (body.at("winner").is_number()) winner = TrialId{static_cast<std::uint32_t>(whole(body["winner"]))};
-      end_study(body.at("reason").get<std::string>(), winner, body.at("test").get<std::map<std::string, double>>());
+      LANISTA_ASSIGN(EndRecord end, read_study_end(body));
+      lost_numbers += end.nulls;
+      end_study(end.reason, end.winner, std::move(end.test));
       return {};
     }
     case RecordType::kSpan: {
-      const TrialId id{static_cast<std::uint32_t>(whole(body.at("trial")))};
-      if (id.value < 1 || id.value > view.trials.size())
-        return damaged("a span of " + name_of(id) + ", which is not there");
-      view.spans.push_back({id, whole(body.at("epoch")), whole(body.at("worker")), body.at("began").get<double>(),
-                            body.at("ended").get<double>()});
+      LANISTA_ASSIGN(const study::Span span, read_span(body));
+      if (span.trial.value > view.trials.size()) {
+        return damaged("a span of " + name_of(span.trial) + ", which is not there");
+      }
+      view.spans.push_back(span);
       return {};
     }
     case RecordType::kPlan:

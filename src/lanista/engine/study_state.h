@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lanista/engine/engine.h"
+#include "lanista/engine/records.h"
 
 namespace lanista::engine {
 
@@ -22,17 +23,20 @@ struct OpenTrial {
 /// same events while it writes them, so that going on and coming back are one thing.
 class StudyState {
  public:
-  /// What the last record in logical order was: what follows from it may be missing from the log.
-  enum class Last { kNothing, kProposed, kMeasured, kVerdict, kEnded, kStudyEnd };
+  /// What the last record in logical order was.
+  enum class Last { kOther, kProposed, kMeasured };
 
   StudyView view;
   std::map<TrialId, OpenTrial> open;
-  Last last = Last::kNothing;
+  Last last = Last::kOther;
   TrialId last_trial;
-  double now = 0;                      ///< logical time of the last record
-  std::optional<std::int64_t> trials;  ///< budget, extensions included
-  std::optional<double> minutes;       ///< guard, extensions included
-  std::string ending;                  ///< a recorded request or guard that ends the study; empty: none
+  double now = 0;                        ///< logical time of the last record
+  std::int64_t duplicates_in_a_row = 0;  ///< proposed since the last event that was none
+  std::optional<std::int64_t> trials;    ///< budget, extensions included
+  std::optional<std::int64_t> steps;     ///< budget, extensions included
+  std::optional<double> minutes;         ///< guard, extensions included
+  std::string ending;                    ///< a recorded request or guard that ends the study; empty: none
+  std::int64_t lost_numbers = 0;         ///< nulls where an old build wrote what JSON cannot hold
 
   /// Folds a record from a log. Errors: kDataLoss (contradiction), kFailedPrecondition (newer schema).
   Result<void> apply(const store::Record& record, const std::function<void(const study::Event&)>& on_event);
@@ -43,7 +47,7 @@ class StudyState {
   void stop_verdict(TrialId trial);
   void end(TrialId trial, const study::Outcome& outcome, double logical_time);
   void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test);
-  void extend(std::optional<std::int64_t> more_trials, std::optional<double> more_minutes);
+  void extend(const Engine::Extension& extension);
   void begin_attempt(double unix_time);
   double seconds_before() const { return seconds_before_; }  ///< worked in earlier attempts
   void worked(double seconds);                               ///< in this attempt, all in all
@@ -53,22 +57,13 @@ class StudyState {
 
  private:
   Result<void> apply_header(const nlohmann::json& body);
-  Result<void> apply_control(const nlohmann::json& body);
-  Result<TrialId> open_trial(const nlohmann::json& body) const;
+  void apply_control(const ControlRecord& control);
+  Result<TrialId> open_trial(TrialId id) const;
   double seconds_before_ = 0;
 };
 
 /// Folds a whole log. Errors: StudyState::apply's, with the record's number.
 Result<void> fold_all(StudyState& state, const std::vector<store::Record>& records,
                       const std::function<void(const study::Event&)>& on_event);
-
-// The bodies of records.
-nlohmann::json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
-                           const mutate::ModelSpace& models);
-nlohmann::json proposed_body(const TrialView& trial, double logical_epoch, const Digest& key);
-nlohmann::json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_time);
-nlohmann::json span_body(const study::Span& span);
-nlohmann::json study_end_body(const std::string& reason, std::optional<TrialId> winner,
-                              const std::map<std::string, double>& test);
 
 }  // namespace lanista::engine

@@ -28,19 +28,8 @@ std::string divergence(const study::StudyConfig& config, const study::Measuremen
 
 void StudyEngine::announce(const study::Event& event) {
   strategy_->observe(event);
+  horizon_.observe(event, *strategy_);
   if (services_.observer.on_event) services_.observer.on_event(state_.view, event);
-}
-
-/// The trial's own, at most all rows there are. A recipe that cannot be made fails when the trial is started.
-std::int64_t StudyEngine::batch_of(const study::Proposal& proposal) const {
-  const auto recipe = study::make_recipe(state_.view.config, "", proposal.sample);
-  return std::min(recipe ? recipe->batch : state_.view.config.data.batch,
-                  std::max<std::int64_t>(1, services_.data->split_rows[0]));
-}
-
-std::int64_t StudyEngine::steps_per_epoch(const study::Proposal& proposal) const {
-  const std::int64_t batch = batch_of(proposal);
-  return (services_.data->split_rows[0] + batch - 1) / batch;
 }
 
 std::size_t StudyEngine::podium_size() const {
@@ -87,29 +76,32 @@ void StudyEngine::leave(TrialId id) {
 }
 
 Result<bool> StudyEngine::budget_allows(const study::Proposal& proposal) const {
-  const auto& limit = state_.view.config.budget.steps;
-  if (!limit) return true;
+  if (!state_.steps) return true;
   // Running trials have their whole budget set aside, so that the limit holds to the step.
-  std::int64_t wanted = state_.view.steps + proposal.budget * steps_per_epoch(proposal);
+  std::int64_t wanted =
+      state_.view.steps + proposal.budget * steps_per_epoch(state_.view.config, *services_.data, proposal.sample);
   for (const auto& [id, trial] : active_) {
     const TrialView& running = state_.view.trials[id.value - 1];
-    wanted +=
-        (trial.budget - static_cast<std::int64_t>(running.measurements.size())) * steps_per_epoch(running.proposal);
+    wanted += (trial.budget - static_cast<std::int64_t>(running.measurements.size())) *
+              steps_per_epoch(state_.view.config, *services_.data, running.proposal.sample);
   }
-  return wanted <= *limit;
+  return wanted <= *state_.steps;
 }
 
 Result<void> StudyEngine::fill() {
+  if (!state_.ending.empty()) return {};
   nothing_left_.clear();
-  int duplicates = 0;
   while (static_cast<std::int64_t>(active_.size()) < state_.view.config.strategy.slots) {
+    if (state_.duplicates_in_a_row >= kMaxDuplicatesInARow) {
+      nothing_left_ = "the strategy proposes only what was tried before";
+      return {};
+    }
     const auto proposed = static_cast<std::int64_t>(state_.view.trials.size());
     if (state_.trials && proposed >= *state_.trials) return {};
     auto group = strategy_->suggest({1});
     if (!group && group.error().code != Code::kResourceExhausted) return std::move(group).error();
     if (!group || group->proposals.empty()) {
-      nothing_left_ =
-          group ? "the strategy has nothing left to propose" : group.error().message;
+      nothing_left_ = group ? "the strategy has nothing left to propose" : group.error().message;
       // Bad luck is not the end of a space: whoever reads this may widen it, or loosen its constraints.
       if (!group && active_.empty()) event(Level::kWarning, "nothing_new", {{"reason", nothing_left_}});
       return {};
@@ -117,13 +109,7 @@ Result<void> StudyEngine::fill() {
     study::Proposal& proposal = group->proposals.front();
     LANISTA_ASSIGN(const bool allowed, budget_allows(proposal));
     if (!allowed) return {};
-    const std::size_t active = active_.size();
     LANISTA_TRY(propose(std::move(proposal)));
-    duplicates = active_.size() == active ? duplicates + 1 : 0;
-    if (duplicates == kMaxDuplicatesInARow) {
-      nothing_left_ = "the strategy proposes only what was tried before";
-      return {};
-    }
   }
   return {};
 }
@@ -135,8 +121,10 @@ Result<void> StudyEngine::propose(study::Proposal proposal) {
   LANISTA_ASSIGN(Costed built, build(proposal));
   view.parameters = built.cost.parameters;
   // Backward costs about twice the forward pass; an epoch always takes some logical time.
-  const double logical_epoch = static_cast<double>(steps_per_epoch(proposal)) *
-                               static_cast<double>(batch_of(proposal)) * 3 * std::max(built.cost.forward.flops, 1.0);
+  const double logical_epoch =
+      static_cast<double>(steps_per_epoch(state_.view.config, *services_.data, proposal.sample)) *
+      static_cast<double>(batch_of(state_.view.config, *services_.data, proposal.sample)) * 3 *
+      std::max(built.cost.forward.flops, 1.0);
   const Digest key = study::duplicate_key(proposal);
   view.proposal = std::move(proposal);
   LANISTA_TRY(log_.append(RecordType::kProposed, proposed_body(view, logical_epoch, key)));
@@ -174,14 +162,15 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, gr
     return {};
   }
   trial.started = true;
-  const std::int64_t done = trial.next - 1;
-  allow(trial, trial.finishing ? trial.next : strategy_->next_decision(trial.id, done, trial.budget));
+  allow(trial);
   return {};
 }
 
-void StudyEngine::allow(Active& trial, std::int64_t epoch) {
-  trial.allowed = std::clamp(epoch, trial.next, trial.budget);
-  services_.executor->command(Allow{trial.id, trial.allowed});
+void StudyEngine::allow(Active& trial) {
+  const std::int64_t epoch = trial.finishing ? trial.next : horizon_.of(trial.id);
+  if (epoch <= trial.allowed) return;
+  trial.allowed = epoch;
+  services_.executor->command(Allow{trial.id, epoch});
 }
 
 Result<void> StudyEngine::settle(Active& trial) {
@@ -193,14 +182,15 @@ Result<void> StudyEngine::settle(Active& trial) {
     return fill();
   }
   if (measurement.epoch >= trial.budget) return finish(trial, OutcomeKind::kSucceeded, "");
-  const study::Verdict verdict = strategy_->verdict(trial.id);
+  // A recorded verdict stands, whatever the strategy has learned since.
+  const study::Verdict verdict =
+      state_.open.at(trial.id).stop_verdict ? study::Verdict::kStop : strategy_->verdict(trial.id);
   if (verdict == study::Verdict::kPause) {
     return Error{Code::kUnimplemented, "a strategy asked to pause a trial, which is not supported yet", ""};
   }
   if (verdict == study::Verdict::kStop) {
     if (!state_.open.at(trial.id).stop_verdict) {
-      LANISTA_TRY(log_.append(RecordType::kVerdict,
-                              {{"trial", trial.id.value}, {"epoch", measurement.epoch}, {"verdict", "stop"}}));
+      LANISTA_TRY(log_.append(RecordType::kVerdict, verdict_body(trial.id, measurement.epoch)));
       state_.stop_verdict(trial.id);
     }
     return finish(trial, OutcomeKind::kStopped, "stopping rule at epoch " + std::to_string(measurement.epoch));
@@ -208,18 +198,15 @@ Result<void> StudyEngine::settle(Active& trial) {
   due_.erase({state_.due(trial.id, trial.next), trial.id});
   ++trial.next;
   due_.emplace(state_.due(trial.id, trial.next), trial.id);
-  if (trial.started && measurement.epoch >= trial.allowed) {
-    allow(trial, strategy_->next_decision(trial.id, measurement.epoch, trial.budget));
-  }
+  if (trial.started) allow(trial);
   return {};
 }
 
 Result<void> StudyEngine::finish(Active& trial, OutcomeKind kind, const std::string& reason) {
   const study::Outcome outcome{kind, reason, {}, "", {}};
-  const std::int64_t done = trial.next;
-  if (trial.started && trial.allowed > done) {
+  if (kind == OutcomeKind::kStopped && horizon_.ran_ahead(trial.id)) {
     // The rule announced no decision here, so the worker may be further on and the weights are gone.
-    services_.executor->command(Finish{trial.id, false, true});
+    if (trial.started) services_.executor->command(Finish{trial.id, false, true});
     LANISTA_TRY(conclude(trial.id, outcome));
     return fill();
   }
@@ -260,6 +247,10 @@ Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
 Result<void> StudyEngine::cancel(TrialId id, const std::string& reason) {
   const auto it = active_.find(id);
   if (it != active_.end() && it->second.started) services_.executor->command(Finish{id, false, true});
+  if (it != active_.end() && it->second.finished) {  // its weights were kept for nothing
+    shelf_.hold(it->second.finished->weights);
+    shelf_.release(it->second.finished->weights);
+  }
   return conclude(id, {OutcomeKind::kCancelled, reason, {}, "", {}});
 }
 

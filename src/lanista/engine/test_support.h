@@ -1,113 +1,84 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "lanista/base/clock.h"
 #include "lanista/base/file_system.h"
+#include "lanista/base/memory_file_system.h"
 #include "lanista/engine/engine.h"
 #include "lanista/engine/fake_executor.h"
 #include "lanista/engine/study_file.h"
 
 namespace lanista::engine::testing {
 
-/// Files in memory: tests look at thousands of crashes and must not wait for a disk.
-class MemoryFileSystem final : public FileSystem {
+inline const std::string kFolder = "/studies/one";
+
+/// Passes everything on and tells of it before it happens.
+class WatchedFileSystem final : public FileSystem {
  public:
-  std::map<std::string, std::string> files;
-  std::set<std::string> folders;
+  explicit WatchedFileSystem(FileSystem& inner) : inner_(inner) {}
+  std::function<void()> before_change;                  ///< of a file or a name
+  std::function<void(const std::string&)> before_list;  ///< of a folder
 
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
-    files[path];
-    return std::unique_ptr<AppendFile>(std::make_unique<File>(*this, path));
+    LANISTA_ASSIGN(auto file, (changes(), inner_.open_append(path)));
+    return std::unique_ptr<AppendFile>(std::make_unique<File>(*this, std::move(file)));
   }
-  Result<std::string> read(const std::string& path, std::uint64_t offset) override {
-    const auto it = files.find(path);
-    if (it == files.end()) return Error{Code::kNotFound, "no such file", path};
-    return it->second.substr(std::min<std::size_t>(offset, it->second.size()));
-  }
+  Result<std::string> read(const std::string& path, std::uint64_t offset) override { return inner_.read(path, offset); }
   Result<void> write_file(const std::string& path, std::span<const std::byte> data) override {
-    files[path] = std::string(reinterpret_cast<const char*>(data.data()), data.size());
-    return {};
+    return changes(), inner_.write_file(path, data);
   }
   Result<void> rename(const std::string& from, const std::string& to) override {
-    const auto it = files.find(from);
-    if (it == files.end()) return Error{Code::kNotFound, "no such file", from};
-    std::string content = std::move(it->second);
-    files.erase(it);
-    files[to] = std::move(content);
-    return {};
+    return changes(), inner_.rename(from, to);
   }
-  Result<void> sync_folder(const std::string&) override { return {}; }
+  Result<void> sync_folder(const std::string& path) override { return inner_.sync_folder(path); }
   Result<void> truncate(const std::string& path, std::uint64_t size) override {
-    files[path].resize(size);
-    return {};
+    return changes(), inner_.truncate(path, size);
   }
-  Result<void> remove(const std::string& path) override {
-    files.erase(path);
-    return {};
-  }
-  Result<void> make_folder(const std::string& path) override {
-    folders.insert(path);
-    return {};
-  }
+  Result<void> remove(const std::string& path) override { return changes(), inner_.remove(path); }
+  Result<void> make_folder(const std::string& path) override { return changes(), inner_.make_folder(path); }
   Result<std::vector<std::string>> list(const std::string& folder) override {
-    std::set<std::string> names;
-    const std::string prefix = folder + "/";
-    const auto add = [&](const std::string& path) {
-      if (!path.starts_with(prefix)) return;
-      const std::string rest = path.substr(prefix.size());
-      names.insert(rest.substr(0, rest.find('/')));
-    };
-    for (const auto& [path, content] : files) add(path);
-    for (const std::string& path : folders) add(path);
-    return std::vector<std::string>(names.begin(), names.end());
+    if (before_list) before_list(folder);
+    return inner_.list(folder);
   }
-  bool exists(const std::string& path) override {
-    if (files.contains(path) || folders.contains(path)) return true;
-    const auto below = files.lower_bound(path + "/");
-    const auto folder = folders.lower_bound(path + "/");
-    return (below != files.end() && below->first.starts_with(path + "/")) ||
-           (folder != folders.end() && folder->starts_with(path + "/"));
-  }
-  Result<std::uint64_t> size(const std::string& path) override { return files[path].size(); }
-  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override {
-    if (!locked_->insert(path).second) return Error{Code::kUnavailable, "somebody holds the lock", path};
-    files[path];
-    return std::unique_ptr<FileLock>(std::make_unique<Lock>(locked_, path));
-  }
+  bool exists(const std::string& path) override { return inner_.exists(path); }
+  Result<std::uint64_t> size(const std::string& path) override { return inner_.size(path); }
+  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override { return inner_.lock(path); }
 
  private:
   class File final : public AppendFile {
    public:
-    File(MemoryFileSystem& fs, std::string path) : fs_(fs), path_(std::move(path)) {}
-    Result<void> append(std::span<const std::byte> data) override {
-      fs_.files[path_].append(reinterpret_cast<const char*>(data.data()), data.size());
-      return {};
-    }
-    Result<void> sync() override { return {}; }
+    File(WatchedFileSystem& fs, std::unique_ptr<AppendFile> inner) : fs_(fs), inner_(std::move(inner)) {}
+    Result<void> append(std::span<const std::byte> data) override { return fs_.changes(), inner_->append(data); }
+    Result<void> sync() override { return inner_->sync(); }
 
    private:
-    MemoryFileSystem& fs_;
-    std::string path_;
+    WatchedFileSystem& fs_;
+    std::unique_ptr<AppendFile> inner_;
   };
-  class Lock final : public FileLock {
-   public:
-    Lock(std::shared_ptr<std::set<std::string>> all, std::string path) : all_(std::move(all)), path_(std::move(path)) {}
-    ~Lock() override { all_->erase(path_); }
-
-   private:
-    std::shared_ptr<std::set<std::string>> all_;
-    std::string path_;
-  };
-  std::shared_ptr<std::set<std::string>> locked_ = std::make_shared<std::set<std::string>>();
+  void changes() {
+    if (before_change) before_change();
+  }
+  FileSystem& inner_;
 };
 
-inline const std::string kFolder = "/studies/one";
+/// What lies on a disk, to be put on another one.
+using Files = std::map<std::string, std::string>;
+inline void put_all(MemoryFileSystem& disk, const Files& files) {
+  for (const auto& [path, bytes] : files) disk.put(path, bytes);
+}
+
+/// A study's files as a kill left them before there was a winner.
+inline void copy_without_best(const MemoryFileSystem& from, MemoryFileSystem& to) {
+  for (const auto& [path, bytes] : from.files()) {
+    if (!path.starts_with(kFolder + "/best/")) to.put(path, bytes);
+  }
+}
 
 inline data::DataSpec small_data() {
   data::DataSpec data;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "lanista/store/log.h"
 
 namespace lanista::store {
@@ -39,6 +41,31 @@ TEST(CanonicalExport, SaysWhatAStudyIsAndNothingElse) {
 {"kind":"stopped","record":"outcome","trial":1}
 {"reason":"trials","record":"study_end","winner":1}
 )");
+}
+
+// Every type of record with every fact of a run in it, beside a fact of the study: none of the former may be left.
+TEST(CanonicalExport, LeavesOutWhatDiffersFromRunToRunInEveryRecord) {
+  const Json of_the_run = {{"time", 1.5}, {"seconds", 2}, {"wall_seconds", 3},
+                           {"host", "h"}, {"pid", 4},     {"workers", 5}};
+  const Json of_the_study = {{"trial", 1}, {"fact", {{"time", 6}}}};
+  const std::map<RecordType, const char*> kept = {{RecordType::kProposed, "proposed"},
+                                                  {RecordType::kMeasurement, "measurement"},
+                                                  {RecordType::kVerdict, "verdict"},
+                                                  {RecordType::kOutcome, "outcome"},
+                                                  {RecordType::kStudyEnd, "study_end"}};
+  for (int number = 3; number <= static_cast<int>(RecordType::kCostRows); ++number) {
+    const auto type = static_cast<RecordType>(number);
+    Json body = of_the_study;
+    body.update(of_the_run);
+    const auto it = kept.find(type);
+    Json wanted = of_the_study;
+    if (it != kept.end()) wanted["record"] = it->second;
+    EXPECT_EQ(canonical_export({{type, body}}), it == kept.end() ? "" : wanted.dump() + "\n")
+        << "record type " << number;
+  }
+  Json numerics = of_the_run;
+  numerics.update({{"class", "a"}, {"isa", "b"}, {"trial", 1}});
+  EXPECT_EQ(canonical_export({{RecordType::kNumerics, numerics}}), "{\"class\":\"a\",\"record\":\"numerics\"}\n");
 }
 
 TEST(CanonicalExport, ForgetsThatAStudyWasInterruptedOrExtended) {

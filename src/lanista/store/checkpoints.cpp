@@ -25,11 +25,8 @@ Result<void> check_address(const std::string& address) {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(FileSystem& fs, std::string study_folder)
-    : fs_(&fs),
-      study_folder_(std::move(study_folder)),
-      folder_(study_folder_ + "/ckpt"),
-      next_temporary_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
+CheckpointStore::CheckpointStore(FileSystem& fs, const std::string& study_folder)
+    : fs_(&fs), folder_(study_folder + "/ckpt"), next_temporary_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
 
 std::string CheckpointStore::path(const std::string& address) const {
   return folder_ + "/" + address + std::string(kSuffix);
@@ -38,10 +35,7 @@ std::string CheckpointStore::path(const std::string& address) const {
 Result<std::string> CheckpointStore::put(const Checkpoint& checkpoint) {
   LANISTA_ASSIGN(const std::string bytes, formats::encode_safetensors({checkpoint.tensors, checkpoint.facts}));
   std::string address = hash_bytes(bytes_of(bytes)).hex();
-  if (!fs_->exists(folder_)) {
-    LANISTA_TRY(fs_->make_folder(folder_));
-    LANISTA_TRY(fs_->sync_folder(study_folder_));
-  }
+  if (!fs_->exists(folder_)) LANISTA_TRY(make_durable_folder(*fs_, folder_));
   const std::string temporary = folder_ + "/.tmp-" + std::to_string((*next_temporary_)++);
   LANISTA_TRY(fs_->write_file(temporary, bytes_of(bytes)));
   LANISTA_TRY(fs_->rename(temporary, path(address)));

@@ -22,7 +22,7 @@ struct Checkpoint {
 /// Content-addressed safetensors files in `ckpt/`. Thread-safe (distinct files, atomic replace).
 class CheckpointStore {
  public:
-  CheckpointStore(FileSystem& fs, std::string study_folder);
+  CheckpointStore(FileSystem& fs, const std::string& study_folder);
   /// Writes durably (temporary file, sync, rename, folder sync) and returns the address: 32 hex digits of the content's
   /// hash.
   Result<std::string> put(const Checkpoint& checkpoint);
@@ -36,7 +36,7 @@ class CheckpointStore {
 
  private:
   FileSystem* fs_;
-  std::string study_folder_, folder_;
+  std::string folder_;
   std::shared_ptr<std::atomic<std::uint64_t>> next_temporary_;  ///< so that threads never share a temporary file
 };
 

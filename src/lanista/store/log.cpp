@@ -1,23 +1,28 @@
 #include "lanista/store/log.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
+#include "lanista/base/real_json.h"
 #include "lanista/store/record_json.h"
+#include "lanista/store/sync_mark.h"
 
 namespace lanista::store {
 namespace {
 
 constexpr std::size_t kMaxRecord = std::size_t{64} << 20;
 constexpr double kSecondsBetweenSyncs = 1;
+constexpr const char* kMarksKey = "marks";  ///< of a header: this log has them
 
 std::string log_folder(const std::string& study_folder) { return study_folder + "/log"; }
 std::string log_path(const std::string& study_folder) { return log_folder(study_folder) + "/000001.log"; }
 
 std::string record_name(std::size_t number) { return "record " + std::to_string(number); }
 
-/// The header says who may read the rest, so it is looked at before anything else is judged.
-Result<void> check_header(const Frame& frame, const std::string& path) {
+/// The header says who may read the rest, so it is looked at before anything else is judged. Gives whether the log has
+/// marks from its first sync on.
+Result<bool> check_header(const Frame& frame, const std::string& path) {
   const auto body = parse_record_json(frame.payload);
   if (frame.type != static_cast<std::uint16_t>(RecordType::kHeader) || !body || !body->is_object()) {
     return Error{Code::kDataLoss, "the log does not begin with a header", path};
@@ -32,38 +37,101 @@ Result<void> check_header(const Frame& frame, const std::string& path) {
                      std::to_string(kSchemaVersion) + ")",
                  path};
   }
-  return {};
+  return body->contains(kMarksKey);
+}
+
+/// The whole frames of a log, and how far they reach. Errors: kDataLoss (damage before what is left to chance).
+struct Scan {
+  FrameScan frames;
+  bool has_marks = false;  ///< it is from a build that sets them
+  bool ends_with_mark = false;
+  std::vector<bool> is_mark;  ///< of every frame
+};
+Result<Scan> scan_log(std::string_view bytes, const std::string& path) {
+  Scan scan;
+  scan.frames = decode_frames(bytes);
+  const auto& frames = scan.frames.frames;
+  if (!frames.empty()) {
+    LANISTA_ASSIGN(scan.has_marks, check_header(frames.front(), path));
+  }
+  for (const Frame& frame : frames) {
+    const auto place = static_cast<std::uint64_t>(frame.payload.data() - bytes.data()) - kFrameHeader;
+    scan.ends_with_mark = is_mark(frame, place);
+    scan.is_mark.push_back(scan.ends_with_mark);
+    scan.has_marks |= scan.ends_with_mark;
+  }
+  if (!scan.frames.torn) return scan;
+  // Without marks, any whole record behind the damage may have been synced.
+  const bool damaged = scan.has_marks ? mark_follows(bytes, scan.frames.good_bytes) : scan.frames.damaged_middle;
+  if (!damaged) return scan;
+  return Error{Code::kDataLoss,
+               record_name(frames.size()) + " at byte " + std::to_string(scan.frames.good_bytes) +
+                   " is damaged, and whole records follow it",
+               path};
 }
 
 struct Found {
   std::vector<Record> records;
-  std::uint64_t good_bytes = 0;
-  bool torn = false;
+  std::uint64_t good_bytes = 0, cut_bytes = 0;
+  bool has_marks = false, ends_with_mark = false;
 };
 
 Result<Found> read_records(FileSystem& fs, const std::string& path) {
   LANISTA_ASSIGN(const std::string bytes, fs.read(path));
-  const FrameScan scan = decode_frames(bytes);
-  if (!scan.frames.empty()) LANISTA_TRY(check_header(scan.frames.front(), path));
-  if (scan.damaged_middle) {
-    return Error{Code::kDataLoss,
-                 record_name(scan.frames.size()) + " at byte " + std::to_string(scan.good_bytes) +
-                     " is damaged, and whole records follow it",
-                 path};
-  }
-  Found found{.records = {}, .good_bytes = scan.good_bytes, .torn = scan.torn};
-  found.records.reserve(scan.frames.size());
-  for (const Frame& frame : scan.frames) {
-    const std::string name = record_name(found.records.size());
+  LANISTA_ASSIGN(const Scan scan, scan_log(bytes, path));
+  Found found{.records = {},
+              .good_bytes = scan.frames.good_bytes,
+              .cut_bytes = bytes.size() - scan.frames.good_bytes,
+              .has_marks = scan.has_marks,
+              .ends_with_mark = scan.ends_with_mark};
+  found.records.reserve(scan.frames.frames.size());
+  for (std::size_t i = 0; i < scan.frames.frames.size(); ++i) {
+    if (scan.is_mark[i]) continue;
+    const Frame& frame = scan.frames.frames[i];
     if (frame.type < static_cast<std::uint16_t>(RecordType::kHeader) ||
         frame.type > static_cast<std::uint16_t>(RecordType::kCostRows)) {
-      return Error{Code::kDataLoss, name + " has the unknown type " + std::to_string(frame.type), path};
+      return Error{Code::kDataLoss, record_name(i) + " has the unknown type " + std::to_string(frame.type), path};
     }
     auto body = parse_record_json(frame.payload);
-    if (!body) return Error{Code::kDataLoss, name + " " + body.error().message, path};
+    if (!body) return Error{Code::kDataLoss, record_name(i) + " " + body.error().message, path};
     found.records.push_back({static_cast<RecordType>(frame.type), *std::move(body)});
   }
   return found;
+}
+
+/// The text of a record. Errors: kInvalidArgument (what a reader would refuse).
+Result<std::string> payload_of(RecordType type, const nlohmann::json& body, const std::string& path) {
+  using Handler = nlohmann::json::error_handler_t;
+  if (has_unwritable_number(body)) {
+    return Error{Code::kInvalidArgument,
+                 "a record of type " + std::to_string(static_cast<int>(type)) +
+                     " holds a number that JSON cannot: nan and infinities must be texts",
+                 path};
+  }
+  std::string payload;
+  if (type == RecordType::kHeader) {
+    LANISTA_CHECK(body.is_object(), "a header record must be a JSON object");
+    nlohmann::json stamped = body;
+    stamped["schema"] = kSchemaVersion;
+    stamped[kMarksKey] = true;
+    payload = stamped.dump(-1, ' ', false, Handler::replace);
+  } else {
+    payload = body.dump(-1, ' ', false, Handler::replace);
+  }
+  if (payload.size() > kMaxRecord) {
+    return Error{Code::kInvalidArgument,
+                 "a record takes " + std::to_string(payload.size()) + " bytes, at most " + std::to_string(kMaxRecord) +
+                     " are allowed",
+                 path};
+  }
+  // Two bytes a value at least, a bracket a level: what has fewer cannot hold too many.
+  const auto brackets = std::count_if(payload.begin(), payload.end(), [](char c) { return c == '[' || c == '{'; });
+  if (payload.size() > kMaxRecordValues || brackets > static_cast<std::ptrdiff_t>(kMaxRecordDepth)) {
+    if (const auto readable = check_record_json(payload); !readable) {
+      return Error{Code::kInvalidArgument, "a record " + readable.error().message, path};
+    }
+  }
+  return payload;
 }
 
 }  // namespace
@@ -74,9 +142,13 @@ struct LogWriter::Impl {
   std::string path;
   std::unique_ptr<AppendFile> file;
   std::vector<Record> existing;
-  bool cut_tail = false;
+  std::uint64_t size = 0;  ///< of the file
+  std::uint64_t cut_bytes = 0;
   bool has_header = false;
   bool unsynced = false;
+  bool has_marks = true;
+  bool wants_mark = false;  ///< everything is synced, and no mark says so
+  BodyCheck check;
   double last_sync = 0;
   std::optional<Error> failed;
   std::string buffer;
@@ -87,13 +159,30 @@ struct LogWriter::Impl {
     return result;
   }
 
+  Result<void> write(RecordType type, std::string_view payload) {
+    buffer.clear();
+    encode_frame(static_cast<std::uint16_t>(type), payload, buffer);
+    LANISTA_TRY(remember(file->append(std::as_bytes(std::span(buffer)))));
+    size += buffer.size();
+    return {};
+  }
+
+  Result<void> mark() {
+    wants_mark = false;
+    LANISTA_TRY(write(RecordType::kAttempt, mark_payload(size)));
+    if (has_marks) return {};
+    // The first one says for the whole log how it is to be read, so it must be there before anything that follows.
+    has_marks = true;
+    return remember(file->sync());
+  }
+
   Result<void> sync() {
     if (failed) return *failed;
     if (!unsynced) return {};
     LANISTA_TRY(remember(file->sync()));
     unsynced = false;
     last_sync = clock->now();
-    return {};
+    return mark();
   }
 };
 
@@ -107,70 +196,59 @@ Result<LogWriter> LogWriter::open(FileSystem& fs, const Clock& clock, const std:
   const std::string folder = log_folder(study_folder);
   impl->clock = &clock;
   impl->path = log_path(study_folder);
-  LANISTA_TRY(fs.make_folder(folder));
+  LANISTA_TRY(make_durable_folder(fs, folder));
   LANISTA_ASSIGN(impl->lock, fs.lock(folder + "/lock"));
 
   if (fs.exists(impl->path)) {
     LANISTA_ASSIGN(Found found, read_records(fs, impl->path));
-    if (found.torn) LANISTA_TRY(fs.truncate(impl->path, found.good_bytes));
-    impl->cut_tail = found.torn;
+    if (found.cut_bytes > 0) LANISTA_TRY(fs.truncate(impl->path, found.good_bytes));
+    impl->size = found.good_bytes;
+    impl->cut_bytes = found.cut_bytes;
     impl->existing = std::move(found.records);
     impl->has_header = !impl->existing.empty();
+    impl->has_marks = found.has_marks || !impl->has_header;
+    impl->wants_mark = impl->has_header && !found.ends_with_mark;
   }
   LANISTA_ASSIGN(impl->file, fs.open_append(impl->path));
   if (impl->has_header) {
-    // What was found may stand in memory alone (a killed process never synced it); what is built on it must not outlive
-    // it.
+    // What was found may stand in memory alone (a killed process never synced it), and so may its end; what is built on
+    // it must not outlive it.
     LANISTA_TRY(impl->file->sync());
   } else {
     LANISTA_TRY(fs.sync_folder(folder));
-    LANISTA_TRY(fs.sync_folder(study_folder));
   }
   impl->last_sync = clock.now();
   return LogWriter(std::move(impl));
 }
 
 const std::vector<Record>& LogWriter::existing() const { return impl_->existing; }
-bool LogWriter::cut_tail() const { return impl_->cut_tail; }
+std::uint64_t LogWriter::cut_bytes() const { return impl_->cut_bytes; }
 void LogWriter::forget_existing() { std::vector<Record>().swap(impl_->existing); }
 
+void LogWriter::check_bodies(BodyCheck check) { impl_->check = std::move(check); }
+
 Result<void> LogWriter::append(RecordType type, const nlohmann::json& body) {
-  using Handler = nlohmann::json::error_handler_t;
   Impl& log = *impl_;
   if (log.failed) return *log.failed;
   if (!log.has_header && type != RecordType::kHeader) {
     return Error{Code::kFailedPrecondition, "the first record of a log must be its header", log.path};
   }
-  std::string payload;
-  if (type == RecordType::kHeader) {
-    LANISTA_CHECK(body.is_object(), "a header record must be a JSON object");
-    nlohmann::json stamped = body;
-    stamped["schema"] = kSchemaVersion;
-    payload = stamped.dump(-1, ' ', false, Handler::replace);
-  } else {
-    payload = body.dump(-1, ' ', false, Handler::replace);
-  }
-  if (payload.size() > kMaxRecord) {
-    return Error{Code::kInvalidArgument,
-                 "a record takes " + std::to_string(payload.size()) + " bytes, at most " + std::to_string(kMaxRecord) +
-                     " are allowed",
-                 log.path};
-  }
-  // Two bytes a value at least: what is shorter cannot hold too many.
-  if (payload.size() > kMaxRecordValues) {
-    if (const auto readable = check_record_json(payload); !readable) {
-      return Error{Code::kInvalidArgument, "a record " + readable.error().message, log.path};
+  if (log.check) {
+    if (const auto read = log.check(type, body); !read) {
+      return Error{Code::kInternal, "a record that could not be read again was not written: " + read.error().text(),
+                   log.path};
     }
   }
-  log.buffer.clear();
-  encode_frame(static_cast<std::uint16_t>(type), payload, log.buffer);
-  LANISTA_TRY(log.remember(log.file->append(std::as_bytes(std::span(log.buffer)))));
-  log.has_header = true;
+  LANISTA_ASSIGN(const std::string payload, payload_of(type, body, log.path));
+  if (log.wants_mark) LANISTA_TRY(log.mark());
+  LANISTA_TRY(log.write(type, payload));
   log.unsynced = true;
-
-  const double now = log.clock->now();
-  if (now - log.last_sync >= kSecondsBetweenSyncs) return log.sync();
-  if (now < log.last_sync) log.last_sync = now;  // the clock was set back
+  if (!log.has_header) {
+    // Nothing stands behind a header that is not on disk: without it the rest is nobody's.
+    log.has_header = true;
+    return log.sync();
+  }
+  if (log.clock->now() - log.last_sync >= kSecondsBetweenSyncs) return log.sync();
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,25 +43,32 @@ struct Record {
   nlohmann::json body;
 };
 
-/// The append-only truth of a study: `log/000001.log`, frames of JSON. One writer holds `log/lock`.
+/// Reads a body as whoever opens the log later will.
+using BodyCheck = std::function<Result<void>(RecordType, const nlohmann::json&)>;
+
+/// The append-only truth of a study: `log/000001.log`, frames of JSON. One writer holds `log/lock`. What was synced is
+/// never cut: see sync_mark.h.
 class LogWriter {
  public:
-  /// Opens a folder's log for writing (made if it is not there), cuts a torn tail, reads what is there. Errors:
-  /// kUnavailable (another process holds the lock), kDataLoss (damage before the tail), kFailedPrecondition (written by
-  /// a newer version), kIo, kResourceExhausted.
+  /// Opens a folder's log for writing (made if it is not there), cuts what a crash left of bytes that were not synced,
+  /// reads what is there. Errors: kUnavailable (another process holds the lock), kDataLoss (damage before that),
+  /// kFailedPrecondition (written by a newer version), kIo, kResourceExhausted.
   static Result<LogWriter> open(FileSystem& fs, const Clock& clock, const std::string& study_folder);
   LogWriter(LogWriter&&) noexcept;
   LogWriter& operator=(LogWriter&&) noexcept;
   ~LogWriter();
 
   const std::vector<Record>& existing() const;  ///< records found at opening
-  bool cut_tail() const;                        ///< a torn tail was cut at opening
+  std::uint64_t cut_bytes() const;              ///< so many were cut off at opening
   void forget_existing();                       ///< frees them
+  /// From now on nothing is appended that `check` refuses.
+  void check_bodies(BodyCheck check);
   /// Writes at once, so that a killed process loses nothing; on disk (synced) at the latest one second of appending
   /// later, and at sync(). After a failed append every further one fails the same way: the file's end is unknown until
-  /// it is opened again. The first record must be the header; "schema" is added to it. Text that is not UTF-8 is
-  /// replaced. Errors: kInvalidArgument (record above 64 MiB or of more than 500,000 JSON values), kFailedPrecondition
-  /// (no header yet), kIo, kResourceExhausted.
+  /// it is opened again. The first record must be the header, which is synced; "schema" is added to it. Text that is
+  /// not UTF-8 is replaced. Errors: kInvalidArgument (record above 64 MiB, of more than 500,000 JSON values, nested
+  /// deeper than 64 levels, or with a number that is not finite), kInternal (a body that the check refuses; nothing was
+  /// written), kFailedPrecondition (no header yet), kIo, kResourceExhausted.
   Result<void> append(RecordType type, const nlohmann::json& body);
   Result<void> sync();
 

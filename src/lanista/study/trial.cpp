@@ -1,95 +1,20 @@
 #include "lanista/study/trial.h"
 
-#include <cmath>
-#include <limits>
 #include <utility>
+
+#include "lanista/study/record_fields.h"
 
 namespace lanista::study {
 namespace {
 
 using nlohmann::json;
+using namespace fields;
 
 constexpr std::pair<OutcomeKind, std::string_view> kOutcomes[] = {{OutcomeKind::kSucceeded, "succeeded"},
                                                                   {OutcomeKind::kStopped, "stopped"},
                                                                   {OutcomeKind::kFailed, "failed"},
                                                                   {OutcomeKind::kCancelled, "cancelled"},
                                                                   {OutcomeKind::kDuplicate, "duplicate"}};
-
-/// A record that does not have the form it was written in.
-struct Malformed {
-  std::string what;
-};
-
-const json& member(const json& object, const char* name) {
-  if (!object.is_object()) throw Malformed{"not an object where one with '" + std::string(name) + "' is expected"};
-  const auto it = object.find(name);
-  if (it == object.end()) throw Malformed{"'" + std::string(name) + "' is missing"};
-  return *it;
-}
-
-std::int64_t integer(const json& object, const char* name) {
-  const json& value = member(object, name);
-  if (!value.is_number_integer()) throw Malformed{"'" + std::string(name) + "' is not a whole number"};
-  return value.get<std::int64_t>();
-}
-
-std::string text(const json& object, const char* name) {
-  const json& value = member(object, name);
-  if (!value.is_string()) throw Malformed{"'" + std::string(name) + "' is not a text"};
-  return value.get<std::string>();
-}
-
-const json& array(const json& object, const char* name) {
-  const json& value = member(object, name);
-  if (!value.is_array()) throw Malformed{"'" + std::string(name) + "' is not a list"};
-  return value;
-}
-
-TrialId trial(const json& object, const char* name) {
-  const std::int64_t value = integer(object, name);
-  if (value < 1 || value > std::numeric_limits<std::uint32_t>::max()) {
-    throw Malformed{"'" + std::string(name) + "' is " + std::to_string(value) + ", not a trial's number"};
-  }
-  return TrialId{static_cast<std::uint32_t>(value)};
-}
-
-Digest digest(const json& object, const char* name) {
-  const auto value = Digest::from_hex(text(object, name));
-  if (!value) throw Malformed{"'" + std::string(name) + "' is not a hash"};
-  return *value;
-}
-
-template <class T>
-T good(Result<T> result) {
-  if (!result) throw Malformed{result.error().text()};
-  return *std::move(result);
-}
-
-json real_json(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
-double real(const json& value, const std::string& name) {
-  if (value.is_number()) return value.get<double>();
-  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (value == "inf") return std::numeric_limits<double>::infinity();
-  if (value == "-inf") return -std::numeric_limits<double>::infinity();
-  throw Malformed{"metric '" + name + "' is not a number"};
-}
-
-/// Runs a reader; whatever does not fit becomes kDataLoss.
-template <class T, class Reader>
-Result<T> guarded(const char* what, const Reader& reader) {
-  try {
-    return reader();
-  } catch (const Malformed& error) {
-    return Error{Code::kDataLoss, std::string("broken ") + what + ": " + error.what, ""};
-  } catch (const json::exception& error) {
-    return Error{Code::kDataLoss, std::string("broken ") + what + ": " + error.what(), ""};
-  }
-}
 
 }  // namespace
 
@@ -131,7 +56,7 @@ json proposal_json(const Proposal& proposal) {
 }
 
 Result<Proposal> proposal_from_json(const json& in) {
-  return guarded<Proposal>("proposal", [&] {
+  return read_record<Proposal>("proposal", [&] {
     Proposal proposal;
     proposal.base = integer(in, "base");
     proposal.base_hash = digest(in, "base_hash");
@@ -152,23 +77,19 @@ Result<Proposal> proposal_from_json(const json& in) {
 }
 
 json measurement_json(const Measurement& measurement) {
-  json metrics = json::object();
-  for (const auto& [name, value] : measurement.metrics) metrics[name] = real_json(value);
   return {{"trial", measurement.trial.value},
           {"epoch", measurement.epoch},
           {"step", measurement.step},
-          {"metrics", std::move(metrics)}};
+          {"metrics", metrics_json(measurement.metrics)}};
 }
 
 Result<Measurement> measurement_from_json(const json& in) {
-  return guarded<Measurement>("measurement", [&] {
+  return read_record<Measurement>("measurement", [&] {
     Measurement measurement;
-    measurement.trial = trial(in, "trial");
+    measurement.trial = fields::trial(in, "trial");
     measurement.epoch = integer(in, "epoch");
     measurement.step = integer(in, "step");
-    const json& metrics = member(in, "metrics");
-    if (!metrics.is_object()) throw Malformed{"'metrics' is not an object"};
-    for (const auto& [name, value] : metrics.items()) measurement.metrics[name] = real(value, name);
+    measurement.metrics = metrics(in, "metrics");
     return measurement;
   });
 }
@@ -183,7 +104,7 @@ json outcome_json(const Outcome& outcome) {
 }
 
 Result<Outcome> outcome_from_json(const json& in) {
-  return guarded<Outcome>("outcome", [&] {
+  return read_record<Outcome>("outcome", [&] {
     Outcome outcome;
     const std::string name = text(in, "kind");
     bool known = false;

@@ -1,0 +1,86 @@
+// That the machine's file system asks the machine to sync: fsync and fdatasync of this program are counted here.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <vector>
+
+#include "lanista/base/file_system.h"
+
+namespace {
+
+std::mutex mutex;
+std::vector<std::string> synced;  // names of files, in order
+
+void note(int fd) {
+  std::error_code failed;
+  const auto target = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), failed);
+  const std::lock_guard lock(mutex);
+  synced.push_back(target.filename().string());
+}
+
+}  // namespace
+
+// What the program itself defines goes before the C library's.
+extern "C" int fsync(int fd) {
+  note(fd);
+  return reinterpret_cast<int (*)(int)>(::dlsym(RTLD_NEXT, "fsync"))(fd);
+}
+extern "C" int fdatasync(int fd) {
+  note(fd);
+  return reinterpret_cast<int (*)(int)>(::dlsym(RTLD_NEXT, "fdatasync"))(fd);
+}
+
+namespace lanista {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+class Durability : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_sync_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  template <class Action>
+  Names synced_by(const Action& action) {
+    synced.clear();
+    EXPECT_TRUE(action());
+    return synced;
+  }
+  std::string root_name() const { return std::filesystem::path(root_).filename().string(); }
+
+  FileSystem& fs_ = real_file_system();
+  std::string root_;
+};
+
+TEST_F(Durability, OfAppendedBytesIsAskedFor) {
+  const auto file = *fs_.open_append(root_ + "/log");
+  EXPECT_EQ(synced_by([&] { return file->append(bytes("x")); }), Names{});
+  EXPECT_EQ(synced_by([&] { return file->sync(); }), Names{"log"});
+}
+
+TEST_F(Durability, OfAWholeFileIsAskedForBeforeItsNameChanges) {
+  EXPECT_EQ(synced_by([&] { return fs_.write_file(root_ + "/f", bytes("x")); }), Names{"f"});
+  EXPECT_EQ(synced_by([&] { return write_atomically(fs_, root_ + "/g", std::string_view("x")); }),
+            (Names{"g.tmp", root_name()}));
+}
+
+TEST_F(Durability, OfNamesIsAskedForInTheirFolder) {
+  EXPECT_EQ(synced_by([&] { return fs_.sync_folder(root_); }), Names{root_name()});
+  const Names made = synced_by([&] { return make_durable_folder(fs_, root_ + "/a/b"); });
+  ASSERT_GE(made.size(), 2U);
+  EXPECT_EQ(made[0], "a");
+  EXPECT_EQ(made[1], root_name());
+}
+
+}  // namespace
+}  // namespace lanista

@@ -1,0 +1,27 @@
+#include "lanista/engine/horizon.h"
+
+#include <algorithm>
+
+namespace lanista::engine {
+
+void Horizon::observe(const study::Event& event, const strategy::Strategy& strategy) {
+  const auto ask = [&](TrialId id, Running& trial, std::int64_t done) {
+    if (done >= trial.budget) return;
+    trial.epoch = std::clamp(strategy.next_decision(id, done, trial.budget), done + 1, trial.budget);
+  };
+  if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
+    Running& trial = running_[proposed->trial];
+    trial.budget = proposed->proposal.budget;
+    ask(proposed->trial, trial, 0);
+  } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
+    const TrialId id = measured->measurement.trial;
+    const std::int64_t epoch = measured->measurement.epoch;
+    Running& trial = running_.at(id);
+    trial.ahead = epoch < trial.epoch;
+    if (!trial.ahead) ask(id, trial, epoch);
+  } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
+    running_.erase(ended->trial);
+  }
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,189 @@
+// Requests at every place of a study, each followed by kills at every moment: what the engine must settle when it comes
+// back.
+#include <gtest/gtest.h>
+
+#include "lanista/engine/assembly.h"
+#include "lanista/engine/study_engine.h"
+#include "lanista/engine/test_support.h"
+
+namespace lanista::engine {
+namespace {
+
+using testing::Bench;
+using testing::Files;
+using testing::kFolder;
+using testing::small_study;
+
+const FakeOptions kOptions{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
+
+/// Runs a study in which somebody asks for `request` behind its event number `place`; what lay on the disk before every
+/// change of a file from then on.
+std::vector<Files> moments_after(Bench& bench, const study::StudyConfig& config, int place,
+                                 const std::string& request) {
+  std::vector<Files> moments;
+  testing::WatchedFileSystem fs(bench.disk);
+  bench.observer.on_event = [&, seen = 0](const StudyView&, const study::Event&) mutable {
+    bench.clock.advance(1);  // so that the engine looks into control/ between any two events
+    if (++seen != place) return;
+    bench.disk.put(kFolder + "/control/" + request, "");
+    fs.before_change = [&] { moments.push_back(bench.disk.files()); };
+  };
+  const auto summary = bench.run(config, kOptions, fs);
+  EXPECT_TRUE(summary.ok()) << summary.error().text();
+  return moments;
+}
+
+TEST(RequestAtAnyPlace, IsObeyedThereWhateverIsKilledAfterwards) {
+  const study::StudyConfig config = small_study(8);
+  std::uint64_t kills = 0, places = 0;
+  for (const std::string request : {"stop-trial-1", "stop-trial-2", "stop-trial-4", "stop-trial-7", "stop"}) {
+    for (int place = 2;; place += 2) {
+      Bench reference;
+      const auto moments = moments_after(reference, config, place, request);
+      if (moments.empty()) break;  // the study was over before
+      ++places;
+      // The moments around the request all, those that follow here and there.
+      for (std::size_t at = 0; at < moments.size(); at += at < 10 ? 1 : 1 + (place + at) % 29) {
+        Bench bench;
+        testing::put_all(bench.disk, moments[at]);
+        FakeOptions options = kOptions;
+        options.seed = ++kills;
+        options.workers = static_cast<std::int64_t>(kills % 3) + 1;
+
+        const auto summary = bench.resume(options);
+
+        const std::string what = request + " at event " + std::to_string(place) + ", moment " + std::to_string(at);
+        ASSERT_TRUE(summary.ok()) << what << ": " << summary.error().text();
+        ASSERT_EQ(bench.canonical(), reference.canonical()) << what;
+      }
+    }
+  }
+  EXPECT_GT(places, 80U);
+  EXPECT_GT(kills, 1000U);
+}
+
+/// Another strategy with a will of its own in its verdicts: the next decision depends on when it is asked, and some
+/// trials are stopped at epochs for which no decision was announced.
+class Moody final : public strategy::Strategy {
+ public:
+  explicit Moody(std::unique_ptr<strategy::Strategy> inner) : inner_(std::move(inner)) {}
+  std::string_view name() const override { return "moody"; }
+  Result<strategy::TrialGroup> suggest(const strategy::Capacity& capacity) const override {
+    return inner_->suggest(capacity);
+  }
+  void observe(const study::Event& event) override {
+    ++events_;
+    if (const auto* m = std::get_if<study::Measured>(&event)) epoch_[m->measurement.trial] = m->measurement.epoch;
+    inner_->observe(event);
+  }
+  study::Verdict verdict(TrialId trial) const override {
+    return (trial.value * 7 + epoch_.at(trial) * 3 + events_) % 5 == 0 ? study::Verdict::kStop
+                                                                       : study::Verdict::kContinue;
+  }
+  std::int64_t next_decision(TrialId trial, std::int64_t epoch, std::int64_t) const override {
+    return epoch + 1 + (static_cast<std::int64_t>(trial.value) + events_) % 3;
+  }
+
+ private:
+  std::unique_ptr<strategy::Strategy> inner_;
+  std::map<TrialId, std::int64_t> epoch_;
+  std::int64_t events_ = 0;
+};
+
+/// Proposes the first base over and over.
+class Stubborn final : public strategy::Strategy {
+ public:
+  explicit Stubborn(study::Proposal proposal) : proposal_(std::move(proposal)) {}
+  std::string_view name() const override { return "stubborn"; }
+  Result<strategy::TrialGroup> suggest(const strategy::Capacity&) const override {
+    return strategy::TrialGroup{{proposal_}};
+  }
+  void observe(const study::Event&) override {}
+  study::Verdict verdict(TrialId) const override { return study::Verdict::kContinue; }
+
+ private:
+  study::Proposal proposal_;
+};
+
+/// Studies of a strategy that no configuration names.
+struct Custom {
+  study::StudyConfig config;
+  std::function<std::unique_ptr<strategy::Strategy>(const std::shared_ptr<const mutate::ModelSpace>&)> make;
+
+  Result<Summary> go_on(Bench& bench, std::uint64_t seed) const { return go_on(bench, seed, bench.disk); }
+  Result<Summary> go_on(Bench& bench, std::uint64_t seed, FileSystem& fs) const {
+    const auto models = *make_model_space(config, bench.data, "", fs);
+    auto log = store::LogWriter::open(fs, bench.clock, kFolder);
+    StudyState state;
+    std::vector<study::Event> past;
+    if (log->existing().empty()) {
+      LANISTA_TRY(
+          log->append(store::RecordType::kHeader, header_body(config, write_study(config), bench.data, *models)));
+      LANISTA_TRY(fold_all(state, *store::read_log(fs, kFolder), [](const study::Event&) {}));
+    } else {
+      LANISTA_TRY(fold_all(state, log->existing(), [&](const study::Event& event) { past.push_back(event); }));
+    }
+    FakeOptions options = kOptions;
+    options.seed = seed;
+    options.workers = static_cast<std::int64_t>(seed % 3) + 1;
+    FakeExecutor fake = bench.executor(fs, options);
+    return StudyEngine(kFolder, bench.services(fs, fake), *std::move(log), std::move(state), models, make(models), past)
+        .run();
+  }
+};
+
+/// Every `step`-th moment of the study is resumed to the same end.
+void expect_no_trace_of_kills(const Custom& study, std::size_t step) {
+  Bench reference;
+  std::vector<Files> moments;
+  testing::WatchedFileSystem fs(reference.disk);
+  fs.before_change = [&, changes = std::size_t{0}]() mutable {
+    if (changes++ % step == 0) moments.push_back(reference.disk.files());
+  };
+  ASSERT_TRUE(study.go_on(reference, 0, fs).ok());
+  ASSERT_GT(moments.size(), 20U);
+  std::uint64_t seed = 0;
+  for (const Files& files : moments) {
+    Bench bench;
+    testing::put_all(bench.disk, files);
+    const auto summary = study.go_on(bench, ++seed);
+    ASSERT_TRUE(summary.ok()) << summary.error().text();
+    ASSERT_EQ(bench.canonical(), reference.canonical()) << "moment " << seed * step;
+  }
+}
+
+TEST(Resume, KeepsToTheDecisionsThatWereAnnounced) {
+  const Custom moody{small_study(10), [](const auto& models) {
+                       return std::make_unique<Moody>(*make_strategy(small_study(10), models));
+                     }};
+  Bench bench;
+  ASSERT_TRUE(moody.go_on(bench, 0).ok());
+  int surprised = 0, stopped = 0;
+  for (const TrialView& trial : bench.view().trials) {
+    if (trial.outcome->kind != study::OutcomeKind::kStopped) continue;
+    ++stopped;
+    surprised += trial.outcome->weights_hash ? 0 : 1;
+  }
+  ASSERT_GT(surprised, 0);
+  ASSERT_GT(stopped, surprised);
+  expect_no_trace_of_kills(moody, 1);
+}
+
+TEST(Resume, CountsDuplicatesInARowFromBeforeTheKill) {
+  study::StudyConfig config = small_study(1'000'000);
+  config.strategy.slots = 2;
+  const Custom stubborn{config, [](const std::shared_ptr<const mutate::ModelSpace>& models) {
+                          study::Proposal proposal;
+                          proposal.base_hash = proposal.graph_hash = models->base(0).hash;
+                          proposal.budget = 2;
+                          return std::make_unique<Stubborn>(proposal);
+                        }};
+  Bench bench;
+  ASSERT_TRUE(stubborn.go_on(bench, 0).ok());
+  EXPECT_EQ(bench.view().end_reason, "the strategy proposes only what was tried before");
+  EXPECT_EQ(bench.view().trials.size(), 1U + 2 * kMaxDuplicatesInARow);
+  expect_no_trace_of_kills(stubborn, 331);
+}
+
+}  // namespace
+}  // namespace lanista::engine

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "lanista/data/dataset.h"
+#include "lanista/mutate/model_space.h"
+#include "lanista/store/log.h"
+#include "lanista/study/config.h"
+#include "lanista/study/trial.h"
+#include "lanista/study/view.h"
+
+namespace lanista::engine {
+
+// The bodies of records: how each is written, and the one way in which it is read. Bodies of measurements are in room
+// study. Errors of readers: kDataLoss.
+
+struct HeaderRecord {
+  study::StudyConfig config;
+  std::string text;
+  nlohmann::json data, models;
+};
+nlohmann::json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
+                           const mutate::ModelSpace& models);
+Result<HeaderRecord> read_header(const nlohmann::json& body);
+
+struct ProposedRecord {
+  TrialId trial;
+  study::Proposal proposal;
+  double logical_start = 0, logical_epoch = 1;
+  std::int64_t parameters = 0;
+};
+nlohmann::json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key);
+Result<ProposedRecord> read_proposed(const nlohmann::json& body);
+
+nlohmann::json verdict_body(TrialId trial, std::int64_t epoch);  ///< "stop": no other is recorded
+Result<TrialId> read_verdict(const nlohmann::json& body);
+
+struct OutcomeRecord {
+  TrialId trial;
+  study::Outcome outcome;
+  double logical_time = 0;
+};
+/// A reason that is longer than a page is cut.
+nlohmann::json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_time);
+Result<OutcomeRecord> read_outcome(const nlohmann::json& body);
+
+struct CheckpointRecord {
+  TrialId trial;
+  std::int64_t epoch = 0, step = 0;
+  std::string address;
+};
+nlohmann::json checkpoint_body(const CheckpointRecord& checkpoint);
+Result<CheckpointRecord> read_checkpoint(const nlohmann::json& body);
+
+/// A process began to work on the study (`began`, Unix time), or noted how long it has worked (`seconds`).
+struct AttemptRecord {
+  std::optional<double> began, seconds;
+};
+nlohmann::json begin_body(double unix_time, std::int64_t pid, const std::string& host);
+nlohmann::json worked_body(const std::string& event, double seconds);
+Result<AttemptRecord> read_attempt(const nlohmann::json& body);
+
+/// A request as it took effect.
+struct ControlRecord {
+  std::string request;  ///< pause, stop, stop-trial, guard, extend
+  double time = 0;
+  std::optional<TrialId> trial = {};
+  std::optional<std::int64_t> trials = {};
+  std::optional<double> minutes = {};
+  std::string by = {};
+  bool lost_minutes = false;  ///< a build before the text form wrote null for them
+  std::optional<std::int64_t> steps = {};
+};
+nlohmann::json control_body(const ControlRecord& control);
+Result<ControlRecord> read_control(const nlohmann::json& body);
+
+nlohmann::json span_body(const study::Span& span);
+Result<study::Span> read_span(const nlohmann::json& body);
+
+struct EndRecord {
+  std::string reason;
+  std::optional<TrialId> winner;
+  std::map<std::string, double> test;
+  std::int64_t nulls = 0;  ///< metrics that a build before the text form wrote as null
+};
+nlohmann::json study_end_body(const std::string& reason, std::optional<TrialId> winner,
+                              const std::map<std::string, double>& test);
+Result<EndRecord> read_study_end(const nlohmann::json& body);
+
+/// Reads a body as a later process will, so that a log never holds what its reader refuses. Errors: the reader's.
+Result<void> check_body(store::RecordType type, const nlohmann::json& body);
+
+}  // namespace lanista::engine

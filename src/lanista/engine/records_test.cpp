@@ -1,0 +1,219 @@
+#include "lanista/engine/records.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "lanista/base/memory_file_system.h"
+#include "lanista/engine/assembly.h"
+#include "lanista/engine/study_state.h"
+#include "lanista/engine/test_support.h"
+
+namespace lanista::engine {
+namespace {
+
+using nlohmann::json;
+using store::RecordType;
+using testing::Bench;
+using testing::kFolder;
+using testing::small_study;
+
+using Limits = std::numeric_limits<double>;
+const std::vector<double> kNumbers{Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(),  0.0,           -0.0,
+                                   Limits::max(),       -Limits::max(),     Limits::denorm_min(), Limits::min(), 0.1};
+const std::vector<std::string> kTexts{
+    "",   "plain", std::string(100'000, 'x'), "bad \xFF byte", "\xC3", "a\0b", "\n\x1b[2J", "\"\\", "\xE2\x80\xAE",
+    "nan"};
+
+bool same(double a, double b) {
+  return std::isnan(a) ? std::isnan(b) : std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
+/// A log that holds a header, to which anything can be appended and read back as a later process does.
+struct Records : ::testing::Test {
+  Bench bench;
+  study::StudyConfig config = small_study();
+  std::optional<store::LogWriter> log;
+
+  void SetUp() override {
+    auto opened = store::LogWriter::open(bench.disk, bench.clock, kFolder);
+    ASSERT_TRUE(opened);
+    log = *std::move(opened);
+    log->check_bodies(check_body);
+    const auto models = make_model_space(config, bench.data, "", bench.disk);
+    ASSERT_TRUE(models) << models.error().text();
+    const auto header =
+        log->append(RecordType::kHeader, header_body(config, write_study(config), bench.data, **models));
+    ASSERT_TRUE(header) << header.error().text();
+  }
+
+  json through_the_log(RecordType type, const json& body) {
+    const auto appended = log->append(type, body);
+    EXPECT_TRUE(appended) << body.dump(-1, ' ', false, json::error_handler_t::replace) << appended.error().text();
+    const auto records = store::read_log(bench.disk, kFolder);
+    EXPECT_TRUE(records);
+    EXPECT_TRUE(check_body(type, records->back().body)) << records->back().body;
+    return records->back().body;
+  }
+};
+
+TEST_F(Records, OfEveryTypeComeBackWithAnyNumber) {
+  for (const double value : kNumbers) {
+    study::TrialView trial;
+    trial.id = TrialId{1};
+    trial.logical_start = value;
+    const auto proposed = read_proposed(through_the_log(RecordType::kProposed, proposed_body(trial, value, {})));
+    EXPECT_TRUE(same(proposed->logical_start, value) && same(proposed->logical_epoch, value));
+
+    const auto measured = study::measurement_from_json(
+        through_the_log(RecordType::kMeasurement, study::measurement_json({TrialId{1}, 1, 2, {{"val_loss", value}}})));
+    EXPECT_TRUE(same(measured->metrics.at("val_loss"), value));
+
+    const auto outcome = read_outcome(through_the_log(RecordType::kOutcome, outcome_body(TrialId{1}, {}, value)));
+    EXPECT_TRUE(same(outcome->logical_time, value));
+
+    EXPECT_TRUE(same(*read_attempt(through_the_log(RecordType::kAttempt, begin_body(value, 7, "h")))->began, value));
+    EXPECT_TRUE(
+        same(*read_attempt(through_the_log(RecordType::kAttempt, worked_body("worked", value)))->seconds, value));
+
+    const ControlRecord extend{"extend", value, {}, {}, value, ""};
+    const auto control = read_control(through_the_log(RecordType::kControl, control_body(extend)));
+    EXPECT_TRUE(same(control->time, value) && same(*control->minutes, value));
+
+    const auto end = read_study_end(
+        through_the_log(RecordType::kStudyEnd, study_end_body("budget", TrialId{1}, {{"test_loss", value}})));
+    EXPECT_TRUE(same(end->test.at("test_loss"), value));
+    EXPECT_EQ(end->nulls, 0);
+
+    const auto span = read_span(through_the_log(RecordType::kSpan, span_body({TrialId{1}, 1, 0, value, value})));
+    EXPECT_TRUE(same(span->began, value) && same(span->ended, value));
+  }
+}
+
+TEST_F(Records, OfEveryTypeComeBackWithAnyText) {
+  for (const std::string& text : kTexts) {
+    study::TrialView trial;
+    trial.id = TrialId{1};
+    trial.proposal.sample = {{"optimizer", space::Value(text)}};
+    trial.proposal.steps.push_back({text, {{text, 3, space::Value(text)}}});
+    through_the_log(RecordType::kProposed, proposed_body(trial, 1, {}));
+    through_the_log(RecordType::kMeasurement, study::measurement_json({TrialId{1}, 1, 2, {{text, 0.5}}}));
+    through_the_log(RecordType::kVerdict, verdict_body(TrialId{1}, 1));
+    const study::Outcome failed{study::OutcomeKind::kFailed, text, {}, text, {}};
+    through_the_log(RecordType::kOutcome, outcome_body(TrialId{1}, failed, 1));
+    through_the_log(RecordType::kCheckpoint, checkpoint_body({TrialId{1}, 1, 2, text}));
+    through_the_log(RecordType::kAttempt, begin_body(1, 7, text));
+    through_the_log(RecordType::kAttempt, worked_body(text, 1));
+    through_the_log(RecordType::kControl, control_body({text, 1, TrialId{1}, 5, 2, text}));
+    through_the_log(RecordType::kStudyEnd, study_end_body(text, {}, {{text, 1}}));
+    through_the_log(RecordType::kNumerics, {{"class", text}});
+  }
+}
+
+TEST_F(Records, OfOutcomesAreNeverTooLongForTheLog) {
+  std::string page;
+  while (page.size() < (std::size_t{65} << 20)) page += "\xC3\xA4\xC3\xB6\xC3\xBC";
+  const study::Outcome failed{study::OutcomeKind::kFailed, page, {}, "", {}};
+  const auto read = read_outcome(through_the_log(RecordType::kOutcome, outcome_body(TrialId{1}, failed, 1)));
+  EXPECT_TRUE(page.starts_with(read->outcome.reason.substr(0, 1990)));
+  EXPECT_LT(read->outcome.reason.size(), 2010U);
+  through_the_log(RecordType::kStudyEnd, study_end_body(page, {}, {}));
+}
+
+TEST_F(Records, ThatNoReaderTakesAreNotWritten) {
+  const std::string before = *bench.disk.read(kFolder + "/log/000001.log");
+  study::TrialView trial;  // number 0
+  EXPECT_EQ(log->append(RecordType::kProposed, proposed_body(trial, 1, {})).error().code, Code::kInternal);
+  EXPECT_EQ(log->append(RecordType::kStudyEnd, {{"reason", "budget"}}).error().code, Code::kInternal);
+  EXPECT_EQ(log->append(RecordType::kCostRows, {{"rows", 3}}).error().code, Code::kInternal);
+  EXPECT_EQ(*bench.disk.read(kFolder + "/log/000001.log"), before);
+}
+
+/// Its winner's test metrics are what a test wants.
+class Outlier final : public Executor {
+ public:
+  Outlier(FakeExecutor inner, double value) : inner_(std::move(inner)), value_(value) {}
+  Result<void> start(const Job& job) override { return inner_.start(job); }
+  void command(const Command& command) override { inner_.command(command); }
+  std::optional<Report> next(double seconds) override { return inner_.next(seconds); }
+  Result<std::map<std::string, double>> test(const Job&, const std::string&) override {
+    return std::map<std::string, double>{{"test_accuracy", value_}, {"test_loss", 0.5}};
+  }
+
+ private:
+  FakeExecutor inner_;
+  double value_;
+};
+
+TEST(Study, OfAnyTestMetricOpensAgain) {
+  for (const double value : kNumbers) {
+    Bench bench;
+    Outlier outlier(bench.executor(bench.disk, {}), value);
+    const auto config = small_study(4);
+    auto engine =
+        Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, outlier));
+    ASSERT_TRUE(engine);
+    ASSERT_TRUE((*engine)->run());
+    engine = Error{};
+
+    EXPECT_TRUE(same(bench.view().test.at("test_accuracy"), value));
+    const auto resumed = bench.resume({}, {2, {}});
+    ASSERT_TRUE(resumed) << resumed.error().text();
+    EXPECT_EQ(bench.view().trials.size(), 6U);
+  }
+}
+
+TEST(Study, WithTheNullsOfAnOldBuildOpensAgainAndSaysSo) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(small_study(4), {}));
+  const auto records = store::read_log(bench.disk, kFolder);
+  std::string old;
+  for (const store::Record& record : *records) {
+    json body = record.body;
+    if (record.type == RecordType::kStudyEnd) {
+      encode_frame(9, R"({"minutes":null,"request":"extend","time":1.5})", old);  // resume --minutes nan
+      body["test"]["test_accuracy"] = json();
+    }
+    encode_frame(static_cast<std::uint16_t>(record.type), body.dump(), old);
+  }
+  bench.disk.put(kFolder + "/log/000001.log", old);
+
+  EXPECT_TRUE(std::isnan(bench.view().test.at("test_accuracy")));
+  ASSERT_TRUE(bench.resume({}, {2, {}}));
+
+  EXPECT_EQ(bench.view().trials.size(), 6U);
+  const auto events = bench.sink.events();
+  EXPECT_TRUE(std::any_of(events.begin(), events.end(), [](const LogEvent& event) {
+    return event.event == "nulls_read_as_nan" && event.level == Level::kWarning;
+  }));
+}
+
+TEST(Study, RefusesExtensionsThatAreNoNumbers) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(small_study(4), {}));
+  const auto before = bench.disk.files();
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const Engine::Extension& extension :
+       {Engine::Extension{most, {}}, Engine::Extension{0, {}}, Engine::Extension{-3, {}},
+        Engine::Extension{4294967295, {}}, Engine::Extension{{}, Limits::quiet_NaN()},
+        Engine::Extension{{}, Limits::infinity()}, Engine::Extension{{}, 0.0}, Engine::Extension{{}, -1.0}}) {
+    const auto refused = bench.resume({}, extension);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument) << refused.error().text();
+    EXPECT_NE(refused.error().message.find("allowed: "), std::string::npos) << refused.error().text();
+  }
+  EXPECT_EQ(bench.disk.files(), before);
+}
+
+TEST(StudyState, CountsExtensionsThatNobodyCanCount) {
+  StudyState state;
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  state.extend(most, {});
+  state.extend(most, {});
+  EXPECT_EQ(state.trials, most);
+}
+
+}  // namespace
+}  // namespace lanista::engine

@@ -1,0 +1,91 @@
+// Coming back to a study: what the log tells is put to work again.
+#include <unistd.h>
+
+#include <array>
+
+#include "lanista/engine/study_engine.h"
+
+namespace lanista::engine {
+namespace {
+
+using store::RecordType;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "unknown";
+}
+
+}  // namespace
+
+Result<void> StudyEngine::begin_attempt() {
+  began_ = last_sync_ = last_worked_ = services_.clock->now();
+  const double date = services_.clock->unix_time();
+  state_.begin_attempt(date);
+  LANISTA_TRY(log_.append(RecordType::kAttempt, begin_body(date, getpid(), host_name())));
+  // Whoever asked for a pause got one: nobody was working.
+  LANISTA_ASSIGN(const std::vector<Request> requests, pending_requests(*services_.fs, folder_));
+  for (const Request& request : requests) {
+    if (request.kind == Request::Kind::kPause) LANISTA_TRY(remove_request(*services_.fs, folder_, request));
+  }
+  return {};
+}
+
+Result<void> StudyEngine::restore_shelf() {
+  for (const TrialView& trial : state_.view.trials) {
+    keys_.emplace(study::duplicate_key(trial.proposal), trial.id);
+    if (!trial.outcome || !ranks(trial, *trial.outcome)) continue;
+    const auto trainings = study::trainings_of(state_.view, trial);
+    const auto joint = study::joint_standing(state_.view.config, trainings);
+    const bool done = study::trainings_done(state_.view.config.strategy, study::tally_of(trainings));
+    if (joint && joint->trial == trial.id) podium_.add(*joint);
+    if (!done) shelf_.hold(trial.outcome->weights);
+  }
+  for (const study::Standing& s : podium_.best()) shelf_.hold(state_.trial(s.trial).outcome->weights);
+  for (auto& [id, open] : state_.open) {
+    if (open.checkpoint.empty()) continue;
+    const auto whole = shelf_.files().get(open.checkpoint);
+    if (whole) {
+      shelf_.hold(open.checkpoint);
+      continue;
+    }
+    event(Level::kWarning, "checkpoint_lost", {{"trial", id.value}, {"reason", whole.error().text()}});
+    open.checkpoint.clear();
+  }
+  return shelf_.clear_others();
+}
+
+/// Whether what follows from a running trial's last measurement has to be found out again. What was settled stays
+/// settled while requests are obeyed, so this is asked of the trial, not of the last record.
+bool StudyEngine::unsettled(TrialId id) {
+  const TrialView& trial = state_.trial(id);
+  if (trial.measurements.empty()) return false;
+  const bool last_event = state_.last == StudyState::Last::kMeasured && state_.last_trial == id;
+  return last_event || state_.open.at(id).stop_verdict || trial.measurements.back().epoch >= trial.proposal.budget;
+}
+
+Result<void> StudyEngine::pick_up() {
+  std::vector<TrialId> running;
+  for (const auto& [id, open] : state_.open) {
+    const auto epochs = static_cast<std::int64_t>(state_.trial(id).measurements.size());
+    enter(id, unsettled(id) ? epochs : epochs + 1);
+    running.push_back(id);
+  }
+  if (!state_.ending.empty()) return end_now(state_.ending);
+  for (const TrialId id : running) LANISTA_TRY(pick_up(id));
+  return fill();
+}
+
+Result<void> StudyEngine::pick_up(TrialId id) {
+  const OpenTrial& open = state_.open.at(id);
+  const TrialId first = keys_.at(study::duplicate_key(state_.trial(id).proposal));
+  if (first != id) return conclude(id, {study::OutcomeKind::kDuplicate, "", first, "", {}});
+  if (open.cancel_asked) return cancel(id, "stopped by the user");
+  if (unsettled(id)) {
+    LANISTA_TRY(settle(active_.at(id)));
+    const auto it = active_.find(id);
+    if (it == active_.end() || it->second.finishing) return {};
+  }
+  return start(active_.at(id), open.checkpoint);
+}
+
+}  // namespace lanista::engine

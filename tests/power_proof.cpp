@@ -1,0 +1,231 @@
+// That power cuts cost nothing that was synced: a study is cut off before a call of its file system, the disk loses
+// what a disk may lose, and the study goes on; it must end as if nobody had disturbed it.
+//
+// usage: power_proof fake|real CUTS [SEED]
+//   fake  simulated training, checkpoints at every other epoch    real  worker threads, checkpoints at every step
+//   CUTS  places to cut, each under every kind of loss
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+
+#include "lanista/engine/fit.h"
+#include "lanista/engine/package.h"
+#include "lanista/engine/test_support.h"
+#include "lanista/runtime/worker_executor.h"
+
+namespace lanista {
+namespace {
+
+using engine::testing::kFolder;
+
+const std::string kLog = kFolder + "/log/000001.log";
+const std::string kBest = kFolder + "/best";
+
+constexpr const char* kRealStudy = R"yaml(
+model: {base: builtin:small-mlp}
+space: {mutate: [widen, swap_op], params: {lr: log(0.01, 0.3)}}
+train: {epochs: 2}
+data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1", batch: 16}
+strategy: {name: evolution, population: 2, slots: 2}
+stop: {rule: asha, rungs: [1]}
+budget: {trials: 5}
+keep: {top: 1, checkpoint_every: 0s}
+)yaml";
+
+/// Everything of a study but its disk; each call is the life of one process.
+class World {
+ public:
+  virtual ~World() = default;
+  Result<engine::Summary> run(FileSystem& fs, std::uint64_t seed) { return work(fs, seed, true); }
+  Result<engine::Summary> resume(FileSystem& fs, std::uint64_t seed) { return work(fs, seed, false); }
+  /// Goes on; begins again if there was no study yet, as a user would.
+  Result<engine::Summary> go_on(FileSystem& fs, std::uint64_t seed) {
+    auto began = run(fs, seed);
+    if (began || began.error().code != Code::kAlreadyExists) return began;
+    return resume(fs, seed);
+  }
+  int checkpoints_lost() const {
+    int lost = 0;
+    for (const LogEvent& event : sink_.events()) lost += event.event == "checkpoint_lost";
+    return lost;
+  }
+
+ protected:
+  virtual Result<engine::Summary> work(FileSystem& fs, std::uint64_t seed, bool anew) = 0;
+  static Result<engine::Summary> through(Result<std::unique_ptr<engine::Engine>> engine) {
+    if (!engine) return std::move(engine).error();
+    return (*engine)->run();
+  }
+  MemorySink sink_;
+};
+
+class FakeWorld final : public World {
+ private:
+  Result<engine::Summary> work(FileSystem& fs, std::uint64_t seed, bool anew) override {
+    engine::FakeOptions options{.seed = seed,
+                                .workers = static_cast<std::int64_t>(seed % 3) + 1,
+                                .checkpoint_one_in = 2,
+                                .fail_one_in = 6,
+                                .nan_one_in = 6};
+    VirtualClock clock;
+    options.clock = &clock;
+    engine::FakeExecutor executor(options, store::CheckpointStore(fs, kFolder));
+    const nlohmann::json numerics{{"class", "test"}};
+    const engine::Services services{&fs, &clock, &sink_, &executor, &data_, graph::builtin_ops(), nullptr, {}};
+    if (!anew) return through(engine::Engine::resume(kFolder, {}, numerics, services));
+    return through(engine::Engine::create(kFolder, config_, engine::write_study(config_), numerics, services));
+  }
+
+  study::StudyConfig config_ = engine::testing::small_study(8);
+  data::DataSpec data_ = engine::testing::small_data();
+};
+
+class RealWorld final : public World {
+ public:
+  RealWorld()
+      : config_(*engine::read_study(kRealStudy, "power")), data_(*data::open(config_.data, ".", real_file_system())) {
+    LANISTA_CHECK(engine::fit_to_data(config_, data_.spec()).ok(), "the proof's own study file");
+  }
+
+ private:
+  Result<engine::Summary> work(FileSystem& fs, std::uint64_t seed, bool anew) override {
+    runtime::WorkerOptions options;
+    options.workers = static_cast<std::int64_t>(seed % 3) + 1;
+    options.checkpoint_every = config_.keep.checkpoint_every;
+    options.crash_marks = false;
+    const auto executor = runtime::WorkerExecutor::create(options, data_, nn::Operators(), fs, clock_, kFolder);
+    const auto numerics = runtime::numerics(kernels::best_isa());
+    const engine::Services services{&fs,     &clock_, &sink_, executor.get(), &data_.spec(), graph::builtin_ops(),
+                                    nullptr, {}};
+    if (!anew) return through(engine::Engine::resume(kFolder, {}, numerics, services));
+    return through(engine::Engine::create(kFolder, config_, engine::write_study(config_), numerics, services));
+  }
+
+  RealClock clock_;
+  study::StudyConfig config_;
+  data::Dataset data_;
+};
+
+struct Fingerprint {
+  std::string canonical, weights;
+  bool operator==(const Fingerprint&) const = default;
+};
+
+Result<Fingerprint> fingerprint(FileSystem& fs) {
+  LANISTA_ASSIGN(const auto records, store::read_log(fs, kFolder));
+  LANISTA_ASSIGN(const auto best, engine::read_package(fs, kBest, graph::builtin_ops()));
+  return Fingerprint{store::canonical_export(records), *fs.read(kBest + "/weights.safetensors")};
+}
+
+enum class Loss { kNothing, kBytes, kNames, kDrawn };
+constexpr std::array<const char*, 4> kLosses{"nothing", "bytes", "names", "drawn"};
+
+/// What the disk holds after a cut. Gives what is wrong with it, or nothing.
+std::string cut_power(MemoryFileSystem& disk, Loss loss, Rng draw) {
+  const std::string promised = disk.synced(kLog);
+  if (loss == Loss::kBytes) disk.lose_power(PowerLoss::kBytes, draw);
+  if (loss == Loss::kNames) disk.lose_power(PowerLoss::kNames, draw);
+  if (loss == Loss::kDrawn) disk.lose_power(PowerLoss::kDrawn, draw);
+
+  const auto records = store::read_log(disk, kFolder);
+  if (!records) {
+    return records.error().code == Code::kNotFound && promised.empty() ? "" : "log: " + records.error().text();
+  }
+  MemoryFileSystem before;
+  before.put(kLog, promised);
+  const auto synced = store::read_log(before, kFolder);
+  if (!synced) return "what was synced cannot be read: " + synced.error().text();
+  for (std::size_t i = 0; i < synced->size(); ++i) {
+    if (i >= records->size() || (*records)[i].body != (*synced)[i].body) {
+      return "record " + std::to_string(i) + " was synced and is lost";
+    }
+  }
+  if (records->empty()) return "";
+  const auto view = engine::fold(*records);
+  if (!view) return "log: " + view.error().text();
+  const auto best = engine::read_package(disk, kBest, graph::builtin_ops());
+  if (view->winner && !best) return "the study has ended, and its winner is not there: " + best.error().text();
+  if (best && !view->end_reason) {
+    const auto winner = best->facts.at("trial").get<std::size_t>();
+    if (winner > view->trials.size() || !view->trials[winner - 1].outcome) return "best/ is of a trial that is unknown";
+  }
+  return "";
+}
+
+/// One study, cut off before its call `at`. Gives what went wrong, or nothing.
+std::string survive(World& world, const Fingerprint& wanted, std::int64_t at, Loss loss, Rng draw) {
+  MemoryFileSystem disk;
+  const auto cut_off = [&](std::int64_t call, bool torn, bool anew) {
+    FaultyFileSystem faulty(disk, {.at = call, .sticky = true, .torn = torn, .error = {Code::kIo, "no power", ""}});
+    return anew ? world.run(faulty, draw.next()) : world.go_on(faulty, draw.next());
+  };
+  static_cast<void>(cut_off(at, draw.below(2) == 0, true));
+  if (auto wrong = cut_power(disk, loss, draw.split("first")); !wrong.empty()) return wrong;
+  for (std::uint64_t again = draw.below(3); again > 0; --again) {  // and while it goes on, too
+    static_cast<void>(cut_off(static_cast<std::int64_t>(draw.below(80)), draw.below(2) == 0, false));
+    if (auto wrong = cut_power(disk, loss, draw.split(again)); !wrong.empty()) return "second cut: " + wrong;
+  }
+  const auto ended = world.go_on(disk, draw.next());
+  if (!ended) return "cannot go on: " + ended.error().text();
+  // What was told to have ended is there, whatever happens now.
+  if (auto wrong = cut_power(disk, loss, draw.split("last")); !wrong.empty()) return "at the end: " + wrong;
+  const auto found = fingerprint(disk);
+  if (!found) return "at the end: " + found.error().text();
+  if (*found != wanted) return found->canonical != wanted.canonical ? "another canonical export" : "other weights";
+  return "";
+}
+
+int prove(World& world, std::int64_t cuts, std::uint64_t seed) {
+  MemoryFileSystem undisturbed;
+  FaultyFileSystem counting(undisturbed, {});
+  const auto whole = world.run(counting, 0);
+  LANISTA_CHECK(whole.ok(), whole ? "" : whole.error().text());
+  const auto wanted = fingerprint(undisturbed);
+  LANISTA_CHECK(wanted.ok(), wanted ? "" : wanted.error().text());
+  std::printf("a study of %lld calls\n", static_cast<long long>(counting.calls()));
+
+  int failed = 0;
+  std::int64_t done = 0;
+  for (std::int64_t cut = 0; cut < cuts; ++cut) {
+    for (std::size_t loss = 0; loss < kLosses.size(); ++loss) {
+      const Rng draw = Rng(seed).split(static_cast<std::uint64_t>(cut)).split(loss);
+      // Spread over the whole, so that a short proof sees every part of a study.
+      const std::int64_t at = (cut * counting.calls() + counting.calls() / 2) / cuts % counting.calls();
+      const std::string wrong = survive(world, *wanted, at, static_cast<Loss>(loss), draw);
+      ++done;
+      if (wrong.empty()) continue;
+      if (++failed <= 10) {
+        std::printf("cut %lld, before call %lld, loss of %s: %s\n", static_cast<long long>(cut),
+                    static_cast<long long>(at), kLosses[loss], wrong.c_str());
+      }
+    }
+  }
+  const int lost = world.checkpoints_lost();
+  std::printf("%lld power cuts, %d went wrong, %d checkpoints lost\n", static_cast<long long>(done), failed, lost);
+  return failed == 0 && lost == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace lanista
+
+int main(int argc, char** argv) {
+  std::int64_t cuts = 0;
+  std::uint64_t seed = 1;
+  const auto number = [&](int at, auto& value) {
+    const std::string_view text = at < argc ? argv[at] : "";
+    return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
+  };
+  const std::string_view kind = argc > 1 ? argv[1] : "";
+  if ((kind != "fake" && kind != "real") || !number(2, cuts) || cuts < 1 || (argc > 3 && !number(3, seed))) {
+    std::fprintf(stderr, "usage: power_proof fake|real CUTS [SEED]\n");
+    return 2;
+  }
+  std::unique_ptr<lanista::World> world;
+  if (kind == "fake") {
+    world = std::make_unique<lanista::FakeWorld>();
+  } else {
+    world = std::make_unique<lanista::RealWorld>();
+  }
+  return lanista::prove(*world, cuts, seed);
+}
