@@ -19,7 +19,8 @@ TEST(Printable, KeepsWhatSteersATerminalOut) {
             "?2J")
       << "the same as UTF-8";
   EXPECT_EQ(printable("\033]0;title\007"), "?]0;title?");
-  EXPECT_EQ(printable("a\xe2\x80\xaeb\xe2\x81\xa6"
+  EXPECT_EQ(printable("a\xe2\x80\xae"
+                      "b\xe2\x81\xa6"
                       "c"),
             "a?b?c")
       << "turned writing";

@@ -37,8 +37,10 @@ TEST(Resume, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
   const FrameScan scan = decode_frames(log);
   std::string prefix;
   std::uint64_t cut = 0;
+  bool ended = false;
   for (const Frame& frame : scan.frames) {
     encode_frame(frame.type, frame.payload, prefix);
+    ended |= frame.type == static_cast<std::uint16_t>(store::RecordType::kStudyEnd);
     for (const bool torn : {false, true}) {
       if (prefix.size() + 5 > log.size() && torn) continue;
       Bench bench;
@@ -52,7 +54,7 @@ TEST(Resume, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
       const auto summary = bench.resume(options);
 
       ASSERT_TRUE(summary.ok()) << "cut behind byte " << prefix.size() << ": " << summary.error().text();
-      if (frame.type == static_cast<std::uint16_t>(store::RecordType::kStudyEnd)) continue;  // best/ was not copied
+      if (ended) continue;  // best/ was not copied
       expect_same(bench, reference, "cut behind byte " + std::to_string(prefix.size()));
     }
   }
