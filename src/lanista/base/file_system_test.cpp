@@ -1,5 +1,6 @@
 #include "lanista/base/file_system.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +45,17 @@ TEST_F(RealFiles, AppendsAcrossOpenings) {
   EXPECT_EQ(*fs_.read(at("log"), 4), "two");
   EXPECT_EQ(*fs_.read(at("log"), 100), "");
   EXPECT_EQ(*fs_.size(at("log")), 7u);
+}
+
+TEST_F(RealFiles, ReadsNeitherPipesNorDevicesNorFilesWithoutMeasure) {
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  ASSERT_TRUE(fs_.write_file(at("vast"), bytes("x")));
+  std::filesystem::resize_file(at("vast"), std::uintmax_t{1} << 40);  // a hole
+
+  EXPECT_EQ(fs_.read(at("pipe")).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(fs_.read("/dev/zero").error().code, Code::kInvalidArgument);
+  EXPECT_EQ(fs_.read(at("vast")).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(fs_.read(root_).error().code, Code::kIo);
 }
 
 TEST_F(RealFiles, WritesTruncatesRenamesAndRemoves) {

@@ -47,7 +47,7 @@ TEST(Clock, VirtualTimeMovesWhenTold) {
 
 TEST(Clock, RealTimeIsSecondsSince1970) {
   const RealClock clock;
-  EXPECT_GT(clock.now(), 1.7e9);  // 2023
+  EXPECT_GT(clock.unix_time(), 1.7e9);  // 2023
   EXPECT_LT(clock.now(), 1e11);
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr mode_t kFileMode = 0644;
 constexpr mode_t kFolderMode = 0755;
+constexpr off_t kMostBytes = off_t{8} << 30;  ///< of a file that is read as a whole
 
 Code code_of(int error) {
   switch (error) {
@@ -83,6 +84,20 @@ Result<void> write_all(int fd, std::span<const std::byte> data, const std::strin
   return {};
 }
 
+/// What we read is a file with an end: a device may have none.
+Result<void> check_readable(int fd, const std::string& path) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return failed("cannot look at", path, errno);
+  if (S_ISDIR(info.st_mode)) return failed("cannot read", path, EISDIR);
+  if (!S_ISREG(info.st_mode)) {
+    return Error{Code::kInvalidArgument, "is no regular file; pipes and devices are not read", path};
+  }
+  if (info.st_size <= kMostBytes) return {};
+  return Error{Code::kResourceExhausted,
+               "has " + std::to_string(info.st_size) + " bytes; at most " + std::to_string(kMostBytes) + " are read",
+               path};
+}
+
 class PosixAppendFile final : public AppendFile {
  public:
   PosixAppendFile(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
@@ -117,8 +132,10 @@ class PosixFileSystem final : public FileSystem {
   }
 
   Result<std::string> read(const std::string& path, std::uint64_t offset) override {
-    const Descriptor fd = open_file(path, O_RDONLY);
+    // Not blocking, because a pipe without a writer would hold us up for ever.
+    const Descriptor fd = open_file(path, O_RDONLY | O_NONBLOCK);
     if (!fd.valid()) return failed("cannot open for reading", path, errno);
+    LANISTA_TRY(check_readable(fd.get(), path));
     if (offset > 0 && ::lseek(fd.get(), static_cast<off_t>(offset), SEEK_SET) < 0) {
       return failed("cannot read from byte " + std::to_string(offset), path, errno);
     }

@@ -7,8 +7,12 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <sstream>
 
 #include "lanista/base/text_distance.h"
+#include "lanista/cli/session.h"
+#include "lanista/cli/streams.h"
+#include "lanista/cli/terminal.h"
 #include "lanista/cli/verbs.h"
 #include "lanista/cli/version.h"
 
@@ -26,7 +30,7 @@ int refuse_unknown_verb(const CLI::App& app, const std::string& verb) {
     list += (list.empty() ? "" : ", ") + each->get_name();
   }
   const std::string near = nearest_name(verb, known);
-  std::cerr << "lanista: unknown verb '" << verb << "'; "
+  std::cerr << "lanista: unknown verb '" << printable(verb) << "'; "
             << (near.empty() ? "known: " + list : "did you mean '" + near + "'?") << "\n";
   return kUsage;
 }
@@ -68,7 +72,9 @@ std::unique_ptr<CLI::App> command_tree(int& code) {
   return app;
 }
 
-int run(int argc, char** argv) {
+namespace {
+
+int run_verb(int argc, char** argv) {
   int code = kDone;
   if (argc >= 2 && std::string_view(argv[1]) == "bench") return run_bench(argv);
   const auto app = command_tree(code);
@@ -80,12 +86,26 @@ int run(int argc, char** argv) {
     if (const int refused = refuse_unknown_verb(*app, argv[1])) return refused;
     app->parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app->exit(e) == 0 ? kDone : kUsage;
+    std::ostringstream said;  // on a mistake it quotes what was typed
+    const bool asked = app->exit(e, std::cout, said) == 0;
+    std::cerr << printable_lines(said.str());
+    return asked ? kDone : kUsage;
   } catch (const std::exception& e) {
-    std::cerr << "lanista: internal error: " << e.what() << "\n";
+    std::cerr << "lanista: internal error: " << printable(e.what()) << "\n";
     return kStudyFailed;
   }
   return code;
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  if (!guard_streams()) return kStudyFailed;
+  const int code = run_verb(argc, argv);
+  const auto told = check_output();
+  if (told) return code;
+  report(told.error());
+  return code == kDone ? kStudyFailed : code;
 }
 
 }  // namespace lanista::cli

@@ -53,7 +53,7 @@ Result<void> write_table(const data::Dataset& data, const std::vector<std::int64
 
 int list_data(bool json) {
   const auto entries = data::catalog();
-  std::cout << (json ? data::catalog_json(entries).dump() + "\n" : data::catalog_text(entries));
+  std::cout << (json ? json_line(data::catalog_json(entries)) : printable_lines(data::catalog_text(entries)));
   return kDone;
 }
 
@@ -62,7 +62,7 @@ int check_data(const DataCheckRequest& request) {
   config.source = request.source;
   const auto found = data::check_source(config, ".", real_file_system());
   if (!found) return report(found.error());
-  std::cout << (request.json ? found->json().dump() + "\n" : found->text());
+  std::cout << (request.json ? json_line(found->json()) : printable_lines(found->text()));
   return kDone;
 }
 

@@ -119,7 +119,7 @@ int doctor(bool json) {
       out[finding.name] = finding.facts;
       out[finding.name].update({{"value", finding.value}, {"advice", finding.advice}});
     }
-    std::cout << out.dump() << "\n";
+    std::cout << json_line(out);
     return kDone;
   }
   std::cout << "lanista " << kVersion << "\n";

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <sstream>
 
 #include "lanista/cli/app.h"
 #include "lanista/cli/leaderboard.h"
@@ -55,7 +56,8 @@ json status_json(const std::string& folder, const engine::StudyView& view) {
   if (view.end_reason) out["end_reason"] = *view.end_reason;
   if (const auto ranked = engine::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
-    out["best"] = {{"trial", best.id.value}, {"metrics", study::fields::metrics_json(best.measurements.back().metrics)}};
+    out["best"] = {{"trial", best.id.value},
+                   {"metrics", study::fields::metrics_json(best.measurements.back().metrics)}};
   }
   if (view.winner) out["test"] = study::fields::metrics_json(view.test);
   if (view.config.goals.size() > 1) {
@@ -86,9 +88,9 @@ int print_status(const std::string& folder, bool as_json) {
   const auto view = load_study(folder);
   if (!view) return report(view.error());
   if (as_json) {
-    std::cout << status_json(folder, *view).dump() << "\n";
+    std::cout << json_line(status_json(folder, *view));
   } else {
-    std::cout << status_text(folder, *view) << "\n";
+    std::cout << printable(status_text(folder, *view)) << "\n";
   }
   return kDone;
 }
@@ -107,43 +109,46 @@ json trial_json(const LoadedTrial& loaded) {
   return out;
 }
 
-void print_trial(const LoadedTrial& loaded) {
+std::string trial_text(const LoadedTrial& loaded) {
+  std::ostringstream out;
   const auto& trial = loaded.trial();
-  std::cout << "trial #" << trial.id.value << "  " << lineage_text(loaded.view, trial.proposal);
-  if (trial.proposal.parent) std::cout << "  (from #" << trial.proposal.parent->value << ")";
+  out << "trial #" << trial.id.value << "  " << lineage_text(loaded.view, trial.proposal);
+  if (trial.proposal.parent) out << "  (from #" << trial.proposal.parent->value << ")";
   const std::string choices = choices_text(trial.proposal.sample, std::string::npos);
-  if (!choices.empty()) std::cout << "\nchosen        " << printable(choices);
-  std::cout << "\ntrained with  " << sample_text(trial.proposal.sample) << "\nparameters    " << trial.parameters
-            << "\noutcome       "
-            << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +
-                                    (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)
-                              : std::string("under way"))
-            << "\n\nepoch  metrics\n";
+  if (!choices.empty()) out << "\nchosen        " << choices;
+  out << "\ntrained with  " << sample_text(trial.proposal.sample) << "\nparameters    " << trial.parameters
+      << "\noutcome       "
+      << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +
+                              (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)
+                        : std::string("under way"))
+      << "\n\nepoch  metrics\n";
   for (const auto& measurement : trial.measurements) {
-    std::cout << "  " << measurement.epoch << "  ";
-    for (const auto& [name, value] : measurement.metrics) std::cout << "  " << name << " " << value;
-    std::cout << "\n";
+    out << "  " << measurement.epoch << "  ";
+    for (const auto& [name, value] : measurement.metrics) out << "  " << name << " " << value;
+    out << "\n";
   }
-  std::cout << "\nedits from " << loaded.base_name() << ": " << trial.proposal.edits.size() << "\n";
-  for (const auto& edit : trial.proposal.edits) std::cout << "  " << graph::edit_text(edit) << "\n";
-  std::cout << "\nmodel\n" << graph::to_text(loaded.model);
+  out << "\nedits from " << loaded.base_name() << ": " << trial.proposal.edits.size() << "\n";
+  for (const auto& edit : trial.proposal.edits) out << "  " << graph::edit_text(edit) << "\n";
+  out << "\nmodel\n" << graph::to_text(loaded.model);
+  return out.str();
 }
 
 int print_study(const ShowRequest& request) {
   const auto records = store::read_log(real_file_system(), request.target);
   if (!records) return report(records.error());
   if (request.canonical) {
-    std::cout << store::canonical_export(*records);
+    std::cout << store::canonical_export(*records);  // JSON, whose texts are compared byte by byte
     return kDone;
   }
   const auto view = engine::fold(*records);
   if (!view) return report(view.error());
   if (request.config) {
-    std::cout << view->config_text;
+    std::cout << printable_lines(view->config_text);
   } else if (request.json) {
-    std::cout << status_json(request.target, *view).dump() << "\n";
+    std::cout << json_line(status_json(request.target, *view));
   } else {
-    std::cout << status_text(request.target, *view) << "\n" << leaderboard(*view, request.top);
+    std::cout << printable(status_text(request.target, *view)) << "\n"
+              << printable_lines(leaderboard(*view, request.top));
   }
   return kDone;
 }
@@ -173,11 +178,11 @@ int show_study(const ShowRequest& request) {
   const auto loaded = load_trial(request.target);
   if (!loaded) return report(loaded.error());
   if (request.dot) {
-    std::cout << graph::to_dot(loaded->model);
+    std::cout << printable_lines(graph::to_dot(loaded->model));
   } else if (request.json) {
-    std::cout << trial_json(*loaded).dump() << "\n";
+    std::cout << json_line(trial_json(*loaded));
   } else {
-    print_trial(*loaded);
+    std::cout << printable_lines(trial_text(*loaded));
   }
   return kDone;
 }
@@ -209,7 +214,7 @@ int write_report(const ReportRequest& request) {
   const std::string path = request.out.empty() ? request.folder + "/report.html" : request.out;
   const auto written = write_atomically(real_file_system(), path, report_text(request.folder, *view));
   if (!written) return report(written.error());
-  std::cerr << "wrote " << path << "\n";
+  std::cerr << "wrote " << printable(path) << "\n";
   return kDone;
 }
 
@@ -230,7 +235,7 @@ int control_study(const ControlRequest& request) {
     }
     name += "-trial-" + std::to_string(*request.trial);
   }
-  if (auto made = files.make_folder(request.folder + "/control"); !made) return report(made.error());
+  if (auto made = make_durable_folder(files, request.folder + "/control"); !made) return report(made.error());
   if (auto written = write_atomically(files, request.folder + "/control/" + name, std::string_view()); !written)
     return report(written.error());
   std::cerr << "asked; a running study obeys at its next step\n";

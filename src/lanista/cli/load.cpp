@@ -34,7 +34,10 @@ Result<study::StudyView> load_study(const std::string& folder) {
 
 Target parse_target(const std::string& text) {
   const auto hash = text.rfind('#');
-  if (hash == std::string::npos) return {text, false, ""};
+  // A folder may have the sign in its name, or in that of a folder above it.
+  const bool is_folder = hash == std::string::npos || text.find('/', hash) != std::string::npos ||
+                         (!real_file_system().exists(text.substr(0, hash)) && real_file_system().exists(text));
+  if (is_folder) return {text, false, ""};
   return {text.substr(0, hash), true, text.substr(hash + 1)};
 }
 

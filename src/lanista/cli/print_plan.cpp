@@ -6,6 +6,7 @@
 
 #include "lanista/cli/app.h"
 #include "lanista/cli/session.h"
+#include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
 #include "lanista/engine/study_plan.h"
 #include "lanista/graph/op.h"
@@ -103,7 +104,7 @@ int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const d
   const auto plan = made_plan(asked, config, data, models);
   if (!plan) return report(plan.error());
   if (asked.json) {
-    std::cout << engine::plan_json(*plan, asked.explain).dump() << "\n";
+    std::cout << json_line(engine::plan_json(*plan, asked.explain));
   } else {
     std::cout << engine::plan_text(*plan, asked.explain);
   }

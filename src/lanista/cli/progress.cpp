@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "lanista/cli/leaderboard.h"
+#include "lanista/cli/terminal.h"
 
 namespace lanista::cli {
 namespace {
@@ -127,7 +128,7 @@ void Progress::print_json(const engine::StudyView&, const study::Event& event) {
     line["trial"] = ended->trial.value;
     line["outcome"] = study::outcome_json(ended->outcome);
   }
-  std::cout << line.dump() << "\n" << std::flush;
+  std::cout << json_line(line) << std::flush;
 }
 
 }  // namespace lanista::cli

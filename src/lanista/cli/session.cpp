@@ -28,12 +28,15 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kTableRows = 10;
 constexpr std::size_t kColumnsShown = 12;
+// A message is a screen at most: what it quotes may be as long as a file.
+constexpr std::size_t kMessageLines = 40;
+constexpr std::size_t kMessageColumns = 1000;
 
 /// Events worth a person's attention go to stderr; the rest is in the log.
 class WarningSink final : public LogSink {
  public:
   void write(const LogEvent& event) override {
-    if (event.level >= Level::kWarning) std::cerr << "lanista: " << to_text(event) << "\n";
+    if (event.level >= Level::kWarning) std::cerr << "lanista: " << printable_lines(to_text(event), 1, 1000) << "\n";
   }
 };
 
@@ -85,9 +88,9 @@ struct Session {
     const auto& spec = data.spec();
     std::cerr << "lanista " << kVersion << "   " << executor->workers()
               << (executor->workers() == 1 ? " worker" : " workers") << ", " << kernels::isa_name(kernels::best_isa())
-              << "   " << what << ": " << folder << "\n"
-              << "data " << spec.name << " (" << spec.rows << " rows"
-              << (spec.licence.empty() ? "" : ", " + spec.licence) << ")   strategy " << config.strategy.name
+              << "   " << what << ": " << printable(folder) << "\n"
+              << "data " << printable(spec.name) << " (" << spec.rows << " rows"
+              << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << ")   strategy " << config.strategy.name
               << (config.stop.rule == "none" ? "" : "+" + config.stop.rule);
     if (config.budget.trials) std::cerr << "   budget " << *config.budget.trials << " trials";
     std::cerr << "   seed " << config.run.seed << "\n";
@@ -155,24 +158,24 @@ int run_engine(Session& session, engine::Engine& engine, const View& shown) {
   session.progress.finish();
   if (!summary) {
     report(summary.error());
-    std::cerr << "nothing written is lost; continue with: lanista resume " << session.folder << "\n";
+    std::cerr << "nothing written is lost; continue with: lanista resume " << printable(session.folder) << "\n";
     return kStudyFailed;
   }
   const auto& view = engine.view();
   if (summary->end == engine::End::kPaused) {
-    std::cerr << "paused; continue with: lanista resume " << session.folder << "\n";
+    std::cerr << "paused; continue with: lanista resume " << printable(session.folder) << "\n";
     const int asked = session.signals.requested();
     return asked != 0 ? asked : static_cast<int>(kRequeue);
   }
-  if (!summary->reason.empty() && !shown.quiet) std::cerr << "ended: " << summary->reason << "\n";
+  if (!summary->reason.empty() && !shown.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
   const bool whole = hand_over(session.folder, view, shown);
-  if (!shown.json) std::cout << leaderboard(view, kTableRows) << std::flush;
+  if (!shown.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
   return view.winner && whole ? kDone : kStudyFailed;
 }
 
 std::string metrics_text(const std::map<std::string, double>& metrics) {
   std::ostringstream text;
-  for (const auto& [name, value] : metrics) text << "  " << name << " " << value;
+  for (const auto& [name, value] : metrics) text << "  " << printable(name) << " " << value;
   return text.str();
 }
 
@@ -184,7 +187,7 @@ std::string folder_of(const std::string& file) {
 }  // namespace
 
 int report(const Error& error) {
-  std::cerr << "lanista: " << error.text() << "\n";
+  std::cerr << "lanista: " << printable_lines(error.text(), kMessageLines, kMessageColumns) << "\n";
   switch (error.code) {
     case Code::kDataLoss:
     case Code::kUnimplemented:      // a format that is never read
@@ -231,7 +234,7 @@ int run_study(const RunRequest& request) {
   if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
   if (auto rebased = engine::rebase_paths(*config, folder, out); !rebased) return report(rebased.error());
   if (request.dry_run) {
-    std::cout << engine::write_study(*config) << engine::space_outlook(*config, **models);
+    std::cout << printable_lines(engine::write_study(*config) + engine::space_outlook(*config, **models));
     return kDone;
   }
 

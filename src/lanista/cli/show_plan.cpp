@@ -200,7 +200,7 @@ int show_plan(const std::string& target, bool as_json) {
   if (as_json) {
     auto out = plan_json(*plan);
     out["trial"] = loaded->trial().id.value;
-    std::cout << out.dump() << "\n";
+    std::cout << json_line(out);
   } else {
     std::cout << "trial #" << loaded->trial().id.value << "  "
               << printable(lineage_text(loaded->view, loaded->trial().proposal)) << "\n"

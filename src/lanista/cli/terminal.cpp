@@ -26,14 +26,6 @@ std::string bold(const Terminal& terminal, std::string_view text) {
   return terminal.color ? "\033[1m" + std::string(text) + "\033[0m" : std::string(text);
 }
 
-std::string printable(std::string text) {
-  for (char& c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7f) c = '?';
-  }
-  return text;
-}
-
 std::string clock_text(double seconds) {
   const auto total = static_cast<long>(seconds);
   char text[32];
@@ -55,6 +47,10 @@ std::string short_number(double value) {
     std::snprintf(text, sizeof text, "%.0f", value);
   }
   return text;
+}
+
+std::string json_line(const nlohmann::json& value) {
+  return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lanista::cli

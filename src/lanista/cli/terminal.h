@@ -1,7 +1,10 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+
+#include "lanista/base/printable.h"
 
 namespace lanista::cli {
 
@@ -16,12 +19,12 @@ Terminal detect_terminal(bool no_color);
 /// `text` in bold, if the terminal has colour.
 std::string bold(const Terminal& terminal, std::string_view text);
 
-/// `text` without control characters, each a '?': names and messages come from files and must not steer a terminal.
-std::string printable(std::string text);
-
 /// "1:05", "2:03:04".
 std::string clock_text(double seconds);
 /// "853", "11.8k", "4.1M".
 std::string short_number(double value);
+
+/// One line of JSON that any terminal may show: everything beyond ASCII escaped, bytes that are no UTF-8 replaced.
+std::string json_line(const nlohmann::json& value);
 
 }  // namespace lanista::cli

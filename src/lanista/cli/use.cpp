@@ -7,11 +7,13 @@
 #include "lanista/cli/app.h"
 #include "lanista/cli/load.h"
 #include "lanista/cli/session.h"
+#include "lanista/cli/terminal.h"
 #include "lanista/data/raw_input.h"
 #include "lanista/formats/csv_writer.h"
 #include "lanista/formats/signature.h"
 #include "lanista/runtime/predictor.h"
 #include "lanista/store/checkpoints.h"
+#include "lanista/study/record_fields.h"
 
 namespace lanista::cli {
 namespace {
@@ -135,7 +137,7 @@ int evaluate(const EvalRequest& request) {
   const auto metrics = all->predictor.measure(all->values, all->raw.labels, all->raw.targets, "");
   const std::size_t rows = all->values.size() / static_cast<std::size_t>(all->predictor.outputs());
   if (request.json) {
-    std::cout << nlohmann::json{{"v", 1}, {"rows", rows}, {"metrics", study::fields::metrics_json(metrics)}}.dump() << "\n";
+    std::cout << json_line({{"v", 1}, {"rows", rows}, {"metrics", study::fields::metrics_json(metrics)}});
     return kDone;
   }
   std::cout << "rows  " << rows << "\n";

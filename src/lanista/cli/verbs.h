@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -18,6 +19,11 @@ void add_machine_verbs(CLI::App& app, int& code);  ///< doctor, bench, completio
 
 /// The whole tree.
 std::unique_ptr<CLI::App> command_tree(int& code);
+
+/// What an option takes: a whole number from `least` to `most`.
+CLI::Validator whole(std::int64_t least, std::int64_t most);
+/// What an option takes: a finite number from `least` to `most`.
+CLI::Validator real(double least, double most);
 
 /// Examples for the end of a help text, a line each.
 std::string examples(std::initializer_list<const char*> lines);

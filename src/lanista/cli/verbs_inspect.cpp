@@ -17,7 +17,7 @@ void add_show(CLI::App& app, int& code) {
   auto show = std::make_shared<ShowRequest>();
   auto& show_verb = *app.add_subcommand("show", "a study's table, or one trial in full");
   show_verb.add_option("target", show->target, "DIR or DIR#TRIAL")->required();
-  show_verb.add_option("--top", show->top, "rows of the table")->check(CLI::PositiveNumber);
+  show_verb.add_option("--top", show->top, "rows of the table")->check(whole(1, 1'000'000'000));
   show_verb.add_flag("--json", show->json, "JSON on stdout");
   show_verb.add_flag("--dot", show->dot, "the trial's model as Graphviz source");
   show_verb.add_flag("--plan", show->plan,
@@ -37,8 +37,9 @@ void add_check(CLI::App& app, int& code) {
   check_verb.add_flag("--schema", check->schema, "print the JSON Schema of study files");
   check_verb.add_option("--inputs", check->inputs, "what the model reads: .npy, or a tensor of ONNX in .pb");
   check_verb.add_option("--expect", check->expect, "what it should compute from that")->needs("--inputs");
-  check_verb.add_option("--rtol", check->rtol, "allowed difference relative to what is expected, as numpy.allclose");
-  check_verb.add_option("--atol", check->atol, "allowed difference on top of that");
+  check_verb.add_option("--rtol", check->rtol, "allowed difference relative to what is expected, as numpy.allclose")
+      ->check(real(0, 1e300));
+  check_verb.add_option("--atol", check->atol, "allowed difference on top of that")->check(real(0, 1e300));
   check_verb.footer(examples({"lanista check study.yaml", "lanista check --schema > lanista.schema.json",
                               "lanista check model.onnx", "lanista check model.onnx --inputs x.npy --expect y.npy"}));
   check_verb.callback(
@@ -75,7 +76,7 @@ void add_control_verbs(CLI::App& app, int& code) {
   stop->what = "stop";
   auto& stop_verb = *app.add_subcommand("stop", "end a running study, or one of its trials, for good");
   stop_verb.add_option("folder", stop->folder, "folder of the study")->required();
-  stop_verb.add_option("trial", stop->trial, "number of the trial")->check(CLI::PositiveNumber);
+  stop_verb.add_option("trial", stop->trial, "number of the trial")->check(whole(1, 4'294'967'295));
   stop_verb.footer(examples({"lanista stop studies/digits-1", "lanista stop studies/digits-1 12"}));
   stop_verb.callback([stop, &code] { code = control_study(*stop); });
 }

@@ -1,8 +1,14 @@
+#include <limits>
+
 #include "lanista/cli/session.h"
 #include "lanista/cli/verbs.h"
 
 namespace lanista::cli {
 namespace {
+
+constexpr std::int64_t kMostTrials = std::numeric_limits<std::uint32_t>::max();  // a trial's number has 32 bits
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;  // as in a study file: what JSON holds exactly
+constexpr std::int64_t kMostSeed = std::numeric_limits<std::int64_t>::max();  // as in a study file
 
 void add_view_options(CLI::App& verb, View& view) {
   verb.add_flag("--json", view.json, "one event a line on stdout (docs/events.md)");
@@ -32,15 +38,15 @@ void add_run(CLI::App& app, int& code) {
   auto& verb = *app.add_subcommand("run", "explore a model space until its budget is spent");
   verb.add_option("study", options->request.study_file, "study file (YAML); without one, the digits study");
   verb.add_option("--out", options->request.out, "folder of the study (default: studies/<name>-<number>)");
-  verb.add_option("--trials", options->trials, "stop after this many trials");
-  verb.add_option("--epochs", options->epochs, "epochs of a trial");
-  verb.add_option("--minutes", options->minutes, "guard: stop after this many minutes");
-  verb.add_option("--seed", options->seed, "seed of everything random");
+  verb.add_option("--trials", options->trials, "stop after this many trials")->check(whole(1, kMostTrials));
+  verb.add_option("--epochs", options->epochs, "epochs of a trial")->check(whole(1, 1'000'000));
+  verb.add_option("--minutes", options->minutes, "guard: stop after this many minutes")->check(real(0.001, 1e6));
+  verb.add_option("--seed", options->seed, "seed of everything random")->check(whole(0, kMostSeed));
   verb.add_option("--workers", options->request.workers, "training threads of this run (default: one per core)")
-      ->check(CLI::Range(1, 64));
+      ->check(whole(1, 64));
   verb.add_option("--lanes", options->request.lanes,
                   "trials that a thread trains together, at most (default: automatic)")
-      ->check(CLI::Range(1, 64));
+      ->check(whole(1, 64));
   verb.add_option("--set", options->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
   verb.add_flag("--dry-run", options->request.dry_run, "check everything, print the resolved study, train nothing");
   add_view_options(verb, options->request.view);
@@ -66,8 +72,7 @@ void add_plan(CLI::App& app, int& code) {
   auto options = std::make_shared<Options>();
   auto& verb = *app.add_subcommand("plan", "which of a study's first trials would run together; trains nothing");
   verb.add_option("study", options->study, "study file (YAML); without one, the digits study");
-  verb.add_option("--trials", options->asked.trials, "so many trials (default: strategy.slots)")
-      ->check(CLI::Range(1, 1024));
+  verb.add_option("--trials", options->asked.trials, "so many trials (default: strategy.slots)")->check(whole(1, 1024));
   verb.add_flag("--measure", options->asked.measure, "time the programs, not only predict from the machine's speed");
   verb.add_flag("--explain", options->asked.explain, "also what is shared, and why not more");
   verb.add_flag("--json", options->asked.json, "one JSON object on stdout");
@@ -87,15 +92,15 @@ void add_resume(CLI::App& app, int& code) {
   auto& verb = *app.add_subcommand("resume", "continue a study exactly where it was");
   verb.add_option("folder", request->folder, "folder of the study")->required();
   verb.add_option("--trials", request->extension.trials, "so many trials more than there are now")
-      ->check(CLI::PositiveNumber);
+      ->check(whole(1, kMostTrials));
   verb.add_option("--steps", request->extension.steps, "so many training steps more than have been trained")
-      ->check(CLI::PositiveNumber);
+      ->check(whole(1, kMostSteps));
   verb.add_option("--minutes", request->extension.minutes, "so many minutes more than have been worked, then the guard")
-      ->check(CLI::PositiveNumber);
+      ->check(real(0.001, 1e6));
   verb.add_option("--workers", request->workers, "training threads of this run (default: one per core)")
-      ->check(CLI::Range(1, 64));
+      ->check(whole(1, 64));
   verb.add_option("--lanes", request->lanes, "trials that a thread trains together, at most (default: automatic)")
-      ->check(CLI::Range(1, 64));
+      ->check(whole(1, 64));
   add_view_options(verb, request->view);
   verb.footer(examples({"lanista resume studies/digits-1", "lanista resume studies/digits-1 --trials 60"}));
   verb.callback([request, &code] { code = resume_study(*request); });

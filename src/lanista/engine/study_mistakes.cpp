@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lanista/base/printable.h"
 #include "lanista/base/text_distance.h"
 #include "lanista/engine/study_notation.h"
 
@@ -33,7 +34,8 @@ std::string Mistakes::place(const YAML::Node& node, const std::string& path) con
   return file_ + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
 }
 void Mistakes::add(const YAML::Node& node, const std::string& path, const std::string& message) {
-  std::string text = place(node, path) + ": " + path + ": " + message;
+  // One line each: what a file says must not look like a mistake of its own.
+  std::string text = printable(place(node, path) + ": " + path + ": " + message);
   // An alias stands in many places and is wrong in one.
   if (std::find(errors_.begin(), errors_.end(), text) == errors_.end()) errors_.push_back(std::move(text));
 }

@@ -1,5 +1,8 @@
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include "lanista/base/utf8.h"
 #include "lanista/data/catalog.h"
 #include "lanista/engine/study_file.h"
 
@@ -16,7 +19,26 @@ Result<void> rebase_paths(study::StudyConfig& config, const std::string& from, c
     if (fs::path(path).is_absolute()) return path;
     return (source / path).lexically_normal().lexically_relative(target).string();
   };
-  config.data.source = data::map_paths(config.data.source, rebase);
+  // What stands in the study must lead to the same files again, so paths go there and back.
+  std::vector<std::string> written, found;
+  std::string rebased = data::map_paths(config.data.source, [&](const std::string& path) {
+    written.push_back(rebase(path));
+    return written.back();
+  });
+  data::map_paths(rebased, [&](const std::string& path) {
+    found.push_back(path);
+    return path;
+  });
+  if (written != found) {
+    return Error{Code::kInvalidArgument,
+                 "the path to the data holds a '?' or a ',', which a study could not find again; allowed: a path, seen "
+                 "from the study's folder, without them",
+                 rebased};
+  }
+  if (find_not_utf8(rebased) != std::string::npos) {
+    return Error{Code::kInvalidArgument, "the path to the data is not UTF-8, so a study could not keep it", rebased};
+  }
+  config.data.source = std::move(rebased);
   for (auto& base : config.model.base) {
     if (!base.starts_with("builtin:")) base = rebase(base);
   }

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <thread>
 
+#include "lanista/base/memory_file_system.h"
+
 namespace lanista::store {
 namespace {
 
@@ -45,6 +47,17 @@ TEST_F(Checkpoints, GivesBackWhatWasPut) {
   EXPECT_EQ(back->facts, sample(3).facts);
   EXPECT_EQ(*store.put(sample(3)), *address);
   EXPECT_NE(*store.put(sample(4)), *address);
+}
+
+TEST_F(Checkpoints, OutliveAPowerCutFromTheMomentTheyAreNamed) {
+  for (const PowerLoss what : {PowerLoss::kBytes, PowerLoss::kNames, PowerLoss::kDrawn}) {
+    MemoryFileSystem disk;
+    const auto address = CheckpointStore(disk, "/studies/s").put(sample(3));
+    ASSERT_TRUE(address);
+    disk.lose_power(what, Rng(5));
+    const auto back = CheckpointStore(disk, "/studies/s").get(*address);
+    ASSERT_TRUE(back) << back.error().text();
+  }
 }
 
 TEST_F(Checkpoints, DetectsEveryFlippedByte) {

@@ -1,0 +1,140 @@
+#!/bin/sh
+# What nobody does on purpose, and what somebody might: closed and full streams, limits, pipes in the place of files, numbers that
+# are none, text of others that would steer a terminal. Every answer is a coded one, no study is lost, nothing hangs.
+#
+# usage: attacks.sh LANISTA
+set -eu
+
+lanista=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+# expect CODE WHAT COMMAND…: runs it for ten seconds at most; its output is in out and err
+expect() {
+  code=$1 what=$2
+  shift 2
+  got=0
+  timeout 60 "$@" > out 2> err < /dev/null || got=$?
+  [ "$got" -eq "$code" ] || { cat out err; fail "$what: exit $got, not $code"; }
+}
+says() { grep -q -- "$1" err || { cat err; fail "$2: says nothing of '$1'"; }; }
+# No control code and no C1 character in what was printed.
+clean() {
+  if LC_ALL=C grep -q "$(printf '[\033\007\010\177]')" out err || LC_ALL=C grep -q "$(printf '\302[\200-\237]')" out err; then
+    LC_ALL=C cat -v out err
+    fail "$1: a control code got through"
+  fi
+}
+small="--trials 3 --epochs 2 --quiet --set model.base=builtin:small-mlp"
+
+# Closed standard streams: our files must not take their places.
+# shellcheck disable=SC2086
+for closed in '>&-' '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+  name=closed-$(echo "$closed" | tr -dc '0-9a-z<>&' | tr '<>&' 'iox')
+  eval "timeout 60 \"$lanista\" run --out $name $small $closed" 2> err || true
+  expect 0 "status after $closed" "$lanista" status "$name"
+  grep -q "ended (budget)" out || fail "the study under $closed has not ended"
+done
+
+# A full standard output is an error.
+study=closed-2x
+[ -d "$study" ] || study=$(ls -d closed-* | head -1)
+for verb in "show $study" "show $study --json" "status $study" "show $study --canonical" "data ls" "--help"; do
+  got=0
+  # shellcheck disable=SC2086
+  timeout 60 "$lanista" $verb > /dev/full 2> err < /dev/null || got=$?
+  [ "$got" -eq 1 ] || fail "$verb > /dev/full: exit $got, not 1"
+  says "standard output" "$verb > /dev/full"
+done
+
+# Numbers that are none, or too large.
+for option in "--trials 99999999999999999999" "--trials 9223372036854775807" "--trials nan" "--trials 0" "--trials -1" \
+  "--minutes nan" "--minutes inf" "--minutes 1e300" "--minutes -1"; do
+  # shellcheck disable=SC2086
+  expect 2 "resume $option" "$lanista" resume "$study" $option
+  says "allowed" "resume $option"
+  # shellcheck disable=SC2086
+  expect 2 "run $option" "$lanista" run --out never $option
+  says "allowed" "run $option"
+done
+[ ! -e never ] || fail "a refused run left a folder"
+for setting in train.lr=.nan train.lr=nan train.lr=.inf train.warmup_epochs=1e400 budget.trials=1e30 \
+  budget.guard_minutes=nan keep.checkpoint_every=nan "space.params={lr: log(nan, 1)}"; do
+  expect 2 "--set $setting" "$lanista" run --out never --set "$setting"
+done
+expect 0 "the study is as it was" "$lanista" status "$study"
+
+# A test metric beyond all numbers: the study ends, and opens again.
+awk 'BEGIN { srand(3); for (i = 0; i < 60; i++) { x = rand(); printf "%g,%g\n", x, i == 7 ? -3e38 : 2 * x } }' > rows.csv
+sed -i 's/^\([^,]*\),-3e+38$/3e38,-3e38/' rows.csv
+for seed in 1 2 3 4 5; do
+  timeout 60 "$lanista" run --out "outlier-$seed" --quiet --trials 2 --epochs 1 --seed "$seed" --set "data.source=csv:rows.csv?header=no" \
+    --set data.normalize=none > out 2> err || true
+  [ -d "outlier-$seed/log" ] || continue
+  expect 0 "status of the study with an outlier" "$lanista" status "outlier-$seed" --json
+  timeout 60 "$lanista" resume "outlier-$seed" --trials 1 --quiet > out 2> err || true
+  if grep -q "null" err; then fail "a log that cannot be read"; fi
+  expect 0 "status of the resumed study with an outlier" "$lanista" status "outlier-$seed"
+done
+
+# A limit on the size of files ends in a coded error, and the study goes on without it.
+for blocks in 1 8 40; do
+  got=0
+  # shellcheck disable=SC2086
+  (ulimit -f "$blocks" && timeout 60 "$lanista" run --out "limit-$blocks" $small) > out 2> err || got=$?
+  case $got in 0 | 1 | 2 | 3) ;; *) cat err; fail "ulimit -f $blocks: exit $got" ;; esac
+  if [ "$got" -ne 0 ] && "$lanista" status "limit-$blocks" > out 2> err; then
+    timeout 60 "$lanista" resume "limit-$blocks" --quiet > out 2> err || { cat err; fail "cannot resume after ulimit -f $blocks"; }
+  fi
+done
+
+# Pipes and devices in the place of files.
+mkfifo pipe pipe.onnx pipe.csv
+mkdir -p piped/log
+mkfifo piped/log/000001.log
+ln -s /dev/zero zero.yaml
+ln -s /dev/zero zero.onnx
+for verb in "run pipe --out never" "check pipe" "check pipe.onnx" "check zero.yaml" "check zero.onnx" "data check csv:pipe.csv" \
+  "status piped" "resume piped" "show piped" "predict $study pipe.csv" "run --set model.base=pipe --out never"; do
+  got=0
+  # shellcheck disable=SC2086
+  timeout 10 "$lanista" $verb > out 2> err < /dev/null || got=$?
+  case $got in 1 | 2 | 3) ;; *) cat err; fail "$verb: exit $got" ;; esac
+done
+
+# Text of others.
+evil=$(printf 'a\033]0;owned\007\302\2332J\033[31m')
+printf 'schema: 1\n"%s": 3\nname: "x\\e[2J\\nlanista: all is well"\n' "$(printf 'k\302\2332J')" > evil.yaml
+expect 2 "a study file that steers" "$lanista" check evil.yaml
+clean "a study file that steers"
+if grep -q "^lanista: all is well" err; then fail "a study file wrote a line of its own"; fi
+printf '%s,y\n1,2\n3,4\n5,6\n' "$evil" > evil.csv
+timeout 60 "$lanista" data check "csv:evil.csv?target=y" > out 2> err || true
+clean "data check of a table that steers"
+mkdir -p "studies"
+cp -r "$study" "studies/$evil"
+expect 0 "status over folder names" "$lanista" status
+clean "status over folder names"
+expect 2 "a verb that steers" "$lanista" "$evil"
+clean "a verb that steers"
+expect 2 "a folder that steers" "$lanista" show "$evil/none"
+clean "a folder that steers"
+
+# Signs in paths.
+mkdir -p 'a#b'
+cp -r "$study" 'a#b/in'
+cp -r "$study" 'c#1'
+expect 0 "a folder below a#b" "$lanista" show 'a#b/in'
+expect 0 "a trial below a#b" "$lanista" show 'a#b/in#1'
+expect 0 "a folder called c#1" "$lanista" show 'c#1'
+odd=$(printf 'odd-\377')
+# shellcheck disable=SC2086
+timeout 60 "$lanista" run --out "$odd" $small > out 2> err || { cat err; fail "a folder that is not UTF-8"; }
+expect 0 "status of a folder that is not UTF-8" "$lanista" status "$odd" --json
+
+echo "attacks: held"
