@@ -36,7 +36,7 @@ struct WorkerBench {
   }
 
   data::Dataset data = [] {
-    data::DataConfig config;
+    study::DataConfig config;
     config.source = "synthetic:blobs?rows=96&classes=3&features=4&seed=1";
     return *data::open(config, ".", real_file_system());
   }();
