@@ -101,6 +101,12 @@ class Growth {
       }
       graph::Attrs attrs = random_attrs(rng_, def, types);
       if (!accepted(def, types, ports, attrs)) continue;
+      // Nothing is divided by what may be zero, not even itself.
+      if (name == "div") {
+        const bool same = ports[0] == ports[1];
+        ports[1] = put("sigmoid", {ports[1]}, {}).port;
+        if (same) ports[0] = ports[1];
+      }
       const Value value = put(name, std::move(ports), std::move(attrs));
       if (name == "causal_mask") {
         // Its infinities are for a softmax along the rows and for nobody else.

@@ -21,6 +21,11 @@ using nn::LaneHyper;
 
 constexpr std::int64_t kTokens = 8;  // kinds of tokens of models that no random draw made
 
+const graph::OpTable& shipped() {
+  static const graph::OpTable kOps = graph::builtin_ops();
+  return kOps;
+}
+
 template <class T>
 T must(Result<T> result) {
   LANISTA_CHECK(result.ok(), result ? "" : result.error().text());
@@ -52,7 +57,7 @@ LaneHyper random_hyper(Rng& rng, step::Optimizer optimizer) {
 nn::testing::OwnedBatch random_batch(Rng& rng, const nn::testing::Derived& derived, std::int64_t size) {
   nn::testing::OwnedBatch batch;
   batch.size = size;
-  batch.features = testing::random_features(rng, derived.model, graph::builtin_ops(), size);
+  batch.features = testing::random_features(rng, derived.model, shipped(), size);
   const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;
   if (derived.train.options.loss == step::Loss::kMse) {
     batch.targets.resize(static_cast<std::size_t>(prediction.elements(size)));
@@ -72,12 +77,12 @@ Case random_case(std::uint64_t number) {
   const Rng rng = Rng(2026).split(number);
   const bool classes = number % 2 == 0;
   return {"random " + std::to_string(number), rng.key(),
-          testing::random_model(rng.split("model"), graph::builtin_ops(), {.classes = classes}),
+          testing::random_model(rng.split("model"), shipped(), {.classes = classes}),
           classes ? step::Loss::kCrossEntropy : step::Loss::kMse};
 }
 
 std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first, std::string_view only) {
-  const graph::OpTable ops = graph::builtin_ops();
+  const graph::OpTable& ops = shipped();
   std::vector<Case> cases;
   for (const mutate::PublishedSpace& published : mutate::published_spaces()) {
     if (!only.empty() && published.name != only) continue;

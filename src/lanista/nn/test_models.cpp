@@ -275,7 +275,8 @@ TestModel small_cnn() {
 }
 
 Derived derive(const TestModel& m, step::Optimizer optimizer) {
-  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  static const graph::OpTable kOps = step::training_ops(graph::builtin_ops());
+  const graph::OpTable& ops = kOps;
   auto parsed = graph::parse(m.text);
   LANISTA_CHECK(parsed.ok(), m.name + ": " + (parsed ? "" : parsed.error().text()));
   auto train = step::derive_training_step(*parsed, {.loss = m.loss, .optimizer = optimizer}, ops);

@@ -238,7 +238,8 @@ Tensor embedding(const TorchCall& call) {
   const std::int64_t vocab = call.args.integer("vocab");
   const Tensor tokens = call.x[0].to(at::kLong);
   const Tensor known = (tokens >= 0) & (tokens < vocab);
-  return at::embedding(call.param("weight"), tokens.clamp(0, vocab - 1)) * known.unsqueeze(-1);
+  const Tensor rows = at::embedding(call.param("weight"), tokens.clamp(0, vocab - 1));
+  return at::where(known.unsqueeze(-1), rows, at::zeros_like(rows));
 }
 
 // Minus infinity above the diagonal of square matrices.

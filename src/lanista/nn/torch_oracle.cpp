@@ -13,6 +13,11 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
+const graph::OpTable& shipped() {
+  static const graph::OpTable kOps = graph::builtin_ops();
+  return kOps;
+}
+
 at::Tensor from_floats(const std::vector<float>& values, at::IntArrayRef shape, at::ScalarType dtype) {
   return at::tensor(at::ArrayRef<float>(values)).reshape(shape).to(dtype);
 }
@@ -82,7 +87,7 @@ double scaled_error(const at::Tensor& a, const at::Tensor& b, double least) {
 }
 
 TorchModel::TorchModel(const Derived& derived, const std::vector<Tensor>& state, at::ScalarType dtype)
-    : model_(derived.model), options_(derived.train.options), dtype_(dtype), ops_(graph::builtin_ops()) {
+    : model_(derived.model), options_(derived.train.options), dtype_(dtype), ops_(shipped()) {
   std::map<std::string, bool> trained;
   const auto specs = graph::parameters(model_, ops_);
   LANISTA_CHECK(specs.ok(), specs ? "" : specs.error().text());

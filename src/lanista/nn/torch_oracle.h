@@ -56,7 +56,7 @@ class TorchModel {
   graph::Graph model_;
   step::StepOptions options_;
   at::ScalarType dtype_;
-  graph::OpTable ops_;
+  const graph::OpTable& ops_;
   Tensors tensors_;                   // parameters and buffers
   std::vector<std::string> trained_;  // those of them that are parameters
   std::map<std::pair<graph::NodeId, std::string>, double> numbers_;
