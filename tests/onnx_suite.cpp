@@ -81,7 +81,7 @@ void run(const ExportCase& one, std::ofstream& file, Tally& tally) {
   const auto held = check(one, file, tally);
   if (held) return;
   ++tally.failed;
-  std::cout << "FAILED: " << one.name << ": " << held.error().text() << "\n" << graph::to_text(one.graph);
+  std::cout << "FAILED: " << one.name << ": " << held.error().text() << "\n" << graph::to_text(one.graph) << std::flush;
 }
 
 int run_all(const std::string& path, const std::vector<std::int64_t>& counts) {

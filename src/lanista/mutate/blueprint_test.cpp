@@ -183,7 +183,7 @@ TEST(Blueprint, BoundsWhatItIsAskedFor) {
     own = {repeat(1000, std::move(own))};
     std::get<Repeat>(own[0].what).own = true;
   }
-  EXPECT_NE(refusal(own).find("the space is too large"), std::string::npos);
+  EXPECT_NE(refusal(own).find("blocks in all rounds"), std::string::npos);
 }
 
 }  // namespace
