@@ -144,7 +144,7 @@ struct Cell {
   bool loose_ends = false;  ///< join the nodes that no other reads; else all
   Join join = Join::kConcat;
   bool loose_inputs = false;            ///< of `loose_ends`: and the values in `previous` that no node reads
-  std::vector<std::string> gives = {};  ///< join just these, by name, whatever reads them
+  std::vector<std::string> gives = {};  ///< join just these by name, in the cell's order, whatever reads them
   Chain carry = {};                     ///< what a value in `previous` goes through to be joined
 };
 

@@ -153,6 +153,46 @@ TEST(Expand, BuildsCells) {
   EXPECT_EQ(expand(blueprint, sample, kFlat).nodes_of("concat").size(), 1U);
 }
 
+TEST(Expand, JoinsWhatACellIsToldToGive) {
+  Cell cell{"cell", 2, 1, {{"lin", {linear(4)}}}, {"a", "b"}, false, true};
+  const Chain inputs{named("a", linear(5)), named("b", linear(6))};
+  // Node 1 reads a, node 2 reads node 1; b and node 2 are loose.
+  const Sample sample{{"cell/1.1.from", word("a")},
+                      {"cell/1.1.op", word("lin")},
+                      {"cell/2.1.from", word("1")},
+                      {"cell/2.1.op", word("lin")}};
+  const auto joined = [&] {
+    Chain layers = inputs;
+    layers.push_back({cell});
+    layers.push_back(linear(3));
+    std::vector<std::string> ops;
+    const graph::Graph model = expand(make(layers), sample, kFlat);
+    const auto joins = model.nodes_of("concat");
+    for (const graph::NodeId join : joins) {
+      for (const graph::Port& port : model.node(join).inputs) {
+        ops.push_back(graph::attr_text(*model.node(port.node).attrs.find("out")));
+      }
+    }
+    return ops;
+  };
+  using Widths = std::vector<std::string>;
+
+  EXPECT_EQ(joined(), Widths{});  // node 2 alone
+  cell.loose_inputs = true;
+  EXPECT_EQ(joined(), (Widths{"6", "4"}));  // b as it is
+  cell.carry = {linear(formula("in + 10"))};
+  EXPECT_EQ(joined(), (Widths{"16", "4"}));
+  cell.gives = {"1", "a", "2"};
+  EXPECT_EQ(joined(), (Widths{"15", "4", "4"}));  // in the order of the cell
+  cell.gives = {"1", "1"};
+  Chain layers = inputs;
+  layers.push_back({cell});
+  EXPECT_EQ(Blueprint::make(ops(), layers).error().code, Code::kInvalidArgument);
+  cell.gives = {"3"};
+  layers.back() = {cell};
+  EXPECT_EQ(Blueprint::make(ops(), layers).error().where, "layers[2].cell cell");
+}
+
 TEST(Expand, AsksCodeForWhatIsNoProduct) {
   Custom custom;
   custom.name = "sum";

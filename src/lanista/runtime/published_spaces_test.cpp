@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lanista/formats/onnx_export.h"
+#include "lanista/formats/onnx_import.h"
 #include "lanista/graph/infer.h"
 #include "lanista/mutate/spaces/published.h"
 #include "lanista/nn/program.h"
@@ -24,9 +26,10 @@ mutate::Ends ends_for(std::string_view name) {
 }
 
 /// The model of the first seeded sample that makes one.
-graph::Graph first_model(const mutate::PublishedSpace& published, const mutate::Ends& ends) {
+graph::Graph first_model(const mutate::PublishedSpace& published, const mutate::Ends& ends,
+                         const nlohmann::json& options = nlohmann::json::object()) {
   const auto ops = graph::builtin_ops();
-  const auto blueprint = mutate::published_space(published.name, nlohmann::json::object(), ops, ends);
+  const auto blueprint = mutate::published_space(published.name, options, ops, ends);
   EXPECT_TRUE(blueprint.ok()) << blueprint.error().text();
   space::SearchSpace space;
   for (const auto& parameter : blueprint->parameters()) EXPECT_TRUE(space.add(parameter).ok());
@@ -76,6 +79,47 @@ TEST(PublishedSpaces, GiveModelsThatLearn) {
     }
     EXPECT_LT(losses.back(), losses.front());
   }
+}
+
+std::int64_t trained_numbers(const graph::Graph& model) {
+  const auto cost = graph::model_cost(model, graph::builtin_ops());
+  EXPECT_TRUE(cost.ok()) << cost.error().text();
+  return cost->parameters;
+}
+
+TEST(PublishedSpaces, LeaveAsOnnxAndComeBackAtTheSizesOfTheirPapers) {
+  constexpr std::int64_t kMost = 20'000'000;  // larger ones would take gigabytes here, and hold no other operators
+  int exported = 0;
+  for (const mutate::PublishedSpace& published : mutate::published_spaces()) {
+    for (const mutate::Preset& preset : published.presets) {
+      SCOPED_TRACE(published.name + " " + preset.name);
+      const bool small = preset.name.find("cifar10") != std::string::npos;
+      const auto ends =
+          small ? mutate::ends(graph::Shape{{3, 32, 32}}, 10) : mutate::ends(graph::Shape{{3, 224, 224}}, 1000);
+      const graph::Graph model = first_model(published, ends, {{"preset", preset.name}});
+      if (trained_numbers(model) > kMost) continue;
+      const auto params = graph::parameters(model, graph::builtin_ops());
+      ASSERT_TRUE(params.ok()) << params.error().text();
+      std::vector<Tensor> weights;
+      for (const graph::NamedParam& param : *params) {
+        Tensor tensor{.name = param.name, .type = ElementType::kF32, .shape = param.spec.shape.dims, .bytes = {}};
+        tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()) * sizeof(float));
+        weights.push_back(std::move(tensor));
+      }
+
+      const auto file = formats::to_onnx(model, weights, {});
+      ASSERT_TRUE(file.ok()) << file.error().text();
+      const auto read = formats::decode_onnx(formats::encode_onnx(*file));
+      ASSERT_TRUE(read.ok()) << read.error().text();
+      const auto imported = formats::from_onnx(*read);
+      ASSERT_TRUE(imported.ok()) << imported.error().text();
+
+      EXPECT_TRUE(graph::verify(imported->graph, graph::builtin_ops()).ok());
+      EXPECT_EQ(trained_numbers(imported->graph), trained_numbers(model));
+      ++exported;
+    }
+  }
+  EXPECT_GE(exported, 12);
 }
 
 }  // namespace

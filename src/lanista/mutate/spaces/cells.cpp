@@ -42,7 +42,7 @@ class CellStack {
     Block halve = layer("conv2d", {{"out", stem_width}, {"kernel", 3}, {"stride", 2}, {"bias", false}});
     chain_.push_back(named("last", group({std::move(halve), layer("batch_norm")})));
     chain_.push_back(alias("before", "last"));
-    for (const std::int64_t part : {4, 2}) add_cell(std::max<std::int64_t>(1, width / part), true);
+    for (const std::int64_t part : {4, 2}) add_cell(std::max<std::int64_t>(2, width / part), true);
     is_stem_ = false;
   }
 

@@ -23,6 +23,7 @@ class Counter {
     tally.macs += reads * out * size * size;
   }
   void norm(Int channels) { tally.parameters += 2 * channels; }
+  void act() { ++tally.activations; }
   void conv(Int in, Int out, Int window, Int size) {
     convolution(in * window * window, out, size);
     norm(out);
@@ -41,6 +42,7 @@ class Counter {
   }
   /// Two 1x1 convolutions of half the channels each.
   Value factorised(Value from, Int out) {
+    ++tally.reductions;
     convolution(from.channels, out, halved(from.size));
     norm(out);
     return {out, halved(from.size)};
@@ -62,11 +64,17 @@ class CellCounter : public Counter {
   Value cell(Value before, Value last, Int width, bool reduction, bool first_of_all = false) {
     const bool nasnet = manner_ == Manner::kNasnet;
     if (before.size != last.size) {
+      act();
       before = factorised(before, width);
     } else if (manner_ == Manner::kDarts || (before.channels != width && !(nasnet && first_of_all))) {
+      act();
       before = project(before, width);
     }
-    if (manner_ == Manner::kEnas && last.channels != width) last = project(last, width);
+    if (manner_ == Manner::kEnas && last.channels != width) {
+      act();
+      last = project(last, width);
+    }
+    act();
     last = project(last, width);
 
     std::vector<Value> values{before, last};
@@ -95,13 +103,20 @@ class CellCounter : public Counter {
  private:
   Value step(std::string_view op, Value from, Int width, bool halve) {
     const Int size = halve ? halved(from.size) : from.size;
-    if (op == "skip" && halve && manner_ != Manner::kNasnet) return factorised(from, width);
+    if (op == "skip" && halve && manner_ != Manner::kNasnet) {
+      if (manner_ == Manner::kDarts) act();
+      return factorised(from, width);
+    }
     if (op == "skip") {
-      if (halve || from.channels != width) conv(from.channels, width, 1, size);
+      if (halve || from.channels != width) {
+        act();
+        conv(from.channels, width, 1, size);
+      }
     } else if (op == "avg3" || op == "max3") {
       if (from.channels != width) conv(from.channels, width, 1, size);
     } else if (op == "conv7x1_1x7") {
       const Int quarter = width / 4;
+      for (int i = 0; i < 4; ++i) act();
       conv(from.channels, quarter, 1, from.size);
       convolution(7 * quarter, quarter, 0);  // counted below: the first window halves columns only
       tally.macs += 7 * quarter * quarter * from.size * size;
@@ -111,8 +126,11 @@ class CellCounter : public Counter {
       conv(quarter, width, 1, size);
     } else {
       const Int window = op.back() - '0';
+      act();
       separable(from.channels, width, window, size);
-      if (!op.starts_with("dil")) separable(width, width, window, size);
+      if (op.starts_with("dil")) return {width, size};
+      act();
+      separable(width, width, window, size);
     }
     return {width, size};
   }
@@ -132,6 +150,8 @@ Tally darts(const CellNetwork& network) {
     count.conv(3, width / 2, 3, halved(network.size));
     count.conv(width / 2, width, 3, size);
     count.conv(width, width, 3, halved(size));
+    count.act();
+    count.act();
     before = {width, size};
     last = {width, halved(size)};
   } else {
@@ -172,6 +192,7 @@ Tally nasnet(const CellNetwork& network, bool past) {
     }
     add(before, width, false);
   }
+  count.act();
   count.linear(outputs.back().channels, network.classes, true);
   return count.tally;
 }
@@ -187,6 +208,7 @@ Tally enas_micro(const CellNetwork& network) {
     if (reduction) width *= 2;
     before = std::exchange(last, count.cell(before, last, width, reduction));
   }
+  count.act();
   count.linear(last.channels, network.classes, false);
   return count.tally;
 }
@@ -199,6 +221,7 @@ Tally enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     count.conv(width, width, 1, size);
     count.conv(width, width, layers[i].window, size);
+    for (int before = 0; before < (i > 0 ? 3 : 2); ++before) count.act();
     const auto skips = static_cast<Int>(std::count(layers[i].skips.begin(), layers[i].skips.end(), true));
     if (i > 0) count.conv((skips + 1) * width, width, 1, size);
     if (i + 1 != third && i + 1 != 2 * third) continue;
@@ -214,11 +237,18 @@ Tally mobile(const MobileNetwork& network) {
   Counter count;
   Int size = 112, in = network.stem;
   count.conv(3, in, 3, size);
+  count.act();
   for (const MobileRow& row : network.rows) {
-    if (row.hidden != in) count.conv(in, row.hidden, 1, size);
+    if (row.hidden != in) {
+      count.conv(in, row.hidden, 1, size);
+      count.act();
+    }
     if (row.stride == 2) size = halved(size);
     count.depthwise(row.hidden, row.window, size);
+    count.act();
     if (row.squeezed > 0) {
+      count.act();
+      count.act();
       count.linear(row.hidden, row.squeezed, true);
       count.linear(row.squeezed, row.hidden, true);
     }
@@ -226,8 +256,10 @@ Tally mobile(const MobileNetwork& network) {
     in = row.out;
   }
   count.conv(in, network.head, 1, size);
+  count.act();
   in = network.head;
   if (network.features > 0) {
+    count.act();
     count.linear(in, network.features, true);
     in = network.features;
   }
@@ -238,7 +270,12 @@ Tally mobile(const MobileNetwork& network) {
 Tally spos(const std::array<int, 20>& blocks) {
   Counter count;
   Int size = 112, in = 16;
+  const auto pointwise = [&](Int from, Int to, Int at) {
+    count.conv(from, to, 1, at);
+    count.act();
+  };
   count.conv(3, in, 3, size);
+  count.act();
   std::size_t next = 0;
   for (const auto& [number, out] : {std::pair<int, Int>{4, 64}, {4, 160}, {8, 320}, {4, 640}}) {
     for (int i = 0; i < number; ++i) {
@@ -248,23 +285,23 @@ Tally spos(const std::array<int, 20>& blocks) {
       const Int from = first ? in : half, to = out - from, smaller = first ? size / 2 : size;
       if (first) {
         count.depthwise(from, window, smaller);
-        count.conv(from, from, 1, smaller);
+        pointwise(from, from, smaller);
       }
       if (kind == 3) {
         for (const auto& [a, b] : {std::pair{from, half}, {half, half}, {half, to}}) {
           count.depthwise(a, 3, smaller);
-          count.conv(a, b, 1, smaller);
+          pointwise(a, b, smaller);
         }
       } else {
-        count.conv(from, half, 1, size);
+        pointwise(from, half, size);
         count.depthwise(half, window, smaller);
-        count.conv(half, to, 1, smaller);
+        pointwise(half, to, smaller);
       }
       size = smaller;
       in = out;
     }
   }
-  count.conv(in, 1024, 1, size);
+  pointwise(in, 1024, size);
   count.linear(1024, 1000, false);
   return count.tally;
 }

@@ -9,10 +9,13 @@
 // implementations put around the searched part. For tests: nothing here knows of graphs or blueprints.
 namespace lanista::mutate::tables {
 
-/// What is counted: trained numbers, and multiply-adds of convolutions and linear layers for one image.
+/// What is counted: trained numbers, multiply-adds of convolutions and linear layers for one image, activations and
+/// gates, and factorised reductions.
 struct Tally {
   std::int64_t parameters = 0;
   std::int64_t macs = 0;
+  std::int64_t activations = 0;
+  std::int64_t reductions = 0;
   bool operator==(const Tally&) const = default;
 };
 

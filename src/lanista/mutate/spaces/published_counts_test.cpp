@@ -175,12 +175,12 @@ TEST(PublishedCounts, EveryCellOfNasbench101IsANetworkOfItsOwn) {
   EXPECT_EQ(networks.size(), cells);
 }
 
-TEST(PublishedCounts, CellsOfNasbench201AreOneNetworkWhereThePaperCountsOne) {
+TEST(PublishedCounts, NoTwoCellsOfNasbench201ByThePapersRuleAreOneNetwork) {
   const auto ops = graph::builtin_ops();
   const Ends between = ends(graph::Shape{{1, 8, 8}}, 10);
   const auto blueprint = made("nasbench201", between, {{"stages", 1}, {"width", 2}});
-  std::map<std::string, Digest> of_key;
   std::map<Digest, std::string> of_network;
+  std::set<std::string> keys;
   Rng rng(11);
   for (int i = 0; i < 2'500; ++i) {
     const auto cell = Nasbench201Cell::at(rng.between(0, Nasbench201Cell::kCount - 1));
@@ -192,14 +192,14 @@ TEST(PublishedCounts, CellsOfNasbench201AreOneNetworkWhereThePaperCountsOne) {
     }
     const auto model = blueprint.expand(sample, ops, between);
     ASSERT_TRUE(model.ok()) << model.error().text();
-    // By the rule under which there are 12,751 of 15,625.
+    // By the rule under which there are 12,751 of 15,625. It takes a sum of sums for one sum; graphs do not.
     const std::string key = nasbench201_key(cell, Nasbench201Same::kSkips);
     const Digest network = graph::canonical_hash(*model, ops);
-    ASSERT_EQ(of_key.emplace(key, network).first->second, network) << nasbench201_text(cell);
+    keys.insert(key);
     ASSERT_EQ(of_network.emplace(network, key).first->second, key) << nasbench201_text(cell);
   }
-  EXPECT_LT(of_network.size(), 2'400U);
-  EXPECT_GT(of_network.size(), 1'800U);
+  EXPECT_LT(of_network.size(), 2'500U);
+  EXPECT_GE(of_network.size(), keys.size());
 }
 
 }  // namespace

@@ -447,6 +447,13 @@ class PublishedNetworks : public testing::TestWithParam<Network> {
     return *std::move(model);
   }
 
+  static bool is_activation(std::string_view op) {
+    for (const char* known : {"relu", "relu6", "sigmoid", "hard_sigmoid", "hard_swish"}) {
+      if (op == known) return true;
+    }
+    return false;
+  }
+
   /// By our own rules of cost: trained numbers, and half the FLOPs of convolutions and linear layers.
   Tally tally_of(const graph::Graph& model) const {
     Tally tally;
@@ -459,6 +466,9 @@ class PublishedNetworks : public testing::TestWithParam<Network> {
       const auto inputs = types->inputs(node);
       const graph::OpArgs args{std::span(inputs).first(graph::num_data_inputs(node, def)), node.attrs, def};
       if (node.op == "linear" || node.op.find("conv2d") != std::string::npos) flops += def.cost(args).flops;
+      tally.activations += is_activation(node.op) ? 1 : 0;
+      const bool rows = node.op == "slice" && args.integer("axis") == 2 && args.integer("start") == 1;
+      tally.reductions += rows ? 1 : 0;
     }
     tally.macs = static_cast<std::int64_t>(std::llround(flops / 2));
     tally.parameters = graph::model_cost(model, ops_)->parameters;
@@ -477,6 +487,8 @@ TEST_P(PublishedNetworks, HaveTheSizesOfTheirPapers) {
 
   EXPECT_EQ(ours.parameters, network.table.parameters);
   EXPECT_EQ(ours.macs, network.table.macs);
+  EXPECT_EQ(ours.activations, network.table.activations);
+  EXPECT_EQ(ours.reductions, network.table.reductions);
   if (network.published > 0) {
     EXPECT_EQ(ours.parameters, network.published);
   }

@@ -7,8 +7,7 @@
 
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
-#include "lanista/mutate/spaces/nasbench101.h"
-#include "lanista/mutate/spaces/nasbench201.h"
+#include "lanista/mutate/spaces/blocks.h"
 
 namespace lanista::mutate {
 namespace {
@@ -154,6 +153,27 @@ TEST(PublishedSpaces, Nasbench101HasThePublishedParameters) {
   for (int v = 1; v <= 5; ++v) sample["op_" + std::to_string(v)] = std::string(ops[v - 1]);
 
   EXPECT_EQ(parameters_of(blueprint, sample, cifar), 2'694'282);
+}
+
+// Even and odd sizes end alike, and the second half sees the rows and columns that the first does not.
+TEST(PublishedSpaces, ReduceWithoutLosingPixels) {
+  const auto ops = graph::builtin_ops();
+  const auto blueprint = Blueprint::make(ops, spaces::chained({spaces::factorised_reduction(6), spaces::classifier()}));
+  ASSERT_TRUE(blueprint.ok()) << blueprint.error().text();
+  for (const std::int64_t size : {7, 8}) {
+    const Ends between = ends(graph::Shape{{2, size, size}}, 3);
+    const auto model = blueprint->expand({}, ops, between);
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    const auto types = graph::infer_shapes(*model, ops);
+    EXPECT_EQ(types->outputs(model->nodes_of("concat").front()).front().shape.text(), "[N, 6, 4, 4]");
+    const std::string text = graph::to_text(*model);
+    EXPECT_NE(text.find("%1 = conv2d(%0, bias=false, kernel=[1], out=3, stride=[2])\n"
+                        "%2 = slice(%0, axis=2, start=1)\n"
+                        "%3 = slice(%2, axis=3, start=1)\n"
+                        "%4 = conv2d(%3, bias=false, kernel=[1], out=3, padding=[0,1,0,1], stride=[2])\n"),
+              std::string::npos)
+        << text;
+  }
 }
 
 TEST(PublishedSpaces, SayWhatDoesNotSuit) {
