@@ -247,6 +247,7 @@ TEST(Engine, NeverExceedsABudgetOfStepsWhateverTheBatches) {
 TEST(Engine, SaysWhenASearchEndedByBadLuck) {
   Bench bench;
   study::StudyConfig config = small_study(10);
+  config.space.mutate.clear();
   config.strategy = {"random", 3, Options::object()};
   config.subject_to = {*study::Constraint::parse("lr >= 2")};
   const auto summary = bench.run(config, {});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "lanista/strategy/builtin.h"
@@ -56,14 +57,24 @@ class Asha final : public StoppingRule {
   }
 
   /// Trials go to the bracket that is furthest behind its share (D'Hondt): after as many trials as there are shares
-  /// every bracket has exactly its own.
+  /// every bracket has exactly its own. The trainings of one proposal stay together.
   void begin(const study::Proposed& proposed) {
+    running_[proposed.trial] = {0, proposed.proposal.sample};
+    if (shares_.size() == 1) return;
+    study::Proposal decisions = proposed.proposal;
+    decisions.repeat = 0;
+    const auto [known, fresh] = bracket_of_decisions_.emplace(study::duplicate_key(decisions), 0);
+    if (fresh) known->second = next_bracket();
+    running_[proposed.trial].bracket = known->second;
+  }
+
+  std::size_t next_bracket() {
     std::size_t next = 0;
     for (std::size_t b = 1; b < shares_.size(); ++b) {
       if ((begun_[b] + 1) * shares_[next] < (begun_[next] + 1) * shares_[b]) next = b;
     }
     ++begun_[next];
-    running_[proposed.trial] = {next, proposed.proposal.sample};
+    return next;
   }
 
   void judge(const study::Measurement& m) {
@@ -85,7 +96,8 @@ class Asha final : public StoppingRule {
   std::vector<std::int64_t> shares_, begun_;  ///< of brackets
   std::vector<std::vector<Rung>> rungs_;      ///< by bracket, then as epochs_
   std::map<TrialId, Running> running_;
-  std::set<TrialId> stopped_;  ///< and not ended yet
+  std::unordered_map<Digest, std::size_t> bracket_of_decisions_;  ///< only asked, never walked
+  std::set<TrialId> stopped_;                                     ///< and not ended yet
 };
 
 /// Goals say which way is better; a metric that is no goal is minimised unless its name speaks of accuracy.

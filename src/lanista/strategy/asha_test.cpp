@@ -135,11 +135,17 @@ TEST(BracketShares, AreHyperbands) {
   EXPECT_EQ(bracket_shares(64, 1'000'000'000, 64).size(), 64U);
 }
 
+study::Proposed proposed(std::uint32_t id) {
+  study::Proposal proposal;
+  proposal.sample["lr"] = 0.001 * id;
+  return {TrialId{id}, proposal};
+}
+
 TEST(Asha, SharesTrialsAmongBracketsThatLeaveOutTheFirstRungs) {
   auto rule = make_rule({{"min", 1}, {"eta", 3}, {"brackets", 5}}, 81);
   std::vector<int> begun(5);
   for (std::uint32_t id = 1; id <= 143; ++id) {
-    rule->observe(study::Proposed{TrialId{id}, {}});
+    rule->observe(proposed(id));
     const std::vector<std::int64_t> first{1, 3, 9, 27, 81};
     const auto at = std::find(first.begin(), first.end(), rule->next_decision(TrialId{id}, 0, 81));
     ASSERT_NE(at, first.end());
@@ -148,12 +154,24 @@ TEST(Asha, SharesTrialsAmongBracketsThatLeaveOutTheFirstRungs) {
   EXPECT_EQ(begun, (std::vector<int>{81, 34, 15, 8, 5}));
 }
 
+TEST(Asha, KeepsTheTrainingsOfAProposalInOneBracket) {
+  auto rule = make_rule({{"rungs", {1, 3}}, {"brackets", 3}});
+  for (std::uint32_t id = 1; id <= 30; ++id) {
+    study::Proposed training = proposed((id + 2) / 3);
+    training.trial = TrialId{id};
+    training.proposal.repeat = (id - 1) % 3;
+    rule->observe(training);
+    const std::uint32_t first = id - (id - 1) % 3;
+    EXPECT_EQ(rule->next_decision(TrialId{id}, 0, 9), rule->next_decision(TrialId{first}, 0, 9)) << id;
+  }
+}
+
 TEST(Asha, ComparesTrialsOfOneBracketOnly) {
   auto rule = make_rule({{"rungs", {1, 3}}, {"eta", 3}, {"brackets", 3}});
   // Shares are 9, 5, 3: trials 1, 2, 4 … stand at all rungs, the first of the second bracket is trial 2.
   std::map<std::int64_t, std::vector<std::uint32_t>> by_first;
   for (std::uint32_t id = 1; id <= 17; ++id) {
-    rule->observe(study::Proposed{TrialId{id}, {}});
+    rule->observe(proposed(id));
     by_first[rule->next_decision(TrialId{id}, 0, 9)].push_back(id);
   }
   ASSERT_EQ(by_first[1].size(), 9U);

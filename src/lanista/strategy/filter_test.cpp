@@ -27,6 +27,12 @@ double parameters(const Context& context, const study::Proposal& proposal) {
   return static_cast<double>(must(graph::model_cost(model, context.models->ops())).parameters);
 }
 
+/// Of the model that mutations begin with.
+double base_parameters() {
+  const Context context = small_context(1, false);
+  return parameters(context, must(make(random_plugin(), context)->suggest({1})).proposals.at(0));
+}
+
 class EveryStrategyUnderConstraints : public ::testing::TestWithParam<std::string> {
  protected:
   StrategyPlugin plugin() const {
@@ -38,8 +44,8 @@ class EveryStrategyUnderConstraints : public ::testing::TestWithParam<std::strin
 };
 
 TEST_P(EveryStrategyUnderConstraints, ProposesOnlyWhatKeepsToThemAndIsRebuiltByReplaying) {
-  const Context context = constrained(3, {"momentum <= lr * 4", "params + 0 <= 200"});
-  const nlohmann::json options = GetParam() == "grid" ? nlohmann::json{{"grain", 20}} : Options::object();
+  const Context context = constrained(3, {"momentum <= lr * 4", "params + 0 <= " + std::to_string(base_parameters())});
+  const nlohmann::json options = GetParam() == "grid" ? nlohmann::json{{"grain", 8}} : Options::object();
   auto strategy = make(plugin(), context, options);
   auto replayed = make(plugin(), context, options);
   int seen = 0;
@@ -49,7 +55,7 @@ TEST_P(EveryStrategyUnderConstraints, ProposesOnlyWhatKeepsToThemAndIsRebuiltByR
       if (sample.contains("momentum")) {
         EXPECT_LE(std::get<double>(sample.at("momentum")), std::get<double>(sample.at("lr")) * 4);
       }
-      EXPECT_LE(parameters(context, proposed->proposal), 200);
+      EXPECT_LE(parameters(context, proposed->proposal), base_parameters());
       const auto again = must(replayed->suggest({1}));
       EXPECT_EQ(study::proposal_json(again.proposals.at(0)), study::proposal_json(proposed->proposal));
       ++seen;
@@ -61,7 +67,7 @@ TEST_P(EveryStrategyUnderConstraints, ProposesOnlyWhatKeepsToThemAndIsRebuiltByR
 
 TEST_P(EveryStrategyUnderConstraints, WouldBreakThemIfItWereNotAsked) {
   const Context context = small_context(3);
-  auto strategy = make(plugin(), context, GetParam() == "grid" ? nlohmann::json{{"grain", 20}} : Options::object());
+  auto strategy = make(plugin(), context, GetParam() == "grid" ? nlohmann::json{{"grain", 8}} : Options::object());
   int wild = 0, large = 0;
   for (const study::Event& event : play(*strategy, 25, Rng(9))) {
     const auto* proposed = std::get_if<study::Proposed>(&event);
@@ -69,7 +75,7 @@ TEST_P(EveryStrategyUnderConstraints, WouldBreakThemIfItWereNotAsked) {
     const space::Sample& sample = proposed->proposal.sample;
     const auto momentum = sample.find("momentum");
     wild += momentum != sample.end() && std::get<double>(momentum->second) > std::get<double>(sample.at("lr")) * 4;
-    large += parameters(context, proposed->proposal) > 200 ? 1 : 0;
+    large += parameters(context, proposed->proposal) > base_parameters() ? 1 : 0;
   }
   EXPECT_GT(wild, 0);
   EXPECT_EQ(large > 0, GetParam() != "grid");  // which mutates nothing
