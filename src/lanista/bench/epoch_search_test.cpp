@@ -134,5 +134,18 @@ TEST(SearchEpochs, KnowsTheWholeFrontWhenEverythingWasTrained) {
   EXPECT_EQ(run.after[1].validation_regret, 0);
 }
 
+TEST(SearchEpochs, KeepsTheFrontOfTwoGoalsUnderAsha) {
+  const AccuracyTable table = table_of_six_edges();
+  double kept = 0, finished = 0, trials = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const EpochRun run = search(table, "random", {27, 1, {27 * 20}, true, true}, seed);
+    kept += run.after[0].kept / 20;
+    finished += static_cast<double>(run.finished), trials += static_cast<double>(run.trials);
+  }
+  // A rule that looks at one goal trains about a fifth of the front, which is more than that part of all trials.
+  EXPECT_GT(kept, 60);
+  EXPECT_LT(finished, 0.4 * trials);
+}
+
 }  // namespace
 }  // namespace lanista::bench
