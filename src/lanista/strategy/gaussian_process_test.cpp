@@ -137,7 +137,8 @@ TEST(GaussianProcess, TakesPointsThatMakeItsMatrixSingular) {
       EXPECT_GT(here.variance, 0);
       EXPECT_LT(here.variance, 0.01 * kernel.variance);
       const std::vector<std::vector<double>> twice{{0.3, 0.6}, {0.3, 0.6}};
-      for (const double draw : process.draws(twice, {{1, 1}})[0]) EXPECT_TRUE(std::isfinite(draw));
+      const auto draws = process.draws(twice, {{1, 1}});
+      for (const double draw : draws[0]) EXPECT_TRUE(std::isfinite(draw));
     }
   }
 }
