@@ -102,6 +102,15 @@ TEST(Improvement, FallsWhereATrialIsUnderWay) {
   }
 }
 
+TEST(Improvement, DoesNotCountOnATrialUnderWayToKeepToTheConstraintBeforeAnyDid) {
+  const Kernel kernel{{20}, 1, 0.001};
+  Evaluated three = known({{0}, {0.35}, {1}}, {1, 0, 1}, {{1, -2, 1}});
+  three.measured[1] = false;  // an estimate says that it would
+  const Improvement alone(three, {kernel, {kernel}}, {}, 16);
+  const Improvement beside(three, {kernel, {kernel}}, {{0.4}}, 16);
+  EXPECT_LT(beside.score({0.4}), alone.score({0.4}) - 0.2);
+}
+
 TEST(Improvement, StaysFiniteAndOfTheSameOrderForPointsAndNumbersOfAnyKind) {
   Rng rng(8);
   std::vector<Point> far, near, same;
