@@ -153,10 +153,12 @@ class Search {
   double best_accuracy_ = 0, best_final_ = 0;
 };
 
-Result<std::unique_ptr<strategy::StoppingRule>> rule_for(const strategy::Context& context, bool asha) {
+Result<std::unique_ptr<strategy::StoppingRule>> rule_for(const strategy::Context& context, const EpochBudget& budget) {
   for (const strategy::StoppingPlugin& plugin : strategy::builtin_stopping_rules()) {
-    if (plugin.name != (asha ? "asha" : "none")) continue;
-    LANISTA_ASSIGN(const Options options, resolve_options(Options::object(), plugin.options));
+    if (plugin.name != (budget.asha ? "asha" : "none")) continue;
+    Options given = Options::object();
+    if (budget.asha) given["on"] = budget.asha_on;
+    LANISTA_ASSIGN(const Options options, resolve_options(given, plugin.options));
     return plugin.make({context.goals, context.epochs}, options);
   }
   return Error{Code::kInternal, "there is no such stopping rule", ""};
@@ -169,7 +171,7 @@ Result<EpochRun> search_epochs(const AccuracyTable& table, const strategy::Strat
   strategy::Context context = table.context(seed);
   context.epochs = budget.epochs;
   if (budget.two_goals) context.goals.push_back({false, "weights"});
-  LANISTA_ASSIGN(auto rule, rule_for(context, budget.asha));
+  LANISTA_ASSIGN(auto rule, rule_for(context, budget));
   LANISTA_ASSIGN(const auto strategy, plugin.make(context, options, std::move(rule)));
   return Search(table, *strategy, budget, seed).run();
 }

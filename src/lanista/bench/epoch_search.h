@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "lanista/base/result.h"
@@ -16,6 +17,7 @@ struct EpochBudget {
   std::vector<std::int64_t> marks;  ///< ascending numbers of epochs; the last ends the search
   bool asha = false;                ///< with its defaults, or nobody stops a trial
   bool two_goals = false;           ///< few weights is the second goal
+  std::string asha_on = {};         ///< the metric by which asha compares; empty: all goals
 };
 
 struct EpochRun {

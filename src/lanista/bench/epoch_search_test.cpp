@@ -52,11 +52,13 @@ EpochRun search(const AccuracyTable& table, const std::string& name, const Epoch
 
 /// Part of all pairs that are in the same order, in [0, 1].
 double concordance(const TableCurves& curves, const AccuracyTable& table, std::int64_t epoch) {
+  std::vector<double> now;
+  for (std::size_t a = 0; a < table.rows(); ++a) now.push_back(curves.validation(a, epoch));
   double same = 0, pairs = 0;
   for (std::size_t a = 0; a < table.rows(); ++a) {
     for (std::size_t b = 0; b < a; ++b, pairs += 1) {
       const double end = table.row(a).validation - table.row(b).validation;
-      same += (curves.validation(a, epoch) - curves.validation(b, epoch)) * end > 0 ? 1 : 0;
+      same += (now[a] - now[b]) * end > 0 ? 1 : 0;
     }
   }
   return same / pairs;
@@ -108,7 +110,9 @@ TEST(SearchEpochs, SpendsEpochsAndNothingElse) {
   EXPECT_GE(plain.after[0].validation_regret, plain.after[1].validation_regret);
 
   budget.slots = 4;
-  EXPECT_EQ(search(table, "random", budget, 1).trials, 20);
+  const EpochRun beside = search(table, "random", budget, 1);
+  EXPECT_EQ(beside.finished, 20);
+  EXPECT_EQ(beside.trials, 20 + 3);  // three more have begun
   budget.asha = true;
   const EpochRun stopped = search(table, "random", budget, 1);
   EXPECT_GT(stopped.trials, 40);
@@ -132,6 +136,20 @@ TEST(SearchEpochs, KnowsTheWholeFrontWhenEverythingWasTrained) {
   EXPECT_NEAR(run.after[1].volume_regret, 0, 1e-9);
   EXPECT_EQ(run.after[1].kept, 100);
   EXPECT_EQ(run.after[1].validation_regret, 0);
+}
+
+TEST(SearchEpochs, KeepsTheFrontOfTwoGoalsUnderAsha) {
+  const AccuracyTable table = table_of_six_edges();
+  const auto kept = [&](const std::string& on) {
+    double sum = 0;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      const EpochRun run = search(table, "random", {27, 1, {27 * 20}, true, true, on}, seed);
+      sum += run.after[0].kept / 40;
+      EXPECT_LT(run.finished, 0.5 * static_cast<double>(run.trials));
+    }
+    return sum;
+  };
+  EXPECT_GT(kept(""), 2 * kept("val_accuracy"));
 }
 
 }  // namespace

@@ -137,7 +137,8 @@ TEST(GaussianProcess, TakesPointsThatMakeItsMatrixSingular) {
       EXPECT_GT(here.variance, 0);
       EXPECT_LT(here.variance, 0.01 * kernel.variance);
       const std::vector<std::vector<double>> twice{{0.3, 0.6}, {0.3, 0.6}};
-      for (const double draw : process.draws(twice, {{1, 1}})[0]) EXPECT_TRUE(std::isfinite(draw));
+      const auto draws = process.draws(twice, {{1, 1}});
+      for (const double draw : draws[0]) EXPECT_TRUE(std::isfinite(draw));
     }
   }
 }
@@ -146,6 +147,8 @@ TEST(GaussianProcess, TakesNumbersThatNoJitterMends) {
   for (const double bad : {static_cast<double>(NAN), static_cast<double>(HUGE_VAL)}) {
     const GaussianProcess process({{{0}, {bad}, {1}}, {false}}, {{1, 2, 3}}, {{1}, 1, 0.1});
     EXPECT_EQ(process.predict({0.5}).means.size(), 1U);
+    const GaussianProcess absurd({{{0}, {1}}, {false}, {-5, -5}}, {{1, 2}}, {{1}, 1, 0.1});
+    EXPECT_TRUE(std::isfinite(absurd.predict({0.5}).means[0]));
     const GaussianProcess wide({{{0}, {1}}, {false}}, {{1, 2}}, {{1}, bad, 0.1});
     EXPECT_EQ(wide.predict({0.5}).means.size(), 1U);
   }

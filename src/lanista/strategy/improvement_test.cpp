@@ -68,12 +68,12 @@ TEST(Improvement, IsWhatIntegrationGivesTimesTheProbabilityToKeepToTheConstraint
 TEST(Improvement, IsTheProbabilityAloneWhileNothingIsFeasible) {
   const Kernel kernel{{1}, 1, 0.1};
   const auto score = [&](std::vector<double> losses, double x) {
-    const Evaluated two = known({{0}, {1}}, std::move(losses), {{1, 3}});
+    const Evaluated two = known({{0}, {1}}, std::move(losses), {{0.2, 2}});
     return Improvement(two, {kernel, {kernel}}, {}, 1).score({x});
   };
-  for (const double x : {-0.5, 0.2, 0.9}) {
+  for (const double x : {-0.5, 0.2, 0.5}) {
     const auto [mean, variance] = of_two_points(-1, 1, kernel, x);
-    const double kept = expected([](double y) { return y <= -2 ? 1.0 : 0.0; }, mean, variance);
+    const double kept = expected([](double y) { return y <= -1.1 / 0.9 ? 1.0 : 0.0; }, mean, variance);
     EXPECT_NEAR(score({5, 1}, x), std::log(kept), 5e-3);
     EXPECT_EQ(score({5, 1}, x), score({1, 5}, x));
   }
@@ -100,6 +100,15 @@ TEST(Improvement, FallsWhereATrialIsUnderWay) {
     EXPECT_LT(beside.score(place), alone.score(place) - 0.1);
     EXPECT_NEAR(beside.score({3}), alone.score({3}), 0.5);
   }
+}
+
+TEST(Improvement, DoesNotCountOnATrialUnderWayToKeepToTheConstraintBeforeAnyDid) {
+  const Kernel kernel{{20}, 1, 0.001};
+  Evaluated three = known({{0}, {0.35}, {1}}, {1, 0, 1}, {{1, -2, 1}});
+  three.measured[1] = false;  // an estimate says that it would
+  const Improvement alone(three, {kernel, {kernel}}, {}, 16);
+  const Improvement beside(three, {kernel, {kernel}}, {{0.4}}, 16);
+  EXPECT_LT(beside.score({0.4}), alone.score({0.4}) - 0.2);
 }
 
 TEST(Improvement, StaysFiniteAndOfTheSameOrderForPointsAndNumbersOfAnyKind) {
