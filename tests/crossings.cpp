@@ -33,7 +33,7 @@ using store::Record;
 using store::RecordType;
 
 using engine::testing::kFolder;
-constexpr double kGuardMinutes = 1e6;
+constexpr double kGuardMinutes = 2e5;
 
 /// Every look at it takes `tick` seconds; thread-safe.
 class TickingClock final : public Clock {
@@ -150,7 +150,7 @@ std::string drawn_study(Rng& rng, bool real) {
     text += "stop: {rule: asha, eta: 2, rungs: " + pick({"[1]", "[1, 2]", "[2, 4]", "[1, 3]"}) + "}\n";
   text += "budget: {trials: " + std::to_string(trials);
   if (rng.bernoulli(0.25)) text += ", steps: " + std::to_string(rng.between(4, 4 * epochs * trials));
-  text += ", guard_minutes: 1000000}\nkeep: {top: " + std::to_string(rng.between(1, 4)) +
+  text += ", guard_minutes: 200000}\nkeep: {top: " + std::to_string(rng.between(1, 4)) +
           ", checkpoint_every: " + pick({"0s", "1s", "1000s"}) + "}\nrun: {seed: " + std::to_string(rng.below(1000)) +
           "}\n";
   return text;
@@ -256,21 +256,21 @@ Result<Print> undisturbed(const Study& study, std::deque<Placed> requests) {
     if (!extension.empty()) ++quiet;
     process.observer.on_event = [&](const study::StudyView&, const study::Event&) { ++place; };
     process.observer.on_idle = [&](const study::StudyView&) {
-      if (quiet > 0 || !is_due() || !requests.front().file.empty()) return;
-      if (requests.front().guard()) {
-        process.clock().jump_over_the_guard();
-      } else {
-        process.engine().extend(requests.front().extension);
-        quiet = 1;
-      }
+      if (quiet > 0 || !is_due() || requests.front().extension.empty()) return;
+      process.engine().extend(requests.front().extension);
+      quiet = 1;
       requests.pop_front();
     };
     fs.before_list = [&](const std::string& folder) {
       if (folder != kFolder + "/control") return;
       if (quiet > 0) {
         --quiet;
-      } else if (is_due() && !requests.front().file.empty()) {
-        disk.put(folder + "/" + requests.front().file, "");
+      } else if (is_due() && requests.front().extension.empty()) {
+        if (requests.front().guard()) {
+          process.clock().jump_over_the_guard();
+        } else {
+          disk.put(folder + "/" + requests.front().file, "");
+        }
         requests.pop_front();
       }
     };
@@ -317,7 +317,7 @@ class Disturbed {
 
   /// Somebody asks for something at the moments that the attempt's draws say.
   void disturb(Process& process) {
-    const double often = rng_.uniform(0.0, 0.12);
+    const double often = rng_.uniform(0.0, 0.2);
     const bool pauses = rng_.bernoulli(0.4);
     process.observer.on_event = [this, &process, often, pauses, rng = rng_.split(rng_.next())](
                                     const study::StudyView& view, const study::Event&) mutable {

@@ -210,9 +210,11 @@ TEST(Study, RefusesExtensionsThatAreNoNumbers) {
 TEST(StudyState, CountsExtensionsThatNobodyCanCount) {
   StudyState state;
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  state.extend(most, {});
-  state.extend(most, {});
+  state.view.trials.resize(3);
+  state.view.steps = 7;
+  state.extend({.trials = most, .steps = most});
   EXPECT_EQ(state.trials, most);
+  EXPECT_EQ(state.steps, most);
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ class Shelf {
   void hold(const std::string& address);     ///< empty addresses are nothing
   void release(const std::string& address);  ///< one hold less; a file that was never held counts as held once
   Result<void> flush();
+  /// A file that is damaged goes at once, so that it can be written again.
+  Result<void> discard(const std::string& address) { return files_.remove(address); }
   Result<void> clear_others();  ///< removes every file that nobody holds; walks the folder
   const store::CheckpointStore& files() const { return files_; }
 

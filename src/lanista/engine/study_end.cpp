@@ -39,7 +39,9 @@ Result<void> StudyEngine::package_winner(const TrialView& winner, std::map<std::
   const study::StudyConfig& config = state_.view.config;
   LANISTA_ASSIGN(const Job job, make_job(config, *services_.data, winner, built.model));
   LANISTA_ASSIGN(store::Checkpoint checkpoint, weights_of(winner, job));
-  if (test.empty()) LANISTA_ASSIGN(test, services_.executor->test(job, weights));
+  if (test.empty()) {
+    LANISTA_ASSIGN(test, services_.executor->test(job, weights));
+  }
   return write_package(*services_.fs, folder_ + "/best",
                        make_package(config, *services_.data, winner, job.recipe, std::move(built.model),
                                     std::move(checkpoint.tensors), test));
@@ -50,7 +52,7 @@ Result<store::Checkpoint> StudyEngine::weights_of(const TrialView& trial, const 
   auto stored = shelf_.files().get(address);
   if (stored || (stored.error().code != Code::kDataLoss && stored.error().code != Code::kNotFound)) return stored;
   event(Level::kWarning, "weights_lost", {{"trial", trial.id.value}, {"reason", stored.error().text()}});
-  LANISTA_TRY(shelf_.files().remove(address));
+  LANISTA_TRY(shelf_.discard(address));
   LANISTA_TRY(train_again(job, trial.measurements.back().epoch));
   stored = shelf_.files().get(address);
   if (stored || stored.error().code != Code::kNotFound) return stored;

@@ -56,7 +56,8 @@ Result<Summary> StudyEngine::loop() {
   LANISTA_TRY(restore_shelf());
   LANISTA_TRY(pick_up());
   while (true) {
-    LANISTA_TRY(poll());
+    LANISTA_ASSIGN(const bool obeyed, poll());
+    if (obeyed) continue;
     if (active_.empty()) return end_study();
     if (!pause_asked_.empty()) return pause();
     Active& first = active_.at(due_.begin()->second);

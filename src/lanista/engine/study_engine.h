@@ -73,7 +73,8 @@ class StudyEngine final : public Engine {
   bool unsettled(TrialId trial);
 
   // study_requests.cpp: what is asked from outside
-  Result<void> poll();
+  /// Looks for requests and keeps the house. Gives whether something was obeyed: then it looks again before an event.
+  Result<bool> poll();
   Result<void> obey(const Request& request);
   Result<void> obey_extension();
   Result<void> end_now(const std::string& reason);

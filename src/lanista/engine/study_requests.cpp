@@ -13,16 +13,18 @@ constexpr double kWorkedSeconds = 10;  ///< between notes of how long this attem
 
 }  // namespace
 
-Result<void> StudyEngine::poll() {
+Result<bool> StudyEngine::poll() {
   if (services_.pause != nullptr && services_.pause->load() != 0) pause_asked_ = "signal";
   const double now = services_.clock->now();
-  if (last_poll_ && now >= *last_poll_ && now - *last_poll_ < kPollSeconds) return {};
+  if (last_poll_ && now >= *last_poll_ && now - *last_poll_ < kPollSeconds) return false;
   last_poll_ = now;
   state_.worked(now - began_);
   if (services_.observer.on_idle) services_.observer.on_idle(state_.view);
+  bool obeyed = extension_.has_value();
   if (extension_) LANISTA_TRY(obey_extension());
   LANISTA_ASSIGN(const std::vector<Request> requests, pending_requests(*services_.fs, folder_));
   for (const Request& request : requests) LANISTA_TRY(obey(request));
+  obeyed = obeyed || !requests.empty();
 
   state_.worked(services_.clock->now() - began_);
   if (state_.minutes && state_.view.seconds >= *state_.minutes * 60 && state_.ending.empty()) {
@@ -30,6 +32,7 @@ Result<void> StudyEngine::poll() {
         log_.append(RecordType::kControl, control_body({.request = "guard", .time = services_.clock->unix_time()})));
     event(Level::kWarning, "guard", {{"minutes", *state_.minutes}});
     LANISTA_TRY(end_now("guard"));
+    obeyed = true;
   }
   if (now - last_worked_ >= kWorkedSeconds) LANISTA_TRY(note_worked());
   if (now - last_sync_ >= kSyncSeconds) {
@@ -37,7 +40,8 @@ Result<void> StudyEngine::poll() {
     LANISTA_TRY(log_.sync());
     LANISTA_TRY(shelf_.flush());
   }
-  return {};
+  if (obeyed) last_poll_.reset();
+  return obeyed;
 }
 
 Result<void> StudyEngine::obey(const Request& request) {

@@ -60,8 +60,8 @@ void StudyState::end_study(const std::string& reason, std::optional<TrialId> win
 
 void StudyState::extend(const Engine::Extension& extension) {
   // A log may ask for more than can be counted; the command line does not.
-  const auto more = [](std::int64_t now, std::int64_t by) {
-    return now + std::min(by, std::numeric_limits<std::int64_t>::max() - now);
+  const auto more = [](std::int64_t count, std::int64_t by) {
+    return count + std::min(by, std::numeric_limits<std::int64_t>::max() - count);
   };
   if (extension.trials) trials = more(static_cast<std::int64_t>(view.trials.size()), *extension.trials);
   if (extension.steps) steps = more(view.steps, *extension.steps);
