@@ -256,7 +256,7 @@ void MemoryFileSystem::lose_power(PowerLoss what, Rng draw) {
   LANISTA_CHECK(state.locks.empty(), "a power cut while somebody holds a lock of the memory file system");
   // Any order allowed: of the changes of a folder any may have reached the disk without those before them.
   Rng names = draw.split("names");
-  const std::uint64_t keep_of_four = what == PowerLoss::kBytes ? 4 : what == PowerLoss::kNames ? 0 : names.below(5);
+  const std::uint64_t keep_of_four = what == PowerLoss::kBytes ? 4 : what == PowerLoss::kDrawn ? names.below(5) : 0;
   for (const auto& [folder, changes] : state.unsynced) {
     for (const NameChange& change : changes) {
       if (names.below(4) < keep_of_four) state.on_disk.apply(change);
@@ -271,7 +271,8 @@ void MemoryFileSystem::lose_power(PowerLoss what, Rng draw) {
   });
   Rng bytes = draw.split("bytes");
   for (const auto& [path, file] : state.on_disk.files) {
-    if (what != PowerLoss::kNames) file->bytes = torn(*file, bytes);
+    if (what == PowerLoss::kAll) file->bytes = file->bytes.substr(0, file->synced) + file->cut;
+    if (what == PowerLoss::kBytes || what == PowerLoss::kDrawn) file->bytes = torn(*file, bytes);
     file->sync();
   }
   state.seen = state.on_disk;

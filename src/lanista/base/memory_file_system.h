@@ -13,6 +13,7 @@ namespace lanista {
 enum class PowerLoss {
   kBytes,  ///< bytes of files: all, those behind some place, or blocks, whose place is zeros, noise or older bytes
   kNames,  ///< names made, renamed or removed since their folder was synced: all
+  kAll,    ///< every byte and every name
   kDrawn   ///< each byte block and each name as the draw says, in any order
 };
 

@@ -18,10 +18,7 @@ using testing::small_study;
 const FakeOptions kFake{.workers = 2, .checkpoint_one_in = 2};
 
 /// Everything that was not synced is gone.
-void lose_all(MemoryFileSystem& disk) {
-  for (std::uint64_t seed = 0; seed < 4; ++seed) disk.lose_power(PowerLoss::kBytes, Rng(seed));
-  disk.lose_power(PowerLoss::kNames, Rng(1));
-}
+void lose_all(MemoryFileSystem& disk) { disk.lose_power(PowerLoss::kAll, Rng(1)); }
 
 TEST(PowerLoss, TakesNothingOfAStudyThatHasEnded) {
   Bench bench;
@@ -71,6 +68,24 @@ TEST(PowerLoss, LeavesANewStudyItsFolders) {
   EXPECT_TRUE(bench.resume(kFake));
 }
 
+TEST(PowerLoss, LeavesTheFoldersThatResumeMakes) {
+  Bench bench;
+  bench.observer.on_event = [&](const StudyView& view, const study::Event&) {
+    if (view.trials.size() == 5) bench.pause = 15;
+  };
+  ASSERT_TRUE(bench.run(small_study(), kFake));
+  bench.pause = 0;
+  Bench moved;  // without its empty folders, as archives leave a study
+  testing::copy_without_best(bench.disk, moved.disk);
+  {
+    FakeExecutor fake = moved.executor(moved.disk, {});
+    ASSERT_TRUE(Engine::resume(kFolder, {}, moved.numerics, moved.services(moved.disk, fake)));
+  }
+  lose_all(moved.disk);
+
+  EXPECT_TRUE(moved.disk.exists(kFolder + "/control"));
+}
+
 TEST(PowerLoss, TakesNoExtensionThatResumeHasAccepted) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(4), kFake));
@@ -84,31 +99,45 @@ TEST(PowerLoss, TakesNoExtensionThatResumeHasAccepted) {
   EXPECT_EQ(bench.view().trials.size(), 7U);
 }
 
-TEST(PowerLoss, TakesNoRequestThatWasTakenAwayAndBringsNoneBack) {
-  Bench bench;
+/// Runs a study in which somebody asks for its end; gives whether it came to that.
+bool run_until_stopped(Bench& bench, FileSystem& fs) {
   int events = 0;
-  bool seen = false;
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
     if (++events == 12) bench.disk.put(kFolder + "/control/stop", "");
   };
-  bench.observer.on_idle = [&](const StudyView&) {
-    // A moment at which the request is gone: it must be in the log whatever happens now.
-    if (seen || events < 12 || bench.disk.exists(kFolder + "/control/stop")) return;
-    seen = true;
-    const std::string log = bench.disk.synced(kFolder + "/log/000001.log");
-    EXPECT_NE(log.find("\"request\":\"stop\""), std::string::npos);
-  };
-  FakeOptions slow = kFake;
-  slow.checkpoint_one_in = 0;
-  ASSERT_TRUE(bench.run(small_study(), slow));
+  static_cast<void>(bench.run(small_study(6), kFake, fs));
+  bench.observer = {};
+  return events >= 12;
+}
+
+TEST(PowerLoss, BringsNoRequestBack) {
+  Bench bench;
+  ASSERT_TRUE(run_until_stopped(bench, bench.disk));
   EXPECT_EQ(bench.view().end_reason, "stopped by the user");
 
   lose_all(bench.disk);
 
   EXPECT_FALSE(bench.disk.exists(kFolder + "/control/stop"));
-  bench.observer = {};
   ASSERT_TRUE(bench.resume(kFake, {2, {}}));
   EXPECT_EQ(bench.view().end_reason, "budget");
+}
+
+TEST(PowerLoss, TakesNoRequestThatLiesNoMoreInItsFolder) {
+  int taken = 0;
+  for (std::int64_t at = 0;; ++at) {
+    Bench bench;
+    FaultyFileSystem faulty(bench.disk, {.at = at, .sticky = true, .torn = true, .error = {}});
+    const bool asked = run_until_stopped(bench, faulty);
+    if (faulty.calls() <= at) break;
+    if (!asked || bench.disk.exists(kFolder + "/control/stop")) continue;
+    ++taken;
+    lose_all(bench.disk);
+    const auto records = store::read_log(bench.disk, kFolder);
+    ASSERT_TRUE(std::any_of(records->begin(), records->end(), [](const store::Record& record) {
+      return record.type == RecordType::kControl && record.body.at("request") == "stop";
+    })) << at;
+  }
+  EXPECT_GT(taken, 1);
 }
 
 /// Says nothing for a while, as in a long epoch.

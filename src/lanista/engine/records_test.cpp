@@ -165,6 +165,38 @@ TEST(Study, OfAnyTestMetricOpensAgain) {
   }
 }
 
+/// Tells of work on a trial that cannot be.
+class Confused final : public Executor {
+ public:
+  explicit Confused(FakeExecutor inner) : inner_(std::move(inner)) {}
+  Result<void> start(const Job& job) override { return inner_.start(job); }
+  void command(const Command& command) override { inner_.command(command); }
+  std::optional<Report> next(double) override { return SpanReport{TrialId{0}, 1, 0, 0, 1}; }
+  Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) override {
+    return inner_.test(job, weights);
+  }
+
+ private:
+  FakeExecutor inner_;
+};
+
+TEST(Study, IsInterruptedByARecordThatNobodyCouldReadAndGoesOn) {
+  Bench bench;
+  const auto config = small_study(4);
+  for (const bool anew : {true, false}) {
+    Confused confused(bench.executor(bench.disk, {}));
+    const Services services = bench.services(bench.disk, confused);
+    auto engine = anew ? Engine::create(kFolder, config, write_study(config), bench.numerics, services)
+                       : Engine::resume(kFolder, {}, bench.numerics, services);
+    ASSERT_TRUE(engine);
+    const auto interrupted = (*engine)->run();
+    ASSERT_FALSE(interrupted);
+    EXPECT_EQ(interrupted.error().code, Code::kInternal) << interrupted.error().text();
+  }
+  ASSERT_TRUE(bench.resume({}));
+  EXPECT_EQ(bench.view().end_reason, "budget");
+}
+
 TEST(Study, WithTheNullsOfAnOldBuildOpensAgainAndSaysSo) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(4), {}));
