@@ -44,7 +44,7 @@ TEST(RepeatedStudy, TrainsEveryProposalAgainAndNamesTheBestTrainingOfTheBestAver
     study::StudyConfig config = repeated_study();
     config.stop = {};
     config.run.seed = seed;
-    const auto summary = bench.run(config, {.seed = 9, .workers = 2, .luck = 0.3});
+    const auto summary = bench.run(config, {.seed = 9, .workers = 2, .luck = 3});
     ASSERT_TRUE(summary.ok()) << summary.error().text();
 
     const StudyView view = bench.view();
