@@ -74,7 +74,8 @@ using Report =
     std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, PausedReport, SpanReport, BrokenReport>;
 
 // What an executor is told.
-/// The trial may train through this epoch (whole epochs; it starts with 0 allowed and waits there).
+// One for a trial that has ended, was abandoned or never started does nothing.
+/// The trial may train through this epoch (whole epochs; it starts with 0 allowed and waits there). Never taken back.
 struct Allow {
   TrialId trial;
   std::int64_t epoch = 0;
@@ -90,7 +91,7 @@ struct PauseAll {};
 using Command = std::variant<Allow, Finish, PauseAll>;
 
 /// Runs jobs. The engine knows executors only through this, so that everything above the torch wall runs against a
-/// fake. Called from one thread; workers live behind it.
+/// fake. Called from one thread; workers live behind it. executor_conformance.h is what it says as tests.
 class Executor {
  public:
   virtual ~Executor() = default;

@@ -51,12 +51,15 @@ Result<void> FakeExecutor::start(const Job& job) {
 
 void FakeExecutor::command(const Command& command) {
   if (const auto* allow = std::get_if<Allow>(&command)) {
-    trials_.at(allow->trial).allowed = allow->epoch;
+    const auto it = trials_.find(allow->trial);
+    if (it != trials_.end()) it->second.allowed = std::max(it->second.allowed, allow->epoch);
   } else if (const auto* finish = std::get_if<Finish>(&command)) {
+    const auto it = trials_.find(finish->trial);
+    if (it == trials_.end()) return;
     if (finish->abandon) {
-      trials_.erase(finish->trial);
+      trials_.erase(it);
     } else {
-      trials_.at(finish->trial).finish = *finish;
+      it->second.finish = *finish;
     }
   } else {
     pausing_ = true;
@@ -134,7 +137,8 @@ void FakeExecutor::end(Trial& trial) {
 
 study::Measurement FakeExecutor::measure(const Trial& trial, std::int64_t epoch) const {
   const double quality = Rng(trial.nature.lo).split("quality").uniform();
-  const double noise = Rng(trial.nature.lo).split(static_cast<std::uint64_t>(epoch)).uniform(-0.02, 0.02);
+  const double noise = Rng(trial.nature.lo).split(static_cast<std::uint64_t>(epoch)).uniform(-0.02, 0.02) +
+                       options_.luck * Rng(trial.job.trial_seed).split(static_cast<std::uint64_t>(epoch)).uniform();
   const double progress = static_cast<double>(epoch) / static_cast<double>(epoch + 1);
   double loss = 2 - quality * progress;
   const std::int64_t bad = std::max<std::int64_t>(1, trial.job.recipe.epochs - 1);

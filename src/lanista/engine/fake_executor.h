@@ -13,8 +13,8 @@
 
 namespace lanista::engine {
 
-/// How a FakeExecutor behaves. What a trial measures depends on its model, its recipe and the epoch alone; `seed`,
-/// `workers` and `checkpoint_one_in` change only when and in which order things arrive.
+/// How a FakeExecutor behaves. What a trial measures depends on its model, its recipe and the epoch alone (and with
+/// `luck` on its seed); `seed`, `workers` and `checkpoint_one_in` change only when and in which order things arrive.
 struct FakeOptions {
   std::uint64_t seed = 0;
   std::int64_t workers = 1;  ///< reports come from this many trials at a time, in random order
@@ -23,6 +23,7 @@ struct FakeOptions {
   std::int64_t fail_one_in = 0;        ///< of trials, at their second epoch (or the last before)
   std::int64_t nan_one_in = 0;         ///< of trials, at their last epoch but one (or the first)
   std::int64_t refuse_one_in = 0;      ///< of trials, at start
+  double luck = 0;                     ///< by how much two seeds may differ
   VirtualClock* clock = nullptr;       ///< advanced by a tenth of a second at every report
 };
 

@@ -17,16 +17,19 @@ class NoopExecutor final : public Executor {
   }
   void command(const Command& command) override {
     if (const auto* allow = std::get_if<Allow>(&command)) {
-      std::int64_t& done = done_.at(allow->trial);
+      const auto trial = done_.find(allow->trial);
+      if (trial == done_.end()) return;
+      std::int64_t& done = trial->second;
       while (done < allow->epoch) {
         ++done;
         const double value = 1.0 / (1.0 + static_cast<double>(allow->trial.value % 1009));
         reports_.push_back(EpochReport{{allow->trial, done, done, {{"train_loss", value}, {"val_accuracy", value}}}});
       }
     } else if (const auto* finish = std::get_if<Finish>(&command)) {
-      done_.erase(finish->trial);
-      if (!finish->abandon) reports_.push_back(FinishedReport{finish->trial, {}, ""});
+      const bool known = done_.erase(finish->trial) > 0;
+      if (known && !finish->abandon) reports_.push_back(FinishedReport{finish->trial, {}, ""});
     } else {
+      done_.clear();
       reports_.push_back(PausedReport{});
     }
   }

@@ -107,8 +107,8 @@ constexpr OneOperator kOneOperator[] = {
     {"5,6", "positional_embedding(%0)"},
     {"5,6", "positional_embedding(%0, mode=\"sinusoidal\")"},
     {"7", "scale_by(%0, by=-2.5)"},
-    {"4,4", "causal_mask(%0)"},
-    {"2,4,4", "causal_mask(%0)"},
+    {"4,4", "causal_mask(%0)\n%2 = softmax(%1)"},
+    {"2,4,4", "causal_mask(%0)\n%2 = softmax(%1)"},
     {"5,6", "attention(%0, heads=2)"},
     {"5,6", "attention(%0, heads=3, causal=true, dropout=0.1)"},
 };

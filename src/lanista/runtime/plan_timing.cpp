@@ -9,11 +9,11 @@
 namespace lanista::runtime {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::int64_t kLeastRounds = 3, kMostRounds = 1000;
 
-double microseconds(Clock::duration duration) { return std::chrono::duration<double, std::micro>(duration).count(); }
+double steady_us() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -22,11 +22,11 @@ double median(std::vector<double> values) {
 }
 
 /// What two readings of the clock one after the other differ by.
-double stopwatch_us() {
+double price_of(const std::function<double()>& now) {
   double least = 1e6;
   for (int i = 0; i < 100; ++i) {
-    const auto from = Clock::now();
-    least = std::min(least, microseconds(Clock::now() - from));
+    const double from = now();
+    least = std::min(least, now() - from);
   }
   return least;
 }
@@ -40,7 +40,9 @@ std::vector<float> uniform(const graph::ValueType& type, std::int64_t size) {
 
 }  // namespace
 
-PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds) {
+PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds,
+                    const std::function<double()>& stopwatch) {
+  const std::function<double()> now = stopwatch ? stopwatch : steady_us;
   const auto lanes = static_cast<std::size_t>(program.lanes());
   const std::size_t lines = program.plan().size();
   const std::vector<nn::LaneHyper> hyper(lanes, nn::LaneHyper{.lr = 0, .momentum = 0.9});
@@ -49,25 +51,25 @@ PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds
   std::vector<double> loss(lanes);
   std::vector<std::vector<double>> line_us(lines);
   std::vector<double> step_us;
-  const double stopwatch = stopwatch_us();
+  const double price = price_of(now);
 
   PlanTimes times;
-  const auto begin = Clock::now();
+  const double begin = now();
   // The first round only warms the caches up.
   for (std::int64_t round = 0; round < kMostRounds + 1; ++round) {
     std::size_t line = 0;
-    auto last = Clock::now();
+    double last = now();
     program.rehearse(batch, hyper[0], [&] {
-      const auto now = Clock::now();
-      if (round > 0) line_us[line].push_back(std::max(0.0, microseconds(now - last) - stopwatch));
+      const double here = now();
+      if (round > 0) line_us[line].push_back(std::max(0.0, here - last - price));
       ++line;
-      last = Clock::now();
+      last = now();
     });
-    const auto from = Clock::now();
+    const double from = now();
     program.train_step({&batch, 1}, hyper, active, loss);
-    if (round > 0) step_us.push_back(microseconds(Clock::now() - from));
+    if (round > 0) step_us.push_back(now() - from);
     times.samples = round;
-    if (round >= kLeastRounds && microseconds(Clock::now() - begin) > 1e6 * seconds) break;
+    if (round >= kLeastRounds && now() - begin > 1e6 * seconds) break;
   }
   for (auto& samples : line_us) times.line_us.push_back(median(std::move(samples)));
   times.step_us = median(std::move(step_us));

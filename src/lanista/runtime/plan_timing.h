@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "lanista/nn/program.h"
@@ -15,8 +16,10 @@ struct PlanTimes {
 };
 
 /// Times every line in turn, as it runs inside a step, for about `seconds` (at least three rounds) on the calling
-/// thread, at a learning rate of zero. Lane 0 of the program does not stay as it was.
-PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds);
+/// thread, at a learning rate of zero. Lane 0 of the program does not stay as it was. `now` reads a stopwatch in
+/// microseconds; without one, the machine's.
+PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds,
+                    const std::function<double()>& now = {});
 
 /// A batch as a step wants it where no data is at hand; the time of a step does not depend on the numbers.
 class MadeUpBatch {

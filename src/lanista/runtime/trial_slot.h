@@ -11,6 +11,7 @@
 #include "lanista/base/digest.h"
 #include "lanista/base/result.h"
 #include "lanista/engine/executor.h"
+#include "lanista/runtime/parked_state.h"
 #include "lanista/study/trial.h"
 #include "lanista/train/trial_run.h"
 
@@ -24,6 +25,7 @@ struct TrialSlot {
   std::int64_t most_lanes = 1;               ///< that it shares a step with, itself included
   std::optional<train::TrialRun> run;        ///< absent: not begun
   std::optional<train::TrainerState> state;  ///< it begins with
+  std::optional<ParkedState> parked;         ///< what `run` goes on from, while it has no memory
   std::int64_t epochs_done = 0;
   std::int64_t saved_step = 0;
   double saved_at = 0;  ///< clock seconds

@@ -107,9 +107,32 @@ Result<bool> TrialWork::admit(const train::LaneGroup& group, TrialSlot& slot) {
     slot.run.emplace(std::move(run));
     slot.saved_at = shop_.clock.now();
   }
+  if (slot.parked && !slot.run->holds_state()) {
+    LANISTA_ASSIGN(auto state, slot.parked->get());
+    LANISTA_TRY(slot.run->restore(std::move(state)));
+  }
   LANISTA_ASSIGN(const bool ready, with_memory(slot, [&] { return group.admit(*slot.run); }));
-  if (ready) slot.wants_to_be_alone = false;
+  if (ready) {
+    slot.wants_to_be_alone = false;
+    slot.parked.reset();
+  } else if (slot.parked) {
+    slot.run->release();  // it waits as it came
+  }
   return ready;
+}
+
+void TrialWork::park(TrialSlot& slot) {
+  if (!slot.run || !slot.run->holds_state()) return;
+  try {
+    auto parked = ParkedState::put(shop_.checkpoints, slot.job.trial, slot.run->save());
+    if (!parked) return post_(engine::BrokenReport{parked.error()});
+    slot.parked = *std::move(parked);
+    slot.run->release();
+  } catch (const std::bad_alloc&) {
+    post_(engine::BrokenReport{
+        Error{Code::kResourceExhausted,
+              "out of memory while trial " + std::to_string(slot.job.trial.value) + " was to be parked", ""}});
+  }
 }
 
 std::vector<TrialSlot*> TrialWork::admitted(const train::LaneGroup& group, std::span<TrialSlot* const> work) {
@@ -159,8 +182,12 @@ void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lan
 
 // A checkpoint that cannot be written is the study's trouble, not the trial's.
 void TrialWork::save(TrialSlot& slot) {
-  const auto state = slot.run->save();
-  const auto address = shop_.checkpoints.put({state.tensors, state.facts});
+  const auto put = [&]() -> Result<std::string> {
+    const bool away = slot.parked && !slot.run->holds_state();
+    LANISTA_ASSIGN(auto state, away ? slot.parked->get() : Result<train::TrainerState>(slot.run->save()));
+    return shop_.checkpoints.put({std::move(state.tensors), std::move(state.facts)});
+  };
+  const auto address = put();
   slot.saved_at = shop_.clock.now();
   slot.saved_step = slot.run->step_count();
   if (!address) return post_(engine::BrokenReport{address.error()});

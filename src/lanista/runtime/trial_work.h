@@ -48,6 +48,10 @@ class TrialWork {
   /// Does what next_work chose; an epoch ends before its time when `pausing` gets true. `worker` is its number.
   void run(const Work& work, std::size_t worker, const std::atomic<bool>& pausing);
 
+  /// Puts the state of a trial that nobody works on into the store, and gives its memory back. A store that cannot take
+  /// it is the study's trouble: it is told, and the trial keeps its state.
+  void park(TrialSlot& slot);
+
   train::TrainerInput trainer_input(const engine::Job& job) const;
 
  private:

@@ -8,7 +8,9 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <tuple>
 
@@ -58,9 +60,12 @@ struct WorkerExecutor::Impl {
   std::map<TrialId, int> crashes;
 
   std::mutex mutex;
-  std::condition_variable work_changed, report_arrived;
+  std::condition_variable work_changed, report_arrived, worker_rested;
   TrialSlots slots;                    // guarded by mutex; a running slot's trial belongs to its worker
+  std::int64_t workers = 0;            // that the system gave; guarded by mutex
+  std::string no_threads;              // why it gave none
   std::int64_t busy_workers = 0;       // guarded by mutex
+  bool quiet = false;                  // workers wait while this is so; guarded by mutex
   std::deque<engine::Report> reports;  // guarded by mutex
   std::atomic<bool> pausing = false;
   bool paused_told = false;
@@ -121,9 +126,10 @@ struct WorkerExecutor::Impl {
     kernels::set_flush_to_zero();
     std::unique_lock lock(mutex);
     while (!stop.stop_requested()) {
-      const Work work = next_work(slots, {.workers = options.workers, .busy = busy_workers, .pausing = pausing});
+      const Work work =
+          quiet ? Work{} : next_work(slots, {.workers = workers, .busy = busy_workers, .pausing = pausing});
       if (work.slots.empty()) {
-        if (pausing && !paused_told && busy_workers == 0) {
+        if (pausing && !quiet && !paused_told && busy_workers == 0) {
           paused_told = true;
           reports.emplace_back(engine::PausedReport{});
           report_arrived.notify_all();
@@ -139,6 +145,7 @@ struct WorkerExecutor::Impl {
       mark(number, {});
       lock.lock();
       --busy_workers;
+      worker_rested.notify_all();
       for (TrialSlot* slot : work.slots) release(slot);
       work_changed.notify_all();
     }
@@ -157,12 +164,65 @@ struct WorkerExecutor::Impl {
     if (slot->gone()) slots.erase(slot->job.trial);
   }
 
-  // States of trials that nobody works on give their memory back.
+  // States of trials that nobody works on give their memory back. Files are written beside the mutex.
   void park_idle_trials() {
-    const std::lock_guard lock(mutex);
-    for (auto& [id, slot] : slots) {
-      if (!slot->running && slot->run) slot->run->park();
+    std::vector<TrialSlot*> idle;
+    {
+      const std::lock_guard lock(mutex);
+      for (auto& [id, slot] : slots) {
+        if (!slot->running && slot->run && slot->run->holds_state()) idle.push_back(slot.get());
+      }
+      for (TrialSlot* slot : idle) slot->running = true;
     }
+    for (TrialSlot* slot : idle) trial_work.park(*slot);
+    const std::lock_guard lock(mutex);
+    for (TrialSlot* slot : idle) release(slot);
+    if (!idle.empty()) work_changed.notify_all();
+  }
+
+  /// As many as the system gives.
+  void start_workers() {
+    const std::lock_guard lock(mutex);  // nobody works before all are there
+    try {
+      for (std::int64_t i = 0; i < options.workers; ++i) {
+        if (options.before_thread) options.before_thread();
+        threads.emplace_back([this, i](const std::stop_token& stop) { worker(stop, static_cast<std::size_t>(i)); });
+      }
+    } catch (const std::system_error& e) {
+      no_threads = e.code().message();
+    }
+    workers = static_cast<std::int64_t>(threads.size());
+  }
+
+  /// `test_weights` on the present thread, with whatever it throws as an error.
+  Result<std::map<std::string, double>> try_test(const engine::Job& job, const train::TrainerState& state) const {
+    try {
+      return test_weights(trial_work.trainer_input(job), state);
+    } catch (const std::bad_alloc&) {
+      return Error{Code::kResourceExhausted, "out of memory", ""};
+    } catch (const std::exception& e) {
+      return Error{Code::kInternal, e.what(), ""};
+    }
+  }
+
+  /// Short of memory, it is tried once more where nothing else holds any, so that its end does not depend on who works
+  /// beside it.
+  Result<std::map<std::string, double>> test(const engine::Job& job, const train::TrainerState& state) {
+    auto result = try_test(job, state);
+    if (result || result.error().code != Code::kResourceExhausted) return result;
+    {
+      std::unique_lock lock(mutex);
+      quiet = true;
+      worker_rested.wait(lock, [&] { return busy_workers == 0; });
+    }
+    epochs.clear();
+    groups.clear();
+    park_idle_trials();
+    result = try_test(job, state);
+    const std::lock_guard lock(mutex);
+    quiet = false;
+    work_changed.notify_all();
+    return result;
   }
 };
 
@@ -174,10 +234,7 @@ std::unique_ptr<WorkerExecutor> WorkerExecutor::create(const WorkerOptions& opti
   resolved.lanes = std::min(resolved.lanes, static_cast<std::int64_t>(CrashMarks::kMaxLanes));
   if (resolved.memory_bytes <= 0) resolved.memory_bytes = default_memory();
   auto impl = std::make_unique<Impl>(resolved, data, operators, fs, clock, study_folder);
-  for (std::int64_t i = 0; i < resolved.workers; ++i) {
-    impl->threads.emplace_back(
-        [owner = impl.get(), i](const std::stop_token& stop) { owner->worker(stop, static_cast<std::size_t>(i)); });
-  }
+  impl->start_workers();
   return std::unique_ptr<WorkerExecutor>(new WorkerExecutor(std::move(impl)));
 }
 
@@ -196,6 +253,11 @@ WorkerExecutor::~WorkerExecutor() {
 std::int64_t WorkerExecutor::workers() const { return static_cast<std::int64_t>(impl_->threads.size()); }
 
 Result<void> WorkerExecutor::start(const engine::Job& job) {
+  if (impl_->threads.empty()) {
+    impl_->post(engine::BrokenReport{
+        Error{Code::kResourceExhausted, "the system gives no thread for a worker: " + impl_->no_threads, ""}});
+    return {};
+  }
   if (impl_->options.crash_marks && !impl_->marks) {
     if (auto installed = impl_->install_marks(); !installed) {
       impl_->post(engine::BrokenReport{installed.error()});
@@ -229,6 +291,7 @@ void WorkerExecutor::command(const engine::Command& command) {
   const std::lock_guard lock(impl_->mutex);
   if (std::holds_alternative<engine::PauseAll>(command)) {
     impl_->pausing = true;
+    if (impl_->threads.empty()) impl_->reports.emplace_back(engine::PausedReport{});
   } else if (const auto* allow = std::get_if<engine::Allow>(&command)) {
     if (const auto it = impl_->slots.find(allow->trial); it != impl_->slots.end()) {
       it->second->allowed = std::max(it->second->allowed, allow->epoch);
@@ -259,10 +322,14 @@ Result<std::map<std::string, double>> WorkerExecutor::test(const engine::Job& jo
   const train::TrainerState state{std::move(stored.tensors), std::move(stored.facts)};
   Result<std::map<std::string, double>> result = Error{Code::kInternal, "test did not run", ""};
   // A thread of its own, because flush-to-zero is part of the numerics and must not leak into the caller's.
-  std::jthread([&] {
-    kernels::set_flush_to_zero();
-    result = test_weights(impl_->trial_work.trainer_input(job), state);
-  }).join();
+  try {
+    std::jthread([&] {
+      kernels::set_flush_to_zero();
+      result = impl_->test(job, state);
+    }).join();
+  } catch (const std::system_error& e) {
+    return Error{Code::kResourceExhausted, "the system gives no thread for the test: " + e.code().message(), ""};
+  }
   return result;
 }
 

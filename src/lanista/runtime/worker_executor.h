@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,7 +25,8 @@ struct WorkerOptions {
   std::int64_t memory_bytes = 0;     ///< of all programs; 0: three quarters of the machine's memory
   double checkpoint_every = 30;      ///< seconds
   kernels::Isa isa = kernels::best_isa();
-  bool crash_marks = true;  ///< needs a study folder on the real disk
+  bool crash_marks = true;                   ///< needs a study folder on the real disk
+  std::function<void()> before_thread = {};  ///< for tests: before a worker starts; may throw as std::thread does
 };
 
 /// Trains jobs on worker threads of this process, one intra-op thread each.
@@ -32,8 +34,9 @@ struct WorkerOptions {
 /// A free worker takes the trial whose next epoch comes first in logical time, with others that can be lanes of its
 /// program, and trains them for one epoch; then their lanes are free for whoever comes next. So workers stay busy while
 /// trials wait for verdicts, and nothing depends on the number of workers or lanes. The trial wall is here: whatever a
-/// trial throws becomes its own FailureReport. Out of memory, idle trials are parked and the culprit is tried once
-/// more, alone, before it fails.
+/// trial throws becomes its own FailureReport. Out of memory, idle trials are parked in the checkpoint store and the
+/// culprit is tried once more, alone, before it fails. Where the system gives fewer threads than wanted, those it gave
+/// do the work; without any, the first start() reports kResourceExhausted.
 class WorkerExecutor final : public engine::Executor {
  public:
   /// Starts the workers; writes nothing until the first start(). All arguments but options and operators outlive the

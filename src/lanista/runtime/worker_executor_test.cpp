@@ -1,93 +1,11 @@
 #include "lanista/runtime/worker_executor.h"
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
 #include <set>
 
-#include "lanista/mutate/model_space.h"
-#include "lanista/runtime/trial_slot.h"
-#include "lanista/step/training_step.h"
-#include "lanista/store/checkpoints.h"
-#include "lanista/train/trainer.h"
+#include "lanista/runtime/worker_test_support.h"
 
 namespace lanista::runtime {
 namespace {
-
-constexpr std::int64_t kEpochs = 3;
-
-class WorkerExecutorTest : public testing::Test {
- protected:
-  WorkerExecutorTest() : data_(*data::open({}, ".", real_file_system())) {
-    folder_ = (std::filesystem::temp_directory_path() / ("lanista-executor-" + std::to_string(::getpid()))).string();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_ + "/ckpt");
-  }
-  ~WorkerExecutorTest() override { std::filesystem::remove_all(folder_); }
-
-  std::unique_ptr<WorkerExecutor> make(WorkerOptions options = {}) {
-    if (options.workers == 0) options.workers = 2;
-    return WorkerExecutor::create(options, data_, ops_, real_file_system(), clock_, folder_);
-  }
-
-  engine::Job job(std::uint32_t id, const std::string& base = "small-mlp") {
-    engine::Job job;
-    job.trial = TrialId{id};
-    job.model = mutate::builtin_base(base, data_.spec().features, 10)->graph;
-    job.recipe.loss = "cross_entropy";
-    job.recipe.optimizer = "adam";
-    job.recipe.schedule = "constant";
-    job.recipe.precision = "float32";
-    job.recipe.epochs = kEpochs;
-    job.recipe.batch = 32;
-    job.recipe.lr = 0.01;
-    job.recipe.beta1 = 0.9;
-    job.recipe.beta2 = 0.999;
-    job.recipe.eps = 1e-8;
-    job.trial_seed = id;
-    job.data_seed = 5;
-    return job;
-  }
-
-  /// The same trial without any executor.
-  train::Trainer plain(const engine::Job& job, const graph::OpTable& step_ops) {
-    auto trainer = train::Trainer::create({.trial = job.trial,
-                                           .model = job.model,
-                                           .recipe = job.recipe,
-                                           .metrics = {},
-                                           .trial_seed = job.trial_seed,
-                                           .data_seed = job.data_seed,
-                                           .data = &data_,
-                                           .step_ops = &step_ops});
-    return *std::move(trainer);
-  }
-
-  /// All reports until `wanted` trials have finished or failed, or the executor has paused.
-  static std::vector<engine::Report> drain(WorkerExecutor& executor, std::size_t wanted) {
-    std::vector<engine::Report> out;
-    std::size_t ended = 0;
-    while (ended < wanted) {
-      auto report = executor.next(20);
-      if (!report) {
-        ADD_FAILURE() << "no report within 20 seconds";
-        break;
-      }
-      if (std::holds_alternative<engine::FinishedReport>(*report) ||
-          std::holds_alternative<engine::FailureReport>(*report))
-        ++ended;
-      const bool paused = std::holds_alternative<engine::PausedReport>(*report);
-      out.push_back(*std::move(report));
-      if (paused) break;
-    }
-    return out;
-  }
-
-  std::string folder_;
-  RealClock clock_;
-  data::Dataset data_;
-  nn::Operators ops_;
-};
 
 TEST_F(WorkerExecutorTest, TrainsEveryTrialAsItWouldBeTrainedAlone) {
   const auto step_ops = step::training_ops(ops_.table());
@@ -225,49 +143,6 @@ TEST_F(WorkerExecutorTest, TurnsABadTrialIntoAReportAndGoesOn) {
   }
   EXPECT_EQ(failed, std::set{TrialId{1}});
   EXPECT_EQ(finished, std::set{TrialId{2}});
-}
-
-// With memory for a little more than one program, trials take turns: parked, restored, and still the same bits.
-TEST_F(WorkerExecutorTest, ParksIdleTrialsWhenMemoryIsShort) {
-  const auto step_ops = step::training_ops(ops_.table());
-  MemoryBudget probe;
-  {
-    auto input = train::TrainerInput{.trial = TrialId{1},
-                                     .model = job(1).model,
-                                     .recipe = job(1).recipe,
-                                     .metrics = {},
-                                     .data = &data_,
-                                     .step_ops = &step_ops,
-                                     .budget = &probe};
-    ASSERT_TRUE(train::Trainer::create(input));
-  }
-  WorkerOptions options;
-  options.memory_bytes = probe.peak() * 3 / 2;
-  auto executor = make(options);
-  for (std::uint32_t id = 1; id <= 3; ++id) {
-    ASSERT_TRUE(executor->start(job(id)));
-    executor->command(engine::Allow{TrialId{id}, kEpochs});
-    executor->command(engine::Finish{TrialId{id}, false});
-  }
-  std::size_t finished = 0;
-  for (const auto& report : drain(*executor, 3)) {
-    const auto* done = std::get_if<engine::FinishedReport>(&report);
-    if (done == nullptr) continue;
-    ++finished;
-    auto alone = plain(job(done->trial.value), step_ops);
-    for (std::int64_t i = 0; i < kEpochs * alone.steps_per_epoch(); ++i) alone.step();
-    EXPECT_EQ(done->state_hash, state_hash(alone.save()));
-  }
-  EXPECT_EQ(finished, 3U);
-
-  options.memory_bytes = probe.peak() / 2;
-  executor.reset();
-  executor = make(options);
-  ASSERT_TRUE(executor->start(job(1)));
-  executor->command(engine::Allow{TrialId{1}, 1});
-  const auto report = executor->next(20);
-  ASSERT_TRUE(report);
-  ASSERT_TRUE(std::holds_alternative<engine::FailureReport>(*report));
 }
 
 TEST_F(WorkerExecutorTest, AbandonsWithoutAReport) {

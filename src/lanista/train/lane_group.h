@@ -33,7 +33,8 @@ class LaneGroup {
   std::int64_t bytes() const { return program_.bytes(); }
   std::string describe() const { return program_.describe(); }
 
-  /// To be called once before a run is trained here, and again after release() and restore(). Errors: kResourceExhausted, kDataLoss.
+  /// To be called once before a run is trained here, and again after release() and restore(). Errors:
+  /// kResourceExhausted, kDataLoss.
   Result<void> admit(TrialRun& run) const { return run.settle(program_); }
 
   /// Trains one step of every run, at most lanes() of them. Runs that stand at the same place read one batch. At the

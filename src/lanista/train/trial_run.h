@@ -102,7 +102,7 @@ class TrialRun {
   data::Augmenter augmenter_;
   Digest key_;
   std::string augment_text_;
-  std::vector<double> numbers_;         // of its model, in the order in which programs of its key ask for them
+  std::vector<double> numbers_;           // of its model, in the order in which programs of its key ask for them
   nn::LaneState state_;                   // none: not begun, not settled, released, or in a lane
   std::optional<TrainerState> restored_;  // its tensors, until it is settled
   std::shared_ptr<const std::vector<std::int64_t>> order_;  // of the epoch in progress

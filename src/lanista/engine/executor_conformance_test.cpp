@@ -1,0 +1,48 @@
+#include "lanista/engine/executor_conformance.h"
+
+#include "lanista/base/memory_file_system.h"
+#include "lanista/engine/fake_executor.h"
+#include "lanista/engine/noop_executor.h"
+#include "lanista/graph/text.h"
+
+namespace lanista::engine::testing {
+namespace {
+
+Job small_job(std::uint32_t id) {
+  Job job;
+  job.trial = TrialId{id};
+  job.model = *graph::parse("%0 = input(shape=[6])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n");
+  job.recipe.epochs = 4;
+  job.recipe.lr = 0.1 * id;
+  return job;
+}
+
+/// Reports of `kWorkers` trials at a time, in random order.
+template <std::int64_t kWorkers, std::int64_t kCheckpointOneIn>
+struct FakeBench {
+  static constexpr bool kKeeps = true;
+  static constexpr std::int64_t kEpochs = 4;
+
+  std::unique_ptr<Executor> make() {
+    const FakeOptions options{.seed = ++made, .workers = kWorkers, .checkpoint_one_in = kCheckpointOneIn};
+    return std::make_unique<FakeExecutor>(options, store::CheckpointStore(disk, "study"));
+  }
+  Job job(std::uint32_t id) { return small_job(id); }
+
+  MemoryFileSystem disk;
+  std::uint64_t made = 0;
+};
+
+struct NoopBench {
+  static constexpr bool kKeeps = false;
+  static constexpr std::int64_t kEpochs = 4;
+
+  std::unique_ptr<Executor> make() { return std::make_unique<NoopExecutor>(); }
+  Job job(std::uint32_t id) { return small_job(id); }
+};
+
+using Fakes = ::testing::Types<FakeBench<1, 0>, FakeBench<3, 2>, NoopBench>;
+INSTANTIATE_TYPED_TEST_SUITE_P(WithoutTraining, ExecutorConformance, Fakes);
+
+}  // namespace
+}  // namespace lanista::engine::testing

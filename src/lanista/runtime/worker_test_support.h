@@ -1,0 +1,115 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lanista/mutate/model_space.h"
+#include "lanista/runtime/trial_slot.h"
+#include "lanista/runtime/worker_executor.h"
+#include "lanista/step/training_step.h"
+#include "lanista/train/trainer.h"
+
+namespace lanista::runtime {
+
+inline constexpr std::int64_t kEpochs = 3;
+
+/// Trials on the digits, in an executor and without one.
+class WorkerExecutorTest : public testing::Test {
+ protected:
+  WorkerExecutorTest() : data_(*data::open({}, ".", real_file_system())) {
+    folder_ = (std::filesystem::temp_directory_path() / ("lanista-executor-" + std::to_string(::getpid()))).string();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_ + "/ckpt");
+  }
+  ~WorkerExecutorTest() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<WorkerExecutor> make(WorkerOptions options = {}) {
+    if (options.workers == 0) options.workers = 2;
+    return WorkerExecutor::create(options, data_, ops_, real_file_system(), clock_, folder_);
+  }
+
+  engine::Job job(std::uint32_t id, const std::string& base = "small-mlp") {
+    engine::Job job;
+    job.trial = TrialId{id};
+    job.model = mutate::builtin_base(base, data_.spec().features, 10)->graph;
+    job.recipe.loss = "cross_entropy";
+    job.recipe.optimizer = "adam";
+    job.recipe.schedule = "constant";
+    job.recipe.precision = "float32";
+    job.recipe.epochs = kEpochs;
+    job.recipe.batch = 32;
+    job.recipe.lr = 0.01;
+    job.recipe.beta1 = 0.9;
+    job.recipe.beta2 = 0.999;
+    job.recipe.eps = 1e-8;
+    job.trial_seed = id;
+    job.data_seed = 5;
+    return job;
+  }
+
+  train::TrainerInput input(const engine::Job& job, const graph::OpTable& step_ops) {
+    return {.trial = job.trial,
+            .model = job.model,
+            .recipe = job.recipe,
+            .metrics = {},
+            .trial_seed = job.trial_seed,
+            .data_seed = job.data_seed,
+            .data = &data_,
+            .step_ops = &step_ops};
+  }
+
+  /// The same trial without any executor.
+  train::Trainer plain(const engine::Job& job, const graph::OpTable& step_ops) {
+    return *train::Trainer::create(input(job, step_ops));
+  }
+
+  /// What its state is in the end.
+  Digest trained_alone(std::uint32_t id, const graph::OpTable& step_ops) {
+    auto alone = plain(job(id), step_ops);
+    for (std::int64_t i = 0; i < kEpochs * alone.steps_per_epoch(); ++i) alone.step();
+    return state_hash(alone.save());
+  }
+
+  static WorkerOptions one_lane(std::int64_t workers) {
+    WorkerOptions options;
+    options.workers = workers;
+    options.lanes = 1;
+    options.crash_marks = false;
+    options.checkpoint_every = 1e9;
+    return options;
+  }
+
+  /// All reports until `wanted` trials have finished or failed, or the executor has paused.
+  static std::vector<engine::Report> drain(WorkerExecutor& executor, std::size_t wanted) {
+    std::vector<engine::Report> out;
+    std::size_t ended = 0;
+    while (ended < wanted) {
+      auto report = executor.next(20);
+      if (!report) {
+        ADD_FAILURE() << "no report within 20 seconds";
+        break;
+      }
+      if (std::holds_alternative<engine::FinishedReport>(*report) ||
+          std::holds_alternative<engine::FailureReport>(*report))
+        ++ended;
+      const bool paused = std::holds_alternative<engine::PausedReport>(*report);
+      out.push_back(*std::move(report));
+      if (paused) break;
+    }
+    return out;
+  }
+
+  std::string folder_;
+  RealClock clock_;
+  data::Dataset data_;
+  nn::Operators ops_;
+};
+
+}  // namespace lanista::runtime
