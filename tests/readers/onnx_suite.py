@@ -79,7 +79,8 @@ def main(path):
             print("FAILED: %s: %s" % (header["name"], str(error).strip()))
     print(", ".join("%d %s" % (n, kind) for kind, n in sorted(kinds.items())))
     print("onnxruntime %s: %d models, largest difference %.2g; %d are ill conditioned, %d give what is not a number, "
-          "of %d no tolerance can be told; %d failed" % (onnxruntime.__version__, count, worst, ill, nan, unknown, failed))
+          "of %d no tolerance can be told; %d failed"
+          % (onnxruntime.__version__, count, worst, ill, nan, unknown, failed))
     return 1 if failed or not count else 0
 
 
