@@ -85,6 +85,7 @@ class CellCounter : public Counter {
       for (const CellStep& each : {table.steps[i], table.steps[i + 1]}) {
         node = step(each.op, values[static_cast<std::size_t>(each.from)], width, reduction && each.from < 2);
       }
+      ++tally.sums;
       values.push_back(node);
     }
     Value joined{0, values.back().size};
@@ -235,17 +236,22 @@ Tally enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width) {
 
 Tally mobile(const MobileNetwork& network) {
   Counter count;
-  Int size = 112, in = network.stem;
+  Int size = 112, in = network.stem, number = 0;
+  const auto act = [&](bool outside) {
+    count.act();
+    const bool swish = network.swish_from >= 0 && (outside || number >= network.swish_from);
+    count.tally.swishes += swish ? 1 : 0;
+  };
   count.conv(3, in, 3, size);
-  count.act();
+  act(true);
   for (const MobileRow& row : network.rows) {
     if (row.hidden != in) {
       count.conv(in, row.hidden, 1, size);
-      count.act();
+      act(false);
     }
     if (row.stride == 2) size = halved(size);
     count.depthwise(row.hidden, row.window, size);
-    count.act();
+    act(false);
     if (row.squeezed > 0) {
       count.act();
       count.act();
@@ -253,13 +259,15 @@ Tally mobile(const MobileNetwork& network) {
       count.linear(row.squeezed, row.hidden, true);
     }
     count.conv(row.hidden, row.out, 1, size);
+    count.tally.sums += row.stride == 1 && in == row.out ? 1 : 0;
     in = row.out;
+    ++number;
   }
   count.conv(in, network.head, 1, size);
-  count.act();
+  act(true);
   in = network.head;
   if (network.features > 0) {
-    count.act();
+    act(true);
     count.linear(in, network.features, true);
     in = network.features;
   }

@@ -10,12 +10,14 @@
 namespace lanista::mutate::tables {
 
 /// What is counted: trained numbers, multiply-adds of convolutions and linear layers for one image, activations and
-/// gates, and factorised reductions.
+/// gates, factorised reductions, sums of two values.
 struct Tally {
   std::int64_t parameters = 0;
   std::int64_t macs = 0;
   std::int64_t activations = 0;
+  std::int64_t swishes = 0;  ///< of these, hard_swish
   std::int64_t reductions = 0;
+  std::int64_t sums = 0;
   bool operator==(const Tally&) const = default;
 };
 
@@ -61,7 +63,8 @@ struct MobileNetwork {
   std::int64_t stem = 0;
   std::vector<MobileRow> rows;
   std::int64_t head = 0;
-  std::int64_t features = 0;  ///< of a linear layer with offset in front of the last one; 0: none
+  std::int64_t features = 0;     ///< of a linear layer with offset in front of the last one; 0: none
+  std::int64_t swish_from = -1;  ///< the first row with hard_swish, which stem and head then also have; -1: none
 };
 /// 224 x 224 images, 1,000 classes. A row whose hidden channels are those that come in has no first convolution.
 Tally mobile(const MobileNetwork& network);

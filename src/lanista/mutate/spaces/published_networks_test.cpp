@@ -371,7 +371,8 @@ Network mobilenetv3_large() {
                                    {5, 960, 160, 240, 1},
                                    {5, 960, 160, 240, 1}},
                                   960,
-                                  1280});
+                                  1280,
+                                  6});
   return with(network, 5'483'032, 5.4, 219, 0.02);
 }
 
@@ -467,6 +468,8 @@ class PublishedNetworks : public testing::TestWithParam<Network> {
       const graph::OpArgs args{std::span(inputs).first(graph::num_data_inputs(node, def)), node.attrs, def};
       if (node.op == "linear" || node.op.find("conv2d") != std::string::npos) flops += def.cost(args).flops;
       tally.activations += is_activation(node.op) ? 1 : 0;
+      tally.sums += node.op == "add" ? 1 : 0;
+      tally.swishes += node.op == "hard_swish" ? 1 : 0;
       const bool rows = node.op == "slice" && args.integer("axis") == 2 && args.integer("start") == 1;
       tally.reductions += rows ? 1 : 0;
     }
@@ -488,6 +491,8 @@ TEST_P(PublishedNetworks, HaveTheSizesOfTheirPapers) {
   EXPECT_EQ(ours.parameters, network.table.parameters);
   EXPECT_EQ(ours.macs, network.table.macs);
   EXPECT_EQ(ours.activations, network.table.activations);
+  EXPECT_EQ(ours.swishes, network.table.swishes);
+  EXPECT_EQ(ours.sums, network.table.sums);
   EXPECT_EQ(ours.reductions, network.table.reductions);
   if (network.published > 0) {
     EXPECT_EQ(ours.parameters, network.published);
