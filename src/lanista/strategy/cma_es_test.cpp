@@ -135,12 +135,13 @@ TEST(CmaEs, KeepsWhatItLearnedWhenThePopulationChanges) {
   Rng rng(1);
   for (int i = 0; i < 50; ++i) generation(search, rng, sphere);
   const Point mean = search.mean();
-  const double reached = sphere(mean);
+  const double reached = sphere(mean), sigma = search.sigma();
 
   search.set_population(16);
 
   EXPECT_EQ(search.population(), 16);
   EXPECT_EQ(search.mean(), mean);
+  EXPECT_EQ(search.sigma(), sigma);
   for (int i = 0; i < 50; ++i) generation(search, rng, sphere);
   EXPECT_LT(sphere(search.mean()), 1e-3 * reached);
 }
