@@ -71,13 +71,14 @@ TEST(PowerLoss, LeavesANewStudyItsFolders) {
   EXPECT_TRUE(bench.resume(kFake));
 }
 
-TEST(PowerLoss, TakesNoExtensionThatResumeHasAccepted) {
+TEST(PowerLoss, TakesNoExtensionThatWasObeyed) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(4), kFake));
-  {
-    FakeExecutor fake = bench.executor(bench.disk, {});
-    ASSERT_TRUE(Engine::resume(kFolder, {3, {}}, bench.numerics, bench.services(bench.disk, fake)));
-  }
+  bench.pause = 15;
+  const auto paused = bench.resume(kFake, {.trials = 3});
+  ASSERT_TRUE(paused);
+  ASSERT_EQ(paused->end, End::kPaused);
+  bench.pause = 0;
   lose_all(bench.disk);
 
   ASSERT_TRUE(bench.resume(kFake));
