@@ -86,13 +86,14 @@ TEST(PowerLoss, LeavesTheFoldersThatResumeMakes) {
   EXPECT_TRUE(moved.disk.exists(kFolder + "/control"));
 }
 
-TEST(PowerLoss, TakesNoExtensionThatResumeHasAccepted) {
+TEST(PowerLoss, TakesNoExtensionThatWasObeyed) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(4), kFake));
-  {
-    FakeExecutor fake = bench.executor(bench.disk, {});
-    ASSERT_TRUE(Engine::resume(kFolder, {3, {}}, bench.numerics, bench.services(bench.disk, fake)));
-  }
+  bench.pause = 15;
+  const auto paused = bench.resume(kFake, {.trials = 3});
+  ASSERT_TRUE(paused);
+  ASSERT_EQ(paused->end, End::kPaused);
+  bench.pause = 0;
   lose_all(bench.disk);
 
   ASSERT_TRUE(bench.resume(kFake));

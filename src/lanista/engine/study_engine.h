@@ -69,7 +69,7 @@ class StudyEngine final : public Engine {
   Result<void> begin_attempt();
   Result<void> restore_shelf();
   Result<void> pick_up();
-  Result<void> pick_up(TrialId trial);
+  Result<void> pick_up(TrialId trial, bool waits);
   bool unsettled(TrialId trial);
 
   // study_requests.cpp: what is asked from outside

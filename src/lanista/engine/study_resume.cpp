@@ -64,23 +64,26 @@ bool StudyEngine::unsettled(TrialId id) {
 }
 
 Result<void> StudyEngine::pick_up() {
-  std::vector<TrialId> running;
+  std::vector<TrialId> running, waiting;  // waiting: for what follows from their last measurement
   for (const auto& [id, open] : state_.open) {
     const auto epochs = static_cast<std::int64_t>(state_.trial(id).measurements.size());
-    enter(id, unsettled(id) ? epochs : epochs + 1);
-    running.push_back(id);
+    const bool waits = unsettled(id);
+    enter(id, waits ? epochs : epochs + 1);
+    (waits ? waiting : running).push_back(id);
   }
   if (!state_.ending.empty()) return end_now(state_.ending);
-  for (const TrialId id : running) LANISTA_TRY(pick_up(id));
+  // Verdicts first: the strategy has seen what it had seen when they were due, and no request that was obeyed later.
+  for (const TrialId id : waiting) LANISTA_TRY(pick_up(id, true));
+  for (const TrialId id : running) LANISTA_TRY(pick_up(id, false));
   return fill();
 }
 
-Result<void> StudyEngine::pick_up(TrialId id) {
+Result<void> StudyEngine::pick_up(TrialId id, bool waits) {
   const OpenTrial& open = state_.open.at(id);
   const TrialId first = keys_.at(study::duplicate_key(state_.trial(id).proposal));
   if (first != id) return conclude(id, {study::OutcomeKind::kDuplicate, "", first, "", {}});
   if (open.cancel_asked) return cancel(id, "stopped by the user");
-  if (unsettled(id)) {
+  if (waits) {
     LANISTA_TRY(settle(active_.at(id)));
     const auto it = active_.find(id);
     if (it == active_.end() || it->second.finishing) return {};
