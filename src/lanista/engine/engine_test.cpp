@@ -195,13 +195,13 @@ TEST(Engine, NeverExceedsABudgetOfSteps) {
   for (const TrialView& trial : view.trials) EXPECT_TRUE(trial.outcome);
 }
 
-/// The trials differ in nothing that costs time but their batches: of 14 rows, 7 steps an epoch or 1.
+/// The trials differ in nothing that costs time but their batches: of 14 rows, 14 steps an epoch or 4.
 study::StudyConfig two_batches(std::int64_t trials) {
   study::StudyConfig config = small_study(trials);
   config.space.mutate.clear();
   config.stop = {"none", Options::object()};
   config.strategy = {"random", 3, Options::object()};
-  const space::Domain sizes = space::Categorical{{space::Value(std::int64_t{2}), space::Value(std::int64_t{16})}};
+  const space::Domain sizes = space::Categorical{{space::Value(std::int64_t{1}), space::Value(std::int64_t{4})}};
   LANISTA_CHECK(config.space.params.add({"batch", sizes, {}}).ok(), "the test's own space");
   return config;
 }
@@ -216,17 +216,17 @@ TEST(Engine, GivesEveryTrialTheStepsAndTheLogicalTimeOfItsOwnBatch) {
   for (const store::Record& record : *records) {
     if (record.type != store::RecordType::kProposed) continue;
     const auto batch = record.body["proposal"]["sample"]["batch"].get<std::int64_t>();
-    // All 14 rows in steps of 2, or in one of 14: the same work.
-    const double epoch = record.body["logical_epoch"].get<double>();
-    if (work == 0) work = epoch;
-    EXPECT_EQ(epoch, work);
+    // 14 steps of 1 row, or 4 of 4.
+    const double row = record.body["logical_epoch"].get<double>() / (batch == 1 ? 14 : 16);
+    if (work == 0) work = row;
+    EXPECT_DOUBLE_EQ(row, work);
     seen.insert(batch);
   }
   EXPECT_EQ(seen.size(), 2U);
   for (const TrialView& trial : bench.view().trials) {
     const auto batch = std::get<std::int64_t>(trial.proposal.sample.at("batch"));
     ASSERT_FALSE(trial.measurements.empty());
-    EXPECT_EQ(trial.measurements.back().step, 4 * (batch == 2 ? 7 : 1));
+    EXPECT_EQ(trial.measurements.back().step, 4 * (batch == 1 ? 14 : 4));
   }
 }
 
@@ -234,11 +234,11 @@ TEST(Engine, NeverExceedsABudgetOfStepsWhateverTheBatches) {
   Bench bench;
   study::StudyConfig config = two_batches(1);
   config.budget.trials.reset();
-  config.budget.steps = 200;
+  config.budget.steps = 130;
   ASSERT_TRUE(bench.run(config, {.workers = 2, .rows = 14}).ok());
   const StudyView view = bench.view();
-  EXPECT_LE(view.steps, 200);
-  EXPECT_GT(view.steps, 200 - 4 * 7);  // at most the longest trial did not fit
+  EXPECT_LE(view.steps, 130);
+  EXPECT_GT(view.steps, 130 - 4 * 14);  // at most the longest trial did not fit
   std::set<std::int64_t> seen;
   for (const TrialView& trial : view.trials) seen.insert(std::get<std::int64_t>(trial.proposal.sample.at("batch")));
   EXPECT_EQ(seen.size(), 2U);

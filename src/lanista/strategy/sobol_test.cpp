@@ -67,19 +67,19 @@ TEST(Sobol, ProposesThePointsThatKeepToTheConstraintsInTheirOrder) {
   for (const char* name : {"lr", "momentum"}) {
     ASSERT_TRUE(context.params.add({name, space::FloatRange{0, 1, 0, false}, {}}).ok());
   }
-  context.constraints = {*study::Constraint::parse("lr <= 0.05")};
+  context.constraints = {*study::Constraint::parse("lr <= 0.002")};
   std::vector<double> want;
-  for (std::uint64_t i = 0; want.size() < 50; ++i) {
+  for (std::uint64_t i = 0; want.size() < 40; ++i) {
     const auto point = sobol_point(3, i, Scramble::kNone, Rng(1));
-    if (point[1] <= 0.05) want.push_back(point[2]);
+    if (point[1] <= 0.002) want.push_back(point[2]);
   }
   auto strategy = make(sobol_plugin(), context, {{"scramble", "none"}});
   std::vector<double> seen;
-  for (const study::Event& event : testing::play(*strategy, 50, Rng(1))) {
+  for (const study::Event& event : testing::play(*strategy, 40, Rng(1))) {
     const auto* proposed = std::get_if<study::Proposed>(&event);
     if (proposed != nullptr) seen.push_back(std::get<double>(proposed->proposal.sample.at("momentum")));
   }
-  EXPECT_EQ(seen, want);
+  EXPECT_EQ(seen, want);  // more points were passed over in all than one proposal may pass over
 }
 
 TEST(Sobol, GoesOnBehindItsLastPointAfterProposalsThatAreNotItsOwn) {
