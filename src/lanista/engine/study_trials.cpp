@@ -108,8 +108,7 @@ Result<void> StudyEngine::fill() {
     auto group = strategy_->suggest({1});
     if (!group && group.error().code != Code::kResourceExhausted) return std::move(group).error();
     if (!group || group->proposals.empty()) {
-      nothing_left_ =
-          group ? "the strategy has nothing left to propose" : group.error().message;
+      nothing_left_ = group ? "the strategy has nothing left to propose" : group.error().message;
       // Bad luck is not the end of a space: whoever reads this may widen it, or loosen its constraints.
       if (!group && active_.empty()) event(Level::kWarning, "nothing_new", {{"reason", nothing_left_}});
       return {};
