@@ -155,6 +155,21 @@ TEST(CmaEs, IsSpentAndFiniteWhenAllPointsAreTheSame) {
   EXPECT_TRUE(search.spent());
 }
 
+TEST(CmaEs, StaysFiniteWhenAnAxisDies) {
+  CmaEs search({1, 2}, 1);
+  for (int i = 0; i < 30'000; ++i) {
+    std::vector<CmaEs::Member> ranked;
+    for (std::int64_t k = 0; k < search.population(); ++k) {
+      const double side = k % 2 == 0 ? search.sigma() : -search.sigma();
+      ranked.push_back({{search.mean()[0] + side, search.mean()[1]}});
+    }
+    search.tell(ranked);
+    for (const double x : search.mean()) ASSERT_TRUE(std::isfinite(x)) << i;
+    ASSERT_TRUE(std::isfinite(search.sigma())) << i;
+  }
+  EXPECT_TRUE(search.spent());
+}
+
 TEST(CmaEs, TakesLongerStepsWhereEverythingIsEqual) {
   CmaEs search({1, 2, 3}, 1);
   const double before = search.longest_step();
