@@ -37,13 +37,14 @@ TEST(RequestAtAnyPlace, IsObeyedThereWhateverIsKilledAfterwards) {
   const study::StudyConfig config = small_study(8);
   std::uint64_t kills = 0, places = 0;
   for (const std::string request : {"stop-trial-1", "stop-trial-2", "stop-trial-4", "stop-trial-7", "stop"}) {
-    for (int place = 2;; place += 2) {
+    for (int place = 2;; place += 7) {
       Bench reference;
       const auto moments = moments_after(reference, config, place, request);
       if (moments.empty()) break;  // the study was over before
       ++places;
       // The moments around the request all, those that follow here and there.
-      for (std::size_t at = 0; at < moments.size(); at += at < 10 ? 1 : 1 + (place + at) % 29) {
+      for (std::size_t at = 0; at < moments.size();
+           at += at < 6 ? 1 : 20 + (static_cast<std::size_t>(place) + at) % 29) {
         Bench bench;
         testing::put_all(bench.disk, moments[at]);
         FakeOptions options = kOptions;
@@ -58,8 +59,8 @@ TEST(RequestAtAnyPlace, IsObeyedThereWhateverIsKilledAfterwards) {
       }
     }
   }
-  EXPECT_GT(places, 80U);
-  EXPECT_GT(kills, 1000U);
+  EXPECT_GT(places, 20U);
+  EXPECT_GT(kills, 150U);
 }
 
 /// Another strategy with a will of its own in its verdicts: the next decision depends on when it is asked, and some
