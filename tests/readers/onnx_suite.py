@@ -1,8 +1,10 @@
 """Random, mutated and published models in onnxruntime: onnx_suite.py FILE (made by onnx_suite).
 
 Every model passes ONNX's full check, loads, and computes what lanista computes in double precision: to 1e-5 relative to
-1 + |y|, or, where half a unit in the last place of weights and features moves the result, to eight times as far. Where
-lanista's result is not a number nothing is asked: ONNX does not say what becomes of those, and onnxruntime's MaxPool
+1 + |y|, or, where half a unit in the last place of weights and features moves the result, to eight times as far. Some
+kernels of onnxruntime are exact to 1e-8 absolutely but not relatively (its Sigmoid at -10 is 7e-4 of itself off), which
+a division brings to light: such a model is left to ONNX's own reference, to the same tolerance, onnxruntime to a
+hundred times it, and they may be one in a hundred. Where lanista's result is not a number nothing is asked: ONNX does not say what becomes of those, and onnxruntime's MaxPool
 passes over them.
 """
 import collections
@@ -14,6 +16,7 @@ try:
     import numpy as np
     import onnx
     import onnxruntime
+    from onnx.reference import ReferenceEvaluator
 except ImportError as error:
     print("skipped: onnx and onnxruntime are not here:", error)
     sys.exit(77)
@@ -46,6 +49,17 @@ def distance(seen, want):
     return float(np.max(np.where(agree, 0, away), initial=0))
 
 
+def typed(proto, x):
+    tokens = proto.graph.input[0].type.tensor_type.elem_type
+    return x.astype(onnx.helper.tensor_dtype_to_np_dtype(tokens))
+
+
+def reference_distance(model, x, y):
+    """What ONNX's reference implementation says."""
+    proto = onnx.load_from_string(model)
+    return distance(ReferenceEvaluator(proto).run(["output"], {"input": typed(proto, x)})[0].astype(np.float32), y)
+
+
 def check(header, model, x, y):
     """The distance of the whole batch and of its first sample alone."""
     proto = onnx.load_from_string(model)
@@ -53,14 +67,13 @@ def check(header, model, x, y):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    tokens = proto.graph.input[0].type.tensor_type.elem_type
-    x = x.astype(onnx.helper.tensor_dtype_to_np_dtype(tokens))
+    x = typed(proto, x)
     run = lambda some: session.run(["output"], {"input": some})[0]
     return max(distance(run(x), y), distance(run(x[:1]), y[:1]))
 
 
 def main(path):
-    count, ill, nan, failed, unknown, worst, kinds = 0, 0, 0, 0, 0, 0.0, collections.Counter()
+    count, ill, nan, failed, unknown, left, worst, kinds = 0, 0, 0, 0, 0, 0, 0.0, collections.Counter()
     for header, model, x, y in records(path):
         count += 1
         kinds[header["name"].split()[0]] += 1
@@ -71,6 +84,9 @@ def main(path):
             if header["tolerance"] < 0:
                 unknown += 1
                 continue
+            if header["tolerance"] < away <= 100 * header["tolerance"]:
+                left += 1
+                away = reference_distance(model, x, y)
             assert away <= header["tolerance"], "distance %g, allowed is %g" % (away, header["tolerance"])
             if not header["ill_conditioned"]:
                 worst = max(worst, away)
@@ -79,9 +95,9 @@ def main(path):
             print("FAILED: %s: %s" % (header["name"], str(error).strip()))
     print(", ".join("%d %s" % (n, kind) for kind, n in sorted(kinds.items())))
     print("onnxruntime %s: %d models, largest difference %.2g; %d are ill conditioned, %d give what is not a number, "
-          "of %d no tolerance can be told; %d failed"
-          % (onnxruntime.__version__, count, worst, ill, nan, unknown, failed))
-    return 1 if failed or not count else 0
+          "of %d no tolerance can be told, %d are left to ONNX's reference; %d failed"
+          % (onnxruntime.__version__, count, worst, ill, nan, unknown, left, failed))
+    return 1 if failed or not count or 100 * left > count else 0
 
 
 if __name__ == "__main__":
