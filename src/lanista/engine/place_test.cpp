@@ -18,8 +18,8 @@ const FakeOptions kOptions{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 
 
 /// Runs a study in which somebody asks for `request` behind its event number `place`; what lay on the disk before every
 /// change of a file from then on.
-std::vector<Files> moments_after(Bench& bench, const study::StudyConfig& config, int place,
-                                 const std::string& request) {
+std::vector<Files> moments_after(Bench& bench, int place, const std::string& request,
+                                 const std::function<Result<Summary>(FileSystem&)>& run) {
   std::vector<Files> moments;
   testing::WatchedFileSystem fs(bench.disk);
   bench.observer.on_event = [&, seen = 0](const StudyView&, const study::Event&) mutable {
@@ -28,7 +28,7 @@ std::vector<Files> moments_after(Bench& bench, const study::StudyConfig& config,
     bench.disk.put(kFolder + "/control/" + request, "");
     fs.before_change = [&] { moments.push_back(bench.disk.files()); };
   };
-  const auto summary = bench.run(config, kOptions, fs);
+  const auto summary = run(fs);
   EXPECT_TRUE(summary.ok()) << summary.error().text();
   return moments;
 }
@@ -39,7 +39,8 @@ TEST(RequestAtAnyPlace, IsObeyedThereWhateverIsKilledAfterwards) {
   for (const std::string request : {"stop-trial-1", "stop-trial-2", "stop-trial-4", "stop-trial-7", "stop"}) {
     for (int place = 2;; place += 7) {
       Bench reference;
-      const auto moments = moments_after(reference, config, place, request);
+      const auto moments =
+          moments_after(reference, place, request, [&](FileSystem& fs) { return reference.run(config, kOptions, fs); });
       if (moments.empty()) break;  // the study was over before
       ++places;
       // The moments around the request all, those that follow here and there.
@@ -150,6 +151,67 @@ void expect_no_trace_of_kills(const Custom& study, std::size_t step) {
     const auto summary = study.go_on(bench, ++seed);
     ASSERT_TRUE(summary.ok()) << summary.error().text();
     ASSERT_EQ(bench.canonical(), reference.canonical()) << "moment " << seed * step;
+  }
+}
+
+/// An event behind which a trial has done its last epoch and has no outcome yet, while another one runs.
+struct Gap {
+  int place = 0;
+  TrialId other;
+};
+
+std::vector<Gap> gaps_of(const Custom& custom) {
+  Bench bench;
+  std::set<TrialId> running;
+  std::map<TrialId, std::vector<Gap>> last;  // behind each trial's last measurement so far
+  std::vector<Gap> gaps;
+  bench.observer.on_event = [&, place = 0](const StudyView&, const study::Event& event) mutable {
+    ++place;
+    if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
+      running.insert(proposed->trial);
+    } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
+      std::vector<Gap>& behind = last[measured->measurement.trial];
+      behind.clear();
+      for (const TrialId id : running) {
+        if (id != measured->measurement.trial) behind.push_back({place, id});
+      }
+    } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
+      running.erase(ended->trial);
+      if (!ended->outcome.weights_hash) return;  // it ended at once
+      const std::vector<Gap>& behind = last[ended->trial];
+      gaps.insert(gaps.end(), behind.begin(), behind.end());
+    }
+  };
+  EXPECT_TRUE(custom.go_on(bench, 0).ok());
+  return gaps;
+}
+
+// A request for another trial puts records, and events that the strategy sees, between a trial's last measurement or
+// verdict and its outcome.
+TEST(RequestAtAnyPlace, LeavesWhatWasSettledBeforeItAsItWas) {
+  study::StudyConfig config = small_study(8);
+  config.budget.guard_minutes = 10;  // ends a study that waits for a trial which nobody trains
+  const Custom asha{config, [&](const auto& models) { return *make_strategy(config, models); }};
+  const Custom moody{config,
+                     [&](const auto& models) { return std::make_unique<Moody>(*make_strategy(config, models)); }};
+  for (const Custom& custom : {asha, moody}) {
+    std::uint64_t kills = 0;
+    for (const Gap& gap : gaps_of(custom)) {
+      Bench reference;
+      const std::string request = "stop-trial-" + std::to_string(gap.other.value);
+      auto moments =
+          moments_after(reference, gap.place, request, [&](FileSystem& fs) { return custom.go_on(reference, 0, fs); });
+      moments.resize(std::min<std::size_t>(moments.size(), 12));
+      for (std::size_t at = 0; at < moments.size(); ++at) {
+        Bench bench;
+        testing::put_all(bench.disk, moments[at]);
+        const auto summary = custom.go_on(bench, ++kills);
+        const std::string what = request + " at event " + std::to_string(gap.place) + ", moment " + std::to_string(at);
+        ASSERT_TRUE(summary.ok()) << what << ": " << summary.error().text();
+        ASSERT_EQ(bench.canonical(), reference.canonical()) << what;
+      }
+    }
+    EXPECT_GT(kills, 40U);
   }
 }
 
