@@ -139,13 +139,13 @@ struct Cell {
   std::string label;
   std::int64_t nodes = 4, inputs = 2;
   std::vector<Option> ops;
+  Chain carry;                             ///< what a value in `previous` goes through to be joined
   std::vector<std::string> previous = {};  ///< named values; empty: the value before
   bool distinct = false;
   bool loose_ends = false;  ///< join the nodes that no other reads; else all
   Join join = Join::kConcat;
   bool loose_inputs = false;            ///< of `loose_ends`: and the values in `previous` that no node reads
   std::vector<std::string> gives = {};  ///< join just these by name, in the cell's order, whatever reads them
-  Chain carry = {};                     ///< what a value in `previous` goes through to be joined
 };
 
 /// Code of yours between choices and chain, for cells that are no product of choices. Must be a pure function.

@@ -138,7 +138,7 @@ TEST(Expand, CarriesNamesFromRoundToRound) {
 }
 
 TEST(Expand, BuildsCells) {
-  const Cell cell{"cell", 2, 2, {{"lin", {linear(formula("8 if outer else 4"))}}, {"skip", {}}}, {}, false, true};
+  const Cell cell{"cell", 2, 2, {{"lin", {linear(formula("8 if outer else 4"))}}, {"skip", {}}}, {}, {}, false, true};
   const Blueprint blueprint = make({{cell}, linear(3)});
   Sample sample{{"cell/1.1.from", word("in")}, {"cell/1.1.op", word("lin")}, {"cell/1.2.from", word("in")},
                 {"cell/1.2.op", word("lin")},  {"cell/2.1.from", word("1")}, {"cell/2.1.op", word("lin")},
@@ -154,7 +154,7 @@ TEST(Expand, BuildsCells) {
 }
 
 TEST(Expand, JoinsWhatACellIsToldToGive) {
-  Cell cell{"cell", 2, 1, {{"lin", {linear(4)}}}, {"a", "b"}, false, true};
+  Cell cell{"cell", 2, 1, {{"lin", {linear(4)}}}, {}, {"a", "b"}, false, true};
   const Chain inputs{named("a", linear(5)), named("b", linear(6))};
   // Node 1 reads a, node 2 reads node 1; b and node 2 are loose.
   const Sample sample{{"cell/1.1.from", word("a")},
@@ -322,7 +322,7 @@ Chain random_chain(Rng& rng, int depth, int& labels, std::vector<std::string> na
         block = when("in > 4", nested(), nested());
         break;
       case 7:
-        block = {Cell{fresh(), 2, 2, {{"x", {linear(3)}}, {"y", {}}}, {}, rng.bernoulli(0.0), rng.bernoulli(0.5)}};
+        block = {Cell{fresh(), 2, 2, {{"x", {linear(3)}}, {"y", {}}}, {}, {}, rng.bernoulli(0.0), rng.bernoulli(0.5)}};
         break;
     }
     if (rng.bernoulli(0.4)) {

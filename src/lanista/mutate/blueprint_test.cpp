@@ -89,7 +89,7 @@ TEST(Blueprint, CountsAsTheFormulasSay) {
   EXPECT_EQ(count_samples(make(edges)), 15'625);
 
   // A cell of the DARTS kind: node i takes two different ones of i + 1 values, each through one of seven operators.
-  Cell darts{"normal", 4, 2, ops(7), {"a", "b"}, true};
+  Cell darts{"normal", 4, 2, ops(7), {}, {"a", "b"}, true};
   const Chain names{named("a", group({})), named("b", group({}))};
   Chain layers = names;
   layers.push_back({darts});
@@ -97,7 +97,7 @@ TEST(Blueprint, CountsAsTheFormulasSay) {
 
   // A cell of the NASNet kind: inputs may coincide.
   layers = names;
-  layers.push_back({Cell{"normal", 5, 2, ops(13), {"a", "b"}}});
+  layers.push_back({Cell{"normal", 5, 2, ops(13), {}, {"a", "b"}}});
   double nasnet = 1;
   for (int i = 0; i < 5; ++i) nasnet *= std::pow((2 + i) * 13, 2);
   EXPECT_DOUBLE_EQ(*count_samples(make(layers)), nasnet);

@@ -84,6 +84,7 @@ class CellStack {
               .nodes = rules_.nodes,
               .inputs = 2,
               .ops = {},
+              .carry = {},
               .previous = {"first", "second"},
               .distinct = rules_.distinct,
               .loose_ends = rules_.loose_ends,
