@@ -156,8 +156,9 @@ TEST(LayerNorm, SumsARowByTheFixedTree) {
     for (std::int64_t len = 1; len < 60; ++len) {
       const auto x = random_values<T>(rng, len);
       T p[8] = {};
-      for (std::int64_t i = 0; i < len; ++i) p[i % 8] += x[index(i)];
-      const T want = (((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]))) / static_cast<T>(len);
+      for (std::int64_t i = 0; i < len; ++i) p[i % 8] += x[index(i)] - x[0];
+      const T distances = ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
+      const T want = x[0] + distances / static_cast<T>(len);
       Guarded<T> y(len), mean(1), inv(1);
       family.layer_norm(1, len, 1e-5, x.data(), nullptr, nullptr, y.data(), mean.data(), inv.data());
       EXPECT_TRUE(same_bytes(std::vector<T>{want}, mean));
@@ -189,6 +190,48 @@ TEST(GroupNorm, NormalisesEveryGroupOfEverySample) {
       family.group_norm(n, hw, c, groups, 1e-3, x.data(), gamma.data(), beta.data(), y.data(), mean.data(), inv.data());
       EXPECT_TRUE(close(want, y, 400));
       EXPECT_TRUE(close(want_mean, mean, 20));
+    }
+  });
+}
+
+// Equal values have no variance, however large they are and however many: what a plain sum's rounding would leave of
+// x - mean would be of the size of 1 / inv_std, and all that is left of a gradient's sum.
+TEST(Norms, OfEqualValuesAreExactWhateverTheirSize) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    Rng rng(47);
+    const T inverse = 1 / std::sqrt(static_cast<T>(1e-5));
+    for (int i = 0; i < 200; ++i) {
+      const std::int64_t count = rng.between(2, 90);
+      const T value = static_cast<T>(std::pow(10.0, rng.uniform(-5, 30)) * rng.uniform(-1, 1));
+      const std::vector<T> x(index(count), value), one{1};
+      const auto dy = random_values<T>(rng, count);
+      Guarded<T> y(count), mean(1), inv(1), new_mean(1), new_var(1), dx(count), dgamma(count), dbeta(count);
+      const auto expect_exact = [&](const char* kind) {
+        EXPECT_EQ(mean[0], value) << kind << " of " << count;
+        EXPECT_EQ(inv[0], inverse) << kind << " of " << count;
+        long double sum = 0, size = 0;
+        for (std::int64_t k = 0; k < count; ++k) {
+          EXPECT_EQ(y[k], T(0));
+          sum += dx[k];
+          size += std::abs(dx[k]);
+        }
+        EXPECT_LE(std::abs(sum), size * 20 * std::numeric_limits<T>::epsilon()) << kind << " of " << count;
+      };
+
+      family.batch_norm_train(count, 1, 1e-5, 0.1, x.data(), nullptr, nullptr, one.data(), one.data(), y.data(),
+                              mean.data(), inv.data(), new_mean.data(), new_var.data());
+      family.batch_norm_grad(count, 1, x.data(), nullptr, mean.data(), inv.data(), dy.data(), dx.data(), dgamma.data(),
+                             dbeta.data());
+      expect_exact("batch norm");
+      family.layer_norm(1, count, 1e-5, x.data(), nullptr, nullptr, y.data(), mean.data(), inv.data());
+      family.layer_norm_grad(1, count, x.data(), nullptr, mean.data(), inv.data(), dy.data(), dx.data(), dgamma.data(),
+                             dbeta.data());
+      expect_exact("layer norm");
+      family.group_norm(1, count, 1, 1, 1e-5, x.data(), nullptr, nullptr, y.data(), mean.data(), inv.data());
+      family.group_norm_grad(1, count, 1, 1, x.data(), nullptr, mean.data(), inv.data(), dy.data(), dx.data(),
+                             dgamma.data(), dbeta.data());
+      expect_exact("group norm");
     }
   });
 }

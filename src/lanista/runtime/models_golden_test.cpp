@@ -78,8 +78,8 @@ const std::map<std::string, Golden>& golden() {
       {"small-cnn/sgd", {"c9f63c7da4cafa42", "8d62c2601399c627", "8919b8fabc7d6829", "055dd4a3ba28e778"}},
       {"small-mlp/adam", {"844112b07ba30f23", "a208cff2b608b107", "44318878b10ba31a", "90deba07453823c1"}},
       {"small-mlp/sgd", {"648695897266b4f0", "172435285275c7b8", "2de1445dbf15d239", "30519beed6771e49"}},
-      {"small-transformer/adam", {"013995fd92bc67d5", "a925ecc733bb6f98", "628bb89b3702e422", "51c38db93e8c0c57"}},
-      {"small-transformer/sgd", {"244af46b2664ffca", "737189c5c9430c11", "4a0e59f04d4a1bf0", "5f48ae72cdb69536"}},
+      {"small-transformer/adam", {"bc87f78afd830686", "7a64ff95ec0c5811", "a095c0b1359ac17d", "dfc9d539859fc8f2"}},
+      {"small-transformer/sgd", {"4112dd41c0d208ea", "6ddfadbaa840c354", "e70ddfee873b9e7f", "22085e3f3acbc608"}},
   };
   return kGolden;
 }

@@ -25,12 +25,14 @@ void group_norm(i64 n, i64 hw, i64 c, i64 groups, double eps, const T* x, const 
       const i64 begin = g * width;
       const T* xg = x + sample * hw * c + begin;
       T* yg = y + sample * hw * c + begin;
-      T sum = 0, squares = 0;
+      const T first = xg[0];
+      T distances = 0, squares = 0;
       sweep<T>(width, [&](auto lanes, i64 i) {
-        sum = add_lanes(sum, row_sum(lanes, hw, [&](i64 r, auto acc) { return acc + lanes.load(xg + r * c + i); }),
-                        lanes.n);
+        const auto column =
+            row_sum(lanes, hw, [&](i64 r, auto acc) { return acc + (lanes.load(xg + r * c + i) - first); });
+        distances = add_lanes(distances, column, lanes.n);
       });
-      const T m = sum / count;
+      const T m = first + distances / count;
       sweep<T>(width, [&](auto lanes, i64 i) {
         const auto column = row_sum(lanes, hw, [&](i64 r, auto acc) {
           const auto d = lanes.load(xg + r * c + i) - m;

@@ -1,5 +1,7 @@
 #pragma once
-// Batch and layer normalisation. Statistics take two passes (mean, then squared deviations).
+// Batch and layer normalisation. Statistics take two passes (mean, then squared deviations). Means are taken of the
+// distances to the first value (Chan, Golub, LeVeque: Algorithms for computing the sample variance, 1983): of values
+// that hardly differ the plain sum's rounding would be all that is left of x - mean, and gradients would follow it.
 
 #include "lanista/kernels/family/vector_ops.inc.h"
 
@@ -44,10 +46,11 @@ void batch_norm_train(i64 rows, i64 c, double eps, double momentum, const T* x, 
   const T keep = static_cast<T>(1.0 - momentum), take = static_cast<T>(momentum);
   column_blocks<T, kNormVectors>(c, [&](auto block, i64 i) {
     using B = decltype(block);
-    typename B::V m[B::n], squares[B::n], slope[B::n], shift[B::n];
+    typename B::V first[B::n], m[B::n], squares[B::n], slope[B::n], shift[B::n];
     const T* columns = x + i;
-    row_sums(block, rows, m, [&](i64 r, int j, auto acc) { return acc + block.load(columns + r * c, j); });
-    for (int j = 0; j < B::n; ++j) m[j] = m[j] / count;
+    for (int j = 0; j < B::n; ++j) first[j] = block.load(columns, j);
+    row_sums(block, rows, m, [&](i64 r, int j, auto acc) { return acc + (block.load(columns + r * c, j) - first[j]); });
+    for (int j = 0; j < B::n; ++j) m[j] = first[j] + m[j] / count;
     row_sums(block, rows, squares, [&](i64 r, int j, auto acc) {
       const auto d = block.load(columns + r * c, j) - m[j];
       return madd(d, d, acc);
@@ -134,7 +137,10 @@ template <class T>
 void layer_norm(i64 rows, i64 len, double eps, const T* x, const T* gamma, const T* beta, T* y, T* mean, T* inv_std) {
   const T count = static_cast<T>(len);
   for (i64 r = 0; r < rows; ++r, x += len, y += len) {
-    const T m = tree_sum<T>(len, [&](auto lanes, i64 i, auto acc) { return acc + lanes.load(x + i); }) / count;
+    const T first = x[0];
+    const T distances =
+        tree_sum<T>(len, [&](auto lanes, i64 i, auto acc) { return acc + lanes.keep(lanes.load(x + i) - first); });
+    const T m = first + distances / count;
     const T squares = tree_sum<T>(len, [&](auto lanes, i64 i, auto acc) {
       const auto d = lanes.keep(lanes.load(x + i) - m);
       return madd(d, d, acc);
