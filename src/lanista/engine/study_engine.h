@@ -22,17 +22,15 @@ namespace lanista::engine {
 ///
 /// A study is a sequence of *events*, one at a time:
 ///  - a delivery: of the running trial whose next epoch ends first in logical time (then by id), its next measurement,
-///  its
-///    failure, or, once it has been settled, its end; however long it takes to arrive. Reports of others wait.
+///    its failure, or, once it has been settled, its end; however long it takes to arrive. Reports of others wait.
 ///  - a request that is obeyed: stop, stop-trial, guard, extension. Its place in logical order is that of its record in
 ///    the log: behind so many proposals, measurements and outcomes. When it was asked for does not enter.
 /// All that follows from an event stands in the log right behind it, before the next event: a verdict, an outcome,
 /// proposals for slots that are free (`fill`), the outcomes of all running trials where the study is to end. Hence
 ///  - of a log that ends anywhere, the last event alone can lack *records*, and `pick_up` appends the missing ones;
-///  - what follows without a record follows from the state, whatever the last event was: a trial with a stop verdict or
-///  a
-///    full budget is settled and waits for its end; how far others may train ahead is folded by `Horizon`; `fill` asks
-///    a pure function of the events, so that asking once more adds nothing.
+///  - what follows without a record follows from the state, whatever the last event was: a trial with a stop verdict
+///    or a full budget is settled and waits for its end; how far others may train ahead is folded by `Horizon`; `fill`
+///    asks a pure function of the events, so that asking once more adds nothing.
 /// So pauses and kills leave no trace: events, and with them the canonical export, are a function of the configuration,
 /// the data, and the requests with their places.
 class StudyEngine final : public Engine {
