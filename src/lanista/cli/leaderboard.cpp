@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <span>
 #include <vector>
 
 #include "lanista/cli/columns.h"
@@ -25,32 +26,33 @@ std::string short_real(double value) {
   return text;
 }
 
+double value_or_zero(const study::Measurement& measurement, const std::string& metric) {
+  const auto it = measurement.metrics.find(metric);
+  return it == measurement.metrics.end() ? 0.0 : it->second;
+}
+
 double last_metric(const engine::TrialView& trial, const std::string& metric) {
-  const auto& metrics = trial.measurements.back().metrics;
-  const auto it = metrics.find(metric);
-  return it == metrics.end() ? 0.0 : it->second;
+  return value_or_zero(trial.measurements.back(), metric);
 }
 
 bool is_cost(const std::string& metric) { return metric == "params" || metric == "flops"; }
 
-/// The metric of a proposal: of its only training, or the average of several and how far they lie apart.
+/// The metric of a proposal: of its only training, or the average of several and how far they lie apart, at the last
+/// epoch that all of them measured.
 std::string metric_text(const engine::StudyView& view, const engine::TrialView& trial, const std::string& metric) {
   if (is_cost(metric)) return short_number(last_metric(trial, metric));
-  std::vector<double> values;
-  std::vector<const study::Measurement*> measured;
+  std::vector<std::span<const study::Measurement>> trainings;
   for (const engine::TrialView* each : study::trainings_of(view, trial)) {
-    if (!each->outcome || !study::ranks(*each, *each->outcome)) continue;
-    values.push_back(last_metric(*each, metric));
-    measured.push_back(&each->measurements.back());
+    if (each->outcome && study::ranks(*each, *each->outcome)) trainings.emplace_back(each->measurements);
   }
-  if (values.size() < 2) return fixed(last_metric(trial, metric));
-  const auto averages = study::average(view.config.strategy, measured).metrics;
-  const auto average = averages.find(metric);
+  const auto common = study::common_measurements(trainings);
+  if (trainings.size() < 2 || common.empty()) return fixed(last_metric(trial, metric));
+  const double center = value_or_zero(study::average(view.config.strategy, common.back()), metric);
   double mean = 0, square = 0;
-  for (const double value : values) mean += value / static_cast<double>(values.size());
-  for (const double value : values) square += (value - mean) * (value - mean);
-  const double deviation = std::sqrt(square / static_cast<double>(values.size() - 1));
-  return fixed(average == averages.end() ? mean : average->second) + " +-" + fixed(deviation);
+  const double count = static_cast<double>(trainings.size());
+  for (const study::Measurement* m : common.back()) mean += value_or_zero(*m, metric) / count;
+  for (const study::Measurement* m : common.back()) square += std::pow(value_or_zero(*m, metric) - mean, 2);
+  return fixed(center) + " +-" + fixed(std::sqrt(square / (count - 1)));
 }
 
 // "val_accuracy" of the winner is "test_accuracy" on the test part.

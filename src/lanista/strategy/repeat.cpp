@@ -102,26 +102,13 @@ class Repeating final : public Strategy {
     study::Outcome joint = outcome;
     joint.kind = study::joint_outcome(config_, group.tally);
     const TrialId id = inner_id(member->second);
-    for (study::Measurement& average : averages(group.results)) {
+    for (const auto& measured_together : study::common_measurements({group.results.begin(), group.results.end()})) {
+      study::Measurement average = study::average(config_, measured_together);
       average.trial = id;
       inner_->observe(study::Measured{std::move(average)});
     }
     group.results.clear();
     inner_->observe(study::Ended{id, joint});
-  }
-
-  /// Of every epoch that all trainings have measured: a training that was stopped early is not averaged with the end of
-  /// another.
-  std::vector<study::Measurement> averages(const std::vector<std::vector<study::Measurement>>& trainings) const {
-    std::map<std::int64_t, std::vector<const study::Measurement*>> by_epoch;
-    for (const auto& training : trainings) {
-      for (const study::Measurement& m : training) by_epoch[m.epoch].push_back(&m);
-    }
-    std::vector<study::Measurement> out;
-    for (const auto& [epoch, all] : by_epoch) {
-      if (all.size() == trainings.size()) out.push_back(study::average(config_, all));
-    }
-    return out;
   }
 
   void update(std::size_t group) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace lanista::study {
 namespace {
@@ -51,6 +53,19 @@ OutcomeKind joint_outcome(const StrategyConfig& config, const Tally& tally) {
   if (tally.failed > config.retry) return OutcomeKind::kFailed;
   if (tally.stopped > 0) return OutcomeKind::kStopped;
   return tally.cancelled > 0 ? OutcomeKind::kCancelled : OutcomeKind::kSucceeded;
+}
+
+std::vector<std::vector<const Measurement*>> common_measurements(
+    const std::vector<std::span<const Measurement>>& trainings) {
+  std::map<std::int64_t, std::vector<const Measurement*>> by_epoch;
+  for (const auto training : trainings) {
+    for (const Measurement& m : training) by_epoch[m.epoch].push_back(&m);
+  }
+  std::vector<std::vector<const Measurement*>> out;
+  for (auto& [epoch, all] : by_epoch) {
+    if (all.size() == trainings.size()) out.push_back(std::move(all));
+  }
+  return out;
 }
 
 Measurement average(const StrategyConfig& config, const std::vector<const Measurement*>& measurements) {

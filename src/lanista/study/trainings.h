@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "lanista/study/config.h"
@@ -29,6 +29,11 @@ inline bool trainings_done(const StrategyConfig& config, const Tally& tally) {
 
 /// How a proposal ended whose trainings are done.
 OutcomeKind joint_outcome(const StrategyConfig& config, const Tally& tally);
+
+/// Of every epoch that all trainings have measured, ascending, the measurement of each. What is averaged: a training
+/// that was stopped early is not comparable with the end of another.
+std::vector<std::vector<const Measurement*>> common_measurements(
+    const std::vector<std::span<const Measurement>>& trainings);
 
 /// Every metric that all measurements have, averaged as strategy.average says; the smallest epoch and step, the first
 /// trial. Does not depend on their order. Needs one.

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lanista/study/view.h"
+
 namespace lanista::study {
 namespace {
 
@@ -50,6 +52,40 @@ TEST(Trainings, AreAveragedByMeanOrMedianInAnyOrder) {
   EXPECT_DOUBLE_EQ(average(config, {&a, &c}).metrics.at("acc"), 0.5);
   const Measurement lost{TrialId{4}, 5, 50, {{"acc", NAN}}};
   EXPECT_TRUE(std::isnan(average(config, {&a, &b, &lost}).metrics.at("acc")));
+}
+
+std::vector<Measurement> curve(std::uint32_t trial, const std::vector<std::pair<std::int64_t, double>>& accuracies) {
+  std::vector<Measurement> out;
+  for (const auto& [epoch, accuracy] : accuracies) {
+    out.push_back({TrialId{trial}, epoch, 10 * epoch, {{"acc", accuracy}}});
+  }
+  return out;
+}
+
+TEST(Trainings, AreComparedWhereAllOfThemMeasured) {
+  const auto a = curve(1, {{1, 0.1}, {3, 0.3}, {9, 0.9}}), b = curve(2, {{1, 0.2}, {2, 0.4}, {3, 0.6}});
+  const auto common = common_measurements({a, b});
+  ASSERT_EQ(common.size(), 2U);
+  EXPECT_EQ(common[0], (std::vector<const Measurement*>{&a[0], &b[0]}));
+  EXPECT_EQ(common[1], (std::vector<const Measurement*>{&a[1], &b[2]}));
+  EXPECT_TRUE(common_measurements({a, {}}).empty());
+}
+
+TEST(Trainings, OneThatWasStoppedIsNotAveragedWithTheEndOfAnother) {
+  StudyConfig config;
+  config.goals = {{true, "acc"}};
+  config.strategy.repeat = 2;
+  TrialView whole, stopped;
+  whole.id = TrialId{1}, stopped.id = TrialId{2};
+  whole.measurements = curve(1, {{1, 0.3}, {3, 0.5}, {9, 0.9}});
+  stopped.measurements = curve(2, {{1, 0.1}});
+  whole.outcome = Outcome();
+  stopped.outcome = Outcome();
+  stopped.outcome->kind = OutcomeKind::kStopped;
+  const auto joint = joint_standing(config, {&whole, &stopped});
+  ASSERT_TRUE(joint);
+  EXPECT_EQ(joint->trial, TrialId{1});
+  EXPECT_DOUBLE_EQ(joint->losses[0].second, -0.2);
 }
 
 }  // namespace

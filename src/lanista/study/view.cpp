@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
 
 #include "lanista/graph/editor.h"
 #include "lanista/graph/text.h"
@@ -89,18 +90,20 @@ std::optional<Standing> joint_standing(const StudyConfig& config, const std::vec
   if (!trainings_done(config.strategy, tally)) return std::nullopt;
   const OutcomeKind kind = joint_outcome(config.strategy, tally);
   if (kind != OutcomeKind::kSucceeded && kind != OutcomeKind::kStopped) return std::nullopt;
-  std::vector<const Measurement*> measured;
+  std::vector<std::span<const Measurement>> measured;
   std::optional<Standing> best;
   for (const TrialView* trial : trainings) {
     if (!ranks(*trial, *trial->outcome)) continue;
-    measured.push_back(&trial->measurements.back());
+    measured.emplace_back(trial->measurements);
     Standing own = standing(config, *trial);
     if (!best || own < *best) best = std::move(own);
   }
   if (measured.size() < 2) return best;
+  const auto common = common_measurements(measured);
+  if (common.empty()) return std::nullopt;
   const auto named = std::find_if(trainings.begin(), trainings.end(),
                                   [&](const TrialView* trial) { return trial->id == best->trial; });
-  return standing_by(config, average(config.strategy, measured), **named);
+  return standing_by(config, average(config.strategy, common.back()), **named);
 }
 
 std::vector<Standing> standings(const StudyView& view) {

@@ -76,8 +76,8 @@ bool ranks(const TrialView& trial, const Outcome& outcome);
 /// The trials that train the same decisions as `trial`, itself included, in their order. With strategy.repeat 1 the
 /// trial alone.
 std::vector<const TrialView*> trainings_of(const StudyView& view, const TrialView& trial);
-/// What the trainings of a proposal are compared by, together: averages, in the name of the best of them. nullopt: they
-/// are not done, or nothing came of them.
+/// What the trainings of a proposal are compared by, together: averages at the last epoch that all of them measured, in
+/// the name of the best of them. nullopt: they are not done, or nothing came of them that can be compared.
 std::optional<Standing> joint_standing(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
 Tally tally_of(const std::vector<const TrialView*>& trainings);
 
