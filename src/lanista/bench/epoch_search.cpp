@@ -29,27 +29,28 @@ std::vector<Losses> front_of(const std::vector<Losses>& points) {
   return front;
 }
 
-/// What fully trained trials are measured by when there are two goals.
+/// What fully trained trials are measured by when there are two goals: the volume between them and a corner a little
+/// beyond the front's nadir, its worst value by each goal.
 class Volume {
  public:
+  static constexpr double kMargin =
+      0.1;  ///< of the front's extent; at the nadir itself the ends of the front count nothing
+
   explicit Volume(const AccuracyTable& table) {
-    std::vector<double> accuracies;
     std::vector<Losses> cells;
-    double most = 0;
-    for (std::size_t row = 0; row < table.rows(); ++row) {
-      cells.push_back(losses_of(table, row));
-      accuracies.push_back(cells.back()[0]);
-      most = std::max(most, cells.back()[1]);
-    }
-    const auto middle = accuracies.begin() + static_cast<std::ptrdiff_t>(accuracies.size() / 2);
-    std::nth_element(accuracies.begin(), middle, accuracies.end());
-    corner_ = {*middle, most + 1};
+    for (std::size_t row = 0; row < table.rows(); ++row) cells.push_back(losses_of(table, row));
     // One cell a number of weights is enough: the table is too long to sort into fronts.
     std::sort(cells.begin(), cells.end(),
               [](const Losses& a, const Losses& b) { return std::pair(a[1], a[0]) < std::pair(b[1], b[0]); });
     cells.erase(std::unique(cells.begin(), cells.end(), [](const Losses& a, const Losses& b) { return a[1] == b[1]; }),
                 cells.end());
-    all_ = strategy::hypervolume(front_of(cells), corner_);
+    const std::vector<Losses> front = front_of(cells);
+    for (std::size_t k = 0; k < 2; ++k) {
+      const auto [lo, hi] = std::minmax_element(front.begin(), front.end(),
+                                                [k](const Losses& a, const Losses& b) { return a[k] < b[k]; });
+      corner_.push_back((*hi)[k] + kMargin * ((*hi)[k] - (*lo)[k]));
+    }
+    all_ = strategy::hypervolume(front, corner_);
   }
   double regret(const std::vector<Losses>& found) const {
     return all_ > 0 ? 100 * (1 - strategy::hypervolume(front_of(found), corner_) / all_) : 0;

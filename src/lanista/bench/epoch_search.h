@@ -33,7 +33,7 @@ struct EpochRun {
 };
 
 /// Runs a strategy on simulated curves of the table's cells. A cell that the table does not have is a failed trial of
-/// one epoch. Volumes are between the front and the corner of median accuracy and one weight more than any cell has.
+/// one epoch. Volumes are between the front and a corner a tenth of the front's extent beyond its nadir.
 Result<EpochRun> search_epochs(const AccuracyTable& table, const strategy::StrategyPlugin& plugin,
                                const Options& options, const EpochBudget& budget, std::uint64_t seed);
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <ostream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "lanista/bench/arms.h"
 
@@ -22,6 +24,20 @@ EpochBudget budget_of(const Request& request) {
   }
   budget.marks.push_back(trainings * request.epochs);
   return budget;
+}
+
+struct Rule {
+  std::string name;  ///< behind the strategy's
+  bool asha = false;
+  std::string on = {};  ///< as EpochBudget::asha_on
+};
+
+/// With two goals asha comes twice: by the first goal alone, and by both.
+std::vector<Rule> rules_of(const Request& request) {
+  std::vector<Rule> rules{{"", false}};
+  if (request.two_goals) rules.push_back({"+asha-1-goal", true, "val_accuracy"});
+  rules.push_back({"+asha", true});
+  return rules;
 }
 
 /// All seeds of one strategy, with one rule.
@@ -100,15 +116,16 @@ Result<void> tabular_epochs(const Request& request, const AccuracyTable& table, 
   const int seeds = request.seeds > 0 ? request.seeds : kTabularSeeds;
   if (!request.json) print_head(budget, name, table, out);
   for (const Racer& racer : chosen) {
-    for (const bool asha : {false, true}) {
-      budget.asha = asha;
+    for (const Rule& rule : rules_of(request)) {
+      budget.asha = rule.asha;
+      budget.asha_on = rule.on;
       EpochRace race{budget, {}};
       for (int seed = 0; seed < std::max(1, seeds / racer.seeds_divisor); ++seed) {
         LANISTA_ASSIGN(EpochRun run,
                        search_epochs(table, racer.plugin, racer.options, budget, static_cast<std::uint64_t>(seed)));
         race.runs.push_back(std::move(run));
       }
-      const std::string arm = racer.name + (asha ? "+asha" : "");
+      const std::string arm = racer.name + rule.name;
       if (request.json) print_rows(name, arm, race, out);
       if (!request.json) out << table_line(arm, race) << std::flush;
     }
