@@ -113,6 +113,18 @@ class Stubborn final : public strategy::Strategy {
   study::Proposal proposal_;
 };
 
+/// What two runs of one study have in common to the bit: the canonical export and the winner's weights, of which a
+/// study without a winner has none.
+struct Fingerprint {
+  std::string canonical, weights;
+  bool operator==(const Fingerprint&) const = default;
+};
+inline Result<Fingerprint> fingerprint(FileSystem& fs) {
+  LANISTA_ASSIGN(const auto records, store::read_log(fs, kFolder));
+  const auto weights = fs.read(kFolder + "/best/weights.safetensors");
+  return Fingerprint{store::canonical_export(records), weights ? *weights : ""};
+}
+
 inline data::DataSpec small_data() {
   data::DataSpec data;
   data.name = "tiny";
