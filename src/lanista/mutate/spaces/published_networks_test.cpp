@@ -1,5 +1,4 @@
 #include <cmath>
-#include <functional>
 #include <span>
 
 #include <gtest/gtest.h>
