@@ -4,13 +4,16 @@
 #include <cmath>
 #include <functional>
 
+#include "lanista/strategy/test_functions.h"
 #include "lanista/strategy/test_support.h"
 
 namespace lanista::strategy {
 namespace {
 
 using testing::make;
+using testing::rosenbrock;
 using testing::small_context;
+using testing::sphere;
 using Point = std::vector<double>;
 
 /// Lowest loss of 100 trials: x and y want 0.3 and 100, n wants 7, and "a" has a number of its own.
@@ -53,20 +56,6 @@ TEST(CmaEsSearch, BeatsRandomInAMixedConditionalSpace) {
   }
   EXPECT_GE(wins, 15);
   EXPECT_LT(ratio, -0.5);
-}
-
-double sphere(const Point& x) {
-  double sum = 0;
-  for (const double u : x) sum += u * u;
-  return sum;
-}
-
-double rosenbrock(const Point& x) {
-  double sum = 0;
-  for (std::size_t i = 0; i + 1 < x.size(); ++i) {
-    sum += 100 * (x[i + 1] - x[i] * x[i]) * (x[i + 1] - x[i] * x[i]) + (1 - x[i]) * (1 - x[i]);
-  }
-  return sum;
 }
 
 Context numbers(std::uint64_t seed, std::size_t dimension, const space::Domain& domain) {

@@ -5,24 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lanista/strategy/test_functions.h"
+
 namespace lanista::strategy {
 namespace {
 
+using testing::rosenbrock;
+using testing::sphere;
 using Point = std::vector<double>;
-
-double sphere(const Point& x) {
-  double sum = 0;
-  for (const double u : x) sum += u * u;
-  return sum;
-}
-
-double rosenbrock(const Point& x) {
-  double sum = 0;
-  for (std::size_t i = 0; i + 1 < x.size(); ++i) {
-    sum += 100 * (x[i + 1] - x[i] * x[i]) * (x[i + 1] - x[i] * x[i]) + (1 - x[i]) * (1 - x[i]);
-  }
-  return sum;
-}
 
 template <class F>
 void generation(CmaEs& search, Rng& rng, const F& f) {

@@ -53,20 +53,24 @@ TEST_P(EveryStrategy, AnswersTheSameUntilItObservesSomething) {
   }
 }
 
-TEST_P(EveryStrategy, IsRebuiltByReplayingItsEventsAtAnyPoint) {
-  auto strategy = make(plugin(), context_for(3));
-  const auto events = play(*strategy, kTrials, Rng(9));
-  auto replayed = make(plugin(), context_for(3));
+/// A new strategy that is told the events of `live` proposes at every point what `live` did, and then what it would.
+void expect_rebuilt(const Strategy& live, Strategy& replayed, const std::vector<study::Event>& events) {
   for (const study::Event& event : events) {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
-      const auto group = replayed->suggest({1});
+      const auto group = replayed.suggest({1});
       ASSERT_TRUE(group.ok());
       ASSERT_FALSE(group->proposals.empty());
       EXPECT_EQ(study::proposal_json(group->proposals[0]), study::proposal_json(proposed->proposal));
     }
-    replayed->observe(event);
+    replayed.observe(event);
   }
-  EXPECT_EQ(text_of(*replayed->suggest({2})), text_of(*strategy->suggest({2})));
+  EXPECT_EQ(text_of(*replayed.suggest({2})), text_of(*live.suggest({2})));
+}
+
+TEST_P(EveryStrategy, IsRebuiltByReplayingItsEventsAtAnyPoint) {
+  auto strategy = make(plugin(), context_for(3));
+  const auto events = play(*strategy, kTrials, Rng(9));
+  expect_rebuilt(*strategy, *make(plugin(), context_for(3)), events);
 }
 
 TEST_P(EveryStrategy, ProposesForAllSlotsWhatItWouldProposeOneByOne) {
@@ -236,17 +240,7 @@ TEST_P(EveryStrategy, IsRebuiltByReplayingWhatCameLateAndOutOfOrderOrFailed) {
     const Context context = context_for(5);
     auto strategy = make(plugin(), context, quick(name()));
     const auto events = play_late(*strategy, 36, 7, p_fail, Rng(21));
-    auto replayed = make(plugin(), context, quick(name()));
-    for (const study::Event& event : events) {
-      if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
-        const auto group = replayed->suggest({1});
-        ASSERT_TRUE(group.ok());
-        ASSERT_FALSE(group->proposals.empty());
-        EXPECT_EQ(study::proposal_json(group->proposals[0]), study::proposal_json(proposed->proposal));
-      }
-      replayed->observe(event);
-    }
-    EXPECT_EQ(text_of(*replayed->suggest({2})), text_of(*strategy->suggest({2})));
+    expect_rebuilt(*strategy, *make(plugin(), context, quick(name())), events);
   }
 }
 

@@ -1,8 +1,6 @@
 // Results are compared at equal fidelity only: the rule of history.h, and that every strategy keeps to it.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "lanista/strategy/history.h"
