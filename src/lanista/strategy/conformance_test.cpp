@@ -237,6 +237,7 @@ TEST_P(EveryStrategy, IsRebuiltByReplayingWhatCameLateAndOutOfOrderOrFailed) {
     auto strategy = make(plugin(), context, quick(name()));
     const auto events = play_late(*strategy, 36, 7, p_fail, Rng(21));
     auto replayed = make(plugin(), context, quick(name()));
+    auto resumed = make(plugin(), context, quick(name()));  // asked nothing before the end
     for (const study::Event& event : events) {
       if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
         const auto group = replayed->suggest({1});
@@ -245,8 +246,11 @@ TEST_P(EveryStrategy, IsRebuiltByReplayingWhatCameLateAndOutOfOrderOrFailed) {
         EXPECT_EQ(study::proposal_json(group->proposals[0]), study::proposal_json(proposed->proposal));
       }
       replayed->observe(event);
+      resumed->observe(event);
     }
-    EXPECT_EQ(text_of(*replayed->suggest({2})), text_of(*strategy->suggest({2})));
+    const std::string next = text_of(*strategy->suggest({2}));
+    EXPECT_EQ(text_of(*replayed->suggest({2})), next);
+    EXPECT_EQ(text_of(*resumed->suggest({2})), next);
   }
 }
 
