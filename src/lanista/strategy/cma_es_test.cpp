@@ -160,6 +160,26 @@ TEST(CmaEs, StaysFiniteWhenAnAxisDies) {
   EXPECT_TRUE(search.spent());
 }
 
+// Members on one line, each generation three of the longest steps away: beside that line lengths drown in rounding, and
+// what rounding makes negative is no length.
+TEST(CmaEs, StaysFiniteWhenAllAxesButOneDrown) {
+  CmaEs search({1, 2, 3}, 1);
+  for (int i = 0; i < 300; ++i) {
+    std::vector<CmaEs::Member> ranked;
+    for (std::int64_t k = 0; k < search.population(); ++k) {
+      const double side = k % 2 == 0 ? search.longest_step() : -search.longest_step();
+      Point x = search.mean();
+      for (std::size_t axis = 0; axis < 3; ++axis) x[axis] += side * (static_cast<double>(axis) + 1);
+      ranked.push_back({std::move(x)});
+    }
+    search.tell(ranked);
+    for (const double x : search.mean()) ASSERT_TRUE(std::isfinite(x)) << i;
+    ASSERT_TRUE(std::isfinite(search.sigma())) << i;
+    ASSERT_TRUE(std::isfinite(search.longest_step())) << i;
+  }
+  EXPECT_TRUE(search.spent());
+}
+
 TEST(CmaEs, TakesLongerStepsWhereEverythingIsEqual) {
   CmaEs search({1, 2, 3}, 1);
   const double before = search.longest_step();
