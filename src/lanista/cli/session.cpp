@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <sstream>
 
+#include "lanista/base/memory_reserve.h"
 #include "lanista/cli/app.h"
 #include "lanista/cli/inspect.h"
 #include "lanista/cli/leaderboard.h"
@@ -81,7 +83,11 @@ struct Session {
             .data = &data.spec(),
             .pause = &signals.requested(),
             .observer = {.on_event = [this](const auto& view, const auto& event) { progress.on_event(view, event); },
-                         .on_idle = [this](const auto& view) { progress.on_idle(view); }}};
+                         .on_idle =
+                             [this](const auto& view) {
+                               refill_memory_reserve();
+                               progress.on_idle(view);
+                             }}};
   }
 
   void print_head(const char* what) {
@@ -153,8 +159,17 @@ bool hand_over(const std::string& folder, const engine::StudyView& view, const V
   return static_cast<bool>(checked);
 }
 
+/// An engine without memory has ended like one without a disk.
+Result<engine::Summary> run_to_the_end(engine::Engine& engine) {
+  try {
+    return engine.run();
+  } catch (const std::bad_alloc&) {
+    return Error{Code::kResourceExhausted, "out of memory: the system gives this process no more", ""};
+  }
+}
+
 int run_engine(Session& session, engine::Engine& engine, const View& shown) {
-  auto summary = engine.run();
+  auto summary = run_to_the_end(engine);
   session.progress.finish();
   if (!summary) {
     report(summary.error());

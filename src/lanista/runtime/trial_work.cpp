@@ -149,7 +149,18 @@ std::vector<TrialSlot*> TrialWork::admitted(const train::LaneGroup& group, std::
   return lanes;
 }
 
+// Between steps no trial is to blame, and what its neighbours have done must not be forgotten: without memory for that
+// the executor is broken.
 void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
+                            const std::atomic<bool>& pausing) {
+  try {
+    train_lanes(group, std::move(lanes), worker, pausing);
+  } catch (const std::bad_alloc&) {
+    post_(engine::BrokenReport{Error{Code::kResourceExhausted, "out of memory", ""}});
+  }
+}
+
+void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                             const std::atomic<bool>& pausing) {
   Shares shares(shop_.clock, lanes.size());
   std::vector<train::TrialRun*> runs;
@@ -183,9 +194,13 @@ void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lan
 // A checkpoint that cannot be written is the study's trouble, not the trial's.
 void TrialWork::save(TrialSlot& slot) {
   const auto put = [&]() -> Result<std::string> {
-    const bool away = slot.parked && !slot.run->holds_state();
-    LANISTA_ASSIGN(auto state, away ? slot.parked->get() : Result<train::TrainerState>(slot.run->save()));
-    return shop_.checkpoints.put({std::move(state.tensors), std::move(state.facts)});
+    try {
+      const bool away = slot.parked && !slot.run->holds_state();
+      LANISTA_ASSIGN(auto state, away ? slot.parked->get() : Result<train::TrainerState>(slot.run->save()));
+      return shop_.checkpoints.put({std::move(state.tensors), std::move(state.facts)});
+    } catch (const std::bad_alloc&) {
+      return Error{Code::kResourceExhausted, "out of memory", ""};
+    }
   };
   const auto address = put();
   slot.saved_at = shop_.clock.now();

@@ -1,0 +1,38 @@
+#include "lanista/base/memory_reserve.h"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstddef>
+#include <new>
+
+namespace lanista {
+namespace {
+
+constexpr std::size_t kReserveBytes = std::size_t{2} << 20;  // malloc takes 1 MiB at a time where the heap cannot grow
+
+// A new handler can reach nothing but statics.
+std::atomic<void*> reserve{nullptr};
+
+[[noreturn]] void let_go() {
+  if (void* kept = reserve.exchange(nullptr)) ::munmap(kept, kReserveBytes);
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void keep_memory_back() {
+  std::set_new_handler(let_go);
+  refill_memory_reserve();
+}
+
+void refill_memory_reserve() {
+  if (reserve.load() != nullptr) return;
+  void* kept =
+      ::mmap(nullptr, kReserveBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (kept == MAP_FAILED) return;
+  void* none = nullptr;
+  if (!reserve.compare_exchange_strong(none, kept)) ::munmap(kept, kReserveBytes);
+}
+
+}  // namespace lanista
