@@ -149,10 +149,8 @@ std::string disgrace(const Ended& ended, const std::vector<int>& sent) {
     return std::string("ended by ") + ::sigabbrev_np(ended.signal);
   }
   if (std::ranges::find(kDocumented, ended.code) == kDocumented.end()) return "exit " + std::to_string(ended.code);
-  for (const auto* text : {&ended.output, &ended.errors}) {
-    if (text->find("internal error") != std::string::npos || text->find("check failed") != std::string::npos) {
-      return "an internal error";
-    }
+  for (const char* words : {"internal error", "check failed", "terminate called"}) {
+    if (ended.errors.find(words) != std::string::npos) return "an internal error";
   }
   const bool paused = ended.code == 75 || ended.code == 130;
   if (ended.code != 0 && !paused && ended.errors.empty()) return "an error without a word";

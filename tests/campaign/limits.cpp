@@ -27,6 +27,8 @@ namespace fs = std::filesystem;
 
 constexpr uid_t kUser = 54321;  ///< nobody else's, so that limits of threads count ours alone
 
+constexpr int kNotLoaded = 127;
+
 /// One value of a limit.
 struct Setting {
   std::string value;
@@ -185,6 +187,10 @@ class Table {
 
   // Whose standard error is closed cannot say why.
   static std::string disgrace_of(const Ended& ended, const Start& start) {
+    // Before the program begins, it is the loader that answers.
+    if (ended.code == kNotLoaded && ended.errors.find("error while loading shared libraries") != std::string::npos) {
+      return "";
+    }
     const std::string wrong = disgrace(ended);
     const bool mute = std::ranges::find(start.closed, STDERR_FILENO) != start.closed.end();
     return mute && wrong == "an error without a word" ? "" : wrong;

@@ -158,7 +158,7 @@ class Campaign {
                                        {"export", "@/table", "--csv", "@/t.csv", "--jsonl", "@/t.jsonl",
                                         "--measurements", "@/m.csv", "--optuna", "@/o"},
                                        {"export", "@/table", "--tensorboard", "@/tb", "--trace", "@/trace.json"},
-                                       {"resume", "@/table", "--quiet", "--minutes", "0.02"}};
+                                       {"resume", "@/table", "--quiet", "--trials", "2"}};
     const std::string log = "table/log/000001.log";
     std::vector<std::string> checkpoints;
     for (const auto& name : names_in(study + "/ckpt", "")) checkpoints.push_back("table/ckpt/" + name);
@@ -169,7 +169,7 @@ class Campaign {
             {"checkpoint",
              folder,
              checkpoints,
-             {{"export", "@/table#1", "--onnx", "@/1.onnx"}, {"resume", "@/table", "--quiet", "--trials", "1"}}}};
+             {{"export", "@/table#", "--onnx", "@/1.onnx"}, {"resume", "@/table", "--quiet", "--trials", "1"}}}};
   }
 
   std::vector<Kind> data() {

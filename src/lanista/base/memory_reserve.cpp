@@ -21,18 +21,19 @@ std::atomic<void*> reserve{nullptr};
 
 }  // namespace
 
-void keep_memory_back() {
+bool keep_memory_back() {
   std::set_new_handler(let_go);
-  refill_memory_reserve();
+  return refill_memory_reserve();
 }
 
-void refill_memory_reserve() {
-  if (reserve.load() != nullptr) return;
+bool refill_memory_reserve() {
+  if (reserve.load() != nullptr) return true;
   void* kept =
       ::mmap(nullptr, kReserveBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (kept == MAP_FAILED) return;
+  if (kept == MAP_FAILED) return false;
   void* none = nullptr;
   if (!reserve.compare_exchange_strong(none, kept)) ::munmap(kept, kReserveBytes);
+  return true;
 }
 
 }  // namespace lanista

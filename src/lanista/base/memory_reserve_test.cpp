@@ -37,12 +37,12 @@ class Hoard {
 
 /// Runs out of memory twice while there is a JSON array, whose destructor wants a list of its elements.
 [[noreturn]] void run_dry() {
-  keep_memory_back();
+  if (!keep_memory_back()) std::_Exit(1);
   const rlimit limit{512 << 20, 512 << 20};
   ::setrlimit(RLIMIT_AS, &limit);
   int survived = 0;
   for (int time = 0; time < 2; ++time) {
-    refill_memory_reserve();
+    if (!refill_memory_reserve()) std::_Exit(1);
     std::unique_ptr<Hoard> hoard;  // until the array is gone
     try {
       nlohmann::json array = nlohmann::json::array();

@@ -109,8 +109,8 @@ int run_and_check(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   if (!guard_streams()) return kStudyFailed;
-  keep_memory_back();
   try {
+    if (!keep_memory_back()) throw std::bad_alloc();
     return run_and_check(argc, argv);
   } catch (const std::bad_alloc&) {
     std::cerr << "lanista: out of memory: the system gives this process no more (ulimit -v shows a limit)\n";
