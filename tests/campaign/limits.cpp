@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "campaign/limits_cases.h"
 
@@ -116,9 +117,15 @@ void give_to(const std::string& folder, uid_t user) {
   }
 }
 
-/// Paths and numbers that differ from run to run are not what was said.
+/// The last complaint, or the last line; paths that differ from run to run are not what was said.
 std::string said(const Ended& ended, const std::string& folder) {
-  std::string text = first_line(ended.errors);
+  std::string text;
+  std::istringstream lines(ended.errors);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_complaint = line.starts_with("lanista: ") && !line.starts_with("lanista: warning");
+    if (is_complaint || !text.starts_with("lanista: ")) text = line;
+  }
+  text = first_line(text);
   for (std::size_t at; (at = text.find(folder)) != std::string::npos;) text.replace(at, folder.size(), "@");
   return text;
 }
@@ -175,7 +182,8 @@ class Table {
     const Ended ended = campaign::run(start);
     const std::string what = call.name + ", " + condition.name + " " + setting.value;
     std::string wrong = disgrace_of(ended, start);
-    if (wrong.empty() && !call.study.empty()) wrong = resumable(call, condition, folder);
+    const bool is_half_done = !call.study.empty() && (ended.code != 0 || call.study == "half");
+    if (wrong.empty() && is_half_done) wrong = resumable(call, condition, folder);
     verdicts_.take(what, wrong, &ended);
     if (ended.code != 0) {
       auto& who = answers_[condition.name][std::to_string(ended.code) + ": " + said(ended, folder)];
@@ -230,10 +238,10 @@ class Table {
         std::printf("- `%s` (", answer.c_str());
         std::size_t shown = 0;
         for (const auto& each : who) {
-          if (++shown > 3) break;
-          std::printf("%s%s", shown == 1 ? "" : ", ", each.c_str());
+          if (++shown <= 3) std::printf("%s`%s`", shown == 1 ? "" : ", ", each.c_str());
         }
-        std::printf(who.size() > 3 ? ", %zu in all)\n" : ")\n", who.size());
+        if (shown > 3) std::printf(", %zu in all", shown);
+        std::printf(")\n");
       }
     }
     std::printf("\n%lld calls, %lld failed\n", static_cast<long long>(verdicts_.all()),
