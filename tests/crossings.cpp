@@ -3,72 +3,30 @@
 // and its canonical export and its winner's weights must be those of a study that nobody disturbed and that met the
 // same requests at the same places: behind so many proposals, measurements and outcomes.
 //
-//   crossings [--real] [COUNT [SEED [FIRST]]]      300 studies from number 0 unless said otherwise; --real: they are
-//   really trained
-#include <atomic>
+//   crossings [--real] [COUNT [SEED [FIRST]]]      300 studies from number 0 unless said otherwise
+//   --real: they are really trained
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "crossing_process.h"
 #include "lanista/base/memory_file_system.h"
-#include "lanista/base/rng.h"
-#include "lanista/engine/engine.h"
-#include "lanista/engine/fake_executor.h"
-#include "lanista/engine/fit.h"
-#include "lanista/engine/study_engine.h"
-#include "lanista/engine/study_file.h"
 #include "lanista/engine/test_support.h"
-#include "lanista/runtime/worker_executor.h"
 
-namespace lanista {
+namespace lanista::crossing {
 namespace {
 
+using engine::testing::Fingerprint;
+using engine::testing::fingerprint;
+using engine::testing::kFolder;
 using store::Record;
 using store::RecordType;
-
-using engine::testing::kFolder;
-constexpr double kGuardMinutes = 2e5;
-
-/// Every look at it takes `tick` seconds; thread-safe.
-class TickingClock final : public Clock {
- public:
-  explicit TickingClock(double tick) : tick_(tick) {}
-  double unix_time() const override { return now(); }
-  double now() const override { return jumped_ + tick_ * static_cast<double>(++looks_); }
-  void jump_over_the_guard() { jumped_ = jumped_ + 4 * kGuardMinutes * 60; }
-
- private:
-  double tick_;
-  std::atomic<double> jumped_ = 0;
-  mutable std::atomic<std::int64_t> looks_ = 0;
-};
-
-/// An executor that would let its engine wait for ever is broken.
-class Impatient final : public engine::Executor {
- public:
-  Impatient(engine::Executor& inner, int patience) : inner_(inner), patience_(patience) {}
-  Result<void> start(const engine::Job& job) override { return inner_.start(job); }
-  void command(const engine::Command& command) override { inner_.command(command); }
-  std::optional<engine::Report> next(double seconds) override {
-    auto report = inner_.next(seconds);
-    waited_ = report ? 0 : waited_ + 1;
-    if (waited_ < patience_) return report;
-    return engine::BrokenReport{Error{Code::kInternal, "the engine waits for ever", ""}};
-  }
-  Result<std::map<std::string, double>> test(const engine::Job& job, const std::string& weights) override {
-    return inner_.test(job, weights);
-  }
-
- private:
-  engine::Executor& inner_;
-  int patience_, waited_ = 0;
-};
 
 /// A request that took effect, and its place.
 struct Placed {
@@ -121,130 +79,8 @@ struct Tally {
   std::map<std::string, std::int64_t> requests;
 };
 
-/// One study and what it needs, but for the disk.
-struct Study {
-  study::StudyConfig config;
-  data::Dataset data;
-  nn::Operators operators;
-  engine::FakeOptions fake;
-  bool real = false;
-};
-
-std::string drawn_study(Rng& rng, bool real) {
-  const auto pick = [&](std::initializer_list<const char*> from) {
-    return std::string(*(from.begin() + rng.below(from.size())));
-  };
-  const std::int64_t epochs = rng.between(1, real ? 4 : 6);
-  const std::int64_t trials = rng.between(2, real ? 6 : 20);
-  std::string text = "model: {base: builtin:small-mlp}\n";
-  text += "data: {source: \"synthetic:blobs?rows=40&classes=3&features=4&seed=1\", batch: 8}\n";
-  text += "space: {" + std::string(rng.bernoulli(0.5) ? "mutate: [widen, deepen], " : "") +
-          "params: {optimizer: [sgd, adam], lr: log(0.001, 0.3)}}\n";
-  text += "train: {epochs: " + std::to_string(epochs) + "}\n";
-  text += "strategy: {name: " + pick({"random", "evolution", "tpe", "sobol", "local_search", "nsga2"}) +
-          ", slots: " + std::to_string(rng.between(1, rng.bernoulli(0.5) ? 3 : 16));
-  if (rng.bernoulli(0.25)) text += ", repeat: 2";
-  if (rng.bernoulli(0.25)) text += ", retry: 1";
-  text += "}\n";
-  if (rng.bernoulli(0.6))
-    text += "stop: {rule: asha, eta: 2, rungs: " + pick({"[1]", "[1, 2]", "[2, 4]", "[1, 3]"}) + "}\n";
-  text += "budget: {trials: " + std::to_string(trials);
-  if (rng.bernoulli(0.25)) text += ", steps: " + std::to_string(rng.between(4, 4 * epochs * trials));
-  text += ", guard_minutes: 200000}\nkeep: {top: " + std::to_string(rng.between(1, 4)) +
-          ", checkpoint_every: " + pick({"0s", "1s", "1000s"}) + "}\nrun: {seed: " + std::to_string(rng.below(1000)) +
-          "}\n";
-  return text;
-}
-
-Study make_study(Rng& rng, bool real) {
-  auto config = engine::read_study(drawn_study(rng, real), "drawn");
-  LANISTA_CHECK(config.ok(), config ? "" : config.error().text());
-  auto data = data::open(config->data, ".", real_file_system());
-  LANISTA_CHECK(data.ok(), "the data are synthetic");
-  LANISTA_CHECK(engine::fit_to_data(*config, data->spec()).ok(), "everything fits blobs");
-  Study study{*std::move(config), *std::move(data), {}, {}, real};
-  study.fake.steps_per_epoch =
-      (study.data.spec().split_rows[0] + study.config.data.batch - 1) / study.config.data.batch;
-  if (rng.bernoulli(0.4)) study.fake.fail_one_in = 5;
-  if (rng.bernoulli(0.4)) study.fake.nan_one_in = 5;
-  if (rng.bernoulli(0.3)) study.fake.refuse_one_in = 6;
-  return study;
-}
-
-/// How one process works.
-struct Pace {
-  std::uint64_t seed = 0;
-  std::int64_t workers = 1, checkpoint_one_in = 0;
-  double tick = 0.3;
-};
-
-/// One process's worth of everything.
-class Process {
- public:
-  Process(const Study& study, FileSystem& fs, const Pace& pace) : study_(study), fs_(fs), clock_(pace.tick) {
-    if (study.real) {
-      runtime::WorkerOptions options{.workers = pace.workers,
-                                     .metrics = study.config.train.metrics,
-                                     .checkpoint_every = study.config.keep.checkpoint_every};
-      options.crash_marks = false;
-      executor_ = runtime::WorkerExecutor::create(options, study.data, study.operators, fs, clock_, kFolder);
-    } else {
-      engine::FakeOptions options = study.fake;
-      options.seed = pace.seed;
-      options.workers = pace.workers;
-      options.checkpoint_one_in = pace.checkpoint_one_in;
-      executor_ = std::make_unique<engine::FakeExecutor>(options, store::CheckpointStore(fs, kFolder));
-    }
-    impatient_.emplace(*executor_, study.real ? 240 : 1000);
-  }
-
-  Result<void> create() {
-    LANISTA_ASSIGN(engine_, engine::Engine::create(kFolder, study_.config, engine::write_study(study_.config),
-                                                   numerics_, services()));
-    return {};
-  }
-  Result<void> resume(const engine::Engine::Extension& extension) {
-    LANISTA_ASSIGN(engine_, engine::Engine::resume(kFolder, extension, numerics_, services()));
-    return {};
-  }
-  Result<engine::Summary> run() { return engine_->run(); }
-  engine::StudyEngine& engine() { return static_cast<engine::StudyEngine&>(*engine_); }
-  TickingClock& clock() { return clock_; }
-
-  std::atomic<int> pause = 0;
-  engine::Observer observer;
-
- private:
-  engine::Services services() {
-    return {.fs = &fs_,
-            .clock = &clock_,
-            .sink = nullptr,
-            .executor = &*impatient_,
-            .data = &study_.data.spec(),
-            .pause = &pause,
-            .observer = observer};
-  }
-  const Study& study_;
-  FileSystem& fs_;
-  TickingClock clock_;
-  nlohmann::json numerics_ = {{"class", "crossing"}, {"threads", 1}};
-  std::unique_ptr<engine::Executor> executor_;
-  std::optional<Impatient> impatient_;
-  std::unique_ptr<engine::Engine> engine_;
-};
-
-struct Print {
-  std::string canonical, weights;
-  bool operator==(const Print&) const = default;
-};
-Result<Print> print_of(FileSystem& fs) {
-  LANISTA_ASSIGN(const auto records, store::read_log(fs, kFolder));
-  const auto weights = fs.read(kFolder + "/best/weights.safetensors", 0);
-  return Print{store::canonical_export(records), weights ? *weights : ""};
-}
-
 /// The study that nobody disturbs: each request comes when the log has reached its place.
-Result<Print> undisturbed(const Study& study, std::deque<Placed> requests) {
+Result<Fingerprint> undisturbed(const Study& study, std::deque<Placed> requests) {
   MemoryFileSystem disk;
   engine::testing::WatchedFileSystem fs(disk);
   std::size_t place = 0;
@@ -276,7 +112,7 @@ Result<Print> undisturbed(const Study& study, std::deque<Placed> requests) {
     };
     LANISTA_TRY(fresh ? process.create() : process.resume(extension));
     LANISTA_TRY(process.run());
-    if (requests.empty()) return print_of(disk);
+    if (requests.empty()) return fingerprint(disk);
     if (!is_due() || requests.front().extension.empty()) {
       return Error{Code::kInternal,
                    "the undisturbed study ended at place " + std::to_string(place) + ", a request is due at " +
@@ -407,14 +243,14 @@ void count(Tally& tally, const std::vector<Record>& records, const std::vector<P
 /// What went wrong, or nothing.
 std::string cross(std::uint64_t seed, std::uint64_t number, bool real, Tally& tally) {
   Rng rng = Rng(seed).split("crossing").split(number);
-  const Study study = make_study(rng, real);
+  const Study study = drawn_study(rng, real);
   Disturbed disturbed(study, rng.split("storm"), tally);
   if (auto ended = disturbed.run(); !ended) return "cannot be resumed: " + ended.error().text();
   const auto records = store::read_log(disturbed.disk(), kFolder);
   if (!records) return "cannot be read: " + records.error().text();
   const auto requests = requests_of(*records);
   count(tally, *records, requests);
-  const auto seen = print_of(disturbed.disk());
+  const auto seen = fingerprint(disturbed.disk());
   const auto wanted = undisturbed(study, {requests.begin(), requests.end()});
   if (!wanted) return "the undisturbed study: " + wanted.error().text();
   if (*seen == *wanted) return "";
@@ -442,7 +278,7 @@ int run(bool real, std::uint64_t count, std::uint64_t seed, std::uint64_t first)
 }
 
 }  // namespace
-}  // namespace lanista
+}  // namespace lanista::crossing
 
 int main(int argc, char** argv) {
   const bool real = argc > 1 && std::strcmp(argv[1], "--real") == 0;
@@ -450,5 +286,5 @@ int main(int argc, char** argv) {
     index += real ? 1 : 0;
     return index < argc ? std::strtoull(argv[index], nullptr, 10) : otherwise;
   };
-  return lanista::run(real, number(1, 300), number(2, 1), number(3, 0));
+  return lanista::crossing::run(real, number(1, 300), number(2, 1), number(3, 0));
 }

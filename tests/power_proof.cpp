@@ -9,29 +9,18 @@
 #include <memory>
 #include <string_view>
 
-#include "lanista/engine/fit.h"
 #include "lanista/engine/package.h"
 #include "lanista/engine/test_support.h"
-#include "lanista/runtime/worker_executor.h"
+#include "lanista/runtime/study_process.h"
 
 namespace lanista {
 namespace {
 
+using engine::testing::Fingerprint;
 using engine::testing::kFolder;
 
 const std::string kLog = kFolder + "/log/000001.log";
 const std::string kBest = kFolder + "/best";
-
-constexpr const char* kRealStudy = R"yaml(
-model: {base: builtin:small-mlp}
-space: {mutate: [widen, swap_op], params: {lr: log(0.01, 0.3)}}
-train: {epochs: 2}
-data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1", batch: 16}
-strategy: {name: evolution, population: 2, slots: 2}
-stop: {rule: asha, rungs: [1]}
-budget: {trials: 5}
-keep: {top: 1, checkpoint_every: 0s}
-)yaml";
 
 /// Everything of a study but its disk; each call is the life of one process.
 class World {
@@ -53,10 +42,6 @@ class World {
 
  protected:
   virtual Result<engine::Summary> work(FileSystem& fs, std::uint64_t seed, bool anew) = 0;
-  static Result<engine::Summary> through(Result<std::unique_ptr<engine::Engine>> engine) {
-    if (!engine) return std::move(engine).error();
-    return (*engine)->run();
-  }
   MemorySink sink_;
 };
 
@@ -73,8 +58,10 @@ class FakeWorld final : public World {
     engine::FakeExecutor executor(options, store::CheckpointStore(fs, kFolder));
     const nlohmann::json numerics{{"class", "test"}};
     const engine::Services services{&fs, &clock, &sink_, &executor, &data_, graph::builtin_ops(), nullptr, {}};
-    if (!anew) return through(engine::Engine::resume(kFolder, {}, numerics, services));
-    return through(engine::Engine::create(kFolder, config_, engine::write_study(config_), numerics, services));
+    LANISTA_ASSIGN(const auto engine,
+                   anew ? engine::Engine::create(kFolder, config_, engine::write_study(config_), numerics, services)
+                        : engine::Engine::resume(kFolder, {}, numerics, services));
+    return engine->run();
   }
 
   study::StudyConfig config_ = engine::testing::small_study(8);
@@ -82,40 +69,18 @@ class FakeWorld final : public World {
 };
 
 class RealWorld final : public World {
- public:
-  RealWorld()
-      : config_(*engine::read_study(kRealStudy, "power")), data_(*data::open(config_.data, ".", real_file_system())) {
-    LANISTA_CHECK(engine::fit_to_data(config_, data_.spec()).ok(), "the proof's own study file");
-  }
-
  private:
   Result<engine::Summary> work(FileSystem& fs, std::uint64_t seed, bool anew) override {
-    runtime::WorkerOptions options;
-    options.workers = static_cast<std::int64_t>(seed % 3) + 1;
-    options.checkpoint_every = config_.keep.checkpoint_every;
-    options.crash_marks = false;
-    const auto executor = runtime::WorkerExecutor::create(options, data_, nn::Operators(), fs, clock_, kFolder);
-    const auto numerics = runtime::numerics(kernels::best_isa());
-    const engine::Services services{&fs,     &clock_, &sink_, executor.get(), &data_.spec(), graph::builtin_ops(),
-                                    nullptr, {}};
-    if (!anew) return through(engine::Engine::resume(kFolder, {}, numerics, services));
-    return through(engine::Engine::create(kFolder, config_, engine::write_study(config_), numerics, services));
+    runtime::testing::StudyProcess process(
+        fs, {.folder = kFolder, .trials = 5, .workers = static_cast<std::int64_t>(seed % 3) + 1, .sink = &sink_});
+    return anew ? process.run() : process.resume();
   }
-
-  RealClock clock_;
-  study::StudyConfig config_;
-  data::Dataset data_;
 };
 
-struct Fingerprint {
-  std::string canonical, weights;
-  bool operator==(const Fingerprint&) const = default;
-};
-
+/// Of a study with a winner, which can be read.
 Result<Fingerprint> fingerprint(FileSystem& fs) {
-  LANISTA_ASSIGN(const auto records, store::read_log(fs, kFolder));
-  LANISTA_ASSIGN(const auto best, engine::read_package(fs, kBest, graph::builtin_ops()));
-  return Fingerprint{store::canonical_export(records), *fs.read(kBest + "/weights.safetensors")};
+  LANISTA_TRY(engine::read_package(fs, kBest, graph::builtin_ops()));
+  return engine::testing::fingerprint(fs);
 }
 
 enum class Loss { kNothing, kBytes, kNames, kDrawn };

@@ -1,6 +1,5 @@
 #include "cases.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <set>

@@ -1,6 +1,5 @@
 #include "shrink.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <optional>
 #include <set>
 
 #include "lanista/base/paths.h"

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>

@@ -30,6 +30,7 @@ struct Mean {
 };
 Mean mean_of(const std::vector<double>& values);
 
+/// As printf would; what is longer than 159 bytes is cut.
 template <class... Args>
 std::string format(const char* pattern, Args... args) {
   char text[160];

@@ -2,7 +2,6 @@
 
 #include <iostream>
 #include <map>
-#include <utility>
 
 #include "lanista/cli/app.h"
 #include "lanista/cli/session.h"

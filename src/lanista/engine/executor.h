@@ -29,8 +29,8 @@ struct Job {
   std::string checkpoint;        ///< address of a checkpoint to continue from; empty: from the beginning
 };
 
-/// What a trial trains: a function of the configuration, the kind of targets and the trial's decisions alone. `model` is
-/// the trial's. Errors: kInvalidArgument (its sample).
+/// What a trial trains: a function of the configuration, the kind of targets and the trial's decisions alone. `model`
+/// is the trial's. Errors: kInvalidArgument (its sample).
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model);
 
@@ -73,8 +73,8 @@ struct BrokenReport {
 using Report =
     std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, PausedReport, SpanReport, BrokenReport>;
 
-// What an executor is told.
-// One for a trial that has ended, was abandoned or never started does nothing.
+// What an executor is told. A command for a trial that has ended, was abandoned or never started does nothing.
+
 /// The trial may train through this epoch (whole epochs; it starts with 0 allowed and waits there). Never taken back.
 struct Allow {
   TrialId trial;

@@ -15,6 +15,7 @@ class Horizon {
  public:
   /// For every event, after the strategy has observed it.
   void observe(const study::Event& event, const strategy::Strategy& strategy);
+  /// The epoch through which a running trial may train.
   std::int64_t of(TrialId trial) const { return running_.at(trial).epoch; }
   /// No decision was due at the trial's last measurement: its worker may be further on.
   bool ran_ahead(TrialId trial) const { return running_.at(trial).ahead; }

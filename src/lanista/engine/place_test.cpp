@@ -13,6 +13,7 @@ using testing::Bench;
 using testing::Files;
 using testing::kFolder;
 using testing::small_study;
+using testing::Stubborn;
 
 const FakeOptions kOptions{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
 
@@ -90,21 +91,6 @@ class Moody final : public strategy::Strategy {
   std::unique_ptr<strategy::Strategy> inner_;
   std::map<TrialId, std::int64_t> epoch_;
   std::int64_t events_ = 0;
-};
-
-/// Proposes the first base over and over.
-class Stubborn final : public strategy::Strategy {
- public:
-  explicit Stubborn(study::Proposal proposal) : proposal_(std::move(proposal)) {}
-  std::string_view name() const override { return "stubborn"; }
-  Result<strategy::TrialGroup> suggest(const strategy::Capacity&) const override {
-    return strategy::TrialGroup{{proposal_}};
-  }
-  void observe(const study::Event&) override {}
-  study::Verdict verdict(TrialId) const override { return study::Verdict::kContinue; }
-
- private:
-  study::Proposal proposal_;
 };
 
 /// Studies of a strategy that no configuration names.

@@ -13,6 +13,7 @@ namespace {
 using store::RecordType;
 using testing::Bench;
 using testing::kFolder;
+using testing::PassingExecutor;
 using testing::small_study;
 
 const FakeOptions kFake{.workers = 2, .checkpoint_one_in = 2};
@@ -142,34 +143,25 @@ TEST(PowerLoss, TakesNoRequestThatLiesNoMoreInItsFolder) {
 }
 
 /// Says nothing for a while, as in a long epoch.
-class Silent final : public Executor {
+class Silent final : public PassingExecutor {
  public:
-  explicit Silent(FakeExecutor inner) : inner_(std::move(inner)) {}
-  Result<void> start(const Job& job) override { return inner_.start(job); }
-  void command(const Command& command) override { inner_.command(command); }
+  Silent(Executor& inner, VirtualClock& clock) : PassingExecutor(inner), clock_(clock) {}
   std::optional<Report> next(double seconds) override {
-    if (quiet > 0) {
-      --quiet;
-      clock->advance(seconds);
-      return std::nullopt;
-    }
-    return inner_.next(seconds);
+    if (quiet == 0) return PassingExecutor::next(seconds);
+    --quiet;
+    clock_.advance(seconds);
+    return std::nullopt;
   }
-  Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) override {
-    return inner_.test(job, weights);
-  }
-
   int quiet = 0;
-  VirtualClock* clock = nullptr;
 
  private:
-  FakeExecutor inner_;
+  VirtualClock& clock_;
 };
 
 TEST(PowerLoss, TakesNothingThatIsOlderThanASecondThoughNothingHappens) {
   Bench bench;
-  Silent executor(bench.executor(bench.disk, {}));
-  executor.clock = &bench.clock;
+  FakeExecutor fake = bench.executor(bench.disk, {});
+  Silent executor(fake, bench.clock);
   int events = 0;
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
     if (++events == 20) executor.quiet = 8;  // two seconds
@@ -193,21 +185,15 @@ TEST(PowerLoss, TakesNothingThatIsOlderThanASecondThoughNothingHappens) {
 }
 
 /// Breaks after so many reports.
-class Breaking final : public Executor {
+class Breaking final : public PassingExecutor {
  public:
-  explicit Breaking(FakeExecutor inner) : inner_(std::move(inner)) {}
-  Result<void> start(const Job& job) override { return inner_.start(job); }
-  void command(const Command& command) override { inner_.command(command); }
+  using PassingExecutor::PassingExecutor;
   std::optional<Report> next(double seconds) override {
     if (++reports_ == 30) return BrokenReport{{Code::kIo, "the executor is broken", ""}};
-    return inner_.next(seconds);
-  }
-  Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) override {
-    return inner_.test(job, weights);
+    return PassingExecutor::next(seconds);
   }
 
  private:
-  FakeExecutor inner_;
   int reports_ = 0;
 };
 
@@ -215,7 +201,8 @@ TEST(PowerLoss, TakesNothingOfAStudyThatBroke) {
   Bench bench;
   std::size_t records = 0;
   {
-    Breaking broken(bench.executor(bench.disk, {}));
+    FakeExecutor fake = bench.executor(bench.disk, {});
+    Breaking broken(fake);
     const auto config = small_study();
     auto engine =
         Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, broken));

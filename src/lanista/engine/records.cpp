@@ -1,7 +1,5 @@
 #include "lanista/engine/records.h"
 
-#include <algorithm>
-
 #include "lanista/base/real_json.h"
 #include "lanista/engine/study_file.h"
 #include "lanista/graph/text.h"

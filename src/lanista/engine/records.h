@@ -68,11 +68,11 @@ Result<AttemptRecord> read_attempt(const nlohmann::json& body);
 /// A request as it took effect.
 struct ControlRecord {
   std::string request;  ///< pause, stop, stop-trial, guard, extend
-  double time = 0;
+  double time = 0;      ///< Unix time, seconds
   std::optional<TrialId> trial = {};
   std::optional<std::int64_t> trials = {};
   std::optional<double> minutes = {};
-  std::string by = {};
+  std::string by = {};        ///< who asked for a pause
   bool lost_minutes = false;  ///< a build before the text form wrote null for them
   std::optional<std::int64_t> steps = {};
 };

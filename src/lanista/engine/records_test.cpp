@@ -18,6 +18,7 @@ using nlohmann::json;
 using store::RecordType;
 using testing::Bench;
 using testing::kFolder;
+using testing::PassingExecutor;
 using testing::small_study;
 
 using Limits = std::numeric_limits<double>;
@@ -132,25 +133,22 @@ TEST_F(Records, ThatNoReaderTakesAreNotWritten) {
 }
 
 /// Its winner's test metrics are what a test wants.
-class Outlier final : public Executor {
+class Outlier final : public PassingExecutor {
  public:
-  Outlier(FakeExecutor inner, double value) : inner_(std::move(inner)), value_(value) {}
-  Result<void> start(const Job& job) override { return inner_.start(job); }
-  void command(const Command& command) override { inner_.command(command); }
-  std::optional<Report> next(double seconds) override { return inner_.next(seconds); }
+  Outlier(Executor& inner, double value) : PassingExecutor(inner), value_(value) {}
   Result<std::map<std::string, double>> test(const Job&, const std::string&) override {
     return std::map<std::string, double>{{"test_accuracy", value_}, {"test_loss", 0.5}};
   }
 
  private:
-  FakeExecutor inner_;
   double value_;
 };
 
 TEST(Study, OfAnyTestMetricOpensAgain) {
   for (const double value : kNumbers) {
     Bench bench;
-    Outlier outlier(bench.executor(bench.disk, {}), value);
+    FakeExecutor fake = bench.executor(bench.disk, {});
+    Outlier outlier(fake, value);
     const auto config = small_study(4);
     auto engine =
         Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, outlier));
@@ -166,21 +164,15 @@ TEST(Study, OfAnyTestMetricOpensAgain) {
 }
 
 /// Tells of work on a trial that cannot be.
-class Confused final : public Executor {
+class Confused final : public PassingExecutor {
  public:
-  explicit Confused(FakeExecutor inner) : inner_(std::move(inner)) {}
-  Result<void> start(const Job& job) override { return inner_.start(job); }
-  void command(const Command& command) override { inner_.command(command); }
+  using PassingExecutor::PassingExecutor;
   std::optional<Report> next(double seconds) override {
     if (++reports_ == 5) return SpanReport{TrialId{0}, 1, 0, 0, 1};
-    return inner_.next(seconds);
-  }
-  Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) override {
-    return inner_.test(job, weights);
+    return PassingExecutor::next(seconds);
   }
 
  private:
-  FakeExecutor inner_;
   int reports_ = 0;
 };
 
@@ -188,7 +180,8 @@ TEST(Study, IsInterruptedByARecordThatNobodyCouldReadAndGoesOn) {
   Bench bench;
   const auto config = small_study(4);
   for (const bool anew : {true, false}) {
-    Confused confused(bench.executor(bench.disk, {}));
+    FakeExecutor fake = bench.executor(bench.disk, {});
+    Confused confused(fake);
     const Services services = bench.services(bench.disk, confused);
     auto engine = anew ? Engine::create(kFolder, config, write_study(config), bench.numerics, services)
                        : Engine::resume(kFolder, {}, bench.numerics, services);

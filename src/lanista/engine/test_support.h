@@ -80,6 +80,51 @@ inline void copy_without_best(const MemoryFileSystem& from, MemoryFileSystem& to
   }
 }
 
+/// Passes everything on; a test says what goes otherwise.
+class PassingExecutor : public Executor {
+ public:
+  explicit PassingExecutor(Executor& inner) : inner_(inner) {}
+  Result<void> start(const Job& job) override { return inner_.start(job); }
+  void command(const Command& command) override { inner_.command(command); }
+  std::optional<Report> next(double seconds) override { return inner_.next(seconds); }
+  Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) override {
+    return inner_.test(job, weights);
+  }
+
+ private:
+  Executor& inner_;
+};
+
+/// Proposes the same over and over.
+class Stubborn final : public strategy::Strategy {
+ public:
+  explicit Stubborn(study::Proposal proposal) : proposal_(std::move(proposal)) {}
+  std::string_view name() const override { return "stubborn"; }
+  Result<strategy::TrialGroup> suggest(const strategy::Capacity&) const override {
+    return strategy::TrialGroup{{proposal_}};
+  }
+  void observe(const study::Event& event) override {
+    if (std::holds_alternative<study::Ended>(event)) ++ended;
+  }
+  study::Verdict verdict(TrialId) const override { return study::Verdict::kContinue; }
+  int ended = 0;  ///< trials
+
+ private:
+  study::Proposal proposal_;
+};
+
+/// What two runs of one study have in common to the bit: the canonical export and the winner's weights, of which a
+/// study without a winner has none.
+struct Fingerprint {
+  std::string canonical, weights;
+  bool operator==(const Fingerprint&) const = default;
+};
+inline Result<Fingerprint> fingerprint(FileSystem& fs) {
+  LANISTA_ASSIGN(const auto records, store::read_log(fs, kFolder));
+  const auto weights = fs.read(kFolder + "/best/weights.safetensors");
+  return Fingerprint{store::canonical_export(records), weights ? *weights : ""};
+}
+
 inline data::DataSpec small_data() {
   data::DataSpec data;
   data.name = "tiny";

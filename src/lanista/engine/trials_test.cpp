@@ -14,24 +14,7 @@ namespace {
 using testing::Bench;
 using testing::kFolder;
 using testing::small_study;
-
-/// Proposes the first base over and over.
-class Stubborn final : public strategy::Strategy {
- public:
-  explicit Stubborn(study::Proposal proposal) : proposal_(std::move(proposal)) {}
-  std::string_view name() const override { return "stubborn"; }
-  Result<strategy::TrialGroup> suggest(const strategy::Capacity&) const override {
-    return strategy::TrialGroup{{proposal_}};
-  }
-  void observe(const study::Event& event) override {
-    if (std::holds_alternative<study::Ended>(event)) ++ended;
-  }
-  study::Verdict verdict(TrialId) const override { return study::Verdict::kContinue; }
-  int ended = 0;
-
- private:
-  study::Proposal proposal_;
-};
+using testing::Stubborn;
 
 TEST(Engine, EndsDuplicatesAtOnceWithTheTrialTheyRepeat) {
   Bench bench;

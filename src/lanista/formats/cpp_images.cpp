@@ -1,5 +1,4 @@
 // Piecewise activations, slices, images of another size, and what works along the channels, as C++ text.
-#include <utility>
 
 #include "lanista/formats/cpp_forms.h"
 #include "lanista/graph/ops/rules.h"

@@ -1,6 +1,5 @@
 // Operators of sequences as C++ text.
 #include <cmath>
-#include <utility>
 
 #include "lanista/formats/cpp_forms.h"
 

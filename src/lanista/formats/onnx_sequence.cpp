@@ -1,7 +1,6 @@
 // ONNX mappings of the operators of sequences.
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "lanista/formats/onnx_sequence.h"
 

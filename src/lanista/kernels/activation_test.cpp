@@ -257,9 +257,11 @@ TEST(Softmax, GivesNothingToMinusInfinity) {
       EXPECT_EQ(y[at(1, 1)], T(1));
     }
     // Nothing to share out: as in PyTorch.
-    std::vector<T> none(5, never), y(5);
-    family.softmax({1, 5, 1}, none.data(), y.data());
-    for (const T value : y) EXPECT_TRUE(std::isnan(value));
+    for (const AxisShape& s : {AxisShape{2, 5, 1}, AxisShape{1, 5, 2}}) {
+      std::vector<T> none(10, never), y(10);
+      family.softmax(s, none.data(), y.data());
+      for (const T value : y) EXPECT_TRUE(std::isnan(value));
+    }
   });
 }
 

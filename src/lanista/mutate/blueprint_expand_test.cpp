@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
 #include "lanista/mutate/blueprint.h"

@@ -113,13 +113,13 @@ struct Blueprint::Plan {
   std::int64_t end = 0;
 };
 
-/// Plans a chain that stands behind `names` (of values) inside what `enclosing` declares; with `enclosing` null there
-/// may be no choices. Errors: as Blueprint::make.
+/// Where a chain stands.
 struct Surroundings {
-  std::vector<const Labels*> levels;
-  std::set<std::string> names;    ///< of values
-  std::set<std::string> indices;  ///< of rounds
+  std::vector<const Labels*> levels;  ///< what is declared around it, from the outside in; empty: no choices allowed
+  std::set<std::string> names;        ///< of values before it
+  std::set<std::string> indices;      ///< of rounds around it
 };
+/// Plans a chain. Errors: as Blueprint::make.
 Result<PlannedChain> plan_chain(const graph::OpTable& ops, const Chain& chain, const Surroundings& around,
                                 const std::string& place);
 /// What is declared in the chain outside of own repeats. Errors: kInvalidArgument if equal labels differ.

@@ -1,7 +1,5 @@
 #include "lanista/nn/old_aliasing.h"
 
-#include <algorithm>
-
 #include "lanista/nn/layout.h"
 #include "lanista/nn/plan_lines.h"
 #include "lanista/nn/sections.h"

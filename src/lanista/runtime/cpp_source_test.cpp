@@ -2,33 +2,24 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "lanista/formats/cpp_source.h"
 #include "lanista/graph/text.h"
+#include "lanista/runtime/cpp_program.h"
 #include "lanista/runtime/onnx_cases.h"
 
 namespace lanista::runtime {
 namespace {
 
+using testing::compiles;
 using testing::OnnxCase;
+using testing::read;
+using testing::run;
+using testing::write;
 
 constexpr double kTolerance = 1e-5;
-
-void write(const std::filesystem::path& path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-std::string read(const std::filesystem::path& path) {
-  std::ostringstream out;
-  out << std::ifstream(path, std::ios::binary).rdbuf();
-  return out.str();
-}
 
 std::filesystem::path fresh_folder(const std::string& name) {
   std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / ("lanista_cpp_" + name);
@@ -37,61 +28,24 @@ std::filesystem::path fresh_folder(const std::string& name) {
   return folder;
 }
 
-int run(const std::filesystem::path& folder, const std::string& command) {
-  const int status = std::system(("cd '" + folder.string() + "' && " + command).c_str());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-bool compiles(const std::filesystem::path& folder, const std::string& arguments) {
-  return run(folder, std::string("'") + LANISTA_TEST_CXX + "' -std=c++17 -O1 -Wall -Wextra -Werror " + arguments) == 0;
-}
-
 std::string source(const OnnxCase& one, std::vector<std::string> labels = {}) {
   const auto made = formats::to_cpp(one.graph, one.weights, {one.options.mean, one.options.scale, std::move(labels)});
   EXPECT_TRUE(made.ok()) << made.error().text() << "\n" << graph::to_text(one.graph);
   return made ? *made : "";
 }
 
-// All models in one program, each in a namespace of its own: starting the compiler takes longer than one model.
-constexpr std::string_view kDriverHead = R"(#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdio>
-#include <limits>
-#include <vector>
-
-template <class F>
-void run(F predict, std::size_t in, std::size_t out) {
-  std::vector<float> x(in), y(out);
-  for (int sample = 0; sample < 3; ++sample) {
-    if (std::fread(x.data(), sizeof(float), in, stdin) != in) return;
-    predict(x.data(), y.data());
-    std::fwrite(y.data(), sizeof(float), out, stdout);
-  }
-}
-)";
-
 /// The outputs of all cases, one behind the other.
 std::vector<float> outputs_of(const std::string& name, const std::vector<OnnxCase>& cases) {
   const auto folder = fresh_folder(name);
-  std::string driver(kDriverHead), calls, x;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const std::string model = "m" + std::to_string(i);
-    write(folder / (model + ".inc"), source(cases[i]));
-    driver += "namespace " + model + " {\n#include \"" + model + ".inc\"\n}\n";
-    calls +=
-        "  run(" + model + "::model::predict, " + model + "::model::input_size, " + model + "::model::output_size);\n";
-    x.append(reinterpret_cast<const char*>(cases[i].x.bytes.data()), cases[i].x.bytes.size());
+  std::vector<std::string> sources;
+  std::string x;
+  for (const OnnxCase& one : cases) {
+    sources.push_back(source(one));
+    x.append(reinterpret_cast<const char*>(one.x.bytes.data()), one.x.bytes.size());
   }
-  write(folder / "driver.cpp", driver + "int main() {\n" + calls + "}\n");
-  write(folder / "x", x);
-  EXPECT_TRUE(compiles(folder, "driver.cpp -o driver"));
-  EXPECT_EQ(run(folder, "./driver < x > y"), 0);
-  const std::string bytes = read(folder / "y");
-  std::vector<float> out(bytes.size() / sizeof(float));
-  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(float));
+  const std::vector<float> y = testing::predictions(folder, sources, x);
   std::filesystem::remove_all(folder);
-  return out;
+  return y;
 }
 
 void expect_same_predictions(const std::string& name, const std::vector<OnnxCase>& cases) {

@@ -1,6 +1,5 @@
 #include "lanista/runtime/trial_work.h"
 
-#include <algorithm>
 #include <new>
 #include <optional>
 #include <utility>

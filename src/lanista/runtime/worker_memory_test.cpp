@@ -40,23 +40,9 @@ TEST_F(WorkerMemory, ParksIdleTrialsInTheStoreWhenMemoryIsShort) {
     WorkerOptions options = one_lane(workers);
     options.memory_bytes = sizes.program + sizes.state * 3 / 2;
     auto executor = WorkerExecutor::create(options, data_, ops_, counting, clock_, "study");
-    for (std::uint32_t id = 1; id <= 3; ++id) {
-      ASSERT_TRUE(executor->start(job(id)));
-      executor->command(engine::Allow{TrialId{id}, kEpochs});
-      executor->command(engine::Finish{TrialId{id}, false});
-    }
 
-    std::size_t finished = 0;
-    for (const auto& report : drain(*executor, 3)) {
-      const auto* failure = std::get_if<engine::FailureReport>(&report);
-      EXPECT_EQ(failure, nullptr) << failure->reason;
-      const auto* done = std::get_if<engine::FinishedReport>(&report);
-      if (done == nullptr) continue;
-      ++finished;
-      EXPECT_EQ(done->state_hash, trained_alone(done->trial.value, step_ops)) << done->trial.value;
-    }
+    expect_trained(*executor, 3);
 
-    EXPECT_EQ(finished, 3U);
     // Nothing but parking writes here. Who goes on takes its file away.
     EXPECT_GT(counting.calls(), 0);
     EXPECT_EQ(*disk.list("study/ckpt"), std::vector<std::string>());
@@ -177,7 +163,6 @@ TEST_F(WorkerMemory, TurnsWhateverATestThrowsIntoAnError) {
 }
 
 TEST_F(WorkerMemory, WorksWithTheThreadsThatTheSystemGives) {
-  const auto step_ops = step::training_ops(ops_.table());
   WorkerOptions options;
   options.workers = 5;
   int asked = 0;
@@ -185,20 +170,9 @@ TEST_F(WorkerMemory, WorksWithTheThreadsThatTheSystemGives) {
     if (asked++ == 2) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
   };
   auto executor = make(options);
+
   EXPECT_EQ(executor->workers(), 2);
-  for (std::uint32_t id = 1; id <= 3; ++id) {
-    ASSERT_TRUE(executor->start(job(id)));
-    executor->command(engine::Allow{TrialId{id}, kEpochs});
-    executor->command(engine::Finish{TrialId{id}, false});
-  }
-  std::size_t finished = 0;
-  for (const auto& report : drain(*executor, 3)) {
-    const auto* done = std::get_if<engine::FinishedReport>(&report);
-    if (done == nullptr) continue;
-    ++finished;
-    EXPECT_EQ(done->state_hash, trained_alone(done->trial.value, step_ops));
-  }
-  EXPECT_EQ(finished, 3U);
+  expect_trained(*executor, 3);
 }
 
 TEST_F(WorkerMemory, SaysThatItHasNoThreadAtAll) {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -75,6 +74,26 @@ class WorkerExecutorTest : public testing::Test {
     auto alone = plain(job(id), step_ops);
     for (std::int64_t i = 0; i < kEpochs * alone.steps_per_epoch(); ++i) alone.step();
     return state_hash(alone.save());
+  }
+
+  /// Starts so many trials, of which each must end as it would alone.
+  void expect_trained(WorkerExecutor& executor, std::uint32_t trials) {
+    const auto step_ops = step::training_ops(ops_.table());
+    for (std::uint32_t id = 1; id <= trials; ++id) {
+      ASSERT_TRUE(executor.start(job(id)));
+      executor.command(engine::Allow{TrialId{id}, kEpochs});
+      executor.command(engine::Finish{TrialId{id}, false});
+    }
+    std::size_t finished = 0;
+    for (const auto& report : drain(executor, trials)) {
+      const auto* failure = std::get_if<engine::FailureReport>(&report);
+      EXPECT_EQ(failure, nullptr) << failure->reason;
+      const auto* done = std::get_if<engine::FinishedReport>(&report);
+      if (done == nullptr) continue;
+      ++finished;
+      EXPECT_EQ(done->state_hash, trained_alone(done->trial.value, step_ops)) << done->trial.value;
+    }
+    EXPECT_EQ(finished, trials);
   }
 
   static WorkerOptions one_lane(std::int64_t workers) {

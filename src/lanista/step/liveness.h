@@ -21,7 +21,7 @@ struct MemoryPlan {
 using InPlace = std::function<std::vector<std::size_t>(graph::NodeId)>;
 
 /// Plans memory for the values that `order` produces: a value lives from its producer to its last use; values in
-/// `keep` live to the end. `size` gives bytes of a port (0: not planned). Greedy by size with best fit; O(n² ) in
+/// `keep` live to the end. `size` gives bytes of a port (0: not planned). Greedy by size with best fit; O(n^2) in
 /// values. Two values that live at the same time never overlap, except that a first output takes the place of an
 /// input of its size that nobody reads later, if `in_place` has every input at which the node reads that value.
 MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeId>& order,

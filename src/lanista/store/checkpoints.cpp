@@ -1,6 +1,5 @@
 #include "lanista/store/checkpoints.h"
 
-#include <algorithm>
 #include <set>
 #include <span>
 #include <utility>

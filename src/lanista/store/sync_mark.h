@@ -13,7 +13,7 @@ namespace lanista::store {
 // behind a hole included, and may be cut. A mark names its own place, so that stale bytes of another file are none. It
 // is an attempt record that says nothing, so that builds before marks read over it.
 
-inline constexpr std::size_t kLongestMark = 64;
+inline constexpr std::size_t kLongestMark = 64;  ///< bytes of payload
 
 std::string mark_payload(std::uint64_t place);
 

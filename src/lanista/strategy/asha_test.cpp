@@ -132,7 +132,9 @@ TEST(BracketShares, AreHyperbands) {
   EXPECT_EQ(bracket_shares(5, 3, 5), (std::vector<std::int64_t>{81, 34, 15, 8, 5}));  // R = 81, r = 1
   EXPECT_EQ(bracket_shares(5, 3, 2), (std::vector<std::int64_t>{81, 34}));
   EXPECT_EQ(bracket_shares(1, 3, 1), (std::vector<std::int64_t>{1}));
-  EXPECT_EQ(bracket_shares(64, 1'000'000'000, 64).size(), 64U);
+  const std::vector<std::int64_t> large = bracket_shares(64, 1'000'000'000, 64);
+  EXPECT_EQ(large.size(), 64U);
+  EXPECT_GT(*std::min_element(large.begin(), large.end()), 0);
 }
 
 study::Proposed proposed(std::uint32_t id) {
@@ -150,6 +152,9 @@ TEST(Asha, SharesTrialsAmongBracketsThatLeaveOutTheFirstRungs) {
     const auto at = std::find(first.begin(), first.end(), rule->next_decision(TrialId{id}, 0, 81));
     ASSERT_NE(at, first.end());
     ++begun[static_cast<std::size_t>(at - first.begin())];
+    if (id == 10) {
+      EXPECT_EQ(begun, (std::vector<int>{7, 2, 1, 0, 0}));  // the ten largest of share / (1, 2, 3, ...)
+    }
   }
   EXPECT_EQ(begun, (std::vector<int>{81, 34, 15, 8, 5}));
 }
@@ -181,6 +186,7 @@ TEST(Asha, ComparesTrialsOfOneBracketOnly) {
   EXPECT_EQ(report(*rule, by_first[1][0], 3, 9), Verdict::kContinue);
   EXPECT_EQ(report(*rule, by_first[1][1], 1, 8), Verdict::kStop);
   EXPECT_EQ(report(*rule, by_first[3][0], 1, 1), Verdict::kContinue);  // no rung of its bracket
+  EXPECT_EQ(report(*rule, by_first[3][1], 1, 0), Verdict::kContinue);
   EXPECT_EQ(report(*rule, by_first[3][0], 3, 1), Verdict::kContinue);  // the first there
   EXPECT_EQ(report(*rule, by_first[3][1], 3, 0), Verdict::kStop);
   EXPECT_EQ(report(*rule, by_first[9][0], 3, -5), Verdict::kContinue);

@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 
+#include "lanista/strategy/test_functions.h"
 #include "lanista/strategy/test_support.h"
 
 namespace lanista::strategy {
 namespace {
 
 using testing::make;
+using testing::rosenbrock;
 using testing::small_context;
+using testing::sphere;
 using Point = std::vector<double>;
 
 /// Lowest loss of 100 trials: x and y want 0.3 and 100, n wants 7, and "a" has a number of its own.
@@ -53,20 +57,6 @@ TEST(CmaEsSearch, BeatsRandomInAMixedConditionalSpace) {
   }
   EXPECT_GE(wins, 15);
   EXPECT_LT(ratio, -0.5);
-}
-
-double sphere(const Point& x) {
-  double sum = 0;
-  for (const double u : x) sum += u * u;
-  return sum;
-}
-
-double rosenbrock(const Point& x) {
-  double sum = 0;
-  for (std::size_t i = 0; i + 1 < x.size(); ++i) {
-    sum += 100 * (x[i + 1] - x[i] * x[i]) * (x[i + 1] - x[i] * x[i]) + (1 - x[i]) * (1 - x[i]);
-  }
-  return sum;
 }
 
 Context numbers(std::uint64_t seed, std::size_t dimension, const space::Domain& domain) {
@@ -197,6 +187,32 @@ TEST(CmaEsSearch, FindsAnOptimumOnTheBoundary) {
   EXPECT_LT(best, 0.1);
 }
 
+TEST(CmaEsSearch, DrawsAnewWhatLiesOutsideAndClipsWhatNoDrawBringsInside) {
+  // Of a step as long as the range, a draw keeps to both bounds of two numbers in one case of seven, of forty never.
+  const auto drawn = [](std::size_t dimension) {
+    const Context context = numbers(4, dimension, space::FloatRange{0, 10, 0, false});
+    const auto group = make(cmaes_plugin(), context, {{"sigma", 1}})->suggest({40});
+    Point all;
+    for (const study::Proposal& proposal : group->proposals) {
+      for (const double x : point_of(proposal)) all.push_back(x);
+    }
+    return all;
+  };
+  const auto distinct = [](const Point& all) { return std::set<double>(all.begin(), all.end()).size(); };
+
+  const Point two = drawn(2), forty = drawn(40);
+
+  EXPECT_EQ(distinct(two), 80U);
+  EXPECT_GT(*std::min_element(two.begin(), two.end()), 0);
+  EXPECT_LT(*std::max_element(two.begin(), two.end()), 10);
+  // A third lies beyond each end.
+  const auto low = std::count(forty.begin(), forty.end(), 0.0), high = std::count(forty.begin(), forty.end(), 10.0);
+  EXPECT_GT(low, 400);
+  EXPECT_GT(high, 400);
+  EXPECT_LT(low + high, 1200);
+  EXPECT_EQ(static_cast<std::int64_t>(distinct(forty)), 1600 - low - high + 2);
+}
+
 TEST(CmaEsSearch, TakesFailedTrialsAsTheWorst) {
   double best = 1e9;
   const Context context = numbers(5, 4, space::FloatRange{-5, 5, 0, false});
@@ -209,7 +225,30 @@ TEST(CmaEsSearch, TakesFailedTrialsAsTheWorst) {
   EXPECT_LT(best, 1e-3);
 }
 
-TEST(CmaEsSearch, BeginsAnewWhenItsIntegersWereAllTried) {
+TEST(CmaEsSearch, BeginsAnewElsewhereWhenNothingOfAGenerationWasDrawnFromIt) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const Context context = numbers(seed, 2, space::FloatRange{0, 1, 0, false});
+    auto search = make(cmaes_plugin(), context, {{"sigma", 1e-3}, {"population", 4}});
+    for (std::uint32_t id = 1; id <= 4; ++id) {
+      study::Proposal proposal = search->suggest({1})->proposals.at(0);
+      for (auto& [name, value] : proposal.sample) value = 0.1 * id;
+      search->observe(study::Proposed{TrialId{id}, proposal});
+      search->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", 1.0 * id}}}});
+      search->observe(study::Ended{TrialId{id}, {}});
+    }
+
+    const auto group = search->suggest({8});
+
+    const Point first = point_of(group->proposals.at(0));
+    EXPECT_GT(std::max(std::abs(first[0] - 0.5), std::abs(first[1] - 0.5)), 0.02) << seed;
+    for (const study::Proposal& proposal : group->proposals) {
+      const Point x = point_of(proposal);
+      EXPECT_LT(std::max(std::abs(first[0] - x[0]), std::abs(first[1] - x[1])), 0.01) << seed;
+    }
+  }
+}
+
+TEST(CmaEsSearch, FindsTheBestOfItsIntegersBehindATrap) {
   // Two basins: what is near 3 is a trap, the best lies at 40.
   const auto f = [](const Point& x) {
     double sum = 0;

@@ -5,24 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lanista/strategy/test_functions.h"
+
 namespace lanista::strategy {
 namespace {
 
+using testing::rosenbrock;
+using testing::sphere;
 using Point = std::vector<double>;
-
-double sphere(const Point& x) {
-  double sum = 0;
-  for (const double u : x) sum += u * u;
-  return sum;
-}
-
-double rosenbrock(const Point& x) {
-  double sum = 0;
-  for (std::size_t i = 0; i + 1 < x.size(); ++i) {
-    sum += 100 * (x[i + 1] - x[i] * x[i]) * (x[i + 1] - x[i] * x[i]) + (1 - x[i]) * (1 - x[i]);
-  }
-  return sum;
-}
 
 template <class F>
 void generation(CmaEs& search, Rng& rng, const F& f) {
@@ -166,6 +156,26 @@ TEST(CmaEs, StaysFiniteWhenAnAxisDies) {
     search.tell(ranked);
     for (const double x : search.mean()) ASSERT_TRUE(std::isfinite(x)) << i;
     ASSERT_TRUE(std::isfinite(search.sigma())) << i;
+  }
+  EXPECT_TRUE(search.spent());
+}
+
+// Members on one line, each generation three of the longest steps away: beside that line lengths drown in rounding, and
+// what rounding makes negative is no length.
+TEST(CmaEs, StaysFiniteWhenAllAxesButOneDrown) {
+  CmaEs search({1, 2, 3}, 1);
+  for (int i = 0; i < 300; ++i) {
+    std::vector<CmaEs::Member> ranked;
+    for (std::int64_t k = 0; k < search.population(); ++k) {
+      const double side = k % 2 == 0 ? search.longest_step() : -search.longest_step();
+      Point x = search.mean();
+      for (std::size_t axis = 0; axis < 3; ++axis) x[axis] += side * (static_cast<double>(axis) + 1);
+      ranked.push_back({std::move(x)});
+    }
+    search.tell(ranked);
+    for (const double x : search.mean()) ASSERT_TRUE(std::isfinite(x)) << i;
+    ASSERT_TRUE(std::isfinite(search.sigma())) << i;
+    ASSERT_TRUE(std::isfinite(search.longest_step())) << i;
   }
   EXPECT_TRUE(search.spent());
 }

@@ -53,20 +53,30 @@ TEST_P(EveryStrategy, AnswersTheSameUntilItObservesSomething) {
   }
 }
 
-TEST_P(EveryStrategy, IsRebuiltByReplayingItsEventsAtAnyPoint) {
-  auto strategy = make(plugin(), context_for(3));
-  const auto events = play(*strategy, kTrials, Rng(9));
-  auto replayed = make(plugin(), context_for(3));
+/// New strategies that are told the events of `live` propose what it would: one that is asked at every point, where it
+/// must propose what `live` did, and one that is asked nothing before the end, as after a resume.
+template <class Make>
+void expect_rebuilt(const Strategy& live, const Make& make_another, const std::vector<study::Event>& events) {
+  const auto asked = make_another(), resumed = make_another();
   for (const study::Event& event : events) {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
-      const auto group = replayed->suggest({1});
+      const auto group = asked->suggest({1});
       ASSERT_TRUE(group.ok());
       ASSERT_FALSE(group->proposals.empty());
       EXPECT_EQ(study::proposal_json(group->proposals[0]), study::proposal_json(proposed->proposal));
     }
-    replayed->observe(event);
+    asked->observe(event);
+    resumed->observe(event);
   }
-  EXPECT_EQ(text_of(*replayed->suggest({2})), text_of(*strategy->suggest({2})));
+  const std::string next = text_of(*live.suggest({2}));
+  EXPECT_EQ(text_of(*asked->suggest({2})), next);
+  EXPECT_EQ(text_of(*resumed->suggest({2})), next);
+}
+
+TEST_P(EveryStrategy, IsRebuiltByReplayingItsEventsAtAnyPoint) {
+  auto strategy = make(plugin(), context_for(3));
+  const auto events = play(*strategy, kTrials, Rng(9));
+  expect_rebuilt(*strategy, [&] { return make(plugin(), context_for(3)); }, events);
 }
 
 TEST_P(EveryStrategy, ProposesForAllSlotsWhatItWouldProposeOneByOne) {
@@ -236,17 +246,7 @@ TEST_P(EveryStrategy, IsRebuiltByReplayingWhatCameLateAndOutOfOrderOrFailed) {
     const Context context = context_for(5);
     auto strategy = make(plugin(), context, quick(name()));
     const auto events = play_late(*strategy, 36, 7, p_fail, Rng(21));
-    auto replayed = make(plugin(), context, quick(name()));
-    for (const study::Event& event : events) {
-      if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
-        const auto group = replayed->suggest({1});
-        ASSERT_TRUE(group.ok());
-        ASSERT_FALSE(group->proposals.empty());
-        EXPECT_EQ(study::proposal_json(group->proposals[0]), study::proposal_json(proposed->proposal));
-      }
-      replayed->observe(event);
-    }
-    EXPECT_EQ(text_of(*replayed->suggest({2})), text_of(*strategy->suggest({2})));
+    expect_rebuilt(*strategy, [&] { return make(plugin(), context, quick(name())); }, events);
   }
 }
 

@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "lanista/strategy/folding.h"

@@ -1,8 +1,6 @@
 // Results are compared at equal fidelity only: the rule of history.h, and that every strategy keeps to it.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "lanista/strategy/history.h"
@@ -135,7 +133,11 @@ TEST(ModelledEpoch, IsTheLargestWithEnoughReadings) {
   EXPECT_EQ(modelled_epoch(all, 5), 1);  // the most there are
   EXPECT_EQ(modelled_epoch({all[0], all[4]}, 5), 9);
   EXPECT_EQ(modelled_epoch({all[4]}, 1), 0);
+  Observation lost = trial(6, {1, 3, 9}, {1, 1, 1});
+  lost.losses.clear();
+  EXPECT_EQ(modelled_epoch({all[2], &lost}, 1), 1);
   EXPECT_EQ(reading_at(trials[0], 3)->epoch, 3);
+  EXPECT_FALSE(reading_at(trials[0], 2));
   EXPECT_FALSE(reading_at(trials[1], 9));
 }
 
@@ -148,12 +150,24 @@ TEST(History, KeepsEveryReadingUntilATrialIsLost) {
       const double value = static_cast<double>(epoch);
       history.observe(study::Measured{{TrialId{id}, epoch, epoch, {{"acc", value}, {"loss", 1}}}});
     }
-    return *history.observe(study::Ended{TrialId{id}, {kind, "", {}, "", {}}});
+    return history.observe(study::Ended{TrialId{id}, {kind, "", {}, "", {}}});
   };
-  const Observation stopped = run(1, study::OutcomeKind::kStopped);
-  EXPECT_EQ(stopped.epoch, 3);
-  EXPECT_EQ(reading_at(stopped, 2)->losses, (std::vector<double>{-2, 1}));
-  EXPECT_FALSE(reading_at(run(2, study::OutcomeKind::kFailed), 2));
+  std::uint32_t id = 0;
+  for (const auto kind : {study::OutcomeKind::kSucceeded, study::OutcomeKind::kStopped}) {
+    const auto kept = run(++id, kind);
+    EXPECT_EQ(kept->epoch, 3);
+    for (const std::int64_t epoch : {1, 2, 3}) {
+      ASSERT_TRUE(reading_at(*kept, epoch)) << epoch;
+      EXPECT_EQ(reading_at(*kept, epoch)->losses, (std::vector<double>{-static_cast<double>(epoch), 1}));
+    }
+  }
+  for (const auto kind : {study::OutcomeKind::kFailed, study::OutcomeKind::kCancelled}) {
+    const auto lost = run(++id, kind);
+    ASSERT_TRUE(lost);
+    EXPECT_TRUE(lost->losses.empty());
+    EXPECT_FALSE(reading_at(*lost, 2));
+  }
+  EXPECT_FALSE(run(++id, study::OutcomeKind::kDuplicate));  // its result stands elsewhere
 }
 
 /// A study of one goal in which losses rise with the epochs, as a training loss with growing regularisation would:
@@ -196,6 +210,23 @@ TEST(EqualFidelity, ChoosesTheParentOfEveryStrategyThatHasParents) {
       EXPECT_EQ(from_others, 0) << plugin.name;
       EXPECT_GT(from_best, 20) << plugin.name;
     }
+  }
+}
+
+TEST(EqualFidelity, IsAllThatStrategiesWhichLearnFromTheOrderKnowOfEpochs) {
+  const std::vector<std::pair<StrategyPlugin, nlohmann::json>> all{{cmaes_plugin(), {{"population", 4}}},
+                                                                   {tpe_plugin(), {{"startup", 4}}}};
+  for (const auto& [plugin, options] : all) {
+    Context context = small_context(3, false);
+    context.goals = {{false, "loss"}};
+    auto rising = make(plugin, context, options), plain = make(plugin, context, options);
+    play_rising(*rising, 8, 3);
+    for (std::uint32_t id = 1; id <= 8; ++id) {  // the same order, all at one epoch
+      plain->observe(study::Proposed{TrialId{id}, must(plain->suggest({1})).proposals.at(0)});
+      plain->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", id == 3 ? 0.0 : 1.0 * id}}}});
+      plain->observe(study::Ended{TrialId{id}, {}});
+    }
+    EXPECT_EQ(testing::text_of(must(rising->suggest({3}))), testing::text_of(must(plain->suggest({3})))) << plugin.name;
   }
 }
 

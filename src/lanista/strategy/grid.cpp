@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 
 #include "lanista/strategy/builtin.h"
 #include "lanista/strategy/draw.h"

@@ -18,7 +18,8 @@ namespace lanista::strategy {
 /// study is asked for.
 class Rung {
  public:
-  /// Whether the new result goes on. O(log n) for one goal, O(n) comparisons for several.
+  /// Whether the new result goes on. `losses`: one a goal, always of the same goals, smaller is better; `eta` at least
+  /// 1. O(log n) for one goal, at most O(n^2) comparisons for several.
   bool goes_on(std::vector<double> losses, double violation, std::int64_t eta);
 
  private:

@@ -2,9 +2,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 

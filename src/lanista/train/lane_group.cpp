@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <new>
-#include <optional>
 
 #include "lanista/base/check.h"
 #include "lanista/step/training_step.h"

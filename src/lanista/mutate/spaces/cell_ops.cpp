@@ -116,12 +116,6 @@ constexpr CellOp kCellOps[] = {
 
 Block CellPlace::unless_fitting(Chain chain) const { return when("in != " + std::to_string(width), std::move(chain)); }
 
-std::vector<std::string> cell_op_names() {
-  std::vector<std::string> names;
-  for (const CellOp& op : kCellOps) names.emplace_back(op.name);
-  return names;
-}
-
 Option cell_op(std::string_view name, const CellPlace& place) {
   const auto op =
       std::find_if(std::begin(kCellOps), std::end(kCellOps), [&](const CellOp& o) { return o.name == name; });

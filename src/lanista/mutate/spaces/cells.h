@@ -35,11 +35,10 @@ struct CellPlace {
   Block unless_fitting(Chain chain) const;
 };
 
-/// The operators that cells are made of, by the names of NDS (Radosavovic et al., ICCV'19, Table 1): none skip avg3
-/// max3 max5 max7 conv1 conv3 conv3x1_1x3 conv7x1_1x7 dil3 dil5 sep3 sep5 sep7 dilsep3, and dilsep5.
-std::vector<std::string> cell_op_names();
-/// One of them: activation, convolution, norm; separable ones twice. In a reduction cell it halves the image where it
-/// reads what the cell was given.
+/// An operator that cells are made of, by the names of NDS (Radosavovic et al., ICCV'19, Table 1): none skip avg3 max3
+/// max5 max7 conv1 conv3 conv3x1_1x3 conv7x1_1x7 dil3 dil5 sep3 sep5 sep7 dilsep3, and dilsep5. Activation,
+/// convolution, norm; separable ones twice. In a reduction cell it halves the image where it reads what the cell was
+/// given.
 Option cell_op(std::string_view name, const CellPlace& place);
 
 struct CellRules {

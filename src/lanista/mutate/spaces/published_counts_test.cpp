@@ -7,7 +7,7 @@
 #include "lanista/graph/infer.h"
 #include "lanista/mutate/spaces/nasbench101.h"
 #include "lanista/mutate/spaces/nasbench201.h"
-#include "lanista/mutate/spaces/published.h"
+#include "lanista/mutate/spaces/test_spaces.h"
 #include "lanista/space/chooser.h"
 
 // How many models the published spaces hold: as encodings, which papers count by closed forms, and as networks, by
@@ -16,26 +16,12 @@ namespace lanista::mutate {
 namespace {
 
 using nlohmann::json;
+using testing::made;
+using testing::search_space;
 
 double power(double base, int exponent) { return std::pow(base, exponent); }
 
-Ends ends_for(std::string_view name) {
-  if (name == "wide_deep") return ends(graph::Shape{{7}}, 3);
-  if (name != "transformer") return ends(graph::Shape{{3, 64, 64}}, 10);
-  return {{{"shape", std::vector<std::int64_t>{16}}, {"dtype", "index"}}, 50};
-}
-
-Blueprint made(std::string_view name, const Ends& ends, const json& options = json::object()) {
-  auto blueprint = published_space(name, options, graph::builtin_ops(), ends);
-  EXPECT_TRUE(blueprint.ok()) << name << ": " << blueprint.error().text();
-  return *std::move(blueprint);
-}
-
-space::SearchSpace search_space(const Blueprint& blueprint) {
-  space::SearchSpace space;
-  for (const space::Parameter& parameter : blueprint.parameters()) EXPECT_TRUE(space.add(parameter).ok());
-  return space;
-}
+Ends ends_for(std::string_view name) { return testing::ends_for(name, {{3, 64, 64}}); }
 
 TEST(PublishedCounts, OfEncodingsAreThePapers) {
   struct Count {

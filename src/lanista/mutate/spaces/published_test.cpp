@@ -8,32 +8,17 @@
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
 #include "lanista/mutate/spaces/blocks.h"
+#include "lanista/mutate/spaces/test_spaces.h"
 
 namespace lanista::mutate {
 namespace {
 
 using nlohmann::json;
+using testing::made;
+using testing::search_space;
 
 Ends digits() { return ends(graph::Shape{{1, 8, 8}}, 10); }
-
-/// Data that suits the space.
-Ends ends_for(std::string_view name) {
-  if (name == "wide_deep") return ends(graph::Shape{{7}}, 3);
-  if (name != "transformer") return digits();
-  return {{{"shape", std::vector<std::int64_t>{16}}, {"dtype", "index"}}, 50};
-}
-
-Blueprint made(std::string_view name, const Ends& ends, const json& options = json::object()) {
-  auto blueprint = published_space(name, options, graph::builtin_ops(), ends);
-  EXPECT_TRUE(blueprint.ok()) << name << ": " << blueprint.error().text();
-  return *std::move(blueprint);
-}
-
-space::SearchSpace search_space(const Blueprint& blueprint) {
-  space::SearchSpace space;
-  for (const space::Parameter& parameter : blueprint.parameters()) EXPECT_TRUE(space.add(parameter).ok());
-  return space;
-}
+Ends ends_for(std::string_view name) { return testing::ends_for(name, {{1, 8, 8}}); }
 
 TEST(PublishedSpaces, GiveModelsThatVerify) {
   const auto ops = graph::builtin_ops();

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Generated programs, compiled and run by the compiler that made us (LANISTA_TEST_CXX). For tests: what fails that is
+// not under test throws.
+namespace lanista::runtime::testing {
+
+void write(const std::filesystem::path& path, std::string_view bytes);
+std::string read(const std::filesystem::path& path);
+/// Runs the command of a shell in the folder; its exit code, -1 if a signal ended it.
+int run(const std::filesystem::path& folder, const std::string& command);
+/// Whether the compiler takes it without a warning; `arguments` name files of the folder.
+bool compiles(const std::filesystem::path& folder, const std::string& arguments);
+
+/// What models predict for three samples each, one behind the other: all become one program in the empty folder, each
+/// in a namespace of its own, because starting the compiler takes longer than one model. `x` holds all their inputs as
+/// bytes of 32-bit floats.
+std::vector<float> predictions(const std::filesystem::path& folder, const std::vector<std::string>& sources,
+                               std::string_view x);
+
+}  // namespace lanista::runtime::testing

@@ -1,0 +1,114 @@
+#include "crossing_process.h"
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "lanista/engine/fit.h"
+#include "lanista/engine/study_file.h"
+#include "lanista/engine/test_support.h"
+#include "lanista/runtime/worker_executor.h"
+
+namespace lanista::crossing {
+
+using engine::testing::kFolder;
+
+namespace {
+
+std::string drawn_text(Rng& rng, bool real) {
+  const auto pick = [&](std::initializer_list<const char*> from) {
+    return std::string(*(from.begin() + rng.below(from.size())));
+  };
+  const std::int64_t epochs = rng.between(1, real ? 4 : 6);
+  const std::int64_t trials = rng.between(2, real ? 6 : 20);
+  std::string text = "model: {base: builtin:small-mlp}\n";
+  text += "data: {source: \"synthetic:blobs?rows=40&classes=3&features=4&seed=1\", batch: 8}\n";
+  text += "space: {" + std::string(rng.bernoulli(0.5) ? "mutate: [widen, deepen], " : "") +
+          "params: {optimizer: [sgd, adam], lr: log(0.001, 0.3)}}\n";
+  text += "train: {epochs: " + std::to_string(epochs) + "}\n";
+  text += "strategy: {name: " + pick({"random", "evolution", "tpe", "sobol", "local_search", "nsga2"}) +
+          ", slots: " + std::to_string(rng.between(1, rng.bernoulli(0.5) ? 3 : 16));
+  if (rng.bernoulli(0.25)) text += ", repeat: 2";
+  if (rng.bernoulli(0.25)) text += ", retry: 1";
+  text += "}\n";
+  if (rng.bernoulli(0.6))
+    text += "stop: {rule: asha, eta: 2, rungs: " + pick({"[1]", "[1, 2]", "[2, 4]", "[1, 3]"}) + "}\n";
+  text += "budget: {trials: " + std::to_string(trials);
+  if (rng.bernoulli(0.25)) text += ", steps: " + std::to_string(rng.between(4, 4 * epochs * trials));
+  text += ", guard_minutes: 200000}\nkeep: {top: " + std::to_string(rng.between(1, 4)) +
+          ", checkpoint_every: " + pick({"0s", "1s", "1000s"}) + "}\nrun: {seed: " + std::to_string(rng.below(1000)) +
+          "}\n";
+  return text;
+}
+
+/// An executor that would let its engine wait for ever is broken.
+class Impatient final : public engine::testing::PassingExecutor {
+ public:
+  Impatient(engine::Executor& inner, int patience) : PassingExecutor(inner), patience_(patience) {}
+  std::optional<engine::Report> next(double seconds) override {
+    auto report = PassingExecutor::next(seconds);
+    waited_ = report ? 0 : waited_ + 1;
+    if (waited_ < patience_) return report;
+    return engine::BrokenReport{Error{Code::kInternal, "the engine waits for ever", ""}};
+  }
+
+ private:
+  int patience_, waited_ = 0;
+};
+
+}  // namespace
+
+Study drawn_study(Rng& rng, bool real) {
+  auto config = engine::read_study(drawn_text(rng, real), "drawn");
+  LANISTA_CHECK(config.ok(), config ? "" : config.error().text());
+  auto data = data::open(config->data, ".", real_file_system());
+  LANISTA_CHECK(data.ok(), "the data are synthetic");
+  LANISTA_CHECK(engine::fit_to_data(*config, data->spec()).ok(), "everything fits blobs");
+  Study study{*std::move(config), *std::move(data), {}, {}, real};
+  study.fake.steps_per_epoch =
+      (study.data.spec().split_rows[0] + study.config.data.batch - 1) / study.config.data.batch;
+  if (rng.bernoulli(0.4)) study.fake.fail_one_in = 5;
+  if (rng.bernoulli(0.4)) study.fake.nan_one_in = 5;
+  if (rng.bernoulli(0.3)) study.fake.refuse_one_in = 6;
+  return study;
+}
+
+Process::Process(const Study& study, FileSystem& fs, const Pace& pace) : study_(study), fs_(fs), clock_(pace.tick) {
+  if (study.real) {
+    runtime::WorkerOptions options{.workers = pace.workers,
+                                   .metrics = study.config.train.metrics,
+                                   .checkpoint_every = study.config.keep.checkpoint_every};
+    options.crash_marks = false;
+    executor_ = runtime::WorkerExecutor::create(options, study.data, study.operators, fs, clock_, kFolder);
+  } else {
+    engine::FakeOptions options = study.fake;
+    options.seed = pace.seed;
+    options.workers = pace.workers;
+    options.checkpoint_one_in = pace.checkpoint_one_in;
+    executor_ = std::make_unique<engine::FakeExecutor>(options, store::CheckpointStore(fs, kFolder));
+  }
+  impatient_ = std::make_unique<Impatient>(*executor_, study.real ? 240 : 1000);
+}
+
+Result<void> Process::create() {
+  LANISTA_ASSIGN(engine_, engine::Engine::create(kFolder, study_.config, engine::write_study(study_.config), numerics_,
+                                                 services()));
+  return {};
+}
+
+Result<void> Process::resume(const engine::Engine::Extension& extension) {
+  LANISTA_ASSIGN(engine_, engine::Engine::resume(kFolder, extension, numerics_, services()));
+  return {};
+}
+
+engine::Services Process::services() {
+  return {.fs = &fs_,
+          .clock = &clock_,
+          .sink = nullptr,
+          .executor = impatient_.get(),
+          .data = &study_.data.spec(),
+          .pause = &pause,
+          .observer = observer};
+}
+
+}  // namespace lanista::crossing
