@@ -3,12 +3,16 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <new>
 #include <sstream>
+#include <system_error>
 
+#include "lanista/base/memory_reserve.h"
 #include "lanista/base/text_distance.h"
 #include "lanista/cli/session.h"
 #include "lanista/cli/streams.h"
@@ -79,34 +83,62 @@ int run_verb(int argc, char** argv) {
   int code = kDone;
   if (argc >= 2 && std::string_view(argv[1]) == "bench") return run_bench(argv);
   const auto app = command_tree(code);
+  if (argc < 2) {
+    std::cerr << app->help();
+    return kUsage;
+  }
+  if (const int refused = refuse_unknown_verb(*app, argv[1])) return refused;
   try {
-    if (argc < 2) {
-      std::cerr << app->help();
-      return kUsage;
-    }
-    if (const int refused = refuse_unknown_verb(*app, argv[1])) return refused;
     app->parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     std::ostringstream said;  // on a mistake it quotes what was typed
     const bool asked = app->exit(e, std::cout, said) == 0;
     std::cerr << printable_lines(said.str());
     return asked ? kDone : kUsage;
-  } catch (const std::exception& e) {
-    std::cerr << "lanista: internal error: " << printable(e.what()) << "\n";
-    return kStudyFailed;
   }
   return code;
+}
+
+int run_and_check(int argc, char** argv) {
+  const int code = run_verb(argc, argv);
+  const auto told = check_output();
+  if (told) return code;
+  report(told.error());
+  return code == kDone ? kStudyFailed : code;
+}
+
+// Where a destructor wants memory (that of nlohmann::json does) and there is none, the process ends, but with a word,
+// and not as if a trial had crashed it. A study is then as after a kill.
+[[noreturn]] void on_terminate() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view kWords =
+        "lanista: out of memory: the system gives this process no more; a study is as after a kill: lanista resume\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords.data(), kWords.size());
+    ::_exit(kStudyFailed);
+  } catch (...) {
+  }
+  __gnu_cxx::__verbose_terminate_handler();
+  std::abort();
 }
 
 }  // namespace
 
 int run(int argc, char** argv) {
   if (!guard_streams()) return kStudyFailed;
-  const int code = run_verb(argc, argv);
-  const auto told = check_output();
-  if (told) return code;
-  report(told.error());
-  return code == kDone ? kStudyFailed : code;
+  std::set_terminate(on_terminate);
+  try {
+    if (!keep_memory_back()) throw std::bad_alloc();
+    return run_and_check(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::cerr << "lanista: out of memory: the system gives this process no more (ulimit -v shows a limit)\n";
+  } catch (const std::system_error& e) {  // of the standard library: a thread, a path
+    std::cerr << "lanista: the system refuses: " << printable(e.what()) << "\n";
+  } catch (const std::exception& e) {
+    std::cerr << "lanista: internal error: " << printable(e.what()) << "\n";
+  }
+  return kStudyFailed;
 }
 
 }  // namespace lanista::cli

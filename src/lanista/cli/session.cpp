@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <sstream>
 
+#include "lanista/base/memory_reserve.h"
 #include "lanista/cli/app.h"
 #include "lanista/cli/inspect.h"
 #include "lanista/cli/leaderboard.h"
@@ -81,7 +83,11 @@ struct Session {
             .data = &data.spec(),
             .pause = &signals.requested(),
             .observer = {.on_event = [this](const auto& view, const auto& event) { progress.on_event(view, event); },
-                         .on_idle = [this](const auto& view) { progress.on_idle(view); }}};
+                         .on_idle =
+                             [this](const auto& view) {
+                               refill_memory_reserve();
+                               progress.on_idle(view);
+                             }}};
   }
 
   void print_head(const char* what) {
@@ -153,8 +159,30 @@ bool hand_over(const std::string& folder, const engine::StudyView& view, const V
   return static_cast<bool>(checked);
 }
 
+/// An engine without memory has ended like one without a disk.
+Result<engine::Summary> run_to_the_end(engine::Engine& engine) {
+  try {
+    return engine.run();
+  } catch (const std::bad_alloc&) {
+    return Error{Code::kResourceExhausted, "out of memory: the system gives this process no more", ""};
+  }
+}
+
+/// Why a study has no model to hand over.
+std::string without_winner(const engine::StudyView& view) {
+  std::size_t failed = 0;
+  std::string reason;
+  for (const auto& trial : view.trials) {
+    if (!trial.outcome || trial.outcome->kind != study::OutcomeKind::kFailed) continue;
+    ++failed;
+    reason = "; #" + std::to_string(trial.id.value) + ": " + trial.outcome->reason;
+  }
+  return "the study ended without a model: " + std::to_string(failed) + " of " + std::to_string(view.trials.size()) +
+         " trials failed" + reason;
+}
+
 int run_engine(Session& session, engine::Engine& engine, const View& shown) {
-  auto summary = engine.run();
+  auto summary = run_to_the_end(engine);
   session.progress.finish();
   if (!summary) {
     report(summary.error());
@@ -168,6 +196,7 @@ int run_engine(Session& session, engine::Engine& engine, const View& shown) {
     return asked != 0 ? asked : static_cast<int>(kRequeue);
   }
   if (!summary->reason.empty() && !shown.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
+  if (!view.winner) std::cerr << "lanista: " << printable_lines(without_winner(view), 1, kMessageColumns) << "\n";
   const bool whole = hand_over(session.folder, view, shown);
   if (!shown.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
   return view.winner && whole ? kDone : kStudyFailed;

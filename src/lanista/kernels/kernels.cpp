@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "lanista/kernels/flush_to_zero.h"
 #include "lanista/kernels/levels.h"
 
 namespace lanista::kernels {
@@ -90,6 +91,9 @@ void set_flush_to_zero() {
   constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
   _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
 }
+
+FlushToZero::FlushToZero() : before_(_mm_getcsr()) { set_flush_to_zero(); }
+FlushToZero::~FlushToZero() { _mm_setcsr(before_); }
 
 template <>
 const Kernels<float>& kernels<float>(Isa isa) {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "lanista/kernels/flush_to_zero.h"
+
 namespace lanista::kernels {
 namespace {
 
@@ -54,6 +56,15 @@ TEST(FlushToZero, TurnsSubnormalResultsIntoZeroInThisThreadOnly) {
     there = tiny * 0.01F;
   }).join();
   EXPECT_EQ(there, 0.0F);
+  EXPECT_GT(tiny * 0.01F, 0.0F);
+}
+
+TEST(FlushToZero, OfAScopeEndsWithIt) {
+  volatile float tiny = 1e-38F;
+  {
+    const FlushToZero scope;
+    EXPECT_EQ(tiny * 0.01F, 0.0F);
+  }
   EXPECT_GT(tiny * 0.01F, 0.0F);
 }
 

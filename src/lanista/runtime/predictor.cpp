@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "lanista/base/rng.h"
 #include "lanista/formats/onnx_import.h"
 #include "lanista/graph/infer.h"
+#include "lanista/kernels/flush_to_zero.h"
 #include "lanista/nn/program.h"
 #include "lanista/step/training_step.h"
 #include "lanista/train/evaluation.h"
@@ -58,17 +58,14 @@ std::vector<double> run(nn::Program& program, std::span<const float> features, s
   const std::size_t rows = features.size() / width;
   const auto outputs = static_cast<std::size_t>(program.prediction_size());
   std::vector<double> out(rows * outputs);
-  // A thread of its own, because flush-to-zero is part of the numerics and must not leak into the caller's.
-  std::jthread([&] {
-    kernels::set_flush_to_zero();
-    for (std::size_t at = 0; at < rows; at += batch_size) {
-      const std::size_t count = std::min(batch_size, rows - at);
-      nn::Batch batch;
-      batch.size = static_cast<std::int64_t>(count);
-      batch.features = features.subspan(at * width, count * width);
-      program.predict(0, batch, std::span(out).subspan(at * outputs, count * outputs));
-    }
-  }).join();
+  const kernels::FlushToZero as_workers;  // part of the numerics
+  for (std::size_t at = 0; at < rows; at += batch_size) {
+    const std::size_t count = std::min(batch_size, rows - at);
+    nn::Batch batch;
+    batch.size = static_cast<std::int64_t>(count);
+    batch.features = features.subspan(at * width, count * width);
+    program.predict(0, batch, std::span(out).subspan(at * outputs, count * outputs));
+  }
   return out;
 }
 

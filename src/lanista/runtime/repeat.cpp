@@ -1,7 +1,8 @@
 #include "lanista/runtime/repeat.h"
 
-#include <thread>
+#include <new>
 
+#include "lanista/kernels/flush_to_zero.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/step/training_step.h"
 
@@ -36,17 +37,14 @@ Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, 
                                    const data::Dataset& data,
                                    const std::function<void(const study::Measurement&)>& on_epoch,
                                    const nn::Operators& operators) {
-  Result<RepeatedTrial> out = Error{Code::kInternal, "the trial did not run", ""};
-  // A thread of its own, because flush-to-zero is part of the numerics and must not leak into the caller's.
-  std::jthread([&] {
-    kernels::set_flush_to_zero();
-    try {
-      out = train_alone(job, epochs, metrics, data, on_epoch, operators);
-    } catch (const std::exception& error) {
-      out = Error{Code::kInternal, error.what(), ""};
-    }
-  }).join();
-  return out;
+  const kernels::FlushToZero as_workers;  // part of the numerics
+  try {
+    return train_alone(job, epochs, metrics, data, on_epoch, operators);
+  } catch (const std::bad_alloc&) {
+    return Error{Code::kResourceExhausted, "out of memory", ""};
+  } catch (const std::exception& error) {
+    return Error{Code::kInternal, error.what(), ""};
+  }
 }
 
 }  // namespace lanista::runtime

@@ -127,10 +127,8 @@ void TrialWork::park(TrialSlot& slot) {
     if (!parked) return post_(engine::BrokenReport{parked.error()});
     slot.parked = *std::move(parked);
     slot.run->release();
-  } catch (const std::bad_alloc&) {
-    post_(engine::BrokenReport{
-        Error{Code::kResourceExhausted,
-              "out of memory while trial " + std::to_string(slot.job.trial.value) + " was to be parked", ""}});
+  } catch (const std::bad_alloc&) {  // a longer word would want memory, too, and its failure leave trials waiting
+    post_(engine::BrokenReport{Error{Code::kResourceExhausted, "out of memory", ""}});
   }
 }
 
@@ -148,7 +146,18 @@ std::vector<TrialSlot*> TrialWork::admitted(const train::LaneGroup& group, std::
   return lanes;
 }
 
+// Between steps no trial is to blame, and what its neighbours have done must not be forgotten: without memory for that
+// the executor is broken.
 void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
+                            const std::atomic<bool>& pausing) {
+  try {
+    train_lanes(group, std::move(lanes), worker, pausing);
+  } catch (const std::bad_alloc&) {
+    post_(engine::BrokenReport{Error{Code::kResourceExhausted, "out of memory", ""}});
+  }
+}
+
+void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                             const std::atomic<bool>& pausing) {
   Shares shares(shop_.clock, lanes.size());
   std::vector<train::TrialRun*> runs;
@@ -182,9 +191,13 @@ void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lan
 // A checkpoint that cannot be written is the study's trouble, not the trial's.
 void TrialWork::save(TrialSlot& slot) {
   const auto put = [&]() -> Result<std::string> {
-    const bool away = slot.parked && !slot.run->holds_state();
-    LANISTA_ASSIGN(auto state, away ? slot.parked->get() : Result<train::TrainerState>(slot.run->save()));
-    return shop_.checkpoints.put({std::move(state.tensors), std::move(state.facts)});
+    try {
+      const bool away = slot.parked && !slot.run->holds_state();
+      LANISTA_ASSIGN(auto state, away ? slot.parked->get() : Result<train::TrainerState>(slot.run->save()));
+      return shop_.checkpoints.put({std::move(state.tensors), std::move(state.facts)});
+    } catch (const std::bad_alloc&) {
+      return Error{Code::kResourceExhausted, "out of memory", ""};
+    }
   };
   const auto address = put();
   slot.saved_at = shop_.clock.now();

@@ -61,6 +61,8 @@ class TrialWork {
   std::vector<TrialSlot*> admitted(const train::LaneGroup& group, std::span<TrialSlot* const> work);
   void train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                    const std::atomic<bool>& pausing);
+  void train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
+                   const std::atomic<bool>& pausing);
   Result<void> finish(const train::LaneGroup& group, TrialSlot& slot);
   void save(TrialSlot& slot);
   void fail(TrialSlot& slot, const std::string& reason);

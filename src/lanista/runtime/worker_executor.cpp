@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <deque>
 #include <limits>
 #include <map>
@@ -14,6 +16,7 @@
 #include <thread>
 #include <tuple>
 
+#include "lanista/kernels/flush_to_zero.h"
 #include "lanista/runtime/crash_marks.h"
 #include "lanista/runtime/group_pool.h"
 #include "lanista/runtime/trial_slot.h"
@@ -67,6 +70,8 @@ struct WorkerExecutor::Impl {
   std::int64_t busy_workers = 0;       // guarded by mutex
   bool quiet = false;                  // workers wait while this is so; guarded by mutex
   std::deque<engine::Report> reports;  // guarded by mutex
+  std::optional<Code> broken;          // for good; guarded by mutex
+  std::array<char, 200> broken_by{};   // an array, since it may be told that there is no memory
   std::atomic<bool> pausing = false;
   bool paused_told = false;
   TrialWork trial_work;
@@ -116,13 +121,41 @@ struct WorkerExecutor::Impl {
     return lanes_that_pay(cost.parameters * copies * element);
   }
 
+  /// A report that is lost would be waited for, so without memory for one there are no more at all.
   void post(engine::Report report) {
-    const std::lock_guard lock(mutex);
-    reports.push_back(std::move(report));
-    report_arrived.notify_all();
+    try {
+      const std::lock_guard lock(mutex);
+      reports.push_back(std::move(report));
+      report_arrived.notify_all();
+    } catch (const std::bad_alloc&) {
+      break_down(Code::kResourceExhausted, "out of memory");
+    }
   }
 
+  void break_down(Code code, const char* reason) {
+    const std::lock_guard lock(mutex);
+    if (!broken) {
+      broken = code;
+      std::snprintf(broken_by.data(), broken_by.size(), "%s", reason);
+    }
+    report_arrived.notify_all();
+    worker_rested.notify_all();
+  }
+
+  /// The wall around all that is not a trial's.
   void worker(const std::stop_token& stop, std::size_t number) {
+    try {
+      work(stop, number);
+    } catch (const std::bad_alloc&) {
+      break_down(Code::kResourceExhausted, "out of memory");
+    } catch (const std::exception& e) {
+      break_down(Code::kInternal, e.what());
+    } catch (...) {
+      break_down(Code::kInternal, "a worker threw what is no exception");
+    }
+  }
+
+  void work(const std::stop_token& stop, std::size_t number) {
     kernels::set_flush_to_zero();
     std::unique_lock lock(mutex);
     while (!stop.stop_requested()) {
@@ -213,7 +246,7 @@ struct WorkerExecutor::Impl {
     {
       std::unique_lock lock(mutex);
       quiet = true;
-      worker_rested.wait(lock, [&] { return busy_workers == 0; });
+      worker_rested.wait(lock, [&] { return busy_workers == 0 || broken; });
     }
     epochs.clear();
     groups.clear();
@@ -310,7 +343,9 @@ void WorkerExecutor::command(const engine::Command& command) {
 
 std::optional<engine::Report> WorkerExecutor::next(double seconds) {
   std::unique_lock lock(impl_->mutex);
-  impl_->report_arrived.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !impl_->reports.empty(); });
+  impl_->report_arrived.wait_for(lock, std::chrono::duration<double>(seconds),
+                                 [&] { return !impl_->reports.empty() || impl_->broken; });
+  if (impl_->broken) return engine::BrokenReport{Error{*impl_->broken, impl_->broken_by.data(), ""}};
   if (impl_->reports.empty()) return std::nullopt;
   engine::Report report = std::move(impl_->reports.front());
   impl_->reports.pop_front();
@@ -320,17 +355,8 @@ std::optional<engine::Report> WorkerExecutor::next(double seconds) {
 Result<std::map<std::string, double>> WorkerExecutor::test(const engine::Job& job, const std::string& weights) {
   LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(weights));
   const train::TrainerState state{std::move(stored.tensors), std::move(stored.facts)};
-  Result<std::map<std::string, double>> result = Error{Code::kInternal, "test did not run", ""};
-  // A thread of its own, because flush-to-zero is part of the numerics and must not leak into the caller's.
-  try {
-    std::jthread([&] {
-      kernels::set_flush_to_zero();
-      result = impl_->test(job, state);
-    }).join();
-  } catch (const std::system_error& e) {
-    return Error{Code::kResourceExhausted, "the system gives no thread for the test: " + e.code().message(), ""};
-  }
-  return result;
+  const kernels::FlushToZero as_workers;  // part of the numerics
+  return impl_->test(job, state);
 }
 
 }  // namespace lanista::runtime

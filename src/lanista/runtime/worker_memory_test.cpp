@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -160,6 +161,68 @@ TEST_F(WorkerMemory, TurnsWhateverATestThrowsIntoAnError) {
   EXPECT_EQ(metrics.error().code, Code::kResourceExhausted);
   *dry = false;
   EXPECT_TRUE(executor->test(own, weights));
+}
+
+/// From the `looks`-th look on there is no memory, or something that is no exception.
+class DryClock final : public Clock {
+ public:
+  explicit DryClock(int looks, bool throws_a_number = false) : left_(looks), throws_a_number_(throws_a_number) {}
+  double unix_time() const override { return now(); }
+  double now() const override {
+    if (left_.fetch_sub(1) > 0) return 0;
+    if (throws_a_number_) throw 7;
+    throw std::bad_alloc();
+  }
+
+ private:
+  mutable std::atomic<int> left_;
+  bool throws_a_number_;
+};
+
+/// The first end of a trial, or of the executor.
+std::optional<engine::Report> first_end(WorkerExecutor& executor) {
+  while (auto report = executor.next(20)) {
+    const bool goes_on =
+        std::holds_alternative<engine::EpochReport>(*report) || std::holds_alternative<engine::SpanReport>(*report);
+    if (!goes_on) return report;
+  }
+  return std::nullopt;
+}
+
+// Two trials are lanes of one program, and one's epoch may have ended when memory does: neither may be waited for.
+TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenSteps) {
+  for (const int looks : {3, 10, 41, 80, 81, 82, 83}) {
+    const DryClock clock(looks);
+    WorkerOptions options = one_lane(1);
+    options.lanes = 2;
+    auto executor = WorkerExecutor::create(options, data_, ops_, real_file_system(), clock, folder_);
+    for (std::uint32_t id = 1; id <= 2; ++id) {
+      ASSERT_TRUE(executor->start(job(id)));
+      executor->command(engine::Allow{TrialId{id}, kEpochs});
+    }
+
+    const auto end = first_end(*executor);
+
+    ASSERT_TRUE(end) << looks;
+    const auto* broken = std::get_if<engine::BrokenReport>(&*end);
+    ASSERT_NE(broken, nullptr) << looks;
+    EXPECT_EQ(broken->error.code, Code::kResourceExhausted);
+  }
+}
+
+TEST_F(WorkerMemory, IsBrokenByWhatNobodyExpects) {
+  const DryClock clock(10, true);
+  auto executor = WorkerExecutor::create(one_lane(1), data_, ops_, real_file_system(), clock, folder_);
+  ASSERT_TRUE(executor->start(job(1)));
+  executor->command(engine::Allow{TrialId{1}, kEpochs});
+
+  for (int time = 0; time < 2; ++time) {
+    const auto end = first_end(*executor);
+    ASSERT_TRUE(end);
+    const auto* broken = std::get_if<engine::BrokenReport>(&*end);
+    ASSERT_NE(broken, nullptr);
+    EXPECT_EQ(broken->error.code, Code::kInternal);
+  }
 }
 
 TEST_F(WorkerMemory, WorksWithTheThreadsThatTheSystemGives) {

@@ -1,0 +1,70 @@
+// Memory may end at any allocation: each of some work's is refused once, and std::bad_alloc must come out, and nothing
+// else.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <new>
+
+#include "lanista/graph/infer.h"
+#include "lanista/graph/op.h"
+#include "lanista/graph/text.h"
+#include "lanista/step/training_step.h"
+
+namespace {
+
+long until_refused = -1;  // below zero: none is
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  if (until_refused >= 0 && until_refused-- == 0) throw std::bad_alloc();
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace lanista {
+namespace {
+
+/// How many allocations the work takes; each was refused.
+long refuse_each(const std::function<void()>& work) {
+  for (long number = 0;; ++number) {
+    until_refused = number;
+    bool was_refused = false;
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      was_refused = true;
+    }
+    const bool is_over = until_refused >= 0;
+    until_refused = -1;
+    if (is_over) return number;
+    EXPECT_TRUE(was_refused) << "allocation " << number;
+  }
+}
+
+constexpr const char* kModel =
+    "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=4, kernel=[3,3], padding=[1,1])\n%2 = batch_norm(%1)\n"
+    "%3 = relu(%2)\n%4 = flatten(%3)\n%5 = dropout(%4, p=0.25)\n%6 = linear(%5, out=3)\n%7 = output(%6)\n";
+
+TEST(AllocationFailures, OfTheOperatorTable) {
+  EXPECT_GT(refuse_each([] { static_cast<void>(graph::builtin_ops()); }), 100);
+}
+
+TEST(AllocationFailures, OfReadingAModel) {
+  ASSERT_TRUE(graph::parse(kModel));
+  EXPECT_GT(refuse_each([] { static_cast<void>(graph::parse(kModel)); }), 20);
+}
+
+TEST(AllocationFailures, OfDerivingATrainingStep) {
+  const auto model = *graph::parse(kModel);
+  const auto ops = step::training_ops(graph::builtin_ops());
+  const auto step = step::derive_training_step(model, {}, ops);
+  ASSERT_TRUE(step) << step.error().text();
+  EXPECT_GT(refuse_each([&] { static_cast<void>(step::derive_training_step(model, {}, ops)); }), 100);
+}
+
+}  // namespace
+}  // namespace lanista

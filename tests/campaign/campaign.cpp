@@ -1,0 +1,40 @@
+// The proof by force that nothing steers, loses or stops a study: storms of signals, damaged logs, mutated files, all
+// strategies on all numbers of workers and lanes. Power losses are power_proof's.
+//
+//   campaign LANISTA storms [COUNT [SEED]]     500 storms unless said otherwise
+//   campaign LANISTA log [STRIDE [SEED]]       every byte; with a stride, the program reads only each STRIDE-th
+//   campaign LANISTA mutants [COUNT [SEED]]    2,000 files
+//   campaign LANISTA grid [few]
+//
+// It works in $TMPDIR; a file system in memory makes it faster. Mutants that found something are left where it runs.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "campaign/grid.h"
+#include "campaign/log_damage.h"
+#include "campaign/mutants.h"
+#include "campaign/storms.h"
+
+int main(int argc, char** argv) {
+  const std::string lanista = argc > 1 ? argv[1] : "";
+  const std::string what = argc > 2 ? argv[2] : "";
+  const auto number = [&](int index, std::uint64_t otherwise) {
+    return index < argc ? std::strtoull(argv[index], nullptr, 10) : otherwise;
+  };
+  const auto count = [&](std::uint64_t otherwise) { return static_cast<std::int64_t>(number(3, otherwise)); };
+  bool held = false;
+  if (what == "storms") {
+    held = lanista::campaign::run_storms(lanista, count(500), number(4, 1));
+  } else if (what == "log") {
+    held = lanista::campaign::run_log_damage(lanista, number(3, 1), number(4, 1));
+  } else if (what == "mutants") {
+    held = lanista::campaign::run_mutants(lanista, LANISTA_SOURCE_DIR, count(2000), number(4, 1));
+  } else if (what == "grid") {
+    held = lanista::campaign::run_grid(lanista, argc > 3);
+  } else {
+    std::fprintf(stderr, "usage: campaign LANISTA storms|log|mutants|grid [NUMBER [SEED]]\n");
+    return 2;
+  }
+  return held ? 0 : 1;
+}

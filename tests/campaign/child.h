@@ -1,0 +1,70 @@
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lanista::campaign {
+
+/// How a process is to be started.
+struct Start {
+  std::vector<std::string> command = {};  ///< the program's path and its arguments
+  std::string folder = {};                ///< where it works; empty: where we do
+  std::vector<int> closed = {};           ///< standard streams that it does not get
+  std::string output = {};                ///< what is standard output, e.g. /dev/full; empty: caught
+  std::map<int, rlim_t> limits = {};      ///< of setrlimit
+  std::optional<uid_t> user = {};         ///< whose rights it has
+  double seconds = 10;                    ///< after so long it hangs
+};
+
+/// How a process ended, and what it said.
+struct Ended {
+  int code = 0;    ///< if no signal ended it
+  int signal = 0;  ///< that ended it
+  bool hung = false;
+  double seconds = 0;
+  std::string output, errors;
+};
+
+/// A process of ours. Its standard output and error are caught; its standard input is empty.
+class Child {
+ public:
+  explicit Child(const Start& start);
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child();  ///< kills it, if it has not been waited for
+
+  /// Sends a signal, unless it has ended. Whether it was sent.
+  bool send(int signal);
+  /// Waits for its end, at most the seconds of its start from now on; then it is killed and has hung.
+  Ended wait();
+  /// Whether it ends within so many seconds. What it says is caught meanwhile.
+  bool ends_within(double seconds);
+
+ private:
+  void drain();
+  pid_t process_ = -1;
+  int output_ = -1, errors_ = -1;
+  double limit_, began_;
+  bool over_ = false;
+  int status_ = 0;
+  double over_at_ = 0;
+  std::string said_, complained_;
+};
+
+/// Starts it and waits.
+Ended run(const Start& start);
+
+/// What no answer may be, or nothing: a signal, a hang, an exit code that is not documented, an error without a word,
+/// "internal". `sent` are signals that may have ended it.
+std::string disgrace(const Ended& ended, const std::vector<int>& sent = {});
+
+/// Monotonic seconds.
+double now();
+void sleep_for(double seconds);
+
+}  // namespace lanista::campaign

@@ -1,0 +1,96 @@
+#include "campaign/grid.h"
+
+#include <array>
+#include <cstdio>
+#include <vector>
+
+#include "campaign/workplace.h"
+
+namespace lanista::campaign {
+namespace {
+
+constexpr const char* kCommon = R"yaml(
+name: grid
+model: {base: builtin:small-mlp}
+train: {epochs: 3}
+data: {source: "synthetic:blobs?rows=240&classes=3&features=6&seed=1", batch: 16}
+budget: {trials: 16}
+keep: {top: 2, checkpoint_every: 0.01s}
+)yaml";
+
+constexpr const char* kReals =
+    "space: {params: {lr: log(0.003, 0.3), momentum: range(0, 0.95), label_smoothing: [0, 0.1]}}\n";
+constexpr const char* kMutations =
+    "space: {mutate: [widen, deepen, swap_op, add_skip, remove], params: {lr: log(0.01, 0.3)}}\n";
+constexpr const char* kChoices =
+    "space: {params: {lr: [0.01, 0.03, 0.1], momentum: [0, 0.5, 0.9], optimizer: [sgd, adam]}}\n";
+constexpr const char* kAsha = "stop: {rule: asha, rungs: [1, 2]}\n";
+
+/// The strategy, the space that it searches, and what stops trials.
+struct Case {
+  const char* name;
+  const char* strategy;
+  const char* space;
+  const char* rest;
+};
+
+constexpr std::array kCases{
+    Case{"random", "{name: random, slots: 6}", kMutations, ""},
+    Case{"random, ASHA", "{name: random, slots: 6}", kMutations, kAsha},
+    Case{"grid", "{name: grid, slots: 6}", kChoices, ""},
+    Case{"sobol", "{name: sobol, slots: 6}", kReals, ""},
+    Case{"evolution", "{name: evolution, population: 5, slots: 4}", kMutations, ""},
+    Case{"evolution, ASHA", "{name: evolution, population: 5, slots: 4}", kMutations, kAsha},
+    Case{"nsga2", "{name: nsga2, population: 5, slots: 4}", kMutations,
+         "goal: [maximize val_accuracy, minimize params]\n"},
+    Case{"local_search", "{name: local_search, slots: 4}", kMutations, ""},
+    Case{"policy_gradient", "{name: policy_gradient, slots: 4}", kChoices, ""},
+    Case{"tpe", "{name: tpe, slots: 4}", kReals, ""},
+    Case{"tpe, ASHA", "{name: tpe, slots: 4}", kReals, kAsha},
+    Case{"gp", "{name: gp, slots: 4}", kReals, ""},
+    Case{"gp, ASHA", "{name: gp, slots: 4}", kReals, kAsha},
+    Case{"cmaes", "{name: cmaes, slots: 4}", kReals, ""},
+    Case{"tpe, three trainings", "{name: tpe, slots: 4, repeat: 3, average: median}", kReals, ""},
+};
+
+constexpr std::array kNumbersOfWorkers{1, 2, 4};
+constexpr std::array kNumbersOfLanes{1, 4, 16};
+
+}  // namespace
+
+bool run_grid(const std::string& lanista, bool few) {
+  const Workplace place;
+  Verdicts verdicts;
+  double longest = 0;
+  for (const Case& each : kCases) {
+    const std::string file = place.path("grid.yaml"), study = place.path("study");
+    write_file(file, std::string(kCommon) + "strategy: " + each.strategy + "\n" + each.space + each.rest);
+    std::string wanted;
+    for (const int workers : kNumbersOfWorkers) {
+      for (const int lanes : kNumbersOfLanes) {
+        if (few && !(workers == 1 && lanes == 1) && !(workers == 4 && lanes == 16)) continue;
+        for (int round = 0; round < (few ? 1 : 2); ++round) {
+          remove_all(study);
+          const Ended ended = run({.command = {lanista, "run", file, "--quiet", "--out", study, "--workers",
+                                               std::to_string(workers), "--lanes", std::to_string(lanes)}});
+          longest = std::max(longest, ended.seconds);
+          const std::string found = fingerprint(lanista, study);
+          if (wanted.empty()) wanted = found;
+          std::string wrong = disgrace(ended);
+          if (wrong.empty() && ended.code != 0) wrong = "exit " + std::to_string(ended.code);
+          if (wrong.empty() && (found.empty() || found != wanted)) wrong = "is another study";
+          verdicts.take(std::string(each.name) + ", " + std::to_string(workers) + " workers, " + std::to_string(lanes) +
+                            " lanes, round " + std::to_string(round + 1),
+                        wrong, &ended);
+        }
+      }
+    }
+  }
+  std::printf(
+      "workers and lanes: %lld studies of %zu strategies, each strategy's to be equal; the longest took %.1f s\n"
+      "  %lld failed\n",
+      static_cast<long long>(verdicts.all()), kCases.size(), longest, static_cast<long long>(verdicts.failures()));
+  return verdicts.failures() == 0;
+}
+
+}  // namespace lanista::campaign

@@ -1,0 +1,184 @@
+#include "campaign/log_damage.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "campaign/workplace.h"
+#include "lanista/base/clock.h"
+#include "lanista/base/memory_file_system.h"
+#include "lanista/base/rng.h"
+#include "lanista/engine/engine.h"
+#include "lanista/store/log.h"
+
+namespace lanista::campaign {
+namespace {
+
+constexpr const char* kStudy = R"yaml(
+name: tiny
+model: {base: builtin:small-mlp}
+space: {params: {lr: log(0.01, 0.3)}}
+train: {epochs: 2}
+data: {source: "synthetic:blobs?rows=60&classes=2&features=3&seed=1", batch: 16}
+strategy: {name: random, slots: 2}
+budget: {trials: 4}
+keep: {top: 1, checkpoint_every: 0s}
+)yaml";
+
+constexpr const char* kMemory = "study";
+constexpr const char* kLog = "/log/000001.log";
+
+/// A damaged log and what was done to it.
+struct Damage {
+  std::string what, bytes;
+};
+
+Damage flipped(const std::string& log, std::size_t byte, unsigned bit) {
+  std::string bytes = log;
+  bytes[byte] = static_cast<char>(bytes[byte] ^ (1 << bit));
+  return {"bit " + std::to_string(bit) + " of byte " + std::to_string(byte), std::move(bytes)};
+}
+
+Damage cut(const std::string& log, std::size_t length) {
+  return {"cut to " + std::to_string(length), log.substr(0, length)};
+}
+
+bool is_beginning(const std::vector<store::Record>& some, const std::vector<store::Record>& all) {
+  if (some.size() > all.size()) return false;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    if (some[i].type != all[i].type || some[i].body != all[i].body) return false;
+  }
+  return true;
+}
+
+/// Reads a damaged log, folds it, and opens it for writing. What was wrong, or nothing.
+std::string read_here(const Damage& damage, const std::string& log, const std::vector<store::Record>& all) {
+  MemoryFileSystem disk;
+  disk.put(std::string(kMemory) + kLog, damage.bytes);
+  const auto records = store::read_log(disk, kMemory);
+  if (records && !is_beginning(*records, all)) return "other records are read than were written";
+  if (records && !records->empty()) {
+    if (const auto view = engine::fold(*records); !view) return "a beginning is refused: " + view.error().text();
+  }
+  if (!records && records.error().code != Code::kDataLoss && records.error().code != Code::kFailedPrecondition) {
+    return "the error is " + std::string(code_name(records.error().code));
+  }
+  const RealClock clock;
+  const auto writer = store::LogWriter::open(disk, clock, kMemory);
+  const std::string after = *disk.read(std::string(kMemory) + kLog);
+  if (writer.ok() != records.ok()) return "reader and writer disagree";
+  if (!writer && after != damage.bytes) return "a refused log was changed";
+  return writer && log.substr(0, after.size()) != after ? "the writer goes on behind damage" : "";
+}
+
+class Campaign {
+ public:
+  Campaign(const std::string& lanista, std::uint64_t seed) : lanista_(lanista), rng_(Rng(seed).split("log")) {}
+
+  bool run(std::uint64_t stride) {
+    if (!prepare()) return false;
+    std::printf("log: %zu bytes\n", log_.size());
+    for (std::size_t byte = 0; byte < log_.size(); ++byte) {
+      for (unsigned bit = 0; bit < 8; ++bit) here(flipped(log_, byte, bit));
+      here(cut(log_, byte));
+    }
+    const auto in_process = here_.all();
+    for (std::size_t byte = 0; byte < log_.size(); byte += stride) {
+      by_program(flipped(log_, byte, static_cast<unsigned>(rng_.below(8))), false);
+      by_program(cut(log_, byte), true);
+    }
+    std::printf("  read in this process: %lld, %lld failed\n  by the program: %lld (%lld processes), %lld failed\n",
+                static_cast<long long>(in_process), static_cast<long long>(here_.failures()),
+                static_cast<long long>(program_.all()), static_cast<long long>(processes_),
+                static_cast<long long>(program_.failures()));
+    std::printf("  of these, %lld were gone on with to the same end, %lld refused; the longest answer took %.1f s\n",
+                static_cast<long long>(mended_), static_cast<long long>(refused_), longest_);
+    return here_.failures() + program_.failures() == 0;
+  }
+
+ private:
+  bool prepare() {
+    write_file(place_.path("tiny.yaml"), kStudy);
+    pristine_ = place_.path("pristine");
+    study_ = place_.path("damaged");
+    const Ended ended = campaign::run(
+        {.command = {lanista_, "run", place_.path("tiny.yaml"), "--quiet", "--workers", "1", "--out", pristine_}});
+    fingerprint_ = fingerprint(lanista_, pristine_);
+    log_ = read_file(pristine_ + kLog);
+    MemoryFileSystem disk;
+    disk.put(std::string(kMemory) + kLog, log_);
+    if (auto records = store::read_log(disk, kMemory)) all_ = *std::move(records);
+    if (!fingerprint_.empty() && !all_.empty()) return true;
+    program_.failed("the study itself", &ended);
+    return false;
+  }
+
+  void here(const Damage& damage) { here_.take("log, " + damage.what, read_here(damage, log_, all_)); }
+
+  void by_program(const Damage& damage, bool is_cut) {
+    copy_folder(pristine_, study_);
+    write_file(study_ + kLog, damage.bytes);
+    program_.take("log, " + damage.what, read_and_resume(damage, is_cut), &last_);
+  }
+
+  const Ended& call(std::vector<std::string> arguments) {
+    ++processes_;
+    arguments.insert(arguments.begin(), lanista_);
+    last_ = campaign::run({.command = std::move(arguments)});
+    longest_ = std::max(longest_, last_.seconds);
+    return last_;
+  }
+
+  std::string read_and_resume(const Damage& damage, bool is_cut) {
+    const std::string page = place_.path("page.html"), table = place_.path("trials.csv");
+    const std::vector<std::vector<std::string>> readers{{"status", study_},
+                                                        {"show", study_},
+                                                        {"show", study_ + "#1"},
+                                                        {"report", study_, "--out", page},
+                                                        {"status", study_},
+                                                        {"show", study_ + "#2"},
+                                                        {"export", study_, "--csv", table}};
+    for (int i = 0; i < 2; ++i) {
+      const auto& reader = readers[next_reader_++ % readers.size()];
+      const std::string wrong = disgrace(call(reader));
+      if (!wrong.empty()) return reader.front() + ": " + wrong;
+      if (read_file(study_ + kLog) != damage.bytes) return reader.front() + " changed the log";
+    }
+    const Ended& resumed = call({"resume", study_, "--quiet"});
+    if (const std::string wrong = disgrace(resumed); !wrong.empty()) return "resume: " + wrong;
+    if (resumed.code == 0) {
+      ++mended_;
+      return fingerprint(lanista_, study_) == fingerprint_ ? "" : "ends differently";
+    }
+    ++refused_;
+    if (resumed.code != 2 && resumed.code != 3) return "resume: exit " + std::to_string(resumed.code);
+    // Before the first record is whole there is nothing to go on with.
+    if (is_cut && damage.bytes.size() > first_record()) return "a cut log is refused";
+    return is_cut || read_file(study_ + kLog) == damage.bytes ? "" : "a refused log was changed";
+  }
+
+  std::size_t first_record() const {
+    std::size_t length = 0;
+    for (std::size_t i = 4; i-- > 0;) length = length << 8 | static_cast<unsigned char>(log_[i]);
+    return 8 + length + 4;
+  }
+
+  const Workplace place_;
+  const std::string& lanista_;
+  Rng rng_;
+  std::string pristine_, study_, fingerprint_, log_;
+  std::vector<store::Record> all_;
+  Verdicts here_, program_;
+  Ended last_;
+  std::size_t next_reader_ = 0;
+  std::int64_t processes_ = 0, mended_ = 0, refused_ = 0;
+  double longest_ = 0;
+};
+
+}  // namespace
+
+bool run_log_damage(const std::string& lanista, std::uint64_t stride, std::uint64_t seed) {
+  return Campaign(lanista, seed).run(stride);
+}
+
+}  // namespace lanista::campaign
