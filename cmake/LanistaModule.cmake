@@ -13,6 +13,11 @@ if(LANISTA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${LANISTA_CCACHE})
 endif()
 
+find_program(LANISTA_MOLD NAMES mold)
+if(LANISTA_MOLD AND NOT LANISTA_SANITIZE)
+  add_link_options(-fuse-ld=mold)
+endif()
+
 if(LANISTA_LINT)
   find_program(LANISTA_CLANG_TIDY NAMES clang-tidy-16)
   if(LANISTA_CLANG_TIDY)
@@ -67,6 +72,32 @@ function(lanista_pch_flags target)
   endif()
 endfunction()
 
+# What most units read before anything of ours: the containers and JSON. One precompiled header for the rooms, one for
+# their tests, whose optimisation is another. Clang, which checks and fuzzes, does without: so headers stay complete.
+function(lanista_use_pch target kind)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  set(carrier lanista_${kind}_pch)
+  if(NOT TARGET ${carrier})
+    set(unit ${CMAKE_BINARY_DIR}/${carrier}.cpp)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "// Carries a precompiled header.\n")
+    add_library(${carrier} OBJECT ${unit})
+    target_link_libraries(${carrier} PRIVATE lanista_flags nlohmann_json::nlohmann_json)
+    target_precompile_headers(
+      ${carrier} PRIVATE <algorithm> <array> <charconv> <cmath> <cstdint> <functional> <map> <memory> <optional> <set>
+                         <span> <string> <string_view> <utility> <vector> <nlohmann/json.hpp>)
+    if(kind STREQUAL "test")
+      target_link_libraries(${carrier} PRIVATE GTest::gtest)
+      target_precompile_headers(${carrier} PRIVATE <gtest/gtest.h>)
+      target_compile_options(${carrier} PRIVATE -O0)
+    endif()
+    lanista_pch_flags(${carrier})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${carrier})
+  lanista_pch_flags(${target})
+endfunction()
+
 # Gives a target LibTorch and the shared precompiled header.
 function(lanista_use_torch target scope)
   lanista_torch_pch()
@@ -85,8 +116,9 @@ function(lanista_test binary)
   if(arg_TORCH)
     lanista_use_torch(${binary} PRIVATE)
   else()
-    # Optimising test code costs more than it saves; with a precompiled header the flags must agree with it.
+    # Optimising test code costs more than it saves.
     target_compile_options(${binary} PRIVATE -O0)
+    lanista_use_pch(${binary} test)
   endif()
   if(arg_TORCH)
     # Loading LibTorch takes longer than most tests: one process for all of them.
@@ -98,14 +130,15 @@ function(lanista_test binary)
   endif()
 endfunction()
 
-# lanista_module(<room> [TORCH] [SOURCES …] [DEPS rooms…] [LIBS targets…] [TESTS …] [TORCH_TESTS …])
+# lanista_module(<room> [TORCH] [NO_PCH] [SOURCES …] [DEPS rooms…] [LIBS targets…] [TESTS …] [TORCH_TESTS …])
 #
 # The static library lanista_<room> (alias lanista::<room>; without SOURCES an interface), standing on the rooms in
 # DEPS and on the outside targets in LIBS, and the test binary <room>_tests. TORCH puts the room behind the torch
 # wall: it links LibTorch and is left out when LANISTA_TORCH is off. TORCH_TESTS are for torch-free rooms that compare
-# themselves with LibTorch: a second binary <room>_torch_tests, which alone links it.
+# themselves with LibTorch: a second binary <room>_torch_tests, which alone links it. NO_PCH: units have flags of their
+# own, which no precompiled header fits.
 function(lanista_module room)
-  cmake_parse_arguments(arg "TORCH" "" "SOURCES;DEPS;LIBS;TESTS;TORCH_TESTS" ${ARGN})
+  cmake_parse_arguments(arg "TORCH;NO_PCH" "" "SOURCES;DEPS;LIBS;TESTS;TORCH_TESTS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "lanista_module(${room}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -129,6 +162,8 @@ function(lanista_module room)
     target_link_libraries(${library} PRIVATE lanista_flags PUBLIC ${arg_DEPS} ${arg_LIBS})
     if(arg_TORCH)
       lanista_use_torch(${library} PUBLIC)
+    elseif(NOT arg_NO_PCH)
+      lanista_use_pch(${library} room)
     endif()
   else()
     add_library(${library} INTERFACE)

@@ -45,7 +45,8 @@ int run_bench(char** argv) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
   const std::string program = (self.parent_path() / "lanista-bench").string();
   ::execv(program.c_str(), argv + 1);
-  std::cerr << "lanista: cannot run " << program << ": " << std::strerror(errno) << "; it is built beside lanista\n";
+  std::cerr << "lanista: cannot run " << program << ": " << std::strerror(errno)
+            << "; it is built beside lanista where LibTorch is installed, for instance by ./quickstart test\n";
   return kUsage;
 }
 

@@ -193,8 +193,8 @@ std::string encode_npy(const Tensor& tensor) {
   std::string shape = "(";
   for (const std::int64_t d : tensor.shape) shape += std::to_string(d) + (tensor.shape.size() == 1 ? "," : ", ");
   if (tensor.shape.size() > 1) shape.resize(shape.size() - 2);
-  std::string text =
-      std::string("{'descr': '") + descr_of(tensor.type) + "', 'fortran_order': False, 'shape': " + shape + "), }";
+  std::string text = "{'descr': '";
+  text.append(descr_of(tensor.type)).append("', 'fortran_order': False, 'shape': ").append(shape).append("), }");
   // Version 1 holds 65,535 bytes of header, far more than 32 dimensions can take; data begin at a multiple of 64.
   LANISTA_CHECK(tensor.shape.size() <= kMaxNpyRank, "npy: too many dimensions");
   const std::size_t used = kMagic.size() + 4 + text.size() + 1;

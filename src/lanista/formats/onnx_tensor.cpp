@@ -334,7 +334,7 @@ Result<ElementType> element_type(std::uint64_t code) {
   }
 }
 
-std::string shown(std::string_view name) { return graph::quoted(name.substr(0, kShownName)); }
+std::string shown(std::string_view name) { return graph::in_quotes(name.substr(0, kShownName)); }
 
 Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external) {
   Parts parts;

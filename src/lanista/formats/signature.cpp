@@ -49,8 +49,9 @@ std::optional<Error> refuse_foreign(std::string_view bytes, const std::string& p
   };
   if (is_torch_archive(bytes)) return refuse("a PyTorch file, a pickle, which can run code", kFromTorch);
   if (is_pickle(bytes)) {
-    return refuse("a pickle, which can run code",
-                  std::string(kFromTorch) + " for weights, numpy.save(\"x.npy\", array) for data");
+    std::string advice(kFromTorch);
+    advice.append(" for weights, numpy.save(\"x.npy\", array) for data");
+    return refuse("a pickle, which can run code", advice);
   }
   if (is_object_array(bytes)) {
     return refuse("an array of objects, a pickle, which can run code",

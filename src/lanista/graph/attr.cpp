@@ -19,7 +19,7 @@ std::string real_text(double value) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string out = "\"";
   for (const char c : text) {
@@ -53,7 +53,7 @@ std::string attr_text(const AttrValue& value) {
         } else if constexpr (std::is_same_v<T, double>) {
           return real_text(v);
         } else if constexpr (std::is_same_v<T, std::string>) {
-          return quoted(v);
+          return in_quotes(v);
         } else {
           std::string out = "[";
           for (std::size_t i = 0; i < v.size(); ++i) out += (i == 0 ? "" : ",") + std::to_string(v[i]);

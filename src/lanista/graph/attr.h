@@ -18,7 +18,7 @@ using AttrValue = Variant<bool, std::int64_t, double, std::string, std::vector<s
 std::string attr_text(const AttrValue& value);
 
 /// A string of the text form: in quotes, with \" \\ \n \t \xHH for what cannot stand there as it is.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 /// A small map from attribute name to value, in order of name. Only non-default values are stored.
 class Attrs {

@@ -15,7 +15,7 @@ std::string dot_escaped(const std::string& text) {
 
 std::string dot_label(const Node& node) {
   std::string out = dot_escaped(port_text({node.id, 0}) + " " + node.op);
-  if (!node.label.empty()) out += "\\n" + dot_escaped(quoted(node.label));
+  if (!node.label.empty()) out += "\\n" + dot_escaped(in_quotes(node.label));
   for (const auto& [name, value] : node.attrs) out += "\\n" + dot_escaped(name + "=" + attr_text(value));
   return out;
 }

@@ -73,7 +73,7 @@ Result<Edit> parse_edit(std::string_view text) {
       : verb == "input"  ? read_input(reader)
       : verb == "attr"
           ? read_attr(reader)
-          : reader.error_at(begin, "unknown edit " + quoted(verb.substr(0, 64)) + "; known: put, remove, input, attr");
+          : reader.error_at(begin, "unknown edit " + in_quotes(verb.substr(0, 64)) + "; known: put, remove, input, attr");
   if (edit) LANISTA_TRY(reader.expect_end());
   return edit;
 }

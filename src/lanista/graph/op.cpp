@@ -52,7 +52,7 @@ std::string kind_text(const AttrSpec& spec) {
   }
   if (spec.allowed.empty()) return "a string";
   std::string out = "one of";
-  for (const std::string& word : spec.allowed) out += (out.size() > 6 ? ", " : " ") + quoted(word);
+  for (const std::string& word : spec.allowed) out += (out.size() > 6 ? ", " : " ") + in_quotes(word);
   return out;
 }
 
@@ -123,7 +123,7 @@ std::pair<std::int64_t, std::int64_t> OpArgs::pair(std::string_view name) const 
 
 Result<void> OpTable::add(OpDef def) {
   const auto refuse = [&](const std::string& why) {
-    return Error{Code::kInvalidArgument, "operator " + quoted(def.name) + ": " + why, ""};
+    return Error{Code::kInvalidArgument, "operator " + in_quotes(def.name) + ": " + why, ""};
   };
   if (!is_identifier(def.name)) return refuse("a name has letters, digits and underscores, and no digit in front");
   if (!def.infer) return refuse("there is no inference rule");
@@ -135,7 +135,7 @@ Result<void> OpTable::add(OpDef def) {
     return refuse("an operator with parameters must have a fixed number of inputs");
   }
   for (const AttrSpec& spec : def.attrs) {
-    if (!is_identifier(spec.name)) return refuse("attribute name " + quoted(spec.name) + " is not a word");
+    if (!is_identifier(spec.name)) return refuse("attribute name " + in_quotes(spec.name) + " is not a word");
     if (find_spec(def, spec.name) != &spec) return refuse("attribute " + spec.name + " is declared twice");
   }
   std::string name = def.name;

@@ -79,7 +79,7 @@ OpDef backward_of(const OpDef& own) {
 
 Result<void> add_opaque(OpTable& table, OpDef def) {
   const auto refuse = [&](const std::string& why) {
-    return Error{Code::kInvalidArgument, "operator " + quoted(def.name) + ": " + why, ""};
+    return Error{Code::kInvalidArgument, "operator " + in_quotes(def.name) + ": " + why, ""};
   };
   if (def.gradient || def.decompose || !def.train_form.empty() || !def.buffer_updates.empty()) {
     return refuse("an opaque operator has a kernel in place of a gradient rule, parts, train form or buffer updates");

@@ -50,7 +50,7 @@ std::string node_text(const Node& node) {
     out += name + "=" + attr_text(value);
   }
   out += ")";
-  if (!node.label.empty()) out += " " + quoted(node.label);
+  if (!node.label.empty()) out += " " + in_quotes(node.label);
   return out;
 }
 

@@ -33,7 +33,7 @@ Error LineReader::error_at(std::size_t at, const std::string& message) const {
 }
 
 std::string LineReader::seen() const {
-  return at_ < line_.size() ? quoted(line_.substr(at_, 1)) : std::string("the end of the line");
+  return at_ < line_.size() ? in_quotes(line_.substr(at_, 1)) : std::string("the end of the line");
 }
 
 void LineReader::skip_space() {
@@ -54,7 +54,7 @@ bool LineReader::take(char c) {
 
 Result<void> LineReader::expect(char c) {
   if (take(c)) return {};
-  return error("expected " + quoted(std::string_view(&c, 1)) + ", found " + seen());
+  return error("expected " + in_quotes(std::string_view(&c, 1)) + ", found " + seen());
 }
 
 Result<void> LineReader::expect_end() {
@@ -149,7 +149,7 @@ Result<AttrValue> LineReader::number() {
   }
   const char* first = line_.data() + begin;
   const char* last = line_.data() + at_;
-  if (at_ == digits) return error_at(begin, "expected a value, found " + (at_ == begin ? seen() : quoted("-")));
+  if (at_ == digits) return error_at(begin, "expected a value, found " + (at_ == begin ? seen() : in_quotes("-")));
   if (!real) {
     std::int64_t value = 0;
     const auto parsed = std::from_chars(first, last, value);
@@ -159,7 +159,7 @@ Result<AttrValue> LineReader::number() {
     const auto parsed = std::from_chars(first, last, value);
     if (parsed.ec == std::errc() && parsed.ptr == last && std::isfinite(value)) return AttrValue(value);
   }
-  return error_at(begin, quoted(std::string_view(first, static_cast<std::size_t>(last - first))) +
+  return error_at(begin, in_quotes(std::string_view(first, static_cast<std::size_t>(last - first))) +
                              (real ? " is not a number" : " is not a 64-bit integer"));
 }
 
@@ -190,7 +190,7 @@ Result<AttrValue> LineReader::value() {
   const std::string_view found = peek_word();
   if (found.empty()) return number();
   if (found != "true" && found != "false") {
-    return error("unknown value " + quoted(found.substr(0, 64)) + "; strings stand in quotes");
+    return error("unknown value " + in_quotes(found.substr(0, 64)) + "; strings stand in quotes");
   }
   at_ += found.size();
   return AttrValue(found == "true");
