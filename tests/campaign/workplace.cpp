@@ -83,7 +83,7 @@ void write_file(const std::string& path, const std::string& bytes) {
 
 void copy_folder(const std::string& from, const std::string& to) {
   remove_all(to);
-  fs::create_directories(fs::path(to).parent_path());
+  fs::create_directories(fs::absolute(to).parent_path());
   fs::copy(from, to, fs::copy_options::recursive);
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -105,10 +106,27 @@ int run_and_check(int argc, char** argv) {
   return code == kDone ? kStudyFailed : code;
 }
 
+// Where a destructor wants memory (that of nlohmann::json does) and there is none, the process ends, but with a word,
+// and not as if a trial had crashed it. A study is then as after a kill.
+[[noreturn]] void on_terminate() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view kWords =
+        "lanista: out of memory: the system gives this process no more; a study is as after a kill: lanista resume\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords.data(), kWords.size());
+    ::_exit(kStudyFailed);
+  } catch (...) {
+  }
+  __gnu_cxx::__verbose_terminate_handler();
+  std::abort();
+}
+
 }  // namespace
 
 int run(int argc, char** argv) {
   if (!guard_streams()) return kStudyFailed;
+  std::set_terminate(on_terminate);
   try {
     if (!keep_memory_back()) throw std::bad_alloc();
     return run_and_check(argc, argv);

@@ -168,6 +168,19 @@ Result<engine::Summary> run_to_the_end(engine::Engine& engine) {
   }
 }
 
+/// Why a study has no model to hand over.
+std::string without_winner(const engine::StudyView& view) {
+  std::size_t failed = 0;
+  std::string reason;
+  for (const auto& trial : view.trials) {
+    if (!trial.outcome || trial.outcome->kind != study::OutcomeKind::kFailed) continue;
+    ++failed;
+    reason = "; #" + std::to_string(trial.id.value) + ": " + trial.outcome->reason;
+  }
+  return "the study ended without a model: " + std::to_string(failed) + " of " + std::to_string(view.trials.size()) +
+         " trials failed" + reason;
+}
+
 int run_engine(Session& session, engine::Engine& engine, const View& shown) {
   auto summary = run_to_the_end(engine);
   session.progress.finish();
@@ -183,6 +196,7 @@ int run_engine(Session& session, engine::Engine& engine, const View& shown) {
     return asked != 0 ? asked : static_cast<int>(kRequeue);
   }
   if (!summary->reason.empty() && !shown.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
+  if (!view.winner) std::cerr << "lanista: " << printable_lines(without_winner(view), 1, kMessageColumns) << "\n";
   const bool whole = hand_over(session.folder, view, shown);
   if (!shown.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
   return view.winner && whole ? kDone : kStudyFailed;

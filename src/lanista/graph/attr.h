@@ -5,13 +5,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
+
+#include "lanista/base/variant.h"
 
 namespace lanista::graph {
 
 /// What an attribute can hold.
-using AttrValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>>;
+using AttrValue = Variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>>;
 
 /// "true", "64", "0.5", "\"same\"", "[1,8,8]": the text of the model format. Doubles round-trip.
 std::string attr_text(const AttrValue& value);

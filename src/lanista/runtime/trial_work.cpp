@@ -128,10 +128,8 @@ void TrialWork::park(TrialSlot& slot) {
     if (!parked) return post_(engine::BrokenReport{parked.error()});
     slot.parked = *std::move(parked);
     slot.run->release();
-  } catch (const std::bad_alloc&) {
-    post_(engine::BrokenReport{
-        Error{Code::kResourceExhausted,
-              "out of memory while trial " + std::to_string(slot.job.trial.value) + " was to be parked", ""}});
+  } catch (const std::bad_alloc&) {  // a longer word would want memory, too, and its failure leave trials waiting
+    post_(engine::BrokenReport{Error{Code::kResourceExhausted, "out of memory", ""}});
   }
 }
 

@@ -12,11 +12,12 @@
 
 #include "lanista/base/digest.h"
 #include "lanista/base/result.h"
+#include "lanista/base/variant.h"
 
 namespace lanista::space {
 
 /// A hyper-parameter's value.
-using Value = std::variant<bool, std::int64_t, double, std::string>;
+using Value = Variant<bool, std::int64_t, double, std::string>;
 std::string value_text(const Value& value);  ///< short, round-trips numbers
 nlohmann::json value_json(const Value& value);
 Result<Value> value_from_json(const nlohmann::json& json);
