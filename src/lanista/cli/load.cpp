@@ -43,7 +43,9 @@ Target parse_target(const std::string& text) {
 
 Result<LoadedTrial> load_trial(const std::string& target) {
   const Target parsed = parse_target(target);
-  LoadedTrial out{.folder = parsed.folder, .view = {}, .ops = graph::builtin_ops(), .model = {}};
+  LoadedTrial out;
+  out.folder = parsed.folder;
+  out.ops = graph::builtin_ops();  // not in a braced list: where it throws, g++ 12 destroys the members before it twice
   LANISTA_ASSIGN(out.view, load_study(parsed.folder));
   LANISTA_ASSIGN(const TrialId id, pick_trial(out.view, parsed));
   out.index = id.value - 1;
