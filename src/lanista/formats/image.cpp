@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <new>
 
 #include "lanista/formats/image_readers.h"
 
@@ -30,6 +31,7 @@ std::string deflated(const std::string& bytes) {
   std::string out(size, '\0');
   const int status = compress2(reinterpret_cast<Bytef*>(out.data()), &size,
                                reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), Z_BEST_COMPRESSION);
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();  // as the string above does
   LANISTA_CHECK(status == Z_OK, "zlib refuses to pack");
   out.resize(size);
   return out;
