@@ -6,7 +6,7 @@
 //   campaign LANISTA mutants [COUNT [SEED]]    2,000 files
 //   campaign LANISTA grid [few]
 //
-// It works in $TMPDIR; a file system in memory makes it faster. Mutants that found something are left where it runs.
+// It works in $TMPDIR, or else in memory. Mutants that found something are left where it runs.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -4,8 +4,8 @@
 //
 //   limits LANISTA [few]     some values of each limit instead of all
 //
-// It works in $TMPDIR. Full disks, folders that may not be written and limits of threads need root, which takes the
-// rights of another user; they are left out otherwise.
+// It works in $TMPDIR, or else in memory. Full disks, folders that may not be written and limits of threads need root,
+// which takes the rights of another user; they are left out otherwise.
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -127,7 +128,8 @@ std::string said(const Ended& ended, const std::string& folder) {
   }
   text = first_line(text);
   for (std::size_t at; (at = text.find(folder)) != std::string::npos;) text.replace(at, folder.size(), "@");
-  return text;
+  static const std::regex counted("(tmp-|tfevents\\.|trial_)[0-9]+"), loader("^.*: error while loading");
+  return std::regex_replace(std::regex_replace(text, counted, "$1N"), loader, "error while loading");
 }
 
 class Table {
