@@ -76,11 +76,19 @@ class WorkerExecutorTest : public testing::Test {
     return state_hash(alone.save());
   }
 
-  /// Starts so many trials, of which each must end as it would alone.
+  /// Starts so many trials, of which each must end as it would alone. All have had an epoch before one may end.
   void expect_trained(WorkerExecutor& executor, std::uint32_t trials) {
     const auto step_ops = step::training_ops(ops_.table());
     for (std::uint32_t id = 1; id <= trials; ++id) {
       ASSERT_TRUE(executor.start(job(id)));
+      executor.command(engine::Allow{TrialId{id}, 1});
+    }
+    for (std::uint32_t begun = 0; begun < trials;) {
+      const auto report = executor.next(20);
+      ASSERT_TRUE(report);
+      begun += std::holds_alternative<engine::EpochReport>(*report) ? 1 : 0;
+    }
+    for (std::uint32_t id = 1; id <= trials; ++id) {
       executor.command(engine::Allow{TrialId{id}, kEpochs});
       executor.command(engine::Finish{TrialId{id}, false});
     }
