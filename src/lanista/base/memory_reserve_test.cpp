@@ -57,6 +57,9 @@ class Hoard {
 }
 
 TEST(MemoryReserve, LetsWhatIsDestroyedAllocateAgainAndAgain) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes more addresses than the limit leaves, and has a malloc of its own";
+#endif
   EXPECT_EXIT(run_dry(), testing::ExitedWithCode(0), "");
 }
 
