@@ -15,7 +15,7 @@ fail() {
   echo "FAILED: $*"
   failed=$((failed + 1))
 }
-# expect CODE WHAT COMMAND…: runs it for ten seconds at most; its output is in out and err
+# expect CODE WHAT COMMAND…: runs it for a minute at most; its output is in out and err
 expect() {
   code=$1 what=$2
   shift 2

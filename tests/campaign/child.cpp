@@ -142,7 +142,7 @@ Ended Child::wait() {
 
 Ended run(const Start& start) { return Child(start).wait(); }
 
-std::string disgrace(const Ended& ended, const std::vector<int>& sent) {
+std::string misbehaviour(const Ended& ended, const std::vector<int>& sent) {
   if (ended.hung) return "hangs";
   if (ended.signal != 0) {
     if (std::ranges::find(sent, ended.signal) != sent.end()) return "";

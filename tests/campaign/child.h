@@ -61,7 +61,7 @@ Ended run(const Start& start);
 
 /// What no answer may be, or nothing: a signal, a hang, an exit code that is not documented, an error without a word,
 /// "internal". `sent` are signals that may have ended it.
-std::string disgrace(const Ended& ended, const std::vector<int>& sent = {});
+std::string misbehaviour(const Ended& ended, const std::vector<int>& sent = {});
 
 /// Monotonic seconds.
 double now();

@@ -76,7 +76,7 @@ bool run_grid(const std::string& lanista, bool few) {
           longest = std::max(longest, ended.seconds);
           const std::string found = fingerprint(lanista, study);
           if (wanted.empty()) wanted = found;
-          std::string wrong = disgrace(ended);
+          std::string wrong = misbehaviour(ended);
           if (wrong.empty() && ended.code != 0) wrong = "exit " + std::to_string(ended.code);
           if (wrong.empty() && (found.empty() || found != wanted)) wrong = "is another study";
           verdicts.take(std::string(each.name) + ", " + std::to_string(workers) + " workers, " + std::to_string(lanes) +

@@ -4,8 +4,8 @@
 //
 //   limits LANISTA [few]     some values of each limit instead of all
 //
-// It works in $TMPDIR, or else in memory. Full disks, folders that may not be written and limits of threads need root,
-// which takes the rights of another user; they are left out otherwise.
+// It works in $TMPDIR, or else in memory. Limits of threads and folders that may not be written need the rights of
+// another user, full disks a mount; where these are not to be had, it says so and leaves them out.
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -64,7 +64,24 @@ double least_mib(const std::string& lanista) {
   return high;
 }
 
-std::vector<Condition> conditions(const std::string& lanista, bool few, bool root) {
+/// Whether a process of ours may take the rights of kUser.
+bool can_change_user(const std::string& lanista) {
+  return run({.command = {lanista, "--version"}, .user = kUser}).code == 0;
+}
+
+bool mount_disk(const std::string& folder) {
+  fs::create_directories(folder);
+  return ::mount("none", folder.c_str(), "tmpfs", 0, "size=8m") == 0;
+}
+
+bool can_mount(const std::string& folder) {
+  if (!mount_disk(folder)) return false;
+  ::umount(folder.c_str());
+  return true;
+}
+
+/// `spare` is a folder of nobody's.
+std::vector<Condition> conditions(const std::string& lanista, bool few, const std::string& spare) {
   std::vector<Condition> all;
   const auto closed = [](const std::string& name, std::vector<int> streams) {
     return Setting{name, [streams](Start& start) { start.closed = streams; }};
@@ -97,12 +114,19 @@ std::vector<Condition> conditions(const std::string& lanista, bool few, bool roo
     memory.settings.push_back(limit(RLIMIT_AS, mib(size), std::to_string(size) + " MiB"));
   }
   all.push_back(memory);
-  if (!root) return all;
 
-  Condition threads{.name = "threads", .as_user = true};
-  for (const rlim_t count : {1, 2, 3}) threads.settings.push_back(limit(RLIMIT_NPROC, count, std::to_string(count)));
-  all.push_back(threads);
-  all.push_back({.name = "read-only folder", .settings = {{"", [](Start&) {}}}, .as_user = true, .read_only = true});
+  if (can_change_user(lanista)) {
+    Condition threads{.name = "threads", .as_user = true};
+    for (const rlim_t count : {1, 2, 3}) threads.settings.push_back(limit(RLIMIT_NPROC, count, std::to_string(count)));
+    all.push_back(threads);
+    all.push_back({.name = "read-only folder", .settings = {{"", [](Start&) {}}}, .as_user = true, .read_only = true});
+  } else {
+    std::printf("<!-- threads, read-only folder: left out, no other user's rights can be taken here -->\n");
+  }
+  if (!can_mount(spare)) {
+    std::printf("<!-- full disk: left out, nothing can be mounted here -->\n");
+    return all;
+  }
   Condition disk{.name = "full disk", .has_own_disk = true};
   for (const int free : {0, 4, 8, 16, 32, 64, 128}) {
     if (!few || free == 0 || free == 16) disk.settings.push_back({std::to_string(free) + " KiB free", [](Start&) {}});
@@ -134,14 +158,14 @@ std::string said(const Ended& ended, const std::string& folder) {
 
 class Table {
  public:
-  Table(const std::string& lanista, bool few) : lanista_(lanista), few_(few), root_(::geteuid() == 0) {}
+  Table(const std::string& lanista, bool few) : lanista_(lanista), few_(few) {}
 
   bool run() {
     if (!make_exhibits(lanista_, place_.path("exhibits"))) {
       verdicts_.failed("the exhibits");
       return false;
     }
-    conditions_ = conditions(lanista_, few_, root_);
+    conditions_ = conditions(lanista_, few_, place_.path("spare"));
     for (const Call& call : calls()) {
       std::vector<std::string>& row = rows_[call.name];
       for (const Condition& condition : conditions_) row.push_back(cell(call, condition));
@@ -166,8 +190,10 @@ class Table {
   Ended attempt(const Call& call, const Condition& condition, const Setting& setting) {
     const std::string folder = place_.path("work");
     if (condition.has_own_disk) {
-      fs::create_directories(folder);
-      static_cast<void>(::mount("none", folder.c_str(), "tmpfs", 0, "size=8m"));
+      if (!mount_disk(folder)) {
+        verdicts_.failed("a disk of its own cannot be mounted any more");
+        return {};
+      }
       fs::copy(place_.path("exhibits"), folder, fs::copy_options::recursive);
       fill(folder, std::atoll(setting.value.c_str()) * 1024);
     } else {
@@ -183,7 +209,7 @@ class Table {
     setting.apply(start);
     const Ended ended = campaign::run(start);
     const std::string what = call.name + ", " + condition.name + " " + setting.value;
-    std::string wrong = disgrace_of(ended, start);
+    std::string wrong = misbehaviour_of(ended, start);
     const bool is_half_done = !call.study.empty() && (ended.code != 0 || call.study == "half");
     if (wrong.empty() && is_half_done) wrong = resumable(call, condition, folder);
     verdicts_.take(what, wrong, &ended);
@@ -196,12 +222,12 @@ class Table {
   }
 
   // Whose standard error is closed cannot say why.
-  static std::string disgrace_of(const Ended& ended, const Start& start) {
+  static std::string misbehaviour_of(const Ended& ended, const Start& start) {
     // Before the program begins, it is the loader that answers.
     if (ended.code == kNotLoaded && ended.errors.find("error while loading shared libraries") != std::string::npos) {
       return "";
     }
-    const std::string wrong = disgrace(ended);
+    const std::string wrong = misbehaviour(ended);
     const bool mute = std::ranges::find(start.closed, STDERR_FILENO) != start.closed.end();
     return mute && wrong == "an error without a word" ? "" : wrong;
   }
@@ -218,7 +244,7 @@ class Table {
     const Ended status = campaign::run({.command = {lanista_, "status", study}});
     if (status.code != 0) return call.study == "new" ? "" : "the study is lost: " + first_line(status.errors);
     const Ended resumed = campaign::run({.command = {lanista_, "resume", study, "--quiet"}});
-    if (const std::string wrong = disgrace(resumed); !wrong.empty()) return "resuming it: " + wrong;
+    if (const std::string wrong = misbehaviour(resumed); !wrong.empty()) return "resuming it: " + wrong;
     if (resumed.code == 0 || (resumed.code == 1 && condition.may_change_trials)) return "";
     return "cannot be resumed: " + first_line(resumed.errors);
   }
@@ -252,7 +278,7 @@ class Table {
 
   const Workplace place_;
   const std::string& lanista_;
-  bool few_, root_;
+  bool few_;
   std::vector<Condition> conditions_;
   std::map<std::string, std::vector<std::string>> rows_;
   std::map<std::string, std::map<std::string, std::set<std::string>>> answers_;

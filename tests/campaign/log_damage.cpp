@@ -140,12 +140,12 @@ class Campaign {
                                                         {"export", study_, "--csv", table}};
     for (int i = 0; i < 2; ++i) {
       const auto& reader = readers[next_reader_++ % readers.size()];
-      const std::string wrong = disgrace(call(reader));
+      const std::string wrong = misbehaviour(call(reader));
       if (!wrong.empty()) return reader.front() + ": " + wrong;
       if (read_file(study_ + kLog) != damage.bytes) return reader.front() + " changed the log";
     }
     const Ended& resumed = call({"resume", study_, "--quiet"});
-    if (const std::string wrong = disgrace(resumed); !wrong.empty()) return "resume: " + wrong;
+    if (const std::string wrong = misbehaviour(resumed); !wrong.empty()) return "resume: " + wrong;
     if (resumed.code == 0) {
       ++mended_;
       return fingerprint(lanista_, study_) == fingerprint_ ? "" : "ends differently";

@@ -257,7 +257,7 @@ class Campaign {
     last_ = campaign::run(start);
     longest_ = std::max(longest_, last_.seconds);
     ++codes_[last_.code];
-    std::string wrong = disgrace(last_);
+    std::string wrong = misbehaviour(last_);
     if (wrong.empty() && last_.errors.find("out of memory") != std::string::npos) wrong = "asks for too much memory";
     return wrong;
   }

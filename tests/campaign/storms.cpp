@@ -105,7 +105,7 @@ class Storm {
     last_ = child.wait();
     tally_.longest = std::max(tally_.longest, last_.seconds);
     if (!beside.empty()) return beside;
-    std::string wrong = disgrace(last_, sent);
+    std::string wrong = misbehaviour(last_, sent);
     if (!wrong.empty()) return named(wrong, sent);
     const bool was_late = last_.errors.find("another process is working here") != std::string::npos;
     if (stormy && was_late && last_.code == 2) return "";
@@ -142,12 +142,12 @@ class Storm {
       ++tally_.readers;
       const std::string verb = std::vector<std::string>{"status", "show"}[rng_.below(2)];
       const Ended ended = run({.command = {lanista_, verb, study_}});
-      if (const std::string wrong = disgrace(ended); !wrong.empty()) return verb + " meanwhile: " + wrong;
+      if (const std::string wrong = misbehaviour(ended); !wrong.empty()) return verb + " meanwhile: " + wrong;
     }
     if (rng_.bernoulli(0.15)) {
       ++tally_.rivals;
       const Ended ended = run({.command = {lanista_, "resume", study_, "--quiet"}});
-      if (const std::string wrong = disgrace(ended); !wrong.empty()) return "a second resume: " + wrong;
+      if (const std::string wrong = misbehaviour(ended); !wrong.empty()) return "a second resume: " + wrong;
     }
     return "";
   }

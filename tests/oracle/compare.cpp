@@ -204,8 +204,10 @@ class Comparison {
  private:
   std::optional<Difference> check(const std::string& name, at::Tensor value, const at::Tensor& want, Tally& tally) {
     ++tally.values;
-    value = at::where((want.abs() >= kRange).logical_and(at::isfinite(value).logical_not()), want, value);
-    if (behind_divergence(name)) value = at::where(at::isfinite(want), value, want);
+    if (behind_divergence(name)) {
+      const at::Tensor overflows = (want.abs() >= kRange).logical_and(at::isfinite(value).logical_not());
+      value = at::where(at::isfinite(want).logical_and(overflows.logical_not()), value, want);
+    }
     not_finite_ = not_finite_ || !at::isfinite(want).all().item<bool>();
     const double error = nn::testing::scaled_error(value, want, least(name));
     if (error <= kTolerance) {

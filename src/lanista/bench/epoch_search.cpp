@@ -33,8 +33,8 @@ std::vector<Losses> front_of(const std::vector<Losses>& points) {
 /// beyond the front's nadir, its worst value by each goal.
 class Volume {
  public:
-  static constexpr double kMargin =
-      0.1;  ///< of the front's extent; at the nadir itself the ends of the front count nothing
+  /// Of the front's extent; at the nadir itself the ends of the front would count nothing.
+  static constexpr double kMargin = 0.1;
 
   explicit Volume(const AccuracyTable& table) {
     std::vector<Losses> cells;
