@@ -31,7 +31,8 @@ endif()
 # Flags of our own code only. No contraction: a fused multiply-add happens where the source says so and nowhere else.
 add_library(lanista_flags INTERFACE)
 target_compile_features(lanista_flags INTERFACE cxx_std_20)
-target_compile_options(lanista_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off)
+target_compile_options(lanista_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Woverloaded-virtual
+                                             -ffp-contract=off)
 if(LANISTA_WERROR)
   target_compile_options(lanista_flags INTERFACE -Werror)
 endif()
@@ -73,9 +74,9 @@ function(lanista_pch_flags target)
 endfunction()
 
 # What most units read before anything of ours: the containers and JSON. One precompiled header for the rooms, one for
-# their tests, whose optimisation is another. Clang, which checks and fuzzes, does without: so headers stay complete.
+# their tests, whose optimisation is another. The lint preset does without: so headers stay complete.
 function(lanista_use_pch target kind)
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(LANISTA_LINT)
     return()
   endif()
   set(carrier lanista_${kind}_pch)
@@ -98,6 +99,36 @@ function(lanista_use_pch target kind)
   lanista_pch_flags(${target})
 endfunction()
 
+# With LANISTA_UNITY, groups of some four sources are compiled as one unit, which parses and instantiates once what they
+# share. Which group a source is in hangs on its name alone, so a new file meets one group and moves no other. Sources
+# in `apart` stay alone: they have names in their unnamed namespaces that others of their group have too.
+function(lanista_unity target sources apart)
+  if(NOT LANISTA_UNITY)
+    return()
+  endif()
+  list(LENGTH sources count)
+  set(groups 1)
+  while(groups LESS_EQUAL 128)
+    math(EXPR room "${groups} * 5")
+    if(room GREATER_EQUAL count)
+      break()
+    endif()
+    math(EXPR groups "${groups} * 2")
+  endwhile()
+  foreach(source IN LISTS sources)
+    if(NOT IS_ABSOLUTE "${source}" AND NOT source IN_LIST apart)
+      string(MD5 hash "${source}")
+      string(SUBSTRING "${hash}" 0 6 hash)
+      math(EXPR group "0x${hash} % ${groups}")
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${target}_${group}")
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # means: "in a header"
+  endif()
+endfunction()
+
 # Gives a target LibTorch and the shared precompiled header.
 function(lanista_use_torch target scope)
   lanista_torch_pch()
@@ -106,11 +137,14 @@ function(lanista_use_torch target scope)
   lanista_pch_flags(${target})
 endfunction()
 
-# lanista_test(<binary> LABEL <label> [TORCH] SOURCES <files> [LIBS <targets>])
-# A GoogleTest binary; every TEST in it is one test of ctest, except with TORCH, where the binary is one.
+# lanista_test(<binary> LABEL <label> [TORCH] [SHARDS <n>] SOURCES <files> [LIBS <targets>] [APART <files>])
+# A GoogleTest binary; every TEST in it is one test of ctest, except with TORCH, where the binary is one. SHARDS: it is
+# so many, for binaries with thousands of small tests, which would take longer to start than to run. APART: see
+# lanista_unity.
 function(lanista_test binary)
-  cmake_parse_arguments(arg "TORCH" "LABEL" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "TORCH" "LABEL;SHARDS" "SOURCES;LIBS;APART" ${ARGN})
   add_executable(${binary} ${arg_SOURCES})
+  lanista_unity(${binary} "${arg_SOURCES}" "${arg_APART}")
   target_include_directories(${binary} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${binary} PRIVATE lanista_flags ${arg_LIBS} GTest::gtest GTest::gtest_main)
   if(arg_TORCH)
@@ -124,21 +158,31 @@ function(lanista_test binary)
     # Loading LibTorch takes longer than most tests: one process for all of them.
     add_test(NAME ${arg_LABEL}.${binary} COMMAND ${binary})
     set_tests_properties(${arg_LABEL}.${binary} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 1200)
+  elseif(arg_SHARDS)
+    foreach(shard RANGE 1 ${arg_SHARDS})
+      math(EXPR index "${shard} - 1")
+      set(name ${arg_LABEL}.${binary}_${shard}_of_${arg_SHARDS})
+      add_test(NAME ${name} COMMAND ${binary} --gtest_brief=1)
+      set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600
+                           ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+    endforeach()
   else()
     gtest_discover_tests(${binary} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 TEST_PREFIX ${arg_LABEL}.
                          PROPERTIES LABELS ${arg_LABEL} TIMEOUT 600)
   endif()
 endfunction()
 
-# lanista_module(<room> [TORCH] [NO_PCH] [SOURCES …] [DEPS rooms…] [LIBS targets…] [TESTS …] [TORCH_TESTS …])
+# lanista_module(<room> [TORCH] [NO_PCH] [SOURCES …] [DEPS rooms…] [LIBS targets…] [TESTS …] [TORCH_TESTS …]
+#                [TEST_SHARDS n] [APART …])
 #
 # The static library lanista_<room> (alias lanista::<room>; without SOURCES an interface), standing on the rooms in
 # DEPS and on the outside targets in LIBS, and the test binary <room>_tests. TORCH puts the room behind the torch
 # wall: it links LibTorch and is left out when LANISTA_TORCH is off. TORCH_TESTS are for torch-free rooms that compare
 # themselves with LibTorch: a second binary <room>_torch_tests, which alone links it. NO_PCH: units have flags of their
-# own, which no precompiled header fits.
+# own, which no precompiled header fits. APART: files that lanista_unity leaves
+# alone; TEST_SHARDS: see lanista_test.
 function(lanista_module room)
-  cmake_parse_arguments(arg "TORCH;NO_PCH" "" "SOURCES;DEPS;LIBS;TESTS;TORCH_TESTS" ${ARGN})
+  cmake_parse_arguments(arg "TORCH;NO_PCH" "TEST_SHARDS" "SOURCES;DEPS;LIBS;TESTS;TORCH_TESTS;APART" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "lanista_module(${room}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -165,6 +209,9 @@ function(lanista_module room)
     elseif(NOT arg_NO_PCH)
       lanista_use_pch(${library} room)
     endif()
+    if(NOT arg_NO_PCH)
+      lanista_unity(${library} "${arg_SOURCES}" "${arg_APART}")
+    endif()
   else()
     add_library(${library} INTERFACE)
     target_include_directories(${library} INTERFACE ${PROJECT_SOURCE_DIR}/src)
@@ -183,9 +230,10 @@ function(lanista_module room)
     set(torch TORCH)
   endif()
   if(arg_TESTS)
-    lanista_test(${room}_tests ${torch} LABEL ${room} SOURCES ${arg_TESTS} LIBS ${library})
+    lanista_test(${room}_tests ${torch} LABEL ${room} SHARDS "${arg_TEST_SHARDS}" SOURCES ${arg_TESTS} LIBS ${library}
+                 APART ${arg_APART})
   endif()
   if(arg_TORCH_TESTS AND LANISTA_TORCH)
-    lanista_test(${room}_torch_tests TORCH LABEL ${room} SOURCES ${arg_TORCH_TESTS} LIBS ${library})
+    lanista_test(${room}_torch_tests TORCH LABEL ${room} SOURCES ${arg_TORCH_TESTS} LIBS ${library} APART ${arg_APART})
   endif()
 endfunction()

@@ -443,8 +443,38 @@ def onnx_models():
     }
 
 
-TARGETS = {"study_file": study_files, "graph_text": graphs, "log": log_lines, "safetensors": safetensors, "npy": npys,
-           "npz": npzs, "idx": idxs, "cifar": cifars, "csv": csvs, "image": images, "onnx": onnx_models}
+def messages():
+    recipe = {"loss": "cross_entropy", "optimizer": "sgd", "schedule": "constant", "precision": "float32", "epochs": 3,
+              "batch": 16, "step_every": 1, "step_factor": 0.1, "warmup_epochs": 0.0, "clip_norm": 0.0,
+              "label_smoothing": 0.0, "lr": 0.1, "momentum": 0.9, "weight_decay": 0.0, "beta1": 0.9, "beta2": 0.999,
+              "eps": 1e-8, "nesterov": False, "shards": 2, "augment": [{"noise": {"std": 0.5}}]}
+    job = {"kind": "start", "trial": 1, "model": "%0 = input(shape=[64])\n%1 = linear(%0, out=10)\n%2 = output(%1)\n",
+           "recipe": recipe, "trial_seed": 2**64 - 1, "data_seed": 1, "logical_start": 0.0, "logical_epoch": "inf",
+           "priority": 0.0, "checkpoint": "", "start": "random", "frozen": {"nodes": [0, 1], "weights": "abcd", "epochs": 9}}
+    brief = {"kind": "brief", "study_folder": "studies/one", "isa": "avx2", "numeric_class": "own-2/fma", "workers": 2, "lanes": 0,
+             "memory_bytes": 2**30, "metrics": ["accuracy"], "checkpoint_every": 30.0, "crash_marks": True,
+             "data": {"source": "builtin:digits", "folder": ".", "split": [0.7, 0.15, 0.15], "normalize": "auto",
+                      "hash": "0" * 32}}
+    allow = {"kind": "allow", "trial": 1, "epoch": 2}
+    said = {
+        "brief": brief, "start": job, "allow": allow, "finish": {"kind": "finish", "trial": 1, "keep_weights": True, "abandon": False},
+        "park": {"kind": "park", "trial": 1}, "pause_all": {"kind": "pause_all"},
+        "arrange": {"kind": "arrange", "plan": "1 3, 2", "allow": [allow]},
+        "epoch": {"kind": "epoch", "measurement": {"trial": 1, "epoch": 1, "step": 10, "metrics": {"val_loss": "nan"}}},
+        "failure": {"kind": "failure", "trial": 1, "epoch": 1, "reason": "threw"},
+        "checkpoint": {"kind": "checkpoint", "trial": 1, "epoch": 1, "step": 10, "address": "abcd"},
+        "finished": {"kind": "finished", "trial": 1, "state_hash": "0" * 32, "weights": "abcd"},
+        "parked": {"kind": "parked", "trial": 1, "epoch": 1, "step": 10, "state_hash": "0" * 32, "address": "abcd"},
+        "paused": {"kind": "paused"},
+        "span": {"kind": "span", "trial": 1, "epoch": 1, "worker": 0, "began": 0.5, "ended": 1.0, "lanes": 2},
+        "broken": {"kind": "broken", "code": "io", "message": "disk full", "where": "ckpt/a"},
+    }
+    return {name: json.dumps(message) for name, message in said.items()}
+
+
+TARGETS = {"study_file": study_files, "graph_text": graphs, "log": log_lines, "messages": messages,
+           "safetensors": safetensors, "npy": npys, "npz": npzs, "idx": idxs, "cifar": cifars, "csv": csvs,
+           "image": images, "onnx": onnx_models}
 
 
 def main():

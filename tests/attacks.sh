@@ -128,6 +128,11 @@ clean "a verb that steers"
 expect 2 "a folder that steers" "$lanista" show "$evil/none"
 clean "a folder that steers"
 
+# A study that has no model to hand over says so, whoever asked for silence.
+# shellcheck disable=SC2086
+expect 1 "a study without a model" "$lanista" run --out none $small --set 'space.params={lr: [1e30]}'
+says "ended without a model: .* trials failed; #.*: diverged" "a study without a model"
+
 # Signs in paths.
 mkdir -p 'a#b'
 cp -r "$study" 'a#b/in'

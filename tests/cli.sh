@@ -39,9 +39,10 @@ expect 0 '"gflops"' "$lanista" doctor --json
 expect 0 'GFLOP/s a core' "$lanista" doctor
 expect 0 '$schema' "$lanista" check --schema
 expect 0 'no studies' "$lanista" status
-expect 0 'operators of different models' "$lanista" plan --trials 4
+expect 0 'group 4: trial' "$lanista" plan --trials 9 --workers 2
+expect 0 'on 3 workers' "$lanista" plan --trials 4 --workers 3
 expect 0 'passes: prefix' "$lanista" plan --trials 4 --explain --set strategy=random
-expect 0 '"passes_left_out"' "$lanista" plan --trials 4 --json --measure
+expect 0 '"workers":' "$lanista" plan --trials 4 --json --measure
 expect 2 'KEY=VALUE' "$lanista" plan --set nothing
 
 # shellcheck disable=SC2086
@@ -75,6 +76,13 @@ cmp -s out first.table || { echo "FAILED: one worker gives another table"; faile
 [ -s first/report.html ] || { echo "FAILED: run wrote no report"; failed=$((failed + 1)); }
 expect 0 'wrote page.html' "$lanista" report first --out page.html
 cmp -s page.html first/report.html || { echo "FAILED: report differs from what run wrote"; failed=$((failed + 1)); }
+# Commands on the page are for the folder that holds the study's, wherever it was written from.
+grep -q '"folder":"first"' page.html || { echo "FAILED: the page does not say first"; failed=$((failed + 1)); }
+(cd first && "$lanista" report . --out ../inside.html) 2> /dev/null
+"$lanista" report "$PWD/first/" --out absolute.html 2> /dev/null
+for other in inside absolute; do
+  cmp -s page.html $other.html || { echo "FAILED: the page depends on where it was written from: $other"; failed=$((failed + 1)); }
+done
 expect 0 'equal to the study' "$lanista" repeat 'first#2' --out again
 expect 2 'DIR#TRIAL' "$lanista" repeat first
 expect 0 'largest difference' "$lanista" export first --onnx m.onnx --safetensors m.safetensors --cpp m.cpp --package copy
@@ -93,8 +101,18 @@ grep -q "\"test_accuracy\": $accuracy" first/best/package.json || {
   echo "FAILED: eval of the test part gives $accuracy, the package another"
   failed=$((failed + 1))
 }
+expect 0 'confusion: a row for each label' "$lanista" eval first npy:arrays/x.npy,arrays/y.npy
+grep -q '"confusion":\[\[' eval.json && grep -q '"f1_macro":0\.' eval.json || { echo "FAILED: eval --json lacks counts or metrics"; failed=$((failed + 1)); }
 printf 'x' >> copy/weights.safetensors
 expect 3 'weights.safetensors' "$lanista" predict copy arrays/x.npy
+
+# A trial whose weights are gone: the way to them, which works.
+# shellcheck disable=SC2086
+expect 0 'rank  trial' "$lanista" run --out few $small --set keep.top=1
+gone=$(for n in 1 2 3 4; do "$lanista" predict "few#$n" arrays/x.npy > /dev/null 2>&1 || echo "$n"; done | head -1)
+expect 2 "train it again with: lanista repeat 'few#$gone' --out FOLDER" "$lanista" predict "few#$gone" arrays/x.npy
+expect 0 'equal to the study' "$lanista" repeat "few#$gone" --out few.again
+expect 0 'row,prediction' "$lanista" predict few.again arrays/x.npy
 
 # Texts made from the command tree, as shells and man take them.
 for shell in bash zsh fish; do
@@ -144,14 +162,45 @@ expect 2 'none.csv' "$lanista" run --set 'data.source=csv:none.csv?target=b'
 mkdir own
 awk 'BEGIN { print "x,y,kind"; for (i = 0; i < 200; i++) { x = (i * 37 % 100) / 50 - 1; y = (i * 61 % 100) / 50 - 1; print x "," y "," (x + y > 0 ? "up" : "down") } }' > own/points.csv
 printf 'data: {source: "csv:points.csv?target=kind", batch: 16}\nmodel: {base: builtin:small-mlp}\ntrain: {epochs: 3, lr: 0.1}\nbudget: {trials: 1}\n' > own/study.yaml
+expect 0 'nothing varies in this study, so 1 trial is all' "$lanista" check own/study.yaml
 expect 0 'val_accuracy' "$lanista" run own/study.yaml --out own/result --quiet
+(cd own && "$lanista" run study.yaml --quiet) > /dev/null 2>&1
+[ -d own/studies/points-1 ] || { echo "FAILED: a study without a name is not called after its data"; failed=$((failed + 1)); }
 expect 0 'rank  trial' "$lanista" resume own/result --trials 2 --quiet
+
+# Metrics that goals, constraints and rungs name, and no list of metrics.
+expect 0 'val_f1  val_log_loss' "$lanista" run own/study.yaml --out own/judged --quiet --set 'goal=[val_f1, val_log_loss]' --set 'subject_to=val_roc_auc >= 0.1' \
+  --set 'stop={rule: asha, rungs: [1], on: val_matthews}' --trials 3
+expect 0 '"test_matthews"' "$lanista" status own/judged --json
+expect 2 "did you mean 'val_f1_macro'?" "$lanista" run own/study.yaml --set goal=val_f1_makro
 
 # A model of one's own, told from a study folder that is not there yet.
 printf '%%0 = input(shape=[1,8,8])\n%%1 = flatten(%%0)\n%%2 = linear(%%1, out=10)\n%%3 = output(%%2)\n' > own/my.graph
 printf 'model: {base: my.graph}\nbudget: {trials: 2}\ntrain: {epochs: 2}\n' > own/model.yaml
 expect 0 'my.graph' "$lanista" run own/model.yaml --out a/new/place --quiet
 expect 0 'my.graph' "$lanista" resume a/new/place --trials 1 --quiet
+
+# Studies that begin at the same moment: each has its own folder.
+mkdir race
+for n in 1 2 3 4 5; do
+  # shellcheck disable=SC2086
+  (cd race && "$lanista" run $small --workers 1 > "$n.out" 2>&1; echo $? > "$n.code") &
+done
+wait
+for n in 1 2 3 4 5; do
+  if [ "$(cat race/$n.code)" != 0 ] || [ ! -f "race/studies/digits-$n/best/package.json" ]; then
+    echo "FAILED: studies that begin together get into each other's way"
+    sed 's/^/  | /' "race/$n.out"
+    failed=$((failed + 1))
+  fi
+done
+
+# What the closing line recommends trains more.
+again=$("$lanista" run --out longer --epochs 2 --trials 4 2>&1 > /dev/null | sed -n 's/^again  lanista \(.*\)   use .*/\1/p')
+[ "$again" = "resume longer --trials 4" ] || { echo "FAILED: recommended is '$again'"; failed=$((failed + 1)); }
+# shellcheck disable=SC2086
+expect 0 'rank  trial' "$lanista" $again --quiet
+expect 0 ' 8 trials' "$lanista" status longer
 
 # Signals: a clean pause, resumable, with the same end as without it.
 signalled() {

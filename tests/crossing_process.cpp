@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "lanista/engine/fit.h"
-#include "lanista/engine/study_file.h"
 #include "lanista/engine/test_support.h"
 #include "lanista/runtime/worker_executor.h"
+#include "lanista/studyfile/study_file.h"
 
 namespace lanista::crossing {
 
@@ -15,24 +15,39 @@ using engine::testing::kFolder;
 
 namespace {
 
-std::string drawn_text(Rng& rng, bool real) {
+/// Epochs of a pass, or of any number of steps to more than two passes: what counts epochs then lies at any step.
+std::string drawn_budget(Rng& rng, std::int64_t epochs) {
+  if (rng.bernoulli(0.2)) return "epochs: " + std::to_string(epochs);
+  const std::int64_t each = rng.between(1, 9);
+  const std::string length = "steps_per_epoch: " + std::to_string(each);
+  if (rng.bernoulli(0.5)) return length + ", epochs: " + std::to_string(epochs);
+  return length + ", steps: " + std::to_string(rng.between((epochs - 1) * each + 1, epochs * each));
+}
+
+std::string drawn_text(Rng& rng, StudyKind kind) {
+  const bool real = kind.real;
   const auto pick = [&](std::initializer_list<const char*> from) {
     return std::string(*(from.begin() + rng.below(from.size())));
   };
-  const std::int64_t epochs = rng.between(1, real ? 4 : 6);
+  const std::int64_t epochs = rng.between(kind.promotion ? 2 : 1, real ? 4 : 6);
   const std::int64_t trials = rng.between(2, real ? 6 : 20);
   std::string text = "model: {base: builtin:small-mlp}\n";
   text += "data: {source: \"synthetic:blobs?rows=40&classes=3&features=4&seed=1\", batch: 8}\n";
   text += "space: {" + std::string(rng.bernoulli(0.5) ? "mutate: [widen, deepen], " : "") +
           "params: {optimizer: [sgd, adam], lr: log(0.001, 0.3)}}\n";
-  text += "train: {epochs: " + std::to_string(epochs) + "}\n";
+  text += "train: {" + drawn_budget(rng, epochs) + "}\n";
   text += "strategy: {name: " + pick({"random", "evolution", "tpe", "sobol", "local_search", "nsga2"}) +
           ", slots: " + std::to_string(rng.between(1, rng.bernoulli(0.5) ? 3 : 16));
   if (rng.bernoulli(0.25)) text += ", repeat: 2";
   if (rng.bernoulli(0.25)) text += ", retry: 1";
   text += "}\n";
-  if (rng.bernoulli(0.6))
-    text += "stop: {rule: asha, eta: 2, rungs: " + pick({"[1]", "[1, 2]", "[2, 4]", "[1, 3]"}) + "}\n";
+  if (kind.promotion || rng.bernoulli(0.6)) {
+    text += "stop: {rule: asha, eta: 2, rungs: " + pick({"[1]", "[1, 2]", "[2, 4]", "[1, 3]"});
+    if (kind.promotion || rng.bernoulli(0.4)) text += ", type: promotion";
+    text += "}\n";
+  } else if (rng.bernoulli(0.5)) {
+    text += "stop: {rule: median, startup: 2, mode: " + pick({"vizier", "optuna"}) + "}\n";
+  }
   text += "budget: {trials: " + std::to_string(trials);
   if (rng.bernoulli(0.25)) text += ", steps: " + std::to_string(rng.between(4, 4 * epochs * trials));
   text += ", guard_minutes: 200000}\nkeep: {top: " + std::to_string(rng.between(1, 4)) +
@@ -58,28 +73,30 @@ class Impatient final : public engine::testing::PassingExecutor {
 
 }  // namespace
 
-Study drawn_study(Rng& rng, bool real) {
-  auto config = engine::read_study(drawn_text(rng, real), "drawn");
+Study drawn_study(Rng& rng, StudyKind kind) {
+  auto config = studyfile::read_study(drawn_text(rng, kind), "drawn");
   LANISTA_CHECK(config.ok(), config ? "" : config.error().text());
   auto data = data::open(config->data, ".", real_file_system());
   LANISTA_CHECK(data.ok(), "the data are synthetic");
   LANISTA_CHECK(engine::fit_to_data(*config, data->spec()).ok(), "everything fits blobs");
-  Study study{*std::move(config), *std::move(data), {}, {}, real};
-  study.fake.steps_per_epoch =
-      (study.data.spec().split_rows[0] + study.config.data.batch - 1) / study.config.data.batch;
+  Study study{*std::move(config), *std::move(data), {}, {}, kind.real};
+  study.fake.rows = study.data.spec().split_rows[0];
   if (rng.bernoulli(0.4)) study.fake.fail_one_in = 5;
   if (rng.bernoulli(0.4)) study.fake.nan_one_in = 5;
   if (rng.bernoulli(0.3)) study.fake.refuse_one_in = 6;
   return study;
 }
 
-Process::Process(const Study& study, FileSystem& fs, const Pace& pace) : study_(study), fs_(fs), clock_(pace.tick) {
+Process::Process(const Study& study, FileSystem& fs, const Pace& pace)
+    : study_(study), workers_(pace.workers), fs_(fs), clock_(pace.tick) {
   if (study.real) {
-    runtime::WorkerOptions options{.workers = pace.workers,
-                                   .metrics = study.config.train.metrics,
-                                   .checkpoint_every = study.config.keep.checkpoint_every};
-    options.crash_marks = false;
-    executor_ = runtime::WorkerExecutor::create(options, study.data, study.operators, fs, clock_, kFolder);
+    engine::WorkerBrief brief;
+    brief.study_folder = kFolder;
+    brief.workers = pace.workers;
+    brief.metrics = study.config.train.metrics;
+    brief.checkpoint_every = study.config.keep.checkpoint_every;
+    brief.crash_marks = false;
+    executor_ = *runtime::WorkerExecutor::create(brief, study.data, study.operators, fs, clock_);
   } else {
     engine::FakeOptions options = study.fake;
     options.seed = pace.seed;
@@ -91,8 +108,8 @@ Process::Process(const Study& study, FileSystem& fs, const Pace& pace) : study_(
 }
 
 Result<void> Process::create() {
-  LANISTA_ASSIGN(engine_, engine::Engine::create(kFolder, study_.config, engine::write_study(study_.config), numerics_,
-                                                 services()));
+  LANISTA_ASSIGN(engine_, engine::Engine::create(kFolder, study_.config, studyfile::write_study(study_.config),
+                                                 numerics_, services()));
   return {};
 }
 
@@ -108,7 +125,8 @@ engine::Services Process::services() {
           .executor = impatient_.get(),
           .data = &study_.data.spec(),
           .pause = &pause,
-          .observer = observer};
+          .observer = observer,
+          .machine = {.workers = workers_}};
 }
 
 }  // namespace lanista::crossing

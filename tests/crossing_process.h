@@ -38,8 +38,11 @@ struct Study {
   bool real = false;
 };
 
-/// Really trained or simulated.
-Study drawn_study(Rng& rng, bool real);
+struct StudyKind {
+  bool real = false;       ///< really trained, not simulated
+  bool promotion = false;  ///< trials pause at rungs for certain
+};
+Study drawn_study(Rng& rng, StudyKind kind);
 
 /// How one process works.
 struct Pace {
@@ -66,6 +69,7 @@ class Process {
   engine::Services services();
 
   const Study& study_;
+  std::int64_t workers_;
   FileSystem& fs_;
   TickingClock clock_;
   nlohmann::json numerics_ = {{"class", "crossing"}, {"threads", 1}};

@@ -3,8 +3,8 @@
 // and its canonical export and its winner's weights must be those of a study that nobody disturbed and that met the
 // same requests at the same places: behind so many proposals, measurements and outcomes.
 //
-//   crossings [--real] [COUNT [SEED [FIRST]]]      300 studies from number 0 unless said otherwise
-//   --real: they are really trained
+//   crossings [--real] [--promotion] [COUNT [SEED [FIRST]]]      300 studies from number 0 unless said otherwise
+//   --real: they are really trained; --promotion: all of them pause and resume trials
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,14 +30,15 @@ using store::RecordType;
 
 /// A request that took effect, and its place.
 struct Placed {
-  std::size_t place = 0;  ///< proposals, measurements and outcomes before it
+  std::size_t place = 0;  ///< proposals, measurements, pauses, resumptions and outcomes before it
   std::string file;       ///< in control/; empty for the guard and for extensions
   engine::Engine::Extension extension;
   bool guard() const { return file.empty() && extension.empty(); }
 };
 
 bool is_event(RecordType type) {
-  return type == RecordType::kProposed || type == RecordType::kMeasurement || type == RecordType::kOutcome;
+  return type == RecordType::kProposed || type == RecordType::kMeasurement || type == RecordType::kOutcome ||
+         type == RecordType::kPaused || type == RecordType::kResumed;
 }
 
 /// What of a log's requests changed what came after.
@@ -76,6 +77,7 @@ std::vector<Placed> requests_of(const std::vector<Record>& records) {
 
 struct Tally {
   std::int64_t attempts = 0, kills = 0, pauses = 0, extensions = 0, trials = 0, failures = 0;
+  std::int64_t rests = 0, resumptions = 0;  ///< of trials
   std::map<std::string, std::int64_t> requests;
 };
 
@@ -231,7 +233,11 @@ std::string first_difference(const std::string& a, const std::string& b) {
 }
 
 void count(Tally& tally, const std::vector<Record>& records, const std::vector<Placed>& requests) {
-  for (const Record& record : records) tally.trials += record.type == RecordType::kProposed ? 1 : 0;
+  for (const Record& record : records) {
+    tally.trials += record.type == RecordType::kProposed ? 1 : 0;
+    tally.rests += record.type == RecordType::kPaused ? 1 : 0;
+    tally.resumptions += record.type == RecordType::kResumed ? 1 : 0;
+  }
   for (const Placed& request : requests) {
     const std::string kind = request.guard()              ? "guard"
                              : !request.extension.empty() ? "extend"
@@ -241,9 +247,9 @@ void count(Tally& tally, const std::vector<Record>& records, const std::vector<P
 }
 
 /// What went wrong, or nothing.
-std::string cross(std::uint64_t seed, std::uint64_t number, bool real, Tally& tally) {
+std::string cross(std::uint64_t seed, std::uint64_t number, StudyKind kind, Tally& tally) {
   Rng rng = Rng(seed).split("crossing").split(number);
-  const Study study = drawn_study(rng, real);
+  const Study study = drawn_study(rng, kind);
   Disturbed disturbed(study, rng.split("storm"), tally);
   if (auto ended = disturbed.run(); !ended) return "cannot be resumed: " + ended.error().text();
   const auto records = store::read_log(disturbed.disk(), kFolder);
@@ -257,22 +263,23 @@ std::string cross(std::uint64_t seed, std::uint64_t number, bool real, Tally& ta
   return "differs\n" + first_difference(seen->canonical, wanted->canonical);
 }
 
-int run(bool real, std::uint64_t count, std::uint64_t seed, std::uint64_t first) {
+int run(StudyKind kind, std::uint64_t count, std::uint64_t seed, std::uint64_t first) {
   Tally tally;
   for (std::uint64_t number = first; number < first + count; ++number) {
-    const std::string wrong = cross(seed, number, real, tally);
+    const std::string wrong = cross(seed, number, kind, tally);
     if (wrong.empty()) continue;
     ++tally.failures;
     std::printf("crossing %llu of seed %llu: %s\n", static_cast<unsigned long long>(number),
                 static_cast<unsigned long long>(seed), wrong.c_str());
     if (tally.failures == 20) break;
   }
-  std::printf("%llu studies, %lld trials, %lld attempts: %lld kills, %lld pauses",
+  std::printf("%llu studies, %lld trials (paused %lld times, resumed %lld), %lld attempts: %lld kills, %lld pauses",
               static_cast<unsigned long long>(count), static_cast<long long>(tally.trials),
+              static_cast<long long>(tally.rests), static_cast<long long>(tally.resumptions),
               static_cast<long long>(tally.attempts), static_cast<long long>(tally.kills),
               static_cast<long long>(tally.pauses));
-  for (const auto& [kind, times] : tally.requests)
-    std::printf(", %lld %s", static_cast<long long>(times), kind.c_str());
+  for (const auto& [what, times] : tally.requests)
+    std::printf(", %lld %s", static_cast<long long>(times), what.c_str());
   std::printf("; %lld wrong\n", static_cast<long long>(tally.failures));
   return tally.failures == 0 ? 0 : 1;
 }
@@ -281,10 +288,16 @@ int run(bool real, std::uint64_t count, std::uint64_t seed, std::uint64_t first)
 }  // namespace lanista::crossing
 
 int main(int argc, char** argv) {
-  const bool real = argc > 1 && std::strcmp(argv[1], "--real") == 0;
+  lanista::crossing::StudyKind kind;
+  int options = 0;
+  for (; options + 1 < argc && std::strncmp(argv[options + 1], "--", 2) == 0; ++options) {
+    const char* option = argv[options + 1];
+    kind.real = kind.real || std::strcmp(option, "--real") == 0;
+    kind.promotion = kind.promotion || std::strcmp(option, "--promotion") == 0;
+  }
   const auto number = [&](int index, std::uint64_t otherwise) {
-    index += real ? 1 : 0;
+    index += options;
     return index < argc ? std::strtoull(argv[index], nullptr, 10) : otherwise;
   };
-  return lanista::crossing::run(real, number(1, 300), number(2, 1), number(3, 0));
+  return lanista::crossing::run(kind, number(1, 300), number(2, 1), number(3, 0));
 }

@@ -28,12 +28,12 @@ T must(Result<T> result) {
 /// A model as a program at one precision, whose weights can be set.
 class Computed {
  public:
-  Computed(const graph::Graph& graph, nn::Precision precision) : precision_(precision) {
+  Computed(const graph::Graph& graph, Precision precision) : precision_(precision) {
     const graph::OpTable ops = step::training_ops(graph::builtin_ops());
-    const auto train = must(step::derive_training_step(graph, {.loss = step::Loss::kMse}, ops));
+    const auto train = must(step::derive_training_step(graph, {.loss = "mse"}, ops));
     const auto infer = must(step::derive_inference_step(graph, ops));
     program_.push_back(must(nn::Program::compile(train, infer, {.max_batch = 8, .precision = precision})));
-    program_[0].initialise(0, 1);
+    must_hold(program_[0].begin(0, 1));
   }
 
   /// Weights and features move by up to half a unit in their last place if there is a `noise`.
@@ -48,7 +48,7 @@ class Computed {
       LANISTA_CHECK(found != state.end(), "no state " + weight.name);
       const auto from = elements_of<float>(weight);
       for (std::size_t i = 0; i < from.size(); ++i) {
-        if (precision_ == nn::Precision::kFloat64) {
+        if (precision_ == Precision::kFloat64) {
           elements_of<double>(*found)[i] = moved(from[i]);
         } else {
           elements_of<float>(*found)[i] = from[i];
@@ -61,7 +61,7 @@ class Computed {
     const nn::Batch batch{
         .size = n, .features = elements_of<float>(x), .labels = {}, .targets = {}, .sample_index = rows};
     std::vector<double> y(static_cast<std::size_t>(n * program_[0].prediction_size()));
-    if (precision_ == nn::Precision::kFloat64) {
+    if (precision_ == Precision::kFloat64) {
       program_[0].predict(0, batch, std::span(y));
     } else {
       std::vector<float> single(y.size());
@@ -74,7 +74,7 @@ class Computed {
  private:
   static void must_hold(const Result<void>& result) { LANISTA_CHECK(result.ok(), result ? "" : result.error().text()); }
 
-  nn::Precision precision_;
+  Precision precision_;
   std::vector<nn::Program> program_;
 };
 
@@ -95,9 +95,9 @@ ExportCase completed(oracle::Case drawn) {
   one.shape = types.at({one.graph.nodes_of("output").front(), 0}).shape.dims;
   one.shape.front() = one.x.shape.front();
 
-  Computed exact(one.graph, nn::Precision::kFloat64);
+  Computed exact(one.graph, Precision::kFloat64);
   one.y = exact.predict(one.weights, one.x);
-  double moved = distance(computed(one.graph, one.weights, one.x, nn::Precision::kFloat32), one.y);
+  double moved = distance(computed(one.graph, one.weights, one.x, Precision::kFloat32), one.y);
   Rng noise = Rng(17).split(one.name);
   for (int i = 0; i < 3; ++i) moved = std::max(moved, distance(exact.predict(one.weights, one.x, &noise), one.y));
   one.tolerance = std::max(kTolerance, kMargin * moved);
@@ -120,7 +120,7 @@ std::vector<ExportCase> mutated_cases(std::uint64_t count) { return completed(or
 std::vector<ExportCase> published_cases(std::uint64_t each) { return completed(oracle::published_cases(each, 0)); }
 
 std::vector<double> computed(const graph::Graph& graph, const std::vector<Tensor>& weights, const Tensor& x,
-                             nn::Precision precision) {
+                             Precision precision) {
   return Computed(graph, precision).predict(weights, x);
 }
 

@@ -32,7 +32,7 @@ std::vector<ExportCase> published_cases(std::uint64_t each);
 
 /// What the model gives for x at this precision.
 std::vector<double> computed(const graph::Graph& graph, const std::vector<Tensor>& weights, const Tensor& x,
-                             nn::Precision precision);
+                             Precision precision);
 
 /// The largest |seen - y| / (1 + |y|); infinite where one is finite and the other is not, or infinities differ. Where
 /// both are not numbers they agree.

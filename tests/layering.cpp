@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 
@@ -10,11 +9,6 @@ namespace lanista::layering {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Include {
-  std::string path;
-  bool quoted = false;
-};
 
 // The target of an include line, whatever the spacing. A commented-out line does not begin with '#', so it is none.
 std::optional<Include> parse_include(const std::string& line) {
@@ -27,7 +21,7 @@ std::optional<Include> parse_include(const std::string& line) {
   const bool quoted = line[at] == '"';
   const auto end = line.find(quoted ? '"' : '>', at + 1);
   if (end == std::string::npos) return std::nullopt;
-  return Include{line.substr(at + 1, end - at - 1), quoted};
+  return Include{0, line.substr(at + 1, end - at - 1), quoted};
 }
 
 bool is_torch_header(const std::string& path) {
@@ -40,13 +34,12 @@ std::string problem_with(const Include& include, const std::string& room, bool i
     if (is_test || layers.torch.contains(room)) return "";
     return "room " + room + " is in front of the torch wall and includes " + include.path;
   }
-  if (include.path.rfind("lanista/", 0) != 0) {
+  const std::optional<std::string> other = room_of(include);
+  if (!other) {
     return include.quoted ? "quoted include \"" + include.path + "\" is not written \"lanista/<room>/…\"" : "";
   }
-  const auto slash = include.path.find('/', 8);
-  const std::string other = include.path.substr(8, slash == std::string::npos ? slash : slash - 8);
-  if (layers.may_include.at(room).contains(other)) return "";
-  return "room " + room + " may not include room " + other + " (" + include.path + ")";
+  if (layers.may_include.at(room).contains(*other)) return "";
+  return "room " + room + " may not include room " + *other + " (" + include.path + ")";
 }
 
 void close_over(const std::string& room, Layers& layers, const std::map<std::string, std::set<std::string>>& rows,
@@ -88,27 +81,45 @@ Layers read_layers(std::string_view text) {
   return layers;
 }
 
+std::vector<Include> includes_of(const fs::path& file) {
+  std::vector<Include> found;
+  std::ifstream in(file);
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (auto include = parse_include(line)) {
+      include->line = number;
+      found.push_back(*std::move(include));
+    }
+  }
+  return found;
+}
+
+std::optional<std::string> room_of(const Include& include) {
+  if (include.path.rfind("lanista/", 0) != 0) return std::nullopt;
+  const auto slash = include.path.find('/', 8);
+  return include.path.substr(8, slash == std::string::npos ? slash : slash - 8);
+}
+
+bool is_source(const fs::directory_entry& entry) {
+  const auto extension = entry.path().extension();
+  return entry.is_regular_file() && (extension == ".h" || extension == ".cpp" || extension == ".inc");
+}
+
 std::vector<std::string> find_violations(const fs::path& rooms, const Layers& layers) {
   std::vector<std::string> found;
   for (const auto& entry : fs::recursive_directory_iterator(rooms)) {
-    if (!entry.is_regular_file()) continue;
+    if (!is_source(entry)) continue;
     const fs::path file = entry.path().lexically_relative(rooms);
-    const auto extension = file.extension();
-    if (extension != ".h" && extension != ".cpp" && extension != ".inc") continue;
     const std::string room = std::next(file.begin()) == file.end() ? "" : file.begin()->string();
     if (!layers.may_include.contains(room)) {
       found.push_back(file.string() + ":0: folder \"" + room + "\" has no row in cmake/layers.txt");
       continue;
     }
     const bool is_test = file.filename().string().ends_with("_test.cpp");
-    std::ifstream in(entry.path());
-    int number = 0;
-    for (std::string line; std::getline(in, line);) {
-      ++number;
-      const auto include = parse_include(line);
-      if (!include) continue;
-      const std::string problem = problem_with(*include, room, is_test, layers);
-      if (!problem.empty()) found.push_back(file.string() + ":" + std::to_string(number) + ": " + problem);
+    for (const Include& include : includes_of(entry.path())) {
+      const std::string problem = problem_with(include, room, is_test, layers);
+      if (!problem.empty()) found.push_back(file.string() + ":" + std::to_string(include.line) + ": " + problem);
     }
   }
   std::sort(found.begin(), found.end());

@@ -14,7 +14,6 @@
 
 #include "lanista/base/file_system.h"
 #include "lanista/base/frame.h"
-#include "lanista/engine/study_file.h"
 #include "lanista/formats/csv.h"
 #include "lanista/formats/gzip.h"
 #include "lanista/formats/idx.h"
@@ -26,6 +25,7 @@
 #include "lanista/formats/wire.h"
 #include "lanista/graph/text.h"
 #include "lanista/store/log.h"
+#include "lanista/studyfile/study_file.h"
 
 namespace lanista {
 namespace {
@@ -105,7 +105,7 @@ std::string onnx(const std::string& graph) {
 
 // --- parsers
 
-bool study(const std::string& bytes) { return engine::read_study(bytes, "study.yaml").ok(); }
+bool study(const std::string& bytes) { return studyfile::read_study(bytes, "study.yaml").ok(); }
 bool csv(const std::string& bytes) { return formats::parse_csv(bytes).ok(); }
 bool graph_text(const std::string& bytes) { return graph::parse(bytes).ok(); }
 bool onnx_model(const std::string& bytes) { return formats::decode_onnx(bytes).ok(); }

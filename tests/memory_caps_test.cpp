@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "lanista/base/sanitized.h"
 #include "memory_bombs.h"
 
 // What a hostile file may cost: every parser reads or refuses every bomb within 4 x input + 64 MB. Run by hand, the
@@ -17,13 +18,7 @@
 namespace lanista {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMeasured = false;  // their shadow would be counted
-#elif defined(__has_feature)
-constexpr bool kMeasured = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
-#else
-constexpr bool kMeasured = true;
-#endif
+constexpr bool kMeasured = LANISTA_SANITIZED == 0;  // their shadow would be counted
 
 /// A line of /proc/self/status in bytes.
 std::size_t status_bytes(const std::string& key) {

@@ -50,10 +50,10 @@ struct Trained {
 
   static Result<Trained> make(const graph::Graph& model, const Rng& rng) {
     const graph::OpTable ops = step::training_ops(graph::builtin_ops());
-    LANISTA_ASSIGN(const auto train, step::derive_training_step(model, {.loss = step::Loss::kMse}, ops));
+    LANISTA_ASSIGN(const auto train, step::derive_training_step(model, {.loss = "mse"}, ops));
     LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, ops));
     LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, {.max_batch = kBatchSize}));
-    program.initialise(0, rng.key());
+    LANISTA_TRY(program.begin(0, rng.key()));
     LANISTA_ASSIGN(const auto types, graph::infer_shapes(model, ops));
     const graph::ValueType& input = types.outputs(model.nodes_of("input").front()).front();
     Trained made{std::move(program), {}, {}};

@@ -61,8 +61,8 @@ Result<void> check(const ExportCase& one, std::ofstream& file, Tally& tally) {
   LANISTA_ASSIGN(const auto decoded, formats::decode_onnx(bytes));
   LANISTA_ASSIGN(const auto back, formats::from_onnx(decoded));
 
-  const auto ours = testing::computed(one.graph, one.weights, one.x, nn::Precision::kFloat32);
-  const auto theirs = testing::computed(back.graph, back.weights, one.x, nn::Precision::kFloat32);
+  const auto ours = testing::computed(one.graph, one.weights, one.x, Precision::kFloat32);
+  const auto theirs = testing::computed(back.graph, back.weights, one.x, Precision::kFloat32);
   if (theirs.size() != ours.size()) {
     return Error{Code::kInternal, "what comes back has another number of outputs", ""};
   }

@@ -14,7 +14,9 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/mutate/model_space.h"
+#include "lanista/step/optimizer.h"
 #include "lanista/step/training_step.h"
+#include "lanista/study/program_key.h"
 #include "lanista/train/lane_group.h"
 #include "lanista/train/trainer.h"
 
@@ -51,7 +53,7 @@ struct World {
 study::Recipe random_recipe(Rng& rng) {
   study::Recipe recipe;
   recipe.loss = "cross_entropy";
-  recipe.optimizer = std::array{"sgd", "adam", "adamw"}[rng.below(3)];
+  recipe.optimizer = step::optimizers()[rng.below(step::optimizers().size())].name;
   recipe.schedule = std::array{"constant", "step", "cosine"}[rng.below(3)];
   recipe.precision = rng.below(8) == 0 ? "float64" : "float32";
   recipe.step_every = 1;
@@ -158,7 +160,7 @@ Result<void> run_population(const World& world, std::uint64_t number, Tally& tal
   LANISTA_ASSIGN(const States packed, together(trials, 1, seed.split("packed")));
   LANISTA_ASSIGN(const States fused, together(trials, 12, seed.split("fused")));
   std::map<Digest, int> structures;
-  for (const auto& trial : trials) ++structures[train::program_key(trial.model, trial.recipe, world.ops)];
+  for (const auto& trial : trials) ++structures[study::program_key(trial.model, trial.recipe, world.ops)];
   tally.trials += trials.size();
   tally.structures += structures.size();
   if (equal(single, packed) && equal(single, fused)) return {};

@@ -59,7 +59,7 @@ class FakeWorld final : public World {
     const nlohmann::json numerics{{"class", "test"}};
     const engine::Services services{&fs, &clock, &sink_, &executor, &data_, graph::builtin_ops(), nullptr, {}};
     LANISTA_ASSIGN(const auto engine,
-                   anew ? engine::Engine::create(kFolder, config_, engine::write_study(config_), numerics, services)
+                   anew ? engine::Engine::create(kFolder, config_, studyfile::write_study(config_), numerics, services)
                         : engine::Engine::resume(kFolder, {}, numerics, services));
     return engine->run();
   }

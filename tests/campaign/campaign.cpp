@@ -9,6 +9,7 @@
 // It works in $TMPDIR, or else in memory. Mutants that found something are left where it runs.
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "campaign/grid.h"
@@ -17,7 +18,8 @@
 #include "campaign/storms.h"
 
 int main(int argc, char** argv) {
-  const std::string lanista = argc > 1 ? argv[1] : "";
+  // Absolute: every call has a folder of its own.
+  const std::string lanista = argc > 1 ? std::filesystem::absolute(argv[1]).string() : "";
   const std::string what = argc > 2 ? argv[2] : "";
   const auto number = [&](int index, std::uint64_t otherwise) {
     return index < argc ? std::strtoull(argv[index], nullptr, 10) : otherwise;

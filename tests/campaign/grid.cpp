@@ -37,6 +37,7 @@ struct Case {
 constexpr std::array kCases{
     Case{"random", "{name: random, slots: 6}", kMutations, ""},
     Case{"random, ASHA", "{name: random, slots: 6}", kMutations, kAsha},
+    Case{"random, median", "{name: random, slots: 6}", kMutations, "stop: {rule: median, startup: 3}\n"},
     Case{"grid", "{name: grid, slots: 6}", kChoices, ""},
     Case{"sobol", "{name: sobol, slots: 6}", kReals, ""},
     Case{"evolution", "{name: evolution, population: 5, slots: 4}", kMutations, ""},

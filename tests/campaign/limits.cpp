@@ -152,7 +152,7 @@ std::string said(const Ended& ended, const std::string& folder) {
   }
   text = first_line(text);
   for (std::size_t at; (at = text.find(folder)) != std::string::npos;) text.replace(at, folder.size(), "@");
-  static const std::regex counted("(tmp-|tfevents\\.|trial_)[0-9]+"), loader("^.*: error while loading");
+  static const std::regex counted("(tmp-|tfevents\\.|trial_)[0-9][-0-9a-f]*"), loader("^.*: error while loading");
   return std::regex_replace(std::regex_replace(text, counted, "$1N"), loader, "error while loading");
 }
 
@@ -293,5 +293,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: limits LANISTA [few]\n");
     return 2;
   }
-  return lanista::campaign::Table(argv[1], argc > 2).run() ? 0 : 1;
+  const std::string lanista = std::filesystem::absolute(argv[1]);  // every call has a folder of its own
+  return lanista::campaign::Table(lanista, argc > 2).run() ? 0 : 1;
 }

@@ -10,6 +10,8 @@
 #include "lanista/mutate/model_space.h"
 #include "lanista/mutate/spaces/published.h"
 #include "lanista/space/chooser.h"
+#include "lanista/step/loss.h"
+#include "lanista/step/optimizer.h"
 #include "mutation_spaces.h"
 #include "random_models.h"
 
@@ -39,9 +41,9 @@ mutate::Ends ends_for(const std::string& space) {
 
 double log_uniform(Rng& rng, double lo, double hi) { return lo * std::exp(rng.uniform() * std::log(hi / lo)); }
 
-LaneHyper random_hyper(Rng& rng, step::Optimizer optimizer) {
+LaneHyper random_hyper(Rng& rng, const std::string& optimizer) {
   LaneHyper hyper;
-  hyper.lr = log_uniform(rng, 1e-3, optimizer == step::Optimizer::kSgd ? 0.3 : 0.03);
+  hyper.lr = log_uniform(rng, 1e-3, optimizer == "sgd" ? 0.3 : 0.03);
   if (rng.bernoulli(0.7)) hyper.momentum = rng.uniform(0.3, 0.99);
   hyper.nesterov = hyper.momentum > 0 && rng.bernoulli(0.5);
   if (rng.bernoulli(0.6)) hyper.weight_decay = log_uniform(rng, 1e-4, 0.3);
@@ -58,7 +60,7 @@ nn::testing::OwnedBatch random_batch(Rng& rng, const nn::testing::Derived& deriv
   batch.size = size;
   batch.features = testing::random_features(rng, derived.model, shipped(), size);
   const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;
-  if (derived.train.options.loss == step::Loss::kMse) {
+  if (!step::find_loss(derived.train.options.loss)->classes) {
     batch.targets.resize(static_cast<std::size_t>(prediction.elements(size)));
     for (float& value : batch.targets) value = static_cast<float>(rng.normal());
   } else {
@@ -75,9 +77,13 @@ nn::testing::OwnedBatch random_batch(Rng& rng, const nn::testing::Derived& deriv
 Case random_case(std::uint64_t number) {
   const Rng rng = Rng(2026).split(number);
   const bool classes = number % 2 == 0;
+  std::vector<std::string> losses;
+  for (const step::Loss& loss : step::losses()) {
+    if (loss.classes == classes) losses.push_back(loss.name);
+  }
   return {"random " + std::to_string(number), rng.key(),
           testing::random_model(rng.split("model"), shipped(), {.classes = classes}),
-          classes ? step::Loss::kCrossEntropy : step::Loss::kMse};
+          losses[rng.split("loss").key() % losses.size()]};
 }
 
 std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first, std::string_view only) {
@@ -97,8 +103,8 @@ std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first, std::
       space::RandomChooser choose(rng.split("sample"));
       auto model = blueprint.expand(choices.draw(choose), ops, between);
       if (!model || !seen.insert(graph::canonical_hash(*model, ops)).second) continue;
-      cases.push_back({"published " + published.name + " " + std::to_string(draw), rng.key(), *std::move(model),
-                       step::Loss::kCrossEntropy});
+      cases.push_back(
+          {"published " + published.name + " " + std::to_string(draw), rng.key(), *std::move(model), "cross_entropy"});
     }
   }
   return cases;
@@ -120,7 +126,7 @@ std::vector<Case> mutated_cases(std::uint64_t count, std::uint64_t first) {
     const auto mutated = space.mutate(space.base(base), steps, rng);
     if (!mutated) continue;
     cases.push_back({"mutated " + std::to_string(number) + " of " + space.bases()[static_cast<std::size_t>(base)].name,
-                     rng.key(), mutated->graph, step::Loss::kMse});
+                     rng.key(), mutated->graph, "mse"});
   }
   return cases;
 }
@@ -133,14 +139,19 @@ Draws draws_of(const Case& c, const nn::testing::Derived& derived) {
   draws.isa = isas[rng.below(isas.size())];
   draws.trial_seed = rng.next() >> 1;  // states hold it as a signed number
   draws.own_numbers = rng.bernoulli(0.3);
+  // Draws of their own: other shapes of a step leave the numbers of a case as they are.
+  Rng parts = rng.split("parts");
+  if (parts.bernoulli(0.6)) draws.shards = parts.between(1, 5);
+  if (parts.bernoulli(0.4)) draws.accumulate = parts.between(1, 3);
+  if (parts.bernoulli(0.3)) draws.max_batch += parts.between(1, 6);
   // A full batch, one of any size, a short last one.
   for (const std::int64_t size : {draws.max_batch, rng.between(1, draws.max_batch), rng.between(1, draws.max_batch),
                                   rng.between(1, draws.max_batch)}) {
     draws.batches.push_back(random_batch(rng, derived, size));
   }
-  for (std::size_t i = 0; i < draws.hyper.size(); ++i) {
-    draws.hyper[i].fill(random_hyper(rng, static_cast<step::Optimizer>(i)));
-    for (LaneHyper& hyper : draws.hyper[i]) hyper.lr *= rng.uniform(0.3, 1);
+  for (const step::Optimizer& optimizer : step::optimizers()) {
+    draws.hyper.emplace_back().fill(random_hyper(rng, optimizer.name));
+    for (LaneHyper& hyper : draws.hyper.back()) hyper.lr *= rng.uniform(0.3, 1);
   }
   return draws;
 }

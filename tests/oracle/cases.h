@@ -18,7 +18,7 @@ struct Case {
   std::string origin;  ///< "random 17", "published darts 3", "mutated 5"
   std::uint64_t seed = 0;
   graph::Graph model;
-  step::Loss loss = step::Loss::kMse;
+  std::string loss = "mse";  ///< of step::losses()
 };
 
 /// The case of a random model; half of them classify.
@@ -32,9 +32,10 @@ std::vector<Case> mutated_cases(std::uint64_t count, std::uint64_t first);
 /// What is drawn for a case beside the model: hyper-parameters, batches, initial values.
 struct Draws {
   std::int64_t max_batch = 1;
+  std::int64_t shards = 1, accumulate = 1;  ///< parts that the program takes a batch in; the oracle takes it whole
   kernels::Isa isa = kernels::Isa::kPortable;
-  std::vector<nn::testing::OwnedBatch> batches;       ///< of three steps, then one that is predicted
-  std::array<std::array<nn::LaneHyper, 3>, 3> hyper;  ///< by optimiser and step: the rate changes from step to step
+  std::vector<nn::testing::OwnedBatch> batches;     ///< of three steps, then one that is predicted
+  std::vector<std::array<nn::LaneHyper, 3>> hyper;  ///< by optimiser and step: the rate changes from step to step
   std::uint64_t trial_seed = 0;
   bool own_numbers = false;  ///< whether the lane sets the attributes for itself that it may set
 };

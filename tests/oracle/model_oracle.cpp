@@ -32,8 +32,7 @@ struct Failures {
 
 void print(const char* title, const Case& c, const Difference& difference) {
   std::fprintf(stderr, "%s, seed %llu, %s: %s\n  %s\n%s", title, static_cast<unsigned long long>(c.seed),
-               c.loss == step::Loss::kMse ? "mse" : "cross-entropy", difference.what.c_str(), difference.text.c_str(),
-               graph::to_text(c.model).c_str());
+               c.loss.c_str(), difference.what.c_str(), difference.text.c_str(), graph::to_text(c.model).c_str());
 }
 
 void report(const Case& c, const Difference& difference, Failures& failures) {

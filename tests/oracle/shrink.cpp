@@ -89,7 +89,7 @@ Case shrunk(Case c, const std::function<bool(const Case&)>& fails, int tries) {
       Case next = c;
       next.model = std::move(model);
       const auto output = graph::infer_shapes(next.model, ops)->outputs(next.model.nodes_of("output").front());
-      if (output.front().shape.rank() != 2 || output.front().shape.dims[1] < 2) next.loss = step::Loss::kMse;
+      if (output.front().shape.rank() != 2 || output.front().shape.dims[1] < 2) next.loss = "mse";
       if (!fails(next)) continue;
       c = std::move(next);
       found = true;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -52,21 +53,34 @@ std::optional<Digest> Digest::from_hex(std::string_view text) {
   return Digest{*hi, *lo};
 }
 
+// Most of what is hashed is short: it is collected and hashed in one go. What is longer streams.
 struct Hasher::State {
-  std::unique_ptr<XXH3_state_t, FreeState> xxh{XXH3_createState()};
+  static constexpr std::size_t kShort = 512;
+  std::unique_ptr<XXH3_state_t, FreeState> stream;
+  std::size_t used = 0;
+  std::array<std::byte, kShort> collected;
+
+  void begin_stream() {
+    stream.reset(XXH3_createState());
+    if (!stream) throw std::bad_alloc();
+    XXH3_128bits_reset(stream.get());
+    XXH3_128bits_update(stream.get(), collected.data(), used);
+  }
 };
 
-Hasher::Hasher() : state_(nullptr) {
-  auto state = std::make_unique<State>();
-  if (!state->xxh) throw std::bad_alloc();
-  XXH3_128bits_reset(state->xxh.get());
-  state_ = state.release();
-}
+Hasher::Hasher() : state_(new State) {}
 
 Hasher::~Hasher() { delete state_; }
 
 Hasher& Hasher::bytes(std::span<const std::byte> data) {
-  XXH3_128bits_update(state_->xxh.get(), data.data(), data.size());
+  State& state = *state_;
+  if (!state.stream && data.size() <= State::kShort - state.used) {
+    if (!data.empty()) std::memcpy(state.collected.data() + state.used, data.data(), data.size());
+    state.used += data.size();
+    return *this;
+  }
+  if (!state.stream) state.begin_stream();
+  XXH3_128bits_update(state.stream.get(), data.data(), data.size());
   return *this;
 }
 
@@ -89,7 +103,10 @@ Hasher& Hasher::digest(const Digest& d) {
   return number(std::bit_cast<std::int64_t>(d.lo));
 }
 
-Digest Hasher::finish() const { return from_xxh(XXH3_128bits_digest(state_->xxh.get())); }
+Digest Hasher::finish() const {
+  return from_xxh(state_->stream ? XXH3_128bits_digest(state_->stream.get())
+                                 : XXH3_128bits(state_->collected.data(), state_->used));
+}
 
 Digest hash_bytes(std::span<const std::byte> data) { return from_xxh(XXH3_128bits(data.data(), data.size())); }
 

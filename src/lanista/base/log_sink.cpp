@@ -52,12 +52,4 @@ std::string to_text(const LogEvent& event) {
   return text;
 }
 
-std::string to_json_line(const LogEvent& event) {
-  nlohmann::ordered_json line{{"v", 1}, {"t", event.time}, {"event", event.event}, {"level", level_name(event.level)}};
-  for (const auto& [key, value] : event.fields.items()) {
-    if (!line.contains(key)) line[key] = value;
-  }
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
 }  // namespace lanista

@@ -46,8 +46,4 @@ class NullSink final : public LogSink {
 
 std::string to_text(const LogEvent& event);  ///< "warning trial_failed trial=3 reason=…"
 
-/// {"v":1,"t":12.4,"event":"trial_failed","level":"warning","trial":3,…}; fields lie beside the fixed keys, and one
-/// that has the name of a fixed key is left out.
-std::string to_json_line(const LogEvent& event);
-
 }  // namespace lanista

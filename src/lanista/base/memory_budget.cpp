@@ -32,10 +32,6 @@ Result<MemoryBudget::Reservation> MemoryBudget::reserve(std::int64_t bytes) {
                    .where = {}};
     }
   } while (!used_.compare_exchange_weak(held, held + bytes));
-
-  std::int64_t peak = peak_.load();
-  while (peak < held + bytes && !peak_.compare_exchange_weak(peak, held + bytes)) {
-  }
   return Reservation(this, bytes);
 }
 

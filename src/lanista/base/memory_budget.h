@@ -31,13 +31,11 @@ class MemoryBudget {
   /// Errors: kResourceExhausted with the bytes wanted, held and allowed.
   Result<Reservation> reserve(std::int64_t bytes);
   std::int64_t used() const { return used_; }
-  std::int64_t peak() const { return peak_; }
   std::int64_t limit() const { return limit_; }
 
  private:
   std::int64_t limit_;
   std::atomic<std::int64_t> used_ = 0;
-  std::atomic<std::int64_t> peak_ = 0;
 };
 
 }  // namespace lanista

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "lanista/base/sanitized.h"
+
 namespace lanista {
 namespace {
 
@@ -57,7 +59,7 @@ class Hoard {
 }
 
 TEST(MemoryReserve, LetsWhatIsDestroyedAllocateAgainAndAgain) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if LANISTA_SANITIZED
   GTEST_SKIP() << "a sanitizer takes more addresses than the limit leaves, and has a malloc of its own";
 #endif
   EXPECT_EXIT(run_dry(), testing::ExitedWithCode(0), "");

@@ -153,7 +153,7 @@ Result<Options> resolve_options(const Json& given, const std::vector<OptionSpec>
     auto checked = check_value(spec, is_given ? given[spec.name] : spec.default_value);
     LANISTA_CHECK(is_given || checked.ok(), "the default of option '" + spec.name + "' breaks its own rules");
     if (!checked) return std::move(checked).error();
-    options[spec.name] = *std::move(checked);
+    if (!spec.silent_default || *checked != spec.default_value) options[spec.name] = *std::move(checked);
   }
   return options;
 }

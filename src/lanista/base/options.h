@@ -22,9 +22,10 @@ struct OptionSpec {
   std::optional<double> min, max;    ///< inclusive; for lists: of each element
   std::vector<std::string> allowed;  ///< texts; empty: any
   std::string help;
+  bool silent_default = false;  ///< resolved options leave it out where it has its default
 };
 
-/// A validated set of option values: every option of the schema is present.
+/// A validated set of option values: every option of the schema is present, but for silent defaults.
 using Options = nlohmann::json;
 
 /// Fills defaults and checks every value. Errors: kInvalidArgument (value seen, what is allowed; unknown names with the

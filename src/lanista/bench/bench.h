@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -25,11 +26,15 @@ struct Request {
   bool two_goals = false;
 };
 
-struct Entry {
+struct Benchmark {
   std::string name;
   std::string help;
+  std::function<Result<void>(const Request&, std::ostream&)> run;
 };
-std::vector<Entry> benchmarks();
+/// Races of training steps against LibTorch; none without it. They stand on room nn alone.
+std::vector<Benchmark> races();
+/// All that this program was built with: the races, and where there are studies, the others.
+std::vector<Benchmark> benchmarks();
 
 /// Runs a benchmark; arms of a case run interleaved, the value is the median over repeats. Prints one row a (case,
 /// arm):

@@ -97,10 +97,10 @@ class Search {
     while (static_cast<std::int64_t>(running_.size()) < budget_.slots) {
       const auto group = strategy_.suggest({1});
       if (!group && group.error().code != Code::kResourceExhausted) return group.error();
-      if (!group || group->proposals.empty()) return {};
+      if (!group || group->proposals().empty()) return {};
       const TrialId id{static_cast<std::uint32_t>(++out_.trials)};
-      running_.push_back({id, table_.row_of(group->proposals[0].sample), 0});
-      strategy_.observe(study::Proposed{id, group->proposals[0]});
+      running_.push_back({id, table_.row_of(group->proposals()[0].sample), 0});
+      strategy_.observe(study::Proposed{id, group->proposals()[0]});
     }
     return {};
   }
@@ -116,7 +116,7 @@ class Search {
       best_epoch_ = trial.epoch, best_accuracy_ = accuracy, best_final_ = table_.row(*trial.row).validation;
     }
     if (trial.epoch == budget_.epochs) return end(trial, study::OutcomeKind::kSucceeded);
-    return strategy_.verdict(trial.id) == study::Verdict::kStop && end(trial, study::OutcomeKind::kStopped);
+    return strategy_.verdict(trial.id).verdict == study::Verdict::kStop && end(trial, study::OutcomeKind::kStopped);
   }
 
   bool end(const Trial& trial, study::OutcomeKind kind) {
@@ -154,7 +154,7 @@ class Search {
   double best_accuracy_ = 0, best_final_ = 0;
 };
 
-Result<std::unique_ptr<strategy::StoppingRule>> rule_for(const strategy::Context& context, const EpochBudget& budget) {
+Result<std::unique_ptr<strategy::Halving>> rule_for(const strategy::Context& context, const EpochBudget& budget) {
   for (const strategy::StoppingPlugin& plugin : strategy::builtin_stopping_rules()) {
     if (plugin.name != (budget.asha ? "asha" : "none")) continue;
     Options given = Options::object();
@@ -173,7 +173,8 @@ Result<EpochRun> search_epochs(const AccuracyTable& table, const strategy::Strat
   context.epochs = budget.epochs;
   if (budget.two_goals) context.goals.push_back({false, "weights"});
   LANISTA_ASSIGN(auto rule, rule_for(context, budget));
-  LANISTA_ASSIGN(const auto strategy, plugin.make(context, options, std::move(rule)));
+  LANISTA_ASSIGN(auto sampler, plugin.make(context, options));
+  const auto strategy = strategy::compose(std::move(sampler), std::move(rule));
   return Search(table, *strategy, budget, seed).run();
 }
 

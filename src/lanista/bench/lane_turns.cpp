@@ -1,13 +1,13 @@
 #include "lanista/bench/lane_turns.h"
 
-#include "lanista/runtime/trial_slot.h"
+#include "lanista/step/lanes_that_pay.h"
 
 namespace lanista::bench {
 
 Result<LaneTurns> LaneTurns::make(const Case& c, std::int64_t first, std::int64_t count,
                                   std::shared_ptr<const CaseBatch> batch) {
   LANISTA_ASSIGN(auto program, OurProgram::make(c, {.first = first, .lanes = count}, std::move(batch)));
-  std::int64_t together = std::min(count, runtime::lanes_that_pay(program.state_bytes()));
+  std::int64_t together = std::min(count, step::lanes_that_pay(program.state_bytes()));
   while (count % together != 0) --together;
   return LaneTurns(std::move(program), together);
 }

@@ -21,15 +21,16 @@ OurProgram::OurProgram(const Case& c, std::int64_t first, nn::Program program, s
   restart();
 }
 
-Result<OurProgram> OurProgram::make(const Case& c, const Crew& crew, std::shared_ptr<const CaseBatch> batch) {
+Result<OurProgram> OurProgram::make(const Case& c, const Selection& of, std::shared_ptr<const CaseBatch> batch) {
   const auto ops = step::training_ops(graph::builtin_ops());
   LANISTA_ASSIGN(const auto train, step::derive_training_step(c.model, {}, ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(c.model, ops));
   const double begin = now_seconds();
-  LANISTA_ASSIGN(auto program, nn::Program::compile(
-                                   train, infer, {.lanes = crew.lanes, .max_batch = c.batch, .threads = crew.threads}));
+  LANISTA_ASSIGN(auto program,
+                 nn::Program::compile(train, infer, {.lanes = of.lanes, .max_batch = c.batch, .threads = of.threads}));
+  for (std::int64_t lane = 0; lane < of.lanes; ++lane) LANISTA_TRY(program.begin(lane, 0));
   const double seconds = now_seconds() - begin;
-  OurProgram ours(c, crew.first, std::move(program), std::move(batch));
+  OurProgram ours(c, of.first, std::move(program), std::move(batch));
   ours.compile_seconds_ = seconds;
   ours.step_work_ = bench::step_work(train, ops, c.batch);
   ours.state_ = train.state;

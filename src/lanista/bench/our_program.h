@@ -19,7 +19,7 @@ struct StartWeights {
 };
 
 /// Which of a case's models a program trains: each number has its own weights and rate.
-struct Crew {
+struct Selection {
   std::int64_t first = 0, lanes = 1;
   int threads = 1;
 };
@@ -28,7 +28,7 @@ struct Crew {
 class OurProgram {
  public:
   /// Errors: those of deriving and compiling the step.
-  static Result<OurProgram> make(const Case& c, const Crew& crew, std::shared_ptr<const CaseBatch> batch);
+  static Result<OurProgram> make(const Case& c, const Selection& of, std::shared_ptr<const CaseBatch> batch);
   static Result<OurProgram> make(const Case& c, std::int64_t lanes, int threads);
 
   std::int64_t lanes() const { return program_.lanes(); }

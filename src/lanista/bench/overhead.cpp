@@ -10,21 +10,21 @@
 #include "lanista/engine/engine.h"
 #include "lanista/engine/fit.h"
 #include "lanista/engine/noop_executor.h"
-#include "lanista/engine/study_file.h"
+#include "lanista/studyfile/study_file.h"
 
 namespace lanista::bench {
 namespace {
 
 // Random search over three numbers; the model is always the same small base, as in Optuna's own overhead.
 study::StudyConfig config_of(std::int64_t trials) {
-  const auto config = engine::read_study(R"yaml(
+  const auto config = studyfile::read_study(R"yaml(
 model: {base: builtin:small-mlp}
 space: {params: {lr: log(1e-4, 1), momentum: range(0, 0.99), weight_decay: log(1e-6, 1e-2)}}
 train: {epochs: 1}
 strategy: {name: random, mutations: [0, 0]}
 budget: {trials: 1}
 )yaml",
-                                         "overhead");
+                                            "overhead");
   LANISTA_CHECK(config.ok(), "the benchmark's own study file: " + (config ? std::string() : config.error().text()));
   study::StudyConfig out = *config;
   out.budget.trials = trials;
@@ -58,7 +58,7 @@ Result<double> run_study(FileSystem& fs, const std::string& folder, std::int64_t
                                   .observer = {}};
   const double begin = now_seconds();
   LANISTA_ASSIGN(const auto engine,
-                 engine::Engine::create(folder, config, engine::write_study(config), {{"class", "none"}}, services));
+                 engine::Engine::create(folder, config, studyfile::write_study(config), {{"class", "none"}}, services));
   LANISTA_ASSIGN(const auto summary, engine->run());
   const double seconds = now_seconds() - begin;
   if (summary.end != engine::End::kDone || static_cast<std::int64_t>(engine->view().trials.size()) != trials) {

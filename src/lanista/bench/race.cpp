@@ -32,8 +32,7 @@ Error disagreement(const Case& c, const std::string& arm, std::size_t step, std:
 Race Race::begin(const Request& request, std::ostream& out) {
   at::set_num_threads(1);
   kernels::set_flush_to_zero();
-  const Race race{request.name, request.repeats > 0 ? request.repeats : 5, request.json, &out,
-                  runtime::machine_speed()};
+  const Race race{request.name, request.repeats > 0 ? request.repeats : 5, request.json, &out, nn::machine_speed()};
   if (!race.json) {
     out << "one core: " << std::llround(race.machine.peak_gflops) << " GFLOP/s";
     for (const auto& level : race.machine.memory) {

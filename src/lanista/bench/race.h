@@ -12,7 +12,7 @@
 #include "lanista/bench/bench.h"
 #include "lanista/bench/model_turns.h"
 #include "lanista/bench/torch_loop.h"
-#include "lanista/runtime/machine_speed.h"
+#include "lanista/nn/machine_speed.h"
 
 namespace lanista::bench {
 
@@ -22,7 +22,7 @@ struct Race {
   int repeats = 0;
   bool json = false;
   std::ostream* out = nullptr;
-  runtime::MachineSpeed machine;
+  nn::MachineSpeed machine;
 
   /// Measures the machine and prints what it can do; LibTorch has one thread from here on.
   static Race begin(const Request& request, std::ostream& out);

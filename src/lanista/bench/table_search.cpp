@@ -165,7 +165,8 @@ strategy::Context AccuracyTable::context(std::uint64_t seed) const {
 
 Result<SearchRun> search_table(const AccuracyTable& table, const strategy::StrategyPlugin& plugin,
                                const Options& options, const std::vector<std::int64_t>& marks, std::uint64_t seed) {
-  LANISTA_ASSIGN(const auto strategy, plugin.make(table.context(seed), options, nullptr));
+  LANISTA_ASSIGN(auto sampler, plugin.make(table.context(seed), options));
+  const auto strategy = strategy::compose(std::move(sampler), nullptr);
   SearchRun out;
   AccuracyTable::Row best{-1, 0};
   const double begin = now_seconds();
@@ -173,10 +174,10 @@ Result<SearchRun> search_table(const AccuracyTable& table, const strategy::Strat
     for (; out.queries < mark; ++out.queries) {
       const auto group = strategy->suggest({1});
       if (!group && group.error().code != Code::kResourceExhausted) return group.error();
-      if (!group || group->proposals.empty()) break;
+      if (!group || group->proposals().empty()) break;
       const TrialId trial{static_cast<std::uint32_t>(out.queries + 1)};
-      const AccuracyTable::Row* row = table.find(group->proposals[0].sample);
-      strategy->observe(study::Proposed{trial, group->proposals[0]});
+      const AccuracyTable::Row* row = table.find(group->proposals()[0].sample);
+      strategy->observe(study::Proposed{trial, group->proposals()[0]});
       study::Outcome outcome;
       if (row != nullptr) {
         strategy->observe(study::Measured{{trial, 1, 1, {{"val_accuracy", row->validation}}}});

@@ -15,7 +15,7 @@
 #include "lanista/cli/app.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
-#include "lanista/runtime/machine_speed.h"
+#include "lanista/nn/machine_speed.h"
 #include "lanista/runtime/worker_executor.h"
 
 namespace lanista::cli {
@@ -67,7 +67,7 @@ Finding clock_step() {
 
 /// What every program's time is compared with.
 std::vector<Finding> speed(kernels::Isa isa) {
-  const auto measured = runtime::machine_speed(isa);
+  const auto measured = nn::machine_speed(isa);
   Finding peak{.name = "peak",
                .value = one_decimal(measured.peak_gflops, "GFLOP/s") + " a core (float32, multiply and add)",
                .advice = "",
@@ -83,7 +83,7 @@ std::vector<Finding> speed(kernels::Isa isa) {
 std::vector<Finding> findings() {
   std::vector<Finding> out;
   const unsigned cores = std::thread::hardware_concurrency();
-  out.push_back({"cpu", runtime::cpu_model() + ", " + std::to_string(cores) + " cores",
+  out.push_back({"cpu", nn::cpu_model() + ", " + std::to_string(cores) + " cores",
                  cores < 2 ? "one core: one trial at a time" : ""});
   const auto isa = kernels::best_isa();
   const std::string override_error(kernels::isa_override_error());
@@ -104,7 +104,7 @@ std::vector<Finding> findings() {
   const bool writable = ::access(".", W_OK) == 0;
   out.push_back(
       {"folder", writable ? "writable" : "not writable", writable ? "" : "run needs --out with a folder it can write"});
-  const auto terminal = detect_terminal(false);
+  const auto terminal = detect_terminal();
   out.push_back({"terminal", terminal.live ? "live progress" : "one line a trial", ""});
   return out;
 }

@@ -47,7 +47,8 @@ Result<void> export_onnx(const engine::ModelPackage& package, const std::string&
 Result<void> export_cpp(const engine::ModelPackage& package, const std::string& path) {
   formats::CppExport options{.mean = package.data.normalization.mean,
                              .scale = package.data.normalization.scale,
-                             .labels = package.data.labels};
+                             .labels = package.data.labels,
+                             .missing = data::missing_numbers(package.data)};
   LANISTA_ASSIGN(const std::string source, formats::to_cpp(package.model, package.weights, options));
   return write(path, source);
 }

@@ -9,80 +9,16 @@
 #include "lanista/cli/load.h"
 #include "lanista/cli/session.h"
 #include "lanista/cli/show_plan.h"
+#include "lanista/cli/status.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
 #include "lanista/graph/text.h"
 #include "lanista/report/page.h"
-#include "lanista/study/record_fields.h"
 
 namespace lanista::cli {
 namespace {
 
 using nlohmann::json;
-
-struct Counts {
-  std::size_t running = 0, finished = 0, stopped = 0, failed = 0;
-};
-
-Counts count(const engine::StudyView& view) {
-  Counts counts;
-  for (const auto& trial : view.trials) {
-    if (!trial.outcome) {
-      ++counts.running;
-    } else if (trial.outcome->kind == study::OutcomeKind::kStopped) {
-      ++counts.stopped;
-    } else if (trial.outcome->kind == study::OutcomeKind::kFailed) {
-      ++counts.failed;
-    } else {
-      ++counts.finished;
-    }
-  }
-  return counts;
-}
-
-json status_json(const std::string& folder, const engine::StudyView& view) {
-  const Counts counts = count(view);
-  json out{{"v", 1},
-           {"folder", folder},
-           {"name", view.config.name},
-           {"trials", view.trials.size()},
-           {"under_way", counts.running},
-           {"finished", counts.finished},
-           {"stopped", counts.stopped},
-           {"failed", counts.failed},
-           {"steps", view.steps},
-           {"seconds", view.seconds},
-           {"ended", view.end_reason.has_value()}};
-  if (view.end_reason) out["end_reason"] = *view.end_reason;
-  if (const auto ranked = engine::ranking(view); !ranked.empty()) {
-    const auto& best = view.trials[ranked.front().value - 1];
-    out["best"] = {{"trial", best.id.value},
-                   {"metrics", study::fields::metrics_json(best.measurements.back().metrics)}};
-  }
-  if (view.winner) out["test"] = study::fields::metrics_json(view.test);
-  if (view.config.goals.size() > 1) {
-    out["pareto_front"] = json::array();
-    for (const TrialId id : study::pareto_front(study::standings(view))) out["pareto_front"].push_back(id.value);
-  }
-  return out;
-}
-
-std::string status_text(const std::string& folder, const engine::StudyView& view) {
-  const Counts counts = count(view);
-  std::string text = folder + "  " + (view.end_reason ? "ended (" + *view.end_reason + ")" : std::string("not ended")) +
-                     "  " + std::to_string(view.trials.size()) + " trials: " + std::to_string(counts.finished) +
-                     " finished, " + std::to_string(counts.stopped) + " stopped, " + std::to_string(counts.failed) +
-                     " failed, " + std::to_string(counts.running) + " under way  " + clock_text(view.seconds);
-  if (const auto ranked = engine::ranking(view); !ranked.empty()) {
-    const auto& best = view.trials[ranked.front().value - 1];
-    const auto& metric = view.config.goals.front().metric;
-    const auto value = best.measurements.back().metrics.find(metric);
-    if (value != best.measurements.back().metrics.end()) {
-      text += "  best " + metric + " " + std::to_string(value->second) + " (#" + std::to_string(best.id.value) + ")";
-    }
-  }
-  return text;
-}
 
 int print_status(const std::string& folder, bool as_json) {
   const auto view = load_study(folder);
@@ -120,7 +56,7 @@ std::string trial_text(const LoadedTrial& loaded) {
       << "\noutcome       "
       << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +
                               (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)
-                        : std::string("under way"))
+                        : std::string(trial.paused ? "none yet: paused" : "under way"))
       << "\n\nepoch  metrics\n";
   for (const auto& measurement : trial.measurements) {
     out << "  " << measurement.epoch << "  ";
@@ -189,7 +125,7 @@ int show_study(const ShowRequest& request) {
 
 int check_study(const CheckRequest& request) {
   if (request.schema) {
-    std::cout << engine::study_schema().dump(2) << "\n";
+    std::cout << studyfile::study_schema().dump(2) << "\n";
     return kDone;
   }
   RunRequest run;
@@ -205,7 +141,12 @@ int check_study(const CheckRequest& request) {
 }
 
 std::string report_text(const std::string& folder, const study::StudyView& view) {
-  return report::report_page(view, {.folder = folder, .version = std::string(kVersion)});
+  // A page goes wherever the study goes; where it was written from is nobody's business later on.
+  std::error_code failed;
+  std::filesystem::path whole = std::filesystem::absolute(folder, failed).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();
+  const std::string name = failed || !whole.has_filename() ? folder : whole.filename().string();
+  return report::report_page(view, {.folder = name, .version = std::string(kVersion)});
 }
 
 int write_report(const ReportRequest& request) {

@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::size_t kChoicesWidth = 48;  ///< letters of the table that say what was chosen inside a model
 
-std::string fixed(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4f", value);
-  return text;
-}
-
 std::string short_real(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
@@ -46,13 +40,13 @@ std::string metric_text(const engine::StudyView& view, const engine::TrialView& 
     if (each->outcome && study::ranks(*each, *each->outcome)) trainings.emplace_back(each->measurements);
   }
   const auto common = study::common_measurements(trainings);
-  if (trainings.size() < 2 || common.empty()) return fixed(last_metric(trial, metric));
+  if (trainings.size() < 2 || common.empty()) return four_digits(last_metric(trial, metric));
   const double center = value_or_zero(study::average(view.config.strategy, common.back()), metric);
   double mean = 0, square = 0;
   const double count = static_cast<double>(trainings.size());
   for (const study::Measurement* m : common.back()) mean += value_or_zero(*m, metric) / count;
   for (const study::Measurement* m : common.back()) square += std::pow(value_or_zero(*m, metric) - mean, 2);
-  return fixed(center) + " +-" + fixed(std::sqrt(square / (count - 1)));
+  return four_digits(center) + " +-" + four_digits(std::sqrt(square / (count - 1)));
 }
 
 // "val_accuracy" of the winner is "test_accuracy" on the test part.
@@ -129,7 +123,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     Row row{std::to_string(i + 1), "#" + std::to_string(trial.id.value) + (broken ? "!" : in_front ? "+" : "")};
     for (const auto& goal : goals) row.push_back(metric_text(view, trial, goal.metric));
     const auto tested = view.test.find(test);
-    row.push_back(view.winner == trial.id && tested != view.test.end() ? fixed(tested->second) : "");
+    row.push_back(view.winner == trial.id && tested != view.test.end() ? four_digits(tested->second) : "");
     if (shows_params) row.push_back(short_number(static_cast<double>(trial.parameters)));
     const bool stopped = trial.outcome && trial.outcome->kind == study::OutcomeKind::kStopped;
     any_stopped = any_stopped || stopped;

@@ -72,8 +72,8 @@ TEST(Leaderboard, ShowsProposalsByTheAverageOfTheirTrainings) {
 
   const std::string table = leaderboard(view, 10);
 
-  EXPECT_NE(table.find("1     #4  0.8600 +-0.0141"), std::string::npos) << table;
-  EXPECT_NE(table.find("2     #1  0.8000 +-0.1414"), std::string::npos) << table;
+  EXPECT_NE(table.find("1     #4  0.8600 +-0.01414"), std::string::npos) << table;
+  EXPECT_NE(table.find("2     #1   0.8000 +-0.1414"), std::string::npos) << table;
   EXPECT_EQ(table.find("#5"), std::string::npos) << table;  // its second training is missing
 }
 

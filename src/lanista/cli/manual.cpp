@@ -77,7 +77,6 @@ std::string manual_page(const CLI::App& app) {
       ".TP\n.B 75\npaused on a scheduler\\(aqs request, resumable\n"
       ".TP\n.B 130\npaused by Ctrl\\-C, resumable\n"
       ".SH ENVIRONMENT\n"
-      ".TP\n.B NO_COLOR\nno colour on the terminal\n"
       ".TP\n.B COLUMNS\nwidth of the terminal\n"
       ".TP\n.B LANISTA_ISA\nforces an instruction set: portable, avx2 or avx512\n"
       ".SH EXAMPLES\n";

@@ -9,10 +9,10 @@
 #include "lanista/cli/version.h"
 #include "lanista/engine/study_plan.h"
 #include "lanista/graph/op.h"
+#include "lanista/nn/machine_speed.h"
 #include "lanista/nn/program.h"
-#include "lanista/runtime/machine_speed.h"
 #include "lanista/runtime/plan_timing.h"
-#include "lanista/runtime/trial_slot.h"
+#include "lanista/runtime/worker_executor.h"
 #include "lanista/step/training_step.h"
 
 namespace lanista::cli {
@@ -22,16 +22,14 @@ constexpr double kSeconds = 1;                  // to measure all programs of a 
 constexpr std::int64_t kLaneBytes = 256 << 10;  // about what a small model trains in
 
 engine::PlanRequest request_of(const PlanAsked& asked, const study::StudyConfig& config) {
-  const runtime::MachineSpeed speed = runtime::machine_speed();
-  engine::PlanRequest request{
+  const nn::MachineSpeed speed = nn::machine_speed();
+  return {
       .trials = asked.trials,
-      .lanes = runtime::kDefaultLanes,
+      .machine = runtime::machine_of(worker_brief(config, asked.workers, asked.lanes)),
       .prices = {.calls = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kLaneBytes).gb_per_second},
                  .memory_gb_per_second = speed.memory.back().gb_per_second},
       .costs = {},
-      .machine = {.work = "", .lanes = 1, .cpu = runtime::cpu_model(), .threads = 1, .version = std::string(kVersion)}};
-  if (config.run.memory_gib > 0) request.bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
-  return request;
+      .measured_on = {.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)}};
 }
 
 /// What a trial's program spends on every node of its model, as rows of a table.
@@ -41,11 +39,10 @@ Result<void> measure(const fuse::Plan& plan, std::size_t member, double seconds,
   const auto ops = step::training_ops(graph::builtin_ops());
   LANISTA_ASSIGN(const auto train, step::derive_training_step(like.model, like.recipe.step, ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(like.model, ops));
-  const auto precision =
-      like.recipe.precision == fuse::Precision::kFloat64 ? nn::Precision::kFloat64 : nn::Precision::kFloat32;
-  LANISTA_ASSIGN(auto program,
-                 nn::Program::compile(train, infer, {.max_batch = like.recipe.batch_size, .precision = precision}));
-  program.initialise(0, 1);
+  LANISTA_ASSIGN(
+      auto program,
+      nn::Program::compile(train, infer, {.max_batch = like.recipe.batch_size, .precision = like.recipe.precision}));
+  LANISTA_TRY(program.begin(0, 1));
   kernels::set_flush_to_zero();  // as workers do
   const runtime::MadeUpBatch batch(train, like.recipe.batch_size);
   const runtime::PlanTimes times = runtime::time_plan(program, batch.view(), seconds);
@@ -76,7 +73,7 @@ Result<void> measure(const fuse::Plan& plan, std::size_t member, double seconds,
 Result<graph::CostTable> measured_costs(const fuse::Plan& plan, const graph::CostKey& machine) {
   std::vector<std::size_t> members;
   for (const fuse::Group& group : plan.groups) {
-    for (const fuse::LaneProgram& program : group.programs) members.push_back(program.members.front());
+    for (const fuse::PlannedProgram& program : group.programs) members.push_back(program.members.front());
   }
   graph::CostTable table;
   for (const std::size_t member : members) {
@@ -92,7 +89,7 @@ Result<engine::StudyPlan> made_plan(const PlanAsked& asked, const study::StudyCo
   engine::PlanRequest request = request_of(asked, config);
   LANISTA_ASSIGN(auto plan, engine::plan_study(config, data, models, request));
   if (!asked.measure) return plan;
-  LANISTA_ASSIGN(request.costs, measured_costs(plan.plan, request.machine));
+  LANISTA_ASSIGN(request.costs, measured_costs(plan.predicted, request.measured_on));
   return engine::plan_study(config, data, models, request);
 }
 

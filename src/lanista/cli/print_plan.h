@@ -13,6 +13,7 @@ namespace lanista::cli {
 /// What `plan` was asked.
 struct PlanAsked {
   std::optional<std::int64_t> trials;  ///< none: as many as the study has slots
+  std::optional<std::int64_t> workers, lanes;  ///< as of `run`
   bool measure = false;                ///< time the programs; else predict from the machine's speed
   bool explain = false;
   bool json = false;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 
 #include "lanista/cli/leaderboard.h"
@@ -21,12 +20,6 @@ std::optional<double> goal_value(const engine::StudyView& view, TrialId id) {
   const auto it = metrics.find(view.config.goals.front().metric);
   if (it == metrics.end() || std::isnan(it->second)) return std::nullopt;
   return it->second;
-}
-
-std::string format(const char* pattern, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, value);
-  return text;
 }
 
 }  // namespace
@@ -76,11 +69,14 @@ std::string Progress::status_line(const engine::StudyView& view) const {
   if (view.config.budget.trials) line += "/" + std::to_string(*view.config.budget.trials);
   line += " trials   " + clock_text(clock_.now() - began_);
   if (best_) {
-    line += "   best " + view.config.goals.front().metric + " " + format("%.4f", best_value_) + " (#" +
+    line += "   best " + view.config.goals.front().metric + " " + four_digits(best_value_) + " (#" +
             std::to_string(best_->value) + ", " +
             short_number(static_cast<double>(view.trials[best_->value - 1].parameters)) + " params)";
   }
-  line += "   " + std::to_string(view.trials.size() - ended_) + " under way";
+  std::size_t paused = 0;
+  for (const auto& trial : view.trials) paused += trial.paused ? 1 : 0;
+  line += "   " + std::to_string(view.trials.size() - ended_ - paused) + " under way";
+  if (paused > 0) line += ", " + std::to_string(paused) + " paused";
   return line;
 }
 
@@ -104,7 +100,7 @@ void Progress::print_line(const engine::StudyView& view, const study::Ended& end
   std::string line =
       "#" + std::to_string(ended.trial.value) + " " + std::string(study::outcome_name(ended.outcome.kind));
   if (const auto value = goal_value(view, ended.trial)) {
-    line += "  " + view.config.goals.front().metric + " " + format("%.4f", *value) + "  epochs " +
+    line += "  " + view.config.goals.front().metric + " " + four_digits(*value) + "  epochs " +
             std::to_string(trial.measurements.back().epoch);
   }
   line += "  params " + short_number(static_cast<double>(trial.parameters)) + "  " + lineage_text(view, trial.proposal);
@@ -127,6 +123,15 @@ void Progress::print_json(const engine::StudyView&, const study::Event& event) {
     line["event"] = "ended";
     line["trial"] = ended->trial.value;
     line["outcome"] = study::outcome_json(ended->outcome);
+  } else if (const auto* paused = std::get_if<study::Paused>(&event)) {
+    line["event"] = "paused";
+    line["trial"] = paused->trial.value;
+    line["epoch"] = paused->epoch;
+  } else if (const auto* resumed = std::get_if<study::Resumed>(&event)) {
+    line["event"] = "resumed";
+    line["trial"] = resumed->trial.value;
+    line["epoch"] = resumed->epoch;
+    line["budget"] = resumed->budget;
   }
   std::cout << json_line(line) << std::flush;
 }

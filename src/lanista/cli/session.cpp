@@ -11,17 +11,19 @@
 #include "lanista/cli/inspect.h"
 #include "lanista/cli/leaderboard.h"
 #include "lanista/cli/load.h"
+#include "lanista/cli/new_folder.h"
 #include "lanista/cli/progress.h"
 #include "lanista/cli/signals.h"
 #include "lanista/cli/use.h"
 #include "lanista/cli/version.h"
 #include "lanista/data/dataset.h"
 #include "lanista/engine/fit.h"
-#include "lanista/engine/study_blueprint.h"
-#include "lanista/engine/study_outlook.h"
+#include "lanista/engine/frozen.h"
 #include "lanista/formats/signature.h"
 #include "lanista/runtime/repeat.h"
 #include "lanista/runtime/worker_executor.h"
+#include "lanista/studyfile/blueprint.h"
+#include "lanista/studyfile/outlook.h"
 
 namespace lanista::cli {
 namespace {
@@ -54,25 +56,21 @@ struct Session {
   Progress progress;
 
   Session(const study::StudyConfig& c, std::string f, data::Dataset d, const View& view)
-      : config(c),
-        folder(std::move(f)),
-        data(std::move(d)),
-        progress(style(view), detect_terminal(view.no_color), clock) {}
+      : config(c), folder(std::move(f)), data(std::move(d)), progress(style(view), detect_terminal(), clock) {}
 
   static ProgressStyle style(const View& view) {
     if (view.json) return ProgressStyle::kJson;
     if (view.quiet) return ProgressStyle::kQuiet;
-    return detect_terminal(view.no_color).live ? ProgressStyle::kLive : ProgressStyle::kLines;
+    return detect_terminal().live ? ProgressStyle::kLive : ProgressStyle::kLines;
   }
 
-  void make_executor(const std::optional<std::int64_t>& workers, const std::optional<std::int64_t>& lanes) {
-    runtime::WorkerOptions options;
-    options.workers = workers.value_or(config.run.workers);
-    options.lanes = lanes.value_or(config.run.lanes);
-    options.metrics = config.train.metrics;
-    options.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
-    options.checkpoint_every = config.keep.checkpoint_every;
-    executor = runtime::WorkerExecutor::create(options, data, nn::Operators(), real_file_system(), clock, folder);
+  Result<void> make_executor(const std::optional<std::int64_t>& workers, const std::optional<std::int64_t>& lanes) {
+    engine::WorkerBrief brief = worker_brief(config, workers, lanes);
+    brief.study_folder = folder;
+    brief.data.folder = folder;
+    brief.data.hash = data.spec().hash;
+    LANISTA_ASSIGN(executor, runtime::WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(), clock));
+    return {};
   }
 
   engine::Services services() {
@@ -87,7 +85,8 @@ struct Session {
                              [this](const auto& view) {
                                refill_memory_reserve();
                                progress.on_idle(view);
-                             }}};
+                             }},
+            .machine = executor->machine()};
   }
 
   void print_head(const char* what) {
@@ -119,31 +118,21 @@ struct Session {
   }
 };
 
-std::string free_folder(const std::string& name) {
-  for (int i = 1;; ++i) {
-    const std::string folder = "studies/" + name + "-" + std::to_string(i);
-    if (!fs::exists(folder)) return folder;
-  }
-}
-
-/// The option of `resume` that gives the study more of what has ended it.
-std::string more_of_it(const engine::StudyView& view) {
-  const study::BudgetConfig& budget = view.config.budget;
-  const auto trials = static_cast<std::int64_t>(view.trials.size());
+/// How the study gets more of what has ended it, as a command; or what to do where there is nothing left.
+std::string to_go_on(const std::string& folder, const engine::Engine::Extension& more) {
+  if (more.empty()) return "nothing is left to try here; a wider space is a study of its own";
   std::ostringstream text;
-  if (view.end_reason == "guard" && budget.guard_minutes) {
-    text << "--minutes " << *budget.guard_minutes;
-  } else if (view.end_reason == "budget" && budget.steps && (!budget.trials || trials < *budget.trials)) {
-    text << "--steps " << *budget.steps;
-  } else {
-    text << "--trials " << trials;
-  }
+  text << "lanista resume " << shell_word(folder);
+  if (more.trials) text << " --trials " << *more.trials;
+  if (more.steps) text << " --steps " << *more.steps;
+  if (more.minutes) text << " --minutes " << *more.minutes;
   return text.str();
 }
 
 /// Everything a user takes along: the report, and the model, whose ONNX form is read back and compared. False if a
 /// promise is broken.
-bool hand_over(const std::string& folder, const engine::StudyView& view, const View& shown) {
+bool hand_over(const std::string& folder, const engine::Engine& engine, const View& shown) {
+  const engine::StudyView& view = engine.view();
   const std::string page = folder + "/report.html";
   const auto written = write_atomically(real_file_system(), page, report_text(folder, view));
   if (!written) report(written.error());
@@ -152,10 +141,10 @@ bool hand_over(const std::string& folder, const engine::StudyView& view, const V
   const auto checked = check_onnx(folder + "/best");
   if (!checked) report(checked.error());
   if (shown.quiet) return static_cast<bool>(checked);
-  std::cerr << "report " << page << "   model " << folder << "/best" << (checked && *checked ? "/model.onnx" : "")
-            << "\n"
-            << "again  lanista resume " << folder << " " << more_of_it(view) << "   use    lanista predict " << folder
-            << " FILE   all of it  lanista --help\n";
+  std::cerr << "report " << printable(page) << "   model " << printable(folder) << "/best"
+            << (checked && *checked ? "/model.onnx" : "") << "\n"
+            << "again  " << printable(to_go_on(folder, engine.more())) << "   use    lanista predict "
+            << printable(shell_word(folder)) << " FILE   all of it  lanista --help\n";
   return static_cast<bool>(checked);
 }
 
@@ -186,18 +175,19 @@ int run_engine(Session& session, engine::Engine& engine, const View& shown) {
   session.progress.finish();
   if (!summary) {
     report(summary.error());
-    std::cerr << "nothing written is lost; continue with: lanista resume " << printable(session.folder) << "\n";
+    std::cerr << "nothing written is lost; continue with: lanista resume " << printable(shell_word(session.folder))
+              << "\n";
     return kStudyFailed;
   }
   const auto& view = engine.view();
   if (summary->end == engine::End::kPaused) {
-    std::cerr << "paused; continue with: lanista resume " << printable(session.folder) << "\n";
+    std::cerr << "paused; continue with: lanista resume " << printable(shell_word(session.folder)) << "\n";
     const int asked = session.signals.requested();
     return asked != 0 ? asked : static_cast<int>(kRequeue);
   }
   if (!summary->reason.empty() && !shown.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
   if (!view.winner) std::cerr << "lanista: " << printable_lines(without_winner(view), 1, kMessageColumns) << "\n";
-  const bool whole = hand_over(session.folder, view, shown);
+  const bool whole = hand_over(session.folder, engine, shown);
   if (!shown.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
   return view.winner && whole ? kDone : kStudyFailed;
 }
@@ -215,6 +205,22 @@ std::string folder_of(const std::string& file) {
 
 }  // namespace
 
+engine::WorkerBrief worker_brief(const study::StudyConfig& config, const std::optional<std::int64_t>& workers,
+                                 const std::optional<std::int64_t>& lanes) {
+  engine::WorkerBrief brief;
+  brief.data.source = config.data.source;
+  brief.data.split = config.data.split;
+  brief.data.normalize = config.data.normalize;
+  brief.isa = kernels::isa_name(kernels::best_isa());
+  brief.numeric_class = nn::cpu_backend().numeric_class();
+  brief.workers = workers.value_or(config.run.workers);
+  brief.lanes = lanes.value_or(config.run.lanes);
+  brief.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
+  brief.metrics = config.train.metrics;
+  brief.checkpoint_every = config.keep.checkpoint_every;
+  return brief;
+}
+
 int report(const Error& error) {
   std::cerr << "lanista: " << printable_lines(error.text(), kMessageLines, kMessageColumns) << "\n";
   switch (error.code) {
@@ -230,7 +236,7 @@ int report(const Error& error) {
 }
 
 int run_study(const RunRequest& request) {
-  std::string text(engine::default_study());
+  std::string text(studyfile::default_study());
   std::string folder = ".";
   if (!request.study_file.empty()) {
     auto read = real_file_system().read(request.study_file);
@@ -240,18 +246,16 @@ int run_study(const RunRequest& request) {
     folder = folder_of(request.study_file);
   }
   const std::string name = request.study_file.empty() ? "default study" : request.study_file;
-  auto config = engine::read_study(text, name, request.overrides);
+  auto config = studyfile::read_study(text, name, request.overrides);
   if (!config) return report(config.error());
   // A mistake that shows only with the data at hand is told with its place all the same.
   const auto refuse = [&](Error error, const std::string& key, const std::string& detail) {
-    error.where = engine::place_in_study(text, name, request.overrides, key) + (detail.empty() ? "" : ": " + detail);
+    error.where = studyfile::place_in_study(text, name, request.overrides, key) + (detail.empty() ? "" : ": " + detail);
     return report(error);
   };
-  if (auto whole = engine::inline_space(*config, folder, real_file_system()); !whole) {
+  if (auto whole = studyfile::inline_space(*config, folder, real_file_system()); !whole) {
     return refuse(whole.error(), "model.space", "");
   }
-  const std::string out = request.out.empty() ? free_folder(config->name) : request.out;
-
   auto data = data::open(config->data, folder, real_file_system());
   if (!data) return refuse(data.error(), "data.source", data.error().where);
   if (auto fitted = engine::fit_to_data(*config, data->spec()); !fitted) {
@@ -261,20 +265,37 @@ int run_study(const RunRequest& request) {
   auto models = engine::make_model_space(*config, data->spec(), folder, real_file_system());
   if (!models) return refuse(models.error(), models.error().where, "");
   if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
-  if (auto rebased = engine::rebase_paths(*config, folder, out); !rebased) return report(rebased.error());
+  if (const std::string note = studyfile::nothing_varies(*config, **models); !note.empty() && !request.view.quiet) {
+    std::cerr << "lanista: " << printable_lines(note, kMessageLines, kMessageColumns) << "\n";
+  }
+  // Taken at last: what was refused leaves nothing behind, and of two studies that begin now each has its own.
+  std::optional<NewFolder> taken;
+  std::string out = request.out;
+  if (out.empty() && request.dry_run) out = NewFolder::next("studies", config->name);
+  if (out.empty()) {
+    auto made = NewFolder::take("studies", config->name);
+    if (!made) {
+      const int code = report(made.error());
+      return made.error().code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;
+    }
+    taken = *std::move(made);
+    out = taken->path();
+  }
+  if (auto rebased = studyfile::rebase_paths(*config, folder, out); !rebased) return report(rebased.error());
   if (request.dry_run) {
-    std::cout << printable_lines(engine::write_study(*config) + engine::space_outlook(*config, **models));
+    std::cout << printable_lines(studyfile::write_study(*config) + studyfile::space_outlook(*config, **models));
     return kDone;
   }
 
   Session session(*config, out, *std::move(data), request.view);
-  session.make_executor(request.workers, request.lanes);
-  auto engine = engine::Engine::create(out, *config, engine::write_study(*config),
+  if (auto made = session.make_executor(request.workers, request.lanes); !made) return report(made.error());
+  auto engine = engine::Engine::create(out, *config, studyfile::write_study(*config),
                                        runtime::numerics(kernels::best_isa()), session.services());
   if (!engine) {
     const int code = refuse(engine.error(), engine.error().where, "");
     return engine.error().code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;  // a full disk
   }
+  if (taken) taken->keep();
   if (!request.view.quiet) session.print_head("study");
   return run_engine(session, **engine, request.view);
 }
@@ -286,7 +307,7 @@ int resume_study(const ResumeRequest& request) {
   if (!data) return report(data.error());
 
   Session session(*config, request.folder, *std::move(data), request.view);
-  session.make_executor(request.workers, request.lanes);
+  if (auto made = session.make_executor(request.workers, request.lanes); !made) return report(made.error());
   auto engine = engine::Engine::resume(request.folder, request.extension, runtime::numerics(kernels::best_isa()),
                                        session.services());
   if (!engine) return report(engine.error());
@@ -308,17 +329,24 @@ int repeat_trial(const RepeatRequest& request) {
   }
   const auto data = data::open(config.data, loaded->folder, real_file_system());
   if (!data) return report(data.error());
-  const auto job = engine::make_job(config, data->spec(), trial, loaded->model);
+  auto job = engine::make_job(config, data->spec(), trial, loaded->model);
   if (!job) return report(job.error());
+  const auto frozen = engine::frozen_part(loaded->view);
+  if (!frozen) return report(frozen.error());
+  job->frozen = *frozen;
+  const store::CheckpointStore checkpoints(real_file_system(), loaded->folder);
   const auto repeated = runtime::repeat_trial(
-      *job, trial.measurements.back().epoch, config.train.metrics, *data, [](const study::Measurement& measurement) {
+      *job, trial.measurements.back().epoch, config.train.metrics, *data,
+      [](const study::Measurement& measurement) {
         std::cerr << "epoch " << measurement.epoch << metrics_text(measurement.metrics) << "\n";
-      });
+      },
+      {}, &checkpoints);
   if (!repeated) return report(repeated.error());
 
   if (!request.out.empty()) {
-    const auto package =
-        engine::make_package(config, data->spec(), trial, job->recipe, loaded->model, repeated->state.tensors, {});
+    const auto state = engine::whole_state(repeated->state.tensors, job->frozen, checkpoints);
+    if (!state) return report(state.error());
+    const auto package = engine::make_package(config, data->spec(), trial, job->recipe, loaded->model, *state, {});
     if (auto written = engine::write_package(real_file_system(), request.out, package); !written) {
       return report(written.error());
     }

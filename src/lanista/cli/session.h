@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,7 +8,8 @@
 #include "lanista/base/result.h"
 #include "lanista/cli/print_plan.h"
 #include "lanista/engine/engine.h"
-#include "lanista/engine/study_file.h"
+#include "lanista/engine/worker_brief.h"
+#include "lanista/studyfile/study_file.h"
 
 namespace lanista::cli {
 
@@ -22,7 +24,7 @@ struct View {
 struct RunRequest {
   std::string study_file;  ///< empty: the default study
   std::string out;         ///< empty: studies/<name>-<first free number>
-  std::vector<engine::Override> overrides;
+  std::vector<studyfile::Override> overrides;
   std::optional<std::int64_t> workers;  ///< of this run only; never stored, never changes results
   std::optional<std::int64_t> lanes;    ///< the same
   bool dry_run = false;
@@ -45,6 +47,10 @@ struct RepeatRequest {
 
 /// Prints an error on stderr, "lanista: …", and gives the exit code that fits its kind.
 int report(const Error& error);
+
+/// What a study is trained with, wherever it lies: what the command line says goes before the study.
+engine::WorkerBrief worker_brief(const study::StudyConfig& config, const std::optional<std::int64_t>& workers,
+                                 const std::optional<std::int64_t>& lanes);
 
 int run_study(const RunRequest& request);
 int resume_study(const ResumeRequest& request);

@@ -12,6 +12,7 @@
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
 #include "lanista/nn/program.h"
+#include "lanista/step/loss.h"
 #include "lanista/step/training_step.h"
 #include "lanista/store/cost_rows.h"
 #include "lanista/study/config.h"
@@ -71,27 +72,20 @@ json sum_json(const Sum& sum) {
   return {{"flops", sum.flops}, {"bytes", sum.bytes}, {"predicted_us", sum.predicted}, {"measured_us", sum.measured}};
 }
 
-step::StepOptions step_options(const LoadedTrial& loaded, const study::Recipe& recipe) {
-  step::StepOptions options = train::step_options_of(recipe);
-  const bool classes = loaded.view.data.value("classes", 0) > 0;
-  options.loss = classes ? step::Loss::kCrossEntropy : step::Loss::kMse;
-  return options;
-}
-
 Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {
-  LANISTA_ASSIGN(const auto recipe,
-                 study::make_recipe(loaded.view.config, "cross_entropy", loaded.trial().proposal.sample));
+  const std::string& loss = step::default_loss(loaded.view.data.value("classes", 0) > 0).name;
+  LANISTA_ASSIGN(const auto recipe, study::make_recipe(loaded.view.config, loss, loaded.trial().proposal.sample));
   const auto ops = step::training_ops(loaded.ops);
-  LANISTA_ASSIGN(const auto train, step::derive_training_step(loaded.model, step_options(loaded, recipe), ops));
+  LANISTA_ASSIGN(const auto train,
+                 step::derive_training_step(loaded.model, step::StepOptions{recipe.loss, recipe.optimizer}, ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(loaded.model, ops));
-  const auto precision = recipe.precision == "float64" ? nn::Precision::kFloat64 : nn::Precision::kFloat32;
-  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, {.max_batch = recipe.batch, .precision = precision}));
-  program.initialise(0, 1);
+  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, lanista::train::program_options_of(recipe)));
+  LANISTA_TRY(program.begin(0, 1));
   kernels::set_flush_to_zero();  // as workers do
   const runtime::MadeUpBatch batch(train, recipe.batch);
   return TimedPlan{.lines = program.plan(),
                    .bytes = program.bytes(),
-                   .machine = runtime::machine_speed(),
+                   .machine = nn::machine_speed(),
                    .times = runtime::time_plan(program, batch.view(), kSeconds)};
 }
 
@@ -120,8 +114,7 @@ graph::CostPrices TimedPlan::prices() const {
 
 graph::CostTable TimedPlan::costs() const {
   graph::CostTable table;
-  graph::CostKey key{
-      .work = "", .lanes = 1, .cpu = runtime::cpu_model(), .threads = 1, .version = std::string(kVersion)};
+  graph::CostKey key{.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     key.work = lines[i].work();
     table.put(

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lanista/graph/cost_table.h"
+#include "lanista/nn/machine_speed.h"
 #include "lanista/nn/plan.h"
-#include "lanista/runtime/machine_speed.h"
 #include "lanista/runtime/plan_timing.h"
 
 namespace lanista::cli {
@@ -17,7 +17,7 @@ namespace lanista::cli {
 struct TimedPlan {
   std::vector<nn::PlanLine> lines;
   std::int64_t bytes = 0;  ///< of planned memory, with one lane
-  runtime::MachineSpeed machine;
+  nn::MachineSpeed machine;
   runtime::PlanTimes times;
 
   graph::CostPrices prices() const;

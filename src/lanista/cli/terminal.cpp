@@ -3,27 +3,22 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
 namespace lanista::cli {
 
-Terminal detect_terminal(bool no_color) {
+Terminal detect_terminal() {
   Terminal terminal;
   const char* term = std::getenv("TERM");
   terminal.live = ::isatty(STDERR_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb";
-  const char* no_color_wish = std::getenv("NO_COLOR");
-  terminal.color = terminal.live && !no_color && (no_color_wish == nullptr || *no_color_wish == '\0');
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.columns = size.ws_col;
   if (const char* columns = std::getenv("COLUMNS")) {
     if (const int wished = std::atoi(columns); wished >= 20) terminal.columns = wished;
   }
   return terminal;
-}
-
-std::string bold(const Terminal& terminal, std::string_view text) {
-  return terminal.color ? "\033[1m" + std::string(text) + "\033[0m" : std::string(text);
 }
 
 std::string clock_text(double seconds) {
@@ -47,6 +42,25 @@ std::string short_number(double value) {
     std::snprintf(text, sizeof text, "%.0f", value);
   }
   return text;
+}
+
+std::string four_digits(double value) {
+  char text[32];
+  const double size = std::abs(value);
+  if (size >= 999.95 && size < 1e6) {
+    std::snprintf(text, sizeof text, "%.0f", value);  // shorter and plainer than 5.432e+04
+  } else {
+    std::snprintf(text, sizeof text, "%#.4g", value);  // with its zeros, so that columns stay columns
+  }
+  return text;
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 std::string json_line(const nlohmann::json& value) {

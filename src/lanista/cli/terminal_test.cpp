@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <utility>
+#include <vector>
+
 namespace lanista::cli {
 namespace {
 
@@ -18,9 +22,26 @@ TEST(Terminal, ShortensLargeNumbers) {
   EXPECT_EQ(short_number(4.1e6), "4.1M");
 }
 
-TEST(Terminal, WritesNoControlCodeWithoutColour) {
-  EXPECT_EQ(bold(Terminal{}, "x"), "x");
-  EXPECT_EQ(bold(Terminal{.live = true, .color = true, .columns = 80}, "x"), "\033[1mx\033[0m");
+TEST(Terminal, QuotesWhatAShellWouldTakeApart) {
+  EXPECT_EQ(shell_word("studies/digits-1"), "studies/digits-1");
+  EXPECT_EQ(shell_word("my study"), "'my study'");
+  EXPECT_EQ(shell_word("it's#3"), "'it'\\''s#3'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
+TEST(Terminal, ShowsFourDigitsOfAnyNumber) {
+  const std::vector<std::pair<double, std::string>> cases{{0.97, "0.9700"},
+                                                          {1, "1.000"},
+                                                          {12.345, "12.35"},
+                                                          {999.96, "1000"},
+                                                          {54321.4, "54321"},
+                                                          {-0.5, "-0.5000"},
+                                                          {383612181.8559, "3.836e+08"},
+                                                          {1.2345e-5, "1.234e-05"},
+                                                          {0.00123, "0.001230"},
+                                                          {0, "0.000"},
+                                                          {std::numeric_limits<double>::quiet_NaN(), "nan"}};
+  for (const auto& [value, text] : cases) EXPECT_EQ(four_digits(value), text);
 }
 
 }  // namespace

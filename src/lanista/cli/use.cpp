@@ -5,15 +5,16 @@
 #include <iostream>
 
 #include "lanista/cli/app.h"
+#include "lanista/cli/assessment_text.h"
 #include "lanista/cli/load.h"
 #include "lanista/cli/session.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/data/raw_input.h"
+#include "lanista/engine/frozen.h"
 #include "lanista/formats/csv_writer.h"
 #include "lanista/formats/signature.h"
 #include "lanista/runtime/predictor.h"
 #include "lanista/store/checkpoints.h"
-#include "lanista/study/record_fields.h"
 
 namespace lanista::cli {
 namespace {
@@ -80,22 +81,40 @@ std::string predictions_csv(const Predicted& all) {
   return out;
 }
 
+/// Why there are no weights of a trial, and the way to some.
+Error no_weights(const LoadedTrial& loaded) {
+  const study::TrialView& trial = loaded.trial();
+  const auto named = [&](TrialId id) { return shell_word(loaded.folder + "#" + std::to_string(id.value)); };
+  const std::string name = "trial " + std::to_string(trial.id.value);
+  std::string text;
+  if (trial.outcome && trial.outcome->same_as) {
+    text = name + " is the same as trial " + std::to_string(trial.outcome->same_as->value) +
+           " and was not trained itself; use " + named(*trial.outcome->same_as);
+  } else if (trial.measurements.empty()) {
+    text = name + " has measured nothing, so there are no weights of it";
+  } else {
+    text = "the weights of " + name +
+           (trial.outcome ? " were not kept (keep.top says how many are)" : " are not final yet") +
+           "; train it again with: lanista repeat " + named(trial.id) + " --out FOLDER";
+  }
+  return {Code::kNotFound, std::move(text), loaded.folder};
+}
+
 Result<ModelPackage> package_of_trial(const std::string& target) {
   LANISTA_ASSIGN(auto loaded, load_trial(target));
   const study::TrialView& trial = loaded.trial();
-  if (!trial.outcome || trial.outcome->weights.empty()) {
-    return Error{Code::kNotFound,
-                 "the weights of trial " + std::to_string(trial.id.value) +
-                     " were not kept (keep.top says how many are); train it again with: lanista repeat '" +
-                     loaded.folder + "#" + std::to_string(trial.id.value) + "' --out FOLDER",
-                 loaded.folder};
-  }
+  if (!trial.outcome || trial.outcome->weights.empty()) return no_weights(loaded);
   const store::CheckpointStore checkpoints(real_file_system(), loaded.folder);
-  LANISTA_ASSIGN(auto checkpoint, checkpoints.get(trial.outcome->weights));
+  auto kept = checkpoints.get(trial.outcome->weights);
+  // Only the best are kept; those that fell behind later are gone.
+  if (!kept && kept.error().code == Code::kNotFound) return no_weights(loaded);
+  LANISTA_ASSIGN(auto checkpoint, std::move(kept));
   LANISTA_ASSIGN(const data::DataSpec data, data::parse_spec(loaded.view.data));
   LANISTA_ASSIGN(const engine::Job job, engine::make_job(loaded.view.config, data, trial, loaded.model));
-  return engine::make_package(loaded.view.config, data, trial, job.recipe, std::move(loaded.model),
-                              std::move(checkpoint.tensors), {});
+  LANISTA_ASSIGN(const engine::FrozenPart frozen, engine::frozen_part(loaded.view));
+  LANISTA_ASSIGN(auto state, engine::whole_state(std::move(checkpoint.tensors), frozen, checkpoints));
+  return engine::make_package(loaded.view.config, data, trial, job.recipe, std::move(loaded.model), std::move(state),
+                              {});
 }
 
 }  // namespace
@@ -134,14 +153,9 @@ int evaluate(const EvalRequest& request) {
   if (all->raw.labels.empty() && all->raw.targets.empty()) {
     return report({Code::kInvalidArgument, "the data holds no targets to compare with", request.input});
   }
-  const auto metrics = all->predictor.measure(all->values, all->raw.labels, all->raw.targets, "");
-  const std::size_t rows = all->values.size() / static_cast<std::size_t>(all->predictor.outputs());
-  if (request.json) {
-    std::cout << json_line({{"v", 1}, {"rows", rows}, {"metrics", study::fields::metrics_json(metrics)}});
-    return kDone;
-  }
-  std::cout << "rows  " << rows << "\n";
-  for (const auto& [name, value] : metrics) std::cout << name << "  " << formats::csv_cell(value) << "\n";
+  const auto assessment = all->predictor.assess(all->values, all->raw.labels, all->raw.targets);
+  const data::DataSpec& data = all->package.data;
+  std::cout << (request.json ? json_line(assessment_json(assessment, data)) : assessment_text(assessment, data));
   return kDone;
 }
 

@@ -18,7 +18,8 @@ void add_predict(CLI::App& app, int& code) {
 
 void add_eval(CLI::App& app, int& code) {
   auto request = std::make_shared<EvalRequest>();
-  auto& verb = *app.add_subcommand("eval", "how well a trained model does on labelled raw data");
+  auto& verb =
+      *app.add_subcommand("eval", "all metrics of a trained model on labelled raw data, with confusion or residuals");
   verb.add_option("model", request->model, "model package, or study folder for its best model")->required();
   verb.add_option("input", request->input, "raw data with targets: file, folder, or kind:path")->required();
   verb.add_flag("--json", request->json, "JSON on stdout");

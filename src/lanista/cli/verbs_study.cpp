@@ -13,11 +13,11 @@ constexpr std::int64_t kMostSeed = std::numeric_limits<std::int64_t>::max();  //
 void add_view_options(CLI::App& verb, View& view) {
   verb.add_flag("--json", view.json, "one event a line on stdout (docs/events.md)");
   verb.add_flag("--quiet,-q", view.quiet, "no progress, only the table");
-  verb.add_flag("--no-color", view.no_color, "no colour (NO_COLOR works too)");
+  verb.add_flag("--no-color", view.no_color, "does nothing, for scripts that give it: output has no colour");
 }
 
-std::vector<engine::Override> overrides_of(const std::vector<std::string>& set) {
-  std::vector<engine::Override> overrides;
+std::vector<studyfile::Override> overrides_of(const std::vector<std::string>& set) {
+  std::vector<studyfile::Override> overrides;
   for (const auto& pair : set) {
     const auto equals = pair.find('=');
     if (equals == std::string::npos) throw CLI::ValidationError("--set", "'" + pair + "' is not KEY=VALUE");
@@ -73,6 +73,9 @@ void add_plan(CLI::App& app, int& code) {
   auto& verb = *app.add_subcommand("plan", "which of a study's first trials would run together; trains nothing");
   verb.add_option("study", options->study, "study file (YAML); without one, the digits study");
   verb.add_option("--trials", options->asked.trials, "so many trials (default: strategy.slots)")->check(whole(1, 1024));
+  verb.add_option("--workers", options->asked.workers, "training threads (default: one per core)")->check(whole(1, 64));
+  verb.add_option("--lanes", options->asked.lanes, "trials that a thread trains together, at most (default: automatic)")
+      ->check(whole(1, 64));
   verb.add_flag("--measure", options->asked.measure, "time the programs, not only predict from the machine's speed");
   verb.add_flag("--explain", options->asked.explain, "also what is shared, and why not more");
   verb.add_flag("--json", options->asked.json, "one JSON object on stdout");

@@ -18,6 +18,25 @@ class Check : public InMemory {
   }
 };
 
+// What stands in a cell or a header is a line of its own nowhere, and steers no terminal.
+TEST_F(Check, ShowsTextsOfAFileOnOneLineEach) {
+  std::string table = "size,\"col\nour\",kind\n";
+  for (int i = 0; i < 40; ++i) {
+    table += std::to_string(i) + (i % 3 == 0 ? ",\"re\x1b[31md\nrows      9: 9 training\"," : ",blue,");
+    table += i % 2 == 0 ? "\"a\nhash      0000\"\n" : "b\x1b]0;owned\x07\n";
+  }
+  write("t.csv", table);
+
+  const std::string text = report("csv:t.csv").text();
+
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  EXPECT_EQ(text.find('\x07'), std::string::npos) << text;
+  EXPECT_EQ(text.find("\nhash      0000"), std::string::npos) << text;
+  EXPECT_EQ(text.find("\nrows      9"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ncol?our  category  blue, re?[31md?rows"), std::string::npos) << text;
+  EXPECT_NE(text.find("    a?hash      0000: "), std::string::npos) << text;
+}
+
 TEST(Catalog, ListsWhatIsBuiltInAndWhatCanBeOpened) {
   const auto entries = catalog();
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lanista/base/digest.h"
+#include "lanista/base/printable.h"
 #include "lanista/data/catalog.h"
 #include "lanista/data/columns.h"
 #include "lanista/data/dataset.h"
@@ -75,7 +76,7 @@ void look_at_targets(const Dataset& set, Report& report) {
 }
 
 std::string class_name(const DataSpec& spec, std::size_t index) {
-  return index < spec.labels.size() ? spec.labels[index] : std::to_string(index);
+  return index < spec.labels.size() ? printable(spec.labels[index]) : std::to_string(index);
 }
 
 std::string count_of(std::int64_t n, const std::string& one, const std::string& many) {
@@ -127,13 +128,11 @@ std::string short_number(double value) {
 
 Result<Report> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
   Report report;
-  {
-    LANISTA_ASSIGN(const Dataset normalised, open(config, folder, fs));
-    report.spec = normalised.spec();
-  }
-  study::DataConfig raw = config;
-  raw.normalize = "none";
-  LANISTA_ASSIGN(const Dataset set, open(raw, folder, fs));
+  // Read once: what a study would make of the numbers, then the numbers as they are.
+  LANISTA_ASSIGN(auto raw, open_raw(config, folder, fs));
+  LANISTA_TRY(Dataset::settle(raw.first, raw.second, config.normalize));
+  report.spec = raw.first.spec;
+  LANISTA_ASSIGN(const Dataset set, Dataset::make(std::move(raw.first), std::move(raw.second), "none"));
   look_at_features(set, report);
   look_at_targets(set, report);
   if (!report.spec.schema.is_null()) {
@@ -146,7 +145,8 @@ Result<Report> check_source(const study::DataConfig& config, const std::string& 
 
 std::string Report::text() const {
   constexpr std::size_t kShownClasses = 20;
-  std::string out = spec.name + "  (" + spec.source + (spec.licence.empty() ? "" : ", " + spec.licence) + ")\n";
+  std::string out = printable(spec.name) + "  (" + printable(spec.source) +
+                    (spec.licence.empty() ? "" : ", " + printable(spec.licence)) + ")\n";
   out += "rows      " + std::to_string(spec.rows) + ": " + std::to_string(spec.split_rows[0]) + " training, " +
          std::to_string(spec.split_rows[1]) + " validation, " + std::to_string(spec.split_rows[2]) + " test\n";
   out += "samples   " + spec.features.text() + ", from " + short_number(min) + " to " + short_number(max) + "\n";

@@ -42,7 +42,7 @@ void gather(const std::vector<T>& from, std::size_t width, std::span<const std::
 
 }  // namespace
 
-Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& normalize) {
+Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string& normalize) {
   DataSpec& spec = raw.spec;
   const std::int64_t width = spec.features.elements_per_sample();
   LANISTA_CHECK(width > 0 && !spec.features.has_batch(), "the features of a data set must have a shape without batch");
@@ -63,10 +63,15 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
     spec.normalization = fit_normalization(raw.features, width, normalization_entries(spec.features), split[0]);
   }
   spec.hash = hash_all(raw, split);
-  spec.normalization.apply(raw.features, width);
+  return {};
+}
+
+Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& normalize) {
+  LANISTA_TRY(settle(raw, split, normalize));
+  raw.spec.normalization.apply(raw.features, raw.spec.features.elements_per_sample());
 
   Dataset out;
-  out.spec_ = std::move(spec);
+  out.spec_ = std::move(raw.spec);
   out.features_ = std::move(raw.features);
   out.labels_ = std::move(raw.labels);
   out.targets_ = std::move(raw.targets);

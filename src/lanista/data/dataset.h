@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lanista/base/file_system.h"
@@ -35,6 +36,8 @@ class Dataset {
   /// features, classes, target_size, labels, schema are read, and the normalisation if there is a schema; the rest is
   /// found. Errors: kInvalidArgument (`normalize`).
   static Result<Dataset> make(RawData raw, Split split, const std::string& normalize);
+  /// What `make` finds of the numbers, without normalising them: rows, normalisation, hash. Errors: as of `make`.
+  static Result<void> settle(RawData& raw, const Split& split, const std::string& normalize);
   /// The same rows, targets and split with other features. What is kept is computed here, and its memory taken out of
   /// `budget` (may be null); unless all is kept, `base` outlives the data set and its copies. Errors:
   /// kResourceExhausted.
@@ -59,6 +62,9 @@ class Dataset {
 /// that breaks a rule: which, where), kResourceExhausted (files or features too large, files.h), kUnimplemented
 /// (formats that are refused).
 Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
+
+/// The same as raw numbers and their split, for those who look at both. Errors: the same.
+Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
 
 /// The samples of an epoch in training order: a function of data seed and epoch alone.
 std::vector<std::int64_t> epoch_order(const std::vector<std::int64_t>& rows, std::uint64_t data_seed,

@@ -15,7 +15,7 @@
 
 namespace lanista::data {
 
-/// The training samples of one epoch in their order, augmented, and transformed where the data are streamed.
+/// The training samples of one pass over them, in its order, augmented, and transformed where the data are streamed.
 struct PreparedEpoch {
   std::vector<std::int64_t> rows;
   std::vector<float> features;  ///< [rows.size(), features…]
@@ -25,10 +25,10 @@ struct PreparedEpoch {
 /// Equal where augmentations and their options are.
 std::string augment_text(std::span<const study::PluginConfig> augment);
 
-/// Prepared epochs that several trials read: augmented samples, or what a frozen backbone makes of them. Samples are a
-/// function of data seed, epoch and row, not of the trial, so the first who asks prepares an epoch and everybody else
-/// finds it done (the common prefix of all trials of a study; Retiarii, OSDI'20, §4). What was not used for longest
-/// goes first. Thread-safe.
+/// Prepared epochs, here passes over the training rows, that several trials read: augmented samples, or what a frozen
+/// backbone makes of them. Samples are a function of data seed, epoch and row, not of the trial, so the first who asks
+/// prepares an epoch and everybody else finds it done (the common prefix of all trials of a study; Retiarii, OSDI'20,
+/// §4). What was not used for longest goes first. Thread-safe.
 class EpochCache {
  public:
   /// Epochs take `most_bytes` together, out of `budget` (may be null). `data` outlives the cache.

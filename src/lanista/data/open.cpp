@@ -35,7 +35,7 @@ Result<void> encode(const Found::Table& table, const std::vector<std::int64_t>& 
 
 }  // namespace
 
-Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
+Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
   Request request{.source = {}, .folder = folder, .fs = &fs};
   LANISTA_ASSIGN(request.source, parse_source(config.source));
   LANISTA_ASSIGN(const Kind* kind, kind_of(request.source));
@@ -49,7 +49,12 @@ Result<Dataset> open(const study::DataConfig& config, const std::string& folder,
     found.table.reset();
   }
   found.raw.spec.source = request.source.text;
-  return Dataset::make(std::move(found.raw), std::move(split), config.normalize);
+  return std::pair(std::move(found.raw), std::move(split));
+}
+
+Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
+  LANISTA_ASSIGN(auto raw, open_raw(config, folder, fs));
+  return Dataset::make(std::move(raw.first), std::move(raw.second), config.normalize);
 }
 
 }  // namespace lanista::data

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "lanista/base/printable.h"
 #include "lanista/data/columns.h"
 
 namespace lanista::data {
@@ -58,7 +59,7 @@ std::string number_text(double value) {
 std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 8;
   std::string out;
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) out += (i > 0 ? ", " : "") + names[i];
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) out += (i > 0 ? ", " : "") + printable(names[i]);
   if (names.size() > kShown) out += ", … (" + std::to_string(names.size()) + ")";
   return out;
 }
@@ -123,6 +124,13 @@ Result<DataSpec> parse_spec(const json& object) {
   return spec;
 }
 
+std::vector<double> missing_numbers(const DataSpec& spec) {
+  if (spec.schema.is_null()) return {};
+  const auto columns = parse_columns(spec.schema.at("columns"));
+  LANISTA_CHECK(columns.ok(), "a specification holds a sound schema");
+  return normalization_of(*columns).mean;
+}
+
 std::string schema_text(const DataSpec& spec) {
   if (spec.schema.is_null()) {
     const std::string kind = spec.vocab > 0 ? " tokens below " + std::to_string(spec.vocab) : "";
@@ -131,10 +139,14 @@ std::string schema_text(const DataSpec& spec) {
   const auto columns = parse_columns(spec.schema.at("columns"));
   LANISTA_CHECK(columns.ok(), "a specification holds a sound schema");
   std::size_t longest = 0;
-  for (const Column& column : *columns) longest = std::max(longest, column.name.size());
+  // A name may be anything that stands in a file: one line a column, whatever it holds.
+  for (const Column& column : *columns) longest = std::max(longest, display_width(printable(column.name)));
   const std::string target = spec.schema.at("target").at("name").get<std::string>();
-  longest = std::max(longest, target.size());
-  const auto padded = [&](const std::string& name) { return name + std::string(longest - name.size() + 2, ' '); };
+  longest = std::max(longest, display_width(printable(target)));
+  const auto padded = [&](const std::string& name) {
+    const std::string shown = printable(name);
+    return shown + std::string(longest - display_width(shown) + 2, ' ');
+  };
   std::string out;
   for (const Column& column : *columns) {
     out += padded(column.name);

@@ -43,6 +43,9 @@ nlohmann::json spec_json(const DataSpec& spec);
 /// The inverse of spec_json. Errors: kDataLoss naming the entry.
 Result<DataSpec> parse_spec(const nlohmann::json& json);
 
+/// What a missing number of a raw sample becomes, one a feature; empty where there is no rule for it: all but tables.
+std::vector<double> missing_numbers(const DataSpec& spec);
+
 /// For people: one line a column of a table (name, kind, range or categories, missing and different values) and one for
 /// the target; for other data one line with shape and target. Ends with a newline.
 std::string schema_text(const DataSpec& spec);

@@ -57,6 +57,26 @@ TEST_F(Spec, NamesTheEntryThatIsBroken) {
   EXPECT_EQ(refused(table, "/schema/target", nullptr), prefix + "\"name\" is missing or of another kind");
 }
 
+TEST_F(Spec, TellsWhatStandsForMissingNumbers) {
+  const DataSpec table = of("csv:t.csv");
+  double sum = 0;
+  const auto set = get("csv:t.csv", "none");
+  ASSERT_TRUE(set.ok());
+  std::vector<float> features(4);
+  std::int64_t present = 0;
+  for (const std::int64_t row : set->rows(Part::kTrain)) {
+    set->gather_features({&row, 1}, features);
+    if (row == 2) continue;  // its length is missing
+    sum += double{features[0]};
+    ++present;
+  }
+  const std::vector<double> stands = missing_numbers(table);
+  ASSERT_EQ(stands.size(), 4U);
+  EXPECT_DOUBLE_EQ(stands[0], sum / static_cast<double>(present));
+  EXPECT_EQ(std::vector<double>(stands.begin() + 1, stands.end()), std::vector<double>(3, 0));
+  EXPECT_TRUE(missing_numbers(of("builtin:digits")).empty());
+}
+
 TEST_F(Spec, SchemasAreReadable) {
   EXPECT_EQ(schema_text(of("csv:t.csv")),
             "length   number    1 to 8; 7 different, 1 missing (become the mean)\n"

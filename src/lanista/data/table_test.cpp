@@ -6,7 +6,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "lanista/base/rng.h"
 #include "lanista/data/dataset.h"
 
 namespace lanista::data {
@@ -52,6 +54,31 @@ class Csv : public ::testing::Test {
 
   std::string folder_;
 };
+
+TEST_F(Csv, CountsDifferentAndMissingCellsAsTheyAreWritten) {
+  const std::vector<std::string> cells{"1", "1.0", "+1", " 2", "2", "", "?", "NA", "3e0", "nan", "-4", "null"};
+  Rng rng(5);
+  std::string text = "x,y\n";
+  std::set<std::string> different;
+  std::int64_t missing = 0;
+  for (int row = 0; row < 200; ++row) {
+    std::string cell = cells[rng.below(cells.size())];
+    text += cell + (row % 2 == 0 ? ",a\n" : ",b\n");
+    if (cell.front() == ' ') cell = cell.substr(1);
+    const bool none = cell.empty() || cell == "?" || cell == "NA" || cell == "nan" || cell == "null";
+    missing += none ? 1 : 0;
+    if (!none) different.insert(cell);
+  }
+  const auto set = get(text);
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  const auto columns = parse_columns(set->spec().schema.at("columns"));
+  ASSERT_TRUE(columns.ok());
+  EXPECT_EQ(columns->at(0).kind, ColumnKind::kNumber);
+  EXPECT_EQ(columns->at(0).unique, static_cast<std::int64_t>(different.size()));
+  EXPECT_EQ(columns->at(0).missing, missing);
+  EXPECT_EQ(columns->at(0).min, -4);
+  EXPECT_EQ(columns->at(0).max, 3);
+}
 
 constexpr const char* kFlowers =
     "length,colour,id,species\n"

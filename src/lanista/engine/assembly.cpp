@@ -4,13 +4,15 @@
 #include <filesystem>
 
 #include "lanista/base/text_distance.h"
+#include "lanista/engine/frozen.h"
 #include "lanista/engine/onnx_file.h"
-#include "lanista/engine/study_blueprint.h"
 #include "lanista/formats/signature.h"
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
 #include "lanista/mutate/mutator.h"
+#include "lanista/step/loss.h"
 #include "lanista/strategy/repeat.h"
+#include "lanista/studyfile/blueprint.h"
 
 namespace lanista::engine {
 namespace {
@@ -77,9 +79,7 @@ Result<mutate::BaseModel> open_base(const std::string& source, const data::DataS
     return mutate::builtin_base(source.substr(kBuiltin.size()), data.features,
                                 data.classes > 0 ? data.classes : data.target_size, data.vocab);
   }
-  std::string path = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
-  // The folder of a new study is not there yet, and the system would not walk out of it again.
-  if (!fs.exists(path)) path = std::filesystem::path(path).lexically_normal().string();
+  const std::string path = path_of(source, folder, fs);
   const auto slash = source.find_last_of('/');
   if (source.ends_with(".onnx")) {
     LANISTA_ASSIGN(const formats::ImportedModel imported, import_onnx_file(fs, path));
@@ -106,6 +106,13 @@ mutate::Limits limits_of(const study::StudyConfig& config) {
 
 }  // namespace
 
+std::string path_of(const std::string& source, const std::string& folder, FileSystem& fs) {
+  std::string path = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
+  // The folder of a new study is not there yet, and the system would not walk out of it again.
+  if (!fs.exists(path)) path = std::filesystem::path(path).lexically_normal().string();
+  return path;
+}
+
 Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::StudyConfig& config,
                                                                    const data::DataSpec& data,
                                                                    const std::string& folder, FileSystem& fs,
@@ -118,7 +125,11 @@ Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::
     if (auto fits = check_fit(*base, data, ops); !fits) return invalid(key, fits.error());
     bases.push_back(*std::move(base));
   }
-  return space_over(config, data, std::move(bases), ops);
+  LANISTA_ASSIGN(auto models, space_over(config, data, std::move(bases), ops));
+  if (config.model.frozen) {
+    LANISTA_TRY(frozen_weights(config, models->bases().front().graph, data, folder, fs, ops));
+  }
+  return models;
 }
 
 Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyConfig& config,
@@ -151,7 +162,7 @@ Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyC
   if (!config.model.space.is_null()) {
     const std::int64_t outputs = data.classes > 0 ? data.classes : data.target_size;
     const mutate::Ends ends = mutate::ends(data.features, outputs, data.vocab);
-    LANISTA_ASSIGN(mutate::BlueprintSpace blueprint, make_blueprint(config, ops, ends));
+    LANISTA_ASSIGN(mutate::BlueprintSpace blueprint, studyfile::make_blueprint(config, ops, ends));
     auto base = bases.empty() ? std::nullopt : std::optional(std::move(bases.front()));
     auto drawn =
         mutate::ModelSpace::make(ops, std::move(blueprint), std::move(base), std::move(mutators), repair, limits);
@@ -160,6 +171,14 @@ Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyC
   }
   auto space = mutate::ModelSpace::make(ops, std::move(bases), std::move(mutators), repair, limits);
   if (!space) return invalid("space", space.error());
+  if (config.model.frozen) {
+    if (space->bases().size() != 1) {
+      return Error{Code::kInvalidArgument, "wants one base model; there are " + std::to_string(space->bases().size()),
+                   "model.frozen"};
+    }
+    LANISTA_ASSIGN(auto nodes, frozen_nodes(config.model.frozen->through, space->bases().front().graph));
+    if (auto frozen = space->freeze(std::move(nodes)); !frozen) return invalid("model.frozen.through", frozen.error());
+  }
   return std::make_shared<const mutate::ModelSpace>(*std::move(space));
 }
 
@@ -193,9 +212,10 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
                             Rng(config.run.seed).split("strategy")};
   context.constraints = config.subject_to;
   const bool repeats = config.strategy.repeat > 1 || config.strategy.retry > 0;
-  auto made = plugin.make(context, *options, repeats ? nullptr : *std::move(rule));
-  if (!made) return invalid("strategy", made.error());
-  return repeats ? strategy::train_repeatedly(*std::move(made), config.strategy, *std::move(rule)) : *std::move(made);
+  auto sampler = plugin.make(context, *options);
+  if (!sampler) return invalid("strategy", sampler.error());
+  if (repeats) *sampler = strategy::train_repeatedly(*std::move(sampler), config.strategy);
+  return strategy::compose(*std::move(sampler), *std::move(rule));
 }
 
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
@@ -203,14 +223,15 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   Job job;
   job.trial = trial.id;
   job.model = std::move(model);
-  const std::string fitting = data.classes > 0 ? "cross_entropy" : "mse";
+  const std::string& fitting = step::default_loss(data.classes > 0).name;
   const std::string& loss = config.train.loss == "auto" ? fitting : config.train.loss;
   LANISTA_ASSIGN(job.recipe, study::make_recipe(config, loss, trial.proposal.sample));
-  job.recipe.epochs = trial.proposal.budget;
+  job.recipe.epochs = study::full_epochs(trial.proposal);
   const Rng study_rng(config.run.seed);
   job.trial_seed = study_rng.split("trial").split(trial.id.value).key();
   job.data_seed = study_rng.split("data").key();
   job.logical_start = trial.logical_start;
+  job.start = trial.proposal.start;
   return job;
 }
 
@@ -220,16 +241,20 @@ std::int64_t batch_of(const study::StudyConfig& config, const data::DataSpec& da
   return std::min(recipe ? recipe->batch : config.data.batch, std::max<std::int64_t>(1, data.split_rows[0]));
 }
 
-std::int64_t steps_per_epoch(const study::StudyConfig& config, const data::DataSpec& data,
-                             const space::Sample& sample) {
-  const std::int64_t batch = batch_of(config, data, sample);
-  return (data.split_rows[0] + batch - 1) / batch;
+study::Epochs epochs_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample) {
+  study::Recipe recipe;
+  recipe.batch = batch_of(config, data, sample);
+  recipe.steps_per_epoch = config.train.steps_per_epoch.value_or(0);
+  recipe.steps = config.train.steps.value_or(0);
+  return study::epochs_of(recipe, data.split_rows[0]);
 }
 
 std::int64_t least_steps_of_a_trial(const study::StudyConfig& config, const data::DataSpec& data) {
   const auto& params = config.space.params.parameters();
   const bool drawn = std::ranges::find(params, "batch", &space::Parameter::name) != params.end();
-  return (drawn ? 1 : steps_per_epoch(config, data, {})) * config.train.epochs;
+  study::Epochs epochs = epochs_of(config, data, {});
+  if (drawn && !config.train.steps_per_epoch) epochs.length = 1;
+  return epochs.through(config.train.epochs);
 }
 
 Result<void> check_config(const study::StudyConfig& config) {
@@ -240,6 +265,15 @@ Result<void> check_config(const study::StudyConfig& config) {
   };
   LANISTA_TRY(at_least("strategy.slots", config.strategy.slots, 1));
   LANISTA_TRY(at_least("train.epochs", config.train.epochs, 1));
+  LANISTA_TRY(at_least("train.steps_per_epoch", config.train.steps_per_epoch.value_or(1), 1));
+  LANISTA_TRY(at_least("train.steps", config.train.steps.value_or(1), 1));
+  study::TrainConfig settled = config.train;
+  LANISTA_TRY(study::settle_epochs(settled));
+  if (config.train.steps && (!settled.steps_per_epoch || settled.epochs != config.train.epochs)) {
+    return Error{Code::kInvalidArgument,
+                 "are " + std::to_string(*config.train.steps) + ", and are not settled as epochs (fit_to_data does it)",
+                 "train.steps"};
+  }
   LANISTA_TRY(at_least("data.batch", config.data.batch, 1));
   LANISTA_TRY(at_least("budget.trials", config.budget.trials.value_or(1), 1));
   if (config.goals.empty()) return Error{Code::kInvalidArgument, "a study needs a goal", "goal"};

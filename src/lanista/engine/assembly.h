@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "lanista/engine/engine.h"
+#include "lanista/study/epochs.h"
 
 namespace lanista::engine {
 
@@ -16,6 +17,8 @@ Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyC
                                                              const data::DataSpec& data,
                                                              std::vector<mutate::BaseModel> bases,
                                                              const graph::OpTable& ops);
+/// Where a file of a study is that the study names so.
+std::string path_of(const std::string& source, const std::string& folder, FileSystem& fs);
 /// The base models as the header stored them. Errors: kDataLoss.
 Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models);
 
@@ -25,8 +28,8 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
 
 /// Samples of a training step of a trial: what it has drawn or the study's, at most all rows there are.
 std::int64_t batch_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample);
-/// Steps of one epoch of a trial.
-std::int64_t steps_per_epoch(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample);
+/// Where the epochs of a trial begin and end.
+study::Epochs epochs_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample);
 /// Steps of a whole trial; of the shortest where trials draw their batches.
 std::int64_t least_steps_of_a_trial(const study::StudyConfig& config, const data::DataSpec& data);
 

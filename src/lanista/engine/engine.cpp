@@ -5,8 +5,8 @@
 #include "lanista/base/real_json.h"
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/folder.h"
+#include "lanista/engine/frozen.h"
 #include "lanista/engine/study_engine.h"
-#include "lanista/engine/study_file.h"
 #include "lanista/graph/op.h"
 
 namespace lanista::engine {
@@ -70,24 +70,61 @@ Result<void> check_gain(const StudyState& state, const Engine::Extension& extens
   return {};
 }
 
+// The order of sums over a batch is part of the class, beside what the machine has to say.
+nlohmann::json with_sums(nlohmann::json numerics, const study::TrainConfig& train) {
+  const std::string sums = study::sums_text(train);
+  if (!sums.empty()) numerics["class"] = numerics.at("class").get<std::string>() + "/sums " + sums;
+  return numerics;
+}
+
+/// A study has the weights of its frozen part beside its checkpoints; should they be lost, they are read again where they
+/// came from. Errors: kFailedPrecondition (others lie there now).
+Result<void> mend_frozen(const StudyView& view, const graph::Graph& base, const data::DataSpec& data,
+                         const std::string& folder, FileSystem& fs, const graph::OpTable& ops) {
+  store::CheckpointStore checkpoints(fs, folder);
+  const auto stored = checkpoints.get(view.frozen);
+  if (stored || (stored.error().code != Code::kNotFound && stored.error().code != Code::kDataLoss)) {
+    return stored ? Result<void>() : Result<void>(stored.error());
+  }
+  LANISTA_ASSIGN(const store::Checkpoint again, frozen_weights(view.config, base, data, folder, fs, ops));
+  LANISTA_ASSIGN(const std::string address, checkpoints.put(again));
+  if (address == view.frozen) return {};
+  LANISTA_TRY(checkpoints.remove(address));
+  return Error{Code::kFailedPrecondition,
+               "the weights of the frozen part have changed: their hash is " + address +
+                   ", the study was started with " + view.frozen,
+               view.config.model.frozen->weights};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const study::StudyConfig& config,
-                                               const std::string& config_text, const nlohmann::json& numerics,
+                                               const std::string& config_text, const nlohmann::json& of_machine,
                                                Services services) {
+  const nlohmann::json numerics = with_sums(of_machine, config.train);
   FileSystem& fs = *services.fs;
   LANISTA_TRY(check_config(config));
   LANISTA_TRY(check_new_folder(fs, folder));
   LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs, services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(config, models));
+  std::optional<store::Checkpoint> frozen;
+  if (config.model.frozen) {
+    LANISTA_ASSIGN(frozen, frozen_weights(config, models->bases().front().graph, *services.data, folder, fs,
+                                          services.ops));
+  }
 
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
   log.check_bodies(check_body);
   if (!log.existing().empty()) {  // somebody was faster
     return Error{Code::kAlreadyExists, "a study is already there; continue it with: lanista resume " + folder, folder};
   }
+  // Before the header, which names it: a study is whole without the file that its weights came from.
+  std::string weights;
+  if (frozen) {
+    LANISTA_ASSIGN(weights, store::CheckpointStore(fs, folder).put(*frozen));
+  }
   // The header first: with it the study can be resumed, whatever happens to the rest.
-  const nlohmann::json header = header_body(config, config_text, *services.data, *models);
+  const nlohmann::json header = header_body(config, config_text, *services.data, *models, weights);
   LANISTA_TRY(log.append(RecordType::kHeader, header));
   LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
   LANISTA_TRY(furnish_folder(fs, folder, config_text));
@@ -97,6 +134,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   state.view.config_text = config_text;
   state.view.data = header.at("data");
   state.view.models = header.at("models");
+  state.view.frozen = weights;
   state.trials = config.budget.trials;
   state.steps = config.budget.steps;
   state.minutes = config.budget.guard_minutes;
@@ -106,7 +144,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
 }
 
 Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const Extension& extension,
-                                               const nlohmann::json& numerics, Services services) {
+                                               const nlohmann::json& of_machine, Services services) {
   FileSystem& fs = *services.fs;
   if (!fs.exists(folder + "/log")) return Error{Code::kNotFound, "there is no study in this folder", folder};
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
@@ -130,8 +168,12 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   LANISTA_ASSIGN(auto bases, stored_bases(state.view.models));
   LANISTA_ASSIGN(auto models, space_over(state.view.config, *services.data, std::move(bases), services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models));
+  if (state.view.config.model.frozen) {
+    LANISTA_TRY(mend_frozen(state.view, models->bases().front().graph, *services.data, folder, fs, services.ops));
+  }
   LANISTA_TRY(check_gain(state, extension, least_steps_of_a_trial(state.view.config, *services.data)));
 
+  const nlohmann::json numerics = with_sums(of_machine, state.view.config.train);
   const bool over = state.view.end_reason && extension.empty();
   if (!over) {
     LANISTA_TRY(furnish_folder(fs, folder, state.view.config_text));

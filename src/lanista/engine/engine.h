@@ -16,6 +16,7 @@
 #include "lanista/data/dataset.h"
 #include "lanista/engine/executor.h"
 #include "lanista/mutate/model_space.h"
+#include "lanista/schedule/plan.h"
 #include "lanista/store/checkpoints.h"
 #include "lanista/store/log.h"
 #include "lanista/strategy/strategy.h"
@@ -56,6 +57,7 @@ struct Services {
   graph::OpTable ops = graph::builtin_ops();  ///< that models may hold
   const std::atomic<int>* pause = nullptr;    ///< non-zero: pause cleanly; the number is handed back untouched
   Observer observer;
+  schedule::Machine machine = {};  ///< that the executor trains on
 };
 
 /// Ask, dispatch, observe, record, until the budget is spent. Everything that reaches the log's canonical part happens
@@ -85,6 +87,9 @@ class Engine {
   virtual ~Engine() = default;
 
   virtual const StudyView& view() const = 0;
+  /// Of a study that has ended: the extension by which it gets as much again of whatever is used up, so that more is
+  /// trained; of one that was stopped, what the stop cut off. Empty if none helps: nothing is left to propose.
+  virtual Extension more() const = 0;
   /// Runs to the end, a pause or an error. On an error everything logged so far stays valid, and the study can be
   /// resumed.
   virtual Result<Summary> run() = 0;

@@ -67,6 +67,14 @@ TEST(Engine, LeavesAModelPackageOfParametersAlone) {
   EXPECT_TRUE(bench.disk.exists(kFolder + "/config.resolved.yaml"));
 }
 
+TEST(Engine, TellsTheOrderOfSumsInTheNumericClass) {
+  Bench bench;
+  study::StudyConfig config = small_study();
+  config.train.shards = 4;
+  ASSERT_TRUE(bench.run(config, {}).ok());
+  EXPECT_EQ(bench.view().numerics, nlohmann::json({{"class", "test/sums 4"}, {"threads", 1}}));
+}
+
 TEST(Engine, KeepsTheWeightsOfTheBestAndNothingElse) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(), {.workers = 3, .checkpoint_one_in = 2}).ok());
@@ -111,7 +119,7 @@ TEST(Engine, GivesOtherTrialsForAnotherSeedOrMoreSlots) {
 
   const auto trials = [](Bench& bench) {
     std::string all;
-    for (const TrialView& trial : bench.view().trials) all += study::duplicate_key(trial.proposal).hex();
+    for (const TrialView& trial : bench.view().trials) all += study::run_key(trial.proposal).hex();
     return all;
   };
   EXPECT_NE(trials(first), trials(other_seed));
@@ -193,6 +201,57 @@ TEST(Engine, NeverExceedsABudgetOfSteps) {
   EXPECT_LE(view.steps, 61);
   EXPECT_GT(view.steps, 61 - 8);  // another trial of four epochs did not fit
   for (const TrialView& trial : view.trials) EXPECT_TRUE(trial.outcome);
+}
+
+// Epochs of three steps, the last of two: pauses, rungs and the budget of the study count what is trained.
+TEST(Engine, CountsEpochsInStepsAgainstTheBudgetToTheStep) {
+  for (const char* type : {"stopping", "promotion"}) {
+    Bench bench;
+    study::StudyConfig config = small_study();
+    config.stop.options["type"] = type;
+    config.train.steps_per_epoch = 3;
+    config.train.steps = 11;
+    config.budget.trials.reset();
+    config.budget.steps = 64;
+
+    const auto summary = bench.run(config, {.workers = 2, .rows = 14});
+
+    ASSERT_TRUE(summary.ok()) << summary.error().text();
+    const StudyView view = bench.view();
+    std::int64_t steps = 0;
+    for (const TrialView& trial : view.trials) {
+      ASSERT_TRUE(trial.outcome);
+      if (trial.measurements.empty()) continue;
+      const study::Measurement& last = trial.measurements.back();
+      EXPECT_EQ(last.step, last.epoch == 4 ? 11 : 3 * last.epoch);
+      steps += last.step;
+    }
+    EXPECT_EQ(view.steps, steps);
+    EXPECT_LE(view.steps, 64);
+    EXPECT_GT(view.steps, 64 - 11) << "another trial did not fit";
+  }
+}
+
+TEST(Engine, RefusesStepsThatAreNotSettledAsEpochs) {
+  const auto refused = [](const std::function<void(study::TrainConfig&)>& change) {
+    Bench bench;
+    study::StudyConfig config = small_study();
+    change(config.train);
+    const auto summary = bench.run(config, {});
+    return summary ? "" : summary.error().text();
+  };
+  EXPECT_EQ(refused([](auto& train) { train.steps_per_epoch = 0; }),
+            "train.steps_per_epoch: is 0; it must be at least 1");
+  EXPECT_EQ(refused([](auto& train) { train.steps = 0; }), "train.steps: is 0; it must be at least 1");
+  for (const std::int64_t epochs : {3, 5}) {
+    EXPECT_EQ(refused([&](auto& train) {
+                train.steps = 40;
+                train.steps_per_epoch = 10;
+                train.epochs = epochs;
+              }),
+              "train.steps: are 40, and are not settled as epochs (fit_to_data does it)");
+  }
+  EXPECT_NE(refused([](auto& train) { train.steps = 40; }), "");
 }
 
 /// The trials differ in nothing that costs time but their batches: of 14 rows, 14 steps an epoch or 4.
@@ -322,21 +381,6 @@ TEST(Engine, NamesTheConfigurationKeyOfAMistake) {
     EXPECT_TRUE(engine.error().where.starts_with(wrong.where)) << engine.error().text();
     EXPECT_FALSE(bench.disk.exists(kFolder)) << wrong.where;
   }
-}
-
-TEST(ModelSpace, RefusesABaseThatDoesNotFitTheData) {
-  Bench bench;
-  study::StudyConfig config = small_study();
-  config.model.base = {"own.graph"};
-  bench.disk.put("/here/own.graph", "%0 = input(shape=[6])\n%1 = linear(%0, out=4)\n%2 = output(%1)\n");
-
-  const auto wrong = make_model_space(config, bench.data, "/here", bench.disk);
-  bench.disk.put("/here/own.graph", "%0 = input(shape=[6])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n");
-  const auto right = make_model_space(config, bench.data, "/here", bench.disk);
-
-  ASSERT_FALSE(wrong.ok());
-  EXPECT_EQ(wrong.error().where, "model.base[0]");
-  EXPECT_TRUE(right.ok()) << right.error().text();
 }
 
 }  // namespace

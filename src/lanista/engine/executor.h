@@ -3,19 +3,30 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "lanista/base/digest.h"
 #include "lanista/base/id.h"
 #include "lanista/base/result.h"
 #include "lanista/data/dataset.h"
 #include "lanista/graph/graph.h"
+#include "lanista/schedule/plan.h"
 #include "lanista/study/config.h"
 #include "lanista/study/trial.h"
 #include "lanista/study/view.h"
 
 namespace lanista::engine {
+
+/// The part of a study's models that is not trained.
+struct FrozenPart {
+  std::set<graph::NodeId> nodes;  ///< of the trial's model; empty: all is trained
+  std::string weights;            ///< address of their tensors in the checkpoint store
+  std::int64_t epochs = 0;        ///< times that all the study's trials together read what is kept, as far as it is
+                                  ///< known: whether keeping pays
+};
 
 /// Everything that determines a trial's numbers, and where to go on from.
 struct Job {
@@ -25,8 +36,11 @@ struct Job {
   std::uint64_t trial_seed = 0;  ///< initialisation and masks
   std::uint64_t data_seed = 0;   ///< order of samples; the study's
   double logical_start = 0;      ///< workers prefer the trial whose next epoch is earliest in logical time
-  double logical_epoch = 1;      ///< logical duration of one epoch
-  std::string checkpoint;        ///< address of a checkpoint to continue from; empty: from the beginning
+  double logical_epoch = 1;      ///< logical duration of one epoch; one that a budget in steps cuts short counts whole
+  double priority = 0;           ///< of its group; workers prefer higher ones
+  std::string checkpoint;        ///< address of a checkpoint to resume from; empty: from the beginning
+  std::optional<study::Start> start = {};  ///< of whose state the beginning is a clone; absent: random values
+  FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
 };
 
 /// What a trial trains: a function of the configuration, the kind of targets and the trial's decisions alone. `model`
@@ -57,6 +71,14 @@ struct FinishedReport {
   Digest state_hash;
   std::string weights;  ///< address; empty if not kept
 };
+/// Answer to Park: the trial is in the store, and no longer with the executor.
+struct ParkedReport {
+  TrialId trial;
+  std::int64_t epoch = 0;  ///< whole epochs inside
+  std::int64_t step = 0;
+  Digest state_hash;    ///< what Finish would have told here
+  std::string address;  ///< to go on from, and as good as kept weights: test() takes it; empty: nothing is kept
+};
 /// Answer to PauseAll, after the last checkpoint.
 struct PausedReport {};
 /// A worker worked on an epoch of the trial, or on a part of it; told before the epoch's report. Clock seconds.
@@ -65,13 +87,14 @@ struct SpanReport {
   std::int64_t epoch = 0;
   std::int64_t worker = 0;
   double began = 0, ended = 0;
+  std::int64_t lanes = 1;  ///< trials that it was trained with, itself included
 };
 /// The executor itself is broken (disk full while saving, say): the study must pause with this error.
 struct BrokenReport {
   Error error;
 };
-using Report =
-    std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, PausedReport, SpanReport, BrokenReport>;
+using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, ParkedReport, PausedReport,
+                            SpanReport, BrokenReport>;
 
 // What an executor is told. A command for a trial that has ended, was abandoned or never started does nothing.
 
@@ -86,16 +109,31 @@ struct Finish {
   bool keep_weights = false;
   bool abandon = false;
 };
+/// The trial goes into the store as it stands after its allowed epoch, and its place is free. Any worker of any
+/// executor may go on with it: start() with the address that is told.
+struct Park {
+  TrialId trial;
+};
 /// Save every started trial at its next step boundary, then stop working.
 struct PauseAll {};
-using Command = std::variant<Allow, Finish, PauseAll>;
+/// From now on the trials of a group may share their steps, and these may train so far: all at once, so that none of
+/// them begins before its company may. A trial that the plan does not name trains alone. What is shared changes no
+/// number, only the time it takes.
+struct Arrange {
+  schedule::Plan plan;
+  std::vector<Allow> allow;
+};
+using Command = std::variant<Allow, Finish, Park, PauseAll, Arrange>;
 
 /// Runs jobs. The engine knows executors only through this, so that everything above the torch wall runs against a
 /// fake. Called from one thread; workers live behind it. executor_conformance.h is what it says as tests.
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Errors: kInvalidArgument, kResourceExhausted, kDataLoss (checkpoint). The trial's failure, not the study's.
+  /// Resuming and cloning are two things: a job's checkpoint is its own, with its steps and measurements, and needs
+  /// nothing of its start; a start's state is another trial's, of which it takes the weights alone.
+  /// Errors: kInvalidArgument, kResourceExhausted, kDataLoss and kNotFound (checkpoint, or the state to start from). The
+  /// trial's failure, not the study's.
   virtual Result<void> start(const Job& job) = 0;
   virtual void command(const Command& command) = 0;
   /// The next report, waiting at most `seconds`; nullopt on time-out.

@@ -1,8 +1,14 @@
 #include "lanista/engine/executor_conformance.h"
 
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "lanista/base/check.h"
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/fake_executor.h"
 #include "lanista/engine/noop_executor.h"
+#include "lanista/engine/process_executor.h"
 #include "lanista/graph/text.h"
 
 namespace lanista::engine::testing {
@@ -13,6 +19,7 @@ Job small_job(std::uint32_t id) {
   job.trial = TrialId{id};
   job.model = *graph::parse("%0 = input(shape=[6])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n");
   job.recipe.epochs = 4;
+  job.recipe.batch = 8;
   job.recipe.lr = 0.1 * id;
   return job;
 }
@@ -41,7 +48,40 @@ struct NoopBench {
   Job job(std::uint32_t id) { return small_job(id); }
 };
 
-using Fakes = ::testing::Types<FakeBench<1, 0>, FakeBench<3, 2>, NoopBench>;
+/// The same, told and heard as text.
+template <class Bench>
+struct WireBench : Bench {
+  std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(Bench::make()); }
+};
+
+/// Each in a process of its own, over one folder.
+struct ProcessBench {
+  static constexpr bool kKeeps = true;
+  static constexpr std::int64_t kEpochs = 4;
+
+  ProcessBench() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_process_XXXXXX").string();
+    LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
+    folder = pattern;
+  }
+  ProcessBench(const ProcessBench&) = delete;
+  ProcessBench& operator=(const ProcessBench&) = delete;
+  ~ProcessBench() { std::filesystem::remove_all(folder); }
+
+  std::unique_ptr<Executor> make() {
+    const FakeOptions options{.seed = ++made, .workers = 2, .checkpoint_one_in = 2};
+    return std::make_unique<ProcessExecutor>([this, options](Channel& channel) {
+      FakeExecutor fake(options, store::CheckpointStore(real_file_system(), folder));
+      serve(channel, fake);
+    });
+  }
+  Job job(std::uint32_t id) { return small_job(id); }
+
+  std::string folder;
+  std::uint64_t made = 0;
+};
+
+using Fakes = ::testing::Types<FakeBench<1, 0>, FakeBench<3, 2>, NoopBench, WireBench<FakeBench<3, 2>>, ProcessBench>;
 INSTANTIATE_TYPED_TEST_SUITE_P(WithoutTraining, ExecutorConformance, Fakes);
 
 }  // namespace

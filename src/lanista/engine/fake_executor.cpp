@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lanista/graph/text.h"
+#include "lanista/study/epochs.h"
 
 namespace lanista::engine {
 namespace {
@@ -11,7 +12,14 @@ namespace {
 Digest nature_of(const Job& job) {
   Hasher hasher;
   hasher.text(graph::to_text(job.model)).text(study::recipe_json(job.recipe).dump());
+  if (job.start) hasher.text(job.start->plan).text(job.start->address);  // an address tells the content
   return hasher.finish();
+}
+
+std::string measurements_of(const std::vector<study::Measurement>& done) {
+  nlohmann::json measurements = nlohmann::json::array();
+  for (const auto& measurement : done) measurements.push_back(study::measurement_json(measurement));
+  return measurements.dump();
 }
 
 Tensor tensor(const std::string& name, std::int64_t value) {
@@ -44,13 +52,18 @@ Result<void> FakeExecutor::start(const Job& job) {
       trial.done.push_back(std::move(measurement));
     }
     resumed_from_.push_back(job.checkpoint);
+  } else if (job.start) {
+    LANISTA_TRY(files_.get(job.start->address));
+    cloned_from_.push_back(job.start->address);
   }
   trials_.insert_or_assign(job.trial, std::move(trial));
   return {};
 }
 
 void FakeExecutor::command(const Command& command) {
-  if (const auto* allow = std::get_if<Allow>(&command)) {
+  if (const auto* arrange = std::get_if<Arrange>(&command)) {
+    for (const Allow& allow : arrange->allow) this->command(allow);
+  } else if (const auto* allow = std::get_if<Allow>(&command)) {
     const auto it = trials_.find(allow->trial);
     if (it != trials_.end()) it->second.allowed = std::max(it->second.allowed, allow->epoch);
   } else if (const auto* finish = std::get_if<Finish>(&command)) {
@@ -61,12 +74,17 @@ void FakeExecutor::command(const Command& command) {
     } else {
       it->second.finish = *finish;
     }
+  } else if (const auto* park = std::get_if<Park>(&command)) {
+    const auto it = trials_.find(park->trial);
+    if (it != trials_.end()) it->second.park = true;
   } else {
     pausing_ = true;
   }
 }
 
-bool FakeExecutor::runnable(const Trial& trial) const { return trial.epochs() < trial.allowed || trial.finish; }
+bool FakeExecutor::runnable(const Trial& trial) const {
+  return trial.epochs() < trial.allowed || trial.finish || trial.park;
+}
 
 std::optional<Report> FakeExecutor::next(double seconds) {
   if (options_.clock) options_.clock->advance(0.1);
@@ -95,7 +113,7 @@ std::optional<Report> FakeExecutor::next(double seconds) {
 }
 
 void FakeExecutor::advance(Trial& trial) {
-  if (trial.epochs() >= trial.allowed) return end(trial);
+  if (trial.epochs() >= trial.allowed) return trial.park ? park(trial) : end(trial);
   const std::int64_t epoch = trial.epochs() + 1;
   const std::int64_t budget = trial.job.recipe.epochs;
   if (epoch == std::min<std::int64_t>(2, budget) && chosen(trial, options_.fail_one_in, 2)) {
@@ -116,15 +134,25 @@ void FakeExecutor::advance(Trial& trial) {
   }
 }
 
-void FakeExecutor::end(Trial& trial) {
+Digest FakeExecutor::state_hash(const Trial& trial) const {
   Hasher hasher;
   hasher.digest(trial.nature).number(trial.epochs()).number(static_cast<std::int64_t>(options_.salt));
-  FinishedReport report{trial.job.trial, hasher.finish(), ""};
+  return hasher.finish();
+}
+
+/// Its weights, from which it can also go on.
+Result<std::string> FakeExecutor::keep(const Trial& trial) {
+  store::Checkpoint weights;
+  weights.tensors = {tensor("n1.weight", static_cast<std::int64_t>(state_hash(trial).lo >> 1)),
+                     tensor("step", trial.epochs()), tensor("n1.weight/momentum", 1)};
+  weights.facts = {{"measurements", measurements_of(trial.done)}};
+  return files_.put(weights);
+}
+
+void FakeExecutor::end(Trial& trial) {
+  FinishedReport report{trial.job.trial, state_hash(trial), ""};
   if (trial.finish->keep_weights) {
-    store::Checkpoint weights;
-    weights.tensors = {tensor("n1.weight", static_cast<std::int64_t>(report.state_hash.lo >> 1)),
-                       tensor("step", trial.epochs()), tensor("n1.weight/momentum", 1)};
-    auto saved = files_.put(weights);
+    auto saved = keep(trial);
     if (!saved) {
       outbox_.push_back(BrokenReport{saved.error()});
       return;
@@ -132,6 +160,17 @@ void FakeExecutor::end(Trial& trial) {
     report.weights = *saved;
   }
   outbox_.push_back(report);
+  trials_.erase(trial.job.trial);
+}
+
+void FakeExecutor::park(Trial& trial) {
+  auto saved = keep(trial);
+  if (!saved) {
+    outbox_.push_back(BrokenReport{saved.error()});
+    return;
+  }
+  const std::int64_t step = trial.done.empty() ? 0 : trial.done.back().step;
+  outbox_.push_back(ParkedReport{trial.job.trial, trial.epochs(), step, state_hash(trial), *saved});
   trials_.erase(trial.job.trial);
 }
 
@@ -143,19 +182,19 @@ study::Measurement FakeExecutor::measure(const Trial& trial, std::int64_t epoch)
   double loss = 2 - quality * progress;
   const std::int64_t bad = std::max<std::int64_t>(1, trial.job.recipe.epochs - 1);
   if (epoch >= bad && chosen(trial, options_.nan_one_in, 3)) loss = std::numeric_limits<double>::quiet_NaN();
-  const std::int64_t batch = trial.job.recipe.batch;
+  study::Recipe recipe = trial.job.recipe;
+  recipe.batch = std::max<std::int64_t>(1, recipe.batch);
+  const std::int64_t rows = options_.rows > 0 ? options_.rows : options_.steps_per_epoch * recipe.batch;
   return {trial.job.trial,
           epoch,
-          epoch * (options_.rows > 0 ? (options_.rows + batch - 1) / batch : options_.steps_per_epoch),
+          study::epochs_of(recipe, rows).through(epoch),
           {{"train_loss", loss}, {"val_loss", 2.1 - quality * progress}, {"val_accuracy", quality * progress + noise}}};
 }
 
 Result<std::string> FakeExecutor::save(const Trial& trial) {
-  nlohmann::json measurements = nlohmann::json::array();
-  for (const auto& measurement : trial.done) measurements.push_back(study::measurement_json(measurement));
   store::Checkpoint checkpoint;
   checkpoint.tensors = {tensor("trial", trial.job.trial.value)};
-  checkpoint.facts = {{"measurements", measurements.dump()}};
+  checkpoint.facts = {{"measurements", measurements_of(trial.done)}};
   return files_.put(checkpoint);
 }
 

@@ -17,9 +17,9 @@ namespace lanista::engine {
 /// `luck` on its seed); `seed`, `workers` and `checkpoint_one_in` change only when and in which order things arrive.
 struct FakeOptions {
   std::uint64_t seed = 0;
-  std::int64_t workers = 1;  ///< reports come from this many trials at a time, in random order
-  std::int64_t steps_per_epoch = 2;
-  std::int64_t rows = 0;  ///< > 0: of training; an epoch has the steps that the trial's batch makes of them
+  std::int64_t workers = 1;            ///< reports come from this many trials at a time, in random order
+  std::int64_t steps_per_epoch = 2;    ///< where rows are of no matter and recipes do not say
+  std::int64_t rows = 0;             ///< > 0: of training; a pass has the steps that the trial's batch makes of them
   std::int64_t checkpoint_one_in = 0;  ///< of epochs; 0: only at a pause
   std::int64_t fail_one_in = 0;        ///< of trials, at their second epoch (or the last before)
   std::int64_t nan_one_in = 0;         ///< of trials, at their last epoch but one (or the first)
@@ -41,6 +41,7 @@ class FakeExecutor final : public Executor {
 
   std::int64_t epochs_run() const { return epochs_run_; }
   const std::vector<std::string>& resumed_from() const { return resumed_from_; }  ///< checkpoints, in order of start
+  const std::vector<std::string>& cloned_from() const { return cloned_from_; }    ///< states, in order of start
 
  private:
   struct Trial {
@@ -49,11 +50,15 @@ class FakeExecutor final : public Executor {
     std::int64_t allowed = 0;
     std::vector<study::Measurement> done;
     std::optional<Finish> finish;
+    bool park = false;
     std::int64_t epochs() const { return static_cast<std::int64_t>(done.size()); }
   };
   bool runnable(const Trial& trial) const;
   void advance(Trial& trial);
   void end(Trial& trial);
+  void park(Trial& trial);
+  Digest state_hash(const Trial& trial) const;
+  Result<std::string> keep(const Trial& trial);
   study::Measurement measure(const Trial& trial, std::int64_t epoch) const;
   Result<std::string> save(const Trial& trial);
   void pause();
@@ -66,7 +71,7 @@ class FakeExecutor final : public Executor {
   std::deque<Report> outbox_;
   bool pausing_ = false;
   std::int64_t epochs_run_ = 0;
-  std::vector<std::string> resumed_from_;
+  std::vector<std::string> resumed_from_, cloned_from_;
 };
 
 }  // namespace lanista::engine

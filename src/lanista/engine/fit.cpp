@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "lanista/base/check.h"
 #include "lanista/base/text_distance.h"
 #include "lanista/data/augment.h"
+#include "lanista/engine/assembly.h"
 #include "lanista/mutate/model_space.h"
-#include "lanista/study/metric.h"
+#include "lanista/step/loss.h"
+#include "lanista/study/epochs.h"
 
 namespace lanista::engine {
 namespace {
@@ -30,46 +33,120 @@ Result<void> fit_bases(std::vector<std::string>& bases, const data::DataSpec& da
   return {};
 }
 
-Result<void> check_measured(const std::string& metric, const std::vector<std::string>& measured,
+/// What the stopping rule compares by, if it says so.
+std::string rung_metric(const study::StudyConfig& config) { return config.stop.options.value("on", ""); }
+
+// What a study is judged by is measured, whether or not its list of metrics has it.
+void add_named_metrics(study::StudyConfig& config, std::int64_t classes, std::span<const study::Metric> own) {
+  std::vector<std::string> named;
+  for (const auto& goal : config.goals) named.push_back(goal.metric);
+  for (const auto& constraint : config.subject_to) {
+    named.insert(named.end(), constraint.names().begin(), constraint.names().end());
+  }
+  named.push_back(rung_metric(config));
+  std::vector<std::string>& metrics = config.train.metrics;
+  for (const std::string& name : named) {
+    const std::string metric(study::validation_metric(name));
+    if (!study::check_metric(metric, classes, own) || std::ranges::find(metrics, metric) != metrics.end()) continue;
+    metrics.push_back(metric);
+  }
+}
+
+Result<void> check_measured(const std::string& name, const std::vector<std::string>& measured, std::int64_t classes,
                             const std::string& key) {
-  if (std::ranges::find(measured, metric) != measured.end()) return {};
+  if (std::ranges::find(measured, name) != measured.end()) return {};
   std::string list;
   for (const auto& each : measured) list += (list.empty() ? "" : ", ") + each;
-  const std::string near = nearest_name(metric, measured);
-  return Error{
-      Code::kInvalidArgument,
-      "'" + metric + "' is not measured; measured: " + list + (near.empty() ? "" : "; did you mean '" + near + "'?"),
-      key};
+  std::string message = "'" + name + "' is not measured; measured: " + list;
+
+  // It may be a metric of other targets, or the slip of a pen.
+  const std::string metric(study::validation_metric(name));
+  if (const auto fits = study::check_metric(metric, classes); !fits && study::find_metric(metric)) {
+    message += "; " + fits.error().message;
+  }
+  std::vector<std::string> possible = measured;
+  for (const auto& each : study::suiting_metrics(classes)) possible.push_back("val_" + each);
+  const std::string near = nearest_name(name, possible);
+  if (!near.empty()) message += "; did you mean '" + near + "'?";
+  return Error{Code::kInvalidArgument, message, key};
+}
+
+// Strategies and rules count epochs, so that all trials of a study have equally many.
+Result<void> fit_epochs(study::StudyConfig& config, const data::DataSpec& data) {
+  study::TrainConfig& train = config.train;
+  if (train.steps && !train.steps_per_epoch) {
+    const auto& params = config.space.params.parameters();
+    if (std::ranges::find(params, "batch", &space::Parameter::name) != params.end()) {
+      return Error{
+          Code::kInvalidArgument,
+          "trials draw their batches, so passes over the rows have different numbers of steps; say how many an "
+          "epoch has with train.steps_per_epoch",
+          "train.steps"};
+    }
+    train.steps_per_epoch = std::max<std::int64_t>(1, epochs_of(config, data, {}).length);
+  }
+  return study::settle_epochs(train);
+}
+
+/// Without what has no effect on targets that are numbers, so that nothing searches it. What others hang on stays.
+space::SearchSpace without_smoothing(const space::SearchSpace& space) {
+  const std::string name = "label_smoothing";
+  const auto hangs_on = [&](const space::Parameter& parameter) {
+    return std::ranges::find(parameter.when, name, &space::Parameter::Condition::parameter) != parameter.when.end();
+  };
+  if (std::ranges::any_of(space.parameters(), hangs_on)) return space;
+  space::SearchSpace out;
+  for (const space::Parameter& parameter : space.parameters()) {
+    if (parameter.name == name) continue;
+    const auto added = out.add(parameter);
+    LANISTA_CHECK(added.ok(), "a part of a sound space is sound");
+  }
+  return out;
 }
 
 }  // namespace
 
-Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data) {
+Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data,
+                         std::span<const study::Metric> own_metrics) {
   if (config.model.space.is_null()) LANISTA_TRY(fit_bases(config.model.base, data));
   if (auto augmenter = data::Augmenter::make(config.data.augment, data); !augmenter) return augmenter.error();
+  LANISTA_TRY(fit_epochs(config, data));
   const bool classes = data.classes > 0;
-  if (config.train.loss != "auto" && (config.train.loss == "cross_entropy") != classes) {
+  if (!classes) config.space.params = without_smoothing(config.space.params);
+  const step::Loss* loss = step::find_loss(config.train.loss);
+  if (config.train.loss != "auto" && (loss == nullptr || loss->classes != classes)) {
+    std::string fitting;
+    for (const step::Loss& each : step::losses()) fitting += each.classes == classes ? ", " + each.name : "";
     return Error{Code::kInvalidArgument,
                  "'" + config.train.loss + "' does not suit targets that are " + (classes ? "classes" : "numbers") +
-                     "; allowed: auto, " + (classes ? "cross_entropy" : "mse"),
+                     "; allowed: auto" + fitting,
                  "train.loss"};
   }
   if (config.train.metrics.empty()) config.train.metrics = study::default_metrics(data.classes);
-  for (const auto& metric : config.train.metrics) LANISTA_TRY(study::check_metric(metric, data.classes));
-
-  if (config.goals.empty())
+  for (const auto& metric : config.train.metrics) {
+    LANISTA_TRY(study::check_metric(metric, data.classes, own_metrics));
+  }
+  if (config.goals.empty()) {
     config.goals.push_back(classes ? study::Goal{true, "val_accuracy"} : study::Goal{false, "val_loss"});
+  }
+  add_named_metrics(config, data.classes, own_metrics);
+
   std::vector<std::string> measured{"train_loss", "val_loss"};
   for (const auto& metric : config.train.metrics) measured.push_back("val_" + metric);
   std::vector<std::string> known = measured;
   known.insert(known.end(), {"params", "flops"});
-  for (const auto& goal : config.goals) LANISTA_TRY(check_measured(goal.metric, known, "goal"));
+  for (const auto& goal : config.goals) LANISTA_TRY(check_measured(goal.metric, known, data.classes, "goal"));
   for (const auto& parameter : config.space.params.parameters()) known.push_back(parameter.name);
   for (const auto& constraint : config.subject_to) {
-    for (const auto& name : constraint.names()) LANISTA_TRY(check_measured(name, known, "subject_to"));
+    for (const auto& name : constraint.names()) LANISTA_TRY(check_measured(name, known, data.classes, "subject_to"));
   }
-  if (const std::string on = config.stop.options.value("on", ""); !on.empty())
-    LANISTA_TRY(check_measured(on, measured, "stop.on"));
+  if (const std::string on = rung_metric(config); !on.empty()) {
+    LANISTA_TRY(check_measured(on, measured, data.classes, "stop.on"));
+    if (!study::more_is_better(on) && std::ranges::find(config.goals, on, &study::Goal::metric) == config.goals.end()) {
+      return Error{Code::kInvalidArgument, "which way is better of '" + on + "' is known only where it is a goal",
+                   "stop.on"};
+    }
+  }
   return {};
 }
 

@@ -8,9 +8,9 @@
 
 namespace lanista::engine {
 
-/// How far running trials may train ahead of their verdicts: through the epoch that the strategy named as its next
-/// decision. A strategy may name another epoch when it is asked later, so it is asked at the same moments of the log
-/// whether a study goes on or comes back.
+/// How far running trials may train ahead of their verdicts: through the epoch through which the strategy said that its
+/// verdict stands. A strategy may name another epoch when it is asked later, so it is asked at the same moments of the
+/// log whether a study goes on or comes back.
 class Horizon {
  public:
   /// For every event, after the strategy has observed it.

@@ -86,7 +86,11 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
 
 Result<std::string> package_onnx(const ModelPackage& package) {
   const auto& [mean, scale] = package.data.normalization;
-  formats::OnnxExport options{.mean = mean, .scale = scale, .graph_name = package.facts.at("study"), .metadata = {}};
+  formats::OnnxExport options{.mean = mean,
+                              .scale = scale,
+                              .graph_name = package.facts.at("study"),
+                              .metadata = {},
+                              .missing = data::missing_numbers(package.data)};
   options.metadata["study"] = options.graph_name;
   options.metadata["trial"] = package.facts.at("trial").dump();
   if (!package.data.labels.empty()) options.metadata["labels"] = json(package.data.labels).dump();

@@ -2,20 +2,19 @@
 // back.
 #include <gtest/gtest.h>
 
-#include "lanista/engine/assembly.h"
-#include "lanista/engine/study_engine.h"
-#include "lanista/engine/test_support.h"
+#include "lanista/engine/custom_study.h"
 
 namespace lanista::engine {
 namespace {
 
 using testing::Bench;
+using testing::Custom;
+using testing::expect_no_trace_of_kills;
 using testing::Files;
 using testing::kFolder;
+using testing::kOptions;
 using testing::small_study;
 using testing::Stubborn;
-
-const FakeOptions kOptions{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
 
 /// Runs a study in which somebody asks for `request` behind its event number `place`; what lay on the disk before every
 /// change of a file from then on.
@@ -71,7 +70,7 @@ class Moody final : public strategy::Strategy {
  public:
   explicit Moody(std::unique_ptr<strategy::Strategy> inner) : inner_(std::move(inner)) {}
   std::string_view name() const override { return "moody"; }
-  Result<strategy::TrialGroup> suggest(const strategy::Capacity& capacity) const override {
+  Result<strategy::Suggestion> suggest(const strategy::Capacity& capacity) const override {
     return inner_->suggest(capacity);
   }
   void observe(const study::Event& event) override {
@@ -79,12 +78,11 @@ class Moody final : public strategy::Strategy {
     if (const auto* m = std::get_if<study::Measured>(&event)) epoch_[m->measurement.trial] = m->measurement.epoch;
     inner_->observe(event);
   }
-  study::Verdict verdict(TrialId trial) const override {
-    return (trial.value * 7 + epoch_.at(trial) * 3 + events_) % 5 == 0 ? study::Verdict::kStop
-                                                                       : study::Verdict::kContinue;
-  }
-  std::int64_t next_decision(TrialId trial, std::int64_t epoch, std::int64_t) const override {
-    return epoch + 1 + (static_cast<std::int64_t>(trial.value) + events_) % 3;
+  strategy::Ruling verdict(TrialId trial) const override {
+    const auto it = epoch_.find(trial);
+    const std::int64_t epoch = it == epoch_.end() ? 0 : it->second;
+    return {(trial.value * 7 + epoch * 3 + events_) % 5 == 0 ? study::Verdict::kStop : study::Verdict::kContinue,
+            epoch + 1 + (static_cast<std::int64_t>(trial.value) + events_) % 3};
   }
 
  private:
@@ -92,53 +90,6 @@ class Moody final : public strategy::Strategy {
   std::map<TrialId, std::int64_t> epoch_;
   std::int64_t events_ = 0;
 };
-
-/// Studies of a strategy that no configuration names.
-struct Custom {
-  study::StudyConfig config;
-  std::function<std::unique_ptr<strategy::Strategy>(const std::shared_ptr<const mutate::ModelSpace>&)> make;
-
-  Result<Summary> go_on(Bench& bench, std::uint64_t seed) const { return go_on(bench, seed, bench.disk); }
-  Result<Summary> go_on(Bench& bench, std::uint64_t seed, FileSystem& fs) const {
-    const auto models = *make_model_space(config, bench.data, "", fs);
-    auto log = store::LogWriter::open(fs, bench.clock, kFolder);
-    StudyState state;
-    std::vector<study::Event> past;
-    if (log->existing().empty()) {
-      LANISTA_TRY(
-          log->append(store::RecordType::kHeader, header_body(config, write_study(config), bench.data, *models)));
-      LANISTA_TRY(fold_all(state, *store::read_log(fs, kFolder), [](const study::Event&) {}));
-    } else {
-      LANISTA_TRY(fold_all(state, log->existing(), [&](const study::Event& event) { past.push_back(event); }));
-    }
-    FakeOptions options = kOptions;
-    options.seed = seed;
-    options.workers = static_cast<std::int64_t>(seed % 3) + 1;
-    FakeExecutor fake = bench.executor(fs, options);
-    return StudyEngine(kFolder, bench.services(fs, fake), *std::move(log), std::move(state), models, make(models), past)
-        .run();
-  }
-};
-
-/// Every `step`-th moment of the study is resumed to the same end.
-void expect_no_trace_of_kills(const Custom& study, std::size_t step) {
-  Bench reference;
-  std::vector<Files> moments;
-  testing::WatchedFileSystem fs(reference.disk);
-  fs.before_change = [&, changes = std::size_t{0}]() mutable {
-    if (changes++ % step == 0) moments.push_back(reference.disk.files());
-  };
-  ASSERT_TRUE(study.go_on(reference, 0, fs).ok());
-  ASSERT_GT(moments.size(), 10U);
-  std::uint64_t seed = 0;
-  for (const Files& files : moments) {
-    Bench bench;
-    testing::put_all(bench.disk, files);
-    const auto summary = study.go_on(bench, ++seed);
-    ASSERT_TRUE(summary.ok()) << summary.error().text();
-    ASSERT_EQ(bench.canonical(), reference.canonical()) << "moment " << seed * step;
-  }
-}
 
 /// An event behind which a trial has done its last epoch and has no outcome yet, while another one runs.
 struct Gap {

@@ -4,8 +4,8 @@
 
 #include "lanista/engine/engine.h"
 #include "lanista/engine/package.h"
-#include "lanista/engine/study_file.h"
 #include "lanista/engine/test_support.h"
+#include "lanista/studyfile/study_file.h"
 
 namespace lanista::engine {
 namespace {
@@ -59,7 +59,8 @@ TEST(PowerLoss, LeavesANewStudyItsFolders) {
   {
     FakeExecutor fake = bench.executor(bench.disk, {});
     const auto config = small_study();
-    ASSERT_TRUE(Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, fake)));
+    ASSERT_TRUE(Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics,
+                               bench.services(bench.disk, fake)));
   }
   lose_all(bench.disk);
 
@@ -177,8 +178,8 @@ TEST(PowerLoss, TakesNothingThatIsOlderThanASecondThoughNothingHappens) {
     }
   };
   const auto config = small_study();
-  auto engine =
-      Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, executor));
+  auto engine = Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics,
+                               bench.services(bench.disk, executor));
   ASSERT_TRUE(engine);
   ASSERT_TRUE((*engine)->run());
   EXPECT_GE(events, 1000) << "the silence was looked into";
@@ -204,8 +205,8 @@ TEST(PowerLoss, TakesNothingOfAStudyThatBroke) {
     FakeExecutor fake = bench.executor(bench.disk, {});
     Breaking broken(fake);
     const auto config = small_study();
-    auto engine =
-        Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, broken));
+    auto engine = Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics,
+                                 bench.services(bench.disk, broken));
     ASSERT_TRUE(engine);
     ASSERT_FALSE((*engine)->run());
     records = store::read_log(bench.disk, kFolder)->size();

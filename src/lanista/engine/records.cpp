@@ -1,10 +1,12 @@
 #include "lanista/engine/records.h"
 
+#include <algorithm>
+
 #include "lanista/base/real_json.h"
-#include "lanista/engine/study_file.h"
 #include "lanista/graph/text.h"
 #include "lanista/store/cost_rows.h"
 #include "lanista/study/record_fields.h"
+#include "lanista/studyfile/study_file.h"
 
 namespace lanista::engine {
 namespace {
@@ -22,6 +24,35 @@ std::string cut(std::string text) {
   return text.substr(0, end) + "…";
 }
 
+/// How many elements of two lists are equal from their beginning.
+template <class T>
+std::size_t common(const std::vector<T>& a, const std::vector<T>& b) {
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+/// A proposal without what it has of its parent. Under other names, so that nobody takes the rest for the whole.
+json child_json(const study::Proposal& proposal, const study::Proposal& parent) {
+  const std::size_t steps = proposal.base == parent.base ? common(proposal.steps, parent.steps) : 0;
+  const std::size_t edits = proposal.base == parent.base ? common(proposal.edits, parent.edits) : 0;
+  if (steps == 0 && edits == 0) return study::proposal_json(proposal);
+  study::Proposal rest = proposal;
+  rest.steps.erase(rest.steps.begin(), rest.steps.begin() + static_cast<std::ptrdiff_t>(steps));
+  rest.edits.erase(rest.edits.begin(), rest.edits.begin() + static_cast<std::ptrdiff_t>(edits));
+  json out = study::proposal_json(rest);
+  out["of_parent"] = {{"steps", steps}, {"edits", edits}};
+  out["further_steps"] = std::move(out["steps"]);
+  out["further_edits"] = std::move(out["edits"]);
+  out.erase("steps");
+  out.erase("edits");
+  return out;
+}
+
+std::size_t count(const json& in, const char* key) {
+  const std::int64_t number = integer(in, key);
+  if (number < 0) throw Malformed{"'" + std::string(key) + "' is below 0"};
+  return static_cast<std::size_t>(number);
+}
+
 template <class T>
 Result<void> nothing_of(Result<T> read) {
   if (!read) return std::move(read).error();
@@ -31,7 +62,7 @@ Result<void> nothing_of(Result<T> read) {
 }  // namespace
 
 json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
-                 const mutate::ModelSpace& models) {
+                 const mutate::ModelSpace& models, const std::string& frozen) {
   json bases = json::array();
   for (const mutate::BaseModel& base : models.bases()) {
     bases.push_back({{"name", base.name}, {"graph", graph::to_text(base.graph)}});
@@ -41,27 +72,34 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.workers = 0;
   identity.run.lanes = 0;
   identity.run.memory_gib = 0;
-  return {{"schema", store::kSchemaVersion}, {"version", LANISTA_VERSION},
-          {"config", write_study(identity)}, {"text", config_text},
-          {"data", data::spec_json(data)},   {"models", std::move(bases)}};
+  json body{{"schema", store::kSchemaVersion},
+            {"version", LANISTA_VERSION},
+            {"config", studyfile::write_study(identity)},
+            {"text", config_text},
+            {"data", data::spec_json(data)},
+            {"models", std::move(bases)}};
+  if (!frozen.empty()) body["frozen"] = frozen;
+  return body;
 }
 
 Result<HeaderRecord> read_header(const json& body) {
   return read_record<HeaderRecord>("header", [&] {
     HeaderRecord header;
     header.text = text(body, "text");
-    auto config = read_study(header.text, "config.resolved.yaml");
+    auto config = studyfile::read_study(header.text, "config.resolved.yaml");
     if (!config) throw Malformed{"the stored configuration cannot be read: " + config.error().message};
     header.config = *std::move(config);
     header.data = member(body, "data");
     header.models = member(body, "models");
+    if (body.contains("frozen")) header.frozen = text(body, "frozen");
     return header;
   });
 }
 
-json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key) {
+json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
+                   const study::Proposal* parent) {
   return {{"trial", trial.id.value},
-          {"proposal", study::proposal_json(trial.proposal)},
+          {"proposal", parent == nullptr ? study::proposal_json(trial.proposal) : child_json(trial.proposal, *parent)},
           {"logical_start", real_json(trial.logical_start)},
           {"logical_epoch", real_json(logical_epoch)},
           {"parameters", trial.parameters},
@@ -70,18 +108,121 @@ json proposed_body(const study::TrialView& trial, double logical_epoch, const Di
 
 Result<ProposedRecord> read_proposed(const json& body) {
   return read_record<ProposedRecord>("proposed record", [&] {
-    return ProposedRecord{study::fields::trial(body, "trial"),
-                          good(study::proposal_from_json(member(body, "proposal"))), real(body, "logical_start"),
-                          real(body, "logical_epoch"), integer(body, "parameters")};
+    ProposedRecord record;
+    record.trial = study::fields::trial(body, "trial");
+    const json& told = member(body, "proposal");
+    if (told.contains("of_parent")) {
+      json rest = told;
+      rest["steps"] = array(told, "further_steps");
+      rest["edits"] = array(told, "further_edits");
+      record.proposal = good(study::proposal_from_json(rest));
+      record.steps_of_parent = count(told["of_parent"], "steps");
+      record.edits_of_parent = count(told["of_parent"], "edits");
+      if (!record.proposal.parent) throw Malformed{"'of_parent' without a 'parent'"};
+    } else {
+      record.proposal = good(study::proposal_from_json(told));
+    }
+    record.logical_start = real(body, "logical_start");
+    record.logical_epoch = real(body, "logical_epoch");
+    record.parameters = integer(body, "parameters");
+    return record;
   });
 }
 
-json verdict_body(TrialId trial, std::int64_t epoch) {
-  return {{"trial", trial.value}, {"epoch", epoch}, {"verdict", "stop"}};
+Result<void> complete(ProposedRecord& record, const study::Proposal& parent) {
+  if (record.steps_of_parent > parent.steps.size() || record.edits_of_parent > parent.edits.size()) {
+    return Error{Code::kDataLoss, "proposed record: its parent has fewer steps or edits than it shares with it", ""};
+  }
+  const auto put = [](auto& into, const auto& from, std::size_t number) {
+    into.insert(into.begin(), from.begin(), from.begin() + static_cast<std::ptrdiff_t>(number));
+  };
+  put(record.proposal.steps, parent.steps, record.steps_of_parent);
+  put(record.proposal.edits, parent.edits, record.edits_of_parent);
+  record.steps_of_parent = record.edits_of_parent = 0;
+  return {};
 }
 
-Result<TrialId> read_verdict(const json& body) {
-  return read_record<TrialId>("verdict", [&] { return study::fields::trial(body, "trial"); });
+json verdict_body(TrialId trial, std::int64_t epoch, study::Verdict verdict) {
+  return {{"trial", trial.value}, {"epoch", epoch}, {"verdict", study::verdict_name(verdict)}};
+}
+
+Result<VerdictRecord> read_verdict(const json& body) {
+  return read_record<VerdictRecord>("verdict", [&] {
+    VerdictRecord verdict{study::fields::trial(body, "trial"), study::Verdict::kStop};
+    if (body.contains("verdict")) verdict.verdict = good(study::verdict_from_name(text(body, "verdict")));
+    return verdict;
+  });
+}
+
+json group_body(const strategy::TrialGroup& group) {
+  json members = json::array();
+  for (const strategy::Member& member : group.members) {
+    if (const auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
+      members.push_back({{"new", study::proposal_json(fresh->proposal)}});
+    } else if (const auto* resume = std::get_if<strategy::ResumeTrial>(&member)) {
+      members.push_back({{"resume", resume->trial.value}, {"budget", resume->budget}});
+    } else {
+      members.push_back({{"stop", std::get<strategy::StopTrial>(member).trial.value}});
+    }
+  }
+  return {{"id", group.id},
+          {"members", std::move(members)},
+          {"barrier", group.barrier},
+          {"priority", real_json(group.priority)}};
+}
+
+Result<strategy::TrialGroup> read_group(const json& body) {
+  return read_record<strategy::TrialGroup>("group", [&] {
+    strategy::TrialGroup group;
+    group.id = integer(body, "id");
+    group.barrier = member(body, "barrier").get<bool>();
+    group.priority = real(body, "priority");
+    for (const json& each : array(body, "members")) {
+      if (each.contains("new")) {
+        group.members.emplace_back(strategy::NewTrial{good(study::proposal_from_json(member(each, "new")))});
+      } else if (each.contains("resume")) {
+        group.members.emplace_back(
+            strategy::ResumeTrial{study::fields::trial(each, "resume"), integer(each, "budget")});
+      } else {
+        group.members.emplace_back(strategy::StopTrial{study::fields::trial(each, "stop")});
+      }
+    }
+    return group;
+  });
+}
+
+json paused_body(const PausedRecord& paused) {
+  json body{{"trial", paused.event.trial.value},
+            {"epoch", paused.event.epoch},
+            {"logical_time", real_json(paused.logical_time)},
+            {"address", paused.address}};
+  if (paused.weights_hash) body["weights_hash"] = paused.weights_hash->hex();
+  return body;
+}
+
+Result<PausedRecord> read_paused(const json& body) {
+  return read_record<PausedRecord>("paused record", [&] {
+    PausedRecord paused{{study::fields::trial(body, "trial"), integer(body, "epoch")},
+                        real(body, "logical_time"),
+                        text(body, "address"),
+                        {}};
+    if (body.contains("weights_hash")) paused.weights_hash = digest(body, "weights_hash");
+    return paused;
+  });
+}
+
+json resumed_body(const ResumedRecord& resumed) {
+  return {{"trial", resumed.event.trial.value},
+          {"epoch", resumed.event.epoch},
+          {"budget", resumed.event.budget},
+          {"logical_time", real_json(resumed.logical_time)}};
+}
+
+Result<ResumedRecord> read_resumed(const json& body) {
+  return read_record<ResumedRecord>("resumed record", [&] {
+    return ResumedRecord{{study::fields::trial(body, "trial"), integer(body, "epoch"), integer(body, "budget")},
+                         real(body, "logical_time")};
+  });
 }
 
 json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_time) {
@@ -137,6 +278,7 @@ json control_body(const ControlRecord& control) {
   if (control.steps) body["steps"] = *control.steps;
   if (control.minutes) body["minutes"] = real_json(*control.minutes);
   if (!control.by.empty()) body["by"] = control.by;
+  if (!control.reason.empty()) body["reason"] = cut(control.reason);
   return body;
 }
 
@@ -153,22 +295,31 @@ Result<ControlRecord> read_control(const json& body) {
       if (!control.lost_minutes) control.minutes = real(body, "minutes");
     }
     if (body.contains("by")) control.by = text(body, "by");
+    if (body.contains("reason")) control.reason = text(body, "reason");
     return control;
   });
 }
 
+json plan_body(const schedule::Plan& plan) { return {{"groups", schedule::plan_text(plan)}}; }
+
+Result<schedule::Plan> read_plan(const json& body) {
+  return read_record<schedule::Plan>("plan", [&] { return good(schedule::plan_from_text(text(body, "groups"))); });
+}
+
 json span_body(const study::Span& span) {
-  return {{"trial", span.trial.value},
-          {"epoch", span.epoch},
-          {"worker", span.worker},
-          {"began", real_json(span.began)},
-          {"ended", real_json(span.ended)}};
+  json body{{"trial", span.trial.value},
+            {"epoch", span.epoch},
+            {"worker", span.worker},
+            {"began", real_json(span.began)},
+            {"ended", real_json(span.ended)}};
+  if (span.lanes > 1) body["lanes"] = span.lanes;
+  return body;
 }
 
 Result<study::Span> read_span(const json& body) {
   return read_record<study::Span>("span", [&] {
     return study::Span{study::fields::trial(body, "trial"), integer(body, "epoch"), integer(body, "worker"),
-                       real(body, "began"), real(body, "ended")};
+                       real(body, "began"), real(body, "ended"), body.contains("lanes") ? integer(body, "lanes") : 1};
   });
 }
 
@@ -210,10 +361,17 @@ Result<void> check_body(store::RecordType type, const json& body) {
       return nothing_of(read_study_end(body));
     case RecordType::kSpan:
       return nothing_of(read_span(body));
+    case RecordType::kGroup:
+      return nothing_of(read_group(body));
+    case RecordType::kPaused:
+      return nothing_of(read_paused(body));
+    case RecordType::kResumed:
+      return nothing_of(read_resumed(body));
     case RecordType::kCostRows:
       return nothing_of(store::logged_costs({{type, body}}));
-    case RecordType::kNumerics:
     case RecordType::kPlan:
+      return nothing_of(read_plan(body));
+    case RecordType::kNumerics:
       return {};
   }
   return Error{Code::kInternal, "a record of the unknown type " + std::to_string(static_cast<int>(type)), "log"};

@@ -9,7 +9,9 @@
 
 #include "lanista/data/dataset.h"
 #include "lanista/mutate/model_space.h"
+#include "lanista/schedule/plan.h"
 #include "lanista/store/log.h"
+#include "lanista/strategy/strategy.h"
 #include "lanista/study/config.h"
 #include "lanista/study/trial.h"
 #include "lanista/study/view.h"
@@ -23,22 +25,54 @@ struct HeaderRecord {
   study::StudyConfig config;
   std::string text;
   nlohmann::json data, models;
+  std::string frozen;  ///< address of the frozen part's weights, which is their hash; empty: all is trained
 };
 nlohmann::json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
-                           const mutate::ModelSpace& models);
+                           const mutate::ModelSpace& models, const std::string& frozen = "");
 Result<HeaderRecord> read_header(const nlohmann::json& body);
 
+/// A long line of descent makes no long records: the first steps and edits of a proposal that its parent has, too, are
+/// counted and not told again.
 struct ProposedRecord {
   TrialId trial;
-  study::Proposal proposal;
+  study::Proposal proposal;  ///< without those; see complete
   double logical_start = 0, logical_epoch = 1;
   std::int64_t parameters = 0;
+  std::size_t steps_of_parent = 0, edits_of_parent = 0;
 };
-nlohmann::json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key);
+/// `parent`: of which the trial is a child, or null.
+nlohmann::json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
+                             const study::Proposal* parent = nullptr);
 Result<ProposedRecord> read_proposed(const nlohmann::json& body);
+/// Puts in what the parent has, too. Errors: kDataLoss (it has not that many).
+Result<void> complete(ProposedRecord& record, const study::Proposal& parent);
 
-nlohmann::json verdict_body(TrialId trial, std::int64_t epoch);  ///< "stop": no other is recorded
-Result<TrialId> read_verdict(const nlohmann::json& body);
+struct VerdictRecord {
+  TrialId trial;
+  study::Verdict verdict = study::Verdict::kStop;  ///< that is not to go on
+};
+nlohmann::json verdict_body(TrialId trial, std::int64_t epoch, study::Verdict verdict);
+Result<VerdictRecord> read_verdict(const nlohmann::json& body);
+
+/// What a strategy asked for, where that is more than one member, or has a barrier or a priority.
+nlohmann::json group_body(const strategy::TrialGroup& group);
+Result<strategy::TrialGroup> read_group(const nlohmann::json& body);
+
+struct PausedRecord {
+  study::Paused event;
+  double logical_time = 0;
+  std::string address;                 ///< what it goes on from, and its weights; empty: nothing is kept
+  std::optional<Digest> weights_hash;  ///< of the state's bytes, where it is that of the epoch
+};
+nlohmann::json paused_body(const PausedRecord& paused);
+Result<PausedRecord> read_paused(const nlohmann::json& body);
+
+struct ResumedRecord {
+  study::Resumed event;
+  double logical_time = 0;
+};
+nlohmann::json resumed_body(const ResumedRecord& resumed);
+Result<ResumedRecord> read_resumed(const nlohmann::json& body);
 
 struct OutcomeRecord {
   TrialId trial;
@@ -67,7 +101,7 @@ Result<AttemptRecord> read_attempt(const nlohmann::json& body);
 
 /// A request as it took effect.
 struct ControlRecord {
-  std::string request;  ///< pause, stop, stop-trial, guard, extend
+  std::string request;  ///< pause, stop, stop-trial, guard, extend; "end": the engine ends paused trials with the study
   double time = 0;      ///< Unix time, seconds
   std::optional<TrialId> trial = {};
   std::optional<std::int64_t> trials = {};
@@ -75,9 +109,13 @@ struct ControlRecord {
   std::string by = {};        ///< who asked for a pause
   bool lost_minutes = false;  ///< a build before the text form wrote null for them
   std::optional<std::int64_t> steps = {};
+  std::string reason = {};  ///< of an end
 };
 nlohmann::json control_body(const ControlRecord& control);
 Result<ControlRecord> read_control(const nlohmann::json& body);
+
+nlohmann::json plan_body(const schedule::Plan& plan);
+Result<schedule::Plan> read_plan(const nlohmann::json& body);
 
 nlohmann::json span_body(const study::Span& span);
 Result<study::Span> read_span(const nlohmann::json& body);

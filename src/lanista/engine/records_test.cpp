@@ -24,9 +24,9 @@ using testing::small_study;
 using Limits = std::numeric_limits<double>;
 const std::vector<double> kNumbers{Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(),  0.0,           -0.0,
                                    Limits::max(),       -Limits::max(),     Limits::denorm_min(), Limits::min(), 0.1};
-const std::vector<std::string> kTexts{
-    "",   "plain", std::string(100'000, 'x'), "bad \xFF byte", "\xC3", "a\0b", "\n\x1b[2J", "\"\\", "\xE2\x80\xAE",
-    "nan"};
+// The long one last: whatever comes after it reads it again.
+const std::vector<std::string> kTexts{"",          "plain", "bad \xFF byte", "\xC3", "a\0b",
+                                      "\n\x1b[2J", "\"\\",  "\xE2\x80\xAE",  "nan",  std::string(100'000, 'x')};
 
 bool same(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
@@ -46,7 +46,7 @@ struct Records : ::testing::Test {
     const auto models = make_model_space(config, bench.data, "", bench.disk);
     ASSERT_TRUE(models) << models.error().text();
     const auto header =
-        log->append(RecordType::kHeader, header_body(config, write_study(config), bench.data, **models));
+        log->append(RecordType::kHeader, header_body(config, studyfile::write_study(config), bench.data, **models));
     ASSERT_TRUE(header) << header.error().text();
   }
 
@@ -59,6 +59,20 @@ struct Records : ::testing::Test {
     return records->back().body;
   }
 };
+
+TEST_F(Records, OfHeadersIdentifyAStudyWhateverItMayUse) {
+  study::StudyConfig other = config;
+  other.run.workers = 7;
+  other.run.lanes = 3;
+  other.run.memory_gib = 1.5;
+  const auto models = make_model_space(config, bench.data, "", bench.disk);
+  const json one = header_body(config, studyfile::write_study(config), bench.data, **models);
+  const json two = header_body(other, studyfile::write_study(other), bench.data, **models);
+  EXPECT_EQ(one.at("config"), two.at("config"));
+  EXPECT_NE(one.at("text"), two.at("text"));
+  EXPECT_EQ(store::canonical_export({{RecordType::kHeader, one}}),
+            store::canonical_export({{RecordType::kHeader, two}}));
+}
 
 TEST_F(Records, OfEveryTypeComeBackWithAnyNumber) {
   for (const double value : kNumbers) {
@@ -93,6 +107,37 @@ TEST_F(Records, OfEveryTypeComeBackWithAnyNumber) {
   }
 }
 
+TEST_F(Records, OfChildrenTellOnlyWhatTheirParentsHaveNot) {
+  study::TrialView child;
+  child.id = TrialId{1};
+  std::vector<study::Proposal> line;
+  std::vector<ProposedRecord> read;
+  std::size_t longest = 0;
+  for (std::uint32_t generation = 0; generation < 100; ++generation) {
+    child.id = TrialId{generation + 1};
+    if (generation > 0) child.proposal.parent = TrialId{generation};
+    child.proposal.steps.push_back({"widen", {{"site", 9, space::Value(std::int64_t{generation})}}});
+    for (std::int64_t edit = 0; edit < 3; ++edit) {
+      child.proposal.edits.emplace_back(graph::SetAttr{graph::NodeId{5}, "out", 100 * generation + edit});
+    }
+    if (generation == 50) child.proposal.edits[7] = graph::RemoveNode{graph::NodeId{3}};  // less in common than usual
+    const json body =
+        through_the_log(RecordType::kProposed, proposed_body(child, 1, {}, generation == 0 ? nullptr : &line.back()));
+    if (generation != 50) longest = std::max(longest, body.dump().size());
+    line.push_back(child.proposal);
+    read.push_back(*read_proposed(body));
+  }
+
+  EXPECT_LT(longest, 1000U);
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    EXPECT_EQ(read[i].proposal.edits.size(), i == 50 ? line[i].edits.size() - 7 : 3U);
+    ASSERT_TRUE(complete(read[i], read[i - 1].proposal).ok());
+    EXPECT_EQ(study::proposal_json(read[i].proposal), study::proposal_json(line[i])) << i;
+  }
+  ProposedRecord stranger = *read_proposed(proposed_body(child, 1, {}, &line[98]));
+  EXPECT_EQ(complete(stranger, line[3]).error().code, Code::kDataLoss);
+}
+
 TEST_F(Records, OfEveryTypeComeBackWithAnyText) {
   for (const std::string& text : kTexts) {
     study::TrialView trial;
@@ -101,7 +146,15 @@ TEST_F(Records, OfEveryTypeComeBackWithAnyText) {
     trial.proposal.steps.push_back({text, {{text, 3, space::Value(text)}}});
     through_the_log(RecordType::kProposed, proposed_body(trial, 1, {}));
     through_the_log(RecordType::kMeasurement, study::measurement_json({TrialId{1}, 1, 2, {{text, 0.5}}}));
-    through_the_log(RecordType::kVerdict, verdict_body(TrialId{1}, 1));
+    through_the_log(RecordType::kVerdict, verdict_body(TrialId{1}, 1, study::Verdict::kPause));
+    through_the_log(RecordType::kGroup,
+                    group_body({7,
+                                {strategy::NewTrial{trial.proposal}, strategy::ResumeTrial{TrialId{1}, 5},
+                                 strategy::StopTrial{TrialId{2}}},
+                                true,
+                                0.5}));
+    through_the_log(RecordType::kPaused, paused_body({{TrialId{1}, 3}, 0.1, text, hash_text(text)}));
+    through_the_log(RecordType::kResumed, resumed_body({{TrialId{1}, 3, 9}, 0.1}));
     const study::Outcome failed{study::OutcomeKind::kFailed, text, {}, text, {}};
     through_the_log(RecordType::kOutcome, outcome_body(TrialId{1}, failed, 1));
     through_the_log(RecordType::kCheckpoint, checkpoint_body({TrialId{1}, 1, 2, text}));
@@ -111,6 +164,37 @@ TEST_F(Records, OfEveryTypeComeBackWithAnyText) {
     through_the_log(RecordType::kStudyEnd, study_end_body(text, {}, {{text, 1}}));
     through_the_log(RecordType::kNumerics, {{"class", text}});
   }
+}
+
+TEST_F(Records, OfGroupsPausesAndResumptionsSayWhatWasWritten) {
+  study::Proposal proposal;
+  proposal.budget = 3;
+  proposal.horizon = 27;
+  const auto group = read_group(
+      group_body({7,
+                  {strategy::NewTrial{proposal}, strategy::ResumeTrial{TrialId{1}, 5}, strategy::StopTrial{TrialId{2}}},
+                  true,
+                  0.5}));
+  ASSERT_TRUE(group.ok()) << group.error().text();
+  EXPECT_EQ(group->id, 7);
+  EXPECT_TRUE(group->barrier);
+  EXPECT_EQ(group->priority, 0.5);
+  ASSERT_EQ(group->members.size(), 3U);
+  EXPECT_EQ(std::get<strategy::NewTrial>(group->members[0]).proposal.horizon, 27);
+  EXPECT_EQ(std::get<strategy::ResumeTrial>(group->members[1]).budget, 5);
+  EXPECT_EQ(std::get<strategy::StopTrial>(group->members[2]).trial, TrialId{2});
+  const auto paused = read_paused(paused_body({{TrialId{4}, 3}, 0.1, "abc", hash_text("x")}));
+  ASSERT_TRUE(paused.ok());
+  EXPECT_EQ(paused->event.epoch, 3);
+  EXPECT_EQ(paused->address, "abc");
+  EXPECT_EQ(paused->weights_hash, hash_text("x"));
+  const auto resumed = read_resumed(resumed_body({{TrialId{4}, 3, 9}, 0.25}));
+  ASSERT_TRUE(resumed.ok());
+  EXPECT_EQ(resumed->event.budget, 9);
+  EXPECT_EQ(resumed->logical_time, 0.25);
+  const auto verdict = read_verdict(verdict_body(TrialId{4}, 3, study::Verdict::kPause));
+  ASSERT_TRUE(verdict.ok());
+  EXPECT_EQ(verdict->verdict, study::Verdict::kPause);
 }
 
 TEST_F(Records, OfOutcomesAreNeverTooLongForTheLog) {
@@ -150,8 +234,8 @@ TEST(Study, OfAnyTestMetricOpensAgain) {
     FakeExecutor fake = bench.executor(bench.disk, {});
     Outlier outlier(fake, value);
     const auto config = small_study(4);
-    auto engine =
-        Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, outlier));
+    auto engine = Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics,
+                                 bench.services(bench.disk, outlier));
     ASSERT_TRUE(engine);
     ASSERT_TRUE((*engine)->run());
     engine = Error{};
@@ -183,7 +267,7 @@ TEST(Study, IsInterruptedByARecordThatNobodyCouldReadAndGoesOn) {
     FakeExecutor fake = bench.executor(bench.disk, {});
     Confused confused(fake);
     const Services services = bench.services(bench.disk, confused);
-    auto engine = anew ? Engine::create(kFolder, config, write_study(config), bench.numerics, services)
+    auto engine = anew ? Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics, services)
                        : Engine::resume(kFolder, {}, bench.numerics, services);
     ASSERT_TRUE(engine);
     const auto interrupted = (*engine)->run();

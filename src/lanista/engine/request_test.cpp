@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
+#include <string>
 
 #include "lanista/engine/engine.h"
 #include "lanista/engine/test_support.h"
@@ -257,6 +259,68 @@ TEST(Extension, ThatWouldTrainNothingIsRefusedWithWhatIsUsedUp) {
   EXPECT_NE(by_trials.error().message.find("all 14 trials"), std::string::npos) << by_trials.error().text();
   EXPECT_NE(by_trials.error().message.find("--trials"), std::string::npos) << by_trials.error().text();
   EXPECT_EQ(spent.view().end_reason, "budget");
+}
+
+/// Trials that were trained to their end or to a verdict.
+std::int64_t trained(const StudyView& view) {
+  return std::count_if(view.trials.begin(), view.trials.end(), [](const TrialView& trial) {
+    return trial.outcome && (trial.outcome->kind == study::OutcomeKind::kSucceeded ||
+                             trial.outcome->kind == study::OutcomeKind::kStopped);
+  });
+}
+
+/// Runs a study to its end and tells by what it says that more is trained.
+Engine::Extension recommended_after(Bench& bench, const study::StudyConfig& config) {
+  FakeExecutor fake = bench.executor(bench.disk, {});
+  auto engine =
+      Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics, bench.services(bench.disk, fake));
+  EXPECT_TRUE(engine.ok());
+  EXPECT_TRUE((*engine)->run().ok());
+  EXPECT_TRUE((*engine)->view().end_reason);
+  return (*engine)->more();
+}
+
+TEST(Extension, ThatIsRecommendedTrainsMoreWhateverEndedTheStudy) {
+  Bench measured;
+  ASSERT_TRUE(measured.run(small_study(8), {}).ok());
+  const double minutes = measured.view().seconds / 60;
+
+  std::map<std::string, study::StudyConfig> cases;
+  cases["trials"] = small_study(8);
+  cases["steps"] = small_study();
+  cases["steps"].budget = {{}, 61, {}};
+  cases["guard"] = small_study(10'000);
+  cases["guard"].budget.guard_minutes = 0.2;
+  cases["guard with all trials under way"] = small_study(5);
+  cases["guard with all trials under way"].strategy.slots = 8;
+  cases["guard with all trials under way"].budget.guard_minutes = 0.01;
+  cases["trials just before the guard"] = small_study(8);
+  cases["trials just before the guard"].budget.guard_minutes = minutes * 1.01;
+  cases["stop"] = small_study();
+  cases["stop without a number of trials"] = small_study();
+  cases["stop without a number of trials"].budget = {{}, {}, 0.2};
+  for (const auto& [name, config] : cases) {
+    SCOPED_TRACE(name);
+    Bench bench;
+    if (name.starts_with("stop")) ask_after(bench, 30, "stop");
+    const Engine::Extension extension = recommended_after(bench, config);
+    bench.observer = {};
+    const std::int64_t before = trained(bench.view());
+    EXPECT_FALSE(extension.empty());
+
+    const auto summary = bench.resume({}, extension);
+
+    ASSERT_TRUE(summary.ok()) << summary.error().text();
+    EXPECT_GT(trained(bench.view()), before);
+  }
+}
+
+TEST(Extension, IsNotRecommendedWhereNothingIsLeftToPropose) {
+  Bench bench;
+  study::StudyConfig config = small_study(1000);
+  config.strategy = {"grid", 3, {{"grain", 2}}};
+
+  EXPECT_TRUE(recommended_after(bench, config).empty());
 }
 
 TEST(Extension, RefusesWhatNoStudyCanHold) {

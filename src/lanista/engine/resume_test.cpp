@@ -136,9 +136,9 @@ TEST(Resume, StartsFromCheckpointsAndDoesNotRepeatWhatTheyHold) {
   const study::StudyConfig config = small_study();
   const auto run = [&](Bench& bench, bool fresh) -> FakeExecutor {
     FakeExecutor fake = bench.executor(bench.disk, options);
-    auto engine =
-        fresh ? Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, fake))
-              : Engine::resume(kFolder, {}, bench.numerics, bench.services(bench.disk, fake));
+    auto engine = fresh ? Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics,
+                                         bench.services(bench.disk, fake))
+                        : Engine::resume(kFolder, {}, bench.numerics, bench.services(bench.disk, fake));
     LANISTA_CHECK(engine.ok() && (*engine)->run().ok(), "nothing fails here");
     return fake;
   };
@@ -340,7 +340,7 @@ TEST(Resume, RefusesWhatItCannotContinue) {
 
   const auto config = small_study();
   const auto running =
-      Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, fake));
+      Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics, bench.services(bench.disk, fake));
   ASSERT_TRUE(running.ok());
   const auto second = Engine::resume(kFolder, {}, bench.numerics, bench.services(bench.disk, fake));
   ASSERT_FALSE(second.ok());
@@ -361,7 +361,7 @@ TEST(StoredConfig, IsWhatTheStudyWasStartedWith) {
   Reference reference;
   const auto config = stored_config(reference.bench.disk, kFolder);
   ASSERT_TRUE(config.ok());
-  EXPECT_EQ(write_study(*config), write_study(small_study()));
+  EXPECT_EQ(studyfile::write_study(*config), studyfile::write_study(small_study()));
   EXPECT_EQ(stored_config(reference.bench.disk, "/nowhere").error().code, Code::kNotFound);
 }
 

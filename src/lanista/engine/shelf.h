@@ -17,6 +17,7 @@ class Shelf {
 
   void hold(const std::string& address);     ///< empty addresses are nothing
   void release(const std::string& address);  ///< one hold less; a file that was never held counts as held once
+  bool holds(const std::string& address) const { return held_.contains(address); }
   Result<void> flush();
   /// A file that is damaged goes at once, so that it can be written again.
   Result<void> discard(const std::string& address) { return files_.remove(address); }

@@ -1,3 +1,7 @@
+#include <algorithm>
+
+#include "lanista/engine/assembly.h"
+#include "lanista/engine/frozen.h"
 #include "lanista/engine/package.h"
 #include "lanista/engine/study_engine.h"
 
@@ -5,7 +9,10 @@ namespace lanista::engine {
 
 Result<Summary> StudyEngine::end_study() {
   const bool stopped = state_.ending == "stopped by the user";
-  const std::string reason = !state_.ending.empty() ? state_.ending : nothing_left_.empty() ? "budget" : nothing_left_;
+  const std::string reason = !state_.ending.empty()       ? state_.ending
+                             : !state_.winding_up.empty() ? state_.winding_up
+                             : nothing_left_.empty()      ? "budget"
+                                                          : nothing_left_;
   std::optional<TrialId> winner;
   std::map<std::string, double> test;
   // Nothing about the winner is told before what made it the winner is on disk.
@@ -37,14 +44,16 @@ Result<void> StudyEngine::package_winner(const TrialView& winner, std::map<std::
   }
   LANISTA_ASSIGN(Costed built, build(winner.proposal));
   const study::StudyConfig& config = state_.view.config;
-  LANISTA_ASSIGN(const Job job, make_job(config, *services_.data, winner, built.model));
+  LANISTA_ASSIGN(Job job, make_job(config, *services_.data, winner, built.model));
+  job.frozen = frozen();
   LANISTA_ASSIGN(store::Checkpoint checkpoint, weights_of(winner, job));
   if (test.empty()) {
     LANISTA_ASSIGN(test, services_.executor->test(job, weights));
   }
-  return write_package(*services_.fs, folder_ + "/best",
-                       make_package(config, *services_.data, winner, job.recipe, std::move(built.model),
-                                    std::move(checkpoint.tensors), test));
+  LANISTA_ASSIGN(auto state, whole_state(std::move(checkpoint.tensors), job.frozen, shelf_.files()));
+  return write_package(
+      *services_.fs, folder_ + "/best",
+      make_package(config, *services_.data, winner, job.recipe, std::move(built.model), std::move(state), test));
 }
 
 Result<store::Checkpoint> StudyEngine::weights_of(const TrialView& trial, const Job& job) {
@@ -91,6 +100,36 @@ Result<void> StudyEngine::mend_package() {
   std::map<std::string, double> test = state_.view.test;
   LANISTA_TRY(package_winner(winner, test));
   return shelf_.flush();
+}
+
+Engine::Extension StudyEngine::more() const {
+  const StudyView& view = state_.view;
+  const bool stopped = view.end_reason == "stopped by the user";
+  if (!stopped && view.end_reason != "budget" && view.end_reason != "guard") return {};
+  const study::BudgetConfig& budget = view.config.budget;
+  const std::int64_t least = least_steps_of_a_trial(view.config, *services_.data);
+  const auto trials = static_cast<std::int64_t>(view.trials.size());
+  const auto as_many_steps = [&] { return std::max(least, budget.steps.value_or(view.steps)); };
+  Extension out;
+  if (trials_spent()) out.trials = std::max<std::int64_t>(1, trials);
+  if (state_.steps && view.steps + least > *state_.steps) out.steps = as_many_steps();
+  if (out.empty() && stopped) {
+    if (state_.trials) {
+      out.trials = *state_.trials - trials;
+    } else if (state_.steps) {
+      out.steps = *state_.steps - view.steps;
+    }
+  } else if (out.empty() && state_.steps && view.end_reason == "budget") {
+    out.steps = as_many_steps();  // a trial of the least steps would fit, those that were proposed did not
+  }
+  // A guard that leaves less than the study has worked would soon end it again.
+  const double left = state_.minutes ? *state_.minutes * 60 - view.seconds : 0;
+  if (state_.minutes && (stopped ? left <= 0 : left < view.seconds)) {
+    out.minutes = budget.guard_minutes.value_or(*state_.minutes);
+  } else if (state_.minutes && out.empty()) {
+    out.minutes = std::max(left / 60, 0.001);
+  }
+  return out;
 }
 
 }  // namespace lanista::engine

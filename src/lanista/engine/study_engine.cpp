@@ -58,8 +58,13 @@ Result<Summary> StudyEngine::loop() {
   while (true) {
     LANISTA_ASSIGN(const bool obeyed, poll());
     if (obeyed) continue;
-    if (active_.empty()) return end_study();
+    if (active_.empty()) {
+      if (state_.paused_trials() == 0) return end_study();
+      LANISTA_TRY(wind_up());
+      continue;
+    }
     if (!pause_asked_.empty()) return pause();
+    LANISTA_TRY(arrange());
     Active& first = active_.at(due_.begin()->second);
     if (ready(first)) {
       LANISTA_TRY(deliver(first));
@@ -67,6 +72,23 @@ Result<Summary> StudyEngine::loop() {
       LANISTA_TRY(take(*std::move(report)));
     }
   }
+}
+
+Result<void> StudyEngine::arrange() {
+  if (std::exchange(plan_is_old_, false)) {
+    std::vector<schedule::Trial> trials;
+    for (const auto& [id, trial] : active_) {
+      if (trial.started) trials.push_back(trial.planned);
+    }
+    schedule::Plan plan = schedule::shared_part(schedule::make_plan(trials, services_.machine));
+    if (plan != plan_) {
+      plan_ = std::move(plan);
+      LANISTA_TRY(log_.append(RecordType::kPlan, plan_body(plan_)));
+      services_.executor->command(Arrange{plan_, std::exchange(allowed_, {})});
+    }
+  }
+  for (const Allow& allow : std::exchange(allowed_, {})) services_.executor->command(allow);
+  return {};
 }
 
 Result<void> StudyEngine::take(Report report) {
@@ -84,12 +106,19 @@ Result<void> StudyEngine::take(Report report) {
       shelf_.hold(finished->weights);
       shelf_.release(finished->weights);
     }
+  } else if (auto* parked = std::get_if<ParkedReport>(&report)) {
+    if (!parked->address.empty()) {
+      LANISTA_TRY(note_checkpoint({parked->trial, parked->epoch, parked->step, parked->address}));
+    }
+    const auto it = active_.find(parked->trial);
+    if (it != active_.end() && it->second.pausing) it->second.parked = std::move(*parked);
   } else if (std::holds_alternative<PausedReport>(report)) {
     paused_ = true;
   } else if (const auto* span = std::get_if<SpanReport>(&report)) {
     // Worked seconds, as in the view: the clock goes on between attempts.
     const double offset = state_.seconds_before() - began_;
-    const study::Span worked{span->trial, span->epoch, span->worker, span->began + offset, span->ended + offset};
+    const study::Span worked{span->trial,          span->epoch,          span->worker,
+                             span->began + offset, span->ended + offset, span->lanes};
     LANISTA_TRY(log_.append(RecordType::kSpan, span_body(worked)));
     state_.view.spans.push_back(worked);
   } else if (auto* broken = std::get_if<BrokenReport>(&report)) {
@@ -100,7 +129,7 @@ Result<void> StudyEngine::take(Report report) {
 
 Result<void> StudyEngine::take_epoch(study::Measurement measurement) {
   const auto it = active_.find(measurement.trial);
-  if (it == active_.end() || it->second.finishing) return {};
+  if (it == active_.end() || it->second.settled()) return {};
   Active& trial = it->second;
   const std::int64_t expected = trial.next + static_cast<std::int64_t>(trial.reports.size());
   if (measurement.epoch < expected) return {};  // a trial that came back from a checkpoint tells again
@@ -117,7 +146,10 @@ Result<void> StudyEngine::take_epoch(study::Measurement measurement) {
 Result<void> StudyEngine::note_checkpoint(const CheckpointReport& report) {
   shelf_.hold(report.address);
   const auto open = state_.open.find(report.trial);
-  if (open == state_.open.end()) {
+  // Of a trial that ended or was paused meanwhile, or that was further on when it was paused than it may go now.
+  const bool is_stale =
+      open == state_.open.end() || state_.paused(report.trial) || report.epoch > state_.trial(report.trial).budget;
+  if (is_stale) {
     shelf_.release(report.address);
     return {};
   }
@@ -146,6 +178,7 @@ Result<void> StudyEngine::add_costs(study::Measurement& measurement) {
 
 bool StudyEngine::ready(const Active& trial) const {
   if (trial.failure && trial.reports.empty()) return true;
+  if (trial.pausing) return trial.parked.has_value();
   return trial.finishing ? trial.finished.has_value() : !trial.reports.empty();
 }
 
@@ -157,6 +190,10 @@ Result<void> StudyEngine::deliver(Active& trial) {
     LANISTA_TRY(conclude(trial.id, std::move(outcome)));
     return fill();
   }
+  if (trial.pausing && trial.parked) {
+    LANISTA_TRY(note_paused(trial));
+    return fill();
+  }
   if (!trial.reports.empty()) {
     study::Measured event{std::move(trial.reports.front())};
     trial.reports.pop_front();
@@ -164,7 +201,8 @@ Result<void> StudyEngine::deliver(Active& trial) {
     LANISTA_TRY(log_.append(RecordType::kMeasurement, study::measurement_json(event.measurement)));
     state_.measure(event.measurement);
     announce(event);
-    return settle(trial);
+    LANISTA_TRY(settle(trial));
+    return told_to_wait_ ? fill() : Result<void>();
   }
   state_.now = state_.due(trial.id, trial.next);
   const std::string reason = trial.failure->reason;

@@ -22,15 +22,20 @@ namespace lanista::engine {
 ///
 /// A study is a sequence of *events*, one at a time:
 ///  - a delivery: of the running trial whose next epoch ends first in logical time (then by id), its next measurement,
-///    its failure, or, once it has been settled, its end; however long it takes to arrive. Reports of others wait.
+///    its failure, or, once it has been settled, its end or its pause; however long it takes to arrive. Reports of
+///    others wait.
 ///  - a request that is obeyed: stop, stop-trial, guard, extension. Its place in logical order is that of its record in
 ///    the log: behind so many proposals, measurements and outcomes. When it was asked for does not enter.
-/// All that follows from an event stands in the log right behind it, before the next event: a verdict, an outcome,
-/// proposals for slots that are free (`fill`), the outcomes of all running trials where the study is to end. Hence
+/// All that follows from an event stands in the log right behind it, before the next event: a verdict, an outcome, a
+/// pause, what the strategy asks for where slots are free (`fill`: proposals, resumptions, ends), the outcomes of all
+/// open trials where the study is to end. Hence
 ///  - of a log that ends anywhere, the last event alone can lack *records*, and `pick_up` appends the missing ones;
-///  - what follows without a record follows from the state, whatever the last event was: a trial with a stop verdict
-///    or a full budget is settled and waits for its end; how far others may train ahead is folded by `Horizon`; `fill`
-///    asks a pure function of the events, so that asking once more adds nothing.
+///  - what follows without a record follows from the state, whatever the last event was: a trial with a verdict or a
+///    full budget is settled and waits for its end or pause; how far others may train ahead is folded by `Horizon`;
+///    `fill` takes up the members of recorded groups that wait for a slot, and asks a pure function of the events, so
+///    that asking once more adds nothing.
+/// A paused trial is in the log, the store and the strategy alone: no slot, no worker, no memory. Resumed, its logical
+/// clock goes on from the moment of that record.
 /// So pauses and kills leave no trace: events, and with them the canonical export, are a function of the configuration,
 /// the data, and the requests with their places.
 class StudyEngine final : public Engine {
@@ -41,6 +46,7 @@ class StudyEngine final : public Engine {
               const std::vector<study::Event>& past = {});
 
   const StudyView& view() const override { return state_.view; }
+  Extension more() const override;
   Result<Summary> run() override;
   /// Is obeyed as the next request.
   void extend(const Extension& extension);
@@ -57,6 +63,10 @@ class StudyEngine final : public Engine {
     std::optional<FailureReport> failure;
     std::optional<study::Outcome> finishing;  ///< it is settled: Finish was commanded, this will be its outcome
     std::optional<FinishedReport> finished;
+    schedule::Trial planned;  ///< of a started trial
+    bool pausing = false;  ///< it is settled: Park was commanded, it will be paused
+    std::optional<ParkedReport> parked;
+    bool settled() const { return finishing || pausing; }
   };
   struct Costed {
     graph::Graph model;
@@ -89,24 +99,50 @@ class StudyEngine final : public Engine {
   /// The model's params and flops as metrics, where a goal or a constraint asks for them.
   Result<void> add_costs(study::Measurement& measurement);
   void abandon_all();
+  /// Tells the executor who runs with whom, if that has changed, and how far running trials may go.
+  Result<void> arrange();
 
   // study_trials.cpp: what follows from events
   Result<void> fill();
-  Result<bool> budget_allows(const study::Proposal& proposal) const;
+  /// Gives whether there is more to take up or to ask for.
+  Result<bool> fill_one();
+  Result<bool> ask();
+  bool can_take_up(const strategy::Member& member) const;
+  Result<bool> take_up(strategy::Member member);
+  bool barrier_holds() const;
+  bool trials_spent() const;
+  Result<bool> budget_allows(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const;
   Result<void> propose(study::Proposal proposal);
   Result<void> start(Active& trial, const std::string& checkpoint);
   Result<void> start(Active& trial, const std::string& checkpoint, graph::Graph model);
+  /// Of a trial that is settled and came back: how far it has to train is told as well.
+  Result<void> start_for_its_end(Active& trial);
   void allow(Active& trial);
   Result<void> settle(Active& trial);
   Result<void> finish(Active& trial, study::OutcomeKind kind, const std::string& reason);
-  Result<void> conclude(TrialId trial, study::Outcome outcome);
-  Result<void> cancel(TrialId trial, const std::string& reason);
   Result<const Costed*> base_model(std::int64_t base);
   Result<Costed> build(const study::Proposal& proposal);
   void announce(const study::Event& event);
   Active& enter(TrialId id, std::int64_t next);
   void leave(TrialId id);
   std::size_t podium_size() const;
+  FrozenPart frozen() const;  ///< of every job
+
+  // study_pauses.cpp: rests and ends, and what is kept
+  Result<void> pause(Active& trial);
+  Result<void> note_paused(Active& trial);
+  Result<void> resume(const strategy::ResumeTrial& member);
+  /// Whoever trains it need not end it.
+  void call_off(TrialId trial);
+  /// The end of a trial that is not training: its last measurement counts, and its parked state as its weights.
+  Result<void> retire(TrialId trial, const std::string& reason);
+  Result<void> wind_up();
+  Result<void> conclude(TrialId trial, study::Outcome outcome);
+  Result<void> cancel(TrialId trial, const std::string& reason);
+  /// Address of the state that a start names, or empty, where none is kept. Errors: kInvalidArgument (no such trial).
+  Result<std::string> kept_state(const study::Start& start) const;
+  void hold_start(TrialId id);
+  void drop_weights(const TrialView& trial);
 
   // study_end.cpp
   Result<Summary> end_study();
@@ -128,6 +164,9 @@ class StudyEngine final : public Engine {
   std::shared_ptr<const mutate::ModelSpace> models_;
   std::unique_ptr<strategy::Strategy> strategy_;
   Horizon horizon_;
+  schedule::Plan plan_;        // as the executor knows it
+  bool plan_is_old_ = false;   // trials were started or have ended since
+  std::vector<Allow> allowed_;  // that the executor does not know yet
   Podium podium_;
   Shelf shelf_;
 
@@ -135,6 +174,7 @@ class StudyEngine final : public Engine {
   std::set<std::pair<double, TrialId>> due_;  ///< of every active trial, when its next event is due
   std::unordered_map<Digest, TrialId> keys_;  ///< first trial of each duplicate key; never walked
   std::map<std::int64_t, Costed> bases_;      ///< base models that were used unchanged
+  bool told_to_wait_ = false;                 ///< by the strategy, until the next event
   std::string nothing_left_;                  ///< why the strategy proposes nothing, or empty
   std::string pause_asked_;                   ///< by whom, or empty
   std::optional<Extension> extension_;        ///< asked for and not yet obeyed

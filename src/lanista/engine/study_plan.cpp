@@ -1,13 +1,19 @@
 #include "lanista/engine/study_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/executor.h"
+#include "lanista/engine/frozen.h"
 #include "lanista/fuse/group.h"
+#include "lanista/graph/cut.h"
 #include "lanista/graph/op.h"
+#include "lanista/graph/text.h"
+#include "lanista/study/program_key.h"
 #include "lanista/study/view.h"
 
 namespace lanista::engine {
@@ -15,13 +21,6 @@ namespace {
 
 using fuse::DataStep;
 using nlohmann::json;
-
-step::StepOptions step_options(const study::Recipe& recipe) {
-  return {.loss = recipe.loss == "mse" ? step::Loss::kMse : step::Loss::kCrossEntropy,
-          .optimizer = recipe.optimizer == "adam"    ? step::Optimizer::kAdam
-                       : recipe.optimizer == "adamw" ? step::Optimizer::kAdamW
-                                                     : step::Optimizer::kSgd};
-}
 
 /// What happens to a sample on its way into a step: all that touches its features reads and writes them once.
 std::vector<DataStep> data_steps(const study::StudyConfig& config, const data::DataSpec& data,
@@ -56,15 +55,16 @@ class Beginning {
     while (static_cast<std::int64_t>(members.size()) < wanted) {
       auto group = strategy->suggest({1});
       if (!group && group.error().code != Code::kResourceExhausted) return std::move(group).error();
-      if (!group || group->proposals.empty()) {
+      const auto proposals = group ? group->proposals() : std::vector<study::Proposal>();
+      if (proposals.empty()) {
         out.nothing_left = group ? "the strategy has nothing left to propose" : group.error().message;
         break;
       }
       study::TrialView trial;
       trial.id = TrialId{static_cast<std::uint32_t>(++proposed_)};
-      trial.proposal = std::move(group->proposals.front());
+      trial.proposal = proposals.front();
       strategy->observe(study::Proposed{trial.id, trial.proposal});
-      const auto [first, fresh] = keys_.emplace(study::duplicate_key(trial.proposal), trial.id);
+      const auto [first, fresh] = keys_.emplace(study::run_key(trial.proposal), trial.id);
       if (fresh) {
         LANISTA_ASSIGN(fuse::Member member, member_of(trial));
         members.push_back(std::move(member));
@@ -81,40 +81,71 @@ class Beginning {
     return members;
   }
 
+  /// As planners look at them, in the order of the members.
+  const std::vector<schedule::Trial>& trials() const { return trials_; }
+
  private:
-  Result<fuse::Member> member_of(const study::TrialView& trial) const {
+  Result<fuse::Member> member_of(const study::TrialView& trial) {
     LANISTA_ASSIGN(graph::Graph model, models_->rebuild(trial.proposal.base, trial.proposal.edits));
+    LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
     LANISTA_ASSIGN(Job job, make_job(config_, data_, trial, std::move(model)));
-    fuse::Recipe recipe{
-        .step = step_options(job.recipe),
-        .batch_size = job.recipe.batch,
-        .data = {.dataset = data_.hash,
-                 .order_seed = job.data_seed,
-                 .num_samples = data_.split_rows[0],
-                 .steps = steps_},
-        .epochs = job.recipe.epochs,
-        .precision = job.recipe.precision == "float64" ? fuse::Precision::kFloat64 : fuse::Precision::kFloat32};
-    return fuse::Member{trial.id, std::move(job.model), {}, std::move(recipe), ""};
+    trials_.push_back({trial.id, study::program_key(job.model, job.recipe, models_->ops()),
+                       study::state_bytes(cost.parameters, job.recipe)});
+    fuse::Recipe recipe{.step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},
+                        .batch_size = job.recipe.batch,
+                        .data = {.dataset = data_.hash,
+                                 .order_seed = job.data_seed,
+                                 .num_samples = data_.split_rows[0],
+                                 .steps = steps_},
+                        .epochs = study::epochs_of(job.recipe, data_.split_rows[0]).passes(job.recipe.epochs),
+                        .precision = precision_of(job.recipe.precision)};
+    std::map<graph::NodeId, Digest> frozen;  // equal weights in all trials
+    for (const graph::NodeId id : models_->frozen()) frozen[id] = {};
+    return fuse::Member{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""};
   }
 
   const study::StudyConfig& config_;
   const data::DataSpec& data_;
   std::shared_ptr<const mutate::ModelSpace> models_;
   std::vector<DataStep> steps_;
+  std::vector<schedule::Trial> trials_;
   std::unordered_map<Digest, TrialId> keys_;  // never walked
   std::int64_t proposed_ = 0;
 };
 
-std::string_view form_name(fuse::Form form) {
-  switch (form) {
-    case fuse::Form::kSingle:
-      return "single";
-    case fuse::Form::kFused:
-      return "fused";
-    case fuse::Form::kPacked:
-      return "packed";
+/// What workers will compute once for all (runtime::FrozenParts), by the same rule.
+Result<std::vector<SharedPrefix>> shared_prefixes(std::span<const fuse::Member> members, const FrozenPart& frozen,
+                                                  const study::StudyConfig& config, const data::DataSpec& data,
+                                                  const graph::OpTable& ops, std::int64_t bytes) {
+  std::vector<SharedPrefix> found;
+  if (frozen.nodes.empty()) return found;
+  for (const fuse::Member& member : members) {
+    LANISTA_ASSIGN(const graph::Cut cut, graph::cut_behind_frozen(member.model, frozen.nodes, ops));
+    std::string text = graph::to_text(cut.prefix);
+    const auto known = std::ranges::find(found, text, &SharedPrefix::text);
+    if (known != found.end()) {
+      known->trials.push_back(member.trial);
+      continue;
+    }
+    const graph::Port value = cut.prefix.node(cut.prefix.nodes_of("output").front()).inputs.front();
+    SharedPrefix prefix{.trials = {member.trial},
+                        .through = graph::port_text(value) + " " + cut.prefix.node(value.node).op,
+                        .text = std::move(text),
+                        .keeping = {}};
+    LANISTA_ASSIGN(prefix.keeping, frozen_keeping(cut.prefix, frozen, data, !config.data.augment.empty(), bytes));
+    found.push_back(std::move(prefix));
   }
-  return "?";
+  return found;
+}
+
+std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
+  const fuse::Materialized& keeping = prefix.keeping;
+  std::string text = "frozen through " + prefix.through + ", shared by " +
+                     std::to_string(prefix.trials.size()) + (prefix.trials.size() == 1 ? " trial" : " trials") + ": ";
+  if (!keeping.pays) return text + "computed batch by batch: " + keeping.why_not + "\n";
+  return text + "kept" + (augmented ? " of what is measured on" : "") + ", " +
+         std::to_string(keeping.bytes_per_sample * keeping.num_samples / 1000) + " kB, " +
+         std::to_string(keeping.epochs) + " epochs read it\n";
 }
 
 std::string counted(std::size_t number, const std::string& what) {
@@ -128,43 +159,13 @@ double apart_us(const fuse::Group& group) {
   return us;
 }
 
-std::string numbers(const fuse::Plan& plan, const std::vector<std::size_t>& members) {
-  std::string text = members.size() == 1 ? "trial" : "trials";
-  for (const std::size_t member : members) text += " " + std::to_string(plan.graph.members[member].trial.value);
+std::string numbers(const schedule::Group& group) {
+  std::string text = group.trials.size() == 1 ? "trial" : "trials";
+  for (const TrialId trial : group.trials) text += " " + std::to_string(trial.value);
   return text;
-}
-
-/// A line for each program with several lanes, and one for all that have one.
-std::string programs_text(const fuse::Plan& plan, const fuse::Group& group) {
-  std::vector<std::vector<std::size_t>> fused;
-  std::vector<std::size_t> alone;
-  for (const fuse::LaneProgram& program : group.programs) {
-    if (program.members.size() > 1) {
-      fused.push_back(program.members);
-    } else {
-      alone.push_back(program.members.front());
-    }
-  }
-  std::sort(fused.begin(), fused.end());
-  std::sort(alone.begin(), alone.end());
-  std::string text;
-  for (const auto& members : fused) text += "  lanes of one program: " + numbers(plan, members) + "\n";
-  if (!alone.empty()) text += "  a program each: " + numbers(plan, alone) + "\n";
-  return text;
-}
-
-json ids(const fuse::Plan& plan, const std::vector<std::size_t>& members) {
-  json all = json::array();
-  for (const std::size_t member : members) all.push_back(plan.graph.members[member].trial.value);
-  return all;
 }
 
 }  // namespace
-
-const std::vector<std::string>& passes_left_out() {
-  static const std::vector<std::string> passes{"fan_out", "batch", "materialize"};
-  return passes;
-}
 
 Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataSpec& data,
                              std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request) {
@@ -174,72 +175,81 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
     return Error{Code::kInvalidArgument, "a plan of " + std::to_string(asked) + " trials; at least 1 is needed", ""};
   }
   StudyPlan out;
+  out.machine = request.machine;
   const graph::OpTable ops = models->ops();
   const std::int64_t budget = config.budget.trials.value_or(asked);
-  LANISTA_ASSIGN(auto members,
-                 Beginning(config, data, std::move(models), request.prices.calls).draw(std::min(asked, budget), out));
+  const FrozenPart frozen = frozen_part(config, data, models->frozen(), "");
+  Beginning beginning(config, data, std::move(models), request.prices.calls);
+  LANISTA_ASSIGN(auto members, beginning.draw(std::min(asked, budget), out));
   if (members.empty()) return Error{Code::kResourceExhausted, out.nothing_left, "strategy"};
-  // Lanes also save the making of a program, so a join need not be faster to be done.
-  fuse::PlanOptions options{.limits = {.bytes = request.bytes, .structural_lanes = false, .min_gain = 0},
-                            .off = passes_left_out()};
-  options.limits.max_lanes = static_cast<std::size_t>(config.run.lanes > 0 ? config.run.lanes : request.lanes);
-  LANISTA_ASSIGN(out.plan, fuse::make_plan(std::move(members), ops,
-                                           fuse::TableCost(request.costs, request.machine, request.prices), options));
+  out.plan = schedule::make_plan(beginning.trials(), request.machine);
+  out.augmented = !config.data.augment.empty();
+  LANISTA_ASSIGN(out.prefixes, shared_prefixes(members, frozen, config, data, ops, request.machine.bytes));
+
+  std::map<TrialId, std::size_t> places;
+  for (const fuse::Member& member : members) places.emplace(member.trial, places.size());
+  std::vector<std::vector<std::size_t>> programs;
+  for (const schedule::Group& group : out.plan.groups) {
+    programs.emplace_back();
+    for (const TrialId trial : group.trials) programs.back().push_back(places.at(trial));
+  }
+  LANISTA_ASSIGN(out.predicted,
+                 fuse::plan_of(std::move(members), programs, ops,
+                               fuse::TableCost(request.costs, request.measured_on, request.prices)));
   return out;
 }
 
 std::string plan_text(const StudyPlan& plan, bool explained) {
-  const fuse::Plan& all = plan.plan;
-  std::string text = "the first " + counted(all.graph.members.size(), "trial") + " of the study, before any result";
+  std::string text = "the first " + counted(plan.predicted.graph.members.size(), "trial") +
+                     " of the study, before any result, on " +
+                     counted(static_cast<std::size_t>(plan.machine.workers), "worker");
   if (plan.duplicates > 0) {
     text += "; " + counted(static_cast<std::size_t>(plan.duplicates), "duplicate") + " passed over";
   }
   text += "\n";
+  for (const SharedPrefix& prefix : plan.prefixes) text += prefix_text(prefix, plan.augmented);
   if (!plan.nothing_left.empty()) text += "no more: " + plan.nothing_left + "\n";
-  for (std::size_t g = 0; g < all.groups.size(); ++g) {
-    const fuse::Group& group = all.groups[g];
-    text += "group " + std::to_string(g + 1) + ": " + std::string(form_name(group.form())) + ", " +
-            counted(group.members().size(), "trial") + " in " + counted(group.programs.size(), "program") + ", " +
-            fuse::us_text(group.us) + " a step predicted" +
-            (group.parts.empty() ? "" : ", " + fuse::us_text(apart_us(group)) + " apart") + ", " +
+  for (std::size_t g = 0; g < plan.plan.groups.size(); ++g) {
+    const fuse::Group& group = plan.predicted.groups[g];
+    const bool is_alone = group.parts.empty();
+    text += "group " + std::to_string(g + 1) + ": " + numbers(plan.plan.groups[g]) +
+            (is_alone ? " alone, " : ", lanes of one program, ") + fuse::us_text(group.us) + " a step predicted" +
+            (is_alone ? "" : ", " + fuse::us_text(apart_us(group)) + " apart") + ", " +
             std::to_string(group.bytes / 1000) + " kB\n";
-    text += programs_text(all, group);
   }
-  for (const fuse::Declined& declined : all.declined) {
-    text += "declined (" + declined.pass + "): " + numbers(all, declined.members) + ": " + declined.reason + "\n";
-  }
-  text +=
-      "not planned, as executors on a CPU do none of it: operators of different models as one (fan_out, batch), frozen "
-      "prefixes kept (materialize)\n";
-  return explained ? text + "\n" + fuse::explain(all) : text;
+  return explained ? text + "\n" + fuse::explain(plan.predicted) : text;
 }
 
 json plan_json(const StudyPlan& plan, bool explained) {
-  const fuse::Plan& all = plan.plan;
   json groups = json::array();
-  for (const fuse::Group& group : all.groups) {
-    json programs = json::array();
-    for (const fuse::LaneProgram& program : group.programs) programs.push_back(ids(all, program.members));
-    groups.push_back({{"form", form_name(group.form())},
-                      {"programs", std::move(programs)},
+  for (std::size_t g = 0; g < plan.plan.groups.size(); ++g) {
+    const fuse::Group& group = plan.predicted.groups[g];
+    json trials = json::array();
+    for (const TrialId trial : plan.plan.groups[g].trials) trials.push_back(trial.value);
+    groups.push_back({{"trials", std::move(trials)},
                       {"us", group.us},
                       {"apart_us", apart_us(group)},
                       {"bytes", group.bytes}});
   }
-  json declined = json::array();
-  for (const fuse::Declined& each : all.declined) {
-    declined.push_back({{"pass", each.pass}, {"trials", ids(all, each.members)}, {"reason", each.reason}});
-  }
-  json out{{"v", 1},
-           {"trials", all.graph.members.size()},
+  json out{{"v", 2},
+           {"trials", plan.predicted.graph.members.size()},
+           {"workers", plan.machine.workers},
            {"duplicates", plan.duplicates},
            {"nothing_left", plan.nothing_left},
-           {"us", all.us()},
-           {"alone_us", all.alone_us},
-           {"groups", std::move(groups)},
-           {"declined", std::move(declined)},
-           {"passes_left_out", passes_left_out()}};
-  if (explained) out["explained"] = fuse::explain(all);
+           {"us", plan.predicted.us()},
+           {"alone_us", plan.predicted.alone_us},
+           {"groups", std::move(groups)}};
+  for (const SharedPrefix& prefix : plan.prefixes) {
+    json trials = json::array();
+    for (const TrialId trial : prefix.trials) trials.push_back(trial.value);
+    out["frozen"].push_back({{"through", prefix.through},
+                             {"trials", std::move(trials)},
+                             {"kept", prefix.keeping.pays},
+                             {"why_not", prefix.keeping.why_not},
+                             {"bytes", prefix.keeping.bytes_per_sample * prefix.keeping.num_samples},
+                             {"epochs", prefix.keeping.epochs}});
+  }
+  if (explained) out["explained"] = fuse::explain(plan.predicted);
   return out;
 }
 

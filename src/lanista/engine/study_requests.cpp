@@ -59,7 +59,7 @@ Result<void> StudyEngine::obey(const Request& request) {
     case Request::Kind::kStop:
       return end_now("stopped by the user");
     case Request::Kind::kStopTrial:
-      if (!active_.contains(*request.trial)) {
+      if (!active_.contains(*request.trial) && !state_.paused(*request.trial)) {
         event(Level::kWarning, "stop_trial_ignored", {{"trial", request.trial->value}, {"reason", "not running"}});
         return {};
       }
@@ -94,6 +94,7 @@ Result<void> StudyEngine::obey_extension() {
 Result<void> StudyEngine::end_now(const std::string& reason) {
   if (state_.ending.empty()) state_.ending = reason;
   while (!active_.empty()) LANISTA_TRY(cancel(active_.begin()->first, state_.ending));
+  while (!state_.open.empty()) LANISTA_TRY(retire(state_.open.begin()->first, "paused until the study ended"));
   return {};
 }
 

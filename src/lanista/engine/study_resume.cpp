@@ -31,17 +31,24 @@ Result<void> StudyEngine::begin_attempt() {
 }
 
 Result<void> StudyEngine::restore_shelf() {
+  shelf_.hold(state_.view.frozen);
   for (const TrialView& trial : state_.view.trials) {
-    keys_.emplace(study::duplicate_key(trial.proposal), trial.id);
+    keys_.emplace(study::run_key(trial.proposal), trial.id);
     if (!trial.outcome || !ranks(trial, *trial.outcome)) continue;
     const auto trainings = study::trainings_of(state_.view, trial);
     const auto joint = study::joint_standing(state_.view.config, trainings);
     const bool done = study::trainings_done(state_.view.config.strategy, study::tally_of(trainings));
     if (joint && joint->trial == trial.id) podium_.add(*joint);
-    if (!done) shelf_.hold(trial.outcome->weights);
+    if (done) continue;
+    shelf_.hold(trial.outcome->weights);
+    hold_start(trial.id);
   }
-  for (const study::Standing& s : podium_.best()) shelf_.hold(state_.trial(s.trial).outcome->weights);
+  for (const study::Standing& s : podium_.best()) {
+    shelf_.hold(state_.trial(s.trial).outcome->weights);
+    hold_start(s.trial);
+  }
   for (auto& [id, open] : state_.open) {
+    hold_start(id);
     if (open.checkpoint.empty()) continue;
     const auto whole = shelf_.files().get(open.checkpoint);
     if (whole) {
@@ -60,18 +67,25 @@ bool StudyEngine::unsettled(TrialId id) {
   const TrialView& trial = state_.trial(id);
   if (trial.measurements.empty()) return false;
   const bool last_event = state_.last == StudyState::Last::kMeasured && state_.last_trial == id;
-  return last_event || state_.open.at(id).stop_verdict || trial.measurements.back().epoch >= trial.proposal.budget;
+  return last_event || state_.open.at(id).verdict || trial.measurements.back().epoch >= trial.budget;
 }
 
 Result<void> StudyEngine::pick_up() {
   std::vector<TrialId> running, waiting;  // waiting: for what follows from their last measurement
+  std::vector<TrialId> paused_and_cancelled;
   for (const auto& [id, open] : state_.open) {
+    if (state_.paused(id)) {
+      if (open.cancel_asked) paused_and_cancelled.push_back(id);
+      continue;
+    }
     const auto epochs = static_cast<std::int64_t>(state_.trial(id).measurements.size());
     const bool waits = unsettled(id);
     enter(id, waits ? epochs : epochs + 1);
     (waits ? waiting : running).push_back(id);
   }
   if (!state_.ending.empty()) return end_now(state_.ending);
+  if (!state_.winding_up.empty()) return wind_up();
+  for (const TrialId id : paused_and_cancelled) LANISTA_TRY(cancel(id, "stopped by the user"));
   // Verdicts first: the strategy has seen what it had seen when they were due, and no request that was obeyed later.
   for (const TrialId id : waiting) LANISTA_TRY(pick_up(id, true));
   for (const TrialId id : running) LANISTA_TRY(pick_up(id, false));
@@ -79,14 +93,15 @@ Result<void> StudyEngine::pick_up() {
 }
 
 Result<void> StudyEngine::pick_up(TrialId id, bool waits) {
+  if (!active_.contains(id)) return {};  // ended meanwhile: what was picked up before it made the strategy stop it
   const OpenTrial& open = state_.open.at(id);
-  const TrialId first = keys_.at(study::duplicate_key(state_.trial(id).proposal));
+  const TrialId first = keys_.at(study::run_key(state_.trial(id).proposal));
   if (first != id) return conclude(id, {study::OutcomeKind::kDuplicate, "", first, "", {}});
   if (open.cancel_asked) return cancel(id, "stopped by the user");
   if (waits) {
     LANISTA_TRY(settle(active_.at(id)));
     const auto it = active_.find(id);
-    if (it == active_.end() || it->second.finishing) return {};
+    if (it == active_.end() || it->second.settled()) return {};
   }
   return start(active_.at(id), open.checkpoint);
 }

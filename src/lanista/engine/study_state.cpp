@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace lanista::engine {
 namespace {
@@ -12,9 +13,19 @@ using store::RecordType;
 
 Error damaged(const std::string& message) { return Error{Code::kDataLoss, message, "log"}; }
 
+std::int64_t epochs_of(const study::TrialView& trial) {
+  return trial.measurements.empty() ? 0 : trial.measurements.back().epoch;
+}
+
 std::string name_of(TrialId id) { return "trial " + std::to_string(id.value); }
 
 }  // namespace
+
+const study::Proposal* StudyState::sharing_parent(const study::Proposal& child) const {
+  if (!child.parent || child.parent->value < 1 || child.parent->value > view.trials.size()) return nullptr;
+  const study::Proposal& parent = trial(*child.parent).proposal;
+  return inherited_ + parent.steps.size() + parent.edits.size() <= kMostInherited ? &parent : nullptr;
+}
 
 void StudyState::propose(TrialView trial, double logical_epoch) {
   LANISTA_CHECK(trial.id.value == view.trials.size() + 1, "trials are numbered in order");
@@ -23,12 +34,72 @@ void StudyState::propose(TrialView trial, double logical_epoch) {
   last = Last::kProposed;
   last_trial = trial.id;
   now = trial.logical_start;
-  open[trial.id].logical_epoch = logical_epoch;
+  OpenTrial& running = open[trial.id];
+  running.logical_epoch = logical_epoch;
+  running.began = trial.logical_start;
+  const auto asked = take_up([](const strategy::Member& m) { return std::holds_alternative<strategy::NewTrial>(m); });
+  if (asked) {
+    running.priority = asked->priority;
+    if (asked->barrier) behind_barrier.insert(trial.id);
+  }
+  trial.budget = trial.proposal.budget;
+  if (const study::Proposal* parent = sharing_parent(trial.proposal)) {
+    inherited_ += parent->steps.size() + parent->edits.size();
+  }
   view.trials.push_back(std::move(trial));
 }
 
-double StudyState::due(TrialId id, std::int64_t epoch) {
-  return trial(id).logical_start + static_cast<double>(epoch) * open.at(id).logical_epoch;
+std::optional<StudyState::Waiting> StudyState::take_up(const std::function<bool(const strategy::Member&)>& is_meant) {
+  const auto found = std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& w) { return is_meant(w.member); });
+  if (found == waiting.end()) return std::nullopt;
+  Waiting out = std::move(*found);
+  waiting.erase(found);
+  return out;
+}
+
+double StudyState::due(TrialId id, std::int64_t epoch) const {
+  const OpenTrial& running = open.at(id);
+  return running.began + static_cast<double>(epoch - running.began_behind) * running.logical_epoch;
+}
+
+void StudyState::begin_group(const strategy::TrialGroup& group) {
+  for (const strategy::Member& member : group.members) waiting.push_back({member, group.barrier, group.priority});
+}
+
+void StudyState::pause(const PausedRecord& paused) {
+  const TrialId id = paused.event.trial;
+  OpenTrial& resting = open.at(id);
+  resting.verdict.reset();
+  resting.checkpoint = resting.parked = paused.address;
+  resting.parked_hash = paused.weights_hash;
+  trial(id).paused = true;
+  behind_barrier.erase(id);
+  ++paused_;
+  duplicates_in_a_row = 0;
+  last = Last::kOther;
+  now = paused.logical_time;
+}
+
+void StudyState::resume(const ResumedRecord& resumed) {
+  const TrialId id = resumed.event.trial;
+  OpenTrial& running = open.at(id);
+  running.parked.clear();
+  running.parked_hash.reset();
+  running.began = now = resumed.logical_time;
+  running.began_behind = resumed.event.epoch;
+  trial(id).paused = false;
+  trial(id).budget = resumed.event.budget;
+  --paused_;
+  const auto asked = take_up([id](const strategy::Member& m) {
+    const auto* resume = std::get_if<strategy::ResumeTrial>(&m);
+    return resume != nullptr && resume->trial == id;
+  });
+  if (asked) {
+    running.priority = asked->priority;
+    if (asked->barrier) behind_barrier.insert(id);
+  }
+  duplicates_in_a_row = 0;
+  last = Last::kOther;
 }
 
 void StudyState::measure(const study::Measurement& measurement) {
@@ -41,11 +112,20 @@ void StudyState::measure(const study::Measurement& measurement) {
   now = due(measurement.trial, measurement.epoch);
 }
 
-void StudyState::stop_verdict(TrialId id) { open.at(id).stop_verdict = true; }
+void StudyState::verdict(TrialId id, study::Verdict verdict) { open.at(id).verdict = verdict; }
 
 void StudyState::end(TrialId id, const study::Outcome& outcome, double logical_time) {
   trial(id).outcome = outcome;
+  if (std::exchange(trial(id).paused, false)) --paused_;
   open.erase(id);
+  behind_barrier.erase(id);
+  const auto is_of_it = [id](const strategy::Member& member) {
+    const auto* resume = std::get_if<strategy::ResumeTrial>(&member);
+    const auto* stop = std::get_if<strategy::StopTrial>(&member);
+    return (resume != nullptr && resume->trial == id) || (stop != nullptr && stop->trial == id);
+  };
+  while (take_up(is_of_it)) {
+  }
   duplicates_in_a_row = outcome.kind == study::OutcomeKind::kDuplicate ? duplicates_in_a_row + 1 : 0;
   last = Last::kOther;
   now = logical_time;
@@ -71,6 +151,7 @@ void StudyState::extend(const Engine::Extension& extension) {
   view.winner.reset();
   view.test.clear();
   ending.clear();
+  winding_up.clear();
 }
 
 void StudyState::begin_attempt(double unix_time) {
@@ -85,12 +166,19 @@ Result<TrialId> StudyState::open_trial(TrialId id) const {
   return id;
 }
 
+Result<TrialId> StudyState::running_trial(TrialId id) const {
+  LANISTA_TRY(open_trial(id));
+  if (trial(id).paused) return damaged(name_of(id) + " is spoken of as running, but it is paused");
+  return id;
+}
+
 Result<void> StudyState::apply_header(const json& body) {
   LANISTA_ASSIGN(HeaderRecord header, read_header(body));
   view.config = std::move(header.config);
   view.config_text = std::move(header.text);
   view.data = std::move(header.data);
   view.models = std::move(header.models);
+  view.frozen = std::move(header.frozen);
   trials = view.config.budget.trials;
   steps = view.config.budget.steps;
   minutes = view.config.budget.guard_minutes;
@@ -105,6 +193,8 @@ void StudyState::apply_control(const ControlRecord& control) {
     if (ending.empty()) ending = control.request == "stop" ? "stopped by the user" : "guard";
   } else if (control.request == "stop-trial" && control.trial && open.contains(*control.trial)) {
     open[*control.trial].cancel_asked = true;  // it may have ended by itself meanwhile
+  } else if (control.request == "end") {
+    winding_up = control.reason;
   }
 }
 
@@ -123,6 +213,16 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kProposed: {
       LANISTA_ASSIGN(ProposedRecord proposed, read_proposed(body));
       if (proposed.trial.value != view.trials.size() + 1) return damaged("proposals are not numbered in order");
+      if (proposed.proposal.start && proposed.proposal.start->parent >= proposed.trial) {
+        return damaged(name_of(proposed.trial) + " starts from " + name_of(proposed.proposal.start->parent));
+      }
+      if (proposed.steps_of_parent + proposed.edits_of_parent > 0) {
+        const study::Proposal* parent = sharing_parent(proposed.proposal);
+        if (parent == nullptr) {
+          return damaged(name_of(proposed.trial) + " has its edits of " + name_of(*proposed.proposal.parent));
+        }
+        LANISTA_TRY(complete(proposed, *parent));
+      }
       TrialView trial;
       trial.id = proposed.trial;
       trial.proposal = std::move(proposed.proposal);
@@ -135,9 +235,8 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     }
     case RecordType::kMeasurement: {
       LANISTA_ASSIGN(study::Measurement m, study::measurement_from_json(body));
-      LANISTA_ASSIGN(const TrialId id, open_trial(m.trial));
-      const auto& before = trial(id).measurements;
-      if (m.epoch != (before.empty() ? 0 : before.back().epoch) + 1) {
+      LANISTA_ASSIGN(const TrialId id, running_trial(m.trial));
+      if (m.epoch != epochs_of(trial(id)) + 1) {
         return damaged(name_of(id) + " measured epoch " + std::to_string(m.epoch) + " out of order");
       }
       measure(m);
@@ -145,9 +244,33 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       return {};
     }
     case RecordType::kVerdict: {
-      LANISTA_ASSIGN(const TrialId id, read_verdict(body));
-      LANISTA_TRY(open_trial(id));
-      stop_verdict(id);
+      LANISTA_ASSIGN(const VerdictRecord said, read_verdict(body));
+      LANISTA_TRY(running_trial(said.trial));
+      verdict(said.trial, said.verdict);
+      return {};
+    }
+    case RecordType::kGroup: {
+      LANISTA_ASSIGN(const strategy::TrialGroup group, read_group(body));
+      begin_group(group);
+      return {};
+    }
+    case RecordType::kPaused: {
+      LANISTA_ASSIGN(const PausedRecord paused, read_paused(body));
+      LANISTA_ASSIGN(const TrialId id, running_trial(paused.event.trial));
+      if (paused.event.epoch != epochs_of(trial(id))) return damaged(name_of(id) + " paused where it was not");
+      pause(paused);
+      on_event(paused.event);
+      return {};
+    }
+    case RecordType::kResumed: {
+      LANISTA_ASSIGN(const ResumedRecord resumed, read_resumed(body));
+      LANISTA_ASSIGN(const TrialId id, open_trial(resumed.event.trial));
+      if (!trial(id).paused) return damaged(name_of(id) + " goes on, but it runs");
+      if (resumed.event.epoch != epochs_of(trial(id)) || resumed.event.budget <= resumed.event.epoch) {
+        return damaged(name_of(id) + " goes on where it was not, or no further");
+      }
+      resume(resumed);
+      on_event(resumed.event);
       return {};
     }
     case RecordType::kOutcome: {
@@ -188,7 +311,15 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       view.spans.push_back(span);
       return {};
     }
-    case RecordType::kPlan:
+    case RecordType::kPlan: {
+      LANISTA_ASSIGN(const schedule::Plan plan, read_plan(record.body));
+      for (const schedule::Group& group : plan.groups) {
+        for (const TrialId trial : group.trials) {
+          if (trial.value > view.trials.size()) return damaged("a plan of " + name_of(trial) + ", which is not there");
+        }
+      }
+      return {};
+    }
     case RecordType::kCostRows:
       return {};
   }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "lanista/engine/engine.h"
@@ -14,9 +16,14 @@ namespace lanista::engine {
 /// A trial that has no outcome yet, beyond what its view tells.
 struct OpenTrial {
   double logical_epoch = 1;
-  std::string checkpoint;     ///< the last one recorded, or empty
-  bool stop_verdict = false;  ///< a verdict "stop" is recorded
-  bool cancel_asked = false;  ///< a request to end it is recorded
+  double began = 0;                       ///< logical time at which it began or was last resumed, …
+  std::int64_t began_behind = 0;          ///< … behind so many epochs
+  std::string checkpoint;                 ///< the last one recorded, or empty
+  std::optional<study::Verdict> verdict;  ///< recorded, and not yet carried out
+  bool cancel_asked = false;              ///< a request to end it is recorded
+  double priority = 0;                    ///< of its group
+  std::string parked;                     ///< while it is paused: its state as weights, or empty
+  std::optional<Digest> parked_hash;      ///< of those
 };
 
 /// Everything that the engine and a reader must know of a study, folded from its records. A running engine folds the
@@ -25,6 +32,12 @@ class StudyState {
  public:
   /// What the last record in logical order was.
   enum class Last { kOther, kProposed, kMeasured };
+  /// A member of a group that waits for a slot.
+  struct Waiting {
+    strategy::Member member;
+    bool barrier = false;
+    double priority = 0;
+  };
 
   StudyView view;
   std::map<TrialId, OpenTrial> open;
@@ -36,6 +49,9 @@ class StudyState {
   std::optional<std::int64_t> steps;     ///< budget, extensions included
   std::optional<double> minutes;         ///< guard, extensions included
   std::string ending;                    ///< a recorded request or guard that ends the study; empty: none
+  std::string winding_up;                ///< why paused trials are being ended with the study; empty: they are not
+  std::deque<Waiting> waiting;           ///< members of groups that nobody has taken up yet
+  std::set<TrialId> behind_barrier;      ///< trials of the last group with a barrier that have neither ended nor paused
   std::int64_t lost_numbers = 0;         ///< nulls where an old build wrote what JSON cannot hold
 
   /// Folds a record from a log. Errors: kDataLoss (contradiction), kFailedPrecondition (newer schema).
@@ -44,7 +60,10 @@ class StudyState {
   // The same, for those who have the values at hand.
   void propose(TrialView trial, double logical_epoch);
   void measure(const study::Measurement& measurement);
-  void stop_verdict(TrialId trial);
+  void verdict(TrialId trial, study::Verdict verdict);
+  void begin_group(const strategy::TrialGroup& group);
+  void pause(const PausedRecord& paused);
+  void resume(const ResumedRecord& resumed);
   void end(TrialId trial, const study::Outcome& outcome, double logical_time);
   void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test);
   void extend(const Engine::Extension& extension);
@@ -52,14 +71,26 @@ class StudyState {
   double seconds_before() const { return seconds_before_; }  ///< worked in earlier attempts
   void worked(double seconds);                               ///< in this attempt, all in all
   TrialView& trial(TrialId id) { return view.trials[id.value - 1]; }
+  const TrialView& trial(TrialId id) const { return view.trials[id.value - 1]; }
+  bool paused(TrialId id) const { return open.contains(id) && trial(id).paused; }
+  std::int64_t paused_trials() const { return paused_; }
+  /// The parent of whose steps and edits the log need not tell again, of the trial that is proposed next; or null. So
+  /// much is put in where a log is read that a small file could ask for all memory: it has an end.
+  const study::Proposal* sharing_parent(const study::Proposal& child) const;
   /// Logical time at which the trial's epoch ends.
-  double due(TrialId id, std::int64_t epoch);
+  double due(TrialId id, std::int64_t epoch) const;
 
  private:
   Result<void> apply_header(const nlohmann::json& body);
   void apply_control(const ControlRecord& control);
   Result<TrialId> open_trial(TrialId id) const;
+  Result<TrialId> running_trial(TrialId id) const;
+  /// A waiting member was taken up, or will never be. Gives what was known of it.
+  std::optional<Waiting> take_up(const std::function<bool(const strategy::Member&)>& is_meant);
+  static constexpr std::size_t kMostInherited = std::size_t{1} << 22;
+  std::size_t inherited_ = 0;  ///< steps and edits of all parents so far, once for each child
   double seconds_before_ = 0;
+  std::int64_t paused_ = 0;
 };
 
 /// Folds a whole log. Errors: StudyState::apply's, with the record's number.

@@ -2,7 +2,9 @@
 #include <cmath>
 
 #include "lanista/engine/assembly.h"
+#include "lanista/engine/frozen.h"
 #include "lanista/engine/study_engine.h"
+#include "lanista/study/program_key.h"
 
 namespace lanista::engine {
 namespace {
@@ -30,6 +32,10 @@ void StudyEngine::announce(const study::Event& event) {
   strategy_->observe(event);
   horizon_.observe(event, *strategy_);
   if (services_.observer.on_event) services_.observer.on_event(state_.view, event);
+}
+
+FrozenPart StudyEngine::frozen() const {
+  return frozen_part(state_.view.config, *services_.data, models_->frozen(), state_.view.frozen);
 }
 
 std::size_t StudyEngine::podium_size() const {
@@ -62,7 +68,7 @@ Result<StudyEngine::Costed> StudyEngine::build(const study::Proposal& proposal) 
 StudyEngine::Active& StudyEngine::enter(TrialId id, std::int64_t next) {
   Active trial;
   trial.id = id;
-  trial.budget = state_.trial(id).proposal.budget;
+  trial.budget = state_.trial(id).budget;
   trial.next = next;
   due_.emplace(state_.due(id, trial.next), id);
   return active_[id] = std::move(trial);
@@ -72,46 +78,128 @@ void StudyEngine::leave(TrialId id) {
   const auto it = active_.find(id);
   if (it == active_.end()) return;
   due_.erase({state_.due(id, it->second.next), id});
+  plan_is_old_ |= it->second.started;
   active_.erase(it);
 }
 
-Result<bool> StudyEngine::budget_allows(const study::Proposal& proposal) const {
+Result<bool> StudyEngine::budget_allows(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const {
   if (!state_.steps) return true;
+  const auto steps_of = [&](const study::Proposal& trial, std::int64_t from, std::int64_t to) {
+    const study::Epochs epochs = epochs_of(state_.view.config, *services_.data, trial.sample);
+    return epochs.through(to) - epochs.through(from);
+  };
   // Running trials have their whole budget set aside, so that the limit holds to the step.
-  std::int64_t wanted =
-      state_.view.steps + proposal.budget * steps_per_epoch(state_.view.config, *services_.data, proposal.sample);
+  std::int64_t wanted = state_.view.steps + steps_of(proposal, done, budget);
   for (const auto& [id, trial] : active_) {
     const TrialView& running = state_.view.trials[id.value - 1];
-    wanted += (trial.budget - static_cast<std::int64_t>(running.measurements.size())) *
-              steps_per_epoch(state_.view.config, *services_.data, running.proposal.sample);
+    wanted += steps_of(running.proposal, static_cast<std::int64_t>(running.measurements.size()), trial.budget);
   }
   return wanted <= *state_.steps;
+}
+
+bool StudyEngine::trials_spent() const {
+  return state_.trials && static_cast<std::int64_t>(state_.view.trials.size()) >= *state_.trials;
+}
+
+bool StudyEngine::can_take_up(const strategy::Member& member) const {
+  if (std::holds_alternative<strategy::StopTrial>(member)) return true;
+  if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots) return false;
+  return std::holds_alternative<strategy::ResumeTrial>(member) || !trials_spent();
+}
+
+bool StudyEngine::barrier_holds() const {
+  if (!state_.behind_barrier.empty()) return true;
+  return std::ranges::any_of(state_.waiting,
+                             [&](const StudyState::Waiting& w) { return w.barrier && can_take_up(w.member); });
 }
 
 Result<void> StudyEngine::fill() {
   if (!state_.ending.empty()) return {};
   nothing_left_.clear();
-  while (static_cast<std::int64_t>(active_.size()) < state_.view.config.strategy.slots) {
-    if (state_.duplicates_in_a_row >= kMaxDuplicatesInARow) {
-      nothing_left_ = "the strategy proposes only what was tried before";
-      return {};
-    }
-    const auto proposed = static_cast<std::int64_t>(state_.view.trials.size());
-    if (state_.trials && proposed >= *state_.trials) return {};
-    auto group = strategy_->suggest({1});
-    if (!group && group.error().code != Code::kResourceExhausted) return std::move(group).error();
-    if (!group || group->proposals.empty()) {
-      nothing_left_ = group ? "the strategy has nothing left to propose" : group.error().message;
-      // Bad luck is not the end of a space: whoever reads this may widen it, or loosen its constraints.
-      if (!group && active_.empty()) event(Level::kWarning, "nothing_new", {{"reason", nothing_left_}});
-      return {};
-    }
-    study::Proposal& proposal = group->proposals.front();
-    LANISTA_ASSIGN(const bool allowed, budget_allows(proposal));
-    if (!allowed) return {};
-    LANISTA_TRY(propose(std::move(proposal)));
+  told_to_wait_ = false;
+  bool more = true;
+  while (more) {
+    LANISTA_ASSIGN(more, fill_one());
   }
   return {};
+}
+
+Result<bool> StudyEngine::fill_one() {
+  for (const StudyState::Waiting& waiting : state_.waiting) {
+    if (can_take_up(waiting.member)) return take_up(strategy::Member(waiting.member));
+  }
+  if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots || barrier_holds()) return false;
+  return ask();
+}
+
+Result<bool> StudyEngine::ask() {
+  if (state_.duplicates_in_a_row >= kMaxDuplicatesInARow) {
+    nothing_left_ = "the strategy proposes only what was tried before";
+    return false;
+  }
+  if (trials_spent() && state_.paused_trials() == 0) return false;
+  strategy::Capacity capacity;  // slot by slot, so that each answer knows of those before
+  if (state_.trials) {
+    capacity.new_trials = std::max<std::int64_t>(0, *state_.trials - std::ssize(state_.view.trials));
+  }
+  capacity.running = std::ssize(active_);
+  capacity.paused = state_.paused_trials();
+  auto answer = strategy_->suggest(capacity);
+  if (!answer && answer.error().code != Code::kResourceExhausted) return std::move(answer).error();
+  using Kind = strategy::Suggestion::Kind;
+  if (!answer || answer->kind != Kind::kGroup || answer->group.members.empty()) {
+    nothing_left_ = answer ? "the strategy has nothing left to propose" : answer.error().message;
+    if (trials_spent()) nothing_left_.clear();  // the budget is the reason
+    told_to_wait_ = answer && answer->kind == Kind::kWait;
+    // Bad luck is not the end of a space: whoever reads this may widen it, or loosen its constraints.
+    if (!answer && active_.empty()) event(Level::kWarning, "nothing_new", {{"reason", nothing_left_}});
+    return false;
+  }
+  strategy::TrialGroup& group = answer->group;
+  const bool is_one = group.members.size() == 1 && !group.barrier && group.priority == 0;
+  if (is_one && !can_take_up(group.members.front())) return false;  // it was told that there is no room for this
+  if (is_one) return take_up(std::move(group.members.front()));
+  const bool any = std::ranges::any_of(group.members, [&](const auto& member) { return can_take_up(member); });
+  if (!any) return false;
+  LANISTA_TRY(log_.append(RecordType::kGroup, group_body(group)));
+  state_.begin_group(group);
+  return true;
+}
+
+Result<bool> StudyEngine::take_up(strategy::Member member) {
+  if (auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
+    LANISTA_ASSIGN(const bool allowed, budget_allows(fresh->proposal, 0, fresh->proposal.budget));
+    if (!allowed) return false;
+    LANISTA_TRY(propose(std::move(fresh->proposal)));
+    return true;
+  }
+  if (const auto* resumed = std::get_if<strategy::ResumeTrial>(&member)) {
+    const TrialId id = resumed->trial;
+    if (id.value < 1 || id.value > state_.view.trials.size() || !state_.paused(id)) {
+      return Error{Code::kInvalidArgument,
+                   "the strategy resumes trial " + std::to_string(id.value) + ", which is not paused", "strategy"};
+    }
+    const TrialView& trial = state_.trial(id);
+    const auto done = static_cast<std::int64_t>(trial.measurements.size());
+    if (resumed->budget <= done || resumed->budget > study::full_epochs(trial.proposal)) {
+      return Error{Code::kInvalidArgument,
+                   "the strategy resumes trial " + std::to_string(id.value) + " through epoch " +
+                       std::to_string(resumed->budget) + "; it has trained " + std::to_string(done) + " of " +
+                       std::to_string(study::full_epochs(trial.proposal)),
+                   "strategy"};
+    }
+    LANISTA_ASSIGN(const bool allowed, budget_allows(trial.proposal, done, resumed->budget));
+    if (!allowed) return false;
+    LANISTA_TRY(resume(*resumed));
+    return true;
+  }
+  const TrialId id = std::get<strategy::StopTrial>(member).trial;
+  if (!state_.open.contains(id)) {
+    return Error{Code::kInvalidArgument, "the strategy stops trial " + std::to_string(id.value) + ", which is not open",
+                 "strategy"};
+  }
+  LANISTA_TRY(retire(id, "stopped by the strategy"));
+  return true;
 }
 
 Result<void> StudyEngine::propose(study::Proposal proposal) {
@@ -122,14 +210,19 @@ Result<void> StudyEngine::propose(study::Proposal proposal) {
   view.parameters = built.cost.parameters;
   // Backward costs about twice the forward pass; an epoch always takes some logical time.
   const double logical_epoch =
-      static_cast<double>(steps_per_epoch(state_.view.config, *services_.data, proposal.sample)) *
+      static_cast<double>(epochs_of(state_.view.config, *services_.data, proposal.sample).length) *
       static_cast<double>(batch_of(state_.view.config, *services_.data, proposal.sample)) * 3 *
       std::max(built.cost.forward.flops, 1.0);
-  const Digest key = study::duplicate_key(proposal);
+  if (proposal.start) {
+    LANISTA_ASSIGN(proposal.start->address, kept_state(*proposal.start));
+  }
+  const Digest key = study::run_key(proposal);
   view.proposal = std::move(proposal);
-  LANISTA_TRY(log_.append(RecordType::kProposed, proposed_body(view, logical_epoch, key)));
+  const study::Proposal* parent = state_.sharing_parent(view.proposal);
+  LANISTA_TRY(log_.append(RecordType::kProposed, proposed_body(view, logical_epoch, key, parent)));
   const TrialId id = view.id;
   state_.propose(std::move(view), logical_epoch);
+  hold_start(id);
   announce(study::Proposed{id, state_.trial(id).proposal});
 
   const auto [first, fresh] = keys_.emplace(key, id);
@@ -145,9 +238,17 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint) {
 Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, graph::Graph model) {
   auto job = make_job(state_.view.config, *services_.data, state_.trial(trial.id), std::move(model));
   Result<void> started = job ? Result<void>() : Result<void>(job.error());
-  if (job) {
-    job->logical_epoch = state_.open.at(trial.id).logical_epoch;
+  if (job && job->start && job->start->address.empty()) {
+    started = Error{Code::kNotFound, "nothing is kept of " + study::start_text(*job->start) + ", to start from", ""};
+  } else if (job) {
+    const OpenTrial& open = state_.open.at(trial.id);
+    job->logical_epoch = open.logical_epoch;
+    job->logical_start = state_.due(trial.id, 0);  // as if it had never rested
+    job->priority = open.priority;
     job->checkpoint = checkpoint;
+    job->frozen = frozen();
+    trial.planned = {trial.id, study::program_key(job->model, job->recipe, models_->ops()),
+                     study::state_bytes(state_.trial(trial.id).parameters, job->recipe)};
     started = services_.executor->start(*job);
     const bool bad_file =
         !started && (started.error().code == Code::kDataLoss || started.error().code == Code::kNotFound);
@@ -162,15 +263,21 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, gr
     return {};
   }
   trial.started = true;
+  plan_is_old_ = true;
   allow(trial);
   return {};
 }
 
+Result<void> StudyEngine::start_for_its_end(Active& trial) {
+  LANISTA_TRY(start(trial, state_.open.at(trial.id).checkpoint));
+  return arrange();  // it ends where it may train to, so that has to be known first
+}
+
 void StudyEngine::allow(Active& trial) {
-  const std::int64_t epoch = trial.finishing ? trial.next : horizon_.of(trial.id);
+  const std::int64_t epoch = trial.settled() ? trial.next : horizon_.of(trial.id);
   if (epoch <= trial.allowed) return;
   trial.allowed = epoch;
-  services_.executor->command(Allow{trial.id, epoch});
+  allowed_.push_back({trial.id, epoch});
 }
 
 Result<void> StudyEngine::settle(Active& trial) {
@@ -181,18 +288,19 @@ Result<void> StudyEngine::settle(Active& trial) {
     LANISTA_TRY(conclude(trial.id, {OutcomeKind::kFailed, reason, {}, "", {}}));
     return fill();
   }
-  if (measurement.epoch >= trial.budget) return finish(trial, OutcomeKind::kSucceeded, "");
-  // A recorded verdict stands, whatever the strategy has learned since.
-  const study::Verdict verdict =
-      state_.open.at(trial.id).stop_verdict ? study::Verdict::kStop : strategy_->verdict(trial.id);
-  if (verdict == study::Verdict::kPause) {
-    return Error{Code::kUnimplemented, "a strategy asked to pause a trial, which is not supported yet", ""};
+  if (measurement.epoch >= study::full_epochs(state_.trial(trial.id).proposal)) {
+    return finish(trial, OutcomeKind::kSucceeded, "");
   }
+  // A recorded verdict stands, whatever the strategy has learned since.
+  std::optional<study::Verdict>& recorded = state_.open.at(trial.id).verdict;
+  study::Verdict verdict = recorded ? *recorded : strategy_->verdict(trial.id).verdict;
+  if (verdict == study::Verdict::kContinue && measurement.epoch >= trial.budget) verdict = study::Verdict::kPause;
+  if (verdict != study::Verdict::kContinue && !recorded) {
+    LANISTA_TRY(log_.append(RecordType::kVerdict, verdict_body(trial.id, measurement.epoch, verdict)));
+    state_.verdict(trial.id, verdict);
+  }
+  if (verdict == study::Verdict::kPause) return pause(trial);
   if (verdict == study::Verdict::kStop) {
-    if (!state_.open.at(trial.id).stop_verdict) {
-      LANISTA_TRY(log_.append(RecordType::kVerdict, verdict_body(trial.id, measurement.epoch)));
-      state_.stop_verdict(trial.id);
-    }
     return finish(trial, OutcomeKind::kStopped, "stopping rule at epoch " + std::to_string(measurement.epoch));
   }
   due_.erase({state_.due(trial.id, trial.next), trial.id});
@@ -212,46 +320,13 @@ Result<void> StudyEngine::finish(Active& trial, OutcomeKind kind, const std::str
   }
   trial.finishing = outcome;
   trial.reports.clear();
-  if (!trial.started) LANISTA_TRY(start(trial, state_.open.at(trial.id).checkpoint));
+  if (!trial.started) LANISTA_TRY(start_for_its_end(trial));
   if (!trial.started) return {};  // its failure is delivered like any other
   // Which training of several is the best is known when all are done.
   const bool keep =
       state_.view.config.strategy.repeat > 1 || podium_.admits(standing(state_.view.config, state_.trial(trial.id)));
   services_.executor->command(Finish{trial.id, keep, false});
   return {};
-}
-
-Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
-  const double time = state_.now;
-  LANISTA_TRY(log_.append(RecordType::kOutcome, outcome_body(id, outcome, time)));
-  const std::string checkpoint = state_.open.at(id).checkpoint;
-  leave(id);
-  state_.end(id, outcome, time);
-  announce(study::Ended{id, outcome});
-  shelf_.hold(outcome.weights);
-  shelf_.release(checkpoint);
-  const TrialView& trial = state_.trial(id);
-  if (!ranks(trial, outcome)) shelf_.release(outcome.weights);
-  const auto trainings = study::trainings_of(state_.view, trial);
-  if (!study::trainings_done(state_.view.config.strategy, study::tally_of(trainings))) return {};
-  const auto joint = study::joint_standing(state_.view.config, trainings);
-  for (const TrialView* each : trainings) {
-    const bool named = joint && joint->trial == each->id;
-    if (!named && ranks(*each, *each->outcome)) shelf_.release(each->outcome->weights);
-  }
-  if (!joint) return {};
-  for (const TrialId out : podium_.add(*joint)) shelf_.release(state_.trial(out).outcome->weights);
-  return {};
-}
-
-Result<void> StudyEngine::cancel(TrialId id, const std::string& reason) {
-  const auto it = active_.find(id);
-  if (it != active_.end() && it->second.started) services_.executor->command(Finish{id, false, true});
-  if (it != active_.end() && it->second.finished) {  // its weights were kept for nothing
-    shelf_.hold(it->second.finished->weights);
-    shelf_.release(it->second.finished->weights);
-  }
-  return conclude(id, {OutcomeKind::kCancelled, reason, {}, "", {}});
 }
 
 }  // namespace lanista::engine

@@ -12,7 +12,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/engine.h"
 #include "lanista/engine/fake_executor.h"
-#include "lanista/engine/study_file.h"
+#include "lanista/studyfile/study_file.h"
 
 namespace lanista::engine::testing {
 
@@ -100,13 +100,13 @@ class Stubborn final : public strategy::Strategy {
  public:
   explicit Stubborn(study::Proposal proposal) : proposal_(std::move(proposal)) {}
   std::string_view name() const override { return "stubborn"; }
-  Result<strategy::TrialGroup> suggest(const strategy::Capacity&) const override {
-    return strategy::TrialGroup{{proposal_}};
+  Result<strategy::Suggestion> suggest(const strategy::Capacity&) const override {
+    return strategy::Suggestion{strategy::Suggestion::Kind::kGroup, {0, {strategy::NewTrial{proposal_}}}};
   }
   void observe(const study::Event& event) override {
     if (std::holds_alternative<study::Ended>(event)) ++ended;
   }
-  study::Verdict verdict(TrialId) const override { return study::Verdict::kContinue; }
+  strategy::Ruling verdict(TrialId) const override { return {}; }
   int ended = 0;  ///< trials
 
  private:
@@ -160,7 +160,7 @@ inline study::StudyConfig small_study(std::int64_t trials = 14) {
   config.budget = {trials, {}, {}};
   config.run.seed = 7;
   config.keep.top = 2;
-  auto resolved = read_study(write_study(config), "tiny.yaml");
+  auto resolved = studyfile::read_study(studyfile::write_study(config), "tiny.yaml");
   LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
   return *std::move(resolved);
 }
@@ -174,9 +174,10 @@ struct Bench {
   nlohmann::json numerics = {{"class", "test"}, {"threads", 1}};
   std::atomic<int> pause = 0;
   Observer observer;
+  schedule::Machine machine;
 
   Services services(FileSystem& fs, Executor& executor) {
-    return {&fs, &clock, &sink, &executor, &data, graph::builtin_ops(), &pause, observer};
+    return {&fs, &clock, &sink, &executor, &data, graph::builtin_ops(), &pause, observer, machine};
   }
   FakeExecutor executor(FileSystem& fs, FakeOptions options) {
     options.clock = &clock;
@@ -192,7 +193,7 @@ struct Bench {
   }
   Result<Summary> run(const study::StudyConfig& config, const FakeOptions& options, FileSystem& fs) {
     FakeExecutor fake = executor(fs, options);
-    auto engine = Engine::create(kFolder, config, write_study(config), numerics, services(fs, fake));
+    auto engine = Engine::create(kFolder, config, studyfile::write_study(config), numerics, services(fs, fake));
     if (!engine) return std::move(engine).error();
     return (*engine)->run();
   }

@@ -28,7 +28,8 @@ TEST(Engine, EndsDuplicatesAtOnceWithTheTrialTheyRepeat) {
   auto strategy = std::make_unique<Stubborn>(proposal);
   auto log = store::LogWriter::open(bench.disk, bench.clock, kFolder);
   ASSERT_TRUE(log.ok());
-  ASSERT_TRUE(log->append(store::RecordType::kHeader, header_body(config, write_study(config), bench.data, **models)));
+  ASSERT_TRUE(log->append(store::RecordType::kHeader,
+                          header_body(config, studyfile::write_study(config), bench.data, **models)));
   FakeExecutor fake = bench.executor(bench.disk, {});
   StudyState state;
   state.view.config = config;
@@ -57,8 +58,8 @@ TEST(Engine, RunsManyTrialsThatDoNothing) {
   config.stop = {};
   config.train.epochs = 1;
   NoopExecutor executor;
-  auto engine =
-      Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, executor));
+  auto engine = Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics,
+                               bench.services(bench.disk, executor));
   ASSERT_TRUE(engine.ok()) << engine.error().text();
 
   const auto summary = (*engine)->run();
@@ -73,7 +74,8 @@ TEST(Engine, TellsTheSameViewThatItsRecordsFoldTo) {
   Bench bench;
   const auto config = small_study();
   FakeExecutor fake = bench.executor(bench.disk, {.fail_one_in = 5});
-  auto engine = Engine::create(kFolder, config, write_study(config), bench.numerics, bench.services(bench.disk, fake));
+  auto engine =
+      Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics, bench.services(bench.disk, fake));
   ASSERT_TRUE(engine.ok());
   ASSERT_TRUE((*engine)->run().ok());
 
@@ -98,6 +100,50 @@ TEST(Engine, TellsTheSameViewThatItsRecordsFoldTo) {
   EXPECT_EQ(live.test, folded.test);
   EXPECT_EQ(live.end_reason, folded.end_reason);
   EXPECT_NEAR(live.seconds, folded.seconds, 1e-9);
+}
+
+// Old logs tell all of every proposal; new ones, of children, what is their own.
+TEST(Fold, ReadsChildrenThatAreToldInFullAndThoseThatAreNot) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(small_study(40), {}).ok());
+  const StudyView view = bench.view();
+  const auto records = store::read_log(bench.disk, kFolder);
+  ASSERT_TRUE(records.ok());
+  std::size_t short_ones = 0;
+  std::vector<store::Record> full = *records;
+  for (store::Record& record : full) {
+    if (record.type != store::RecordType::kProposed) continue;
+    short_ones += record.body.at("proposal").contains("of_parent") ? 1 : 0;
+    record.body["proposal"] =
+        study::proposal_json(view.trials[record.body.at("trial").get<std::size_t>() - 1].proposal);
+  }
+  EXPECT_GT(short_ones, 10U);
+
+  const auto again = fold(full);
+
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  ASSERT_EQ(again->trials.size(), view.trials.size());
+  for (std::size_t i = 0; i < view.trials.size(); ++i) {
+    EXPECT_EQ(study::proposal_json(again->trials[i].proposal), study::proposal_json(view.trials[i].proposal));
+    const auto model = study::trial_model(view, view.trials[i], graph::builtin_ops());
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    EXPECT_EQ(graph::canonical_hash(*model, graph::builtin_ops()), view.trials[i].proposal.graph_hash);
+  }
+  // A child of nobody, of itself, of one that comes later; one that claims more than there is.
+  for (store::Record& record : full) {
+    if (record.type != store::RecordType::kProposed || record.body.at("trial") != 30) continue;
+    nlohmann::json& proposal = record.body["proposal"];
+    proposal["of_parent"] = {{"steps", 1}, {"edits", 100'000}};
+    proposal["further_steps"] = proposal["further_edits"] = nlohmann::json::array();
+    for (const int parent : {3, 30, 31, 4000}) {
+      proposal["parent"] = parent;
+      const auto refused = fold(full);
+      ASSERT_FALSE(refused.ok()) << parent;
+      EXPECT_EQ(refused.error().code, Code::kDataLoss);
+    }
+    proposal.erase("parent");
+    EXPECT_FALSE(fold(full).ok());
+  }
 }
 
 TEST(Fold, RefusesRecordsThatContradictEachOther) {
@@ -162,6 +208,21 @@ TEST(Podium, KeepsTheBestAndTellsWhoLeaves) {
   EXPECT_TRUE(podium.admits(at(1, 4)));
   EXPECT_EQ(podium.add(at(1, 4)), std::vector<TrialId>{TrialId{1}});
   EXPECT_EQ(podium.best().front().trial, TrialId{4});
+}
+
+TEST(ModelSpace, RefusesABaseThatDoesNotFitTheData) {
+  Bench bench;
+  study::StudyConfig config = small_study();
+  config.model.base = {"own.graph"};
+  bench.disk.put("/here/own.graph", "%0 = input(shape=[6])\n%1 = linear(%0, out=4)\n%2 = output(%1)\n");
+
+  const auto wrong = make_model_space(config, bench.data, "/here", bench.disk);
+  bench.disk.put("/here/own.graph", "%0 = input(shape=[6])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n");
+  const auto right = make_model_space(config, bench.data, "/here", bench.disk);
+
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().where, "model.base[0]");
+  EXPECT_TRUE(right.ok()) << right.error().text();
 }
 
 }  // namespace

@@ -51,9 +51,12 @@ std::string normalizer(const CppNode& node, const std::string& name, std::size_t
 }
 
 std::string input(const CppNode& node) {
-  const auto& [mean, scale, labels] = node.options;
-  if (mean.empty() && scale.empty()) return filled("const float* $y = input;\n", node);
+  const auto& [mean, scale, labels, missing] = node.options;
+  if (mean.empty() && scale.empty() && missing.empty()) return filled("const float* $y = input;\n", node);
   std::string number = "input[i]";
+  if (!missing.empty()) {
+    number = "(std::isnan(input[i]) ? " + normalizer(node, "input_missing", missing.size()) + " : input[i])";
+  }
   if (!mean.empty()) number = "(" + number + " - " + normalizer(node, "input_mean", mean.size()) + ")";
   if (!scale.empty()) number += " / " + normalizer(node, "input_scale", scale.size());
   return each("static_cast<float>(" + number + ")")({node.args, node.shape, {""}, node.id, node.options});
@@ -304,6 +307,7 @@ CppEmitters cpp_emitters() {
                    {"silu", each("$x[i] / (1 + std::exp(-$x[i]))")},
                    {"tanh", each("std::tanh($x[i])")},
                    {"sigmoid", each("1 / (1 + std::exp(-$x[i]))")},
+                   {"softsign", each("$x[i] / (1 + std::fabs($x[i]))")},
                    {"softmax", softmax},
                    {"identity", alias},
                    {"dropout", alias},

@@ -17,7 +17,7 @@ constexpr std::int64_t kMostWeights = std::int64_t{1} << 24;
 
 constexpr std::string_view kHead =
     R"(// A trained model: $input in, $output out. Needs nothing but the C++17 standard library.
-// predict() takes one sample, row-major, in the numbers of the raw data: normalisation is inside.
+// predict() takes one sample, row-major, in the numbers of the raw data: normalisation is inside.$missing
 // With LANISTA_MODEL_MAIN defined this is a program: samples on stdin, one a line; outputs on stdout.
 #include <algorithm>
 #include <cmath>
@@ -179,17 +179,24 @@ Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> we
   const graph::Shape& output = types.at({graph.nodes_of("output").front(), 0}).shape;
   LANISTA_TRY(check_normalization("mean", options.mean, input, false));
   LANISTA_TRY(check_normalization("scale", options.scale, input, true));
+  LANISTA_TRY(check_normalization("missing", options.missing, input, false));
   LANISTA_ASSIGN(const std::string body, statements(graph, types, options, ops, emitters));
   LANISTA_ASSIGN(const auto numbers, float_weights(graph, ops, weights));
   LANISTA_TRY(check_weights(numbers));
 
   std::string out = cpp_fill(kHead, {{"input", sample_text(input)},
                                      {"output", sample_text(output)},
+                                     {"missing", options.missing.empty() ? "" : " A missing number is NaN."},
                                      {"input_size", std::to_string(input.elements_per_sample())},
                                      {"output_size", std::to_string(output.elements_per_sample())}});
   out += labels_text(options.labels);
   if (!options.mean.empty()) out += array_text<double>("double", "input_mean", options.mean);
   if (!options.scale.empty()) out += array_text<double>("double", "input_scale", options.scale);
+  if (!options.missing.empty()) {
+    // As in training: the number that stands in is a float before it is normalised.
+    const std::vector<float> missing(options.missing.begin(), options.missing.end());
+    out += array_text<float>("float", "input_missing", missing);
+  }
   for (const Tensor& weight : numbers) {
     out += array_text<float>("float", identifier(weight.name), elements_of<float>(weight));
   }

@@ -20,6 +20,8 @@ struct CppExport {
   /// [C, H, W], or one a feature; empty: 0 and 1.
   std::vector<double> mean, scale;
   std::vector<std::string> labels;  ///< of the outputs; may be empty
+  /// What a missing number, a NaN among the raw ones, becomes, one a feature; empty: it stays NaN.
+  std::vector<double> missing = {};
 };
 
 /// One node as its emitter sees it. Values are called "v3" after the node, parameters "n3_weight".

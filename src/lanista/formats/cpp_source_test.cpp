@@ -72,6 +72,22 @@ inline void predict(const float* input, float* output) {
   EXPECT_EQ(*to_cpp(model(kLinear), linear_weights(), {.mean = {0.5}, .scale = {}, .labels = {}}), *made);
 }
 
+TEST(ToCpp, PutsTheMeansWhereNumbersAreMissing) {
+  const auto made =
+      to_cpp(model(kLinear), linear_weights(), {.mean = {}, .scale = {}, .labels = {}, .missing = {1, 0.1}});
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  EXPECT_NE(made->find("inline constexpr float input_missing[2] = {\n    0x1p+0f, 0x1.99999ap-4f,\n};\n"),
+            std::string::npos)
+      << *made;
+  EXPECT_NE(made->find("v0[i] = static_cast<float>((std::isnan(input[i]) ? input_missing[i] : input[i]));\n"),
+            std::string::npos)
+      << *made;
+  EXPECT_NE(made->find("A missing number is NaN.\n"), std::string::npos) << *made;
+  const auto wrong =
+      to_cpp(model(kLinear), linear_weights(), {.mean = {}, .scale = {}, .labels = {}, .missing = {1, 2, 3}});
+  EXPECT_EQ(error_of(wrong).code, Code::kInvalidArgument);
+}
+
 TEST(ToCpp, HasAnEmitterForEveryOperator) {
   const CppEmitters emitters = cpp_emitters();
   for (const std::string& name : graph::builtin_ops().names()) EXPECT_TRUE(emitters.contains(name)) << name;

@@ -113,9 +113,11 @@ Result<Tensor> decode_idx(std::string_view bytes) {
 Result<std::string> encode_idx(const Tensor& tensor) {
   const auto unfit = [](const std::string& why) { return Error{Code::kInvalidArgument, "idx: " + why, ""}; };
   // Of the codes with one held type the widest is written.
-  const auto type =
-      std::find_if(kTypes.rbegin(), kTypes.rend(), [&](const IdxType& t) { return t.held == tensor.type; });
-  if (type == kTypes.rend()) return unfit("64-bit integers cannot be written");
+  const IdxType* type = nullptr;
+  for (const IdxType& candidate : kTypes) {
+    if (candidate.held == tensor.type) type = &candidate;
+  }
+  if (type == nullptr) return unfit("64-bit integers cannot be written");
   if (tensor.shape.empty() || tensor.shape.size() > kMaxIdxRank) return unfit("a tensor must have 1 to 8 dimensions");
   std::string out{'\0', '\0', static_cast<char>(type->code), static_cast<char>(tensor.shape.size())};
   for (const std::int64_t size : tensor.shape) {

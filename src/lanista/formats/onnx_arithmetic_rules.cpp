@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/formats/onnx_rules.h"
+#include "lanista/formats/onnx_same.h"
 #include "lanista/formats/onnx_tensor.h"
 
 namespace lanista::formats::onnx {
@@ -138,23 +139,22 @@ Planned swish(const Site& site) {
 }  // namespace
 
 Rules arithmetic_rules() {
-  return {{"Add", {causal_mask_group, affine_group_norm_group, linear_group, affine_group, together("add")}},
-          {"Clip", {clip}},
-          {"Div", {affine_group, together("div")}},
-          {"Elu", {with_alpha("elu", 1)}},
-          {"Gelu", {gelu}},
-          {"HardSigmoid", {hard_sigmoid}},
-          {"HardSwish", {plain("hard_swish")}},
-          {"LeakyRelu", {with_alpha("leaky_relu", 0.01F)}},
-          {"Mul", {silu_group, gelu_group, affine_group, mul}},
-          {"Neg", {negative}},
-          {"Pow", {power}},
-          {"Relu", {plain("relu")}},
-          {"Sigmoid", {plain("sigmoid")}},
-          {"Sub", {affine_group, together("sub")}},
-          {"Sum", {affine_group, together("add")}},
-          {"Swish", {swish}},
-          {"Tanh", {plain("tanh")}}};
+  Rules rules{{"Add", {causal_mask_group, affine_group_norm_group, linear_group, affine_group, together("add")}},
+              {"Clip", {clip}},
+              {"Div", {affine_group, together("div")}},
+              {"Elu", {with_alpha("elu", 1)}},
+              {"Gelu", {gelu}},
+              {"HardSigmoid", {hard_sigmoid}},
+              {"HardSwish", {plain("hard_swish")}},
+              {"LeakyRelu", {with_alpha("leaky_relu", 0.01F)}},
+              {"Mul", {silu_group, gelu_group, affine_group, mul}},
+              {"Neg", {negative}},
+              {"Pow", {power}},
+              {"Sub", {affine_group, together("sub")}},
+              {"Sum", {affine_group, together("add")}},
+              {"Swish", {swish}}};
+  for (const SameOperator& same : same_operators()) rules[same.onnx].push_back(plain(same.ours));
+  return rules;
 }
 
 }  // namespace lanista::formats::onnx

@@ -38,6 +38,9 @@ Result<void> check_normalization(const OnnxExport& options) {
   for (const double value : options.mean) {
     if (!std::isfinite(static_cast<float>(value))) return invalid("a mean is not finite");
   }
+  for (const double value : options.missing) {
+    if (!std::isfinite(static_cast<float>(value))) return invalid("what stands for a missing number is not finite");
+  }
   for (const double value : options.scale) {
     const auto held = static_cast<float>(value);
     if (!std::isfinite(held) || held == 0) return invalid("a scale is 0 or not finite");

@@ -23,6 +23,8 @@ struct OnnxExport {
   std::vector<double> mean, scale;
   std::string graph_name = "model";
   std::map<std::string, std::string> metadata;
+  /// What a missing number, a NaN among the raw ones, becomes, one a feature; empty: it stays NaN.
+  std::vector<double> missing = {};
 };
 
 /// Writes the ONNX nodes that stand for one node of a model. Values are called "n3" after the node, what lies between

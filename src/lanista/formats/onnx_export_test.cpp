@@ -194,6 +194,14 @@ TEST(OnnxExport, NormalisesRawNumbersFirst) {
             "output = Identity(n1)\n");
   EXPECT_EQ(both->initializers.at(0).shape, (std::vector<std::int64_t>{3, 1, 1}));
   EXPECT_EQ(both->initializers.at(1).shape, (std::vector<std::int64_t>{}));
+  const auto filled = normalized("2", {.mean = {1, 2}, .scale = {}, .metadata = {}, .missing = {0, 0}});
+  ASSERT_TRUE(filled.ok()) << filled.error().message;
+  EXPECT_EQ(nodes_text(*filled),
+            "n0.none = IsNaN(input)\n"
+            "n0.filled = Where(n0.none, n0.missing, input)\n"
+            "n0.centred = Sub(n0.filled, n0.mean)\n"
+            "n1 = Relu(n0.centred)\n"
+            "output = Identity(n1)\n");
   EXPECT_EQ(normalized("2,2", {.mean = {1, 2, 3, 4}, .scale = {}, .metadata = {}})->initializers.at(0).shape,
             (std::vector<std::int64_t>{2, 2}));
   EXPECT_EQ(exported("3", "relu(%0)", {.mean = {0, 0, 0}, .scale = {1}, .metadata = {}}),

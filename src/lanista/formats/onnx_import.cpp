@@ -65,6 +65,21 @@ std::vector<double> take_normalizer(const View& view, std::string_view op, const
   return *numbers;
 }
 
+/// If all that happens to `value` is that a constant stands in for its NaNs, takes the numbers and goes on to the
+/// result.
+std::vector<double> take_missing(const View& view, const List& features, std::string& value) {
+  const OnnxNode *test = view.user(value, "IsNaN"), *choice = view.user(value, "Where");
+  if (test == nullptr || choice == nullptr || view.uses(value) != 2) return {};
+  const bool fits = test->outputs.size() == 1 && view.uses(test->outputs[0]) == 1 && choice->inputs.size() == 3 &&
+                    choice->inputs[0] == test->outputs[0] && choice->inputs[2] == value &&
+                    choice->outputs.size() == 1 && !choice->outputs[0].empty();
+  const Tensor* constant = fits ? view.constant(choice->inputs[1]) : nullptr;
+  const auto numbers = constant == nullptr ? std::nullopt : broadcast_values(*constant, features);
+  if (!numbers || !std::all_of(numbers->begin(), numbers->end(), [](double v) { return std::isfinite(v); })) return {};
+  value = choice->outputs[0];
+  return *numbers;
+}
+
 Result<Plan> plan_node(const Rules& rules, const Site& site) {
   const OnnxNode& node = site.node();
   const auto found = rules.find(node.op);
@@ -164,6 +179,7 @@ Result<ImportedModel> import_model(const OnnxModel& model, const OnnxImport& opt
   const List features(input.shape.begin() + 1, input.shape.end());
   std::string source = input.name;
   if (!is_tokens(input)) {
+    imported.missing = take_missing(view, features, source);
     imported.mean = take_normalizer(view, "Sub", features, source);
     imported.scale = take_normalizer(view, "Div", features, source);
   }

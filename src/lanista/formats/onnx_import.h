@@ -20,6 +20,7 @@ struct ImportedModel {
   /// What the user should know about it, a line each: "3 x convolution with a folded batch-norm: ...". What begins
   /// behind the number with the name of an operator and says "approximated" computes something near.
   std::vector<std::string> notices;
+  std::vector<double> missing = {};  ///< what the file puts in for NaNs before all that; empty: nothing
 };
 
 struct OnnxImport {

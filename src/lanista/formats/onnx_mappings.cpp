@@ -3,10 +3,12 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "lanista/formats/onnx_export.h"
 #include "lanista/formats/onnx_images.h"
+#include "lanista/formats/onnx_same.h"
 #include "lanista/formats/onnx_sequence.h"
 
 namespace lanista::formats {
@@ -27,8 +29,10 @@ OnnxMapping plain(const std::string& op) {
   };
 }
 
-/// Mean or scale as an initialiser that broadcasts over [N, features...]; empty where it would change nothing.
-Result<std::string> normalizer(OnnxWriter& w, std::string_view part, const std::vector<double>& values, double none) {
+/// Mean, scale or what stands for missing numbers, as an initialiser that broadcasts over [N, features...]; empty where
+/// it would change nothing: there is none, or all are `none`.
+Result<std::string> normalizer(OnnxWriter& w, std::string_view part, const std::vector<double>& values,
+                               std::optional<double> none) {
   if (std::all_of(values.begin(), values.end(), [&](double v) { return v == none; })) return std::string();
   const List& features = w.args().list("shape");
   const auto count = static_cast<std::int64_t>(values.size());
@@ -51,9 +55,14 @@ Result<std::string> normalizer(OnnxWriter& w, std::string_view part, const std::
 Result<void> input(OnnxWriter& w) {
   LANISTA_ASSIGN(const std::string mean, normalizer(w, "mean", w.options().mean, 0));
   LANISTA_ASSIGN(const std::string scale, normalizer(w, "scale", w.options().scale, 1));
+  LANISTA_ASSIGN(const std::string missing, normalizer(w, "missing", w.options().missing, std::nullopt));
   std::string value = w.input();
-  if (w.args().text("dtype") == "index" && !(mean + scale).empty()) {
+  if (w.args().text("dtype") == "index" && !(mean + scale + missing).empty()) {
     return Error{Code::kInvalidArgument, "onnx: token numbers take no mean and no scale", ""};
+  }
+  if (!missing.empty()) {
+    const std::string none = w.add("IsNaN", {value}, {}, "none");
+    value = w.add("Where", {none, missing, value}, {}, "filled");
   }
   if (!mean.empty()) value = w.add("Sub", {value, mean}, {}, "centred");
   if (!scale.empty()) value = w.add("Div", {value, scale}, {}, "scaled");
@@ -215,6 +224,7 @@ OnnxMappings onnx_mappings() {
   OnnxMappings mappings = onnx::sequence_mappings();
   mappings.merge(onnx::window_mappings());
   mappings.merge(onnx::image_mappings());
+  for (const onnx::SameOperator& same : onnx::same_operators()) mappings.emplace(same.ours, plain(same.onnx));
   mappings.insert({{"input", input},
                    {"output", plain("Identity")},
                    {"linear", linear},
@@ -222,11 +232,8 @@ OnnxMappings onnx_mappings() {
                    {"batch_norm", batch_norm},
                    {"layer_norm", layer_norm},
                    {"group_norm", group_norm},
-                   {"relu", plain("Relu")},
                    {"gelu", gelu},
                    {"silu", silu},
-                   {"tanh", plain("Tanh")},
-                   {"sigmoid", plain("Sigmoid")},
                    {"identity", plain("Identity")},
                    {"dropout", plain("Identity")},
                    {"zero", zero},

@@ -42,6 +42,8 @@ class View {
   std::size_t uses(std::string_view name) const;
   /// The only node that reads it, if there is just one reader and that is one of `op`; else null.
   const OnnxNode* only_user(std::string_view name, std::string_view op) const;
+  /// A node of `op` that reads it, or null.
+  const OnnxNode* user(std::string_view name, std::string_view op) const;
   /// The only element of a float constant.
   std::optional<float> scalar(std::string_view name) const;
 

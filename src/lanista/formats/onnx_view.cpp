@@ -109,6 +109,13 @@ const OnnxNode* View::only_user(std::string_view name, std::string_view op) cons
   return first->second->op == op ? first->second : nullptr;
 }
 
+const OnnxNode* View::user(std::string_view name, std::string_view op) const {
+  const auto [first, last] = users_.equal_range(name);
+  const auto found =
+      std::find_if(first, last, [&](const auto& entry) { return entry.second != nullptr && entry.second->op == op; });
+  return found == last ? nullptr : found->second;
+}
+
 std::optional<float> View::scalar(std::string_view name) const {
   const Tensor* tensor = constant(name);
   if (tensor == nullptr || tensor->type != ElementType::kF32 || tensor->elements() != 1) return std::nullopt;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "lanista/base/rng.h"
+#include "lanista/base/sanitized.h"
 
 // What the tests of the codecs share.
 namespace lanista::formats::test {
@@ -46,7 +47,7 @@ bool within_memory(std::size_t input_bytes, Holds holds) {
     std::ifstream("/proc/self/statm") >> pages;
     const rlim_t limit = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + 4 * input_bytes + (rlim_t{64} << 20U);
     const rlimit memory{limit, limit};
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if LANISTA_SANITIZED
     bool good = memory.rlim_cur > 0;
 #else
     bool good = pages > 0 && setrlimit(RLIMIT_AS, &memory) == 0;

@@ -85,7 +85,7 @@ class Explainer {
                 ", " + std::to_string(group.bytes) + " bytes");
     tell_shared(group);
     if (group.cache) tell_cache(*group.cache);
-    for (const LaneProgram& program : group.programs) {
+    for (const PlannedProgram& program : group.programs) {
       const std::size_t nodes = graph_.trained_part(program.members.front()).size();
       line(1, std::string(program.members.size() > 1 ? "lanes: " : "alone: ") + trials(program.members) + ", " +
                   std::to_string(nodes) + " nodes" + (program.same_ids ? "" : ", node ids translated"));
@@ -165,7 +165,7 @@ class Explainer {
   std::vector<std::size_t> earlier_programs(std::size_t g, std::size_t p) const {
     std::vector<std::size_t> members;
     for (std::size_t e = 0; e <= g; ++e) {
-      const std::vector<LaneProgram>& programs = plan_.groups[e].programs;
+      const std::vector<PlannedProgram>& programs = plan_.groups[e].programs;
       const std::size_t end = e < g ? programs.size() : p;
       for (std::size_t i = 0; i < end; ++i) members.push_back(programs[i].members.front());
     }

@@ -66,7 +66,7 @@ std::vector<std::size_t> owners_in(const LogicalNode& node, std::span<const std:
   return owners;
 }
 
-Group assemble(const LogicalGraph& graph, const Context& context, std::vector<LaneProgram> programs) {
+Group assemble(const LogicalGraph& graph, const Context& context, std::vector<PlannedProgram> programs) {
   Group group;
   group.programs = std::move(programs);
   std::set<std::size_t> prefix;
@@ -76,7 +76,7 @@ Group assemble(const LogicalGraph& graph, const Context& context, std::vector<La
     }
   }
   for (const std::size_t v : prefix) group.ops.push_back({OpForm::kAlone, {v}});
-  for (const LaneProgram& program : group.programs) {
+  for (const PlannedProgram& program : group.programs) {
     const std::size_t begin = group.ops.size();
     for (const std::size_t member : program.members) {
       const std::vector<std::size_t> part = graph.trained_part(member);
@@ -104,7 +104,7 @@ Form Group::form() const {
 
 std::vector<std::size_t> Group::members() const {
   std::vector<std::size_t> all;
-  for (const LaneProgram& program : programs) all.insert(all.end(), program.members.begin(), program.members.end());
+  for (const PlannedProgram& program : programs) all.insert(all.end(), program.members.begin(), program.members.end());
   std::sort(all.begin(), all.end());
   return all;
 }

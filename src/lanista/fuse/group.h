@@ -12,7 +12,7 @@ namespace lanista::fuse {
 
 /// A group of these programs with one operator for each logical node of the prefix and one for each node of a
 /// program, over all its lanes; predicted time and memory filled in.
-Group assemble(const LogicalGraph& graph, const Context& context, std::vector<LaneProgram> programs);
+Group assemble(const LogicalGraph& graph, const Context& context, std::vector<PlannedProgram> programs);
 
 /// Owners of a logical node among the group's members.
 std::vector<std::size_t> owners_in(const LogicalNode& node, std::span<const std::size_t> members_ascending);

@@ -34,7 +34,7 @@ class Prefix final : public Pass {
   }
 };
 
-using Programs = std::vector<LaneProgram>;
+using Programs = std::vector<PlannedProgram>;
 /// How groups become one: their programs, and how many of something stand together then.
 struct Joining {
   std::function<Programs(Programs, const Group&)> join;
@@ -141,8 +141,8 @@ class Fuse final : public Pass {
   static Joining joining(const LogicalGraph& graph, const Limits& limits) {
     const auto join = [&graph](Programs programs, const Group& candidate) {
       if (programs.empty()) return candidate.programs;
-      LaneProgram& program = programs.front();
-      const LaneProgram& other = candidate.programs.front();
+      PlannedProgram& program = programs.front();
+      const PlannedProgram& other = candidate.programs.front();
       program.same_ids =
           program.same_ids && other.same_ids && same_ids(graph, program.members.front(), other.members.front());
       program.members.insert(program.members.end(), other.members.begin(), other.members.end());

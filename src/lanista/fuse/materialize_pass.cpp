@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/fuse/group.h"
+#include "lanista/fuse/keep.h"
 #include "lanista/graph/flat.h"
 
 namespace lanista::fuse {
@@ -129,11 +130,9 @@ class Materialize final : public Pass {
       found[g].cache.epochs = epochs;
       found[g].cache.store_us = store_us;
     }
-    if (!faster) return "reading is no faster than computing";
-    if (saved <= store_us) return "too few epochs to win back what storing takes";
-    if (bytes > room) return "no room in the cache";
-    room -= bytes;
-    return "";
+    std::string why_not = why_not_kept(faster, saved, store_us, bytes, room);
+    if (why_not.empty()) room -= bytes;
+    return why_not;
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "lanista/base/digest.h"
 #include "lanista/base/id.h"
+#include "lanista/base/precision.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/shape.h"
 #include "lanista/step/training_step.h"
@@ -31,12 +32,10 @@ struct DataKey {
   std::vector<DataStep> steps;
 };
 
-enum class Precision { kFloat32, kFloat64 };
-
 /// Bytes of one element of this kind.
 inline std::int64_t element_bytes(graph::DType dtype, Precision precision) {
   if (dtype == graph::DType::kByte) return 1;
-  return dtype == graph::DType::kReal && precision == Precision::kFloat64 ? 8 : 4;
+  return dtype == graph::DType::kReal ? size_of(precision) : 4;
 }
 
 /// What shapes a trial's steps beside its model. Learning rates, decays, seeds and the like are a lane's own numbers
@@ -46,7 +45,7 @@ struct Recipe {
   std::int64_t batch_size = 32;
   DataKey data;
   std::int64_t local_step = 0;  ///< steps done: trials at the same one see the same batch
-  std::int64_t epochs = 1;      ///< still to go
+  std::int64_t epochs = 1;      ///< still to go, each a pass over the samples
   Precision precision = Precision::kFloat32;
 };
 

@@ -7,6 +7,7 @@
 
 #include "lanista/fuse/structure.h"
 #include "lanista/step/liveness.h"
+#include "lanista/step/optimizer.h"
 
 namespace lanista::fuse {
 namespace {
@@ -73,7 +74,7 @@ Result<void> MemoryModel::learn(const LogicalGraph& graph, std::size_t member) {
 
   StepBytes bytes;
   std::vector<Port> keep{step.prediction};
-  const std::size_t slots = who.recipe.step.optimizer == step::Optimizer::kSgd ? 1 : 2;
+  const std::size_t slots = step::find_optimizer(who.recipe.step.optimizer)->slots.size();
   for (const step::StateTensor& tensor : step.state) {
     if (outside(tensor.node)) continue;
     const auto gradient = step.gradient.find(tensor.node);
@@ -96,9 +97,9 @@ Result<void> MemoryModel::learn(const LogicalGraph& graph, std::size_t member) {
   return {};
 }
 
-std::int64_t MemoryModel::bytes(const LogicalGraph& graph, std::span<const LaneProgram> programs) const {
+std::int64_t MemoryModel::bytes(const LogicalGraph& graph, std::span<const PlannedProgram> programs) const {
   std::int64_t sum = prefix_bytes(graph, programs);
-  for (const LaneProgram& program : programs) {
+  for (const PlannedProgram& program : programs) {
     const StepBytes& step = by_member_.at(program.members.front());
     sum = plus(sum, times(step.state, program.members.size()));
     sum = plus(sum, times(step.activations, shared_activations_ ? 1 : program.members.size()));
@@ -107,11 +108,11 @@ std::int64_t MemoryModel::bytes(const LogicalGraph& graph, std::span<const LaneP
 }
 
 // The prefix of all members as one graph: each node once, weights beside; what the programs read lives to the end.
-std::int64_t MemoryModel::prefix_bytes(const LogicalGraph& graph, std::span<const LaneProgram> programs) const {
+std::int64_t MemoryModel::prefix_bytes(const LogicalGraph& graph, std::span<const PlannedProgram> programs) const {
   std::set<std::size_t> nodes;
   std::set<Port> keep;
   const auto port = [](const Wire& wire) { return Port{NodeId{static_cast<std::uint32_t>(wire.node)}, wire.slot}; };
-  for (const LaneProgram& program : programs) {
+  for (const PlannedProgram& program : programs) {
     for (const std::size_t member : program.members) {
       for (const std::size_t v : graph.of_member[member]) {
         if (graph.nodes[v].prefix) {

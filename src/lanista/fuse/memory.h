@@ -22,14 +22,14 @@ class MemoryModel {
 
   /// Bytes of programs that run together, each with its lanes; every member must have been learnt. Too large for 64
   /// bits: the largest number.
-  std::int64_t bytes(const LogicalGraph& graph, std::span<const LaneProgram> programs) const;
+  std::int64_t bytes(const LogicalGraph& graph, std::span<const PlannedProgram> programs) const;
 
  private:
   struct StepBytes {
     std::int64_t state = 0;        ///< of a lane: parameters, gradients, slots, buffers
     std::int64_t activations = 0;  ///< peak of what lives between forward and commit
   };
-  std::int64_t prefix_bytes(const LogicalGraph& graph, std::span<const LaneProgram> programs) const;
+  std::int64_t prefix_bytes(const LogicalGraph& graph, std::span<const PlannedProgram> programs) const;
 
   graph::OpTable ops_;  ///< with the step's operators
   bool shared_activations_;

@@ -28,7 +28,9 @@ class Pass {
   virtual Result<std::size_t> run(Plan& plan, const Context& context) const = 0;
 };
 
-/// In order: prefix, fuse, weigh, pack, fan_out, batch, weigh, gather, fan_out, weigh, materialize.
+/// In order, for devices (make_plan): prefix, fuse, weigh, pack, fan_out, batch, weigh, gather, fan_out, weigh,
+/// materialize. On a CPU plan_of uses prefix, and executors the rule of materialize (keep.h); the others serve devices
+/// only.
 std::vector<std::unique_ptr<Pass>> standard_passes();
 
 // The standard passes.

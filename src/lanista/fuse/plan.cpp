@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/fuse/group.h"
+#include "lanista/fuse/structure.h"
 #include "lanista/fuse/verify.h"
 
 namespace lanista::fuse {
@@ -19,6 +20,33 @@ Result<void> check_names(const std::vector<std::string>& off, const std::vector<
     return Error{Code::kNotFound, "no pass is called '" + name + "'; there are" + known, ""};
   }
   return {};
+}
+
+/// Every member as a group of its own.
+Result<void> set_apart(Plan& plan, std::vector<Member> members, const graph::OpTable& ops, const Context& context) {
+  LANISTA_ASSIGN(plan.graph, unite(std::move(members), ops));
+  for (std::size_t m = 0; m < plan.graph.members.size(); ++m) {
+    LANISTA_TRY(context.memory.learn(plan.graph, m));
+    plan.groups.push_back(assemble(plan.graph, context, {PlannedProgram{{m}, true}}));
+  }
+  plan.alone_us = plan.us();
+  return verify(plan, ops, "unite");
+}
+
+Result<void> check_partition(std::span<const std::vector<std::size_t>> programs, std::size_t members) {
+  std::vector<int> places(members, 0);
+  for (const auto& program : programs) {
+    for (const std::size_t member : program) {
+      if (member < members) ++places[member];
+    }
+    if (program.empty()) return Error{Code::kInvalidArgument, "a program has no lanes", ""};
+  }
+  const auto wrong = std::find_if(places.begin(), places.end(), [](int count) { return count != 1; });
+  if (wrong == places.end()) return {};
+  return Error{Code::kInvalidArgument,
+               "member " + std::to_string(wrong - places.begin()) + " has " + std::to_string(*wrong) +
+                   " places in the programs instead of one",
+               ""};
 }
 
 }  // namespace
@@ -45,15 +73,9 @@ Result<Plan> make_plan(std::vector<Member> members, const graph::OpTable& ops, c
   LANISTA_TRY(check_names(options.off, passes));
 
   Plan plan;
-  LANISTA_ASSIGN(plan.graph, unite(std::move(members), ops));
   MemoryModel memory(ops, options.limits);
   const Context context{ops, cost, options.limits, memory};
-  for (std::size_t m = 0; m < plan.graph.members.size(); ++m) {
-    LANISTA_TRY(memory.learn(plan.graph, m));
-    plan.groups.push_back(assemble(plan.graph, context, {LaneProgram{{m}, true}}));
-  }
-  plan.alone_us = plan.us();
-  LANISTA_TRY(verify(plan, ops, "unite"));
+  LANISTA_TRY(set_apart(plan, std::move(members), ops, context));
 
   for (const auto& pass : passes) {
     if (std::find(options.off.begin(), options.off.end(), pass->name()) != options.off.end()) continue;
@@ -63,6 +85,32 @@ Result<Plan> make_plan(std::vector<Member> members, const graph::OpTable& ops, c
     plan.reports.push_back({std::string(pass->name()), changes, end - start});
     LANISTA_TRY(verify(plan, ops, pass->name()));
   }
+  return plan;
+}
+
+Result<Plan> plan_of(std::vector<Member> members, std::span<const std::vector<std::size_t>> programs,
+                     const graph::OpTable& ops, const CostModel& cost, const Limits& limits) {
+  LANISTA_TRY(check_partition(programs, members.size()));
+  Plan plan;
+  MemoryModel memory(ops, limits);
+  const Context context{ops, cost, limits, memory};
+  LANISTA_TRY(set_apart(plan, std::move(members), ops, context));
+  LANISTA_ASSIGN(const std::size_t saved, prefix_pass()->run(plan, context));
+  plan.reports.push_back({"prefix", saved, 0});
+
+  std::vector<Group> alone = std::move(plan.groups);
+  plan.groups.clear();
+  for (const auto& program : programs) {
+    if (program.size() == 1) {
+      plan.groups.push_back(std::move(alone[program.front()]));
+      continue;
+    }
+    PlannedProgram lanes{program, true};
+    for (const std::size_t member : program) lanes.same_ids &= same_ids(plan.graph, program.front(), member);
+    plan.groups.push_back(assemble(plan.graph, context, {std::move(lanes)}));
+    for (const std::size_t member : program) plan.groups.back().parts.push_back(std::move(alone[member]));
+  }
+  LANISTA_TRY(verify(plan, ops, "schedule"));
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct PlannedOp {
 
 /// One lane program: its members train the same structure, each in a lane of its own. Lane i's j-th trained node is
 /// LogicalGraph::trained_part(members[i])[j].
-struct LaneProgram {
+struct PlannedProgram {
   std::vector<std::size_t> members;
   bool same_ids = true;  ///< all lanes know the nodes by the same ids; otherwise names and masks need translation
 };
@@ -51,7 +52,7 @@ enum class Form {
 
 /// Trials that advance together, one step at a time.
 struct Group {
-  std::vector<LaneProgram> programs;
+  std::vector<PlannedProgram> programs;
   std::vector<PlannedOp> ops;  ///< in the order of execution
   std::vector<Group> parts;    ///< what was joined, as it would run apart; empty for a single trial
   std::optional<Materialized> cache;
@@ -104,11 +105,18 @@ struct PlanOptions {
   std::function<double()> clock{};  ///< microseconds, to time passes; the plan does not depend on it
 };
 
-/// Plans the steps of `members`: runs the standard passes (pass.h) and verifies the plan after each. The same
-/// arguments give the same plan. Errors: unite's; those of a training step that cannot be derived; kNotFound for a
-/// pass that is not there; kInternal from verify, with pass and nodes.
+/// Decides who runs with whom by predicted cost, for devices on which launches cost; executors on a CPU run plans of
+/// room schedule (plan_of), as a lane costs there what it costs alone. Runs the standard passes (pass.h) and verifies
+/// the plan after each. The same arguments give the same plan. Errors: unite's; those of a training step that cannot be
+/// derived; kNotFound for a pass that is not there; kInternal from verify, with pass and nodes.
 Result<Plan> make_plan(std::vector<Member> members, const graph::OpTable& ops, const CostModel& cost,
                        const PlanOptions& options = {});
+
+/// The plan in which these members are lanes of one program each, and everybody has a place: who runs with whom is
+/// decided (schedule::make_plan), what it shares and is predicted to take is worked out here. Every group has one
+/// program. Errors: as of make_plan; kInvalidArgument if `programs` are no partition of the members.
+Result<Plan> plan_of(std::vector<Member> members, std::span<const std::vector<std::size_t>> programs,
+                     const graph::OpTable& ops, const CostModel& cost, const Limits& limits = {});
 
 /// The plan for people: who was fused, packed and merged, what is shared and kept, and why not.
 std::string explain(const Plan& plan);

@@ -30,31 +30,15 @@ class Numbering {
   std::map<Wire, std::size_t> sources_;
 };
 
-const char* loss_text(step::Loss loss) { return loss == step::Loss::kCrossEntropy ? "cross_entropy" : "mse"; }
-
-const char* optimizer_text(step::Optimizer optimizer) {
-  switch (optimizer) {
-    case step::Optimizer::kSgd:
-      return "sgd";
-    case step::Optimizer::kAdam:
-      return "adam";
-    case step::Optimizer::kAdamW:
-      return "adamw";
-  }
-  return "?";
-}
-
-const char* precision_text(Precision precision) { return precision == Precision::kFloat64 ? "float64" : "float32"; }
-
 std::string against(const std::string& what, const std::string& a, const std::string& b) {
   return a == b ? std::string() : what + " " + a + " against " + b;
 }
 
 std::string recipe_difference(const Recipe& a, const Recipe& b) {
-  for (std::string text : {against("batch size", std::to_string(a.batch_size), std::to_string(b.batch_size)),
-                           against("loss", loss_text(a.step.loss), loss_text(b.step.loss)),
-                           against("optimizer", optimizer_text(a.step.optimizer), optimizer_text(b.step.optimizer)),
-                           against("precision", precision_text(a.precision), precision_text(b.precision))}) {
+  for (std::string text :
+       {against("batch size", std::to_string(a.batch_size), std::to_string(b.batch_size)),
+        against("loss", a.step.loss, b.step.loss), against("optimizer", a.step.optimizer, b.step.optimizer),
+        against("precision", name_of(a.precision), name_of(b.precision))}) {
     if (!text.empty()) return text;
   }
   return "";
@@ -78,7 +62,7 @@ std::string node_difference(const LogicalNode& a, const LogicalNode& b) {
 Digest step_key(const LogicalGraph& graph, std::size_t member) {
   const Recipe& recipe = graph.members[member].recipe;
   Key key;
-  key.number(static_cast<std::uint64_t>(recipe.step.loss)).number(static_cast<std::uint64_t>(recipe.step.optimizer));
+  key.text(recipe.step.loss).text(recipe.step.optimizer);
   key.number(static_cast<std::uint64_t>(recipe.batch_size)).number(static_cast<std::uint64_t>(recipe.precision));
   Numbering numbers;
   for (const std::size_t v : graph.trained_part(member)) {
@@ -134,7 +118,7 @@ Difference stream_difference(const LogicalGraph& graph, std::size_t a, std::size
         against("data seed", std::to_string(l.data.order_seed), std::to_string(r.data.order_seed)),
         against("batch size", std::to_string(l.batch_size), std::to_string(r.batch_size)),
         against("local step", std::to_string(l.local_step), std::to_string(r.local_step)),
-        against("precision", precision_text(l.precision), precision_text(r.precision))}) {
+        against("precision", name_of(l.precision), name_of(r.precision))}) {
     if (!text.empty()) return {0, std::move(text)};
   }
   const auto text = [](const Recipe& recipe, std::size_t i) {

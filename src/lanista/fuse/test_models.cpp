@@ -90,7 +90,7 @@ std::vector<Member> population(Rng& rng, const graph::OpTable& ops) {
     one.recipe.batch_size = rng.bernoulli(0.8) ? 32 : 16;
     one.recipe.local_step = rng.bernoulli(0.8) ? 0 : 10;
     one.recipe.epochs = rng.between(1, 20);
-    one.recipe.step.optimizer = rng.bernoulli(0.8) ? step::Optimizer::kSgd : step::Optimizer::kAdam;
+    one.recipe.step.optimizer = rng.bernoulli(0.8) ? "sgd" : "adam";
     if (rng.bernoulli(0.3)) one.recipe.data.steps.push_back({"flip", true, 1, 256});
     if (rng.bernoulli(0.1)) one.alone = "its group failed";
     if (rng.bernoulli(0.6)) freeze(one, rng);

@@ -104,7 +104,8 @@ bool same_operation(const Node& a, const Node& b, const OpTable& ops) {
 
 Node without_lane_numbers(Node node, const OpTable& ops) {
   const OpDef* def = ops.find(node.op);
-  for (const AttrSpec& spec : def != nullptr ? def->attrs : std::vector<AttrSpec>()) {
+  if (def == nullptr) return node;
+  for (const AttrSpec& spec : def->attrs) {
     if (spec.per_lane) node.attrs.erase(spec.name);
   }
   return node;

@@ -189,4 +189,28 @@ Result<void> check_node(const Node& node, const OpDef* def, const OpTable& ops) 
   return {};
 }
 
+Port StepContext::input(std::size_t i) const {
+  LANISTA_CHECK(i < node_.args.inputs.size(), node_.args.def.name + " has no input " + std::to_string(i));
+  return node_.inputs[i];
+}
+
+Port StepContext::param(std::string_view name) const { return node_.inputs[param_input(name)]; }
+
+std::size_t StepContext::param_input(std::string_view name) const {
+  const auto found = std::ranges::find(node_.params, name, &ParamSpec::name);
+  LANISTA_CHECK(found != node_.params.end(), node_.args.def.name + " has no parameter " + std::string(name));
+  return node_.args.inputs.size() + static_cast<std::size_t>(found - node_.params.begin());
+}
+
+void GradientContext::set_input_grad(std::size_t i, Port gradient) {
+  LANISTA_CHECK(i < args().inputs.size(), args().def.name + " has no input " + std::to_string(i));
+  state(i, gradient);
+}
+
+void GradientContext::set_param_grad(std::string_view name, Port gradient) {
+  const std::size_t i = param_input(name);
+  LANISTA_CHECK(node().params[i - args().inputs.size()].trained, args().def.name + ": a buffer has no gradient");
+  state(i, gradient);
+}
+
 }  // namespace lanista::graph

@@ -72,21 +72,55 @@ struct OpArgs {
   std::pair<std::int64_t, std::int64_t> pair(std::string_view name) const;
 };
 
-/// Through this an operator states its derivative, or the parts it is made of: it names values and emits nodes of
-/// the step graph. Ports are ports of the step graph.
+/// The node of a step graph whose definition is being asked: ports are ports of the step graph.
+struct StepNode {
+  OpArgs args;
+  NodeId origin;                      ///< the model's node
+  std::span<const Port> inputs;       ///< data, then parameters and buffers
+  std::span<const ParamSpec> params;  ///< what stands behind the data inputs
+};
+
+/// Emits nodes of a step graph on behalf of a node of the model: the parts that it is made of, or what computes its
+/// gradient.
 class StepContext {
  public:
   virtual ~StepContext() = default;
-  virtual OpArgs args() const = 0;                       ///< of the node at hand
-  virtual NodeId origin() const = 0;                     ///< its id in the model graph
-  virtual Port input(std::size_t i) const = 0;           ///< its i-th data input
-  virtual Port param(std::string_view name) const = 0;   ///< a parameter or buffer of its own
-  virtual Port output(std::size_t slot = 0) const = 0;   ///< forward values (gradient rules only)
-  virtual bool needs_grad(std::size_t input) const = 0;  ///< does anything upstream want it?
-  virtual Port grad() const = 0;                         ///< gradient of output 0 (gradient rules only)
-  virtual Port emit(std::string op, std::vector<Port> inputs, Attrs attrs = {}) = 0;  ///< port slot 0 of a new node
-  virtual void set_input_grad(std::size_t i, Port gradient) = 0;                      ///< at most once per input
-  virtual void set_param_grad(std::string_view name, Port gradient) = 0;              ///< at most once per parameter
+  const OpArgs& args() const { return node_.args; }
+  NodeId origin() const { return node_.origin; }
+  Port input(std::size_t i) const;          ///< its i-th data input
+  Port param(std::string_view name) const;  ///< a parameter or buffer of its own
+  /// Port slot 0 of a new node.
+  virtual Port emit(std::string op, std::vector<Port> inputs, Attrs attrs = {}) = 0;
+
+ protected:
+  explicit StepContext(const StepNode& node) : node_(node) {}
+  /// The input number of a parameter; a name that the operator lacks is a bug.
+  std::size_t param_input(std::string_view name) const;
+  const StepNode& node() const { return node_; }
+
+ private:
+  StepNode node_;
+};
+
+/// States the gradients of a node of the forward pass.
+class GradientContext : public StepContext {
+ public:
+  Port output(std::size_t slot = 0) const { return {id_, static_cast<std::uint32_t>(slot)}; }  ///< forward values
+  Port grad() const { return gradient_; }                                                      ///< of output 0
+  bool needs_grad(std::size_t input) const { return wants(StepContext::input(input)); }  ///< does anything upstream?
+  void set_input_grad(std::size_t i, Port gradient);                                     ///< at most once per input
+  void set_param_grad(std::string_view name, Port gradient);  ///< at most once per trained parameter
+
+ protected:
+  GradientContext(const StepNode& node, NodeId id, Port gradient) : StepContext(node), id_(id), gradient_(gradient) {}
+
+ private:
+  virtual bool wants(Port value) const = 0;
+  /// `gradient` is a summand of the gradient of whatever comes at an input, data or parameter.
+  virtual void state(std::size_t input, Port gradient) = 0;
+
+  NodeId id_;
+  Port gradient_;
 };
 
 enum class OpLevel {
@@ -94,15 +128,38 @@ enum class OpLevel {
   kStep,   ///< exists only in derived step graphs
 };
 
+/// What a node is there for.
+enum class OpRole {
+  kCompute,
+  kSource,  ///< names a value that comes from elsewhere: the batch, the state
+  kCommit,  ///< writes the state, at the end of a step
+};
+
+/// What mutators may do with an operator; those of kOther they leave alone.
+enum class OpFamily { kOther, kLayer, kNorm, kActivation, kPool, kJoin };
+
+/// How the sizes of an operator's input reach its output, for who changes a width.
+enum class SizeFlow {
+  kUnknown,   ///< only inference tells
+  kAny,       ///< every size passes as it is, and any is taken
+  kChannels,  ///< images keep their channels, however many
+};
+
 /// Everything the system knows about an operator. An open table: users add their own.
 struct OpDef {
   std::string name;
   std::string help;  ///< one sentence
   OpLevel level = OpLevel::kModel;
+  OpRole role = OpRole::kCompute;
+  OpFamily family = OpFamily::kOther;
+  SizeFlow size_flow = SizeFlow::kUnknown;
   int min_inputs = 1;
   int max_inputs = 1;        ///< -1: any number
   bool commutative = false;  ///< the order of inputs does not matter
-  bool random = false;       ///< draws counter-based masks in training
+  bool random = false;       ///< draws counter-based masks in training; its train form does
+  /// With one input and in inference, output 0 has the input's elements in the same row-major order: where they lie so
+  /// in memory too, nothing is computed.
+  bool renames = false;
   std::vector<AttrSpec> attrs;
 
   /// Types of all outputs, or kInvalidArgument saying what does not fit. Arity and attributes are already checked.
@@ -117,9 +174,11 @@ struct OpDef {
   /// If set, the operator is lowered to parts in every step graph: emits them, returns the port of the result.
   std::function<Port(StepContext&)> decompose;
   /// States the gradients of inputs and parameters; empty: no gradient flows through.
-  std::function<void(StepContext&)> gradient;
+  std::function<void(GradientContext&)> gradient;
   /// Buffers that a training step renews: buffer name and the output slot of the train form that carries its new value.
   std::vector<std::pair<std::string, std::uint32_t>> buffer_updates;
+  /// Operators of step graphs that come with it: what its gradient rule emits and no other operator's does.
+  std::vector<OpDef> step_ops;
 };
 
 /// The operators a program knows, by name. A value; pass it around.

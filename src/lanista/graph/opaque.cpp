@@ -21,7 +21,7 @@ Types checked_types(const OpDef& own, const OpArgs& args) {
 }
 
 // One node of the backward kernel; its outputs are handed out to whoever wants one.
-void gradient(StepContext& step) {
+void gradient(GradientContext& step) {
   const OpArgs args = step.args();
   const std::vector<ParamSpec> params = params_of(args.def, args);
   bool wanted = false;

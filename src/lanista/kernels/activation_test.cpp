@@ -1,4 +1,5 @@
 #include <functional>
+#include <set>
 
 #include "lanista/kernels/test_support.h"
 
@@ -21,12 +22,26 @@ struct Activation {
 
 template <class T>
 std::vector<Activation<T>> activations(const Kernels<T>& k) {
-  return {{"gelu", k.gelu, gelu_of},
-          {"silu", k.silu, [](long double x) { return x / (1.0L + std::exp(-x)); }},
-          {"tanh", k.tanh, [](long double x) { return std::tanh(x); }},
-          {"sigmoid", k.sigmoid, [](long double x) { return 1.0L / (1.0L + std::exp(-x)); }},
+  return {{"gelu", k.activation("gelu")->forward, gelu_of},
+          {"silu", k.activation("silu")->forward, [](long double x) { return x / (1.0L + std::exp(-x)); }},
+          {"tanh", k.activation("tanh")->forward, [](long double x) { return std::tanh(x); }},
+          {"sigmoid", k.activation("sigmoid")->forward, [](long double x) { return 1.0L / (1.0L + std::exp(-x)); }},
+          {"softsign", k.activation("softsign")->forward, [](long double x) { return x / (1.0L + std::abs(x)); }},
           {"elu", [&k](std::int64_t count, const T* x, T* y) { k.elu(count, T(1), x, y); },
            [](long double x) { return x > 0 ? x : std::expm1(x); }}};
+}
+
+// Of straight pieces, and compared to the bit elsewhere: relu below, hard_swish in piecewise_test.cpp.
+const std::set<std::string_view> kExact{"relu", "hard_swish"};
+
+TEST(Activation, OfEveryRowHasAReference) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    std::set<std::string_view> known = kExact;
+    const auto all = activations<T>(family);
+    for (const auto& activation : all) known.insert(activation.name);
+    for (const auto& row : family.activations) EXPECT_TRUE(known.contains(row.op)) << row.op;
+  });
 }
 
 template <class T>
@@ -87,7 +102,7 @@ TEST(Activation, GeluFollowsItsTanhFormEverywhere) {
     using T = decltype(zero);
     const auto x = probes<T>();
     std::vector<T> y(x.size());
-    family.gelu(static_cast<std::int64_t>(x.size()), x.data(), y.data());
+    family.activation("gelu")->forward(static_cast<std::int64_t>(x.size()), x.data(), y.data());
     for (std::size_t i = 0; i < x.size(); ++i) {
       const long double room = 8 * std::numeric_limits<T>::epsilon() * std::max(T(1), std::abs(x[i]));
       ASSERT_LE(std::abs(y[i] - gelu_of(x[i])), room) << x[i];
@@ -101,13 +116,13 @@ TEST(Activation, SaturatesAndKeepsSpecialValues) {
     const T nan = std::numeric_limits<T>::quiet_NaN(), infinite = std::numeric_limits<T>::infinity();
     const std::vector<T> x{nan, infinite, -infinite, T(0), T(1e4), T(-1e4)};
     std::vector<T> y(x.size());
-    family.tanh(6, x.data(), y.data());
+    family.activation("tanh")->forward(6, x.data(), y.data());
     EXPECT_TRUE(std::isnan(y[0]));
     EXPECT_EQ((std::vector<T>(y.begin() + 1, y.end())), (std::vector<T>{1, -1, 0, 1, -1}));
-    family.sigmoid(6, x.data(), y.data());
+    family.activation("sigmoid")->forward(6, x.data(), y.data());
     EXPECT_TRUE(std::isnan(y[0]));
     EXPECT_EQ((std::vector<T>(y.begin() + 1, y.end())), (std::vector<T>{1, 0, T(0.5), 1, 0}));
-    family.relu(6, x.data(), y.data());
+    family.activation("relu")->forward(6, x.data(), y.data());
     EXPECT_TRUE(std::isnan(y[0]));
     EXPECT_EQ((std::vector<T>(y.begin() + 1, y.end())), (std::vector<T>{infinite, 0, 0, T(1e4), 0}));
     family.elu(6, T(2), x.data(), y.data());
@@ -147,8 +162,8 @@ TEST(Activation, ReluAndItsGradientFollowTheirDefinition) {
         want_dx.push_back(x[i] > 0 ? dy[i] : T(0));
       }
       Guarded<T> y(count), dx(count);
-      family.relu(count, x.data(), y.data());
-      family.relu_grad(count, y.data(), dy.data(), dx.data());
+      family.activation("relu")->forward(count, x.data(), y.data());
+      family.activation("relu")->gradient(count, y.data(), dy.data(), dx.data());
       EXPECT_TRUE(same_bytes(want, y));
       EXPECT_TRUE(same_bytes(want_dx, dx));
     }

@@ -51,7 +51,7 @@ TEST(Gradient, OfLinear) {
       return y;
     };
     Values dx(x.size()), dw(w.size()), db(b.size());
-    k.linear_grad_x(5, 7, 9, dy.data(), w.data(), dx.data(), nullptr);
+    k.linear_grad_x(5, 7, 9, dy.data(), w.data(), dx.data());
     k.linear_grad_w(5, 7, 9, x.data(), dy.data(), dw.data());
     k.column_sum(5, 9, dy.data(), db.data());
     expect_gradient([&](const Values& v) { return run(v, w, b); }, x, dy, dx);
@@ -87,24 +87,16 @@ TEST(Gradient, OfConvolutionsOfEveryKind) {
 
 TEST(Gradient, OfActivations) {
   for_every_level([](const Kernels<double>& k, Rng& rng) {
-    using Map = void (*)(std::int64_t, const double*, double*);
-    using Grad = void (*)(std::int64_t, const double*, const double*, double*);
-    struct Pair {
-      Map forward;
-      Grad gradient;
-      bool takes_output;
-    };
     const Values x = random_values<double>(rng, 61, -4, 4), dy = random_values<double>(rng, 61);
-    for (const Pair& pair :
-         {Pair{k.relu, k.relu_grad, true}, Pair{k.gelu, k.gelu_grad, false}, Pair{k.silu, k.silu_grad, false},
-          Pair{k.tanh, k.tanh_grad, true}, Pair{k.sigmoid, k.sigmoid_grad, true}}) {
+    for (const auto& activation : k.activations) {
+      SCOPED_TRACE(activation.op);
       const auto run = [&](const Values& v) {
         Values y(v.size());
-        pair.forward(length(v), v.data(), y.data());
+        activation.forward(length(v), v.data(), y.data());
         return y;
       };
       Values dx = dy;  // in place is allowed
-      pair.gradient(61, pair.takes_output ? run(x).data() : x.data(), dx.data(), dx.data());
+      activation.gradient(61, activation.from_output ? run(x).data() : x.data(), dx.data(), dx.data());
       expect_gradient(run, x, dy, dx);
     }
   });
@@ -210,19 +202,19 @@ TEST(Gradient, OfTheMeanLoss) {
       Values p(x.size()), dx(x.size());
       const auto loss = [&](const Values& v) {
         Values l(6);
-        k.cross_entropy(6, 11, smoothing, v.data(), target.data(), l.data(), p.data());
+        k.loss("cross_entropy")->of_classes(6, 11, smoothing, v.data(), target.data(), l.data(), p.data());
         return l;
       };
       loss(x);
-      k.cross_entropy_grad(6, 11, smoothing, p.data(), target.data(), dx.data());
+      k.loss("cross_entropy")->grad_of_classes(6, 6, 11, smoothing, p.data(), target.data(), dx.data());
       expect_gradient(loss, x, mean, dx);
     }
     Values dx(x.size());
-    k.mse_grad(6, 11, x.data(), goal.data(), dx.data());
+    k.loss("mse")->grad_of_values(6, 6, 11, x.data(), goal.data(), dx.data());
     expect_gradient(
         [&](const Values& v) {
           Values l(6);
-          k.mse(6, 11, v.data(), goal.data(), l.data());
+          k.loss("mse")->of_values(6, 11, v.data(), goal.data(), l.data());
           return l;
         },
         x, mean, dx);

@@ -69,16 +69,46 @@ struct DropoutKey {
   std::uint64_t node;
 };
 
-/// One pass over flat arrays of `count` elements. Hyper-parameters are doubles, converted once.
-struct SgdHyper {
-  double lr, momentum, weight_decay, grad_scale;  ///< grad_scale multiplies the gradient first (clipping)
-  bool nesterov;
-  bool first_step;  ///< momentum buffer := gradient, as PyTorch does
+/// An activation without numbers of its own, and its gradient, over `count` elements; every element alone, so results
+/// may take the place of x, and of dy.
+template <class T>
+struct ActivationKernel {
+  std::string_view op;       ///< its operator; the gradient's is op + "_grad"
+  bool from_output = false;  ///< `saved` of the gradient is y, not x
+  void (*forward)(std::int64_t count, const T* x, T* y) = nullptr;
+  void (*gradient)(std::int64_t count, const T* saved, const T* dy, T* dx) = nullptr;
 };
-struct AdamHyper {
-  double lr, beta1, beta2, eps, weight_decay, grad_scale;
-  std::int64_t step;  ///< 1-based, for the bias correction
-  bool decoupled;     ///< AdamW: weight decay applied to the parameter, not to the gradient
+
+/// A loss of each sample, and the gradient of the mean loss over `total` samples, of which these are `rows`. One of the
+/// two pairs is set, by the kind of its target.
+template <class T>
+struct LossKernel {
+  std::string_view name;  ///< in recipes
+  /// Targets are class numbers. `saved` [rows, classes] is for the gradient.
+  void (*of_classes)(std::int64_t rows, std::int64_t classes, double smoothing, const T* logits,
+                     const std::int32_t* target, T* loss, T* saved) = nullptr;
+  void (*grad_of_classes)(std::int64_t rows, std::int64_t total, std::int64_t classes, double smoothing, const T* saved,
+                          const std::int32_t* target, T* dlogits) = nullptr;
+  /// Targets are `len` numbers a sample.
+  void (*of_values)(std::int64_t rows, std::int64_t len, const T* prediction, const T* target, T* loss) = nullptr;
+  void (*grad_of_values)(std::int64_t rows, std::int64_t total, std::int64_t len, const T* prediction, const T* target,
+                         T* dprediction) = nullptr;
+};
+
+/// The numbers of an update; doubles, converted once. A rule reads those that are its own.
+struct UpdateHyper {
+  double lr = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, eps = 0;
+  double grad_scale = 1;  ///< multiplies the gradient first (clipping)
+  bool nesterov = false;
+  std::int64_t step = 1;  ///< that it makes, from 1
+};
+
+/// The rule of an optimiser: one pass over flat arrays of `count` elements, in place, every element alone.
+template <class T>
+struct UpdateKernel {
+  std::string_view optimizer;  ///< its name in recipes
+  std::size_t slots = 0;       ///< arrays that it keeps beside the parameters; zeros before the first step
+  void (*run)(std::int64_t count, const UpdateHyper&, const T* grad, T* param, T* const* slots) = nullptr;
 };
 
 inline constexpr int kProbeChains = 12;
@@ -90,10 +120,8 @@ struct Kernels {
   void (*linear)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* w, const T* bias, T* y);
   void (*linear_relu)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* w, const T* bias,
                       T* y);  ///< fused epilogue, same bits as linear then relu
-  void (*linear_grad_x)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* dy, const T* w, T* dx,
-                        T* scratch);
+  void (*linear_grad_x)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* dy, const T* w, T* dx);
   void (*linear_grad_w)(std::int64_t rows, std::int64_t in, std::int64_t out, const T* x, const T* dy, T* dw);
-  std::int64_t (*linear_grad_x_scratch)(std::int64_t rows, std::int64_t in, std::int64_t out);
   void (*conv2d)(const ConvShape&, const T* x, const T* w, const T* bias, T* y, T* scratch);
   void (*conv2d_relu)(const ConvShape&, const T* x, const T* w, const T* bias, T* y, T* scratch);
   void (*conv2d_grad_x)(const ConvShape&, const T* dy, const T* w, T* dx, T* scratch);
@@ -103,17 +131,10 @@ struct Kernels {
   void (*column_sum)(std::int64_t rows, std::int64_t columns, const T* x,
                      T* sum);  ///< bias gradient: plain sum over rows in ascending order
 
-  // Activations over `count` elements; gradients take the saved output y or input x as named. dx may equal dy.
-  void (*relu)(std::int64_t count, const T* x, T* y);
-  void (*relu_grad)(std::int64_t count, const T* y, const T* dy, T* dx);
-  void (*gelu)(std::int64_t count, const T* x, T* y);  ///< tanh form
-  void (*gelu_grad)(std::int64_t count, const T* x, const T* dy, T* dx);
-  void (*silu)(std::int64_t count, const T* x, T* y);
-  void (*silu_grad)(std::int64_t count, const T* x, const T* dy, T* dx);
-  void (*tanh)(std::int64_t count, const T* x, T* y);
-  void (*tanh_grad)(std::int64_t count, const T* y, const T* dy, T* dx);
-  void (*sigmoid)(std::int64_t count, const T* x, T* y);
-  void (*sigmoid_grad)(std::int64_t count, const T* y, const T* dy, T* dx);
+  /// Activations without numbers (family/activation.inc.h).
+  std::span<const ActivationKernel<T>> activations;
+  // Activations with numbers over `count` elements; gradients take the saved output y or input x as named. dx may equal
+  // dy.
   void (*leaky_relu)(std::int64_t count, T alpha, const T* x, T* y);
   void (*leaky_relu_grad)(std::int64_t count, T alpha, const T* x, const T* dy, T* dx);
   void (*elu)(std::int64_t count, T alpha, const T* x, T* y);  ///< alpha expm1(x) below zero
@@ -122,8 +143,6 @@ struct Kernels {
   void (*clip_grad)(std::int64_t count, T low, T high, const T* y, const T* dy, T* dx);  ///< zero at the ends too
   void (*hard_sigmoid)(std::int64_t count, T alpha, T beta, const T* x, T* y);           ///< alpha x + beta in [0, 1]
   void (*hard_sigmoid_grad)(std::int64_t count, T alpha, const T* y, const T* dy, T* dx);
-  void (*hard_swish)(std::int64_t count, const T* x, T* y);  ///< x times x / 6 + 1/2 in [0, 1]
-  void (*hard_swish_grad)(std::int64_t count, const T* x, const T* dy, T* dx);
   void (*softmax)(const AxisShape&, const T* x, T* y);
   void (*softmax_grad)(const AxisShape&, const T* y, const T* dy, T* dx);
 
@@ -152,6 +171,17 @@ struct Kernels {
                           const T* running_mean, const T* running_var, T* y);
   void (*batch_norm_grad)(std::int64_t rows, std::int64_t c, const T* x, const T* gamma, const T* mean,
                           const T* inv_std, const T* dy, T* dx, T* dgamma, T* dbeta);  ///< dgamma, dbeta always written
+  // Batch norm in halves, for a batch whose rows do not lie together: what the rows give, and what they get when the
+  // statistics of all are known.
+  void (*batch_norm_moments)(std::int64_t rows, std::int64_t c, const T* x, T* mean,
+                             T* squares);  ///< squares: sum of squared distances from the mean
+  void (*batch_norm_apply)(std::int64_t rows, std::int64_t c, const T* x, const T* gamma, const T* beta, const T* mean,
+                           const T* inv_std, T* y);
+  void (*batch_norm_grad_sums)(std::int64_t rows, std::int64_t c, const T* x, const T* mean, const T* inv_std,
+                               const T* dy, T* dgamma, T* dbeta);
+  void (*batch_norm_grad_apply)(std::int64_t rows, std::int64_t c, const T* x, const T* gamma, const T* mean,
+                                const T* inv_std, const T* mean_dgamma, const T* mean_dbeta, const T* dy,
+                                T* dx);  ///< means over all rows; dx may equal dy
   void (*layer_norm)(std::int64_t rows, std::int64_t len, double eps, const T* x, const T* gamma, const T* beta, T* y,
                      T* mean, T* inv_std);
   void (*layer_norm_grad)(std::int64_t rows, std::int64_t len, const T* x, const T* gamma, const T* mean,
@@ -196,25 +226,40 @@ struct Kernels {
                      std::int64_t bottom, std::int64_t left, std::int64_t right, const T* x,
                      T* y);  ///< h, w of the uncropped x
 
-  // Losses. Per-sample losses (nats), and the gradient of their mean over `rows`.
-  void (*cross_entropy)(std::int64_t rows, std::int64_t classes, double smoothing, const T* logits,
-                        const std::int32_t* target, T* loss, T* probability);
-  void (*cross_entropy_grad)(std::int64_t rows, std::int64_t classes, double smoothing, const T* probability,
-                             const std::int32_t* target, T* dlogits);
-  void (*mse)(std::int64_t rows, std::int64_t len, const T* prediction, const T* target, T* loss);  ///< mean over len
-  void (*mse_grad)(std::int64_t rows, std::int64_t len, const T* prediction, const T* target, T* dprediction);
+  /// Losses (family/loss.inc.h).
+  std::span<const LossKernel<T>> losses;
   T (*mean)(std::int64_t count, const T* x);              ///< ascending order
   double (*square_norm)(std::int64_t count, const T* x);  ///< sum of squares in double, ascending blocks of fixed size
 
-  // Updates, in place.
-  void (*sgd)(std::int64_t count, const SgdHyper&, const T* grad, T* param,
-              T* momentum);  ///< momentum may be null when hyper.momentum == 0
-  void (*adam)(std::int64_t count, const AdamHyper&, const T* grad, T* param, T* m, T* v);
+  /// Updates, one an optimiser (family/update.inc.h).
+  std::span<const UpdateKernel<T>> updates;
 
   // Probes of the machine; no step calls them.
   std::int64_t (*fma_chain)(std::int64_t rounds, T* out);  ///< out[c], c < kProbeChains: c after `rounds` times
                                                            ///< x / 2 + 1; gives the operations done (two a term)
   T (*read_sum)(std::int64_t rounds, std::int64_t count, const T* x);  ///< reads x so often; any order of the sum
+
+  /// The activation of an operator; null if there is none.
+  const ActivationKernel<T>* activation(std::string_view op) const {
+    for (const ActivationKernel<T>& each : activations) {
+      if (each.op == op) return &each;
+    }
+    return nullptr;
+  }
+  /// A loss; null if there is none.
+  const LossKernel<T>* loss(std::string_view name) const {
+    for (const LossKernel<T>& each : losses) {
+      if (each.name == name) return &each;
+    }
+    return nullptr;
+  }
+  /// The update of an optimiser; null if there is none.
+  const UpdateKernel<T>* update(std::string_view optimizer) const {
+    for (const UpdateKernel<T>& each : updates) {
+      if (each.optimizer == optimizer) return &each;
+    }
+    return nullptr;
+  }
 };
 
 /// The table of a level; T is float or double. `isa` must be available on this CPU.

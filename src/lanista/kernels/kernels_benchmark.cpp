@@ -31,7 +31,7 @@ template <class T>
 void linear_grad_x_32x64x64(benchmark::State& state, const Kernels<T>& k) {
   const auto dy = random_values<T>(32 * 64, 1), w = random_values<T>(64 * 64, 2);
   std::vector<T> dx(32 * 64);
-  for (auto _ : state) k.linear_grad_x(32, 64, 64, dy.data(), w.data(), dx.data(), nullptr);
+  for (auto _ : state) k.linear_grad_x(32, 64, 64, dy.data(), w.data(), dx.data());
 }
 
 template <class T>
@@ -80,8 +80,8 @@ void cross_entropy_32x10(benchmark::State& state, const Kernels<T>& k) {
   std::vector<std::int32_t> target(32, 3);
   std::vector<T> loss(32), probability(320), dx(320);
   for (auto _ : state) {
-    k.cross_entropy(32, 10, 0.0, x.data(), target.data(), loss.data(), probability.data());
-    k.cross_entropy_grad(32, 10, 0.0, probability.data(), target.data(), dx.data());
+    k.loss("cross_entropy")->of_classes(32, 10, 0.0, x.data(), target.data(), loss.data(), probability.data());
+    k.loss("cross_entropy")->grad_of_classes(32, 32, 10, 0.0, probability.data(), target.data(), dx.data());
   }
 }
 
@@ -89,16 +89,18 @@ template <class T>
 void sgd_4810(benchmark::State& state, const Kernels<T>& k) {
   const auto grad = random_values<T>(4810, 1);
   std::vector<T> param(4810), momentum(4810);
-  const SgdHyper hyper{1e-3, 0.9, 0, 1, false, false};
-  for (auto _ : state) k.sgd(4810, hyper, grad.data(), param.data(), momentum.data());
+  T* const slots[] = {momentum.data()};
+  const UpdateHyper hyper{.lr = 1e-3, .momentum = 0.9, .step = 10};
+  for (auto _ : state) k.update("sgd")->run(4810, hyper, grad.data(), param.data(), slots);
 }
 
 template <class T>
 void adam_4810(benchmark::State& state, const Kernels<T>& k) {
   const auto grad = random_values<T>(4810, 1);
   std::vector<T> param(4810), m(4810), v(4810);
-  const AdamHyper hyper{1e-3, 0.9, 0.999, 1e-8, 0, 1, 10, false};
-  for (auto _ : state) k.adam(4810, hyper, grad.data(), param.data(), m.data(), v.data());
+  T* const slots[] = {m.data(), v.data()};
+  const UpdateHyper hyper{.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .step = 10};
+  for (auto _ : state) k.update("adam")->run(4810, hyper, grad.data(), param.data(), slots);
 }
 
 template <class T>
@@ -213,9 +215,9 @@ void add_family(Isa isa, const std::string& type) {
   add("max_pool_grad_8x8x16", [&k](auto& s) { pools_8x8x16<T>(s, k, 1); });
   add("avg_pool_8x8x16", [&k](auto& s) { pools_8x8x16<T>(s, k, 2); });
   add("avg_pool_grad_8x8x16", [&k](auto& s) { pools_8x8x16<T>(s, k, 3); });
-  add("relu_4096", [&k](auto& s) { map_4096<T>(s, k.relu); });
-  add("gelu_4096", [&k](auto& s) { map_4096<T>(s, k.gelu); });
-  add("tanh_4096", [&k](auto& s) { map_4096<T>(s, k.tanh); });
+  add("relu_4096", [&k](auto& s) { map_4096<T>(s, k.activation("relu")->forward); });
+  add("gelu_4096", [&k](auto& s) { map_4096<T>(s, k.activation("gelu")->forward); });
+  add("tanh_4096", [&k](auto& s) { map_4096<T>(s, k.activation("tanh")->forward); });
   add("column_sum_2048x16", [&k](auto& s) { column_sum_2048x16<T>(s, k); });
   add("layer_norm_1024x64", [&k](auto& s) { layer_norm_1024x64<T>(s, k); });
   add("softmax_1024x32", [&k](auto& s) { softmax_1024x32<T>(s, k); });

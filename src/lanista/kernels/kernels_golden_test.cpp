@@ -1,6 +1,6 @@
 // The bits of every numeric class. A hash that differs here means that trials would train to other numbers: either a
 // fault (of ours or of a compiler), or a change on purpose. On purpose: give the classes a new number in
-// runtime/numerics.cpp, run these tests, and put the hashes that they print into the tables, here and in
+// nn/cpu_backend.cpp, run these tests, and put the hashes that they print into the tables, here and in
 // runtime/models_golden_test.cpp. Inputs come from our Rng, and no kernel calls the mathematical library, so every
 // compiler must give these.
 #include <cstdio>
@@ -52,14 +52,14 @@ template <class T>
 using Task = std::function<void(Recorder<T>&)>;
 
 template <class T>
-Task<T> unary(void (*Kernels<T>::*f)(std::int64_t, const T*, T*),
-              void (*Kernels<T>::*grad)(std::int64_t, const T*, const T*, T*), bool from_output) {
-  return [=](Recorder<T>& r) {
+Task<T> unary(const char* op) {
+  return [op](Recorder<T>& r) {
+    const ActivationKernel<T>& activation = *r.k.activation(op);
     const auto x = dense_sweep<T>();
     const auto n = static_cast<std::int64_t>(x.size());
     Values<T> y(x.size()), dx(x.size());
-    (r.k.*f)(n, x.data(), y.data());
-    (r.k.*grad)(n, from_output ? y.data() : x.data(), r.draw(n).data(), dx.data());
+    activation.forward(n, x.data(), y.data());
+    activation.gradient(n, activation.from_output ? y.data() : x.data(), r.draw(n).data(), dx.data());
     r.add(y);
     r.add(dx);
   };
@@ -95,8 +95,8 @@ void logarithm(Recorder<T>& r) {
     const T pair[] = {0, x};
     const std::int32_t target = 0;
     Values<T> loss(1), share(2), slope(2);
-    r.k.cross_entropy(1, 2, 0.1, pair, &target, loss.data(), share.data());
-    r.k.cross_entropy_grad(1, 2, 0.1, share.data(), &target, slope.data());
+    r.k.loss("cross_entropy")->of_classes(1, 2, 0.1, pair, &target, loss.data(), share.data());
+    r.k.loss("cross_entropy")->grad_of_classes(1, 1, 2, 0.1, share.data(), &target, slope.data());
     r.add(loss);
     r.add(slope);
   }
@@ -151,8 +151,8 @@ void sums(Recorder<T>& r) {
   r.add(y);
   r.add({r.k.mean(3003, x.data())});
   r.add(r.k.square_norm(3003, x.data()));
-  r.k.mse(3, 1001, x.data(), other.data(), loss.data());
-  r.k.mse_grad(3, 1001, x.data(), other.data(), dx.data());
+  r.k.loss("mse")->of_values(3, 1001, x.data(), other.data(), loss.data());
+  r.k.loss("mse")->grad_of_values(3, 3, 1001, x.data(), other.data(), dx.data());
   r.add(loss);
   r.add(dx);
   for (const AxisShape& s : {AxisShape{3, 1001, 1}, AxisShape{3, 7, 143}}) {
@@ -175,9 +175,8 @@ void products(Recorder<T>& r) {
   const std::int64_t rows = 17, in = 45, out = 37;
   const auto x = r.draw(rows * in), w = r.draw(in * out), bias = r.draw(out), dy = r.draw(rows * out);
   Values<T> y(dy.size()), dx(x.size()), dw(w.size());
-  Values<T> scratch(static_cast<std::size_t>(r.k.linear_grad_x_scratch(rows, in, out)));
   r.k.linear(rows, in, out, x.data(), w.data(), bias.data(), y.data());
-  r.k.linear_grad_x(rows, in, out, dy.data(), w.data(), dx.data(), scratch.data());
+  r.k.linear_grad_x(rows, in, out, dy.data(), w.data(), dx.data());
   r.k.linear_grad_w(rows, in, out, x.data(), dy.data(), dw.data());
   for (const auto* each : {&y, &dx, &dw}) r.add(*each);
   r.k.matmul({1, rows, out, in, false, false}, x.data(), w.data(), y.data());
@@ -227,7 +226,10 @@ template <class T>
 Task<T> sgd(bool nesterov) {
   return [nesterov](Recorder<T>& r) {
     steps(r, [&](std::int64_t i, const Values<T>& grad, Values<T>& param, Values<T>& m, Values<T>&) {
-      r.k.sgd(1003, {0.1, 0.9, 5e-4, 0.7, nesterov, i == 0}, grad.data(), param.data(), m.data());
+      T* const slots[] = {m.data()};
+      const UpdateHyper hyper{
+          .lr = 0.1, .momentum = 0.9, .weight_decay = 5e-4, .grad_scale = 0.7, .nesterov = nesterov, .step = i + 1};
+      r.k.update("sgd")->run(1003, hyper, grad.data(), param.data(), slots);
     });
   };
 }
@@ -236,19 +238,25 @@ template <class T>
 Task<T> adam(bool decoupled) {
   return [decoupled](Recorder<T>& r) {
     steps(r, [&](std::int64_t i, const Values<T>& grad, Values<T>& param, Values<T>& m, Values<T>& v) {
-      r.k.adam(1003, {1e-3, 0.9, 0.999, 1e-8, 1e-2, 0.7, i + 1, decoupled}, grad.data(), param.data(), m.data(),
-               v.data());
+      T* const slots[] = {m.data(), v.data()};
+      const UpdateHyper hyper{.lr = 1e-3,
+                              .weight_decay = 1e-2,
+                              .beta1 = 0.9,
+                              .beta2 = 0.999,
+                              .eps = 1e-8,
+                              .grad_scale = 0.7,
+                              .step = i + 1};
+      r.k.update(decoupled ? "adamw" : "adam")->run(1003, hyper, grad.data(), param.data(), slots);
     });
   };
 }
 
 template <class T>
 std::map<std::string, Task<T>> tasks() {
-  using K = Kernels<T>;
-  return {{"gelu", unary<T>(&K::gelu, &K::gelu_grad, false)},
-          {"silu", unary<T>(&K::silu, &K::silu_grad, false)},
-          {"tanh", unary<T>(&K::tanh, &K::tanh_grad, true)},
-          {"sigmoid", unary<T>(&K::sigmoid, &K::sigmoid_grad, true)},
+  return {{"gelu", unary<T>("gelu")},
+          {"silu", unary<T>("silu")},
+          {"tanh", unary<T>("tanh")},
+          {"sigmoid", unary<T>("sigmoid")},
           {"elu", elu<T>},
           {"exp", exponential<T>},
           {"log", logarithm<T>},

@@ -30,8 +30,8 @@ TEST(CrossEntropy, MatchesItsDefinitionWithAndWithoutSmoothing) {
         loss.push_back(total);
       }
       Guarded<T> l(rows), p(rows * classes), d(rows * classes);
-      family.cross_entropy(rows, classes, smoothing, x.data(), target.data(), l.data(), p.data());
-      family.cross_entropy_grad(rows, classes, smoothing, p.data(), target.data(), d.data());
+      family.loss("cross_entropy")->of_classes(rows, classes, smoothing, x.data(), target.data(), l.data(), p.data());
+      family.loss("cross_entropy")->grad_of_classes(rows, rows, classes, smoothing, p.data(), target.data(), d.data());
       EXPECT_TRUE(close(loss, l, 12));
       EXPECT_TRUE(close(probability, p, 16));
       EXPECT_TRUE(close(gradient, d, 16));
@@ -40,10 +40,68 @@ TEST(CrossEntropy, MatchesItsDefinitionWithAndWithoutSmoothing) {
       family.softmax({rows, classes, 1}, x.data(), softmax.data());
       EXPECT_TRUE(same_bytes(softmax.inside(), p));
       const std::int64_t last = rows - 1;
-      family.cross_entropy(1, classes, smoothing, x.data() + last * classes, target.data() + last, l1.data(),
-                           p1.data());
+      family.loss("cross_entropy")
+          ->of_classes(1, classes, smoothing, x.data() + last * classes, target.data() + last, l1.data(), p1.data());
       EXPECT_TRUE(same_bytes(std::vector<T>{l[last]}, l1)) << "a row alone must equal the row in a batch";
     }
+  });
+}
+
+TEST(Focal, MatchesItsDefinitionWithAndWithoutSmoothing) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    Rng rng(76);
+    for (int i = 0; i < 60; ++i) {
+      const std::int64_t rows = i == 0 ? 150 : rng.between(1, 40), classes = rng.between(2, 30);
+      const double smoothing = i % 2 == 0 ? 0.0 : 0.1;
+      const auto x = random_values<T>(rng, rows * classes, -4, 4);
+      std::vector<std::int32_t> target;
+      std::vector<long double> loss, gradient;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        target.push_back(static_cast<std::int32_t>(rng.between(0, classes - 1)));
+        const auto share = [&](std::int64_t k) {
+          return static_cast<long double>(smoothing) / classes + (k == target.back() ? 1.0L - smoothing : 0.0L);
+        };
+        long double sum = 0, total = 0;
+        for (std::int64_t j = 0; j < classes; ++j) sum += std::exp(static_cast<long double>(x[index(r * classes + j)]));
+        const auto log_p = [&](std::int64_t k) { return x[index(r * classes + k)] - std::log(sum); };
+        for (std::int64_t k = 0; k < classes; ++k) {
+          const long double rest = 1 - std::exp(log_p(k));
+          total -= share(k) * rest * rest * log_p(k);
+        }
+        loss.push_back(total);
+        for (std::int64_t j = 0; j < classes; ++j) {
+          long double slope = 0;
+          for (std::int64_t k = 0; k < classes; ++k) {
+            const long double p = std::exp(log_p(k)), by_p = 2 * (1 - p) * log_p(k) - (1 - p) * (1 - p) / p;
+            slope += share(k) * by_p * p * ((k == j ? 1 : 0) - std::exp(log_p(j)));
+          }
+          gradient.push_back(slope / rows);
+        }
+      }
+      Guarded<T> l(rows), p(rows * classes), d(rows * classes), l1(1), p1(classes);
+      family.loss("focal")->of_classes(rows, classes, smoothing, x.data(), target.data(), l.data(), p.data());
+      family.loss("focal")->grad_of_classes(rows, rows, classes, smoothing, p.data(), target.data(), d.data());
+      EXPECT_TRUE(close(loss, l, 32));
+      EXPECT_TRUE(close(gradient, d, 32));
+      const std::int64_t last = rows - 1;
+      family.loss("focal")->of_classes(1, classes, smoothing, x.data() + last * classes, target.data() + last,
+                                       l1.data(), p1.data());
+      EXPECT_TRUE(same_bytes(std::vector<T>{l[last]}, l1)) << "a row alone must equal the row in a batch";
+    }
+  });
+}
+
+TEST(Focal, KnowsSureAndHopelessRows) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    const std::vector<T> x{T(2e4), T(-2e4), T(2e4), T(-2e4)};
+    const std::vector<std::int32_t> target{0, 1};
+    std::vector<T> loss(2), p(4), d(4);
+    family.loss("focal")->of_classes(2, 2, 0, x.data(), target.data(), loss.data(), p.data());
+    family.loss("focal")->grad_of_classes(2, 1, 2, 0, p.data(), target.data(), d.data());
+    EXPECT_EQ(loss, (std::vector<T>{0, T(4e4)}));
+    EXPECT_EQ(d, (std::vector<T>{0, 0, 1, -1}));
   });
 }
 
@@ -54,7 +112,7 @@ TEST(CrossEntropy, StaysFiniteForHugeLogitsAndSpreadsANotANumber) {
     const std::vector<T> x{T(1e4), T(-1e4), T(0), T(0), nan, T(1)};
     const std::vector<std::int32_t> target{1, 0, 1};
     std::vector<T> loss(3), p(6);
-    family.cross_entropy(3, 2, 0, x.data(), target.data(), loss.data(), p.data());
+    family.loss("cross_entropy")->of_classes(3, 2, 0, x.data(), target.data(), loss.data(), p.data());
     EXPECT_EQ(loss[0], T(2e4));
     EXPECT_NEAR(static_cast<double>(loss[1]), std::log(2.0), 1e-6);
     EXPECT_TRUE(std::isnan(loss[2]));
@@ -75,10 +133,66 @@ TEST(Mse, AveragesSquaresOverARow) {
         gradient.push_back(2 * d / (rows * len));
       }
       Guarded<T> l(rows), d(rows * len);
-      family.mse(rows, len, a.data(), b.data(), l.data());
-      family.mse_grad(rows, len, a.data(), b.data(), d.data());
+      family.loss("mse")->of_values(rows, len, a.data(), b.data(), l.data());
+      family.loss("mse")->grad_of_values(rows, rows, len, a.data(), b.data(), d.data());
       EXPECT_TRUE(close(loss, l, 16));
       EXPECT_TRUE(close(gradient, d, 4));
+    }
+  });
+}
+
+struct OfNumbers {
+  const char* loss;
+  long double (*error)(long double d);
+  long double (*slope)(long double d);
+};
+const OfNumbers kOfNumbers[] = {
+    {"mae", [](long double d) { return std::abs(d); },
+     [](long double d) { return static_cast<long double>((d > 0) - (d < 0)); }},
+    {"huber", [](long double d) { return std::abs(d) <= 1 ? d * d / 2 : std::abs(d) - 0.5L; },
+     [](long double d) { return std::clamp(d, -1.0L, 1.0L); }},
+};
+
+TEST(MaeAndHuber, AverageTheirErrorsOverARow) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    Rng rng(75);
+    for (const OfNumbers& each : kOfNumbers) {
+      for (int i = 0; i < 30; ++i) {
+        const std::int64_t rows = rng.between(1, 9), len = rng.between(1, 40);
+        auto a = random_values<T>(rng, rows * len, -2, 2);
+        const auto b = random_values<T>(rng, rows * len, -2, 2);
+        a[0] = b[0];  // the corner of the one, where it has no slope
+        std::vector<long double> loss(index(rows)), gradient;
+        for (std::size_t k = 0; k < a.size(); ++k) {
+          const long double d = static_cast<T>(a[k] - b[k]);
+          loss[k / index(len)] += each.error(d) / len;
+          gradient.push_back(each.slope(d) / (rows * len));
+        }
+        Guarded<T> l(rows), d(rows * len);
+        family.loss(each.loss)->of_values(rows, len, a.data(), b.data(), l.data());
+        family.loss(each.loss)->grad_of_values(rows, rows, len, a.data(), b.data(), d.data());
+        EXPECT_TRUE(close(loss, l, 16)) << each.loss;
+        EXPECT_TRUE(close(gradient, d, 4)) << each.loss;
+      }
+    }
+  });
+}
+
+TEST(MaeAndHuber, SpreadANotANumberAndBearInfinity) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    const T nan = std::numeric_limits<T>::quiet_NaN(), much = std::numeric_limits<T>::infinity();
+    for (const OfNumbers& each : kOfNumbers) {
+      const std::vector<T> prediction{nan, much, -much}, target{0, 0, 0};
+      std::vector<T> loss(3), gradient(3);
+      family.loss(each.loss)->of_values(3, 1, prediction.data(), target.data(), loss.data());
+      family.loss(each.loss)->grad_of_values(3, 3, 1, prediction.data(), target.data(), gradient.data());
+      EXPECT_TRUE(std::isnan(loss[0]) && std::isnan(gradient[0])) << each.loss;
+      EXPECT_EQ(loss[1], much) << each.loss;
+      EXPECT_EQ(loss[2], much) << each.loss;
+      EXPECT_EQ(gradient[1], -gradient[2]) << each.loss;
+      EXPECT_GT(gradient[1], T(0)) << each.loss;
     }
   });
 }

@@ -124,6 +124,43 @@ TEST(BatchNorm, GivesAChannelTheSameBytesBesideAnyOthers) {
   });
 }
 
+// The halves, on rows that are a whole batch: the bits of the whole kernel, which the golden hashes pin.
+TEST(BatchNorm, InHalvesGivesTheSameBytes) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    Rng rng(44);
+    for (int i = 0; i < 20; ++i) {
+      const std::int64_t rows = rng.between(1, 90), c = rng.between(1, 70);
+      const auto x = random_values<T>(rng, rows * c, -2, 5), dy = random_values<T>(rng, rows * c),
+                 gamma = random_values<T>(rng, c), beta = random_values<T>(rng, c), old = random_values<T>(rng, c);
+      const T* scale = i % 3 == 0 ? nullptr : gamma.data();
+      Guarded<T> y(rows * c), mean(c), inv(c), rm(c), rv(c), dx(rows * c), dgamma(c), dbeta(c);
+      family.batch_norm_train(rows, c, 1e-5, 0.1, x.data(), scale, beta.data(), old.data(), old.data(), y.data(),
+                              mean.data(), inv.data(), rm.data(), rv.data());
+      family.batch_norm_grad(rows, c, x.data(), scale, mean.data(), inv.data(), dy.data(), dx.data(), dgamma.data(),
+                             dbeta.data());
+
+      Guarded<T> y2(rows * c), mean2(c), squares(c), inv2(c), dx2(rows * c), dgamma2(c), dbeta2(c), mg(c), mb(c);
+      family.batch_norm_moments(rows, c, x.data(), mean2.data(), squares.data());
+      for (std::int64_t j = 0; j < c; ++j) inv2.data()[j] = 1 / std::sqrt(squares[j] / static_cast<T>(rows) + T(1e-5));
+      family.batch_norm_apply(rows, c, x.data(), scale, beta.data(), mean2.data(), inv2.data(), y2.data());
+      family.batch_norm_grad_sums(rows, c, x.data(), mean.data(), inv.data(), dy.data(), dgamma2.data(), dbeta2.data());
+      for (std::int64_t j = 0; j < c; ++j) {
+        mg.data()[j] = dgamma2[j] / static_cast<T>(rows);
+        mb.data()[j] = dbeta2[j] / static_cast<T>(rows);
+      }
+      family.batch_norm_grad_apply(rows, c, x.data(), scale, mean.data(), inv.data(), mg.data(), mb.data(), dy.data(),
+                                   dx2.data());
+      EXPECT_TRUE(same_bytes(mean.inside(), mean2));
+      EXPECT_TRUE(same_bytes(inv.inside(), inv2));
+      EXPECT_TRUE(same_bytes(y.inside(), y2));
+      EXPECT_TRUE(same_bytes(dgamma.inside(), dgamma2));
+      EXPECT_TRUE(same_bytes(dbeta.inside(), dbeta2));
+      EXPECT_TRUE(same_bytes(dx.inside(), dx2));
+    }
+  });
+}
+
 TEST(LayerNorm, NormalisesEveryRow) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);

@@ -33,8 +33,8 @@ std::vector<Piece<T>> pieces(const Kernels<T>& k) {
        [&](I n, const T* y, const T* dy, T* dx) { k.hard_sigmoid_grad(n, T(0.25), y, dy, dx); }, true,
        [](double x) { return std::min(std::max(x / 4 + 0.5, 0.0), 1.0); },
        [](double x) { return x > -2 && x < 2 ? 0.25 : 0; }},
-      {"hard_swish", [&](I n, const T* x, T* y) { k.hard_swish(n, x, y); },
-       [&](I n, const T* x, const T* dy, T* dx) { k.hard_swish_grad(n, x, dy, dx); }, false,
+      {"hard_swish", [&](I n, const T* x, T* y) { k.activation("hard_swish")->forward(n, x, y); },
+       [&](I n, const T* x, const T* dy, T* dx) { k.activation("hard_swish")->gradient(n, x, dy, dx); }, false,
        [gate](double x) { return x * gate(x); }, [](double x) { return x <= -3 ? 0 : (x >= 3 ? 1 : x / 3 + 0.5); }}};
 }
 

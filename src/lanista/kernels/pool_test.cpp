@@ -83,7 +83,7 @@ TEST(MaxPool, KeepsTheFirstMaximumAndSendsTheGradientThere) {
       family.relu_max_pool(s, x.data(), y.data(), chosen.data());
       family.max_pool_grad(s, chosen.data(), dy.data(), dx.data());
       auto clipped = x;
-      family.relu(static_cast<std::int64_t>(x.size()), x.data(), clipped.data());
+      family.activation("relu")->forward(static_cast<std::int64_t>(x.size()), x.data(), clipped.data());
       family.max_pool(s, clipped.data(), twice.data(), nullptr);
       EXPECT_TRUE(same_bytes(twice.inside(), y));
       std::fill(want_dx.begin(), want_dx.end(), T(0));

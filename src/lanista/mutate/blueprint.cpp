@@ -75,26 +75,8 @@ Result<Blueprint> Blueprint::make(const graph::OpTable& ops, Chain layers, std::
 
 const std::vector<space::Parameter>& Blueprint::parameters() const { return plan_->parameters; }
 
-space::Sample Blueprint::part_of(const space::Sample& sample) const {
-  space::Sample own;
-  for (const space::Parameter& parameter : plan_->parameters) {
-    const auto it = sample.find(parameter.name);
-    if (it != sample.end()) own.insert(*it);
-  }
-  return own;
-}
-
 graph::NodeId Blueprint::end() const { return {static_cast<std::uint32_t>(plan_->end)}; }
 const Chain& Blueprint::layers() const { return plan_->layers; }
 const std::vector<ValueChoice>& Blueprint::choices() const { return plan_->choices; }
-
-std::optional<double> count_samples(const Blueprint& blueprint) {
-  space::SearchSpace space;
-  for (const space::Parameter& parameter : blueprint.parameters()) {
-    const auto added = space.add(parameter);
-    LANISTA_CHECK(added.ok(), "the parameters of a blueprint make a space");
-  }
-  return space.size();
-}
 
 }  // namespace lanista::mutate

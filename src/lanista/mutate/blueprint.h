@@ -200,8 +200,6 @@ class Blueprint {
 
   /// The choices, each behind those its conditions name.
   const std::vector<space::Parameter>& parameters() const;
-  /// Only what `sample` says of this blueprint's parameters; other names are left out.
-  space::Sample part_of(const space::Sample& sample) const;
   /// The first id behind all reserved ranges: `next_id` of every expansion.
   graph::NodeId end() const;
 
@@ -220,8 +218,5 @@ class Blueprint {
   explicit Blueprint(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
   std::shared_ptr<const Plan> plan_;
 };
-
-/// Number of distinct samples of a blueprint alone; nullopt if a domain is continuous. Not all of them need be models.
-std::optional<double> count_samples(const Blueprint& blueprint);
 
 }  // namespace lanista::mutate

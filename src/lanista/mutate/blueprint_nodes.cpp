@@ -113,7 +113,7 @@ Result<std::vector<Typed>> TypedNodes::fitted(std::int64_t id, const std::vector
 
 Result<Typed> TypedNodes::layer(std::int64_t id, const std::string& op, const std::vector<Typed>& inputs,
                                 const graph::Attrs& attrs, const std::string& label) {
-  if (inputs.size() < 2 || !is_join(op)) return add(id, op, inputs, attrs, label);
+  if (inputs.size() < 2 || !is_join(ops_, op)) return add(id, op, inputs, attrs, label);
   std::vector<Joined> values;
   for (const Typed& input : inputs) values.push_back({input, values.size()});
   std::optional<std::size_t> axis;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lanista/graph/op.h"
+#include "lanista/mutate/test_models.h"
 
 namespace lanista::mutate {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 using space::IntRange;
 using space::Parameter;
 using space::Value;
+using testing::count_samples;
 using List = std::vector<std::int64_t>;
 
 Blueprint make(Chain layers, std::vector<ValueChoice> choices = {}) {

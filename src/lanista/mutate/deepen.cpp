@@ -15,20 +15,20 @@ struct Block {
   std::string activation = "relu";   ///< what a new layer behind it gets
 };
 
-Block block_of(const graph::Graph& model, graph::NodeId layer) {
+Block block_of(const graph::Graph& model, const graph::OpTable& ops, graph::NodeId layer) {
   Block block{{layer}, "relu"};
   std::vector<graph::NodeId> chain{layer};
   while (true) {
     const auto uses = model.consumers(chain.back());
     if (uses.size() != 1) break;
     const graph::Node& next = model.node(uses.front().node);
-    if (is_activation(next.op)) {
+    if (is_activation(ops, next.op)) {
       chain.push_back(next.id);
       block.nodes = chain;
       if (next.op != "identity") block.activation = next.op;
       break;
     }
-    if (is_norm(next.op)) {
+    if (is_norm(ops, next.op)) {
       chain.push_back(next.id);
       block.nodes = chain;
     } else if (next.op == "dropout") {
@@ -58,12 +58,12 @@ class Deepen final : public Mutator {
     std::vector<Offer> offers;
     SiteLog log;
     for (const auto& node : base.nodes()) {
-      if (!is_layer(node->op) || is_repair(*node)) continue;
-      if (is_head(base, node->id)) {
+      if (!is_layer(ops, node->op) || is_repair(*node)) continue;
+      if (is_head(base, ops, node->id)) {
         log.reject(*node, "gives the output");
         continue;
       }
-      Offer offer{block_of(base, node->id), {}};
+      Offer offer{block_of(base, ops, node->id), {}};
       if (new_layer(view, offer.block)) offer.kinds.emplace_back("insert");
       if (can_duplicate(view, offer.block)) offer.kinds.emplace_back("duplicate");
       if (offer.kinds.empty()) {

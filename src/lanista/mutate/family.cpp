@@ -25,11 +25,13 @@ constexpr std::array<ConvWord, 6> kConvs = {{{"conv1x1", "conv2d", 1},
                                              {"sep3x3", "separable_conv2d", 3},
                                              {"sep5x5", "separable_conv2d", 5},
                                              {"dw3x3", "depthwise_conv2d", 3}}};
+// What is offered, in the order in which it is drawn: another order would be another search under the same seed.
 constexpr std::array<std::string_view, 6> kActivations = {"relu", "gelu", "silu", "tanh", "sigmoid", "identity"};
 constexpr std::array<std::string_view, 2> kPools = {"max_pool2d", "avg_pool2d"};
 
-bool is_conv(std::string_view op) { return is_layer(op) && op != "linear"; }
-bool is_pool(std::string_view op) { return std::find(kPools.begin(), kPools.end(), op) != kPools.end(); }
+bool is_conv(const graph::OpTable& ops, std::string_view op) { return is_layer(ops, op) && op != "linear"; }
+/// Of the pools, those that have a window.
+bool is_window(std::string_view op) { return std::find(kPools.begin(), kPools.end(), op) != kPools.end(); }
 bool is_image(const ValueType& type) { return type.dtype == graph::DType::kReal && type.shape.rank() == 4; }
 
 /// What a convolution keeps when its kernel changes.
@@ -40,7 +42,7 @@ struct ConvTraits {
 };
 
 ConvTraits traits_of(const View& view, const Node& node) {
-  if (!is_conv(node.op)) return {};
+  if (!is_conv(view.ops(), node.op)) return {};
   const auto args = view.args(node);
   return {args.list("stride"), node.op == "conv2d" ? args.integer("groups") : 1, args.flag("bias")};
 }
@@ -96,18 +98,9 @@ std::vector<std::string> family_words() {
   return words;
 }
 
-std::vector<std::string> family_ops() {
-  std::vector<std::string> ops(kActivations.begin(), kActivations.end());
-  for (const ConvWord& conv : kConvs) {
-    if (std::find(ops.begin(), ops.end(), conv.op) == ops.end()) ops.emplace_back(conv.op);
-  }
-  ops.insert(ops.end(), kPools.begin(), kPools.end());
-  return ops;
-}
-
 std::string word_of(const View& view, const Node& node) {
-  if (is_activation(node.op) || is_pool(node.op)) return node.op;
-  if (!is_conv(node.op)) return {};
+  if (is_activation(view.ops(), node.op) || is_window(node.op)) return node.op;
+  if (!is_conv(view.ops(), node.op)) return {};
   const auto args = view.args(node);
   const auto [kh, kw] = args.pair("kernel");
   const graph::ops::Pads same{kh / 2, kh / 2, kw / 2, kw / 2};
@@ -121,14 +114,14 @@ std::string word_of(const View& view, const Node& node) {
 
 std::vector<std::string> words_for(const View& view, const Node& node) {
   std::vector<std::string> words;
-  if (is_activation(node.op)) words.assign(kActivations.begin(), kActivations.end());
+  if (is_activation(view.ops(), node.op)) words.assign(kActivations.begin(), kActivations.end());
   const bool image_identity = node.op == "identity" && is_image(view.type(node.id));
-  if (is_conv(node.op) || image_identity) {
+  if (is_conv(view.ops(), node.op) || image_identity) {
     const auto convs = conv_words();
     words.insert(words.end(), convs.begin(), convs.end());
     if (!image_identity) words.emplace_back("identity");
   }
-  if (is_pool(node.op)) words.assign(kPools.begin(), kPools.end());
+  if (is_window(node.op)) words.assign(kPools.begin(), kPools.end());
   return words;
 }
 
@@ -139,9 +132,9 @@ std::optional<Replacement> rewrite(const View& view, const Node& node, std::stri
   const ValueType& want = view.type(node.id);
 
   std::optional<Replacement> made;
-  if (is_pool(word)) {
+  if (is_window(word)) {
     made = as_pool(view, node, word);
-  } else if (is_activation(word)) {
+  } else if (is_activation(view.ops(), word)) {
     made = Replacement{std::string(word), {}};
   } else {
     const auto conv = std::find_if(kConvs.begin(), kConvs.end(), [&](const ConvWord& c) { return c.word == word; });

@@ -14,8 +14,6 @@ namespace lanista::mutate {
 std::vector<std::string> family_words();
 /// Words of convolutions ("conv3x3"), without identity.
 std::vector<std::string> conv_words();
-/// All operators that have a word.
-std::vector<std::string> family_ops();
 
 /// The word for what the node does now: kernel and operator, whatever its stride, groups or bias; empty if none.
 /// Convolutions have one only with "same" padding and without dilation.

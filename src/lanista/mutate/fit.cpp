@@ -102,8 +102,6 @@ graph::Port emit_plan(graph::Editor& editor, graph::Port source, const std::vect
   return emit_plan(add, source, plan);
 }
 
-bool is_join(std::string_view op) { return op == "add" || op == "mul" || op == "concat"; }
-
 ValueType common_type(std::span<const ValueType> have, const RepairPolicy& policy) {
   ValueType want = have.front();
   const std::size_t rank = want.shape.rank();

@@ -34,7 +34,6 @@ graph::Port emit_plan(graph::Editor& editor, graph::Port source, const std::vect
 using AddNode = std::function<graph::NodeId(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs)>;
 graph::Port emit_plan(const AddNode& add, graph::Port source, const std::vector<Piece>& plan);
 
-bool is_join(std::string_view op);  ///< add, mul, concat
 /// The shape all inputs of a join should have: that of the first, on the smallest image where images are pooled (that
 /// only shrinks); padding only grows, so there the widest input counts. `have` is not empty.
 graph::ValueType common_type(std::span<const graph::ValueType> have, const RepairPolicy& policy);

@@ -129,7 +129,8 @@ class Edges {
 
   /// Whether the join stays what it is with `from` made to fit: the others need no repair, nor does what reads it.
   bool keeps_its_shape(const Node& join, NodeId from) {
-    if (!is_join(join.op) || join.op == "concat" || join.inputs.size() >= graph::kMaxTextInputs) return false;
+    if (!is_join(view_.ops(), join.op) || join.op == "concat" || join.inputs.size() >= graph::kMaxTextInputs)
+      return false;
     std::vector<graph::ValueType> inputs = view_.inputs(join);
     const graph::ValueType now = inputs.front();
     inputs.push_back(view_.type(from));

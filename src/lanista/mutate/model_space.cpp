@@ -3,13 +3,16 @@
 #include <array>
 #include <charconv>
 
+#include "lanista/graph/cut.h"
 #include "lanista/graph/infer.h"
+#include "lanista/graph/text.h"
 
 namespace lanista::mutate {
 
 namespace {
 
 constexpr int kTries = 32;
+constexpr int kTriesAFrozenNode = 8;  // most draws may fall on what is not to be changed
 constexpr std::uint64_t kFirstTries = 1'000;
 
 /// The edits that make `to` of `from`, which share the ids of what they share.
@@ -144,6 +147,7 @@ Result<Candidate> ModelSpace::mutate(const Candidate& parent, space::Chooser& ch
   const Mutator& mutator = *choose.one_of("mutator", mutators_);
   LANISTA_ASSIGN(auto edited, mutator.apply(parent.graph, *ops_, repair_, choose));
   LANISTA_TRY(check_limits(edited.graph));
+  LANISTA_TRY(check_frozen(parent.base, edited.graph));
 
   Candidate child{parent.base, parent.steps, parent.edits, std::move(edited.graph), {}};
   child.steps.push_back({std::string(mutator.name()), {choose.trace().begin() + asked_before, choose.trace().end()}});
@@ -154,6 +158,7 @@ Result<Candidate> ModelSpace::mutate(const Candidate& parent, space::Chooser& ch
 
 Result<Candidate> ModelSpace::mutate(const Candidate& parent, std::int64_t count, const Rng& rng) const {
   Candidate current = parent;
+  const int tries = kTries + kTriesAFrozenNode * static_cast<int>(frozen_.size());
   for (std::int64_t i = 0; i < count; ++i) {
     const Rng step = rng.split(static_cast<std::uint64_t>(i));
     for (int attempt = 0;; ++attempt) {
@@ -165,7 +170,7 @@ Result<Candidate> ModelSpace::mutate(const Candidate& parent, std::int64_t count
       }
       const Error& error = child.error();
       if (error.code != Code::kNotApplicable) return error;
-      if (attempt + 1 == kTries || mutators_.empty()) {
+      if (attempt + 1 == tries || mutators_.empty()) {
         return Error{error.code,
                      "mutation " + std::to_string(i + 1) + " of " + std::to_string(count) + ": none of " +
                          std::to_string(attempt + 1) + " draws applies; the last: " + error.message,
@@ -174,6 +179,24 @@ Result<Candidate> ModelSpace::mutate(const Candidate& parent, std::int64_t count
     }
   }
   return current;
+}
+
+Result<void> ModelSpace::freeze(std::set<graph::NodeId> nodes) {
+  for (const BaseModel& base : bases_) LANISTA_TRY(graph::cut_behind_frozen(base.graph, nodes, *ops_));
+  frozen_ = std::move(nodes);
+  return {};
+}
+
+Result<void> ModelSpace::check_frozen(std::int64_t base, const graph::Graph& model) const {
+  if (frozen_.empty()) return {};
+  const graph::Graph& before = bases_[static_cast<std::size_t>(base)].graph;
+  for (const graph::NodeId id : frozen_) {
+    if (model.contains(id) && model.node(id) == before.node(id)) continue;
+    return Error{Code::kNotApplicable, "the mutation changes " + graph::port_text({id, 0}) + ", which is frozen", ""};
+  }
+  const auto cut = graph::cut_behind_frozen(model, frozen_, *ops_);
+  if (cut) return {};
+  return Error{Code::kNotApplicable, cut.error().message, cut.error().where};
 }
 
 Result<graph::Graph> ModelSpace::rebuild(std::int64_t base, std::span<const graph::Edit> edits) const {

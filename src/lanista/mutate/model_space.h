@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,11 @@ class ModelSpace {
                                  std::vector<std::shared_ptr<const Mutator>> mutators, RepairPolicy repair,
                                  Limits limits);
 
+  /// From here on no mutation changes these nodes of the bases, or comes between them: what they compute of a sample is
+  /// the same in all models, which train what stands behind. Errors: those of graph::cut_behind_frozen, for a base.
+  Result<void> freeze(std::set<graph::NodeId> nodes);
+  const std::set<graph::NodeId>& frozen() const { return frozen_; }
+
   const graph::OpTable& ops() const { return *ops_; }
   const std::vector<BaseModel>& bases() const { return bases_; }
   bool has_blueprint() const { return blueprint_.has_value(); }
@@ -87,6 +93,7 @@ class ModelSpace {
  private:
   Result<graph::Graph> expanded(const space::Sample& choices) const;
   Result<BaseModel> first_model() const;
+  Result<void> check_frozen(std::int64_t base, const graph::Graph& model) const;
 
   std::shared_ptr<const graph::OpTable> ops_;
   std::optional<BlueprintSpace> blueprint_;
@@ -94,6 +101,7 @@ class ModelSpace {
   std::vector<std::shared_ptr<const Mutator>> mutators_;
   RepairPolicy repair_;
   Limits limits_;
+  std::set<graph::NodeId> frozen_;
 };
 
 /// Built-in bases fitted to the data: "small-mlp" (linear 64, relu, linear classes) and "small-cnn" (3x3 convolutions

@@ -89,6 +89,31 @@ TEST(ModelSpace, GivesUpWithTheLastReason) {
                "mutation 1 of 3: none of 32 draws applies; the last: add_skip: the model already has 0 skips");
 }
 
+TEST(ModelSpace, LeavesFrozenNodesAsTheyAre) {
+  auto space = mlp_space({}, {mutator("widen"), mutator("deepen"), mutator("swap_op")});
+  ASSERT_TRUE(space.ok()) << space.error().text();
+  const graph::Graph& base = space->bases()[0].graph;
+  const graph::NodeId hidden = base.nodes_of("linear").front();
+  std::set<graph::NodeId> frozen;
+  for (const graph::NodeId id : base.ids()) {
+    if (id <= hidden) frozen.insert(id);
+  }
+  ASSERT_TRUE(space->freeze(frozen));
+
+  std::set<Digest> seen;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const auto child = space->mutate(space->base(0), 2, Rng(seed));
+    ASSERT_TRUE(child.ok()) << child.error().text();
+    for (const graph::NodeId id : frozen) EXPECT_EQ(child->graph.node(id), base.node(id));
+    seen.insert(child->hash);
+  }
+  EXPECT_GT(seen.size(), 3U);
+
+  auto narrow = mlp_space({}, {mutator("widen")});  // of the hidden layer: there is no other
+  ASSERT_TRUE(narrow->freeze(frozen));
+  expect_error(narrow->mutate(narrow->base(0), 1, Rng(1)), Code::kNotApplicable, "is frozen");
+}
+
 TEST(ModelSpace, RebuildRefusesEditsThatDoNotFit) {
   const auto space = mlp_space({}, {mutator("widen")});
   ASSERT_TRUE(space.ok());

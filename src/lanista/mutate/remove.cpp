@@ -8,12 +8,11 @@ namespace lanista::mutate {
 
 namespace {
 
-bool is_pool(std::string_view op) { return op == "max_pool2d" || op == "avg_pool2d" || op == "adaptive_avg_pool2d"; }
-
-bool is_candidate(const graph::Node& node) {
+bool is_candidate(const graph::OpTable& ops, const graph::Node& node) {
   if (is_repair(node)) return false;
   if (node.op == "add") return node.label == kSkipLabel;
-  return is_layer(node.op) || is_norm(node.op) || is_activation(node.op) || is_pool(node.op) || node.op == "dropout";
+  return is_layer(ops, node.op) || is_norm(ops, node.op) || is_activation(ops, node.op) || is_pool(ops, node.op) ||
+         node.op == "dropout";
 }
 
 class Remove final : public Mutator {
@@ -23,12 +22,13 @@ class Remove final : public Mutator {
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
     LANISTA_ASSIGN(const View view, View::make(base, ops));
-    const auto num_layers = std::count_if(base.nodes().begin(), base.nodes().end(),
-                                          [](const auto& node) { return is_layer(node->op) && !is_repair(*node); });
+    const auto num_layers = std::count_if(base.nodes().begin(), base.nodes().end(), [&](const auto& node) {
+      return is_layer(ops, node->op) && !is_repair(*node);
+    });
     std::vector<graph::NodeId> sites;
     SiteLog log;
     for (const auto& node : base.nodes()) {
-      if (!is_candidate(*node)) continue;
+      if (!is_candidate(ops, *node)) continue;
       if (const std::string why = why_not(view, *node, num_layers, repair); why.empty()) {
         sites.push_back(node->id);
       } else {
@@ -53,10 +53,10 @@ class Remove final : public Mutator {
                              const RepairPolicy& repair) {
     const graph::ValueType before = view.inputs(node).front();
     const graph::ValueType& after = view.type(node.id);
-    if (is_layer(node.op) && num_layers == 1) return "is the only layer";
+    if (is_layer(view.ops(), node.op) && num_layers == 1) return "is the only layer";
     if (before == after) return {};
     const std::string change = "turns " + before.shape.text() + " into " + after.shape.text();
-    if (!is_pool(node.op)) return change;
+    if (!is_pool(view.ops(), node.op)) return change;
     // Without a pool images are larger from here on; whether the rest takes them only trying tells.
     const auto tried = settle(without(view, node.id), view, repair);
     return tried ? std::string() : change + "; without it: " + tried.error().message;

@@ -19,7 +19,7 @@ class Repairer {
   Result<graph::Types> run() {
     LANISTA_TRY(check_wiring());
     for (const NodeId id : editor_.graph().topo()) {
-      if (is_join(node(id).op)) LANISTA_TRY(fit_inputs(id));
+      if (is_join(ops_, node(id).op)) LANISTA_TRY(fit_inputs(id));
       LANISTA_TRY(type_node(id));
     }
     return std::move(types_);

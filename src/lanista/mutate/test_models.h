@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
 #include "lanista/mutate/model_space.h"
+#include "lanista/space/domain.h"
 
 // Models and small helpers of this room's tests.
 namespace lanista::mutate::testing {
@@ -121,6 +123,13 @@ inline std::string mutated(const Mutator& mutator, const graph::Graph& base, std
   const auto edited = apply(mutator, base, choose, repair);
   if (!edited) return std::string(code_name(edited.error().code)) + ": " + edited.error().message;
   return graph::to_text(edited->graph);
+}
+
+/// Number of distinct samples of a blueprint alone; nullopt if a domain is continuous. Not all of them need be models.
+inline std::optional<double> count_samples(const Blueprint& blueprint) {
+  space::SearchSpace space;
+  for (const space::Parameter& parameter : blueprint.parameters()) EXPECT_TRUE(space.add(parameter).ok());
+  return space.size();
 }
 
 inline graph::ValueType output_type(const graph::Graph& g) {

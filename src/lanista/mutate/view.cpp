@@ -1,7 +1,6 @@
 #include "lanista/mutate/view.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 namespace lanista::mutate {
@@ -14,9 +13,9 @@ namespace {
 
 constexpr int kShown = 8;  // a message is for people; large models would fill the screen
 
-template <std::size_t n>
-bool is_one_of(std::string_view op, const std::array<std::string_view, n>& names) {
-  return std::find(names.begin(), names.end(), op) != names.end();
+graph::OpFamily family_of(const graph::OpTable& ops, std::string_view op) {
+  const graph::OpDef* def = ops.find(op);
+  return def == nullptr ? graph::OpFamily::kOther : def->family;
 }
 
 }  // namespace
@@ -41,29 +40,20 @@ View::View(const Graph& model, const graph::OpTable& ops, graph::Types types, No
 
 graph::OpArgs View::args(const Node& node) const { return {{}, node.attrs, *ops_->find(node.op)}; }
 
-bool is_layer(std::string_view op) {
-  static constexpr std::array<std::string_view, 4> kOps = {"linear", "conv2d", "depthwise_conv2d", "separable_conv2d"};
-  return is_one_of(op, kOps);
+bool is_layer(const graph::OpTable& ops, std::string_view op) { return family_of(ops, op) == graph::OpFamily::kLayer; }
+bool is_norm(const graph::OpTable& ops, std::string_view op) { return family_of(ops, op) == graph::OpFamily::kNorm; }
+bool is_activation(const graph::OpTable& ops, std::string_view op) {
+  return family_of(ops, op) == graph::OpFamily::kActivation;
 }
-
-bool is_norm(std::string_view op) {
-  static constexpr std::array<std::string_view, 3> kOps = {"batch_norm", "layer_norm", "group_norm"};
-  return is_one_of(op, kOps);
-}
-
-bool is_activation(std::string_view op) {
-  static constexpr std::array<std::string_view, 11> kOps = {"relu",    "gelu",         "silu",       "tanh",
-                                                            "sigmoid", "identity",     "leaky_relu", "elu",
-                                                            "relu6",   "hard_sigmoid", "hard_swish"};
-  return is_one_of(op, kOps);
-}
+bool is_pool(const graph::OpTable& ops, std::string_view op) { return family_of(ops, op) == graph::OpFamily::kPool; }
+bool is_join(const graph::OpTable& ops, std::string_view op) { return family_of(ops, op) == graph::OpFamily::kJoin; }
 
 NodeId unrepaired(const Graph& model, graph::Port port) {
   while (is_repair(model.node(port.node))) port = model.node(port.node).inputs.front();
   return port.node;
 }
 
-bool is_head(const Graph& model, NodeId layer) {
+bool is_head(const Graph& model, const graph::OpTable& ops, NodeId layer) {
   std::vector<NodeId> open{layer};
   std::set<NodeId> seen;
   while (!open.empty()) {
@@ -72,7 +62,7 @@ bool is_head(const Graph& model, NodeId layer) {
     for (const graph::Use& use : model.consumers(id)) {
       const Node& user = model.node(use.node);
       if (user.op == "output") return true;
-      if (!is_layer(user.op) && seen.insert(use.node).second) open.push_back(use.node);
+      if (!is_layer(ops, user.op) && seen.insert(use.node).second) open.push_back(use.node);
     }
   }
   return false;

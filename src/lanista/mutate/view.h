@@ -45,16 +45,19 @@ class View {
   bool reads_first_outputs_ = true;
 };
 
-bool is_layer(std::string_view op);  ///< linear and the convolutions
-bool is_norm(std::string_view op);
-bool is_activation(std::string_view op);
+// The family that an operator's definition names; an unknown one has none.
+bool is_layer(const graph::OpTable& ops, std::string_view op);
+bool is_norm(const graph::OpTable& ops, std::string_view op);
+bool is_activation(const graph::OpTable& ops, std::string_view op);
+bool is_pool(const graph::OpTable& ops, std::string_view op);
+bool is_join(const graph::OpTable& ops, std::string_view op);
 inline bool is_repair(const graph::Node& node) { return node.label == kRepairLabel; }
 
 /// The value that repairs were put behind, if any were; else the one that is read.
 graph::NodeId unrepaired(const graph::Graph& model, graph::Port port);
 
 /// Whether the layer's result reaches the output without another layer in between: its width is the model's.
-bool is_head(const graph::Graph& model, graph::NodeId layer);
+bool is_head(const graph::Graph& model, const graph::OpTable& ops, graph::NodeId layer);
 
 /// Type of output 0 of an operator on these inputs. Errors: as check_node and the operator's inference.
 Result<graph::ValueType> result_type(const graph::OpTable& ops, const std::string& op, const graph::Attrs& attrs,

@@ -13,7 +13,11 @@ namespace {
 
 constexpr double kMaxWidth = 1 << 24;
 
-bool has_width(std::string_view op) { return op == "linear" || op == "conv2d" || op == "separable_conv2d"; }
+/// Layers that say how wide they are; a depthwise convolution is as wide as its input makes it.
+bool has_width(const graph::OpTable& ops, std::string_view op) {
+  if (!is_layer(ops, op)) return false;
+  return std::ranges::any_of(ops.find(op)->attrs, [](const graph::AttrSpec& attr) { return attr.name == "out"; });
+}
 
 /// Where the width of a layer ends up.
 enum class Reach {
@@ -54,17 +58,14 @@ class WidthTrace {
 
   /// The axis behind `user`, kEnds if it takes any width, nothing if that cannot be told from here.
   std::optional<std::size_t> pass(const graph::Node& user, std::size_t axis, std::size_t rank) const {
-    if (is_activation(user.op) || user.op == "dropout" || user.op == "batch_norm" || user.op == "layer_norm")
-      return axis;
+    const graph::SizeFlow flow = view_.ops().find(user.op)->size_flow;
+    if (flow == graph::SizeFlow::kAny) return axis;
     if (user.op == "linear") return axis == rank - 1 ? std::optional(kEnds) : std::nullopt;
     if (user.op == "flatten") return 1;
     if (axis != 1 || rank != 4) return std::nullopt;
     if (user.op == "separable_conv2d") return kEnds;
     if (user.op == "conv2d" && view_.args(user).integer("groups") == 1) return kEnds;
-    const bool keeps_channels = user.op == "max_pool2d" || user.op == "avg_pool2d" ||
-                                user.op == "adaptive_avg_pool2d" || user.op == "global_avg_pool" ||
-                                user.op == "depthwise_conv2d";
-    return keeps_channels ? std::optional<std::size_t>(1) : std::nullopt;
+    return flow == graph::SizeFlow::kChannels ? std::optional<std::size_t>(1) : std::nullopt;
   }
 
   const View& view_;
@@ -83,7 +84,7 @@ class Widen final : public Mutator {
     LANISTA_ASSIGN(const View view, View::make(base, ops));
     std::vector<graph::NodeId> nodes;
     for (const auto& node : base.nodes()) {
-      if (has_width(node->op) && !is_repair(*node)) nodes.push_back(node->id);
+      if (has_width(ops, node->op) && !is_repair(*node)) nodes.push_back(node->id);
     }
 
     std::vector<Site> offers;

@@ -52,7 +52,7 @@ Known repeated_summand() {
   return {{"repeated_summand",
            "%0 = input(shape=[6])\n%1 = linear(%0, out=5)\n%2 = relu(%1)\n%3 = tanh(%1)\n%4 = add(%2, %3, %2)\n"
            "%5 = linear(%4, out=3)\n%6 = output(%5)\n",
-           step::Loss::kMse},
+           "mse"},
           [](const auto& state, const Vector& x) {
             const Vector h = linear(state, "n1", x);
             return linear(state, "n5", sum(sum(map(h, relu), map(h, tanh)), map(h, relu)));
@@ -64,7 +64,7 @@ Known repeated_gradient() {
   return {{"repeated_gradient",
            "%0 = input(shape=[6])\n%1 = linear(%0, out=5)\n%2 = linear(%0, out=5)\n%3 = add(%1, %2)\n"
            "%4 = tanh(%1)\n%5 = add(%4, %1, %3)\n%6 = linear(%5, out=3)\n%7 = output(%6)\n",
-           step::Loss::kMse},
+           "mse"},
           [](const auto& state, const Vector& x) {
             const Vector a = linear(state, "n1", x);
             const Vector b = linear(state, "n2", x);

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "lanista/base/sanitized.h"
+
 namespace {
 
 std::atomic<bool> counting = false;
@@ -13,7 +15,7 @@ std::atomic<std::int64_t> allocations = 0;
 
 }  // namespace
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !LANISTA_SANITIZED
 
 namespace {
 

@@ -1,15 +1,32 @@
 #pragma once
 
+#include <vector>
+
 #include "lanista/kernels/kernels.h"
 #include "lanista/nn/lane_state.h"
 #include "lanista/nn/program.h"
+#include "lanista/nn/section.h"
+#include "lanista/step/training_step.h"
 
 namespace lanista::nn {
 
-/// The commit section of a lane: `gradients` (as the parameters lie; scaled down if they exceed clip_norm) go into
-/// parameters and slots, `new_buffers` into buffers, and the step is counted. Cannot fail.
+/// The commit section of a program: updates of all trained parameters, prepared like any call, then the new buffers.
 template <class T>
-void commit(LaneState& state, const T* gradients, const T* new_buffers, step::Optimizer optimizer,
+struct CommitSection {
+  std::vector<Run<T>> updates;
+  PlanLine line;  ///< the commit is one line of the plan
+};
+
+/// `kind` says where parameters and slots lie; gradients lie as parameters do. Errors: kUnimplemented, an update
+/// without a kernel.
+template <class T>
+Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const StateKind& kind,
+                                        const SectionInputs<T>& inputs);
+
+/// The commit of a lane: `gradients` (as the parameters lie; scaled down if they exceed clip_norm) go into parameters
+/// and slots, `new_buffers` into buffers, and the step is counted. Cannot fail.
+template <class T>
+void commit(LaneState& state, const T* gradients, const T* new_buffers, const CommitSection<T>& section,
             const LaneHyper& hyper, const kernels::Kernels<T>& k);
 
 }  // namespace lanista::nn

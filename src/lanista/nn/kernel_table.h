@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,8 @@
 namespace lanista::nn {
 
 /// Where bytes may lie; the program sets one base pointer a space before it runs a lane.
-enum class Space : std::uint8_t { kArena, kParameter, kGradient, kBuffer, kNewBuffer, kInput, kTarget };
-inline constexpr std::size_t kSpaces = 7;
+enum class Space : std::uint8_t { kArena, kParameter, kGradient, kBuffer, kNewBuffer, kInput, kTarget, kSlot };
+inline constexpr std::size_t kSpaces = 8;
 
 /// Of so many elements.
 template <class T>
@@ -38,13 +39,15 @@ struct Place {
 /// What a call sees when it runs.
 template <class T>
 struct RunContext {
-  std::int64_t batch = 0;  ///< samples, at most the program's max_batch
+  std::int64_t batch = 0;  ///< samples that the call sees: a part of those of the step, at most the section's
+  std::int64_t total = 0;  ///< samples of the step; its loss is the mean over them
   std::array<std::byte*, kSpaces> base{};
   T* scratch = nullptr;
   const LaneHyper* hyper = nullptr;
   std::uint64_t seed = 0;  ///< of the lane's trial
   std::uint64_t step = 0;
   const std::int64_t* sample_index = nullptr;
+  double grad_scale = 1;   ///< what updates multiply gradients with
   std::size_t thread = 0;  ///< that runs it, among the program's
 
   template <class U = T>
@@ -94,18 +97,56 @@ struct Binding {
 template <class T>
 using Prepare = std::function<Run<T>(const Binding<T>&)>;
 
-/// A kernel with what the planner of memory has to know about it.
+/// How a kernel wants to find a parameter: shapes alone cannot tell, a [4, 4] value may be a linear weight or anything
+/// else.
+struct ParameterLayout {
+  std::size_t input = 0;
+  Layout layout = Layout::kPlain;
+  bool beside_image = false;  ///< only where input 0 is an image
+};
+
+/// A kernel whose results depend on all samples of a batch, in two halves for a batch in parts: every part gives a
+/// value, the values are merged in order of the parts, and every part takes what came of it. Numbers travel as doubles,
+/// so that merging adds no rounding of the kernel's own type.
+template <class T>
+struct Exchange {
+  std::int64_t numbers = 0;  ///< that a value has
+  std::function<void(const RunContext<T>&, double* value)> give;
+  /// The value of two neighbouring parts goes to the first.
+  void (*merge)(std::int64_t numbers, double* first, const double* second) = nullptr;
+  std::function<void(const RunContext<T>&, const double* value)> take;
+};
+
+/// A kernel with what the planners have to know about it.
 template <class T>
 struct KernelEntry {
   KernelEntry() = default;
   template <class F>
-  KernelEntry(F how, std::vector<std::size_t> slots = {}) : prepare(std::move(how)), in_place(std::move(slots)) {}
+  KernelEntry(F how, std::vector<std::size_t> slots = {}, std::function<Exchange<T>(const Binding<T>&)> halves = {})
+      : prepare(std::move(how)), in_place(std::move(slots)), exchange(std::move(halves)) {}
 
   Prepare<T> prepare;
   /// Inputs of the shape of output 0 whose every element is read no later than that element of the output is written:
   /// the output may take the place of one, preferred in this order, unless its value comes at an input that is not
   /// named here too. Those may be read after everything is written.
   std::vector<std::size_t> in_place;
+  /// Of kernels that mix the samples of a batch, and of no others: how they work on parts of it.
+  std::function<Exchange<T>(const Binding<T>&)> exchange;
+  std::vector<ParameterLayout> layouts;  ///< of parameters that do not lie plain
+  std::optional<Fusion> fusion;          ///< what it does the work of, if that is two kernels
+
+  KernelEntry& reads(std::size_t input, Layout layout) {
+    layouts.push_back({input, layout});
+    return *this;
+  }
+  KernelEntry& reads_beside_image(std::size_t input, Layout layout) {
+    layouts.push_back({input, layout, true});
+    return *this;
+  }
+  KernelEntry& fuses(Fusion of) {
+    fusion = std::move(of);
+    return *this;
+  }
 };
 
 template <class T>
@@ -114,6 +155,13 @@ using KernelTable = std::map<std::string, KernelEntry<T>, std::less<>>;
 /// All kernels by the name of their step operator or fusion.
 template <class T>
 KernelTable<T> kernel_table();
+
+/// The fusions that the entries of a table tell of.
+template <class T>
+std::vector<Fusion> fusions_of(const KernelTable<T>& table);
+/// The layout that a call wants of a parameter at an input.
+template <class T>
+Layout wanted_layout(const KernelTable<T>& table, const Call& call, std::size_t input);
 
 /// Puts the kernels of added operators beside them.
 template <class T>
@@ -136,5 +184,7 @@ template <class T>
 void add_image_kernels(KernelTable<T>& table);
 template <class T>
 void add_loss_kernels(KernelTable<T>& table);
+template <class T>
+void add_update_kernels(KernelTable<T>& table);
 
 }  // namespace lanista::nn

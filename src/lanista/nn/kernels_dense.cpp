@@ -34,12 +34,8 @@ Run<T> linear(const Binding<T>& b) {
 template <class T>
 Run<T> linear_grad_x(const Binding<T>& b) {
   const LinearSize size = linear_size(b.x_shape(0), b.y_shape().dims.back(), b.x_shape(0).dims.back());
-  // Any smaller batch may want another amount; ask for them all, once.
-  for (std::int64_t n = 1; n <= b.max_batch; ++n) {
-    b.need_scratch(b.k.linear_grad_x_scratch(size.rows.at(n), size.in, size.out));
-  }
   return [f = b.k.linear_grad_x, size, dy = b.in[0], w = b.in[1], dx = b.out[0]](const RunContext<T>& run) {
-    f(size.rows.at(run.batch), size.in, size.out, run.at(dy), run.at(w), run.at(dx), run.scratch);
+    f(size.rows.at(run.batch), size.in, size.out, run.at(dy), run.at(w), run.at(dx));
   };
 }
 
@@ -202,16 +198,19 @@ Run<T> matmul(const Binding<T>& b) {
 template <class T>
 void add_dense_kernels(KernelTable<T>& table) {
   using K = kernels::Kernels<T>;
-  table["linear"] = linear<T, &K::linear>;
-  table["linear_relu"] = linear<T, &K::linear_relu>;
-  table["linear_grad_x"] = linear_grad_x<T>;
+  using Entry = KernelEntry<T>;
+  table["linear"] = Entry(linear<T, &K::linear>).reads(1, Layout::kLinearWeight);
+  table["linear_relu"] =
+      Entry(linear<T, &K::linear_relu>).reads(1, Layout::kLinearWeight).fuses({.first = "linear", .second = "relu"});
+  table["linear_grad_x"] = Entry(linear_grad_x<T>).reads(1, Layout::kLinearWeight);
   table["linear_grad_w"] = linear_grad_w<T>;
   table["channel_sum"] = channel_sum<T>;
-  table["conv2d"] = conv2d<T, &K::conv2d>;
-  table["conv2d_relu"] = conv2d<T, &K::conv2d_relu>;
-  table["conv2d_grad_x"] = conv2d_grad_x<T>;
+  table["conv2d"] = Entry(conv2d<T, &K::conv2d>).reads(1, Layout::kConvWeight);
+  table["conv2d_relu"] =
+      Entry(conv2d<T, &K::conv2d_relu>).reads(1, Layout::kConvWeight).fuses({.first = "conv2d", .second = "relu"});
+  table["conv2d_grad_x"] = Entry(conv2d_grad_x<T>).reads(1, Layout::kConvWeight);
   table["conv2d_grad_w"] = conv2d_grad_w<T>;
-  table["conv_transpose2d"] = conv_transpose2d<T>;
+  table["conv_transpose2d"] = Entry(conv_transpose2d<T>).reads(1, Layout::kConvWeight);
   table["matmul"] = matmul<T>;
 }
 

@@ -7,17 +7,18 @@
 namespace lanista::nn {
 namespace {
 
-template <class T, auto kernel>
-Run<T> unary(const Binding<T>& b) {
-  return [f = b.k.*kernel, count = Count(b.y_shape()), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
+template <class T, class F>
+Run<T> unary(const Binding<T>& b, F f) {
+  return [f, count = Count(b.y_shape()), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
     f(count.at(run.batch), run.at(x), run.at(y));
   };
 }
 
-template <class T, auto kernel>
-Run<T> binary(const Binding<T>& b) {
-  return [f = b.k.*kernel, count = Count(b.y_shape()), p = b.in[0], q = b.in[1],
-          y = b.out[0]](const RunContext<T>& run) { f(count.at(run.batch), run.at(p), run.at(q), run.at(y)); };
+template <class T, class F>
+Run<T> binary(const Binding<T>& b, F f) {
+  return [f, count = Count(b.y_shape()), p = b.in[0], q = b.in[1], y = b.out[0]](const RunContext<T>& run) {
+    f(count.at(run.batch), run.at(p), run.at(q), run.at(y));
+  };
 }
 
 // The same with numbers that the attributes `names` give.
@@ -107,7 +108,6 @@ Run<T> softmax_grad(const Binding<T>& b) {
 
 template <class T>
 void add_piecewise(KernelTable<T>& table) {
-  using K = kernels::Kernels<T>;
   using B = const Binding<T>&;
   table["leaky_relu"] = [](B b) { return unary_with<T>(b, b.k.leaky_relu, "alpha"); };
   table["leaky_relu_grad"] = [](B b) { return binary_with<T>(b, b.k.leaky_relu_grad, "alpha"); };
@@ -117,32 +117,24 @@ void add_piecewise(KernelTable<T>& table) {
   table["clip_grad"] = {[](B b) { return binary_with<T>(b, b.k.clip_grad, "min", "max"); }, {1}};
   table["hard_sigmoid"] = [](B b) { return unary_with<T>(b, b.k.hard_sigmoid, "alpha", "beta"); };
   table["hard_sigmoid_grad"] = [](B b) { return binary_with<T>(b, b.k.hard_sigmoid_grad, "alpha"); };
-  table["hard_swish"] = unary<T, &K::hard_swish>;
-  table["hard_swish_grad"] = binary<T, &K::hard_swish_grad>;
 }
 
 }  // namespace
 
 template <class T>
 void add_elementwise_kernels(KernelTable<T>& table) {
-  using K = kernels::Kernels<T>;
-  table["relu"] = {unary<T, &K::relu>, {0}};
-  table["gelu"] = unary<T, &K::gelu>;
-  table["silu"] = unary<T, &K::silu>;
-  table["tanh"] = unary<T, &K::tanh>;
-  table["sigmoid"] = unary<T, &K::sigmoid>;
-  table["relu_grad"] = {binary<T, &K::relu_grad>, {1}};
-  table["gelu_grad"] = {binary<T, &K::gelu_grad>, {1}};
-  table["silu_grad"] = binary<T, &K::silu_grad>;
-  table["tanh_grad"] = binary<T, &K::tanh_grad>;
-  table["sigmoid_grad"] = binary<T, &K::sigmoid_grad>;
+  for (const auto& row : kernels::kernels<T>(kernels::Isa::kPortable).activations) {
+    const std::string op(row.op);
+    table[op] = {[op](const Binding<T>& b) { return unary(b, b.k.activation(op)->forward); }, {0}};
+    table[op + "_grad"] = {[op](const Binding<T>& b) { return binary(b, b.k.activation(op)->gradient); }, {1}};
+  }
   table["softmax"] = softmax<T>;
   table["softmax_grad"] = softmax_grad<T>;
   table["zero"] = zero<T>;
   table["add"] = {add<T>, {0, 1}};
-  table["sub"] = binary<T, &K::sub>;
-  table["mul"] = binary<T, &K::mul>;
-  table["div"] = binary<T, &K::div>;
+  table["sub"] = [](const Binding<T>& b) { return binary(b, b.k.sub); };
+  table["mul"] = [](const Binding<T>& b) { return binary(b, b.k.mul); };
+  table["div"] = [](const Binding<T>& b) { return binary(b, b.k.div); };
   table["negative"] = negative<T>;
   add_piecewise(table);
   table["dropout_train"] = dropout_train<T>;

@@ -1,4 +1,7 @@
 // Batch, layer and group normalisation.
+#include <cmath>
+
+#include "lanista/kernels/kernels.h"
 #include "lanista/nn/kernel_table.h"
 
 namespace lanista::nn {
@@ -62,6 +65,89 @@ Run<T> batch_norm_grad(const Binding<T>& b) {
     f(size.rows.at(run.batch), size.c, run.at(in[0]), gamma.get(run), run.at(in[1]), run.at(in[2]), run.at(in[3]),
       run.at(out[0]), run.at(out[1]), run.at(out[2]));
   };
+}
+
+// Values of batch norm's parts: how many rows, then two numbers a channel.
+std::int64_t numbers_of(const BatchNormSize& size) { return 1 + 2 * size.c; }
+
+template <class T>
+void give_pairs(std::int64_t rows, std::int64_t c, const T* first, const T* second, double* value) {
+  value[0] = static_cast<double>(rows);
+  for (std::int64_t j = 0; j < c; ++j) {
+    value[1 + j] = static_cast<double>(first[j]);
+    value[1 + c + j] = static_cast<double>(second[j]);
+  }
+}
+
+void add_numbers(std::int64_t numbers, double* first, const double* second) {
+  for (std::int64_t i = 0; i < numbers; ++i) first[i] += second[i];
+}
+
+// Means and sums of squared distances from them, of two sets together: Chan, Golub, LeVeque: Algorithms for computing
+// the sample variance: analysis and recommendations (The American Statistician 37, 1983), formulas 2.1. Its error grows
+// as that of the variance's own condition, like the rounding of the values themselves; sums of squares would lose its
+// square. The mean moves by a difference, so that equal values have no variance however they are cut.
+void merge_moments(std::int64_t numbers, double* first, const double* second) {
+  const std::int64_t c = numbers / 2;
+  const double rows = first[0] + second[0];
+  const double share = second[0] / rows, weight = first[0] * share;
+  for (std::int64_t j = 1; j <= c; ++j) {
+    const double distance = second[j] - first[j];
+    first[j] += distance * share;
+    first[c + j] += second[c + j] + distance * distance * weight;
+  }
+  first[0] = rows;
+}
+
+template <class T>
+Exchange<T> batch_norm_train_parts(const Binding<T>& b) {
+  const bool affine = b.args().flag("affine");
+  const std::size_t next = affine ? 3 : 1;
+  const BatchNormSize size = batch_norm_size(b.x_shape(0));
+  Exchange<T> halves{.numbers = numbers_of(size), .give = {}, .merge = merge_moments, .take = {}};
+  halves.give = [f = b.k.batch_norm_moments, size, x = b.in[0], out = b.out](const RunContext<T>& run, double* value) {
+    const std::int64_t rows = size.rows.at(run.batch);
+    f(rows, size.c, run.at(x), run.at(out[1]), run.at(out[2]));
+    give_pairs(rows, size.c, run.at(out[1]), run.at(out[2]), value);
+  };
+  halves.take = [f = b.k.batch_norm_apply, size, eps = static_cast<T>(b.args().real("eps")),
+                 momentum = b.own_number("momentum"), x = b.in[0], gamma = input(b, 1, affine),
+                 beta = input(b, 2, affine), old_mean = b.in[next], old_var = b.in[next + 1],
+                 out = b.out](const RunContext<T>& run, const double* value) {
+    const double rows = value[0], taken = momentum.of(run);
+    T* mean = run.at(out[1]);
+    T* inv_std = run.at(out[2]);
+    for (std::int64_t j = 0; j < size.c; ++j) {
+      const double m = value[1 + j], squares = value[1 + size.c + j];
+      mean[j] = static_cast<T>(m);
+      inv_std[j] = 1 / std::sqrt(static_cast<T>(squares / rows) + eps);
+      const double was_mean = static_cast<double>(run.at(old_mean)[j]), was = static_cast<double>(run.at(old_var)[j]);
+      run.at(out[3])[j] = static_cast<T>((1 - taken) * was_mean + taken * m);
+      // One value has no variance: what is known stays.
+      run.at(out[4])[j] = static_cast<T>(rows > 1 ? (1 - taken) * was + taken * (squares / (rows - 1)) : was);
+    }
+    f(size.rows.at(run.batch), size.c, run.at(x), gamma.get(run), beta.get(run), mean, inv_std, run.at(out[0]));
+  };
+  return halves;
+}
+
+template <class T>
+Exchange<T> batch_norm_grad_parts(const Binding<T>& b) {
+  const BatchNormSize size = batch_norm_size(b.x_shape(0));
+  Exchange<T> halves{.numbers = numbers_of(size), .give = {}, .merge = add_numbers, .take = {}};
+  b.need_scratch(2 * size.c);
+  halves.give = [f = b.k.batch_norm_grad_sums, size, in = b.in, out = b.out](const RunContext<T>& run, double* value) {
+    const std::int64_t rows = size.rows.at(run.batch);
+    f(rows, size.c, run.at(in[0]), run.at(in[1]), run.at(in[2]), run.at(in[3]), run.at(out[1]), run.at(out[2]));
+    give_pairs(rows, size.c, run.at(out[1]), run.at(out[2]), value);
+  };
+  halves.take = [f = b.k.batch_norm_grad_apply, size, in = b.in, gamma = input(b, 4, b.in.size() > 4), dx = b.out[0]](
+                    const RunContext<T>& run, const double* value) {
+    for (std::int64_t i = 0; i < 2 * size.c; ++i) run.scratch[i] = static_cast<T>(value[1 + i] / value[0]);
+    f(size.rows.at(run.batch), size.c, run.at(in[0]), gamma.get(run), run.at(in[1]), run.at(in[2]), run.scratch,
+      run.scratch + size.c, run.at(in[3]), run.at(dx));
+  };
+  return halves;
 }
 
 // The last `axes` dimensions are normalised; a whole image is one row in any layout.
@@ -133,14 +219,18 @@ Run<T> group_norm_grad(const Binding<T>& b) {
 template <class T>
 void add_norm_kernels(KernelTable<T>& table) {
   table["batch_norm"] = batch_norm<T>;
-  table["batch_norm_train"] = batch_norm_train<T>;
-  table["batch_norm_grad"] = {batch_norm_grad<T>, {3}};
+  table["batch_norm_train"] = {batch_norm_train<T>, {}, batch_norm_train_parts<T>};
+  table["batch_norm_grad"] = {batch_norm_grad<T>, {3}, batch_norm_grad_parts<T>};
   table["layer_norm"] = layer_norm<T>;
   table["layer_norm_train"] = layer_norm<T>;
   table["layer_norm_grad"] = {layer_norm_grad<T>, {3}};
   table["group_norm"] = group_norm<T>;
   table["group_norm_train"] = group_norm<T>;
   table["group_norm_grad"] = group_norm_grad<T>;
+  for (const char* name : {"layer_norm", "layer_norm_train"}) {
+    table[name].reads_beside_image(1, Layout::kMap).reads_beside_image(2, Layout::kMap);
+  }
+  table["layer_norm_grad"].reads_beside_image(4, Layout::kMap);
 }
 
 template void add_norm_kernels(KernelTable<float>&);

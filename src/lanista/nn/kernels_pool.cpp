@@ -113,8 +113,15 @@ void add_pool_kernels(KernelTable<T>& table) {
   using K = kernels::Kernels<T>;
   table["max_pool2d"] = max_pool<T, &K::max_pool>;
   table["max_pool2d_train"] = max_pool<T, &K::max_pool>;
-  table["relu_max_pool2d"] = max_pool<T, &K::relu_max_pool>;
-  table["relu_max_pool2d_train"] = max_pool<T, &K::relu_max_pool>;
+  table["relu_max_pool2d"] = KernelEntry<T>(max_pool<T, &K::relu_max_pool>)
+                                 .fuses({.first = "relu", .second = "max_pool2d", .serves_second = true});
+  // Its index says where relu was closed, so that the gradient of relu is done with that of the pool.
+  table["relu_max_pool2d_train"] = KernelEntry<T>(max_pool<T, &K::relu_max_pool>)
+                                       .fuses({.first = "relu",
+                                               .second = "max_pool2d_train",
+                                               .serves_second = true,
+                                               .first_grad = "relu_grad",
+                                               .second_grad = "max_pool2d_grad"});
   table["max_pool2d_grad"] = max_pool_grad<T>;
   table["avg_pool2d"] = avg_pool<T>;
   table["avg_pool2d_grad"] = avg_pool_grad<T>;

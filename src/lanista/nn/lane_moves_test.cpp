@@ -10,6 +10,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/nn/program.h"
 #include "lanista/nn/test_models.h"
+#include "lanista/step/optimizer.h"
 
 namespace lanista::nn {
 namespace {
@@ -84,13 +85,13 @@ class LaneMoves : public ::testing::TestWithParam<TestModel> {};
 
 TEST_P(LaneMoves, ChangeNothing) {
   Rng rng(static_cast<std::uint64_t>(GetParam().name.size()));
-  for (const auto optimizer : {step::Optimizer::kSgd, step::Optimizer::kAdam, step::Optimizer::kAdamW}) {
+  for (const std::string& optimizer : step::optimizer_names()) {
     for (const auto schedule : {Schedule::kConstant, Schedule::kStep, Schedule::kCosine}) {
       const Derived derived = derive(GetParam(), optimizer);
-      Program single = compile(derived, {.states = false, .max_batch = 6});
+      Program single = compile_empty(derived, {.max_batch = 6});
       std::vector<Program> programs;
       for (const std::int64_t lanes : {1, 4, 16}) {
-        programs.push_back(compile(derived, {.lanes = lanes, .states = false, .max_batch = 6 + lanes}));
+        programs.push_back(compile_empty(derived, {.lanes = lanes, .max_batch = 6 + lanes}));
       }
       const auto count = static_cast<std::size_t>(1 + rng.below(16));
       std::vector<Trial> moved = fresh_trials(single, count, schedule);
@@ -128,22 +129,75 @@ INSTANTIATE_TEST_SUITE_P(Operators, LaneMoves, ::testing::ValuesIn(operator_mode
                          [](const auto& suite) { return suite.param.name; });
 
 TEST(LaneState, IsRefusedByAProgramOfAnotherKind) {
-  Program mlp = compile(derive(small_mlp()), {.states = false});
-  Program cnn = compile(derive(small_cnn()), {.states = false});
+  Program mlp = compile_empty(derive(small_mlp()), {});
+  Program cnn = compile_empty(derive(small_cnn()), {});
   EXPECT_ANY_THROW(cnn.attach(0, *mlp.make_state(1)));
   EXPECT_ANY_THROW(mlp.attach(1, *mlp.make_state(1)));
 
   mlp.attach(0, *mlp.make_state(1));
   EXPECT_ANY_THROW(mlp.attach(0, *mlp.make_state(2)));
+  LaneState refused = *cnn.make_state(1);
+  EXPECT_ANY_THROW(mlp.attach(0, std::move(refused)));
+  EXPECT_EQ(refused.seed(), 1U) << "it is the caller's still";
   const LaneState out = mlp.detach(0);
   EXPECT_EQ(out.seed(), 1U);
   EXPECT_FALSE(mlp.detach(0));
 }
 
+// A copy in a lane is what a copy of the value is, and both go on from there.
+TEST(LaneClone, IsTheCopyOfTheValueInALaneOfItsOwn) {
+  for (const TestModel& model : {small_mlp(), model_named("dropout"), model_named("batch_norm")}) {
+    SCOPED_TRACE(model.name);
+    const Derived derived = derive(model);
+    Program program = compile_empty(derived, {.lanes = 3, .max_batch = 6});
+    Program other = compile_empty(derived, {.max_batch = 6});
+    Trial trial{7, Schedule::kConstant, *program.make_state(7)};
+    Trial* const only = &trial;
+    const std::int64_t seat = 2;
+    for (int step = 0; step < 3; ++step) step_together(program, derived, {&only, 1}, {&seat, 1});
+    LaneState copy = *trial.state.clone(11);
+    const std::vector<Tensor> before = trial.state.extract();
+    program.attach(2, std::move(trial.state));
+
+    ASSERT_TRUE(program.clone(2, 0, 11));
+
+    EXPECT_TRUE(program.extract(0) == copy.extract());
+    EXPECT_TRUE(program.extract(2) == before);
+    EXPECT_EQ(program.step_count(0), 3);
+    EXPECT_ANY_THROW(static_cast<void>(program.clone(2, 0, 11))) << "the lane is taken";
+    EXPECT_ANY_THROW(static_cast<void>(program.clone(1, 1, 11))) << "the lane is empty";
+    Trial in_lane{7, Schedule::kConstant, program.detach(0)}, apart{7, Schedule::kConstant, std::move(copy)};
+    Trial* const here = &in_lane;
+    Trial* const there = &apart;
+    const std::int64_t first = 0;
+    step_together(program, derived, {&here, 1}, {&first, 1});
+    step_together(other, derived, {&there, 1}, {&first, 1});
+    EXPECT_TRUE(in_lane.state.extract() == apart.state.extract());
+    EXPECT_TRUE(program.extract(2) == before) << "the parent does not notice";
+  }
+}
+
+TEST(LaneClone, IsRefusedWithoutMemory) {
+  const Derived derived = derive(small_mlp());
+  const std::int64_t state = compile_empty(derived, {}).make_state(1)->bytes();
+  MemoryBudget measured;
+  const Program alone = compile_empty(derived, {.lanes = 2, .budget = &measured});
+  MemoryBudget tight(measured.used() + state * 3 / 2);
+  Program program = compile_empty(derived, {.lanes = 2, .budget = &tight});
+  ASSERT_TRUE(program.begin(0, 1));
+
+  const auto refused = program.clone(0, 1, 2);
+
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  EXPECT_FALSE(program.detach(1));
+  EXPECT_EQ(program.step_count(0), 0);
+}
+
 TEST(LaneState, HoldsItsMemoryAsLongAsItLives) {
   const Derived derived = derive(small_mlp());
   MemoryBudget budget;
-  Program program = compile(derived, {.states = false, .budget = &budget});
+  Program program = compile_empty(derived, {.budget = &budget});
   const std::int64_t without = budget.used();
   EXPECT_EQ(program.bytes(), without);
   {
@@ -159,7 +213,7 @@ TEST(LaneState, HoldsItsMemoryAsLongAsItLives) {
   EXPECT_EQ(budget.used(), without);
 
   MemoryBudget tight(without + 1);
-  Program poor = compile(derived, {.states = false, .budget = &tight});
+  Program poor = compile_empty(derived, {.budget = &tight});
   const auto refused = poor.make_state(1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);

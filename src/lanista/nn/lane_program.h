@@ -5,41 +5,56 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lanista/base/memory_budget.h"
 #include "lanista/nn/aligned_bytes.h"
+#include "lanista/nn/commit.h"
+#include "lanista/nn/cut.h"
+#include "lanista/nn/lane_gradients.h"
 #include "lanista/nn/lane_state.h"
+#include "lanista/nn/machine.h"
+#include "lanista/nn/metrics.h"
 #include "lanista/nn/program.h"
 #include "lanista/nn/section.h"
 #include "lanista/nn/team.h"
 
 namespace lanista::nn {
 
-/// A Program of one element type; the members mean what they mean there.
+/// Own kernels on the CPU, for one element type: every lane through the compute section and then its commit. States
+/// stay in host memory, and chunks are done when run() returns.
 template <class T>
-class LaneProgram {
+class LaneProgram final : public Machine {
  public:
-  static Result<LaneProgram> compile(const step::TrainingStep& train, const step::InferenceStep& infer,
-                                     const ProgramOptions& options);
+  static Result<std::unique_ptr<LaneProgram>> compile(kernels::Isa isa, const step::TrainingStep* train,
+                                                      const step::InferenceStep& infer, const ProgramOptions& options);
 
-  std::int64_t lanes() const { return options_.lanes; }
-  std::int64_t bytes() const;
-  std::string describe() const;
-  std::vector<PlanLine> plan() const;
-  void rehearse(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done);
-  LaneState& state(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
-  Result<LaneState> make_state(std::uint64_t trial_seed) const {
+  std::int64_t bytes() const override;
+  std::string describe() const override;
+  Result<LaneState> make_state(std::uint64_t trial_seed) const override {
     return LaneState::make(kind_, trial_seed, options_.budget);
   }
-  const StateKind& kind() const { return *kind_; }
-  const std::vector<LaneNumber>& lane_numbers() const { return train_.numbers; }
-
-  void train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
-                  std::span<const std::uint8_t> active, std::span<double> loss);
-  template <class Out>
-  void predict(std::int64_t lane, const Batch& batch, std::span<Out> out);
-  std::int64_t prediction_size() const { return prediction_count_.per_sample; }
+  void attach(std::int64_t lane, LaneState&& state) override { state_of(lane) = std::move(state); }
+  LaneState detach(std::int64_t lane) override { return std::exchange(state_of(lane), {}); }
+  Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) override {
+    LANISTA_ASSIGN(state_of(to), state_of(from).clone(trial_seed));
+    return {};
+  }
+  std::int64_t step_count(std::int64_t lane) const override;
+  std::vector<Tensor> copy_out(std::int64_t lane) const override {
+    return states_[static_cast<std::size_t>(lane)].extract();
+  }
+  void run(const Chunk& chunk, std::span<LaneEnd> ends) override;
+  void wait() override {}
+  Result<LaneGradients> make_gradients() const override { return LaneGradients::make(kind_, options_.budget); }
+  double gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
+                   LaneGradients& out, bool add) override;
+  void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) override;
+  void predict(std::int64_t lane, const Batch& batch, PredictionsOut out) override;
+  void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) override;
+  void losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) override;
+  void rehearse(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) override;
 
  private:
   // A value that the batch brings, and the memory for it in program layout.
@@ -48,40 +63,62 @@ class LaneProgram {
     bool tokens = false;      // whole numbers that travel as floats
     std::int64_t offset = 0;  // in a desk
     std::int64_t bytes = 0;   // none if the batch's own memory serves
+    std::int64_t stride = 0;  // bytes of a sample, wherever it lies
     void plan(const graph::ValueType& type, std::int64_t max_batch);
   };
   struct Plan;
 
-  LaneProgram(Plan plan, const ProgramOptions& options, MemoryBudget::Reservation reservation,
-              std::vector<LaneState> states);
-  void train_lane(RunContext<T>& run, std::int64_t lane, double& loss);
+  LaneProgram(MachineFacts facts, kernels::Isa isa, Plan plan, const ProgramOptions& options,
+              MemoryBudget::Reservation reservation);
+  LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
+  void train_step(const StepWork& work, std::span<const std::uint8_t> active, std::int64_t step,
+                  std::span<LaneEnd> ends);
+  double train_lane(RunContext<T>& run, std::int64_t lane);
   void commit_lane(const RunContext<T>& run, std::int64_t lane);
+  // Compute sections of all parts of a batch that `run` was fed, one desk for all (lane_parts.cpp). `out` gets the sum
+  // of their gradients, in order of the parts, or has it added; the sum of losses is the result.
+  double sum_parts(const RunContext<T>& run, T* out, bool add);
+  double sum_apart(const RunContext<T>& run, T* out, bool add);
+  double sum_in_step(const RunContext<T>& run, T* out, bool add);
+  RunContext<T> part_of(const RunContext<T>& run, const Part& part, std::int64_t arena) const;
+  double loss_sum(const RunContext<T>& run) const;
+  void add_gradients(T* sum, const T* more) const;
+  T* desk_gradients(int thread, std::int64_t number) const {
+    return reinterpret_cast<T*>(desk(thread) + gradient_offset_ + number * gradient_stride_);
+  }
   /// A thread's own arena, scratch, feeds, gradients and new buffer values.
   std::byte* desk(int thread) const { return memory_.data() + thread * desk_bytes_; }
   RunContext<T> context(std::int64_t lane, int thread) const;
+  void check_hyper(const LaneHyper& hyper) const;
   std::byte* feed(const Feed& feed, std::byte* desk, std::int64_t n, std::span<const float> values) const;
   void feed_features(RunContext<T>& run, std::byte* desk, const Batch& batch) const;
   void feed_batch(RunContext<T>& run, std::byte* desk, const Batch& batch) const;
+  void check_labels(const Batch& batch) const;
 
+  kernels::Isa isa_;
   ProgramOptions options_;
+  Cut cut_;
   const kernels::Kernels<T>* kernels_;
-  step::StepOptions step_options_;
   Section<T> train_, infer_;
-  PlanLine commit_;
+  CommitSection<T> commit_;
   Place loss_, prediction_;
   Reorder prediction_out_;
   Count prediction_count_;
   std::int64_t classes_ = 0;  // cross-entropy: labels are below this
+  Metrics loss_alone_;        // that the step has; none of a program that only predicts
   Feed input_, target_;
   std::int64_t scratch_offset_ = 0;
+  std::int64_t arena_stride_ = 0;
   std::int64_t gradient_offset_ = 0;
+  std::int64_t gradient_stride_ = 0;
+  std::int64_t gradient_count_ = 1;
   std::int64_t new_buffer_offset_ = 0;
+  std::int64_t value_offset_ = 0;  // of three values of an exchange
   std::int64_t desk_bytes_ = 0;
   MemoryBudget::Reservation reservation_;
   std::shared_ptr<const StateKind> kind_;
-  std::vector<LaneState> states_;             // of each lane; none where it is empty
-  std::vector<std::exception_ptr> failures_;  // of each lane in the step at hand
-  AlignedBytes memory_;                       // desks
+  std::vector<LaneState> states_;  // of each lane; none where it is empty
+  AlignedBytes memory_;            // desks
   Team team_;
 };
 

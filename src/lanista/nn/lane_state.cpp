@@ -11,18 +11,10 @@
 
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
+#include "lanista/nn/state_tensors.h"
 
 namespace lanista::nn {
 namespace {
-
-template <class T>
-constexpr ElementType kRealType = std::is_same_v<T, float> ? ElementType::kF32 : ElementType::kF64;
-
-Tensor make_tensor(std::string name, ElementType type, std::vector<std::int64_t> shape) {
-  Tensor tensor{.name = std::move(name), .type = type, .shape = std::move(shape), .bytes = {}};
-  tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()) * element_size(type));
-  return tensor;
-}
 
 Tensor scalar(std::string name, std::int64_t value) {
   Tensor tensor = make_tensor(std::move(name), ElementType::kI64, {});
@@ -36,6 +28,21 @@ Error bad_state(std::string message) {
   return {.code = Code::kInvalidArgument, .message = "state of a lane: " + std::move(message), .where = {}};
 }
 
+/// What goes from a tensor into its place in a state, once everything has been found good.
+template <class T>
+struct Copy {
+  const StateItem* item;
+  const Tensor* from;
+  T* to;
+};
+
+template <class T>
+void carry_out(const std::vector<Copy<T>>& copies) {
+  for (const Copy<T>& copy : copies) {
+    copy.item->into.convert(0, elements_of<T>(*copy.from).data(), copy.to + copy.item->range.begin);
+  }
+}
+
 // The state that somebody hands in, by name; every tensor must be asked for exactly once.
 class Given {
  public:
@@ -45,6 +52,8 @@ class Given {
     }
     return {};
   }
+
+  bool has(const std::string& name) const { return tensors_.contains(name); }
 
   Result<const Tensor*> take(const std::string& name, ElementType type, const std::vector<std::int64_t>& shape) {
     const auto found = tensors_.find(name);
@@ -168,6 +177,12 @@ Result<LaneState> LaneState::clone() const {
   return copy;
 }
 
+Result<LaneState> LaneState::clone(std::uint64_t trial_seed) const {
+  LANISTA_ASSIGN(LaneState copy, clone());
+  copy.seed_ = trial_seed;
+  return copy;
+}
+
 void LaneState::initialise(std::uint64_t trial_seed) {
   step_ = 0;
   seed_ = trial_seed;
@@ -180,6 +195,10 @@ std::vector<Tensor> LaneState::extract() const {
 
 Result<void> LaneState::insert(std::span<const Tensor> state) {
   return kind_->is_double() ? insert_as<double>(state) : insert_as<float>(state);
+}
+
+Result<void> LaneState::assign(std::span<const Tensor> tensors) {
+  return kind_->is_double() ? assign_as<double>(tensors) : assign_as<float>(tensors);
 }
 
 template <class T>
@@ -220,37 +239,54 @@ std::vector<Tensor> LaneState::extract_as() const {
   return state;
 }
 
-template <class T>
-Result<void> LaneState::insert_as(std::span<const Tensor> state) {
+// Calls with the item, the name and the flat place of every tensor, until one of the calls fails.
+template <class T, class Call>
+Result<void> LaneState::each_tensor(const Call& call) const {
   const StateLayout& layout = kind_->layout();
-  struct Copy {
-    const StateItem* item;
-    const Tensor* from;
-    T* to;
-  };
-  Given given;
-  LANISTA_TRY(given.read(state));
-  std::vector<Copy> copies;
   for (const StateItem& item : layout.items) {
-    LANISTA_ASSIGN(const Tensor* own, given.take(item.tensor.name, kRealType<T>, item.tensor.shape.dims));
-    copies.push_back({&item, own, item.tensor.trained ? parameters<T>() : buffers<T>()});
+    LANISTA_TRY(call(item, item.tensor.name, item.tensor.trained ? parameters<T>() : buffers<T>()));
     for (std::size_t k = 0; item.tensor.trained && k < layout.slots.size(); ++k) {
-      const std::string name = item.tensor.name + "/" + layout.slots[k];
-      LANISTA_ASSIGN(const Tensor* of_slot, given.take(name, kRealType<T>, item.tensor.shape.dims));
-      copies.push_back({&item, of_slot, slot<T>(k)});
+      LANISTA_TRY(call(item, item.tensor.name + "/" + layout.slots[k], slot<T>(k)));
     }
   }
+  return {};
+}
+
+template <class T>
+Result<void> LaneState::insert_as(std::span<const Tensor> state) {
+  Given given;
+  LANISTA_TRY(given.read(state));
+  std::vector<Copy<T>> copies;
+  LANISTA_TRY(each_tensor<T>([&](const StateItem& item, const std::string& name, T* to) -> Result<void> {
+    LANISTA_ASSIGN(const Tensor* from, given.take(name, kRealType<T>, item.tensor.shape.dims));
+    copies.push_back({&item, from, to});
+    return {};
+  }));
   LANISTA_ASSIGN(const Tensor* steps, given.take("step", ElementType::kI64, {}));
   LANISTA_ASSIGN(const Tensor* trial_seed, given.take("seed", ElementType::kI64, {}));
   LANISTA_TRY(given.check_empty());
   const std::int64_t count = elements_of<std::int64_t>(*steps)[0];
   if (count < 0) return bad_state("tensor 'step' is " + std::to_string(count) + ", but it counts from 0");
 
-  for (const Copy& copy : copies) {
-    copy.item->into.convert(0, elements_of<T>(*copy.from).data(), copy.to + copy.item->range.begin);
-  }
+  carry_out(copies);
   step_ = count;
   seed_ = static_cast<std::uint64_t>(elements_of<std::int64_t>(*trial_seed)[0]);
+  return {};
+}
+
+template <class T>
+Result<void> LaneState::assign_as(std::span<const Tensor> tensors) {
+  Given given;
+  LANISTA_TRY(given.read(tensors));
+  std::vector<Copy<T>> copies;
+  LANISTA_TRY(each_tensor<T>([&](const StateItem& item, const std::string& name, T* to) -> Result<void> {
+    if (!given.has(name)) return {};
+    LANISTA_ASSIGN(const Tensor* from, given.take(name, kRealType<T>, item.tensor.shape.dims));
+    copies.push_back({&item, from, to});
+    return {};
+  }));
+  LANISTA_TRY(given.check_empty());
+  carry_out(copies);
   return {};
 }
 

@@ -54,12 +54,18 @@ class LaneState {
   void initialise(std::uint64_t trial_seed);
   /// A state of the same bits. Errors: as of make.
   Result<LaneState> clone() const;
+  /// The same for another trial: its masks are its own from here on.
+  Result<LaneState> clone(std::uint64_t trial_seed) const;
   /// The canonical single-model state: parameters and buffers by name, optimiser slots as "<name>/momentum", "/m",
   /// "/v", and "step" and "seed" (i64 scalars). Independent of layouts.
   std::vector<Tensor> extract() const;
   /// The inverse of extract. Errors: kInvalidArgument naming the tensor that is missing, extra or misshapen; then the
   /// state is unchanged.
   Result<void> insert(std::span<const Tensor> state);
+  /// Some parameters, buffers and slots, by their names in `extract`; the others stay as they are, and so do the steps
+  /// and the seed. Errors: kInvalidArgument naming the tensor that belongs to nothing or is misshapen; then the state is
+  /// unchanged.
+  Result<void> assign(std::span<const Tensor> tensors);
 
   // For programs, in their element type.
   template <class T>
@@ -88,6 +94,10 @@ class LaneState {
   std::vector<Tensor> extract_as() const;
   template <class T>
   Result<void> insert_as(std::span<const Tensor> state);
+  template <class T>
+  Result<void> assign_as(std::span<const Tensor> tensors);
+  template <class T, class Call>
+  Result<void> each_tensor(const Call& call) const;
 
   std::shared_ptr<const StateKind> kind_;
   MemoryBudget* budget_ = nullptr;

@@ -8,6 +8,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/nn/program.h"
 #include "lanista/nn/test_models.h"
+#include "lanista/step/optimizer.h"
 
 namespace lanista::nn {
 namespace {
@@ -89,7 +90,7 @@ class Lanes : public ::testing::TestWithParam<TestModel> {};
 
 TEST_P(Lanes, DoNotFeelTheirNeighbours) {
   Rng rng(7);
-  for (const auto optimizer : {step::Optimizer::kSgd, step::Optimizer::kAdam, step::Optimizer::kAdamW}) {
+  for (const std::string& optimizer : step::optimizer_names()) {
     const Derived derived = derive(GetParam(), optimizer);
     const Trial trial = random_trial(rng);
     const Twin wanted = alone(derived, trial, Precision::kFloat32);
@@ -105,7 +106,7 @@ TEST_P(Lanes, DoNotFeelTheirNeighbours) {
 }
 
 TEST_P(Lanes, MoveWithTheirState) {
-  const Derived derived = derive(GetParam(), step::Optimizer::kAdam);
+  const Derived derived = derive(GetParam(), "adam");
   Program here = compile(derived, {.max_batch = 8});
   Program there = compile(derived, {.lanes = 3, .max_batch = 9});
   here.initialise(0, 4);
@@ -139,7 +140,7 @@ std::vector<State> all_states(const Program& program) {
 TEST(Lanes, OfAnyNumberAndPlaceTrainAlike) {
   Rng rng(17);
   for (const TestModel& model : {small_mlp(), small_cnn()}) {
-    const Derived derived = derive(model, step::Optimizer::kAdamW);
+    const Derived derived = derive(model, "adamw");
     const Trial trial = random_trial(rng);
     const Twin wanted = alone(derived, trial, Precision::kFloat32);
     for (std::int64_t lanes = 1; lanes <= 17; ++lanes) {
@@ -199,7 +200,7 @@ TEST(Lanes, StayCleanWhenANeighbourDiverges) {
 }
 
 TEST(Lanes, ThatThrowsKeepsItsStateAndTheOthersHaveTheirStep) {
-  const Derived derived = derive(model_named("batch_norm_image"), step::Optimizer::kAdam);
+  const Derived derived = derive(model_named("batch_norm_image"), "adam");
   for (std::int64_t culprit = 0; culprit < 3; ++culprit) {
     bool armed = false;
     Program program = compile(derived, {.lanes = 3, .max_batch = 8, .before_commit = [&](std::int64_t lane) {

@@ -1,9 +1,7 @@
 #include "lanista/nn/lower.h"
 
-#include <algorithm>
-#include <optional>
+#include <string_view>
 
-#include "lanista/base/check.h"
 #include "lanista/nn/layout.h"
 
 namespace lanista::nn {
@@ -27,13 +25,14 @@ struct Reader {
 
 class Peephole {
  public:
-  Peephole(Lowered& lowered, const std::set<Port>& keep) : lowered_(lowered), gone_(lowered.calls.size(), false) {
+  Peephole(Lowered& lowered, const std::set<Port>& keep, const std::vector<Fusion>& fusions)
+      : lowered_(lowered), fusions_(fusions), gone_(lowered.calls.size(), false) {
     for (const Port port : keep) kept_.insert(lowered_.source(port));
     index();
   }
 
   void run() {
-    for (std::size_t i = 0; i < lowered_.calls.size(); ++i) fuse_into_pool(i);
+    for (std::size_t i = 0; i < lowered_.calls.size(); ++i) fuse_into_reader(i);
     for (std::size_t i = 0; i < lowered_.calls.size(); ++i) fuse_into_producer(i);
     std::vector<Call> left;
     for (std::size_t i = 0; i < gone_.size(); ++i) {
@@ -61,73 +60,84 @@ class Peephole {
 
   bool read_once(Port port) { return !kept_.contains(port) && readers_[port].size() == 1; }
 
-  // relu, then max pooling: the pool reads relu's input.
-  void fuse_into_pool(std::size_t i) {
-    Call& relu = lowered_.calls[i];
-    if (gone_[i] || relu.kernel != "relu") return;
-    const Port y{relu.id, 0};
+  const Fusion* fusion(std::string_view first, std::string_view second, bool serves_second) const {
+    for (const Fusion& each : fusions_) {
+      if (each.first == first && each.second == second && each.serves_second == serves_second) return &each;
+    }
+    return nullptr;
+  }
+
+  // Such as relu, then max pooling: the pool reads relu's input, and takes over its gradient.
+  void fuse_into_reader(std::size_t i) {
+    Call& first = lowered_.calls[i];
+    if (gone_[i]) return;
+    const Port y{first.id, 0};
     if (kept_.contains(y)) return;
 
-    std::optional<std::size_t> pool;
-    std::optional<std::size_t> grad;
+    const Fusion* with = nullptr;
+    std::size_t second = 0;
+    std::vector<Reader> others;
     for (const Reader& reader : readers_[y]) {
-      const std::string& kernel = lowered_.calls[reader.call].kernel;
-      if ((kernel == "max_pool2d" || kernel == "max_pool2d_train") && !pool) {
-        pool = reader.call;
-      } else if (kernel == "relu_grad" && reader.slot == 0 && !grad) {
-        grad = reader.call;
+      const Fusion* found = reader.slot == 0 ? fusion(first.kernel, lowered_.calls[reader.call].kernel, true) : nullptr;
+      if (found != nullptr && with == nullptr) {
+        with = found;
+        second = reader.call;
       } else {
-        return;
+        others.push_back(reader);
       }
     }
-    if (!pool) return;
-    if (grad) {
-      const Port dy = lowered_.calls[*grad].inputs[1];
-      const Call* pool_grad = producer(dy);
-      const Port index{lowered_.calls[*pool].id, 1};
-      if (pool_grad == nullptr || pool_grad->kernel != "max_pool2d_grad" || pool_grad->inputs[0] != index) return;
-      if (!read_once(dy)) return;
-      const Port dx{lowered_.calls[*grad].id, 0};
-      lowered_.aliases[dx] = dy;
-      if (kept_.erase(dx) > 0) kept_.insert(dy);
-      readers_[dy] = readers_[dx];
-      gone_[*grad] = true;
-    }
-    lowered_.calls[*pool].kernel.insert(0, "relu_");
-    lowered_.calls[*pool].inputs[0] = relu.inputs[0];
-    for (Reader& reader : readers_[relu.inputs[0]]) {
-      if (reader.call == i) reader.call = *pool;
+    if (with == nullptr || others.size() > 1) return;
+    if (!others.empty() && !drop_gradient(*with, lowered_.calls[second], others.front())) return;
+    Call& into = lowered_.calls[second];
+    into.kernel = with->kernel;
+    into.inputs[0] = first.inputs[0];
+    for (Reader& reader : readers_[first.inputs[0]]) {
+      if (reader.call == i) reader.call = second;
     }
     gone_[i] = true;
   }
 
-  // linear or conv2d, then relu: the call takes relu's place and name.
+  // Whether the other reader is the gradient of the first, and only passes on what the gradient of the second gives.
+  bool drop_gradient(const Fusion& with, const Call& second, const Reader& other) {
+    const Call& grad = lowered_.calls[other.call];
+    if (with.first_grad.empty() || grad.kernel != with.first_grad || other.slot != 0) return false;
+    const Port dy = grad.inputs[1];
+    const Call* before = producer(dy);
+    if (before == nullptr || before->kernel != with.second_grad || before->inputs[0] != Port{second.id, 1})
+      return false;
+    if (!read_once(dy)) return false;
+    const Port dx{grad.id, 0};
+    lowered_.aliases[dx] = dy;
+    if (kept_.erase(dx) > 0) kept_.insert(dy);
+    readers_[dy] = readers_[dx];
+    gone_[other.call] = true;
+    return true;
+  }
+
+  // Such as linear, then relu: the call takes relu's place and name.
   void fuse_into_producer(std::size_t i) {
-    Call& relu = lowered_.calls[i];
-    if (gone_[i] || relu.kernel != "relu" || !read_once(relu.inputs[0])) return;
-    Call* before = producer(relu.inputs[0]);
-    if (before == nullptr || (before->kernel != "linear" && before->kernel != "conv2d")) return;
+    Call& second = lowered_.calls[i];
+    if (gone_[i] || second.inputs.empty() || !read_once(second.inputs[0])) return;
+    const Call* before = producer(second.inputs[0]);
+    const Fusion* with = before == nullptr ? nullptr : fusion(before->kernel, second.kernel, false);
+    if (with == nullptr) return;
     // Behind an alias (flatten of [C, 1, 1]) relu has another shape, from which the kernel could not tell its sizes.
-    if (before->out_types != relu.out_types) return;
+    if (before->out_types != second.out_types) return;
     gone_[static_cast<std::size_t>(before - lowered_.calls.data())] = true;
-    relu.kernel = before->kernel + "_relu";
-    relu.op = before->op;
-    relu.attrs = before->attrs;
-    relu.inputs = before->inputs;
-    relu.in_types = before->in_types;
+    second.kernel = with->kernel;
+    second.op = before->op;
+    second.attrs = before->attrs;
+    second.inputs = before->inputs;
+    second.in_types = before->in_types;
   }
 
   Lowered& lowered_;
+  const std::vector<Fusion>& fusions_;
   std::vector<bool> gone_;
   std::set<Port> kept_;
   std::map<graph::NodeId, std::size_t> producer_;
   std::map<Port, std::vector<Reader>> readers_;
 };
-
-template <std::size_t n>
-bool one_of(std::string_view op, const std::string_view (&names)[n]) {
-  return std::find(std::begin(names), std::end(names), op) != std::end(names);
-}
 
 }  // namespace
 
@@ -136,20 +146,13 @@ Port Lowered::source(Port port) const {
   return port;
 }
 
-bool is_source(std::string_view op) { return one_of(op, {"input", "parameter", "buffer", "target", "slot"}); }
-
-bool is_commit(std::string_view op) { return one_of(op, {"sgd_update", "adam_update", "buffer_update"}); }
-
-bool is_alias(std::string_view op) {
-  return one_of(op, {"identity", "dropout", "output", "flatten", "reshape", "add"});
-}
-
 Lowered lower(const graph::Graph& graph, const graph::Types& types, const std::vector<graph::NodeId>& order,
-              const std::set<Port>& keep) {
+              const std::set<Port>& keep, const LoweringFacts& facts) {
   Lowered lowered;
   for (const graph::NodeId id : order) {
     const graph::Node& node = graph.node(id);
-    if (is_source(node.op)) continue;
+    const graph::OpDef* def = facts.ops.find(node.op);
+    if (def != nullptr && def->role == graph::OpRole::kSource) continue;
     Call call{.id = id,
               .kernel = node.op,
               .op = node.op,
@@ -158,13 +161,13 @@ Lowered lower(const graph::Graph& graph, const graph::Types& types, const std::v
               .in_types = types.inputs(node),
               .out_types = types.outputs(id)};
     for (Port& port : call.inputs) port = lowered.source(port);
-    if (is_alias(node.op) && same_bytes(call)) {
+    if (def != nullptr && def->renames && same_bytes(call)) {
       lowered.aliases[{id, 0}] = call.inputs[0];
     } else {
       lowered.calls.push_back(std::move(call));
     }
   }
-  Peephole(lowered, keep).run();
+  Peephole(lowered, keep, facts.fusions).run();
   return lowered;
 }
 

@@ -3,11 +3,11 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "lanista/graph/graph.h"
 #include "lanista/graph/infer.h"
+#include "lanista/graph/op.h"
 
 namespace lanista::nn {
 
@@ -22,6 +22,23 @@ struct Call {
   std::vector<graph::ValueType> out_types;
 };
 
+/// A kernel that does the work of two, to the same bits, where the value between them has no other use: `second` reads
+/// output 0 of `first` at its input 0. Kernel entries say so.
+struct Fusion {
+  std::string kernel = {};  ///< its name; filled in from the table
+  std::string first = {}, second = {};
+  bool serves_second = false;  ///< attributes and operator of the call are those of the second, else of the first
+  /// With both, the value may also be read by `first_grad`, at its input 0, if what comes at input 1 is made by
+  /// `second_grad` from output 1 of the second and goes nowhere else: that gradient then is done already.
+  std::string first_grad = {}, second_grad = {};
+};
+
+/// What lowering asks about operators and kernels; both are read while it runs.
+struct LoweringFacts {
+  const graph::OpTable& ops;
+  const std::vector<Fusion>& fusions;
+};
+
 /// The calls of a section, in order, with what the peephole did to its values.
 struct Lowered {
   std::vector<Call> calls;
@@ -31,17 +48,9 @@ struct Lowered {
   graph::Port source(graph::Port port) const;
 };
 
-/// Operators that only name something: fed by the batch or lying in the lane's state.
-bool is_source(std::string_view op);
-/// Operators of the commit section; the program executes them itself, in passes over flat buffers.
-bool is_commit(std::string_view op);
-/// Operators that lowering removes whenever their input has the bytes of their output already.
-bool is_alias(std::string_view op);
-
-/// Turns nodes into calls: sources and aliases go, and pairs become one call where the value between them has no other
-/// use: relu into the linear or conv2d before it, relu into the max pooling after it (whose index then says where relu
-/// was closed, so that the gradient of relu goes as well). Same bits. `keep` are values that somebody reads later.
+/// Turns nodes into calls: sources go, and what only renames bytes (graph::OpDef::renames); pairs become one call where
+/// a fusion does their work. Same bits. `keep` are values that somebody reads later.
 Lowered lower(const graph::Graph& graph, const graph::Types& types, const std::vector<graph::NodeId>& order,
-              const std::set<graph::Port>& keep);
+              const std::set<graph::Port>& keep, const LoweringFacts& facts);
 
 }  // namespace lanista::nn

@@ -14,7 +14,8 @@ std::string train_kernels(const TestModel& model) {
   std::set<graph::Port> keep{derived.train.loss};
   for (const auto& [parameter, gradient] : derived.train.gradient) keep.insert(gradient);
   std::string names;
-  for (const Call& call : lower(derived.train.graph, derived.train.types, derived.train.compute, keep).calls) {
+  for (const Call& call :
+       lower(derived.train.graph, derived.train.types, derived.train.compute, keep, shipped_facts()).calls) {
     names += (names.empty() ? "" : " ") + call.kernel;
   }
   return names;
@@ -44,7 +45,7 @@ TEST(Lower, KeepsAValueThatSomebodyReadsLater) {
   std::set<graph::Port> all;
   for (const graph::NodeId id : derived.infer.compute) all.insert({id, 0});
 
-  const Lowered lowered = lower(derived.infer.graph, derived.infer.types, derived.infer.compute, all);
+  const Lowered lowered = lower(derived.infer.graph, derived.infer.types, derived.infer.compute, all, shipped_facts());
 
   EXPECT_TRUE(derived.infer.graph.contains(linear));
   for (const Call& call : lowered.calls) EXPECT_NE(call.kernel, "linear_relu");

@@ -3,6 +3,7 @@
 #include "lanista/nn/layout.h"
 #include "lanista/nn/plan_lines.h"
 #include "lanista/nn/sections.h"
+#include "lanista/nn/test_models.h"
 
 namespace lanista::nn::testing {
 namespace {
@@ -78,12 +79,12 @@ bool old_rule_overwrote_a_value_read_again(const Lowered& lowered, const std::se
 }
 
 bool old_rule_overwrote_a_value_read_again(const step::TrainingStep& train, const step::InferenceStep& infer) {
-  const Lowered training = lower(train.graph, train.types, train.compute, results_of(train));
+  const Lowered training = lower(train.graph, train.types, train.compute, results_of(train), shipped_facts());
   const Port loss = training.source(train.loss);
   std::set<Port> elsewhere;
   for (const Port port : results_of(train)) elsewhere.insert(training.source(port));
   elsewhere.erase(loss);
-  const Lowered inference = lower(infer.graph, infer.types, infer.compute, {infer.prediction});
+  const Lowered inference = lower(infer.graph, infer.types, infer.compute, {infer.prediction}, shipped_facts());
   return old_rule_overwrote_a_value_read_again(training, {loss}, elsewhere) ||
          old_rule_overwrote_a_value_read_again(inference, {inference.source(infer.prediction)}, {});
 }

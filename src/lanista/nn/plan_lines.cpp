@@ -1,11 +1,13 @@
 #include "lanista/nn/plan_lines.h"
 
+#include "lanista/nn/cut.h"
+
 namespace lanista::nn {
 namespace {
 
 std::string place_text(Place place) {
   static constexpr std::array<std::string_view, kSpaces> kNames{"arena",      "parameter", "gradient", "buffer",
-                                                                "new_buffer", "input",     "target"};
+                                                                "new_buffer", "input",     "target",   "slot"};
   return std::string(kNames[static_cast<std::size_t>(place.space)]) + "+" + std::to_string(place.offset);
 }
 
@@ -39,11 +41,11 @@ std::int64_t element_bytes(graph::DType type, std::size_t real) {
 }
 
 template <class T>
-PlanLine common_line(const ProgramOptions& options) {
+PlanLine common_line(kernels::Isa isa, const ProgramOptions& options) {
   PlanLine line;
   line.section = "train";
-  line.family = std::string(kernels::isa_name(options.isa)) + (sizeof(T) == 4 ? " float32" : " float64");
-  line.batch = options.max_batch;
+  line.family = std::string(kernels::isa_name(isa)) + (sizeof(T) == 4 ? " float32" : " float64");
+  line.batch = Cut{options.shards, options.accumulate}.largest(options.max_batch);
   return line;
 }
 
@@ -85,11 +87,10 @@ PlanLine copy_line(const PlanLine& common, graph::NodeId node, std::int64_t elem
 }
 
 template <class T>
-PlanLine commit_line(const PlanLine& common, const StateLayout& layout, step::Optimizer optimizer) {
+PlanLine commit_line(const PlanLine& common, const StateLayout& layout, const std::string& optimizer) {
   PlanLine line = common;
   line.section = "commit";
-  line.op = line.kernel = optimizer == step::Optimizer::kSgd ? "sgd" : "adam";
-  if (optimizer == step::Optimizer::kAdamW) line.attrs = "decoupled=true";
+  line.op = line.kernel = optimizer;
   // Gradients are read; parameters and slots are read and written.
   const std::size_t passes = 1 + 2 * (1 + layout.slots.size());
   for (const Range& run : layout.trained) {
@@ -103,13 +104,13 @@ PlanLine commit_line(const PlanLine& common, const StateLayout& layout, step::Op
   return line;
 }
 
-template PlanLine common_line<float>(const ProgramOptions&);
-template PlanLine common_line<double>(const ProgramOptions&);
+template PlanLine common_line<float>(kernels::Isa, const ProgramOptions&);
+template PlanLine common_line<double>(kernels::Isa, const ProgramOptions&);
 template PlanLine call_line(const PlanLine&, const Binding<float>&, const std::map<graph::Port, Layout>&);
 template PlanLine call_line(const PlanLine&, const Binding<double>&, const std::map<graph::Port, Layout>&);
 template PlanLine copy_line<float>(const PlanLine&, graph::NodeId, std::int64_t, Place, Place);
 template PlanLine copy_line<double>(const PlanLine&, graph::NodeId, std::int64_t, Place, Place);
-template PlanLine commit_line<float>(const PlanLine&, const StateLayout&, step::Optimizer);
-template PlanLine commit_line<double>(const PlanLine&, const StateLayout&, step::Optimizer);
+template PlanLine commit_line<float>(const PlanLine&, const StateLayout&, const std::string&);
+template PlanLine commit_line<double>(const PlanLine&, const StateLayout&, const std::string&);
 
 }  // namespace lanista::nn

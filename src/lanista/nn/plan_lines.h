@@ -12,7 +12,7 @@ std::int64_t element_bytes(graph::DType type, std::size_t real);
 
 /// The start of every line: section "train".
 template <class T>
-PlanLine common_line(const ProgramOptions& options);
+PlanLine common_line(kernels::Isa isa, const ProgramOptions& options);
 
 /// `layouts` are those of values that do not lie as value_layout says.
 template <class T>
@@ -24,6 +24,6 @@ PlanLine copy_line(const PlanLine& common, graph::NodeId node, std::int64_t elem
 
 /// The commit is one call: an update of every trained run with its slots, then the new buffer values.
 template <class T>
-PlanLine commit_line(const PlanLine& common, const StateLayout& layout, step::Optimizer optimizer);
+PlanLine commit_line(const PlanLine& common, const StateLayout& layout, const std::string& optimizer);
 
 }  // namespace lanista::nn

@@ -86,9 +86,14 @@ Section<T> build_section(const Lowered& lowered, const SectionInputs<T>& inputs)
                        .numbers = section.numbers};
     for (const Port port : call.inputs) binding.in.push_back(place(port));
     for (const Port port : outputs(call)) binding.out.push_back(place(port));
-    section.calls.push_back(entry->second.prepare(binding));
+    if (inputs.in_parts && entry->second.exchange) {
+      section.exchanges.push_back({section.calls.size(), entry->second.exchange(binding)});
+      section.calls.emplace_back();
+    } else {
+      section.calls.push_back(entry->second.prepare(binding));
+    }
     section.plan.push_back(call_line(inputs.line, binding, inputs.layouts));
-    if (call.kernel == "dropout_train") section.draws_masks = true;
+    if (def->random) section.draws_masks = true;
   }
   return section;
 }

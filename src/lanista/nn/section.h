@@ -12,11 +12,19 @@
 
 namespace lanista::nn {
 
+/// The call of that number, in halves.
+template <class T>
+struct ExchangeCall {
+  std::size_t call = 0;
+  Exchange<T> exchange;
+};
+
 /// A flat program: prepared calls in order, over one arena.
 template <class T>
 struct Section {
-  std::vector<Run<T>> calls;
-  std::vector<PlanLine> plan;  ///< one line a call
+  std::vector<Run<T>> calls;               ///< none where an exchange stands
+  std::vector<ExchangeCall<T>> exchanges;  ///< ascending; only where the batch comes in parts
+  std::vector<PlanLine> plan;              ///< one line a call
   std::map<graph::Port, Place> places;
   std::int64_t arena_bytes = 0;
   std::int64_t scratch = 0;         ///< elements
@@ -34,6 +42,7 @@ struct SectionInputs {
   const KernelTable<T>& table;
   const kernels::Kernels<T>& kernels;
   std::int64_t max_batch = 1;
+  bool in_parts = false;    ///< the batch comes in parts of at most max_batch samples
   std::size_t threads = 1;  ///< of the program
   PlanLine line = {};       ///< what all lines of the section's plan have in common
 };

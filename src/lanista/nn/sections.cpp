@@ -30,14 +30,9 @@ struct Delivery {
 
 template <class T>
 std::vector<Delivery> deliveries(const step::TrainingStep& train, const Lowered& lowered, const StateLayout& layout) {
-  std::map<graph::NodeId, Port> renewed;
-  for (const graph::NodeId id : train.commit) {
-    const graph::Node& node = train.graph.node(id);
-    if (node.op == "buffer_update") renewed[node.inputs[0].node] = node.inputs[1];
-  }
   std::vector<Delivery> result;
   for (const StateItem& item : layout.items) {
-    const auto& sources = item.tensor.trained ? train.gradient : renewed;
+    const auto& sources = item.tensor.trained ? train.gradient : train.renewed;
     const auto found = sources.find(item.tensor.node);
     if (found == sources.end()) continue;
     const Space space = item.tensor.trained ? Space::kGradient : Space::kNewBuffer;
@@ -52,10 +47,7 @@ std::vector<Delivery> deliveries(const step::TrainingStep& train, const Lowered&
 std::set<Port> results_of(const step::TrainingStep& train) {
   std::set<Port> ports{train.loss};
   for (const auto& [parameter, gradient] : train.gradient) ports.insert(gradient);
-  for (const graph::NodeId id : train.commit) {
-    const graph::Node& node = train.graph.node(id);
-    if (node.op == "buffer_update") ports.insert(node.inputs[1]);
-  }
+  for (const auto& [buffer, value] : train.renewed) ports.insert(value);
   return ports;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,17 @@ struct StateLayout {
   std::int64_t buffers = 0;
   std::vector<Range> trained;      ///< maximal runs of parameters that a gradient reaches
   std::vector<Range> renewed;      ///< buffers that a step renews
-  std::vector<std::string> slots;  ///< "momentum", or "m" and "v"
+  std::vector<std::string> slots;  ///< of the optimiser
 };
 
+/// The layout that a call wants of a parameter at an input.
+using WantedLayout = std::function<Layout(const Call&, std::size_t input)>;
+
 /// Lays out the state of a step. The kernels that read a parameter decide its layout; `train` and `infer` are the
-/// lowered sections. Errors: kUnimplemented if two readers of a parameter want different layouts.
-Result<StateLayout> lay_out_state(const step::TrainingStep& train, const Lowered& train_calls,
-                                  const step::InferenceStep& infer, const Lowered& infer_calls);
+/// lowered sections; a program that only predicts has no `train`. Errors: kUnimplemented if two readers of a
+/// parameter want different layouts.
+Result<StateLayout> lay_out_state(const step::TrainingStep* train, const Lowered& train_calls,
+                                  const step::InferenceStep& infer, const Lowered& infer_calls,
+                                  const WantedLayout& wanted);
 
 }  // namespace lanista::nn

@@ -5,6 +5,8 @@
 #include "lanista/base/check.h"
 #include "lanista/base/rng.h"
 #include "lanista/graph/text.h"
+#include "lanista/nn/kernel_table.h"
+#include "lanista/step/loss.h"
 
 namespace lanista::nn::testing {
 namespace {
@@ -18,11 +20,11 @@ TestModel model(std::string name, std::string shape, std::vector<std::string> li
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
-  return {std::move(name), std::move(text), step::Loss::kCrossEntropy};
+  return {std::move(name), std::move(text), "cross_entropy"};
 }
 
-TestModel with_mse(TestModel m) {
-  m.loss = step::Loss::kMse;
+TestModel with_loss(TestModel m, std::string loss) {
+  m.loss = std::move(loss);
   return m;
 }
 
@@ -31,8 +33,12 @@ void add_dense(std::vector<TestModel>& all) {
   all.push_back(
       model("linear_rank_3", "4,6",
             {"linear(%0, out=8, bias=false)", "relu(%1)", "linear(%2, out=3)", "flatten(%3)", "linear(%4, out=5)"}));
-  for (const std::string act : {"gelu", "silu", "tanh", "sigmoid", "softmax", "identity"}) {
-    all.push_back(model(act, "6", {"linear(%0, out=7)", act + "(%1)", "linear(%2, out=5)"}));
+  const graph::OpTable ops = graph::builtin_ops();
+  for (const std::string& name : ops.names()) {
+    const bool bends = ops.find(name)->family == graph::OpFamily::kActivation;
+    if (bends || name == "softmax") {
+      all.push_back(model(name, "6", {"linear(%0, out=7)", name + "(%1)", "linear(%2, out=5)"}));
+    }
   }
   for (const std::string axis : {"1", "2", "-1"}) {
     all.push_back(
@@ -40,8 +46,8 @@ void add_dense(std::vector<TestModel>& all) {
               {"conv2d(%0, out=3, kernel=[1])", "softmax(%1, axis=" + axis + ")", "flatten(%2)", "linear(%3, out=4)"}));
   }
   for (const std::string act :
-       {"leaky_relu(%1, alpha=0.2)", "relu6(%1)", "clip(%1, min=-0.2, max=0.4)", "hard_sigmoid(%1, alpha=0.9)",
-        "hard_swish(%1)", "elu(%1, alpha=0.7)", "sub(%1, %0)", "sub(%0, %1)", "slice(%1, axis=1, start=2)"}) {
+       {"leaky_relu(%1, alpha=0.2)", "clip(%1, min=-0.2, max=0.4)", "hard_sigmoid(%1, alpha=0.9)", "elu(%1, alpha=0.7)",
+        "sub(%1, %0)", "sub(%0, %1)", "slice(%1, axis=1, start=2)"}) {
     all.push_back(model(act, "7", {"linear(%0, out=7)", act, "linear(%2, out=5)"}));
   }
   all.push_back(
@@ -65,10 +71,14 @@ void add_dense(std::vector<TestModel>& all) {
                        "transpose_b=true)",
                        "softmax(%10, axis=3)", "matmul(%11, %9, transpose_b=true)", "transpose(%12, axes=[0,2,1,3])",
                        "reshape(%13, shape=[4,6])", "linear(%14, out=3)", "flatten(%15)", "linear(%16, out=4)"}));
-  all.push_back(with_mse(model("mse", "6", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"})));
+  all.push_back(with_loss(model("focal", "6", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}), "focal"));
+  for (const char* loss : {"mse", "mae", "huber"}) {
+    all.push_back(with_loss(model(loss, "6", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}), loss));
+  }
   all.push_back(
-      with_mse(model("mse_image", "2,4,3",
-                     {"conv2d(%0, out=3, kernel=[3], padding=[1])", "silu(%1)", "conv2d(%2, out=2, kernel=[1])"})));
+      with_loss(model("mse_image", "2,4,3",
+                      {"conv2d(%0, out=3, kernel=[3], padding=[1])", "silu(%1)", "conv2d(%2, out=2, kernel=[1])"}),
+                "mse"));
 }
 
 void add_conv(std::vector<TestModel>& all) {
@@ -274,9 +284,14 @@ TestModel small_cnn() {
                 "linear(%7, out=10)"});
 }
 
-Derived derive(const TestModel& m, step::Optimizer optimizer) {
+LoweringFacts shipped_facts() {
   static const graph::OpTable kOps = step::training_ops(graph::builtin_ops());
-  const graph::OpTable& ops = kOps;
+  static const std::vector<Fusion> kFusions = fusions_of(kernel_table<float>());
+  return {kOps, kFusions};
+}
+
+Derived derive(const TestModel& m, const std::string& optimizer) {
+  const graph::OpTable& ops = shipped_facts().ops;
   auto parsed = graph::parse(m.text);
   LANISTA_CHECK(parsed.ok(), m.name + ": " + (parsed ? "" : parsed.error().text()));
   auto train = step::derive_training_step(*parsed, {.loss = m.loss, .optimizer = optimizer}, ops);
@@ -286,10 +301,19 @@ Derived derive(const TestModel& m, step::Optimizer optimizer) {
   return {*std::move(parsed), *std::move(train), *std::move(infer)};
 }
 
-Program compile(const Derived& derived, const ProgramOptions& options) {
+Program compile_empty(const Derived& derived, const ProgramOptions& options) {
   auto program = Program::compile(derived.train, derived.infer, options);
   LANISTA_CHECK(program.ok(), program ? "" : program.error().text());
   return *std::move(program);
+}
+
+Program compile(const Derived& derived, const ProgramOptions& options) {
+  Program program = compile_empty(derived, options);
+  for (std::int64_t lane = 0; lane < program.lanes(); ++lane) {
+    const auto begun = program.begin(lane, 0);
+    LANISTA_CHECK(begun.ok(), begun ? "" : begun.error().text());
+  }
+  return program;
 }
 
 OwnedBatch random_batch(const Derived& derived, std::int64_t size, std::uint64_t seed) {
@@ -307,7 +331,7 @@ OwnedBatch random_batch(const Derived& derived, std::int64_t size, std::uint64_t
     for (float& token : batch.features) token = static_cast<float>(rng.below(12));
   }
   const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;
-  if (derived.train.options.loss == step::Loss::kMse) {
+  if (!step::find_loss(derived.train.options.loss)->classes) {
     fill(batch.targets, prediction);
   } else {
     for (std::int64_t i = 0; i < size; ++i) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lanista/nn/lower.h"
 #include "lanista/nn/program.h"
 
 namespace lanista::nn::testing {
@@ -13,7 +14,7 @@ namespace lanista::nn::testing {
 struct TestModel {
   std::string name;  ///< letters, digits and underscores
   std::string text;
-  step::Loss loss = step::Loss::kCrossEntropy;
+  std::string loss = "cross_entropy";  ///< of step::losses()
 };
 
 /// Small models that together use every operator, each behind a trained layer so that its input gradient matters.
@@ -30,9 +31,14 @@ struct Derived {
   step::TrainingStep train;
   step::InferenceStep infer;
 };
-Derived derive(const TestModel& model, step::Optimizer optimizer = step::Optimizer::kSgd);
+Derived derive(const TestModel& model, const std::string& optimizer = "sgd");
 
+/// The shipped operators of steps, and the fusions of the shipped kernels.
+LoweringFacts shipped_facts();
+
+/// Every lane with the state of trial seed 0.
 Program compile(const Derived& derived, const ProgramOptions& options);
+Program compile_empty(const Derived& derived, const ProgramOptions& options);
 
 /// Owns what a Batch refers to. Values are standard normal, labels and tokens (0 to 11) uniform; the same seed gives
 /// the same batch.

@@ -339,6 +339,7 @@ void add_elementwise(Table& table) {
   unary("silu", [](const Tensor& x) { return at::silu(x); });
   unary("tanh", [](const Tensor& x) { return at::tanh(x); });
   unary("sigmoid", [](const Tensor& x) { return at::sigmoid(x); });
+  unary("softsign", [](const Tensor& x) { return F::softsign(x); });
   unary("hard_swish", [](const Tensor& x) { return at::hardswish(x); });
   const auto rule = [&](const std::string& op, Tensor (*with)(const TorchCall&)) { table[op] = single(with); };
   rule("leaky_relu", [](const TorchCall& c) { return at::leaky_relu(c.x[0], c.args.real("alpha")); });

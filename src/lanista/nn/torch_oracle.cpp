@@ -51,19 +51,155 @@ torch::optim::OptimizerParamState* state_of(States& states, const at::Tensor& pa
   return found == states.end() ? nullptr : found->second.get();
 }
 
-std::unique_ptr<torch::optim::Optimizer> make_optimizer(step::Optimizer kind,
-                                                        const std::vector<at::Tensor>& parameters) {
-  using namespace torch::optim;
-  switch (kind) {
-    case step::Optimizer::kSgd:
-      return std::make_unique<SGD>(parameters, SGDOptions(1));
-    case step::Optimizer::kAdam:
-      return std::make_unique<Adam>(parameters, AdamOptions());
-    case step::Optimizer::kAdamW:
-      return std::make_unique<AdamW>(parameters, AdamWOptions());
+// One of LibTorch's optimisers; `set` writes a lane's numbers into its options, `read` gives what it keeps.
+template <class Optimizer, class Options, class State>
+class Shipped : public OracleOptimizer {
+ public:
+  using Set = void (*)(Options&, const LaneHyper&);
+  using Read = Tensors (*)(const State&);
+  Shipped(const std::vector<at::Tensor>& parameters, const Options& first, Set set, Read read)
+      : optimizer_(parameters, first), set_(set), read_(read) {}
+
+  void step(const LaneHyper& hyper) override {
+    set_(static_cast<Options&>(optimizer_.param_groups()[0].options()), hyper);
+    optimizer_.step();
   }
-  LANISTA_CHECK(false, "the oracle does not know this optimiser");
-  return nullptr;
+  Tensors slots(const at::Tensor& parameter) const override {
+    const auto* kept = state_of(const_cast<Optimizer&>(optimizer_).state(), parameter);
+    return kept == nullptr ? Tensors() : read_(static_cast<const State&>(*kept));
+  }
+
+ private:
+  Optimizer optimizer_;
+  Set set_;
+  Read read_;
+};
+
+using namespace torch::optim;
+using Parameters = std::vector<at::Tensor>;
+
+void set_sgd(SGDOptions& options, const LaneHyper& hyper) {
+  options.lr(hyper.lr).momentum(hyper.momentum).nesterov(hyper.nesterov).weight_decay(hyper.weight_decay);
+}
+Tensors slots_of_sgd(const SGDParamState& state) {
+  return state.momentum_buffer().defined() ? Tensors{{"momentum", state.momentum_buffer()}} : Tensors();
+}
+template <class Options>
+void set_adam(Options& options, const LaneHyper& hyper) {
+  options.lr(hyper.lr).betas({hyper.beta1, hyper.beta2}).eps(hyper.eps).weight_decay(hyper.weight_decay);
+}
+template <class State>
+Tensors slots_of_adam(const State& state) {
+  return {{"m", state.exp_avg()}, {"v", state.exp_avg_sq()}};
+}
+
+void set_rmsprop(RMSpropOptions& options, const LaneHyper& hyper) {
+  options.lr(hyper.lr).alpha(hyper.beta2).eps(hyper.eps).momentum(hyper.momentum).weight_decay(hyper.weight_decay);
+}
+Tensors slots_of_rmsprop(const RMSpropParamState& state) {
+  Tensors slots{{"v", state.square_avg()}};
+  if (state.momentum_buffer().defined()) slots.emplace("momentum", state.momentum_buffer());
+  return slots;
+}
+
+// As its paper states it (Chen et al. 2023, algorithm 2); LibTorch has none.
+class Lion : public OracleOptimizer {
+ public:
+  explicit Lion(const Parameters& parameters) : parameters_(parameters), momentum_(parameters.size()) {}
+
+  void step(const LaneHyper& hyper) override {
+    const at::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      at::Tensor p = parameters_[i];
+      const at::Tensor g = p.grad();
+      if (!g.defined()) continue;
+      at::Tensor& m = momentum_[i];
+      if (!m.defined()) m = at::zeros_like(p);
+      const at::Tensor update = at::sign(m * hyper.beta1 + g * (1 - hyper.beta1));
+      p.sub_((update + p * hyper.weight_decay) * hyper.lr);
+      m = m * hyper.beta2 + g * (1 - hyper.beta2);
+    }
+  }
+  Tensors slots(const at::Tensor& parameter) const override {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (parameters_[i].is_same(parameter) && momentum_[i].defined()) return {{"m", momentum_[i]}};
+    }
+    return {};
+  }
+
+ private:
+  Parameters parameters_, momentum_;
+};
+
+using Make = std::unique_ptr<OracleOptimizer> (*)(const Parameters&);
+
+const std::map<std::string, Make>& oracle_optimizers() {
+  static const std::map<std::string, Make> kAll{
+      {"sgd",
+       [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {
+         return std::make_unique<Shipped<SGD, SGDOptions, SGDParamState>>(all, SGDOptions(1), set_sgd, slots_of_sgd);
+       }},
+      {"adam",
+       [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {
+         return std::make_unique<Shipped<Adam, AdamOptions, AdamParamState>>(all, AdamOptions(), set_adam<AdamOptions>,
+                                                                             slots_of_adam<AdamParamState>);
+       }},
+      {"adamw",
+       [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {
+         return std::make_unique<Shipped<AdamW, AdamWOptions, AdamWParamState>>(
+             all, AdamWOptions(), set_adam<AdamWOptions>, slots_of_adam<AdamWParamState>);
+       }},
+      {"lion", [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> { return std::make_unique<Lion>(all); }},
+      {"rmsprop",
+       [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {
+         return std::make_unique<Shipped<RMSprop, RMSpropOptions, RMSpropParamState>>(all, RMSpropOptions(),
+                                                                                      set_rmsprop, slots_of_rmsprop);
+       }},
+  };
+  return kAll;
+}
+
+// The mean loss of a batch.
+using LossRule = at::Tensor (*)(const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper& hyper);
+
+const std::map<std::string, LossRule>& oracle_losses() {
+  static const std::map<std::string, LossRule> kAll{
+      {"cross_entropy",
+       [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper& hyper) {
+         namespace F = torch::nn::functional;
+         const at::Tensor labels = at::tensor(at::ArrayRef<std::int32_t>(batch.labels)).to(at::kLong);
+         return F::cross_entropy(prediction, labels,
+                                 F::CrossEntropyFuncOptions().label_smoothing(hyper.label_smoothing));
+       }},
+      {"focal",
+       [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper& hyper) {
+         const at::Tensor labels = at::tensor(at::ArrayRef<std::int32_t>(batch.labels)).to(at::kLong);
+         const at::Tensor logs = at::log_softmax(prediction, 1);
+         const double soft = hyper.label_smoothing / static_cast<double>(prediction.size(1));
+         const at::Tensor share = at::one_hot(labels, prediction.size(1)).to(logs) * (1 - hyper.label_smoothing) + soft;
+         return -(share * (1 - logs.exp()).square() * logs).sum(1).mean();
+       }},
+      {"mse",
+       [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper&) {
+         return at::mse_loss(prediction, from_floats(batch.targets, prediction.sizes(), prediction.scalar_type()));
+       }},
+      {"mae",
+       [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper&) {
+         return at::l1_loss(prediction, from_floats(batch.targets, prediction.sizes(), prediction.scalar_type()));
+       }},
+      {"huber",
+       [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper&) {
+         return at::huber_loss(prediction, from_floats(batch.targets, prediction.sizes(), prediction.scalar_type()));
+       }},
+  };
+  return kAll;
+}
+
+template <class Table>
+const auto& known_to_oracle(const Table& table, const std::string& kind, const std::string& name) {
+  const auto found = table.find(name);
+  LANISTA_CHECK(found != table.end(), "the oracle does not know " + kind + " " + name);
+  return found->second;
 }
 
 }  // namespace
@@ -105,7 +241,7 @@ TorchModel::TorchModel(const Derived& derived, const std::vector<Tensor>& state,
   for (const auto& [name, is_trained] : trained) {
     if (is_trained) trained_.push_back(name);
   }
-  optimizer_ = make_optimizer(options_.optimizer, parameters());
+  optimizer_ = known_to_oracle(oracle_optimizers(), "optimizer", options_.optimizer)(parameters());
 }
 
 void TorchModel::disturb(double size, std::uint64_t seed) {
@@ -190,13 +326,8 @@ at::Tensor TorchModel::forward(const OwnedBatch& batch, bool training) {
 }
 
 at::Tensor TorchModel::loss(const OwnedBatch& batch, const LaneHyper& hyper) {
-  namespace F = torch::nn::functional;
-  const at::Tensor prediction = forward(batch, true);
-  if (options_.loss == step::Loss::kMse) {
-    return at::mse_loss(prediction, from_floats(batch.targets, prediction.sizes(), dtype_));
-  }
-  const at::Tensor labels = at::tensor(at::ArrayRef<std::int32_t>(batch.labels)).to(at::kLong);
-  return F::cross_entropy(prediction, labels, F::CrossEntropyFuncOptions().label_smoothing(hyper.label_smoothing));
+  const LossRule rule = known_to_oracle(oracle_losses(), "loss", options_.loss);
+  return rule(forward(batch, true), batch, hyper);
 }
 
 at::Tensor TorchModel::predict(const OwnedBatch& batch) {
@@ -216,31 +347,12 @@ Tensors TorchModel::gradients(const OwnedBatch& batch, const LaneHyper& hyper) {
   return result;
 }
 
-void TorchModel::set_hyper(const LaneHyper& hyper) {
-  torch::optim::OptimizerOptions& options = optimizer_->param_groups()[0].options();
-  const auto as_adam = [&](auto& adam) {
-    adam.lr(hyper.lr).betas({hyper.beta1, hyper.beta2}).eps(hyper.eps).weight_decay(hyper.weight_decay);
-  };
-  if (options_.optimizer == step::Optimizer::kSgd) {
-    static_cast<torch::optim::SGDOptions&>(options)
-        .lr(hyper.lr)
-        .momentum(hyper.momentum)
-        .nesterov(hyper.nesterov)
-        .weight_decay(hyper.weight_decay);
-  } else if (options_.optimizer == step::Optimizer::kAdam) {
-    as_adam(static_cast<torch::optim::AdamOptions&>(options));
-  } else {
-    as_adam(static_cast<torch::optim::AdamWOptions&>(options));
-  }
-}
-
 double TorchModel::step(const OwnedBatch& batch, const LaneHyper& hyper) {
   LANISTA_CHECK(step_ == steps_here_, "the oracle's optimiser starts with a fresh lane");
   const at::Tensor value = loss(batch, hyper);
   backward(value);
   if (hyper.clip_norm > 0) torch::nn::utils::clip_grad_norm_(parameters(), hyper.clip_norm);
-  set_hyper(hyper);
-  optimizer_->step();
+  optimizer_->step(hyper);
   ++step_, ++steps_here_;
   return value.item<double>();
 }
@@ -249,20 +361,7 @@ Tensors TorchModel::state() const {
   Tensors all;
   for (const auto& [name, tensor] : tensors_) all[name] = tensor.detach();
   for (const std::string& name : trained_) {
-    const auto* slots = state_of(optimizer_->state(), tensors_.at(name));
-    if (slots == nullptr) continue;
-    if (options_.optimizer == step::Optimizer::kSgd) {
-      const auto& sgd = static_cast<const torch::optim::SGDParamState&>(*slots);
-      if (sgd.momentum_buffer().defined()) all[name + "/momentum"] = sgd.momentum_buffer();
-    } else if (options_.optimizer == step::Optimizer::kAdam) {
-      const auto& adam = static_cast<const torch::optim::AdamParamState&>(*slots);
-      all[name + "/m"] = adam.exp_avg();
-      all[name + "/v"] = adam.exp_avg_sq();
-    } else {
-      const auto& adam = static_cast<const torch::optim::AdamWParamState&>(*slots);
-      all[name + "/m"] = adam.exp_avg();
-      all[name + "/v"] = adam.exp_avg_sq();
-    }
+    for (const auto& [slot, value] : optimizer_->slots(tensors_.at(name))) all[name + "/" + slot] = value;
   }
   return all;
 }

@@ -16,6 +16,16 @@ namespace lanista::nn::testing {
 
 using Tensors = std::map<std::string, at::Tensor>;
 
+/// An optimiser as LibTorch has it, or as its paper defines it.
+class OracleOptimizer {
+ public:
+  virtual ~OracleOptimizer() = default;
+  /// Moves the parameters by their gradients; those without a gradient stay.
+  virtual void step(const LaneHyper& hyper) = 0;
+  /// What it keeps for a parameter, by slot; nothing where no gradient has come yet.
+  virtual Tensors slots(const at::Tensor& parameter) const = 0;
+};
+
 /// A model graph interpreted with LibTorch: operators of torch_operators.h, autograd, LibTorch's own losses, optimisers
 /// and clipping. What programs are compared with.
 class TorchModel {
@@ -50,7 +60,6 @@ class TorchModel {
   at::Tensor mask(const graph::Node& node, double p, const at::Tensor& x, const OwnedBatch& batch) const;
   at::Tensor rounded(const at::Tensor& value);
   void backward(const at::Tensor& loss);
-  void set_hyper(const LaneHyper& hyper);
   std::vector<at::Tensor> parameters() const;
 
   graph::Graph model_;
@@ -60,7 +69,7 @@ class TorchModel {
   Tensors tensors_;                   // parameters and buffers
   std::vector<std::string> trained_;  // those of them that are parameters
   std::map<std::pair<graph::NodeId, std::string>, double> numbers_;
-  std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  std::unique_ptr<OracleOptimizer> optimizer_;
   double disturbance_ = 0;
   Rng noise_;
   std::int64_t step_ = 0, steps_here_ = 0;

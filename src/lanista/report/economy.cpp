@@ -1,5 +1,6 @@
 #include "lanista/report/economy.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lanista/report/facts.h"
@@ -25,12 +26,14 @@ void add(Saving& sum, const Saving& more) {
 }
 
 /// The epochs a trial was spared, at the pace of those that it did.
-Saving spared(const TrialView& trial, double seconds) {
+Saving spared(const StudyView& view, const TrialView& trial, double seconds) {
   const Saving done = cost_of(trial, seconds);
-  const std::int64_t epochs = trial.proposal.budget - done.epochs;
+  const std::int64_t epochs = study::full_epochs(trial.proposal) - done.epochs;
   if (done.epochs <= 0 || epochs <= 0) return {1, 0, 0, 0};
   const double share = static_cast<double>(epochs) / static_cast<double>(done.epochs);
-  return {1, epochs, std::llround(static_cast<double>(done.steps) * share), done.seconds * share};
+  std::int64_t steps = std::llround(static_cast<double>(done.steps) * share);
+  if (view.config.train.steps) steps = std::min(steps, *view.config.train.steps - done.steps);  // the last one is short
+  return {1, epochs, steps, done.seconds * share};
 }
 
 }  // namespace
@@ -44,7 +47,7 @@ Economy economy(const StudyView& view) {
     out.seconds += times[i].seconds;
     if (!trial.outcome) continue;
     if (trial.outcome->kind == OutcomeKind::kFailed) add(out.lost, cost_of(trial, times[i].seconds));
-    if (trial.outcome->kind == OutcomeKind::kStopped) add(out.early_stop, spared(trial, times[i].seconds));
+    if (trial.outcome->kind == OutcomeKind::kStopped) add(out.early_stop, spared(view, trial, times[i].seconds));
     const auto& same_as = trial.outcome->same_as;
     if (trial.outcome->kind == OutcomeKind::kDuplicate && same_as && same_as->value >= 1 &&
         same_as->value <= view.trials.size()) {

@@ -46,6 +46,16 @@ TEST(Economy, CountsWhatStoppingSpared) {
   EXPECT_DOUBLE_EQ(found.early_stop.seconds, 7.0);
 }
 
+TEST(Economy, SparesNoMoreThanTheBudgetInSteps) {
+  StudyView view;
+  view.config.train.steps_per_epoch = 10;
+  view.config.train.steps = 84;
+  add_trial(view, 1, 9, ended(OutcomeKind::kStopped));
+
+  EXPECT_EQ(economy(view).early_stop.epochs, 8);
+  EXPECT_EQ(economy(view).early_stop.steps, 74);
+}
+
 TEST(Economy, ADuplicateSparesWhatItsTwinCost) {
   StudyView view;
   add_trial(view, 9, 9, ended(OutcomeKind::kSucceeded));

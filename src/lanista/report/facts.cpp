@@ -107,7 +107,12 @@ std::vector<std::string> metric_names(const study::StudyView& view) {
 }
 
 std::string_view state_name(const study::TrialView& trial) {
-  return trial.outcome ? study::outcome_name(trial.outcome->kind) : "running";
+  return trial.outcome ? study::outcome_name(trial.outcome->kind) : trial.paused ? "paused" : "running";
+}
+
+std::size_t state_number(const study::TrialView& trial) {
+  if (trial.outcome) return static_cast<std::size_t>(trial.outcome->kind) + 1;
+  return trial.paused ? 6 : 0;
 }
 
 std::string base_name(const study::StudyView& view, const study::Proposal& proposal) {

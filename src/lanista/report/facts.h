@@ -31,6 +31,8 @@ std::vector<std::string> metric_names(const study::StudyView& view);
 
 /// "running", or the name of the outcome.
 std::string_view state_name(const study::TrialView& trial);
+/// 0: it runs; then the outcomes in their order; 6: it is paused.
+std::size_t state_number(const study::TrialView& trial);
 
 /// The base model's name ("small-cnn"), or "base 3" where the study does not name it.
 std::string base_name(const study::StudyView& view, const study::Proposal& proposal);

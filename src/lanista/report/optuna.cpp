@@ -6,11 +6,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "lanista/base/check.h"
 #include "lanista/report/facts.h"
+#include "lanista/study/pareto.h"
 
 namespace lanista::report {
 namespace {
@@ -126,6 +128,18 @@ json intermediate_values(const study::StudyView& view, const study::TrialView& t
   return out;
 }
 
+/// Optuna's own form of constraints: a number each, above 0 where it is broken. A constraint on what is known before
+/// training is kept by every trial that there is, and is not among them.
+json constraints(const study::StudyView& view, const study::TrialView& trial, const space::Sample& sample) {
+  json out = json::array();
+  if (trial.measurements.empty()) return out;
+  constexpr double kMost = std::numeric_limits<double>::max();  // JSON has no infinities
+  for (const double excess : study::excesses(view.config.subject_to, trial.measurements.back(), sample)) {
+    out.push_back(std::clamp(excess, -kMost, kMost));
+  }
+  return out;
+}
+
 json trial_line(const study::StudyView& view, const study::TrialView& trial, const TrialTimes& times,
                 const std::optional<std::int64_t>& rank, const std::vector<Axis>& all, double base_time) {
   const study::TrialView& source = measured_trial(view, trial);
@@ -150,6 +164,9 @@ json trial_line(const study::StudyView& view, const study::TrialView& trial, con
   line["intermediate_values"] = intermediate_values(view, source);
   line["user_attrs"] = user_attributes(view, trial, times, rank);
   line["system_attrs"] = json::object();
+  if (const json broken = constraints(view, source, trial.proposal.sample); !broken.empty()) {
+    line["system_attrs"]["constraints"] = broken;
+  }
   return line;
 }
 

@@ -113,6 +113,19 @@ TEST(OptunaJournal, OneNameHasOneDistributionInAllTrials) {
   EXPECT_EQ(states.size(), 4U);
 }
 
+TEST(OptunaJournal, TellsByHowMuchConstraintsAreBroken) {
+  study::StudyView view = small_study();
+  EXPECT_FALSE(trial_line(view, 1).at("system_attrs").contains("constraints"));
+  view.config.subject_to = {*study::Constraint::parse("val_accuracy <= 0.8"),
+                            *study::Constraint::parse("train_loss >= 0.2"),
+                            *study::Constraint::parse("lr <= 0.1")};  // known before training: no trial breaks it
+
+  EXPECT_EQ(trial_line(view, 1).at("system_attrs").at("constraints"), json::array({0.75 - 0.8, 0.2 - 0.25}));
+  EXPECT_EQ(trial_line(view, 2).at("system_attrs").at("constraints"), json::array({0.875 - 0.8, 0.2 - 0.125}));
+  EXPECT_EQ(trial_line(view, 3).at("system_attrs").at("constraints")[0], std::numeric_limits<double>::max());
+  EXPECT_EQ(trial_line(view, 4).at("system_attrs"), trial_line(view, 1).at("system_attrs"));  // its twin
+}
+
 TEST(OptunaJournal, CountsTimeFromTheBase) {
   const auto lines = journal(small_study(), 1'769'903'999.25);
   EXPECT_EQ(lines[3].at("datetime_start"), "2026-01-31T23:59:59.250000");

@@ -8,7 +8,7 @@
 namespace lanista::report {
 
 struct PageOptions {
-  std::string folder;                 ///< of the study, as the reader will type it in commands
+  std::string folder;                 ///< the study's, as seen from the folder in which it lies: commands are for there
   std::string version;                ///< of lanista
   std::size_t max_bytes = 5'000'000;  ///< of the page; large studies are thinned out to fit, and the page says how
 };

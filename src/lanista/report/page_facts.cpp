@@ -126,10 +126,8 @@ json failures_json(const StudyView& view) {
 
 /// How many trials are in each state, in the order of "states".
 json counts_json(const StudyView& view) {
-  std::vector<std::int64_t> counts(6, 0);
-  for (const study::TrialView& trial : view.trials) {
-    ++counts.at(trial.outcome ? static_cast<std::size_t>(trial.outcome->kind) + 1 : 0);
-  }
+  std::vector<std::int64_t> counts(7, 0);
+  for (const study::TrialView& trial : view.trials) ++counts.at(state_number(trial));
   return counts;
 }
 
@@ -138,6 +136,10 @@ json study_json(const StudyView& view, const PageOptions& options) {
   json goals = json::array(), bases = json::array(), test = json::object();
   for (const study::Goal& goal : config.goals) {
     goals.push_back({{"metric", clipped(goal.metric, kText)}, {"maximize", goal.maximize}});
+  }
+  json constraints = json::array();
+  for (const study::Constraint& constraint : config.subject_to) {
+    constraints.push_back(clipped(constraint.text(), kText));
   }
   std::vector<std::string> sources = config.model.base;
   const json& space = config.model.space;
@@ -155,11 +157,14 @@ json study_json(const StudyView& view, const PageOptions& options) {
            {"data", data_facts(view.data)},
            {"bases", std::move(bases)},
            {"goals", std::move(goals)},
+           {"constraints", std::move(constraints)},
            {"strategy", plugin_text(config.strategy.name, config.strategy.options)},
            {"slots", config.strategy.slots},
            {"stop", plugin_text(config.stop.rule, config.stop.options)},
            {"rungs", rungs(view)},
            {"epochs", config.train.epochs},
+           {"steps_per_epoch", config.train.steps_per_epoch ? json(*config.train.steps_per_epoch) : json()},
+           {"trial_steps", config.train.steps ? json(*config.train.steps) : json()},
            {"batch", config.data.batch},
            {"budget", budget_facts(config.budget)},
            {"seed", std::to_string(config.run.seed)},
@@ -182,6 +187,7 @@ json study_facts(const StudyView& view, const PageOptions& options) {
                           study::OutcomeKind::kCancelled, study::OutcomeKind::kDuplicate}) {
     states.push_back(study::outcome_name(kind));
   }
+  states.push_back("paused");
   return {{"v", 1},
           {"study", study_json(view, options)},
           {"proposed", view.trials.size()},

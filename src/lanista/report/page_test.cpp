@@ -103,6 +103,37 @@ TEST(Clipped, CutsBetweenCharacters) {
   EXPECT_EQ(clipped("ab\xC3\xA9z", 3), "ab…");
 }
 
+TEST(Page, KeepsWhatBreaksConstraintsOffTheFront) {
+  study::StudyView view = testing::random_study(40, 3);
+  view.config.goals = {{true, "val_accuracy"}, {false, "train_loss"}};
+  view.config.subject_to = {*study::Constraint::parse("val_accuracy <= 0.5")};
+  const auto bits = [&] {
+    std::vector<std::size_t> rows(view.trials.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
+    const json column = trial_columns(view, rows, 4)["off_front"];
+    if (column.contains("same")) return std::string(rows.size(), static_cast<char>(column["same"].get<int>()));
+    return decoded(column["d"]);
+  };
+
+  const std::string off = bits();
+  std::size_t broken = 0;
+  for (std::size_t i = 0; i < view.trials.size(); ++i) {
+    const study::TrialView& trial = view.trials[i];
+    const bool finished = trial.outcome && study::ranks(trial, *trial.outcome);
+    const double accuracy = finished ? trial.measurements.back().metrics.at("val_accuracy") : 0;
+    EXPECT_EQ(off[i] == 1, finished && !(accuracy <= 0.5)) << i;
+    broken += static_cast<std::size_t>(off[i]);
+  }
+  EXPECT_GT(broken, 5U);
+  const std::vector<TrialId> front = study::pareto_front(study::standings(view));
+  EXPECT_FALSE(front.empty());
+  for (const TrialId id : front) EXPECT_EQ(off[id.value - 1], 0) << id.value;
+
+  view.config.subject_to = {*study::Constraint::parse("val_accuracy >= 2")};  // of which nobody can keep the half
+  const std::string none = bits();
+  for (const TrialId id : study::pareto_front(study::standings(view))) EXPECT_EQ(none[id.value - 1], 0) << id.value;
+}
+
 TEST(Page, IsOneWholeDocument) {
   const std::string page = report_page(testing::small_study(), {"studies/x", "0.1", 5'000'000});
 

@@ -85,16 +85,24 @@ json parameter_column(const StudyView& view, std::span<const std::size_t> rows, 
   return out;
 }
 
-std::int64_t state_of(const TrialView& trial) {
-  // The numbers are the order of names in study_facts' "states".
-  return trial.outcome ? static_cast<std::int64_t>(trial.outcome->kind) + 1 : 0;
+/// 1 for a trial that cannot be on a Pareto front for its constraints: there are trials that break them less.
+std::vector<std::int64_t> barred(const StudyView& view) {
+  std::vector<std::int64_t> out(view.trials.size(), 0);
+  const std::vector<study::Standing> ranked = study::standings(view);  // what breaks the least goes first
+  for (const study::Standing& standing : ranked) {
+    out[standing.trial.value - 1] = standing.violation > ranked.front().violation ? 1 : 0;
+  }
+  return out;
 }
+
+std::int64_t state_of(const TrialView& trial) { return static_cast<std::int64_t>(state_number(trial)); }
 
 }  // namespace
 
 json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int width) {
   const std::vector<TrialTimes> times = trial_times(view);
   const auto rank = ranks(view);
+  const std::vector<std::int64_t> off_front = barred(view);
   const auto integers = [&](const std::function<std::int64_t(std::size_t)>& of) {
     std::vector<std::int64_t> values;
     for (const std::size_t i : rows) values.push_back(of(i));
@@ -124,11 +132,12 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
            {"reason", packed_names(reason)},
            {"parent", integers([&](std::size_t i) { return id(view.trials[i].proposal.parent); })},
            {"base", integers([&](std::size_t i) { return view.trials[i].proposal.base; })},
-           {"budget", integers([&](std::size_t i) { return view.trials[i].proposal.budget; })},
+           {"budget", integers([&](std::size_t i) { return study::full_epochs(view.trials[i].proposal); })},
            {"epochs", integers([&](std::size_t i) { return last(i, &study::Measurement::epoch); })},
            {"steps", integers([&](std::size_t i) { return last(i, &study::Measurement::step); })},
            {"parameters", integers([&](std::size_t i) { return view.trials[i].parameters; })},
            {"rank", integers([&](std::size_t i) { return rank[i].value_or(0); })},
+           {"off_front", integers([&](std::size_t i) { return off_front[i]; })},
            {"same_as", integers([&](std::size_t i) {
               const auto& outcome = view.trials[i].outcome;
               return outcome ? id(outcome->same_as) : 0;

@@ -132,7 +132,7 @@ std::string trials_jsonl(const study::StudyView& view) {
               {"graph_hash", trial.proposal.graph_hash.hex()},
               {"lineage", lineage_json(view, trial.proposal)},
               {"sample", space::sample_json(trial.proposal.sample)},
-              {"budget", trial.proposal.budget},
+              {"budget", study::full_epochs(trial.proposal)},
               {"parameters", trial.parameters},
               {"seconds", number_json(times[i].seconds)},
               {"measurements", measurements_json(trial)}};

@@ -1,10 +1,15 @@
 // Generated programs, compiled and run: they compute what nn computes.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "lanista/base/check.h"
 #include "lanista/formats/cpp_source.h"
 #include "lanista/graph/text.h"
 #include "lanista/runtime/cpp_program.h"
@@ -21,12 +26,22 @@ using testing::write;
 
 constexpr double kTolerance = 1e-5;
 
-std::filesystem::path fresh_folder(const std::string& name) {
-  std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / ("lanista_cpp_" + name);
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  return folder;
-}
+/// A folder that no other process has, gone in the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_cpp_XXXXXX").string();
+    LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
+    path_ = pattern;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
 
 std::string source(const OnnxCase& one, std::vector<std::string> labels = {}) {
   const auto made = formats::to_cpp(one.graph, one.weights, {one.options.mean, one.options.scale, std::move(labels)});
@@ -35,21 +50,19 @@ std::string source(const OnnxCase& one, std::vector<std::string> labels = {}) {
 }
 
 /// The outputs of all cases, one behind the other.
-std::vector<float> outputs_of(const std::string& name, const std::vector<OnnxCase>& cases) {
-  const auto folder = fresh_folder(name);
+std::vector<float> outputs_of(const std::vector<OnnxCase>& cases) {
+  const TemporaryFolder folder;
   std::vector<std::string> sources;
   std::string x;
   for (const OnnxCase& one : cases) {
     sources.push_back(source(one));
     x.append(reinterpret_cast<const char*>(one.x.bytes.data()), one.x.bytes.size());
   }
-  const std::vector<float> y = testing::predictions(folder, sources, x);
-  std::filesystem::remove_all(folder);
-  return y;
+  return testing::predictions(folder.path(), sources, x);
 }
 
-void expect_same_predictions(const std::string& name, const std::vector<OnnxCase>& cases) {
-  const std::vector<float> seen = outputs_of(name, cases);
+void expect_same_predictions(const std::vector<OnnxCase>& cases) {
+  const std::vector<float> seen = outputs_of(cases);
   std::size_t at = 0;
   for (const OnnxCase& one : cases) {
     SCOPED_TRACE(one.name);
@@ -66,7 +79,7 @@ void expect_same_predictions(const std::string& name, const std::vector<OnnxCase
 TEST(CppSource, ComputesEveryOperatorAsTraining) {
   const std::vector<OnnxCase> cases = testing::operator_cases();
 
-  expect_same_predictions("operators", cases);
+  expect_same_predictions(cases);
 
   std::set<std::string> seen;
   for (const OnnxCase& one : cases) {
@@ -76,14 +89,14 @@ TEST(CppSource, ComputesEveryOperatorAsTraining) {
   EXPECT_EQ(seen, std::set<std::string>(names.begin(), names.end()));
 }
 
-TEST(CppSource, ComputesComposedModelsAsTraining) { expect_same_predictions("composed", testing::composed_cases()); }
+TEST(CppSource, ComputesComposedModelsAsTraining) { expect_same_predictions(testing::composed_cases()); }
 
 TEST(CppSource, ComputesNormalisedAndMutatedModelsAsTraining) {
   std::vector<OnnxCase> cases = testing::mutated_cases(16);
   for (OnnxCase& base : testing::base_cases()) {
     if (!base.options.mean.empty() || !base.options.scale.empty()) cases.push_back(std::move(base));
   }
-  expect_same_predictions("mutated", cases);
+  expect_same_predictions(cases);
 }
 
 // exp(x) - 1 has no digit left of a small x.
@@ -92,7 +105,7 @@ TEST(CppSource, KeepsTheDigitsOfSmallNumbers) {
       "%0 = input(shape=[7])\n%1 = scale_by(%0, by=1e-9)\n%2 = elu(%1)\n%3 = scale_by(%2, by=1e9)\n%4 = output(%3)\n");
   ASSERT_TRUE(graph.ok()) << graph.error().text();
   OnnxCase small = testing::make_case("small numbers", *std::move(graph));
-  const std::vector<float> seen = outputs_of("small", {small});
+  const std::vector<float> seen = outputs_of({small});
   const auto x = elements_of<float>(small.x);
   ASSERT_EQ(seen.size(), x.size());
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(seen[i], x[i], 1e-5 * (1 + std::abs(x[i])));
@@ -112,8 +125,24 @@ OnnxCase tiny_case() {
   return one;
 }
 
+TEST(CppSource, FillsMissingNumbersInAsTheTableDid) {
+  const TemporaryFolder place;
+  const std::filesystem::path& folder = place.path();
+  const OnnxCase one = tiny_case();
+  const auto made = formats::to_cpp(one.graph, one.weights, {.mean = {5}, .scale = {2}, .labels = {}, .missing = {9}});
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  write(folder / "model.cpp", *made);
+  ASSERT_TRUE(compiles(folder, "-Wpedantic -DLANISTA_MODEL_MAIN model.cpp -o model"));
+
+  write(folder / "x", "9\nnan\n5\n");
+
+  EXPECT_EQ(run(folder, "./model < x > out"), 0);
+  EXPECT_EQ(read(folder / "out"), "3 0\n3 0\n1 2\n");  // (9 - 5) / 2 = 2: 2 + 1 and 2 - 2
+}
+
 TEST(CppSource, IsAProgramOfItsOwn) {
-  const auto folder = fresh_folder("program");
+  const TemporaryFolder place;
+  const std::filesystem::path& folder = place.path();
   write(folder / "model.cpp", source(tiny_case(), {"\"); // ?\?/ \\", "z\xc3\xa4hl\n"}));
   ASSERT_TRUE(compiles(folder, "-Wpedantic -DLANISTA_MODEL_MAIN model.cpp -o model"));
   ASSERT_TRUE(compiles(folder, "-Wpedantic -c model.cpp -o model.o"));
@@ -127,7 +156,6 @@ TEST(CppSource, IsAProgramOfItsOwn) {
     EXPECT_EQ(run(folder, "./model < bad > out 2> err"), 1) << bad;
     EXPECT_TRUE(read(folder / "err").starts_with("line 1: wants 1 numbers, begins with ")) << read(folder / "err");
   }
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

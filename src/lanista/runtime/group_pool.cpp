@@ -4,17 +4,34 @@
 
 namespace lanista::runtime {
 
-Result<train::LaneGroup> GroupPool::take(const Digest& key, const train::TrainerInput& like) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find_if(waiting_, [&](const auto& entry) { return entry.first == key; });
-    if (found != waiting_.end()) {
-      train::LaneGroup group = std::move(found->second);
-      waiting_.erase(found);
-      return group;
+Result<train::LaneGroup> GroupPool::take(const Digest& key, const train::TrainerInput& like,
+                                         std::span<train::TrialRun* const> runs) {
+  if (auto group = take_waiting(key, runs)) return *std::move(group);
+  return train::LaneGroup::create(like, lanes_);
+}
+
+std::optional<train::LaneGroup> GroupPool::take_waiting(const Digest& key, std::span<train::TrialRun* const> runs) {
+  const std::lock_guard lock(mutex_);
+  auto best = waiting_.end();
+  std::int64_t most = -1;
+  for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
+    if (it->first != key) continue;
+    const auto seated = std::ranges::count_if(runs, [&](const auto* run) { return it->second.seats(*run); });
+    if (seated > most) {
+      most = seated;
+      best = it;
     }
   }
-  return train::LaneGroup::create(like, lanes_);
+  std::optional<train::LaneGroup> group;
+  if (best != waiting_.end()) {
+    group = std::move(best->second);
+    waiting_.erase(best);
+    group->keep(runs);
+  }
+  for (train::TrialRun* run : runs) {
+    if (!group || !group->seats(*run)) run->leave_seat();
+  }
+  return group;
 }
 
 void GroupPool::give_back(const Digest& key, train::LaneGroup group) {
@@ -26,6 +43,11 @@ void GroupPool::give_back(const Digest& key, train::LaneGroup group) {
 void GroupPool::clear() {
   const std::lock_guard lock(mutex_);
   waiting_.clear();
+}
+
+void GroupPool::send_home(train::TrialRun& run) {
+  const std::lock_guard lock(mutex_);
+  run.leave_seat();
 }
 
 }  // namespace lanista::runtime

@@ -7,6 +7,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/mutate/model_space.h"
+#include "lanista/nn/backend.h"
 #include "lanista/nn/test_models.h"
 
 namespace lanista::runtime {
@@ -45,15 +46,16 @@ OwnedBatch made_up_batch(const Base& base, std::uint64_t seed) {
   return batch;
 }
 
-std::string trained(const Base& base, step::Optimizer optimizer, nn::Precision precision, kernels::Isa isa) {
+std::string trained(const Base& base, const std::string& optimizer, Precision precision, kernels::Isa isa) {
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   const auto model = mutate::builtin_base(base.name, base.input, 10, base.vocab);
   LANISTA_CHECK(model.ok(), base.name);
   const auto train = step::derive_training_step(model->graph, {.optimizer = optimizer}, ops);
   const auto infer = step::derive_inference_step(model->graph, ops);
-  auto program = nn::Program::compile(*train, *infer, {.max_batch = 19, .precision = precision, .isa = isa});
+  auto program =
+      nn::Program::compile(*train, *infer, {.max_batch = 19, .precision = precision, .backend = &nn::cpu_backend(isa)});
   LANISTA_CHECK(program.ok(), base.name);
-  program->initialise(0, 11);
+  LANISTA_CHECK(program->begin(0, 11).ok(), "no state");
   Hasher hasher;
   for (std::uint64_t step = 0; step < 10; ++step) {
     const nn::LaneHyper hyper{
@@ -93,8 +95,8 @@ TEST(Golden, EveryBaseTrainsToTheSameBits) {
       for (const kernels::Isa isa : kernels::available_isas()) {
         for (const bool narrow : {true, false}) {
           const bool fma = isa != kernels::Isa::kPortable;
-          const std::string hash = trained(base, is_adam ? step::Optimizer::kAdam : step::Optimizer::kSgd,
-                                           narrow ? nn::Precision::kFloat32 : nn::Precision::kFloat64, isa);
+          const std::string hash =
+              trained(base, is_adam ? "adam" : "sgd", narrow ? Precision::kFloat32 : Precision::kFloat64, isa);
           seen[name][std::string(narrow ? "float" : "double") + (fma ? "_fma" : "_no_fma")] = hash;
           const auto wanted = golden().find(name);
           if (wanted == golden().end()) {

@@ -42,12 +42,6 @@ constexpr OneOperator kOneOperator[] = {
     {"6", "group_norm(%0, groups=3)"},
     {"6,3,4", "group_norm(%0, groups=2)"},
     {"6,3,4", "group_norm(%0, groups=6, affine=false)"},
-    {"7", "relu(%0)"},
-    {"7", "gelu(%0)"},
-    {"7", "silu(%0)"},
-    {"7", "tanh(%0)"},
-    {"7", "sigmoid(%0)"},
-    {"7", "identity(%0)"},
     {"7", "dropout(%0, p=0.3)"},
     {"7", "zero(%0)"},
     {"7", "softmax(%0)"},
@@ -83,10 +77,7 @@ constexpr OneOperator kOneOperator[] = {
     {"7", "leaky_relu(%0, alpha=0.2)"},
     {"7", "elu(%0, alpha=0.7)"},
     {"7", "clip(%0, min=-0.5, max=0.75)"},
-    {"7", "relu6(%0)"},
-    {"7", "hard_sigmoid(%0)"},
     {"7", "hard_sigmoid(%0, alpha=0.2)"},
-    {"7", "hard_swish(%0)"},
     {"7", "sub(%0, %0)"},
     {"7", "sigmoid(%0)\n%2 = div(%0, %1)"},
     {"3,4,5", "slice(%0, axis=1, start=1)"},
@@ -183,13 +174,16 @@ OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport opt
 
 std::vector<OnnxCase> operator_cases() {
   std::vector<OnnxCase> cases;
-  for (const OneOperator& one : kOneOperator) {
-    const std::string line = one.line;
+  const auto add = [&](const std::string& shape, const std::string& line, const std::string& dtype) {
     const auto last = 1 + std::ranges::count(line, '\n');
     const std::string end = "\n%" + std::to_string(last + 1) + " = output(%" + std::to_string(last) + ")\n";
-    cases.push_back(make_case(
-        line + " of [" + one.shape + "]",
-        parsed("%0 = input(shape=[" + std::string(one.shape) + "], dtype=\"" + one.dtype + "\")\n%1 = " + line + end)));
+    cases.push_back(make_case(line + " of [" + shape + "]", parsed("%0 = input(shape=[" + shape + "], dtype=\"" +
+                                                                   dtype + "\")\n%1 = " + line + end)));
+  };
+  for (const OneOperator& one : kOneOperator) add(one.shape, one.line, one.dtype);
+  const graph::OpTable ops = graph::builtin_ops();
+  for (const std::string& name : ops.names()) {
+    if (ops.find(name)->family == graph::OpFamily::kActivation) add("7", name + "(%0)", "real");
   }
   return cases;
 }
@@ -254,13 +248,14 @@ std::vector<OnnxCase> mutated_cases(int count) {
 Tensor predict(const graph::Graph& graph, const std::vector<Tensor>& weights, const std::vector<double>& mean,
                const std::vector<double>& scale, const Tensor& x) {
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
-  const auto train = step::derive_training_step(graph, {.loss = step::Loss::kMse}, ops);
+  const auto train = step::derive_training_step(graph, {.loss = "mse"}, ops);
   LANISTA_CHECK(train.ok(), train ? "" : train.error().text());
   const auto infer = step::derive_inference_step(graph, ops);
   LANISTA_CHECK(infer.ok(), infer ? "" : infer.error().text());
   auto program = nn::Program::compile(*train, *infer, {.max_batch = kBatch});
   LANISTA_CHECK(program.ok(), program ? "" : program.error().text());
-  program->initialise(0, 1);
+  const auto begun = program->begin(0, 1);
+  LANISTA_CHECK(begun.ok(), begun ? "" : begun.error().text());
   std::vector<Tensor> state = program->extract(0);
   for (const Tensor& weight : weights) {
     const auto found = std::ranges::find(state, weight.name, &Tensor::name);

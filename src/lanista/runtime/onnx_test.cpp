@@ -93,6 +93,24 @@ TEST(OnnxImport, ComputesASumThatTakesAValueTwice) {
   }
 }
 
+TEST(OnnxRoundTrip, KeepsWhatStandsForMissingNumbers) {
+  const auto graph = graph::parse("%0 = input(shape=[3])\n%1 = relu(%0)\n%2 = output(%1)\n");
+  ASSERT_TRUE(graph.ok());
+  const auto exported = formats::to_onnx(
+      *graph, {}, {.mean = {1, 2, 3}, .scale = {4}, .graph_name = "g", .metadata = {}, .missing = {0, 0.5, -1}});
+  ASSERT_TRUE(exported.ok()) << exported.error().text();
+  const auto decoded = formats::decode_onnx(formats::encode_onnx(*exported));
+  ASSERT_TRUE(decoded.ok()) << decoded.error().text();
+
+  const auto back = formats::from_onnx(*decoded);
+
+  ASSERT_TRUE(back.ok()) << back.error().text();
+  EXPECT_EQ(back->missing, (std::vector<double>{0, 0.5, -1}));
+  EXPECT_EQ(back->mean, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(back->scale, (std::vector<double>{4}));
+  EXPECT_EQ(graph::to_text(back->graph), graph::to_text(*graph));
+}
+
 TEST(OnnxRoundTrip, KeepsNormalisation) {
   for (const OnnxCase& one : testing::base_cases()) {
     const formats::ImportedModel back = through_file(one);

@@ -8,8 +8,9 @@ constexpr const char* kMark = "parked_trial";
 }  // namespace
 
 Result<ParkedState> ParkedState::put(store::CheckpointStore& files, TrialId trial, train::TrainerState state) {
-  // Addresses are hashes of the content: the mark keeps this file apart from a checkpoint of the same step.
-  state.facts[kMark] = std::to_string(trial.value);
+  // Addresses are hashes of the content: the mark keeps this file apart from a checkpoint of the same step, and from
+  // what another executor parks of the trial.
+  state.facts[kMark] = std::to_string(trial.value) + " " + files.unique_word();
   LANISTA_ASSIGN(std::string address, files.put({std::move(state.tensors), std::move(state.facts)}));
   return ParkedState(files, std::move(address));
 }

@@ -11,7 +11,7 @@
 namespace lanista::runtime {
 
 /// The state of a trial whose memory others need: a file of the checkpoint store, which goes with this value. No
-/// checkpoint that the engine knows has the same address. Movable.
+/// checkpoint that the engine knows has the same address, nor has another parked state. Movable.
 class ParkedState {
  public:
   /// Writes the state of a run. Errors: those of the store.

@@ -58,7 +58,7 @@ TEST(PlanTiming, GivesEveryLineItsOwnTime) {
   const auto infer = step::derive_inference_step(*model, ops);
   auto program = nn::Program::compile(*train, *infer, {.max_batch = 4, .operators = &operators});
   ASSERT_TRUE(program);
-  program->initialise(0, 1);
+  ASSERT_TRUE(program->begin(0, 1));
   constexpr double kReading = 3;  // of the stopwatch itself
   const auto read = [clock] { return *clock += kReading; };
 

@@ -7,8 +7,11 @@
 #include "lanista/formats/onnx_import.h"
 #include "lanista/graph/infer.h"
 #include "lanista/kernels/flush_to_zero.h"
+#include "lanista/nn/backend.h"
 #include "lanista/nn/program.h"
+#include "lanista/step/loss.h"
 #include "lanista/step/training_step.h"
+#include "lanista/study/metric.h"
 #include "lanista/train/evaluation.h"
 
 namespace lanista::runtime {
@@ -34,20 +37,17 @@ Result<std::vector<Tensor>> with_weights(std::vector<Tensor> state, const graph:
   return state;
 }
 
-Result<nn::Program> compile(const graph::Graph& model, std::span<const Tensor> weights, const std::string& loss,
-                            const std::string& precision, kernels::Isa isa, const nn::Operators& operators,
-                            std::int64_t batch = kBatch) {
+Result<nn::Program> compile(const graph::Graph& model, std::span<const Tensor> weights, const std::string& precision,
+                            kernels::Isa isa, const nn::Operators& operators, std::int64_t batch = kBatch) {
   const auto ops = step::training_ops(operators.table());
-  const step::StepOptions options{loss == "mse" ? step::Loss::kMse : step::Loss::kCrossEntropy, step::Optimizer::kSgd};
-  LANISTA_ASSIGN(const auto train, step::derive_training_step(model, options, ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, ops));
   nn::ProgramOptions program_options;
   program_options.max_batch = batch;
-  program_options.precision = precision == "float64" ? nn::Precision::kFloat64 : nn::Precision::kFloat32;
-  program_options.isa = isa;
+  program_options.precision = precision_of(precision);
+  program_options.backend = &nn::cpu_backend(isa);
   program_options.operators = &operators;
-  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, program_options));
-  program.initialise(0, 0);
+  LANISTA_ASSIGN(auto program, nn::Program::compile(infer, program_options));
+  LANISTA_TRY(program.begin(0, 0));
   LANISTA_ASSIGN(const auto state, with_weights(program.extract(0), model, weights, operators.table()));
   if (auto inserted = program.insert(0, state); !inserted) return Error{Code::kDataLoss, inserted.error().message, ""};
   return program;
@@ -71,11 +71,34 @@ std::vector<double> run(nn::Program& program, std::span<const float> features, s
 
 /// What the file does to its input first.
 void normalize(const formats::ImportedModel& model, std::span<float> features, std::int64_t per_sample) {
+  if (!model.missing.empty()) {
+    const auto width = static_cast<std::size_t>(per_sample);
+    for (std::size_t i = 0; i < features.size(); ++i) {
+      // One entry for everything, or one a run of features (a channel), or one a feature.
+      const std::size_t run = width / model.missing.size();
+      if (std::isnan(features[i])) features[i] = static_cast<float>(model.missing[i % width / run]);
+    }
+  }
   const std::size_t entries = std::max({model.mean.size(), model.scale.size(), std::size_t{1}});
   data::Normalization inside{model.mean, model.scale};
   inside.mean.resize(entries, 0);
   inside.scale.resize(entries, 1);
   inside.apply(features, per_sample);
+}
+
+/// The metrics of a package's study that we know, and all others that suit its task. A caller's own are unknown here.
+Result<std::vector<std::string>> measured_of(const engine::ModelPackage& package) {
+  const std::int64_t classes = package.data.classes;
+  const step::Loss* loss = step::find_loss(package.loss);
+  if (loss == nullptr || loss->classes != (classes > 0)) {
+    return Error{Code::kDataLoss, "loss '" + package.loss + "' does not fit the package's data", ""};
+  }
+  std::vector<std::string> metrics = study::suiting_metrics(classes);
+  for (const std::string& name : package.metrics) {
+    const bool there = std::ranges::find(metrics, name) != metrics.end();
+    if (!there && study::check_metric(name, classes)) metrics.push_back(name);
+  }
+  return metrics;
 }
 
 /// The elements of an input as the program takes them.
@@ -107,8 +130,9 @@ Result<std::vector<float>> as_features(const Tensor& input) {
 
 struct Predictor::Impl {
   nn::Program program;
-  step::Loss loss;
+  std::string loss;
   std::vector<std::string> metrics;
+  std::int64_t classes;
   std::size_t width;
   kernels::Isa isa;
 };
@@ -120,8 +144,7 @@ Predictor::~Predictor() = default;
 
 Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels::Isa isa,
                                     const nn::Operators& operators) {
-  LANISTA_ASSIGN(auto program,
-                 compile(package.model, package.weights, package.loss, package.precision, isa, operators));
+  LANISTA_ASSIGN(auto program, compile(package.model, package.weights, package.precision, isa, operators));
   const std::int64_t wanted = package.data.classes > 0 ? package.data.classes : package.data.target_size;
   if (program.prediction_size() != wanted) {
     return Error{Code::kDataLoss,
@@ -129,9 +152,10 @@ Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels
                      " numbers a sample, the package says " + std::to_string(wanted),
                  ""};
   }
-  const auto loss = package.loss == "mse" ? step::Loss::kMse : step::Loss::kCrossEntropy;
+  LANISTA_ASSIGN(auto metrics, measured_of(package));
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
-  return Predictor(std::make_unique<Impl>(std::move(program), loss, package.metrics, width, isa));
+  return Predictor(std::make_unique<Impl>(std::move(program), package.loss, std::move(metrics), package.data.classes,
+                                          width, isa));
 }
 
 std::int64_t Predictor::outputs() const { return impl_->program.prediction_size(); }
@@ -141,12 +165,21 @@ std::vector<double> Predictor::predict(std::span<const float> features) {
   return run(impl_->program, features, impl_->width);
 }
 
-std::map<std::string, double> Predictor::measure(std::span<const double> predictions,
-                                                 std::span<const std::int32_t> labels, std::span<const float> targets,
-                                                 const std::string& prefix) const {
-  train::Evaluation sums(impl_->loss, impl_->metrics, outputs(), impl_->isa);
-  sums.add(predictions, labels, targets);
-  return sums.means(prefix);
+Assessment Predictor::assess(std::span<const double> predictions, std::span<const std::int32_t> labels,
+                             std::span<const float> targets) const {
+  const train::Evaluation evaluation(impl_->loss, impl_->metrics, outputs());
+  nn::Metrics asked = evaluation.asked();
+  asked.confusion = impl_->classes > 0;
+  nn::MetricSums sums;
+  nn::HostMetrics(asked, outputs(), impl_->isa).add(predictions, labels, targets, sums);
+  Assessment out;
+  out.rows = sums.samples;
+  out.lost = sums.lost;
+  out.metrics = evaluation.values(sums, "");
+  out.classes = impl_->classes;
+  out.confusion = std::move(sums.confusion);
+  if (impl_->classes == 0) out.residuals = residuals_of(predictions, targets, outputs());
+  return out;
 }
 
 Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& input) {
@@ -164,7 +197,7 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
   normalize(model, features, width);
 
   const std::int64_t batch = std::min(kBatch, input.shape.front());
-  LANISTA_ASSIGN(auto program, compile(model.graph, model.weights, "mse", "float32", kernels::best_isa(), {}, batch));
+  LANISTA_ASSIGN(auto program, compile(model.graph, model.weights, "float32", kernels::best_isa(), {}, batch));
   const auto values = run(program, features, static_cast<std::size_t>(width), static_cast<std::size_t>(batch));
   Tensor output{.name = "output", .type = ElementType::kF32, .shape = shape_of("output").dims, .bytes = {}};
   output.shape.front() = input.shape.front();
@@ -176,8 +209,7 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
 Result<double> onnx_difference(const engine::ModelPackage& package, std::string_view onnx, std::int64_t samples) {
   LANISTA_ASSIGN(const formats::OnnxModel decoded, formats::decode_onnx(onnx));
   LANISTA_ASSIGN(const formats::ImportedModel imported, formats::from_onnx(decoded));
-  LANISTA_ASSIGN(auto theirs,
-                 compile(imported.graph, imported.weights, package.loss, "float32", kernels::best_isa(), {}));
+  LANISTA_ASSIGN(auto theirs, compile(imported.graph, imported.weights, "float32", kernels::best_isa(), {}));
   LANISTA_ASSIGN(auto ours, Predictor::create(package));
   if (theirs.prediction_size() != ours.outputs()) {
     return Error{Code::kDataLoss, "the ONNX model gives another number of outputs", ""};

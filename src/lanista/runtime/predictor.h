@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "lanista/formats/onnx_import.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/nn/opaque.h"
+#include "lanista/runtime/assessment.h"
 
 namespace lanista::runtime {
 
@@ -20,7 +20,8 @@ namespace lanista::runtime {
 /// a time.
 class Predictor {
  public:
-  /// Errors: kDataLoss (weights that do not fit the model), kUnimplemented (an operator without a kernel, by name).
+  /// Errors: kDataLoss (weights that do not fit the model, a loss that does not fit the data), kUnimplemented (an
+  /// operator without a kernel, by name).
   static Result<Predictor> create(const engine::ModelPackage& package, kernels::Isa isa = kernels::best_isa(),
                                   const nn::Operators& operators = {});
   Predictor(Predictor&&) noexcept;
@@ -31,9 +32,9 @@ class Predictor {
   std::int64_t outputs() const;
   /// Predictions [rows, outputs] of normalised features [rows, …].
   std::vector<double> predict(std::span<const float> features);
-  /// Loss and metrics of predictions, names with `prefix` in front. `labels` or `targets` is empty, by the task.
-  std::map<std::string, double> measure(std::span<const double> predictions, std::span<const std::int32_t> labels,
-                                        std::span<const float> targets, const std::string& prefix) const;
+  /// How good predictions are. `labels` or `targets` is empty, by the task.
+  Assessment assess(std::span<const double> predictions, std::span<const std::int32_t> labels,
+                    std::span<const float> targets) const;
 
  private:
   struct Impl;

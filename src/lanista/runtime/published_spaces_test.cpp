@@ -48,13 +48,13 @@ TEST(PublishedSpaces, GiveModelsThatLearn) {
     const mutate::Ends ends = ends_for(published.name);
     const graph::Graph model = first_model(published, ends);
     const auto ops = step::training_ops(graph::builtin_ops());
-    const auto train = step::derive_training_step(model, {.loss = step::Loss::kMse}, ops);
+    const auto train = step::derive_training_step(model, {.loss = "mse"}, ops);
     ASSERT_TRUE(train.ok()) << train.error().text();
     const auto infer = step::derive_inference_step(model, ops);
     ASSERT_TRUE(infer.ok()) << infer.error().text();
     auto program = nn::Program::compile(*train, *infer, {.max_batch = kBatch});
     ASSERT_TRUE(program.ok()) << program.error().text();
-    program->initialise(0, 7);
+    ASSERT_TRUE(program->begin(0, 7));
 
     const auto types = graph::infer_shapes(model, ops);
     ASSERT_TRUE(types.ok()) << types.error().text();

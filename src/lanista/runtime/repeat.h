@@ -5,12 +5,14 @@
 #include "lanista/base/result.h"
 #include "lanista/data/dataset.h"
 #include "lanista/engine/executor.h"
+#include "lanista/store/checkpoints.h"
 #include "lanista/train/trainer.h"
 
 namespace lanista::runtime {
 
 /// Trains a job alone, from the beginning through `epochs` epochs: what the study did with it, to the bit. `on_epoch`
-/// is told each measurement. Errors: those of a trainer.
+/// is told each measurement, `checkpoints` hold the weights of the job's frozen part and the state it starts from, if
+/// it has such. Errors: those of a trainer, of FrozenParts and of read_start.
 struct RepeatedTrial {
   train::TrainerState state;
   std::vector<study::Measurement> measurements;
@@ -19,6 +21,7 @@ struct RepeatedTrial {
 Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
                                    const data::Dataset& data,
                                    const std::function<void(const study::Measurement&)>& on_epoch,
-                                   const nn::Operators& operators = {});
+                                   const nn::Operators& operators = {},
+                                   const store::CheckpointStore* checkpoints = nullptr);
 
 }  // namespace lanista::runtime

@@ -7,11 +7,21 @@
 #include "lanista/base/log_sink.h"
 #include "lanista/engine/engine.h"
 #include "lanista/engine/fit.h"
-#include "lanista/engine/study_file.h"
 #include "lanista/runtime/worker_executor.h"
+#include "lanista/studyfile/study_file.h"
 
 // For tests of the whole product below the command line.
 namespace lanista::runtime::testing {
+
+inline constexpr const char* kStudy = R"yaml(
+model: {base: builtin:small-mlp}
+space: {mutate: [widen, swap_op], params: {lr: log(0.01, 0.3)}}
+train: {epochs: 2}
+data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1", batch: 16}
+strategy: {name: evolution, population: 2, slots: 2}
+stop: {rule: asha, rungs: [1]}
+keep: {top: 1, checkpoint_every: 0s}
+)yaml";
 
 /// Everything of a small study that is really trained, with checkpoints at every step, but its disk: the life of one
 /// process.
@@ -22,24 +32,26 @@ class StudyProcess {
     std::int64_t trials = 4;
     std::int64_t workers = 2;
     LogSink* sink = nullptr;
+    std::string study = kStudy;  ///< its file
   };
 
   StudyProcess(FileSystem& fs, const Settings& settings)
       : fs_(fs),
         settings_(settings),
-        config_(*engine::read_study(kStudy, "small")),
+        config_(*studyfile::read_study(settings.study, "small")),
         data_(*data::open(config_.data, ".", real_file_system())) {
     LANISTA_CHECK(engine::fit_to_data(config_, data_.spec()).ok(), "the test's own study file");
     config_.budget.trials = settings.trials;
-    WorkerOptions options;
-    options.workers = settings.workers;
-    options.checkpoint_every = config_.keep.checkpoint_every;
-    options.crash_marks = false;
-    executor_ = WorkerExecutor::create(options, data_, nn::Operators(), fs_, clock_, settings.folder);
+    engine::WorkerBrief brief;
+    brief.study_folder = settings.folder;
+    brief.workers = settings.workers;
+    brief.checkpoint_every = config_.keep.checkpoint_every;
+    brief.crash_marks = false;
+    executor_ = *WorkerExecutor::create(brief, data_, nn::Operators(), fs_, clock_);
   }
 
   Result<engine::Summary> run() {
-    LANISTA_ASSIGN(const auto engine, engine::Engine::create(settings_.folder, config_, engine::write_study(config_),
+    LANISTA_ASSIGN(const auto engine, engine::Engine::create(settings_.folder, config_, studyfile::write_study(config_),
                                                              numerics(kernels::best_isa()), services()));
     return engine->run();
   }
@@ -49,17 +61,11 @@ class StudyProcess {
     return engine->run();
   }
 
- private:
-  static constexpr const char* kStudy = R"yaml(
-model: {base: builtin:small-mlp}
-space: {mutate: [widen, swap_op], params: {lr: log(0.01, 0.3)}}
-train: {epochs: 2}
-data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1", batch: 16}
-strategy: {name: evolution, population: 2, slots: 2}
-stop: {rule: asha, rungs: [1]}
-keep: {top: 1, checkpoint_every: 0s}
-)yaml";
+  const study::StudyConfig& config() const { return config_; }
+  const data::DataSpec& data() const { return data_.spec(); }
+  schedule::Machine machine() const { return executor_->machine(); }
 
+ private:
   engine::Services services() {
     return {.fs = &fs_,
             .clock = &clock_,
@@ -67,7 +73,8 @@ keep: {top: 1, checkpoint_every: 0s}
             .executor = executor_.get(),
             .data = &data_.spec(),
             .pause = nullptr,
-            .observer = {}};
+            .observer = {},
+            .machine = executor_->machine()};
   }
 
   FileSystem& fs_;

@@ -1,49 +1,18 @@
 #include "lanista/runtime/trial_slot.h"
 
-#include <algorithm>
-#include <tuple>
-
-#include "lanista/train/trainer.h"
+#include "lanista/train/measure_weights.h"
 
 namespace lanista::runtime {
-namespace {
 
-bool comes_before(const TrialSlot* a, const TrialSlot* b) {
-  return std::tuple(a->next_time(), a->job.trial) < std::tuple(b->next_time(), b->job.trial);
-}
-
-constexpr std::int64_t kCacheBytes = std::int64_t{1} << 20;
-
-std::size_t fair_share(std::size_t ready, const Crew& crew) {
-  const auto free_workers = static_cast<std::size_t>(std::max<std::int64_t>(crew.workers - crew.busy, 1));
-  return (ready + free_workers - 1) / free_workers;
-}
-
-}  // namespace
-
-std::int64_t lanes_that_pay(std::int64_t state_bytes) {
-  return std::clamp<std::int64_t>(kCacheBytes / std::max<std::int64_t>(state_bytes, 1), 1, kDefaultLanes);
-}
-
-Work next_work(const TrialSlots& slots, const Crew& crew) {
-  std::vector<TrialSlot*> ready;
-  for (const auto& [id, slot] : slots) {
-    if (slot->running && slot->wants_to_be_alone) return {};
-    const bool must_wait = slot->running || (slot->wants_to_be_alone && crew.busy > 0);
-    if (!must_wait && slot->has_work(crew.pausing)) ready.push_back(slot.get());
+Result<std::shared_ptr<const train::StartWeights>> read_start(const store::CheckpointStore& files,
+                                                              const study::Start& start) {
+  auto stored = files.get(start.address);
+  if (!stored) {
+    return Error{stored.error().code,
+                 "the state of " + study::start_text(start) + ", to start from, is lost: " + stored.error().message,
+                 stored.error().where};
   }
-  if (ready.empty()) return {};
-  std::ranges::sort(ready, comes_before);
-  const TrialSlot& first = *ready.front();
-  if (crew.pausing) return {WorkKind::kSave, {ready.front()}};
-  if (first.finish_wanted()) return {WorkKind::kFinish, {ready.front()}};
-  if (!first.takes_company()) return {WorkKind::kTrain, {ready.front()}};
-  Work work{WorkKind::kTrain, {}};
-  const std::size_t most = std::min(fair_share(ready.size(), crew), static_cast<std::size_t>(first.most_lanes));
-  for (TrialSlot* slot : ready) {
-    if (slot->key == first.key && slot->takes_company() && work.slots.size() < most) work.slots.push_back(slot);
-  }
-  return work;
+  return train::clone_weights({std::move(stored->tensors), std::move(stored->facts)}, start.plan);
 }
 
 Digest state_hash(const train::TrainerState& state) {
@@ -57,9 +26,7 @@ Digest state_hash(const train::TrainerState& state) {
 }
 
 Result<std::map<std::string, double>> test_weights(const train::TrainerInput& input, const train::TrainerState& state) {
-  LANISTA_ASSIGN(auto trainer, train::Trainer::create(input));
-  LANISTA_TRY(trainer.restore(state));
-  return trainer.evaluate(data::Part::kTest, "test_");
+  return train::measure_weights(input, state.tensors, data::Part::kTest, "test_");
 }
 
 }  // namespace lanista::runtime

@@ -1,5 +1,6 @@
 #include "lanista/runtime/trial_work.h"
 
+#include <algorithm>
 #include <new>
 #include <optional>
 #include <utility>
@@ -16,7 +17,8 @@ class Shares {
   engine::SpanReport next(const TrialSlot& slot, std::size_t worker) {
     const double each = (clock_.now() - began_) / trials_;
     const double begin = began_ + each * told_++;
-    return {slot.job.trial, slot.epochs_done + 1, static_cast<std::int64_t>(worker), begin, begin + each};
+    return {slot.job.trial, slot.epochs_done + 1, static_cast<std::int64_t>(worker), begin, begin + each,
+            static_cast<std::int64_t>(trials_)};
   }
 
  private:
@@ -25,53 +27,98 @@ class Shares {
   int told_ = 0;
 };
 
+/// Steps that a group is given at once: some milliseconds of them, so that who pauses or abandons trials, or wants a
+/// checkpoint, does not wait long.
+class Slices {
+ public:
+  /// A checkpoint that is due after so short a time is due after a step.
+  Slices(const Clock& clock, double checkpoint_every)
+      : clock_(clock), single_(checkpoint_every < kSeconds), at_(single_ ? 0 : clock.now()) {}
+
+  std::int64_t steps() const { return steps_; }
+  void spent(std::int64_t steps) {
+    if (single_) return;
+    const double began = std::exchange(at_, clock_.now());
+    const double each = (at_ - began) / static_cast<double>(steps);
+    steps_ = each * static_cast<double>(2 * steps_) <= kSeconds ? std::min<std::int64_t>(2 * steps_, kMost)
+             : each * static_cast<double>(steps_) > kSeconds    ? std::max<std::int64_t>(steps_ / 2, 1)
+                                                                : steps_;
+  }
+
+ private:
+  static constexpr double kSeconds = 0.02;
+  static constexpr std::int64_t kMost = 1024;
+
+  const Clock& clock_;
+  bool single_;
+  double at_;
+  std::int64_t steps_ = 1;
+};
+
 }  // namespace
 
-train::TrainerInput TrialWork::trainer_input(const engine::Job& job) const {
-  return {.trial = job.trial,
-          .model = job.model,
-          .recipe = job.recipe,
-          .metrics = shop_.metrics,
-          .trial_seed = job.trial_seed,
-          .data_seed = job.data_seed,
-          .data = &shop_.data,
-          .step_ops = &shop_.step_ops,
-          .operators = &shop_.operators,
-          .budget = &shop_.budget,
-          .epochs = &shop_.epochs,
-          .isa = shop_.isa};
+Result<train::TrainerInput> TrialWork::trainer_input(const engine::Job& job) const {
+  FrozenParts::Head head{job.model, &shop_.data, &shop_.epochs};
+  if (!job.frozen.nodes.empty()) {
+    LANISTA_ASSIGN(head, shop_.frozen.head_of(job));
+  }
+  return train::TrainerInput{.trial = job.trial,
+                             .model = std::move(head.model),
+                             .recipe = job.recipe,
+                             .metrics = shop_.metrics,
+                             .trial_seed = job.trial_seed,
+                             .data_seed = job.data_seed,
+                             .data = head.data,
+                             .step_ops = &shop_.step_ops,
+                             .operators = &shop_.operators,
+                             .own_metrics = &shop_.own_metrics,
+                             .budget = &shop_.budget,
+                             .epochs = head.epochs,
+                             .backend = &shop_.backend};
 }
 
-void TrialWork::run(const Work& work, std::size_t worker, const std::atomic<bool>& pausing) {
+void TrialWork::run(TrialBoard::Errand& errand, std::size_t worker, const std::atomic<bool>& pausing) {
   std::string reason;
   try {
-    if (auto done = try_run(work, worker, pausing); !done) reason = done.error().text();
+    if (auto done = try_run(errand, worker, pausing); !done) reason = done.error().text();
   } catch (const std::bad_alloc&) {
     reason = "out of memory";
   } catch (const std::exception& e) {
     reason = e.what();
   }
   // What happens beside the steps of trials comes of the first of them: the program is made for it.
-  if (!reason.empty()) fail(*work.slots.front(), reason);
+  if (!reason.empty()) fail(*errand.slots.front(), reason);
 }
 
-Result<void> TrialWork::try_run(const Work& work, std::size_t worker, const std::atomic<bool>& pausing) {
-  TrialSlot& first = *work.slots.front();
-  if (first.abandon) return {};
-  if (work.kind == WorkKind::kSave) {
+Result<void> TrialWork::try_run(TrialBoard::Errand& errand, std::size_t worker, const std::atomic<bool>& pausing) {
+  TrialSlot& first = *errand.slots.front();
+  if (first.signals->abandon) return {};
+  if (errand.work.kind == WorkKind::kSave) {
+    shop_.groups.send_home(*first.run);
     save(first);
     return {};
   }
+  // What there is already wants no group, and those that sit in one are left in peace.
+  if (errand.work.kind == WorkKind::kFinish && first.run && first.run->is_settled()) {
+    shop_.groups.send_home(*first.run);
+    return finish(first, errand.work.ending);
+  }
+  std::vector<train::TrialRun*> begun;
+  for (const auto& slot : errand.slots) {
+    if (slot->run) begun.push_back(&*slot->run);
+  }
   std::optional<train::LaneGroup> group;
   LANISTA_ASSIGN(const bool ready, with_memory(first, [&]() -> Result<void> {
-                   LANISTA_ASSIGN(group, shop_.groups.take(first.key, trainer_input(first.job)));
+                   LANISTA_ASSIGN(const train::TrainerInput like, trainer_input(first.job));
+                   LANISTA_ASSIGN(group, shop_.groups.take(first.key, like, begun));
                    return {};
                  }));
   if (!ready) return {};
-  if (work.kind == WorkKind::kFinish) {
-    LANISTA_TRY(finish(*group, first));
+  if (errand.work.kind == WorkKind::kFinish) {
+    LANISTA_ASSIGN(const bool has_state, admit(*group, first));
+    if (has_state) LANISTA_TRY(finish(first, errand.work.ending));
   } else {
-    train_epoch(*group, admitted(*group, work.slots), worker, pausing);
+    train_epoch(*group, admitted(*group, errand.slots), worker, pausing);
   }
   shop_.groups.give_back(first.key, *std::move(group));
   return {};
@@ -83,11 +130,12 @@ Result<bool> TrialWork::with_memory(TrialSlot& slot, const std::function<Result<
   const auto is_short = [&] { return !made && made.error().code == Code::kResourceExhausted; };
   if (is_short()) {
     shop_.epochs.clear();
+    shop_.frozen.clear_epochs();
     shop_.groups.clear();
     park_();
     made = make();
-    if (is_short() && !slot.wants_to_be_alone) {
-      slot.wants_to_be_alone = true;
+    if (is_short() && !slot.signals->wants_to_be_alone) {
+      slot.signals->wants_to_be_alone = true;
       return false;
     }
   }
@@ -98,7 +146,9 @@ Result<bool> TrialWork::with_memory(TrialSlot& slot, const std::function<Result<
 // False: it must wait until it can be alone.
 Result<bool> TrialWork::admit(const train::LaneGroup& group, TrialSlot& slot) {
   if (!slot.run) {
-    LANISTA_ASSIGN(auto run, train::TrialRun::create(trainer_input(slot.job)));
+    LANISTA_ASSIGN(train::TrainerInput input, trainer_input(slot.job));
+    input.start = std::exchange(slot.start, nullptr);
+    LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
     if (slot.state) {
       LANISTA_TRY(run.restore(*std::exchange(slot.state, std::nullopt)));
       slot.saved_step = run.step_count();
@@ -112,7 +162,7 @@ Result<bool> TrialWork::admit(const train::LaneGroup& group, TrialSlot& slot) {
   }
   LANISTA_ASSIGN(const bool ready, with_memory(slot, [&] { return group.admit(*slot.run); }));
   if (ready) {
-    slot.wants_to_be_alone = false;
+    slot.signals->wants_to_be_alone = false;
     slot.parked.reset();
   } else if (slot.parked) {
     slot.run->release();  // it waits as it came
@@ -122,6 +172,7 @@ Result<bool> TrialWork::admit(const train::LaneGroup& group, TrialSlot& slot) {
 
 void TrialWork::park(TrialSlot& slot) {
   if (!slot.run || !slot.run->holds_state()) return;
+  shop_.groups.send_home(*slot.run);
   try {
     auto parked = ParkedState::put(shop_.checkpoints, slot.job.trial, slot.run->save());
     if (!parked) return post_(engine::BrokenReport{parked.error()});
@@ -132,15 +183,15 @@ void TrialWork::park(TrialSlot& slot) {
   }
 }
 
-std::vector<TrialSlot*> TrialWork::admitted(const train::LaneGroup& group, std::span<TrialSlot* const> work) {
+std::vector<TrialSlot*> TrialWork::admitted(const train::LaneGroup& group, const TrialBoard::Slots& slots) {
   std::vector<TrialSlot*> lanes;
-  for (TrialSlot* slot : work) {
-    if (slot->abandon) continue;
+  for (const auto& slot : slots) {
+    if (slot->signals->abandon) continue;
     auto ready = admit(group, *slot);
     if (!ready) {
       fail(*slot, ready.error().text());
     } else if (*ready) {
-      lanes.push_back(slot);
+      lanes.push_back(slot.get());
     }
   }
   return lanes;
@@ -160,13 +211,14 @@ void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lan
 void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                             const std::atomic<bool>& pausing) {
   Shares shares(shop_.clock, lanes.size());
+  Slices slices(shop_.clock, shop_.checkpoint_every);
   std::vector<train::TrialRun*> runs;
   std::vector<train::StepEnd> ends;
   while (!lanes.empty() && !pausing) {
     runs.clear();
     for (TrialSlot* slot : lanes) runs.push_back(&*slot->run);
     ends.resize(runs.size());
-    group.step(runs, ends);
+    slices.spent(group.advance(runs, slices.steps(), ends));
     std::vector<TrialSlot*> left;
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       TrialSlot& slot = *lanes[i];
@@ -178,7 +230,7 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
         post_(shares.next(slot, worker));
         slot.epochs_done = slot.run->epochs_done();
         post_(engine::EpochReport{slot.run->measurements().back()});
-      } else if (!slot.abandon) {
+      } else if (!slot.signals->abandon) {
         left.push_back(&slot);
       }
       if (shop_.clock.now() - slot.saved_at >= shop_.checkpoint_every) save(slot);
@@ -206,13 +258,11 @@ void TrialWork::save(TrialSlot& slot) {
   post_(engine::CheckpointReport{slot.job.trial, slot.run->epochs_done(), slot.saved_step, *address});
 }
 
-Result<void> TrialWork::finish(const train::LaneGroup& group, TrialSlot& slot) {
-  LANISTA_ASSIGN(const bool ready, admit(group, slot));
-  if (!ready) return {};
+Result<void> TrialWork::finish(TrialSlot& slot, const Ending& ending) {
   const auto state = slot.run->save();
   engine::FinishedReport report{slot.job.trial, state_hash(state), ""};
   slot.finished = true;
-  if (slot.keep_weights) {
+  if (ending.keep_weights || ending.parks) {
     auto address = shop_.checkpoints.put({state.tensors, state.facts});
     if (!address) {
       post_(engine::BrokenReport{address.error()});
@@ -220,15 +270,21 @@ Result<void> TrialWork::finish(const train::LaneGroup& group, TrialSlot& slot) {
     }
     report.weights = *address;
   }
-  post_(report);
+  if (ending.parks) {
+    post_(engine::ParkedReport{slot.job.trial, slot.run->epochs_done(), slot.run->step_count(), report.state_hash,
+                               report.weights});
+  } else {
+    post_(report);
+  }
   return {};
 }
 
 void TrialWork::fail(TrialSlot& slot, const std::string& reason) {
   if (slot.finished) return;
   slot.finished = true;
+  if (slot.run) shop_.groups.send_home(*slot.run);
   slot.run.reset();
-  if (!slot.abandon) post_(engine::FailureReport{slot.job.trial, slot.epochs_done + 1, reason});
+  if (!slot.signals->abandon) post_(engine::FailureReport{slot.job.trial, slot.epochs_done + 1, reason});
 }
 
 }  // namespace lanista::runtime

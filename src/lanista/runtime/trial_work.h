@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,11 @@
 #include "lanista/data/dataset.h"
 #include "lanista/data/epoch_cache.h"
 #include "lanista/engine/executor.h"
-#include "lanista/kernels/kernels.h"
+#include "lanista/nn/backend.h"
 #include "lanista/nn/opaque.h"
+#include "lanista/runtime/frozen_parts.h"
 #include "lanista/runtime/group_pool.h"
+#include "lanista/runtime/trial_board.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/store/checkpoints.h"
 
@@ -30,15 +31,17 @@ struct Workshop {
   store::CheckpointStore& checkpoints;
   MemoryBudget& budget;
   data::EpochCache& epochs;
+  FrozenParts& frozen;
   GroupPool& groups;
   std::vector<std::string> metrics;
+  std::vector<study::Metric> own_metrics;
   double checkpoint_every = 30;  ///< seconds
-  kernels::Isa isa = kernels::best_isa();
+  const nn::Backend& backend;
 };
 
-/// What a worker does with slots, from their first step to their last checkpoint. Whatever a trial throws becomes its
-/// own FailureReport (the trial wall: a search never dies of one model). Workers may call it at the same time for
-/// different slots.
+/// What a worker does with the slots it has in hand, from their first step to their last checkpoint. Whatever a trial
+/// throws becomes its own FailureReport (the trial wall: a search never dies of one model). Workers may call it at the
+/// same time for different slots.
 class TrialWork {
  public:
   /// `post` takes reports, `park` parks the trials that nobody works on; both are thread-safe. All outlive this.
@@ -46,24 +49,25 @@ class TrialWork {
       : shop_(std::move(shop)), post_(std::move(post)), park_(std::move(park)) {}
 
   /// Does what next_work chose; an epoch ends before its time when `pausing` gets true. `worker` is its number.
-  void run(const Work& work, std::size_t worker, const std::atomic<bool>& pausing);
+  void run(TrialBoard::Errand& errand, std::size_t worker, const std::atomic<bool>& pausing);
 
   /// Puts the state of a trial that nobody works on into the store, and gives its memory back. A store that cannot take
   /// it is the study's trouble: it is told, and the trial keeps its state.
   void park(TrialSlot& slot);
 
-  train::TrainerInput trainer_input(const engine::Job& job) const;
+  /// What a job trains: its model, or the head behind its frozen part. Errors: those of FrozenParts::head_of.
+  Result<train::TrainerInput> trainer_input(const engine::Job& job) const;
 
  private:
-  Result<void> try_run(const Work& work, std::size_t worker, const std::atomic<bool>& pausing);
+  Result<void> try_run(TrialBoard::Errand& errand, std::size_t worker, const std::atomic<bool>& pausing);
   Result<bool> with_memory(TrialSlot& slot, const std::function<Result<void>()>& make);
   Result<bool> admit(const train::LaneGroup& group, TrialSlot& slot);
-  std::vector<TrialSlot*> admitted(const train::LaneGroup& group, std::span<TrialSlot* const> work);
+  std::vector<TrialSlot*> admitted(const train::LaneGroup& group, const TrialBoard::Slots& slots);
   void train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                    const std::atomic<bool>& pausing);
   void train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                    const std::atomic<bool>& pausing);
-  Result<void> finish(const train::LaneGroup& group, TrialSlot& slot);
+  Result<void> finish(TrialSlot& slot, const Ending& ending);
   void save(TrialSlot& slot);
   void fail(TrialSlot& slot, const std::string& reason);
 

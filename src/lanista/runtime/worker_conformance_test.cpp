@@ -1,10 +1,20 @@
+#include <stdlib.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "lanista/base/check.h"
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/executor_conformance.h"
+#include "lanista/engine/process_executor.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/runtime/worker_executor.h"
 
 namespace lanista::engine::testing {
 namespace {
+
+constexpr const char* kSource = "synthetic:blobs?rows=96&classes=3&features=4&seed=1";
 
 template <std::int64_t kWorkers, std::int64_t kLanes>
 struct WorkerBench {
@@ -12,11 +22,12 @@ struct WorkerBench {
   static constexpr std::int64_t kEpochs = 4;
 
   std::unique_ptr<Executor> make() {
-    runtime::WorkerOptions options;
-    options.workers = kWorkers;
-    options.lanes = kLanes;
-    options.crash_marks = false;
-    return runtime::WorkerExecutor::create(options, data, nn::Operators(), disk, clock, "study");
+    WorkerBrief brief;
+    brief.study_folder = "study";
+    brief.workers = kWorkers;
+    brief.lanes = kLanes;
+    brief.crash_marks = false;
+    return *runtime::WorkerExecutor::create(brief, data, nn::Operators(), disk, clock);
   }
   Job job(std::uint32_t id) {
     Job job;
@@ -37,14 +48,47 @@ struct WorkerBench {
 
   data::Dataset data = [] {
     study::DataConfig config;
-    config.source = "synthetic:blobs?rows=96&classes=3&features=4&seed=1";
+    config.source = kSource;
     return *data::open(config, ".", real_file_system());
   }();
   RealClock clock;
   MemoryFileSystem disk;
 };
 
-using Workers = ::testing::Types<WorkerBench<1, 1>, WorkerBench<1, 0>, WorkerBench<3, 0>, WorkerBench<4, 1>>;
+/// Orders and reports as text.
+struct WireBench : WorkerBench<3, 0> {
+  std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(WorkerBench::make()); }
+};
+
+/// Each in a process of its own, which knows nothing but a brief; states go through a folder.
+struct ProcessBench : WorkerBench<1, 1> {
+  ProcessBench() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_workers_XXXXXX").string();
+    LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
+    brief.study_folder = pattern;
+    brief.data.source = kSource;
+    brief.data.hash = data.spec().hash;
+    brief.numeric_class = nn::cpu_backend().numeric_class();
+    brief.workers = 2;
+  }
+  ProcessBench(const ProcessBench&) = delete;
+  ProcessBench& operator=(const ProcessBench&) = delete;
+  ~ProcessBench() { std::filesystem::remove_all(brief.study_folder); }
+
+  std::unique_ptr<Executor> make() {
+    return std::make_unique<ProcessExecutor>([text = encode(brief)](Channel& channel) {
+      const WorkerBrief heard = *decode_brief(text);
+      const data::Dataset own = *data::open(heard.data.config(), heard.data.folder, real_file_system());
+      const RealClock now;
+      serve(channel, **runtime::WorkerExecutor::create(heard, own, nn::Operators(), real_file_system(), now));
+    });
+  }
+
+  WorkerBrief brief;
+};
+
+using Workers = ::testing::Types<WorkerBench<1, 1>, WorkerBench<1, 0>, WorkerBench<3, 0>, WorkerBench<4, 1>, WireBench,
+                                 ProcessBench>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Workers, ExecutorConformance, Workers);
 
 }  // namespace

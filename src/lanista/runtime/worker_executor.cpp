@@ -2,23 +2,22 @@
 
 #include <unistd.h>
 
-#include <array>
-#include <chrono>
-#include <condition_variable>
-#include <cstdio>
-#include <deque>
+#include <algorithm>
 #include <limits>
-#include <map>
-#include <mutex>
 #include <new>
-#include <optional>
+#include <span>
 #include <system_error>
 #include <thread>
-#include <tuple>
+#include <utility>
+#include <vector>
 
+#include "lanista/base/memory_budget.h"
+#include "lanista/data/epoch_cache.h"
 #include "lanista/kernels/flush_to_zero.h"
 #include "lanista/runtime/crash_marks.h"
+#include "lanista/runtime/frozen_parts.h"
 #include "lanista/runtime/group_pool.h"
+#include "lanista/runtime/trial_board.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/runtime/trial_work.h"
 #include "lanista/step/training_step.h"
@@ -46,51 +45,86 @@ std::int64_t default_memory() {
   return pages > 0 && page > 0 ? pages / 4 * 3 * page : std::numeric_limits<std::int64_t>::max();
 }
 
+/// Lanes that programs are made with.
+std::int64_t lane_room(const schedule::Machine& machine) {
+  return machine.lanes > 0 ? machine.lanes : step::kDefaultLanes;
+}
+
+Result<const nn::Backend*> backend_of(const engine::WorkerBrief& brief, const WorkerOptions& options) {
+  if (options.backend != nullptr) return options.backend;
+  if (brief.isa.empty()) return &nn::cpu_backend();
+  std::string here;
+  for (const kernels::Isa isa : kernels::available_isas()) {
+    if (kernels::isa_name(isa) == brief.isa) return &nn::cpu_backend(isa);
+    here += (here.empty() ? "" : ", ") + std::string(kernels::isa_name(isa));
+  }
+  return Error{Code::kFailedPrecondition, "the study is trained at level " + brief.isa + "; this CPU has " + here, ""};
+}
+
+Result<void> check_brief(const engine::WorkerBrief& brief, const data::DataSpec& data, const nn::Backend& backend) {
+  if (brief.data.hash && *brief.data.hash != data.hash) {
+    return Error{Code::kFailedPrecondition,
+                 "the study's data hash to " + brief.data.hash->hex() + ", those here to " + data.hash.hex(),
+                 brief.data.source};
+  }
+  if (!brief.numeric_class.empty() && brief.numeric_class != backend.numeric_class()) {
+    return Error{Code::kFailedPrecondition,
+                 "the study's numbers are of class " + brief.numeric_class + ", those here of " +
+                     std::string(backend.numeric_class()),
+                 ""};
+  }
+  return {};
+}
+
 }  // namespace
 
 struct WorkerExecutor::Impl {
-  WorkerOptions options;
+  const schedule::Machine wanted;
   const data::Dataset& data;
+  const nn::Backend& backend;
   nn::Operators operators;
   graph::OpTable step_ops;
-  const Clock& clock;
   store::CheckpointStore checkpoints;
   MemoryBudget budget;
   data::EpochCache epochs;
+  FrozenParts frozen;
   GroupPool groups;
-  std::string mark_file;
+  FileSystem& fs;
+  const bool wants_marks;
+  const std::string mark_file;
   std::optional<CrashMarks> marks;  // from the first start on: a refused study leaves no file behind
   std::map<TrialId, int> crashes;
-
-  std::mutex mutex;
-  std::condition_variable work_changed, report_arrived, worker_rested;
-  TrialSlots slots;                    // guarded by mutex; a running slot's trial belongs to its worker
-  std::int64_t workers = 0;            // that the system gave; guarded by mutex
-  std::string no_threads;              // why it gave none
-  std::int64_t busy_workers = 0;       // guarded by mutex
-  bool quiet = false;                  // workers wait while this is so; guarded by mutex
-  std::deque<engine::Report> reports;  // guarded by mutex
-  std::optional<Code> broken;          // for good; guarded by mutex
-  std::array<char, 200> broken_by{};   // an array, since it may be told that there is no memory
-  std::atomic<bool> pausing = false;
-  bool paused_told = false;
+  std::string no_threads;  // why the system gave none
+  TrialBoard board;
   TrialWork trial_work;
   std::vector<std::jthread> threads;  // last: joined before the rest goes
 
-  FileSystem& fs;
-
-  Impl(const WorkerOptions& o, const data::Dataset& d, nn::Operators all, FileSystem& f, const Clock& c,
-       const std::string& folder)
-      : options(o),
+  Impl(const engine::WorkerBrief& brief, const data::Dataset& d, const nn::Backend& b, nn::Operators all,
+       std::vector<study::Metric> own_metrics, FileSystem& f, const Clock& clock)
+      : wanted(machine_of(brief)),
         data(d),
+        backend(b),
         operators(std::move(all)),
         step_ops(step::training_ops(operators.table())),
-        clock(c),
-        checkpoints(f, folder),
-        budget(o.memory_bytes),
-        epochs(d, std::min(kMostEpochBytes, o.memory_bytes / 4), &budget),
-        groups(o.lanes > 0 ? o.lanes : kDefaultLanes, kMostIdleGroups),
-        mark_file(folder + "/control/crash.marks"),
+        checkpoints(f, brief.study_folder),
+        budget(wanted.bytes),
+        epochs(d, std::min(kMostEpochBytes, wanted.bytes / 4), &budget),
+        frozen({.data = data,
+                .step_ops = step_ops,
+                .checkpoints = checkpoints,
+                .operators = &operators,
+                .budget = &budget,
+                .bytes = wanted.bytes,
+                .epoch_bytes = std::min(kMostEpochBytes, wanted.bytes / 4),
+                .backend = &backend}),
+        groups(lane_room(wanted), kMostIdleGroups),
+        fs(f),
+        wants_marks(brief.crash_marks),
+        mark_file(brief.study_folder + "/control/crash.marks"),
+        board(lane_room(wanted),
+              [this](TrialSlot& slot) {
+                if (slot.run) groups.send_home(*slot.run);
+              }),
         trial_work(
             {.data = data,
              .operators = operators,
@@ -99,12 +133,13 @@ struct WorkerExecutor::Impl {
              .checkpoints = checkpoints,
              .budget = budget,
              .epochs = epochs,
+             .frozen = frozen,
              .groups = groups,
-             .metrics = options.metrics,
-             .checkpoint_every = options.checkpoint_every,
-             .isa = options.isa},
-            [this](engine::Report report) { post(std::move(report)); }, [this] { park_idle_trials(); }),
-        fs(f) {}
+             .metrics = brief.metrics,
+             .own_metrics = std::move(own_metrics),
+             .checkpoint_every = brief.checkpoint_every,
+             .backend = backend},
+            [this](engine::Report report) { board.post(std::move(report)); }, [this] { park_idle_trials(); }) {}
 
   Result<void> install_marks() {
     LANISTA_TRY(fs.make_folder(mark_file.substr(0, mark_file.rfind('/'))));
@@ -114,123 +149,58 @@ struct WorkerExecutor::Impl {
     return {};
   }
 
-  Result<std::int64_t> lanes_of(const engine::Job& job) const {
-    LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(job.model, step_ops));
-    const std::int64_t copies = job.recipe.optimizer == "sgd" ? 2 : 3;  // with the optimiser's slots
-    const std::int64_t element = job.recipe.precision == "float64" ? 8 : 4;
-    return lanes_that_pay(cost.parameters * copies * element);
-  }
-
-  /// A report that is lost would be waited for, so without memory for one there are no more at all.
-  void post(engine::Report report) {
-    try {
-      const std::lock_guard lock(mutex);
-      reports.push_back(std::move(report));
-      report_arrived.notify_all();
-    } catch (const std::bad_alloc&) {
-      break_down(Code::kResourceExhausted, "out of memory");
-    }
-  }
-
-  void break_down(Code code, const char* reason) {
-    const std::lock_guard lock(mutex);
-    if (!broken) {
-      broken = code;
-      std::snprintf(broken_by.data(), broken_by.size(), "%s", reason);
-    }
-    report_arrived.notify_all();
-    worker_rested.notify_all();
-  }
-
-  /// The wall around all that is not a trial's.
-  void worker(const std::stop_token& stop, std::size_t number) {
-    try {
-      work(stop, number);
-    } catch (const std::bad_alloc&) {
-      break_down(Code::kResourceExhausted, "out of memory");
-    } catch (const std::exception& e) {
-      break_down(Code::kInternal, e.what());
-    } catch (...) {
-      break_down(Code::kInternal, "a worker threw what is no exception");
-    }
-  }
-
-  void work(const std::stop_token& stop, std::size_t number) {
-    kernels::set_flush_to_zero();
-    std::unique_lock lock(mutex);
-    while (!stop.stop_requested()) {
-      const Work work =
-          quiet ? Work{} : next_work(slots, {.workers = workers, .busy = busy_workers, .pausing = pausing});
-      if (work.slots.empty()) {
-        if (pausing && !quiet && !paused_told && busy_workers == 0) {
-          paused_told = true;
-          reports.emplace_back(engine::PausedReport{});
-          report_arrived.notify_all();
-        }
-        work_changed.wait(lock);
-        continue;
-      }
-      for (TrialSlot* slot : work.slots) slot->running = true;
-      ++busy_workers;
-      lock.unlock();
-      mark(number, work.slots);
-      trial_work.run(work, number, pausing);
-      mark(number, {});
-      lock.lock();
-      --busy_workers;
-      worker_rested.notify_all();
-      for (TrialSlot* slot : work.slots) release(slot);
-      work_changed.notify_all();
-    }
-  }
-
-  void mark(std::size_t number, std::span<TrialSlot* const> work) {
-    if (!marks) return;
-    std::vector<TrialId> trials;
-    for (const TrialSlot* slot : work) trials.push_back(slot->job.trial);
-    marks->running(number, trials);
-  }
-
-  // Needs the mutex.
-  void release(TrialSlot* slot) {
-    slot->running = false;
-    if (slot->gone()) slots.erase(slot->job.trial);
-  }
-
-  // States of trials that nobody works on give their memory back. Files are written beside the mutex.
-  void park_idle_trials() {
-    std::vector<TrialSlot*> idle;
-    {
-      const std::lock_guard lock(mutex);
-      for (auto& [id, slot] : slots) {
-        if (!slot->running && slot->run && slot->run->holds_state()) idle.push_back(slot.get());
-      }
-      for (TrialSlot* slot : idle) slot->running = true;
-    }
-    for (TrialSlot* slot : idle) trial_work.park(*slot);
-    const std::lock_guard lock(mutex);
-    for (TrialSlot* slot : idle) release(slot);
-    if (!idle.empty()) work_changed.notify_all();
-  }
-
   /// As many as the system gives.
-  void start_workers() {
-    const std::lock_guard lock(mutex);  // nobody works before all are there
+  void start_workers(const std::function<void()>& before_thread) {
     try {
-      for (std::int64_t i = 0; i < options.workers; ++i) {
-        if (options.before_thread) options.before_thread();
-        threads.emplace_back([this, i](const std::stop_token& stop) { worker(stop, static_cast<std::size_t>(i)); });
+      for (std::int64_t i = 0; i < wanted.workers; ++i) {
+        if (before_thread) before_thread();
+        threads.emplace_back([this, i] { worker(static_cast<std::size_t>(i)); });
       }
     } catch (const std::system_error& e) {
       no_threads = e.code().message();
     }
-    workers = static_cast<std::int64_t>(threads.size());
+    board.open(std::ssize(threads));
+  }
+
+  /// The wall around all that is not a trial's.
+  void worker(std::size_t number) {
+    try {
+      work(number);
+    } catch (const std::bad_alloc&) {
+      board.break_down(Code::kResourceExhausted, "out of memory");
+    } catch (const std::exception& e) {
+      board.break_down(Code::kInternal, e.what());
+    } catch (...) {
+      board.break_down(Code::kInternal, "a worker threw what is no exception");
+    }
+  }
+
+  void work(std::size_t number) {
+    kernels::set_flush_to_zero();
+    while (auto errand = board.take()) {
+      mark(number, errand->work.trials);
+      trial_work.run(*errand, number, board.pausing());
+      mark(number, {});
+      board.give_back(*std::move(errand));
+    }
+  }
+
+  void mark(std::size_t number, std::span<const TrialId> trials) {
+    if (marks) marks->running(number, trials);
+  }
+
+  /// States of trials that nobody works on give their memory back.
+  void park_idle_trials() {
+    auto idle = board.take_idle();
+    for (const auto& slot : idle) trial_work.park(*slot);
+    board.give_back_idle(std::move(idle));
   }
 
   /// `test_weights` on the present thread, with whatever it throws as an error.
   Result<std::map<std::string, double>> try_test(const engine::Job& job, const train::TrainerState& state) const {
     try {
-      return test_weights(trial_work.trainer_input(job), state);
+      LANISTA_ASSIGN(const train::TrainerInput input, trial_work.trainer_input(job));
+      return test_weights(input, state);
     } catch (const std::bad_alloc&) {
       return Error{Code::kResourceExhausted, "out of memory", ""};
     } catch (const std::exception& e) {
@@ -243,57 +213,58 @@ struct WorkerExecutor::Impl {
   Result<std::map<std::string, double>> test(const engine::Job& job, const train::TrainerState& state) {
     auto result = try_test(job, state);
     if (result || result.error().code != Code::kResourceExhausted) return result;
-    {
-      std::unique_lock lock(mutex);
-      quiet = true;
-      worker_rested.wait(lock, [&] { return busy_workers == 0 || broken; });
-    }
+    board.hush();
     epochs.clear();
+    frozen.clear_epochs();
     groups.clear();
     park_idle_trials();
     result = try_test(job, state);
-    const std::lock_guard lock(mutex);
-    quiet = false;
-    work_changed.notify_all();
+    board.wake();
     return result;
   }
 };
 
-std::unique_ptr<WorkerExecutor> WorkerExecutor::create(const WorkerOptions& options, const data::Dataset& data,
-                                                       const nn::Operators& operators, FileSystem& fs,
-                                                       const Clock& clock, const std::string& study_folder) {
-  WorkerOptions resolved = options;
-  if (resolved.workers <= 0) resolved.workers = default_workers();
-  resolved.lanes = std::min(resolved.lanes, static_cast<std::int64_t>(CrashMarks::kMaxLanes));
-  if (resolved.memory_bytes <= 0) resolved.memory_bytes = default_memory();
-  auto impl = std::make_unique<Impl>(resolved, data, operators, fs, clock, study_folder);
-  impl->start_workers();
+Result<std::unique_ptr<WorkerExecutor>> WorkerExecutor::create(const engine::WorkerBrief& brief,
+                                                               const data::Dataset& data,
+                                                               const nn::Operators& operators, FileSystem& fs,
+                                                               const Clock& clock, const WorkerOptions& options) {
+  LANISTA_ASSIGN(const nn::Backend* backend, backend_of(brief, options));
+  LANISTA_TRY(check_brief(brief, data.spec(), *backend));
+  auto impl = std::make_unique<Impl>(brief, data, *backend, operators, options.own_metrics, fs, clock);
+  impl->start_workers(options.before_thread);
   return std::unique_ptr<WorkerExecutor>(new WorkerExecutor(std::move(impl)));
 }
 
 WorkerExecutor::WorkerExecutor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 WorkerExecutor::~WorkerExecutor() {
-  {
-    const std::lock_guard lock(impl_->mutex);
-    for (auto& thread : impl_->threads) thread.request_stop();
-    for (auto& [id, slot] : impl_->slots) slot->abandon = true;  // a running epoch ends at its next step
-    impl_->work_changed.notify_all();
-  }
+  impl_->board.close();
   impl_->threads.clear();
 }
 
-std::int64_t WorkerExecutor::workers() const { return static_cast<std::int64_t>(impl_->threads.size()); }
+std::int64_t WorkerExecutor::workers() const { return std::ssize(impl_->threads); }
+
+schedule::Machine WorkerExecutor::machine() const {
+  schedule::Machine machine = impl_->wanted;
+  machine.workers = std::max<std::int64_t>(workers(), 1);
+  return machine;
+}
+
+schedule::Machine machine_of(const engine::WorkerBrief& brief) {
+  return {.workers = brief.workers > 0 ? brief.workers : default_workers(),
+          .lanes = std::min(brief.lanes, static_cast<std::int64_t>(CrashMarks::kMaxLanes)),
+          .bytes = brief.memory_bytes > 0 ? brief.memory_bytes : default_memory()};
+}
 
 Result<void> WorkerExecutor::start(const engine::Job& job) {
   if (impl_->threads.empty()) {
-    impl_->post(engine::BrokenReport{
+    impl_->board.post(engine::BrokenReport{
         Error{Code::kResourceExhausted, "the system gives no thread for a worker: " + impl_->no_threads, ""}});
     return {};
   }
-  if (impl_->options.crash_marks && !impl_->marks) {
+  if (impl_->wants_marks && !impl_->marks) {
     if (auto installed = impl_->install_marks(); !installed) {
-      impl_->post(engine::BrokenReport{installed.error()});
+      impl_->board.post(engine::BrokenReport{installed.error()});
       return {};
     }
   }
@@ -302,55 +273,23 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   }
   auto slot = std::make_unique<TrialSlot>();
   slot->job = job;
-  slot->key = train::program_key(job.model, job.recipe, impl_->step_ops);
-  slot->most_lanes = impl_->options.lanes;
-  if (slot->most_lanes <= 0) {
-    LANISTA_ASSIGN(slot->most_lanes, impl_->lanes_of(job));
-  }
-  slot->solo = impl_->crashes.contains(job.trial);
+  slot->key = train::machine_key(job.model, job.recipe, impl_->step_ops, impl_->backend);
+  std::vector<study::Measurement> repeated;
   if (!job.checkpoint.empty()) {
     LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(job.checkpoint));
     slot->state = train::TrainerState{std::move(stored.tensors), std::move(stored.facts)};
-    LANISTA_ASSIGN(const auto repeated, train::read_measurements(slot->state->facts));
-    slot->epochs_done = static_cast<std::int64_t>(repeated.size());
-    for (const auto& measurement : repeated) impl_->post(engine::EpochReport{measurement});
+    LANISTA_ASSIGN(repeated, train::read_measurements(slot->state->facts));
+    slot->epochs_done = std::ssize(repeated);
+  } else if (job.start) {
+    LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, *job.start));
   }
-  const std::lock_guard lock(impl_->mutex);
-  impl_->slots[job.trial] = std::move(slot);
+  impl_->board.place(std::move(slot), impl_->crashes.contains(job.trial), repeated);
   return {};
 }
 
-void WorkerExecutor::command(const engine::Command& command) {
-  const std::lock_guard lock(impl_->mutex);
-  if (std::holds_alternative<engine::PauseAll>(command)) {
-    impl_->pausing = true;
-    if (impl_->threads.empty()) impl_->reports.emplace_back(engine::PausedReport{});
-  } else if (const auto* allow = std::get_if<engine::Allow>(&command)) {
-    if (const auto it = impl_->slots.find(allow->trial); it != impl_->slots.end()) {
-      it->second->allowed = std::max(it->second->allowed, allow->epoch);
-    }
-  } else if (const auto* finish = std::get_if<engine::Finish>(&command)) {
-    const auto it = impl_->slots.find(finish->trial);
-    if (it == impl_->slots.end()) return;
-    TrialSlot& slot = *it->second;
-    slot.finish_asked = true;
-    slot.keep_weights = finish->keep_weights;
-    if (finish->abandon) slot.abandon = true;
-    if (slot.abandon && !slot.running) impl_->slots.erase(it);
-  }
-  impl_->work_changed.notify_all();
-}
+void WorkerExecutor::command(const engine::Command& command) { impl_->board.command(command); }
 
-std::optional<engine::Report> WorkerExecutor::next(double seconds) {
-  std::unique_lock lock(impl_->mutex);
-  impl_->report_arrived.wait_for(lock, std::chrono::duration<double>(seconds),
-                                 [&] { return !impl_->reports.empty() || impl_->broken; });
-  if (impl_->broken) return engine::BrokenReport{Error{*impl_->broken, impl_->broken_by.data(), ""}};
-  if (impl_->reports.empty()) return std::nullopt;
-  engine::Report report = std::move(impl_->reports.front());
-  impl_->reports.pop_front();
-  return report;
-}
+std::optional<engine::Report> WorkerExecutor::next(double seconds) { return impl_->board.next(seconds); }
 
 Result<std::map<std::string, double>> WorkerExecutor::test(const engine::Job& job, const std::string& weights) {
   LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(weights));

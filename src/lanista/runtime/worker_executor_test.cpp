@@ -36,12 +36,39 @@ TEST_F(WorkerExecutorTest, TrainsEveryTrialAsItWouldBeTrainedAlone) {
   for (std::uint32_t id = 1; id <= 6; ++id) EXPECT_EQ(epochs[TrialId{id}], kEpochs);
 }
 
+// Ours and the caller's, of the validation part in training and of the test part in the end.
+TEST_F(WorkerExecutorTest, MeasuresWhatTheBriefNames) {
+  WorkerOptions options;
+  options.own_metrics = {{.name = "rows", .compute = [](const study::Scored& scored) {
+                            return static_cast<double>(scored.labels.size());
+                          }}};
+  engine::WorkerBrief brief;
+  brief.metrics = {"f1_macro", "rows"};
+  auto executor = make(brief, options);
+  ASSERT_TRUE(executor->start(job(1)));
+  executor->command(engine::Allow{TrialId{1}, 1});
+  executor->command(engine::Finish{TrialId{1}, true});
+  const auto rows = [&](data::Part part) { return static_cast<double>(data_.rows(part).size()); };
+  for (const auto& report : drain(*executor, 1)) {
+    if (const auto* epoch = std::get_if<engine::EpochReport>(&report)) {
+      EXPECT_EQ(epoch->measurement.metrics.at("val_rows"), rows(data::Part::kValidation));
+      EXPECT_GT(epoch->measurement.metrics.at("val_f1_macro"), 0);
+      EXPECT_FALSE(epoch->measurement.metrics.contains("val_accuracy"));
+    }
+    if (const auto* finished = std::get_if<engine::FinishedReport>(&report)) {
+      const auto tested = executor->test(job(1), finished->weights);
+      ASSERT_TRUE(tested) << tested.error().text();
+      EXPECT_EQ(tested->at("test_rows"), rows(data::Part::kTest));
+    }
+  }
+}
+
 TEST_F(WorkerExecutorTest, AugmentsAlikeOnAnyNumberOfWorkers) {
   std::map<TrialId, Digest> hashes;
   for (const std::int64_t workers : {1, 2}) {
-    WorkerOptions options;
-    options.workers = workers;
-    auto executor = make(options);
+    engine::WorkerBrief brief;
+    brief.workers = workers;
+    auto executor = make(brief);
     for (std::uint32_t id = 1; id <= 3; ++id) {
       engine::Job augmented = job(id, "small-cnn");
       augmented.recipe.augment = {{"crop", {{"pad", 1}}}, {"noise", {{"std", 0.1}}}};

@@ -38,15 +38,15 @@ TEST_F(WorkerMemory, ParksIdleTrialsInTheStoreWhenMemoryIsShort) {
   for (const std::int64_t workers : {1, 2}) {
     MemoryFileSystem disk;
     FaultyFileSystem counting(disk, {});
-    WorkerOptions options = one_lane(workers);
-    options.memory_bytes = sizes.program + sizes.state * 3 / 2;
-    auto executor = WorkerExecutor::create(options, data_, ops_, counting, clock_, "study");
+    engine::WorkerBrief brief = one_lane(workers);
+    brief.memory_bytes = sizes.program + sizes.state * 3 / 2;
+    auto executor = make(brief, counting, clock_);
 
     expect_trained(*executor, 3);
 
     // Nothing but parking writes here. Who goes on takes its file away.
     EXPECT_GT(counting.calls(), 0);
-    EXPECT_EQ(*disk.list("study/ckpt"), std::vector<std::string>());
+    EXPECT_EQ(*disk.list(folder_ + "/ckpt"), std::vector<std::string>());
   }
 }
 
@@ -55,9 +55,9 @@ TEST_F(WorkerMemory, TellsOfAStoreThatCannotTakeAParkedTrial) {
   const Sizes sizes = sizes_of(input(job(1), step_ops));
   MemoryFileSystem disk;
   FaultyFileSystem full(disk, {.at = 0});
-  WorkerOptions options = one_lane(1);
-  options.memory_bytes = sizes.program + sizes.state * 3 / 2;
-  auto executor = WorkerExecutor::create(options, data_, ops_, full, clock_, "study");
+  engine::WorkerBrief brief = one_lane(1);
+  brief.memory_bytes = sizes.program + sizes.state * 3 / 2;
+  auto executor = make(brief, full, clock_);
   for (std::uint32_t id = 1; id <= 2; ++id) {
     ASSERT_TRUE(executor->start(job(id)));
     executor->command(engine::Allow{TrialId{id}, kEpochs});
@@ -74,9 +74,9 @@ TEST_F(WorkerMemory, TellsOfAStoreThatCannotTakeAParkedTrial) {
 
 TEST_F(WorkerMemory, FailsATrialThatDoesNotFitAlone) {
   const auto step_ops = step::training_ops(ops_.table());
-  WorkerOptions options = one_lane(2);
-  options.memory_bytes = sizes_of(input(job(1), step_ops)).program - 1;
-  auto executor = make(options);
+  engine::WorkerBrief brief = one_lane(2);
+  brief.memory_bytes = sizes_of(input(job(1), step_ops)).program - 1;
+  auto executor = make(brief);
   ASSERT_TRUE(executor->start(job(1)));
   executor->command(engine::Allow{TrialId{1}, 1});
 
@@ -92,9 +92,9 @@ TEST_F(WorkerMemory, TestsInTheMemoryOfThoseThatWait) {
   const Sizes sizes = sizes_of(input(job(1), step_ops));
   std::set<std::map<std::string, double>> tested;
   for (const std::int64_t workers : {1, 2, 4}) {
-    WorkerOptions options = one_lane(workers);
-    options.memory_bytes = sizes.program + sizes.state * 5 / 2;
-    auto executor = make(options);
+    engine::WorkerBrief brief = one_lane(workers);
+    brief.memory_bytes = sizes.program + sizes.state * 5 / 2;
+    auto executor = make(brief);
     for (std::uint32_t id = 1; id <= 2; ++id) {
       ASSERT_TRUE(executor->start(job(id)));
       executor->command(engine::Allow{TrialId{id}, 1});
@@ -193,9 +193,10 @@ std::optional<engine::Report> first_end(WorkerExecutor& executor) {
 TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenSteps) {
   for (const int looks : {3, 10, 41, 80, 81, 82, 83}) {
     const DryClock clock(looks);
-    WorkerOptions options = one_lane(1);
-    options.lanes = 2;
-    auto executor = WorkerExecutor::create(options, data_, ops_, real_file_system(), clock, folder_);
+    engine::WorkerBrief brief = one_lane(1);
+    brief.lanes = 2;
+    brief.checkpoint_every = 1e-3;  // so the clock is looked at after every step; it never gets so far
+    auto executor = make(brief, real_file_system(), clock);
     for (std::uint32_t id = 1; id <= 2; ++id) {
       ASSERT_TRUE(executor->start(job(id)));
       executor->command(engine::Allow{TrialId{id}, kEpochs});
@@ -210,9 +211,30 @@ TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenSteps) {
   }
 }
 
+// The same where steps come in chunks: the clock is looked at once for each, then for the checkpoints behind it, and
+// for spans of work at the end of the epoch. Two looks go before, when the trials are admitted.
+TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenChunks) {
+  for (int looks = 2; looks < 24; ++looks) {
+    const DryClock clock(looks);
+    engine::WorkerBrief brief = one_lane(1);
+    brief.lanes = 2;
+    auto executor = make(brief, real_file_system(), clock);
+    for (std::uint32_t id = 1; id <= 2; ++id) ASSERT_TRUE(executor->start(job(id)));
+    executor->command(engine::Arrange{.plan = {{{{TrialId{1}, TrialId{2}}}}},
+                                      .allow = {{TrialId{1}, kEpochs}, {TrialId{2}, kEpochs}}});
+
+    const auto end = first_end(*executor);
+
+    ASSERT_TRUE(end) << looks;
+    const auto* broken = std::get_if<engine::BrokenReport>(&*end);
+    ASSERT_NE(broken, nullptr) << looks;
+    EXPECT_EQ(broken->error.code, Code::kResourceExhausted);
+  }
+}
+
 TEST_F(WorkerMemory, IsBrokenByWhatNobodyExpects) {
   const DryClock clock(10, true);
-  auto executor = WorkerExecutor::create(one_lane(1), data_, ops_, real_file_system(), clock, folder_);
+  auto executor = make(one_lane(1), real_file_system(), clock);
   ASSERT_TRUE(executor->start(job(1)));
   executor->command(engine::Allow{TrialId{1}, kEpochs});
 
@@ -226,13 +248,14 @@ TEST_F(WorkerMemory, IsBrokenByWhatNobodyExpects) {
 }
 
 TEST_F(WorkerMemory, WorksWithTheThreadsThatTheSystemGives) {
+  engine::WorkerBrief brief;
+  brief.workers = 5;
   WorkerOptions options;
-  options.workers = 5;
   int asked = 0;
   options.before_thread = [&asked] {
     if (asked++ == 2) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
   };
-  auto executor = make(options);
+  auto executor = make(brief, options);
 
   EXPECT_EQ(executor->workers(), 2);
   expect_trained(*executor, 3);
@@ -243,7 +266,7 @@ TEST_F(WorkerMemory, SaysThatItHasNoThreadAtAll) {
   options.before_thread = [] {
     throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
   };
-  auto executor = make(options);
+  auto executor = make({}, options);
   EXPECT_TRUE(executor->start(job(1)));
   executor->command(engine::PauseAll{});
 

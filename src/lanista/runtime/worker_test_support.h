@@ -29,9 +29,14 @@ class WorkerExecutorTest : public testing::Test {
   }
   ~WorkerExecutorTest() override { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<WorkerExecutor> make(WorkerOptions options = {}) {
-    if (options.workers == 0) options.workers = 2;
-    return WorkerExecutor::create(options, data_, ops_, real_file_system(), clock_, folder_);
+  std::unique_ptr<WorkerExecutor> make(engine::WorkerBrief brief = {}, const WorkerOptions& options = {}) {
+    if (brief.workers == 0) brief.workers = 2;
+    return make(std::move(brief), real_file_system(), clock_, options);
+  }
+  std::unique_ptr<WorkerExecutor> make(engine::WorkerBrief brief, FileSystem& fs, const Clock& clock,
+                                       const WorkerOptions& options = {}) {
+    brief.study_folder = folder_;
+    return *WorkerExecutor::create(brief, data_, ops_, fs, clock, options);
   }
 
   engine::Job job(std::uint32_t id, const std::string& base = "small-mlp") {
@@ -104,13 +109,13 @@ class WorkerExecutorTest : public testing::Test {
     EXPECT_EQ(finished, trials);
   }
 
-  static WorkerOptions one_lane(std::int64_t workers) {
-    WorkerOptions options;
-    options.workers = workers;
-    options.lanes = 1;
-    options.crash_marks = false;
-    options.checkpoint_every = 1e9;
-    return options;
+  static engine::WorkerBrief one_lane(std::int64_t workers) {
+    engine::WorkerBrief brief;
+    brief.workers = workers;
+    brief.lanes = 1;
+    brief.crash_marks = false;
+    brief.checkpoint_every = 1e9;
+    return brief;
   }
 
   /// All reports until `wanted` trials have finished or failed, or the executor has paused.

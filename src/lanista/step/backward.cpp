@@ -11,44 +11,34 @@ namespace lanista::step {
 using graph::Attrs;
 using graph::Node;
 using graph::NodeId;
-using graph::OpArgs;
 using graph::Port;
 
 namespace {
 
-class GradientContext : public graph::StepContext {
+// What the rule of one forward node talks to.
+class Statement : public graph::GradientContext {
  public:
-  GradientContext(Backward& backward, Forward& forward, const ForwardNode& record, const Node& node, Port gradient)
-      : backward_(backward), forward_(forward), record_(record), node_(node), gradient_(gradient) {}
+  Statement(Backward& backward, Forward& forward, const ForwardNode& record, const Node& node, Port gradient)
+      : GradientContext({.args = {record.data, node.attrs, *record.def},
+                         .origin = record.origin,
+                         .inputs = node.inputs,
+                         .params = record.params},
+                        node.id, gradient),
+        backward_(backward),
+        forward_(forward) {}
 
-  OpArgs args() const override { return {record_.data, node_.attrs, *record_.def}; }
-  NodeId origin() const override { return record_.origin; }
-  Port input(std::size_t i) const override {
-    LANISTA_CHECK(i < record_.data.size(), node_.op + " has no input " + std::to_string(i));
-    return node_.inputs[i];
-  }
-  Port param(std::string_view name) const override { return node_.inputs[param_input(record_, name)]; }
-  Port output(std::size_t slot) const override { return {node_.id, static_cast<std::uint32_t>(slot)}; }
-  bool needs_grad(std::size_t i) const override { return backward_.needs_grad(input(i)); }
-  Port grad() const override { return gradient_; }
   Port emit(std::string op, std::vector<Port> inputs, Attrs attrs) override {
-    return forward_.lower(op, std::move(inputs), std::move(attrs), record_.origin, false);
-  }
-  void set_input_grad(std::size_t i, Port gradient) override { backward_.contribute(input(i), use(i), gradient); }
-  void set_param_grad(std::string_view name, Port gradient) override {
-    const std::size_t i = param_input(record_, name);
-    LANISTA_CHECK(record_.params[i - record_.data.size()].trained, node_.op + ": a buffer has no gradient");
-    backward_.contribute(node_.inputs[i], use(i), gradient);
+    return forward_.lower(op, std::move(inputs), std::move(attrs), origin(), false);
   }
 
  private:
-  graph::Use use(std::size_t i) const { return {node_.id, static_cast<std::uint32_t>(i)}; }
+  bool wants(Port value) const override { return backward_.needs_grad(value); }
+  void state(std::size_t input, Port gradient) override {
+    backward_.contribute(node().inputs[input], {output().node, static_cast<std::uint32_t>(input)}, gradient);
+  }
 
   Backward& backward_;
   Forward& forward_;
-  const ForwardNode& record_;
-  const Node& node_;
-  Port gradient_;
 };
 
 }  // namespace
@@ -94,7 +84,7 @@ Result<void> Backward::run() {
     if (!gradient) continue;
     // The graph grows while the rule runs, so the rule gets a node of its own.
     const Node node = builder_.graph().node(record->id);
-    GradientContext context(*this, forward_, *record, node, *gradient);
+    Statement context(*this, forward_, *record, node, *gradient);
     record->def->gradient(context);
     LANISTA_TRY(builder_.status());
   }

@@ -5,6 +5,8 @@
 #include "lanista/graph/ops/rules.h"
 #include "lanista/step/backward.h"
 #include "lanista/step/forward.h"
+#include "lanista/step/loss.h"
+#include "lanista/step/optimizer.h"
 #include "lanista/step/step_ops.h"
 #include "lanista/step/training_step.h"
 
@@ -15,33 +17,35 @@ using graph::Attrs;
 using graph::NodeId;
 using graph::Port;
 
+// The definition that an option names.
+template <class Def>
+Result<const Def*> named(const Def* found, const char* kind, const std::string& name,
+                         const std::vector<std::string>& known) {
+  if (found != nullptr) return found;
+  std::string list;
+  for (const std::string& each : known) list += (list.empty() ? "" : ", ") + each;
+  return Error{Code::kInvalidArgument, std::string("no ") + kind + " '" + name + "'; known: " + list, ""};
+}
+
 // Ports of the loss, and of its gradient where anything wants it.
-Result<void> add_loss(StepBuilder& builder, Backward& backward, TrainingStep& step) {
-  const graph::ValueType prediction = builder.types().at(step.prediction);
-  const bool classes = step.options.loss == Loss::kCrossEntropy;
-  if (classes && (prediction.shape.rank() != 2 || prediction.shape.dims[1] < 2)) {
-    return Error{Code::kInvalidArgument,
-                 "cross-entropy wants an output of shape [N, classes] with at least two classes, but the model's is " +
-                     prediction.shape.text(),
-                 ""};
-  }
-  const Attrs target{{"shape", classes ? std::vector<std::int64_t>{} : graph::ops::without_batch(prediction.shape)},
-                     {"kind", std::string(classes ? "index" : "real")}};
+Result<void> add_loss(StepBuilder& builder, Backward& backward, const Loss& loss, TrainingStep& step) {
+  const graph::Shape prediction = builder.types().at(step.prediction).shape;
+  LANISTA_TRY(loss.fits(prediction));
+  const Attrs target{{"shape", loss.classes ? std::vector<std::int64_t>{} : graph::ops::without_batch(prediction)},
+                     {"kind", std::string(loss.classes ? "index" : "real")}};
   step.target = builder.emit("target", {}, target, std::nullopt);
-  const std::string name = classes ? "cross_entropy" : "mse";
-  step.loss = builder.emit(name, {step.prediction, step.target}, {}, std::nullopt);
+  step.loss = builder.emit(loss.forward.name, {step.prediction, step.target}, {}, std::nullopt);
   LANISTA_TRY(builder.status());
   if (!backward.needs_grad(step.prediction)) return {};
-  const Port from = classes ? Port{step.loss.node, 1} : step.prediction;
-  const Port gradient = builder.emit(name + "_grad", {from, step.target}, {}, std::nullopt);
+  const Port from = loss.saved ? Port{step.loss.node, *loss.saved} : step.prediction;
+  const Port gradient = builder.emit(loss.gradient.name, {from, step.target}, {}, std::nullopt);
   backward.contribute(step.prediction, {step.loss.node, 0}, gradient);
   return builder.status();
 }
 
 // One node over all parameters that a gradient reaches, in order of state; each with its slots.
-void add_update(StepBuilder& builder, TrainingStep& step) {
+void add_update(StepBuilder& builder, const Optimizer& optimizer, TrainingStep& step) {
   if (step.gradient.empty()) return;
-  const bool sgd = step.options.optimizer == Optimizer::kSgd;
   std::vector<Port> inputs;
   std::vector<const StateTensor*> trained;
   for (const StateTensor& tensor : step.state) {
@@ -49,17 +53,13 @@ void add_update(StepBuilder& builder, TrainingStep& step) {
   }
   for (const StateTensor* tensor : trained) inputs.push_back({tensor->node, 0});
   for (const StateTensor* tensor : trained) inputs.push_back(step.gradient.at(tensor->node));
-  const std::vector<std::string> slots =
-      sgd ? std::vector<std::string>{"momentum"} : std::vector<std::string>{"m", "v"};
-  for (const std::string& slot : slots) {
+  for (const std::string& slot : optimizer.slots) {
     for (const StateTensor* tensor : trained) {
       const Attrs attrs{{"name", tensor->name + "." + slot}, {"shape", tensor->shape.dims}};
       inputs.push_back(builder.emit("slot", {}, attrs, std::nullopt));
     }
   }
-  Attrs attrs;
-  if (step.options.optimizer == Optimizer::kAdamW) attrs.set("decoupled", true);
-  const Port update = builder.emit(sgd ? "sgd_update" : "adam_update", std::move(inputs), attrs, std::nullopt);
+  const Port update = builder.emit(optimizer.rule().name, std::move(inputs), {}, std::nullopt);
   step.commit.push_back(update.node);
 }
 
@@ -67,18 +67,18 @@ void add_buffer_updates(StepBuilder& builder, const Forward& forward, TrainingSt
   for (const ForwardNode& record : forward.nodes()) {
     for (const auto& [name, slot] : record.def->buffer_updates) {
       const Port buffer = builder.graph().node(record.id).inputs.at(param_input(record, name));
-      const Port update = builder.emit("buffer_update", {buffer, Port{record.id, slot}}, {}, record.origin);
+      const Port value{record.id, slot};
+      const Port update = builder.emit("buffer_update", {buffer, value}, {}, record.origin);
       step.commit.push_back(update.node);
+      step.renewed.emplace(buffer.node, value);
     }
   }
 }
 
 // Every node that computes something, commit section left out.
-std::vector<NodeId> pure_section(const graph::Graph& graph, const std::vector<NodeId>& commit) {
+std::vector<NodeId> pure_section(const graph::Graph& graph, const graph::OpTable& ops) {
   std::vector<NodeId> order = graph.topo();
-  std::erase_if(order, [&](NodeId id) {
-    return is_source(graph.node(id).op) || std::find(commit.begin(), commit.end(), id) != commit.end();
-  });
+  std::erase_if(order, [&](NodeId id) { return ops.find(graph.node(id).op)->role != graph::OpRole::kCompute; });
   return order;
 }
 
@@ -86,6 +86,9 @@ std::vector<NodeId> pure_section(const graph::Graph& graph, const std::vector<No
 
 Result<TrainingStep> derive_training_step(const graph::Graph& model, const StepOptions& options,
                                           const graph::OpTable& ops) {
+  LANISTA_ASSIGN(const Loss* loss, named(find_loss(options.loss), "loss", options.loss, loss_names()));
+  LANISTA_ASSIGN(const Optimizer* optimizer,
+                 named(find_optimizer(options.optimizer), "optimizer", options.optimizer, optimizer_names()));
   LANISTA_TRY(graph::verify(model, ops));
   StepBuilder builder(ops);
   Forward forward(builder, Mode::kTraining);
@@ -98,10 +101,10 @@ Result<TrainingStep> derive_training_step(const graph::Graph& model, const StepO
   step.input = forward.input();
   step.prediction = forward.prediction();
   Backward backward(builder, forward);
-  LANISTA_TRY(add_loss(builder, backward, step));
+  LANISTA_TRY(add_loss(builder, backward, *loss, step));
   LANISTA_TRY(backward.run());
   step.gradient = backward.parameter_gradient();
-  add_update(builder, step);
+  add_update(builder, *optimizer, step);
   add_buffer_updates(builder, forward, step);
   LANISTA_TRY(builder.status());
 
@@ -112,7 +115,7 @@ Result<TrainingStep> derive_training_step(const graph::Graph& model, const StepO
   step.graph = std::move(built.graph);
   step.types = std::move(built.types);
   step.origin = std::move(built.origin);
-  step.compute = pure_section(step.graph, step.commit);
+  step.compute = pure_section(step.graph, ops);
   return step;
 }
 
@@ -129,7 +132,7 @@ Result<InferenceStep> derive_inference_step(const graph::Graph& model, const gra
   step.graph = std::move(built.graph);
   step.types = std::move(built.types);
   step.state = forward.state();
-  step.compute = pure_section(step.graph, {});
+  step.compute = pure_section(step.graph, ops);
   step.input = forward.input();
   step.prediction = forward.prediction();
   return step;

@@ -68,7 +68,7 @@ TEST(TrainingStep, UsesTrainFormsAndRenewsBuffers) {
       "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=4, bias=false)\n%2 = batch_norm(%1)\n"
       "%3 = max_pool2d(%2)\n%4 = dropout(%3, p=0.25)\n%5 = flatten(%4)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n");
 
-  const TrainingStep step = derived(model, {Loss::kCrossEntropy, Optimizer::kAdamW});
+  const TrainingStep step = derived(model, {"cross_entropy", "adamw"});
 
   // %1..%5 parameters of n1, n2, n6; %6 and %7 buffers of n2; %14 the target; %25 to %34 the slots.
   EXPECT_EQ(without_sources(step),
@@ -88,8 +88,8 @@ TEST(TrainingStep, UsesTrainFormsAndRenewsBuffers) {
             "%22 = max_pool2d_grad(%10.1, %21, input_size=[4,6,6])\n"
             "%23 = batch_norm_grad(%8, %9.1, %9.2, %22, %2)\n"
             "%24 = conv2d_grad_w(%0, %23, out=4)\n"
-            "%35 = adam_update(%1, %2, %3, %4, %5, %24, %23.1, %23.2, %18, %19, %25, %26, %27, %28, %29, %30, %31, "
-            "%32, %33, %34, decoupled=true)\n"
+            "%35 = adamw_update(%1, %2, %3, %4, %5, %24, %23.1, %23.2, %18, %19, %25, %26, %27, %28, %29, %30, %31, "
+            "%32, %33, %34)\n"
             "%36 = buffer_update(%6, %9.3)\n"
             "%37 = buffer_update(%7, %9.4)\n");
   EXPECT_EQ(step.commit, (std::vector<NodeId>{{35}, {36}, {37}}));
@@ -173,7 +173,7 @@ TEST(TrainingStep, OfAModelWithoutParametersOnlyMeasures) {
 TEST(TrainingStep, LearnsRealTargetsOfAnyShapeByMse) {
   const graph::Graph model = testing::parsed("%0 = input(shape=[3,4])\n%1 = linear(%0, out=2)\n%2 = output(%1)\n");
 
-  const TrainingStep step = derived(model, {Loss::kMse, Optimizer::kAdam});
+  const TrainingStep step = derived(model, {"mse", "adam"});
 
   EXPECT_EQ(step.types.at(step.target).shape.text(), "[N, 3, 2]");
   EXPECT_EQ(step.types.at(step.loss).shape.text(), "[N]");
@@ -227,7 +227,7 @@ TEST(TrainingStep, RefusesAGradientOfTheWrongShape) {
   graph::OpTable model_ops = graph::builtin_ops();
   graph::OpDef twice = *model_ops.find("tanh");
   twice.name = "widened";
-  twice.gradient = [](graph::StepContext& step) {
+  twice.gradient = [](graph::GradientContext& step) {
     step.set_input_grad(0, step.emit("concat", {step.grad(), step.grad()}));
   };
   ASSERT_TRUE(model_ops.add(twice));
@@ -246,7 +246,7 @@ TEST(TrainingStep, DropsWhatARuleEmitsInVain) {
   graph::OpTable model_ops = graph::builtin_ops();
   graph::OpDef wasteful = *model_ops.find("tanh");
   wasteful.name = "wasteful";
-  wasteful.gradient = [](graph::StepContext& step) {
+  wasteful.gradient = [](graph::GradientContext& step) {
     step.emit("mul", {step.grad(), step.emit("silu", {step.grad()})});
     step.set_input_grad(0, step.grad());
   };
@@ -281,6 +281,17 @@ TEST(InferenceStep, RunsOperatorsThemselves) {
             "%8 = batch_norm(%7, %3, %4, %5, %6)\n"
             "%9 = dropout(%8)\n");
   EXPECT_EQ(step->prediction, (Port{{9}, 0}));
+}
+
+TEST(TrainingStep, RefusesALossAndAnOptimiserThatNobodyDefined) {
+  const graph::OpTable ops = training_ops(graph::builtin_ops());
+  const auto loss = derive_training_step(testing::small_mlp(), {.loss = "hinge"}, ops);
+  const auto optimizer = derive_training_step(testing::small_mlp(), {.optimizer = "adma"}, ops);
+
+  ASSERT_FALSE(loss || optimizer);
+  EXPECT_EQ(loss.error().message, "no loss 'hinge'; known: cross_entropy, focal, mse, mae, huber");
+  EXPECT_TRUE(optimizer.error().message.starts_with("no optimizer 'adma'; known: sgd, adam, adamw"))
+      << optimizer.error().message;
 }
 
 }  // namespace

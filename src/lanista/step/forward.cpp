@@ -23,32 +23,19 @@ bool has_attr(const OpDef& def, std::string_view name) {
 // What a decomposition sees: inputs and parameters, and emit, which lowers each part again.
 class PartsContext : public graph::StepContext {
  public:
-  PartsContext(Forward& forward, const ForwardNode& node, const Attrs& attrs, std::vector<Port> inputs, bool recorded)
-      : forward_(forward), node_(node), attrs_(attrs), inputs_(std::move(inputs)), recorded_(recorded) {}
+  PartsContext(Forward& forward, const ForwardNode& node, const Attrs& attrs, const std::vector<Port>& inputs,
+               bool recorded)
+      : StepContext(
+            {.args = {node.data, attrs, *node.def}, .origin = node.origin, .inputs = inputs, .params = node.params}),
+        forward_(forward),
+        recorded_(recorded) {}
 
-  OpArgs args() const override { return {node_.data, attrs_, *node_.def}; }
-  NodeId origin() const override { return node_.origin; }
-  Port input(std::size_t i) const override { return inputs_.at(i); }
-  Port param(std::string_view name) const override { return inputs_.at(param_input(node_, name)); }
-  Port output(std::size_t) const override { return refused(); }
-  bool needs_grad(std::size_t) const override { return refused(), false; }
-  Port grad() const override { return refused(); }
   Port emit(std::string op, std::vector<Port> inputs, Attrs attrs) override {
-    return forward_.lower(op, std::move(inputs), std::move(attrs), node_.origin, recorded_);
+    return forward_.lower(op, std::move(inputs), std::move(attrs), origin(), recorded_);
   }
-  void set_input_grad(std::size_t, Port) override { refused(); }
-  void set_param_grad(std::string_view, Port) override { refused(); }
 
  private:
-  Port refused() const {
-    LANISTA_CHECK(false, "the decomposition of " + node_.def->name + " asks for gradients");
-    return {};
-  }
-
   Forward& forward_;
-  const ForwardNode& node_;
-  const Attrs& attrs_;
-  std::vector<Port> inputs_;
   bool recorded_;
 };
 
@@ -134,7 +121,7 @@ Port Forward::lower(const std::string& op, std::vector<Port> inputs, Attrs attrs
   if (def->params) node.params = def->params(OpArgs{node.data, attrs, *def});
 
   if (def->decompose) {
-    PartsContext parts(*this, node, attrs, std::move(inputs), recorded);
+    PartsContext parts(*this, node, attrs, inputs, recorded);
     return def->decompose(parts);
   }
   const bool in_train_form = mode_ == Mode::kTraining && !def->train_form.empty();

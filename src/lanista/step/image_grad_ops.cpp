@@ -79,9 +79,7 @@ OpDef resize_grad_op() {
 }  // namespace
 
 Result<void> add_image_grad_ops(graph::OpTable& table) {
-  for (const char* op : {"leaky_relu", "elu", "clip", "hard_sigmoid", "hard_swish", "lrn"}) {
-    LANISTA_TRY(table.add(grad_of(op)));
-  }
+  LANISTA_TRY(table.add(grad_of("lrn")));
   LANISTA_TRY(table.add(step_op("negative", "Minus its input: a gradient of sub and div.", 1, ops::infer_same)));
   LANISTA_TRY(table.add(slice_grad_op()));
   LANISTA_TRY(table.add(step_op("scale_grad_gate", "Gradient of scale by its gate.", 2, infer_gate_grad)));

@@ -84,6 +84,8 @@ graph::OpDef train_form_of(std::string_view model_op) {
   def.decompose = {};
   def.gradient = {};
   def.buffer_updates.clear();
+  def.renames = false;
+  def.step_ops.clear();
   return def;
 }
 

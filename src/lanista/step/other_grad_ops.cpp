@@ -16,11 +16,7 @@ using graph::ValueType;
 using Types = Result<std::vector<ValueType>>;
 namespace ops = graph::ops;
 
-Result<void> add_activation_grads(graph::OpTable& table) {
-  for (const char* name : {"relu", "gelu", "silu", "tanh", "sigmoid"}) {
-    const std::string forward = name;
-    LANISTA_TRY(table.add(step_op(forward + "_grad", "Gradient of " + forward + ".", 2, ops::infer_all_equal)));
-  }
+Result<void> add_softmax_and_dropout(graph::OpTable& table) {
   OpDef softmax = train_form_of("softmax");
   softmax.name = "softmax_grad";
   softmax.help = "Gradient of softmax, from its output.";
@@ -139,7 +135,7 @@ Result<void> add_movement_grads(graph::OpTable& table) {
 }  // namespace
 
 Result<void> add_other_grad_ops(graph::OpTable& table) {
-  LANISTA_TRY(add_activation_grads(table));
+  LANISTA_TRY(add_softmax_and_dropout(table));
   LANISTA_TRY(add_pool_grads(table));
   return add_movement_grads(table);
 }

@@ -72,7 +72,7 @@ void StepBuilder::remove_dead(const std::vector<Port>& roots) {
     for (const Port& input : graph().node(*id).inputs) alive.insert(input.node);
   }
   for (const NodeId id : ids) {
-    if (alive.contains(id) || is_source(graph().node(id).op)) continue;
+    if (alive.contains(id) || ops_.find(graph().node(id).op)->role == graph::OpRole::kSource) continue;
     builder_.remove(id);
     origin_.erase(id);
   }

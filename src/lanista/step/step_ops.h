@@ -10,15 +10,11 @@
 namespace lanista::step {
 
 Result<void> add_state_ops(graph::OpTable& table);          ///< sources and the commit section
-Result<void> add_loss_ops(graph::OpTable& table);           ///< losses and their gradients
 Result<void> add_linear_grad_ops(graph::OpTable& table);    ///< of linear and convolution
 Result<void> add_norm_train_ops(graph::OpTable& table);     ///< train forms of normalisations, and their gradients
 Result<void> add_sequence_grad_ops(graph::OpTable& table);  ///< of sequences
-Result<void> add_image_grad_ops(graph::OpTable& table);     ///< of piecewise activations, slices, gates, sizes
-Result<void> add_other_grad_ops(graph::OpTable& table);     ///< of activations, pooling and data movement
-
-/// True for operators that only bring values in: batch, state and optimiser slots.
-bool is_source(std::string_view op);
+Result<void> add_image_grad_ops(graph::OpTable& table);     ///< of slices, gates, sizes
+Result<void> add_other_grad_ops(graph::OpTable& table);     ///< of softmax, dropout, pooling and data movement
 
 /// An operator of step graphs with a fixed number of inputs and no attributes yet.
 graph::OpDef step_op(std::string name, std::string help, int num_inputs,

@@ -1,6 +1,7 @@
 #include "lanista/step/test_models.h"
 
 #include "lanista/base/check.h"
+#include "lanista/graph/op.h"
 #include "lanista/graph/text.h"
 
 namespace lanista::step::testing {
@@ -35,7 +36,7 @@ graph::Graph small_mlp() {
 }
 
 std::map<std::string, std::string> model_of_each_operator() {
-  return {
+  std::map<std::string, std::string> models{
       {"linear", between_sequences("linear(%1, out=7)")},
       {"matmul", between_sequences("matmul(%1, %1, transpose_a=true)")},
       {"conv2d", between_convolutions("conv2d(%1, out=6, groups=2, stride=[2], padding=[1])")},
@@ -44,12 +45,6 @@ std::map<std::string, std::string> model_of_each_operator() {
       {"batch_norm", between_convolutions("batch_norm(%1)")},
       {"layer_norm", between_sequences("layer_norm(%1)")},
       {"group_norm", between_convolutions("group_norm(%1, groups=2)")},
-      {"relu", between_linears("relu(%1)")},
-      {"gelu", between_linears("gelu(%1)")},
-      {"silu", between_linears("silu(%1)")},
-      {"tanh", between_linears("tanh(%1)")},
-      {"sigmoid", between_linears("sigmoid(%1)")},
-      {"identity", between_linears("identity(%1)")},
       {"zero", between_linears("zero(%1)")},
       {"softmax", between_linears("softmax(%1)")},
       {"dropout", between_linears("dropout(%1)")},
@@ -64,12 +59,7 @@ std::map<std::string, std::string> model_of_each_operator() {
       {"reshape", between_sequences("reshape(%1, shape=[2,12])")},
       {"transpose", between_convolutions("transpose(%1, axes=[0,3,1,2])")},
       {"pad", between_convolutions("pad(%1, pads=[1,0,2,1])")},
-      {"leaky_relu", between_linears("leaky_relu(%1)")},
-      {"elu", between_linears("elu(%1)")},
       {"clip", between_linears("clip(%1, min=-0.5, max=0.5)")},
-      {"relu6", between_linears("relu6(%1)")},
-      {"hard_sigmoid", between_linears("hard_sigmoid(%1)")},
-      {"hard_swish", between_linears("hard_swish(%1)")},
       {"sub", between_linears("sub(%0, %1)")},
       {"div", between_linears("div(%1, %0)")},
       {"slice", between_convolutions("slice(%1, axis=2, start=1, end=-2)")},
@@ -96,6 +86,11 @@ std::map<std::string, std::string> model_of_each_operator() {
        "%4 = linear(%3, out=3)\n%5 = output(%4)\n"},
       {"attention", between_sequences("attention(%1, heads=2, causal=true)")},
   };
+  const graph::OpTable ops = graph::builtin_ops();
+  for (const std::string& name : ops.names()) {
+    if (ops.find(name)->family == graph::OpFamily::kActivation) models[name] = between_linears(name + "(%1)");
+  }
+  return models;
 }
 
 }  // namespace lanista::step::testing

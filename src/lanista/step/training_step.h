@@ -12,13 +12,10 @@
 
 namespace lanista::step {
 
-enum class Loss { kCrossEntropy, kMse };
-enum class Optimizer { kSgd, kAdam, kAdamW };
-
 /// What shapes a step beside the model; everything else of a recipe is a lane's own number.
 struct StepOptions {
-  Loss loss = Loss::kCrossEntropy;
-  Optimizer optimizer = Optimizer::kSgd;
+  std::string loss = "cross_entropy";  ///< of losses() (loss.h)
+  std::string optimizer = "sgd";       ///< of optimizers() (optimizer.h)
   bool operator==(const StepOptions&) const = default;
 };
 
@@ -48,6 +45,7 @@ struct TrainingStep {
   graph::Port loss;                    ///< [N], per sample
   std::map<graph::NodeId, graph::Port>
       gradient;  ///< of each `parameter` node; absent: no gradient reaches it (it stays)
+  std::map<graph::NodeId, graph::Port> renewed;   ///< of each `buffer` node that the step renews: its new value
   std::map<graph::NodeId, graph::NodeId> origin;  ///< step node -> model node it serves
 };
 
@@ -65,7 +63,7 @@ graph::OpTable training_ops(const graph::OpTable& model_ops);
 
 /// Derives the step of a verified model. `ops` is training_ops(...).
 /// Errors: kInvalidArgument if the output's shape does not fit the loss (cross-entropy wants [N, classes], classes >=
-/// 2).
+/// 2), or there is no such loss or optimiser.
 Result<TrainingStep> derive_training_step(const graph::Graph& model, const StepOptions& options,
                                           const graph::OpTable& ops);
 Result<InferenceStep> derive_inference_step(const graph::Graph& model, const graph::OpTable& ops);

@@ -22,7 +22,7 @@ struct Rule {
 
 // A record type that is not here is not part of the truth about a study.
 const Rule* rule_of(RecordType type) {
-  static const std::array<Rule, 7> kRules = {{
+  static const std::array<Rule, 10> kRules = {{
       {RecordType::kHeader, "header", {"schema", "config", "data"}},
       {RecordType::kNumerics, "numerics", {"class"}},
       {RecordType::kProposed, "proposed", {}},
@@ -30,6 +30,9 @@ const Rule* rule_of(RecordType type) {
       {RecordType::kVerdict, "verdict", {}},
       {RecordType::kOutcome, "outcome", {}},
       {RecordType::kStudyEnd, "study_end", {}},
+      {RecordType::kGroup, "group", {}},
+      {RecordType::kPaused, "paused", {"trial", "epoch", "logical_time", "weights_hash"}},
+      {RecordType::kResumed, "resumed", {}},
   }};
   for (const Rule& rule : kRules) {
     if (rule.type == type) return &rule;
@@ -46,13 +49,6 @@ std::string line_of(const Rule& rule, const Json& body) {
   Json out = {{"record", rule.name}};
   for (const auto& [field, value] : body.items()) {
     if (kept(rule, field)) out[field] = value;
-  }
-  // How many workers, lanes and how much memory a study may take must not change what it finds.
-  if (rule.type == RecordType::kHeader && out.contains("config") && out["config"].is_object() &&
-      out["config"].contains("run") && out["config"]["run"].is_object()) {
-    out["config"]["run"].erase("workers");
-    out["config"]["run"].erase("lanes");
-    out["config"]["run"].erase("memory_gib");
   }
   return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

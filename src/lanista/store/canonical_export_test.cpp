@@ -9,12 +9,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-const Json kHeader = {
-    {"schema", 1},
-    {"config", {{"name", "digits"}, {"run", {{"workers", 2}, {"lanes", 4}, {"memory_gib", 4.0}, {"seed", 1}}}}},
-    {"data", {{"hash", "ab"}}},
-    {"time", 5.5},
-    {"version", "0.1.0"}};
+const Json kHeader = {{"schema", 1},
+                      {"config", "name: digits\n"},
+                      {"text", "name: digits\nrun: {workers: 2}\n"},
+                      {"data", {{"hash", "ab"}}},
+                      {"time", 5.5},
+                      {"version", "0.1.0"}};
 
 TEST(CanonicalExport, SaysWhatAStudyIsAndNothingElse) {
   const std::vector<Record> records = {
@@ -33,7 +33,7 @@ TEST(CanonicalExport, SaysWhatAStudyIsAndNothingElse) {
   };
 
   EXPECT_EQ(canonical_export(records),
-            R"({"config":{"name":"digits","run":{"seed":1}},"data":{"hash":"ab"},"record":"header","schema":1}
+            R"({"config":"name: digits\n","data":{"hash":"ab"},"record":"header","schema":1}
 {"class":"avx2-1","record":"numerics"}
 {"record":"proposed","sample":{"lr":0.1},"trial":1}
 {"epoch":1,"metrics":{"val_loss":"nan"},"record":"measurement","trial":1}

@@ -1,5 +1,7 @@
 #include "lanista/store/checkpoints.h"
 
+#include <unistd.h>
+
 #include <set>
 #include <span>
 #include <utility>
@@ -14,6 +16,13 @@ constexpr std::string_view kSuffix = ".safetensors";
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
+/// Two stores of one process count alike, and processes of two machines may have one number: so every store draws.
+std::string drawn_token() {
+  std::uint64_t drawn = 0;
+  if (::getentropy(&drawn, sizeof(drawn)) != 0) drawn = 0;  // then number and count are all there is
+  return Digest{0, drawn}.hex().substr(16);
+}
+
 /// An address comes out of a file and becomes part of a path, so nothing but a digest may pass.
 Result<void> check_address(const std::string& address) {
   const auto digest = Digest::from_hex(address);
@@ -25,7 +34,15 @@ Result<void> check_address(const std::string& address) {
 }  // namespace
 
 CheckpointStore::CheckpointStore(FileSystem& fs, const std::string& study_folder)
-    : fs_(&fs), folder_(study_folder + "/ckpt"), next_temporary_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
+    : fs_(&fs),
+      folder_(study_folder + "/ckpt"),
+      token_(drawn_token()),
+      words_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
+
+// A process that was forked has its parent's token and another number.
+std::string CheckpointStore::unique_word() {
+  return std::to_string(::getpid()) + "-" + token_ + "-" + std::to_string((*words_)++);
+}
 
 std::string CheckpointStore::path(const std::string& address) const {
   return folder_ + "/" + address + std::string(kSuffix);
@@ -35,7 +52,7 @@ Result<std::string> CheckpointStore::put(const Checkpoint& checkpoint) {
   LANISTA_ASSIGN(const std::string bytes, formats::encode_safetensors({checkpoint.tensors, checkpoint.facts}));
   std::string address = hash_bytes(bytes_of(bytes)).hex();
   if (!fs_->exists(folder_)) LANISTA_TRY(make_durable_folder(*fs_, folder_));
-  const std::string temporary = folder_ + "/.tmp-" + std::to_string((*next_temporary_)++);
+  const std::string temporary = folder_ + "/.tmp-" + unique_word();
   LANISTA_TRY(fs_->write_file(temporary, bytes_of(bytes)));
   LANISTA_TRY(fs_->rename(temporary, path(address)));
   LANISTA_TRY(fs_->sync_folder(folder_));

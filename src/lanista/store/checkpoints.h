@@ -19,7 +19,8 @@ struct Checkpoint {
   std::map<std::string, std::string> facts;
 };
 
-/// Content-addressed safetensors files in `ckpt/`. Thread-safe (distinct files, atomic replace).
+/// Content-addressed safetensors files in `ckpt/`. Thread-safe (distinct files, atomic replace); any number of stores,
+/// of any processes and machines, may put into one folder at the same time.
 class CheckpointStore {
  public:
   CheckpointStore(FileSystem& fs, const std::string& study_folder);
@@ -33,11 +34,14 @@ class CheckpointStore {
   /// Removes every file (and temporary file) that is not in `keep`; call it while no `put` is under way.
   Result<void> keep_only(const std::vector<std::string>& keep);
   std::string path(const std::string& address) const;
+  /// A word that no call, of whatever store on whatever machine, gives twice. Letters, digits and '-'.
+  std::string unique_word();
 
  private:
   FileSystem* fs_;
   std::string folder_;
-  std::shared_ptr<std::atomic<std::uint64_t>> next_temporary_;  ///< so that threads never share a temporary file
+  std::string token_;  // of this store and its copies
+  std::shared_ptr<std::atomic<std::uint64_t>> words_;
 };
 
 }  // namespace lanista::store

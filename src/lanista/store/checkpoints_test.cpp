@@ -1,11 +1,16 @@
 #include "lanista/store/checkpoints.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "lanista/base/memory_file_system.h"
 
@@ -136,6 +141,49 @@ TEST_F(Checkpoints, TakesPutsFromManyThreads) {
   for (const std::string& a : addresses) EXPECT_EQ(a, "ok");
   EXPECT_TRUE(store.get(*store.put(sample(0))).ok());
   EXPECT_EQ(fs_.list(folder_ + "/ckpt")->size(), 2U);
+}
+
+// Stores of one process count alike, and a process that was forked is in all things like its parent.
+TEST_F(Checkpoints, TakePutsFromManyStoresAndProcesses) {
+  constexpr int kPuts = 60;
+  CheckpointStore inherited(fs_, folder_);
+  const auto put_all = [&](CheckpointStore store, std::atomic<int>& failed) {
+    for (int i = 0; i < kPuts; ++i) failed += store.put(sample(i)).ok() ? 0 : 1;
+  };
+  std::atomic<int> failed = 0;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    put_all(inherited, failed);
+    ::_exit(failed == 0 ? 0 : 1);
+  }
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 3; ++t) threads.emplace_back([&] { put_all(CheckpointStore(fs_, folder_), failed); });
+    put_all(inherited, failed);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(fs_.list(folder_ + "/ckpt")->size(), static_cast<std::size_t>(kPuts)) << "no temporary file is left";
+  for (int i = 0; i < kPuts; ++i) {
+    const auto back = inherited.get(*inherited.put(sample(i)));
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(back->tensors, sample(i).tensors);
+  }
+}
+
+TEST_F(Checkpoints, OfNoTwoStoresSayOneWord) {
+  std::set<std::string> words;
+  for (int store = 0; store < 50; ++store) {
+    CheckpointStore one(fs_, folder_), copy = one;
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_TRUE(words.insert(one.unique_word()).second);
+      EXPECT_TRUE(words.insert(copy.unique_word()).second);
+    }
+  }
 }
 
 }  // namespace

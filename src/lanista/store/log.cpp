@@ -89,7 +89,7 @@ Result<Found> read_records(FileSystem& fs, const std::string& path) {
     if (scan.is_mark[i]) continue;
     const Frame& frame = scan.frames.frames[i];
     if (frame.type < static_cast<std::uint16_t>(RecordType::kHeader) ||
-        frame.type > static_cast<std::uint16_t>(RecordType::kCostRows)) {
+        frame.type > static_cast<std::uint16_t>(RecordType::kLast)) {
       return Error{Code::kDataLoss, record_name(i) + " has the unknown type " + std::to_string(frame.type), path};
     }
     auto body = parse_record_json(frame.payload);

@@ -32,6 +32,10 @@ enum class RecordType : std::uint16_t {
   kPlan = 11,
   kSpan = 12,
   kCostRows = 13,  ///< what calls of kernels cost on a machine
+  kGroup = 14,     ///< what a strategy asked for, where it is more than one trial
+  kPaused = 15,    ///< a trial gave its slot back and waits in the checkpoint store
+  kResumed = 16,   ///< and goes on
+  kLast = kResumed,
 };
 
 /// The version of the records' layout that this build writes and the newest it reads.
@@ -83,8 +87,8 @@ Result<std::vector<Record>> read_log(FileSystem& fs, const std::string& study_fo
 
 /// The canonical export, one JSON object a line: header, numerics' class, proposed, measurement, verdict, outcome,
 /// study end — without clock, host, attempt, plan, span, checkpoint and control. Equal for equal studies, whatever
-/// happened on the way: of a header's "config", "run.workers", "run.lanes" and "run.memory_gib" are left out; of
-/// numerics, "class" alone stays and repetitions are dropped; a study end that trials followed (the study was extended)
+/// happened on the way: of a header, schema, "config" (the engine writes there what identifies a study) and data stay;
+/// of numerics, "class" alone, and repetitions are dropped; a study end that trials followed (the study was extended)
 /// is none.
 std::string canonical_export(const std::vector<Record>& records);
 

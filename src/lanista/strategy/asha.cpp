@@ -1,115 +1,213 @@
 #include "lanista/strategy/asha.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
+#include "lanista/strategy/brackets.h"
 #include "lanista/strategy/builtin.h"
 #include "lanista/strategy/rung.h"
+#include "lanista/study/metric.h"
 #include "lanista/study/pareto.h"
 
 namespace lanista::strategy {
 namespace {
 
-/// Asynchronous successive halving (Li et al., MLSys'20), stopping variant. Every bracket has rungs of its own; bracket
-/// b leaves out the first b of them.
-class Asha final : public StoppingRule {
+constexpr const char* kStopping = "stopping";
+constexpr const char* kPromotion = "promotion";
+
+/// Asynchronous successive halving (Li et al., MLSys'20), stopping variant: who is not good enough at a rung ends.
+class StoppingAsha final : public Halving {
  public:
-  Asha(std::vector<std::int64_t> epochs, std::int64_t eta, std::int64_t brackets, std::vector<study::Goal> on,
-       std::vector<study::Constraint> constraints)
-      : epochs_(std::move(epochs)), eta_(eta), on_(std::move(on)), constraints_(std::move(constraints)) {
-    shares_ = bracket_shares(std::ssize(epochs_) + 1, eta, brackets);
-    begun_.resize(shares_.size(), 0);
-    for (std::size_t b = 0; b < shares_.size(); ++b) rungs_.emplace_back(epochs_.size());
+  StoppingAsha(Brackets brackets, std::int64_t eta, std::vector<study::Goal> on,
+               std::vector<study::Constraint> constraints)
+      : brackets_(std::move(brackets)), eta_(eta), on_(std::move(on)), constraints_(std::move(constraints)) {
+    for (std::size_t b = 0; b < brackets_.count(); ++b) rungs_.emplace_back(brackets_.rungs().size());
   }
 
   void observe(const study::Event& event) override {
-    if (const auto* proposed = std::get_if<study::Proposed>(&event)) begin(*proposed);
+    brackets_.observe(event);
     if (const auto* measured = std::get_if<study::Measured>(&event)) judge(measured->measurement);
-    if (const auto* ended = std::get_if<study::Ended>(&event)) {
-      stopped_.erase(ended->trial);
-      running_.erase(ended->trial);
-    }
+    if (const auto* ended = std::get_if<study::Ended>(&event)) stopped_.erase(ended->trial);
   }
 
-  study::Verdict verdict(TrialId trial) const override {
-    return stopped_.contains(trial) ? study::Verdict::kStop : study::Verdict::kContinue;
-  }
-
-  std::int64_t next_decision(TrialId trial, std::int64_t epoch, std::int64_t budget) const override {
-    const auto first = epochs_.begin() + static_cast<std::ptrdiff_t>(bracket_of(trial));
-    const auto next = std::upper_bound(first, epochs_.end(), epoch);
-    return next == epochs_.end() ? budget : std::min(*next, budget);
+  Ruling verdict(TrialId trial) const override {
+    if (stopped_.contains(trial)) return {study::Verdict::kStop, 0};
+    const Brackets::Running running = brackets_.of(trial);
+    const auto next = brackets_.rung_behind(running.bracket, running.epoch);
+    return next ? Ruling{study::Verdict::kContinue, brackets_.rungs()[*next]} : kGoOn;
   }
 
  private:
-  struct Running {
-    std::size_t bracket = 0;
-    space::Sample sample;  ///< constraints may speak of it
-  };
-
-  /// A trial that was not seen to begin counts as one of bracket 0, which leaves out nothing.
-  std::size_t bracket_of(TrialId trial) const {
-    const auto it = running_.find(trial);
-    return it == running_.end() ? 0 : it->second.bracket;
-  }
-
-  /// Trials go to the bracket that is furthest behind its share (D'Hondt): after as many trials as there are shares
-  /// every bracket has exactly its own. The trainings of one proposal stay together.
-  void begin(const study::Proposed& proposed) {
-    running_[proposed.trial] = {0, proposed.proposal.sample};
-    if (shares_.size() == 1) return;
-    study::Proposal decisions = proposed.proposal;
-    decisions.repeat = 0;
-    const auto [known, fresh] = bracket_of_decisions_.emplace(study::duplicate_key(decisions), 0);
-    if (fresh) known->second = next_bracket();
-    running_[proposed.trial].bracket = known->second;
-  }
-
-  std::size_t next_bracket() {
-    std::size_t next = 0;
-    for (std::size_t b = 1; b < shares_.size(); ++b) {
-      if ((begun_[b] + 1) * shares_[next] < (begun_[next] + 1) * shares_[b]) next = b;
-    }
-    ++begun_[next];
-    return next;
-  }
-
   void judge(const study::Measurement& m) {
-    const auto at = std::lower_bound(epochs_.begin(), epochs_.end(), m.epoch);
-    if (at == epochs_.end() || *at != m.epoch) return;
-    const auto rung = static_cast<std::size_t>(at - epochs_.begin());
-    const std::size_t bracket = bracket_of(m.trial);
-    if (rung < bracket) return;
-    const auto it = running_.find(m.trial);
-    const double violation =
-        study::violation(constraints_, m, it == running_.end() ? space::Sample{} : it->second.sample);
-    if (!rungs_[bracket][rung].goes_on(study::losses(on_, m), violation, eta_)) stopped_.insert(m.trial);
+    const Brackets::Running running = brackets_.of(m.trial);
+    const auto rung = brackets_.rung_at(running.bracket, m.epoch);
+    if (!rung) return;
+    const double violation = study::violation(constraints_, m, running.sample);
+    if (!rungs_[running.bracket][*rung].goes_on(study::losses(on_, m), violation, eta_)) stopped_.insert(m.trial);
   }
 
-  std::vector<std::int64_t> epochs_;
+  Brackets brackets_;
   std::int64_t eta_;
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
-  std::vector<std::int64_t> shares_, begun_;  ///< of brackets
-  std::vector<std::vector<Rung>> rungs_;      ///< by bracket, then as epochs_
-  std::map<TrialId, Running> running_;
-  std::unordered_map<Digest, std::size_t> bracket_of_decisions_;  ///< only asked, never walked
-  std::set<TrialId> stopped_;                                     ///< and not ended yet
+  std::vector<std::vector<Rung>> rungs_;  ///< by bracket, then as the brackets' rungs
+  std::set<TrialId> stopped_;             ///< and not ended yet
 };
 
-/// Goals say which way is better; a metric that is no goal is minimised unless its name speaks of accuracy.
+/// The results of one rung in the order in which they would be promoted, as many as may be.
+class Ladder {
+ public:
+  void add(TrialId trial, std::vector<double> losses, double violation) {
+    ++count_;
+    // What has no number is worse than any, and nobody wants to see more of it.
+    if (std::any_of(losses.begin(), losses.end(), [](double loss) { return std::isnan(loss); })) return;
+    Result result{violation, std::move(losses), trial};
+    results_.insert(std::upper_bound(results_.begin(), results_.end(), result), std::move(result));
+  }
+
+  /// The best floor(n / eta) of the n results seen. Ties go to the trial that was proposed first.
+  std::vector<TrialId> best(std::int64_t eta) const {
+    const auto places = static_cast<std::size_t>(count_ / eta);
+    std::vector<TrialId> out;
+    if (results_.empty() || results_.front().losses.size() == 1) {
+      for (std::size_t i = 0; i < std::min(places, results_.size()); ++i) out.push_back(results_[i].trial);
+      return out;
+    }
+    std::vector<std::vector<double>> points;
+    std::vector<double> violations;
+    for (const Result& result : results_) {
+      points.push_back(result.losses);
+      violations.push_back(result.violation);
+    }
+    const std::vector<std::int64_t> fronts = study::non_dominated_ranks(points, violations);
+    for (std::int64_t front = 0; out.size() < std::min(places, results_.size()); ++front) {
+      take_front(fronts, front, places - out.size(), out);
+    }
+    return out;
+  }
+
+ private:
+  struct Result {
+    double violation = 0;
+    std::vector<double> losses;
+    TrialId trial;
+    auto operator<=>(const Result&) const = default;
+  };
+
+  /// A front that does not fit is thinned by an epsilon-net (Schmucker et al., 2021, multi-objective ASHA).
+  void take_front(const std::vector<std::int64_t>& fronts, std::int64_t front, std::size_t room,
+                  std::vector<TrialId>& out) const {
+    std::vector<const Result*> there;
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (fronts[i] == front) there.push_back(&results_[i]);
+    }
+    if (there.empty()) return;
+    std::vector<std::vector<double>> points;
+    for (const Result* result : there) points.push_back(result->losses);
+    if (!std::is_sorted(points.begin(), points.end())) return take_all(there, room, out);  // of several violations
+    std::set<std::size_t> taken;
+    const auto places = static_cast<std::int64_t>(std::min(room, there.size()));
+    for (const std::size_t i : epsilon_net(points, places)) {
+      if (taken.insert(i).second) out.push_back(there[i]->trial);
+    }
+    for (std::size_t i = 0; i < there.size() && taken.size() < static_cast<std::size_t>(places); ++i) {
+      if (taken.insert(i).second) out.push_back(there[i]->trial);  // equals of those taken
+    }
+  }
+  static void take_all(const std::vector<const Result*>& there, std::size_t room, std::vector<TrialId>& out) {
+    for (std::size_t i = 0; i < std::min(room, there.size()); ++i) out.push_back(there[i]->trial);
+  }
+
+  std::int64_t count_ = 0;
+  std::vector<Result> results_;  ///< sorted
+};
+
+/// Asynchronous successive halving (Li et al., MLSys'20, algorithm 2), promotion variant: every trial pauses at its
+/// rungs, and whenever there is room the best floor(n / eta) of the n seen at a rung go on, the highest rung first.
+/// Nobody goes on because he came early; nobody is given up for having come early.
+class PromotionAsha final : public Halving {
+ public:
+  PromotionAsha(Brackets brackets, std::int64_t eta, std::int64_t epochs, std::vector<study::Goal> on,
+                std::vector<study::Constraint> constraints)
+      : brackets_(std::move(brackets)),
+        eta_(eta),
+        epochs_(epochs),
+        on_(std::move(on)),
+        constraints_(std::move(constraints)) {
+    for (std::size_t b = 0; b < brackets_.count(); ++b) ladders_.emplace_back(brackets_.rungs().size());
+  }
+
+  void observe(const study::Event& event) override {
+    brackets_.observe(event);
+    if (const auto* measured = std::get_if<study::Measured>(&event)) {
+      const study::Measurement& m = measured->measurement;
+      const Brackets::Running running = brackets_.of(m.trial);
+      const auto rung = brackets_.rung_at(running.bracket, m.epoch);
+      if (!rung) return;
+      ladders_[running.bracket][*rung].add(m.trial, study::losses(on_, m),
+                                           study::violation(constraints_, m, running.sample));
+    } else if (const auto* paused = std::get_if<study::Paused>(&event)) {
+      waiting_[paused->trial] = paused->epoch;
+    } else if (const auto* resumed = std::get_if<study::Resumed>(&event)) {
+      waiting_.erase(resumed->trial);
+    } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
+      waiting_.erase(ended->trial);
+    }
+  }
+
+  Ruling verdict(TrialId) const override { return kGoOn; }
+
+  void limit(std::vector<study::Proposal>& fresh) const override {
+    const std::vector<std::size_t> brackets = brackets_.upcoming(fresh);
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      fresh[i].horizon = study::full_epochs(fresh[i]);
+      fresh[i].budget = std::min(budget_behind(brackets[i], 0), fresh[i].horizon);
+    }
+  }
+
+  std::vector<Member> resume(std::int64_t count) const override {
+    std::vector<Member> out;
+    if (waiting_.empty()) return out;
+    for (std::size_t rung = brackets_.rungs().size(); rung-- > 0;) {
+      for (std::size_t bracket = 0; bracket < ladders_.size(); ++bracket) {
+        for (const TrialId trial : ladders_[bracket][rung].best(eta_)) {
+          if (std::ssize(out) >= count) return out;
+          const auto at = waiting_.find(trial);
+          if (at == waiting_.end() || at->second != brackets_.rungs()[rung]) continue;
+          out.emplace_back(ResumeTrial{trial, budget_behind(bracket, at->second)});
+        }
+      }
+    }
+    return out;
+  }
+
+ private:
+  std::int64_t budget_behind(std::size_t bracket, std::int64_t epoch) const {
+    const auto rung = brackets_.rung_behind(bracket, epoch);
+    return rung ? brackets_.rungs()[*rung] : epochs_;
+  }
+
+  Brackets brackets_;
+  std::int64_t eta_, epochs_;
+  std::vector<study::Goal> on_;
+  std::vector<study::Constraint> constraints_;
+  std::vector<std::vector<Ladder>> ladders_;  ///< by bracket, then as the brackets' rungs
+  std::map<TrialId, std::int64_t> waiting_;   ///< paused trials: at which epoch
+};
+
+/// Goals say which way is better, then what is known of the metric; one that nobody knows is minimised.
 std::vector<study::Goal> watched(const std::vector<study::Goal>& goals, const std::string& metric) {
   if (metric.empty()) return goals;
   for (const study::Goal& goal : goals) {
     if (goal.metric == metric) return {goal};
   }
-  return {{metric.find("accuracy") != std::string::npos || metric.find("top") != std::string::npos, metric}};
+  return {{study::more_is_better(metric).value_or(false), metric}};
 }
 
-Result<std::unique_ptr<StoppingRule>> make_asha(const Judged& judged, const Options& options) {
+Result<std::unique_ptr<Halving>> make_asha(const Judged& judged, const Options& options) {
   const std::int64_t epochs = judged.epochs;
   const auto eta = options.at("eta").get<std::int64_t>();
   auto rungs = options.at("rungs").get<std::vector<std::int64_t>>();
@@ -139,8 +237,13 @@ Result<std::unique_ptr<StoppingRule>> make_asha(const Judged& judged, const Opti
                      std::to_string(rungs.size() + 1),
                  "brackets"};
   }
-  return std::unique_ptr<StoppingRule>(std::make_unique<Asha>(
-      std::move(rungs), eta, brackets, watched(judged.goals, options.at("on").get<std::string>()), judged.constraints));
+  const auto on = watched(judged.goals, options.at("on").get<std::string>());
+  Brackets places(std::move(rungs), eta, brackets);
+  if (options.value("type", kStopping) == kPromotion) {
+    return std::unique_ptr<Halving>(
+        std::make_unique<PromotionAsha>(std::move(places), eta, epochs, on, judged.constraints));
+  }
+  return std::unique_ptr<Halving>(std::make_unique<StoppingAsha>(std::move(places), eta, on, judged.constraints));
 }
 
 OptionSpec integer(const char* name, std::int64_t value, double min, const char* help) {
@@ -196,13 +299,20 @@ StoppingPlugin asha_plugin() {
   on.kind = OptionSpec::Kind::kText;
   on.default_value = "";
   on.help = "metric to compare by; empty: the goals, several of them by fronts";
+  OptionSpec type;
+  type.name = "type";
+  type.kind = OptionSpec::Kind::kText;
+  type.default_value = kStopping;
+  type.allowed = {kStopping, kPromotion};
+  type.silent_default = true;  // so that studies that do not use it have the bytes that they always had
+  type.help = "stopping: who is not good enough at a rung ends; promotion: trials pause there, and the best go on";
   return {"asha",
           "asynchronous successive halving: at each rung only the best 1/eta of the trials seen there go on",
           {rungs, integer("min", 1, 1, "first rung, where no list is given"),
            integer("eta", 3, 2, "one of this many trials goes on at a rung"),
            integer("max", 0, 0, "last rung, where no list is given; 0: the trial's epochs"),
            integer("brackets", 1, 1, "1: all trials stand at every rung; n: some leave out the first 1 to n - 1 rungs"),
-           unit, on},
+           unit, on, type},
           make_asha};
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using study::Verdict;
 
-std::unique_ptr<StoppingRule> make_rule(const nlohmann::json& options, const Judged& judged) {
+std::unique_ptr<Halving> make_rule(const nlohmann::json& options, const Judged& judged) {
   const StoppingPlugin plugin = asha_plugin();
   const auto resolved = resolve_options(options, plugin.options);
   LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
@@ -22,13 +22,18 @@ std::unique_ptr<StoppingRule> make_rule(const nlohmann::json& options, const Jud
   LANISTA_CHECK(rule.ok(), rule ? "" : rule.error().text());
   return *std::move(rule);
 }
-std::unique_ptr<StoppingRule> make_rule(const nlohmann::json& options, std::int64_t epochs = 9, bool maximize = true) {
+std::unique_ptr<Halving> make_rule(const nlohmann::json& options, std::int64_t epochs = 9, bool maximize = true) {
   return make_rule(options, {{{maximize, "m"}}, epochs, {}});
 }
 
-Verdict report(StoppingRule& rule, std::uint32_t trial, std::int64_t epoch, double value) {
+Verdict report(Halving& rule, std::uint32_t trial, std::int64_t epoch, double value) {
   rule.observe(study::Measured{{TrialId{trial}, epoch, epoch, {{"m", value}}}});
-  return rule.verdict(TrialId{trial});
+  return rule.verdict(TrialId{trial}).verdict;
+}
+
+/// The epoch through which a trial may train ahead.
+std::int64_t through(const Halving& rule, std::uint32_t trial, std::int64_t budget = 9) {
+  return std::min(rule.verdict(TrialId{trial}).through, budget);
 }
 
 TEST(GeometricRungs, CountExactPowersThatLogarithmsMiss) {
@@ -85,7 +90,18 @@ TEST(Asha, TakesNotANumberAndAMissingMetricAsWorst) {
   EXPECT_EQ(report(*rule, 2, 1, -std::numeric_limits<double>::infinity()), Verdict::kContinue);
   EXPECT_EQ(report(*rule, 3, 1, std::numeric_limits<double>::quiet_NaN()), Verdict::kStop);
   rule->observe(study::Measured{{TrialId{4}, 1, 1, {}}});
-  EXPECT_EQ(rule->verdict(TrialId{4}), Verdict::kStop);
+  EXPECT_EQ(rule->verdict(TrialId{4}).verdict, Verdict::kStop);
+}
+
+TEST(Asha, KnowsWhichWayIsBetterOfAMetricThatIsNoGoal) {
+  for (const auto& [metric, more] : std::map<std::string, bool>{
+           {"val_f1_macro", true}, {"val_top3", true}, {"val_log_loss", false}, {"val_rmse", false}}) {
+    auto rule = make_rule({{"rungs", {1}}, {"eta", 2}, {"on", metric}});
+    for (const std::uint32_t trial : {1U, 2U}) {
+      rule->observe(study::Measured{{TrialId{trial}, 1, 1, {{"m", 0}, {metric, trial == 1 ? 0.5 : 0.25}}}});
+    }
+    EXPECT_EQ(rule->verdict(TrialId{2}).verdict, more ? Verdict::kStop : Verdict::kContinue) << metric;
+  }
 }
 
 TEST(Asha, BringsTheBestTrialToTheTopInAnyOrder) {
@@ -109,13 +125,14 @@ TEST(Asha, DecidesAtRungsAloneAndForgetsEndedTrials) {
   report(*rule, 1, 1, 5);
   EXPECT_EQ(report(*rule, 2, 1, 4), Verdict::kStop);
   rule->observe(study::Ended{TrialId{2}, {}});
-  EXPECT_EQ(rule->verdict(TrialId{2}), Verdict::kContinue);
+  EXPECT_EQ(rule->verdict(TrialId{2}).verdict, Verdict::kContinue);
   EXPECT_EQ(report(*rule, 3, 2, -9), Verdict::kContinue);
-  EXPECT_EQ(rule->verdict(TrialId{77}), Verdict::kContinue);
-  EXPECT_EQ(rule->next_decision(TrialId{1}, 0, 9), 1);
-  EXPECT_EQ(rule->next_decision(TrialId{1}, 1, 9), 3);
-  EXPECT_EQ(rule->next_decision(TrialId{1}, 3, 9), 9);
-  EXPECT_EQ(rule->next_decision(TrialId{1}, 3, 5), 5);
+  EXPECT_EQ(rule->verdict(TrialId{77}).verdict, Verdict::kContinue);
+  EXPECT_EQ(through(*rule, 77), 1);
+  EXPECT_EQ(through(*rule, 1), 3);
+  report(*rule, 1, 3, 5);
+  EXPECT_EQ(through(*rule, 1), 9);
+  EXPECT_EQ(through(*rule, 1, 5), 5);
 }
 
 TEST(Asha, LetsEqualsGoOnTogetherWhoeverCameFirst) {
@@ -149,7 +166,7 @@ TEST(Asha, SharesTrialsAmongBracketsThatLeaveOutTheFirstRungs) {
   for (std::uint32_t id = 1; id <= 143; ++id) {
     rule->observe(proposed(id));
     const std::vector<std::int64_t> first{1, 3, 9, 27, 81};
-    const auto at = std::find(first.begin(), first.end(), rule->next_decision(TrialId{id}, 0, 81));
+    const auto at = std::find(first.begin(), first.end(), through(*rule, id, 81));
     ASSERT_NE(at, first.end());
     ++begun[static_cast<std::size_t>(at - first.begin())];
     if (id == 10) {
@@ -167,7 +184,7 @@ TEST(Asha, KeepsTheTrainingsOfAProposalInOneBracket) {
     training.proposal.repeat = (id - 1) % 3;
     rule->observe(training);
     const std::uint32_t first = id - (id - 1) % 3;
-    EXPECT_EQ(rule->next_decision(TrialId{id}, 0, 9), rule->next_decision(TrialId{first}, 0, 9)) << id;
+    EXPECT_EQ(through(*rule, id), through(*rule, first)) << id;
   }
 }
 
@@ -177,7 +194,7 @@ TEST(Asha, ComparesTrialsOfOneBracketOnly) {
   std::map<std::int64_t, std::vector<std::uint32_t>> by_first;
   for (std::uint32_t id = 1; id <= 17; ++id) {
     rule->observe(proposed(id));
-    by_first[rule->next_decision(TrialId{id}, 0, 9)].push_back(id);
+    by_first[through(*rule, id)].push_back(id);
   }
   ASSERT_EQ(by_first[1].size(), 9U);
   ASSERT_EQ(by_first[3].size(), 5U);
@@ -190,7 +207,7 @@ TEST(Asha, ComparesTrialsOfOneBracketOnly) {
   EXPECT_EQ(report(*rule, by_first[3][0], 3, 1), Verdict::kContinue);  // the first there
   EXPECT_EQ(report(*rule, by_first[3][1], 3, 0), Verdict::kStop);
   EXPECT_EQ(report(*rule, by_first[9][0], 3, -5), Verdict::kContinue);
-  EXPECT_EQ(rule->next_decision(by_first[9].empty() ? TrialId{} : TrialId{by_first[9][0]}, 1, 9), 9);
+  EXPECT_EQ(through(*rule, by_first[9][0]), 9);
 }
 
 TEST(Asha, PutsWhatKeepsToTheConstraintsFirst) {
@@ -201,7 +218,7 @@ TEST(Asha, PutsWhatKeepsToTheConstraintsFirst) {
     proposal.sample["lr"] = 0.5;
     rule->observe(study::Proposed{TrialId{id}, proposal});
     rule->observe(study::Measured{{TrialId{id}, 1, 1, {{"m", value}, {"val_cost", cost}}}});
-    return rule->verdict(TrialId{id});
+    return rule->verdict(TrialId{id}).verdict;
   };
   EXPECT_EQ(told(1, 9, 0.9), Verdict::kContinue);  // alone
   EXPECT_EQ(told(2, 1, 0.1), Verdict::kContinue);  // keeps to them
@@ -224,7 +241,7 @@ TEST(Asha, KeepsTheFrontOfTwoGoals) {
       for (const std::int64_t epoch : {1, 3, 9}) {
         if (!alive) break;
         rule->observe(study::Measured{{TrialId{id}, epoch, epoch, {{"good", good}, {"cost", cost}}}});
-        alive = rule->verdict(TrialId{id}) == Verdict::kContinue;
+        alive = rule->verdict(TrialId{id}).verdict == Verdict::kContinue;
       }
       points.push_back({-good, cost});
       whole.push_back(alive);
@@ -296,7 +313,7 @@ TEST(Asha, AgreesWithFrontsAndNetsOfRandomHistories) {
         goes_on = std::find(taken.begin(), taken.end(), points.back()) != taken.end();
         ++cut;
       }
-      EXPECT_EQ(rule->verdict(TrialId{id}), goes_on ? Verdict::kContinue : Verdict::kStop) << seed << " " << id;
+      EXPECT_EQ(rule->verdict(TrialId{id}).verdict, goes_on ? Verdict::kContinue : Verdict::kStop) << seed << " " << id;
     }
   }
   EXPECT_GT(cut, 20);

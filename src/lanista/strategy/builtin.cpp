@@ -3,11 +3,10 @@
 namespace lanista::strategy {
 namespace {
 
-class NoStopping final : public StoppingRule {
+class NoHalving final : public Halving {
  public:
   void observe(const study::Event&) override {}
-  study::Verdict verdict(TrialId) const override { return study::Verdict::kContinue; }
-  std::int64_t next_decision(TrialId, std::int64_t, std::int64_t budget) const override { return budget; }
+  Ruling verdict(TrialId) const override { return kGoOn; }
 };
 
 }  // namespace
@@ -16,8 +15,8 @@ StoppingPlugin no_stopping_plugin() {
   return {"none",
           "every trial trains to its budget",
           {},
-          [](const Judged&, const Options&) -> Result<std::unique_ptr<StoppingRule>> {
-            return std::unique_ptr<StoppingRule>(std::make_unique<NoStopping>());
+          [](const Judged&, const Options&) -> Result<std::unique_ptr<Halving>> {
+            return std::unique_ptr<Halving>(std::make_unique<NoHalving>());
           }};
 }
 
@@ -26,6 +25,6 @@ std::vector<StrategyPlugin> builtin_strategies() {
           gp_plugin(),     sobol_plugin(), tpe_plugin(),       local_search_plugin(), policy_gradient_plugin()};
 }
 
-std::vector<StoppingPlugin> builtin_stopping_rules() { return {no_stopping_plugin(), asha_plugin()}; }
+std::vector<StoppingPlugin> builtin_stopping_rules() { return {no_stopping_plugin(), asha_plugin(), median_plugin()}; }
 
 }  // namespace lanista::strategy

@@ -17,5 +17,6 @@ StrategyPlugin cmaes_plugin();
 StrategyPlugin gp_plugin();
 StoppingPlugin no_stopping_plugin();
 StoppingPlugin asha_plugin();
+StoppingPlugin median_plugin();
 
 }  // namespace lanista::strategy

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lanista/strategy/history.h"
-#include "lanista/strategy/improvement.h"
+#include "lanista/strategy/math/improvement.h"
 
 namespace lanista::strategy {
 

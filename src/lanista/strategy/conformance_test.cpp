@@ -49,7 +49,7 @@ TEST_P(EveryStrategy, AnswersTheSameUntilItObservesSomething) {
     const auto second = strategy->suggest({slots});
     ASSERT_TRUE(first.ok());
     EXPECT_EQ(text_of(*first), text_of(*second));
-    EXPECT_LE(static_cast<std::int64_t>(first->proposals.size()), slots);
+    EXPECT_LE(static_cast<std::int64_t>(first->proposals().size()), slots);
   }
 }
 
@@ -62,8 +62,8 @@ void expect_rebuilt(const Strategy& live, const Make& make_another, const std::v
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
       const auto group = asked->suggest({1});
       ASSERT_TRUE(group.ok());
-      ASSERT_FALSE(group->proposals.empty());
-      EXPECT_EQ(study::proposal_json(group->proposals[0]), study::proposal_json(proposed->proposal));
+      ASSERT_FALSE(group->proposals().empty());
+      EXPECT_EQ(study::proposal_json(group->proposals()[0]), study::proposal_json(proposed->proposal));
     }
     asked->observe(event);
     resumed->observe(event);
@@ -76,7 +76,8 @@ void expect_rebuilt(const Strategy& live, const Make& make_another, const std::v
 TEST_P(EveryStrategy, IsRebuiltByReplayingItsEventsAtAnyPoint) {
   auto strategy = make(plugin(), context_for(3));
   const auto events = play(*strategy, kTrials, Rng(9));
-  expect_rebuilt(*strategy, [&] { return make(plugin(), context_for(3)); }, events);
+  expect_rebuilt(
+      *strategy, [&] { return make(plugin(), context_for(3)); }, events);
 }
 
 TEST_P(EveryStrategy, ProposesForAllSlotsWhatItWouldProposeOneByOne) {
@@ -84,12 +85,12 @@ TEST_P(EveryStrategy, ProposesForAllSlotsWhatItWouldProposeOneByOne) {
   auto one_by_one = make(plugin(), context_for(4));
   const auto group = together->suggest({5});
   ASSERT_TRUE(group.ok());
-  ASSERT_EQ(group->proposals.size(), 5U);
+  ASSERT_EQ(group->proposals().size(), 5U);
   for (std::uint32_t i = 0; i < 5; ++i) {
     const auto one = one_by_one->suggest({1});
     ASSERT_TRUE(one.ok());
-    EXPECT_EQ(study::proposal_json(one->proposals.at(0)), study::proposal_json(group->proposals[i]));
-    one_by_one->observe(study::Proposed{TrialId{i + 1}, one->proposals[0]});
+    EXPECT_EQ(study::proposal_json(one->proposals().at(0)), study::proposal_json(group->proposals()[i]));
+    one_by_one->observe(study::Proposed{TrialId{i + 1}, one->proposals()[0]});
   }
 }
 
@@ -101,7 +102,7 @@ TEST_P(EveryStrategy, NeverProposesTheSameTwiceAndKeepsToTheSpace) {
     const auto* proposed = std::get_if<study::Proposed>(&event);
     if (proposed == nullptr) continue;
     const study::Proposal& proposal = proposed->proposal;
-    EXPECT_TRUE(keys.insert(study::duplicate_key(proposal)).second);
+    EXPECT_TRUE(keys.insert(study::run_key(proposal)).second);
     EXPECT_EQ(proposal.budget, context.epochs);
     EXPECT_TRUE(context.params.check(proposal.sample).ok());
     const auto graph = context.models->rebuild(proposal.base, proposal.edits);
@@ -122,13 +123,15 @@ TEST_P(EveryStrategy, DiffersFromSeedToSeedUnlessItIsAnEnumeration) {
 
 TEST_P(EveryStrategy, ContinuesTrialsItDoesNotKnowAndForwardsTheRulesVerdicts) {
   auto strategy = make(plugin(), context_for(1));
-  EXPECT_EQ(strategy->verdict(TrialId{99}), study::Verdict::kContinue);
-  EXPECT_EQ(strategy->next_decision(TrialId{1}, 0, 4), 1);
-  EXPECT_EQ(strategy->next_decision(TrialId{1}, 2, 4), 4);
+  EXPECT_EQ(strategy->verdict(TrialId{99}).verdict, study::Verdict::kContinue);
+  EXPECT_EQ(strategy->verdict(TrialId{1}).through, 1);
   strategy->observe(study::Measured{{TrialId{1}, 1, 1, {{"acc", 0.9}}}});
   strategy->observe(study::Measured{{TrialId{2}, 1, 1, {{"acc", 0.1}}}});
-  EXPECT_EQ(strategy->verdict(TrialId{1}), study::Verdict::kContinue);
-  EXPECT_EQ(strategy->verdict(TrialId{2}), study::Verdict::kStop);
+  EXPECT_EQ(strategy->verdict(TrialId{1}).verdict, study::Verdict::kContinue);
+  EXPECT_EQ(strategy->verdict(TrialId{1}).through, 2);
+  EXPECT_EQ(strategy->verdict(TrialId{2}).verdict, study::Verdict::kStop);
+  strategy->observe(study::Measured{{TrialId{1}, 2, 2, {{"acc", 0.9}}}});
+  EXPECT_GE(strategy->verdict(TrialId{1}).through, 4);
 }
 
 /// A space of 2 x (3 + 2 x 4) samples, one kind of domain each.
@@ -160,7 +163,7 @@ TEST_P(EveryStrategy, ProposesAllOfAFiniteSpaceOnceAndThenSaysThatNothingIsLeft)
   EXPECT_EQ(samples.size(), 22U);
   const auto group = strategy->suggest({1});
   ASSERT_TRUE(group.ok()) << group.error().text();
-  EXPECT_TRUE(group->proposals.empty());
+  EXPECT_EQ(group->kind, Suggestion::Kind::kNothingLeft);
 }
 
 TEST_P(EveryStrategy, ProposesAllThatKeepsToTheConstraintsInAFiniteSpace) {
@@ -170,7 +173,7 @@ TEST_P(EveryStrategy, ProposesAllThatKeepsToTheConstraintsInAFiniteSpace) {
   auto strategy = make(plugin(), context);
   const auto together = strategy->suggest({100});
   ASSERT_TRUE(together.ok()) << together.error().text();
-  EXPECT_EQ(together->proposals.size(), 6U);  // 2 x (1 + 2)
+  EXPECT_EQ(together->proposals().size(), 6U);  // 2 x (1 + 2)
 }
 
 /// Options with which a strategy of 60 trials takes no time and a grid has as many points.
@@ -217,9 +220,9 @@ std::vector<study::Event> play_late(Strategy& strategy, std::uint32_t trials, st
   for (std::uint32_t id = 1; id <= trials || !open.empty();) {
     if (id <= trials && open.size() < running) {
       const auto group = strategy.suggest({1});
-      LANISTA_CHECK(group.ok() && !group->proposals.empty(), "the space is large");
-      tell(study::Proposed{TrialId{id}, group->proposals[0]});
-      open.push_back({TrialId{id++}, 0, group->proposals[0].budget});
+      LANISTA_CHECK(group.ok() && !group->proposals().empty(), "the space is large");
+      tell(study::Proposed{TrialId{id}, group->proposals()[0]});
+      open.push_back({TrialId{id++}, 0, group->proposals()[0].budget});
       continue;
     }
     const auto it = open.begin() + static_cast<std::ptrdiff_t>(rng.below(open.size()));
@@ -230,7 +233,7 @@ std::vector<study::Event> play_late(Strategy& strategy, std::uint32_t trials, st
     } else {
       ++it->epoch;
       tell(study::Measured{{it->id, it->epoch, it->epoch, {{"acc", rng.uniform()}, {"loss", rng.uniform()}}}});
-      const bool stops = strategy.verdict(it->id) == study::Verdict::kStop;
+      const bool stops = strategy.verdict(it->id).verdict == study::Verdict::kStop;
       if (stops) outcome.kind = study::OutcomeKind::kStopped;
       ends = stops || it->epoch == it->budget;
     }
@@ -246,7 +249,8 @@ TEST_P(EveryStrategy, IsRebuiltByReplayingWhatCameLateAndOutOfOrderOrFailed) {
     const Context context = context_for(5);
     auto strategy = make(plugin(), context, quick(name()));
     const auto events = play_late(*strategy, 36, 7, p_fail, Rng(21));
-    expect_rebuilt(*strategy, [&] { return make(plugin(), context, quick(name())); }, events);
+    expect_rebuilt(
+        *strategy, [&] { return make(plugin(), context, quick(name())); }, events);
   }
 }
 

@@ -49,11 +49,8 @@ class RedrawChooser final : public space::Chooser {
 /// failed ages nobody. Fitness is the rank at equal fidelity (history.h), with several goals by fronts.
 class Evolution final : public Folding {
  public:
-  Evolution(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
-      : Folding(context, std::move(rule)),
-        settings_(settings),
-        drawer_(context, settings.mutations),
-        history_(context) {}
+  Evolution(const Context& context, const Settings& settings)
+      : Folding(context), settings_(settings), drawer_(context, settings.mutations), history_(context) {}
   std::string_view name() const override { return "evolution"; }
 
  protected:
@@ -68,7 +65,9 @@ class Evolution final : public Folding {
   void fold(const study::Event& event) override {
     auto ended = history_.observe(event);
     if (!ended || ended->losses.empty()) return;
-    members_.push_back(*std::move(ended));
+    const bool again = ended->again;
+    const bool is_new = put(members_, *std::move(ended)).second;
+    if (is_new && again) members_.pop_back();  // too old when it went on; it does not come back
     if (static_cast<std::int64_t>(members_.size()) > settings_.population) members_.pop_front();
   }
 
@@ -141,15 +140,14 @@ StrategyPlugin evolution_plugin() {
        number_option("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated"),
        number_option("p_param", Kind::kReal, 0.5, 0, 1, "probability that one of its hyper-parameters is drawn anew"),
        mutation_count_option()},
-      [](const Context& context, const Options& options,
-         std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         Settings settings;
         settings.population = options.at("population").get<std::int64_t>();
         settings.tournament = options.at("tournament").get<std::int64_t>();
         settings.p_model = options.at("p_model").get<double>();
         settings.p_param = options.at("p_param").get<double>();
         LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-        return std::unique_ptr<Strategy>(std::make_unique<Evolution>(context, std::move(rule), settings));
+        return std::unique_ptr<Sampler>(std::make_unique<Evolution>(context, settings));
       }};
 }
 

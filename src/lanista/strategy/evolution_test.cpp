@@ -75,7 +75,7 @@ TEST(Evolution, PrefersBetterParentsAndNeverAFailedOneWhenAllAreAsked) {
   for (std::uint32_t id = 1; id <= 5; ++id) {
     const auto group = strategy->suggest({1});
     ASSERT_TRUE(group.ok());
-    strategy->observe(study::Proposed{TrialId{id}, group->proposals.at(0)});
+    strategy->observe(study::Proposed{TrialId{id}, group->proposals().at(0)});
     strategy->observe(study::Measured{{TrialId{id}, 1, 1, {{"acc", id == 5 ? 0.99 : 0.1 * id}}}});
     study::Outcome outcome;
     if (id == 5) outcome.kind = study::OutcomeKind::kFailed;
@@ -85,7 +85,7 @@ TEST(Evolution, PrefersBetterParentsAndNeverAFailedOneWhenAllAreAsked) {
   const auto child = strategy->suggest({1});
 
   ASSERT_TRUE(child.ok());
-  EXPECT_EQ(child->proposals.at(0).parent, TrialId{4});
+  EXPECT_EQ(child->proposals().at(0).parent, TrialId{4});
 }
 
 TEST(Evolution, FindsBetterModelsThanRandomOnASmoothLandscape) {
@@ -97,7 +97,7 @@ TEST(Evolution, FindsBetterModelsThanRandomOnASmoothLandscape) {
     double lowest = 100;
     for (std::uint32_t id = 1; id <= 80; ++id) {
       const auto group = strategy->suggest({1});
-      const study::Proposal& proposal = group->proposals.at(0);
+      const study::Proposal proposal = group->proposals().at(0);
       double loss = 2;
       if (proposal.sample.contains("momentum")) {
         const double lr = std::get<double>(proposal.sample.at("lr")) - 0.1;
@@ -125,7 +125,7 @@ TEST(Evolution, RefusesMutationCountsThatAreNoRange) {
   for (const nlohmann::json& range : {nlohmann::json{3, 1}, nlohmann::json{1, 2, 3}}) {
     const auto options = resolve_options({{"mutations", range}}, plugin.options);
     ASSERT_TRUE(options.ok());
-    const auto strategy = plugin.make(context, *options, nullptr);
+    const auto strategy = plugin.make(context, *options);
     ASSERT_FALSE(strategy.ok());
     EXPECT_EQ(strategy.error().where, "mutations");
   }

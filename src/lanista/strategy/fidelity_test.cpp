@@ -175,7 +175,7 @@ TEST(History, KeepsEveryReadingUntilATrialIsLost) {
 /// epoch 1 it had the lowest.
 void play_rising(Strategy& strategy, std::uint32_t trials, std::uint32_t good) {
   for (std::uint32_t id = 1; id <= trials; ++id) {
-    const study::Proposal proposal = must(strategy.suggest({1})).proposals.at(0);
+    const study::Proposal proposal = must(strategy.suggest({1})).proposals().at(0);
     strategy.observe(study::Proposed{TrialId{id}, proposal});
     const std::int64_t last = id == good ? 4 : 1;
     for (std::int64_t epoch = 1; epoch <= last; ++epoch) {
@@ -200,7 +200,7 @@ TEST(EqualFidelity, ChoosesTheParentOfEveryStrategyThatHasParents) {
     play_rising(*strategy, 8, 5);
     int from_best = 0, from_others = 0;
     for (std::uint32_t id = 9; id < 39; ++id) {  // these do not end, so that nothing changes
-      const study::Proposal proposal = must(strategy->suggest({1})).proposals.at(0);
+      const study::Proposal proposal = must(strategy->suggest({1})).proposals().at(0);
       if (proposal.parent) (proposal.parent == TrialId{5} ? from_best : from_others) += 1;
       strategy->observe(study::Proposed{TrialId{id}, proposal});
     }
@@ -222,7 +222,7 @@ TEST(EqualFidelity, IsAllThatStrategiesWhichLearnFromTheOrderKnowOfEpochs) {
     auto rising = make(plugin, context, options), plain = make(plugin, context, options);
     play_rising(*rising, 8, 3);
     for (std::uint32_t id = 1; id <= 8; ++id) {  // the same order, all at one epoch
-      plain->observe(study::Proposed{TrialId{id}, must(plain->suggest({1})).proposals.at(0)});
+      plain->observe(study::Proposed{TrialId{id}, must(plain->suggest({1})).proposals().at(0)});
       plain->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", id == 3 ? 0.0 : 1.0 * id}}}});
       plain->observe(study::Ended{TrialId{id}, {}});
     }
@@ -237,7 +237,7 @@ TEST(EqualFidelity, RewardsAPolicyForWhatGotFurther) {
   auto strategy = make(policy_gradient_plugin(), context, {{"mutations", {1, 1}}});
   int early = 0, late = 0;
   for (std::uint32_t id = 1; id <= 120; ++id) {
-    const study::Proposal proposal = must(strategy->suggest({1})).proposals.at(0);
+    const study::Proposal proposal = must(strategy->suggest({1})).proposals().at(0);
     const bool widened = proposal.steps.at(0).mutator == "widen";
     (id <= 40 ? early : late) += id <= 40 || id > 80 ? static_cast<int>(widened) : 0;
     strategy->observe(study::Proposed{TrialId{id}, proposal});
@@ -257,7 +257,7 @@ TEST(Evolution, KeepsItsHealthyParentsHoweverManyTrialsFail) {
   context.goals = {{false, "loss"}};
   auto strategy = make(evolution_plugin(), context, {{"population", 4}, {"tournament", 4}});
   for (std::uint32_t id = 1; id <= 40; ++id) {
-    const study::Proposal proposal = must(strategy->suggest({1})).proposals.at(0);
+    const study::Proposal proposal = must(strategy->suggest({1})).proposals().at(0);
     strategy->observe(study::Proposed{TrialId{id}, proposal});
     study::Outcome outcome;
     if (id > 4) {

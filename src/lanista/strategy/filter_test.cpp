@@ -30,7 +30,7 @@ double parameters(const Context& context, const study::Proposal& proposal) {
 /// Of the model that mutations begin with.
 double base_parameters() {
   const Context context = small_context(1, false);
-  return parameters(context, must(make(random_plugin(), context)->suggest({1})).proposals.at(0));
+  return parameters(context, must(make(random_plugin(), context)->suggest({1})).proposals().at(0));
 }
 
 class EveryStrategyUnderConstraints : public ::testing::TestWithParam<std::string> {
@@ -57,7 +57,7 @@ TEST_P(EveryStrategyUnderConstraints, ProposesOnlyWhatKeepsToThemAndIsRebuiltByR
       }
       EXPECT_LE(parameters(context, proposed->proposal), base_parameters());
       const auto again = must(replayed->suggest({1}));
-      EXPECT_EQ(study::proposal_json(again.proposals.at(0)), study::proposal_json(proposed->proposal));
+      EXPECT_EQ(study::proposal_json(again.proposals().at(0)), study::proposal_json(proposed->proposal));
       ++seen;
     }
     replayed->observe(event);
@@ -112,7 +112,7 @@ double kept(const StrategyPlugin& plugin, const nlohmann::json& options, std::ui
   auto strategy = make(plugin, context, options);
   int good = 0;
   for (std::uint32_t id = 1; id <= 80; ++id) {
-    const study::Proposal proposal = must(strategy->suggest({1})).proposals.at(0);
+    const study::Proposal proposal = must(strategy->suggest({1})).proposals().at(0);
     const double x = std::get<double>(proposal.sample.at("lr"));
     good += id > 40 && x <= 0.1 ? 1 : 0;
     strategy->observe(study::Proposed{TrialId{id}, proposal});

@@ -32,16 +32,14 @@ class Taken {
   std::unordered_set<Digest> fresh_;
 };
 
-/// What the built-in strategies share: they know what was proposed, never propose it again, and leave verdicts to a
-/// stopping rule. A strategy of its own says only how the next proposal is found.
-class Folding : public Strategy {
+/// What the built-in samplers share: they know what was proposed and never propose it again. A sampler of its own says
+/// only how the next proposal is found.
+class Folding : public Sampler {
  public:
-  Folding(Context context, std::unique_ptr<StoppingRule> rule);
+  explicit Folding(Context context);
 
-  Result<TrialGroup> suggest(const Capacity& capacity) const final;
+  Result<Suggestion> draw(std::int64_t count) const final;
   void observe(const study::Event& event) final;
-  study::Verdict verdict(TrialId trial) const final;
-  std::int64_t next_decision(TrialId trial, std::int64_t epoch, std::int64_t budget) const final;
 
  protected:
   /// The proposal number `index` (0-based, over the whole study), not in `taken`; nullopt: nothing left. Draws come
@@ -57,7 +55,6 @@ class Folding : public Strategy {
  private:
   Context context_;
   Filter filter_;
-  std::unique_ptr<StoppingRule> rule_;
   std::unordered_set<Digest> seen_;
   std::uint64_t proposed_ = 0;
 };

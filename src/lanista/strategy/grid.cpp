@@ -12,8 +12,7 @@ constexpr std::int64_t kMaxBarren = 100'000;  // points in a row that may give n
 /// yet.
 class GridSearch final : public Folding {
  public:
-  GridSearch(const Context& context, std::unique_ptr<StoppingRule> rule, std::int64_t grain)
-      : Folding(context, std::move(rule)), drawer_(context, {0, 0}), grain_(grain) {
+  GridSearch(const Context& context, std::int64_t grain) : Folding(context), drawer_(context, {0, 0}), grain_(grain) {
     end_ = drawer_.points(grain);
   }
   std::string_view name() const override { return "grid"; }
@@ -36,12 +35,12 @@ class GridSearch final : public Folding {
   void fold(const study::Event& event) override {
     const auto* proposed = std::get_if<study::Proposed>(&event);
     if (proposed == nullptr) return;
-    const Digest key = study::duplicate_key(proposed->proposal);
+    const Digest key = study::run_key(proposed->proposal);
     // A proposal that is not the grid's next one moves nothing.
     for (std::uint64_t i = cursor_; i < end_; ++i) {
       const auto own = drawer_.point(i, grain_);
       if (!own || !*own || filter().broken(**own)) continue;
-      const Digest own_key = study::duplicate_key(**own);
+      const Digest own_key = study::run_key(**own);
       if (own_key == key) cursor_ = i + 1;
       if (own_key == key || !seen(own_key)) break;
     }
@@ -64,14 +63,13 @@ StrategyPlugin grid_plugin() {
   grain.min = 1;
   grain.max = 1'000'000;
   grain.help = "values taken from a continuous domain";
-  return {"grid",
-          "all bases with all hyper-parameters in order; no mutations",
-          {grain},
-          [](const Context& context, const Options& options,
-             std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
-            return std::unique_ptr<Strategy>(
-                std::make_unique<GridSearch>(context, std::move(rule), options.at("grain").get<std::int64_t>()));
-          }};
+  return {
+      "grid",
+      "all bases with all hyper-parameters in order; no mutations",
+      {grain},
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+        return std::unique_ptr<Sampler>(std::make_unique<GridSearch>(context, options.at("grain").get<std::int64_t>()));
+      }};
 }
 
 }  // namespace lanista::strategy

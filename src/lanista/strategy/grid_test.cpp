@@ -45,9 +45,9 @@ TEST(Grid, SkipsPointsThatSomebodyElseProposed) {
   const auto rest = strategy->suggest({100});
 
   ASSERT_TRUE(rest.ok());
-  ASSERT_EQ(rest->proposals.size(), proposals.size() - 2);
-  EXPECT_EQ(study::duplicate_key(rest->proposals[0]), study::duplicate_key(proposals[1]));
-  EXPECT_EQ(study::duplicate_key(rest->proposals[1]), study::duplicate_key(proposals[3]));
+  ASSERT_EQ(rest->proposals().size(), proposals.size() - 2);
+  EXPECT_EQ(study::run_key(rest->proposals()[0]), study::run_key(proposals[1]));
+  EXPECT_EQ(study::run_key(rest->proposals()[1]), study::run_key(proposals[3]));
 }
 
 TEST(Grid, TakesBasesAloneWhereNothingElseVaries) {

@@ -132,21 +132,37 @@ std::int64_t modelled_epoch(const std::vector<const Observation*>& trials, std::
 }
 
 std::optional<Observation> History::observe(const study::Event& event) {
+  const auto find = [&](TrialId trial) -> Observation* {
+    auto it = running_.find(trial);
+    if (it != running_.end()) return &it->second;
+    it = resting_.find(trial);
+    return it == resting_.end() ? nullptr : &it->second;
+  };
   if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
     running_[proposed->trial] = {proposed->trial, proposed->proposal, {}, 0, {}, 0, {}};
   } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
-    const auto it = running_.find(measured->measurement.trial);
-    if (it == running_.end()) return std::nullopt;
-    Observation& seen = it->second;
-    if (seen.epoch > 0) seen.earlier.push_back({seen.epoch, std::move(seen.losses), seen.violation});
-    seen.losses = study::losses(goals_, measured->measurement);
-    seen.violation = study::violation(constraints_, measured->measurement, seen.proposal.sample);
-    seen.epoch = measured->measurement.epoch;
+    Observation* seen = find(measured->measurement.trial);
+    if (seen == nullptr) return std::nullopt;
+    if (seen->epoch > 0) seen->earlier.push_back({seen->epoch, std::move(seen->losses), seen->violation});
+    seen->losses = study::losses(goals_, measured->measurement);
+    seen->violation = study::violation(constraints_, measured->measurement, seen->proposal.sample);
+    seen->epoch = measured->measurement.epoch;
+  } else if (const auto* paused = std::get_if<study::Paused>(&event)) {
+    auto node = running_.extract(paused->trial);
+    const bool again = !node;
+    if (node) resting_.insert(std::move(node));
+    const auto seen = resting_.find(paused->trial);
+    if (seen == resting_.end()) return std::nullopt;
+    Observation out = seen->second;
+    out.outcome = study::OutcomeKind::kStopped;
+    out.again = again;
+    return out;
   } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
-    const auto it = running_.find(ended->trial);
-    if (it == running_.end()) return std::nullopt;
-    Observation seen = std::move(it->second);
-    running_.erase(it);
+    Observation* found = find(ended->trial);
+    if (found == nullptr) return std::nullopt;
+    Observation seen = std::move(*found);
+    seen.again = running_.erase(ended->trial) == 0;
+    resting_.erase(ended->trial);
     using study::OutcomeKind;
     const OutcomeKind kind = seen.outcome = ended->outcome.kind;
     if (kind == OutcomeKind::kDuplicate) return std::nullopt;

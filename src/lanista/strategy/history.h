@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "lanista/strategy/strategy.h"
@@ -27,6 +28,7 @@ struct Observation {
   study::OutcomeKind outcome = study::OutcomeKind::kSucceeded;
   double violation = 0;               ///< of the constraints by the last measurement; 0: it keeps to them all
   std::vector<Reading> earlier = {};  ///< before the last, epochs ascending
+  bool again = false;                 ///< it was told before, with fewer epochs
 };
 
 // Comparable results. A stopping rule ends some trials at epoch 1 and lets others train to epoch 27; the numbers of
@@ -71,20 +73,38 @@ std::optional<Reading> reading_at(const Observation& trial, std::int64_t epoch);
 /// that got further have the one of this epoch (`reading_at`).
 std::int64_t modelled_epoch(const std::vector<const Observation*>& trials, std::size_t enough);
 
-/// Joins the events of a trial. The strategy keeps what it needs of the trials that ended.
+/// Joins the events of a trial. The sampler keeps what it needs of the trials that rest: those that ended, and those
+/// that are paused, whose results so far count as those of a trial that was stopped there. A trial that is resumed has
+/// its next result when it rests again: `put` has it take the place of the one before.
 class History {
  public:
   explicit History(const Context& context) : goals_(context.goals), constraints_(context.constraints) {}
 
-  /// The trial that ended with this event, if one did and its result counts: a duplicate's stands elsewhere. A failed
-  /// or cancelled trial, and one that measured nothing, has no losses.
+  /// The trial that came to rest with this event, if one did and its result counts: a duplicate's stands elsewhere. A
+  /// failed or cancelled trial, and one that measured nothing, has no losses.
   std::optional<Observation> observe(const study::Event& event);
+  /// Trials of which nothing has been told yet.
   const std::map<TrialId, Observation>& running() const { return running_; }
+  /// Trials that were paused before, and have not ended: what they measured so far.
+  const std::map<TrialId, Observation>& resting() const { return resting_; }
 
  private:
   std::vector<study::Goal> goals_;
   std::vector<study::Constraint> constraints_;
-  std::map<TrialId, Observation> running_;
+  std::map<TrialId, Observation> running_, resting_;
 };
+
+/// Puts what `History::observe` gave among the observations: in place of what they hold of the same trial, else at
+/// their end. Gives its place, and whether it is new there.
+template <class Observations>
+std::pair<std::size_t, bool> put(Observations& all, Observation seen) {
+  for (std::size_t i = all.size(); i-- > 0;) {
+    if (all[i].trial != seen.trial) continue;
+    all[i] = std::move(seen);
+    return {i, false};
+  }
+  all.push_back(std::move(seen));
+  return {all.size() - 1, true};
+}
 
 }  // namespace lanista::strategy

@@ -63,11 +63,8 @@ class NeighbourChooser final : public space::Chooser {
 /// is equal.
 class LocalSearch final : public Folding {
  public:
-  LocalSearch(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
-      : Folding(context, std::move(rule)),
-        settings_(settings),
-        drawer_(context, settings.mutations),
-        history_(context) {}
+  LocalSearch(const Context& context, const Settings& settings)
+      : Folding(context), settings_(settings), drawer_(context, settings.mutations), history_(context) {}
   std::string_view name() const override { return "local_search"; }
 
  protected:
@@ -86,14 +83,15 @@ class LocalSearch final : public Folding {
     // A trial of an earlier climb says nothing about this one. Trials are numbered in the order of proposal.
     if (!ended || ended->trial.value <= first_ || ended->outcome == study::OutcomeKind::kCancelled) return;
     const std::optional<std::size_t> before = top_;
+    const bool again = ended->again;
     if (!ended->losses.empty()) {
-      climb_.push_back(*std::move(ended));
+      put(climb_, *std::move(ended));
       const std::vector<std::int64_t> rank = ranks(climb_, by_goals_in_turn);
       top_ = std::min_element(rank.begin(), rank.end()) - rank.begin();
     }
     if (top_ != before) {
       fruitless_ = 0;
-    } else if (top_ && ++fruitless_ >= settings_.patience) {
+    } else if (!again && top_ && ++fruitless_ >= settings_.patience) {
       climb_.clear();
       top_.reset();
       fruitless_ = 0;
@@ -148,15 +146,14 @@ StrategyPlugin local_search_plugin() {
                          "standard deviation of a step in a number, in parts of its range"),
            number_option("p_model", Kind::kReal, 0.5, 0, 1, "probability that a neighbour differs in the model"),
            mutation_count_option()},
-          [](const Context& context, const Options& options,
-             std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
+          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
             Settings settings;
             settings.starts = options.at("starts").get<std::int64_t>();
             settings.patience = options.at("patience").get<std::int64_t>();
             settings.radius = options.at("radius").get<double>();
             settings.p_model = options.at("p_model").get<double>();
             LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-            return std::unique_ptr<Strategy>(std::make_unique<LocalSearch>(context, std::move(rule), settings));
+            return std::unique_ptr<Sampler>(std::make_unique<LocalSearch>(context, settings));
           }};
 }
 

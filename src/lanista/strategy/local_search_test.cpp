@@ -15,7 +15,7 @@ using testing::toy_result;
 
 /// Runs one trial that ends with `loss`; returns its proposal.
 study::Proposal run(Strategy& strategy, std::uint32_t id, double loss) {
-  const study::Proposal proposal = must(strategy.suggest({1})).proposals.at(0);
+  const study::Proposal proposal = must(strategy.suggest({1})).proposals().at(0);
   strategy.observe(study::Proposed{TrialId{id}, proposal});
   strategy.observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", loss}}}});
   strategy.observe(study::Ended{TrialId{id}, {}});
@@ -44,16 +44,16 @@ TEST(LocalSearch, ClimbsFromTheBestTrialAndBeginsAnewWhenNothingHelps) {
 TEST(LocalSearch, DoesNotClimbFromTrialsOfAnEarlierClimbOrFailedOnes) {
   auto strategy = make(local_search_plugin(), one_goal(2), {{"starts", 1}, {"patience", 1}});
   run(*strategy, 1, 0.5);
-  const study::Proposal late = must(strategy->suggest({1})).proposals.at(0);
+  const study::Proposal late = must(strategy->suggest({1})).proposals().at(0);
   strategy->observe(study::Proposed{TrialId{2}, late});
   run(*strategy, 3, 0.6);  // fruitless: a new climb
   strategy->observe(study::Measured{{TrialId{2}, 4, 4, {{"loss", 0.1}}}});
   strategy->observe(study::Ended{TrialId{2}, {}});
-  const study::Proposal start = must(strategy->suggest({1})).proposals.at(0);
+  const study::Proposal start = must(strategy->suggest({1})).proposals().at(0);
   EXPECT_FALSE(start.parent);
   strategy->observe(study::Proposed{TrialId{4}, start});
   strategy->observe(study::Ended{TrialId{4}, {study::OutcomeKind::kFailed, "", {}, "", {}}});
-  EXPECT_FALSE(must(strategy->suggest({1})).proposals.at(0).parent);
+  EXPECT_FALSE(must(strategy->suggest({1})).proposals().at(0).parent);
 }
 
 TEST(LocalSearch, ChangesOneMutationOrOneParameter) {

@@ -51,11 +51,8 @@ class CrossChooser final : public space::Chooser {
 /// like a hyper-parameter: two models of one base exchange mutations.
 class Nsga2 final : public Folding {
  public:
-  Nsga2(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
-      : Folding(context, std::move(rule)),
-        settings_(settings),
-        drawer_(context, settings.mutations),
-        history_(context) {}
+  Nsga2(const Context& context, const Settings& settings)
+      : Folding(context), settings_(settings), drawer_(context, settings.mutations), history_(context) {}
   std::string_view name() const override { return "nsga2"; }
 
  protected:
@@ -69,7 +66,7 @@ class Nsga2 final : public Folding {
   void fold(const study::Event& event) override {
     auto ended = history_.observe(event);
     if (!ended || ended->losses.empty()) return;
-    members_.push_back(*std::move(ended));
+    put(members_, *std::move(ended));
     rank();
     if (static_cast<std::int64_t>(members_.size()) <= settings_.population) return;
     members_.erase(members_.begin() + (std::max_element(standing_.begin(), standing_.end()) - standing_.begin()));
@@ -178,15 +175,14 @@ StrategyPlugin nsga2_plugin() {
        number_option("p_mutation", Kind::kReal, 0, 0, 1,
                      "probability that a gene is drawn anew, or the model mutated; 0: one over their number"),
        mutation_count_option()},
-      [](const Context& context, const Options& options,
-         std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         Settings settings;
         settings.population = options.at("population").get<std::int64_t>();
         settings.p_crossover = options.at("p_crossover").get<double>();
         settings.p_swap = options.at("p_swap").get<double>();
         settings.p_mutation = options.at("p_mutation").get<double>();
         LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-        return std::unique_ptr<Strategy>(std::make_unique<Nsga2>(context, std::move(rule), settings));
+        return std::unique_ptr<Sampler>(std::make_unique<Nsga2>(context, settings));
       }};
 }
 

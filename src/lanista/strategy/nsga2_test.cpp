@@ -29,7 +29,7 @@ TEST(Nsga2, CrossesValuesOfItsParentsWhereNothingMutates) {
   for (std::uint32_t id = 1; id <= 12; ++id) {
     const auto group = strategy->suggest({1});
     if (!group) break;  // all crossings are known
-    const study::Proposal proposal = group->proposals.at(0);
+    const study::Proposal proposal = group->proposals().at(0);
     if (proposal.parent && proposal.sample.contains("momentum")) {
       ++children;
       if (lrs.contains(proposal.sample.at("lr")) && momenta.contains(proposal.sample.at("momentum"))) ++crossed;
@@ -70,7 +70,7 @@ TEST(Nsga2, ParentsAreTheFrontEvenIfItIsOldAndFailedTrialsNever) {
   for (std::uint32_t id = 1; id <= 30; ++id) {
     const auto group = strategy->suggest({1});
     ASSERT_TRUE(group.ok());
-    const study::Proposal& proposal = group->proposals.at(0);
+    const study::Proposal proposal = group->proposals().at(0);
     // Trials 1 to 3 form a front that nothing later reaches.
     if (id > 3) {
       ASSERT_TRUE(proposal.parent);
@@ -93,7 +93,7 @@ TEST(Nsga2, IsRebuiltByReplayingItsEventsWhenTheyHaveChildren) {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
       const auto group = replayed->suggest({1});
       ASSERT_TRUE(group.ok());
-      EXPECT_EQ(study::proposal_json(group->proposals.at(0)), study::proposal_json(proposed->proposal));
+      EXPECT_EQ(study::proposal_json(group->proposals().at(0)), study::proposal_json(proposed->proposal));
     }
     replayed->observe(event);
   }
@@ -106,7 +106,7 @@ double dominated_area(const StrategyPlugin& plugin, const nlohmann::json& option
   auto strategy = make(plugin, context, options);
   std::vector<std::pair<double, double>> points;
   for (std::uint32_t id = 1; id <= 120; ++id) {
-    const study::Proposal proposal = strategy->suggest({1})->proposals.at(0);
+    const study::Proposal proposal = strategy->suggest({1})->proposals().at(0);
     std::pair<double, double> values{2, 2};
     if (proposal.sample.contains("momentum")) {
       const double x = std::get<double>(proposal.sample.at("momentum")) / 0.9;

@@ -7,7 +7,7 @@
 #include "lanista/strategy/decisions.h"
 #include "lanista/strategy/draw.h"
 #include "lanista/strategy/history.h"
-#include "lanista/strategy/policy.h"
+#include "lanista/strategy/math/policy.h"
 
 namespace lanista::strategy {
 namespace {
@@ -77,8 +77,8 @@ class PolicyChooser final : public space::Chooser {
 /// needs no scale: by rank at equal fidelity (history.h), with several goals by fronts.
 class PolicyGradient final : public Folding {
  public:
-  PolicyGradient(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
-      : Folding(context, std::move(rule)),
+  PolicyGradient(const Context& context, const Settings& settings)
+      : Folding(context),
         settings_(settings),
         drawer_(context, settings.mutations),
         decisions_(context, false),
@@ -87,13 +87,19 @@ class PolicyGradient final : public Folding {
 
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
-    return new_or_random(drawer_, rng, taken, rng.split("policy"), [this](const Rng& r) { return draw(r); });
+    return new_or_random(drawer_, rng, taken, rng.split("policy"), [this](const Rng& r) { return policy_proposal(r); });
   }
 
   void fold(const study::Event& event) override {
     auto ended = history_.observe(event);
     if (!ended || ended->outcome == study::OutcomeKind::kCancelled) return;
     const study::Proposal proposal = std::exchange(ended->proposal, {});
+    if (ended->again) {  // it teaches once; others are compared with what it is now
+      const auto known = std::find_if(recent_.begin(), recent_.end(),
+                                      [&](const Observation& each) { return each.trial == ended->trial; });
+      if (known != recent_.end()) *known = *std::move(ended);
+      return;
+    }
     recent_.push_back(*std::move(ended));
     const double reward = newest_reward();
     learn(proposal, reward - baseline_);
@@ -116,7 +122,7 @@ class PolicyGradient final : public Folding {
   std::int64_t bins(std::size_t decision) const { return bin_count(decisions_.domain(decision), settings_.bins); }
   std::int64_t counts() const { return settings_.mutations.hi - settings_.mutations.lo + 1; }
 
-  Result<study::Proposal> draw(const Rng& rng) const {
+  Result<study::Proposal> policy_proposal(const Rng& rng) const {
     const auto decide = [&](std::size_t group) {
       const std::size_t i = decisions_.groups()[group][0];
       const Rng own = rng.split("decision").split(i);
@@ -185,8 +191,7 @@ StrategyPlugin policy_gradient_plugin() {
            number_option("bins", Kind::kInt, 8, 1, 10'000, "parts into which a domain of numbers is cut"),
            number_option("window", Kind::kInt, 64, 1, 10'000, "recent trials that a result is compared with"),
            mutation_count_option()},
-          [](const Context& context, const Options& options,
-             std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
+          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
             Settings settings;
             settings.rate = options.at("rate").get<double>();
             settings.baseline_decay = options.at("baseline_decay").get<double>();
@@ -194,7 +199,7 @@ StrategyPlugin policy_gradient_plugin() {
             settings.bins = options.at("bins").get<std::int64_t>();
             settings.window = options.at("window").get<std::int64_t>();
             LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-            return std::unique_ptr<Strategy>(std::make_unique<PolicyGradient>(context, std::move(rule), settings));
+            return std::unique_ptr<Sampler>(std::make_unique<PolicyGradient>(context, settings));
           }};
 }
 

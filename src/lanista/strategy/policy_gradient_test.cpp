@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "lanista/strategy/policy.h"
+#include "lanista/strategy/math/policy.h"
 #include "lanista/strategy/test_support.h"
 
 namespace lanista::strategy {
@@ -63,7 +63,7 @@ TEST(PolicyGradient, LearnsWhichMutatorHelps) {
   auto strategy = make(policy_gradient_plugin(), context, {{"mutations", {1, 2}}});
   int early = 0, late = 0;
   for (std::uint32_t id = 1; id <= 120; ++id) {
-    const study::Proposal proposal = must(strategy->suggest({1})).proposals.at(0);
+    const study::Proposal proposal = must(strategy->suggest({1})).proposals().at(0);
     int widened = 0;
     for (const auto& step : proposal.steps) widened += step.mutator == "widen" ? 1 : 0;
     (id <= 40 ? early : late) += id <= 40 || id > 80 ? static_cast<int>(widened == 2) : 0;
@@ -91,11 +91,11 @@ double wrong_answers(const StrategyPlugin& plugin, const nlohmann::json& options
     double lowest = 100;
     for (std::uint32_t id = 1; id <= trials; ++id) {
       const auto group = must(strategy->suggest({1}));
-      const space::Sample& sample = group.proposals.at(0).sample;
+      const space::Sample sample = group.proposals().at(0).sample;
       double loss = 10;
       for (const auto& [name, value] : sample) loss -= name[0] == 'p' && value == on ? 1 : 0;
       lowest = std::min(lowest, loss);
-      strategy->observe(study::Proposed{TrialId{id}, group.proposals[0]});
+      strategy->observe(study::Proposed{TrialId{id}, group.proposals()[0]});
       strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", loss}}}});
       strategy->observe(study::Ended{TrialId{id}, {}});
     }

@@ -7,8 +7,7 @@ namespace {
 /// Independent draws: base, number of mutations, mutations, sample.
 class RandomSearch final : public Folding {
  public:
-  RandomSearch(const Context& context, std::unique_ptr<StoppingRule> rule, MutationCount count)
-      : Folding(context, std::move(rule)), drawer_(context, count) {}
+  RandomSearch(const Context& context, MutationCount count) : Folding(context), drawer_(context, count) {}
   std::string_view name() const override { return "random"; }
 
  protected:
@@ -26,10 +25,9 @@ StrategyPlugin random_plugin() {
   return {"random",
           "independent draws of a base, its mutations and the hyper-parameters",
           {mutation_count_option()},
-          [](const Context& context, const Options& options,
-             std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
+          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
             LANISTA_ASSIGN(const MutationCount count, mutation_count(options));
-            return std::unique_ptr<Strategy>(std::make_unique<RandomSearch>(context, std::move(rule), count));
+            return std::unique_ptr<Sampler>(std::make_unique<RandomSearch>(context, count));
           }};
 }
 

@@ -24,27 +24,30 @@ study::StrategyConfig asked(std::int64_t repeat, std::int64_t retry) {
 std::unique_ptr<Strategy> repeating(const StrategyPlugin& plugin, const Context& context,
                                     const study::StrategyConfig& config, bool with_rule = false) {
   const Options options = must(resolve_options(Options::object(), plugin.options));
-  return train_repeatedly(must(plugin.make(context, options, nullptr)), config,
-                          with_rule ? small_rule(context) : nullptr);
+  return compose(train_repeatedly(must(plugin.make(context, options)), config),
+                 with_rule ? small_rule(context) : nullptr);
 }
 
-/// Notes what an inner strategy is told.
-class Listening final : public Strategy {
+/// Notes what an inner sampler is told.
+class Listening final : public Sampler {
  public:
-  Listening(std::unique_ptr<Strategy> inner, std::vector<study::Event>* heard)
+  Listening(std::unique_ptr<Sampler> inner, std::vector<study::Event>* heard)
       : inner_(std::move(inner)), heard_(heard) {}
   std::string_view name() const override { return inner_->name(); }
-  Result<TrialGroup> suggest(const Capacity& capacity) const override { return inner_->suggest(capacity); }
+  Result<Suggestion> draw(std::int64_t count) const override { return inner_->draw(count); }
   void observe(const study::Event& event) override {
     heard_->push_back(event);
     inner_->observe(event);
   }
-  study::Verdict verdict(TrialId) const override { return study::Verdict::kContinue; }
 
  private:
-  std::unique_ptr<Strategy> inner_;
+  std::unique_ptr<Sampler> inner_;
   std::vector<study::Event>* heard_;
 };
+
+std::unique_ptr<Sampler> random_sampler(const Context& context) {
+  return must(random_plugin().make(context, must(resolve_options(Options::object(), random_plugin().options))));
+}
 
 class EveryStrategyRepeated : public ::testing::TestWithParam<std::string> {
  protected:
@@ -64,8 +67,8 @@ TEST_P(EveryStrategyRepeated, IsRebuiltByReplayingItsEvents) {
   for (const study::Event& event : events) {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
       const auto group = must(replayed->suggest({1}));
-      ASSERT_FALSE(group.proposals.empty());
-      EXPECT_EQ(study::proposal_json(group.proposals[0]), study::proposal_json(proposed->proposal));
+      ASSERT_FALSE(group.proposals().empty());
+      EXPECT_EQ(study::proposal_json(group.proposals()[0]), study::proposal_json(proposed->proposal));
     }
     replayed->observe(event);
   }
@@ -76,23 +79,24 @@ TEST_P(EveryStrategyRepeated, ProposesForAllSlotsWhatItWouldProposeOneByOne) {
   auto together = repeating(plugin(), small_context(4), asked(3, 0));
   auto one_by_one = repeating(plugin(), small_context(4), asked(3, 0));
   const auto group = must(together->suggest({7}));
-  ASSERT_EQ(group.proposals.size(), 7U);
+  ASSERT_EQ(group.proposals().size(), 7U);
   for (std::uint32_t i = 0; i < 7; ++i) {
     const auto one = must(one_by_one->suggest({1}));
-    EXPECT_EQ(study::proposal_json(one.proposals.at(0)), study::proposal_json(group.proposals[i]));
-    EXPECT_EQ(group.proposals[i].repeat, i % 3);
-    one_by_one->observe(study::Proposed{TrialId{i + 1}, one.proposals[0]});
+    EXPECT_EQ(study::proposal_json(one.proposals().at(0)), study::proposal_json(group.proposals()[i]));
+    EXPECT_EQ(group.proposals()[i].repeat, i % 3);
+    one_by_one->observe(study::Proposed{TrialId{i + 1}, one.proposals()[0]});
   }
 }
 
 TEST_P(EveryStrategyRepeated, DoesWithOneTrainingWhatTheStrategyDoesAlone) {
   const StrategyPlugin own = plugin();
   const Context context = small_context(5);
-  auto alone = must(own.make(context, must(resolve_options(Options::object(), own.options)), nullptr));
+  auto alone = compose(must(own.make(context, must(resolve_options(Options::object(), own.options)))), nullptr);
   auto wrapped = repeating(own, context, asked(1, 0));
   for (const study::Event& event : testing::play(*alone, 30, Rng(4))) {
     if (std::holds_alternative<study::Proposed>(event)) {
-      EXPECT_EQ(text_of(must(wrapped->suggest({1}))), text_of({{std::get<study::Proposed>(event).proposal}}));
+      EXPECT_EQ(text_of(must(wrapped->suggest({1}))),
+                text_of({Suggestion::Kind::kGroup, {0, {NewTrial{std::get<study::Proposed>(event).proposal}}}}));
     }
     wrapped->observe(event);
   }
@@ -109,10 +113,11 @@ INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategyRepeated, ::testing::ValuesIn(nam
 TEST(Repeat, TellsTheStrategyOneTrialWithTheAverage) {
   std::vector<study::Event> heard;
   const Context context = small_context(1);
-  auto inner = testing::make(random_plugin(), context);
-  auto strategy = train_repeatedly(std::make_unique<Listening>(std::move(inner), &heard), asked(2, 0), nullptr);
+  auto inner = random_sampler(context);
+  auto strategy =
+      compose(train_repeatedly(std::make_unique<Listening>(std::move(inner), &heard), asked(2, 0)), nullptr);
   for (std::uint32_t id = 1; id <= 2; ++id) {
-    strategy->observe(study::Proposed{TrialId{id}, must(strategy->suggest({1})).proposals.at(0)});
+    strategy->observe(study::Proposed{TrialId{id}, must(strategy->suggest({1})).proposals().at(0)});
   }
   strategy->observe(study::Measured{{TrialId{2}, 4, 4, {{"acc", 0.5}}}});
   strategy->observe(study::Ended{TrialId{2}, {}});
@@ -124,15 +129,16 @@ TEST(Repeat, TellsTheStrategyOneTrialWithTheAverage) {
   EXPECT_EQ(std::get<study::Proposed>(heard[0]).trial, TrialId{1});
   EXPECT_EQ(std::get<study::Measured>(heard[1]).measurement.metrics.at("acc"), 0.625);
   EXPECT_EQ(std::get<study::Ended>(heard[2]).trial, TrialId{1});
-  EXPECT_EQ(must(strategy->suggest({1})).proposals.at(0).repeat, 0);
+  EXPECT_EQ(must(strategy->suggest({1})).proposals().at(0).repeat, 0);
 }
 
 TEST(Repeat, AveragesEpochByEpochAsFarAsAllTrainingsGot) {
   std::vector<study::Event> heard;
-  auto inner = testing::make(random_plugin(), small_context(1));
-  auto strategy = train_repeatedly(std::make_unique<Listening>(std::move(inner), &heard), asked(2, 0), nullptr);
+  auto inner = random_sampler(small_context(1));
+  auto strategy =
+      compose(train_repeatedly(std::make_unique<Listening>(std::move(inner), &heard), asked(2, 0)), nullptr);
   for (std::uint32_t id = 1; id <= 2; ++id) {
-    strategy->observe(study::Proposed{TrialId{id}, must(strategy->suggest({1})).proposals.at(0)});
+    strategy->observe(study::Proposed{TrialId{id}, must(strategy->suggest({1})).proposals().at(0)});
   }
   for (std::int64_t epoch = 1; epoch <= 3; ++epoch) {
     const double value = static_cast<double>(epoch);
@@ -155,7 +161,7 @@ TEST(Repeat, DoesAFailedTrainingAgainWithAnotherSeedAndOnlySoOften) {
   auto strategy = repeating(random_plugin(), small_context(2), asked(1, 2));
   std::vector<study::Proposal> seen;
   for (std::uint32_t id = 1; id <= 4; ++id) {
-    seen.push_back(must(strategy->suggest({1})).proposals.at(0));
+    seen.push_back(must(strategy->suggest({1})).proposals().at(0));
     strategy->observe(study::Proposed{TrialId{id}, seen.back()});
     strategy->observe(study::Ended{TrialId{id}, {study::OutcomeKind::kFailed, "diverged", {}, "", {}}});
   }
@@ -163,8 +169,8 @@ TEST(Repeat, DoesAFailedTrainingAgainWithAnotherSeedAndOnlySoOften) {
   EXPECT_EQ(seen[2].repeat, 2);
   EXPECT_EQ(seen[2].sample, seen[0].sample);
   EXPECT_EQ(seen[3].repeat, 0);
-  EXPECT_NE(study::duplicate_key(seen[0]), study::duplicate_key(seen[1]));
-  EXPECT_NE(study::duplicate_key(seen[3]), study::duplicate_key(seen[0]));
+  EXPECT_NE(study::run_key(seen[0]), study::run_key(seen[1]));
+  EXPECT_NE(study::run_key(seen[3]), study::run_key(seen[0]));
 }
 
 TEST(Repeat, NamesParentsAsTheStudyNumbersThem) {

@@ -71,7 +71,12 @@ bool Rung::in_net(const Result& result, std::size_t front, std::int64_t places) 
   std::vector<std::vector<double>> points;
   for (const Result& each : fronts_[front]) points.push_back(each.losses);
   std::sort(points.begin(), points.end());
-  const std::size_t goals = result.losses.size();
+  const std::vector<std::size_t> net = epsilon_net(points, places);
+  return std::any_of(net.begin(), net.end(), [&](std::size_t i) { return points[i] == result.losses; });
+}
+
+std::vector<std::size_t> epsilon_net(const std::vector<std::vector<double>>& points, std::int64_t places) {
+  const std::size_t goals = points.front().size();
   std::vector<double> scale(goals, 0);
   for (std::size_t k = 0; k < goals; ++k) {
     const auto [lo, hi] =
@@ -86,14 +91,15 @@ bool Rung::in_net(const Result& result, std::size_t front, std::int64_t places) 
     }
     return sum;
   };
+  std::vector<std::size_t> out;
   std::vector<double> gap(points.size(), std::numeric_limits<double>::infinity());
   std::size_t taken = 0;
   for (std::int64_t i = 0; i < places; ++i) {
-    if (points[taken] == result.losses) return true;
+    out.push_back(taken);
     for (std::size_t j = 0; j < points.size(); ++j) gap[j] = std::min(gap[j], distance(points[j], points[taken]));
     taken = static_cast<std::size_t>(std::max_element(gap.begin(), gap.end()) - gap.begin());
   }
-  return false;
+  return out;
 }
 
 }  // namespace lanista::strategy

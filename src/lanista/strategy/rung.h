@@ -39,4 +39,8 @@ class Rung {
   std::vector<std::vector<Result>> fronts_;  ///< of several
 };
 
+/// Of points, sorted, the indices of `places` of them: the first, then again and again whatever is furthest from those
+/// taken, each coordinate measured by its range. Needs a point; an index may come twice when all were taken.
+std::vector<std::size_t> epsilon_net(const std::vector<std::vector<double>>& points, std::int64_t places);
+
 }  // namespace lanista::strategy

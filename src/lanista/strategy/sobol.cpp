@@ -25,8 +25,8 @@ std::uint64_t owen(std::uint64_t x, const Rng& rng) {
 
 class SobolSearch final : public Folding {
  public:
-  SobolSearch(const Context& context, std::unique_ptr<StoppingRule> rule, Scramble scramble, MutationCount count)
-      : Folding(context, std::move(rule)), scramble_(scramble), drawer_(context, count) {
+  SobolSearch(const Context& context, Scramble scramble, MutationCount count)
+      : Folding(context), scramble_(scramble), drawer_(context, count) {
     for (const space::Parameter& p : context.params.parameters()) {
       // Declarations of one name are never active together, so they may share a dimension.
       if (std::find(names_.begin(), names_.end(), p.name) == names_.end()) names_.push_back(p.name);
@@ -49,13 +49,13 @@ class SobolSearch final : public Folding {
   void fold(const study::Event& event) override {
     const auto* proposed = std::get_if<study::Proposed>(&event);
     if (proposed == nullptr) return;
-    const Digest key = study::duplicate_key(proposed->proposal);
+    const Digest key = study::run_key(proposed->proposal);
     const std::uint64_t end = cursor_ + static_cast<std::uint64_t>(draws());
     // A proposal that is not the sequence's next one moves nothing.
     for (std::uint64_t i = cursor_; i < end; ++i) {
       const auto own = at(i);
       if (!own || filter().broken(*own)) continue;
-      const Digest own_key = study::duplicate_key(*own);
+      const Digest own_key = study::run_key(*own);
       if (own_key == key) cursor_ = i + 1;
       if (own_key == key || !seen(own_key)) break;
     }
@@ -112,19 +112,18 @@ StrategyPlugin sobol_plugin() {
       "points of a Sobol sequence, evenly spread over bases and hyper-parameters (best with 2^m trials); mutations "
       "are drawn at random",
       {scramble, mutation_count_option()},
-      [](const Context& context, const Options& options,
-         std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         LANISTA_ASSIGN(const MutationCount count, mutation_count(options));
         const auto text = options.at("scramble").get<std::string>();
         const Scramble how = text == "owen" ? Scramble::kOwen : text == "shift" ? Scramble::kShift : Scramble::kNone;
-        auto search = std::make_unique<SobolSearch>(context, std::move(rule), how, count);
+        auto search = std::make_unique<SobolSearch>(context, how, count);
         if (search->dimensions() > kMaxDimensions) {
           return Error{Code::kInvalidArgument,
                        "the space has " + std::to_string(search->dimensions()) +
                            " decisions; a Sobol sequence has at most " + std::to_string(kMaxDimensions),
                        ""};
         }
-        return std::unique_ptr<Strategy>(std::move(search));
+        return std::unique_ptr<Sampler>(std::move(search));
       }};
 }
 

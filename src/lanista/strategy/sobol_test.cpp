@@ -52,7 +52,7 @@ TEST(Sobol, SpreadsTrialsEvenlyOverTheBranchesOfASpace) {
   const auto group = strategy->suggest({64});
   ASSERT_TRUE(group.ok());
   int sgd = 0, slow = 0;
-  for (const study::Proposal& proposal : group->proposals) {
+  for (const study::Proposal& proposal : group->proposals()) {
     const bool is_sgd = proposal.sample.contains("momentum");
     sgd += is_sgd ? 1 : 0;
     slow += is_sgd && std::get<double>(proposal.sample.at("momentum")) < 0.45 ? 1 : 0;
@@ -89,13 +89,13 @@ TEST(Sobol, GoesOnBehindItsLastPointAfterProposalsThatAreNotItsOwn) {
   ASSERT_TRUE(first.ok());
   const auto foreign = random->suggest({1});
   ASSERT_TRUE(foreign.ok());
-  strategy->observe(study::Proposed{TrialId{1}, first->proposals[0]});
-  strategy->observe(study::Proposed{TrialId{2}, foreign->proposals[0]});
-  strategy->observe(study::Proposed{TrialId{3}, first->proposals[2]});
+  strategy->observe(study::Proposed{TrialId{1}, first->proposals()[0]});
+  strategy->observe(study::Proposed{TrialId{2}, foreign->proposals()[0]});
+  strategy->observe(study::Proposed{TrialId{3}, first->proposals()[2]});
   const auto next = strategy->suggest({2});
   ASSERT_TRUE(next.ok());
-  EXPECT_EQ(study::proposal_json(next->proposals.at(0)), study::proposal_json(first->proposals[1]));
-  EXPECT_EQ(study::proposal_json(next->proposals.at(1)), study::proposal_json(first->proposals[3]));
+  EXPECT_EQ(study::proposal_json(next->proposals().at(0)), study::proposal_json(first->proposals()[1]));
+  EXPECT_EQ(study::proposal_json(next->proposals().at(1)), study::proposal_json(first->proposals()[3]));
 }
 
 TEST(Sobol, RefusesMoreDecisionsThanThereAreDimensions) {
@@ -105,7 +105,7 @@ TEST(Sobol, RefusesMoreDecisionsThanThereAreDimensions) {
     ASSERT_TRUE(context.params.add({"p" + std::to_string(i), space::FloatRange{0, 1, 0, false}, {}}).ok());
   }
   const StrategyPlugin plugin = sobol_plugin();
-  const auto strategy = plugin.make(context, *resolve_options(Options::object(), plugin.options), nullptr);
+  const auto strategy = plugin.make(context, *resolve_options(Options::object(), plugin.options));
   ASSERT_FALSE(strategy.ok());
   EXPECT_EQ(strategy.error().message, "the space has 3668 decisions; a Sobol sequence has at most 3667");
 }

@@ -2,11 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "lanista/base/options.h"
@@ -18,16 +19,63 @@
 
 namespace lanista::strategy {
 
-/// What the engine has room for.
+/// What the engine has room for, and what there is.
 struct Capacity {
   std::int64_t free_slots = 1;
+  /// Trials that may still be proposed; resumptions are free of it.
+  std::int64_t new_trials = std::numeric_limits<std::int64_t>::max();
+  std::int64_t running = 0;
+  std::int64_t paused = 0;
 };
 
-/// Trials that may be trained together. Empty: there is nothing to propose before another event; while no trial runs,
-/// the space is exhausted, all that it holds was proposed or may not be.
-struct TrialGroup {
-  std::vector<study::Proposal> proposals;
+// What a group may ask for.
+struct NewTrial {
+  study::Proposal proposal;
 };
+/// A paused trial goes on, through the epoch `budget`.
+struct ResumeTrial {
+  TrialId trial;
+  std::int64_t budget = 0;
+};
+/// A running or paused trial ends; its last measurement counts.
+struct StopTrial {
+  TrialId trial;
+};
+using Member = std::variant<NewTrial, ResumeTrial, StopTrial>;
+
+/// Trials that may be trained together, in any order (Fluid, MLSys'21). Members are taken up in their order as slots
+/// get free: a group may have more of them than there are slots.
+struct TrialGroup {
+  std::int64_t id = 0;  ///< the strategy's own; 0: it gives none
+  std::vector<Member> members;
+  bool barrier = false;  ///< nothing more is asked for before all members have ended or are paused
+  double priority = 0;   ///< workers prefer higher ones; changes no number
+
+  /// Of the members that are new.
+  std::vector<study::Proposal> proposals() const;
+};
+
+/// An answer to "what next?". Nothing may come yet: whoever says kWait is asked again after the next event. Or nothing
+/// is left (kNothingLeft): what there is was proposed; the question comes again when a slot gets free.
+struct Suggestion {
+  enum class Kind { kGroup, kWait, kNothingLeft };
+  Kind kind = Kind::kGroup;
+  TrialGroup group;
+
+  static Suggestion wait() { return {Kind::kWait, {}}; }
+  static Suggestion nothing_left() { return {Kind::kNothingLeft, {}}; }
+  std::vector<study::Proposal> proposals() const { return group.proposals(); }
+};
+
+/// What is to become of a trial, as of its last measurement.
+struct Ruling {
+  study::Verdict verdict = study::Verdict::kContinue;
+  /// Of kContinue: it stands through this epoch, that is, before the trial has measured it there is no other verdict,
+  /// and workers may train ahead so far. What is no later than the last measurement means the next epoch.
+  std::int64_t through = 0;
+};
+/// Stands as long as the trial's budget lasts.
+inline constexpr Ruling kGoOn{study::Verdict::kContinue, std::numeric_limits<std::int64_t>::max()};
 
 /// What to try next: a fold over the log. No clock, no thread, no save or load; replaying the events rebuilds it.
 /// `suggest` changes nothing: the same history gives the same answer (its Rng is keyed by the number of proposals
@@ -36,34 +84,49 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
   virtual std::string_view name() const = 0;
-  /// At most free_slots proposals. Errors: kResourceExhausted when bad luck found nothing new in a space that may well
-  /// hold more (the message says how often it drew and what stood against most draws).
-  virtual Result<TrialGroup> suggest(const Capacity& capacity) const = 0;
+  /// Errors: kResourceExhausted when bad luck found nothing new in a space that may well hold more (the message says
+  /// how often it drew and what stood against most draws).
+  virtual Result<Suggestion> suggest(const Capacity& capacity) const = 0;
   virtual void observe(const study::Event& event) = 0;  ///< incl. its own proposals
-  virtual study::Verdict verdict(TrialId trial) const = 0;
-  /// The next epoch after `epoch` whose verdict may differ from kContinue; trials may run ahead up to it.
-  virtual std::int64_t next_decision(TrialId trial, std::int64_t epoch, std::int64_t budget) const {
-    static_cast<void>(trial), static_cast<void>(budget);
-    return epoch + 1;
+  /// Asked after each measurement, and after a proposal and a resumption for how long it stands. A trial that reaches
+  /// its budget pauses, unless that is all of its schedule (study::full_epochs) or it is to stop.
+  virtual Ruling verdict(TrialId trial) const = 0;
+};
+
+/// What to try: the part of a strategy that draws. A fold like it.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  virtual std::string_view name() const = 0;
+  /// At most `count` proposals, each for its whole schedule. Errors: Strategy::suggest's.
+  virtual Result<Suggestion> draw(std::int64_t count) const = 0;
+  virtual void observe(const study::Event& event) = 0;
+};
+
+/// How far to train what was drawn: the part of a strategy that says when a trial goes on. A fold like it.
+class Halving {
+ public:
+  virtual ~Halving() = default;
+  virtual void observe(const study::Event& event) = 0;
+  virtual Ruling verdict(TrialId trial) const = 0;
+  /// Says how far proposals, the next ones in this order, train at first. All of it, unless it says otherwise.
+  virtual void limit(std::vector<study::Proposal>& fresh) const { static_cast<void>(fresh); }
+  /// Paused trials that deserve to go on, the best reason first, at most `count`; and any that are to end.
+  virtual std::vector<Member> resume(std::int64_t count) const {
+    static_cast<void>(count);
+    return {};
   }
 };
 
-/// When to end a trial early; folded like a strategy and asked after every measurement.
-class StoppingRule {
- public:
-  virtual ~StoppingRule() = default;
-  virtual void observe(const study::Event& event) = 0;
-  virtual study::Verdict verdict(TrialId trial) const = 0;
-  /// The next epoch after `epoch` whose verdict may differ from kContinue; trials may run ahead up to it.
-  virtual std::int64_t next_decision(TrialId trial, std::int64_t epoch, std::int64_t budget) const = 0;
-};
+/// The strategy of any sampler and any halving: what deserves to go on goes before what is new.
+std::unique_ptr<Strategy> compose(std::unique_ptr<Sampler> sampler, std::unique_ptr<Halving> halving);
 
-/// What a strategy is made from.
+/// What a sampler is made from.
 struct Context {
   std::shared_ptr<const mutate::ModelSpace> models;
   space::SearchSpace params;
   std::vector<study::Goal> goals;
-  std::int64_t epochs = 1;  ///< the budget of a proposal
+  std::int64_t epochs = 1;  ///< the whole schedule of a proposal
   Rng rng;
   std::vector<study::Constraint> constraints = {};  ///< on what is known before training and on what is measured
 };
@@ -72,9 +135,9 @@ struct StrategyPlugin {
   std::string name;
   std::string help;
   std::vector<OptionSpec> options;
-  std::function<Result<std::unique_ptr<Strategy>>(const Context&, const Options&, std::unique_ptr<StoppingRule>)> make;
+  std::function<Result<std::unique_ptr<Sampler>>(const Context&, const Options&)> make;
 };
-/// What a stopping rule is made from.
+/// What a halving is made from.
 struct Judged {
   std::vector<study::Goal> goals;
   std::int64_t epochs = 1;                          ///< that a trial trains at most
@@ -84,9 +147,9 @@ struct StoppingPlugin {
   std::string name;
   std::string help;
   std::vector<OptionSpec> options;
-  std::function<Result<std::unique_ptr<StoppingRule>>(const Judged&, const Options&)> make;
+  std::function<Result<std::unique_ptr<Halving>>(const Judged&, const Options&)> make;
 };
-std::vector<StrategyPlugin> builtin_strategies();      ///< the room's README says what each does
-std::vector<StoppingPlugin> builtin_stopping_rules();  ///< none, asha
+std::vector<StrategyPlugin> builtin_strategies();      ///< samplers; the room's README says what each does
+std::vector<StoppingPlugin> builtin_stopping_rules();  ///< halvings: none, asha, median
 
 }  // namespace lanista::strategy

@@ -72,7 +72,7 @@ inline Context blueprint_context(std::uint64_t seed) {
   return context;
 }
 
-inline std::unique_ptr<StoppingRule> small_rule(const Context& context) {
+inline std::unique_ptr<Halving> small_rule(const Context& context) {
   const StoppingPlugin plugin = asha_plugin();
   return must(plugin.make({context.goals, context.epochs, context.constraints},
                           must(resolve_options({{"rungs", {1, 2}}, {"eta", 2}}, plugin.options))));
@@ -80,7 +80,7 @@ inline std::unique_ptr<StoppingRule> small_rule(const Context& context) {
 
 inline std::unique_ptr<Strategy> make(const StrategyPlugin& plugin, const Context& context,
                                       const nlohmann::json& options = Options::object()) {
-  return must(plugin.make(context, must(resolve_options(options, plugin.options)), small_rule(context)));
+  return compose(must(plugin.make(context, must(resolve_options(options, plugin.options)))), small_rule(context));
 }
 
 /// A history as an engine would make it: proposals come from the strategy, numbers from `rng`, some trials fail.
@@ -92,14 +92,14 @@ inline std::vector<study::Event> play(Strategy& strategy, std::int64_t trials, R
   };
   for (std::uint32_t id = 1; id <= trials; ++id) {
     auto group = strategy.suggest({1});
-    if (!group || group->proposals.empty()) break;
-    const std::int64_t budget = group->proposals[0].budget;
-    tell(study::Proposed{TrialId{id}, group->proposals[0]});
+    if (!group || group->proposals().empty()) break;
+    const std::int64_t budget = group->proposals()[0].budget;
+    tell(study::Proposed{TrialId{id}, group->proposals()[0]});
     study::Outcome outcome;
     if (rng.bernoulli(0.15)) outcome.kind = study::OutcomeKind::kFailed;
     for (std::int64_t epoch = 1; epoch <= budget; ++epoch) {
       tell(study::Measured{{TrialId{id}, epoch, epoch, {{"acc", rng.uniform()}, {"loss", rng.uniform()}}}});
-      if (strategy.verdict(TrialId{id}) != study::Verdict::kStop) continue;
+      if (strategy.verdict(TrialId{id}).verdict != study::Verdict::kStop) continue;
       outcome.kind = study::OutcomeKind::kStopped;
       break;
     }
@@ -129,8 +129,8 @@ inline double toy_result(const StrategyPlugin& plugin, const nlohmann::json& opt
     std::vector<double> losses;
     for (std::uint32_t id = 1; id <= trials; ++id) {
       const auto group = must(strategy->suggest({1}));
-      losses.push_back(toy_loss(group.proposals.at(0).sample));
-      strategy->observe(study::Proposed{TrialId{id}, group.proposals[0]});
+      losses.push_back(toy_loss(group.proposals().at(0).sample));
+      strategy->observe(study::Proposed{TrialId{id}, group.proposals()[0]});
       if (id <= running) continue;
       const TrialId ends{id - running};
       strategy->observe(study::Measured{{ends, 4, 4, {{"loss", losses[ends.value - 1]}}}});
@@ -141,9 +141,9 @@ inline double toy_result(const StrategyPlugin& plugin, const nlohmann::json& opt
   return sum / 20;
 }
 
-inline std::string text_of(const TrialGroup& group) {
+inline std::string text_of(const Suggestion& group) {
   std::string text;
-  for (const study::Proposal& proposal : group.proposals) text += study::proposal_json(proposal).dump() + "\n";
+  for (const study::Proposal& proposal : group.proposals()) text += study::proposal_json(proposal).dump() + "\n";
   return text;
 }
 

@@ -9,7 +9,7 @@
 #include "lanista/strategy/builtin.h"
 #include "lanista/strategy/decisions.h"
 #include "lanista/strategy/draw.h"
-#include "lanista/strategy/parzen.h"
+#include "lanista/strategy/math/parzen.h"
 
 namespace lanista::strategy {
 namespace {
@@ -28,8 +28,8 @@ struct Settings {
 /// own, made from the trials that have it.
 class Tpe final : public Folding {
  public:
-  Tpe(const Context& context, std::unique_ptr<StoppingRule> rule, const Settings& settings)
-      : Folding(context, std::move(rule)),
+  Tpe(const Context& context, const Settings& settings)
+      : Folding(context),
         settings_(settings),
         drawer_(context, settings.mutations),
         decisions_(context, settings.multivariate),
@@ -42,7 +42,7 @@ class Tpe final : public Folding {
       const Split split = split_rows(taken);
       Models models;
       return new_or_random(drawer_, rng, taken, rng.split("model"),
-                           [&](const Rng& r) { return draw(r, split, models); });
+                           [&](const Rng& r) { return model_proposal(r, split, models); });
     }
     return random_new(drawer_, rng, taken);
   }
@@ -50,8 +50,8 @@ class Tpe final : public Folding {
   void fold(const study::Event& event) override {
     auto ended = history_.observe(event);
     if (!ended || ended->outcome == study::OutcomeKind::kCancelled) return;
-    rows_.push_back(row_of(ended->proposal));
-    ended_.push_back(*std::move(ended));
+    Row row = row_of(ended->proposal);
+    if (put(ended_, *std::move(ended)).second) rows_.push_back(std::move(row));
   }
 
  private:
@@ -113,7 +113,7 @@ class Tpe final : public Folding {
     return Parzen(std::move(domains), places);
   }
 
-  Result<study::Proposal> draw(const Rng& rng, const Split& split, Models& models) const {
+  Result<study::Proposal> model_proposal(const Rng& rng, const Split& split, Models& models) const {
     const auto decide = [&](std::size_t group) {
       auto it = models.find(group);
       if (it == models.end()) {
@@ -183,8 +183,7 @@ StrategyPlugin tpe_plugin() {
        flag("multivariate", true, "model the decisions that exist together jointly, not each on its own"),
        flag("constant_liar", true, "count running trials as bad ones, so that they are not tried again"), gamma,
        mutation_count_option()},
-      [](const Context& context, const Options& options,
-         std::unique_ptr<StoppingRule> rule) -> Result<std::unique_ptr<Strategy>> {
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         Settings settings;
         settings.startup = options.at("startup").get<std::int64_t>();
         settings.candidates = options.at("candidates").get<std::int64_t>();
@@ -192,7 +191,7 @@ StrategyPlugin tpe_plugin() {
         settings.constant_liar = options.at("constant_liar").get<bool>();
         settings.gamma = options.at("gamma") == "sqrt" ? Gamma::kSqrt : Gamma::kLinear;
         LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-        return std::unique_ptr<Strategy>(std::make_unique<Tpe>(context, std::move(rule), settings));
+        return std::unique_ptr<Sampler>(std::make_unique<Tpe>(context, settings));
       }};
 }
 

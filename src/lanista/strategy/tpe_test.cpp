@@ -111,11 +111,11 @@ TEST(Tpe, ProposesTogetherWhatItWouldProposeWhileTheFirstOnesRun) {
     auto strategy = make(tpe_plugin(), small_context(2, false), {{"startup", 5}, {"constant_liar", liar}});
     play(*strategy, 15, Rng(4));
     const auto together = must(strategy->suggest({4}));
-    ASSERT_EQ(together.proposals.size(), 4U);
+    ASSERT_EQ(together.proposals().size(), 4U);
     for (std::uint32_t i = 0; i < 4; ++i) {
       const auto one = must(strategy->suggest({1}));
-      EXPECT_EQ(study::proposal_json(one.proposals.at(0)), study::proposal_json(together.proposals[i])) << i;
-      strategy->observe(study::Proposed{TrialId{16 + i}, one.proposals[0]});
+      EXPECT_EQ(study::proposal_json(one.proposals().at(0)), study::proposal_json(together.proposals()[i])) << i;
+      strategy->observe(study::Proposed{TrialId{16 + i}, one.proposals()[0]});
     }
   }
 }
@@ -127,7 +127,7 @@ double next_beside(bool liar, double where, std::uint64_t seed) {
   context.goals = {{false, "loss"}};
   LANISTA_CHECK(context.params.add({"momentum", space::FloatRange{0, 1, 0, false}, {}}).ok(), "the test's own space");
   auto strategy = make(tpe_plugin(), context, {{"constant_liar", liar}});
-  study::Proposal proposal = must(strategy->suggest({1})).proposals.at(0);
+  study::Proposal proposal = must(strategy->suggest({1})).proposals().at(0);
   for (std::uint32_t id = 1; id <= 38; ++id) {
     const double x = id <= 30 ? id / 31.0 : where + 0.001 * id;
     proposal.sample["momentum"] = x;
@@ -136,7 +136,7 @@ double next_beside(bool liar, double where, std::uint64_t seed) {
     strategy->observe(study::Measured{{TrialId{id}, 4, 4, {{"loss", (x - 0.5) * (x - 0.5)}}}});
     strategy->observe(study::Ended{TrialId{id}, {}});
   }
-  return std::get<double>(must(strategy->suggest({1})).proposals.at(0).sample.at("momentum"));
+  return std::get<double>(must(strategy->suggest({1})).proposals().at(0).sample.at("momentum"));
 }
 
 TEST(Tpe, CountsRunningTrialsAsBadAndSoKeepsAwayFromThem) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "lanista/base/text_distance.h"
+#include "lanista/step/optimizer.h"
 
 namespace lanista::study {
 namespace {
@@ -78,7 +79,7 @@ Result<void> set_batch(Recipe& recipe, const Value& value) {
 
 const std::map<std::string, Setter, std::less<>>& setters() {
   static const std::map<std::string, Setter, std::less<>> table{
-      {"optimizer", text("optimizer", &Recipe::optimizer, {"sgd", "adam", "adamw"})},
+      {"optimizer", text("optimizer", &Recipe::optimizer, step::optimizer_names())},
       {"lr", number("lr", &Recipe::lr)},
       {"momentum", number("momentum", &Recipe::momentum)},
       {"nesterov", flag("nesterov", &Recipe::nesterov)},
@@ -104,6 +105,22 @@ const std::vector<std::string>& sample_names() {
   return names;
 }
 
+std::optional<double> usual_number(const StudyConfig& config, const std::string& number) {
+  std::vector<std::string> optimizers{config.train.optimizer};
+  for (const space::Parameter& parameter : config.space.params.parameters()) {
+    if (parameter.name != "optimizer") continue;
+    const std::int64_t count = space::domain_size(parameter.domain).value_or(0);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const space::Value value = space::domain_value(parameter.domain, i, count);
+      if (const auto* name = std::get_if<std::string>(&value)) optimizers.push_back(*name);
+    }
+  }
+  const std::optional<double> usual = step::usual_number(optimizers.front(), number);
+  const bool agreed = std::ranges::all_of(
+      optimizers, [&](const std::string& each) { return step::usual_number(each, number) == usual; });
+  return agreed ? usual : std::nullopt;
+}
+
 Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, const space::Sample& sample) {
   const TrainConfig& train = config.train;
   Recipe recipe;
@@ -120,12 +137,21 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   recipe.clip_norm = train.clip_norm;
   recipe.label_smoothing = train.label_smoothing;
   recipe.lr = train.lr;
-  recipe.momentum = train.momentum;
   recipe.weight_decay = train.weight_decay;
-  recipe.beta1 = train.beta1;
-  recipe.beta2 = train.beta2;
-  recipe.eps = train.eps;
   recipe.nesterov = train.nesterov;
+  const auto chosen = sample.find("optimizer");
+  if (chosen != sample.end()) LANISTA_TRY(setters().at("optimizer")(recipe, chosen->second));
+  const auto usual = [&](const std::optional<double>& given, const char* number) {
+    return given ? *given : *step::usual_number(recipe.optimizer, number);
+  };
+  recipe.momentum = usual(train.momentum, "momentum");
+  recipe.beta1 = usual(train.beta1, "beta1");
+  recipe.beta2 = usual(train.beta2, "beta2");
+  recipe.eps = usual(train.eps, "eps");
+  recipe.shards = train.shards;
+  recipe.accumulate = train.accumulate;
+  recipe.steps_per_epoch = train.steps_per_epoch.value_or(0);
+  recipe.steps = train.steps.value_or(0);
   for (const auto& [name, value] : sample) {
     if (space::is_model_choice(name)) continue;
     const auto setter = setters().find(name);
@@ -139,28 +165,10 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   return recipe;
 }
 
-nlohmann::json recipe_json(const Recipe& recipe) {
-  nlohmann::json json = {{"loss", recipe.loss},
-                         {"optimizer", recipe.optimizer},
-                         {"schedule", recipe.schedule},
-                         {"precision", recipe.precision},
-                         {"epochs", recipe.epochs},
-                         {"batch", recipe.batch},
-                         {"step_every", recipe.step_every},
-                         {"step_factor", recipe.step_factor},
-                         {"warmup_epochs", recipe.warmup_epochs},
-                         {"clip_norm", recipe.clip_norm},
-                         {"label_smoothing", recipe.label_smoothing},
-                         {"lr", recipe.lr},
-                         {"momentum", recipe.momentum},
-                         {"weight_decay", recipe.weight_decay},
-                         {"beta1", recipe.beta1},
-                         {"beta2", recipe.beta2},
-                         {"eps", recipe.eps},
-                         {"nesterov", recipe.nesterov}};
-  // Absent where there is none, as in recipes from before there was any.
-  for (const PluginConfig& plugin : recipe.augment) json["augment"].push_back({{plugin.name, plugin.options}});
-  return json;
+std::string sums_text(const TrainConfig& train) {
+  if (train.shards == 1 && train.accumulate == 1) return "";
+  if (train.shards == 1 || train.accumulate == 1) return std::to_string(std::max(train.shards, train.accumulate));
+  return std::to_string(train.shards) + "x" + std::to_string(train.accumulate);
 }
 
 }  // namespace lanista::study

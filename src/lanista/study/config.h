@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct PluginConfig {
   Options options = Options::object();
 };
 inline constexpr std::int64_t kMaxBatch = 65536;
+inline constexpr std::int64_t kMaxParts = 4096;  ///< shards of a batch, and parts of a shard
+inline constexpr std::int64_t kMaxEpochs = 1'000'000;
+inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
+inline constexpr std::int64_t kMaxSteps = 1'000'000'000'000;  ///< of a trial
 
 struct DataConfig {
   std::string source = "builtin:digits";  ///< kind:argument, e.g. "csv:iris.csv?target=species"
@@ -30,10 +35,17 @@ struct DataConfig {
   std::string normalize = "auto";                ///< auto | none
   std::vector<PluginConfig> augment;             ///< of training samples, in this order
 };
+/// The part of a base model that is not trained.
+struct FrozenConfig {
+  std::string through;  ///< its last node, "%4" or a label: all that the node reads is frozen with it
+  std::string weights;  ///< of a safetensors file, or "base": those that the base model brings
+  static constexpr std::string_view kOfTheBase = "base";
+};
 struct ModelConfig {
   std::vector<std::string> base{"builtin:small-mlp", "builtin:small-cnn"};
   /// A space of models in place of bases: a tree of blocks (docs/study-file.md), "builtin:NAME?option=value", or null.
   nlohmann::json space;
+  std::optional<FrozenConfig> frozen;
 };
 struct SpaceConfig {
   std::vector<PluginConfig> mutate;
@@ -43,19 +55,26 @@ struct SpaceConfig {
   std::optional<double> limit_params, limit_flops;
 };
 struct TrainConfig {
-  std::string loss = "auto";  ///< auto | cross_entropy | mse; auto: by the kind of target
+  std::string loss = "auto";  ///< auto, or of step::losses(); auto: by the kind of target
   std::int64_t epochs = 9;
-  std::string optimizer = "sgd";      ///< where the space does not choose one: sgd | adam | adamw
+  /// Training steps of an epoch, whatever pass over the rows they are of; none: an epoch is a pass. From 1.
+  std::optional<std::int64_t> steps_per_epoch;
+  /// The budget in steps, the last of which ends an epoch; `epochs` is then what they come to (settle_epochs). From 1.
+  std::optional<std::int64_t> steps;
+  std::string optimizer = "sgd";      ///< where the space does not choose one; of step::optimizers()
   std::string schedule = "constant";  ///< constant | step | cosine
   std::int64_t step_every = 3;        ///< step: epochs between drops
   double step_factor = 0.1;
   double warmup_epochs = 0;  ///< linear, from lr/steps
   double clip_norm = 0;
   double label_smoothing = 0;
-  double lr = 0.05, momentum = 0.9, weight_decay = 0, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double lr = 0.05, weight_decay = 0;
+  std::optional<double> momentum, beta1, beta2, eps;  ///< none: what the optimiser usually has
   bool nesterov = false;
   std::vector<std::string> metrics;   ///< empty: accuracy for classes, mae for numbers; loss is always there
   std::string precision = "float32";  ///< float32 | float64
+  std::int64_t shards = 1;            ///< that the batch of a step is cut in; their gradients are summed in order
+  std::int64_t accumulate = 1;        ///< parts of a shard, computed one after the other
 };
 struct Goal {
   bool maximize = true;
@@ -113,10 +132,20 @@ struct Recipe {
   double lr = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, eps = 0;
   bool nesterov = false;
   std::vector<PluginConfig> augment = {};
+  std::int64_t shards = 1, accumulate = 1;
+  std::int64_t steps_per_epoch = 0;  ///< 0: a pass over the training rows
+  std::int64_t steps = 0;            ///< at most of all epochs; 0: no matter
 };
 const std::vector<std::string>& sample_names();  ///< what a sample may set
+/// What a number of optimisers ("beta2") is where the study says nothing, if all optimisers that it may use agree.
+std::optional<double> usual_number(const StudyConfig& config, const std::string& number);
 /// Errors: kInvalidArgument for a name or a type a recipe does not know.
 Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, const space::Sample& sample);
 nlohmann::json recipe_json(const Recipe& recipe);
+/// The inverse. Errors: kDataLoss (a field that is missing or of another kind).
+Result<Recipe> recipe_from_json(const nlohmann::json& json);
+/// How sums over a batch are taken, where it comes in parts: "4" for so many shards, or parts of one, which give the
+/// same bits; "4x2" for shards of so many parts. Empty for one sum over the whole batch.
+std::string sums_text(const TrainConfig& train);
 
 }  // namespace lanista::study

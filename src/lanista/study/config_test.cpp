@@ -105,6 +105,42 @@ TEST(Recipe, TellsEveryNumberInJson) {
   for (const std::string& name : sample_names()) EXPECT_TRUE(json.contains(name)) << name;
 }
 
+TEST(Recipe, TellsOfPartsWhereThereAreAny) {
+  StudyConfig config;
+  EXPECT_EQ(sums_text(config.train), "");
+  config.train.shards = 4;
+  EXPECT_EQ(sums_text(config.train), "4");
+  const auto sharded = make_recipe(config, "mse", {});
+  ASSERT_TRUE(sharded.ok());
+  EXPECT_EQ(sharded->shards, 4);
+  EXPECT_EQ(recipe_json(*sharded)["shards"], 4);
+  EXPECT_FALSE(recipe_json(*sharded).contains("accumulate"));
+
+  config.train.accumulate = 2;
+  EXPECT_EQ(sums_text(config.train), "4x2");
+  config.train.shards = 1;
+  EXPECT_EQ(sums_text(config.train), "2");
+  EXPECT_EQ(recipe_json(*make_recipe(config, "mse", {}))["accumulate"], 2);
+}
+
+TEST(Recipe, TellsOfStepsWhereThereAreAny) {
+  StudyConfig config;
+  const nlohmann::json plain = recipe_json(*make_recipe(config, "mse", {}));
+  EXPECT_FALSE(plain.contains("steps_per_epoch") || plain.contains("steps"));
+  EXPECT_EQ(recipe_from_json(plain)->steps_per_epoch, 0) << "an epoch is a pass, as in recipes that know nothing else";
+  EXPECT_EQ(recipe_from_json(plain)->steps, 0);
+
+  config.train.steps_per_epoch = 7;
+  config.train.steps = 50;
+  const nlohmann::json told = recipe_json(*make_recipe(config, "mse", {}));
+  EXPECT_EQ(told["steps_per_epoch"], 7);
+  EXPECT_EQ(told["steps"], 50);
+  const auto again = recipe_from_json(told);
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->steps_per_epoch, 7);
+  EXPECT_EQ(again->steps, 50);
+}
+
 TEST(Recipe, TellsAugmentationWhereThereIsAny) {
   StudyConfig config;
   config.data.augment = {{"flip"}, {"crop", {{"pad", 2}}}};

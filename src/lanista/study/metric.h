@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,15 +12,57 @@
 
 namespace lanista::study {
 
-/// "accuracy" is 1 and "top<k>" is k (k >= 2): a label counts if it is among the k most likely. "mae", a metric of
-/// numbers, is 0. nullopt: no metric of ours.
-std::optional<std::int64_t> metric_rank(std::string_view name);
+/// Predictions and what they should have been, rows in the order of the data.
+struct Scored {
+  std::int64_t width = 0;                     ///< numbers of a prediction: classes, or targets
+  std::span<const double> scores;             ///< [n, width]: logits of classes, or numbers
+  std::span<const std::int32_t> labels = {};  ///< [n], of classes
+  std::span<const float> targets = {};        ///< [n, width], of numbers
+};
+
+enum class MetricTargets { kClasses, kTwoClasses, kNumbers };
+
+/// A measure of predictions: everything the system knows about it but how it is computed (train/evaluation.cpp).
+struct Metric {
+  std::string name;  ///< "f1_macro"; "top<k>" and "quantile<q>" stand for one metric each number
+  MetricTargets targets = MetricTargets::kClasses;
+  bool maximize = false;                                     ///< whether larger is better
+  std::string help = {};                                     ///< its definition in a sentence
+  std::int64_t usual = 0;                                    ///< the number of "top<k>" where nobody says one
+  std::function<double(const Scored& scored)> compute = {};  ///< of a caller's metric: its value; may be called by
+                                                             ///< several threads, and sees no not-a-number
+};
+
+/// All metrics of ours. "loss" is none of them: it is always measured.
+const std::vector<Metric>& metrics();
+
+/// A metric as studies name it: "top3" is "top<k>" with the number 3.
+struct NamedMetric {
+  Metric metric;
+  std::int64_t number = 0;
+};
+/// `own` are a caller's, which come first. nullopt: there is none of that name.
+std::optional<NamedMetric> find_metric(std::string_view name, std::span<const Metric> own = {});
 
 /// Whether a metric suits targets of `classes` classes (0: numbers). "loss" is always measured and not asked for by
 /// name. Errors: kInvalidArgument naming the metric and what is allowed.
-Result<void> check_metric(std::string_view name, std::int64_t classes);
+Result<void> check_metric(std::string_view name, std::int64_t classes, std::span<const Metric> own = {});
 
 /// What is measured where nothing is asked for: accuracy of classes, mae of numbers.
 std::vector<std::string> default_metrics(std::int64_t classes);
+
+/// The names of all of ours that suit such targets, in the order of the table; of those with a number the usual one.
+std::vector<std::string> suiting_metrics(std::int64_t classes);
+
+/// "accuracy, top<k>, balanced_accuracy, …", for help.
+std::string metric_list();
+
+/// The metric whose value on the validation part is called `measured`: "f1_macro" of "val_f1_macro". Empty: it is the
+/// name of something else.
+std::string_view validation_metric(std::string_view measured);
+
+/// Whether more is better of what a trial may be compared by: "val_f1_macro", "train_loss", "params". nullopt: it is
+/// the name of nothing that we know.
+std::optional<bool> more_is_better(std::string_view measured);
 
 }  // namespace lanista::study

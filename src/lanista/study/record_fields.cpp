@@ -43,6 +43,12 @@ double real(const json& object, const char* name) {
   return *value;
 }
 
+bool flag(const json& object, const char* name) {
+  const json& value = member(object, name);
+  if (!value.is_boolean()) refuse(name, "is neither true nor false");
+  return value.get<bool>();
+}
+
 std::string text(const json& object, const char* name) {
   const json& value = member(object, name);
   if (!value.is_string()) refuse(name, "is not a text");

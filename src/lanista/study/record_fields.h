@@ -24,6 +24,7 @@ const nlohmann::json& member(const nlohmann::json& object, const char* name);
 const nlohmann::json& array(const nlohmann::json& object, const char* name);
 std::int64_t integer(const nlohmann::json& object, const char* name);
 double real(const nlohmann::json& object, const char* name);
+bool flag(const nlohmann::json& object, const char* name);
 std::string text(const nlohmann::json& object, const char* name);
 TrialId trial(const nlohmann::json& object, const char* name);
 Digest digest(const nlohmann::json& object, const char* name);

@@ -1,5 +1,6 @@
 #include "lanista/study/trial.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "lanista/study/record_fields.h"
@@ -18,14 +19,47 @@ constexpr std::pair<OutcomeKind, std::string_view> kOutcomes[] = {{OutcomeKind::
 
 }  // namespace
 
-Digest duplicate_key(const Proposal& proposal) {
+Digest decisions_key(const Proposal& proposal) {
+  Proposal first = proposal;
+  first.repeat = 0;
+  return run_key(first);
+}
+
+Digest run_key(const Proposal& proposal) {
   // The choices of a model are in its graph; two samples that lead to one graph are one trial.
-  space::Sample recipe = proposal.sample;
-  std::erase_if(recipe, [](const auto& entry) { return space::is_model_choice(entry.first); });
+  const auto of_model = [](const auto& entry) { return space::is_model_choice(entry.first); };
+  Digest recipe;
+  if (std::ranges::none_of(proposal.sample, of_model)) {
+    recipe = space::hash_sample(proposal.sample);
+  } else {
+    space::Sample others = proposal.sample;
+    std::erase_if(others, of_model);
+    recipe = space::hash_sample(others);
+  }
   Hasher hasher;
-  hasher.digest(proposal.graph_hash).digest(space::hash_sample(recipe)).number(proposal.budget);
+  hasher.digest(proposal.graph_hash).digest(recipe).number(full_epochs(proposal));
   if (proposal.repeat != 0) hasher.number(proposal.repeat);  // the first has the key that it always had
+  if (proposal.start) {
+    const Start& start = *proposal.start;
+    hasher.text("start").number(static_cast<std::int64_t>(start.parent.value)).number(start.epoch).text(start.plan);
+  }
   return hasher.finish();
+}
+
+std::string start_text(const Start& start) {
+  return "trial " + std::to_string(start.parent.value) + " as of epoch " + std::to_string(start.epoch);
+}
+
+json start_json(const Start& start) {
+  return {{"parent", start.parent.value}, {"epoch", start.epoch}, {"plan", start.plan}, {"address", start.address}};
+}
+
+Result<Start> start_from_json(const json& in) {
+  return read_record<Start>("start", [&] {
+    Start start{trial(in, "parent"), integer(in, "epoch"), text(in, "plan"), text(in, "address")};
+    if (start.epoch < 1) throw Malformed{"'epoch' is " + std::to_string(start.epoch) + ", but they count from 1"};
+    return start;
+  });
 }
 
 std::string_view outcome_name(OutcomeKind kind) {
@@ -34,6 +68,17 @@ std::string_view outcome_name(OutcomeKind kind) {
   }
   LANISTA_CHECK(false, "an outcome without a name");
   return {};
+}
+
+std::string_view verdict_name(Verdict verdict) {
+  return verdict == Verdict::kStop ? "stop" : verdict == Verdict::kPause ? "pause" : "continue";
+}
+
+Result<Verdict> verdict_from_name(std::string_view name) {
+  for (const Verdict verdict : {Verdict::kContinue, Verdict::kPause, Verdict::kStop}) {
+    if (verdict_name(verdict) == name) return verdict;
+  }
+  return Error{Code::kDataLoss, "'" + std::string(name) + "' is no verdict", "verdict"};
 }
 
 json proposal_json(const Proposal& proposal) {
@@ -50,8 +95,10 @@ json proposal_json(const Proposal& proposal) {
            {"graph_hash", proposal.graph_hash.hex()},
            {"sample", space::sample_json(proposal.sample)},
            {"budget", proposal.budget}};
+  if (proposal.horizon != 0 && proposal.horizon != proposal.budget) out["horizon"] = proposal.horizon;
   if (proposal.parent) out["parent"] = proposal.parent->value;
   if (proposal.repeat != 0) out["repeat"] = proposal.repeat;
+  if (proposal.start) out["start"] = start_json(*proposal.start);
   return out;
 }
 
@@ -70,8 +117,11 @@ Result<Proposal> proposal_from_json(const json& in) {
     proposal.sample = good(space::sample_from_json(member(in, "sample")));
     proposal.budget = integer(in, "budget");
     if (in.contains("parent")) proposal.parent = trial(in, "parent");
+    if (in.contains("horizon")) proposal.horizon = integer(in, "horizon");
+    if (in.contains("horizon") && proposal.horizon < proposal.budget) throw Malformed{"'horizon' is below 'budget'"};
     if (in.contains("repeat")) proposal.repeat = integer(in, "repeat");
     if (proposal.repeat < 0) throw Malformed{"'repeat' is below 0"};
+    if (in.contains("start")) proposal.start = good(start_from_json(member(in, "start")));
     return proposal;
   });
 }

@@ -18,6 +18,26 @@
 
 namespace lanista::study {
 
+/// A trial's state at its beginning: what another trial's was, where that is not random values. The child is a trial of
+/// its own: epochs, data order and schedule count from its beginning, and its seeds are its own.
+struct Start {
+  TrialId parent;
+  std::int64_t epoch = 0;  ///< measured last by the parent when the state was kept
+  std::string plan;        ///< how its weights become the child's; empty: the same structure, every weight as it is
+  std::string address;     ///< of the parent's state; the engine's, which finds it in logical order; empty: none is kept
+
+  /// Of whoever proposes: the same start, whether its state is found as yet or not.
+  bool is_like(const Start& other) const {
+    return parent == other.parent && epoch == other.epoch && plan == other.plan;
+  }
+  bool operator==(const Start&) const = default;
+};
+/// "trial 3 as of epoch 2"
+std::string start_text(const Start& start);
+nlohmann::json start_json(const Start& start);
+/// Errors: kDataLoss.
+Result<Start> start_from_json(const nlohmann::json& json);
+
 /// A trial is decisions: replaying them gives the graph, bit for bit.
 struct Proposal {
   std::int64_t base = 0;  ///< index into the study's base models
@@ -26,13 +46,24 @@ struct Proposal {
   std::vector<graph::Edit> edits;  ///< what the steps did; old studies open after a mutator changes
   Digest graph_hash;
   space::Sample sample;
-  std::int64_t budget = 0;        ///< epochs
+  std::int64_t budget = 0;        ///< epochs that it trains, or trains at first
+  std::int64_t horizon = 0;       ///< epochs that its schedule is made for, if not its budget: it may go on to them
   std::optional<TrialId> parent;  ///< whose decisions it was made from
   std::int64_t repeat = 0;        ///< which training of these decisions, each with its own seed
+  std::optional<Start> start;     ///< absent: random values
 };
 
-/// Equal for trials that would do the same: graph, sample, budget, repeat (and start, which is random for now).
-Digest duplicate_key(const Proposal& proposal);
+/// The epochs of its schedule: what a trial trains that nothing ends early. Its budget says only how far it trains now.
+inline std::int64_t full_epochs(const Proposal& proposal) {
+  return proposal.horizon > 0 ? proposal.horizon : proposal.budget;
+}
+
+/// Equal for trainings of the same decisions, with whatever seeds: graph, sample, epochs of the schedule and start. A
+/// start is its parent, epoch and plan: where its state was found follows from them.
+Digest decisions_key(const Proposal& proposal);
+/// Equal for trials that do the same as far as both go: the decisions and which training of them it is. Of two budgets
+/// under one horizon the larger is the same trial trained further.
+Digest run_key(const Proposal& proposal);
 
 /// What a trial measured at the end of an epoch. NaN and infinities are data.
 struct Measurement {
@@ -44,7 +75,7 @@ struct Measurement {
 
 enum class OutcomeKind {
   kSucceeded,  ///< trained to its budget
-  kStopped,    ///< ended early by the stopping rule; its last measurement counts
+  kStopped,    ///< ended early by its halving, or never gone on after a pause; its last measurement counts
   kFailed,     ///< diverged, out of memory, an exception, a crash: data like any other
   kCancelled,  ///< ended by the user
   kDuplicate,  ///< equal to an earlier trial, whose result it takes
@@ -71,9 +102,23 @@ struct Ended {
   TrialId trial;
   Outcome outcome;
 };
-using Event = std::variant<Proposed, Measured, Ended>;
+/// It gave its slot back and waits, in the checkpoint store, to be resumed.
+struct Paused {
+  TrialId trial;
+  std::int64_t epoch = 0;  ///< measured last
+};
+/// It trains again, through the epoch `budget`.
+struct Resumed {
+  TrialId trial;
+  std::int64_t epoch = 0;  ///< measured last
+  std::int64_t budget = 0;
+};
+using Event = std::variant<Proposed, Measured, Ended, Paused, Resumed>;
 
 enum class Verdict { kContinue, kPause, kStop };
+std::string_view verdict_name(Verdict verdict);
+/// Errors: kDataLoss.
+Result<Verdict> verdict_from_name(std::string_view name);
 
 nlohmann::json proposal_json(const Proposal& proposal);
 Result<Proposal> proposal_from_json(const nlohmann::json& json);

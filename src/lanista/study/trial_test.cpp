@@ -41,7 +41,7 @@ TEST(Proposal, SurvivesJsonAsText) {
   EXPECT_EQ(after->sample, before.sample);
   EXPECT_EQ(after->budget, before.budget);
   EXPECT_EQ(after->parent, before.parent);
-  EXPECT_EQ(duplicate_key(*after), duplicate_key(before));
+  EXPECT_EQ(run_key(*after), run_key(before));
 }
 
 TEST(Proposal, IsRefusedWhenAnyPartIsMissingOrOfAnotherType) {
@@ -67,7 +67,7 @@ TEST(DuplicateKey, LooksAtGraphSampleAndBudgetAndNothingElse) {
   other.base = 0;
   other.parent.reset();
   other.steps.clear();
-  EXPECT_EQ(duplicate_key(one), duplicate_key(other));
+  EXPECT_EQ(run_key(one), run_key(other));
 
   Proposal graph = one;
   graph.graph_hash = hash_text("another");
@@ -75,16 +75,16 @@ TEST(DuplicateKey, LooksAtGraphSampleAndBudgetAndNothingElse) {
   sample.sample["lr"] = Value(0.2);
   Proposal budget = one;
   budget.budget = 3;
-  EXPECT_NE(duplicate_key(one), duplicate_key(graph));
-  EXPECT_NE(duplicate_key(one), duplicate_key(sample));
-  EXPECT_NE(duplicate_key(one), duplicate_key(budget));
+  EXPECT_NE(run_key(one), run_key(graph));
+  EXPECT_NE(run_key(one), run_key(sample));
+  EXPECT_NE(run_key(one), run_key(budget));
 }
 
 TEST(DuplicateKey, TellsTrainingsOfTheSameDecisionsApart) {
   const Proposal one = full_proposal();
   Proposal again = one;
   again.repeat = 2;
-  EXPECT_NE(duplicate_key(one), duplicate_key(again));
+  EXPECT_NE(run_key(one), run_key(again));
   EXPECT_FALSE(proposal_json(one).contains("repeat"));  // logs of single trainings are as they always were
   const auto read = proposal_from_json(proposal_json(again));
   ASSERT_TRUE(read.ok());
@@ -92,6 +92,54 @@ TEST(DuplicateKey, TellsTrainingsOfTheSameDecisionsApart) {
   nlohmann::json below = proposal_json(again);
   below["repeat"] = -1;
   EXPECT_EQ(proposal_from_json(below).error().code, Code::kDataLoss);
+}
+
+TEST(Start, IsAPartOfTheDecisionsAndOfTheirKeys) {
+  const Proposal random = full_proposal();
+  EXPECT_FALSE(proposal_json(random).contains("start"));  // logs without starts are as they always were
+  Proposal one = random;
+  one.start = Start{TrialId{3}, 2, "", "00ff"};
+  EXPECT_NE(run_key(random), run_key(one));
+  EXPECT_NE(decisions_key(random), decisions_key(one));
+  for (const Start& other : {Start{TrialId{4}, 2, "", "00ff"}, Start{TrialId{3}, 1, "", "00ff"},
+                             Start{TrialId{3}, 2, "widen", "00ff"}}) {
+    Proposal changed = one;
+    changed.start = other;
+    EXPECT_FALSE(one.start->is_like(other));
+    EXPECT_NE(run_key(one), run_key(changed));
+    EXPECT_NE(decisions_key(one), decisions_key(changed));
+  }
+  // Who proposes does not know the address as yet.
+  Proposal asked = one;
+  asked.start->address.clear();
+  EXPECT_TRUE(one.start->is_like(*asked.start));
+  EXPECT_EQ(run_key(one), run_key(asked));
+  EXPECT_EQ(start_text(*one.start), "trial 3 as of epoch 2");
+}
+
+TEST(Start, SurvivesJsonAndIsRefusedWithoutItsParts) {
+  Proposal before = full_proposal();
+  before.start = Start{TrialId{3}, 2, "grow %2\nby 3", "00ff"};
+  const nlohmann::json whole = proposal_json(before);
+
+  const auto after = proposal_from_json(nlohmann::json::parse(whole.dump()));
+
+  ASSERT_TRUE(after.ok()) << after.error().text();
+  EXPECT_EQ(after->start, before.start);
+  for (const auto& [name, value] : whole.at("start").items()) {
+    nlohmann::json without = whole, other = whole;
+    without["start"].erase(name);
+    EXPECT_EQ(proposal_from_json(without).error().code, Code::kDataLoss) << name;
+    other["start"][name] = nlohmann::json::object();
+    EXPECT_EQ(proposal_from_json(other).error().code, Code::kDataLoss) << name;
+  }
+  nlohmann::json unborn = whole, nobody = whole, word = whole;
+  unborn["start"]["epoch"] = 0;
+  nobody["start"]["parent"] = 0;
+  word["start"] = "random";
+  for (const nlohmann::json& bad : {unborn, nobody, word}) {
+    EXPECT_EQ(proposal_from_json(bad).error().code, Code::kDataLoss) << bad;
+  }
 }
 
 TEST(Measurement, KeepsNumbersThatJsonCannotHold) {

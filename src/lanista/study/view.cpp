@@ -38,14 +38,10 @@ Standing standing_by(const StudyConfig& config, const Measurement& measurement, 
   return out;
 }
 
-/// Equal for the trainings of one proposal.
-Digest decisions_key(Proposal proposal) {
-  proposal.repeat = 0;
-  return duplicate_key(proposal);
-}
-
+/// decisions_key's equality without hashing.
 bool same_decisions(const Proposal& a, const Proposal& b) {
-  return a.graph_hash == b.graph_hash && a.budget == b.budget && a.sample == b.sample;
+  const bool same_start = a.start.has_value() == b.start.has_value() && (!a.start || a.start->is_like(*b.start));
+  return same_start && a.graph_hash == b.graph_hash && full_epochs(a) == full_epochs(b) && a.sample == b.sample;
 }
 
 }  // namespace

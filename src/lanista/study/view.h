@@ -26,6 +26,8 @@ struct TrialView {
   std::optional<Outcome> outcome;         ///< absent: running
   double logical_start = 0;
   std::int64_t parameters = 0;
+  bool paused = false;      ///< no outcome and no slot: it waits to be resumed
+  std::int64_t budget = 0;  ///< epochs that it is to train now; a resumption raises it
 };
 
 /// A worker's work on one epoch of a trial, or the part of it before a pause. Seconds are worked seconds of the study:
@@ -35,6 +37,7 @@ struct Span {
   std::int64_t epoch = 0;
   std::int64_t worker = 0;
   double began = 0, ended = 0;
+  std::int64_t lanes = 1;  ///< trials that were trained in the same go, this one included
 };
 
 /// A study as its records tell it: a fold, the same whether records come from a running engine or from the disk.
@@ -43,6 +46,7 @@ struct StudyView {
   std::string config_text;                ///< the resolved study file
   nlohmann::json data;                    ///< facts of the data set, as in its specification
   nlohmann::json models;                  ///< base models: [{"name", "graph" (text form)}]
+  std::string frozen;                     ///< address of the frozen part's weights; empty: all is trained
   nlohmann::json numerics;                ///< what the bits depend on, as last recorded
   std::vector<TrialView> trials;          ///< index = id - 1
   std::vector<Span> spans;                ///< in the order of the log

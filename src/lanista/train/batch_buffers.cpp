@@ -1,9 +1,12 @@
 #include "lanista/train/batch_buffers.h"
 
+#include <algorithm>
+
 namespace lanista::train {
 
 BatchBuffers::BatchBuffers(std::int64_t batch, const data::DataSpec& spec)
-    : features_(static_cast<std::size_t>(batch * spec.features.elements_per_sample())) {
+    : batch_(static_cast<std::size_t>(batch)),
+      features_(static_cast<std::size_t>(batch * spec.features.elements_per_sample())) {
   if (spec.classes > 0) {
     labels_.resize(static_cast<std::size_t>(batch));
   } else {
@@ -43,6 +46,16 @@ nn::Batch BatchBuffers::with_features(const data::Dataset& data, std::span<const
     batch.targets = used;
   }
   return batch;
+}
+
+nn::BatchSource BatchBuffers::each(const data::Dataset& data, std::span<const std::int64_t> rows) {
+  return [this, &data, rows, batch = nn::Batch()]() mutable -> const nn::Batch* {
+    if (rows.empty()) return nullptr;
+    const auto wanted = rows.first(std::min(batch_, rows.size()));
+    rows = rows.subspan(wanted.size());
+    batch = fill(data, wanted);
+    return &batch;
+  };
 }
 
 }  // namespace lanista::train

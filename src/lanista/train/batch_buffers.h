@@ -6,6 +6,7 @@
 
 #include "lanista/data/augment.h"
 #include "lanista/data/dataset.h"
+#include "lanista/nn/metrics.h"
 #include "lanista/nn/program.h"
 
 namespace lanista::train {
@@ -13,7 +14,7 @@ namespace lanista::train {
 /// Room for one mini-batch, filled again and again.
 class BatchBuffers {
  public:
-  BatchBuffers(std::int64_t batch, const data::DataSpec& spec);
+  BatchBuffers(std::int64_t batch, const data::DataSpec& spec);  ///< of so many samples
 
   /// The samples of these rows, as they are. The batch lives until the next call; the rows are the caller's.
   nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows);
@@ -22,8 +23,11 @@ class BatchBuffers {
                  std::uint64_t data_seed, std::int64_t epoch);
   /// The same with features that lie ready.
   nn::Batch with_features(const data::Dataset& data, std::span<const std::int64_t> rows, std::span<const float> ready);
+  /// The samples of any number of rows as they are, batch after batch; buffers, data and rows outlive it.
+  nn::BatchSource each(const data::Dataset& data, std::span<const std::int64_t> rows);
 
  private:
+  std::size_t batch_;
   std::vector<float> features_, targets_;
   std::vector<std::int32_t> labels_;
 };

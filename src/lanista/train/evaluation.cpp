@@ -1,39 +1,122 @@
 #include "lanista/train/evaluation.h"
 
-#include "lanista/study/metric.h"
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "lanista/base/check.h"
+#include "lanista/nn/score_metrics.h"
+#include "lanista/step/loss.h"
 
 namespace lanista::train {
+namespace {
 
-step::Loss loss_of(const study::Recipe& recipe) {
-  return recipe.loss == "mse" ? step::Loss::kMse : step::Loss::kCrossEntropy;
-}
+using nn::MetricSums;
+using nn::SampleSum;
+using Value = std::function<double(const MetricSums& sums)>;
 
-step::StepOptions step_options_of(const study::Recipe& recipe) {
-  const auto optimizer = recipe.optimizer == "adam"    ? step::Optimizer::kAdam
-                         : recipe.optimizer == "adamw" ? step::Optimizer::kAdamW
-                                                       : step::Optimizer::kSgd;
-  return {loss_of(recipe), optimizer};
-}
+/// What a metric is made of: the number in its name, how many numbers a prediction has, and what is asked of machines.
+struct Asking {
+  nn::Metrics& asked;
+  std::int64_t number;
+  std::int64_t width;
 
-Evaluation::Evaluation(step::Loss loss, const std::vector<std::string>& metrics, std::int64_t width, kernels::Isa isa)
-    : loss_(loss),
-      width_(width),
-      kernels_(&kernels::kernels<double>(isa)),
-      sums_(metrics.empty() ? study::default_metrics(loss == step::Loss::kCrossEntropy ? width : 0) : metrics, width) {}
-
-void Evaluation::add(std::span<const double> predictions, std::span<const std::int32_t> labels,
-                     std::span<const float> targets) {
-  const std::int64_t samples = static_cast<std::int64_t>(predictions.size()) / width_;
-  losses_.resize(static_cast<std::size_t>(samples));
-  scratch_.resize(predictions.size());
-  if (loss_ == step::Loss::kCrossEntropy) {
-    kernels_->cross_entropy(samples, width_, 0.0, predictions.data(), labels.data(), losses_.data(), scratch_.data());
-    sums_.add_classes(predictions, labels, losses_);
-    return;
+  Value mean(SampleSum::Of of, double with) const {
+    const std::size_t at = asked.sums.size();
+    asked.sums.push_back({of, with});
+    return [at](const MetricSums& sums) {
+      return (sums.of.empty() ? 0.0 : sums.of[at]) / static_cast<double>(sums.samples);
+    };
   }
-  for (std::size_t i = 0; i < targets.size(); ++i) scratch_[i] = static_cast<double>(targets[i]);
-  kernels_->mse(samples, width_, predictions.data(), scratch_.data(), losses_.data());
-  sums_.add_numbers(predictions, targets, losses_);
+  Value counted(double (*of)(std::span<const std::int64_t>, std::int64_t)) const {
+    asked.confusion = true;
+    return whole([of, classes = width](const MetricSums& sums) { return of(sums.confusion, classes); });
+  }
+  Value in_columns(double (*of)(std::span<const nn::ErrorColumn>, std::int64_t)) const {
+    asked.columns = true;
+    return whole([of](const MetricSums& sums) { return of(sums.columns, sums.samples); });
+  }
+  Value ranked(double (*of)(std::span<const double>, std::span<const std::int32_t>, std::int64_t)) const {
+    asked.scores = true;
+    return whole([of, classes = width](const MetricSums& sums) { return of(sums.scores, sums.labels, classes); });
+  }
+  /// Of all samples or of none: a prediction that is not a number must not make a set look better by its absence.
+  static Value whole(Value of) {
+    return [of = std::move(of)](const MetricSums& sums) {
+      return sums.samples == 0 || sums.lost > 0 ? std::numeric_limits<double>::quiet_NaN() : of(sums);
+    };
+  }
+};
+
+struct Entry {
+  std::string_view name;  // of study::metrics()
+  Value (*value)(const Asking& ask);
+};
+
+using Of = SampleSum::Of;
+constexpr Entry kEntries[] = {
+    {"accuracy", [](const Asking& ask) { return ask.mean(Of::kTop, 1); }},
+    {"top<k>", [](const Asking& ask) { return ask.mean(Of::kTop, static_cast<double>(ask.number)); }},
+    {"balanced_accuracy", [](const Asking& ask) { return ask.counted(nn::balanced_accuracy); }},
+    {"f1_macro", [](const Asking& ask) { return ask.counted(nn::f1_macro); }},
+    {"log_loss", [](const Asking& ask) { return ask.mean(Of::kLogLoss, 0); }},
+    {"calibration_error",
+     [](const Asking& ask) {
+       ask.asked.calibration = true;
+       return Asking::whole([](const MetricSums& sums) { return nn::calibration_error(sums.bins); });
+     }},
+    {"matthews", [](const Asking& ask) { return ask.counted(nn::matthews); }},
+    {"roc_auc", [](const Asking& ask) { return ask.ranked(nn::roc_auc); }},
+    {"average_precision", [](const Asking& ask) { return ask.ranked(nn::average_precision); }},
+    {"f1", [](const Asking& ask) { return ask.counted(nn::f1); }},
+    {"mae", [](const Asking& ask) { return ask.mean(Of::kAbsoluteError, 0); }},
+    {"rmse", [](const Asking& ask) { return ask.in_columns(nn::rmse); }},
+    {"r2", [](const Asking& ask) { return ask.in_columns(nn::r2); }},
+    {"mape", [](const Asking& ask) { return ask.mean(Of::kRelativeError, 0); }},
+    {"quantile<q>", [](const Asking& ask) { return ask.mean(Of::kPinball, static_cast<double>(ask.number) / 100); }},
+};
+
+Value value_of(const study::NamedMetric& named, nn::Metrics& asked, std::int64_t width) {
+  if (const auto& compute = named.metric.compute) {
+    asked.scores = true;
+    return Asking::whole([compute, width](const MetricSums& sums) {
+      return compute({.width = width, .scores = sums.scores, .labels = sums.labels, .targets = sums.targets});
+    });
+  }
+  const auto* entry = std::ranges::find(kEntries, named.metric.name, &Entry::name);
+  LANISTA_CHECK(entry != std::end(kEntries), "nobody computes metric " + named.metric.name);
+  return entry->value({asked, named.number, width});
+}
+
+}  // namespace
+
+nn::ProgramOptions program_options_of(const study::Recipe& recipe) {
+  static_assert(study::kMaxParts == nn::kMaxParts);
+  nn::ProgramOptions options;
+  options.max_batch = recipe.batch;
+  options.shards = recipe.shards;
+  options.accumulate = recipe.accumulate;
+  options.precision = precision_of(recipe.precision);
+  return options;
+}
+
+Evaluation::Evaluation(const std::string& loss, const std::vector<std::string>& metrics, std::int64_t width,
+                       std::span<const study::Metric> own)
+    : asked_{loss} {
+  const step::Loss* known = step::find_loss(loss);
+  LANISTA_CHECK(known != nullptr, "no loss " + loss);
+  const std::int64_t classes = known->classes ? width : 0;
+  for (const std::string& name : metrics.empty() ? study::default_metrics(classes) : metrics) {
+    const auto checked = study::check_metric(name, classes, own);
+    LANISTA_CHECK(checked.ok(), checked.error().message);
+    values_.emplace_back(name, value_of(*study::find_metric(name, own), asked_, width));
+  }
+}
+
+std::map<std::string, double> Evaluation::values(const nn::MetricSums& sums, const std::string& prefix) const {
+  std::map<std::string, double> out{{prefix + "loss", sums.loss / static_cast<double>(sums.samples)}};
+  for (const auto& [name, value] : values_) out[prefix + name] = value(sums);
+  return out;
 }
 
 }  // namespace lanista::train

@@ -1,41 +1,41 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "lanista/kernels/kernels.h"
-#include "lanista/step/training_step.h"
+#include "lanista/nn/metrics.h"
+#include "lanista/nn/program.h"
 #include "lanista/study/config.h"
-#include "lanista/train/metrics.h"
+#include "lanista/study/metric.h"
 
 namespace lanista::train {
 
-/// The loss a recipe names.
-step::Loss loss_of(const study::Recipe& recipe);
-/// What a recipe says of a training step's structure.
-step::StepOptions step_options_of(const study::Recipe& recipe);
+/// What a recipe says of a program beside its step: batch, how it is cut, precision.
+nn::ProgramOptions program_options_of(const study::Recipe& recipe);
 
-/// Measures predictions: loss and metrics over samples, in double and in sample order, whatever the batches and the
-/// precision were.
+/// The loss and metrics of a trial by their names (study/metric.h): what is asked of machines, and what their answers
+/// come to.
 class Evaluation {
  public:
-  /// `metrics` empty: accuracy for classes, mae for numbers. `width`: numbers a prediction has.
-  Evaluation(step::Loss loss, const std::vector<std::string>& metrics, std::int64_t width, kernels::Isa isa);
+  /// `loss` of step::losses(). `metrics` empty: accuracy for classes, mae for numbers; others suit the targets
+  /// (study::check_metric). `width`: numbers a prediction has. `own`: metrics of the caller.
+  Evaluation(const std::string& loss, const std::vector<std::string>& metrics, std::int64_t width,
+             std::span<const study::Metric> own = {});
 
-  /// Predictions [n, width] with labels [n] (cross-entropy) or targets [n, width] (mse).
-  void add(std::span<const double> predictions, std::span<const std::int32_t> labels, std::span<const float> targets);
-  /// Means over all samples so far, by name with `prefix` in front ("val_accuracy").
-  std::map<std::string, double> means(const std::string& prefix) const { return sums_.means(prefix); }
+  const nn::Metrics& asked() const { return asked_; }
+  /// Their values (of no sample: not-a-number), by name with `prefix` in front ("val_accuracy"). Where a prediction is
+  /// not a number, accuracy and top<k> count its row as wrong, and all other metrics are not-a-number.
+  std::map<std::string, double> values(const nn::MetricSums& sums, const std::string& prefix) const;
 
  private:
-  step::Loss loss_;
-  std::int64_t width_;
-  const kernels::Kernels<double>* kernels_;
-  MetricSums sums_;
-  std::vector<double> losses_, scratch_;
+  using Value = std::function<double(const nn::MetricSums& sums)>;
+  nn::Metrics asked_;
+  std::vector<std::pair<std::string, Value>> values_;
 };
 
 }  // namespace lanista::train

@@ -30,18 +30,16 @@ Result<std::vector<Tensor>> weights_of(const graph::Graph& prefix, const FrozenM
   return found;
 }
 
-/// Only prediction is asked of the program; loss and optimiser have no say in it.
+/// Only prediction is asked of the program.
 Result<nn::Program> compile(const graph::Graph& prefix, std::span<const Tensor> weights, const FrozenModel& input) {
-  const step::StepOptions step{step::Loss::kMse, step::Optimizer::kSgd};
-  LANISTA_ASSIGN(const auto train, step::derive_training_step(prefix, step, *input.step_ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(prefix, *input.step_ops));
   nn::ProgramOptions options;
   options.max_batch = kBatch;
-  options.isa = input.isa;
+  options.backend = input.backend;
   options.budget = input.budget;
   options.operators = input.operators;
-  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, options));
-  program.initialise(0, 0);
+  LANISTA_ASSIGN(auto program, nn::Program::compile(infer, options));
+  LANISTA_TRY(program.begin(0, 0));
   std::vector<Tensor> state = program.extract(0);
   for (const Tensor& tensor : weights) *std::ranges::find(state, tensor.name, &Tensor::name) = tensor;
   LANISTA_TRY(program.insert(0, state));

@@ -12,7 +12,7 @@
 #include "lanista/data/dataset.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
-#include "lanista/kernels/kernels.h"
+#include "lanista/nn/backend.h"
 #include "lanista/nn/opaque.h"
 
 namespace lanista::train {
@@ -25,7 +25,7 @@ struct FrozenModel {
   const graph::OpTable* step_ops = nullptr;  ///< step::training_ops; read while creating
   const nn::Operators* operators = nullptr;  ///< beyond those shipped, read while creating; may be null
   MemoryBudget* budget = nullptr;            ///< of the program; may be null
-  kernels::Isa isa = kernels::best_isa();
+  const nn::Backend* backend = &nn::cpu_backend();
 };
 
 /// The frozen part of a model, computed once for all who train a head on it. Heads are trained like any model, on data

@@ -99,8 +99,10 @@ FrozenPrefix backbone() {
 }
 
 nn::Program program(const graph::Graph& model, step::StepOptions options) {
-  return *nn::Program::compile(*step::derive_training_step(model, options, ops()),
-                               *step::derive_inference_step(model, ops()), {.max_batch = kBatch});
+  auto made = nn::Program::compile(*step::derive_training_step(model, options, ops()),
+                                   *step::derive_inference_step(model, ops()), {.max_batch = kBatch});
+  EXPECT_TRUE(made->begin(0, 0));
+  return *std::move(made);
 }
 
 void put(nn::Program& into, const std::vector<Tensor>& weights) {
@@ -120,12 +122,11 @@ struct Whole {
 // A whole model by hand: for every batch the backbone in inference form, then a step of the head.
 Whole by_hand(std::uint64_t trial, std::int64_t epochs) {
   const study::Recipe settings = recipe(trial);
-  nn::Program front = program(*graph::parse(kBackbone + "%5 = output(%4)\n"), {step::Loss::kMse, {}});
+  nn::Program front = program(*graph::parse(kBackbone + "%5 = output(%4)\n"), {.loss = "mse"});
   front.initialise(0, 0);
   put(front, backbone_weights());
   nn::Program back =
-      program(*graph::parse("%4 = input(shape=[5,3,3])\n" + kHead),
-              {step::Loss::kCrossEntropy, trial % 2 == 0 ? step::Optimizer::kSgd : step::Optimizer::kAdam});
+      program(*graph::parse("%4 = input(shape=[5,3,3])\n" + kHead), {"cross_entropy", trial % 2 == 0 ? "sgd" : "adam"});
   back.initialise(0, trial);
 
   Whole whole;
@@ -224,11 +225,11 @@ TEST(FrozenPrefix, MakesTheWholeModelWithTheHeadsWeights) {
   const FrozenPrefix prefix = backbone();
   const data::Dataset features = *prefix.features(digits(), Keep::kAll, nullptr);
   std::vector<Tensor> weights = trained(input(prefix.head(), features, 7), 1).save().tensors;
-  nn::Program head = program(prefix.head(), {step::Loss::kCrossEntropy, step::Optimizer::kAdam});
+  nn::Program head = program(prefix.head(), {"cross_entropy", "adam"});
   head.initialise(0, 0);
   put(head, weights);
   weights.insert(weights.end(), prefix.weights().begin(), prefix.weights().end());
-  nn::Program whole = program(*graph::parse(kBackbone + kHead), {step::Loss::kCrossEntropy, step::Optimizer::kAdam});
+  nn::Program whole = program(*graph::parse(kBackbone + kHead), {"cross_entropy", "adam"});
   whole.initialise(0, 0);
   put(whole, weights);
 

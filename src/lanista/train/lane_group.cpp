@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "lanista/base/check.h"
 #include "lanista/step/training_step.h"
@@ -25,113 +26,98 @@ std::string failure_of(const Call& call) {
   }
 }
 
-/// The states of runs in the lanes of a program, as long as it lives.
-class Seated {
- public:
-  Seated(nn::Program& program, std::span<TrialRun* const> runs, nn::LaneState TrialRun::*state)
-      : program_(program), runs_(runs), state_(state) {
-    try {
-      for (; seated_ < runs.size(); ++seated_) {
-        program.attach(static_cast<std::int64_t>(seated_), std::move(runs[seated_]->*state));
-      }
-    } catch (...) {
-      stand_up();
-      throw;
-    }
-  }
-  ~Seated() { stand_up(); }
-  Seated(const Seated&) = delete;
-  Seated& operator=(const Seated&) = delete;
-
- private:
-  void stand_up() {
-    for (; seated_ > 0; --seated_) {
-      runs_[seated_ - 1]->*state_ = program_.detach(static_cast<std::int64_t>(seated_ - 1));
-    }
-  }
-
-  nn::Program& program_;
-  std::span<TrialRun* const> runs_;
-  nn::LaneState TrialRun::*state_;
-  std::size_t seated_ = 0;
-};
-
 }  // namespace
 
 LaneGroup::LaneGroup(const TrainerInput& like, nn::Program program)
-    : program_(std::move(program)), spec_(like.data->spec()), batch_(like.recipe.batch) {
-  const auto lanes = static_cast<std::size_t>(program_.lanes());
+    : seats_(std::make_unique<Seats>(std::move(program))), spec_(like.data->spec()), batch_(like.recipe.batch) {
+  const auto lanes = static_cast<std::size_t>(this->lanes());
   buffers_.emplace_back(batch_, spec_);
   batches_.resize(lanes);
   hyper_.resize(lanes);
   active_.resize(lanes);
-  losses_.resize(lanes);
-  predictions_.resize(static_cast<std::size_t>(batch_ * program_.prediction_size()));
+  lane_ends_.resize(lanes);
+  readers_.resize(lanes);
+  states_.reserve(lanes);
 }
 
 Result<LaneGroup> LaneGroup::create(const TrainerInput& like, std::int64_t lanes) {
   LANISTA_ASSIGN(const auto train,
-                 step::derive_training_step(like.model, step_options_of(like.recipe), *like.step_ops));
+                 step::derive_training_step(like.model, step::StepOptions{like.recipe.loss, like.recipe.optimizer},
+                                            *like.step_ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(like.model, *like.step_ops));
-  nn::ProgramOptions program_options;
-  program_options.lanes = lanes;
-  program_options.states = false;
-  program_options.max_batch = like.recipe.batch;
-  program_options.precision = like.recipe.precision == "float64" ? nn::Precision::kFloat64 : nn::Precision::kFloat32;
-  program_options.isa = like.isa;
-  program_options.budget = like.budget;
-  program_options.operators = like.operators;
-  program_options.step_ops = like.step_ops;
-  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, program_options));
-
-  const auto& spec = like.data->spec();
-  const std::int64_t wanted = spec.classes > 0 ? spec.classes : spec.target_size;
-  if (program.prediction_size() != wanted) {
-    return Error{Code::kInvalidArgument,
-                 "the model gives " + std::to_string(program.prediction_size()) + " numbers a sample, data '" +
-                     spec.name + "' wants " + std::to_string(wanted),
-                 ""};
-  }
+  nn::ProgramOptions options = program_options_of(like);
+  options.lanes = lanes;
+  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, options));
+  LANISTA_TRY(check_predictions(program, like.data->spec()));
   return LaneGroup(like, std::move(program));
 }
 
-void LaneGroup::step(std::span<TrialRun* const> runs, std::span<StepEnd> ends) {
-  LANISTA_CHECK(static_cast<std::int64_t>(runs.size()) <= lanes() && runs.size() == ends.size(),
+std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends) {
+  LANISTA_CHECK(static_cast<std::int64_t>(runs.size()) <= lanes() && runs.size() == ends.size() && most >= 1,
                 std::to_string(runs.size()) + " runs with " + std::to_string(ends.size()) + " ends in a group of " +
                     std::to_string(lanes()) + " lanes");
   std::ranges::fill(ends, StepEnd{});
   std::ranges::fill(active_, std::uint8_t{0});
-  read_batches(runs, ends);
-  {
-    const Seated seated(program_, runs, &TrialRun::state_);
-    train(runs, ends);
-  }
+  std::int64_t steps = most;
+  for (const TrialRun* run : runs) steps = std::min(steps, run->steps_left_at_once());
+  seat(runs);
+  begin_epochs(runs, ends);
+  train(runs, steps, ends);
   measure(runs, ends);
+  return steps;
 }
 
-void LaneGroup::read_batches(std::span<TrialRun* const> runs, std::span<StepEnd> ends) {
-  std::size_t places = 0;
+void LaneGroup::seat(std::span<TrialRun* const> runs) {
+  states_.clear();
+  for (TrialRun* run : runs) states_.push_back(&run->state_);
+  seats_->seat(states_);
+}
+
+void LaneGroup::keep(std::span<TrialRun* const> runs) {
+  states_.clear();
+  for (TrialRun* run : runs) states_.push_back(&run->state_);
+  seats_->keep(states_);
+}
+
+// Who takes part, and with whom: runs that stand at one place stay together to the end of the chunk.
+void LaneGroup::begin_epochs(std::span<TrialRun* const> runs, std::span<StepEnd> ends) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     TrialRun& run = *runs[i];
     ends[i].failure = failure_of([&] {
-      run.begin_epoch(runs.first(i));
+      run.begin_pass(runs.first(i));
       std::size_t other = 0;
-      while (other < i && (active_[other] == 0 || !runs[other]->reads_with(run))) ++other;
-      if (other < i) {
-        batches_[i] = batches_[other];
-        return;
-      }
-      if (places == buffers_.size()) buffers_.emplace_back(batch_, spec_);
-      batches_[i] = read_batch(run, buffers_[places++]);
+      while (other < i && (active_[lane_of(*runs[other])] == 0 || !runs[other]->reads_with(run))) ++other;
+      readers_[i] = other;
     });
-    hyper_[i] = run.hyper();
-    active_[i] = ends[i].failure.empty() ? 1 : 0;
+    active_[lane_of(run)] = ends[i].failure.empty() ? 1 : 0;
   }
 }
 
-nn::Batch LaneGroup::read_batch(const TrialRun& run, BatchBuffers& buffers) const {
+// What these lanes do in the step that comes after so many others.
+nn::StepWork LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ahead,
+                                std::span<const std::uint8_t> lanes) {
+  std::size_t places = 0;
+  bool is_shared = !runs.empty();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::size_t lane = lane_of(*runs[i]);
+    is_shared = is_shared && lanes[lane] != 0 && readers_[i] == 0;
+    if (lanes[lane] == 0) continue;
+    hyper_[lane] = runs[i]->hyper(ahead);
+    const std::size_t reader = lane_of(*runs[readers_[i]]);
+    if (reader != lane && lanes[reader] != 0) {
+      batches_[lane] = batches_[reader];
+      continue;
+    }
+    if (places == buffers_.size()) buffers_.emplace_back(batch_, spec_);
+    batches_[lane] = read_batch(*runs[i], ahead, buffers_[places++]);
+  }
+  const std::span<const nn::Batch> batches(batches_);
+  return {is_shared ? batches.subspan(lane_of(*runs[0]), 1) : batches, hyper_};
+}
+
+nn::Batch LaneGroup::read_batch(const TrialRun& run, std::int64_t ahead, BatchBuffers& buffers) const {
   const data::Dataset& data = *run.input_.data;
-  const auto rows = run.next_rows();
+  const auto rows = run.rows(ahead);
   if (run.prepared_) {
     const auto width = static_cast<std::size_t>(spec_.features.elements_per_sample());
     const auto begin = static_cast<std::size_t>(rows.data() - run.order_->data());
@@ -139,24 +125,38 @@ nn::Batch LaneGroup::read_batch(const TrialRun& run, BatchBuffers& buffers) cons
                                  std::span(run.prepared_->features).subspan(begin * width, rows.size() * width));
   }
   if (run.augmenter_.empty()) return buffers.fill(data, rows);
-  return buffers.fill(data, rows, run.augmenter_, run.input_.data_seed, run.epoch());
+  return buffers.fill(data, rows, run.augmenter_, run.input_.data_seed, run.pass());
 }
 
-void LaneGroup::train(std::span<TrialRun* const> runs, std::span<StepEnd> ends) {
-  bool is_shared = true;
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    is_shared = is_shared && active_[i] != 0 && runs[i]->reads_with(*runs[0]);
-  const auto batches = is_shared ? std::span(batches_).first(1) : std::span(batches_);
-  const auto all = failure_of([&] { program_.train_step(batches, hyper_, active_, losses_); });
+// Steps of the active lanes. A lane that threw has its next step once more, alone, and then waits for the next chunk.
+void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepEnd> ends) {
+  nn::Program& program = seats_->program();
+  for (const TrialRun* run : runs) lane_ends_[lane_of(*run)] = {.loss_sum = run->loss_sum_, .failure = {}};
+  const auto chunk_of = [&](std::int64_t count, std::int64_t first, std::span<const std::uint8_t> lanes) {
+    return nn::Chunk{.steps = count, .active = lanes, .work = [this, runs, first, lanes](std::int64_t step) {
+                       return work_of(runs, first + step, lanes);
+                     }};
+  };
+  const std::string all = failure_of([&] { program.run(chunk_of(steps, 0, active_), lane_ends_); });
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (active_[i] == 0) continue;
-    const auto stood_still = [&] { return program_.step_count(static_cast<std::int64_t>(i)) == runs[i]->step_; };
-    if (!all.empty() && stood_still()) {
+    const std::size_t lane = lane_of(*runs[i]);
+    if (active_[lane] == 0) continue;
+    nn::LaneEnd& end = lane_ends_[lane];
+    if (end.steps < steps && (end.failure || !all.empty())) {
       std::vector<std::uint8_t> alone(active_.size(), 0);
-      alone[i] = 1;
-      ends[i].failure = failure_of([&] { program_.train_step(batches, hyper_, alone, losses_); });
+      alone[lane] = 1;
+      const nn::LaneEnd before = std::exchange(end, {.loss_sum = end.loss_sum, .failure = {}});
+      ends[i].failure = failure_of([&] {
+        program.run(chunk_of(1, before.steps, alone), lane_ends_);
+        if (end.failure) std::rethrow_exception(std::exchange(end.failure, nullptr));
+      });
+      if (end.bad_step >= 0) end.bad_step = before.steps;
+      if (before.bad_step >= 0) end.bad_step = before.bad_step;
+      end.steps += before.steps;
     }
-    if (ends[i].failure.empty()) ends[i].epoch_ended = runs[i]->count_step(losses_[i], runs[i]->next_rows().size());
+    if (end.bad_step >= 0) ends[i].bad_step = runs[i]->step_ + end.bad_step;
+    const bool at_the_end = runs[i]->count_steps(end);
+    ends[i].epoch_ended = at_the_end && ends[i].failure.empty();
   }
 }
 
@@ -180,15 +180,7 @@ void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends
       ends[i].epoch_ended = ends[i].failure.empty();
       if (!ends[i].epoch_ended) continue;
     }
-    study::Measurement measurement;
-    measurement.trial = run.trial();
-    measurement.epoch = run.epoch();
-    measurement.step = run.step_;
-    measurement.metrics = std::move(metrics[place]);
-    measurement.metrics["train_loss"] = run.loss_sum_ / static_cast<double>(run.train_rows().size());
-    run.measurements_.push_back(std::move(measurement));
-    run.loss_sum_ = 0;
-    run.prepared_.reset();
+    run.note_measured(std::move(metrics[place]));
   }
 }
 
@@ -199,26 +191,19 @@ std::map<std::string, double> LaneGroup::evaluate(TrialRun& run, data::Part part
 
 std::vector<std::map<std::string, double>> LaneGroup::evaluate(std::span<TrialRun* const> runs, data::Part part,
                                                                const std::string& prefix) {
-  const Seated seated(program_, runs, &TrialRun::state_);
-  const auto width = static_cast<std::size_t>(program_.prediction_size());
-  std::vector<Evaluation> sums;
+  seat(runs);
+  std::vector<Evaluation> evaluations;
   for (const TrialRun* run : runs) {
-    sums.emplace_back(loss_of(run->input_.recipe), run->input_.metrics, program_.prediction_size(), run->input_.isa);
+    evaluations.push_back(evaluation_of(run->input_, program().prediction_size()));
+  }
+  std::vector<nn::LaneMetrics> lanes;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    lanes.push_back({.lane = runs[i]->state_.lane(), .asked = &evaluations[i].asked()});
   }
   const data::Dataset& data = *runs[0]->input_.data;
-  const auto& rows = data.rows(part);
-  const auto chunk = static_cast<std::size_t>(batch_);
-  for (std::size_t at = 0; at < rows.size(); at += chunk) {
-    const auto wanted = std::span(rows).subspan(at, std::min(chunk, rows.size() - at));
-    const nn::Batch batch = buffers_[0].fill(data, wanted);
-    const auto used = std::span(predictions_).first(wanted.size() * width);
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      program_.predict(static_cast<std::int64_t>(i), batch, used);
-      sums[i].add(used, batch.labels, batch.targets);
-    }
-  }
+  seats_->program().evaluate(buffers_[0].each(data, data.rows(part)), lanes);
   std::vector<std::map<std::string, double>> means;
-  for (const Evaluation& sum : sums) means.push_back(sum.means(prefix));
+  for (std::size_t i = 0; i < runs.size(); ++i) means.push_back(evaluations[i].values(lanes[i].sums, prefix));
   return means;
 }
 

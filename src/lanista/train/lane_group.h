@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,59 +11,77 @@
 #include "lanista/data/dataset.h"
 #include "lanista/nn/program.h"
 #include "lanista/train/batch_buffers.h"
+#include "lanista/train/seats.h"
 #include "lanista/train/trial_run.h"
 
 namespace lanista::train {
 
-/// What became of a trial in a step.
+/// What became of a trial in a step, or a chunk of them.
 struct StepEnd {
-  bool epoch_ended = false;  ///< and was measured
-  std::string failure;       ///< why it cannot go on; empty: it had its step
+  bool epoch_ended = false;    ///< and was measured
+  std::string failure;         ///< why it cannot go on; empty: it had its steps
+  std::int64_t bad_step = -1;  ///< the first step, of all it has done, whose loss was no finite number; -1: none now
 };
 
 /// One program for trials of one key: those that are given to `step` are its lanes in that step. Trials come and go
-/// between steps (evict, compact and refill are nothing else), and no trial's numbers depend on the others. One thread
-/// at a time.
+/// between steps (evict, compact and refill are nothing else), and no trial's numbers depend on the others. Whoever was
+/// trained or measured here keeps its seat until others want in and no lane is empty, it leaves or goes, or the group
+/// goes: then its state is its own again. One thread at a time, which is also the one for the runs that sit here.
 class LaneGroup {
  public:
   /// Room for `lanes` trials with the key of this one. Errors: kInvalidArgument (the model does not fit the data),
   /// kResourceExhausted, kUnimplemented.
   static Result<LaneGroup> create(const TrainerInput& like, std::int64_t lanes);
 
-  std::int64_t lanes() const { return program_.lanes(); }
-  std::int64_t bytes() const { return program_.bytes(); }
-  std::string describe() const { return program_.describe(); }
+  std::int64_t lanes() const { return program().lanes(); }
+  std::int64_t bytes() const { return program().bytes(); }  ///< with the states that sit here
+  std::string describe() const { return program().describe(); }
 
   /// To be called once before a run is trained here, and again after release() and restore(). Errors:
   /// kResourceExhausted, kDataLoss.
-  Result<void> admit(TrialRun& run) const { return run.settle(program_); }
+  Result<void> admit(TrialRun& run) const { return run.settle(program()); }
 
   /// Trains one step of every run, at most lanes() of them. Runs that stand at the same place read one batch. At the
   /// end of an epoch a run is measured. A run that throws is tried once more, alone; then it has failed, and the
   /// others have their step. `ends` gets one entry a run.
-  void step(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
+  void step(std::span<TrialRun* const> runs, std::span<StepEnd> ends) { advance(runs, 1, ends); }
+  /// The same for up to `most` steps, but for no more than the first of the runs has to the end of its epoch, or of its
+  /// pass over the rows. A run
+  /// that was tried again alone may have done fewer than the others. Returns the steps of the chunk.
+  std::int64_t advance(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends);
 
   /// Metrics of a run's present weights on a part, names with `prefix` in front.
   std::map<std::string, double> evaluate(TrialRun& run, data::Part part, const std::string& prefix);
 
+  bool seats(const TrialRun& run) const { return run.state_.sits_in(*seats_); }
+  /// All leave their seats but these.
+  void keep(std::span<TrialRun* const> runs);
+
  private:
   LaneGroup(const TrainerInput& like, nn::Program program);
-  void read_batches(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
-  nn::Batch read_batch(const TrialRun& run, BatchBuffers& buffers) const;
-  void train(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
+  const nn::Program& program() const { return seats_->program(); }
+  void seat(std::span<TrialRun* const> runs);
+  static std::size_t lane_of(const TrialRun& run) { return static_cast<std::size_t>(run.state_.lane()); }
+  void begin_epochs(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
+  nn::StepWork work_of(std::span<TrialRun* const> runs, std::int64_t ahead, std::span<const std::uint8_t> lanes);
+  nn::Batch read_batch(const TrialRun& run, std::int64_t ahead, BatchBuffers& buffers) const;
+  void train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepEnd> ends);
   void measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
   std::vector<std::map<std::string, double>> evaluate(std::span<TrialRun* const> runs, data::Part part,
                                                       const std::string& prefix);
 
-  nn::Program program_;
+  std::unique_ptr<Seats> seats_;  // stays where it is when the group moves
   data::DataSpec spec_;
   std::int64_t batch_;
   std::vector<BatchBuffers> buffers_;  // one for each place in the data at which runs stand
-  std::vector<nn::Batch> batches_;     // of each lane
+  // Of each lane:
+  std::vector<nn::Batch> batches_;
   std::vector<nn::LaneHyper> hyper_;
   std::vector<std::uint8_t> active_;
-  std::vector<double> losses_;
-  std::vector<double> predictions_;
+  std::vector<nn::LaneEnd> lane_ends_;
+  // Of each run at hand:
+  std::vector<std::size_t> readers_;  // the first that reads its batch
+  std::vector<RunState*> states_;
 };
 
 }  // namespace lanista::train

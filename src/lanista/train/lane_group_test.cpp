@@ -189,6 +189,62 @@ TEST(LaneGroup, IsNotDisturbedByATrialThatDiverges) {
   for (const std::size_t i : {0U, 1U, 3U}) expect_as_alone(runs[i], "relu");
 }
 
+// With batch norm and dropout, in shards and parts of shards: beside each other, parked and saved at any step, taken up
+// elsewhere, or alone without a break.
+TEST(LaneGroup, TrainsBatchesInPartsAsIfEveryTrialWereAlone) {
+  const auto input = [](std::uint32_t id, std::int64_t shards, std::int64_t accumulate) {
+    TrainerInput own = trial(id, "relu");
+    own.recipe.batch = 301;
+    own.recipe.shards = shards;
+    own.recipe.accumulate = accumulate;
+    own.recipe.clip_norm = 1;
+    own.model = *graph::parse(
+        "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=4, kernel=[3])\n%2 = batch_norm(%1)\n%3 = dropout(%2, p=0.3)\n"
+        "%4 = flatten(%3)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n");
+    return own;
+  };
+  Rng rng(5);
+  std::vector<TrainerState> whole;
+  for (const auto& [shards, accumulate] : {std::pair(1, 1), {4, 1}, {1, 4}, {3, 2}}) {
+    auto group = LaneGroup::create(input(1, shards, accumulate), 3);
+    auto other = LaneGroup::create(input(2, shards, accumulate), 2);
+    ASSERT_TRUE(group && other);
+    std::vector<TrialRun> runs;
+    for (std::uint32_t id = 1; id <= 3; ++id) runs.push_back(*TrialRun::create(input(id, shards, accumulate)));
+    for (int round = 0; round < 14; ++round) {
+      LaneGroup& here = rng.bernoulli(0.5) ? *group : *other;
+      std::vector<TrialRun*> lanes;
+      for (TrialRun& run : runs) {
+        if (static_cast<std::int64_t>(lanes.size()) == here.lanes() || rng.bernoulli(0.3)) continue;
+        if (run.step_count() > 0 && rng.bernoulli(0.3)) {
+          const TrainerState saved = run.save();
+          run = *TrialRun::create(input(run.trial().value, shards, accumulate));
+          ASSERT_TRUE(run.restore(saved));
+        }
+        ASSERT_TRUE(here.admit(run));
+        lanes.push_back(&run);
+      }
+      std::vector<StepEnd> ends(lanes.size());
+      here.step(lanes, ends);
+      for (const StepEnd& end : ends) EXPECT_EQ(end.failure, "");
+    }
+    for (const TrialRun& run : runs) {
+      auto alone = Trainer::create(input(run.trial().value, shards, accumulate));
+      while (alone->step_count() < run.step_count()) alone->step();
+      EXPECT_GT(run.step_count(), 2);
+      EXPECT_EQ(run.save().facts, alone->save().facts);
+      EXPECT_TRUE(run.save().tensors == alone->save().tensors) << run.trial().value;
+    }
+    auto one = Trainer::create(input(1, shards, accumulate));
+    for (int step = 0; step < 6; ++step) one->step();
+    whole.push_back(one->save());
+  }
+  EXPECT_TRUE(whole[1].tensors == whole[2].tensors);  // parts of a shard are shards
+  EXPECT_EQ(whole[1].facts, whole[2].facts);
+  EXPECT_FALSE(whole[0].tensors == whole[1].tensors);  // in float32 their sums are rounded in another order
+  EXPECT_FALSE(whole[1].tensors == whole[3].tensors);
+}
+
 TEST(LaneGroup, GivesEveryLaneItsOwnDropoutAndMomentum) {
   const auto input = [](std::uint32_t id) {
     TrainerInput own = trial(id, "relu");
@@ -233,20 +289,6 @@ TEST(LaneGroup, RefusesAStateThatDoesNotFitAndLeavesTheRun) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kDataLoss);
   EXPECT_NE(refused.error().message.find("'seed' is missing"), std::string::npos) << refused.error().message;
-}
-
-TEST(ProgramKey, IsOfWhatAProgramIsMadeOf) {
-  const TrainerInput a = trial(1, "relu");
-  const auto key = [&](auto change) {
-    TrainerInput b = trial(7, "relu");
-    change(b);
-    return program_key(b.model, b.recipe, ops()) == program_key(a.model, a.recipe, ops());
-  };
-  EXPECT_TRUE(key([](TrainerInput&) {}));
-  EXPECT_FALSE(key([](TrainerInput& b) { b.recipe.batch = 32; }));
-  EXPECT_FALSE(key([](TrainerInput& b) { b.recipe.optimizer = "adam"; }));
-  EXPECT_FALSE(key([](TrainerInput& b) { b.recipe.precision = "float64"; }));
-  EXPECT_FALSE(key([](TrainerInput& b) { b.model = trial(7, "tanh").model; }));
 }
 
 }  // namespace

@@ -18,7 +18,9 @@ double learning_rate(const study::Recipe& recipe, std::int64_t step, std::int64_
     return rate;
   }
   if (recipe.schedule == "cosine") {
-    const std::int64_t total = recipe.epochs * steps_per_epoch - warmup;
+    std::int64_t all = recipe.epochs * steps_per_epoch;
+    if (recipe.steps > 0) all = std::min(all, recipe.steps);
+    const std::int64_t total = all - warmup;
     const double done = static_cast<double>(step - warmup) / static_cast<double>(std::max<std::int64_t>(1, total));
     return recipe.lr * 0.5 * (1.0 + portable_cos(std::numbers::pi * std::min(done, 1.0)));
   }

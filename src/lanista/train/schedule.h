@@ -6,7 +6,8 @@
 
 namespace lanista::train {
 
-/// The learning rate of 0-based step `step` of a trial with `steps_per_epoch` steps an epoch and recipe.epochs epochs.
+/// The learning rate of 0-based step `step` of a trial with `steps_per_epoch` steps an epoch and recipe.epochs epochs,
+/// which are recipe.steps at most.
 ///
 /// Warm-up is linear from lr/(w+1) to lr over w = warmup_epochs * steps_per_epoch steps. After it: constant; step
 /// (times step_factor every step_every epochs, counted from the start); cosine (to zero at the last step, Loshchilov

@@ -40,6 +40,19 @@ TEST(LearningRate, FollowsTheCosineToZero) {
   EXPECT_NEAR(learning_rate(r, 100, 10), 0, 1e-15);
 }
 
+// Ten epochs of ten steps, but for the last one, which has three.
+TEST(LearningRate, EndsWhereTheBudgetInStepsDoes) {
+  auto r = recipe("cosine");
+  r.steps = 93;
+  r.warmup_epochs = 0.5;
+  for (std::int64_t step = 5; step <= 93; ++step) {
+    const double expected = 0.2 * (1 + std::cos(std::numbers::pi * static_cast<double>(step - 5) / 88));
+    EXPECT_NEAR(learning_rate(r, step, 10), expected, 1e-14) << step;
+  }
+  r.epochs = 4;  // a trial with a shorter schedule of its own
+  EXPECT_NEAR(learning_rate(r, 40, 10), 0, 1e-15);
+}
+
 TEST(LearningRate, WarmsUpLinearlyAndThenBeginsTheSchedule) {
   auto r = recipe("cosine");
   r.warmup_epochs = 1.5;

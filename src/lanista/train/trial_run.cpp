@@ -7,8 +7,8 @@
 
 #include "lanista/base/check.h"
 #include "lanista/graph/flat.h"
-#include "lanista/study/metric.h"
-#include "lanista/train/evaluation.h"
+#include "lanista/step/loss.h"
+#include "lanista/study/program_key.h"
 #include "lanista/train/schedule.h"
 
 namespace lanista::train {
@@ -27,6 +27,23 @@ Result<std::uint64_t> read_number(const std::map<std::string, std::string>& fact
   return value;
 }
 
+// To go on is for the trial itself; whoever takes another trial's weights begins with them.
+Result<void> check_owner(const std::map<std::string, std::string>& facts,
+                         const std::vector<study::Measurement>& measurements, TrialId trial) {
+  const auto owner = facts.find("trial");
+  std::string other = owner != facts.end() && owner->second != std::to_string(trial.value) ? owner->second : "";
+  for (const study::Measurement& measurement : measurements) {
+    if (measurement.trial != trial) other = std::to_string(measurement.trial.value);
+  }
+  if (other.empty()) return {};
+  return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value), ""};
+}
+
+std::span<const study::Metric> own_metrics(const TrainerInput& input) {
+  if (input.own_metrics == nullptr) return {};
+  return *input.own_metrics;
+}
+
 }  // namespace
 
 Result<std::vector<study::Measurement>> read_measurements(const std::map<std::string, std::string>& facts) {
@@ -42,48 +59,68 @@ Result<std::vector<study::Measurement>> read_measurements(const std::map<std::st
   return out;
 }
 
-Digest program_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops) {
-  Hasher hasher;
-  for (const auto& node : model.nodes()) {
-    hasher.number(static_cast<std::int64_t>(node->id.value)).text(node->op);
-    const graph::Attrs attrs = graph::without_lane_numbers(*node, ops).attrs;
-    hasher.number(std::distance(attrs.begin(), attrs.end()));
-    for (const auto& [name, value] : attrs) hasher.text(name).text(graph::attr_text(value));
-    hasher.number(static_cast<std::int64_t>(node->inputs.size()));
-    for (const graph::Port& port : node->inputs)
-      hasher.number(static_cast<std::int64_t>(port.node.value)).number(port.slot);
-  }
-  return hasher.text(recipe.loss).text(recipe.optimizer).text(recipe.precision).number(recipe.batch).finish();
+nn::ProgramOptions program_options_of(const TrainerInput& input) {
+  nn::ProgramOptions options = program_options_of(input.recipe);
+  options.backend = input.backend;
+  options.budget = input.budget;
+  options.operators = input.operators;
+  options.step_ops = input.step_ops;
+  return options;
+}
+
+Result<void> check_predictions(const nn::Program& program, const data::DataSpec& spec) {
+  const std::int64_t wanted = spec.classes > 0 ? spec.classes : spec.target_size;
+  if (program.prediction_size() == wanted) return {};
+  return Error{Code::kInvalidArgument,
+               "the model gives " + std::to_string(program.prediction_size()) + " numbers a sample, data '" +
+                   spec.name + "' wants " + std::to_string(wanted),
+               ""};
+}
+
+Digest machine_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops,
+                   const nn::Backend& backend) {
+  return Hasher().digest(study::program_key(model, recipe, ops)).text(backend.name()).finish();
 }
 
 TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter)
     : input_(input),
       augmenter_(std::move(augmenter)),
-      key_(program_key(input.model, input.recipe, *input.step_ops)),
-      augment_text_(data::augment_text(input.recipe.augment)) {}
+      key_(machine_key(input.model, input.recipe, *input.step_ops, *input.backend)),
+      augment_text_(data::augment_text(input.recipe.augment)),
+      epochs_(study::epochs_of(input.recipe, static_cast<std::int64_t>(train_rows().size()))) {}
 
-Result<TrialRun> TrialRun::create(const TrainerInput& input) {
+Evaluation evaluation_of(const TrainerInput& input, std::int64_t prediction_size) {
+  return Evaluation(input.recipe.loss, input.metrics, prediction_size, own_metrics(input));
+}
+
+Result<void> check_measures(const TrainerInput& input) {
   const auto& spec = input.data->spec();
-  if ((loss_of(input.recipe) == step::Loss::kCrossEntropy) != (spec.classes > 0)) {
+  const step::Loss* loss = step::find_loss(input.recipe.loss);
+  if (loss == nullptr || loss->classes != (spec.classes > 0)) {
     return Error{Code::kInvalidArgument,
                  "loss '" + input.recipe.loss + "' does not fit data '" + spec.name + "' with " +
                      (spec.classes > 0 ? "classes" : "numbers") + " as targets",
                  "train.loss"};
   }
-  for (const auto& name : input.metrics) LANISTA_TRY(study::check_metric(name, spec.classes));
-  LANISTA_ASSIGN(auto augmenter, data::Augmenter::make(input.recipe.augment, spec));
+  for (const auto& name : input.metrics) LANISTA_TRY(study::check_metric(name, spec.classes, own_metrics(input)));
+  return {};
+}
+
+Result<TrialRun> TrialRun::create(const TrainerInput& input) {
+  LANISTA_TRY(check_measures(input));
+  LANISTA_ASSIGN(auto augmenter, data::Augmenter::make(input.recipe.augment, input.data->spec()));
   return TrialRun(input, std::move(augmenter));
 }
 
-std::int64_t TrialRun::steps_per_epoch() const {
-  const auto rows = static_cast<std::int64_t>(train_rows().size());
-  return (rows + input_.recipe.batch - 1) / input_.recipe.batch;
+std::int64_t TrialRun::steps_left_at_once() const {
+  const std::int64_t pass = epochs_.pass_steps();
+  return std::min(epochs_.through(epochs_.over(step_) + 1) - step_, pass - step_ % pass);
 }
 
-nn::LaneHyper TrialRun::hyper() const {
+nn::LaneHyper TrialRun::hyper(std::int64_t ahead) const {
   const auto& r = input_.recipe;
   nn::LaneHyper h;
-  h.lr = learning_rate(r, step_, steps_per_epoch());
+  h.lr = learning_rate(r, step_ + ahead, steps_per_epoch());
   h.momentum = r.momentum;
   h.nesterov = r.nesterov;
   h.weight_decay = r.weight_decay;
@@ -99,10 +136,15 @@ nn::LaneHyper TrialRun::hyper() const {
 std::map<std::string, std::string> TrialRun::facts() const {
   auto measurements = nlohmann::json::array();
   for (const auto& measurement : measurements_) measurements.push_back(study::measurement_json(measurement));
-  return {{"epoch", std::to_string(epochs_done())},
-          {"step", std::to_string(step_)},
-          {"loss_sum", std::to_string(std::bit_cast<std::uint64_t>(loss_sum_))},
-          {"measurements", measurements.dump()}};
+  std::map<std::string, std::string> facts{{"epoch", std::to_string(epochs_done())},
+                                           {"step", std::to_string(step_)},
+                                           {"loss_sum", std::to_string(std::bit_cast<std::uint64_t>(loss_sum_))},
+                                           {"measurements", measurements.dump()}};
+  if (branched_at_ > 0) {
+    facts["trial"] = std::to_string(input_.trial.value);
+    facts["branched_at"] = std::to_string(branched_at_);
+  }
+  return facts;
 }
 
 std::string TrialRun::without_state() const {
@@ -120,11 +162,18 @@ Result<void> TrialRun::restore(TrainerState state) {
   LANISTA_ASSIGN(const auto step, read_number(state.facts, "step"));
   LANISTA_ASSIGN(const auto loss_bits, read_number(state.facts, "loss_sum"));
   LANISTA_ASSIGN(auto measurements, read_measurements(state.facts));
-  const auto steps = static_cast<std::int64_t>(step);
-  if (steps < 0 || static_cast<std::int64_t>(measurements.size()) != steps / steps_per_epoch()) {
+  LANISTA_TRY(check_owner(state.facts, measurements, input_.trial));
+  std::uint64_t branched = 0;
+  if (state.facts.contains("branched_at")) {
+    LANISTA_ASSIGN(branched, read_number(state.facts, "branched_at"));
+  }
+  const auto steps = static_cast<std::int64_t>(step), first = static_cast<std::int64_t>(branched);
+  const bool in_order = first >= 0 && steps >= first;
+  if (!in_order || std::ssize(measurements) != epochs_.over(steps) - epochs_.over(first)) {
+    const std::string since = first > 0 ? " of a branch at step " + std::to_string(first) : "";
     return Error{Code::kDataLoss,
                  "checkpoint has " + std::to_string(measurements.size()) + " measurements at step " +
-                     std::to_string(steps) + " with " + std::to_string(steps_per_epoch()) + " steps an epoch",
+                     std::to_string(steps) + since + " with " + std::to_string(steps_per_epoch()) + " steps an epoch",
                  ""};
   }
   if (state.tensors.empty() && steps > 0) {
@@ -133,22 +182,23 @@ Result<void> TrialRun::restore(TrainerState state) {
   if (!state_) {
     restored_.reset();
     if (!state.tensors.empty()) restored_ = std::move(state);
-  } else if (auto inserted = state_.insert(state.tensors); !inserted) {
+  } else if (auto inserted = state_.at_home().insert(state.tensors); !inserted) {
     return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
   }
   step_ = steps;
+  branched_at_ = first;
   loss_sum_ = std::bit_cast<double>(loss_bits);
   measurements_ = std::move(measurements);
-  order_epoch_ = -1;
+  order_pass_ = -1;
   prepared_.reset();
   return {};
 }
 
 void TrialRun::release() {
-  state_ = {};
+  state_.drop();
   restored_.reset();
   prepared_.reset();
-  order_epoch_ = -1;
+  order_pass_ = -1;
 }
 
 Result<void> TrialRun::settle(const nn::Program& program) {
@@ -157,14 +207,52 @@ Result<void> TrialRun::settle(const nn::Program& program) {
   // Fresh weights would go on under this trial's name and steps.
   if (!restored_ && step_ > 0) return Error{Code::kInternal, without_state(), ""};
   LANISTA_ASSIGN(nn::LaneState fresh, program.make_state(input_.trial_seed));
-  if (restored_) {
+  if (!restored_ && input_.start) {
+    LANISTA_TRY(begin_with_start(fresh));
+  } else if (restored_) {
     if (auto inserted = fresh.insert(restored_->tensors); !inserted) {
       return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
     }
     restored_.reset();
   }
-  state_ = std::move(fresh);
+  state_ = RunState(std::move(fresh));
   return {};
+}
+
+Result<void> TrialRun::begin_with_start(nn::LaneState& fresh) const {
+  const StartWeights& start = *input_.start;
+  if (auto assigned = fresh.assign(start.tensors); !assigned) {
+    return Error{assigned.error().code, "what it starts from does not fit: " + assigned.error().message, ""};
+  }
+  if (!start.whole) return {};
+  for (const nn::StateItem& item : fresh.kind().layout().items) {
+    if (std::ranges::find(start.tensors, item.tensor.name, &Tensor::name) != start.tensors.end()) continue;
+    return Error{Code::kInvalidArgument, "what it starts from has no tensor '" + item.tensor.name + "'", ""};
+  }
+  return {};
+}
+
+Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
+  const std::string who = "trial " + std::to_string(child.trial.value) + " cannot branch from trial " +
+                          std::to_string(input_.trial.value) + ": ";
+  LANISTA_ASSIGN(TrialRun branch, create(child));
+  if (branch.key_ != key_) return Error{Code::kInvalidArgument, who + "it needs another program", ""};
+  if (child.data != input_.data) return Error{Code::kInvalidArgument, who + "it has other data", ""};
+  if (child.start) return Error{Code::kInvalidArgument, who + "it has a start of its own", ""};
+  if (!holds_state()) return Error{Code::kFailedPrecondition, who + "there is no state in memory", ""};
+  if (branch.epochs_.begin(step_) != epochs_.begin(step_)) {
+    return Error{Code::kInvalidArgument, who + "its epochs begin at other steps", ""};
+  }
+  branch.step_ = branch.branched_at_ = step_;
+  branch.loss_sum_ = loss_sum_;
+  if (state_) {
+    LANISTA_ASSIGN(branch.state_, state_.clone(child.trial_seed));
+    return branch;
+  }
+  TrainerState state{restored_->tensors, branch.facts()};
+  give_seed(state.tensors, child.trial_seed);
+  branch.restored_ = std::move(state);
+  return branch;
 }
 
 // What attention and other composed operators draw with is not of a node that has the attribute: it is in the key.
@@ -185,37 +273,48 @@ bool TrialRun::reads_with(const TrialRun& other) const {
          augment_text_ == other.augment_text_;
 }
 
-void TrialRun::begin_epoch(std::span<TrialRun* const> others) {
-  if (order_epoch_ == epoch()) return;
+void TrialRun::begin_pass(std::span<TrialRun* const> others) {
+  if (order_pass_ == pass()) return;
   prepared_.reset();
   order_.reset();
   // Who reads the same batch has the same order.
   for (const TrialRun* other : others) {
-    if (other == this || other->order_epoch_ != epoch() || !reads_with(*other)) continue;
+    if (other == this || other->order_pass_ != pass() || !reads_with(*other)) continue;
     order_ = other->order_;
     prepared_ = other->prepared_;
     break;
   }
   if (!order_) {
     if (input_.epochs != nullptr && !augmenter_.empty()) {
-      prepared_ = input_.epochs->get(input_.recipe.augment, augmenter_, input_.data_seed, epoch());
+      prepared_ = input_.epochs->get(input_.recipe.augment, augmenter_, input_.data_seed, pass());
     }
     order_ = std::make_shared<const std::vector<std::int64_t>>(
-        prepared_ ? prepared_->rows : data::epoch_order(train_rows(), input_.data_seed, epoch()));
+        prepared_ ? prepared_->rows : data::epoch_order(train_rows(), input_.data_seed, pass()));
   }
-  order_epoch_ = epoch();
+  order_pass_ = pass();
 }
 
-std::span<const std::int64_t> TrialRun::next_rows() const {
+std::span<const std::int64_t> TrialRun::rows(std::int64_t ahead) const {
   const auto batch = static_cast<std::size_t>(input_.recipe.batch);
-  const std::size_t begin = static_cast<std::size_t>(step_ % steps_per_epoch()) * batch;
+  const std::size_t begin = static_cast<std::size_t>(step_ % epochs_.pass_steps() + ahead) * batch;
   return std::span(*order_).subspan(begin, std::min(batch, order_->size() - begin));
 }
 
-bool TrialRun::count_step(double loss, std::size_t samples) {
-  loss_sum_ += loss * static_cast<double>(samples);
-  ++step_;
-  return step_ % steps_per_epoch() == 0;
+bool TrialRun::count_steps(const nn::LaneEnd& end) {
+  loss_sum_ = end.loss_sum;
+  step_ += end.steps;
+  if (end.steps > 0) input_.start.reset();  // from here on there is a state to go on from
+  return epochs_.over(step_) > epochs_.over(step_ - end.steps);
+}
+
+void TrialRun::note_measured(std::map<std::string, double> metrics) {
+  study::Measurement measurement{input_.trial, epochs_done() + 1, step_ - branched_at_, std::move(metrics)};
+  const std::int64_t begin = epochs_.through(epochs_.over(step_) - 1);
+  measurement.metrics["train_loss"] =
+      loss_sum_ / static_cast<double>(epochs_.rows_read(step_) - epochs_.rows_read(begin));
+  measurements_.push_back(std::move(measurement));
+  loss_sum_ = 0;
+  if (step_ % epochs_.pass_steps() == 0) prepared_.reset();
 }
 
 }  // namespace lanista::train

@@ -15,11 +15,16 @@
 #include "lanista/data/epoch_cache.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
-#include "lanista/kernels/kernels.h"
+#include "lanista/nn/backend.h"
 #include "lanista/nn/opaque.h"
 #include "lanista/nn/program.h"
 #include "lanista/study/config.h"
+#include "lanista/study/epochs.h"
+#include "lanista/study/metric.h"
 #include "lanista/study/trial.h"
+#include "lanista/train/evaluation.h"
+#include "lanista/train/seats.h"
+#include "lanista/train/start.h"
 
 namespace lanista::train {
 
@@ -31,52 +36,69 @@ struct TrainerInput {
   std::vector<std::string> metrics;  ///< empty: accuracy for classes, mae for numbers
   std::uint64_t trial_seed = 0;
   std::uint64_t data_seed = 0;
-  const data::Dataset* data = nullptr;       ///< outlives the trainer
-  const graph::OpTable* step_ops = nullptr;  ///< step::training_ops; outlives the trainer
-  const nn::Operators* operators = nullptr;  ///< beyond those shipped, read while creating; may be null
-  MemoryBudget* budget = nullptr;            ///< may be null
-  data::EpochCache* epochs = nullptr;        ///< of `data`, shared with other trials; may be null
-  kernels::Isa isa = kernels::best_isa();
-};
-
-/// Tensors and facts from which a trial goes on exactly where it stood.
-struct TrainerState {
-  std::vector<Tensor> tensors;
-  std::map<std::string, std::string> facts;  ///< "epoch", "step", "loss_sum", "measurements"
+  const data::Dataset* data = nullptr;                      ///< outlives the trainer
+  const graph::OpTable* step_ops = nullptr;                 ///< step::training_ops; outlives the trainer
+  const nn::Operators* operators = nullptr;                 ///< beyond those shipped, read while creating; may be null
+  const std::vector<study::Metric>* own_metrics = nullptr;  ///< of the caller, beside ours; outlives the trainer
+  MemoryBudget* budget = nullptr;                           ///< may be null
+  data::EpochCache* epochs = nullptr;                       ///< of `data`, shared with other trials; may be null
+  std::shared_ptr<const StartWeights> start = nullptr;      ///< in place of random values; null: those
+  const nn::Backend* backend = &nn::cpu_backend();
 };
 
 /// The measurements a state carries. Errors: kDataLoss.
 Result<std::vector<study::Measurement>> read_measurements(const std::map<std::string, std::string>& facts);
 
-/// Equal for trials that can be lanes of one program: models with the same nodes under the same ids, but for numbers
-/// that a lane sets for itself (dropout's p, the momentum of batch norm), the same loss, optimiser, batch size and
-/// precision. Rates, decays, smoothing, seeds, schedules, augmentation are a lane's own. `ops` holds the models'
-/// operators.
-Digest program_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops);
+/// What is measured of this trial, whose loss and metrics suit its data.
+Evaluation evaluation_of(const TrainerInput& input, std::int64_t prediction_size);
+/// Of a program for this trial, of one lane.
+nn::ProgramOptions program_options_of(const TrainerInput& input);
+/// Errors: kInvalidArgument (loss or metrics do not suit the data).
+Result<void> check_measures(const TrainerInput& input);
+/// Errors: kInvalidArgument if a program does not predict what the data wants.
+Result<void> check_predictions(const nn::Program& program, const data::DataSpec& spec);
+
+/// Equal for trials that can be lanes of one machine: those with one study::program_key on one backend.
+Digest machine_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops,
+                   const nn::Backend& backend);
 
 /// One trial in training: where it is in the data, what was measured, and its state. It is trained in the lanes of
-/// groups of its program key (LaneGroup), in any of them at any step: its numbers are a function of its input alone.
-/// One thread at a time.
+/// groups of its machine key (LaneGroup), in any of them at any step: its numbers are a function of its input alone.
+/// Once trained, its state stays in the group (RunState). One thread at a time; while it is seated, the one that may
+/// use the group, for everything but counters, measurements and holds_state().
 class TrialRun {
  public:
   /// At its beginning, without a state as yet. Errors: kInvalidArgument (loss, metrics or augmentation do not fit the
   /// data).
   static Result<TrialRun> create(const TrainerInput& input);
 
+  /// A child that goes on from where this run stands, as another trial: parameters, buffers, optimiser slots, steps,
+  /// place in the data and the sums of the epoch in progress are the parent's; name, seed, recipe, epochs and
+  /// measurements are the child's own. It is a run of `child` from here on, so its learning rate is that of its own
+  /// recipe at the parent's step. The parent is unchanged. Errors: kInvalidArgument (its programs, its data or the
+  /// beginning of the epoch in progress are others than the parent's, or it has a start of its own),
+  /// kFailedPrecondition (the parent has no state in memory), kResourceExhausted.
+  Result<TrialRun> branch(const TrainerInput& child) const;
+
   TrialId trial() const { return input_.trial; }
   const Digest& key() const { return key_; }
-  std::int64_t steps_per_epoch() const;
-  std::int64_t step_count() const { return step_; }                                             ///< steps done
+  std::int64_t steps_per_epoch() const { return epochs_.length; }
+  std::int64_t step_count() const { return step_; }  ///< steps done, those that a branch has from its parent included
   std::int64_t epochs_done() const { return static_cast<std::int64_t>(measurements_.size()); }  ///< each measured
   const std::vector<study::Measurement>& measurements() const { return measurements_; }
 
-  /// What it would go on from. Of a run that no group has seen yet: nothing, and no tensors. Not of a released run.
+  /// What it would go on from; a seated state is copied out and stays. Of a run that no group has seen yet: nothing,
+  /// and no tensors. Not of a released run.
   TrainerState save() const;
-  /// The inverse of save. Errors: kDataLoss naming what is missing or does not fit; then the run is as before. Of a
-  /// run without state, tensors are looked at when a group admits it.
+  /// The inverse of save. Errors: kDataLoss naming what is missing or does not fit, or whose state it is, if it is not
+  /// this trial's; then the run is as before. Of a run without state, tensors are looked at when a group admits it.
   Result<void> restore(TrainerState state);
-  /// Has it tensors in memory?
-  bool holds_state() const { return static_cast<bool>(state_) || restored_.has_value(); }
+  /// Has it tensors in memory, its own or a machine's?
+  bool holds_state() const { return is_settled() || restored_.has_value(); }
+  /// Has a group admitted it, so that there is nothing to be made before it goes on?
+  bool is_settled() const { return static_cast<bool>(state_); }
+  /// Its state comes home if it is seated.
+  void leave_seat() { state_.leave_seat(); }
   /// Gives their memory back. If steps were done, nobody admits the run before it gets what save() gave.
   void release();
 
@@ -85,31 +107,37 @@ class TrialRun {
   TrialRun(const TrainerInput& input, data::Augmenter augmenter);
 
   const std::vector<std::int64_t>& train_rows() const { return input_.data->rows(data::Part::kTrain); }
-  nn::LaneHyper hyper() const;
+  nn::LaneHyper hyper(std::int64_t ahead) const;  // of the step that comes after so many others
+  std::int64_t steps_left_at_once() const;        // of its epoch, and of its pass over the rows
   std::map<std::string, std::string> facts() const;
-  /// Makes the state: of what was restored, or fresh if no step was done. Errors: kResourceExhausted, kDataLoss,
-  /// kInternal (steps were done and there is nothing to go on from).
+  /// Makes the state: of what was restored, or of its start, or fresh if no step was done. Errors: kResourceExhausted,
+  /// kDataLoss, kInvalidArgument (its start does not fit), kInternal (steps were done and there is nothing to go on
+  /// from).
   Result<void> settle(const nn::Program& program);
+  Result<void> begin_with_start(nn::LaneState& fresh) const;
   std::string without_state() const;
-  std::int64_t epoch() const { return step_ / steps_per_epoch(); }
+  std::int64_t pass() const { return step_ / epochs_.pass_steps(); }  // over the rows, that it is in
   std::vector<double> own_numbers(std::span<const nn::LaneNumber> wanted) const;
   bool reads_with(const TrialRun& other) const;  ///< the same batch in its next step
-  void begin_epoch(std::span<TrialRun* const> others);
-  std::span<const std::int64_t> next_rows() const;
-  bool count_step(double loss, std::size_t samples);  ///< true at the end of an epoch
+  void begin_pass(std::span<TrialRun* const> others);
+  std::span<const std::int64_t> rows(std::int64_t ahead) const;  // that step reads, in the pass at hand
+  bool count_steps(const nn::LaneEnd& end);                      // true at the end of an epoch
+  void note_measured(std::map<std::string, double> metrics);     // at the end of an epoch
 
   TrainerInput input_;
   data::Augmenter augmenter_;
   Digest key_;
   std::string augment_text_;
   std::vector<double> numbers_;           // of its model, in the order in which programs of its key ask for them
-  nn::LaneState state_;                   // none: not begun, not settled, released, or in a lane
+  RunState state_;                        // none: not begun, not settled, or released
   std::optional<TrainerState> restored_;  // its tensors, until it is settled
-  std::shared_ptr<const std::vector<std::int64_t>> order_;  // of the epoch in progress
-  std::shared_ptr<const data::PreparedEpoch> prepared_;     // of the epoch in progress, if others read it too
-  std::int64_t order_epoch_ = -1;
+  study::Epochs epochs_;
+  std::shared_ptr<const std::vector<std::int64_t>> order_;  // of the pass in progress
+  std::shared_ptr<const data::PreparedEpoch> prepared_;     // of the pass in progress, if others read it too
+  std::int64_t order_pass_ = -1;
   std::int64_t step_ = 0;
-  double loss_sum_ = 0;  // of the epoch in progress, weighted by batch size
+  std::int64_t branched_at_ = 0;  // the parent's step when this branch was made; 0: no branch
+  double loss_sum_ = 0;           // of the epoch in progress, weighted by batch size
   std::vector<study::Measurement> measurements_;
 };
 

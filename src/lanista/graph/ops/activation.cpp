@@ -5,20 +5,15 @@
 namespace lanista::graph::ops {
 namespace {
 
-// What the gradient operator of an activation looks at beside dy.
-enum class Saved { kInput, kOutput };
-
 OpDef activation(std::string name, std::string help, double flops_per_element, Saved saved) {
   OpDef def;
   def.name = std::move(name);
   def.help = std::move(help);
   def.infer = infer_same;
   def.cost = elementwise_cost(flops_per_element);
-  def.gradient = [op = def.name + "_grad", saved](StepContext& step) {
-    if (!step.needs_grad(0)) return;
-    const Port value = saved == Saved::kInput ? step.input(0) : step.output();
-    step.set_input_grad(0, step.emit(op, {value, step.grad()}));
-  };
+  def.family = OpFamily::kActivation;
+  def.size_flow = SizeFlow::kAny;
+  give_elementwise_gradient(def, saved);
   return def;
 }
 
@@ -26,8 +21,11 @@ OpDef identity_op() {
   OpDef def;
   def.name = "identity";
   def.help = "Its input, unchanged.";
+  def.family = OpFamily::kActivation;
+  def.size_flow = SizeFlow::kAny;
+  def.renames = true;
   def.infer = infer_same;
-  def.gradient = [](StepContext& step) { step.set_input_grad(0, step.grad()); };
+  def.gradient = [](GradientContext& step) { step.set_input_grad(0, step.grad()); };
   return def;
 }
 
@@ -57,7 +55,7 @@ OpDef softmax_op() {
   def.attrs = {optional_int("axis", -1, -8, AttrRole::kStatic, "logical axis, negative from the end; not the batch")};
   def.infer = infer_softmax;
   def.cost = elementwise_cost(5);
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     step.set_input_grad(0, step.emit("softmax_grad", {step.output(), step.grad()}, taken(step.args().attrs, {"axis"})));
   };
@@ -69,6 +67,8 @@ OpDef dropout_op() {
   def.name = "dropout";
   def.help = "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).";
   def.random = true;
+  def.renames = true;
+  def.size_flow = SizeFlow::kAny;
   def.attrs = {optional_real("p", 0.5, AttrRole::kTunable, "probability of zero, in [0, 1)")};
   def.attrs[0].per_lane = true;
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
@@ -78,7 +78,7 @@ OpDef dropout_op() {
   };
   def.train_form = "dropout_train";
   // The mask is a function of its key, so the gradient is the same operation on dy.
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     Attrs attrs = taken(step.args().attrs, {"p"});
     attrs.set("origin", static_cast<std::int64_t>(step.origin().value));
@@ -96,6 +96,7 @@ Result<void> add_activation_ops(OpTable& table) {
   LANISTA_TRY(table.add(activation("silu", "x times the logistic function of x.", 11, Saved::kInput)));
   LANISTA_TRY(table.add(activation("tanh", "Hyperbolic tangent.", 10, Saved::kOutput)));
   LANISTA_TRY(table.add(activation("sigmoid", "Logistic function.", 10, Saved::kOutput)));
+  LANISTA_TRY(table.add(activation("softsign", "x / (1 + |x|).", 3, Saved::kInput)));
   LANISTA_TRY(table.add(identity_op()));
   LANISTA_TRY(table.add(zero_op()));
   LANISTA_TRY(table.add(softmax_op()));

@@ -20,7 +20,7 @@ OpDef scale_op() {
     return value(shape);
   };
   def.cost = elementwise_cost(1);
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (step.needs_grad(0)) step.set_input_grad(0, step.emit("scale", {step.grad(), step.input(1)}));
     if (step.needs_grad(1)) step.set_input_grad(1, step.emit("scale_grad_gate", {step.input(0), step.grad()}));
   };
@@ -40,7 +40,7 @@ OpDef channel_shuffle_op() {
     }
     return value(shape_of(args));
   };
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     const OpArgs args = step.args();
     const Attrs inverse{{"groups", shape_of(args).dims[1] / args.integer("groups")}};
@@ -79,7 +79,7 @@ OpDef lrn_op() {
     const double per_element = 20 + 2 * static_cast<double>(args.integer("size"));
     return cost_of(args, per_element * static_cast<double>(shape_of(args).elements_per_sample()));
   };
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (step.needs_grad(0)) {
       step.set_input_grad(0, step.emit("lrn_grad", {step.input(0), step.grad()}, step.args().attrs));
     }

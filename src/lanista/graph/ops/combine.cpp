@@ -8,6 +8,7 @@ namespace {
 OpDef add_op() {
   OpDef def;
   def.name = "add";
+  def.family = OpFamily::kJoin;
   def.help = "The sum of two or more values of one shape.";
   def.min_inputs = 2;
   def.max_inputs = -1;
@@ -17,7 +18,7 @@ OpDef add_op() {
     return cost_of(
         args, static_cast<double>(args.inputs.size() - 1) * static_cast<double>(shape_of(args).elements_per_sample()));
   };
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     for (std::size_t i = 0; i < step.args().inputs.size(); ++i) {
       if (step.needs_grad(i)) step.set_input_grad(i, step.grad());
     }
@@ -28,13 +29,14 @@ OpDef add_op() {
 OpDef mul_op() {
   OpDef def;
   def.name = "mul";
+  def.family = OpFamily::kJoin;
   def.help = "The product of two values of one shape, element by element.";
   def.min_inputs = 2;
   def.max_inputs = 2;
   def.commutative = true;
   def.infer = infer_all_equal;
   def.cost = elementwise_cost(1);
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     for (std::size_t i = 0; i < 2; ++i) {
       if (step.needs_grad(i)) step.set_input_grad(i, step.emit("mul", {step.grad(), step.input(1 - i)}));
     }
@@ -50,7 +52,7 @@ OpDef sub_op() {
   def.max_inputs = 2;
   def.infer = infer_all_equal;
   def.cost = elementwise_cost(1);
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (step.needs_grad(0)) step.set_input_grad(0, step.grad());
     if (step.needs_grad(1)) step.set_input_grad(1, step.emit("negative", {step.grad()}));
   };
@@ -66,7 +68,7 @@ OpDef div_op() {
   def.infer = infer_all_equal;
   def.cost = elementwise_cost(1);
   // d(a / b) = (da - (a / b) db) / b.
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     const Port share = step.emit("div", {step.grad(), step.input(1)});
     if (step.needs_grad(0)) step.set_input_grad(0, share);
     if (step.needs_grad(1)) {
@@ -101,12 +103,13 @@ Result<std::vector<ValueType>> infer_concat(const OpArgs& args) {
 OpDef concat_op() {
   OpDef def;
   def.name = "concat";
+  def.family = OpFamily::kJoin;
   def.help = "Two or more values side by side along an axis.";
   def.min_inputs = 2;
   def.max_inputs = -1;
   def.attrs = {optional_int("axis", 1, 1, AttrRole::kStatic, "logical axis, not the batch")};
   def.infer = infer_concat;
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     const OpArgs args = step.args();
     const std::int64_t axis = args.integer("axis");
     std::int64_t begin = 0;

@@ -40,7 +40,7 @@ void plain_rules(OpDef& def, DimsOf dims_rule) {
   def.cost = [dims_rule](const OpArgs& args) { return cost_of(args, (*dims_rule(args)).flops()); };
 }
 
-void conv2d_gradient(StepContext& step) {
+void conv2d_gradient(GradientContext& step) {
   const OpArgs args = step.args();
   const Attrs conv = taken(args.attrs, {"out", "kernel", "stride", "padding", "dilation", "groups"});
   if (step.needs_grad(0)) {
@@ -55,6 +55,7 @@ void conv2d_gradient(StepContext& step) {
 OpDef conv2d_op() {
   OpDef def;
   def.name = "conv2d";
+  def.family = OpFamily::kLayer;
   def.help = "Slides a trained window over images.";
   def.attrs = window_attrs();
   def.attrs.insert(def.attrs.begin(), required_int("out", 1, AttrRole::kTunable, "channels that come out"));
@@ -90,6 +91,8 @@ Port depthwise_parts(StepContext& step) {
 OpDef depthwise_op() {
   OpDef def;
   def.name = "depthwise_conv2d";
+  def.family = OpFamily::kLayer;
+  def.size_flow = SizeFlow::kChannels;
   def.help = "Slides one trained window over each channel alone.";
   def.attrs = window_attrs();
   def.attrs.push_back(optional_int("multiplier", 1, 1, AttrRole::kTunable, "results per input channel"));
@@ -141,6 +144,7 @@ Port separable_parts(StepContext& step) {
 OpDef separable_op() {
   OpDef def;
   def.name = "separable_conv2d";
+  def.family = OpFamily::kLayer;
   def.help = "A depthwise convolution, then a 1x1 convolution over the channels.";
   def.attrs = window_attrs();
   def.attrs.insert(def.attrs.begin(), required_int("out", 1, AttrRole::kTunable, "channels that come out"));
@@ -186,7 +190,7 @@ OpDef transposed_op() {
   };
   def.params = transposed_params;
   def.cost = [](const OpArgs& args) { return cost_of(args, transposed_dims(args)->flops()); };
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     const OpArgs args = step.args();
     Attrs conv = taken(args.attrs, {"kernel", "stride", "padding", "dilation", "groups"});
     conv.set("out", channels(args));

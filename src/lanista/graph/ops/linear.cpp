@@ -26,7 +26,7 @@ Result<std::vector<ValueType>> infer_linear(const OpArgs& args) {
   return value(std::move(shape));
 }
 
-void linear_gradient(StepContext& step) {
+void linear_gradient(GradientContext& step) {
   if (step.needs_grad(0)) {
     step.set_input_grad(0, step.emit("linear_grad_x", {step.grad(), step.param("weight")}));
   }
@@ -37,6 +37,7 @@ void linear_gradient(StepContext& step) {
 OpDef linear_op() {
   OpDef def;
   def.name = "linear";
+  def.family = OpFamily::kLayer;
   def.help = "Multiplies the last dimension by a matrix and adds a bias.";
   def.attrs = {required_int("out", 1, AttrRole::kTunable, "features that come out"),
                optional_flag("bias", true, "add a trained offset"), derived("in", "features that come in")};
@@ -90,7 +91,7 @@ Result<std::vector<ValueType>> infer_matmul(const OpArgs& args) {
 }
 
 // With y = A B, A = op(a), B = op(b): dA = dy B^T and dB = A^T dy; a transposed input wants the transposed gradient.
-void matmul_gradient(StepContext& step) {
+void matmul_gradient(GradientContext& step) {
   const bool ta = step.args().flag("transpose_a");
   const bool tb = step.args().flag("transpose_b");
   const Port a = step.input(0);

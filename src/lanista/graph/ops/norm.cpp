@@ -23,8 +23,8 @@ Result<void> want_channels(const OpArgs& args) {
 }
 
 // Every `<norm>_grad` takes x, the two statistics, dy and, where there is one, the weight.
-std::function<void(StepContext&)> norm_gradient(std::string op, std::initializer_list<std::string_view> attrs) {
-  return [op = std::move(op), names = std::vector<std::string_view>(attrs)](StepContext& step) {
+std::function<void(GradientContext&)> norm_gradient(std::string op, std::initializer_list<std::string_view> attrs) {
+  return [op = std::move(op), names = std::vector<std::string_view>(attrs)](GradientContext& step) {
     const OpArgs args = step.args();
     const bool affine = args.flag("affine");
     if (!affine && !step.needs_grad(0)) return;
@@ -50,6 +50,7 @@ OpDef norm_op(std::string name, std::string help) {
                optional_flag("affine", true, "scale and shift by trained vectors"),
                derived("features", "values that share a weight")};
   def.train_form = def.name + "_train";
+  def.family = OpFamily::kNorm;
   return def;
 }
 
@@ -68,6 +69,7 @@ OpDef batch_norm_op() {
   def.attrs.push_back(optional_real("momentum", 0.1, AttrRole::kStatic, "share of a batch in the running statistics"));
   def.attrs.back().per_lane = true;
   def.infer = infer_batch_norm;
+  def.size_flow = SizeFlow::kAny;
   def.params = [](const OpArgs& args) {
     const std::int64_t channels = shape_of(args).dims[1];
     std::vector<ParamSpec> params = affine_params(args, {channels});
@@ -100,6 +102,7 @@ OpDef layer_norm_op() {
   OpDef def = norm_op("layer_norm", "Normalises the last dimensions of each sample.");
   def.attrs.push_back(optional_int("axes", 1, 1, AttrRole::kStatic, "how many of the last dimensions"));
   def.infer = infer_layer_norm;
+  def.size_flow = SizeFlow::kAny;
   def.params = [](const OpArgs& args) {
     const auto& dims = shape_of(args).dims;
     return affine_params(args, {dims.end() - args.integer("axes"), dims.end()});

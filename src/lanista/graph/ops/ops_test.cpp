@@ -140,7 +140,12 @@ TEST(Operators, GiveTheShapesOfHandCalculation) {
     ASSERT_TRUE(graph) << graph.error().text();
     for (const auto& node : graph->nodes()) tested.insert(node->op);
   }
-  for (const std::string& name : builtin_ops().names()) {
+  const OpTable ops = builtin_ops();
+  for (const std::string& name : ops.names()) {
+    if (ops.find(name)->family == OpFamily::kActivation) {
+      EXPECT_EQ(shape("[7]", "%1 = " + name + "(%0)"), "[N, 7]") << name;
+      continue;
+    }
     EXPECT_TRUE(tested.contains(name)) << "no shape is stated for " << name;
   }
 }

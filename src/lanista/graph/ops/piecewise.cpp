@@ -10,9 +10,6 @@ namespace {
 
 constexpr double kLargest = static_cast<double>(std::numeric_limits<float>::max());
 
-// What the gradient operator looks at beside dy.
-enum class Saved { kInput, kOutput };
-
 /// Errors: an attribute that is no number in single precision.
 Result<void> want_floats(const OpArgs& args) {
   for (const AttrSpec& spec : args.def.attrs) {
@@ -23,7 +20,6 @@ Result<void> want_floats(const OpArgs& args) {
   return {};
 }
 
-// The gradient operator has the attributes of the operator itself.
 OpDef piecewise(std::string name, std::string help, double flops_per_element, Saved saved,
                 std::vector<AttrSpec> attrs) {
   OpDef def;
@@ -35,11 +31,9 @@ OpDef piecewise(std::string name, std::string help, double flops_per_element, Sa
     return infer_same(args);
   };
   def.cost = elementwise_cost(flops_per_element);
-  def.gradient = [op = def.name + "_grad", saved](StepContext& step) {
-    if (!step.needs_grad(0)) return;
-    const Port value = saved == Saved::kInput ? step.input(0) : step.output();
-    step.set_input_grad(0, step.emit(op, {value, step.grad()}, step.args().attrs));
-  };
+  def.family = OpFamily::kActivation;
+  def.size_flow = SizeFlow::kAny;
+  give_elementwise_gradient(def, saved);
   return def;
 }
 
@@ -63,6 +57,8 @@ OpDef clip_op() {
     if (min > max) return misfit("min " + attr_text(min) + " is above max " + attr_text(max));
     return plain(args);
   };
+  def.family = OpFamily::kOther;  // a bound, not what makes a layer bend
+  def.size_flow = SizeFlow::kUnknown;
   return def;
 }
 
@@ -72,6 +68,8 @@ OpDef relu6_op() {
   def.help = "max(x, 0), no larger than 6.";
   def.infer = infer_same;
   def.cost = elementwise_cost(2);
+  def.family = OpFamily::kActivation;
+  def.size_flow = SizeFlow::kAny;
   def.decompose = [](StepContext& step) { return step.emit("clip", {step.input(0)}, {{"min", 0.0}, {"max", 6.0}}); };
   return def;
 }

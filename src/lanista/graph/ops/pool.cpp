@@ -24,6 +24,8 @@ Cost pool_cost(const OpArgs& args) {
 OpDef max_pool_op() {
   OpDef def;
   def.name = "max_pool2d";
+  def.family = OpFamily::kPool;
+  def.size_flow = SizeFlow::kChannels;
   def.help = "The largest value of each window.";
   def.attrs = pool_attrs();
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
@@ -36,7 +38,7 @@ OpDef max_pool_op() {
   };
   def.cost = pool_cost;
   def.train_form = "max_pool2d_train";
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode"});
     attrs.set("input_size", without_batch(shape_of(step.args())));
@@ -48,6 +50,8 @@ OpDef max_pool_op() {
 OpDef avg_pool_op() {
   OpDef def;
   def.name = "avg_pool2d";
+  def.family = OpFamily::kPool;
+  def.size_flow = SizeFlow::kChannels;
   def.help = "The mean of each window.";
   def.attrs = pool_attrs();
   def.attrs.push_back(optional_flag("count_include_pad", true, "padding counts as zeros, not as absent"));
@@ -56,7 +60,7 @@ OpDef avg_pool_op() {
     return value(dims.output());
   };
   def.cost = pool_cost;
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode", "count_include_pad"});
     attrs.set("input_size", without_batch(shape_of(step.args())));
@@ -68,6 +72,8 @@ OpDef avg_pool_op() {
 OpDef adaptive_avg_pool_op() {
   OpDef def;
   def.name = "adaptive_avg_pool2d";
+  def.family = OpFamily::kPool;
+  def.size_flow = SizeFlow::kChannels;
   def.help = "Means over as many windows as the result has cells.";
   def.attrs = {required_list("out", 1, AttrRole::kTunable, "height and width of the result, or one for both")};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
@@ -79,7 +85,7 @@ OpDef adaptive_avg_pool_op() {
   def.cost = [](const OpArgs& args) {
     return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
   };
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     const Attrs attrs{{"input_size", without_batch(shape_of(step.args()))}};
     step.set_input_grad(0, step.emit("adaptive_avg_pool2d_grad", {step.grad()}, attrs));
@@ -97,6 +103,7 @@ Result<void> want_positions(const OpArgs& args) {
 OpDef global_avg_pool_op() {
   OpDef def;
   def.name = "global_avg_pool";
+  def.size_flow = SizeFlow::kChannels;
   def.help = "The mean of each channel: [N, C, L] or [N, C, H, W] to [N, C].";
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(want_positions(args));
@@ -105,7 +112,7 @@ OpDef global_avg_pool_op() {
   def.cost = [](const OpArgs& args) {
     return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
   };
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     const Shape& shape = shape_of(step.args());
     std::vector<std::int64_t> axes{2};

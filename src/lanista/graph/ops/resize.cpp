@@ -39,7 +39,7 @@ OpDef resize_op() {
   OpDef def =
       resize_family("resize", "Images brought to a stated size.",
                     required_list("out", 1, AttrRole::kTunable, "height and width of the result, or one for both"));
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     Attrs attrs = taken(step.args().attrs, {"mode"});
     attrs.set("input_size", without_batch(shape_of(step.args())));

@@ -178,4 +178,21 @@ Result<std::vector<ValueType>> infer_all_equal(const OpArgs& args) {
   return value(shape_of(args));
 }
 
+void give_elementwise_gradient(OpDef& def, Saved saved) {
+  OpDef grad;
+  grad.name = def.name + "_grad";
+  grad.help = "Gradient of " + def.name + ".";
+  grad.level = OpLevel::kStep;
+  grad.min_inputs = 2;
+  grad.max_inputs = 2;
+  grad.attrs = def.attrs;
+  grad.infer = [](const OpArgs& args) { return infer_all_equal(args); };
+  def.gradient = [op = grad.name, saved](GradientContext& step) {
+    if (!step.needs_grad(0)) return;
+    const Port value = saved == Saved::kInput ? step.input(0) : step.output();
+    step.set_input_grad(0, step.emit(op, {value, step.grad()}, step.args().attrs));
+  };
+  def.step_ops.push_back(std::move(grad));
+}
+
 }  // namespace lanista::graph::ops

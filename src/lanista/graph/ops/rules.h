@@ -83,6 +83,12 @@ std::function<Cost(const OpArgs&)> elementwise_cost(double per_element);
 Result<std::vector<ValueType>> infer_same(const OpArgs& args);       ///< one real input, the same out
 Result<std::vector<ValueType>> infer_all_equal(const OpArgs& args);  ///< equal real inputs, the same out
 
+/// What the gradient of an element-wise operator looks at beside dy.
+enum class Saved { kInput, kOutput };
+/// Gives an operator of one input its gradient: by an operator "<name>_grad" of the same attributes over the saved
+/// value and dy, which comes along. Call it when the rest of the definition stands.
+void give_elementwise_gradient(OpDef& def, Saved saved);
+
 // The shipped operators by theme.
 Result<void> add_source_ops(OpTable& table);
 Result<void> add_linear_ops(OpTable& table);

@@ -41,7 +41,7 @@ OpDef embedding_op() {
   def.infer = infer_embedding;
   def.params = embedding_params;
   def.cost = [](const OpArgs& args) { return cost_of(args, 0); };
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     const Attrs attrs = taken(step.args().attrs, {"vocab"});
     step.set_param_grad("weight", step.emit("embedding_grad", {step.input(0), step.grad()}, attrs));
   };
@@ -75,7 +75,7 @@ OpDef positional_embedding_op() {
   };
   def.params = positional_params;
   def.cost = elementwise_cost(1);
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (step.needs_grad(0)) step.set_input_grad(0, step.grad());
     if (step.args().text("mode") == "learned") step.set_param_grad("weight", step.emit("batch_sum", {step.grad()}));
   };
@@ -89,7 +89,7 @@ OpDef scale_by_op() {
   def.attrs = {optional_real("by", 1, AttrRole::kStatic, "the constant")};
   def.infer = infer_same;
   def.cost = elementwise_cost(1);
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     step.set_input_grad(0, step.emit("scale_by", {step.grad()}, taken(step.args().attrs, {"by"})));
   };
@@ -110,7 +110,7 @@ OpDef causal_mask_op() {
     return value(shape_of(args));
   };
   def.cost = elementwise_cost(1);
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (step.needs_grad(0)) step.set_input_grad(0, step.grad());
   };
   return def;

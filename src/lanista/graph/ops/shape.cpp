@@ -7,7 +7,7 @@ namespace lanista::graph::ops {
 namespace {
 
 // Flatten and reshape share a gradient: the same numbers in the shape of the input.
-void reshape_gradient(StepContext& step) {
+void reshape_gradient(GradientContext& step) {
   if (!step.needs_grad(0)) return;
   const Attrs attrs{{"shape", without_batch(shape_of(step.args()))}};
   step.set_input_grad(0, step.emit("reshape", {step.grad()}, attrs));
@@ -16,6 +16,7 @@ void reshape_gradient(StepContext& step) {
 OpDef flatten_op() {
   OpDef def;
   def.name = "flatten";
+  def.renames = true;
   def.help = "All dimensions but the batch as one.";
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(want_real(args));
@@ -28,6 +29,7 @@ OpDef flatten_op() {
 OpDef reshape_op() {
   OpDef def;
   def.name = "reshape";
+  def.renames = true;
   def.help = "The same elements, in logical order, in another shape.";
   def.attrs = {required_list("shape", 1, AttrRole::kStatic, "the new shape, without the batch")};
   // A value without a batch is a parameter that a part of an operator reads in another shape.
@@ -72,7 +74,7 @@ OpDef transpose_op() {
   def.help = "Dimensions in another order.";
   def.attrs = {required_list("axes", 0, AttrRole::kStatic, "for each dimension of the result, the one it comes from")};
   def.infer = infer_transpose;
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     const auto& axes = step.args().list("axes");
     std::vector<std::int64_t> inverse(axes.size());
@@ -101,7 +103,7 @@ OpDef pad_op() {
     shape.dims[3] += pads[2] + pads[3];
     return value(std::move(shape));
   };
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (step.needs_grad(0)) {
       step.set_input_grad(0, step.emit("crop", {step.grad()}, taken(step.args().attrs, {"pads"})));
     }
@@ -137,7 +139,7 @@ OpDef mean_op() {
   def.cost = [](const OpArgs& args) {
     return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
   };
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     Attrs attrs = taken(step.args().attrs, {"axes"});
     attrs.set("shape", without_batch(shape_of(step.args())));
@@ -161,7 +163,7 @@ OpDef slice_op() {
     shape.dims[range.axis] = range.len;
     return value(std::move(shape));
   };
-  def.gradient = [](StepContext& step) {
+  def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     const SliceRange range = *slice_range(step.args());
     step.set_input_grad(0, step.emit("slice_grad", {step.grad()},

@@ -7,6 +7,7 @@ OpDef input_op() {
   OpDef def;
   def.name = "input";
   def.help = "The batch that the model is given.";
+  def.role = OpRole::kSource;
   def.min_inputs = 0;
   def.max_inputs = 0;
   AttrSpec dtype;
@@ -27,6 +28,7 @@ OpDef output_op() {
   def.name = "output";
   def.help = "The result of the model; passes its input through.";
   def.infer = infer_same;
+  def.renames = true;
   return def;
 }
 

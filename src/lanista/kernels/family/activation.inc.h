@@ -87,6 +87,56 @@ void sigmoid_grad(i64 count, const T* y, const T* dy, T* dx) {
   map<T>(count, y, dy, dx, [](auto v, auto d) { return d * (v * (T(1) - v)); });
 }
 
+/// Not a number stays.
+template <class V, class T>
+inline V clipped(V x, T low, T high) {
+  const V raised = x < low ? spread<V>(low) : x;
+  return raised > high ? spread<V>(high) : raised;
+}
+
+template <class T>
+void hard_swish(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](auto v) { return v * clipped(madd(v, T(1) / T(6), T(0.5)), T(0), T(1)); });
+}
+
+template <class T>
+void hard_swish_grad(i64 count, const T* x, const T* dy, T* dx) {
+  map<T>(count, x, dy, dx, [](auto v, auto d) {
+    const auto bent = d * madd(v, T(1) / T(3), T(0.5));
+    const auto open = v >= T(3) ? d : bent;
+    return v <= T(-3) ? decltype(d){} : open;
+  });
+}
+
+template <class T, class V>
+inline V softsign_denominator(V x) {
+  return (x < T(0) ? -x : x) + T(1);
+}
+
+template <class T>
+void softsign(i64 count, const T* x, T* y) {
+  map<T>(count, x, y, [](auto v) { return v / softsign_denominator<T>(v); });
+}
+
+template <class T>
+void softsign_grad(i64 count, const T* x, const T* dy, T* dx) {
+  map<T>(count, x, dy, dx, [](auto v, auto d) {
+    const auto below = softsign_denominator<T>(v);
+    return d / (below * below);
+  });
+}
+
+template <class T>
+constexpr ActivationKernel<T> kActivations[] = {
+    {"relu", true, relu<T>, relu_grad<T>},
+    {"gelu", false, gelu<T>, gelu_grad<T>},
+    {"silu", false, silu<T>, silu_grad<T>},
+    {"tanh", true, tanh<T>, tanh_grad<T>},
+    {"sigmoid", true, sigmoid<T>, sigmoid_grad<T>},
+    {"hard_swish", false, hard_swish<T>, hard_swish_grad<T>},
+    {"softsign", false, softsign<T>, softsign_grad<T>},
+};
+
 template <class T>
 void add(i64 count, const T* a, const T* b, T* y) {
   map<T>(count, a, b, y, [](auto u, auto v) { return u + v; });

@@ -106,13 +106,8 @@ void linear_relu(i64 rows, i64 in, i64 out, const T* x, const T* w, const T* bia
 }
 
 template <class T>
-void linear_grad_x(i64 rows, i64 in, i64 out, const T* dy, const T* w, T* dx, T*) {
+void linear_grad_x(i64 rows, i64 in, i64 out, const T* dy, const T* w, T* dx) {
   product<T>({rows, in, out, dy, out, 1, w, 1, out, nullptr, false, dx});
-}
-
-template <class T>
-i64 linear_grad_x_scratch(i64, i64, i64) {
-  return 0;  // panels live on the stack
 }
 
 template <class T>

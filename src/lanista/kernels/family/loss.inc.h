@@ -1,6 +1,8 @@
 #pragma once
 // Losses per sample, their gradients, and the reductions that watch a training step.
 
+#include <limits>
+
 #include "lanista/kernels/family/activation.inc.h"
 #include "lanista/kernels/family/elementary.inc.h"
 #include "lanista/kernels/family/vector_ops.inc.h"
@@ -41,15 +43,86 @@ void cross_entropy(i64 rows, i64 classes, double smoothing, const T* logits, con
 }
 
 template <class T>
-void cross_entropy_grad(i64 rows, i64 classes, double smoothing, const T* probability, const std::int32_t* target,
-                        T* dlogits) {
+void cross_entropy_grad(i64 rows, i64 total, i64 classes, double smoothing, const T* probability,
+                        const std::int32_t* target, T* dlogits) {
   const T soft = static_cast<T>(smoothing / static_cast<double>(classes));
   const T hard = static_cast<T>(1.0 - smoothing + smoothing / static_cast<double>(classes));
-  const T share = static_cast<T>(1.0 / static_cast<double>(rows));
+  const T share = static_cast<T>(1.0 / static_cast<double>(total));
   map<T>(rows * classes, probability, dlogits, [=](auto p) { return (p - soft) * share; });
   for (i64 r = 0; r < rows; ++r) {
     const i64 at = r * classes + target[r];
     dlogits[at] = (probability[at] - hard) * share;
+  }
+}
+
+template <class V>
+inline V square_of_rest(V p) {
+  using T = typename SimdOf<V>::Element;
+  const V rest = T(1) - p;
+  return rest * rest;
+}
+
+/// Lin et al.: Focal Loss for Dense Object Detection (2017), gamma 2; smoothing shares the label out among the classes
+/// as it does in cross-entropy: sum over classes of share (1 - p)^2 (- log p).
+template <class T>
+void focal(i64 rows, i64 classes, double smoothing, const T* logits, const std::int32_t* target, T* loss,
+           T* probability) {
+  const T hard = static_cast<T>(1.0 - smoothing);
+  const T soft = static_cast<T>(smoothing / static_cast<double>(classes));
+  T sums[kLossBlock];
+  T logs[kLossBlock];
+  for (i64 begin = 0; begin < rows; begin += kLossBlock) {
+    const i64 count = smaller(rows - begin, kLossBlock);
+    for (i64 r = 0; r < count; ++r) {
+      const T* x = logits + (begin + r) * classes;
+      T* p = probability + (begin + r) * classes;
+      sums[r] = exp_row<T>(classes, row_max<T>(classes, x), x, p);
+      divide_row<T>(classes, sums[r], p);
+    }
+    map<T>(count, sums, logs, [](auto sum) { return log_of(sum); });
+    for (i64 r = 0; r < count; ++r) {
+      const T* x = logits + (begin + r) * classes;
+      const T* p = probability + (begin + r) * classes;
+      const i64 label = target[begin + r];
+      const T most = row_max<T>(classes, x), rest = T(1) - p[label];
+      T sum = hard * rest * rest * (logs[r] - (x[label] - most));
+      if (smoothing != 0) {
+        const T all = tree_sum<T>(classes, [&](auto lanes, i64 i, auto acc) {
+          return acc + lanes.keep(square_of_rest(lanes.load(p + i)) * (logs[r] - (lanes.load(x + i) - most)));
+        });
+        sum = scalar_madd(soft, all, sum);
+      }
+      loss[begin + r] = sum;
+    }
+  }
+}
+
+/// With a = 2 p (1 - p) log p - (1 - p)^2 of each class: share a - p (sum of all shares' a).
+template <class T>
+void focal_grad(i64 rows, i64 total, i64 classes, double smoothing, const T* probability, const std::int32_t* target,
+                T* dlogits) {
+  const T soft = static_cast<T>(smoothing / static_cast<double>(classes));
+  const T hard = static_cast<T>(1.0 - smoothing);
+  const T share = static_cast<T>(1.0 / static_cast<double>(total));
+  const auto slope = [](auto p) {
+    using V = decltype(p);
+    const V least = spread<V>(std::numeric_limits<T>::min());  // p log p is 0 where p is
+    const V bounded = p < least ? least : p;
+    const V rest = T(1) - p;
+    return T(2) * p * rest * log_of(bounded) - rest * rest;
+  };
+  for (i64 r = 0; r < rows; ++r) {
+    const T* p = probability + r * classes;
+    T* out = dlogits + r * classes;
+    map<T>(classes, p, out, slope);
+    const T own = hard * out[target[r]];
+    T all = own;
+    if (smoothing != 0) {
+      all = scalar_madd(
+          soft, tree_sum<T>(classes, [&](auto lanes, i64 i, auto acc) { return acc + lanes.load(out + i); }), own);
+    }
+    map<T>(classes, p, out, out, [=](auto each, auto a) { return (soft * a - each * all) * share; });
+    out[target[r]] += own * share;
   }
 }
 
@@ -66,10 +139,73 @@ void mse(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
 }
 
 template <class T>
-void mse_grad(i64 rows, i64 len, const T* prediction, const T* target, T* dprediction) {
-  const T factor = static_cast<T>(2.0 / (static_cast<double>(rows) * static_cast<double>(len)));
+void mse_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* target, T* dprediction) {
+  const T factor = static_cast<T>(2.0 / (static_cast<double>(total) * static_cast<double>(len)));
   map<T>(rows * len, prediction, target, dprediction, [=](auto p, auto t) { return (p - t) * factor; });
 }
+
+/// -1, 0 or 1; what is no number stays.
+template <class V>
+inline V sign_of(V x) {
+  using T = typename SimdOf<V>::Element;
+  const V down = x < T(0) ? spread<V>(T(-1)) : x;
+  return x > T(0) ? spread<V>(T(1)) : down;
+}
+
+/// Between -1 and 1; what is no number stays.
+template <class V>
+inline V clipped(V x) {
+  using T = typename SimdOf<V>::Element;
+  const V low = x < T(-1) ? spread<V>(T(-1)) : x;
+  return low > T(1) ? spread<V>(T(1)) : low;
+}
+
+template <class T>
+void mae(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
+  for (i64 r = 0; r < rows; ++r, prediction += len, target += len) {
+    loss[r] = tree_sum<T>(len,
+                          [&](auto lanes, i64 i, auto acc) {
+                            const auto d = lanes.load(prediction + i) - lanes.load(target + i);
+                            return madd(sign_of(d), d, acc);
+                          }) /
+              static_cast<T>(len);
+  }
+}
+
+template <class T>
+void mae_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* target, T* dprediction) {
+  const T factor = static_cast<T>(1.0 / (static_cast<double>(total) * static_cast<double>(len)));
+  map<T>(rows * len, prediction, target, dprediction, [=](auto p, auto t) { return sign_of(p - t) * factor; });
+}
+
+/// Of an error d: d^2 / 2 up to 1, |d| - 1/2 beyond; with c, d between -1 and 1, both are c (d - c / 2).
+template <class T>
+void huber(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
+  for (i64 r = 0; r < rows; ++r, prediction += len, target += len) {
+    loss[r] = tree_sum<T>(len,
+                          [&](auto lanes, i64 i, auto acc) {
+                            const auto d = lanes.load(prediction + i) - lanes.load(target + i);
+                            const auto c = clipped(d);
+                            return madd(c, d - T(0.5) * c, acc);
+                          }) /
+              static_cast<T>(len);
+  }
+}
+
+template <class T>
+void huber_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* target, T* dprediction) {
+  const T factor = static_cast<T>(1.0 / (static_cast<double>(total) * static_cast<double>(len)));
+  map<T>(rows * len, prediction, target, dprediction, [=](auto p, auto t) { return clipped(p - t) * factor; });
+}
+
+template <class T>
+constexpr LossKernel<T> kLosses[] = {
+    {.name = "cross_entropy", .of_classes = cross_entropy<T>, .grad_of_classes = cross_entropy_grad<T>},
+    {.name = "focal", .of_classes = focal<T>, .grad_of_classes = focal_grad<T>},
+    {.name = "mse", .of_values = mse<T>, .grad_of_values = mse_grad<T>},
+    {.name = "mae", .of_values = mae<T>, .grad_of_values = mae_grad<T>},
+    {.name = "huber", .of_values = huber<T>, .grad_of_values = huber_grad<T>},
+};
 
 template <class T>
 T mean(i64 count, const T* x) {

@@ -99,6 +99,21 @@ void batch_norm_eval(i64 rows, i64 c, double eps, const T* x, const T* gamma, co
   });
 }
 
+/// Of columns of batch norm: mean and inverse deviation, and over all rows the sums of dy and of dy times the
+/// normalised x. Pointers are to the first of the columns.
+template <class B, class T, class V>
+inline void norm_gradient_sums(const B& block, i64 rows, i64 c, const T* x, const T* mean, const T* inv_std,
+                               const T* dy, V (&m)[B::n], V (&inverse)[B::n], V (&sum)[B::n], V (&dot)[B::n]) {
+  for (int j = 0; j < B::n; ++j) {
+    m[j] = block.load(mean, j);
+    inverse[j] = block.load(inv_std, j);
+  }
+  row_sums(block, rows, sum, [&](i64 r, int j, auto acc) { return acc + block.load(dy + r * c, j); });
+  row_sums(block, rows, dot, [&](i64 r, int j, auto acc) {
+    return madd((block.load(x + r * c, j) - m[j]) * inverse[j], block.load(dy + r * c, j), acc);
+  });
+}
+
 template <class T>
 void batch_norm_grad(i64 rows, i64 c, const T* x, const T* gamma, const T* mean, const T* inv_std, const T* dy, T* dx,
                      T* dgamma, T* dbeta) {
@@ -108,14 +123,7 @@ void batch_norm_grad(i64 rows, i64 c, const T* x, const T* gamma, const T* mean,
     typename B::V m[B::n], inverse[B::n], sum[B::n], dot[B::n], slope[B::n];
     const T* columns = x + i;
     const T* gradients = dy + i;
-    for (int j = 0; j < B::n; ++j) {
-      m[j] = block.load(mean + i, j);
-      inverse[j] = block.load(inv_std + i, j);
-    }
-    row_sums(block, rows, sum, [&](i64 r, int j, auto acc) { return acc + block.load(gradients + r * c, j); });
-    row_sums(block, rows, dot, [&](i64 r, int j, auto acc) {
-      return madd((block.load(columns + r * c, j) - m[j]) * inverse[j], block.load(gradients + r * c, j), acc);
-    });
+    norm_gradient_sums(block, rows, c, columns, mean + i, inv_std + i, gradients, m, inverse, sum, dot);
     for (int j = 0; j < B::n; ++j) {
       block.store(dbeta + i, j, sum[j]);
       block.store(dgamma + i, j, dot[j]);
@@ -128,6 +136,83 @@ void batch_norm_grad(i64 rows, i64 c, const T* x, const T* gamma, const T* mean,
       for (int j = 0; j < B::n; ++j) {
         const auto centred = block.load(gradients + r * c, j) - sum[j];
         block.store(dx + r * c + i, j, slope[j] * madd(-(block.load(columns + r * c, j) - m[j]), dot[j], centred));
+      }
+    }
+  });
+}
+
+// The halves of batch norm, for rows that are parts of a batch.
+template <class T>
+void batch_norm_moments(i64 rows, i64 c, const T* x, T* mean, T* squares) {
+  const T count = static_cast<T>(rows);
+  column_blocks<T, kNormVectors>(c, [&](auto block, i64 i) {
+    using B = decltype(block);
+    typename B::V first[B::n], m[B::n], sum[B::n];
+    const T* columns = x + i;
+    for (int j = 0; j < B::n; ++j) first[j] = block.load(columns, j);
+    row_sums(block, rows, m, [&](i64 r, int j, auto acc) { return acc + (block.load(columns + r * c, j) - first[j]); });
+    for (int j = 0; j < B::n; ++j) m[j] = first[j] + m[j] / count;
+    row_sums(block, rows, sum, [&](i64 r, int j, auto acc) {
+      const auto d = block.load(columns + r * c, j) - m[j];
+      return madd(d, d, acc);
+    });
+    for (int j = 0; j < B::n; ++j) {
+      block.store(mean + i, j, m[j]);
+      block.store(squares + i, j, sum[j]);
+    }
+  });
+}
+
+template <class T>
+void batch_norm_apply(i64 rows, i64 c, const T* x, const T* gamma, const T* beta, const T* mean, const T* inv_std,
+                      T* y) {
+  column_blocks<T, kNormVectors>(c, [&](auto block, i64 i) {
+    using B = decltype(block);
+    typename B::V m[B::n], slope[B::n], shift[B::n];
+    for (int j = 0; j < B::n; ++j) {
+      m[j] = block.load(mean + i, j);
+      slope[j] = block.load(inv_std + i, j) * load_or(block, gamma, i, j, 1);
+      shift[j] = load_or(block, beta, i, j, 0);
+    }
+    for (i64 r = 0; r < rows; ++r) {
+      for (int j = 0; j < B::n; ++j) {
+        block.store(y + r * c + i, j, madd(block.load(x + r * c + i, j) - m[j], slope[j], shift[j]));
+      }
+    }
+  });
+}
+
+template <class T>
+void batch_norm_grad_sums(i64 rows, i64 c, const T* x, const T* mean, const T* inv_std, const T* dy, T* dgamma,
+                          T* dbeta) {
+  column_blocks<T, kNormVectors>(c, [&](auto block, i64 i) {
+    using B = decltype(block);
+    typename B::V m[B::n], inverse[B::n], sum[B::n], dot[B::n];
+    norm_gradient_sums(block, rows, c, x + i, mean + i, inv_std + i, dy + i, m, inverse, sum, dot);
+    for (int j = 0; j < B::n; ++j) {
+      block.store(dbeta + i, j, sum[j]);
+      block.store(dgamma + i, j, dot[j]);
+    }
+  });
+}
+
+template <class T>
+void batch_norm_grad_apply(i64 rows, i64 c, const T* x, const T* gamma, const T* mean, const T* inv_std,
+                           const T* mean_dgamma, const T* mean_dbeta, const T* dy, T* dx) {
+  column_blocks<T, kNormVectors>(c, [&](auto block, i64 i) {
+    using B = decltype(block);
+    typename B::V m[B::n], sum[B::n], dot[B::n], slope[B::n];
+    for (int j = 0; j < B::n; ++j) {
+      const auto inverse = block.load(inv_std + i, j);
+      m[j] = block.load(mean + i, j);
+      slope[j] = inverse * load_or(block, gamma, i, j, 1);
+      sum[j] = block.load(mean_dbeta + i, j);
+      dot[j] = block.load(mean_dgamma + i, j) * inverse;
+    }
+    for (i64 r = 0; r < rows; ++r) {
+      for (int j = 0; j < B::n; ++j) {
+        const auto centred = block.load(dy + r * c + i, j) - sum[j];
+        block.store(dx + r * c + i, j, slope[j] * madd(-(block.load(x + r * c + i, j) - m[j]), dot[j], centred));
       }
     }
   });

@@ -6,13 +6,6 @@
 namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
-/// Not a number stays.
-template <class V, class T>
-inline V clipped(V x, T low, T high) {
-  const V raised = x < low ? spread<V>(low) : x;
-  return raised > high ? spread<V>(high) : raised;
-}
-
 /// d where y lies inside, zero at the ends and beyond.
 template <class V, class T>
 inline V inside(V y, T low, T high, V d) {
@@ -64,20 +57,6 @@ void hard_sigmoid(i64 count, T alpha, T beta, const T* x, T* y) {
 template <class T>
 void hard_sigmoid_grad(i64 count, T alpha, const T* y, const T* dy, T* dx) {
   map<T>(count, y, dy, dx, [alpha](auto v, auto d) { return inside(v, T(0), T(1), d * alpha); });
-}
-
-template <class T>
-void hard_swish(i64 count, const T* x, T* y) {
-  map<T>(count, x, y, [](auto v) { return v * clipped(madd(v, T(1) / T(6), T(0.5)), T(0), T(1)); });
-}
-
-template <class T>
-void hard_swish_grad(i64 count, const T* x, const T* dy, T* dx) {
-  map<T>(count, x, dy, dx, [](auto v, auto d) {
-    const auto bent = d * madd(v, T(1) / T(3), T(0.5));
-    const auto open = v >= T(3) ? d : bent;
-    return v <= T(-3) ? decltype(d){} : open;
-  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "lanista/mutate/spaces/nasbench101.h"
 #include "lanista/mutate/spaces/nasbench201.h"
 #include "lanista/mutate/spaces/test_spaces.h"
+#include "lanista/mutate/test_models.h"
 #include "lanista/space/chooser.h"
 
 // How many models the published spaces hold: as encodings, which papers count by closed forms, and as networks, by
@@ -16,6 +17,7 @@ namespace lanista::mutate {
 namespace {
 
 using nlohmann::json;
+using testing::count_samples;
 using testing::made;
 using testing::search_space;
 

@@ -73,7 +73,7 @@ function integerColumn(name, values, log) {
 const trials = (() => {
   const packed = source.trials, n = packed.count;
   const out = {count: n};
-  for (const key of ["id", "state", "parent", "base", "budget", "epochs", "steps", "parameters", "rank", "same_as"]) {
+  for (const key of ["id", "state", "parent", "base", "budget", "epochs", "steps", "parameters", "rank", "off_front", "same_as"]) {
     out[key] = integers(packed[key], n);
   }
   out.how = nameColumn("how", packed.how, n);
@@ -149,7 +149,8 @@ function short(value) {
 }
 
 function fixed(value) {
-  return Number.isFinite(value) && Math.abs(value) < 10 && !Number.isInteger(value) ? value.toFixed(4) : short(value);
+  const size = Math.abs(value);
+  return size >= 1e-3 && size < 10 && !Number.isInteger(value) ? value.toFixed(4) : short(value);
 }
 
 function compact(value) {

@@ -19,6 +19,12 @@ function budgetText() {
   return parts.join(", ");
 }
 
+function epochsText() {
+  const steps = study.trial_steps ? `, ${plural(study.trial_steps, "step")} in all,` : "";
+  return plural(study.epochs, "epoch") + (study.steps_per_epoch ? ` of ${plural(study.steps_per_epoch, "step")}` : "") +
+      steps;
+}
+
 function dataText() {
   const d = study.data;
   const parts = [];
@@ -72,7 +78,7 @@ function makeOverview() {
       el("dl", {class: "facts"}, fact("Trials", countsText()), fact("Data", dataText()),
          fact("Strategy", [said(study.strategy), ` · ${plural(study.slots, "slot")}`]),
          fact("Stopping rule", said(study.stop)),
-         fact("Budget", `${budgetText()}; ${plural(study.epochs, "epoch")} a trial, batch ${study.batch}`),
+         fact("Budget", `${budgetText()}; ${epochsText()} a trial, batch ${study.batch}`),
          fact("Base models", said(study.bases.join(", "))), fact("Seed", study.seed),
          fact("Test metrics", others.join(", ")), fact("Numerics", said(study.numerics.replace(/^: /, ""))),
          fact(
@@ -83,7 +89,10 @@ function makeOverview() {
              el("span", {}, el("code", {}, "best/"),
                 study.winner ? " in the study's folder: model.onnx, weights.safetensors, package.json" :
                                " appears in the study's folder when the study ends")),
-         fact("To go on", copyable(command("resume", study.folder)))),
+         fact(
+             "To go on",
+             el("span", {}, copyable(command("resume", study.folder)),
+                " in the folder that holds the study's, as all commands here"))),
       !complete &&
           el("p", {class: "caption"},
              `This page holds ${short(trials.count)} of ${short(source.proposed)} trials: those that ` +

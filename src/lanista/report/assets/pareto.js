@@ -1,11 +1,12 @@
-// With several goals: trials by two of them, and the front that nobody dominates in all of them.
+// With several goals: trials by two of them, and the front that nobody dominates in all of them. What breaks a
+// constraint is not on it.
 
 function makePareto() {
   if (study.goals.length < 2) return null;
   let first = 0, second = 1, places = [];
   const rows = ranked.filter((i) => study.goals.every((_, g) => Number.isFinite(goalColumn(g).at(i))));
   const loss = (i, g) => (study.goals[g].maximize ? -1 : 1) * goalColumn(g).at(i);
-  const front = paretoFront(rows, loss);
+  const front = paretoFront(rows.filter((i) => !trials.off_front[i]), loss);
 
   function paint(ctx, width, height) {
     places = [];
@@ -63,7 +64,8 @@ function makePareto() {
   on("filter", update);
   const options = study.goals.map((goal, g) => [g, goal.metric]);
   return section(
-      "pareto", "Pareto front", `${plural(front.size, "trial")} that no other beats in every goal.`,
+      "pareto", "Pareto front", `${plural(front.size, "trial")} that no other beats in every goal` +
+          (study.constraints.length ? `, of those that keep best to ${study.constraints.join(", ")}.` : "."),
       study.goals.length > 2 &&
           el("div", {class: "controls"},
              dropdown(

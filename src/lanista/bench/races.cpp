@@ -1,0 +1,37 @@
+#include <ostream>
+
+#include "lanista/base/text_distance.h"
+#include "lanista/bench/bench.h"
+#include "lanista/bench/fuse.h"
+#include "lanista/bench/train_step.h"
+
+namespace lanista::bench {
+
+std::vector<Benchmark> races() {
+  return {
+#ifdef LANISTA_BENCH_LIBTORCH
+      {"train-step",
+       "a training step of eight models; arms ours, ours-2 (two threads), loop and loop-nhwc (LibTorch), limits",
+       train_step},
+      {"fuse",
+       "the same for 1 to 64 models at once; on one thread loop, loop-nhwc, single, auto-1; on two, processes, packed, "
+       "auto",
+       fuse},
+#endif
+  };
+}
+
+Result<void> run(const Request& request, std::ostream& out) {
+  std::vector<std::string> names;
+  for (const Benchmark& benchmark : benchmarks()) {
+    if (benchmark.name == request.name) return benchmark.run(request, out);
+    names.push_back(benchmark.name);
+  }
+  const std::string near = nearest_name(request.name, names);
+  return Error{Code::kNotFound,
+               "there is no benchmark '" + request.name + "'" +
+                   (near.empty() ? std::string("; see lanista bench --list") : "; did you mean '" + near + "'?"),
+               ""};
+}
+
+}  // namespace lanista::bench

@@ -1,0 +1,92 @@
+#include "lanista/cli/status.h"
+
+#include "lanista/cli/terminal.h"
+#include "lanista/study/record_fields.h"
+
+namespace lanista::cli {
+namespace {
+
+using nlohmann::json;
+
+struct Counts {
+  std::size_t running = 0, paused = 0, finished = 0, stopped = 0, failed = 0, cancelled = 0;
+};
+
+Counts count(const study::StudyView& view) {
+  Counts counts;
+  for (const auto& trial : view.trials) {
+    if (!trial.outcome) {
+      ++(trial.paused ? counts.paused : counts.running);
+      continue;
+    }
+    switch (trial.outcome->kind) {
+      case study::OutcomeKind::kSucceeded:
+      case study::OutcomeKind::kDuplicate:
+        ++counts.finished;
+        break;
+      case study::OutcomeKind::kStopped:
+        ++counts.stopped;
+        break;
+      case study::OutcomeKind::kFailed:
+        ++counts.failed;
+        break;
+      case study::OutcomeKind::kCancelled:
+        ++counts.cancelled;
+        break;
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+json status_json(const std::string& folder, const study::StudyView& view) {
+  const Counts counts = count(view);
+  json out{{"v", 1},
+           {"folder", folder},
+           {"name", view.config.name},
+           {"trials", view.trials.size()},
+           {"under_way", counts.running},
+           {"paused", counts.paused},
+           {"finished", counts.finished},
+           {"stopped", counts.stopped},
+           {"failed", counts.failed},
+           {"cancelled", counts.cancelled},
+           {"steps", view.steps},
+           {"seconds", view.seconds},
+           {"ended", view.end_reason.has_value()}};
+  if (view.end_reason) out["end_reason"] = *view.end_reason;
+  if (const auto ranked = study::ranking(view); !ranked.empty()) {
+    const auto& best = view.trials[ranked.front().value - 1];
+    out["best"] = {{"trial", best.id.value},
+                   {"metrics", study::fields::metrics_json(best.measurements.back().metrics)}};
+  }
+  if (view.winner) out["test"] = study::fields::metrics_json(view.test);
+  if (view.config.goals.size() > 1) {
+    out["pareto_front"] = json::array();
+    for (const TrialId id : study::pareto_front(study::standings(view))) out["pareto_front"].push_back(id.value);
+  }
+  return out;
+}
+
+std::string status_text(const std::string& folder, const study::StudyView& view) {
+  const Counts counts = count(view);
+  std::string text = folder + "  " + (view.end_reason ? "ended (" + *view.end_reason + ")" : std::string("not ended")) +
+                     "  " + std::to_string(view.trials.size()) + " trials: " + std::to_string(counts.finished) +
+                     " finished, " + std::to_string(counts.stopped) + " stopped, " + std::to_string(counts.failed) +
+                     " failed, " + std::to_string(counts.running) + " under way" +
+                     (counts.paused > 0 ? ", " + std::to_string(counts.paused) + " paused" : "") +
+                     (counts.cancelled > 0 ? ", " + std::to_string(counts.cancelled) + " cancelled" : "") + "  " +
+                     clock_text(view.seconds);
+  if (const auto ranked = study::ranking(view); !ranked.empty()) {
+    const auto& best = view.trials[ranked.front().value - 1];
+    const auto& metric = view.config.goals.front().metric;
+    const auto value = best.measurements.back().metrics.find(metric);
+    if (value != best.measurements.back().metrics.end()) {
+      text += "  best " + metric + " " + four_digits(value->second) + " (#" + std::to_string(best.id.value) + ")";
+    }
+  }
+  return text;
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,49 @@
+#include "lanista/cli/status.h"
+
+#include <gtest/gtest.h>
+
+namespace lanista::cli {
+namespace {
+
+using study::OutcomeKind;
+
+/// One trial under way, one paused, and one of every outcome, each with its measurement.
+study::StudyView one_of_each() {
+  study::StudyView view;
+  for (std::uint32_t id = 1; id <= 7; ++id) {
+    study::TrialView trial;
+    trial.id = TrialId{id};
+    trial.measurements.push_back({trial.id, 1, 30, {{"val_accuracy", 0.1 * id}}});
+    trial.paused = id == 2;
+    if (id > 2) trial.outcome = study::Outcome{static_cast<OutcomeKind>(id - 3), "", {}, "", {}};
+    view.trials.push_back(trial);
+  }
+  return view;
+}
+
+TEST(Status, CountsEveryTrialOnceUnderWhatBecameOfIt) {
+  const auto json = status_json("first", one_of_each());
+
+  EXPECT_EQ(json.at("trials"), 7);
+  for (const char* one : {"under_way", "paused", "stopped", "failed", "cancelled"}) EXPECT_EQ(json.at(one), 1) << one;
+  EXPECT_EQ(json.at("finished"), 2);  // a duplicate has a result, too
+  EXPECT_EQ(status_text("first", one_of_each()),
+            "first  not ended  7 trials: 2 finished, 1 stopped, 1 failed, 1 under way, 1 paused, 1 cancelled  0:00"
+            "  best val_accuracy 0.4000 (#4)");
+}
+
+TEST(Status, SaysNothingOfPausesAndCancellationsWhereThereAreNone) {
+  study::StudyView view = one_of_each();
+  view.trials = {view.trials[2]};
+  view.trials[0].id = TrialId{1};
+  view.config.goals = {{false, "val_loss"}};
+  view.trials[0].measurements[0].metrics = {{"val_loss", 383612181.8559}};
+  view.end_reason = "budget";
+
+  EXPECT_EQ(status_text("first", view),
+            "first  ended (budget)  1 trials: 1 finished, 0 stopped, 0 failed, 0 under way  0:00"
+            "  best val_loss 3.836e+08 (#1)");
+}
+
+}  // namespace
+}  // namespace lanista::cli

@@ -1,0 +1,207 @@
+#pragma once
+
+#include "lanista/engine/conformance_fixture.h"
+
+// Of executor_conformance.h: what is kept of trials, and who goes on from it.
+namespace lanista::engine::testing {
+
+TYPED_TEST_P(ExecutorConformance, GoesOnFromCheckpointsAsIfNothingHadHappened) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  const auto all = [&] {
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      this->allow(id, TestFixture::kEpochs);
+      this->finish(id);
+    }
+    return this->listen(this->ends(3));
+  };
+  for (std::uint32_t id = 1; id <= 3; ++id) this->start(id);
+  const Told undisturbed = all();
+
+  this->executor = this->bench.make();
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    this->start(id);
+    this->allow(id, id);
+  }
+  Told before = this->listen([](const Told& told) {
+    const auto third = told.epochs.find(TrialId{3});
+    return told.epochs.size() == 3 && third->second.size() == 3 && told.epochs.at(TrialId{2}).size() == 2;
+  });
+  this->executor->command(PauseAll{});
+  const Told saved = this->listen([](const Told& told) { return told.paused > 0; });
+  EXPECT_TRUE(std::holds_alternative<PausedReport>(saved.all.back()));
+
+  this->executor = this->bench.make();
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    // What was saved before the pause and has not changed since need not be saved again.
+    const auto& last = saved.checkpoints.contains(TrialId{id}) ? saved.checkpoints : before.checkpoints;
+    ASSERT_TRUE(last.contains(TrialId{id})) << "trial " << id << " is not saved";
+    EXPECT_EQ(last.at(TrialId{id}).epoch, id);
+    this->start(id, last.at(TrialId{id}).address);
+  }
+  const Told repeated = this->listen([](const Told& told) { return told.epochs.size() == 3; });
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    this->expect_epochs(repeated, id, id);
+    EXPECT_EQ(TestFixture::texts(repeated.epochs.at(TrialId{id})), TestFixture::texts(before.epochs.at(TrialId{id})));
+  }
+  const Told after = all();
+
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    auto epochs = repeated.epochs.at(TrialId{id});
+    const auto rest = after.epochs.find(TrialId{id});
+    if (rest != after.epochs.end()) epochs.insert(epochs.end(), rest->second.begin(), rest->second.end());
+    EXPECT_EQ(TestFixture::texts(epochs), TestFixture::texts(undisturbed.epochs.at(TrialId{id}))) << "trial " << id;
+    EXPECT_EQ(after.finished.at(TrialId{id}).front().state_hash,
+              undisturbed.finished.at(TrialId{id}).front().state_hash);
+  }
+}
+
+TYPED_TEST_P(ExecutorConformance, ParksATrialAtItsAllowedEpochAndLetsGoOfIt) {
+  for (std::uint32_t id = 1; id <= 3; ++id) this->start(id);
+  this->allow(2, 2);
+  this->park(2);
+  this->park(77);
+  this->allow(3, TestFixture::kEpochs);
+  this->finish(3);
+
+  const Told told = this->listen([](const Told& t) { return t.parked.contains(TrialId{2}) && t.finished.size() == 1; });
+
+  this->expect_epochs(told, 2, 2);
+  this->expect_epochs(told, 3, TestFixture::kEpochs);
+  ASSERT_EQ(told.parked.at(TrialId{2}).size(), 1U);
+  EXPECT_EQ(told.parked.at(TrialId{2}).front().epoch, 2);
+  EXPECT_EQ(told.parked.at(TrialId{2}).front().address.empty(), !TypeParam::kKeeps);
+  EXPECT_FALSE(told.finished.contains(TrialId{2}));
+  EXPECT_TRUE(told.failed.empty());
+  this->allow(2, TestFixture::kEpochs);
+  this->park(2);
+  this->finish(2, true);
+  const Told after = this->listen();
+  EXPECT_TRUE(after.epochs.empty());
+  EXPECT_TRUE(after.parked.empty());
+  EXPECT_TRUE(after.finished.empty());
+}
+
+TYPED_TEST_P(ExecutorConformance, GoesOnFromWhereATrialWasParkedOnWhateverExecutor) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  this->start(1);
+  this->allow(1, TestFixture::kEpochs);
+  this->finish(1, true);
+  const Told undisturbed = this->listen(this->ends(1));
+  this->executor = this->bench.make();
+  this->start(1);
+  this->allow(1, 1);
+  this->finish(1, false);
+  const Told first_epoch = this->listen(this->ends(1));
+
+  std::string address;
+  std::vector<study::Measurement> last;
+  for (std::int64_t epoch = 1; epoch < TestFixture::kEpochs; ++epoch) {
+    if (epoch % 2 == 1) this->executor = this->bench.make();  // and once at the same one, at once
+    this->start(1, address);
+    this->allow(1, epoch);
+    this->park(1);
+    const Told told = this->listen(this->parks(1));
+    this->expect_epochs(told, 1, epoch);  // those that it had are told again
+    const ParkedReport& parked = told.parked.at(TrialId{1}).front();
+    EXPECT_EQ(parked.epoch, epoch);
+    EXPECT_EQ(parked.step, told.epochs.at(TrialId{1}).back().step);
+    if (epoch == 1) {
+      EXPECT_EQ(parked.state_hash, first_epoch.finished.at(TrialId{1}).front().state_hash);
+    }
+    EXPECT_TRUE(this->executor->test(this->bench.job(1), parked.address));
+    address = parked.address;
+  }
+  this->start(1, address);
+  this->allow(1, TestFixture::kEpochs);
+  this->finish(1, true);
+  const Told told = this->listen(this->ends(1));
+
+  EXPECT_EQ(TestFixture::texts(told.epochs.at(TrialId{1})), TestFixture::texts(undisturbed.epochs.at(TrialId{1})));
+  EXPECT_EQ(told.finished.at(TrialId{1}).front().state_hash, undisturbed.finished.at(TrialId{1}).front().state_hash);
+  EXPECT_EQ(told.finished.at(TrialId{1}).front().weights, undisturbed.finished.at(TrialId{1}).front().weights);
+}
+
+// Cloning is not resuming: the child tells its own epochs from the first on, and a checkpoint of its own needs nothing
+// of its start.
+TYPED_TEST_P(ExecutorConformance, BeginsWithTheWeightsThatAnotherTrialLeft) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  this->start(1);
+  this->allow(1, 1);
+  this->park(1);
+  const std::string left = this->listen(this->parks(1)).parked.at(TrialId{1}).front().address;
+  const auto whole = [&](const std::string& start_at) {
+    this->executor = this->bench.make();
+    this->start(2, {}, start_at);
+    this->allow(2, TestFixture::kEpochs);
+    this->finish(2, true);
+    return this->listen(this->ends(1));
+  };
+  const Told fresh = whole({}), child = whole(left), again = whole(left);
+  this->executor = this->bench.make();
+  this->start(2, {}, left);
+  this->allow(2, 1);
+  this->park(2);
+  const std::string own = this->listen(this->parks(1)).parked.at(TrialId{2}).front().address;
+  this->start(2, own, left);
+  this->allow(2, TestFixture::kEpochs);
+  this->finish(2, true);
+  const Told resumed = this->listen(this->ends(1));
+
+  for (const Told* told : {&fresh, &child, &again, &resumed}) {
+    this->expect_epochs(*told, 2, TestFixture::kEpochs);
+    EXPECT_EQ(told->epochs.size(), 1U) << "of nobody but the child";
+  }
+  const auto end = [](const Told& told) { return told.finished.at(TrialId{2}).front().state_hash; };
+  EXPECT_NE(end(child), end(fresh));
+  for (const Told* told : {&again, &resumed}) {
+    EXPECT_EQ(end(*told), end(child));
+    EXPECT_EQ(TestFixture::texts(told->epochs.at(TrialId{2})), TestFixture::texts(child.epochs.at(TrialId{2})));
+  }
+}
+
+TYPED_TEST_P(ExecutorConformance, RefusesAStartThatIsNotThere) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  Job job = this->bench.job(2);
+  job.start = study::Start{TrialId{1}, 1, "", std::string(32, '0')};
+
+  EXPECT_FALSE(this->executor->start(job));
+
+  EXPECT_TRUE(this->listen().all.empty());
+}
+
+TYPED_TEST_P(ExecutorConformance, RefusesACheckpointThatIsNotThere) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  Job job = this->bench.job(1);
+  job.checkpoint = std::string(32, '0');
+
+  EXPECT_FALSE(this->executor->start(job));
+
+  EXPECT_TRUE(this->listen().all.empty());
+  this->start(2);
+  this->allow(2, 1);
+  this->finish(2);
+  this->expect_epochs(this->listen(this->ends(1)), 2, 1);
+}
+
+TYPED_TEST_P(ExecutorConformance, TestsTheWeightsThatItKept) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  this->start(1);
+  this->allow(1, 2);
+  this->finish(1, true);
+  const Told told = this->listen(this->ends(1));
+  ASSERT_TRUE(told.finished.contains(TrialId{1}));
+  const std::string weights = told.finished.at(TrialId{1}).front().weights;
+  ASSERT_FALSE(weights.empty());
+
+  const auto metrics = this->executor->test(this->bench.job(1), weights);
+  const auto again = this->bench.make()->test(this->bench.job(1), weights);
+
+  ASSERT_TRUE(metrics) << metrics.error().text();
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_FALSE(metrics->empty());
+  EXPECT_EQ(*metrics, *again);
+  EXPECT_FALSE(this->executor->test(this->bench.job(1), std::string(32, '0')));
+  EXPECT_TRUE(this->listen().all.empty());
+}
+
+}  // namespace lanista::engine::testing

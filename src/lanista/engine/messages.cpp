@@ -1,0 +1,219 @@
+#include "lanista/engine/messages.h"
+
+#include <array>
+#include <limits>
+
+#include "lanista/base/real_json.h"
+#include "lanista/graph/text.h"
+#include "lanista/store/record_json.h"
+#include "lanista/study/record_fields.h"
+
+namespace lanista::engine {
+namespace {
+
+using nlohmann::json;
+using study::fields::array;
+using study::fields::digest;
+using study::fields::flag;
+using study::fields::good;
+using study::fields::integer;
+using study::fields::Malformed;
+using study::fields::member;
+using study::fields::read_record;
+using study::fields::real;
+using study::fields::text;
+using study::fields::trial;
+
+std::string line(const json& message) { return message.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+std::uint64_t seed(const json& object, const char* name) {
+  const json& value = member(object, name);
+  if (!value.is_number_unsigned() && !(value.is_number_integer() && value >= 0)) {
+    throw Malformed{"'" + std::string(name) + "' is " + value.dump() + "; it must be a whole number, at least 0"};
+  }
+  return value.get<std::uint64_t>();
+}
+
+Code code_of(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(Code::kInternal); ++i) {
+    if (code_name(static_cast<Code>(i)) == name) return static_cast<Code>(i);
+  }
+  throw Malformed{"'" + name + "' is no kind of error"};
+}
+
+// Of orders.
+
+json frozen_json(const FrozenPart& frozen) {
+  json nodes = json::array();
+  for (const graph::NodeId id : frozen.nodes) nodes.push_back(id.value);
+  return {{"nodes", std::move(nodes)}, {"weights", frozen.weights}, {"epochs", frozen.epochs}};
+}
+
+FrozenPart read_frozen(const json& in) {
+  FrozenPart frozen;
+  for (const json& id : member(in, "nodes")) {
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
+      throw Malformed{"a frozen node is no number"};
+    }
+    frozen.nodes.insert(graph::NodeId{id.get<std::uint32_t>()});
+  }
+  frozen.weights = text(in, "weights");
+  frozen.epochs = integer(in, "epochs");
+  return frozen;
+}
+
+json to_json(const Job& job) {
+  return {{"kind", "start"},
+          {"trial", job.trial.value},
+          {"model", graph::to_text(job.model)},
+          {"recipe", study::recipe_json(job.recipe)},
+          {"trial_seed", job.trial_seed},
+          {"data_seed", job.data_seed},
+          {"logical_start", real_json(job.logical_start)},
+          {"logical_epoch", real_json(job.logical_epoch)},
+          {"priority", real_json(job.priority)},
+          {"checkpoint", job.checkpoint},
+          {"start", job.start ? study::start_json(*job.start) : json("random")},
+          {"frozen", frozen_json(job.frozen)}};
+}
+
+Job read_job(const json& in) {
+  Job job;
+  job.trial = trial(in, "trial");
+  job.model = good(graph::parse(text(in, "model")));
+  job.recipe = good(study::recipe_from_json(member(in, "recipe")));
+  job.trial_seed = seed(in, "trial_seed");
+  job.data_seed = seed(in, "data_seed");
+  job.logical_start = real(in, "logical_start");
+  job.logical_epoch = real(in, "logical_epoch");
+  job.priority = real(in, "priority");
+  job.checkpoint = text(in, "checkpoint");
+  if (const json& start = member(in, "start"); start != "random") job.start = good(study::start_from_json(start));
+  job.frozen = read_frozen(member(in, "frozen"));
+  return job;
+}
+
+json to_json(const Allow& allow) { return {{"kind", "allow"}, {"trial", allow.trial.value}, {"epoch", allow.epoch}}; }
+Allow read_allow(const json& in) { return {trial(in, "trial"), integer(in, "epoch")}; }
+
+json to_json(const Finish& finish) {
+  return {{"kind", "finish"},
+          {"trial", finish.trial.value},
+          {"keep_weights", finish.keep_weights},
+          {"abandon", finish.abandon}};
+}
+json to_json(const Park& park) { return {{"kind", "park"}, {"trial", park.trial.value}}; }
+json to_json(const PauseAll&) { return {{"kind", "pause_all"}}; }
+json to_json(const Arrange& arrange) {
+  json allow = json::array();
+  for (const Allow& each : arrange.allow) allow.push_back(to_json(each));
+  return {{"kind", "arrange"}, {"plan", schedule::plan_text(arrange.plan)}, {"allow", std::move(allow)}};
+}
+json to_json(const Command& command) {
+  return std::visit([](const auto& each) { return to_json(each); }, command);
+}
+
+Order read_order(const json& in) {
+  const std::string kind = text(in, "kind");
+  if (kind == "start") return read_job(in);
+  if (kind == "allow") return Command(read_allow(in));
+  if (kind == "finish") return Command(Finish{trial(in, "trial"), flag(in, "keep_weights"), flag(in, "abandon")});
+  if (kind == "park") return Command(Park{trial(in, "trial")});
+  if (kind == "pause_all") return Command(PauseAll{});
+  if (kind != "arrange") throw Malformed{"'" + kind + "' is no order"};
+  Arrange arrange{good(schedule::plan_from_text(text(in, "plan"))), {}};
+  for (const json& allow : array(in, "allow")) arrange.allow.push_back(read_allow(allow));
+  return Command(std::move(arrange));
+}
+
+// Of reports.
+
+json to_json(const EpochReport& epoch) {
+  return {{"kind", "epoch"}, {"measurement", study::measurement_json(epoch.measurement)}};
+}
+json to_json(const FailureReport& failure) {
+  return {{"kind", "failure"},
+          {"trial", failure.trial.value},
+          {"epoch", failure.epoch},
+          {"reason", failure.reason}};
+}
+json to_json(const CheckpointReport& saved) {
+  return {{"kind", "checkpoint"},
+          {"trial", saved.trial.value},
+          {"epoch", saved.epoch},
+          {"step", saved.step},
+          {"address", saved.address}};
+}
+json to_json(const FinishedReport& finished) {
+  return {{"kind", "finished"},
+          {"trial", finished.trial.value},
+          {"state_hash", finished.state_hash.hex()},
+          {"weights", finished.weights}};
+}
+json to_json(const ParkedReport& parked) {
+  return {{"kind", "parked"},
+          {"trial", parked.trial.value},
+          {"epoch", parked.epoch},
+          {"step", parked.step},
+          {"state_hash", parked.state_hash.hex()},
+          {"address", parked.address}};
+}
+json to_json(const PausedReport&) { return {{"kind", "paused"}}; }
+json to_json(const SpanReport& span) {
+  return {{"kind", "span"},
+          {"trial", span.trial.value},
+          {"epoch", span.epoch},
+          {"worker", span.worker},
+          {"began", real_json(span.began)},
+          {"ended", real_json(span.ended)},
+          {"lanes", span.lanes}};
+}
+json to_json(const BrokenReport& broken) {
+  return {{"kind", "broken"},
+          {"code", code_name(broken.error.code)},
+          {"message", broken.error.message},
+          {"where", broken.error.where}};
+}
+
+Report read_report(const json& in) {
+  const std::string kind = text(in, "kind");
+  if (kind == "epoch") return EpochReport{good(study::measurement_from_json(member(in, "measurement")))};
+  if (kind == "failure") return FailureReport{trial(in, "trial"), integer(in, "epoch"), text(in, "reason")};
+  if (kind == "checkpoint") {
+    return CheckpointReport{trial(in, "trial"), integer(in, "epoch"), integer(in, "step"), text(in, "address")};
+  }
+  if (kind == "finished") return FinishedReport{trial(in, "trial"), digest(in, "state_hash"), text(in, "weights")};
+  if (kind == "parked") {
+    return ParkedReport{trial(in, "trial"), integer(in, "epoch"), integer(in, "step"), digest(in, "state_hash"),
+                        text(in, "address")};
+  }
+  if (kind == "paused") return PausedReport{};
+  if (kind == "span") {
+    return SpanReport{trial(in, "trial"), integer(in, "epoch"), integer(in, "worker"),
+                      real(in, "began"),  real(in, "ended"),    integer(in, "lanes")};
+  }
+  if (kind == "broken") return BrokenReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
+  throw Malformed{"'" + kind + "' is no report"};
+}
+
+}  // namespace
+
+std::string encode(const Order& order) {
+  return line(std::visit([](const auto& each) { return to_json(each); }, order));
+}
+
+std::string encode(const Report& report) {
+  return line(std::visit([](const auto& each) { return to_json(each); }, report));
+}
+
+Result<Order> decode_order(std::string_view text) {
+  LANISTA_ASSIGN(const json message, store::parse_record_json(text));
+  return read_record<Order>("order", [&] { return read_order(message); });
+}
+
+Result<Report> decode_report(std::string_view text) {
+  LANISTA_ASSIGN(const json message, store::parse_record_json(text));
+  return read_record<Report>("report", [&] { return read_report(message); });
+}
+
+}  // namespace lanista::engine

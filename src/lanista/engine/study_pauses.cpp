@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lanista/engine/study_engine.h"
+
+// What a trial leaves when it rests or ends, who goes on from it, and what is kept of it.
+namespace lanista::engine {
+
+using store::RecordType;
+using study::OutcomeKind;
+
+Result<void> StudyEngine::pause(Active& trial) {
+  trial.pausing = true;
+  trial.reports.clear();
+  if (horizon_.ran_ahead(trial.id)) {
+    // Nobody announced a decision here: the worker may be further on, and the state of this epoch is gone. It is
+    // trained anew when it goes on, to the same bits.
+    if (trial.started) services_.executor->command(Finish{trial.id, false, true});
+    trial.parked = ParkedReport{trial.id, trial.next, 0, {}, ""};
+    return deliver(trial);
+  }
+  if (!trial.started) LANISTA_TRY(start_for_its_end(trial));
+  if (trial.started) services_.executor->command(Park{trial.id});
+  return {};  // a failure is delivered like any other
+}
+
+Result<void> StudyEngine::note_paused(Active& trial) {
+  const TrialId id = trial.id;
+  PausedRecord record{{id, trial.next}, state_.now, trial.parked->address, {}};
+  if (!record.address.empty()) record.weights_hash = trial.parked->state_hash;
+  LANISTA_TRY(log_.append(RecordType::kPaused, paused_body(record)));
+  if (record.address.empty()) shelf_.release(state_.open.at(id).checkpoint);
+  leave(id);
+  state_.pause(record);
+  announce(record.event);
+  return {};
+}
+
+Result<void> StudyEngine::resume(const strategy::ResumeTrial& member) {
+  const TrialId id = member.trial;
+  const auto done = static_cast<std::int64_t>(state_.trial(id).measurements.size());
+  const ResumedRecord record{{id, done, member.budget}, state_.now};
+  LANISTA_TRY(log_.append(RecordType::kResumed, resumed_body(record)));
+  state_.resume(record);
+  announce(record.event);
+  return start(enter(id, done + 1), state_.open.at(id).checkpoint);
+}
+
+void StudyEngine::call_off(TrialId id) {
+  const auto it = active_.find(id);
+  if (it == active_.end()) return;
+  if (it->second.started) services_.executor->command(Finish{id, false, true});
+  if (!it->second.finished) return;
+  shelf_.hold(it->second.finished->weights);  // they were kept for nothing
+  shelf_.release(it->second.finished->weights);
+}
+
+Result<void> StudyEngine::retire(TrialId id, const std::string& reason) {
+  call_off(id);
+  study::Outcome outcome{OutcomeKind::kStopped, reason, {}, "", {}};
+  const OpenTrial& open = state_.open.at(id);
+  outcome.weights_hash = open.parked_hash;
+  const TrialView& trial = state_.trial(id);
+  if (open.parked_hash && ranks(trial, outcome)) {
+    const bool keep = state_.view.config.strategy.repeat > 1 || podium_.admits(standing(state_.view.config, trial));
+    if (keep) outcome.weights = open.parked;
+  }
+  return conclude(id, std::move(outcome));
+}
+
+Result<void> StudyEngine::wind_up() {
+  if (state_.winding_up.empty()) {
+    ControlRecord end{.request = "end", .time = services_.clock->unix_time()};
+    end.reason = nothing_left_.empty() ? "budget" : nothing_left_;
+    LANISTA_TRY(log_.append(RecordType::kControl, control_body(end)));
+    state_.winding_up = end.reason;
+  }
+  std::vector<TrialId> paused;
+  for (const auto& [id, open] : state_.open) {
+    if (state_.paused(id)) paused.push_back(id);
+  }
+  for (const TrialId id : paused) LANISTA_TRY(retire(id, "paused until the study ended"));
+  return {};
+}
+
+Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
+  const double time = state_.now;
+  LANISTA_TRY(log_.append(RecordType::kOutcome, outcome_body(id, outcome, time)));
+  const std::string checkpoint = state_.open.at(id).checkpoint;
+  leave(id);
+  state_.end(id, outcome, time);
+  announce(study::Ended{id, outcome});
+  shelf_.hold(outcome.weights);
+  shelf_.release(checkpoint);
+  const TrialView& trial = state_.trial(id);
+  if (!ranks(trial, outcome)) drop_weights(trial);
+  const auto trainings = study::trainings_of(state_.view, trial);
+  if (!study::trainings_done(state_.view.config.strategy, study::tally_of(trainings))) return {};
+  const auto joint = study::joint_standing(state_.view.config, trainings);
+  for (const TrialView* each : trainings) {
+    const bool named = joint && joint->trial == each->id;
+    if (!named && ranks(*each, *each->outcome)) drop_weights(*each);
+  }
+  if (!joint) return {};
+  for (const TrialId out : podium_.add(*joint)) drop_weights(state_.trial(out));
+  return {};
+}
+
+Result<void> StudyEngine::cancel(TrialId id, const std::string& reason) {
+  call_off(id);
+  return conclude(id, {OutcomeKind::kCancelled, reason, {}, "", {}});
+}
+
+// Only what every run of the study finds at this place in logical order: a checkpoint that the clock asked for is none.
+Result<std::string> StudyEngine::kept_state(const study::Start& start) const {
+  if (start.parent.value < 1 || start.parent.value > state_.view.trials.size()) {
+    return Error{
+        Code::kInvalidArgument,
+        "the strategy starts a trial from trial " + std::to_string(start.parent.value) + ", which is not there",
+        "strategy"};
+  }
+  const TrialView& parent = state_.trial(start.parent);
+  if (parent.measurements.empty() || parent.measurements.back().epoch != start.epoch) return std::string();
+  if (state_.paused(parent.id)) return state_.open.at(parent.id).parked;
+  const bool is_kept = parent.outcome && shelf_.holds(parent.outcome->weights);
+  return is_kept ? parent.outcome->weights : std::string();
+}
+
+void StudyEngine::hold_start(TrialId id) {
+  if (const auto& start = state_.trial(id).proposal.start) shelf_.hold(start->address);
+}
+
+// What was lost of the trial could be made anew from its start, until nothing of it is wanted.
+void StudyEngine::drop_weights(const TrialView& trial) {
+  shelf_.release(trial.outcome->weights);
+  if (trial.proposal.start) shelf_.release(trial.proposal.start->address);
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,101 @@
+#include "lanista/engine/worker_brief.h"
+
+#include <nlohmann/json.hpp>
+
+#include "lanista/base/real_json.h"
+#include "lanista/store/record_json.h"
+#include "lanista/study/record_fields.h"
+
+namespace lanista::engine {
+namespace {
+
+using nlohmann::json;
+using study::fields::array;
+using study::fields::digest;
+using study::fields::flag;
+using study::fields::integer;
+using study::fields::Malformed;
+using study::fields::member;
+using study::fields::read_record;
+using study::fields::real;
+using study::fields::text;
+
+json to_json(const DataSource& data) {
+  json split = json::array();
+  for (const double part : data.split) split.push_back(real_json(part));
+  return {{"source", data.source},
+          {"folder", data.folder},
+          {"split", std::move(split)},
+          {"normalize", data.normalize},
+          {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
+}
+
+DataSource read_data(const json& in) {
+  DataSource data;
+  data.source = text(in, "source");
+  data.folder = text(in, "folder");
+  const json& split = array(in, "split");
+  if (split.size() != data.split.size()) throw Malformed{"'split' has " + std::to_string(split.size()) + " parts"};
+  for (std::size_t i = 0; i < data.split.size(); ++i) {
+    const auto part = real_of(split[i]);
+    if (!part) throw Malformed{"'split' holds what is no number"};
+    data.split[i] = *part;
+  }
+  data.normalize = text(in, "normalize");
+  if (text(in, "hash") != "any") data.hash = digest(in, "hash");
+  return data;
+}
+
+json to_json(const WorkerBrief& brief) {
+  return {{"kind", "brief"},
+          {"study_folder", brief.study_folder},
+          {"data", to_json(brief.data)},
+          {"isa", brief.isa},
+          {"numeric_class", brief.numeric_class},
+          {"workers", brief.workers},
+          {"lanes", brief.lanes},
+          {"memory_bytes", brief.memory_bytes},
+          {"metrics", brief.metrics},
+          {"checkpoint_every", real_json(brief.checkpoint_every)},
+          {"crash_marks", brief.crash_marks}};
+}
+
+WorkerBrief read_brief(const json& in) {
+  if (text(in, "kind") != "brief") throw Malformed{"'" + text(in, "kind") + "' is no brief"};
+  WorkerBrief brief;
+  brief.study_folder = text(in, "study_folder");
+  brief.data = read_data(member(in, "data"));
+  brief.isa = text(in, "isa");
+  brief.numeric_class = text(in, "numeric_class");
+  brief.workers = integer(in, "workers");
+  brief.lanes = integer(in, "lanes");
+  brief.memory_bytes = integer(in, "memory_bytes");
+  for (const json& metric : array(in, "metrics")) {
+    if (!metric.is_string()) throw Malformed{"'metrics' holds what is no text"};
+    brief.metrics.push_back(metric.get<std::string>());
+  }
+  brief.checkpoint_every = real(in, "checkpoint_every");
+  brief.crash_marks = flag(in, "crash_marks");
+  return brief;
+}
+
+}  // namespace
+
+study::DataConfig DataSource::config() const {
+  study::DataConfig config;
+  config.source = source;
+  config.split = split;
+  config.normalize = normalize;
+  return config;
+}
+
+std::string encode(const WorkerBrief& brief) {
+  return to_json(brief).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<WorkerBrief> decode_brief(std::string_view text) {
+  LANISTA_ASSIGN(const json message, store::parse_record_json(text));
+  return read_record<WorkerBrief>("brief", [&] { return read_brief(message); });
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "lanista/base/result.h"
+#include "lanista/kernels/kernels.h"
+#include "lanista/nn/machine.h"
+#include "lanista/nn/program.h"
+
+namespace lanista::nn {
+
+/// A way to run training steps: a device with its kernels. Immutable and thread-safe; programs refer to none.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  /// Part of a program's key: machines of one name take each other's states with the same bits to follow.
+  virtual std::string_view name() const = 0;
+  /// Of its numbers, as the log tells it ("own-2/fma"): backends of one class give the same bits.
+  virtual std::string_view numeric_class() const = 0;
+  /// `train` may be null: then the machine only predicts. Errors: kInvalidArgument (the backend does not run here),
+  /// kResourceExhausted (budget), kUnimplemented (an operator without a kernel, by name).
+  virtual Result<std::unique_ptr<Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+                                                   const ProgramOptions& options) const = 0;
+};
+
+/// Own kernels on the CPU, at one level of instructions; the CPU may lack it.
+const Backend& cpu_backend(kernels::Isa isa = kernels::best_isa());
+
+}  // namespace lanista::nn

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "lanista/graph/graph.h"
+
+// What machines are given to do, and what they say of it.
+namespace lanista::nn {
+
+/// The numbers of one lane for the coming step; doubles, converted by the kernels.
+struct LaneHyper {
+  double lr = 0.01;
+  double momentum = 0;
+  double weight_decay = 0;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double clip_norm = 0;  ///< global L2 norm of all gradients; 0: off
+  double label_smoothing = 0;
+  bool nesterov = false;
+  std::span<const double> numbers = {};  ///< in the order of Program::lane_numbers(); none: as the model has
+                                         ///< them
+};
+
+/// An attribute of a model's node that every lane may set for itself (graph::AttrSpec::per_lane).
+struct LaneNumber {
+  graph::NodeId node;
+  std::string attr;
+  double value = 0;  ///< of the model that the program was compiled from
+};
+
+/// One mini-batch, in canonical order [n, …] (images [n, C, H, W]).
+struct Batch {
+  std::int64_t size = 0;                       ///< samples, at most ProgramOptions::max_batch
+  std::span<const float> features;             ///< token numbers too: whole numbers, exact below 2^24
+  std::span<const std::int32_t> labels;        ///< cross-entropy: [n]
+  std::span<const float> targets;              ///< mse: [n, …]
+  std::span<const std::int64_t> sample_index;  ///< [n] numbers of the samples in the data set; keys of
+                                               ///< dropout masks
+};
+
+/// What lanes do in one step: one batch for all of them or one a lane, and the numbers of each.
+struct StepWork {
+  std::span<const Batch> batches;
+  std::span<const LaneHyper> hyper;
+};
+
+/// Steps of some lanes, one after the other.
+struct Chunk {
+  std::int64_t steps = 1;
+  std::span<const std::uint8_t> active;  ///< one a lane; 0: the lane is masked: not computed, not changed
+  /// The work of a step, asked for once and in order; it lives until the next is asked for, or the chunk is done.
+  std::function<StepWork(std::int64_t step)> work;
+};
+
+/// What became of a lane in a chunk.
+struct LaneEnd {
+  double loss_sum = 0;         ///< mean loss before the update times samples, of each
+                               ///< step, added to what stands here
+  double loss = 0;             ///< of the last step
+  std::int64_t steps = 0;      ///< done in this chunk; fewer than it has if the lane threw
+  std::int64_t bad_step = -1;  ///< the first step of the chunk whose loss was no
+                               ///< finite number; -1: none
+  std::exception_ptr failure;  ///< what it threw; it is as it was after its last step
+};
+
+}  // namespace lanista::nn

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lanista::runtime {
+
+/// Of one class: precision and recall are 0 where they would be 0 / 0.
+struct ClassScore {
+  std::int64_t label = 0;
+  std::int64_t rows = 0;  ///< that have this label
+  double precision = 0, recall = 0;
+};
+
+inline constexpr std::array<int, 7> kResidualPercents{1, 5, 25, 50, 75, 95, 99};
+
+/// What targets minus predictions look like, of one number of the predictions. All NaN if a prediction is, or if there
+/// is no row.
+struct Residuals {
+  double mean = 0;
+  double spread = 0;  ///< standard deviation: root of the mean square about the mean
+  std::array<double, kResidualPercents.size()> quantiles{};  ///< between two values by their distance (Hyndman, Fan: 7)
+};
+
+/// How well a model does on labelled rows.
+struct Assessment {
+  std::int64_t rows = 0;
+  std::int64_t lost = 0;                  ///< rows with a prediction that is not a number
+  std::map<std::string, double> metrics;  ///< loss, those of the model's study, and all others that suit the task
+  std::int64_t classes = 0;               ///< 0: numbers
+  std::vector<std::int64_t> confusion;    ///< of classes: rows by [label, prediction], the lost ones left out
+  std::vector<Residuals> residuals;       ///< of numbers: one each number of a prediction
+};
+
+/// Of each class, by a confusion matrix.
+std::vector<ClassScore> class_scores(std::span<const std::int64_t> confusion, std::int64_t classes);
+/// The classes with the lowest recall, the worst first, of equal ones the first; of those that have rows.
+std::vector<ClassScore> hardest_classes(std::span<const std::int64_t> confusion, std::int64_t classes,
+                                        std::size_t most);
+/// Predictions and targets are [n, width].
+std::vector<Residuals> residuals_of(std::span<const double> predictions, std::span<const float> targets,
+                                    std::int64_t width);
+
+}  // namespace lanista::runtime

@@ -1,0 +1,135 @@
+// Studies whose trials start from what others were, really trained: stopped and taken up anywhere, on any workers, they
+// come to the same end.
+#include <gtest/gtest.h>
+
+#include "lanista/base/memory_file_system.h"
+#include "lanista/engine/breeding.h"
+#include "lanista/engine/fit.h"
+#include "lanista/runtime/repeat.h"
+#include "lanista/runtime/trial_slot.h"
+#include "lanista/runtime/worker_executor.h"
+#include "lanista/studyfile/study_file.h"
+
+namespace lanista::runtime {
+namespace {
+
+using engine::testing::Custom;
+using engine::testing::kFolder;
+
+constexpr const char* kStudy = R"yaml(
+model: {base: builtin:small-mlp}
+space: {mutate: [widen], params: {lr: log(0.01, 0.3), optimizer: "choice(sgd, adam)"}}
+train: {epochs: 3}
+data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1", batch: 16}
+strategy: {name: random, slots: 3}
+keep: {top: 3, checkpoint_every: 0s}
+budget: {trials: 8}
+)yaml";
+
+class StartStudy : public ::testing::Test {
+ protected:
+  Custom study(std::uint64_t seed) {
+    study::StudyConfig config = *studyfile::read_study(kStudy, "starts");
+    LANISTA_CHECK(engine::fit_to_data(config, data.spec()).ok(), "the test's own study file");
+    config.run.seed = seed;
+    return engine::testing::breeding(config, seed);
+  }
+  /// One life of a process. A pause is asked for behind so many events, 0: never.
+  Result<engine::Summary> live(MemoryFileSystem& disk, const Custom& study, std::int64_t workers, int events,
+                               const std::function<void()>& on_event = {}) {
+    engine::WorkerBrief brief;
+    brief.study_folder = kFolder;
+    brief.workers = workers;
+    brief.crash_marks = false;
+    brief.checkpoint_every = 0;
+    const auto executor = *WorkerExecutor::create(brief, data, nn::Operators(), disk, clock);
+    std::atomic<int> pause = 0;
+    engine::Observer observer;
+    observer.on_event = [&, seen = 0](const auto&, const auto&) mutable {
+      if (++seen == events) pause = 15;
+      if (on_event) on_event();
+    };
+    return study.go_on({.fs = &disk,
+                        .clock = &clock,
+                        .executor = executor.get(),
+                        .data = &data.spec(),
+                        .pause = &pause,
+                        .observer = observer,
+                        .machine = executor->machine()});
+  }
+  static std::string canonical(MemoryFileSystem& disk) {
+    return store::canonical_export(*store::read_log(disk, kFolder));
+  }
+
+  data::Dataset data = [] {
+    study::DataConfig config;
+    config.source = "synthetic:blobs?rows=96&classes=3&features=4&seed=1";
+    return *data::open(config, ".", real_file_system());
+  }();
+  RealClock clock;
+};
+
+TEST_F(StartStudy, LeavesNoTraceOfPausesAndKills) {
+  engine::testing::Bred all;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    const Custom custom = study(seed);
+    MemoryFileSystem reference;
+    std::vector<std::map<std::string, std::string>> moments;
+    const auto end = live(reference, custom, 1, 0, [&] { moments.push_back(reference.files()); });
+    ASSERT_TRUE(end) << end.error().text();
+    const auto here = engine::testing::bred(*engine::fold(*store::read_log(reference, kFolder)));
+    all.children += here.children;
+    all.grandchildren += here.grandchildren;
+
+    MemoryFileSystem paused;
+    Rng rng = Rng(seed).split("pauses");
+    for (bool done = false; !done;) {
+      const auto summary = live(paused, custom, rng.between(1, 4), static_cast<int>(rng.between(1, 6)));
+      ASSERT_TRUE(summary) << summary.error().text();
+      done = summary->end != engine::End::kPaused;
+    }
+    ASSERT_EQ(engine::testing::first_difference(canonical(paused), canonical(reference)), "");
+
+    for (std::size_t i = seed % 3; i < moments.size(); i += 3) {
+      MemoryFileSystem killed;
+      for (const auto& [path, bytes] : moments[i]) killed.put(path, bytes);
+      const auto summary = live(killed, custom, rng.between(1, 4), 0);
+      ASSERT_TRUE(summary) << summary.error().text();
+      ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << i;
+    }
+  }
+  EXPECT_GT(all.children, 6);
+  EXPECT_GT(all.grandchildren, 0);
+}
+
+TEST_F(StartStudy, HasChildrenThatCanBeRepeatedWhileTheirStartIsKept) {
+  int repeated = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const Custom custom = study(seed);
+    MemoryFileSystem disk;
+    ASSERT_TRUE(live(disk, custom, 2, 0));
+    const engine::StudyView view = *engine::fold(*store::read_log(disk, kFolder));
+    const store::CheckpointStore files(disk, kFolder);
+    const auto models = *engine::make_model_space(custom.config, data.spec(), "", disk);
+    for (const engine::TrialView& trial : view.trials) {
+      if (!trial.proposal.start || !trial.outcome->weights_hash) continue;
+      const auto job = *engine::make_job(custom.config, data.spec(), trial,
+                                         *models->rebuild(trial.proposal.base, trial.proposal.edits));
+      const auto start = read_start(files, *job.start);
+      if (!start) {
+        EXPECT_NE(start.error().message.find("to start from, is lost"), std::string::npos) << start.error().message;
+        continue;
+      }
+      const auto alone = repeat_trial(job, trial.measurements.back().epoch, {}, data,
+                                      [](const study::Measurement&) {}, {}, &files);
+      ASSERT_TRUE(alone) << alone.error().text();
+      EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << seed << " " << trial.id.value;
+      ++repeated;
+    }
+  }
+  EXPECT_GT(repeated, 2);
+}
+
+}  // namespace
+}  // namespace lanista::runtime

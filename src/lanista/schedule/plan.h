@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lanista/base/digest.h"
+#include "lanista/base/id.h"
+#include "lanista/base/result.h"
+#include "lanista/step/lanes_that_pay.h"
+
+// Who runs with whom: what `lanista plan` prints, what the engine logs, and what executors do.
+namespace lanista::schedule {
+
+/// What there is to train on.
+struct Machine {
+  std::int64_t workers = 1;
+  std::int64_t lanes = 0;                                         ///< of a program, at most; 0: as many as pay
+  std::int64_t bytes = std::numeric_limits<std::int64_t>::max();  ///< for all workers together
+};
+
+/// A running trial, as a plan looks at it.
+struct Trial {
+  TrialId id;
+  Digest program;                ///< study::program_key: equal for those that can be lanes of one program
+  std::int64_t state_bytes = 0;  ///< study::state_bytes
+};
+
+/// Lanes of one program, ascending.
+struct Group {
+  std::vector<TrialId> trials;
+  bool operator==(const Group&) const = default;
+};
+
+/// Every running trial in one group, in the order of their first trials. A worker that takes a trial of a group takes
+/// as its lanes those others of it that may train as well; so a group may run in parts, and never with strangers.
+struct Plan {
+  std::vector<Group> groups;
+  bool operator==(const Plan&) const = default;
+};
+
+/// How many of `trials` one of `workers` takes, so that every other finds some. At least 1.
+std::int64_t fair_share(std::int64_t trials, std::int64_t workers);
+
+/// Lanes of a program that the machine has room for, so that every worker has as much, and that pay
+/// (step::lanes_that_pay). At least 1.
+std::int64_t most_lanes(std::int64_t state_bytes, const Machine& machine);
+
+/// Trials of one program are lanes together: as many as most_lanes allows, and no more than a worker's fair share of
+/// all; those of larger populations are dealt evenly, in their order. A pure function: the same trials, in whatever
+/// order, give the same plan. Takes O(n log n).
+Plan make_plan(std::span<const Trial> trials, const Machine& machine);
+
+/// The groups of several trials: all that executors need to know, since a trial that is in no group trains alone.
+Plan shared_part(Plan plan);
+
+std::string plan_text(const Plan& plan);  ///< "1 5-8, 3": groups, and their trials
+/// Errors: kDataLoss (no such text, a trial that stands in it twice, or more than a million of them).
+Result<Plan> plan_from_text(std::string_view text);
+
+}  // namespace lanista::schedule

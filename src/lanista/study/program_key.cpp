@@ -1,0 +1,42 @@
+#include "lanista/study/program_key.h"
+
+#include <algorithm>
+#include <string>
+
+#include "lanista/step/optimizer.h"
+
+namespace lanista::study {
+
+namespace {
+
+bool is_lane_number(const graph::OpDef* def, const std::string& attr) {
+  return def != nullptr && std::ranges::any_of(def->attrs, [&](const graph::AttrSpec& spec) {
+    return spec.per_lane && spec.name == attr;
+  });
+}
+
+}  // namespace
+
+Digest program_key(const graph::Graph& model, const Recipe& recipe, const graph::OpTable& ops) {
+  Hasher hasher;
+  for (const auto& node : model.nodes()) {
+    hasher.number(static_cast<std::int64_t>(node->id.value)).text(node->op);
+    const graph::OpDef* def = ops.find(node->op);
+    for (const auto& [name, value] : node->attrs) {
+      if (!is_lane_number(def, name)) hasher.text(name).text(graph::attr_text(value));
+    }
+    hasher.text("").number(static_cast<std::int64_t>(node->inputs.size()));
+    for (const graph::Port& port : node->inputs)
+      hasher.number(static_cast<std::int64_t>(port.node.value)).number(port.slot);
+  }
+  hasher.text(recipe.loss).text(recipe.optimizer).text(recipe.precision).number(recipe.batch);
+  return hasher.number(recipe.shards).number(recipe.accumulate).finish();
+}
+
+std::int64_t state_bytes(std::int64_t parameters, const Recipe& recipe) {
+  const step::Optimizer* optimizer = step::find_optimizer(recipe.optimizer);
+  const auto slots = optimizer == nullptr ? 0 : static_cast<std::int64_t>(optimizer->slots.size());
+  return parameters * (1 + slots) * (recipe.precision == "float64" ? 8 : 4);
+}
+
+}  // namespace lanista::study

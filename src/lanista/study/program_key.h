@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "lanista/base/digest.h"
+#include "lanista/graph/graph.h"
+#include "lanista/graph/op.h"
+#include "lanista/study/config.h"
+
+namespace lanista::study {
+
+/// Equal for trials that can be lanes of one program: models with the same nodes under the same ids, but for numbers
+/// that a lane sets for itself (dropout's p, the momentum of batch norm), the same loss, optimiser, batch size, shards
+/// and parts of them, and precision. Rates, decays, smoothing, seeds, schedules, augmentation are a lane's own. `ops`
+/// holds the models' operators.
+///
+/// It knows no backend: the engine plans by it, for whatever its executor has. Who has machines asks
+/// train::machine_key; an executor has one backend, so trials of one plan agree in both or in neither.
+Digest program_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops);
+
+/// Bytes that a trial keeps from step to step: parameters and the optimiser's slots.
+std::int64_t state_bytes(std::int64_t parameters, const study::Recipe& recipe);
+
+}  // namespace lanista::study

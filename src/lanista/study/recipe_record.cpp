@@ -1,0 +1,80 @@
+// A recipe as JSON, and back.
+#include <utility>
+
+#include "lanista/study/config.h"
+#include "lanista/study/record_fields.h"
+
+namespace lanista::study {
+
+using fields::array;
+using fields::flag;
+using fields::integer;
+using fields::Malformed;
+using fields::member;
+using fields::read_record;
+using fields::real;
+using fields::text;
+
+nlohmann::json recipe_json(const Recipe& recipe) {
+  nlohmann::json json = {{"loss", recipe.loss},
+                         {"optimizer", recipe.optimizer},
+                         {"schedule", recipe.schedule},
+                         {"precision", recipe.precision},
+                         {"epochs", recipe.epochs},
+                         {"batch", recipe.batch},
+                         {"step_every", recipe.step_every},
+                         {"step_factor", recipe.step_factor},
+                         {"warmup_epochs", recipe.warmup_epochs},
+                         {"clip_norm", recipe.clip_norm},
+                         {"label_smoothing", recipe.label_smoothing},
+                         {"lr", recipe.lr},
+                         {"momentum", recipe.momentum},
+                         {"weight_decay", recipe.weight_decay},
+                         {"beta1", recipe.beta1},
+                         {"beta2", recipe.beta2},
+                         {"eps", recipe.eps},
+                         {"nesterov", recipe.nesterov}};
+  // Absent where there is none, as in recipes from before there was any.
+  if (recipe.shards != 1) json["shards"] = recipe.shards;
+  if (recipe.accumulate != 1) json["accumulate"] = recipe.accumulate;
+  if (recipe.steps_per_epoch != 0) json["steps_per_epoch"] = recipe.steps_per_epoch;
+  if (recipe.steps != 0) json["steps"] = recipe.steps;
+  for (const PluginConfig& plugin : recipe.augment) json["augment"].push_back({{plugin.name, plugin.options}});
+  return json;
+}
+
+Result<Recipe> recipe_from_json(const nlohmann::json& in) {
+  return read_record<Recipe>("recipe", [&] {
+    Recipe recipe;
+    for (const auto& [name, field] :
+         {std::pair("loss", &Recipe::loss), std::pair("optimizer", &Recipe::optimizer),
+          std::pair("schedule", &Recipe::schedule), std::pair("precision", &Recipe::precision)}) {
+      recipe.*field = text(in, name);
+    }
+    for (const auto& [name, field] : {std::pair("epochs", &Recipe::epochs), std::pair("batch", &Recipe::batch),
+                                      std::pair("step_every", &Recipe::step_every)}) {
+      recipe.*field = integer(in, name);
+    }
+    for (const auto& [name, field] :
+         {std::pair("step_factor", &Recipe::step_factor), std::pair("warmup_epochs", &Recipe::warmup_epochs),
+          std::pair("clip_norm", &Recipe::clip_norm), std::pair("label_smoothing", &Recipe::label_smoothing),
+          std::pair("lr", &Recipe::lr), std::pair("momentum", &Recipe::momentum),
+          std::pair("weight_decay", &Recipe::weight_decay), std::pair("beta1", &Recipe::beta1),
+          std::pair("beta2", &Recipe::beta2), std::pair("eps", &Recipe::eps)}) {
+      recipe.*field = real(in, name);
+    }
+    recipe.nesterov = flag(in, "nesterov");
+    if (in.contains("shards")) recipe.shards = integer(in, "shards");
+    if (in.contains("accumulate")) recipe.accumulate = integer(in, "accumulate");
+    if (in.contains("steps_per_epoch")) recipe.steps_per_epoch = integer(in, "steps_per_epoch");
+    if (in.contains("steps")) recipe.steps = integer(in, "steps");
+    if (!in.contains("augment")) return recipe;
+    for (const nlohmann::json& plugin : array(in, "augment")) {
+      if (!plugin.is_object() || plugin.size() != 1) throw Malformed{"'augment' holds what is no name with options"};
+      recipe.augment.push_back({plugin.begin().key(), plugin.begin().value()});
+    }
+    return recipe;
+  });
+}
+
+}  // namespace lanista::study

@@ -1,0 +1,202 @@
+#include "lanista/studyfile/fields.h"
+
+#include <type_traits>
+
+#include "lanista/step/loss.h"
+#include "lanista/step/optimizer.h"
+#include "lanista/study/metric.h"
+
+namespace lanista::studyfile {
+namespace {
+
+using study::StudyConfig;
+using Kind = OptionSpec::Kind;
+using Json = nlohmann::json;
+
+template <class T>
+constexpr Kind kind_of() {
+  if constexpr (std::is_same_v<T, bool>) return Kind::kBool;
+  if constexpr (std::is_same_v<T, double>) return Kind::kReal;
+  if constexpr (std::is_same_v<T, std::string>) return Kind::kText;
+  if constexpr (std::is_same_v<T, std::vector<std::string>>) return Kind::kTextList;
+  if constexpr (std::is_same_v<T, std::array<double, 3>>) return Kind::kRealList;
+  return Kind::kInt;
+}
+
+/// Binds `config.*block.*member`.
+template <class Block, class T>
+Field field(Block StudyConfig::*block, T Block::*member, OptionSpec spec) {
+  Field out;
+  spec.kind = kind_of<T>();
+  out.spec = std::move(spec);
+  out.set = [=](StudyConfig& c, const Json& value) { c.*block.*member = value.get<T>(); };
+  out.get = [=](const StudyConfig& c) { return Json(c.*block.*member); };
+  return out;
+}
+template <class Block, class T>
+Field field(Block StudyConfig::*block, std::optional<T> Block::*member, OptionSpec spec) {
+  Field out;
+  spec.kind = kind_of<T>();
+  out.spec = std::move(spec);
+  out.set = [=](StudyConfig& c, const Json& value) {
+    (c.*block.*member).reset();
+    if (!value.is_null()) c.*block.*member = value.get<T>();
+  };
+  out.get = [=](const StudyConfig& c) { return c.*block.*member ? Json(*(c.*block.*member)) : Json(); };
+  out.optional = true;
+  return out;
+}
+
+// A setting that came after studies were written without it.
+Field quiet(Field plain) {
+  plain.quiet = true;
+  return plain;
+}
+
+OptionSpec any(std::string name, std::string help) {
+  OptionSpec spec;
+  spec.name = std::move(name);
+  spec.help = std::move(help);
+  return spec;
+}
+OptionSpec one_of(std::string name, std::vector<std::string> allowed, std::string help) {
+  OptionSpec spec = any(std::move(name), std::move(help));
+  spec.allowed = std::move(allowed);
+  return spec;
+}
+OptionSpec from(double min, std::string name, std::string help) {
+  OptionSpec spec = any(std::move(name), std::move(help));
+  spec.min = min;
+  return spec;
+}
+OptionSpec within(double min, double max, std::string name, std::string help) {
+  OptionSpec spec = from(min, std::move(name), std::move(help));
+  spec.max = max;
+  return spec;
+}
+
+/// A number of some optimisers; `none` is what the optimiser usually has, and so is written only where those that the
+/// study may use have different ones.
+Field optimizer_number(std::optional<double> study::TrainConfig::*member, double min, double max,
+                       const std::string& name) {
+  Field out = field(&StudyConfig::train, member, within(min, max, name, "of " + step::readers_of(name)));
+  out.get = [member, name](const StudyConfig& c) {
+    const std::optional<double>& given = c.train.*member;
+    const std::optional<double> value = given ? given : study::usual_number(c, name);
+    return value ? Json(*value) : Json();
+  };
+  return out;
+}
+
+Section data_section() {
+  using study::DataConfig;
+  const auto block = &StudyConfig::data;
+  return {
+      "data",
+      "what to learn from",
+      {field(block, &DataConfig::source,
+             any("source", "kind:argument?option=value, such as csv:FILE?target=COLUMN; lanista data ls lists them")),
+       field(block, &DataConfig::batch, within(1, study::kMaxBatch, "batch", "samples a training step")),
+       field(block, &DataConfig::split, within(0, 1, "split", "shares of training, validation and test")),
+       field(block, &DataConfig::normalize,
+             one_of("normalize", {"auto", "none"}, "auto: zero mean, unit deviation of the training part"))}};
+}
+
+/// Left out where the budget is in steps: those say how many epochs they are.
+Field epochs_field() {
+  Field out = field(&StudyConfig::train, &study::TrainConfig::epochs,
+                    within(1, study::kMaxEpochs, "epochs", "budget of a trial"));
+  out.get = [](const StudyConfig& c) { return c.train.steps ? Json() : Json(c.train.epochs); };
+  return out;
+}
+
+Section train_section() {
+  using study::TrainConfig;
+  const auto block = &StudyConfig::train;
+  std::vector<std::string> losses = step::loss_names();
+  losses.insert(losses.begin(), "auto");
+  return {
+      "train",
+      "how every trial is trained, where the space does not say otherwise",
+      {field(block, &TrainConfig::loss, one_of("loss", losses, "auto: by the kind of target")),
+       epochs_field(),
+       quiet(field(block, &TrainConfig::steps_per_epoch,
+                   within(1, study::kMaxStepsPerEpoch, "steps_per_epoch",
+                          "steps of every epoch; none: a pass over the training rows"))),
+       quiet(field(block, &TrainConfig::steps,
+                   within(1, study::kMaxSteps, "steps", "budget of a trial, in training steps in place of epochs"))),
+       field(block, &TrainConfig::optimizer, one_of("optimizer", step::optimizer_names(), "update rule")),
+       field(block, &TrainConfig::schedule,
+             one_of("schedule", {"constant", "step", "cosine"}, "learning rate over time")),
+       field(block, &TrainConfig::step_every, from(1, "step_every", "schedule step: epochs between drops")),
+       field(block, &TrainConfig::step_factor, within(0, 1, "step_factor", "schedule step: factor of a drop")),
+       field(block, &TrainConfig::warmup_epochs, from(0, "warmup_epochs", "linear warm-up")),
+       field(block, &TrainConfig::clip_norm, from(0, "clip_norm", "limit of the gradient's L2 norm; 0: off")),
+       field(block, &TrainConfig::label_smoothing, within(0, 0.999, "label_smoothing", "share spread over classes")),
+       field(block, &TrainConfig::lr, from(0, "lr", "learning rate")),
+       optimizer_number(&TrainConfig::momentum, 0, 0.9999, "momentum"),
+       field(block, &TrainConfig::nesterov, any("nesterov", "of " + step::readers_of("nesterov"))),
+       field(block, &TrainConfig::weight_decay,
+             from(0, "weight_decay", "L2; decoupled for " + step::decoupled_optimizers())),
+       optimizer_number(&TrainConfig::beta1, 0, 0.9999, "beta1"),
+       optimizer_number(&TrainConfig::beta2, 0, 0.999999, "beta2"),
+       optimizer_number(&TrainConfig::eps, 1e-16, 1, "eps"),
+       field(block, &TrainConfig::metrics, any("metrics", study::metric_list() + "; empty: by the kind of target")),
+       field(block, &TrainConfig::precision, one_of("precision", {"float32", "float64"}, "of training")),
+       quiet(
+           field(block, &TrainConfig::shards,
+                 within(1, study::kMaxParts, "shards", "parts of a batch whose gradients are summed in their order"))),
+       quiet(
+           field(block, &TrainConfig::accumulate,
+                 within(1, study::kMaxParts, "accumulate", "parts of a shard, one after the other in less memory")))}};
+}
+
+}  // namespace
+
+std::vector<Section> study_sections() {
+  using namespace study;
+  return {
+      data_section(),
+      {"model",
+       "where the search starts",
+       {field(&StudyConfig::model, &ModelConfig::base,
+              any("base",
+                  "builtin:auto (all that suit the data), builtin:small-mlp, builtin:small-cnn, "
+                  "builtin:small-transformer, or files in the text form (net.graph)"))}},
+      train_section(),
+      {"strategy",
+       "what to try next; further keys are the strategy's own options",
+       {field(&StudyConfig::strategy, &StrategyConfig::name, any("name", "strategy")),
+        field(&StudyConfig::strategy, &StrategyConfig::slots,
+              within(1, 4096, "slots", "trials under way at a time on the logical clock")),
+        field(&StudyConfig::strategy, &StrategyConfig::repeat,
+              within(1, 1000, "repeat", "trainings of every proposal, each with its own seed")),
+        field(&StudyConfig::strategy, &StrategyConfig::average,
+              one_of("average", {"mean", "median"}, "what the strategy learns, and the winner is chosen by, of them")),
+        field(&StudyConfig::strategy, &StrategyConfig::retry,
+              within(0, 1000, "retry", "failed trainings of a proposal that are done again with another seed"))}},
+      {"stop",
+       "when to end a trial early; further keys are the rule's own options",
+       {field(&StudyConfig::stop, &StopConfig::rule, any("rule", "stopping rule"))}},
+      {"budget",
+       "when the study ends",
+       {field(&StudyConfig::budget, &BudgetConfig::trials,
+              within(1, 4294967295.0, "trials", "finished or stopped trials")),
+        field(&StudyConfig::budget, &BudgetConfig::steps, from(1, "steps", "training steps over all trials")),
+        field(&StudyConfig::budget, &BudgetConfig::guard_minutes,
+              within(0.001, 1e6, "guard_minutes", "wall clock; a study it ends says so"))}},
+      {"run",
+       "how to run",
+       {field(&StudyConfig::run, &RunConfig::workers,
+              within(0, 64, "workers", "training threads; 0: one per core; never changes results")),
+        field(&StudyConfig::run, &RunConfig::lanes,
+              within(0, 64, "lanes", "trials a thread trains together, at most; 0: automatic; never changes results")),
+        field(&StudyConfig::run, &RunConfig::seed, from(0, "seed", "of everything random")),
+        field(&StudyConfig::run, &RunConfig::memory_gib,
+              from(0, "memory_gib", "limit of tensor memory; 0: three quarters of the machine"))}},
+      {"keep",
+       "what stays on disk",
+       {field(&StudyConfig::keep, &KeepConfig::top, within(1, 1e6, "top", "trials whose weights are kept"))}}};
+}
+
+}  // namespace lanista::studyfile

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace lanista::studyfile {
+
+/// "a, b, c".
+std::string join(const std::vector<std::string>& words);
+
+/// Names of a list of plug-ins.
+template <class Plugins>
+std::vector<std::string> names_of(const Plugins& plugins) {
+  std::vector<std::string> names;
+  for (const auto& plugin : plugins) names.push_back(plugin.name);
+  return names;
+}
+
+/// The value of a key, or an undefined node.
+YAML::Node find_key(const YAML::Node& map, const std::string& key);
+
+/// What stands under a key such as "model.base[0].x", or the last node on the way that is there.
+YAML::Node node_at(const YAML::Node& root, const std::string& key);
+
+/// What is wrong with a study file, each mistake with its place; and the conversion of its nodes, which is bounded.
+class Mistakes {
+ public:
+  /// `overridden`: keys that came from --set and are named so.
+  Mistakes(std::string file, std::set<std::string> overridden)
+      : file_(std::move(file)), overridden_(std::move(overridden)) {}
+
+  /// "file:line:column", or "--set key".
+  std::string place(const YAML::Node& node, const std::string& path) const;
+  void add(const YAML::Node& node, const std::string& path, const std::string& message);
+  /// An unknown key, with the place where it belongs, the nearest known one or all of them. `elsewhere`: the full names
+  /// of the keys that are called so in other sections ("run.seed"); with several nobody knows which is meant.
+  void unknown(const YAML::Node& node, const std::string& path, const std::string& key,
+               const std::vector<std::string>& known, const std::set<std::string>& elsewhere = {});
+  bool empty() const { return errors_.empty(); }
+  std::string text() const;  ///< one line a mistake
+
+  /// Scalars as the study file means them; lists and maps keep their form.
+  nlohmann::json to_json(const YAML::Node& node);
+
+ private:
+  std::string file_;
+  std::set<std::string> overridden_;
+  std::vector<std::string> errors_;
+  int converted_ = 0;
+};
+
+}  // namespace lanista::studyfile

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "lanista/base/options.h"
+#include "lanista/study/config.h"
+#include "lanista/studyfile/mistakes.h"
+
+namespace lanista::studyfile {
+
+/// Reads a list of plug-ins, each a name or a map of one entry from name to options, and appends them to `out` with all
+/// options filled in. `check` (plug-in, options) -> Result<void> may refuse options that suit their schema.
+template <class Plugin, class Check>
+void read_plugins(const YAML::Node& node, const std::string& path, const std::vector<Plugin>& plugins,
+                  std::vector<study::PluginConfig>& out, Mistakes& mistakes, Check check) {
+  const auto text_of = [](const Error& error) {
+    return (error.where.empty() ? "" : error.where + ": ") + error.message;
+  };
+  const auto add = [&](const YAML::Node& at, const std::string& name, const nlohmann::json& given) {
+    const std::string inner = path + "." + name;
+    const auto plugin = std::ranges::find(plugins, name, &Plugin::name);
+    if (plugin == plugins.end()) return mistakes.unknown(at, inner, name, names_of(plugins));
+    auto options = resolve_options(given, plugin->options);
+    if (!options) return mistakes.add(at, inner, text_of(options.error()));
+    if (const Result<void> good = check(*plugin, *options); !good)
+      return mistakes.add(at, inner, text_of(good.error()));
+    out.push_back({name, *std::move(options)});
+  };
+  if (!node.IsSequence()) return mistakes.add(node, path, "a list is wanted, of: " + join(names_of(plugins)));
+  for (const auto& item : node) {
+    if (item.IsScalar()) {
+      add(item, item.Scalar(), nlohmann::json::object());
+    } else if (item.IsMap() && item.size() == 1) {
+      const auto entry = *item.begin();
+      add(entry.first, entry.first.as<std::string>(),
+          entry.second.IsNull() ? nlohmann::json::object() : mistakes.to_json(entry.second));
+    } else {
+      mistakes.add(item, path, "a name is wanted, or 'name: {options}'; known: " + join(names_of(plugins)));
+    }
+  }
+}
+
+}  // namespace lanista::studyfile

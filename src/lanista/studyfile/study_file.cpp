@@ -1,0 +1,369 @@
+#include "lanista/studyfile/study_file.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lanista/base/text_distance.h"
+#include "lanista/data/augment.h"
+#include "lanista/strategy/strategy.h"
+#include "lanista/study/epochs.h"
+#include "lanista/studyfile/blueprint.h"
+#include "lanista/studyfile/fields.h"
+#include "lanista/studyfile/mistakes.h"
+#include "lanista/studyfile/notation.h"
+#include "lanista/studyfile/plugins.h"
+#include "lanista/studyfile/space_reader.h"
+#include "lanista/studyfile/yaml_guard.h"
+
+namespace lanista::studyfile {
+namespace {
+
+using nlohmann::json;
+
+/// Keys at the top that are no section of fields, and keys of sections that are read by hand.
+constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to"};
+constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
+    {"data", "augment"}, {"model", "space"},  {"model", "frozen"}, {"keep", "checkpoint_every"},
+    {"space", "mutate"}, {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
+
+/// Turns the tree of one study file into a configuration, collecting every mistake.
+class Reader {
+ public:
+  Reader(YAML::Node root, std::string file, std::set<std::string> overridden)
+      : root_(std::move(root)), mistakes_(std::move(file), std::move(overridden)) {
+    // Left to the data unless the file says otherwise; see fit_to_data.
+    config_.model.base = {"builtin:auto"};
+    config_.goals.clear();
+  }
+
+  Result<study::StudyConfig> read() {
+    if (!root_.IsMap()) {
+      return Error{Code::kInvalidArgument, "a study file is a mapping of sections", mistakes_.place(root_, "")};
+    }
+    std::vector<std::string> keys(std::begin(kTopKeys), std::end(kTopKeys));
+    for (const auto& section : sections_) keys.push_back(section.name);
+    for (const auto& item : root_) {
+      const auto key = item.first.as<std::string>();
+      if (std::ranges::find(keys, key) == keys.end()) mistakes_.unknown(item.first, key, key, keys, places_of(key));
+    }
+    if (const auto node = find_key(root_, "schema")) read_schema(node);
+    if (const auto node = find_key(root_, "name")) read_name(node);
+    for (const auto& section : sections_) {
+      if (const auto node = find_key(root_, section.name)) read_section(section, node);
+    }
+    if (const auto node = find_key(root_, "goal")) read_goals(node);
+    if (const auto node = find_key(root_, "subject_to")) read_constraints(node);
+    if (const auto node = find_key(root_, "space")) read_space(node, config_, mistakes_);
+    if (!find_key(root_, "name")) config_.name = name_of_source(config_.data.source);
+    check_plugins();
+    check_whole();
+    if (mistakes_.empty()) return config_;
+    return Error{Code::kInvalidArgument, mistakes_.text(), ""};
+  }
+
+ private:
+  void read_schema(const YAML::Node& node) {
+    if (mistakes_.to_json(node) != json(1)) mistakes_.add(node, "schema", "only schema 1 is known to this version");
+  }
+  void read_name(const YAML::Node& node) {
+    const std::string name = node.IsScalar() ? node.Scalar() : "";
+    const auto good = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+    };
+    if (name.empty() || name.size() > 64 || name.front() == '.' || name.front() == '-' ||
+        !std::ranges::all_of(name, good)) {
+      return mistakes_.add(
+          node, "name",
+          "'" + name + "' is not allowed; 1 to 64 letters, digits, '-', '_' or '.', the first a letter, digit or '_'");
+    }
+    config_.name = name;
+  }
+
+  /// The full names of all keys that are called so: "run.seed", or "goal" at the top.
+  std::set<std::string> places_of(const std::string& key) const {
+    std::set<std::string> out;
+    if (std::ranges::find(kTopKeys, key) != std::end(kTopKeys)) out.insert(key);
+    for (const auto& section : sections_) {
+      const auto is_key = [&](const Field& field) { return field.spec.name == key; };
+      if (std::ranges::any_of(section.fields, is_key)) out.insert(section.name + "." + key);
+    }
+    for (const auto& [section, name] : kFurtherKeys) {
+      if (name == key) out.insert(std::string(section) + "." + key);
+    }
+    const auto is_option = [&](const auto& plugin) {
+      return std::ranges::any_of(plugin.options, [&](const OptionSpec& option) { return option.name == key; });
+    };
+    if (std::ranges::any_of(strategy::builtin_strategies(), is_option)) out.insert("strategy." + key);
+    if (std::ranges::any_of(strategy::builtin_stopping_rules(), is_option)) out.insert("stop." + key);
+    return out;
+  }
+
+  void read_section(const Section& section, const YAML::Node& node) {
+    if (section.name == "stop" && node.IsScalar() && node.Scalar() == "none") return;
+    if (section.name == "strategy" && node.IsScalar()) {  // a name alone; check_plugins knows whether it is one
+      config_.strategy.name = node.Scalar();
+      return;
+    }
+    if (!node.IsMap()) return mistakes_.add(node, section.name, "a mapping of settings is wanted here");
+    std::vector<std::string> known;
+    for (const auto& field : section.fields) known.push_back(field.spec.name);
+    if (section.name == "keep") known.emplace_back("checkpoint_every");
+    if (section.name == "data") known.emplace_back("augment");
+    if (section.name == "model") {
+      known.emplace_back("space");
+      known.emplace_back("frozen");
+    }
+    json extra = json::object();
+    for (const auto& item : node) {
+      const auto key = item.first.as<std::string>();
+      const std::string path = section.name + "." + key;
+      const auto field = std::ranges::find(section.fields, key, [](const Field& f) { return f.spec.name; });
+      if (field != section.fields.end()) {
+        read_field(*field, item.second, path);
+      } else if (section.name == "keep" && key == "checkpoint_every") {
+        read_checkpoint_every(item.second, path);
+      } else if (section.name == "data" && key == "augment") {
+        // Whether they suit the samples is known when the data are: see fit_to_data.
+        read_plugins(item.second, path, data::builtin_augmentations(), config_.data.augment, mistakes_,
+                     [](const auto&, const Options&) { return Result<void>(); });
+      } else if (section.name == "model" && key == "space") {
+        read_model_space(item.second, path);
+      } else if (section.name == "model" && key == "frozen") {
+        read_frozen(item.second, path);
+      } else if (section.name == "strategy" || section.name == "stop") {
+        extra[key] = mistakes_.to_json(item.second);
+        extra_nodes_[section.name].emplace(key, item.first);
+      } else {
+        mistakes_.unknown(item.first, path, key, known, places_of(key));
+      }
+    }
+    if (section.name == "strategy") config_.strategy.options = extra;
+    if (section.name == "stop") config_.stop.options = extra;
+  }
+
+  void read_field(const Field& field, const YAML::Node& node, const std::string& path) {
+    json value = mistakes_.to_json(node);
+    if (field.optional && (node.IsNull() || value == json("none"))) return field.set(config_, json());
+    if (field.spec.kind == OptionSpec::Kind::kTextList && value.is_string()) value = json::array({value});
+    auto resolved = resolve_options({{field.spec.name, value}}, {field.spec});
+    if (!resolved) return mistakes_.add(node, path, resolved.error().message);
+    const json& checked = (*resolved)[field.spec.name];
+    if (path == "data.split") {
+      double sum = 0;
+      for (const auto& share : checked) sum += share.get<double>();
+      if (checked.size() != 3 || std::abs(sum - 1.0) > 1e-9 || checked[0] == 0.0 || checked[1] == 0.0) {
+        return mistakes_.add(node, path,
+                             checked.dump(-1, ' ', false, json::error_handler_t::replace) +
+                                 " is not allowed; three shares that add up to 1, training and validation above 0");
+      }
+    }
+    field.set(config_, checked);
+  }
+
+  void read_model_space(const YAML::Node& node, const std::string& path) {
+    if (node.IsNull()) return;
+    if (node.IsScalar()) {
+      // A file is read when the study's folder is known (inline_space); a published space is made when the data are.
+      config_.model.space = node.Scalar();
+      if (!node.Scalar().starts_with("builtin:")) return;
+      if (const auto named = check_named_space(node.Scalar()); !named) {
+        mistakes_.add(node, path, named.error().message);
+      }
+      return;
+    }
+    config_.model.space = mistakes_.to_json(node);
+    const auto read = read_blueprint(graph::builtin_ops(), config_.model.space);
+    if (read) return;
+    const std::string& where = read.error().where;
+    mistakes_.add(node_at(node, where), path + (where.empty() ? "" : "." + where), read.error().message);
+  }
+
+  void read_frozen(const YAML::Node& node, const std::string& path) {
+    if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
+    if (!node.IsMap()) {
+      return mistakes_.add(node, path, "a mapping {through: NODE, weights: FILE or base} is wanted here");
+    }
+    const std::vector<std::string> known{"through", "weights"};
+    study::FrozenConfig frozen;
+    for (const auto& item : node) {
+      const auto key = item.first.as<std::string>();
+      if (std::ranges::find(known, key) == known.end()) {
+        mistakes_.unknown(item.first, path + "." + key, key, known);
+        continue;
+      }
+      if (!item.second.IsScalar() || item.second.Scalar().empty()) {
+        mistakes_.add(item.second, path + "." + key, "a text is wanted here");
+        continue;
+      }
+      (key == "through" ? frozen.through : frozen.weights) = item.second.Scalar();
+    }
+    for (const std::string& key : known) {
+      if (!find_key(node, key)) {
+        mistakes_.add(node, path + "." + key,
+                      key == "through" ? "is missing: the last node that is not trained, by its label or as \"%4\""
+                                       : "is missing: a safetensors file, or base for the weights of the base model");
+      }
+    }
+    config_.model.frozen = std::move(frozen);
+  }
+
+  // Which node is meant is known when the base model is.
+  void check_frozen(const YAML::Node& model) {
+    if (!config_.model.frozen) return;
+    const YAML::Node node = find_key(model, "frozen");
+    if (!config_.model.space.is_null()) {
+      mistakes_.add(node, "model.frozen", "is for a base model; a space of models has no part that all of them share");
+    } else if (config_.model.base.size() != 1 || config_.model.base.front() == "builtin:auto") {
+      mistakes_.add(node, "model.frozen", "wants one base model, named by model.base");
+    }
+    if (config_.train.precision != "float32") {
+      mistakes_.add(node, "model.frozen", "is computed in float32; train.precision is " + config_.train.precision);
+    }
+  }
+
+  void read_checkpoint_every(const YAML::Node& node, const std::string& path) {
+    const auto seconds = parse_seconds(node.IsScalar() ? node.Scalar() : "");
+    if (!seconds) return mistakes_.add(node, path, seconds.error().message);
+    config_.keep.checkpoint_every = *seconds;
+  }
+
+  void read_goals(const YAML::Node& node) {
+    if (node.IsScalar() && node.Scalar() == "auto") return;
+    const auto add = [&](const YAML::Node& item) {
+      auto goal = parse_goal(item.IsScalar() ? item.Scalar() : "");
+      if (!goal) return mistakes_.add(item, "goal", goal.error().message);
+      config_.goals.push_back(*goal);
+    };
+    if (node.IsSequence()) {
+      for (const auto& item : node) add(item);
+    } else {
+      add(node);
+    }
+    if (config_.goals.empty() && mistakes_.empty()) mistakes_.add(node, "goal", "at least one goal is wanted");
+  }
+
+  void read_constraints(const YAML::Node& node) {
+    const auto add = [&](const YAML::Node& item) {
+      std::string text = item.IsScalar() ? item.Scalar() : "";
+      std::ranges::replace(text, ';', ',');  // undoes protect_calls
+      auto constraint = study::Constraint::parse(text);
+      if (!constraint) return mistakes_.add(item, "subject_to", constraint.error().message);
+      config_.subject_to.push_back(*std::move(constraint));
+    };
+    if (!node.IsSequence()) return add(node);
+    for (const auto& item : node) add(item);
+  }
+
+  void check_plugins() {
+    check_plugin(strategy::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options);
+    check_plugin(strategy::builtin_stopping_rules(), "stop", "rule", config_.stop.rule, config_.stop.options);
+  }
+  template <class Plugins>
+  void check_plugin(const Plugins& plugins, const std::string& section, const std::string& key, const std::string& name,
+                    json& options) {
+    const auto section_node = find_key(root_, section);
+    const auto node = section_node && section_node.IsMap() && find_key(section_node, key) ? find_key(section_node, key)
+                      : section_node && section_node.IsScalar()                           ? section_node
+                                                                                          : root_;
+    const auto plugin = std::ranges::find(plugins, name, [](const auto& p) { return p.name; });
+    if (plugin == plugins.end()) {
+      const std::string near = nearest_name(name, names_of(plugins));
+      return mistakes_.add(node, section + "." + key,
+                           "'" + name + "' is not known; known: " + join(names_of(plugins)) +
+                               (near.empty() ? "" : "; did you mean '" + near + "'?"));
+    }
+    auto resolved = resolve_options(options, plugin->options);
+    if (resolved) {
+      options = *resolved;
+      return;
+    }
+    const auto& nodes = extra_nodes_[section];
+    const auto culprit = nodes.find(resolved.error().where);
+    mistakes_.add(culprit == nodes.end() ? node : culprit->second, section + "." + resolved.error().where,
+                  resolved.error().message);
+  }
+
+  void check_whole() {
+    const auto& budget = config_.budget;
+    if (!budget.trials && !budget.steps && !budget.guard_minutes) {
+      mistakes_.add(find_key(root_, "budget"), "budget",
+                    "nothing ends this study; give trials, steps or guard_minutes");
+    }
+    const auto model = find_key(root_, "model");
+    if (!config_.model.space.is_null()) {
+      const auto base = model && model.IsMap() ? find_key(model, "base") : YAML::Node(YAML::NodeType::Undefined);
+      if (base && (base.IsScalar() || base.size() > 0)) {
+        mistakes_.add(base, "model.base", "a study has base models or a space of models, not both");
+      }
+      config_.model.base.clear();
+    } else if (config_.model.base.empty())
+      mistakes_.add(find_key(root_, "model"), "model.base", "at least one base model is wanted");
+    check_frozen(model);
+    check_epochs();
+  }
+
+  // How many epochs a budget in steps has is known here, or else when the data are: see fit_to_data.
+  void check_epochs() {
+    if (!config_.train.steps) return;
+    const YAML::Node train = find_key(root_, "train");
+    if (const YAML::Node epochs = find_key(train, "epochs")) {
+      mistakes_.add(epochs, "train.epochs", "a trial's budget is in epochs or in steps (train.steps), not both");
+    }
+    if (auto settled = study::settle_epochs(config_.train); !settled) {
+      mistakes_.add(find_key(train, "steps"), settled.error().where, settled.error().message);
+    }
+  }
+
+  YAML::Node root_;
+  Mistakes mistakes_;
+  const std::vector<Section> sections_ = study_sections();
+  study::StudyConfig config_;
+  std::map<std::string, std::map<std::string, YAML::Node>> extra_nodes_;
+};
+
+Result<void> set_override(YAML::Node root, const Override& override) {
+  const std::string where = "--set " + override.key;
+  const std::string value = protect_calls(override.value);
+  LANISTA_TRY(guard_yaml(value, where));
+  std::string rest = override.key;
+  YAML::Node at = root;
+  while (true) {
+    const auto dot = rest.find('.');
+    const std::string key = rest.substr(0, dot);
+    if (key.empty()) return Error{Code::kInvalidArgument, "a key such as train.epochs is wanted", where};
+    if (!at.IsMap() && !at.IsNull() && at.IsDefined()) {
+      return Error{Code::kInvalidArgument, "'" + key + "' cannot be set inside a value that is not a mapping", where};
+    }
+    if (dot == std::string::npos) {
+      at[key] = YAML::Load(value);
+      return {};
+    }
+    at.reset(at[key]);
+    rest = rest.substr(dot + 1);
+  }
+}
+
+}  // namespace
+
+Result<study::StudyConfig> read_study(std::string_view text, const std::string& file,
+                                      const std::vector<Override>& overrides) {
+  const std::string protected_text = protect_calls(text);
+  LANISTA_TRY(guard_yaml(protected_text, file));
+  try {
+    YAML::Node root = YAML::Load(protected_text);
+    if (root.IsNull()) root = YAML::Node(YAML::NodeType::Map);
+    std::set<std::string> overridden;
+    for (const auto& override : overrides) {
+      LANISTA_TRY(set_override(root, override));
+      overridden.insert(override.key);
+    }
+    return Reader(root, file, overridden).read();
+  } catch (const YAML::Exception& e) {
+    return Error{Code::kInvalidArgument, e.msg,
+                 file + ":" + std::to_string(e.mark.line + 1) + ":" + std::to_string(e.mark.column + 1)};
+  }
+}
+
+}  // namespace lanista::studyfile

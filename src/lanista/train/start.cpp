@@ -1,0 +1,29 @@
+#include "lanista/train/start.h"
+
+#include <utility>
+
+namespace lanista::train {
+namespace {
+
+// Slots are called "<parameter>/<slot>"; the counters belong to the run.
+bool is_weight(const Tensor& tensor) {
+  return tensor.name.find('/') == std::string::npos && tensor.name != "step" && tensor.name != "seed";
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, std::string_view plan) {
+  if (!plan.empty()) {
+    return Error{
+        Code::kInvalidArgument,
+        "a start's plan is '" + std::string(plan) + "'; the only plan so far is the empty one, the same structure", ""};
+  }
+  StartWeights weights;
+  for (Tensor& tensor : parent.tensors) {
+    if (is_weight(tensor)) weights.tensors.push_back(std::move(tensor));
+  }
+  if (weights.tensors.empty()) return Error{Code::kDataLoss, "the state to start from has no weights", ""};
+  return std::make_shared<const StartWeights>(std::move(weights));
+}
+
+}  // namespace lanista::train

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/base/tensor.h"
+
+namespace lanista::train {
+
+/// Tensors and facts from which a trial goes on exactly where it stood.
+struct TrainerState {
+  std::vector<Tensor> tensors;
+  std::map<std::string, std::string> facts;  ///< "epoch", "step", "loss_sum", "measurements"; of a branch also its own
+};
+
+/// What a trial begins with in place of random values: parameters and buffers by name. Nothing else of whoever had them
+/// before comes along.
+struct StartWeights {
+  std::vector<Tensor> tensors;
+  bool whole = true;  ///< every parameter and buffer is to be among them; the others are random values
+};
+
+/// What a child takes of the state that another trial left: the weights, as the plan says. No step, no seed, no
+/// measurement, no optimiser slot, no place in the data: the child begins. To go on with the state of the same trial is
+/// another thing, TrialRun::restore. Errors: kInvalidArgument (no such plan), kDataLoss (a state without weights).
+Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, std::string_view plan);
+
+}  // namespace lanista::train

@@ -1,0 +1,163 @@
+// A trial that begins with another trial's weights, and with nothing else of it.
+#include "lanista/train/start.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lanista/graph/text.h"
+#include "lanista/step/training_step.h"
+#include "lanista/train/trainer.h"
+
+namespace lanista::train {
+namespace {
+
+const Tensor* find(const std::vector<Tensor>& tensors, const std::string& name) {
+  const auto found = std::ranges::find(tensors, name, &Tensor::name);
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+class StartTest : public ::testing::Test {
+ protected:
+  TrainerInput input(std::uint32_t id, const std::string& optimizer = "adam", int width = 8) {
+    study::Recipe recipe;
+    recipe.loss = "cross_entropy";
+    recipe.optimizer = optimizer;
+    recipe.schedule = "cosine";
+    recipe.precision = "float32";
+    recipe.epochs = 2;
+    recipe.batch = 300;
+    recipe.lr = 0.01;
+    recipe.beta1 = 0.9;
+    recipe.beta2 = 0.99;
+    recipe.eps = 1e-8;
+    return {.trial = TrialId{id},
+            .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=" +
+                                   std::to_string(width) +
+                                   ")\n%3 = batch_norm(%2)\n%4 = relu(%3)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n"),
+            .recipe = recipe,
+            .metrics = {},
+            .trial_seed = id,
+            .data_seed = 4,
+            .data = &data,
+            .step_ops = &ops};
+  }
+  TrainerState trained(std::uint32_t id, int steps) {
+    Trainer trainer = *Trainer::create(input(id));
+    for (int i = 0; i < steps; ++i) trainer.step();
+    return trainer.save();
+  }
+
+  const data::Dataset data = *data::open({}, ".", real_file_system());
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+};
+
+TEST_F(StartTest, TakesTheWeightsAndNothingElse) {
+  const TrainerState parent = trained(1, 7);
+  for (const std::string optimizer : {"adam", "sgd"}) {
+    TrainerInput child = input(2, optimizer);
+    const TrainerState fresh = Trainer::create(child)->save();
+    child.start = *clone_weights(parent, "");
+
+    const TrainerState begun = Trainer::create(child)->save();
+
+    ASSERT_EQ(begun.tensors.size(), fresh.tensors.size());
+    EXPECT_EQ(begun.facts, fresh.facts);
+    std::set<std::string> taken;
+    for (const Tensor& tensor : begun.tensors) {
+      const Tensor* own = find(fresh.tensors, tensor.name);
+      ASSERT_NE(own, nullptr);
+      if (tensor == *own) continue;
+      taken.insert(tensor.name);
+      EXPECT_EQ(tensor, *find(parent.tensors, tensor.name)) << tensor.name;
+    }
+    EXPECT_EQ(taken, (std::set<std::string>{"n2.weight", "n2.bias", "n3.weight", "n3.bias", "n3.running_mean",
+                                            "n3.running_var", "n5.weight", "n5.bias"}));
+  }
+}
+
+// Whatever the parent had done, measured or was called: the child computes the same.
+TEST_F(StartTest, LeavesNothingOfTheParentsFactsInTheChild) {
+  TrainerState parent = trained(1, 7), nameless = parent;
+  nameless.facts = {{"step", "99"}, {"measurements", "broken"}};
+  std::erase_if(nameless.tensors, [](const Tensor& t) {
+    return t.name == "step" || t.name == "seed" || t.name.find('/') != std::string::npos;
+  });
+  const auto end_of = [&](const TrainerState& from) {
+    TrainerInput child = input(2);
+    child.start = *clone_weights(from, "");
+    Trainer trainer = *Trainer::create(child);
+    while (trainer.epochs_done() < 2) trainer.step();
+    return trainer.save();
+  };
+
+  const TrainerState a = end_of(parent), b = end_of(nameless);
+
+  EXPECT_TRUE(a.tensors == b.tensors);
+  EXPECT_EQ(a.facts, b.facts);
+  const auto measured = *read_measurements(a.facts);
+  ASSERT_EQ(measured.size(), 2U);
+  EXPECT_EQ(measured[0].epoch, 1);
+  EXPECT_EQ(measured[0].step, 5);
+  for (const auto& each : measured) EXPECT_EQ(each.trial, TrialId{2});
+}
+
+TEST_F(StartTest, HoldsUntilTheFirstStepAndNeverAgain) {
+  TrainerInput child = input(2);
+  child.start = *clone_weights(trained(1, 3), "");
+  LaneGroup group = *LaneGroup::create(child, 1);
+  TrialRun run = *TrialRun::create(child);
+  ASSERT_TRUE(group.admit(run));
+  const TrainerState begun = run.save();
+  run.release();
+  ASSERT_TRUE(group.admit(run));
+  EXPECT_TRUE(run.save().tensors == begun.tensors);
+
+  TrialRun* const one = &run;
+  StepEnd end;
+  group.step({&one, 1}, {&end, 1});
+  ASSERT_EQ(end.failure, "");
+  const TrainerState stepped = run.save();
+  run.release();
+  EXPECT_EQ(group.admit(run).error().code, Code::kInternal);
+  TrialRun back = *TrialRun::create(child);  // whoever has a checkpoint of its own needs no start
+  ASSERT_TRUE(back.restore(stepped));
+  ASSERT_TRUE(group.admit(back));
+  EXPECT_TRUE(back.save().tensors == stepped.tensors);
+}
+
+TEST_F(StartTest, SaysWhatDoesNotFit) {
+  const TrainerState parent = trained(1, 1);
+  EXPECT_EQ(clone_weights(parent, "widen").error().code, Code::kInvalidArgument);
+  EXPECT_EQ(clone_weights({{}, parent.facts}, "").error().code, Code::kDataLoss);
+  TrainerInput wide = input(2, "adam", 9);
+  wide.start = *clone_weights(parent, "");
+  EXPECT_EQ(Trainer::create(wide).error().message,
+            "what it starts from does not fit: state of a lane: tensor 'n2.weight' has shape [8, 64], but [9, 64] is "
+            "wanted");
+  TrainerState lacking = parent;
+  std::erase_if(lacking.tensors, [](const Tensor& tensor) { return tensor.name == "n5.bias"; });
+  TrainerInput child = input(2);
+  child.start = *clone_weights(lacking, "");
+  EXPECT_EQ(Trainer::create(child).error().message, "what it starts from has no tensor 'n5.bias'");
+  child.start = std::make_shared<const StartWeights>(StartWeights{child.start->tensors, false});
+  EXPECT_TRUE(Trainer::create(child));
+}
+
+// To go on with another trial's checkpoint would be to tell its measurements under one's own name.
+TEST_F(StartTest, IsNotWhatRestoreDoes) {
+  const TrainerState parent = trained(1, 7);
+  Trainer other = *Trainer::create(input(2));
+  const TrainerState before = other.save();
+
+  const auto restored = other.restore(parent);
+
+  ASSERT_FALSE(restored);
+  EXPECT_EQ(restored.error().code, Code::kDataLoss);
+  EXPECT_EQ(restored.error().message, "checkpoint is of trial 1, not of trial 2");
+  EXPECT_TRUE(other.save().tensors == before.tensors);
+}
+
+}  // namespace
+}  // namespace lanista::train
