@@ -54,6 +54,7 @@ struct Services {
   LogSink* sink = nullptr;
   Executor* executor = nullptr;
   const data::DataSpec* data = nullptr;
+  std::vector<study::Baseline> baselines = {};  ///< of a new study, for its header
   graph::OpTable ops = graph::builtin_ops();  ///< that models may hold
   const std::atomic<int>* pause = nullptr;    ///< non-zero: pause cleanly; the number is handed back untouched
   Observer observer;
