@@ -112,10 +112,13 @@ std::string baselines_text(const engine::StudyView& view) {
 std::string noise_text(const engine::StudyView& view) {
   const auto noise = study::noise_band(view, study::standings(view));
   if (!noise) return {};
+  const std::int64_t others = noise->trials - 1;
   return " by its " + std::to_string(noise->rows) + " validation rows the best lies between " +
-         four_digits(noise->band.low) + " and " + four_digits(noise->band.high) + " (95 %)" +
-         (noise->trials > 1 ? ", as do " + std::to_string(noise->trials) + " trials: they are not told apart\n"
-                            : ", no other trial does\n");
+         four_digits(noise->band.low) + " and " + four_digits(noise->band.high) + " (95 %); " +
+         (others == 0   ? std::string("no other trial lies there")
+          : others == 1 ? std::string("1 other trial lies there, too")
+                        : std::to_string(others) + " other trials lie there, too") +
+         "\n";
 }
 
 std::string leaderboard(const engine::StudyView& view, std::size_t top) {

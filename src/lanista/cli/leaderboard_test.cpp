@@ -55,9 +55,9 @@ TEST(Leaderboard, SaysWhatValidationRowsDoNotTellApart) {
   EXPECT_EQ(noise_text(view), "") << "nobody knows the rows";
   view.data = {{"split_rows", {200, 100, 100}}};
   EXPECT_EQ(noise_text(view),
-            " by its 100 validation rows the best lies between 0.9155 and 0.9897 (95 %), no other trial does\n");
+            " by its 100 validation rows the best lies between 0.9155 and 0.9897 (95 %); no other trial lies there\n");
   view.trials[0].measurements[0].metrics["val_accuracy"] = 0.92;
-  EXPECT_NE(leaderboard(view, 10).find(", as do 2 trials: they are not told apart\n"), std::string::npos);
+  EXPECT_NE(leaderboard(view, 10).find("(95 %); 1 other trial lies there, too\n"), std::string::npos);
 }
 
 TEST(Leaderboard, ShowsAtMostTheRowsAsked) {

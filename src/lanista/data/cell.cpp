@@ -85,10 +85,10 @@ std::optional<double> written_number(std::string_view text, char decimal) {
   } else if (whole.empty()) {
     return std::nullopt;
   }
-  if (!text.empty() && text.front() != 'e' && text.front() != 'E') return std::nullopt;
-  plain += text;  // an exponent, or whatever it is
-  const auto value = plain_number(plain);
-  return value && percent ? std::optional(*value / 100) : value;
+  // Rounded once: 99.9 % is the number nearest to 0.999, not a hundredth of the one nearest to 99.9.
+  if (percent && text.empty()) return plain_number(plain + "e-2");
+  if (!text.empty() && (percent || (text.front() != 'e' && text.front() != 'E'))) return std::nullopt;
+  return plain_number(plain.append(text));
 }
 
 /// A number of so many digits, taken from the front.
