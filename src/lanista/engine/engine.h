@@ -54,11 +54,11 @@ struct Services {
   LogSink* sink = nullptr;
   Executor* executor = nullptr;
   const data::DataSpec* data = nullptr;
-  std::vector<study::Baseline> baselines = {};  ///< of a new study, for its header
   graph::OpTable ops = graph::builtin_ops();  ///< that models may hold
   const std::atomic<int>* pause = nullptr;    ///< non-zero: pause cleanly; the number is handed back untouched
   Observer observer;
   schedule::Machine machine = {};  ///< that the executor trains on
+  std::vector<study::Baseline> baselines = {};  ///< of a new study, for its header
 };
 
 /// Ask, dispatch, observe, record, until the budget is spent. Everything that reaches the log's canonical part happens
