@@ -74,7 +74,9 @@ json to_json(const Job& job) {
           {"priority", real_json(job.priority)},
           {"checkpoint", job.checkpoint},
           {"start", job.start ? study::start_json(*job.start) : json("random")},
-          {"frozen", frozen_json(job.frozen)}};
+          {"frozen", frozen_json(job.frozen)},
+          {"keep", study::keep_rule_json(job.keep)},
+          {"sample", space::sample_json(job.sample)}};
 }
 
 Job read_job(const json& in) {
@@ -90,6 +92,8 @@ Job read_job(const json& in) {
   job.checkpoint = text(in, "checkpoint");
   if (const json& start = member(in, "start"); start != "random") job.start = good(study::start_from_json(start));
   job.frozen = read_frozen(member(in, "frozen"));
+  job.keep = good(study::keep_rule_from_json(member(in, "keep")));
+  job.sample = good(space::sample_from_json(member(in, "sample")));
   return job;
 }
 

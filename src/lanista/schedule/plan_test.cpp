@@ -82,7 +82,7 @@ TEST(Plan, HoldsWhatItPromisesForRandomTrials) {
     std::size_t planned = 0;
     for (const Group& group : plan.groups) {
       const Trial& first = by_id.at(group.trials.front());
-      ASSERT_LE(std::ssize(group.trials), most_lanes(first.state_bytes, machine));
+      ASSERT_LE(std::ssize(group.trials), most_lanes(first, machine));
       ASSERT_LE(std::ssize(group.trials), fair_share(std::ssize(trials), machine.workers));
       ASSERT_TRUE(std::ranges::is_sorted(group.trials));
       for (const TrialId id : group.trials) {
