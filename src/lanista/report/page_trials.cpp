@@ -140,7 +140,9 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
            {"budget", integers([&](std::size_t i) { return study::full_epochs(view.trials[i].proposal); })},
            {"epochs", integers([&](std::size_t i) { return last(i, &study::Measurement::epoch); })},
            {"steps", integers([&](std::size_t i) { return last(i, &study::Measurement::step); })},
-           {"kept", integers([&](std::size_t i) { return results[i] == nullptr ? 0 : results[i]->epoch; })},
+           {"kept", integers([&](std::size_t i) {
+              return view.trials[i].measurements.empty() ? 0 : results[i]->epoch;  // a twin trained nothing
+            })},
            {"parameters", integers([&](std::size_t i) { return view.trials[i].parameters; })},
            {"rank", integers([&](std::size_t i) { return rank[i].value_or(0); })},
            {"off_front", integers([&](std::size_t i) { return off_front[i]; })},
