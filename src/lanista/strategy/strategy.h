@@ -38,7 +38,7 @@ struct ResumeTrial {
   TrialId trial;
   std::int64_t budget = 0;
 };
-/// A running or paused trial ends; its last measurement counts.
+/// A running or paused trial ends; what it stands for by then counts.
 struct StopTrial {
   TrialId trial;
 };

@@ -106,7 +106,13 @@ class Reader {
       config_.strategy.name = node.Scalar();
       return;
     }
-    if (!node.IsMap()) return mistakes_.add(node, section.name, "a mapping of settings is wanted here");
+    if (!node.IsMap()) {
+      const bool is_epoch =
+          section.name == "keep" && node.IsScalar() && (node.Scalar() == study::kKeepBestEpoch || node.Scalar() == study::kKeepLast);
+      return mistakes_.add(node, section.name,
+                           std::string("a mapping of settings is wanted here") +
+                               (is_epoch ? "; which epoch a trial stands for is said by train.keep" : ""));
+    }
     std::vector<std::string> known;
     for (const auto& field : section.fields) known.push_back(field.spec.name);
     if (section.name == "keep") known.emplace_back("checkpoint_every");
