@@ -62,6 +62,12 @@ FrozenPart read_frozen(const json& in) {
   return frozen;
 }
 
+json keep_json(const Job& job) {
+  json keep = study::keep_rule_json(job.keep);
+  keep["sample"] = space::sample_json(job.sample);
+  return keep;
+}
+
 json to_json(const Job& job) {
   return {{"kind", "start"},
           {"trial", job.trial.value},
@@ -75,8 +81,7 @@ json to_json(const Job& job) {
           {"checkpoint", job.checkpoint},
           {"start", job.start ? study::start_json(*job.start) : json("random")},
           {"frozen", frozen_json(job.frozen)},
-          {"keep", study::keep_rule_json(job.keep)},
-          {"sample", space::sample_json(job.sample)}};
+          {"keep", keep_json(job)}};
 }
 
 Job read_job(const json& in) {
@@ -93,7 +98,7 @@ Job read_job(const json& in) {
   if (const json& start = member(in, "start"); start != "random") job.start = good(study::start_from_json(start));
   job.frozen = read_frozen(member(in, "frozen"));
   job.keep = good(study::keep_rule_from_json(member(in, "keep")));
-  job.sample = good(space::sample_from_json(member(in, "sample")));
+  job.sample = good(space::sample_from_json(member(member(in, "keep"), "sample")));
   return job;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "lanista/base/check.h"
 #include "lanista/study/pareto.h"

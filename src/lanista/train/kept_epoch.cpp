@@ -27,8 +27,8 @@ Result<void> check_weights(std::span<const Tensor> weights, const nn::StateKind&
 
 Result<void> KeptEpoch::settle(const nn::StateKind& kind, MemoryBudget* budget) {
   if (!picks()) return {};
-  if (step_ >= 0) LANISTA_TRY(check_weights(weights_, kind));
   if (has_room_) return {};
+  if (step_ >= 0) LANISTA_TRY(check_weights(weights_, kind));
   if (budget != nullptr) {
     LANISTA_ASSIGN(room_, budget->reserve(kind.weight_bytes()));
   }

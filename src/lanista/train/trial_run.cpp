@@ -182,7 +182,8 @@ Result<void> TrialRun::restore(TrainerState state) {
     return Error{Code::kDataLoss, "checkpoint has no tensors at step " + std::to_string(steps), ""};
   }
   LANISTA_ASSIGN(KeptEpoch::Found kept, kept_.find(measurements, steps - first, state));
-  if (state_ && kept.step >= 0) LANISTA_TRY(check_weights(kept.weights, state_.at_home().kind()));
+  const bool is_copy = kept.step >= 0 && kept.step != steps - first;
+  if (state_ && is_copy) LANISTA_TRY(check_weights(kept.weights, state_.at_home().kind()));
   if (!state_) {
     restored_.reset();
     state.kept.clear();
@@ -210,8 +211,7 @@ void TrialRun::release() {
 
 Result<void> TrialRun::settle(const nn::Program& program) {
   numbers_ = own_numbers(program.lane_numbers());
-  LANISTA_TRY(kept_.settle(program.state_kind(), input_.budget));
-  if (state_) return {};
+  if (state_) return kept_.settle(program.state_kind(), input_.budget);
   // Fresh weights would go on under this trial's name and steps.
   if (!restored_ && step_ > 0) return Error{Code::kInternal, without_state(), ""};
   LANISTA_ASSIGN(nn::LaneState fresh, program.make_state(input_.trial_seed));
@@ -221,8 +221,9 @@ Result<void> TrialRun::settle(const nn::Program& program) {
     if (auto inserted = fresh.insert(restored_->tensors); !inserted) {
       return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
     }
-    restored_.reset();
   }
+  LANISTA_TRY(kept_.settle(program.state_kind(), input_.budget));
+  restored_.reset();
   state_ = RunState(std::move(fresh));
   return {};
 }
