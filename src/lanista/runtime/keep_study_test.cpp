@@ -35,11 +35,11 @@ std::string study_text(const std::string& train, const std::string& rest = "") {
          (rest.empty() ? "goal: minimize val_loss\nstop: {rule: asha, rungs: [2, 4], eta: 2, type: promotion}\n" : rest);
 }
 
-testing::StudyProcess process(FileSystem& fs, const std::string& text, std::int64_t workers, std::int64_t lanes = 0) {
+testing::StudyProcess keeping_process(FileSystem& fs, const std::string& text, std::int64_t workers, std::int64_t lanes = 0) {
   return {fs, {.folder = kFolder, .trials = 8, .workers = workers, .study = text, .lanes = lanes}};
 }
 
-study::StudyView view_of(FileSystem& fs) { return *engine::fold(*store::read_log(fs, kFolder)); }
+study::StudyView logged_view(FileSystem& fs) { return *engine::fold(*store::read_log(fs, kFolder)); }
 
 /// val_loss and the like of weights, by a program that only predicts.
 std::map<std::string, double> measured(const study::StudyView& view, const study::TrialView& trial,
@@ -72,8 +72,8 @@ void expect_measured(const std::map<std::string, double>& seen, const study::Mea
 TEST(KeepStudy, ExportsWhatWasMeasuredBest) {
   for (const char* precision : {"float32", "float64"}) {
     MemoryFileSystem disk;
-    ASSERT_TRUE(process(disk, study_text("precision: " + std::string(precision)), 2).run());
-    const study::StudyView view = view_of(disk);
+    ASSERT_TRUE(keeping_process(disk, study_text("precision: " + std::string(precision)), 2).run());
+    const study::StudyView view = logged_view(disk);
     const store::CheckpointStore checkpoints(disk, kFolder);
     int earlier = 0;
     for (const TrialId id : study::ranking(view)) {
@@ -107,7 +107,7 @@ TEST(KeepStudy, TestsTheWinnerWithTheWeightsThatItKeeps) {
   const std::string text = study_text("metrics: [accuracy, log_loss]", "goal: minimize val_loss\n");
   testing::StudyProcess one(disk, {.folder = kFolder, .trials = 4, .workers = 1, .study = text});
   ASSERT_TRUE(one.run());
-  const study::StudyView view = view_of(disk);
+  const study::StudyView view = logged_view(disk);
   const study::TrialView& winner = view.trials[view.winner->value - 1];
   ASSERT_LT(least(winner).epoch, 6) << "the test's own study";
   const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
@@ -131,12 +131,12 @@ TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
   for (const char* train : {"schedule: constant", "steps_per_epoch: 3"}) {
     const std::string text = study_text(train);
     MemoryFileSystem undisturbed;
-    ASSERT_TRUE(process(undisturbed, text, 1, 1).run());
+    ASSERT_TRUE(keeping_process(undisturbed, text, 1, 1).run());
     const Fingerprint wanted = *fingerprint(undisturbed);
     for (const std::int64_t lanes : {1, 4}) {
       for (const std::int64_t workers : {1, 2}) {
         MemoryFileSystem disk;
-        ASSERT_TRUE(process(disk, text, workers, lanes).run());
+        ASSERT_TRUE(keeping_process(disk, text, workers, lanes).run());
         ASSERT_EQ(*fingerprint(disk), wanted) << lanes << " lanes, " << workers << " workers";
       }
     }
@@ -147,8 +147,8 @@ TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
                                      .sticky = true,
                                      .torn = rng.bernoulli(0.5),
                                      .error = {Code::kResourceExhausted, "No space left on device", "disk"}});
-      if (process(faulty, text, rng.between(1, 2), rng.between(0, 4)).run()) continue;
-      const auto end = process(disk, text, rng.between(1, 2), rng.between(0, 4)).resume();
+      if (keeping_process(faulty, text, rng.between(1, 2), rng.between(0, 4)).run()) continue;
+      const auto end = keeping_process(disk, text, rng.between(1, 2), rng.between(0, 4)).resume();
       if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
       ASSERT_TRUE(end) << end.error().text();
       ASSERT_EQ(*fingerprint(disk), wanted) << life;
@@ -164,8 +164,8 @@ TEST(KeepStudy, KeepsToConstraintsFirst) {
       "schedule: constant",
       "goal: [maximize val_accuracy, minimize params]\nsubject_to: [val_loss * params <= 100, val_loss <= lr * 2]\n");
   MemoryFileSystem disk;
-  ASSERT_TRUE(process(disk, text, 2).run());
-  const study::StudyView view = view_of(disk);
+  ASSERT_TRUE(keeping_process(disk, text, 2).run());
+  const study::StudyView view = logged_view(disk);
   const store::CheckpointStore checkpoints(disk, kFolder);
   int seen = 0;
   for (const TrialId id : study::ranking(view)) {
@@ -198,7 +198,7 @@ void make_old(MemoryFileSystem& disk, const std::vector<Record>& records) {
 TEST(KeepStudy, OfABuildThatKnewOfNoneStandsForItsLastEpochs) {
   const std::string text = study_text("keep: last");
   MemoryFileSystem whole;
-  ASSERT_TRUE(process(whole, text, 1).run());
+  ASSERT_TRUE(keeping_process(whole, text, 1).run());
   const Fingerprint wanted = *fingerprint(whole);
   const std::vector<Record> records = *store::read_log(whole, kFolder);
   Rng rng(5);
@@ -206,15 +206,15 @@ TEST(KeepStudy, OfABuildThatKnewOfNoneStandsForItsLastEpochs) {
     MemoryFileSystem disk;
     const auto length = static_cast<std::ptrdiff_t>(rng.between(2, std::ssize(records) - 1));
     make_old(disk, {records.begin(), records.begin() + length});
-    const auto end = process(disk, text, 2).resume();
+    const auto end = keeping_process(disk, text, 2).resume();
     ASSERT_TRUE(end) << end.error().text();
     const Fingerprint seen = *fingerprint(disk);
     const auto behind = [](const std::string& canonical) { return canonical.substr(canonical.find('\n')); };
     EXPECT_EQ(behind(seen.canonical), behind(wanted.canonical));
     EXPECT_EQ(seen.weights, wanted.weights);
-    EXPECT_EQ(view_of(disk).config.train.keep, study::kKeepLast);
+    EXPECT_EQ(logged_view(disk).config.train.keep, study::kKeepLast);
   }
-  const study::StudyView view = view_of(whole);
+  const study::StudyView view = logged_view(whole);
   const study::TrialView& winner = view.trials[view.winner->value - 1];
   const auto package = engine::read_package(whole, kFolder + "/best", graph::builtin_ops());
   expect_measured(measured(view, winner, package->weights), winner.measurements.back());
@@ -222,8 +222,8 @@ TEST(KeepStudy, OfABuildThatKnewOfNoneStandsForItsLastEpochs) {
 
 TEST(KeepStudy, IsRepeatedToTheBit) {
   MemoryFileSystem disk;
-  ASSERT_TRUE(process(disk, study_text("schedule: cosine"), 2).run());
-  const study::StudyView view = view_of(disk);
+  ASSERT_TRUE(keeping_process(disk, study_text("schedule: cosine"), 2).run());
+  const study::StudyView view = logged_view(disk);
   const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
   int earlier = 0;
   for (const study::TrialView& trial : view.trials) {

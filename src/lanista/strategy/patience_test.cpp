@@ -16,7 +16,7 @@ using study::Verdict;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-Result<std::unique_ptr<Halving>> make(const nlohmann::json& options, std::vector<study::Goal> goals) {
+Result<std::unique_ptr<Halving>> make_rule(const nlohmann::json& options, std::vector<study::Goal> goals) {
   const StoppingPlugin plugin = patience_plugin();
   LANISTA_ASSIGN(const Options resolved, resolve_options(options, plugin.options));
   return plugin.make({std::move(goals), 99, {}}, resolved);
@@ -54,7 +54,7 @@ TEST(Patience, EndsATrialWhereCountingSaysAndPromisesNoEarlierEnd) {
     std::vector<double> values;
     for (int i = 0; i < 14; ++i) values.push_back(rng.bernoulli(0.15) ? kNaN : static_cast<double>(rng.between(0, 12)) / 2);
     const auto wanted = counted(values, maximize, patience, min_delta, least);
-    auto rule = make({{"epochs", patience}, {"min_delta", min_delta}, {"min", least}}, {{maximize, "val_loss"}});
+    auto rule = make_rule({{"epochs", patience}, {"min_delta", min_delta}, {"min", least}}, {{maximize, "val_loss"}});
     ASSERT_TRUE(rule) << rule.error().text();
     const TrialId trial{1}, other{2};
 
@@ -78,7 +78,7 @@ TEST(Patience, EndsATrialWhereCountingSaysAndPromisesNoEarlierEnd) {
 }
 
 TEST(Patience, LooksAtTheMetricThatItIsTold) {
-  auto rule = *make({{"epochs", 1}, {"on", "val_accuracy"}}, {{false, "val_loss"}});
+  auto rule = *make_rule({{"epochs", 1}, {"on", "val_accuracy"}}, {{false, "val_loss"}});
   const auto report = [&](std::int64_t epoch, double loss, double accuracy) {
     rule->observe(study::Measured{{TrialId{1}, epoch, epoch, {{"val_loss", loss}, {"val_accuracy", accuracy}}}});
     return rule->verdict(TrialId{1}).verdict;
@@ -89,26 +89,26 @@ TEST(Patience, LooksAtTheMetricThatItIsTold) {
 }
 
 TEST(Patience, LooksAtTheFirstGoalThatTrainingCanImprove) {
-  auto rule = *make({{"epochs", 1}}, {{false, "params"}, {false, "val_loss"}});
+  auto rule = *make_rule({{"epochs", 1}}, {{false, "params"}, {false, "val_loss"}});
   for (std::int64_t epoch = 1; epoch <= 3; ++epoch) {
     const double loss = epoch == 3 ? 5 : 5 - static_cast<double>(epoch);
     rule->observe(study::Measured{{TrialId{1}, epoch, epoch, {{"params", 7}, {"val_loss", loss}}}});
     EXPECT_EQ(rule->verdict(TrialId{1}).verdict, epoch == 3 ? Verdict::kStop : Verdict::kContinue) << epoch;
   }
-  const auto refused = make({}, {{false, "params"}});
+  const auto refused = make_rule(nlohmann::json::object(), {{false, "params"}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "patience needs a goal that is measured in training, or another metric");
   EXPECT_EQ(refused.error().where, "on");
 }
 
 TEST(Patience, SaysWhatItsOptionsMayBe) {
-  EXPECT_EQ(make({{"epochs", 0}}, {{false, "val_loss"}}).error().where, "epochs");
-  EXPECT_EQ(make({{"min_delta", -1.0}}, {{false, "val_loss"}}).error().where, "min_delta");
-  EXPECT_EQ(make({{"min", 0}}, {{false, "val_loss"}}).error().where, "min");
+  EXPECT_EQ(make_rule({{"epochs", 0}}, {{false, "val_loss"}}).error().where, "epochs");
+  EXPECT_EQ(make_rule({{"min_delta", -1.0}}, {{false, "val_loss"}}).error().where, "min_delta");
+  EXPECT_EQ(make_rule({{"min", 0}}, {{false, "val_loss"}}).error().where, "min");
 }
 
 TEST(Patience, ForgetsWhoHasEnded) {
-  auto rule = *make({{"epochs", 1}}, {{false, "val_loss"}});
+  auto rule = *make_rule({{"epochs", 1}}, {{false, "val_loss"}});
   for (std::int64_t epoch = 1; epoch <= 2; ++epoch) {
     rule->observe(study::Measured{{TrialId{1}, epoch, epoch, {{"val_loss", 1.0}}}});
   }

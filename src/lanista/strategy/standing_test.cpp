@@ -76,14 +76,14 @@ TEST(StandingEvents, SpeakOfHyperParametersThatTheRuleKnows) {
   EXPECT_EQ(told(3, 4, 0.2), 0.5);
 }
 
-Result<std::unique_ptr<Halving>> asha(const study::KeepRule& keep, const nlohmann::json& options) {
+Result<std::unique_ptr<Halving>> asha_rule(const study::KeepRule& keep, const nlohmann::json& options) {
   const StoppingPlugin plugin = asha_plugin();
   return plugin.make({{{false, "val_loss"}}, 9, {}, keep}, *resolve_options(options, plugin.options));
 }
 
 TEST(StandingEvents, AreWhatRungsCompare) {
   for (const bool best : {false, true}) {
-    auto rule = *asha(best ? by_loss() : study::KeepRule(), {{"rungs", {2}}, {"eta", 2}});
+    auto rule = *asha_rule(best ? by_loss() : study::KeepRule(), {{"rungs", {2}}, {"eta", 2}});
     const auto last_of = [&](std::uint32_t id, double first, double second) {
       rule->observe(study::Proposed{TrialId{id}, {}});
       rule->observe(study::Measured{{TrialId{id}, 1, 1, {{"val_loss", first}}}});
@@ -97,7 +97,7 @@ TEST(StandingEvents, AreWhatRungsCompare) {
 }
 
 TEST(StandingEvents, LeaveHalvingsTheirOtherWords) {
-  auto rule = *asha(by_loss(), {{"rungs", {2}}, {"eta", 2}, {"type", "promotion"}});
+  auto rule = *asha_rule(by_loss(), {{"rungs", {2}}, {"eta", 2}, {"type", "promotion"}});
   std::vector<study::Proposal> fresh(3);
   for (study::Proposal& proposal : fresh) proposal.budget = 9;
   rule->limit(fresh);

@@ -17,7 +17,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A rule and measurements of a trial, and what an epoch is judged by, told apart from how they were written down.
-struct Drawn {
+struct DrawnTrial {
   StudyConfig config;
   space::Sample sample;
   std::vector<Measurement> measurements;
@@ -32,9 +32,9 @@ double drawn_value(Rng& rng) {
   return static_cast<double>(rng.between(1, 5)) / 4;  // few values, many ties
 }
 
-Drawn drawn(Rng rng) {
+DrawnTrial drawn_trial(Rng rng) {
   static const std::vector<Goal> kGoals{{true, "val_accuracy"}, {false, "val_loss"}, {false, "params"}, {true, "flops"}};
-  Drawn out;
+  DrawnTrial out;
   out.config.goals.clear();
   for (const Goal& goal : kGoals) {
     if (rng.bernoulli(0.5)) out.config.goals.push_back(goal);
@@ -61,7 +61,7 @@ Drawn drawn(Rng rng) {
 }
 
 /// Is epoch a better than epoch b?
-bool is_better(const Drawn& of, const std::vector<Goal>& goals, const Measurement& a, const Measurement& b) {
+bool is_better(const DrawnTrial& of, const std::vector<Goal>& goals, const Measurement& a, const Measurement& b) {
   const auto value = [](const Measurement& m, const Goal& goal) {
     return goal.maximize ? m.metrics.at(goal.metric) : -m.metrics.at(goal.metric);  // larger is better
   };
@@ -82,7 +82,7 @@ bool is_better(const Drawn& of, const std::vector<Goal>& goals, const Measuremen
   return false;
 }
 
-std::size_t by_hand(const Drawn& of, std::size_t epochs) {
+std::size_t by_hand(const DrawnTrial& of, std::size_t epochs) {
   std::vector<Goal> goals;
   for (const Goal& goal : of.config.goals) {
     if (goal.metric.starts_with("val_")) goals.push_back(goal);
@@ -102,7 +102,7 @@ TEST(Kept, IsTheEpochThatNoOtherIsBetterThan) {
   std::size_t earlier = 0;
   for (std::uint64_t number = 0; number < 20'000; ++number) {
     SCOPED_TRACE(number);
-    const Drawn of = drawn(Rng(20261123).split(number));
+    const DrawnTrial of = drawn_trial(Rng(20261123).split(number));
     const Kept rule(keep_rule(of.config), of.sample);
     const auto standing = standing_measurements(rule, of.measurements);
     ASSERT_EQ(standing.size(), of.measurements.size());
@@ -126,7 +126,7 @@ TEST(Kept, IsTheEpochThatNoOtherIsBetterThan) {
 
 TEST(Kept, IsNeverDominatedByAnotherEpoch) {
   for (std::uint64_t number = 0; number < 5'000; ++number) {
-    const Drawn of = drawn(Rng(7).split(number));
+    const DrawnTrial of = drawn_trial(Rng(7).split(number));
     if (of.config.train.keep == kKeepLast || of.config.goals.size() < 2) continue;
     const Measurement& kept = of.measurements[kept_place({keep_rule(of.config), of.sample}, of.measurements)];
     if (of.config.subject_to.size() > 1) continue;

@@ -15,7 +15,7 @@
 namespace lanista::train {
 namespace {
 
-const data::Dataset& blobs() {
+const data::Dataset& small_blobs() {
   static const data::Dataset set = [] {
     study::DataConfig config;
     config.source = "synthetic:blobs?rows=97&classes=3&features=4&seed=1";
@@ -23,14 +23,14 @@ const data::Dataset& blobs() {
   }();
   return set;
 }
-const graph::OpTable& ops() {
+const graph::OpTable& step_ops_of_all() {
   static const graph::OpTable table = step::training_ops(graph::builtin_ops());
   return table;
 }
 study::KeepRule by_loss() { return {{{false, "val_loss"}}, {}}; }
 
 /// Learning rates so large that training goes up and down; five steps a pass.
-TrainerInput trial(std::uint32_t id, bool is_double = false) {
+TrainerInput noisy_trial(std::uint32_t id, bool is_double = false) {
   study::Recipe recipe;
   recipe.loss = "cross_entropy";
   recipe.optimizer = id % 2 == 0 ? "adam" : "sgd";
@@ -51,8 +51,8 @@ TrainerInput trial(std::uint32_t id, bool is_double = false) {
           .metrics = {},
           .trial_seed = id,
           .data_seed = 5,
-          .data = &blobs(),
-          .step_ops = &ops(),
+          .data = &small_blobs(),
+          .step_ops = &step_ops_of_all(),
           .keep = by_loss()};
 }
 
@@ -82,7 +82,7 @@ TEST(KeptEpoch, HasTheWeightsThatWereMeasuredBest) {
   int earlier = 0;
   for (std::uint32_t id = 1; id <= 12; ++id) {
     SCOPED_TRACE(id);
-    const TrainerInput input = trial(id, id % 4 == 0);
+    const TrainerInput input = noisy_trial(id, id % 4 == 0);
     auto trainer = *Trainer::create(input);
     while (trainer.epochs_done() < 6) {
       const bool measured = trainer.step();
@@ -105,7 +105,7 @@ TEST(KeptEpoch, HasTheWeightsThatWereMeasuredBest) {
 }
 
 TEST(KeptEpoch, IsNothingWhereTheLastEpochCounts) {
-  TrainerInput input = trial(1);
+  TrainerInput input = noisy_trial(1);
   auto keeping = *Trainer::create(input);
   input.keep = {};
   auto plain = *Trainer::create(input);
@@ -121,11 +121,11 @@ TEST(KeptEpoch, IsNothingWhereTheLastEpochCounts) {
 TEST(KeptEpoch, SurvivesBeingStoredAtEveryStep) {
   for (std::uint32_t id = 1; id <= 4; ++id) {
     SCOPED_TRACE(id);
-    auto whole = *Trainer::create(trial(id));
+    auto whole = *Trainer::create(noisy_trial(id));
     while (whole.epochs_done() < 6) whole.step();
-    TrainerState state = Trainer::create(trial(id))->save();
+    TrainerState state = Trainer::create(noisy_trial(id))->save();
     for (std::int64_t step = 0; step < whole.step_count(); ++step) {
-      auto trainer = *Trainer::create(trial(id));  // another process
+      auto trainer = *Trainer::create(noisy_trial(id));  // another process
       if (step > 0) ASSERT_TRUE(trainer.restore(state));
       trainer.step();
       state = trainer.save();
@@ -138,7 +138,7 @@ TEST(KeptEpoch, SurvivesBeingStoredAtEveryStep) {
 
 TEST(KeptEpoch, IsTheSameInAnyLaneAndThroughAnyParking) {
   const auto family = [](std::uint32_t id) {
-    TrainerInput input = trial(2 * id);  // adam: one key
+    TrainerInput input = noisy_trial(2 * id);  // adam: one key
     input.recipe.steps_per_epoch = id % 2 == 0 ? 3 : 0;
     return input;
   };
@@ -176,7 +176,7 @@ TEST(KeptEpoch, IsTheSameInAnyLaneAndThroughAnyParking) {
 
 TEST(KeptEpoch, TakesItsMemoryOutOfTheBudget) {
   MemoryBudget budget;
-  TrainerInput input = trial(1);
+  TrainerInput input = noisy_trial(1);
   input.budget = &budget;
   const auto group = *LaneGroup::create(input, 1);
   const std::int64_t program = budget.used();
@@ -207,7 +207,7 @@ TEST(KeptEpoch, TakesItsMemoryOutOfTheBudget) {
 }
 
 TEST(KeptEpoch, RefusesAStateWithoutIt) {
-  const TrainerInput input = trial(1);
+  const TrainerInput input = noisy_trial(1);
   auto trainer = *Trainer::create(input);
   while (trainer.epochs_done() < 6 || best_of(trainer.measurements()) == 5) trainer.step();
   const TrainerState good = trainer.save();
@@ -247,7 +247,7 @@ TEST(KeptEpoch, RefusesAStateWithoutIt) {
 }
 
 TEST(KeptEpoch, OfABranchIsItsOwn) {
-  TrainerInput input = trial(1);
+  TrainerInput input = noisy_trial(1);
   auto group = *LaneGroup::create(input, 2);
   TrialRun parent = *TrialRun::create(input);
   ASSERT_TRUE(group.admit(parent));
