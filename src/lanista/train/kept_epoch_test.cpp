@@ -209,7 +209,8 @@ TEST(KeptEpoch, TakesItsMemoryOutOfTheBudget) {
 TEST(KeptEpoch, RefusesAStateWithoutIt) {
   const TrainerInput input = noisy_trial(1);
   auto trainer = *Trainer::create(input);
-  while (trainer.epochs_done() < 6 || best_of(trainer.measurements()) == 5) trainer.step();
+  const auto& measurements = trainer.measurements();
+  while (measurements.size() < 6 || best_of(measurements) + 1 == measurements.size()) trainer.step();
   const TrainerState good = trainer.save();
   const std::size_t epoch = best_of(trainer.measurements()) + 1;
   ASSERT_FALSE(good.kept.empty());
