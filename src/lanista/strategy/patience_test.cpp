@@ -65,7 +65,7 @@ TEST(Patience, EndsATrialWhereCountingSaysAndPromisesNoEarlierEnd) {
       const Ruling before = (*rule)->verdict(trial);
       ASSERT_EQ(before.verdict, Verdict::kContinue);
       ASSERT_GT(before.through, epoch);
-      if (wanted) ASSERT_LE(before.through, *wanted) << "no promise beyond the end";
+      ASSERT_LE(before.through, wanted.value_or(before.through)) << "no promise beyond the end";
       ++epoch;
       (*rule)->observe(study::Measured{{other, epoch, epoch, {{"val_loss", 1.0}}}});
       (*rule)->observe(study::Measured{{trial, epoch, epoch, {{"val_loss", value}}}});
