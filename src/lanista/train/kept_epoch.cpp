@@ -37,10 +37,10 @@ Result<void> KeptEpoch::settle(const nn::StateKind& kind, MemoryBudget* budget) 
 }
 
 void KeptEpoch::observe(const study::Measurement& measurement, const RunState& state) {
-  if (!picks() || !rule_.improves(measurement)) return;
+  if (!picks() || !so_far_.improves(measurement)) return;
   weights_ = weights_in(state.extract());
   step_ = measurement.step;
-  rule_.observe(measurement);
+  so_far_.observe(measurement);
 }
 
 std::vector<Tensor> KeptEpoch::to_save(std::int64_t step) const {
@@ -49,23 +49,19 @@ std::vector<Tensor> KeptEpoch::to_save(std::int64_t step) const {
 
 Result<KeptEpoch::Found> KeptEpoch::find(std::span<const study::Measurement> measurements, std::int64_t step,
                                          const TrainerState& state) const {
-  Found found{rule_, -1, {}};
-  found.rule.begin_anew();
+  Found found;
   if (!picks() || measurements.empty()) return found;
-  std::int64_t epoch = 0;
-  for (const study::Measurement& measurement : measurements) {
-    if (!found.rule.observe(measurement)) continue;
-    found.step = measurement.step;
-    epoch = measurement.epoch;
-  }
-  found.weights = found.step == step ? weights_in(state.tensors) : state.kept;
+  const study::Measurement& best = measurements[study::kept_place(fresh_, measurements)];
+  found.step = best.step;
+  found.weights = best.step == step ? weights_in(state.tensors) : state.kept;
   if (!found.weights.empty()) return found;
-  return Error{Code::kDataLoss, "checkpoint lacks the weights of epoch " + std::to_string(epoch) + ", the best so far",
-               ""};
+  return Error{Code::kDataLoss,
+               "checkpoint lacks the weights of epoch " + std::to_string(best.epoch) + ", the best so far", ""};
 }
 
-void KeptEpoch::restore(Found found) {
-  rule_ = std::move(found.rule);
+void KeptEpoch::restore(Found found, std::span<const study::Measurement> measurements) {
+  so_far_.begin_anew();
+  for (const study::Measurement& measurement : measurements) so_far_.observe(measurement);
   step_ = found.step;
   weights_ = std::move(found.weights);
 }

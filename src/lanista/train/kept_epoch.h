@@ -22,9 +22,10 @@ namespace lanista::train {
 class KeptEpoch {
  public:
   KeptEpoch() = default;  ///< the last one
-  KeptEpoch(study::KeepRule rule, space::Sample known) : rule_(std::move(rule), std::move(known)) {}
+  KeptEpoch(study::KeepRule rule, space::Sample known)
+      : fresh_(std::move(rule), std::move(known)), so_far_(fresh_) {}
 
-  bool picks() const { return rule_.picks(); }
+  bool picks() const { return fresh_.picks(); }
   /// Takes the copy's memory out of the budget, which may be null, until release(). Errors: kResourceExhausted;
   /// kDataLoss (what was restored does not fit).
   Result<void> settle(const nn::StateKind& kind, MemoryBudget* budget);
@@ -34,21 +35,22 @@ class KeptEpoch {
   /// The copy, of a run that has done `step` steps; empty: its own weights are what is kept, or nothing is.
   std::vector<Tensor> to_save(std::int64_t step) const;
 
-  /// What a state tells: the copy, and what it was compared by.
+  /// What a state tells.
   struct Found {
-    study::Kept rule;
-    std::int64_t step = -1;  ///< steps of the run when it was copied; -1: nothing is kept
+    std::int64_t step = -1;  ///< steps of the run when its weights were copied; -1: nothing is kept
     std::vector<Tensor> weights;
   };
   /// Of the state of a run that has done `step` steps. Errors: kDataLoss (the copy is missing).
   Result<Found> find(std::span<const study::Measurement> measurements, std::int64_t step,
                      const TrainerState& state) const;
-  void restore(Found found);
+  /// Of a run that has these measurements.
+  void restore(Found found, std::span<const study::Measurement> measurements);
   /// Gives the memory back; restore() is next.
   void release();
 
  private:
-  study::Kept rule_;
+  study::Kept fresh_;   ///< that has seen nothing
+  study::Kept so_far_;  ///< that has seen the run's measurements
   std::int64_t step_ = -1;
   std::vector<Tensor> weights_;
   bool has_room_ = false;

@@ -195,7 +195,7 @@ Result<void> TrialRun::restore(TrainerState state) {
   branched_at_ = first;
   loss_sum_ = std::bit_cast<double>(loss_bits);
   measurements_ = std::move(measurements);
-  kept_.restore(std::move(kept));
+  kept_.restore(std::move(kept), measurements_);
   order_pass_ = -1;
   prepared_.reset();
   return {};
