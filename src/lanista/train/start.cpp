@@ -3,14 +3,11 @@
 #include <utility>
 
 namespace lanista::train {
-namespace {
 
 // Slots are called "<parameter>/<slot>"; the counters belong to the run.
 bool is_weight(const Tensor& tensor) {
   return tensor.name.find('/') == std::string::npos && tensor.name != "step" && tensor.name != "seed";
 }
-
-}  // namespace
 
 std::vector<Tensor> weights_in(std::vector<Tensor> state) {
   std::erase_if(state, [](const Tensor& tensor) { return !is_weight(tensor); });

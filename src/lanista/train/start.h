@@ -19,7 +19,9 @@ struct TrainerState {
   std::vector<Tensor> kept = {};
 };
 
-/// The parameters and buffers of a state: no slots, no counters.
+/// Whether a tensor of a state is a parameter or a buffer: no slot, no counter.
+bool is_weight(const Tensor& tensor);
+/// Those of a state.
 std::vector<Tensor> weights_in(std::vector<Tensor> state);
 /// What predicts for the trial: the weights that it stands for, else those of its state.
 inline const std::vector<Tensor>& standing_weights(const TrainerState& state) {
