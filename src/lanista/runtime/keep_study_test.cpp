@@ -103,8 +103,7 @@ TEST(KeepStudy, ExportsWhatWasMeasuredBest) {
 
 TEST(KeepStudy, TestsTheWinnerWithTheWeightsThatItKeeps) {
   MemoryFileSystem disk;
-  // Of a study of one trial, so that the winner is not of its last epoch by any chance of the ranking.
-  const std::string text = study_text("metrics: [accuracy, log_loss]", "goal: minimize val_loss\n");
+  const std::string text = study_text("schedule: constant", "goal: minimize val_loss\n");
   testing::StudyProcess one(disk, {.folder = kFolder, .trials = 4, .workers = 1, .study = text});
   ASSERT_TRUE(one.run());
   const study::StudyView view = logged_view(disk);
@@ -187,9 +186,10 @@ void make_old(MemoryFileSystem& disk, const std::vector<Record>& records) {
     for (const char* name : {"config", "text"}) {
       if (record.type != RecordType::kHeader) continue;
       std::string text = body.at(name);
-      const std::size_t line = text.find("  keep: last\n");
+      const std::string said = "  keep: \"last\"\n";
+      const std::size_t line = text.find(said);
       ASSERT_NE(line, std::string::npos);
-      body[name] = text.erase(line, std::string("  keep: last\n").size());
+      body[name] = text.erase(line, said.size());
     }
     ASSERT_TRUE(log.append(record.type, body));
   }

@@ -342,7 +342,7 @@ TEST(StudyFile, SaysWhichEpochATrialStandsFor) {
     const std::string text = write_study(config);
     EXPECT_EQ(keep(text), value);
     EXPECT_EQ(read_stored_study(text, "s.yaml")->train.keep, value);
-    const std::string line = "  keep: " + std::string(value) + "\n";
+    const std::string line = "  keep: \"" + std::string(value) + "\"\n";
     ASSERT_NE(text.find(line), std::string::npos) << "whatever it is: a file without it is of an older build";
     std::string old = text;
     old.erase(old.find(line), line.size());
