@@ -35,7 +35,7 @@ std::string drawn_text(Rng& rng, StudyKind kind) {
   text += "data: {source: \"synthetic:blobs?rows=40&classes=3&features=4&seed=1\", batch: 8}\n";
   text += "space: {" + std::string(rng.bernoulli(0.5) ? "mutate: [widen, deepen], " : "") +
           "params: {optimizer: [sgd, adam], lr: log(0.001, 0.3)}}\n";
-  text += "train: {" + drawn_budget(rng, epochs) + "}\n";
+  text += "train: {" + drawn_budget(rng, epochs) + (rng.bernoulli(0.3) ? ", keep: last" : "") + "}\n";
   text += "strategy: {name: " + pick({"random", "evolution", "tpe", "sobol", "local_search", "nsga2"}) +
           ", slots: " + std::to_string(rng.between(1, rng.bernoulli(0.5) ? 3 : 16));
   if (rng.bernoulli(0.25)) text += ", repeat: 2";
@@ -45,6 +45,9 @@ std::string drawn_text(Rng& rng, StudyKind kind) {
     text += "stop: {rule: asha, eta: 2, rungs: " + pick({"[1]", "[1, 2]", "[2, 4]", "[1, 3]"});
     if (kind.promotion || rng.bernoulli(0.4)) text += ", type: promotion";
     text += "}\n";
+  } else if (rng.bernoulli(0.4)) {
+    text += "stop: {rule: patience, epochs: " + std::to_string(rng.between(1, 2)) +
+            ", min_delta: " + pick({"0", "0.05"}) + ", on: " + pick({"val_loss", "val_accuracy"}) + "}\n";
   } else if (rng.bernoulli(0.5)) {
     text += "stop: {rule: median, startup: 2, mode: " + pick({"vizier", "optuna"}) + "}\n";
   }

@@ -12,7 +12,6 @@ namespace {
 constexpr const char* kCommon = R"yaml(
 name: grid
 model: {base: builtin:small-mlp}
-train: {epochs: 3}
 data: {source: "synthetic:blobs?rows=240&classes=3&features=6&seed=1", batch: 16}
 budget: {trials: 16}
 keep: {top: 2, checkpoint_every: 0.01s}
@@ -32,12 +31,15 @@ struct Case {
   const char* strategy;
   const char* space;
   const char* rest;
+  const char* train = "{epochs: 3}";
 };
 
 constexpr std::array kCases{
     Case{"random", "{name: random, slots: 6}", kMutations, ""},
     Case{"random, ASHA", "{name: random, slots: 6}", kMutations, kAsha},
     Case{"random, median", "{name: random, slots: 6}", kMutations, "stop: {rule: median, startup: 3}\n"},
+    Case{"random, patience", "{name: random, slots: 6}", kMutations, "stop: {rule: patience, epochs: 1}\n"},
+    Case{"random, last epochs", "{name: random, slots: 6}", kMutations, "", "{epochs: 3, keep: last}"},
     Case{"grid", "{name: grid, slots: 6}", kChoices, ""},
     Case{"sobol", "{name: sobol, slots: 6}", kReals, ""},
     Case{"evolution", "{name: evolution, population: 5, slots: 4}", kMutations, ""},
@@ -65,7 +67,7 @@ bool run_grid(const std::string& lanista, bool few) {
   double longest = 0;
   for (const Case& each : kCases) {
     const std::string file = place.path("grid.yaml"), study = place.path("study");
-    write_file(file, std::string(kCommon) + "strategy: " + each.strategy + "\n" + each.space + each.rest);
+    write_file(file, std::string(kCommon) + "strategy: " + each.strategy + "\ntrain: " + each.train + "\n" + each.space + each.rest);
     std::string wanted;
     for (const int workers : kNumbersOfWorkers) {
       for (const int lanes : kNumbersOfLanes) {

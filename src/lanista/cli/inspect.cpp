@@ -42,6 +42,7 @@ json trial_json(const LoadedTrial& loaded) {
            {"measurements", measurements},
            {"model", graph::to_text(loaded.model)}};
   if (trial.outcome) out["outcome"] = study::outcome_json(*trial.outcome);
+  if (!trial.measurements.empty()) out["kept_epoch"] = study::result_of(loaded.view.config, trial).epoch;
   return out;
 }
 
@@ -58,11 +59,14 @@ std::string trial_text(const LoadedTrial& loaded) {
                               (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)
                         : std::string(trial.paused ? "none yet: paused" : "under way"))
       << "\n\nepoch  metrics\n";
+  const std::int64_t kept =
+      trial.measurements.empty() ? 0 : study::result_of(loaded.view.config, trial).epoch;
   for (const auto& measurement : trial.measurements) {
-    out << "  " << measurement.epoch << "  ";
+    out << "  " << measurement.epoch << (measurement.epoch == kept ? "* " : "  ");
     for (const auto& [name, value] : measurement.metrics) out << "  " << name << " " << value;
     out << "\n";
   }
+  if (kept > 0) out << "* the epoch whose weights and metrics are the trial's\n";
   out << "\nedits from " << loaded.base_name() << ": " << trial.proposal.edits.size() << "\n";
   for (const auto& edit : trial.proposal.edits) out << "  " << graph::edit_text(edit) << "\n";
   out << "\nmodel\n" << graph::to_text(loaded.model);

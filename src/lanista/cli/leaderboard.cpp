@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <span>
 #include <vector>
 
 #include "lanista/cli/columns.h"
@@ -26,8 +25,8 @@ double value_or_zero(const study::Measurement& measurement, const std::string& m
   return it == measurement.metrics.end() ? 0.0 : it->second;
 }
 
-double last_metric(const engine::TrialView& trial, const std::string& metric) {
-  return value_or_zero(trial.measurements.back(), metric);
+double own_metric(const engine::StudyView& view, const engine::TrialView& trial, const std::string& metric) {
+  return value_or_zero(study::result_of(view.config, trial), metric);
 }
 
 bool is_cost(const std::string& metric) { return metric == "params" || metric == "flops"; }
@@ -35,19 +34,24 @@ bool is_cost(const std::string& metric) { return metric == "params" || metric ==
 /// The metric of a proposal: of its only training, or the average of several and how far they lie apart, at the last
 /// epoch that all of them measured.
 std::string metric_text(const engine::StudyView& view, const engine::TrialView& trial, const std::string& metric) {
-  if (is_cost(metric)) return short_number(last_metric(trial, metric));
-  std::vector<std::span<const study::Measurement>> trainings;
-  for (const engine::TrialView* each : study::trainings_of(view, trial)) {
-    if (each->outcome && study::ranks(*each, *each->outcome)) trainings.emplace_back(each->measurements);
-  }
-  const auto common = study::common_measurements(trainings);
-  if (trainings.size() < 2 || common.empty()) return four_digits(last_metric(trial, metric));
-  const double center = value_or_zero(study::average(view.config.strategy, common.back()), metric);
+  if (is_cost(metric)) return short_number(own_metric(view, trial, metric));
+  const std::vector<study::Measurement> joint =
+      study::joint_results(view.config, study::trainings_of(view, trial));
+  if (joint.size() < 2) return four_digits(own_metric(view, trial, metric));
+  std::vector<const study::Measurement*> together;
+  for (const study::Measurement& m : joint) together.push_back(&m);
+  const double center = value_or_zero(study::average(view.config.strategy, together), metric);
   double mean = 0, square = 0;
-  const double count = static_cast<double>(trainings.size());
-  for (const study::Measurement* m : common.back()) mean += value_or_zero(*m, metric) / count;
-  for (const study::Measurement* m : common.back()) square += std::pow(value_or_zero(*m, metric) - mean, 2);
+  const double count = static_cast<double>(joint.size());
+  for (const study::Measurement& m : joint) mean += value_or_zero(m, metric) / count;
+  for (const study::Measurement& m : joint) square += std::pow(value_or_zero(m, metric) - mean, 2);
   return four_digits(center) + " +-" + four_digits(std::sqrt(square / (count - 1)));
+}
+
+/// "9" for the last of nine epochs, "4/9" for the fourth.
+std::string epochs_text(const engine::StudyView& view, const engine::TrialView& trial) {
+  const std::int64_t last = trial.measurements.back().epoch, kept = study::result_of(view.config, trial).epoch;
+  return (kept == last ? "" : std::to_string(kept) + "/") + std::to_string(last);
 }
 
 // "val_accuracy" of the winner is "test_accuracy" on the test part.
@@ -144,7 +148,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   right.insert(right.end(), {false, false});
 
   std::vector<Row> rows{head};
-  bool any_stopped = false, any_broken = false;
+  bool any_stopped = false, any_broken = false, any_earlier = false;
   for (std::size_t i = 0; i < std::min(top, ranked.size()); ++i) {
     const auto& trial = view.trials[ranked[i].trial.value - 1];
     const bool in_front = std::find(front.begin(), front.end(), trial.id) != front.end();
@@ -157,7 +161,9 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     if (shows_params) row.push_back(short_number(static_cast<double>(trial.parameters)));
     const bool stopped = trial.outcome && trial.outcome->kind == study::OutcomeKind::kStopped;
     any_stopped = any_stopped || stopped;
-    row.push_back(std::to_string(trial.measurements.back().epoch) + (stopped ? "*" : ""));
+    const std::string epochs = epochs_text(view, trial);
+    any_earlier = any_earlier || epochs.find('/') != std::string::npos;
+    row.push_back(epochs + (stopped ? "*" : ""));
     const std::string choices = choices_text(trial.proposal.sample, kChoicesWidth);
     row.push_back(printable(lineage_text(view, trial.proposal) + (choices.empty() ? "" : " " + choices)));
     row.push_back(printable(sample_text(trial.proposal.sample)));
@@ -166,6 +172,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   std::string text = columns(rows, right);
   text += noise_text(view) + baselines_text(view);
   if (any_stopped) text += " * ended early by the stopping rule\n";
+  if (any_earlier) text += " k/n the best of n epochs was the k-th: its weights and metrics are those of the trial\n";
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";
   if (any_broken) text += " ! breaks a constraint\n";
   if (view.config.strategy.repeat > 1) {

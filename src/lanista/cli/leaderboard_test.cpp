@@ -60,6 +60,21 @@ TEST(Leaderboard, SaysWhatValidationRowsDoNotTellApart) {
   EXPECT_NE(leaderboard(view, 10).find("(95 %); 1 other trial lies there, too\n"), std::string::npos);
 }
 
+TEST(Leaderboard, TellsWhichEpochWasTheBest) {
+  auto view = three_trials();
+  view.trials[1].measurements.push_back({TrialId{2}, 10, 400, {{"val_accuracy", 0.5}}});
+
+  EXPECT_EQ(leaderboard(view, 10),
+            " rank  trial  val_accuracy    test  params  epochs  how it was made                  trained with\n"
+            "    1     #2        0.9700  0.9601    4810    9/10  small-cnn > widen x2 > add_skip  sgd lr 0.103\n"
+            "    2     #1        0.9000            4810      3*  small-mlp\n"
+            " * ended early by the stopping rule\n"
+            " k/n the best of n epochs was the k-th: its weights and metrics are those of the trial\n");
+
+  view.config.train.keep = study::kKeepLast;
+  EXPECT_NE(leaderboard(view, 10).find("    2     #2        0.5000  0.9601    4810      10  small-cnn"), std::string::npos);
+}
+
 TEST(Leaderboard, ShowsAtMostTheRowsAsked) {
   const std::string table = leaderboard(three_trials(), 1);
 

@@ -16,7 +16,7 @@ constexpr double kHeartbeatSeconds = 60;
 std::optional<double> goal_value(const engine::StudyView& view, TrialId id) {
   const auto& trial = view.trials[id.value - 1];
   if (trial.measurements.empty()) return std::nullopt;
-  const auto& metrics = trial.measurements.back().metrics;
+  const auto& metrics = study::result_of(view.config, trial).metrics;
   const auto it = metrics.find(view.config.goals.front().metric);
   if (it == metrics.end() || std::isnan(it->second)) return std::nullopt;
   return it->second;
@@ -110,7 +110,7 @@ void Progress::print_line(const engine::StudyView& view, const study::Ended& end
   std::cerr << printable(line) << "\n";
 }
 
-void Progress::print_json(const engine::StudyView&, const study::Event& event) {
+void Progress::print_json(const engine::StudyView& view, const study::Event& event) {
   nlohmann::json line{{"v", 1}, {"t", clock_.now() - began_}};
   if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
     line["event"] = "proposed";
@@ -123,6 +123,8 @@ void Progress::print_json(const engine::StudyView&, const study::Event& event) {
     line["event"] = "ended";
     line["trial"] = ended->trial.value;
     line["outcome"] = study::outcome_json(ended->outcome);
+    const auto& trial = view.trials[ended->trial.value - 1];
+    if (study::ranks(trial, ended->outcome)) line["kept_epoch"] = study::result_of(view.config, trial).epoch;
   } else if (const auto* paused = std::get_if<study::Paused>(&event)) {
     line["event"] = "paused";
     line["trial"] = paused->trial.value;

@@ -353,7 +353,7 @@ int repeat_trial(const RepeatRequest& request) {
   if (!repeated) return report(repeated.error());
 
   if (!request.out.empty()) {
-    const auto state = engine::whole_state(repeated->state.tensors, job->frozen, checkpoints);
+    const auto state = engine::whole_state(train::standing_weights(repeated->state), job->frozen, checkpoints);
     if (!state) return report(state.error());
     const auto package = engine::make_package(config, data->spec(), trial, job->recipe, loaded->model, *state, {});
     if (auto written = engine::write_package(real_file_system(), request.out, package); !written) {
@@ -361,9 +361,11 @@ int repeat_trial(const RepeatRequest& request) {
     }
     std::cerr << "model " << request.out << "\n";
   }
+  const auto kept = study::kept_place(study::kept_of(config, trial), repeated->measurements);
+  const study::Measurement& result = repeated->measurements[kept];
   const bool known = trial.outcome && trial.outcome->weights_hash;
   const bool equal = known && *trial.outcome->weights_hash == repeated->hash;
-  std::cout << "trial " << trial.id.value << metrics_text(repeated->measurements.back().metrics)
+  std::cout << "trial " << trial.id.value << metrics_text(result.metrics)
             << (equal   ? "  equal to the study's to the bit"
                 : known ? "  DIFFERENT from the study's: other data, or another class of numerics"
                         : "  (the study noted no weights to compare with)")

@@ -59,8 +59,10 @@ json status_json(const std::string& folder, const study::StudyView& view) {
   if (view.end_reason) out["end_reason"] = *view.end_reason;
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
+    const study::Measurement& result = study::result_of(view.config, best);
     out["best"] = {{"trial", best.id.value},
-                   {"metrics", study::fields::metrics_json(best.measurements.back().metrics)}};
+                   {"kept_epoch", result.epoch},
+                   {"metrics", study::fields::metrics_json(result.metrics)}};
   }
   if (view.winner) out["test"] = study::fields::metrics_json(view.test);
   if (const auto noise = study::noise_band(view, study::standings(view))) {
@@ -86,8 +88,9 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
     const auto& metric = view.config.goals.front().metric;
-    const auto value = best.measurements.back().metrics.find(metric);
-    if (value != best.measurements.back().metrics.end()) {
+    const auto& metrics = study::result_of(view.config, best).metrics;
+    const auto value = metrics.find(metric);
+    if (value != metrics.end()) {
       text += "  best " + metric + " " + four_digits(value->second) + " (#" + std::to_string(best.id.value) + ")";
     }
   }

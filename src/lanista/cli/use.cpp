@@ -113,7 +113,7 @@ Result<ModelPackage> package_of_trial(const std::string& target) {
   LANISTA_ASSIGN(const data::DataSpec data, data::parse_spec(loaded.view.data));
   LANISTA_ASSIGN(const engine::Job job, engine::make_job(loaded.view.config, data, trial, loaded.model));
   LANISTA_ASSIGN(const engine::FrozenPart frozen, engine::frozen_part(loaded.view));
-  LANISTA_ASSIGN(auto state, engine::whole_state(std::move(checkpoint.tensors), frozen, checkpoints));
+  LANISTA_ASSIGN(auto state, engine::whole_state(store::standing_weights(std::move(checkpoint)), frozen, checkpoints));
   return engine::make_package(loaded.view.config, data, trial, job.recipe, std::move(loaded.model), std::move(state),
                               {});
 }

@@ -12,6 +12,7 @@
 #include "lanista/mutate/mutator.h"
 #include "lanista/step/loss.h"
 #include "lanista/strategy/repeat.h"
+#include "lanista/strategy/standing.h"
 #include "lanista/studyfile/blueprint.h"
 
 namespace lanista::engine {
@@ -198,7 +199,8 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
                  find_plugin(strategy::builtin_stopping_rules(), config.stop.rule, "stop.rule"));
   auto rule_options = resolve_options(config.stop.options, rule_plugin.options);
   if (!rule_options) return invalid("stop", rule_options.error());
-  auto rule = rule_plugin.make({config.goals, config.train.epochs, config.subject_to}, *rule_options);
+  auto rule = rule_plugin.make({config.goals, config.train.epochs, config.subject_to, study::keep_rule(config)},
+                               *rule_options);
   if (!rule) return invalid("stop", rule.error());
 
   LANISTA_ASSIGN(const auto plugin, find_plugin(strategy::builtin_strategies(), config.strategy.name, "strategy.name"));
@@ -215,6 +217,8 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   auto sampler = plugin.make(context, *options);
   if (!sampler) return invalid("strategy", sampler.error());
   if (repeats) *sampler = strategy::train_repeatedly(*std::move(sampler), config.strategy);
+  // Behind repeats, so that averages are of what each training stands for.
+  *sampler = strategy::told_standing_results(*std::move(sampler), study::keep_rule(config));
   return strategy::compose(*std::move(sampler), *std::move(rule));
 }
 
@@ -234,7 +238,23 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   job.data_seed = study_rng.split("data").key();
   job.logical_start = trial.logical_start;
   job.start = trial.proposal.start;
+  job.keep = study::keep_rule(config);
+  if (!job.keep.constraints.empty()) job.sample = trial.proposal.sample;
   return job;
+}
+
+Result<space::Sample> known_to_keep_by(const Job& job, const graph::OpTable& ops) {
+  space::Sample known = job.sample;
+  const auto asks_for = [&](std::string_view name) {
+    return std::ranges::any_of(job.keep.constraints, [&](const study::Constraint& constraint) {
+      return std::ranges::find(constraint.names(), name) != constraint.names().end();
+    });
+  };
+  if (!asks_for("params") && !asks_for("flops")) return known;
+  LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(job.model, ops));
+  known["params"] = static_cast<double>(cost.parameters);
+  known["flops"] = cost.forward.flops;
+  return known;
 }
 
 std::int64_t batch_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "lanista/engine/package.h"
 #include "lanista/engine/test_support.h"
 #include "lanista/formats/safetensors.h"
 
@@ -65,6 +66,39 @@ TEST(Engine, LeavesAModelPackageOfParametersAlone) {
   EXPECT_TRUE(bench.disk.exists(kFolder + "/best/model.graph"));
   EXPECT_TRUE(bench.disk.exists(kFolder + "/README.txt"));
   EXPECT_TRUE(bench.disk.exists(kFolder + "/config.resolved.yaml"));
+}
+
+TEST(Engine, PackagesAndRanksByTheEpochThatATrialStandsFor) {
+  for (const std::string_view keep : {study::kKeepBestEpoch, study::kKeepLast}) {
+    Bench bench;
+    study::StudyConfig config = small_study(20);
+    config.train.keep = keep;
+    ASSERT_TRUE(bench.run(config, {.seed = 2, .luck = 0.9}));
+    const StudyView view = bench.view();
+    double best = 0;
+    bool differs = false;
+    for (const TrialView& trial : view.trials) {
+      if (!trial.outcome || !study::ranks(trial, *trial.outcome)) continue;
+      double own = trial.measurements.back().metrics.at("val_accuracy");
+      for (const study::Measurement& m : trial.measurements) {
+        const double seen = m.metrics.at("val_accuracy");
+        differs = differs || seen > own;
+        if (keep == study::kKeepBestEpoch) own = std::max(own, seen);
+      }
+      best = std::max(best, own);
+    }
+    ASSERT_TRUE(differs) << "the test's own study";
+    const auto package = read_package(bench.disk, kFolder + "/best", graph::builtin_ops());
+    ASSERT_TRUE(package) << package.error().text();
+    EXPECT_EQ(package->facts.at("metrics").at("training").at("val_accuracy"), best);
+    const TrialView& winner = view.trials[view.winner->value - 1];
+    const auto stored = store::CheckpointStore(bench.disk, kFolder).get(winner.outcome->weights);
+    ASSERT_EQ(package->weights.size(), 1U);
+    EXPECT_EQ(package->weights[0], store::standing_weights(*stored).front());
+    EXPECT_EQ(package->weights[0] == stored->tensors.front(), stored->kept.empty());
+    EXPECT_EQ(package->facts.at("epochs"), study::result_of(view.config, winner).epoch);
+    EXPECT_EQ(stored->kept.empty(), package->facts.at("epochs") == winner.measurements.back().epoch);
+  }
 }
 
 TEST(Engine, TellsTheOrderOfSumsInTheNumericClass) {

@@ -13,8 +13,11 @@
 #include "lanista/base/result.h"
 #include "lanista/data/dataset.h"
 #include "lanista/graph/graph.h"
+#include "lanista/graph/op.h"
 #include "lanista/schedule/plan.h"
+#include "lanista/space/domain.h"
 #include "lanista/study/config.h"
+#include "lanista/study/keep.h"
 #include "lanista/study/trial.h"
 #include "lanista/study/view.h"
 
@@ -41,7 +44,12 @@ struct Job {
   std::string checkpoint;        ///< address of a checkpoint to resume from; empty: from the beginning
   std::optional<study::Start> start = {};  ///< of whose state the beginning is a clone; absent: random values
   FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
+  study::KeepRule keep = {};               ///< which of its epochs the trial stands for
+  space::Sample sample = {};               ///< its hyper-parameters, of which the rule may speak
 };
+/// What the job's rule may want to know beside measurements: hyper-parameters, and where it asks for them, the params
+/// and flops of its model. Errors: graph::model_cost's.
+Result<space::Sample> known_to_keep_by(const Job& job, const graph::OpTable& ops);
 
 /// The loss that trials of a study minimise, of step::losses().
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data);
@@ -68,7 +76,8 @@ struct CheckpointReport {
   std::int64_t step = 0;
   std::string address;
 };
-/// Answer to Finish.
+/// Answer to Finish. The file holds the state as it stands, and beside it the weights that the trial stands for, if
+/// those are of an earlier epoch; test() measures those.
 struct FinishedReport {
   TrialId trial;
   Digest state_hash;
@@ -141,7 +150,7 @@ class Executor {
   virtual void command(const Command& command) = 0;
   /// The next report, waiting at most `seconds`; nullopt on time-out.
   virtual std::optional<Report> next(double seconds) = 0;
-  /// Metrics of stored weights on the test part. Blocks.
+  /// Metrics on the test part of what stored weights stand for. Blocks.
   virtual Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) = 0;
 };
 

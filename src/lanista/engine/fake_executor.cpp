@@ -134,23 +134,29 @@ void FakeExecutor::advance(Trial& trial) {
   }
 }
 
-Digest FakeExecutor::state_hash(const Trial& trial) const {
+Digest FakeExecutor::state_hash(const Trial& trial, std::int64_t epoch) const {
   Hasher hasher;
-  hasher.digest(trial.nature).number(trial.epochs()).number(static_cast<std::int64_t>(options_.salt));
+  hasher.digest(trial.nature).number(epoch).number(static_cast<std::int64_t>(options_.salt));
   return hasher.finish();
 }
 
 /// Its weights, from which it can also go on.
 Result<std::string> FakeExecutor::keep(const Trial& trial) {
   store::Checkpoint weights;
-  weights.tensors = {tensor("n1.weight", static_cast<std::int64_t>(state_hash(trial).lo >> 1)),
-                     tensor("step", trial.epochs()), tensor("n1.weight/momentum", 1)};
+  const auto weight_of = [&](std::int64_t epoch) {
+    return tensor("n1.weight", static_cast<std::int64_t>(state_hash(trial, epoch).lo >> 1));
+  };
+  weights.tensors = {weight_of(trial.epochs()), tensor("step", trial.epochs()), tensor("n1.weight/momentum", 1)};
+  if (!trial.done.empty()) {
+    const std::size_t kept = study::kept_place({trial.job.keep, trial.job.sample}, trial.done);
+    if (kept + 1 < trial.done.size()) weights.kept = {weight_of(trial.done[kept].epoch)};
+  }
   weights.facts = {{"measurements", measurements_of(trial.done)}};
   return files_.put(weights);
 }
 
 void FakeExecutor::end(Trial& trial) {
-  FinishedReport report{trial.job.trial, state_hash(trial), ""};
+  FinishedReport report{trial.job.trial, state_hash(trial, trial.epochs()), ""};
   if (trial.finish->keep_weights) {
     auto saved = keep(trial);
     if (!saved) {
@@ -170,7 +176,7 @@ void FakeExecutor::park(Trial& trial) {
     return;
   }
   const std::int64_t step = trial.done.empty() ? 0 : trial.done.back().step;
-  outbox_.push_back(ParkedReport{trial.job.trial, trial.epochs(), step, state_hash(trial), *saved});
+  outbox_.push_back(ParkedReport{trial.job.trial, trial.epochs(), step, state_hash(trial, trial.epochs()), *saved});
   trials_.erase(trial.job.trial);
 }
 

@@ -57,7 +57,7 @@ class FakeExecutor final : public Executor {
   void advance(Trial& trial);
   void end(Trial& trial);
   void park(Trial& trial);
-  Digest state_hash(const Trial& trial) const;
+  Digest state_hash(const Trial& trial, std::int64_t epoch) const;
   Result<std::string> keep(const Trial& trial);
   study::Measurement measure(const Trial& trial, std::int64_t epoch) const;
   Result<std::string> save(const Trial& trial);

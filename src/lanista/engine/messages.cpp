@@ -62,6 +62,12 @@ FrozenPart read_frozen(const json& in) {
   return frozen;
 }
 
+json keep_json(const Job& job) {
+  json keep = study::keep_rule_json(job.keep);
+  keep["sample"] = space::sample_json(job.sample);
+  return keep;
+}
+
 json to_json(const Job& job) {
   return {{"kind", "start"},
           {"trial", job.trial.value},
@@ -74,7 +80,8 @@ json to_json(const Job& job) {
           {"priority", real_json(job.priority)},
           {"checkpoint", job.checkpoint},
           {"start", job.start ? study::start_json(*job.start) : json("random")},
-          {"frozen", frozen_json(job.frozen)}};
+          {"frozen", frozen_json(job.frozen)},
+          {"keep", keep_json(job)}};
 }
 
 Job read_job(const json& in) {
@@ -90,6 +97,8 @@ Job read_job(const json& in) {
   job.checkpoint = text(in, "checkpoint");
   if (const json& start = member(in, "start"); start != "random") job.start = good(study::start_from_json(start));
   job.frozen = read_frozen(member(in, "frozen"));
+  job.keep = good(study::keep_rule_from_json(member(in, "keep")));
+  job.sample = good(space::sample_from_json(member(member(in, "keep"), "sample")));
   return job;
 }
 

@@ -64,6 +64,9 @@ class Draw {
     Job job{trial(), *graph::parse(kModels[rng_.below(2)]), recipe(), any(), any(), real(), real(), real(), text()};
     if (flag()) job.start = start();
     job.frozen = {{graph::NodeId{0}, graph::NodeId{7}}, text(), integer()};
+    if (flag()) job.keep.goals = {{flag(), text()}, {flag(), "val_loss"}};
+    if (flag()) job.keep.constraints = {*study::Constraint::parse("val_loss * lr <= params")};
+    if (flag()) job.sample = {{"lr", finite()}, {"batch", integer()}, {"nesterov", flag()}, {text(), text()}};
     return job;
   }
   study::Start start() { return {trial(), rng_.between(1, 1'000'000), text(), text()}; }
@@ -143,6 +146,8 @@ TEST(Messages, KeepEveryFieldOfAJob) {
   Draw draw(Rng(3));
   Job job = draw.job();
   job.start = draw.start();
+  job.keep = {{{true, "val_accuracy"}, {false, "val_loss"}}, {*study::Constraint::parse("val_loss * lr <= params")}};
+  job.sample = {{"lr", draw.finite()}, {"batch", draw.integer()}};
 
   const auto heard = decode_order(encode(Order(job)));
 
@@ -161,6 +166,8 @@ TEST(Messages, KeepEveryFieldOfAJob) {
   EXPECT_EQ(back.frozen.weights, job.frozen.weights);
   EXPECT_EQ(back.frozen.epochs, job.frozen.epochs);
   EXPECT_EQ(back.start, job.start);
+  EXPECT_EQ(study::keep_rule_json(back.keep), study::keep_rule_json(job.keep));
+  EXPECT_EQ(back.sample, job.sample);
   job.start.reset();
   EXPECT_EQ(std::get<Job>(*decode_order(encode(Order(job)))).start, std::nullopt);
 }

@@ -63,7 +63,7 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
                           const std::map<std::string, double>& test) {
   std::erase_if(state, [](const Tensor& tensor) { return !belongs_to_model(tensor); });
   std::sort(state.begin(), state.end(), [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
-  const bool measured = !trial.measurements.empty();
+  const study::Measurement* result = trial.measurements.empty() ? nullptr : &study::result_of(config, trial);
   json facts{{"study", config.name},
              {"trial", trial.id.value},
              {"task", data.classes > 0 ? "classification" : "regression"},
@@ -73,11 +73,11 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
              {"data", data::spec_json(data)},
              {"recipe", study::recipe_json(recipe)},
              {"sample", space::sample_json(trial.proposal.sample)},
-             {"epochs", measured ? trial.measurements.back().epoch : 0},
+             {"epochs", result != nullptr ? result->epoch : 0},
              {"parameters", trial.parameters},
              {"asked_metrics", config.train.metrics},
              {"metrics",
-              {{"training", measured ? study::fields::metrics_json(trial.measurements.back().metrics) : json::object()},
+              {{"training", result != nullptr ? study::fields::metrics_json(result->metrics) : json::object()},
                {"test", study::fields::metrics_json(test)}}},
              {"graph_hash", trial.proposal.graph_hash.hex()}};
   return {std::move(model),     std::move(state), data, recipe.loss, recipe.precision,

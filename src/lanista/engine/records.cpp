@@ -88,7 +88,7 @@ Result<HeaderRecord> read_header(const json& body) {
   return read_record<HeaderRecord>("header", [&] {
     HeaderRecord header;
     header.text = text(body, "text");
-    auto config = studyfile::read_study(header.text, "config.resolved.yaml");
+    auto config = studyfile::read_stored_study(header.text, "config.resolved.yaml");
     if (!config) throw Malformed{"the stored configuration cannot be read: " + config.error().message};
     header.config = *std::move(config);
     header.data = member(body, "data");

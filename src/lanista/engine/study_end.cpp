@@ -50,7 +50,7 @@ Result<void> StudyEngine::package_winner(const TrialView& winner, std::map<std::
   if (test.empty()) {
     LANISTA_ASSIGN(test, services_.executor->test(job, weights));
   }
-  LANISTA_ASSIGN(auto state, whole_state(std::move(checkpoint.tensors), job.frozen, shelf_.files()));
+  LANISTA_ASSIGN(auto state, whole_state(store::standing_weights(std::move(checkpoint)), job.frozen, shelf_.files()));
   return write_package(
       *services_.fs, folder_ + "/best",
       make_package(config, *services_.data, winner, job.recipe, std::move(built.model), std::move(state), test));

@@ -134,7 +134,7 @@ class StudyEngine final : public Engine {
   Result<void> resume(const strategy::ResumeTrial& member);
   /// Whoever trains it need not end it.
   void call_off(TrialId trial);
-  /// The end of a trial that is not training: its last measurement counts, and its parked state as its weights.
+  /// The end of a trial that is not training: what it stands for by then counts, and its parked state as its weights.
   Result<void> retire(TrialId trial, const std::string& reason);
   Result<void> wind_up();
   Result<void> conclude(TrialId trial, study::Outcome outcome);

@@ -90,7 +90,8 @@ class Beginning {
     LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
     LANISTA_ASSIGN(Job job, make_job(config_, data_, trial, std::move(model)));
     trials_.push_back({trial.id, study::program_key(job.model, job.recipe, models_->ops()),
-                       study::state_bytes(cost.parameters, job.recipe)});
+                       study::state_bytes(cost.parameters, job.recipe),
+                       study::kept_bytes(cost.parameters, job.recipe, job.keep)});
     fuse::Recipe recipe{.step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},
                         .batch_size = job.recipe.batch,
                         .data = {.dataset = data_.hash,
@@ -98,7 +99,8 @@ class Beginning {
                                  .num_samples = data_.split_rows[0],
                                  .steps = steps_},
                         .epochs = study::epochs_of(job.recipe, data_.split_rows[0]).passes(job.recipe.epochs),
-                        .precision = precision_of(job.recipe.precision)};
+                        .precision = precision_of(job.recipe.precision),
+                        .keeps_an_epoch = job.keep.picks()};
     std::map<graph::NodeId, Digest> frozen;  // equal weights in all trials
     for (const graph::NodeId id : models_->frozen()) frozen[id] = {};
     return fuse::Member{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""};

@@ -248,7 +248,8 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, gr
     job->checkpoint = checkpoint;
     job->frozen = frozen();
     trial.planned = {trial.id, study::program_key(job->model, job->recipe, models_->ops()),
-                     study::state_bytes(state_.trial(trial.id).parameters, job->recipe)};
+                     study::state_bytes(state_.trial(trial.id).parameters, job->recipe),
+                     study::kept_bytes(state_.trial(trial.id).parameters, job->recipe, job->keep)};
     started = services_.executor->start(*job);
     const bool bad_file =
         !started && (started.error().code == Code::kDataLoss || started.error().code == Code::kNotFound);

@@ -47,6 +47,7 @@ struct Recipe {
   std::int64_t local_step = 0;  ///< steps done: trials at the same one see the same batch
   std::int64_t epochs = 1;      ///< still to go, each a pass over the samples
   Precision precision = Precision::kFloat32;
+  bool keeps_an_epoch = false;  ///< a copy of the trained part's weights, beside its state
 };
 
 /// A trial that is to run.

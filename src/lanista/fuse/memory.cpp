@@ -81,6 +81,7 @@ Result<void> MemoryModel::learn(const LogicalGraph& graph, std::size_t member) {
     const bool updated = gradient != step.gradient.end() && !who.frozen.contains(step.origin.at(tensor.node));
     bytes.state = plus(bytes.state,
                        times(value_bytes(step.types.at({tensor.node, 0}), who.recipe), 1 + (updated ? 1 + slots : 0)));
+    bytes.weights = plus(bytes.weights, value_bytes(step.types.at({tensor.node, 0}), who.recipe));
     if (updated) keep.push_back(gradient->second);
   }
   std::vector<NodeId> order = step.compute;
@@ -102,6 +103,9 @@ std::int64_t MemoryModel::bytes(const LogicalGraph& graph, std::span<const Plann
   for (const PlannedProgram& program : programs) {
     const StepBytes& step = by_member_.at(program.members.front());
     sum = plus(sum, times(step.state, program.members.size()));
+    for (const std::size_t member : program.members) {
+      if (graph.members[member].recipe.keeps_an_epoch) sum = plus(sum, step.weights);
+    }
     sum = plus(sum, times(step.activations, shared_activations_ ? 1 : program.members.size()));
   }
   return sum;

@@ -27,6 +27,7 @@ class MemoryModel {
  private:
   struct StepBytes {
     std::int64_t state = 0;        ///< of a lane: parameters, gradients, slots, buffers
+    std::int64_t weights = 0;      ///< of those, parameters and buffers
     std::int64_t activations = 0;  ///< peak of what lives between forward and commit
   };
   std::int64_t prefix_bytes(const LogicalGraph& graph, std::span<const PlannedProgram> programs) const;

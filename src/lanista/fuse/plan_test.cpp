@@ -261,6 +261,15 @@ TEST(Plan, CountsStateGradientsAndSlots) {
   EXPECT_EQ(planned(adam).groups[0].bytes - planned(sgd).groups[0].bytes, 4 * parameters);
 }
 
+TEST(Plan, CountsTheCopyOfABestEpochsWeights) {
+  std::vector<Member> plain = equal_members(3);
+  std::vector<Member> keeping = equal_members(3);
+  for (Member& each : keeping) each.recipe.keeps_an_epoch = true;
+
+  const std::int64_t parameters = 8 * 16 + 16 + 16 * 3 + 3;
+  EXPECT_EQ(planned(keeping).groups[0].bytes - planned(plain).groups[0].bytes, 3 * 4 * parameters);
+}
+
 TEST(Plan, KeepsAFrozenBackbonesValuesWhereThatPays) {
   // 4 x 4 x 4 values of 4 bytes for each of 320 samples: 81920 us to store; an epoch of ten steps computes 2000 us.
   const auto cache = [](std::int64_t epochs, const Limits& limits = {}) {

@@ -23,6 +23,7 @@ class StateKind {
   const StateLayout& layout() const { return layout_; }
   bool is_double() const { return element_size_ == sizeof(double); }
   std::int64_t bytes() const { return part_offset_.back(); }  ///< of one state
+  std::int64_t weight_bytes() const { return part_offset_[2]; }    ///< of its parameters and buffers
   std::int64_t part_offset(std::size_t part) const { return part_offset_[part]; }
   /// Equal for programs that can take each other's states.
   const Digest& digest() const { return digest_; }

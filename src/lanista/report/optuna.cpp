@@ -83,7 +83,7 @@ json internal_value(const space::Domain& domain, const space::Value& value) {
 /// Values of all goals; nullopt if one is missing or not finite.
 std::optional<std::vector<double>> goal_values(const study::StudyView& view, const study::TrialView& trial) {
   if (trial.measurements.empty()) return std::nullopt;
-  const auto& metrics = trial.measurements.back().metrics;
+  const auto& metrics = study::result_of(view.config, trial).metrics;
   std::vector<double> values;
   for (const study::Goal& goal : view.config.goals) {
     const auto found = metrics.find(goal.metric);
@@ -112,9 +112,11 @@ json user_attributes(const study::StudyView& view, const study::TrialView& trial
   if (trial.outcome && !trial.outcome->reason.empty()) out["reason"] = trial.outcome->reason;
   if (trial.measurements.empty()) return out;
   const study::Measurement& last = trial.measurements.back();
+  const study::Measurement& result = study::result_of(view.config, trial);
   out["epochs"] = last.epoch;
   out["steps"] = last.step;
-  for (const auto& [name, value] : last.metrics) out["metrics"][name] = number_json(value);
+  out["kept_epoch"] = result.epoch;
+  for (const auto& [name, value] : result.metrics) out["metrics"][name] = number_json(value);
   return out;
 }
 
@@ -134,7 +136,7 @@ json constraints(const study::StudyView& view, const study::TrialView& trial, co
   json out = json::array();
   if (trial.measurements.empty()) return out;
   constexpr double kMost = std::numeric_limits<double>::max();  // JSON has no infinities
-  for (const double excess : study::excesses(view.config.subject_to, trial.measurements.back(), sample)) {
+  for (const double excess : study::excesses(view.config.subject_to, study::result_of(view.config, trial), sample)) {
     out.push_back(std::clamp(excess, -kMost, kMost));
   }
   return out;

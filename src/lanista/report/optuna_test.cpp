@@ -77,10 +77,28 @@ TEST(OptunaJournal, GivesEveryOutcomeItsState) {
 TEST(OptunaJournal, FailsATrialWhoseGoalIsNotFinite) {
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     study::StudyView view = small_study();
-    view.trials[0].measurements.back().metrics["val_accuracy"] = value;
+    for (auto& measurement : view.trials[0].measurements) measurement.metrics["val_accuracy"] = value;
     EXPECT_EQ(trial_line(view, 1).at("state"), 3);
     EXPECT_EQ(trial_line(view, 4).at("state"), 3);
   }
+}
+
+TEST(OptunaJournal, TellsTheValuesOfTheEpochThatIsKept) {
+  study::StudyView view = small_study();
+  view.trials[0].measurements.push_back({TrialId{1}, 3, 30, {{"train_loss", 0.125}, {"val_accuracy", 0.625}}});
+  view.config.subject_to = {*study::Constraint::parse("train_loss <= 0.5")};
+
+  const json line = trial_line(view, 1);
+  EXPECT_EQ(line.at("values"), json::array({0.75}));
+  EXPECT_EQ(line.at("user_attrs").at("kept_epoch"), 2);
+  EXPECT_EQ(line.at("user_attrs").at("epochs"), 3);
+  EXPECT_EQ(line.at("user_attrs").at("metrics").at("train_loss"), 0.25);
+  EXPECT_EQ(line.at("system_attrs").at("constraints"), json::array({-0.25}));
+  EXPECT_EQ(line.at("intermediate_values").at("3"), 0.625) << "what was measured there";
+  EXPECT_EQ(trial_line(view, 4).at("values"), json::array({0.75})) << "the twin's";
+
+  view.config.train.keep = study::kKeepLast;
+  EXPECT_EQ(trial_line(view, 1).at("values"), json::array({0.625}));
 }
 
 TEST(OptunaJournal, WritesDistributionsOfEveryKind) {

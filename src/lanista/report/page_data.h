@@ -23,7 +23,7 @@ std::vector<std::size_t> by_importance(const study::StudyView& view);
 
 /// Columns over the trials at `rows` (ascending): id, state, how, reason, parent, base, epochs, steps, parameters,
 /// rank, off_front (1: others break the constraints less), same_as, ended (second), worked (seconds), one a metric of
-/// last measurements (a duplicate's are those of the trial it equals), one a hyper-parameter.
+/// results (a duplicate's are those of the trial it equals), one a hyper-parameter.
 nlohmann::json trial_columns(const study::StudyView& view, std::span<const std::size_t> rows, int real_width);
 
 /// Measurements of the trials at `order`, the first ones first, as many as fit into `room` bytes; at most 200 points a

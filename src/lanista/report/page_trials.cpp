@@ -119,6 +119,11 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
     return measurements.empty() ? 0 : measurements.back().*what;
   };
 
+  std::vector<const study::Measurement*> results(view.trials.size(), nullptr);  // of the trial that a twin stands for
+  for (const std::size_t i : rows) {
+    const TrialView& measured = measured_trial(view, view.trials[i]);
+    if (!measured.measurements.empty()) results[i] = &study::result_of(view.config, measured);
+  }
   std::vector<std::string> how, reason;
   for (const std::size_t i : rows) {
     const TrialView& trial = view.trials[i];
@@ -135,6 +140,9 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
            {"budget", integers([&](std::size_t i) { return study::full_epochs(view.trials[i].proposal); })},
            {"epochs", integers([&](std::size_t i) { return last(i, &study::Measurement::epoch); })},
            {"steps", integers([&](std::size_t i) { return last(i, &study::Measurement::step); })},
+           {"kept", integers([&](std::size_t i) {
+              return view.trials[i].measurements.empty() ? 0 : results[i]->epoch;  // a twin trained nothing
+            })},
            {"parameters", integers([&](std::size_t i) { return view.trials[i].parameters; })},
            {"rank", integers([&](std::size_t i) { return rank[i].value_or(0); })},
            {"off_front", integers([&](std::size_t i) { return off_front[i]; })},
@@ -147,10 +155,10 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
   out["metrics"] = json::array();
   for (const std::string& name : page_metrics(view)) {
     json column = reals([&](std::size_t i) {
-      const auto& measurements = measured_trial(view, view.trials[i]).measurements;
-      if (measurements.empty()) return absent();
-      const auto it = measurements.back().metrics.find(name);
-      return it == measurements.back().metrics.end() ? absent() : it->second;
+      const study::Measurement* result = results[i];
+      if (result == nullptr) return absent();
+      const auto it = result->metrics.find(name);
+      return it == result->metrics.end() ? absent() : it->second;
     });
     out["metrics"].push_back({{"name", clipped(name, 200)}, {"of", std::move(column)}});
   }

@@ -46,6 +46,7 @@ std::vector<std::string> trial_cells(const study::StudyView& view, const study::
           proposal.graph_hash.hex(),
           number(measured ? trial.measurements.back().epoch : 0),
           number(measured ? trial.measurements.back().step : 0),
+          number(measured ? study::result_of(view.config, trial).epoch : 0),
           number(trial.parameters),
           csv_cell(seconds)};
 }
@@ -78,7 +79,7 @@ std::string trials_csv(const study::StudyView& view) {
   const std::vector<std::string> metrics = metric_names(view);
   const std::vector<Axis> params = axes(view);
   std::vector<std::string> head{"trial", "state",      "reason", "rank",  "parent",     "same_as", "base",
-                                "edits", "graph_hash", "epochs", "steps", "parameters", "seconds"};
+                                "edits", "graph_hash", "epochs", "steps", "kept_epoch", "parameters", "seconds"};
   for (const std::string& name : metrics) head.push_back(csv_cell("metrics." + name));
   for (const Axis& axis : params) head.push_back(csv_cell("params." + axis.name));
 
@@ -89,7 +90,7 @@ std::string trials_csv(const study::StudyView& view) {
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
     const study::TrialView& trial = view.trials[i];
     std::vector<std::string> row = trial_cells(view, trial, places[i], times[i].seconds);
-    add_metrics(row, metrics, trial.measurements.empty() ? nullptr : &trial.measurements.back());
+    add_metrics(row, metrics, trial.measurements.empty() ? nullptr : &study::result_of(view.config, trial));
     for (const Axis& axis : params) {
       const auto found = trial.proposal.sample.find(axis.name);
       row.push_back(found == trial.proposal.sample.end() ? "" : value_cell(found->second));
@@ -136,6 +137,7 @@ std::string trials_jsonl(const study::StudyView& view) {
               {"parameters", trial.parameters},
               {"seconds", number_json(times[i].seconds)},
               {"measurements", measurements_json(trial)}};
+    if (!trial.measurements.empty()) line["kept_epoch"] = study::result_of(view.config, trial).epoch;
     if (places[i]) line["rank"] = *places[i];
     if (trial.outcome && !trial.outcome->reason.empty()) line["reason"] = trial.outcome->reason;
     if (trial.outcome && trial.outcome->same_as) line["same_as"] = trial.outcome->same_as->value;

@@ -10,7 +10,7 @@ namespace lanista::report {
 // "nan", "inf" and "-inf" are data. A text that a spreadsheet would take for a formula (it begins with = + - @, a tab
 // or a carriage return) gets an apostrophe in front and stands in quotes.
 
-/// One row a trial: its facts, "metrics.<name>" of its last measurement, "params.<name>" of its sample.
+/// One row a trial: its facts, "metrics.<name>" of its result (study::result_of), "params.<name>" of its sample.
 std::string trials_csv(const study::StudyView& view);
 
 /// One row a measurement: trial, epoch, step, seconds (worked seconds of the study when the epoch was over),

@@ -50,11 +50,12 @@ TEST(TrialsCsv, IsOneRowATrial) {
   for (auto& trial : view.trials) trial.proposal.graph_hash = Digest{1, 2};
 
   EXPECT_EQ(trials_csv(view),
-            "trial,state,reason,rank,parent,same_as,base,edits,graph_hash,epochs,steps,parameters,seconds,"
+            "trial,state,reason,rank,parent,same_as,base,edits,graph_hash,epochs,steps,kept_epoch,parameters,"
+            "seconds,"
             "metrics.train_loss,metrics.val_accuracy,params.optimizer,params.lr,params.momentum,params.warmup_epochs,"
             "params.nesterov\r\n"
-            "1,succeeded,,2,,,small-mlp,0,00000000000000010000000000000002,2,20,100,1,0.25,0.75,sgd,0.25,0.5,2,true\r\n"
-            "2,stopped,asha: rung 1,1,,,\"'=small,cnn\",0,00000000000000010000000000000002,1,10,200,0.5,0.125,0.875,"
+            "1,succeeded,,2,,,small-mlp,0,00000000000000010000000000000002,2,20,2,100,1,0.25,0.75,sgd,0.25,0.5,2,true\r\n"
+            "2,stopped,asha: rung 1,1,,,\"'=small,cnn\",0,00000000000000010000000000000002,1,10,1,200,0.5,0.125,0.875,"
             "adam,0.001,,0,false\r\n");
 }
 
@@ -68,8 +69,27 @@ TEST(TrialsCsv, DefusesFormulasAndKeepsNumbers) {
     view.trials[0].outcome->reason = text;
     EXPECT_EQ(table(trials_csv(view)).rows[0].at("reason"), "'" + text);
   }
-  view.trials[0].measurements.back().metrics["val_accuracy"] = -2.5;
+  for (auto& measurement : view.trials[0].measurements) measurement.metrics["val_accuracy"] = -2.5;
   EXPECT_EQ(table(trials_csv(view)).rows[0].at("metrics.val_accuracy"), "-2.5");
+}
+
+TEST(Tables, TellTheMetricsOfTheEpochThatIsKept) {
+  study::StudyView view = small_study();
+  view.trials[0].measurements.push_back({TrialId{1}, 3, 30, {{"train_loss", 0.125}, {"val_accuracy", 0.625}}});
+
+  const auto best = table(trials_csv(view)).rows[0];
+  EXPECT_EQ(best.at("epochs"), "3");
+  EXPECT_EQ(best.at("steps"), "30");
+  EXPECT_EQ(best.at("kept_epoch"), "2");
+  EXPECT_EQ(best.at("metrics.val_accuracy"), "0.75");
+  EXPECT_EQ(best.at("metrics.train_loss"), "0.25");
+  EXPECT_EQ(lines(trials_jsonl(view))[0].at("kept_epoch"), 2);
+  EXPECT_EQ(table(trials_csv(view)).rows[3].at("kept_epoch"), "0") << "a duplicate trained nothing";
+
+  view.config.train.keep = study::kKeepLast;
+  const auto last = table(trials_csv(view)).rows[0];
+  EXPECT_EQ(last.at("kept_epoch"), "3");
+  EXPECT_EQ(last.at("metrics.val_accuracy"), "0.625");
 }
 
 TEST(TrialsCsv, HoldsEveryTrialOfARandomStudyUnderItsName) {

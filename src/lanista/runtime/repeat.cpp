@@ -31,6 +31,7 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs, c
     if (checkpoints == nullptr) return Error{Code::kInvalidArgument, "the state to start from is missing", ""};
     LANISTA_ASSIGN(start, read_start(*checkpoints, *job.start));
   }
+  LANISTA_ASSIGN(space::Sample known, engine::known_to_keep_by(job, ops));
   LANISTA_ASSIGN(auto trainer, train::Trainer::create({.trial = job.trial,
                                                        .model = head.model,
                                                        .recipe = job.recipe,
@@ -40,7 +41,9 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs, c
                                                        .data = head.data,
                                                        .step_ops = &ops,
                                                        .operators = &operators,
-                                                       .start = start}));
+                                                       .start = start,
+                                                       .keep = job.keep,
+                                                       .known = std::move(known)}));
   while (trainer.epochs_done() < epochs) {
     if (trainer.step()) on_epoch(trainer.measurements().back());
   }

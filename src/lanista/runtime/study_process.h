@@ -33,6 +33,7 @@ class StudyProcess {
     std::int64_t workers = 2;
     LogSink* sink = nullptr;
     std::string study = kStudy;  ///< its file
+    std::int64_t lanes = 0;      ///< of a worker, at most; 0: as many as pay
   };
 
   StudyProcess(FileSystem& fs, const Settings& settings)
@@ -45,6 +46,7 @@ class StudyProcess {
     engine::WorkerBrief brief;
     brief.study_folder = settings.folder;
     brief.workers = settings.workers;
+    brief.lanes = settings.lanes;
     brief.checkpoint_every = config_.keep.checkpoint_every;
     brief.crash_marks = false;
     executor_ = *WorkerExecutor::create(brief, data_, nn::Operators(), fs_, clock_);

@@ -12,21 +12,23 @@ Result<std::shared_ptr<const train::StartWeights>> read_start(const store::Check
                  "the state of " + study::start_text(start) + ", to start from, is lost: " + stored.error().message,
                  stored.error().where};
   }
-  return train::clone_weights({std::move(stored->tensors), std::move(stored->facts)}, start.plan);
+  return train::clone_weights({std::move(stored->tensors), std::move(stored->facts), {}}, start.plan);
 }
 
 Digest state_hash(const train::TrainerState& state) {
   Hasher hasher;
-  for (const auto& tensor : state.tensors) {
-    hasher.text(tensor.name);
-    for (const std::int64_t dim : tensor.shape) hasher.number(dim);
-    hasher.bytes(tensor.bytes);
+  for (const auto* tensors : {&state.tensors, &state.kept}) {
+    for (const auto& tensor : *tensors) {
+      hasher.text(tensor.name);
+      for (const std::int64_t dim : tensor.shape) hasher.number(dim);
+      hasher.bytes(tensor.bytes);
+    }
   }
   return hasher.finish();
 }
 
 Result<std::map<std::string, double>> test_weights(const train::TrainerInput& input, const train::TrainerState& state) {
-  return train::measure_weights(input, state.tensors, data::Part::kTest, "test_");
+  return train::measure_weights(input, train::standing_weights(state), data::Part::kTest, "test_");
 }
 
 }  // namespace lanista::runtime

@@ -46,10 +46,10 @@ struct TrialSlot {
 Result<std::shared_ptr<const train::StartWeights>> read_start(const store::CheckpointStore& files,
                                                               const study::Start& start);
 
-/// Hash of names, shapes and bytes of all tensors.
+/// Hash of names, shapes and bytes of all tensors, of those that are kept behind those of the state.
 Digest state_hash(const train::TrainerState& state);
 
-/// Metrics of a stored state on the test part.
+/// Metrics on the test part of what a stored state stands for.
 Result<std::map<std::string, double>> test_weights(const train::TrainerInput& input, const train::TrainerState& state);
 
 }  // namespace lanista::runtime

@@ -62,6 +62,7 @@ Result<train::TrainerInput> TrialWork::trainer_input(const engine::Job& job) con
   if (!job.frozen.nodes.empty()) {
     LANISTA_ASSIGN(head, shop_.frozen.head_of(job));
   }
+  LANISTA_ASSIGN(space::Sample known, engine::known_to_keep_by(job, shop_.step_ops));
   return train::TrainerInput{.trial = job.trial,
                              .model = std::move(head.model),
                              .recipe = job.recipe,
@@ -74,7 +75,9 @@ Result<train::TrainerInput> TrialWork::trainer_input(const engine::Job& job) con
                              .own_metrics = &shop_.own_metrics,
                              .budget = &shop_.budget,
                              .epochs = head.epochs,
-                             .backend = &shop_.backend};
+                             .backend = &shop_.backend,
+                             .keep = job.keep,
+                             .known = std::move(known)};
 }
 
 void TrialWork::run(TrialBoard::Errand& errand, std::size_t worker, const std::atomic<bool>& pausing) {
@@ -246,7 +249,7 @@ void TrialWork::save(TrialSlot& slot) {
     try {
       const bool away = slot.parked && !slot.run->holds_state();
       LANISTA_ASSIGN(auto state, away ? slot.parked->get() : Result<train::TrainerState>(slot.run->save()));
-      return shop_.checkpoints.put({std::move(state.tensors), std::move(state.facts)});
+      return shop_.checkpoints.put({std::move(state.tensors), std::move(state.facts), std::move(state.kept)});
     } catch (const std::bad_alloc&) {
       return Error{Code::kResourceExhausted, "out of memory", ""};
     }
@@ -263,7 +266,7 @@ Result<void> TrialWork::finish(TrialSlot& slot, const Ending& ending) {
   engine::FinishedReport report{slot.job.trial, state_hash(state), ""};
   slot.finished = true;
   if (ending.keep_weights || ending.parks) {
-    auto address = shop_.checkpoints.put({state.tensors, state.facts});
+    auto address = shop_.checkpoints.put({state.tensors, state.facts, state.kept});
     if (!address) {
       post_(engine::BrokenReport{address.error()});
       return {};

@@ -277,7 +277,7 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   std::vector<study::Measurement> repeated;
   if (!job.checkpoint.empty()) {
     LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(job.checkpoint));
-    slot->state = train::TrainerState{std::move(stored.tensors), std::move(stored.facts)};
+    slot->state = train::TrainerState{std::move(stored.tensors), std::move(stored.facts), std::move(stored.kept)};
     LANISTA_ASSIGN(repeated, train::read_measurements(slot->state->facts));
     slot->epochs_done = std::ssize(repeated);
   } else if (job.start) {
@@ -293,7 +293,7 @@ std::optional<engine::Report> WorkerExecutor::next(double seconds) { return impl
 
 Result<std::map<std::string, double>> WorkerExecutor::test(const engine::Job& job, const std::string& weights) {
   LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(weights));
-  const train::TrainerState state{std::move(stored.tensors), std::move(stored.facts)};
+  const train::TrainerState state{std::move(stored.tensors), std::move(stored.facts), std::move(stored.kept)};
   const kernels::FlushToZero as_workers;  // part of the numerics
   return impl_->test(job, state);
 }

@@ -46,10 +46,10 @@ std::int64_t fair_share(std::int64_t trials, std::int64_t workers) {
   return std::max<std::int64_t>((trials + each - 1) / each, 1);
 }
 
-std::int64_t most_lanes(std::int64_t state_bytes, const Machine& machine) {
-  const std::int64_t wanted = machine.lanes > 0 ? machine.lanes : step::lanes_that_pay(state_bytes);
-  const std::int64_t room =
-      machine.bytes / std::max<std::int64_t>(machine.workers, 1) / std::max<std::int64_t>(state_bytes, 1);
+std::int64_t most_lanes(const Trial& trial, const Machine& machine) {
+  const std::int64_t wanted = machine.lanes > 0 ? machine.lanes : step::lanes_that_pay(trial.state_bytes);
+  const std::int64_t each = std::max<std::int64_t>(trial.state_bytes + trial.kept_bytes, 1);
+  const std::int64_t room = machine.bytes / std::max<std::int64_t>(machine.workers, 1) / each;
   return std::max<std::int64_t>(std::min(wanted, room), 1);
 }
 
@@ -63,7 +63,7 @@ Plan make_plan(std::span<const Trial> trials, const Machine& machine) {
     const auto stranger = std::ranges::find_if(rest, [&](const Trial& t) { return t.program != rest.front().program; });
     const std::span<const Trial> members = rest.first(static_cast<std::size_t>(stranger - rest.begin()));
     rest = rest.subspan(members.size());
-    const std::int64_t most = std::min(most_lanes(members.front().state_bytes, machine), share);
+    const std::int64_t most = std::min(most_lanes(members.front(), machine), share);
     const auto count = std::ssize(members);
     const std::int64_t groups = (count + most - 1) / most;
     for (std::int64_t g = 0; g < groups; ++g) {

@@ -27,6 +27,7 @@ struct Trial {
   TrialId id;
   Digest program;                ///< study::program_key: equal for those that can be lanes of one program
   std::int64_t state_bytes = 0;  ///< study::state_bytes
+  std::int64_t kept_bytes = 0;   ///< study::kept_bytes: beside the state, where no step touches it
 };
 
 /// Lanes of one program, ascending.
@@ -47,7 +48,7 @@ std::int64_t fair_share(std::int64_t trials, std::int64_t workers);
 
 /// Lanes of a program that the machine has room for, so that every worker has as much, and that pay
 /// (step::lanes_that_pay). At least 1.
-std::int64_t most_lanes(std::int64_t state_bytes, const Machine& machine);
+std::int64_t most_lanes(const Trial& trial, const Machine& machine);
 
 /// Trials of one program are lanes together: as many as most_lanes allows, and no more than a worker's fair share of
 /// all; those of larger populations are dealt evenly, in their order. A pure function: the same trials, in whatever

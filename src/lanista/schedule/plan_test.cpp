@@ -25,9 +25,18 @@ std::vector<Trial> of_one_program(std::uint32_t count, std::int64_t bytes = 0) {
 std::string text(const Plan& plan) { return plan_text(plan); }
 
 TEST(Lanes, AreAsManyAsAskedForAndAsHaveRoom) {
-  EXPECT_EQ(most_lanes(100, {.lanes = 20}), 20);
-  EXPECT_EQ(most_lanes(100, {.workers = 2, .bytes = 1000}), 5) << "each worker has half of the memory";
-  EXPECT_EQ(most_lanes(100, {.bytes = 1}), 1) << "whether a single trial fits is for who admits it";
+  const Trial of_100_bytes = trial(1, "a", 100);
+  EXPECT_EQ(most_lanes(of_100_bytes, {.lanes = 20}), 20);
+  EXPECT_EQ(most_lanes(of_100_bytes, {.workers = 2, .bytes = 1000}), 5) << "each worker has half of the memory";
+  EXPECT_EQ(most_lanes(of_100_bytes, {.bytes = 1}), 1) << "whether a single trial fits is for who admits it";
+}
+
+TEST(Lanes, HaveRoomForWhatTrialsKeepAndPayAsIfTheyKeptNothing) {
+  Trial keeping = trial(1, "a", 100);
+  keeping.kept_bytes = 100;
+  EXPECT_EQ(most_lanes(keeping, {.workers = 2, .bytes = 1000}), 2);
+  keeping.kept_bytes = 1'000'000'000;
+  EXPECT_EQ(most_lanes(keeping, {}), most_lanes(trial(1, "a", 100), {})) << "no step touches it";
 }
 
 TEST(FairShare, LeavesSomeForEveryWorker) {
@@ -82,7 +91,7 @@ TEST(Plan, HoldsWhatItPromisesForRandomTrials) {
     std::size_t planned = 0;
     for (const Group& group : plan.groups) {
       const Trial& first = by_id.at(group.trials.front());
-      ASSERT_LE(std::ssize(group.trials), most_lanes(first.state_bytes, machine));
+      ASSERT_LE(std::ssize(group.trials), most_lanes(first, machine));
       ASSERT_LE(std::ssize(group.trials), fair_share(std::ssize(trials), machine.workers));
       ASSERT_TRUE(std::ranges::is_sorted(group.trials));
       for (const TrialId id : group.trials) {

@@ -13,6 +13,26 @@ namespace lanista::store {
 namespace {
 
 constexpr std::string_view kSuffix = ".safetensors";
+constexpr std::string_view kKept = "kept:";  ///< no name of a parameter has a colon
+
+formats::SafetensorsFile file_of(const Checkpoint& checkpoint) {
+  formats::SafetensorsFile file{checkpoint.tensors, checkpoint.facts};
+  for (const Tensor& tensor : checkpoint.kept) {
+    file.tensors.push_back(tensor);
+    file.tensors.back().name.insert(0, kKept);
+  }
+  return file;
+}
+
+Checkpoint checkpoint_of(formats::SafetensorsFile file) {
+  Checkpoint out{{}, std::move(file.metadata)};
+  for (Tensor& tensor : file.tensors) {
+    const bool is_kept = tensor.name.starts_with(kKept);
+    if (is_kept) tensor.name.erase(0, kKept.size());
+    (is_kept ? out.kept : out.tensors).push_back(std::move(tensor));
+  }
+  return out;
+}
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
@@ -49,7 +69,7 @@ std::string CheckpointStore::path(const std::string& address) const {
 }
 
 Result<std::string> CheckpointStore::put(const Checkpoint& checkpoint) {
-  LANISTA_ASSIGN(const std::string bytes, formats::encode_safetensors({checkpoint.tensors, checkpoint.facts}));
+  LANISTA_ASSIGN(const std::string bytes, formats::encode_safetensors(file_of(checkpoint)));
   std::string address = hash_bytes(bytes_of(bytes)).hex();
   if (!fs_->exists(folder_)) LANISTA_TRY(make_durable_folder(*fs_, folder_));
   const std::string temporary = folder_ + "/.tmp-" + unique_word();
@@ -68,7 +88,7 @@ Result<Checkpoint> CheckpointStore::get(const std::string& address) const {
   }
   auto file = formats::decode_safetensors(bytes);
   if (!file) return Error{file.error().code, file.error().message, path(address)};
-  return Checkpoint{std::move(file->tensors), std::move(file->metadata)};
+  return checkpoint_of(*std::move(file));
 }
 
 Result<void> CheckpointStore::remove(const std::string& address) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lanista/base/file_system.h"
@@ -17,7 +18,14 @@ namespace lanista::store {
 struct Checkpoint {
   std::vector<Tensor> tensors;
   std::map<std::string, std::string> facts;
+  /// What the trial stands for, where those are not the weights in `tensors` (train::TrainerState). In the file their
+  /// names begin with "kept:"; files of builds before have none.
+  std::vector<Tensor> kept = {};
 };
+/// What predicts for the trial: the weights that it stands for, else those of its state.
+inline std::vector<Tensor> standing_weights(Checkpoint checkpoint) {
+  return checkpoint.kept.empty() ? std::move(checkpoint.tensors) : std::move(checkpoint.kept);
+}
 
 /// Content-addressed safetensors files in `ckpt/`. Thread-safe (distinct files, atomic replace); any number of stores,
 /// of any processes and machines, may put into one folder at the same time.

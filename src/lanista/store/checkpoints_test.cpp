@@ -54,6 +54,25 @@ TEST_F(Checkpoints, GivesBackWhatWasPut) {
   EXPECT_NE(*store.put(sample(4)), *address);
 }
 
+TEST_F(Checkpoints, HoldWhatATrialStandsForBesideItsState) {
+  CheckpointStore store(fs_, folder_);
+  const Checkpoint plain = sample(3);
+  Checkpoint keeping = plain;
+  keeping.kept = sample(7).tensors;
+
+  const auto address = store.put(keeping);
+
+  ASSERT_TRUE(address.ok());
+  EXPECT_NE(*address, *store.put(plain));
+  const auto back = store.get(*address);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->tensors, keeping.tensors);
+  EXPECT_EQ(back->facts, keeping.facts);
+  EXPECT_EQ(back->kept, keeping.kept);
+  EXPECT_EQ(standing_weights(*back), keeping.kept);
+  EXPECT_EQ(standing_weights(plain), plain.tensors);
+}
+
 TEST_F(Checkpoints, OutliveAPowerCutFromTheMomentTheyAreNamed) {
   for (const PowerLoss what : {PowerLoss::kBytes, PowerLoss::kNames, PowerLoss::kDrawn}) {
     MemoryFileSystem disk;

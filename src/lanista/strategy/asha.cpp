@@ -8,8 +8,9 @@
 
 #include "lanista/strategy/brackets.h"
 #include "lanista/strategy/builtin.h"
+#include "lanista/strategy/option_specs.h"
 #include "lanista/strategy/rung.h"
-#include "lanista/study/metric.h"
+#include "lanista/strategy/standing.h"
 #include "lanista/study/pareto.h"
 
 namespace lanista::strategy {
@@ -198,15 +199,6 @@ class PromotionAsha final : public Halving {
   std::map<TrialId, std::int64_t> waiting_;   ///< paused trials: at which epoch
 };
 
-/// Goals say which way is better, then what is known of the metric; one that nobody knows is minimised.
-std::vector<study::Goal> watched(const std::vector<study::Goal>& goals, const std::string& metric) {
-  if (metric.empty()) return goals;
-  for (const study::Goal& goal : goals) {
-    if (goal.metric == metric) return {goal};
-  }
-  return {{study::more_is_better(metric).value_or(false), metric}};
-}
-
 Result<std::unique_ptr<Halving>> make_asha(const Judged& judged, const Options& options) {
   const std::int64_t epochs = judged.epochs;
   const auto eta = options.at("eta").get<std::int64_t>();
@@ -239,22 +231,14 @@ Result<std::unique_ptr<Halving>> make_asha(const Judged& judged, const Options& 
   }
   const auto on = watched(judged.goals, options.at("on").get<std::string>());
   Brackets places(std::move(rungs), eta, brackets);
+  std::unique_ptr<Halving> rule;
   if (options.value("type", kStopping) == kPromotion) {
-    return std::unique_ptr<Halving>(
-        std::make_unique<PromotionAsha>(std::move(places), eta, epochs, on, judged.constraints));
+    rule = std::make_unique<PromotionAsha>(std::move(places), eta, epochs, on, judged.constraints);
+  } else {
+    rule = std::make_unique<StoppingAsha>(std::move(places), eta, on, judged.constraints);
   }
-  return std::unique_ptr<Halving>(std::make_unique<StoppingAsha>(std::move(places), eta, on, judged.constraints));
-}
-
-OptionSpec integer(const char* name, std::int64_t value, double min, const char* help) {
-  OptionSpec spec;
-  spec.name = name;
-  spec.kind = OptionSpec::Kind::kInt;
-  spec.default_value = value;
-  spec.min = min;
-  spec.max = 1e9;
-  spec.help = help;
-  return spec;
+  // What a rung's epochs give is what a trial that ends there stands for.
+  return told_standing_results(std::move(rule), judged.keep);
 }
 
 }  // namespace
@@ -281,38 +265,22 @@ std::vector<std::int64_t> bracket_shares(std::int64_t rungs, std::int64_t eta, s
 }
 
 StoppingPlugin asha_plugin() {
-  OptionSpec rungs;
-  rungs.name = "rungs";
-  rungs.kind = OptionSpec::Kind::kIntList;
-  rungs.default_value = nlohmann::json::array();
-  rungs.min = 1;
-  rungs.max = 1e9;
-  rungs.help = "epochs at which trials are compared; empty: min, min*eta, ..., max";
-  OptionSpec unit;
-  unit.name = "unit";
-  unit.kind = OptionSpec::Kind::kText;
-  unit.default_value = "epochs";
-  unit.allowed = {"epochs"};
-  unit.help = "what rungs count";
-  OptionSpec on;
-  on.name = "on";
-  on.kind = OptionSpec::Kind::kText;
-  on.default_value = "";
-  on.help = "metric to compare by; empty: the goals, several of them by fronts";
-  OptionSpec type;
-  type.name = "type";
-  type.kind = OptionSpec::Kind::kText;
-  type.default_value = kStopping;
-  type.allowed = {kStopping, kPromotion};
+  OptionSpec type =
+      text_option("type", kStopping,
+                  "stopping: who is not good enough at a rung ends; promotion: trials pause there, and the best go on",
+                  {kStopping, kPromotion});
   type.silent_default = true;  // so that studies that do not use it have the bytes that they always had
-  type.help = "stopping: who is not good enough at a rung ends; promotion: trials pause there, and the best go on";
   return {"asha",
           "asynchronous successive halving: at each rung only the best 1/eta of the trials seen there go on",
-          {rungs, integer("min", 1, 1, "first rung, where no list is given"),
-           integer("eta", 3, 2, "one of this many trials goes on at a rung"),
-           integer("max", 0, 0, "last rung, where no list is given; 0: the trial's epochs"),
-           integer("brackets", 1, 1, "1: all trials stand at every rung; n: some leave out the first 1 to n - 1 rungs"),
-           unit, on, type},
+          {number_option("rungs", OptionSpec::Kind::kIntList, nlohmann::json::array(), 1, 1e9,
+                         "epochs at which trials are compared; empty: min, min*eta, ..., max"),
+           count_option("min", 1, 1, "first rung, where no list is given"),
+           count_option("eta", 3, 2, "one of this many trials goes on at a rung"),
+           count_option("max", 0, 0, "last rung, where no list is given; 0: the trial's epochs"),
+           count_option("brackets", 1, 1,
+                        "1: all trials stand at every rung; n: some leave out the first 1 to n - 1 rungs"),
+           text_option("unit", "epochs", "what rungs count", {"epochs"}),
+           text_option("on", "", "metric to compare by; empty: the goals, several of them by fronts"), type},
           make_asha};
 }
 

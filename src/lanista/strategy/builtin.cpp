@@ -1,5 +1,9 @@
 #include "lanista/strategy/builtin.h"
 
+#include <algorithm>
+
+#include "lanista/study/metric.h"
+
 namespace lanista::strategy {
 namespace {
 
@@ -25,6 +29,15 @@ std::vector<StrategyPlugin> builtin_strategies() {
           gp_plugin(),     sobol_plugin(), tpe_plugin(),       local_search_plugin(), policy_gradient_plugin()};
 }
 
-std::vector<StoppingPlugin> builtin_stopping_rules() { return {no_stopping_plugin(), asha_plugin(), median_plugin()}; }
+std::vector<StoppingPlugin> builtin_stopping_rules() {
+  return {no_stopping_plugin(), asha_plugin(), median_plugin(), patience_plugin()};
+}
+
+std::vector<study::Goal> watched(const std::vector<study::Goal>& goals, const std::string& metric) {
+  if (metric.empty()) return goals;
+  const auto goal = std::ranges::find(goals, metric, &study::Goal::metric);
+  if (goal != goals.end()) return {*goal};
+  return {{study::more_is_better(metric).value_or(false), metric}};
+}
 
 }  // namespace lanista::strategy

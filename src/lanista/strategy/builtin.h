@@ -18,5 +18,10 @@ StrategyPlugin gp_plugin();
 StoppingPlugin no_stopping_plugin();
 StoppingPlugin asha_plugin();
 StoppingPlugin median_plugin();
+StoppingPlugin patience_plugin();
+
+/// What a rule compares trials by whose option `on` names this metric; empty: the goals. Goals say which way is better,
+/// then what is known of the metric; one that nobody knows is minimised.
+std::vector<study::Goal> watched(const std::vector<study::Goal>& goals, const std::string& metric);
 
 }  // namespace lanista::strategy

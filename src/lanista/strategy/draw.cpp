@@ -6,26 +6,8 @@
 namespace lanista::strategy {
 
 OptionSpec mutation_count_option() {
-  OptionSpec spec;
-  spec.name = "mutations";
-  spec.kind = OptionSpec::Kind::kIntList;
-  spec.default_value = {0, 3};
-  spec.min = 0;
-  spec.max = 64;
-  spec.help = "fewest and most mutations of a model drawn from a base";
-  return spec;
-}
-
-OptionSpec number_option(const char* name, OptionSpec::Kind kind, nlohmann::json value, double min, double max,
-                         const char* help) {
-  OptionSpec spec;
-  spec.name = name;
-  spec.kind = kind;
-  spec.default_value = std::move(value);
-  spec.min = min;
-  spec.max = max;
-  spec.help = help;
-  return spec;
+  return number_option("mutations", OptionSpec::Kind::kIntList, {0, 3}, 0, 64,
+                       "fewest and most mutations of a model drawn from a base");
 }
 
 Result<MutationCount> mutation_count(const Options& options) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lanista/strategy/folding.h"
+#include "lanista/strategy/option_specs.h"
 #include "lanista/strategy/strategy.h"
 
 namespace lanista::strategy {
@@ -21,8 +22,6 @@ struct MutationCount {
   std::int64_t lo = 0, hi = 3;
 };
 OptionSpec mutation_count_option();
-OptionSpec number_option(const char* name, OptionSpec::Kind kind, nlohmann::json value, double min, double max,
-                         const char* help);
 Result<MutationCount> mutation_count(const Options& options);
 
 /// Draws models and hyper-parameters from a context. Base models are hashed once, here.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lanista/strategy/builtin.h"
+#include "lanista/strategy/option_specs.h"
 #include "lanista/study/pareto.h"
 
 namespace lanista::strategy {
@@ -97,37 +98,17 @@ Result<std::unique_ptr<Halving>> make_median(const Judged& judged, const Options
       options.at("min").get<std::int64_t>(), options.at("startup").get<std::int64_t>()));
 }
 
-OptionSpec count(const char* name, std::int64_t value, const char* help) {
-  OptionSpec spec;
-  spec.name = name;
-  spec.kind = OptionSpec::Kind::kInt;
-  spec.default_value = value;
-  spec.min = 1;
-  spec.max = 1e9;
-  spec.help = help;
-  return spec;
-}
-
-OptionSpec text(const char* name, const char* value, const char* help) {
-  OptionSpec spec;
-  spec.name = name;
-  spec.kind = OptionSpec::Kind::kText;
-  spec.default_value = value;
-  spec.help = help;
-  return spec;
-}
-
 }  // namespace
 
 StoppingPlugin median_plugin() {
-  OptionSpec mode = text("mode", kVizier,
-                         "vizier: the median of running averages up to the epoch; optuna: of the values at the epoch");
-  mode.allowed = {kVizier, kOptuna};
   return {"median",
           "median stopping: a trial ends whose best value so far is worse than the median of the completed ones",
-          {count("min", 1, "epoch from which on trials are compared"),
-           count("startup", 5, "trials that must have trained to their end before one is stopped"), mode,
-           text("on", "", "goal to compare by; empty: the first")},
+          {count_option("min", 1, 1, "epoch from which on trials are compared"),
+           count_option("startup", 5, 1, "trials that must have trained to their end before one is stopped"),
+           text_option("mode", kVizier,
+                       "vizier: the median of running averages up to the epoch; optuna: of the values at the epoch",
+                       {kVizier, kOptuna}),
+           text_option("on", "", "goal to compare by; empty: the first")},
           make_median};
 }
 

@@ -15,6 +15,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/study/config.h"
+#include "lanista/study/keep.h"
 #include "lanista/study/trial.h"
 
 namespace lanista::strategy {
@@ -37,7 +38,7 @@ struct ResumeTrial {
   TrialId trial;
   std::int64_t budget = 0;
 };
-/// A running or paused trial ends; its last measurement counts.
+/// A running or paused trial ends; what it stands for by then counts.
 struct StopTrial {
   TrialId trial;
 };
@@ -142,6 +143,7 @@ struct Judged {
   std::vector<study::Goal> goals;
   std::int64_t epochs = 1;                          ///< that a trial trains at most
   std::vector<study::Constraint> constraints = {};  ///< those that are measured count
+  study::KeepRule keep = {};                        ///< which of its epochs a trial stands for
 };
 struct StoppingPlugin {
   std::string name;
@@ -150,6 +152,6 @@ struct StoppingPlugin {
   std::function<Result<std::unique_ptr<Halving>>(const Judged&, const Options&)> make;
 };
 std::vector<StrategyPlugin> builtin_strategies();      ///< samplers; the room's README says what each does
-std::vector<StoppingPlugin> builtin_stopping_rules();  ///< halvings: none, asha, median
+std::vector<StoppingPlugin> builtin_stopping_rules();  ///< halvings: none, asha, median, patience
 
 }  // namespace lanista::strategy

@@ -156,32 +156,20 @@ class Tpe final : public Folding {
   std::vector<Row> rows_;  ///< of those, in the same order
 };
 
-OptionSpec flag(const char* name, bool value, const char* help) {
-  OptionSpec spec;
-  spec.name = name;
-  spec.kind = OptionSpec::Kind::kBool;
-  spec.default_value = value;
-  spec.help = help;
-  return spec;
-}
-
 }  // namespace
 
 StrategyPlugin tpe_plugin() {
   using Kind = OptionSpec::Kind;
-  OptionSpec gamma;
-  gamma.name = "gamma";
-  gamma.kind = Kind::kText;
-  gamma.default_value = "linear";
-  gamma.allowed = {"linear", "sqrt"};
-  gamma.help = "good trials among n: min(ceil(n / 10), 25), or min(ceil(sqrt(n) / 4), 25) as in hyperopt";
   return {
       "tpe",
       "tree-structured Parzen estimator: more like good trials, less like the others; mutations are drawn at random",
       {number_option("startup", Kind::kInt, 10, 1, 10'000, "trials that must have ended before the model is used"),
        number_option("candidates", Kind::kInt, 24, 1, 10'000, "draws of which the most promising is proposed"),
-       flag("multivariate", true, "model the decisions that exist together jointly, not each on its own"),
-       flag("constant_liar", true, "count running trials as bad ones, so that they are not tried again"), gamma,
+       flag_option("multivariate", true, "model the decisions that exist together jointly, not each on its own"),
+       flag_option("constant_liar", true, "count running trials as bad ones, so that they are not tried again"),
+       text_option("gamma", "linear",
+                   "good trials among n: min(ceil(n / 10), 25), or min(ceil(sqrt(n) / 4), 25) as in hyperopt",
+                   {"linear", "sqrt"}),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         Settings settings;

@@ -27,6 +27,7 @@ inline constexpr std::int64_t kMaxParts = 4096;  ///< shards of a batch, and par
 inline constexpr std::int64_t kMaxEpochs = 1'000'000;
 inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
 inline constexpr std::int64_t kMaxSteps = 1'000'000'000'000;  ///< of a trial
+inline constexpr std::string_view kKeepBestEpoch = "best_epoch", kKeepLast = "last";
 
 struct DataConfig {
   std::string source = "builtin:digits";  ///< kind:argument, e.g. "csv:iris.csv?target=species"
@@ -73,6 +74,7 @@ struct TrainConfig {
   bool nesterov = false;
   std::vector<std::string> metrics;   ///< empty: accuracy for classes, mae for numbers; loss is always there
   std::string precision = "float32";  ///< float32 | float64
+  std::string keep{kKeepBestEpoch};   ///< which epoch a trial stands for (study/keep.h): best_epoch | last
   std::int64_t shards = 1;            ///< that the batch of a step is cut in; their gradients are summed in order
   std::int64_t accumulate = 1;        ///< parts of a shard, computed one after the other
 };

@@ -11,7 +11,7 @@ namespace lanista::study {
 /// A measurement as losses, one a goal: smaller is better, a missing metric is NaN.
 std::vector<double> losses(const std::vector<Goal>& goals, const Measurement& measurement);
 
-/// How far the trial is from keeping to its constraints, by its last measurement and its hyper-parameters; 0: it keeps
+/// How far the trial is from keeping to its constraints, by this measurement and its hyper-parameters; 0: it keeps
 /// to them. A constraint on a hyper-parameter that the trial does not have is kept; without one of its metrics it is
 /// broken without bound.
 double violation(const std::vector<Constraint>& constraints, const Measurement& measurement,

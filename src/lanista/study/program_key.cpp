@@ -39,4 +39,8 @@ std::int64_t state_bytes(std::int64_t parameters, const Recipe& recipe) {
   return parameters * (1 + slots) * (recipe.precision == "float64" ? 8 : 4);
 }
 
+std::int64_t kept_bytes(std::int64_t parameters, const Recipe& recipe, const KeepRule& rule) {
+  return rule.picks() ? parameters * (recipe.precision == "float64" ? 8 : 4) : 0;
+}
+
 }  // namespace lanista::study

@@ -6,6 +6,7 @@
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
 #include "lanista/study/config.h"
+#include "lanista/study/keep.h"
 
 namespace lanista::study {
 
@@ -20,5 +21,7 @@ Digest program_key(const graph::Graph& model, const study::Recipe& recipe, const
 
 /// Bytes that a trial keeps from step to step: parameters and the optimiser's slots.
 std::int64_t state_bytes(std::int64_t parameters, const study::Recipe& recipe);
+/// Bytes of the copy of its weights that a trial keeps of its best epoch, if the rule picks one.
+std::int64_t kept_bytes(std::int64_t parameters, const study::Recipe& recipe, const KeepRule& rule);
 
 }  // namespace lanista::study

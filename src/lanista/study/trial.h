@@ -75,7 +75,7 @@ struct Measurement {
 
 enum class OutcomeKind {
   kSucceeded,  ///< trained to its budget
-  kStopped,    ///< ended early by its halving, or never gone on after a pause; its last measurement counts
+  kStopped,    ///< ended early by its halving, or never gone on after a pause; what it stands for counts
   kFailed,     ///< diverged, out of memory, an exception, a crash: data like any other
   kCancelled,  ///< ended by the user
   kDuplicate,  ///< equal to an earlier trial, whose result it takes

@@ -46,8 +46,19 @@ bool same_decisions(const Proposal& a, const Proposal& b) {
 
 }  // namespace
 
+Kept kept_of(const StudyConfig& config, const TrialView& trial) {
+  return {keep_rule(config), trial.proposal.sample};
+}
+
+const Measurement& result_of(const StudyConfig& config, const TrialView& trial) {
+  const bool is_lost = trial.outcome && (trial.outcome->kind == OutcomeKind::kFailed ||
+                                         trial.outcome->kind == OutcomeKind::kCancelled);
+  if (is_lost) return trial.measurements.back();
+  return trial.measurements[kept_place(kept_of(config, trial), trial.measurements)];
+}
+
 Standing standing(const StudyConfig& config, const TrialView& trial) {
-  return standing_by(config, trial.measurements.back(), trial);
+  return standing_by(config, trial.measurements[kept_place(kept_of(config, trial), trial.measurements)], trial);
 }
 
 bool ranks(const TrialView& trial, const Outcome& outcome) {
@@ -81,25 +92,42 @@ Tally tally_of(const std::vector<const TrialView*>& trainings) {
   return out;
 }
 
+std::vector<Measurement> joint_results(const StudyConfig& config, const std::vector<const TrialView*>& trainings) {
+  std::vector<std::vector<Measurement>> stood_for;
+  for (const TrialView* trial : trainings) {
+    if (!trial->outcome || !ranks(*trial, *trial->outcome)) continue;
+    stood_for.push_back(standing_measurements(kept_of(config, *trial), trial->measurements));
+  }
+  const std::vector<std::span<const Measurement>> measured(stood_for.begin(), stood_for.end());
+  const auto common = common_measurements(measured);
+  std::vector<Measurement> out;
+  if (!common.empty()) {
+    for (const Measurement* m : common.back()) out.push_back(*m);
+  }
+  return out;
+}
+
 std::optional<Standing> joint_standing(const StudyConfig& config, const std::vector<const TrialView*>& trainings) {
   const Tally tally = tally_of(trainings);
   if (!trainings_done(config.strategy, tally)) return std::nullopt;
   const OutcomeKind kind = joint_outcome(config.strategy, tally);
   if (kind != OutcomeKind::kSucceeded && kind != OutcomeKind::kStopped) return std::nullopt;
-  std::vector<std::span<const Measurement>> measured;
+  std::int64_t ranked = 0;
   std::optional<Standing> best;
   for (const TrialView* trial : trainings) {
     if (!ranks(*trial, *trial->outcome)) continue;
-    measured.emplace_back(trial->measurements);
+    ++ranked;
     Standing own = standing(config, *trial);
     if (!best || own < *best) best = std::move(own);
   }
-  if (measured.size() < 2) return best;
-  const auto common = common_measurements(measured);
-  if (common.empty()) return std::nullopt;
+  if (ranked < 2) return best;
+  const std::vector<Measurement> joint = joint_results(config, trainings);
+  if (joint.empty()) return std::nullopt;
+  std::vector<const Measurement*> together;
+  for (const Measurement& m : joint) together.push_back(&m);
   const auto named = std::find_if(trainings.begin(), trainings.end(),
                                   [&](const TrialView* trial) { return trial->id == best->trial; });
-  return standing_by(config, average(config.strategy, common.back()), **named);
+  return standing_by(config, average(config.strategy, together), **named);
 }
 
 std::vector<Standing> standings(const StudyView& view) {

@@ -14,6 +14,7 @@
 #include "lanista/graph/op.h"
 #include "lanista/study/baseline.h"
 #include "lanista/study/config.h"
+#include "lanista/study/keep.h"
 #include "lanista/study/trainings.h"
 #include "lanista/study/trial.h"
 
@@ -65,6 +66,12 @@ struct StudyView {
 Result<graph::Graph> base_model(const StudyView& view, const TrialView& trial);
 Result<graph::Graph> trial_model(const StudyView& view, const TrialView& trial, const graph::OpTable& ops);
 
+/// Which of a trial's measurements it stands for, as its study's train.keep says.
+Kept kept_of(const StudyConfig& config, const TrialView& trial);
+/// The result of a trial that has measured something: what it stands for, so far or in the end; of one that failed or
+/// was cancelled, the last that it measured.
+const Measurement& result_of(const StudyConfig& config, const TrialView& trial);
+
 /// What a finished trial is compared by; smaller is better. Goals count in their order: the next one decides only where
 /// those before are equal.
 struct Standing {
@@ -82,12 +89,15 @@ bool ranks(const TrialView& trial, const Outcome& outcome);
 /// The trials that train the same decisions as `trial`, itself included, in their order. With strategy.repeat 1 the
 /// trial alone.
 std::vector<const TrialView*> trainings_of(const StudyView& view, const TrialView& trial);
-/// What the trainings of a proposal are compared by, together: averages at the last epoch that all of them measured, in
-/// the name of the best of them. nullopt: they are not done, or nothing came of them that can be compared.
+/// What the trainings of a proposal stood for, together, as of the last epoch that all of them measured; empty: there is
+/// no such epoch. In the order of `trainings`, of those that may be ranked.
+std::vector<Measurement> joint_results(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
+/// What the trainings of a proposal are compared by, together: averages of their joint_results, in the name of the best
+/// of them. nullopt: they are not done, or nothing came of them that can be compared.
 std::optional<Standing> joint_standing(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
 Tally tally_of(const std::vector<const TrialView*>& trainings);
 
-/// Finished trials from best to worst by constraints and goals: last measurement; ties by fewer parameters, then by id.
+/// Finished trials from best to worst by constraints and goals of their results; ties by fewer parameters, then by id.
 /// Failed ones are left out. With strategy.repeat above 1, proposals by the averages of their trainings, each in the
 /// name of its best training.
 std::vector<TrialId> ranking(const StudyView& view);

@@ -143,6 +143,9 @@ Section train_section() {
        optimizer_number(&TrainConfig::eps, 1e-16, 1, "eps"),
        field(block, &TrainConfig::metrics, any("metrics", study::metric_list() + "; empty: by the kind of target")),
        field(block, &TrainConfig::precision, one_of("precision", {"float32", "float64"}, "of training")),
+       field(block, &TrainConfig::keep,
+             one_of("keep", {std::string(study::kKeepBestEpoch), std::string(study::kKeepLast)},
+                    "the epoch whose weights and measurement a trial stands for; best_epoch: by the goals")),
        quiet(
            field(block, &TrainConfig::shards,
                  within(1, study::kMaxParts, "shards", "parts of a batch whose gradients are summed in their order"))),

@@ -31,8 +31,8 @@ constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
 /// Turns the tree of one study file into a configuration, collecting every mistake.
 class Reader {
  public:
-  Reader(YAML::Node root, std::string file, std::set<std::string> overridden)
-      : root_(std::move(root)), mistakes_(std::move(file), std::move(overridden)) {
+  Reader(YAML::Node root, std::string file, std::set<std::string> overridden, study::StudyConfig defaults)
+      : root_(std::move(root)), mistakes_(std::move(file), std::move(overridden)), config_(std::move(defaults)) {
     // Left to the data unless the file says otherwise; see fit_to_data.
     config_.model.base = {"builtin:auto"};
     config_.goals.clear();
@@ -106,7 +106,13 @@ class Reader {
       config_.strategy.name = node.Scalar();
       return;
     }
-    if (!node.IsMap()) return mistakes_.add(node, section.name, "a mapping of settings is wanted here");
+    if (!node.IsMap()) {
+      const bool is_epoch =
+          section.name == "keep" && node.IsScalar() && (node.Scalar() == study::kKeepBestEpoch || node.Scalar() == study::kKeepLast);
+      return mistakes_.add(node, section.name,
+                           std::string("a mapping of settings is wanted here") +
+                               (is_epoch ? "; which epoch a trial stands for is said by train.keep" : ""));
+    }
     std::vector<std::string> known;
     for (const auto& field : section.fields) known.push_back(field.spec.name);
     if (section.name == "keep") known.emplace_back("checkpoint_every");
@@ -345,10 +351,9 @@ Result<void> set_override(YAML::Node root, const Override& override) {
   }
 }
 
-}  // namespace
-
-Result<study::StudyConfig> read_study(std::string_view text, const std::string& file,
-                                      const std::vector<Override>& overrides) {
+Result<study::StudyConfig> read_with_defaults(std::string_view text, const std::string& file,
+                                              const std::vector<Override>& overrides,
+                                              const study::StudyConfig& defaults) {
   const std::string protected_text = protect_calls(text);
   LANISTA_TRY(guard_yaml(protected_text, file));
   try {
@@ -359,11 +364,24 @@ Result<study::StudyConfig> read_study(std::string_view text, const std::string& 
       LANISTA_TRY(set_override(root, override));
       overridden.insert(override.key);
     }
-    return Reader(root, file, overridden).read();
+    return Reader(root, file, overridden, defaults).read();
   } catch (const YAML::Exception& e) {
     return Error{Code::kInvalidArgument, e.msg,
                  file + ":" + std::to_string(e.mark.line + 1) + ":" + std::to_string(e.mark.column + 1)};
   }
+}
+
+}  // namespace
+
+Result<study::StudyConfig> read_study(std::string_view text, const std::string& file,
+                                      const std::vector<Override>& overrides) {
+  return read_with_defaults(text, file, overrides, {});
+}
+
+Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file) {
+  study::StudyConfig defaults;
+  defaults.train.keep = study::kKeepLast;
+  return read_with_defaults(text, file, {}, defaults);
 }
 
 }  // namespace lanista::studyfile

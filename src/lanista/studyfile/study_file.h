@@ -23,6 +23,10 @@ struct Override {
 Result<study::StudyConfig> read_study(std::string_view text, const std::string& file,
                                       const std::vector<Override>& overrides = {});
 
+/// Reads the resolved file that a study was begun with. Settings that came later mean what such studies did: without
+/// `train.keep` the last epoch counts. Errors: as of read_study.
+Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file);
+
 /// Where a key such as "model.base[0]" stands in a study file that can be read, for mistakes that show only with the
 /// data at hand: "file:line:column: key" of it or of what is left of its path, "--set key" if it was overridden, else
 /// the key.

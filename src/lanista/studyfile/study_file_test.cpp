@@ -330,6 +330,25 @@ TEST(StudyFile, RebasesRelativePathsAndNothingElse) {
   }
 }
 
+TEST(StudyFile, SaysWhichEpochATrialStandsFor) {
+  const auto keep = [](const std::string& text) { return read_study(text, "s.yaml")->train.keep; };
+  EXPECT_EQ(keep("train: {epochs: 3}\n"), study::kKeepBestEpoch);
+  EXPECT_EQ(keep("train: {keep: last}\n"), study::kKeepLast);
+  for (const std::string_view value : {study::kKeepBestEpoch, study::kKeepLast}) {
+    study::StudyConfig config;
+    config.train.keep = value;
+    const std::string text = write_study(config);
+    EXPECT_EQ(keep(text), value);
+    EXPECT_EQ(read_stored_study(text, "s.yaml")->train.keep, value);
+    const std::string line = "  keep: \"" + std::string(value) + "\"\n";
+    ASSERT_NE(text.find(line), std::string::npos) << "whatever it is: a file without it is of an older build";
+    std::string old = text;
+    old.erase(old.find(line), line.size());
+    EXPECT_EQ(read_stored_study(old, "s.yaml")->train.keep, study::kKeepLast);
+    EXPECT_EQ(keep(old), study::kKeepBestEpoch);
+  }
+}
+
 TEST(StudyFile, KeepsConstraintsAndRepeats) {
   const auto config = read_study(
       "subject_to: [val_loss <= 1, \"params <= 50k\"]\n"

@@ -180,7 +180,8 @@ void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends
       ends[i].epoch_ended = ends[i].failure.empty();
       if (!ends[i].epoch_ended) continue;
     }
-    run.note_measured(std::move(metrics[place]));
+    ends[i].failure = failure_of([&] { run.note_measured(std::move(metrics[place])); });
+    ends[i].epoch_ended = ends[i].failure.empty();
   }
 }
 

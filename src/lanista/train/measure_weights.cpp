@@ -5,6 +5,7 @@
 #include "lanista/step/training_step.h"
 #include "lanista/train/batch_buffers.h"
 #include "lanista/train/evaluation.h"
+#include "lanista/train/start.h"
 
 namespace lanista::train {
 
@@ -18,8 +19,11 @@ Result<std::map<std::string, double>> measure_weights(const TrainerInput& input,
   std::vector<Tensor> state = program.extract(0);
   for (Tensor& own : state) {
     const auto given = std::ranges::find(tensors, own.name, &Tensor::name);
-    if (given == tensors.end()) return Error{Code::kDataLoss, "the weights lack '" + own.name + "'", ""};
-    own = *given;
+    if (given != tensors.end()) {
+      own = *given;
+    } else if (is_weight(own)) {
+      return Error{Code::kDataLoss, "the weights lack '" + own.name + "'", ""};
+    }
   }
   if (auto inserted = program.insert(0, state); !inserted) {
     return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};

@@ -3,14 +3,16 @@
 #include <utility>
 
 namespace lanista::train {
-namespace {
 
 // Slots are called "<parameter>/<slot>"; the counters belong to the run.
 bool is_weight(const Tensor& tensor) {
   return tensor.name.find('/') == std::string::npos && tensor.name != "step" && tensor.name != "seed";
 }
 
-}  // namespace
+std::vector<Tensor> weights_in(std::vector<Tensor> state) {
+  std::erase_if(state, [](const Tensor& tensor) { return !is_weight(tensor); });
+  return state;
+}
 
 Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, std::string_view plan) {
   if (!plan.empty()) {
@@ -18,10 +20,7 @@ Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, s
         Code::kInvalidArgument,
         "a start's plan is '" + std::string(plan) + "'; the only plan so far is the empty one, the same structure", ""};
   }
-  StartWeights weights;
-  for (Tensor& tensor : parent.tensors) {
-    if (is_weight(tensor)) weights.tensors.push_back(std::move(tensor));
-  }
+  StartWeights weights{weights_in(std::move(parent.tensors))};
   if (weights.tensors.empty()) return Error{Code::kDataLoss, "the state to start from has no weights", ""};
   return std::make_shared<const StartWeights>(std::move(weights));
 }

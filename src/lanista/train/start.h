@@ -15,7 +15,18 @@ namespace lanista::train {
 struct TrainerState {
   std::vector<Tensor> tensors;
   std::map<std::string, std::string> facts;  ///< "epoch", "step", "loss_sum", "measurements"; of a branch also its own
+  /// Parameters and buffers that the trial stands for (study::KeepRule), where those are not the ones in `tensors`.
+  std::vector<Tensor> kept = {};
 };
+
+/// Whether a tensor of a state is a parameter or a buffer: no slot, no counter.
+bool is_weight(const Tensor& tensor);
+/// Those of a state.
+std::vector<Tensor> weights_in(std::vector<Tensor> state);
+/// What predicts for the trial: the weights that it stands for, else those of its state.
+inline const std::vector<Tensor>& standing_weights(const TrainerState& state) {
+  return state.kept.empty() ? state.tensors : state.kept;
+}
 
 /// What a trial begins with in place of random values: parameters and buffers by name. Nothing else of whoever had them
 /// before comes along.
@@ -25,8 +36,9 @@ struct StartWeights {
 };
 
 /// What a child takes of the state that another trial left: the weights, as the plan says. No step, no seed, no
-/// measurement, no optimiser slot, no place in the data: the child begins. To go on with the state of the same trial is
-/// another thing, TrialRun::restore. Errors: kInvalidArgument (no such plan), kDataLoss (a state without weights).
+/// measurement, no optimiser slot, no place in the data, nothing that the parent kept of an earlier epoch: the child
+/// begins. To go on with the state of the same trial is another thing, TrialRun::restore. Errors: kInvalidArgument (no
+/// such plan), kDataLoss (a state without weights).
 Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, std::string_view plan);
 
 }  // namespace lanista::train

@@ -87,7 +87,8 @@ TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter)
       augmenter_(std::move(augmenter)),
       key_(machine_key(input.model, input.recipe, *input.step_ops, *input.backend)),
       augment_text_(data::augment_text(input.recipe.augment)),
-      epochs_(study::epochs_of(input.recipe, static_cast<std::int64_t>(train_rows().size()))) {}
+      epochs_(study::epochs_of(input.recipe, static_cast<std::int64_t>(train_rows().size()))),
+      kept_(input.keep, input.known) {}
 
 Evaluation evaluation_of(const TrainerInput& input, std::int64_t prediction_size) {
   return Evaluation(input.recipe.loss, input.metrics, prediction_size, own_metrics(input));
@@ -153,9 +154,10 @@ std::string TrialRun::without_state() const {
 }
 
 TrainerState TrialRun::save() const {
-  if (restored_) return *restored_;
+  const auto kept = [this] { return kept_.to_save(step_ - branched_at_); };
+  if (restored_) return {restored_->tensors, restored_->facts, kept()};
   LANISTA_CHECK(holds_state() || step_ == 0, without_state());
-  return {state_ ? state_.extract() : std::vector<Tensor>(), facts()};
+  return {state_ ? state_.extract() : std::vector<Tensor>(), facts(), kept()};
 }
 
 Result<void> TrialRun::restore(TrainerState state) {
@@ -179,8 +181,12 @@ Result<void> TrialRun::restore(TrainerState state) {
   if (state.tensors.empty() && steps > 0) {
     return Error{Code::kDataLoss, "checkpoint has no tensors at step " + std::to_string(steps), ""};
   }
+  LANISTA_ASSIGN(KeptEpoch::Found kept, kept_.find(measurements, steps - first, state));
+  const bool is_copy = kept.step >= 0 && kept.step != steps - first;
+  if (state_ && is_copy) LANISTA_TRY(check_weights(kept.weights, state_.at_home().kind()));
   if (!state_) {
     restored_.reset();
+    state.kept.clear();
     if (!state.tensors.empty()) restored_ = std::move(state);
   } else if (auto inserted = state_.at_home().insert(state.tensors); !inserted) {
     return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
@@ -189,6 +195,7 @@ Result<void> TrialRun::restore(TrainerState state) {
   branched_at_ = first;
   loss_sum_ = std::bit_cast<double>(loss_bits);
   measurements_ = std::move(measurements);
+  kept_.restore(std::move(kept), measurements_);
   order_pass_ = -1;
   prepared_.reset();
   return {};
@@ -197,13 +204,14 @@ Result<void> TrialRun::restore(TrainerState state) {
 void TrialRun::release() {
   state_.drop();
   restored_.reset();
+  kept_.release();
   prepared_.reset();
   order_pass_ = -1;
 }
 
 Result<void> TrialRun::settle(const nn::Program& program) {
   numbers_ = own_numbers(program.lane_numbers());
-  if (state_) return {};
+  if (state_) return kept_.settle(program.state_kind(), input_.budget);
   // Fresh weights would go on under this trial's name and steps.
   if (!restored_ && step_ > 0) return Error{Code::kInternal, without_state(), ""};
   LANISTA_ASSIGN(nn::LaneState fresh, program.make_state(input_.trial_seed));
@@ -213,8 +221,9 @@ Result<void> TrialRun::settle(const nn::Program& program) {
     if (auto inserted = fresh.insert(restored_->tensors); !inserted) {
       return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
     }
-    restored_.reset();
   }
+  LANISTA_TRY(kept_.settle(program.state_kind(), input_.budget));
+  restored_.reset();
   state_ = RunState(std::move(fresh));
   return {};
 }
@@ -312,6 +321,7 @@ void TrialRun::note_measured(std::map<std::string, double> metrics) {
   const std::int64_t begin = epochs_.through(epochs_.over(step_) - 1);
   measurement.metrics["train_loss"] =
       loss_sum_ / static_cast<double>(epochs_.rows_read(step_) - epochs_.rows_read(begin));
+  kept_.observe(measurement, state_);
   measurements_.push_back(std::move(measurement));
   loss_sum_ = 0;
   if (step_ % epochs_.pass_steps() == 0) prepared_.reset();

@@ -18,11 +18,14 @@
 #include "lanista/nn/backend.h"
 #include "lanista/nn/opaque.h"
 #include "lanista/nn/program.h"
+#include "lanista/space/domain.h"
 #include "lanista/study/config.h"
 #include "lanista/study/epochs.h"
+#include "lanista/study/keep.h"
 #include "lanista/study/metric.h"
 #include "lanista/study/trial.h"
 #include "lanista/train/evaluation.h"
+#include "lanista/train/kept_epoch.h"
 #include "lanista/train/seats.h"
 #include "lanista/train/start.h"
 
@@ -44,6 +47,8 @@ struct TrainerInput {
   data::EpochCache* epochs = nullptr;                       ///< of `data`, shared with other trials; may be null
   std::shared_ptr<const StartWeights> start = nullptr;      ///< in place of random values; null: those
   const nn::Backend* backend = &nn::cpu_backend();
+  study::KeepRule keep = {};  ///< which of its epochs the trial stands for; as it is: the last
+  space::Sample known = {};   ///< for the rule: hyper-parameters, and params and flops where it asks for them
 };
 
 /// The measurements a state carries. Errors: kDataLoss.
@@ -87,8 +92,8 @@ class TrialRun {
   std::int64_t epochs_done() const { return static_cast<std::int64_t>(measurements_.size()); }  ///< each measured
   const std::vector<study::Measurement>& measurements() const { return measurements_; }
 
-  /// What it would go on from; a seated state is copied out and stays. Of a run that no group has seen yet: nothing,
-  /// and no tensors. Not of a released run.
+  /// What it would go on from, and what it stands for; a seated state is copied out and stays. Of a run that no group
+  /// has seen yet: nothing, and no tensors. Not of a released run.
   TrainerState save() const;
   /// The inverse of save. Errors: kDataLoss naming what is missing or does not fit, or whose state it is, if it is not
   /// this trial's; then the run is as before. Of a run without state, tensors are looked at when a group admits it.
@@ -122,7 +127,7 @@ class TrialRun {
   void begin_pass(std::span<TrialRun* const> others);
   std::span<const std::int64_t> rows(std::int64_t ahead) const;  // that step reads, in the pass at hand
   bool count_steps(const nn::LaneEnd& end);                      // true at the end of an epoch
-  void note_measured(std::map<std::string, double> metrics);     // at the end of an epoch
+  void note_measured(std::map<std::string, double> metrics);     // at the end of an epoch; throws: nothing is noted
 
   TrainerInput input_;
   data::Augmenter augmenter_;
@@ -139,6 +144,7 @@ class TrialRun {
   std::int64_t branched_at_ = 0;  // the parent's step when this branch was made; 0: no branch
   double loss_sum_ = 0;           // of the epoch in progress, weighted by batch size
   std::vector<study::Measurement> measurements_;
+  KeptEpoch kept_;
 };
 
 }  // namespace lanista::train

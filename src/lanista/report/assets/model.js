@@ -73,7 +73,7 @@ function integerColumn(name, values, log) {
 const trials = (() => {
   const packed = source.trials, n = packed.count;
   const out = {count: n};
-  for (const key of ["id", "state", "parent", "base", "budget", "epochs", "steps", "parameters", "rank", "off_front", "same_as"]) {
+  for (const key of ["id", "state", "parent", "base", "budget", "epochs", "kept", "steps", "parameters", "rank", "off_front", "same_as"]) {
     out[key] = integers(packed[key], n);
   }
   out.how = nameColumn("how", packed.how, n);

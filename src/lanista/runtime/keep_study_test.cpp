@@ -1,0 +1,243 @@
+// Studies whose trials stand for their best epoch, really trained: what lies in best/ and in kept weights is what was
+// measured at that epoch, and nothing that happens on the way changes it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "lanista/base/memory_file_system.h"
+#include "lanista/base/rng.h"
+#include "lanista/engine/assembly.h"
+#include "lanista/engine/package.h"
+#include "lanista/engine/test_support.h"
+#include "lanista/kernels/flush_to_zero.h"
+#include "lanista/runtime/repeat.h"
+#include "lanista/runtime/study_process.h"
+#include "lanista/step/training_step.h"
+#include "lanista/train/measure_weights.h"
+
+namespace lanista::runtime {
+namespace {
+
+using engine::testing::Fingerprint;
+using engine::testing::fingerprint;
+using engine::testing::kFolder;
+using store::Record;
+using store::RecordType;
+
+/// Trained with rates so large that most trials are best before their end.
+std::string study_text(const std::string& train, const std::string& rest = "") {
+  return "model: {base: builtin:small-mlp}\n"
+         "space: {mutate: [widen, swap_op], params: {optimizer: [sgd, adam], lr: \"log(0.1, 1)\"}}\n"
+         "train: {epochs: 6, " +
+         train +
+         "}\ndata: {source: \"synthetic:blobs?rows=97&classes=3&features=4&seed=1\", batch: 16}\n"
+         "strategy: {name: evolution, population: 3, slots: 3}\nkeep: {top: 8, checkpoint_every: 0s}\n" +
+         (rest.empty() ? "goal: minimize val_loss\nstop: {rule: asha, rungs: [2, 4], eta: 2, type: promotion}\n" : rest);
+}
+
+testing::StudyProcess keeping_process(FileSystem& fs, const std::string& text, std::int64_t workers, std::int64_t lanes = 0) {
+  return {fs, {.folder = kFolder, .trials = 8, .workers = workers, .study = text, .lanes = lanes}};
+}
+
+study::StudyView logged_view(FileSystem& fs) { return *engine::fold(*store::read_log(fs, kFolder)); }
+
+/// val_loss and the like of weights, by a program that only predicts.
+std::map<std::string, double> measured(const study::StudyView& view, const study::TrialView& trial,
+                                       const std::vector<Tensor>& weights) {
+  const kernels::FlushToZero as_workers;
+  const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const auto job =
+      *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
+  return *train::measure_weights({.trial = trial.id,
+                                  .model = job.model,
+                                  .recipe = job.recipe,
+                                  .metrics = view.config.train.metrics,
+                                  .data = &data,
+                                  .step_ops = &ops},
+                                 weights, data::Part::kValidation, "val_");
+}
+
+/// The epoch with the least loss, of equals the first.
+const study::Measurement& least(const study::TrialView& trial) {
+  return *std::ranges::min_element(trial.measurements, {},
+                                   [](const study::Measurement& m) { return m.metrics.at("val_loss"); });
+}
+
+void expect_measured(const std::map<std::string, double>& seen, const study::Measurement& wanted) {
+  EXPECT_GE(seen.size(), 2U);
+  for (const auto& [name, value] : seen) EXPECT_EQ(value, wanted.metrics.at(name)) << name;
+}
+
+TEST(KeepStudy, ExportsWhatWasMeasuredBest) {
+  for (const char* precision : {"float32", "float64"}) {
+    MemoryFileSystem disk;
+    ASSERT_TRUE(keeping_process(disk, study_text("precision: " + std::string(precision)), 2).run());
+    const study::StudyView view = logged_view(disk);
+    const store::CheckpointStore checkpoints(disk, kFolder);
+    int earlier = 0;
+    for (const TrialId id : study::ranking(view)) {
+      const study::TrialView& trial = view.trials[id.value - 1];
+      ASSERT_FALSE(trial.outcome->weights.empty());
+      const auto stored = checkpoints.get(trial.outcome->weights);
+      ASSERT_TRUE(stored);
+      earlier += stored->kept.empty() ? 0 : 1;
+      EXPECT_EQ(stored->kept.empty(), &least(trial) == &trial.measurements.back());
+      expect_measured(measured(view, trial, store::standing_weights(*stored)), least(trial));
+    }
+    EXPECT_GE(earlier, 3);
+
+    ASSERT_TRUE(view.winner);
+    const study::TrialView& winner = view.trials[view.winner->value - 1];
+    for (const study::TrialView& trial : view.trials) {
+      if (!trial.outcome || !study::ranks(trial, *trial.outcome)) continue;
+      EXPECT_LE(least(winner).metrics.at("val_loss"), least(trial).metrics.at("val_loss"));
+    }
+    const auto package = engine::read_package(disk, kFolder + "/best", graph::builtin_ops());
+    ASSERT_TRUE(package) << package.error().text();
+    expect_measured(measured(view, winner, package->weights), least(winner));
+    EXPECT_EQ(package->facts.at("epochs"), least(winner).epoch);
+    EXPECT_EQ(package->facts.at("metrics").at("training").at("val_loss"), least(winner).metrics.at("val_loss"));
+  }
+}
+
+TEST(KeepStudy, TestsTheWinnerWithTheWeightsThatItKeeps) {
+  MemoryFileSystem disk;
+  const std::string text = study_text("schedule: constant", "goal: minimize val_loss\n");
+  testing::StudyProcess one(disk, {.folder = kFolder, .trials = 4, .workers = 1, .study = text});
+  ASSERT_TRUE(one.run());
+  const study::StudyView view = logged_view(disk);
+  const study::TrialView& winner = view.trials[view.winner->value - 1];
+  ASSERT_LT(least(winner).epoch, 6) << "the test's own study";
+  const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
+  const auto package = engine::read_package(disk, kFolder + "/best", graph::builtin_ops());
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const auto job =
+      *engine::make_job(view.config, data.spec(), winner, *study::trial_model(view, winner, graph::builtin_ops()));
+  const kernels::FlushToZero as_workers;
+  const auto seen = train::measure_weights({.trial = winner.id,
+                                            .model = job.model,
+                                            .recipe = job.recipe,
+                                            .metrics = view.config.train.metrics,
+                                            .data = &data,
+                                            .step_ops = &ops},
+                                           package->weights, data::Part::kTest, "test_");
+  EXPECT_EQ(view.test, *seen);
+}
+
+TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
+  int resumed = 0;
+  for (const char* train : {"schedule: constant", "steps_per_epoch: 3"}) {
+    const std::string text = study_text(train);
+    MemoryFileSystem undisturbed;
+    ASSERT_TRUE(keeping_process(undisturbed, text, 1, 1).run());
+    const Fingerprint wanted = *fingerprint(undisturbed);
+    for (const std::int64_t lanes : {1, 4}) {
+      for (const std::int64_t workers : {1, 2}) {
+        MemoryFileSystem disk;
+        ASSERT_TRUE(keeping_process(disk, text, workers, lanes).run());
+        ASSERT_EQ(*fingerprint(disk), wanted) << lanes << " lanes, " << workers << " workers";
+      }
+    }
+    Rng rng(17);
+    for (int life = 0; life < 20; ++life) {
+      MemoryFileSystem disk;
+      FaultyFileSystem faulty(disk, {.at = rng.between(12, 400),
+                                     .sticky = true,
+                                     .torn = rng.bernoulli(0.5),
+                                     .error = {Code::kResourceExhausted, "No space left on device", "disk"}});
+      if (keeping_process(faulty, text, rng.between(1, 2), rng.between(0, 4)).run()) continue;
+      const auto end = keeping_process(disk, text, rng.between(1, 2), rng.between(0, 4)).resume();
+      if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
+      ASSERT_TRUE(end) << end.error().text();
+      ASSERT_EQ(*fingerprint(disk), wanted) << life;
+      ++resumed;
+    }
+  }
+  EXPECT_GT(resumed, 20);
+}
+
+// Whatever is asked of a rule comes from the job, so that constraints see what the log sees.
+TEST(KeepStudy, KeepsToConstraintsFirst) {
+  const std::string text = study_text(
+      "schedule: constant",
+      "goal: [maximize val_accuracy, minimize params]\nsubject_to: [val_loss * params <= 100, val_loss <= lr * 2]\n");
+  MemoryFileSystem disk;
+  ASSERT_TRUE(keeping_process(disk, text, 2).run());
+  const study::StudyView view = logged_view(disk);
+  const store::CheckpointStore checkpoints(disk, kFolder);
+  int seen = 0;
+  for (const TrialId id : study::ranking(view)) {
+    const study::TrialView& trial = view.trials[id.value - 1];
+    const study::Measurement& result = study::result_of(view.config, trial);
+    auto metrics = measured(view, trial, store::standing_weights(*checkpoints.get(trial.outcome->weights)));
+    expect_measured(metrics, result);
+    ++seen;
+  }
+  EXPECT_GE(seen, 5);
+}
+
+/// The study's log as a build would have written it that knew of no train.keep.
+void make_old(MemoryFileSystem& disk, const std::vector<Record>& records) {
+  RealClock clock;
+  auto log = *store::LogWriter::open(disk, clock, kFolder);
+  for (const Record& record : records) {
+    nlohmann::json body = record.body;
+    for (const char* name : {"config", "text"}) {
+      if (record.type != RecordType::kHeader) continue;
+      std::string text = body.at(name);
+      const std::string said = "  keep: \"last\"\n";
+      const std::size_t line = text.find(said);
+      ASSERT_NE(line, std::string::npos);
+      body[name] = text.erase(line, said.size());
+    }
+    ASSERT_TRUE(log.append(record.type, body));
+  }
+}
+
+TEST(KeepStudy, OfABuildThatKnewOfNoneStandsForItsLastEpochs) {
+  const std::string text = study_text("keep: last");
+  MemoryFileSystem whole;
+  ASSERT_TRUE(keeping_process(whole, text, 1).run());
+  const Fingerprint wanted = *fingerprint(whole);
+  const std::vector<Record> records = *store::read_log(whole, kFolder);
+  Rng rng(5);
+  for (int life = 0; life < 8; ++life) {
+    MemoryFileSystem disk;
+    const auto length = static_cast<std::ptrdiff_t>(rng.between(2, std::ssize(records) - 1));
+    make_old(disk, {records.begin(), records.begin() + length});
+    const auto end = keeping_process(disk, text, 2).resume();
+    ASSERT_TRUE(end) << end.error().text();
+    const Fingerprint seen = *fingerprint(disk);
+    const auto behind = [](const std::string& canonical) { return canonical.substr(canonical.find('\n')); };
+    EXPECT_EQ(behind(seen.canonical), behind(wanted.canonical));
+    EXPECT_EQ(seen.weights, wanted.weights);
+    EXPECT_EQ(logged_view(disk).config.train.keep, study::kKeepLast);
+  }
+  const study::StudyView view = logged_view(whole);
+  const study::TrialView& winner = view.trials[view.winner->value - 1];
+  const auto package = engine::read_package(whole, kFolder + "/best", graph::builtin_ops());
+  expect_measured(measured(view, winner, package->weights), winner.measurements.back());
+}
+
+TEST(KeepStudy, IsRepeatedToTheBit) {
+  MemoryFileSystem disk;
+  ASSERT_TRUE(keeping_process(disk, study_text("schedule: cosine"), 2).run());
+  const study::StudyView view = logged_view(disk);
+  const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
+  int earlier = 0;
+  for (const study::TrialView& trial : view.trials) {
+    if (!trial.outcome || !trial.outcome->weights_hash) continue;
+    const auto job =
+        *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
+    const auto alone = repeat_trial(job, trial.measurements.back().epoch, view.config.train.metrics, data,
+                                    [](const study::Measurement&) {});
+    ASSERT_TRUE(alone) << alone.error().text();
+    EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;
+    earlier += alone->state.kept.empty() ? 0 : 1;
+  }
+  EXPECT_GE(earlier, 2);
+}
+
+}  // namespace
+}  // namespace lanista::runtime

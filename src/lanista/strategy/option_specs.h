@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lanista/base/options.h"
+
+namespace lanista::strategy {
+
+// Options of samplers and halvings.
+
+inline OptionSpec option(const char* name, OptionSpec::Kind kind, nlohmann::json value, const char* help) {
+  OptionSpec spec;
+  spec.name = name;
+  spec.kind = kind;
+  spec.default_value = std::move(value);
+  spec.help = help;
+  return spec;
+}
+/// kInt, kReal, or a list of them: from min to max, both included.
+inline OptionSpec number_option(const char* name, OptionSpec::Kind kind, nlohmann::json value, double min, double max,
+                                const char* help) {
+  OptionSpec spec = option(name, kind, std::move(value), help);
+  spec.min = min;
+  spec.max = max;
+  return spec;
+}
+/// A whole number from `min` on.
+inline OptionSpec count_option(const char* name, nlohmann::json value, double min, const char* help) {
+  return number_option(name, OptionSpec::Kind::kInt, std::move(value), min, 1e9, help);
+}
+inline OptionSpec flag_option(const char* name, bool value, const char* help) {
+  return option(name, OptionSpec::Kind::kBool, value, help);
+}
+/// `allowed` empty: any text.
+inline OptionSpec text_option(const char* name, const char* value, const char* help,
+                              std::vector<std::string> allowed = {}) {
+  OptionSpec spec = option(name, OptionSpec::Kind::kText, value, help);
+  spec.allowed = std::move(allowed);
+  return spec;
+}
+
+}  // namespace lanista::strategy
