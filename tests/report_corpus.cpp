@@ -288,11 +288,11 @@ void write(const std::string& folder, const std::string& name, const StudyView& 
 void write_comparison(const std::string& folder, const mutate::ModelSpace& models) {
   const StudyView a = evolved(models, 60, 0, 7), b = evolved(models, 40, 3, 9), c = hostile(models);
   const std::string attack = "</script><script>window.pwned=1</script>";
-  const std::string page = report::compare_page(
-      report::compare({{"studies/digits-7", &a, "name: a\nstrategy:\n  name: random\n"},
-                       {"studies/digits-9", &b, "name: b\nstrategy:\n  name: tpe\n"},
-                       {attack, &c, "name: " + attack + "\n"}}),
-      "0.1.0");
+  const std::string page =
+      report::compare_page(report::compare({{"studies/digits-7", &a, "name: a\nstrategy:\n  name: random\n"},
+                                            {"studies/digits-9", &b, "name: b\nstrategy:\n  name: tpe\n"},
+                                            {attack, &c, "name: " + attack + "\n"}}),
+                           "0.1.0");
   std::ofstream(folder + "/compare.html", std::ios::binary) << page;
   std::cout << "compare.html: " << page.size() << " bytes\n";
 }

@@ -171,8 +171,8 @@ std::string report_text(const std::string& folder, const study::StudyView& view,
   std::filesystem::path whole = std::filesystem::absolute(folder, failed).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();
   const std::string name = failed || !whole.has_filename() ? folder : whole.filename().string();
-  return report::report_page(
-      view, {.folder = name, .version = std::string(kVersion), .reload_seconds = reload_seconds});
+  return report::report_page(view,
+                             {.folder = name, .version = std::string(kVersion), .reload_seconds = reload_seconds});
 }
 
 int write_report(const ReportRequest& request) {

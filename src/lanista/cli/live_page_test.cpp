@@ -13,7 +13,9 @@ using engine::testing::kFolder;
 const std::string kLog = kFolder + "/log/000001.log";
 const std::string kPage = kFolder + "/report.html";
 
-bool is_live(const MemoryFileSystem& disk) { return disk.files().at(kPage).find("\"reload\":null") == std::string::npos; }
+bool is_live(const MemoryFileSystem& disk) {
+  return disk.files().at(kPage).find("\"reload\":null") == std::string::npos;
+}
 std::string page_of(const MemoryFileSystem& disk) { return disk.files().at(kPage); }
 
 /// A study whose log is put on the disk bit by bit.

@@ -60,12 +60,13 @@ void add_report(CLI::App& app, int& code) {
 
 void add_compare(CLI::App& app, int& code) {
   auto request = std::make_shared<CompareRequest>();
-  auto& verb = *app.add_subcommand("compare", "studies side by side: results, equal effort, what their files differ in");
+  auto& verb =
+      *app.add_subcommand("compare", "studies side by side: results, equal effort, what their files differ in");
   verb.add_option("folders", request->folders, "folders of two studies or more")->required()->expected(2, 64);
   verb.add_flag("--json", request->json, "one JSON object on stdout");
   verb.add_option("--page", request->page, "write a page with the best so far of all of them, overlaid");
-  verb.footer(examples({"lanista compare studies/digits-1 studies/digits-2",
-                        "lanista compare studies/digits-* --page compare.html"}));
+  verb.footer(examples(
+      {"lanista compare studies/digits-1 studies/digits-2", "lanista compare studies/digits-* --page compare.html"}));
   verb.callback([request, &code] { code = compare_studies(*request); });
 }
 

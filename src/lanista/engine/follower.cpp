@@ -21,7 +21,8 @@ const study::StudyView& Follower::view() const { return state_->view; }
 Result<bool> Follower::refresh() {
   LANISTA_ASSIGN(const auto records, log_.more());
   if (records.empty() && records_ > 0) return false;
-  LANISTA_TRY(fold_all(*state_, records, [](const study::Event&) {}, records_));
+  LANISTA_TRY(fold_all(
+      *state_, records, [](const study::Event&) {}, records_));
   records_ += records.size();
   return true;
 }

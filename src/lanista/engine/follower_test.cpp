@@ -25,8 +25,16 @@ json told(const StudyView& view) {
   for (const study::Span& span : view.spans) {
     spans.push_back({span.trial.value, span.epoch, span.worker, span.began, span.ended, span.lanes});
   }
-  return {view.config_text, view.data,  view.models,  view.numerics, trials,
-          spans,            view.steps, view.seconds, view.test,     view.end_reason.value_or("(none)"),
+  return {view.config_text,
+          view.data,
+          view.models,
+          view.numerics,
+          trials,
+          spans,
+          view.steps,
+          view.seconds,
+          view.test,
+          view.end_reason.value_or("(none)"),
           view.winner ? view.winner->value : 0};
 }
 

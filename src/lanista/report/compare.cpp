@@ -71,7 +71,8 @@ std::string goals_text(const StudyView& view) {
   return out;
 }
 
-/// Whether more is better, as far as the studies' goals or the metric itself say; nullopt: nobody says, or not the same.
+/// Whether more is better, as far as the studies' goals or the metric itself say; nullopt: nobody says, or not the
+/// same.
 std::optional<bool> direction(const std::vector<Compared>& studies, const std::string& metric) {
   std::optional<bool> out;
   for (const Compared& of : studies) {

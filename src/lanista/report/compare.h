@@ -42,8 +42,8 @@ struct Comparison {
     std::size_t trials = 0, failed = 0;
     std::int64_t trainings = 0, steps = 0;
     double seconds = 0;
-    std::map<std::string, double> test;    ///< of the winner
-    std::vector<std::vector<Step>> best;   ///< [measures]: what set a record; empty: never measured
+    std::map<std::string, double> test;   ///< of the winner
+    std::vector<std::vector<Step>> best;  ///< [measures]: what set a record; empty: never measured
   };
   /// A setting that is not the same in all study files; empty where a study does not say it.
   struct Difference {

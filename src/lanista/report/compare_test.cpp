@@ -127,10 +127,12 @@ TEST(Compare, FindsWhatTheFilesSayDifferently) {
   const StudyView view = study_with({{true, "val_accuracy"}});
   const std::string a =
       "schema: 1\nname: one\ndata:\n  batch: 32\nspace:\n  mutate:\n    - widen: {}\n    - deepen: {}\n  params:\n"
-      "    optimizer:\n      sgd:\n        lr: log(0.1, 1)\n      adam:\n        lr: log(0.01, 1)\ngoal:\n  - maximize x\n";
+      "    optimizer:\n      sgd:\n        lr: log(0.1, 1)\n      adam:\n        lr: log(0.01, 1)\ngoal:\n  - maximize "
+      "x\n";
   const std::string b =
       "schema: 1\nname: two\ndata:\n  batch: 32\nspace:\n  mutate:\n    - widen: {}\n  params:\n"
-      "    optimizer:\n      sgd:\n        lr: log(0.1, 1)\n      adam:\n        lr: log(0.02, 1)\nextra: \"a: b\"\ngoal:\n"
+      "    optimizer:\n      sgd:\n        lr: log(0.1, 1)\n      adam:\n        lr: log(0.02, 1)\nextra: \"a: "
+      "b\"\ngoal:\n"
       "  - maximize x\n";
 
   const Comparison found = compare({{"a", &view, a}, {"b", &view, b}});
@@ -148,7 +150,8 @@ TEST(Compare, EmptyAndAwkwardStudiesAreNoTrouble) {
   const StudyView empty = study_with({{true, "val_accuracy"}});
   const StudyView odd = testing::small_study(), random = testing::random_study(80, 3);
 
-  const json told = compare_json(compare({{"empty", &empty, ""}, {"odd", &odd, "::\n- - x\n  : \n"}, {"r", &random, ""}}));
+  const json told =
+      compare_json(compare({{"empty", &empty, ""}, {"odd", &odd, "::\n- - x\n  : \n"}, {"r", &random, ""}}));
 
   EXPECT_TRUE(told["studies"][0]["best"][0]["value"].is_null());
   EXPECT_EQ(told["studies"][1]["best"][0]["value"], 0.875);

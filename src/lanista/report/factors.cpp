@@ -47,9 +47,7 @@ std::optional<double> number_of(const Value& value) {
   return std::nullopt;
 }
 
-void even_weights(ForestAxis& axis, std::size_t cells) {
-  axis.weights.assign(cells, 1.0 / static_cast<double>(cells));
-}
+void even_weights(ForestAxis& axis, std::size_t cells) { axis.weights.assign(cells, 1.0 / static_cast<double>(cells)); }
 
 /// A range on its own scale, which is uniform on [lo, hi].
 struct Scale {

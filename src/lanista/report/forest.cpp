@@ -178,9 +178,8 @@ struct Forest::Growth {
         continue;
       }
       use[cut->axis] += cut->gain;
-      const auto middle = std::stable_partition(here.begin(), here.end(), [&](std::uint32_t row) {
-        return holds_cell(cut->left, cell(row, cut->axis));
-      });
+      const auto middle = std::stable_partition(
+          here.begin(), here.end(), [&](std::uint32_t row) { return holds_cell(cut->left, cell(row, cut->axis)); });
       const std::size_t begin_right = at.begin + static_cast<std::size_t>(middle - here.begin());
       const std::size_t child = tree.nodes.size();
       tree.nodes.resize(child + 2);

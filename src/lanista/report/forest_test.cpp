@@ -154,12 +154,13 @@ std::vector<Known> known_functions() {
   const auto x = [](std::uint8_t cell) { return (cell + 0.5) / 16; };
   std::vector<ForestAxis> conditional{even_axis(2, false), even_axis(16, true), even_axis(16, true)};
   conditional[1].when = {{0, 0b10}};
-  return {{"additive", {even_axis(16, true), even_axis(16, true), even_axis(4, false), even_axis(16, true)},
+  return {{"additive",
+           {even_axis(16, true), even_axis(16, true), even_axis(4, false), even_axis(16, true)},
            [x](const Point& p) { return 3 * x(p[0]) + std::sin(6 * x(p[1])) + 0.5 * (p[2] * 7 % 4); }},
-          {"multiplicative", {even_axis(16, true), even_axis(16, true), even_axis(16, true)},
+          {"multiplicative",
+           {even_axis(16, true), even_axis(16, true), even_axis(16, true)},
            [x](const Point& p) { return x(p[0]) * x(p[1]); }},
-          {"conditional", conditional,
-           [x](const Point& p) { return p[0] == 0 ? 0.4 : 2 * std::abs(x(p[1]) - 0.3); }},
+          {"conditional", conditional, [x](const Point& p) { return p[0] == 0 ? 0.4 : 2 * std::abs(x(p[1]) - 0.3); }},
           {"one of many", std::vector<ForestAxis>(6, even_axis(5, true)),
            [](const Point& p) { return std::exp(-0.3 * std::pow(p[4] - 2.6, 2)); }}};
 }
@@ -196,21 +197,22 @@ TEST(Forest, FindsAPairThatMattersOnlyTogether) {
 
 TEST(Forest, ExplainsNothingWhereThereIsNothing) {
   const std::vector<ForestAxis> axes(3, even_axis(16, true));
-  const Sampled data = sampled(axes, [](const Point&) { return 0.0; }, 300, 1, Rng(9));
+  const Sampled data = sampled(
+      axes, [](const Point&) { return 0.0; }, 300, 1, Rng(9));
 
   EXPECT_LT(Forest::grow(axes, data.cells, data.response).explained(), 0.1);
 }
 
 TEST(Forest, TheSameRowsGiveTheSameForest) {
   const std::vector<ForestAxis> axes(3, even_axis(16, true));
-  const Sampled data = sampled(axes, [](const Point& p) { return 1.0 * p[0] * p[1]; }, 100, 1, Rng(9));
+  const Sampled data = sampled(
+      axes, [](const Point& p) { return 1.0 * p[0] * p[1]; }, 100, 1, Rng(9));
 
   const Forest a = Forest::grow(axes, data.cells, data.response), b = Forest::grow(axes, data.cells, data.response);
 
   EXPECT_EQ(a.share(0).mean, b.share(0).mean);
   EXPECT_EQ(a.share(0, 1).mean, b.share(0, 1).mean);
-  EXPECT_NE(a.share(0).mean,
-            Forest::grow(axes, data.cells, data.response, {.seed = 2}).share(0).mean);
+  EXPECT_NE(a.share(0).mean, Forest::grow(axes, data.cells, data.response, {.seed = 2}).share(0).mean);
 }
 
 TEST(Forest, OfNothingIsConstant) {

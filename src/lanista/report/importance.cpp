@@ -90,7 +90,7 @@ std::size_t move_far_off(std::vector<double>& values, bool maximize) {
 
 Importance::Single single_of(const Forest& forest, std::size_t k, const Factor& factor, bool maximize) {
   const Share share = forest.share(k);
-  Importance::Single out{factor.name,         share.mean, share.spread, factor.labels, factor.axis.weights,
+  Importance::Single out{factor.name,        share.mean, share.spread, factor.labels, factor.axis.weights,
                          forest.marginal(k), 0};
   const auto best = maximize ? std::max_element(out.means.begin(), out.means.end())
                              : std::min_element(out.means.begin(), out.means.end());
@@ -144,9 +144,7 @@ Importance importance_for(const StudyView& view, const study::Goal& goal, const 
 }
 
 /// As many digits as are worth telling.
-json rounded(double value) {
-  return std::isfinite(value) ? json(std::round(value * 1e4) / 1e4) : number_json(value);
-}
+json rounded(double value) { return std::isfinite(value) ? json(std::round(value * 1e4) / 1e4) : number_json(value); }
 
 json digits(const std::vector<double>& values, int count) {
   json out = json::array();
@@ -172,9 +170,8 @@ json importance_json(const std::vector<Importance>& found) {
   for (const Importance& of : found) {
     json singles = json::array(), pairs = json::array();
     for (const Importance::Single& single : of.singles) {
-      json told{{"name", clipped(single.name, 200)},
-                {"share", rounded(single.share)},
-                {"spread", rounded(single.spread)}};
+      json told{
+          {"name", clipped(single.name, 200)}, {"share", rounded(single.share)}, {"spread", rounded(single.spread)}};
       if (singles.size() < kDetailed) {
         told["at"] = json::array();
         for (const std::string& label : single.labels) told["at"].push_back(clipped(label, 60));

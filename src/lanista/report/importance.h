@@ -33,22 +33,23 @@ struct Importance {
   };
   std::string metric;
   bool maximize = true;
-  std::int64_t epoch = 0;        ///< at which trials are compared: the last that half of the finished ones measured
-  std::size_t finished = 0;      ///< trials that succeeded or were stopped
-  std::size_t trials = 0;        ///< of them behind the shares; 0: there is nothing to say
-  std::size_t left_out = 0;      ///< decisions beyond the first 100
-  std::size_t far_off = 0;       ///< of them with a value so bad that it was moved to the others'
-  double explained = 0;          ///< share of unseen trials' variance that the forest predicts; NaN: not known
-  std::vector<Single> singles;   ///< by share, then in the order of declaration
-  std::vector<Pair> pairs;       ///< of the 12 decisions that the forest uses most; by share; 20 at most
+  std::int64_t epoch = 0;       ///< at which trials are compared: the last that half of the finished ones measured
+  std::size_t finished = 0;     ///< trials that succeeded or were stopped
+  std::size_t trials = 0;       ///< of them behind the shares; 0: there is nothing to say
+  std::size_t left_out = 0;     ///< decisions beyond the first 100
+  std::size_t far_off = 0;      ///< of them with a value so bad that it was moved to the others'
+  double explained = 0;         ///< share of unseen trials' variance that the forest predicts; NaN: not known
+  std::vector<Single> singles;  ///< by share, then in the order of declaration
+  std::vector<Pair> pairs;      ///< of the 12 decisions that the forest uses most; by share; 20 at most
 };
 
 /// For every goal, in their order. Of more than 1,000 trials an even sample is asked. A function of the view alone.
 std::vector<Importance> importance(const study::StudyView& view);
 
-/// [{"metric", "maximize", "epoch", "finished", "trials", "few", "left_out", "far_off", "explained", "singles": [{"name",
-/// "share", "spread", "at", "weights", "means", "best"}], "pairs": [{"names", "share", "spread"}]}]. The first twelve
-/// singles have the last four, which tell of their values; names are cut at 200 bytes, texts of values at 60.
+/// [{"metric", "maximize", "epoch", "finished", "trials", "few", "left_out", "far_off", "explained", "singles":
+/// [{"name", "share", "spread", "at", "weights", "means", "best"}], "pairs": [{"names", "share", "spread"}]}]. The
+/// first twelve singles have the last four, which tell of their values; names are cut at 200 bytes, texts of values
+/// at 60.
 nlohmann::json importance_json(const std::vector<Importance>& found);
 
 }  // namespace lanista::report
