@@ -54,7 +54,7 @@ TEST(Follower, SeesWhatAReaderOfTheWholeLogSeesAtEveryMoment) {
 
   std::size_t changes = 0;
   for (std::size_t written = header; written < bytes.size();) {
-    written = std::min<std::size_t>(bytes.size(), written + rng.below(2000));
+    written = std::min<std::size_t>(bytes.size(), written + rng.below(600));
     bench.disk.put(kLog, bytes.substr(0, written));
     const auto changed = follower->refresh();
     ASSERT_TRUE(changed.ok()) << changed.error().text();
