@@ -1,19 +1,25 @@
 # Turns text files into C++: every list of files becomes a function that gives their texts, and one that gives the hash
 # of the texts joined, as a content security policy writes it. Run as a script by lanista_embed_page(), which says when.
 #
-#   cmake -DOUTPUT=<file.cpp> -DSCRIPTS=<files> -DSTYLES=<files> -P EmbedText.cmake        (lists separated by "|")
+#   cmake -DOUTPUT=<file.cpp> -DPREFIX=<word> -DSCRIPTS=<files> -DSTYLES=<files> -P EmbedText.cmake  (lists: "|" between)
 if(NOT CMAKE_SCRIPT_MODE_FILE)
-  # lanista_embed_page(<file.cpp> SCRIPTS <files> STYLES <files>): makes <file.cpp> in the build folder, anew when a text
-  # changes.
+  # lanista_embed_page(<file.cpp> [PREFIX <word>] SCRIPTS <files> [STYLES <files>]): makes <file.cpp> in the build
+  # folder, anew when a text changes. Its functions are <word>_script, <word>_style and those with _hash behind; the word
+  # is "page" if none is given.
   function(lanista_embed_page output)
-    cmake_parse_arguments(arg "" "" "SCRIPTS;STYLES" ${ARGN})
+    cmake_parse_arguments(arg "" "PREFIX" "SCRIPTS;STYLES" ${ARGN})
+    if(NOT arg_PREFIX)
+      set(arg_PREFIX page)
+    endif()
     list(TRANSFORM arg_SCRIPTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-    list(TRANSFORM arg_STYLES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    if(arg_STYLES)
+      list(TRANSFORM arg_STYLES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    endif()
     list(JOIN arg_SCRIPTS "|" scripts)
     list(JOIN arg_STYLES "|" styles)
     add_custom_command(
       OUTPUT ${output}
-      COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} "-DSCRIPTS=${scripts}" "-DSTYLES=${styles}"
+      COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DPREFIX=${arg_PREFIX} "-DSCRIPTS=${scripts}" "-DSTYLES=${styles}"
               -P ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake
       DEPENDS ${arg_SCRIPTS} ${arg_STYLES} ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake
       COMMENT "Embedding the report page" VERBATIM)
@@ -45,8 +51,11 @@ set(functions "")
 foreach(kind IN ITEMS script style)
   string(TOUPPER ${kind}S list)
   string(REPLACE "|" ";" files "${${list}}")
+  if(NOT files)
+    continue()
+  endif()
   set(all "")
-  string(APPEND code "constexpr std::string_view k_${kind}[] = {\n")
+  string(APPEND code "constexpr std::string_view k_${PREFIX}_${kind}[] = {\n")
   foreach(file IN LISTS files)
     file(READ "${file}" text)
     string(REPLACE ")embedded\"" "" without "${text}")
@@ -60,8 +69,8 @@ foreach(kind IN ITEMS script style)
   string(APPEND code "};\n")
   string(SHA256 hex "${all}")
   base64_of_hex(${hex} hash)
-  string(APPEND functions "std::span<const std::string_view> page_${kind}() { return k_${kind}; }\n")
-  string(APPEND functions "std::string_view page_${kind}_hash() { return \"sha256-${hash}\"; }\n")
+  string(APPEND functions "std::span<const std::string_view> ${PREFIX}_${kind}() { return k_${PREFIX}_${kind}; }\n")
+  string(APPEND functions "std::string_view ${PREFIX}_${kind}_hash() { return \"sha256-${hash}\"; }\n")
 endforeach()
 string(APPEND code "\n}  // namespace\n\n${functions}\n}  // namespace lanista::report\n")
 file(WRITE "${OUTPUT}" "${code}")

@@ -28,7 +28,7 @@ small="--epochs 2 --trials 4 --quiet"
 
 expect 0 'lanista 0.' "$lanista" --version
 expect 0 'examples:' "$lanista" --help
-for verb in run plan resume repeat status show check report pause stop predict eval export data doctor completion man; do
+for verb in run plan resume repeat status show check report compare pause stop predict eval export data doctor completion man; do
   expect 0 'examples:' "$lanista" "$verb" --help
 done
 expect 2 'examples:' "$lanista"
@@ -83,6 +83,9 @@ grep -q '"folder":"first"' page.html || { echo "FAILED: the page does not say fi
 for other in inside absolute; do
   cmp -s page.html $other.html || { echo "FAILED: the page depends on where it was written from: $other"; failed=$((failed + 1)); }
 done
+expect 0 'wrote page.html' "$lanista" report first --out page.html --watch
+cmp -s page.html first/report.html || { echo "FAILED: watching a study that has ended gives another page"; failed=$((failed + 1)); }
+expect 0 '"importance":[{' "$lanista" show first --json
 expect 0 'equal to the study' "$lanista" repeat 'first#2' --out again
 expect 2 'DIR#TRIAL' "$lanista" repeat first
 expect 0 'largest difference' "$lanista" export first --onnx m.onnx --safetensors m.safetensors --cpp m.cpp --package copy
@@ -105,6 +108,59 @@ expect 0 'confusion: a row for each label' "$lanista" eval first npy:arrays/x.np
 grep -q '"confusion":\[\[' eval.json && grep -q '"f1_macro":0\.' eval.json || { echo "FAILED: eval --json lacks counts or metrics"; failed=$((failed + 1)); }
 printf 'x' >> copy/weights.safetensors
 expect 3 'weights.safetensors' "$lanista" predict copy arrays/x.npy
+
+# Studies side by side.
+# shellcheck disable=SC2086
+expect 0 'rank  trial' "$lanista" run --out random $small --set strategy=random --set stop=none
+expect 0 'strategy.name' "$lanista" compare first second random
+expect 0 'The study files say the same.' "$lanista" compare first first
+expect 0 'best val_accuracy after' "$lanista" compare first random --page compare.html
+grep -q '<h1>' compare.html && { echo "FAILED: the comparison has markup in it"; failed=$((failed + 1)); }
+grep -q '"name":"random"' compare.html || { echo "FAILED: the comparison does not say random"; failed=$((failed + 1)); }
+expect 0 '"differences":[{"key":"strategy.name"' "$lanista" compare first random --json
+# shellcheck disable=SC2086
+expect 0 'rank  trial' "$lanista" run --out otherwise $small --set goal=val_loss
+expect 0 'The studies have different goals (first: maximize val_accuracy; otherwise: minimize val_loss)' "$lanista" compare first otherwise
+expect 2 'folders' "$lanista" compare first
+expect 2 'no study here' "$lanista" compare first nothing-here
+expect 2 'no-folder' "$lanista" compare first second --page no-folder/x.html
+
+# The page of a study under way: kept fresh from outside and from the run itself, and one that stays at the end.
+mkdir desktop
+printf '#!/bin/sh\nprintf "%%s" "$1" > "$LANISTA_TEST_OPENED"\n' > desktop/xdg-open && chmod +x desktop/xdg-open
+DISPLAY=:9 PATH="$work/desktop:$PATH" LANISTA_TEST_OPENED="$work/opened" "$lanista" run --out lively --quiet --open --epochs 3000 --trials 3 --set stop=none > out 2>&1 &
+process=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  [ -s opened ] && [ -s lively/report.html ] && break
+  sleep 0.5
+done
+[ "$(cat opened 2> /dev/null)" = "$PWD/lively/report.html" ] || { echo "FAILED: --open opened '$(cat opened 2> /dev/null)'"; failed=$((failed + 1)); }
+grep -q '"reload":[0-9]' lively/report.html || { echo "FAILED: the page of a run does not load itself again"; failed=$((failed + 1)); }
+"$lanista" report lively --watch --out watched.html > watch.out 2>&1 &
+watcher=$!
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+  [ -s watched.html ] && break
+  sleep 0.5
+done
+grep -q '"reload":[0-9]' watched.html || { echo "FAILED: a watched page does not load itself again"; failed=$((failed + 1)); }
+cp watched.html watched.before
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  cmp -s watched.html watched.before || break
+  sleep 0.5
+done
+cmp -s watched.html watched.before && { echo "FAILED: a watched page is not written again"; failed=$((failed + 1)); }
+expect 0 'asked' "$lanista" stop lively
+wait "$process"
+wait "$watcher" || { echo "FAILED: the watcher ended with $?"; failed=$((failed + 1)); }
+grep -q 'wrote watched.html' watch.out || { echo "FAILED: the watcher did not say what it wrote"; failed=$((failed + 1)); }
+for page in lively/report.html watched.html; do
+  grep -q '"reload":null' "$page" || { echo "FAILED: $page goes on loading itself when the study has ended"; failed=$((failed + 1)); }
+done
+cmp -s lively/report.html watched.html || { echo "FAILED: the watcher's last page is not the run's"; failed=$((failed + 1)); }
+ls lively/*.tmp > /dev/null 2>&1 && { echo "FAILED: a page left a temporary file"; failed=$((failed + 1)); }
+expect 2 'no study here' "$lanista" report nothing-here --watch
+# shellcheck disable=SC2086
+expect 0 'page unseen/report.html' env -u DISPLAY -u WAYLAND_DISPLAY "$lanista" run --out unseen --open --epochs 2 --trials 2
 
 # A trial whose weights are gone: the way to them, which works.
 # shellcheck disable=SC2086

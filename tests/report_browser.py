@@ -18,7 +18,7 @@ import time
 import urllib.error
 import urllib.request
 
-PAGES = ["small", "running", "single", "empty", "failed", "duplicates", "pareto", "hostile", "large"]
+PAGES = ["small", "running", "live", "compare", "single", "empty", "failed", "duplicates", "pareto", "hostile", "large"]
 MOST_BYTES = 5_000_000
 ESCAPE, DOWN, TAB = "\ue00c", "\ue015", "\ue004"
 
@@ -160,6 +160,19 @@ def check_charts(browser, name):
     expect(wide <= 0, f"{name}: the page is {wide} pixels wider than the window")
 
 
+def check_phone(browser, folder, name, keep):
+    """At the width of a phone nothing but tables is to be moved sideways."""
+    browser.cdp("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=False)
+    browser.settle()
+    browser.settle()
+    wide = browser.run("return document.documentElement.scrollWidth - innerWidth")
+    expect(wide <= 0, f"{name}: on a phone the page is {wide} pixels wider than the window")
+    if keep:
+        browser.picture(os.path.join(folder, f"{name}-390.png"), 390)
+    browser.cdp("Emulation.clearDeviceMetricsOverride")
+    browser.settle()
+
+
 def check_selection(browser, name):
     x, y, _, _ = browser.box("#trials tbody tr[data-trial]:nth-child(4)")
     wanted = browser.run("return document.querySelector('#trials tbody tr[data-trial]:nth-child(4)').dataset.trial")
@@ -266,7 +279,8 @@ def check_small(browser, folder, name):
     check_curve_keys(browser, name)
     check_selection_in_chart(browser, name)
     check_figures(browser, name)
-    for part in ("progress", "curves", "parallel", "trials", "model", "lineage", "timeline", "economy", "failures"):
+    check_importance(browser, name)
+    for part in ("progress", "curves", "parallel", "importance", "trials", "model", "lineage", "timeline", "economy", "failures"):
         expect(browser.run("return !!document.getElementById(arguments[0])", part), f"{name}: there is no section {part}")
 
 
@@ -308,7 +322,90 @@ def check_pareto(browser, folder, name):
     expect(browser.text("#details h2") != before, f"{name}: arrow keys do not walk along the front")
 
 
-CHECKS = {"small": check_small, "hostile": check_hostile, "large": check_large, "pareto": check_pareto}
+def check_importance(browser, name):
+    shares = browser.run("""return [...document.querySelectorAll('#importance .shares')].map(t => [...t.querySelectorAll('tbody tr')].map(
+        r => parseFloat(r.children[2].textContent)));""")
+    expect(len(shares) >= 1 and len(shares[0]) >= 4, f"{name}: what mattered has the rows {shares}")
+    for table in shares:
+        expect(table == sorted(table, reverse=True), f"{name}: shares are not in order: {table}")
+    total = sum(sum(table) for table in shares)
+    expect(30 < total < 110, f"{name}: shares add up to {total} %")
+    wide = browser.run("""return [...document.querySelectorAll('#importance .fill')].map(f => f.getBoundingClientRect().width);""")
+    expect(wide and max(wide) > 100, f"{name}: the bars are {wide} pixels wide")
+
+
+def loaded_again(browser, before):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            if browser.run("return performance.timeOrigin") != before and \
+                    browser.run("return document.documentElement.dataset.rendered"):
+                return True
+        except RuntimeError:
+            pass  # between two documents
+        time.sleep(0.05)
+    return False
+
+
+def check_live(browser, folder, name):
+    """A page of a study under way loads itself again, and its reader finds what he left."""
+    browser.run("""document.querySelector('#hold').click();  // the reader takes his time
+        document.querySelector('#progress input[value=seconds]').click();
+        const metric = document.querySelector('#curves select');
+        metric.value = '1'; metric.dispatchEvent(new Event('change'));
+        const q = document.getElementById('query'); q.value = 'epochs>2'; q.dispatchEvent(new Event('input')); q.focus();
+        document.querySelector('#curves details').open = true;
+        [...document.querySelectorAll('#trials th button')].find(b => b.textContent === 'parameters').click();
+        select(3);""")
+    browser.settle()
+    browser.run("""document.querySelector('.scroll.trials').scrollTop = 60;
+        scrollTo({top: 900, behavior: 'instant'});""")
+    browser.settle()
+    see = """const rows = document.querySelector('.scroll.trials');
+        return {scroll: [Math.round(scrollY), rows.scrollTop], selected: document.querySelector('#details h2').textContent,
+                query: document.getElementById('query').value, count: document.querySelector('output.count').textContent,
+                by: document.querySelector('#progress input:checked').value, metric: document.querySelector('#curves select').value,
+                open: document.querySelector('#curves details').open, focus: document.activeElement.id,
+                sorted: document.querySelector('#trials th[aria-sort]').textContent};"""
+    left, before = browser.run(see), browser.run("return performance.timeOrigin")
+    expect(left["scroll"][0] > 500, f"{name}: the page is too short for this test: {left}")
+    expect(left["metric"] == "1" and left["by"] == "seconds", f"{name}: the reader's choices are {left}")
+    time.sleep(3)
+    expect(browser.run("return performance.timeOrigin") == before, f"{name}: a page that is held loads itself again")
+    browser.run("document.querySelector('#hold').click()")
+    expect(loaded_again(browser, before), f"{name}: the page does not load itself again")
+    browser.settle()
+    found = browser.run(see)
+    expect(found == left, f"{name}: the reader left {left} and finds {found}")
+    # What nobody chose follows the study: with nothing chosen, nothing is held fast.
+    again = browser.run("return performance.timeOrigin")
+    expect(loaded_again(browser, again), f"{name}: the page loads itself only once")
+    browser.settle()
+    expect(browser.run(see) == left, f"{name}: the second time the reader finds something else")
+
+
+def check_compare(browser, folder, name):
+    expect(browser.run("return window.pwned === undefined"), f"{name}: a script of a study ran")
+    expect(browser.run("return document.scripts.length") == 2, f"{name}: the page has other scripts than its own")
+    for part in ("results", "curves", "effort", "differences"):
+        expect(browser.run("return !!document.getElementById(arguments[0])", part), f"{name}: there is no section {part}")
+    rows = browser.run("return document.querySelectorAll('#results tbody tr').length")
+    expect(rows == 3, f"{name}: {rows} studies in the table")
+    expect("different goals" in browser.text("#results"), f"{name}: it does not say that goals differ")
+    take = "return document.querySelector('#curves canvas').toDataURL()"
+    seen = {browser.run(take)}
+    browser.run("document.querySelector('#curves input[value=seconds]').click()")
+    browser.settle()
+    seen.add(browser.run(take))
+    expect(len(seen) == 2, f"{name}: switching the x axis draws the same chart")
+    browser.run("document.querySelector('#curves details').open = true")
+    time.sleep(0.2)
+    expect(browser.run("return document.querySelectorAll('#curves details tbody tr').length") > 3, f"{name}: the curves have no figures")
+    left, top, width, height = browser.box("#curves canvas")
+    browser.click(left + width / 2, top + height / 2)
+
+
+CHECKS = {"live": check_live, "compare": check_compare, "small": check_small, "hostile": check_hostile, "large": check_large, "pareto": check_pareto}
 
 
 def take_pictures(browser, folder, name, all_looks):
@@ -335,6 +432,7 @@ def main():
             check_charts(browser, name)
             CHECKS.get(name, lambda *_: None)(browser, folder, name)
             take_pictures(browser, folder, name, "--looks" in sys.argv)
+            check_phone(browser, folder, name, "--looks" in sys.argv or name in ("small", "compare"))
             check_quiet(browser, name)
             print(name + ": looked at")
     finally:

@@ -12,6 +12,7 @@
 #include "lanista/graph/text.h"
 #include "lanista/mutate/builtin.h"
 #include "lanista/mutate/model_space.h"
+#include "lanista/report/compare.h"
 #include "lanista/report/page.h"
 
 namespace lanista {
@@ -275,16 +276,33 @@ StudyView hostile(const mutate::ModelSpace& models) {
   return view;
 }
 
-void write(const std::string& folder, const std::string& name, const StudyView& view, const std::string& shown) {
-  const std::string page = report::report_page(view, {shown, "0.1.0"});
+void write(const std::string& folder, const std::string& name, const StudyView& view, const std::string& shown,
+           double reload_seconds = 0) {
+  const std::string page =
+      report::report_page(view, {.folder = shown, .version = "0.1.0", .reload_seconds = reload_seconds});
   std::ofstream(folder + "/" + name + ".html", std::ios::binary) << page;
   std::cout << name << ".html: " << view.trials.size() << " trials, " << page.size() << " bytes\n";
+}
+
+/// Three studies of which one has another goal, and hostile words.
+void write_comparison(const std::string& folder, const mutate::ModelSpace& models) {
+  const StudyView a = evolved(models, 60, 0, 7), b = evolved(models, 40, 3, 9), c = hostile(models);
+  const std::string attack = "</script><script>window.pwned=1</script>";
+  const std::string page =
+      report::compare_page(report::compare({{"studies/digits-7", &a, "name: a\nstrategy:\n  name: random\n"},
+                                            {"studies/digits-9", &b, "name: b\nstrategy:\n  name: tpe\n"},
+                                            {attack, &c, "name: " + attack + "\n"}}),
+                           "0.1.0");
+  std::ofstream(folder + "/compare.html", std::ios::binary) << page;
+  std::cout << "compare.html: " << page.size() << " bytes\n";
 }
 
 void write_all(const std::string& folder) {
   const mutate::ModelSpace models = model_space();
   write(folder, "small", evolved(models, 60, 0, 7), "studies/digits-7");
   write(folder, "running", evolved(models, 20, 4, 8), "studies/digits-8");
+  write(folder, "live", evolved(models, 20, 4, 8), "studies/digits-8", 0.5);
+  write_comparison(folder, models);
   write(folder, "single", evolved(models, 1, 0, 7), "studies/one");
   write(folder, "empty", bare(models), "studies/empty");
   write(folder, "failed", all_failed(models), "studies/failed");

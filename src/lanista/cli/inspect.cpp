@@ -1,18 +1,23 @@
 #include "lanista/cli/inspect.h"
 
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
+#include <thread>
 
 #include "lanista/cli/app.h"
 #include "lanista/cli/leaderboard.h"
+#include "lanista/cli/live_page.h"
 #include "lanista/cli/load.h"
 #include "lanista/cli/session.h"
 #include "lanista/cli/show_plan.h"
+#include "lanista/cli/signals.h"
 #include "lanista/cli/status.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
 #include "lanista/graph/text.h"
+#include "lanista/report/importance.h"
 #include "lanista/report/page.h"
 
 namespace lanista::cli {
@@ -85,11 +90,31 @@ int print_study(const ShowRequest& request) {
   if (request.config) {
     std::cout << printable_lines(view->config_text);
   } else if (request.json) {
-    std::cout << json_line(status_json(request.target, *view));
+    json out = status_json(request.target, *view);
+    out["importance"] = report::importance_json(report::importance(*view));
+    std::cout << json_line(out);
   } else {
     std::cout << printable(status_text(request.target, *view)) << "\n"
               << printable_lines(leaderboard(*view, request.top));
   }
+  return kDone;
+}
+
+/// Keeps the page fresh until the study ends or somebody asks to end.
+int watch_study(const std::string& folder, const std::string& path) {
+  const RealClock clock;
+  const PauseSignals signals;
+  auto page = LivePage::open(real_file_system(), clock, folder, path);
+  if (!page) return report(page.error());
+  if (!page->view().end_reason) {
+    std::cerr << "watching " << printable(folder) << "   page " << printable(path) << "   Ctrl-C ends it\n";
+  }
+  while (!page->view().end_reason && signals.requested() == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (const auto refreshed = page->refresh(); !refreshed) return report(refreshed.error());
+  }
+  if (const auto written = page->finish(); !written) return report(written.error());
+  std::cerr << "wrote " << printable(path) << "\n";
   return kDone;
 }
 
@@ -144,19 +169,21 @@ int check_study(const CheckRequest& request) {
   return run_study(run);
 }
 
-std::string report_text(const std::string& folder, const study::StudyView& view) {
+std::string report_text(const std::string& folder, const study::StudyView& view, double reload_seconds) {
   // A page goes wherever the study goes; where it was written from is nobody's business later on.
   std::error_code failed;
   std::filesystem::path whole = std::filesystem::absolute(folder, failed).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();
   const std::string name = failed || !whole.has_filename() ? folder : whole.filename().string();
-  return report::report_page(view, {.folder = name, .version = std::string(kVersion)});
+  return report::report_page(view,
+                             {.folder = name, .version = std::string(kVersion), .reload_seconds = reload_seconds});
 }
 
 int write_report(const ReportRequest& request) {
+  const std::string path = request.out.empty() ? request.folder + "/report.html" : request.out;
+  if (request.watch) return watch_study(request.folder, path);
   const auto view = load_study(request.folder);
   if (!view) return report(view.error());
-  const std::string path = request.out.empty() ? request.folder + "/report.html" : request.out;
   const auto written = write_atomically(real_file_system(), path, report_text(request.folder, *view));
   if (!written) return report(written.error());
   std::cerr << "wrote " << printable(path) << "\n";

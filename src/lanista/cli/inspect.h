@@ -28,7 +28,8 @@ struct CheckRequest {
 };
 struct ReportRequest {
   std::string folder;
-  std::string out;  ///< empty: DIR/report.html
+  std::string out;     ///< empty: DIR/report.html
+  bool watch = false;  ///< until the study ends
 };
 struct ControlRequest {
   std::string folder;
@@ -36,8 +37,8 @@ struct ControlRequest {
   std::optional<std::uint32_t> trial;
 };
 
-/// The report page of a study as it stands.
-std::string report_text(const std::string& folder, const study::StudyView& view);
+/// The report page of a study as it stands; one that reloads itself every so many seconds, if they are not 0.
+std::string report_text(const std::string& folder, const study::StudyView& view, double reload_seconds = 0);
 
 // Each prints on stdout and gives the exit code.
 int show_status(const StatusRequest& request);

@@ -10,6 +10,7 @@
 #include "lanista/cli/app.h"
 #include "lanista/cli/inspect.h"
 #include "lanista/cli/leaderboard.h"
+#include "lanista/cli/live_page.h"
 #include "lanista/cli/load.h"
 #include "lanista/cli/new_folder.h"
 #include "lanista/cli/progress.h"
@@ -55,6 +56,7 @@ struct Session {
   data::Dataset data;
   std::unique_ptr<runtime::WorkerExecutor> executor;
   Progress progress;
+  std::optional<LivePageThread> page;
 
   Session(const study::StudyConfig& c, std::string f, data::Dataset d, const View& view)
       : config(c), folder(std::move(f)), data(std::move(d)), progress(style(view), detect_terminal(), clock) {}
@@ -88,6 +90,12 @@ struct Session {
                                progress.on_idle(view);
                              }},
             .machine = executor->machine()};
+  }
+
+  /// What a run tells of itself when it begins.
+  void show_up(const char* what, const View& view) {
+    if (!view.quiet) print_head(what);
+    if (view.open) page.emplace(real_file_system(), clock, folder, folder + "/report.html", view.quiet);
   }
 
   void print_head(const char* what) {
@@ -174,6 +182,7 @@ std::string without_winner(const engine::StudyView& view) {
 int run_engine(Session& session, engine::Engine& engine, const View& shown) {
   auto summary = run_to_the_end(engine);
   session.progress.finish();
+  session.page.reset();
   if (!summary) {
     report(summary.error());
     std::cerr << "nothing written is lost; continue with: lanista resume " << printable(shell_word(session.folder))
@@ -305,7 +314,7 @@ int run_study(const RunRequest& request) {
     return engine.error().code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;  // a full disk
   }
   if (taken) taken->keep();
-  if (!request.view.quiet) session.print_head("study");
+  session.show_up("study", request.view);
   return run_engine(session, **engine, request.view);
 }
 
@@ -320,7 +329,7 @@ int resume_study(const ResumeRequest& request) {
   auto engine = engine::Engine::resume(request.folder, request.extension, runtime::numerics(kernels::best_isa()),
                                        session.services());
   if (!engine) return report(engine.error());
-  if (!request.view.quiet) session.print_head("resume");
+  session.show_up("resume", request.view);
   return run_engine(session, **engine, request.view);
 }
 

@@ -18,6 +18,7 @@ struct View {
   bool json = false;
   bool quiet = false;
   bool no_color = false;
+  bool open = false;  ///< the page, kept fresh
 };
 
 /// What `run` was asked.

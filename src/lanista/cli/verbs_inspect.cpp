@@ -1,3 +1,4 @@
+#include "lanista/cli/compare_studies.h"
 #include "lanista/cli/inspect.h"
 #include "lanista/cli/verbs.h"
 
@@ -51,8 +52,22 @@ void add_report(CLI::App& app, int& code) {
   auto& verb = *app.add_subcommand("report", "one page on the whole study: curves, trials, models, economy");
   verb.add_option("folder", request->folder, "folder of the study")->required();
   verb.add_option("--out", request->out, "the page (default: DIR/report.html)");
-  verb.footer(examples({"lanista report studies/digits-1", "lanista report studies/digits-1 --out digits.html"}));
+  verb.add_flag("--watch", request->watch, "keep the page fresh until the study ends (or Ctrl-C): it reloads itself");
+  verb.footer(examples({"lanista report studies/digits-1", "lanista report studies/digits-1 --out digits.html",
+                        "lanista report studies/digits-1 --watch"}));
   verb.callback([request, &code] { code = write_report(*request); });
+}
+
+void add_compare(CLI::App& app, int& code) {
+  auto request = std::make_shared<CompareRequest>();
+  auto& verb =
+      *app.add_subcommand("compare", "studies side by side: results, equal effort, what their files differ in");
+  verb.add_option("folders", request->folders, "folders of two studies or more")->required()->expected(2, 64);
+  verb.add_flag("--json", request->json, "one JSON object on stdout");
+  verb.add_option("--page", request->page, "write a page with the best so far of all of them, overlaid");
+  verb.footer(examples(
+      {"lanista compare studies/digits-1 studies/digits-2", "lanista compare studies/digits-* --page compare.html"}));
+  verb.callback([request, &code] { code = compare_studies(*request); });
 }
 
 }  // namespace
@@ -62,6 +77,7 @@ void add_inspect_verbs(CLI::App& app, int& code) {
   add_show(app, code);
   add_check(app, code);
   add_report(app, code);
+  add_compare(app, code);
 }
 
 void add_control_verbs(CLI::App& app, int& code) {

@@ -13,6 +13,7 @@ constexpr std::int64_t kMostSeed = std::numeric_limits<std::int64_t>::max();  //
 void add_view_options(CLI::App& verb, View& view) {
   verb.add_flag("--json", view.json, "one event a line on stdout (docs/events.md)");
   verb.add_flag("--quiet,-q", view.quiet, "no progress, only the table");
+  verb.add_flag("--open", view.open, "open the report page in a browser, and keep it fresh while the study trains");
   verb.add_flag("--no-color", view.no_color, "does nothing, for scripts that give it: output has no colour");
 }
 

@@ -328,9 +328,9 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
 }
 
 Result<void> fold_all(StudyState& state, const std::vector<Record>& records,
-                      const std::function<void(const study::Event&)>& on_event) {
+                      const std::function<void(const study::Event&)>& on_event, std::size_t before) {
   for (std::size_t i = 0; i < records.size(); ++i) {
-    const std::string where = "log, record " + std::to_string(i + 1);
+    const std::string where = "log, record " + std::to_string(before + i + 1);
     try {
       if (auto applied = state.apply(records[i], on_event); !applied) {
         return Error{applied.error().code, applied.error().message, where};

@@ -93,8 +93,9 @@ class StudyState {
   std::int64_t paused_ = 0;
 };
 
-/// Folds a whole log. Errors: StudyState::apply's, with the record's number.
+/// Folds a whole log, or what follows behind its first `before` records. Errors: StudyState::apply's, with the record's
+/// number.
 Result<void> fold_all(StudyState& state, const std::vector<store::Record>& records,
-                      const std::function<void(const study::Event&)>& on_event);
+                      const std::function<void(const study::Event&)>& on_event, std::size_t before = 0);
 
 }  // namespace lanista::engine

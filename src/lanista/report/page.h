@@ -11,6 +11,7 @@ struct PageOptions {
   std::string folder;                 ///< the study's, as seen from the folder in which it lies: commands are for there
   std::string version;                ///< of lanista
   std::size_t max_bytes = 5'000'000;  ///< of the page; large studies are thinned out to fit, and the page says how
+  double reload_seconds = 0;          ///< of a study under way: the page loads itself again so often; 0: never
 };
 
 /// The report of a study as one HTML page: no network, works from file://, same view and options -> same bytes. What

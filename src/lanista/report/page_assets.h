@@ -11,5 +11,7 @@ std::span<const std::string_view> page_script();
 std::string_view page_script_hash();
 std::span<const std::string_view> page_style();
 std::string_view page_style_hash();
+std::span<const std::string_view> compare_script();
+std::string_view compare_script_hash();
 
 }  // namespace lanista::report

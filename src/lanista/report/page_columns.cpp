@@ -86,6 +86,21 @@ json packed_names(std::span<const std::string> values, std::span<const std::stri
   return {{"names", std::move(names)}, {"of", packed_integers(of)}};
 }
 
+std::string block_text(const json& data) {
+  // Pure ASCII; a "<" can only stand in a string, where the escape means the same.
+  const std::string plain = data.dump(-1, ' ', true, json::error_handler_t::replace);
+  std::string out;
+  out.reserve(plain.size());
+  for (const char c : plain) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 std::string clipped(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return std::string(text);
   std::size_t end = bytes;

@@ -32,6 +32,9 @@ nlohmann::json packed_reals(std::span<const double> values, int width);
 /// is the empty text. Beyond 4,000 distinct ones the rest is called "other".
 nlohmann::json packed_names(std::span<const std::string> values, std::span<const std::string> known = {});
 
+/// JSON as text that may stand inside a script element: pure ASCII, "<" is written \u003c.
+std::string block_text(const nlohmann::json& data);
+
 /// At most `bytes` bytes of a text that may be any length, cut between characters and ended by "…".
 std::string clipped(std::string_view text, std::size_t bytes);
 

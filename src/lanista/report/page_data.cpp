@@ -6,6 +6,8 @@
 
 #include "lanista/report/facts.h"
 #include "lanista/report/failures.h"
+#include "lanista/report/importance.h"
+#include "lanista/report/page_columns.h"
 
 namespace lanista::report {
 namespace {
@@ -16,21 +18,6 @@ using study::TrialView;
 
 constexpr std::size_t kBest = 500;
 constexpr std::size_t kManyTrials = 20'000;  // beyond, five digits of a number must do
-
-std::string text_of(const json& data) {
-  // Pure ASCII; a "<" can only stand in a string, where the escape means the same.
-  const std::string plain = data.dump(-1, ' ', true, json::error_handler_t::replace);
-  std::string out;
-  out.reserve(plain.size());
-  for (const char c : plain) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 /// Trials that were better than all finished ones before them.
 void add_records(const StudyView& view, std::vector<std::size_t>& order) {
@@ -72,6 +59,18 @@ json fitting_trials(const StudyView& view, const std::vector<std::size_t>& order
   }
 }
 
+/// What mattered; where there is no room for more, the shares alone.
+json fitting_importance(const StudyView& view, std::size_t room) {
+  json out = importance_json(importance(view));
+  if (block_text(out).size() <= room) return out;
+  for (json& goal : out) {
+    for (json& single : goal["singles"]) {
+      for (const auto* name : {"at", "weights", "means", "best"}) single.erase(name);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::size_t> by_importance(const StudyView& view) {
@@ -109,24 +108,26 @@ std::vector<std::string> page_metrics(const StudyView& view) {
 std::string page_data(const StudyView& view, const PageOptions& options, std::size_t room) {
   const std::vector<std::size_t> order = by_importance(view);
   json data = study_facts(view, options);
+  data["importance"] = fitting_importance(view, room / 20);
   data["models"] = model_drawings(view, std::min<std::size_t>(300'000, room / 12));
   data["timeline"] = timeline_columns(view, std::min<std::size_t>(20'000, room / 200));
+  std::size_t used = block_text(data).size();
+  const auto left = [&] { return room > used ? room - used : 0; };
+  const auto put = [&](const std::string& name, json part) {
+    used += block_text(part).size() + name.size() + 4;
+    data[name] = std::move(part);
+  };
   // Trials get what the rest leaves; the rest beyond the facts takes a fifth of the page at most.
   const std::size_t sides = room / 10;
-  const std::size_t taken = text_of(data).size() + sides;
   std::vector<std::size_t> rows;
-  data["trials"] = fitting_trials(view, order, room > taken ? room - taken : 0, rows);
+  put("trials", fitting_trials(view, order, left() > sides ? left() - sides : 0, rows));
   std::vector<std::size_t> shown = order;
   if (rows.size() < order.size()) {
     std::erase_if(shown, [&](std::size_t i) { return !std::binary_search(rows.begin(), rows.end(), i); });
   }
-  const auto left = [&] {
-    const std::size_t used = text_of(data).size();
-    return room > used ? room - used : 0;
-  };
-  data["edits"] = edit_lines(view, shown, std::min<std::size_t>(700'000, left() / 2));
+  put("edits", edit_lines(view, shown, std::min<std::size_t>(700'000, left() / 2)));
   data["curves"] = curve_columns(view, shown, std::min<std::size_t>(1'500'000, left() * 9 / 10));
-  return text_of(data);
+  return block_text(data);
 }
 
 }  // namespace lanista::report

@@ -168,6 +168,7 @@ json study_json(const StudyView& view, const PageOptions& options) {
            {"batch", config.data.batch},
            {"budget", budget_facts(config.budget)},
            {"seed", std::to_string(config.run.seed)},
+           {"reload", options.reload_seconds > 0 ? number(options.reload_seconds) : json()},
            {"numerics", plugin_text("", view.numerics)},
            {"workers", workers},
            {"steps", view.steps},

@@ -40,60 +40,74 @@ Result<bool> check_header(const Frame& frame, const std::string& path) {
   return body->contains(kMarksKey);
 }
 
-/// The whole frames of a log, and how far they reach. Errors: kDataLoss (damage before what is left to chance).
+/// How far a log has been read.
+struct Read {
+  std::uint64_t bytes = 0;
+  std::size_t frames = 0;
+  bool has_marks = false;  ///< it is from a build that sets them
+};
+
+/// The whole frames of what follows in a log, and how far they reach. Errors: kDataLoss (damage before what is left to
+/// chance).
 struct Scan {
   FrameScan frames;
-  bool has_marks = false;  ///< it is from a build that sets them
+  bool has_marks = false;
   bool ends_with_mark = false;
   std::vector<bool> is_mark;  ///< of every frame
 };
-Result<Scan> scan_log(std::string_view bytes, const std::string& path) {
+Result<Scan> scan_log(std::string_view bytes, const Read& before, const std::string& path) {
   Scan scan;
   scan.frames = decode_frames(bytes);
+  scan.has_marks = before.has_marks;
   const auto& frames = scan.frames.frames;
-  if (!frames.empty()) {
+  if (!frames.empty() && before.frames == 0) {
     LANISTA_ASSIGN(scan.has_marks, check_header(frames.front(), path));
   }
   for (const Frame& frame : frames) {
     const auto place = static_cast<std::uint64_t>(frame.payload.data() - bytes.data()) - kFrameHeader;
-    scan.ends_with_mark = is_mark(frame, place);
+    scan.ends_with_mark = is_mark(frame, before.bytes + place);
     scan.is_mark.push_back(scan.ends_with_mark);
     scan.has_marks |= scan.ends_with_mark;
   }
   if (!scan.frames.torn) return scan;
   // Without marks, any whole record behind the damage may have been synced.
-  const bool damaged = scan.has_marks ? mark_follows(bytes, scan.frames.good_bytes) : scan.frames.damaged_middle;
+  const bool damaged =
+      scan.has_marks ? mark_follows(bytes, scan.frames.good_bytes, before.bytes) : scan.frames.damaged_middle;
   if (!damaged) return scan;
   return Error{Code::kDataLoss,
-               record_name(frames.size()) + " at byte " + std::to_string(scan.frames.good_bytes) +
-                   " is damaged, and whole records follow it",
+               record_name(before.frames + frames.size()) + " at byte " +
+                   std::to_string(before.bytes + scan.frames.good_bytes) + " is damaged, and whole records follow it",
                path};
 }
 
 struct Found {
   std::vector<Record> records;
   std::uint64_t good_bytes = 0, cut_bytes = 0;
+  std::size_t frames = 0;
   bool has_marks = false, ends_with_mark = false;
 };
 
-Result<Found> read_records(FileSystem& fs, const std::string& path) {
-  LANISTA_ASSIGN(const std::string bytes, fs.read(path));
-  LANISTA_ASSIGN(const Scan scan, scan_log(bytes, path));
+/// What follows in a log behind what has been read of it.
+Result<Found> read_records(FileSystem& fs, const std::string& path, const Read& before = {}) {
+  LANISTA_ASSIGN(const std::string bytes, fs.read(path, before.bytes));
+  LANISTA_ASSIGN(const Scan scan, scan_log(bytes, before, path));
   Found found{.records = {},
               .good_bytes = scan.frames.good_bytes,
               .cut_bytes = bytes.size() - scan.frames.good_bytes,
+              .frames = scan.frames.frames.size(),
               .has_marks = scan.has_marks,
               .ends_with_mark = scan.ends_with_mark};
   found.records.reserve(scan.frames.frames.size());
   for (std::size_t i = 0; i < scan.frames.frames.size(); ++i) {
     if (scan.is_mark[i]) continue;
     const Frame& frame = scan.frames.frames[i];
+    const std::string name = record_name(before.frames + i);
     if (frame.type < static_cast<std::uint16_t>(RecordType::kHeader) ||
         frame.type > static_cast<std::uint16_t>(RecordType::kLast)) {
-      return Error{Code::kDataLoss, record_name(i) + " has the unknown type " + std::to_string(frame.type), path};
+      return Error{Code::kDataLoss, name + " has the unknown type " + std::to_string(frame.type), path};
     }
     auto body = parse_record_json(frame.payload);
-    if (!body) return Error{Code::kDataLoss, record_name(i) + " " + body.error().message, path};
+    if (!body) return Error{Code::kDataLoss, name + " " + body.error().message, path};
     found.records.push_back({static_cast<RecordType>(frame.type), *std::move(body)});
   }
   return found;
@@ -258,6 +272,25 @@ Result<std::vector<Record>> read_log(FileSystem& fs, const std::string& study_fo
   const std::string path = log_path(study_folder);
   if (!fs.exists(path)) return Error{Code::kNotFound, "no study here: there is no log", path};
   LANISTA_ASSIGN(Found found, read_records(fs, path));
+  return std::move(found.records);
+}
+
+LogFollower::LogFollower(FileSystem& fs, const std::string& study_folder) : fs_(&fs), path_(log_path(study_folder)) {}
+
+Result<std::vector<Record>> LogFollower::more() {
+  if (bytes_ == 0 && !fs_->exists(path_)) return Error{Code::kNotFound, "no study here: there is no log", path_};
+  LANISTA_ASSIGN(const std::uint64_t size, fs_->size(path_));
+  if (size < bytes_) {
+    return Error{Code::kDataLoss,
+                 "the log has " + std::to_string(size) + " bytes, of which " + std::to_string(bytes_) +
+                     " have been read: it is another one",
+                 path_};
+  }
+  if (size == bytes_) return std::vector<Record>();
+  LANISTA_ASSIGN(Found found, read_records(*fs_, path_, {bytes_, frames_, has_marks_}));
+  bytes_ += found.good_bytes;
+  frames_ += found.frames;
+  has_marks_ = found.has_marks;
   return std::move(found.records);
 }
 

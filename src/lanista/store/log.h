@@ -85,6 +85,23 @@ class LogWriter {
 /// All whole records, without the lock; stops at a torn tail. Errors: kNotFound (no study there), kDataLoss.
 Result<std::vector<Record>> read_log(FileSystem& fs, const std::string& study_folder);
 
+/// Reads a log as it grows, without the lock: what has been read is not read again.
+class LogFollower {
+ public:
+  LogFollower(FileSystem& fs, const std::string& study_folder);
+
+  /// All whole records behind those that were given before; a torn tail waits for its rest. Errors: kNotFound (no study
+  /// there), kDataLoss (also: the log is shorter than what was read of it), kIo.
+  Result<std::vector<Record>> more();
+
+ private:
+  FileSystem* fs_;
+  std::string path_;
+  std::uint64_t bytes_ = 0;
+  std::size_t frames_ = 0;
+  bool has_marks_ = false;
+};
+
 /// The canonical export, one JSON object a line: header, numerics' class, proposed, measurement, verdict, outcome,
 /// study end — without clock, host, attempt, plan, span, checkpoint and control. Equal for equal studies, whatever
 /// happened on the way: of a header, schema, "config" (the engine writes there what identifies a study) and data stay;

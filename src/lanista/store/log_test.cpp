@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lanista/base/rng.h"
 #include "lanista/store/record_json.h"
 
 namespace lanista::store {
@@ -289,6 +290,50 @@ TEST_F(Log, KeepsWhatItAcknowledgedWhicheverCallFails) {
       }
     }
   }
+}
+
+TEST_F(Log, AFollowerGivesEveryRecordOnceHoweverTheBytesArrive) {
+  const std::string bytes = sample_log(40);
+  const auto whole = *read_log(fs_, folder_);
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Rng rng(seed);
+    write_log("");
+    LogFollower follower(fs_, folder_);
+    std::vector<Record> seen;
+    for (std::size_t written = 0; written < bytes.size();) {
+      written = std::min<std::size_t>(bytes.size(), written + rng.below(90));
+      write_log(bytes.substr(0, written));
+      const auto more = follower.more();
+      ASSERT_TRUE(more.ok()) << more.error().text();
+      seen.insert(seen.end(), more->begin(), more->end());
+      EXPECT_EQ(seen.size(), read_log(fs_, folder_)->size()) << written;
+    }
+    ASSERT_EQ(seen.size(), whole.size());
+    for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_EQ(seen[i].body, whole[i].body);
+    EXPECT_TRUE(follower.more()->empty());
+  }
+}
+
+TEST_F(Log, AFollowerIsToldOfDamageAndOfAnotherLog) {
+  const std::string bytes = sample_log(10);
+  EXPECT_EQ(LogFollower(fs_, folder_ + "/none").more().error().code, Code::kNotFound);
+
+  LogFollower follower(fs_, folder_);
+  ASSERT_EQ(follower.more()->size(), 11U);
+  write_log(bytes.substr(0, bytes.size() / 2));
+  EXPECT_EQ(follower.more().error().code, Code::kDataLoss);
+
+  // Damage in what is new: told with its place in the whole log, as a first reader is told.
+  write_log(bytes.substr(0, bytes.size() / 2));
+  LogFollower half(fs_, folder_);
+  const auto first = half.more();
+  ASSERT_TRUE(first.ok());
+  std::string damaged = bytes;
+  damaged[bytes.size() * 3 / 4] = static_cast<char>(damaged[bytes.size() * 3 / 4] ^ 1);
+  write_log(damaged);
+  const auto told = half.more();
+  ASSERT_FALSE(told.ok());
+  EXPECT_EQ(told.error().message, read_log(fs_, folder_).error().message);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string mark_payload(std::uint64_t place);
 /// Whether a frame that begins at byte `place` is a mark.
 bool is_mark(const Frame& frame, std::uint64_t place);
 
-/// Whether a whole mark begins anywhere behind byte `from`.
-bool mark_follows(std::string_view bytes, std::uint64_t from);
+/// Whether a whole mark begins anywhere behind byte `from`; the bytes are those of a log from its byte `base` on.
+bool mark_follows(std::string_view bytes, std::uint64_t from, std::uint64_t base = 0);
 
 }  // namespace lanista::store

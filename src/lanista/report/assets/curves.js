@@ -28,11 +28,10 @@ function makeCurves() {
     places = [];
     const seen = range();
     if (!seen) return emptyChart(ctx, width, height, "Nothing has been measured yet.");
-    const log = seen.lo > 0 && seen.hi / seen.lo > 50;
     const x = makeScale(Math.min(1, seen.epochs - 1), seen.epochs, frame.left, width - frame.right, false);
-    const y = makeScale(seen.lo, seen.hi, height - frame.bottom, frame.top, log);
+    const y = makeScale(seen.lo, seen.hi, height - frame.bottom, frame.top, seen.log);
     x.ticks = x.ticks.filter(Number.isInteger);
-    drawAxes(ctx, width, height, x, y, "epoch", metrics[metric]);
+    drawAxes(ctx, width, height, x, y, "epoch", axisName(metrics[metric], seen));
     drawRungs(ctx, x, seen.epochs, height);
     ctx.save();
     ctx.beginPath();

@@ -9,7 +9,7 @@ if (!matchMedia("(max-width: 1080px)").matches) {
 }
 details.show();
 const sections = [
-  makeProgress(), makeCurves(), makeParallel(), makePareto(), makeTable(), makeArchitecture(), makeLineage(),
+  makeProgress(), makeCurves(), makeParallel(), makeImportance(), makePareto(), makeTable(), makeArchitecture(), makeLineage(),
   makeTimeline(), makeEconomy(), makeFailures()
 ].filter((part) => part !== null);
 const contents =
@@ -30,6 +30,7 @@ addEventListener("keydown", (event) => {
   document.getElementById("query").value = "";
   clearFilters();
 });
+goLive();
 // Two frames: the first one has been painted by then.
 requestAnimationFrame(() => requestAnimationFrame(() => {
                         performance.mark("report-rendered");

@@ -74,6 +74,7 @@ function makeOverview() {
          `${plural(source.proposed, "trial")}, ${plural(study.steps, "training step")}, ` +
              `${duration(study.seconds)} · `,
          said(ended)),
+      liveNote(),
       el("div", {class: "tiles"}, winnerTiles()),
       el("dl", {class: "facts"}, fact("Trials", countsText()), fact("Data", dataText()),
          fact("Strategy", [said(study.strategy), ` · ${plural(study.slots, "slot")}`]),

@@ -31,11 +31,12 @@ function makeParallel() {
     }
     if (!(lo <= hi)) return null;
     const goal = study.goals.findIndex((_, g) => goalColumn(g) === column);
+    let log = column.log;
     if (goal >= 0) {
       const range = robustRange(order.map((i) => column.at(i)), study.goals[goal].maximize);
-      [lo, hi] = [Math.max(lo, range.lo), Math.min(hi, range.hi)];
+      [lo, hi, log] = [Math.max(lo, range.lo), Math.min(hi, range.hi), range.log];
     }
-    return {column, lo, hi, log: column.log && lo > 0, conditional: order.some((i) => !column.has(i))};
+    return {column, lo, hi, log: log && lo > 0, conditional: order.some((i) => !column.has(i))};
   }
 
   // 0 (worst) to 11 (best) by rank among the finished; the others are palest.

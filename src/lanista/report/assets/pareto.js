@@ -14,13 +14,12 @@ function makePareto() {
     const xs = goalColumn(first), ys = goalColumn(second);
     const rx = robustRange(rows.map((i) => xs.at(i)), study.goals[first].maximize);
     const ry = robustRange(rows.map((i) => ys.at(i)), study.goals[second].maximize);
-    const x = makeScale(rx.lo, rx.hi, frame.left, width - frame.right, false);
-    const y = makeScale(ry.lo, ry.hi, height - frame.bottom, frame.top, false);
-    const arrow = (g) => `${study.goals[g].metric} (${study.goals[g].maximize ? "more" : "less"} is better)`;
-    drawAxes(ctx, width, height, x, y, arrow(first), arrow(second));
-    const place = (i) =>
-        [Math.max(frame.left, Math.min(width - frame.right, x.at(xs.at(i)))),
-         Math.max(frame.top, Math.min(height - frame.bottom, y.at(ys.at(i))))];
+    const x = robustScale(rx, frame.left, width - frame.right);
+    const y = robustScale(ry, height - frame.bottom, frame.top);
+    const arrow = (g, range) =>
+        axisName(`${study.goals[g].metric} (${study.goals[g].maximize ? "more" : "less"} is better)`, range);
+    drawAxes(ctx, width, height, x, y, arrow(first, rx), arrow(second, ry));
+    const place = (i) => [x.at(xs.at(i)), y.at(ys.at(i))];
     for (const i of rows) {
       const [px, py] = place(i);
       const leads = front.has(i);

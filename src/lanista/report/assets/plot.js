@@ -227,15 +227,37 @@ function ring(ctx, x, y) {
   ctx.lineWidth = 1;
 }
 
-// The range of the finite values of a chart; a few very bad ones do not squeeze all others.
+// The range of the finite values of a chart, in which a few very bad ones do not squeeze all others; logarithmic for
+// what is to be small and spreads over decades.
 function robustRange(values, maximize) {
-  const finite = Float64Array.from(values.filter(Number.isFinite)).sort();
-  if (finite.length === 0) return null;
-  const cut = finite.length > 40 ? Math.floor(finite.length * 0.03) : 0;
-  const lo = maximize ? finite[cut] : finite[0],
-        hi = maximize ? finite[finite.length - 1] : finite[finite.length - 1 - cut];
+  const finite = Float64Array.from(values.filter(Number.isFinite)).sort(), n = finite.length;
+  if (n === 0) return null;
+  const cut = n > 40 ? Math.floor(n * 0.03) : 0;
+  let lo = maximize ? finite[cut] : finite[0], hi = maximize ? finite[n - 1] : finite[n - 1 - cut];
+  if (!maximize && lo > 0 && hi / lo > 50) {
+    const pad = (hi / lo) ** 0.05;
+    return {lo: lo / pad, hi: hi * pad, log: true};
+  }
+  const low = finite[Math.floor(n / 4)], high = finite[Math.floor(3 * n / 4)], reach = 3 * (high - low);
+  if (n > 8 && reach > 0) {  // Tukey's "far out"
+    lo = maximize ? Math.max(lo, low - reach) : lo;
+    hi = maximize ? hi : Math.min(hi, high + reach);
+  }
   const pad = (hi - lo) * 0.05;
-  return {lo: lo - pad, hi: hi + pad};
+  return {lo: lo - pad, hi: hi + pad, log: false};
+}
+
+// The scale of such a range; what lies beyond it stands at its edges.
+function robustScale(range, from, to) {
+  const scale = makeScale(range.lo, range.hi, from, to, range.log);
+  const [near, far] = [Math.min(from, to), Math.max(from, to)];
+  const at = scale.at;
+  scale.at = (v) => Math.max(near, Math.min(far, at(range.log ? Math.max(v, scale.lo) : v)));
+  return scale;
+}
+
+function axisName(name, range) {
+  return range.log ? `${name} (logarithmic)` : name;
 }
 
 // The nearest of some points within reach: places are [x, y, trial].
@@ -272,4 +294,11 @@ function legend(...entries) {
     allCharts.push(drawing);
     return el("li", {}, canvas, text);
   }));
+}
+
+function emptyChart(ctx, width, height, text) {
+  ctx.fillStyle = theme.soft;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillText(text, width / 2, height / 2);
 }

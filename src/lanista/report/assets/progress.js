@@ -34,9 +34,8 @@ function makeProgress() {
     if (!range) return emptyChart(ctx, width, height, "No trial has finished yet.");
     const last = Math.max(...[xs[rows[rows.length - 1]], by === "trials" ? trials.id[trials.count - 1] : 0]);
     const x = makeScale(by === "trials" ? 0 : Math.min(0, xs[rows[0]]), last, frame.left, width - frame.right, false);
-    const y = makeScale(range.lo, range.hi, height - frame.bottom, frame.top, false);
-    drawAxes(ctx, width, height, x, y, axes[by].name, study.goals[goal].metric);
-    const clamp = (v) => Math.max(frame.top, Math.min(height - frame.bottom, y.at(v)));
+    const y = robustScale(range, height - frame.bottom, frame.top);
+    drawAxes(ctx, width, height, x, y, axes[by].name, axisName(study.goals[goal].metric, range));
     ctx.lineWidth = 1.5;
     const size = rows.length > 2000 ? 1.6 : 3;
     for (const i of rows) {
@@ -44,15 +43,15 @@ function makeProgress() {
       if (Number.isNaN(value)) continue;
       ctx.globalAlpha = state.visible[i] ? 0.75 : 0.08;
       ctx.fillStyle = ctx.strokeStyle = theme.stateColours[trials.state[i]];
-      const px = x.at(xs[i]), py = clamp(value);
+      const px = x.at(xs[i]), py = y.at(value);
       mark(ctx, trials.state[i], px, py, size);
       if (state.visible[i]) places.push([px, py, trials.id[i]]);
     }
     ctx.globalAlpha = 1;
     drawFailures(ctx, x, xs, height);
-    drawRecords(ctx, records(rows), x, xs, clamp, width);
+    drawRecords(ctx, records(rows), x, xs, y, width);
     const chosen = trials.rows.get(state.selected);
-    if (trials.rank[chosen] && Number.isFinite(xs[chosen])) ring(ctx, x.at(xs[chosen]), clamp(column.at(chosen)));
+    if (trials.rank[chosen] && Number.isFinite(xs[chosen])) ring(ctx, x.at(xs[chosen]), y.at(column.at(chosen)));
   }
 
   function drawFailures(ctx, x, xs, height) {
@@ -66,19 +65,19 @@ function makeProgress() {
     }
   }
 
-  function drawRecords(ctx, rows, x, xs, clamp, width) {
+  function drawRecords(ctx, rows, x, xs, y, width) {
     const column = goalColumn(goal);
     ctx.strokeStyle = theme.ink;
     ctx.lineWidth = 2;
     ctx.beginPath();
     rows.forEach((i, k) => {
       if (k === 0)
-        ctx.moveTo(x.at(xs[i]), clamp(column.at(i)));
+        ctx.moveTo(x.at(xs[i]), y.at(column.at(i)));
       else
-        ctx.lineTo(x.at(xs[i]), clamp(column.at(rows[k - 1])));
-      ctx.lineTo(x.at(xs[i]), clamp(column.at(i)));
+        ctx.lineTo(x.at(xs[i]), y.at(column.at(rows[k - 1])));
+      ctx.lineTo(x.at(xs[i]), y.at(column.at(i)));
     });
-    if (rows.length) ctx.lineTo(width - frame.right, clamp(column.at(rows[rows.length - 1])));
+    if (rows.length) ctx.lineTo(width - frame.right, y.at(column.at(rows[rows.length - 1])));
     ctx.stroke();
     ctx.lineWidth = 1;
   }
@@ -110,11 +109,4 @@ function makeProgress() {
           ["trial", axes.seconds ? "worked seconds" : "trial ended", study.goals.map((g) => `record ${g.metric}`)[0]],
           () =>
               records(ordered()).map((i) => [trialLink(trials.id[i]), trials.ended.text(i), goalColumn(goal).at(i)])));
-}
-
-function emptyChart(ctx, width, height, text) {
-  ctx.fillStyle = theme.soft;
-  ctx.textAlign = "center";
-  ctx.textBaseline = "middle";
-  ctx.fillText(text, width / 2, height / 2);
 }

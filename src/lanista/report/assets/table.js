@@ -9,12 +9,15 @@ const tableColumns = (() => {
     has: (i) => column.has(i),
     text: (i) => (column.has(i) ? (column.names ? column.text(i) : format(column.at(i))) : ""),
   });
+  const goals = study.goals.map((_, g) => goalColumn(g)).filter((m) => m);
   const worked = shown(trials.worked, (v) => short(Number(v.toPrecision(3))));
   return [
     {...number("rank", (i) => trials.rank[i] || Infinity), text: (i) => (trials.rank[i] ? String(trials.rank[i]) : "")},
     {...number("trial", (i) => trials.id[i]), text: (i) => `#${trials.id[i]}`},
+    ...goals.map((m) => shown(m, fixed)),
+    ...trials.params.map((p) => shown(p, short)),
     {name: "state", label: "state", text: (i) => stateName(i) + (trials.same_as[i] ? ` of #${trials.same_as[i]}` : "")},
-    ...trials.metrics.map((m) => shown(m, fixed)),
+    ...trials.metrics.filter((m) => !goals.includes(m)).map((m) => shown(m, fixed)),
     number("parameters", (i) => trials.parameters[i]),
     number("epochs", (i) => trials.epochs[i]),
     number("steps", (i) => trials.steps[i]),
@@ -22,7 +25,6 @@ const tableColumns = (() => {
     {...number("parent", (i) => trials.parent[i]), text: (i) => (trials.parent[i] ? `#${trials.parent[i]}` : "")},
     {name: "base", label: "base", text: baseName},
     {name: "how", label: "how it was made", text: (i) => trials.how.text(i)},
-    ...trials.params.map((p) => shown(p, short)),
     {name: "repeat", label: "command that repeats it", text: (i) => command("repeat", target(i)), code: true},
   ];
 })();
@@ -125,7 +127,7 @@ function makeTable() {
       const text = column.text(i);
       return el(
           "td", {class: column.number ? "number" : null, title: text.length > 28 ? text : null},
-          column.name === "state" ? el("span", {class: `state s${trials.state[i]}`}) : null,
+          column.name === "trial" ? el("span", {class: `state s${trials.state[i]}`}) : null,
           column.code       ? el("code", {}, text) :
               column.number ? text :
                               said(text));
