@@ -41,9 +41,9 @@ std::vector<Step> records_of(const StudyView& view, const Measure& measure) {
   for (const auto& [ended, trial] : trainings(view)) {
     ++count;
     if (!study::ranks(*trial, *trial->outcome)) continue;
-    const study::Measurement& last = trial->measurements.back();
-    const auto found = last.metrics.find(measure.metric);
-    if (found == last.metrics.end() || std::isnan(found->second)) continue;
+    const study::Measurement& result = study::result_of(view.config, *trial);
+    const auto found = result.metrics.find(measure.metric);
+    if (found == result.metrics.end() || std::isnan(found->second)) continue;
     const std::pair<double, double> now{study::standing(view.config, *trial).violation,
                                         measure.maximize ? -found->second : found->second};
     if (!out.empty() && !(now < best)) continue;
