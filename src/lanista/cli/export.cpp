@@ -49,6 +49,10 @@ Result<void> export_cpp(const engine::ModelPackage& package, const std::string& 
                              .scale = package.data.normalization.scale,
                              .labels = package.data.labels,
                              .missing = data::missing_numbers(package.data)};
+  if (const auto& targets = package.data.target_normalization) {
+    options.target_mean = targets->mean;
+    options.target_scale = targets->scale;
+  }
   LANISTA_ASSIGN(const std::string source, formats::to_cpp(package.model, package.weights, options));
   return write(path, source);
 }

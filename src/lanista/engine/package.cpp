@@ -16,8 +16,9 @@ namespace {
 
 using nlohmann::json;
 
-/// The newest layout of package.json that this build reads, and the one it writes.
-constexpr std::int64_t kPackageSchema = 1;
+/// The newest layout of package.json that this build reads. It writes the oldest that says all: builds that know no
+/// standardised targets would take predictions in standard units for real ones, so these packages are none for them.
+constexpr std::int64_t kPackageSchema = 2, kWithoutStandardTargets = 1;
 
 /// Optimiser slots and counters serve training alone.
 bool belongs_to_model(const Tensor& tensor) {
@@ -91,6 +92,10 @@ Result<std::string> package_onnx(const ModelPackage& package) {
                               .graph_name = package.facts.at("study"),
                               .metadata = {},
                               .missing = data::missing_numbers(package.data)};
+  if (const auto& targets = package.data.target_normalization) {
+    options.target_mean = targets->mean;
+    options.target_scale = targets->scale;
+  }
   options.metadata["study"] = options.graph_name;
   options.metadata["trial"] = package.facts.at("trial").dump();
   if (!package.data.labels.empty()) options.metadata["labels"] = json(package.data.labels).dump();
@@ -102,7 +107,7 @@ Result<void> write_package(FileSystem& fs, const std::string& folder, const Mode
   json facts = package.facts;
   LANISTA_ASSIGN(const std::string weights,
                  formats::encode_safetensors({package.weights, {{"graph_hash", facts.at("graph_hash")}}}));
-  facts["schema"] = kPackageSchema;
+  facts["schema"] = package.data.target_normalization ? kPackageSchema : kWithoutStandardTargets;
   facts["version"] = LANISTA_VERSION;
   facts["weights_hash"] = hash_text(weights);
 

@@ -27,6 +27,7 @@ json to_json(const DataSource& data) {
           {"folder", data.folder},
           {"split", std::move(split)},
           {"normalize", data.normalize},
+          {"targets", data.targets},
           {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
 }
 
@@ -42,6 +43,7 @@ DataSource read_data(const json& in) {
     data.split[i] = *part;
   }
   data.normalize = text(in, "normalize");
+  data.targets = text(in, "targets");
   if (text(in, "hash") != "any") data.hash = digest(in, "hash");
   return data;
 }
@@ -86,6 +88,7 @@ study::DataConfig DataSource::config() const {
   config.source = source;
   config.split = split;
   config.normalize = normalize;
+  config.targets = targets;
   return config;
 }
 

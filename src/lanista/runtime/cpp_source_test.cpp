@@ -44,7 +44,13 @@ class TemporaryFolder {
 };
 
 std::string source(const OnnxCase& one, std::vector<std::string> labels = {}) {
-  const auto made = formats::to_cpp(one.graph, one.weights, {one.options.mean, one.options.scale, std::move(labels)});
+  const auto made = formats::to_cpp(one.graph, one.weights,
+                                    {.mean = one.options.mean,
+                                     .scale = one.options.scale,
+                                     .labels = std::move(labels),
+                                     .missing = {},
+                                     .target_mean = one.options.target_mean,
+                                     .target_scale = one.options.target_scale});
   EXPECT_TRUE(made.ok()) << made.error().text() << "\n" << graph::to_text(one.graph);
   return made ? *made : "";
 }
@@ -66,7 +72,7 @@ void expect_same_predictions(const std::vector<OnnxCase>& cases) {
   std::size_t at = 0;
   for (const OnnxCase& one : cases) {
     SCOPED_TRACE(one.name);
-    const Tensor want = testing::predict(one.graph, one.weights, one.options.mean, one.options.scale, one.x);
+    const Tensor want = testing::predict(one);
     for (const float y : elements_of<float>(want)) {
       ASSERT_LT(at, seen.size());
       const double difference = std::abs(static_cast<double>(seen[at++]) - static_cast<double>(y));
@@ -94,7 +100,8 @@ TEST(CppSource, ComputesComposedModelsAsTraining) { expect_same_predictions(test
 TEST(CppSource, ComputesNormalisedAndMutatedModelsAsTraining) {
   std::vector<OnnxCase> cases = testing::mutated_cases(16);
   for (OnnxCase& base : testing::base_cases()) {
-    if (!base.options.mean.empty() || !base.options.scale.empty()) cases.push_back(std::move(base));
+    const formats::OnnxExport& options = base.options;
+    if (!options.mean.empty() || !options.scale.empty() || !options.target_mean.empty()) cases.push_back(std::move(base));
   }
   expect_same_predictions(cases);
 }

@@ -90,7 +90,8 @@ TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter)
       epochs_(study::epochs_of(input.recipe, static_cast<std::int64_t>(train_rows().size()))) {}
 
 Evaluation evaluation_of(const TrainerInput& input, std::int64_t prediction_size) {
-  return Evaluation(input.recipe.loss, input.metrics, prediction_size, own_metrics(input));
+  return Evaluation(input.recipe.loss, input.metrics, prediction_size, own_metrics(input),
+                    unit_of(input.data->spec()));
 }
 
 Result<void> check_measures(const TrainerInput& input) {
