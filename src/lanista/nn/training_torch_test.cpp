@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "lanista/nn/torch_oracle.h"
 #include "lanista/step/optimizer.h"
@@ -56,35 +57,37 @@ std::vector<TestModel> models() {
           model_named("dropout")};
 }
 
-// How far from the float64 loop a program may be after twenty steps. Adam divides small gradients by small numbers, so
-// float32 rounding alone leaves 1e-5 in two known cases; LibTorch's own float32 loop is 1.6e-5 and 9.3e-6 off there.
-double allowed(const TestModel& model, const Recipe& recipe, Precision precision) {
-  if (precision == Precision::kFloat64) return 1e-10;
-  const bool rounds_badly = (model.name == "small_mlp" && recipe.name == "adam_decay") ||
-                            (model.name == "small_cnn" && recipe.name == "adam_w_clipped");
-  return rounds_badly ? 2e-5 : 1e-5;
-}
+/// How far from LibTorch's loop in float64 others came: the largest distance of a loss, and of a value of the state
+/// after twenty steps.
+struct Distance {
+  double ours = 0, theirs = 0;  ///< theirs: LibTorch's own loop in our precision
+};
 
-void compare(const TestModel& model, const Recipe& recipe, Precision precision) {
-  const double tolerance = allowed(model, recipe, precision);
+double distance_of(double loss, double exact) { return std::fabs(loss - exact) / std::max(1.0, exact); }
+
+Distance train(const TestModel& model, const Recipe& recipe, Precision precision, std::uint64_t seed) {
   const Derived derived = derive(model, recipe.optimizer);
   Program program = compile(derived, {.max_batch = 32, .precision = precision});
-  program.initialise(0, 3);
-  TorchModel oracle(derived, program.extract(0), at::kDouble);
+  program.initialise(0, seed);
+  const std::vector<Tensor> start = program.extract(0);
+  TorchModel exact(derived, start, at::kDouble);
+  TorchModel theirs(derived, start, precision == Precision::kFloat64 ? at::kDouble : at::kFloat);
 
+  Distance far;
   for (std::uint64_t i = 0; i < 20; ++i) {
     // The last batch of an epoch is a short one.
-    const OwnedBatch batch = random_batch(derived, i % 5 == 4 ? 9 : 32, 100 + i);
-    const double loss = step_once(program, batch, recipe.hyper);
-    const double wanted = oracle.step(batch, recipe.hyper);
-    ASSERT_NEAR(loss, wanted, tolerance * std::max(1.0, wanted)) << model.name << " " << recipe.name << " " << i;
+    const OwnedBatch batch = random_batch(derived, i % 5 == 4 ? 9 : 32, 100 * seed + i);
+    const double wanted = exact.step(batch, recipe.hyper);
+    far.ours = std::max(far.ours, distance_of(step_once(program, batch, recipe.hyper), wanted));
+    far.theirs = std::max(far.theirs, distance_of(theirs.step(batch, recipe.hyper), wanted));
   }
-
   const std::vector<Tensor> state = program.extract(0);
-  for (const auto& [name, value] : oracle.state()) {
-    EXPECT_LE(scaled_error(to_torch(tensor_named(state, name)), value), tolerance)
-        << model.name << " " << recipe.name << " " << name;
+  const auto their_state = theirs.state();
+  for (const auto& [name, value] : exact.state()) {
+    far.ours = std::max(far.ours, scaled_error(to_torch(tensor_named(state, name)), value));
+    far.theirs = std::max(far.theirs, scaled_error(their_state.at(name), value));
   }
+  return far;
 }
 
 TEST(Training, TriesEveryOptimiser) {
@@ -98,15 +101,29 @@ TEST(Training, TriesEveryOptimiser) {
 
 TEST(Training, FollowsTheReferenceLoopInFloat64) {
   for (const TestModel& model : models()) {
-    for (const Recipe& recipe : recipes()) compare(model, recipe, Precision::kFloat64);
+    const auto far = [&](const Recipe& recipe) { return train(model, recipe, Precision::kFloat64, 3).ours; };
+    for (const Recipe& recipe : recipes()) EXPECT_LE(far(recipe), 1e-10) << model.name << " " << recipe.name;
     // Not in float32: a sign that rounding turns is a step of full length the other way.
-    for (const Recipe& recipe : recipes_by_sign()) compare(model, recipe, Precision::kFloat64);
+    for (const Recipe& recipe : recipes_by_sign()) EXPECT_LE(far(recipe), 1e-10) << model.name << " " << recipe.name;
   }
 }
 
-TEST(Training, FollowsTheReferenceLoopInFloat32) {
+// What rounding alone leaves depends on the model and on luck: Adam and RMSprop divide small gradients by small numbers,
+// and the same recipe may end 1e-6 or 1e-3 away. So our loop and LibTorch's float32 loop are measured over several
+// starts, by geometric means; three times theirs would be a fault, unless both are at some roundings.
+TEST(Training, RoundsNoWorseThanTheReferenceLoopInFloat32) {
+  constexpr int kStarts = 5;
+  constexpr double kTimes = 3, kSomeRoundings = 2e-6;
   for (const TestModel& model : models()) {
-    for (const Recipe& recipe : recipes()) compare(model, recipe, Precision::kFloat32);
+    for (const Recipe& recipe : recipes()) {
+      double ours = 0, theirs = 0;
+      for (std::uint64_t seed = 3; seed < 3 + kStarts; ++seed) {
+        const Distance far = train(model, recipe, Precision::kFloat32, seed);
+        ours += std::log(far.ours) / kStarts;
+        theirs += std::log(far.theirs) / kStarts;
+      }
+      EXPECT_LE(std::exp(ours), std::max(kSomeRoundings, kTimes * std::exp(theirs))) << model.name << " " << recipe.name;
+    }
   }
 }
 

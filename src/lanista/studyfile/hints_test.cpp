@@ -2,14 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "lanista/studyfile/study_file.h"
+#include "lanista/studyfile/test_support.h"
 
 namespace lanista::studyfile {
 namespace {
 
-std::string mistakes(std::string_view text) {
-  const auto read = read_study(text, "s.yaml");
-  return read ? "" : read.error().text();
-}
+using testing::mistakes;
 
 TEST(Hints, NameAKeyInFullThatStandsInOneOtherPlaceOnly) {
   EXPECT_EQ(mistakes("seed: 3"), "s.yaml:1:1: seed: unknown key 'seed' here; it is run.seed");

@@ -3,15 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "lanista/studyfile/fields.h"
+#include "lanista/studyfile/test_support.h"
 #include "lanista/studyfile/yaml_guard.h"
 
 namespace lanista::studyfile {
 namespace {
 
-std::string mistakes(std::string_view text, const std::vector<Override>& overrides = {}) {
-  const auto read = read_study(text, "s.yaml", overrides);
-  return read ? "" : read.error().text();
-}
+using testing::mistakes;
 
 TEST(StudyFile, GivesDefaultsForWhatIsNotSaid) {
   const auto config = read_study("", "s.yaml");
