@@ -58,7 +58,7 @@ class Dataset {
   std::vector<std::int64_t> place_;  // with a stream: of each row in features_, or kNowhere
   std::shared_ptr<const MemoryBudget::Reservation> memory_;
   std::vector<std::int32_t> labels_;
-  std::vector<float> targets_;  // in their own unit
+  std::vector<float> targets_;           // in their own unit
   std::vector<float> standard_targets_;  // empty where training sees the others
   Split rows_;
 };

@@ -79,7 +79,8 @@ std::string target_text(const DataSpec& spec) {
     if (!spec.target_normalization) return count;
     const auto& [mean, scale] = *spec.target_normalization;
     const std::string fitted =
-        mean.size() > 1 ? "" : " (mean " + short_number(mean.front()) + ", deviation " + short_number(scale.front()) + ")";
+        mean.size() > 1 ? ""
+                        : " (mean " + short_number(mean.front()) + ", deviation " + short_number(scale.front()) + ")";
     return count + ", standardised" + fitted;
   }
   return std::to_string(spec.classes) + " classes" + (spec.labels.empty() ? "" : ": " + listed(spec.labels));

@@ -74,7 +74,8 @@ TEST_F(Targets, AreStandardisedOneByOneByMeanAndDeviationOfTheTrainingRows) {
         squares += away * away;
       }
       const long double deviation = std::sqrt(squares / static_cast<long double>(train.size()));
-      EXPECT_NEAR(mean[column], static_cast<double>(middle), 1e-14 * std::abs(static_cast<double>(deviation)) + 1e-14 * std::abs(mean[column]));
+      EXPECT_NEAR(mean[column], static_cast<double>(middle),
+                  1e-14 * std::abs(static_cast<double>(deviation)) + 1e-14 * std::abs(mean[column]));
       EXPECT_NEAR(scale[column], static_cast<double>(deviation), 1e-13 * static_cast<double>(deviation));
       for (std::int64_t row = 0; row < kRows; ++row) {
         const double exact = (static_cast<double>(raw[at(row)]) - mean[column]) / scale[column];
@@ -219,7 +220,8 @@ TEST_F(Targets, AreShownToPeople) {
   EXPECT_EQ(schema_text(arrays(drawn(Rng(7), 2), 2).spec()), "samples [2], target 2 numbers, standardised\n");
   EXPECT_EQ(schema_text(arrays(drawn(Rng(7), 2), 2, "raw").spec()), "samples [2], target 2 numbers\n");
   std::vector<float> one(kRows, 1234.5F);
-  EXPECT_EQ(schema_text(arrays(one, 1).spec()), "samples [2], target 1 number, standardised (mean 1234.5, deviation 1)\n");
+  EXPECT_EQ(schema_text(arrays(one, 1).spec()),
+            "samples [2], target 1 number, standardised (mean 1234.5, deviation 1)\n");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lanista/formats/cpp_source.h"
 #include "lanista/formats/onnx.h"
 #include "lanista/formats/onnx_export.h"
 #include "lanista/formats/safetensors.h"
@@ -57,6 +58,14 @@ Result<void> take_facts(const json& facts, ModelPackage& package) {
   return {};
 }
 
+/// Exported models give targets in their own unit.
+void take_unit(const ModelPackage& package, auto& options) {
+  const auto& targets = package.data.target_normalization;
+  if (!targets) return;
+  options.target_mean = targets->mean;
+  options.target_scale = targets->scale;
+}
+
 }  // namespace
 
 ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
@@ -92,15 +101,21 @@ Result<std::string> package_onnx(const ModelPackage& package) {
                               .graph_name = package.facts.at("study"),
                               .metadata = {},
                               .missing = data::missing_numbers(package.data)};
-  if (const auto& targets = package.data.target_normalization) {
-    options.target_mean = targets->mean;
-    options.target_scale = targets->scale;
-  }
+  take_unit(package, options);
   options.metadata["study"] = options.graph_name;
   options.metadata["trial"] = package.facts.at("trial").dump();
   if (!package.data.labels.empty()) options.metadata["labels"] = json(package.data.labels).dump();
   LANISTA_ASSIGN(const formats::OnnxModel model, formats::to_onnx(package.model, package.weights, options));
   return formats::encode_onnx(model);
+}
+
+Result<std::string> package_cpp(const ModelPackage& package) {
+  formats::CppExport options{.mean = package.data.normalization.mean,
+                             .scale = package.data.normalization.scale,
+                             .labels = package.data.labels,
+                             .missing = data::missing_numbers(package.data)};
+  take_unit(package, options);
+  return formats::to_cpp(package.model, package.weights, options);
 }
 
 Result<void> write_package(FileSystem& fs, const std::string& folder, const ModelPackage& package) {

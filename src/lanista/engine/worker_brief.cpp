@@ -23,12 +23,9 @@ using study::fields::text;
 json to_json(const DataSource& data) {
   json split = json::array();
   for (const double part : data.split) split.push_back(real_json(part));
-  return {{"source", data.source},
-          {"folder", data.folder},
-          {"split", std::move(split)},
-          {"normalize", data.normalize},
-          {"targets", data.targets},
-          {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
+  return {{"source", data.source},     {"folder", data.folder},
+          {"split", std::move(split)}, {"normalize", data.normalize},
+          {"targets", data.targets},   {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
 }
 
 DataSource read_data(const json& in) {

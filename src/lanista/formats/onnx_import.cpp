@@ -81,8 +81,8 @@ std::vector<double> take_missing(const View& view, const List& features, std::st
   return *numbers;
 }
 
-/// If the last that a file of ours does is to bring its output into the targets' unit, takes the numbers and goes back to
-/// what it does that to.
+/// If the last that a file of ours does is to bring its output into the targets' unit, takes the numbers and goes back
+/// to what it does that to.
 void take_targets(const View& view, std::string& result, ImportedModel& imported) {
   const OnnxNode* plus = view.maker(result, "Add");
   const OnnxNode* by = plus != nullptr && plus->inputs.size() == 2 ? view.maker(plus->inputs[0], "Mul") : nullptr;

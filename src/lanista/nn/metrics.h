@@ -24,8 +24,8 @@ struct SampleSum {
   double number = 1;
 };
 
-/// Targets a program was trained on as (target - mean) / scale: one entry a number of a prediction. Empty: on the targets
-/// themselves.
+/// Targets a program was trained on as (target - mean) / scale: one entry a number of a prediction. Empty: on the
+/// targets themselves.
 struct TargetUnit {
   std::vector<double> mean = {}, scale = {};
 
@@ -80,8 +80,8 @@ struct LaneMetrics {
   MetricSums sums = {};
 };
 
-/// The next batch of an evaluation, which lives until the one after it is asked for; null: there is none. Its targets are
-/// in their own unit.
+/// The next batch of an evaluation, which lives until the one after it is asked for; null: there is none. Its targets
+/// are in their own unit.
 using BatchSource = std::function<const Batch*()>;
 
 /// Adds classes to `sums`: logits [n, width], labels [n], per-sample losses [n]. A row with a NaN counts as wrong.
@@ -92,8 +92,8 @@ void add_numbers(const Metrics& asked, std::int64_t width, std::span<const doubl
                  std::span<const float> targets, std::span<const double> losses, MetricSums& sums);
 
 /// Measures predictions that lie on the host: in double and in sample order, whatever the batches and the precision
-/// were. Predictions are [n, width], with labels [n] or targets [n, width], as the loss wants them; both in the targets'
-/// own unit (see TargetUnit::to_own).
+/// were. Predictions are [n, width], with labels [n] or targets [n, width], as the loss wants them; both in the
+/// targets' own unit (see TargetUnit::to_own).
 class HostMetrics {
  public:
   /// With the kernels of that level. `asked` outlives this.

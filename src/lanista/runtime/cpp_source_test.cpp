@@ -1,6 +1,5 @@
 // Generated programs, compiled and run: they compute what nn computes.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cmath>
 #include <filesystem>
@@ -22,26 +21,10 @@ using testing::compiles;
 using testing::OnnxCase;
 using testing::read;
 using testing::run;
+using testing::TemporaryFolder;
 using testing::write;
 
 constexpr double kTolerance = 1e-5;
-
-/// A folder that no other process has, gone in the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_cpp_XXXXXX").string();
-    LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
-    path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::string source(const OnnxCase& one, std::vector<std::string> labels = {}) {
   const auto made = formats::to_cpp(one.graph, one.weights,
@@ -101,7 +84,8 @@ TEST(CppSource, ComputesNormalisedAndMutatedModelsAsTraining) {
   std::vector<OnnxCase> cases = testing::mutated_cases(16);
   for (OnnxCase& base : testing::base_cases()) {
     const formats::OnnxExport& options = base.options;
-    if (!options.mean.empty() || !options.scale.empty() || !options.target_mean.empty()) cases.push_back(std::move(base));
+    if (!options.mean.empty() || !options.scale.empty() || !options.target_mean.empty())
+      cases.push_back(std::move(base));
   }
   expect_same_predictions(cases);
 }

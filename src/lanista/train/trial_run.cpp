@@ -36,7 +36,8 @@ Result<void> check_owner(const std::map<std::string, std::string>& facts,
     if (measurement.trial != trial) other = std::to_string(measurement.trial.value);
   }
   if (other.empty()) return {};
-  return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value), ""};
+  return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value),
+               ""};
 }
 
 std::span<const study::Metric> own_metrics(const TrainerInput& input) {
@@ -90,8 +91,7 @@ TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter)
       epochs_(study::epochs_of(input.recipe, static_cast<std::int64_t>(train_rows().size()))) {}
 
 Evaluation evaluation_of(const TrainerInput& input, std::int64_t prediction_size) {
-  return Evaluation(input.recipe.loss, input.metrics, prediction_size, own_metrics(input),
-                    unit_of(input.data->spec()));
+  return Evaluation(input.recipe.loss, input.metrics, prediction_size, own_metrics(input), unit_of(input.data->spec()));
 }
 
 Result<void> check_measures(const TrainerInput& input) {
