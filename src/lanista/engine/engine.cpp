@@ -87,8 +87,8 @@ nlohmann::json with_sums(nlohmann::json numerics, const study::TrainConfig& trai
   return numerics;
 }
 
-/// A study has the weights of its frozen part beside its checkpoints; should they be lost, they are read again where
-/// they came from. Errors: kFailedPrecondition (others lie there now).
+/// A study has the weights of its frozen part beside its checkpoints; should they be lost, they are read again where they
+/// came from. Errors: kFailedPrecondition (others lie there now).
 Result<void> mend_frozen(const StudyView& view, const graph::Graph& base, const data::DataSpec& data,
                          const std::string& folder, FileSystem& fs, const graph::OpTable& ops) {
   store::CheckpointStore checkpoints(fs, folder);
@@ -120,8 +120,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   LANISTA_ASSIGN(auto strategy, make_strategy(config, models));
   std::optional<store::Checkpoint> frozen;
   if (config.model.frozen) {
-    LANISTA_ASSIGN(frozen,
-                   frozen_weights(config, models->bases().front().graph, *services.data, folder, fs, services.ops));
+    LANISTA_ASSIGN(frozen, frozen_weights(config, models->bases().front().graph, *services.data, folder, fs,
+                                          services.ops));
   }
 
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));

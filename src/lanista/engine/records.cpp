@@ -321,12 +321,8 @@ json span_body(const study::Span& span) {
 
 Result<study::Span> read_span(const json& body) {
   return read_record<study::Span>("span", [&] {
-    return study::Span{study::fields::trial(body, "trial"),
-                       integer(body, "epoch"),
-                       integer(body, "worker"),
-                       real(body, "began"),
-                       real(body, "ended"),
-                       body.contains("lanes") ? integer(body, "lanes") : 1};
+    return study::Span{study::fields::trial(body, "trial"), integer(body, "epoch"), integer(body, "worker"),
+                       real(body, "began"), real(body, "ended"), body.contains("lanes") ? integer(body, "lanes") : 1};
   });
 }
 

@@ -211,8 +211,7 @@ TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
       {"space: {params: {lr: lgo(1, 2)}}", "did you mean 'log'?"},
       {"space: {params: {optimizer: {adam: {momentum: 0.9}}}}",
        "s.yaml:1:37: space.params.optimizer.adam.momentum: 'momentum' has no effect on adam; it is a number of sgd"},
-      {"space: {params: {optimizer: {sgd: {eps: 1e-8}}}}",
-       "'eps' has no effect on sgd; it is a number of adam, adamw and"},
+      {"space: {params: {optimizer: {sgd: {eps: 1e-8}}}}", "'eps' has no effect on sgd; it is a number of adam, adamw and"},
       {"train: {steps_per_epoch: 0}", "s.yaml:1:26: train.steps_per_epoch: 0 is out of bounds"},
       {"train: {steps_per_epoch: 2.5}", "s.yaml:1:26: train.steps_per_epoch: "},
       {"train: {steps: 0}", "s.yaml:1:16: train.steps: 0 is out of bounds"},
@@ -381,9 +380,7 @@ TEST(StudyFile, RefusesAFrozenPartThatNoModelHas) {
     const auto config = read_study(text, "study.yaml");
     return config ? std::string("nothing") : config.error().text();
   };
-  const auto has = [](const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-  };
+  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
   std::string text = said("model: {base: a.onnx, frozen: {thruogh: x, weights: base}}\n");
   EXPECT_TRUE(has(text, "through") && has(text, "study.yaml:1:") && has(text, "model.frozen.through")) << text;
   text = said("model: {base: a.onnx, frozen: {through: x}}\n");

@@ -36,8 +36,7 @@ Result<void> check_owner(const std::map<std::string, std::string>& facts,
     if (measurement.trial != trial) other = std::to_string(measurement.trial.value);
   }
   if (other.empty()) return {};
-  return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value),
-               ""};
+  return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value), ""};
 }
 
 std::span<const study::Metric> own_metrics(const TrainerInput& input) {
