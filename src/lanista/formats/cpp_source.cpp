@@ -140,7 +140,7 @@ Result<void> check_normalization(const char* what, const std::vector<double>& va
   return {};
 }
 
-Result<void> check_targets(const CppExport& options, const graph::Shape& output) {
+Result<void> check_unit_of_targets(const CppExport& options, const graph::Shape& output) {
   const auto &mean = options.target_mean, &scale = options.target_scale;
   const auto elements = output.elements_per_sample();
   if (mean.size() != scale.size() || (!mean.empty() && std::ssize(mean) != elements)) {
@@ -192,7 +192,7 @@ Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> we
   LANISTA_TRY(check_normalization("mean", options.mean, input, false));
   LANISTA_TRY(check_normalization("scale", options.scale, input, true));
   LANISTA_TRY(check_normalization("missing", options.missing, input, false));
-  LANISTA_TRY(check_targets(options, output));
+  LANISTA_TRY(check_unit_of_targets(options, output));
   LANISTA_ASSIGN(const std::string body, statements(graph, types, options, ops, emitters));
   LANISTA_ASSIGN(const auto numbers, float_weights(graph, ops, weights));
   LANISTA_TRY(check_weights(numbers));

@@ -155,7 +155,7 @@ Result<void> check_declared(const OnnxInfo& output, const List& dims) {
 }
 
 /// Errors: numbers of targets that are not one each a number of the output.
-Result<void> check_targets(const ImportedModel& imported, const List& dims) {
+Result<void> check_taken_targets(const ImportedModel& imported, const List& dims) {
   const List features(dims.begin() + 1, dims.end());
   const std::size_t entries = imported.target_mean.size();
   if (entries == 0 || static_cast<std::int64_t>(entries) == product(features)) return {};
@@ -185,7 +185,7 @@ Result<void> write_nodes(const OnnxModel& model, const std::vector<Planned>& pla
   }
   const auto result = values.find(last);
   if (result == values.end()) return refused("the output is not computed from the input");
-  LANISTA_TRY(check_targets(imported, writer.dims(result->second)));
+  LANISTA_TRY(check_taken_targets(imported, writer.dims(result->second)));
   LANISTA_TRY(check_declared(model.outputs.front(), writer.dims(result->second)));
   return writer.add("output", {result->second}).ok() ? Result<void>() : broken("the output has no shape");
 }
