@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -48,7 +50,7 @@ std::string study_over(const std::string& path, const std::string& targets, std:
          "train: {epochs: " +
          std::to_string(epochs) + ", metrics: [r2, mae, rmse, mape]}\ndata: {source: \"csv:" + path +
          "?task=numbers\", batch: 16, targets: " + targets +
-         "}\nstrategy: {name: evolution, population: 4, slots: 2}\nstop: {rule: asha, rungs: [2, 4]}\n"
+         "}\nstrategy: {name: evolution, population: 4, slots: 2}\nstop: {rule: asha, rungs: [1, 2]}\n"
          "keep: {top: 2, checkpoint_every: 0s}\n";
 }
 
@@ -207,7 +209,7 @@ TEST_F(FlatsPackage, IsExportedWithTheTargetsOwnUnit) {
   Tensor input{.name = "x",
                .type = ElementType::kF32,
                .shape = {kSamples, static_cast<std::int64_t>(width)},
-               .bytes = {bytes.size(), std::byte{}}};
+               .bytes = std::vector<std::byte>(bytes.size())};
   std::ranges::copy(encoded, elements_of<float>(input).begin());
   const auto by_onnx = run_imported(imported, input);
   ASSERT_TRUE(by_onnx) << by_onnx.error().text();
