@@ -166,7 +166,7 @@ TEST(Fit, SaysWhatBecameOfTargetsThatAreNumbers) {
     ASSERT_TRUE(fit_to_data(config, spec));
     EXPECT_EQ(config.data.targets, said);
     const std::string text = studyfile::write_study(config);
-    EXPECT_NE(text.find("  targets: " + std::string(said) + "\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("  targets: \"" + std::string(said) + "\"\n"), std::string::npos) << text;
     EXPECT_EQ(studyfile::read_study(text, "again")->data.targets, said);
   }
   auto config = *studyfile::read_study("", "s");

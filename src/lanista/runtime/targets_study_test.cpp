@@ -263,7 +263,7 @@ class OldStudy {
   /// As a build from before wrote it.
   std::string text_of_before() const {
     std::string out = text();
-    const std::string line = "  targets: raw\n";
+    const std::string line = "  targets: \"raw\"\n";
     const std::size_t at = out.find(line);
     LANISTA_CHECK(at != std::string::npos, out);
     return out.erase(at, line.size());
