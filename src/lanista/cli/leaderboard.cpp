@@ -8,6 +8,7 @@
 
 #include "lanista/cli/columns.h"
 #include "lanista/cli/terminal.h"
+#include "lanista/study/noise.h"
 
 namespace lanista::cli {
 namespace {
@@ -91,6 +92,35 @@ std::string sample_text(const space::Sample& sample) {
   return text;
 }
 
+std::string baselines_text(const engine::StudyView& view) {
+  constexpr std::pair<const char*, const char*> kWords[] = {{"constant", "the same answer for every row"},
+                                                            {"linear", "a linear model"}};
+  if (view.config.goals.empty()) return {};
+  const std::string& metric = view.config.goals.front().metric;
+  std::string text;
+  for (const study::Baseline& baseline : view.baselines) {
+    const auto value = baseline.metrics.find(metric), test = baseline.metrics.find(test_name(metric));
+    const auto* words = std::ranges::find(kWords, baseline.name, &std::pair<const char*, const char*>::first);
+    if (value == baseline.metrics.end()) continue;
+    text += (text.empty() ? "" : ", ") + four_digits(value->second) +
+            (test != baseline.metrics.end() ? " (test " + four_digits(test->second) + ")" : "") + " by " +
+            (words != std::end(kWords) ? words->second : printable(baseline.name));
+  }
+  return text.empty() ? text : " without a search: " + metric + " " + text + "\n";
+}
+
+std::string noise_text(const engine::StudyView& view) {
+  const auto noise = study::noise_band(view, study::standings(view));
+  if (!noise) return {};
+  const std::int64_t others = noise->trials - 1;
+  return " by its " + std::to_string(noise->rows) + " validation rows the best lies between " +
+         four_digits(noise->band.low) + " and " + four_digits(noise->band.high) + " (95 %); " +
+         (others == 0   ? std::string("no other trial lies there")
+          : others == 1 ? std::string("1 other trial lies there, too")
+                        : std::to_string(others) + " other trials lie there, too") +
+         "\n";
+}
+
 std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   const std::vector<study::Standing> ranked = study::standings(view);
   if (ranked.empty()) return " no finished trial yet\n";
@@ -134,6 +164,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     rows.push_back(std::move(row));
   }
   std::string text = columns(rows, right);
+  text += noise_text(view) + baselines_text(view);
   if (any_stopped) text += " * ended early by the stopping rule\n";
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";
   if (any_broken) text += " ! breaks a constraint\n";

@@ -13,8 +13,14 @@ std::string choices_text(const space::Sample& sample, std::size_t width);
 /// The hyper-parameters in words: "sgd lr 0.103 momentum 0.84".
 std::string sample_text(const space::Sample& sample);
 
-/// The best `top` trials as a table, best first; ends with the winner's test metrics if known. Plain text, no control
-/// codes.
+/// How far one gets without a search, by the first goal: a line, or nothing where that is not known.
+std::string baselines_text(const engine::StudyView& view);
+
+/// How far the best score may be luck of its validation rows: a line, or nothing where that cannot be said.
+std::string noise_text(const engine::StudyView& view);
+
+/// The best `top` trials as a table, best first, with the winner's test metric if known and what had to be beaten. Plain
+/// text, no control codes.
 std::string leaderboard(const engine::StudyView& view, std::size_t top);
 
 }  // namespace lanista::cli

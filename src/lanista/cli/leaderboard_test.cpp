@@ -35,6 +35,31 @@ TEST(Leaderboard, ShowsTheBestFirstAndTheTestOfTheWinnerOnly) {
             " * ended early by the stopping rule\n");
 }
 
+TEST(Leaderboard, SaysHowFarOneGetsWithoutASearch) {
+  auto view = three_trials();
+  view.config.goals = {{true, "val_accuracy"}};
+  view.baselines = {{"constant", {{"val_accuracy", 0.1034}, {"test_accuracy", 0.1}}},
+                    {"linear", {{"val_loss", 0.3}}},
+                    {"linear", {{"val_accuracy", 0.94}}}};
+  EXPECT_EQ(baselines_text(view),
+            " without a search: val_accuracy 0.1034 (test 0.1000) by the same answer for every row, 0.9400 by a linear "
+            "model\n");
+  EXPECT_NE(leaderboard(view, 10).find(baselines_text(view)), std::string::npos);
+  view.config.goals = {{false, "params"}};
+  EXPECT_EQ(baselines_text(view), "");
+}
+
+TEST(Leaderboard, SaysWhatValidationRowsDoNotTellApart) {
+  auto view = three_trials();
+  view.config.goals = {{true, "val_accuracy"}};
+  EXPECT_EQ(noise_text(view), "") << "nobody knows the rows";
+  view.data = {{"split_rows", {200, 100, 100}}};
+  EXPECT_EQ(noise_text(view),
+            " by its 100 validation rows the best lies between 0.9155 and 0.9897 (95 %); no other trial lies there\n");
+  view.trials[0].measurements[0].metrics["val_accuracy"] = 0.92;
+  EXPECT_NE(leaderboard(view, 10).find("(95 %); 1 other trial lies there, too\n"), std::string::npos);
+}
+
 TEST(Leaderboard, ShowsAtMostTheRowsAsked) {
   const std::string table = leaderboard(three_trials(), 1);
 

@@ -24,6 +24,7 @@
 #include "lanista/runtime/worker_executor.h"
 #include "lanista/studyfile/blueprint.h"
 #include "lanista/studyfile/outlook.h"
+#include "lanista/train/baseline.h"
 
 namespace lanista::cli {
 namespace {
@@ -236,6 +237,12 @@ int report(const Error& error) {
   }
 }
 
+void tell(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    std::cerr << "lanista: " << printable_lines(note, kMessageLines, kMessageColumns) << "\n";
+  }
+}
+
 int run_study(const RunRequest& request) {
   std::string text(studyfile::default_study());
   std::string folder = ".";
@@ -266,9 +273,9 @@ int run_study(const RunRequest& request) {
   auto models = engine::make_model_space(*config, data->spec(), folder, real_file_system());
   if (!models) return refuse(models.error(), models.error().where, "");
   if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
-  if (const std::string note = studyfile::nothing_varies(*config, **models); !note.empty() && !request.view.quiet) {
-    std::cerr << "lanista: " << printable_lines(note, kMessageLines, kMessageColumns) << "\n";
-  }
+  std::vector<std::string> notes = data->remarks();
+  if (const std::string note = studyfile::nothing_varies(*config, **models); !note.empty()) notes.push_back(note);
+  if (!request.view.quiet) tell(notes);
   // Taken at last: what was refused leaves nothing behind, and of two studies that begin now each has its own.
   std::optional<NewFolder> taken;
   std::string out = request.out;
@@ -290,8 +297,10 @@ int run_study(const RunRequest& request) {
 
   Session session(*config, out, *std::move(data), request.view);
   if (auto made = session.make_executor(request.workers, request.lanes); !made) return report(made.error());
+  engine::Services services = session.services();
+  services.baselines = train::baselines(session.data, engine::loss_name(*config, session.data.spec()), config->train.metrics);
   auto engine = engine::Engine::create(out, *config, studyfile::write_study(*config),
-                                       runtime::numerics(kernels::best_isa()), session.services());
+                                       runtime::numerics(kernels::best_isa()), std::move(services));
   if (!engine) {
     const int code = refuse(engine.error(), engine.error().where, "");
     return engine.error().code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;  // a full disk

@@ -48,6 +48,9 @@ struct RepeatRequest {
 /// Prints an error on stderr, "lanista: …", and gives the exit code that fits its kind.
 int report(const Error& error);
 
+/// Prints what may not have been meant on stderr, a line each.
+void tell(const std::vector<std::string>& notes);
+
 /// What a study is trained with, wherever it lies: what the command line says goes before the study.
 engine::WorkerBrief worker_brief(const study::StudyConfig& config, const std::optional<std::int64_t>& workers,
                                  const std::optional<std::int64_t>& lanes);

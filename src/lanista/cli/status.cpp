@@ -1,6 +1,7 @@
 #include "lanista/cli/status.h"
 
 #include "lanista/cli/terminal.h"
+#include "lanista/study/noise.h"
 #include "lanista/study/record_fields.h"
 
 namespace lanista::cli {
@@ -62,6 +63,10 @@ json status_json(const std::string& folder, const study::StudyView& view) {
                    {"metrics", study::fields::metrics_json(best.measurements.back().metrics)}};
   }
   if (view.winner) out["test"] = study::fields::metrics_json(view.test);
+  if (const auto noise = study::noise_band(view, study::standings(view))) {
+    out["noise"] = {{"low", noise->band.low}, {"high", noise->band.high}, {"rows", noise->rows}, {"trials", noise->trials}};
+  }
+  if (!view.baselines.empty()) out["baselines"] = study::baselines_json(view.baselines);
   if (view.config.goals.size() > 1) {
     out["pareto_front"] = json::array();
     for (const TrialId id : study::pareto_front(study::standings(view))) out["pareto_front"].push_back(id.value);

@@ -32,6 +32,7 @@ struct Predicted {
 Result<Predicted> predict_raw(const std::string& model, const std::string& input) {
   LANISTA_ASSIGN(auto package, load_package(model));
   LANISTA_ASSIGN(auto raw, data::read_raw(package.data, input, real_file_system()));
+  tell(raw.remarks);
   LANISTA_ASSIGN(auto predictor, runtime::Predictor::create(package));
   auto values = predictor.predict(raw.features);
   return Predicted{std::move(package), std::move(raw), std::move(predictor), std::move(values)};

@@ -103,7 +103,7 @@ void warn_of_classes(Report& report) {
   }
 }
 
-void warn(Report& report) {
+void warn(const std::vector<std::string>& remarks, Report& report) {
   warn_of_classes(report);
   const std::int64_t width = report.spec.features.elements_per_sample();
   if (report.constant_features > 0) {
@@ -114,6 +114,7 @@ void warn(Report& report) {
     report.warnings.push_back(count_of(report.seen_test_rows, "test row has", "test rows have") +
                               " the features of a training row; the test will look better than it is");
   }
+  report.warnings.insert(report.warnings.end(), remarks.begin(), remarks.end());
   if (report.missing > 0) report.warnings.push_back(count_of(report.missing, "cell has", "cells have") + " no value");
 }
 
@@ -132,7 +133,7 @@ Result<Report> check_source(const study::DataConfig& config, const std::string& 
     LANISTA_ASSIGN(const auto columns, parse_columns(report.spec.schema.at("columns")));
     for (const Column& column : columns) report.missing += column.missing;
   }
-  warn(report);
+  warn(set.remarks(), report);
   return report;
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "lanista/data/cell.h"
+
 namespace lanista::data {
 namespace {
 
@@ -21,6 +23,36 @@ Result<double> number_at(const json& column, std::size_t index, const char* key)
   return it->get<double>();
 }
 
+Result<Range> parse_range(const json& object, std::size_t index) {
+  Range range;
+  for (const auto& [key, value] :
+       {std::pair("mean", &range.mean), {"scale", &range.scale}, {"min", &range.min}, {"max", &range.max}}) {
+    LANISTA_ASSIGN(*value, number_at(object, index, key));
+  }
+  return range;
+}
+
+json range_json(const Range& range) {
+  return {{"mean", range.mean}, {"scale", range.scale}, {"min", range.min}, {"max", range.max}};
+}
+
+/// The parts in their order, named, so that a reader needs no table of ours.
+Result<std::vector<Range>> parse_parts(const json& column, std::size_t index) {
+  const auto parts = column.find("parts");
+  if (parts == column.end() || !parts->is_array() || parts->empty() || parts->size() > kDateParts.size()) {
+    return broken(index, "\"parts\" is no list of the parts of a date");
+  }
+  std::vector<Range> out;
+  for (std::size_t i = 0; i < parts->size(); ++i) {
+    const json& part = (*parts)[i];
+    if (!part.is_object() || part.value("part", json()) != kDateParts[i].name) {
+      return broken(index, "part " + std::to_string(i) + " is not \"" + kDateParts[i].name + "\"");
+    }
+    LANISTA_ASSIGN(out.emplace_back(), parse_range(part, index));
+  }
+  return out;
+}
+
 Result<Column> parse_column(const json& json_column, std::size_t index) {
   if (!json_column.is_object()) return broken(index, "is no object");
   Column out;
@@ -30,8 +62,8 @@ Result<Column> parse_column(const json& json_column, std::size_t index) {
   };
   out.name = text("name");
   const std::string kind = text("kind");
-  if (kind != "number" && kind != "category") {
-    return broken(index, "\"kind\" is \"" + kind + "\", allowed are number and category");
+  if (kind != "number" && kind != "category" && kind != "date") {
+    return broken(index, "\"kind\" is \"" + kind + "\", allowed are number, category and date");
   }
   for (const auto& [key, value] : {std::pair("missing", &out.missing), {"unique", &out.unique}}) {
     const auto it = json_column.find(key);
@@ -41,10 +73,12 @@ Result<Column> parse_column(const json& json_column, std::size_t index) {
     *value = it->get<std::int64_t>();
   }
   if (kind == "number") {
-    for (const auto& [key, value] :
-         {std::pair("mean", &out.mean), {"scale", &out.scale}, {"min", &out.min}, {"max", &out.max}}) {
-      LANISTA_ASSIGN(*value, number_at(json_column, index, key));
-    }
+    LANISTA_ASSIGN(out.range, parse_range(json_column, index));
+    return out;
+  }
+  if (kind == "date") {
+    out.kind = ColumnKind::kDate;
+    LANISTA_ASSIGN(out.parts, parse_parts(json_column, index));
     return out;
   }
   out.kind = ColumnKind::kCategory;
@@ -62,19 +96,39 @@ Result<Column> parse_column(const json& json_column, std::size_t index) {
 
 }  // namespace
 
+std::int64_t Column::width() const {
+  switch (kind) {
+    case ColumnKind::kNumber:
+      return 1;
+    case ColumnKind::kCategory:
+      return static_cast<std::int64_t>(categories.size());
+    case ColumnKind::kDate:
+      return static_cast<std::int64_t>(parts.size());
+  }
+  return 0;
+}
+
 json columns_json(const std::vector<Column>& columns) {
   json out = json::array();
   for (const Column& column : columns) {
     json entry = {{"name", column.name}, {"missing", column.missing}, {"unique", column.unique}};
-    if (column.kind == ColumnKind::kNumber) {
-      entry.update({{"kind", "number"},
-                    {"mean", column.mean},
-                    {"scale", column.scale},
-                    {"min", column.min},
-                    {"max", column.max},
-                    {"missing_becomes", "mean"}});
-    } else {
-      entry.update({{"kind", "category"}, {"categories", column.categories}, {"missing_becomes", "zeros"}});
+    switch (column.kind) {
+      case ColumnKind::kNumber:
+        entry.update(range_json(column.range));
+        entry.update({{"kind", "number"}, {"missing_becomes", "mean"}});
+        break;
+      case ColumnKind::kCategory:
+        entry.update({{"kind", "category"}, {"categories", column.categories}, {"missing_becomes", "zeros"}});
+        break;
+      case ColumnKind::kDate: {
+        json parts = json::array();
+        for (std::size_t i = 0; i < column.parts.size(); ++i) {
+          parts.push_back(range_json(column.parts[i]));
+          parts.back()["part"] = kDateParts[i].name;
+        }
+        entry.update({{"kind", "date"}, {"parts", std::move(parts)}, {"missing_becomes", "mean"}});
+        break;
+      }
     }
     out.push_back(std::move(entry));
   }
@@ -92,11 +146,14 @@ Result<std::vector<Column>> parse_columns(const json& columns) {
 
 Normalization normalization_of(const std::vector<Column>& columns) {
   Normalization out{.mean = {}, .scale = {}};
+  const auto add = [&](double mean, double scale) {
+    out.mean.push_back(mean);
+    out.scale.push_back(scale);
+  };
   for (const Column& column : columns) {
-    const auto width = static_cast<std::size_t>(column.width());
-    const bool number = column.kind == ColumnKind::kNumber;
-    out.mean.insert(out.mean.end(), width, number ? column.mean : 0);
-    out.scale.insert(out.scale.end(), width, number ? column.scale : 1);
+    if (column.kind == ColumnKind::kNumber) add(column.range.mean, column.range.scale);
+    for (std::size_t i = 0; i < column.categories.size(); ++i) add(0, 1);
+    for (const Range& part : column.parts) add(part.mean, part.scale);
   }
   return out;
 }

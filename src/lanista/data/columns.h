@@ -10,26 +10,32 @@
 
 namespace lanista::data {
 
-enum class ColumnKind { kNumber, kCategory };
+enum class ColumnKind { kNumber, kCategory, kDate };
+
+/// Numbers that one feature is made of.
+struct Range {
+  double mean = 0, scale = 1;  ///< of the training rows; a missing number becomes the mean
+  double min = 0, max = 0;     ///< of all rows
+};
 
 /// A feature column of a table: what it holds, and how its cells become features.
 struct Column {
   std::string name;
   ColumnKind kind = ColumnKind::kNumber;
-  double mean = 0, scale = 1;           ///< numbers: of the training rows; a missing number becomes the mean
-  double min = 0, max = 0;              ///< numbers: of all rows
-  std::vector<std::string> categories;  ///< categories: sorted by bytes, one feature each
+  Range range;                          ///< of numbers
+  std::vector<std::string> categories;  ///< sorted by bytes, one feature each
+  std::vector<Range> parts;             ///< of dates: the first of kDateParts, one feature each
   std::int64_t missing = 0, unique = 0;
 
   /// How many features it makes.
-  std::int64_t width() const { return kind == ColumnKind::kNumber ? 1 : static_cast<std::int64_t>(categories.size()); }
+  std::int64_t width() const;
 };
 
 nlohmann::json columns_json(const std::vector<Column>& columns);
 /// Errors: kDataLoss naming the column and the entry.
 Result<std::vector<Column>> parse_columns(const nlohmann::json& json);
 
-/// Numbers by their own mean and deviation. Zeros and ones of categories stay as they are: a rare category, scaled,
+/// Numbers and parts of dates by their own mean and deviation. Zeros and ones of categories stay as they are: a rare category, scaled,
 /// would outweigh everything else.
 Normalization normalization_of(const std::vector<Column>& columns);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "lanista/data/readers.h"
@@ -22,7 +23,19 @@ Result<char> separator_of(const Source& source) {
   return sep[0];
 }
 
-Result<formats::CsvTable> load_table(const Request& request, const std::string& path) {
+Result<CellNotation> notation_of(const Source& source) {
+  CellNotation notation;
+  if (const auto decimal = source.value("decimal")) {
+    if (*decimal != "." && *decimal != ",") {
+      return source.error("decimal is \"" + *decimal + "\", allowed are . and ,");
+    }
+    notation.decimal = decimal->front();
+  }
+  if (const auto missing = source.value("missing")) notation.missing = split_at_commas(*missing);
+  return notation;
+}
+
+Result<formats::CsvTable> load_cells(const Request& request, const std::string& path) {
   formats::CsvOptions options;
   LANISTA_ASSIGN(const std::string header, request.source.choice("header", {"auto", "yes", "no"}));
   if (header != "auto") options.header = header == "yes";
@@ -38,7 +51,7 @@ Result<TableRoles> roles_of(const Request& request, const std::vector<std::strin
   const Source& source = request.source;
   const auto schema = source.value("schema");
   if (!schema) return choose_roles(source, header);
-  for (const char* other : {"target", "drop", "task", "numeric", "categorical"}) {
+  for (const char* other : {"target", "drop", "task", "numeric", "categorical", "dates"}) {
     if (source.value(other)) return source.error("schema= says what the columns are; leave out " + std::string(other));
   }
   const std::string path = request.path(*schema);
@@ -47,6 +60,7 @@ Result<TableRoles> roles_of(const Request& request, const std::vector<std::strin
   if (json.is_discarded()) return Error{Code::kInvalidArgument, "schema: this is no JSON", path};
   auto roles = declared_roles(json, header);
   if (!roles) return at_file(roles.error(), path);
+  LANISTA_ASSIGN(roles->by, split_columns(source, header, roles->target));
   return roles;
 }
 
@@ -57,22 +71,21 @@ bool is_nameless(const std::vector<std::string>& header) {
   return true;
 }
 
-/// Where the columns of a known table lie in another file: by name, or by position in a file without names that holds
-/// the features alone.
-Result<std::vector<std::size_t>> find_features(const std::vector<Column>& columns,
-                                               const std::vector<std::string>& header) {
+/// Where columns with these names lie in another file: by name, or by position in a file without names that holds as
+/// many.
+Result<std::vector<std::size_t>> find_all(const std::vector<std::string>& names, const std::vector<std::string>& header,
+                                          const char* what) {
   std::vector<std::size_t> indices;
-  const bool by_position = is_nameless(header) && header.size() == columns.size();
+  const bool by_position = is_nameless(header) && header.size() == names.size();
   std::string lacking;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string& name = columns[i].name;
-    const auto count = std::count(header.begin(), header.end(), name);
-    if (count > 1) return broken("there are " + std::to_string(count) + " columns called \"" + name + "\"");
-    if (count == 0) lacking += (lacking.empty() ? "\"" : ", \"") + name + "\"";
-    const auto at = std::find(header.begin(), header.end(), name) - header.begin();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto count = std::ranges::count(header, names[i]);
+    if (count > 1) return broken("there are " + std::to_string(count) + " columns called \"" + names[i] + "\"");
+    if (count == 0) lacking += (lacking.empty() ? "\"" : ", \"") + names[i] + "\"";
+    const auto at = std::ranges::find(header, names[i]) - header.begin();
     indices.push_back(by_position ? i : static_cast<std::size_t>(at));
   }
-  if (!lacking.empty() && !by_position) return broken("the file lacks the feature columns " + lacking);
+  if (!lacking.empty() && !by_position) return broken("the file lacks the " + std::string(what) + " " + lacking);
   return indices;
 }
 
@@ -110,14 +123,16 @@ std::vector<std::string> class_names(const DataSpec& known) {
 }
 
 /// Rows of a table as samples of a known data set.
-Result<RawData> known_rows(const Request& request, const formats::CsvTable& table) {
+Result<RawData> known_rows(const Request& request, const Table& table) {
   const DataSpec& known = *request.known;
   PlainColumns plain;
   if (known.schema.is_null()) {
     LANISTA_ASSIGN(plain, plain_columns(request, table.header()));
   } else {
     LANISTA_ASSIGN(plain.columns, parse_columns(known.schema.at("columns")));
-    LANISTA_ASSIGN(plain.indices, find_features(plain.columns, table.header()));
+    std::vector<std::string> names;
+    for (const Column& column : plain.columns) names.push_back(column.name);
+    LANISTA_ASSIGN(plain.indices, find_all(names, table.header(), "feature columns"));
     const auto target = std::find(table.header().begin(), table.header().end(),
                                   known.schema.at("target").at("name").get<std::string>());
     const auto at = static_cast<std::size_t>(target - table.header().begin());
@@ -133,6 +148,11 @@ Result<RawData> known_rows(const Request& request, const formats::CsvTable& tabl
   out.features = std::move(rows.features);
   out.missing = rows.missing;
   out.unknown = rows.unknown;
+  if (rows.unknown > 0) {
+    out.remarks.push_back(std::to_string(rows.unknown) + (rows.unknown == 1 ? " cell holds a category" : " cells hold categories") +
+                          " that training had not seen (" + rows.first_unknown + ") and " +
+                          (rows.unknown == 1 ? "counts" : "count") + " as missing");
+  }
   if (plain.target) {
     LANISTA_ASSIGN(auto target, read_known_target(table, *plain.target, class_names(known)));
     if (target) {
@@ -143,30 +163,92 @@ Result<RawData> known_rows(const Request& request, const formats::CsvTable& tabl
   return out;
 }
 
+/// The rows of test= behind those of the file.
+Result<void> add_test_file(const Request& request, Table& table) {
+  const auto test = request.source.value("test");
+  if (!test) return {};
+  const std::string path = request.path(*test);
+  LANISTA_ASSIGN(const formats::CsvTable cells, load_cells(request, path));
+  auto columns = find_all(table.header(), cells.header(), "columns");
+  if (!columns) return at_file(columns.error(), path);
+  return table.add_file(cells, *columns, *test);
+}
+
+/// A number for each different text of a column. Errors: a row without one.
+Result<std::vector<std::int64_t>> group_numbers(const Table& table, std::size_t column) {
+  std::map<std::string_view, std::int64_t> numbers;
+  std::vector<std::int64_t> out;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto text = table.text(row, column);
+    if (text.empty()) return broken("column \"" + table.header()[column] + "\": the group of " + table.place(row) + " is missing");
+    out.push_back(numbers.emplace(text, static_cast<std::int64_t>(numbers.size())).first->second);
+  }
+  return out;
+}
+
+/// Numbers, or dates as seconds; one kind in the whole column. Errors: a row without one.
+Result<std::vector<double>> times_of(const Table& table, std::size_t column) {
+  std::vector<double> out;
+  const bool numbers = table.number(table.text(0, column)).has_value();
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto text = table.text(row, column);
+    const auto number = numbers ? table.number(text) : std::nullopt;
+    const auto date = numbers ? std::nullopt : parse_date(text);
+    if (!number && !date) {
+      return broken("column \"" + table.header()[column] + "\": " + table.place(row) + " holds \"" +
+                    std::string(text.substr(0, 64)) + "\"; order= wants a number or a date in every row");
+    }
+    out.push_back(number ? *number : seconds_of(*date));
+  }
+  return out;
+}
+
+/// What of a table says how it is split.
+Result<void> find_split(const Table& table, const SplitColumns& by, Found& found) {
+  found.test = table.second_file();
+  if (by.group) {
+    LANISTA_ASSIGN(found.groups, group_numbers(table, *by.group));
+  }
+  if (by.order) {
+    LANISTA_ASSIGN(found.times, times_of(table, *by.order));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Found> read_csv(const Request& request) {
   if (request.source.argument.empty()) return request.source.error("expected a file, csv:FILE?target=COLUMN");
   LANISTA_ASSIGN(const std::string task, request.source.choice("task", {"auto", "classes", "numbers"}));
   const std::string path = request.path(request.source.argument);
-  LANISTA_ASSIGN(formats::CsvTable cells, load_table(request, path));
+  LANISTA_ASSIGN(CellNotation notation, notation_of(request.source));
+  LANISTA_ASSIGN(formats::CsvTable cells, load_cells(request, path));
+  Table table(std::move(cells), std::move(notation));
   Found found;
   found.raw.spec.name = stem_of(path);
   if (request.known != nullptr) {
-    auto rows = known_rows(request, cells);
+    auto rows = known_rows(request, table);
     if (!rows) return at_file(rows.error(), path);
     found.raw = *std::move(rows);
     return found;
   }
-  LANISTA_ASSIGN(TableRoles roles, roles_of(request, cells.header()));
-  auto target = read_target(cells, roles.target, roles.task);
+  LANISTA_TRY(add_test_file(request, table));
+  LANISTA_ASSIGN(TableRoles roles, roles_of(request, table.header()));
+  const std::int64_t left_out = table.leave_out_missing(roles.target);
+  if (table.rows() == 0) return at_file(broken("no row has a target"), path);
+  if (left_out > 0) {
+    found.raw.remarks.push_back(std::to_string(left_out) + (left_out == 1 ? " row has" : " rows have") + " no target (\"" +
+                                table.header()[roles.target] + "\") and " + (left_out == 1 ? "is" : "are") + " left out");
+  }
+  auto target = read_target(table, roles.target, roles.task);
   if (!target) return at_file(target.error(), path);
+  if (auto by = find_split(table, roles.by, found); !by) return at_file(by.error(), path);
   DataSpec& spec = found.raw.spec;
   spec.classes = static_cast<std::int64_t>(target->names.size());
   spec.labels = std::move(target->names);
   found.raw.labels = std::move(target->labels);
   found.raw.targets = std::move(target->numbers);
-  found.table = {std::move(cells), std::move(roles)};
+  found.columns = {std::move(table), std::move(roles)};
   return found;
 }
 

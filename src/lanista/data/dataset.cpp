@@ -84,6 +84,7 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
 
   Dataset out;
   out.spec_ = std::move(raw.spec);
+  out.remarks_ = std::move(raw.remarks);
   out.features_ = std::move(raw.features);
   out.labels_ = std::move(raw.labels);
   out.targets_ = std::move(raw.targets);

@@ -26,6 +26,8 @@ enum class Part { kTrain, kValidation, kTest };
 class Dataset {
  public:
   const DataSpec& spec() const { return spec_; }
+  /// What may not have been meant in what was read, and what to do about it: for people, whole sentences.
+  const std::vector<std::string>& remarks() const { return remarks_; }
   /// Row numbers (into features and targets) of a part, ascending.
   const std::vector<std::int64_t>& rows(Part part) const { return rows_[static_cast<std::size_t>(part)]; }
   /// Copies the features of `rows` one after the other: [rows.size(), features…].
@@ -54,6 +56,7 @@ class Dataset {
   void gather_stream(std::span<const std::int64_t> rows, std::span<float> out) const;
 
   DataSpec spec_;
+  std::vector<std::string> remarks_;
   std::vector<float> features_;
   std::vector<std::int64_t> place_;  // with a stream: of each row in features_, or kNowhere
   std::shared_ptr<const MemoryBudget::Reservation> memory_;

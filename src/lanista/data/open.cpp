@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lanista/data/dataset.h"
@@ -8,17 +10,22 @@ namespace {
 
 Result<Split> split_of(const Found& found, const std::array<double, 3>& fractions) {
   const RawData& raw = found.raw;
-  const std::int64_t rows = found.table ? static_cast<std::int64_t>(found.table->cells.rows()) : raw.rows();
+  const std::int64_t rows = found.columns ? static_cast<std::int64_t>(found.columns->table.rows()) : raw.rows();
   if (found.in_order) return split_blocks(rows, fractions);
+  if (!found.times.empty()) return split_in_time(found.times, fractions, found.test);
+  if (!found.groups.empty()) return split_groups(found.groups, raw.labels, raw.spec.classes, fractions, found.test);
   return split_rows(rows, raw.labels, raw.spec.classes, fractions, found.test);
 }
 
 /// Turns a table into features, fitted on the training rows alone.
-Result<void> encode(const Found::Table& table, const std::vector<std::int64_t>& train, RawData& raw) {
-  LANISTA_ASSIGN(const auto columns, fit_columns(table.cells, table.roles.features, train));
+Result<void> encode(const Found::Columns& found, const std::vector<std::int64_t>& train, RawData& raw) {
+  const auto& [table, roles] = found;
+  LANISTA_ASSIGN(auto fitted, fit_columns(table, roles.features, train));
+  const std::vector<Column>& columns = fitted.columns;
+  std::ranges::move(fitted.remarks, std::back_inserter(raw.remarks));
   std::vector<std::size_t> indices;
-  for (const RawColumn& column : table.roles.features) indices.push_back(column.index);
-  LANISTA_ASSIGN(EncodedRows rows, encode_rows(table.cells, indices, columns));
+  for (const RawColumn& column : roles.features) indices.push_back(column.index);
+  LANISTA_ASSIGN(EncodedRows rows, encode_rows(table, indices, columns));
   DataSpec& spec = raw.spec;
   spec.normalization = normalization_of(columns);
   spec.features.dims = {static_cast<std::int64_t>(spec.normalization.mean.size())};
@@ -26,7 +33,7 @@ Result<void> encode(const Found::Table& table, const std::vector<std::int64_t>& 
   spec.schema = {
       {"columns", columns_json(columns)},
       {"target",
-       {{"name", table.cells.header()[table.roles.target]}, {"kind", spec.classes > 0 ? "classes" : "numbers"}}}};
+       {{"name", table.header()[roles.target]}, {"kind", spec.classes > 0 ? "classes" : "numbers"}}}};
   raw.features = std::move(rows.features);
   raw.missing = rows.missing;
   raw.unknown = rows.unknown;
@@ -44,9 +51,9 @@ Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, cons
   if (auto checked = check_numbers(found.raw); !checked) return at_file(checked.error(), path);
   // The split comes before what is fitted (means, categories), which may look at the training part alone.
   LANISTA_ASSIGN(Split split, split_of(found, config.split));
-  if (found.table) {
-    if (auto encoded = encode(*found.table, split[0], found.raw); !encoded) return at_file(encoded.error(), path);
-    found.table.reset();
+  if (found.columns) {
+    if (auto encoded = encode(*found.columns, split[0], found.raw); !encoded) return at_file(encoded.error(), path);
+    found.columns.reset();
   }
   found.raw.spec.source = request.source.text;
   return std::pair(std::move(found.raw), std::move(split));

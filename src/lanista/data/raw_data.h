@@ -17,6 +17,7 @@ struct RawData {
   std::vector<std::string> names;    ///< [rows], file names for instance; or empty
   std::int64_t missing = 0;          ///< cells without a value, filled by the stored rule
   std::int64_t unknown = 0;          ///< categories that training had not seen
+  std::vector<std::string> remarks;  ///< what may not have been meant, and what to do about it
 
   std::int64_t rows() const { return static_cast<std::int64_t>(features.size()) / spec.features.elements_per_sample(); }
 };

@@ -26,16 +26,18 @@ struct Request {
 
 /// What a reader found, before the split.
 struct Found {
-  /// Of the specification: name, features, classes, target_size, labels, licence. No features where `table` is.
+  /// Of the specification: name, features, classes, target_size, labels, licence. No features where `columns` is.
   RawData raw;
   /// A table whose columns are fitted to the training rows.
-  struct Table {
-    formats::CsvTable cells;
+  struct Columns {
+    Table table;
     TableRoles roles;
   };
-  std::optional<Table> table;
-  std::vector<std::int64_t> test;  ///< the rows of the test part, if the source has an official one
-  bool in_order = false;           ///< parts are blocks of consecutive rows, because neighbours share content
+  std::optional<Columns> columns;
+  std::vector<std::int64_t> test;    ///< the rows of the test part, if the source has an official one
+  bool in_order = false;             ///< parts are blocks of consecutive rows, because neighbours share content
+  std::vector<std::int64_t> groups;  ///< a number a row: rows of one group stay together; or empty
+  std::vector<double> times;         ///< one a row: parts follow each other in time; or empty
 };
 
 /// One kind of source: what `open` and read_raw choose from, what the catalogue lists. Errors of `read` are those of

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lanista/base/printable.h"
+#include "lanista/data/cell.h"
 #include "lanista/data/columns.h"
 
 namespace lanista::data {
@@ -84,6 +85,17 @@ std::string target_text(const DataSpec& spec) {
     return count + ", standardised" + fitted;
   }
   return std::to_string(spec.classes) + " classes" + (spec.labels.empty() ? "" : ": " + listed(spec.labels));
+}
+
+std::string content_text(const Column& column) {
+  const auto span = [](const Range& range) { return number_text(range.min) + " to " + number_text(range.max); };
+  if (column.kind == ColumnKind::kNumber) return "number    " + span(column.range);
+  if (column.kind == ColumnKind::kCategory) return "category  " + listed(column.categories);
+  std::string parts;
+  for (std::size_t i = 0; i < column.parts.size(); ++i) {
+    parts += std::string(i > 0 ? ", " : "") + kDateParts[i].name + " " + span(column.parts[i]);
+  }
+  return "date      " + parts;
 }
 
 }  // namespace
@@ -177,13 +189,10 @@ std::string schema_text(const DataSpec& spec) {
   std::string out;
   for (const Column& column : *columns) {
     out += padded(column.name);
-    out += column.kind == ColumnKind::kNumber
-               ? "number    " + number_text(column.min) + " to " + number_text(column.max)
-               : "category  " + listed(column.categories);
-    out += "; " + std::to_string(column.unique) + " different";
+    out += content_text(column) + "; " + std::to_string(column.unique) + " different";
     if (column.missing > 0) {
       out += ", " + std::to_string(column.missing) + " missing" +
-             (column.kind == ColumnKind::kNumber ? " (become the mean)" : " (become zeros)");
+             (column.kind == ColumnKind::kCategory ? " (become zeros)" : " (become the mean)");
     }
     out += "\n";
   }

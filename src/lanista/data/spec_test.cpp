@@ -49,7 +49,7 @@ TEST_F(Spec, NamesTheEntryThatIsBroken) {
   EXPECT_EQ(refused(digits, "/normalization/mean", {1, 2, 3}),
             "normalization: 3 means and 1 scales do not fit 64 features");
   EXPECT_EQ(refused(table, "/schema/columns/0/kind", "text"),
-            "schema: column 0: \"kind\" is \"text\", allowed are number and category");
+            "schema: column 0: \"kind\" is \"text\", allowed are number, category and date");
   EXPECT_EQ(refused(table, "/schema/columns/0/mean", "x"), "schema: column 0: \"mean\" is no finite number");
   EXPECT_EQ(refused(table, "/schema/columns/1/categories", {"b", "a"}),
             "schema: column 1: \"categories\" are not sorted, or one stands twice");

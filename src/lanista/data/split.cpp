@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <string>
 #include <tuple>
 
@@ -107,21 +109,157 @@ Result<Split> shuffle_split(const std::vector<std::int64_t>& all, std::span<cons
   return split;
 }
 
+/// The rows beside an official test part, and the fractions by which they are shared out.
+struct Others {
+  std::vector<std::int64_t> rows;
+  std::array<double, 3> fractions;
+};
+
+Result<Others> beside_test(std::int64_t rows, const std::array<double, 3>& fractions,
+                           std::span<const std::int64_t> test) {
+  LANISTA_TRY(check_fractions(fractions));
+  Others out{.rows = {}, .fractions = fractions};
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (!std::binary_search(test.begin(), test.end(), row)) out.rows.push_back(row);
+  }
+  if (test.empty()) return out;
+  const double both = fractions[0] + fractions[1];
+  if (!(both > 0)) return refused("training and validation have no fraction");
+  out.fractions = {fractions[0] / both, fractions[1] / both, 0};
+  return out;
+}
+
+Split with_test(Split split, std::span<const std::int64_t> test) {
+  if (!test.empty()) split[2].assign(test.begin(), test.end());
+  for (auto& part : split) std::ranges::sort(part);
+  return split;
+}
+
+/// Errors: no fraction for training or validation, fewer of what is shared out whole than parts that want some.
+Result<void> check_enough(std::size_t found, const char* what, const std::array<double, 3>& fractions) {
+  for (const std::size_t part : {0U, 1U}) {
+    if (!(fractions[part] > 0)) return refused("the " + std::string(kPartNames[part]) + " part would have no row");
+  }
+  const auto wanted = static_cast<std::size_t>(std::ranges::count_if(fractions, [](double f) { return f > 0; }));
+  if (found >= wanted) return {};
+  return refused(std::to_string(found) + " " + what + " cannot be shared out between " + std::to_string(wanted) + " parts");
+}
+
+/// A group's rows, and how many of them each class has.
+struct Group {
+  std::vector<std::int64_t> rows;
+  std::vector<double> of_class;
+};
+
+/// The part that comes nearest to what every class wants of it, with the group.
+std::size_t best_part(const Group& group, const std::vector<std::array<double, 3>>& lacking,
+                      const std::vector<double>& class_rows, const std::array<double, 3>& fractions) {
+  std::size_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t part = 0; part < 3; ++part) {
+    if (!(fractions[part] > 0)) continue;
+    double change = 0;  // of the squared distances
+    for (std::size_t c = 0; c < class_rows.size(); ++c) {
+      if (class_rows[c] > 0) change += group.of_class[c] * (group.of_class[c] - 2 * lacking[c][part]) / class_rows[c];
+    }
+    if (change < least) {
+      least = change;
+      best = part;
+    }
+  }
+  return best;
+}
+
+/// A part that got nothing takes the smallest group of the part that has most groups.
+void fill_empty(std::array<std::vector<const Group*>, 3>& parts, const std::array<double, 3>& fractions) {
+  for (std::size_t part = 0; part < 3; ++part) {
+    if (!(fractions[part] > 0) || !parts[part].empty()) continue;
+    auto& from = *std::ranges::max_element(parts, {}, [](const auto& p) { return p.size(); });
+    parts[part].push_back(from.back());  // the last to come is the smallest
+    from.pop_back();
+  }
+}
+
 }  // namespace
 
 Result<Split> split_rows(std::int64_t rows, std::span<const std::int32_t> labels, std::int64_t classes,
                          const std::array<double, 3>& fractions, std::span<const std::int64_t> test) {
-  LANISTA_TRY(check_fractions(fractions));
-  std::vector<std::int64_t> others;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    if (!std::binary_search(test.begin(), test.end(), row)) others.push_back(row);
+  LANISTA_ASSIGN(const Others others, beside_test(rows, fractions, test));
+  LANISTA_ASSIGN(Split split, shuffle_split(others.rows, labels, classes, others.fractions));
+  return with_test(std::move(split), test);
+}
+
+Result<Split> split_groups(const std::vector<std::int64_t>& groups, std::span<const std::int32_t> labels,
+                           std::int64_t classes, const std::array<double, 3>& fractions,
+                           std::span<const std::int64_t> test) {
+  LANISTA_ASSIGN(const Others others, beside_test(static_cast<std::int64_t>(groups.size()), fractions, test));
+  const auto kinds = static_cast<std::size_t>(labels.empty() ? 1 : classes);
+  std::map<std::int64_t, Group> found;
+  std::vector<double> class_rows(kinds);
+  for (const std::int64_t row : others.rows) {
+    Group& group = found[groups[static_cast<std::size_t>(row)]];
+    group.of_class.resize(kinds);
+    const std::size_t kind = labels.empty() ? 0 : static_cast<std::size_t>(labels[static_cast<std::size_t>(row)]);
+    group.rows.push_back(row);
+    ++group.of_class[kind];
+    ++class_rows[kind];
   }
-  if (test.empty()) return shuffle_split(others, labels, classes, fractions);
-  const double both = fractions[0] + fractions[1];
-  if (!(both > 0)) return refused("training and validation have no fraction");
-  LANISTA_ASSIGN(Split split, shuffle_split(others, labels, classes, {fractions[0] / both, fractions[1] / both, 0}));
-  split[2].assign(test.begin(), test.end());
-  return split;
+  LANISTA_TRY(check_enough(found.size(), "groups", others.fractions));
+
+  std::vector<const Group*> order;
+  for (const auto& [number, group] : found) order.push_back(&group);
+  const auto drawn = Rng(kSplitSeed).split("groups").permutation(static_cast<std::uint32_t>(order.size()));
+  std::vector<const Group*> shuffled;
+  for (const auto i : drawn) shuffled.push_back(order[i]);
+  std::ranges::stable_sort(shuffled, std::greater<>(), [](const Group* group) { return group->rows.size(); });
+
+  std::vector<std::array<double, 3>> lacking;
+  for (const double all : class_rows) {
+    lacking.push_back({all * others.fractions[0], all * others.fractions[1], all * others.fractions[2]});
+  }
+  std::array<std::vector<const Group*>, 3> parts;
+  for (const Group* group : shuffled) {
+    const std::size_t part = best_part(*group, lacking, class_rows, others.fractions);
+    for (std::size_t c = 0; c < kinds; ++c) lacking[c][part] -= group->of_class[c];
+    parts[part].push_back(group);
+  }
+  fill_empty(parts, others.fractions);
+  Split split;
+  for (std::size_t part = 0; part < 3; ++part) {
+    for (const Group* group : parts[part]) split[part].insert(split[part].end(), group->rows.begin(), group->rows.end());
+  }
+  return with_test(std::move(split), test);
+}
+
+Result<Split> split_in_time(const std::vector<double>& times, const std::array<double, 3>& fractions,
+                            std::span<const std::int64_t> test) {
+  LANISTA_ASSIGN(const Others others, beside_test(static_cast<std::int64_t>(times.size()), fractions, test));
+  std::map<double, std::vector<std::int64_t>> rows_at;
+  for (const std::int64_t row : others.rows) rows_at[times[static_cast<std::size_t>(row)]].push_back(row);
+  LANISTA_TRY(check_enough(rows_at.size(), "times", others.fractions));
+
+  // Each time goes to the part in which its middle row belongs, but a part that wants some gets one while there are
+  // just enough left.
+  Split split;
+  std::vector<std::size_t> wanting;
+  for (std::size_t part = 0; part < 3; ++part) {
+    if (others.fractions[part] > 0) wanting.push_back(part);
+  }
+  const auto all = static_cast<double>(others.rows.size());
+  std::size_t at = 0, left = rows_at.size();
+  double before = 0, until = others.fractions[wanting[0]] * all;
+  for (const auto& [time, rows] : rows_at) {
+    const double middle = before + static_cast<double>(rows.size()) / 2;
+    const std::size_t further = wanting.size() - at - 1;
+    if (further > 0 && !split[wanting[at]].empty() && (middle > until || left <= further)) {
+      until += others.fractions[wanting[++at]] * all;
+    }
+    auto& part = split[wanting[at]];
+    part.insert(part.end(), rows.begin(), rows.end());
+    before += static_cast<double>(rows.size());
+    --left;
+  }
+  return with_test(std::move(split), test);
 }
 
 Result<Split> split_blocks(std::int64_t rows, const std::array<double, 3>& fractions) {

@@ -1,17 +1,17 @@
 #include "lanista/data/table.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "lanista/base/digest.h"
 #include "lanista/data/files.h"
+#include "lanista/data/remarks.h"
 
 namespace lanista::data {
 namespace {
@@ -19,37 +19,28 @@ namespace {
 constexpr std::size_t kMaxCategories = 256;
 constexpr std::size_t kMaxIntegerClasses = 20;
 constexpr std::size_t kMaxClasses = 10'000;
-constexpr std::array<std::string_view, 7> kMissing = {"?", "NA", "N/A", "nan", "NaN", "null", "NULL"};
-
-constexpr std::size_t kLongestMissing = 4;
-static_assert(std::ranges::all_of(kMissing, [](std::string_view text) { return text.size() <= kLongestMissing; }));
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// The number that a cell's text is.
-std::optional<double> number_of(std::string_view text) {
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  double value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 Error broken(const std::string& column, const std::string& message) {
   return {Code::kDataLoss, "csv: column \"" + column + "\": " + message, ""};
 }
 
-Error no_number(const std::string& column, std::size_t row, std::string_view text) {
-  return broken(column, "row " + std::to_string(row + 1) + " holds \"" + std::string(text.substr(0, 64)) +
-                            "\", which is no number");
+std::string quoted(std::string_view text) { return "\"" + std::string(text.substr(0, 64)) + "\""; }
+
+Error no_number(const std::string& column, const std::string& place, std::string_view text) {
+  return broken(column, place + " holds " + quoted(text) + ", which is no number; correct it, or missing=" +
+                            std::string(text.substr(0, 64)) + " if it means that there is no value");
+}
+
+Error no_date(const std::string& column, const std::string& place, std::string_view text) {
+  return broken(column, place + " holds " + quoted(text) +
+                            ", which is no date; expected 2024-03-01, 2024/03/01 or 01.03.2024, with a time or without");
 }
 
 /// Sorted names to class numbers; numbers are compared as such, so that 10 comes after 9.
-std::vector<std::string> class_names(const std::set<std::string_view>& found, bool numeric) {
+std::vector<std::string> class_names(const Table& table, const std::set<std::string_view>& found, bool numeric) {
   std::vector<std::string> names(found.begin(), found.end());
   if (numeric) {
     std::sort(names.begin(), names.end(),
-              [](const std::string& a, const std::string& b) { return *cell_number(a) < *cell_number(b); });
+              [&](const std::string& a, const std::string& b) { return *table.number(a) < *table.number(b); });
   }
   return names;
 }
@@ -61,20 +52,20 @@ struct Cells {
   std::int64_t missing = 0, unique = 0;
 };
 
-Cells walk(const formats::CsvTable& table, std::size_t index) {
+Cells walk(const Table& table, std::size_t index) {
   Cells cells;
   cells.numbers.assign(table.rows(), std::numeric_limits<double>::quiet_NaN());
   // Sorting hashes of 128 bits is several times as fast as sorting texts that lie all over the file.
   std::vector<Digest> texts;
   texts.reserve(table.rows());
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto text = cell_text(table.cell(row, index));
+    const auto text = table.text(row, index);
     if (text.empty()) {
       ++cells.missing;
       continue;
     }
     texts.push_back(hash_text(text));
-    if (const auto number = number_of(text)) {
+    if (const auto number = table.number(text)) {
       cells.numbers[row] = *number;
     } else if (!cells.a_text) {
       cells.a_text = row;
@@ -85,67 +76,147 @@ Cells walk(const formats::CsvTable& table, std::size_t index) {
   return cells;
 }
 
-Result<void> fit_number(const formats::CsvTable& table, std::size_t index, const std::vector<std::int64_t>& train,
-                        const Cells& cells, Column& column) {
-  if (cells.a_text) return no_number(column.name, *cells.a_text, cell_text(table.cell(*cells.a_text, index)));
+/// Of values by row, NaN where there is none.
+Range range_of(const std::vector<double>& values, const std::vector<std::int64_t>& train) {
+  Range range;
   bool first = true;
-  for (const double value : cells.numbers) {
+  for (const double value : values) {
     if (std::isnan(value)) continue;
-    column.min = first ? value : std::min(column.min, value);
-    column.max = first ? value : std::max(column.max, value);
+    range.min = first ? value : std::min(range.min, value);
+    range.max = first ? value : std::max(range.max, value);
     first = false;
   }
   std::vector<double> present;
   for (const std::int64_t row : train) {
-    const double value = cells.numbers[static_cast<std::size_t>(row)];
+    const double value = values[static_cast<std::size_t>(row)];
     if (!std::isnan(value)) present.push_back(value);
   }
   double variance = 0;
-  for (const double v : present) column.mean += v;
-  if (!present.empty()) column.mean /= static_cast<double>(present.size());
-  for (const double v : present) variance += (v - column.mean) * (v - column.mean);
+  for (const double v : present) range.mean += v;
+  if (!present.empty()) range.mean /= static_cast<double>(present.size());
+  for (const double v : present) variance += (v - range.mean) * (v - range.mean);
   if (!present.empty()) variance /= static_cast<double>(present.size());
-  column.scale = variance > 0 ? std::sqrt(variance) : 1;
+  range.scale = variance > 0 ? std::sqrt(variance) : 1;
+  return range;
+}
+
+Result<void> fit_number(const Table& table, std::size_t index, const std::vector<std::int64_t>& train,
+                        const Cells& cells, Column& column) {
+  if (cells.a_text) return no_number(column.name, table.place(*cells.a_text), table.text(*cells.a_text, index));
+  column.range = range_of(cells.numbers, train);
   return {};
 }
 
-Result<void> fit_category(const formats::CsvTable& table, std::size_t index, const std::vector<std::int64_t>& train,
-                          Column& column) {
+Result<void> fit_date(const Table& table, std::size_t index, const std::vector<std::int64_t>& train, Column& column) {
+  std::vector<std::optional<Date>> dates(table.rows());
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto text = table.text(row, index);
+    if (!text.empty() && !(dates[row] = parse_date(text))) return no_date(column.name, table.place(row), text);
+  }
+  const bool times = std::ranges::any_of(train, [&](std::int64_t row) {
+    const auto& date = dates[static_cast<std::size_t>(row)];
+    return date && date->has_time;
+  });
+  for (const DatePart& part : kDateParts) {
+    if (part.of_time && !times) continue;
+    std::vector<double> values;
+    for (const auto& date : dates) values.push_back(date ? (*date).*part.value : std::numeric_limits<double>::quiet_NaN());
+    column.parts.push_back(range_of(values, train));
+  }
+  return {};
+}
+
+/// `remark`: what its texts may have been meant to be.
+Result<void> fit_category(const Table& table, std::size_t index, const std::vector<std::int64_t>& train,
+                          const std::string& remark, Column& column) {
   std::set<std::string_view> found;
   for (const std::int64_t row : train) {
-    const auto text = cell_text(table.cell(static_cast<std::size_t>(row), index));
+    const auto text = table.text(static_cast<std::size_t>(row), index);
     if (!text.empty()) found.insert(text);
     if (found.size() > kMaxCategories) {
-      return broken(column.name,
-                    "more than " + std::to_string(kMaxCategories) + " different texts; leave it out with drop=");
+      return broken(column.name, "more than " + std::to_string(kMaxCategories) + " different texts; " +
+                                     (remark.empty() ? "leave it out with drop=" : remark));
     }
   }
   column.categories.assign(found.begin(), found.end());
   return {};
 }
 
-}  // namespace
-
-std::string_view cell_text(std::string_view cell) {
-  while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
-  while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
-  // Numbers are most of what there is, and none of these begins as one.
-  const bool may_be = !cell.empty() && cell.size() <= kLongestMissing && !is_digit(cell.front());
-  if (may_be && std::find(kMissing.begin(), kMissing.end(), cell) != kMissing.end()) return {};
-  return cell;
+/// Appends a cell's features. Whether it holds a category that is not known.
+Result<bool> add_features(const Table& table, std::size_t row, std::string_view text, const Column& column,
+                          std::vector<float>& features) {
+  switch (column.kind) {
+    case ColumnKind::kNumber: {
+      const auto number = table.number(text);
+      if (!number && !text.empty()) return no_number(column.name, table.place(row), text);
+      features.push_back(static_cast<float>(number.value_or(column.range.mean)));
+      return false;
+    }
+    case ColumnKind::kCategory: {
+      const auto first = features.size();
+      features.resize(first + column.categories.size(), 0.0F);
+      const auto it = std::lower_bound(column.categories.begin(), column.categories.end(), text);
+      if (it == column.categories.end() || *it != text) return !text.empty();
+      features[first + static_cast<std::size_t>(it - column.categories.begin())] = 1;
+      return false;
+    }
+    case ColumnKind::kDate: {
+      const auto date = parse_date(text);
+      if (!date && !text.empty()) return no_date(column.name, table.place(row), text);
+      for (std::size_t i = 0; i < column.parts.size(); ++i) {
+        features.push_back(static_cast<float>(date ? (*date).*kDateParts[i].value : column.parts[i].mean));
+      }
+      return false;
+    }
+  }
+  return false;
 }
 
-std::optional<double> cell_number(std::string_view cell) { return number_of(cell_text(cell)); }
+}  // namespace
 
-Result<TableTarget> read_target(const formats::CsvTable& table, std::size_t column, const std::string& task) {
+Table::Table(formats::CsvTable cells, CellNotation notation)
+    : cells_(std::move(cells)), notation_(std::move(notation)), rows_(cells_.rows()), first_file_(cells_.rows()) {
+  std::iota(rows_.begin(), rows_.end(), std::size_t{0});
+}
+
+std::string_view Table::text(std::size_t row, std::size_t column) const {
+  return notation_.text(cells_.cell(rows_[row], column));
+}
+
+std::string Table::place(std::size_t row) const {
+  const std::size_t at = rows_[row];
+  if (at < first_file_) return "row " + std::to_string(at + 1);
+  return "row " + std::to_string(at - first_file_ + 1) + " of " + second_name_;
+}
+
+Result<void> Table::add_file(const formats::CsvTable& cells, const std::vector<std::size_t>& columns, std::string name) {
+  LANISTA_TRY(cells_.append(cells, columns));
+  for (std::size_t at = first_file_; at < cells_.rows(); ++at) rows_.push_back(at);
+  second_name_ = std::move(name);
+  return {};
+}
+
+std::vector<std::int64_t> Table::second_file() const {
+  const auto first = std::ranges::lower_bound(rows_, first_file_) - rows_.begin();
+  std::vector<std::int64_t> out(rows_.size() - static_cast<std::size_t>(first));
+  std::iota(out.begin(), out.end(), first);
+  return out;
+}
+
+std::int64_t Table::leave_out_missing(std::size_t column) {
+  return static_cast<std::int64_t>(
+      std::erase_if(rows_, [&](std::size_t row) { return notation_.text(cells_.cell(row, column)).empty(); }));
+}
+
+Result<TableTarget> read_target(const Table& table, std::size_t column, const std::string& task) {
   const std::string& name = table.header()[column];
   std::set<std::string_view> found;
   bool numeric = true, whole = true;
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto text = cell_text(table.cell(row, column));
-    if (text.empty()) return broken(name, "the target of row " + std::to_string(row + 1) + " is missing");
-    const auto number = cell_number(text);
-    if (!number && task == "numbers") return no_number(name, row, text);
+    const auto text = table.text(row, column);
+    if (text.empty()) return broken(name, "the target of " + table.place(row) + " is missing");
+    const auto number = table.number(text);
+    if (!number && task == "numbers") return no_number(name, table.place(row), text);
     numeric &= number.has_value();
     whole &= number && *number == std::floor(*number);
     if (found.size() <= kMaxClasses) found.insert(text);
@@ -156,52 +227,50 @@ Result<TableTarget> read_target(const formats::CsvTable& table, std::size_t colu
       task == "classes" || (task == "auto" && (!numeric || (whole && found.size() <= kMaxIntegerClasses)));
   if (!classes) {
     for (std::size_t row = 0; row < table.rows(); ++row) {
-      target.numbers.push_back(static_cast<float>(*cell_number(table.cell(row, column))));
+      target.numbers.push_back(static_cast<float>(*table.number(table.text(row, column))));
     }
     return target;
   }
   if (found.size() > kMaxClasses) return broken(name, "more than " + std::to_string(kMaxClasses) + " classes");
   if (found.size() < 2) return broken(name, "a target needs at least two classes");
-  target.names = class_names(found, numeric);
+  target.names = class_names(table, found, numeric);
   std::map<std::string_view, std::int32_t> numbers;
   for (std::size_t i = 0; i < target.names.size(); ++i) numbers[target.names[i]] = static_cast<std::int32_t>(i);
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    target.labels.push_back(numbers.at(cell_text(table.cell(row, column))));
-  }
+  for (std::size_t row = 0; row < table.rows(); ++row) target.labels.push_back(numbers.at(table.text(row, column)));
   return target;
 }
 
-Result<std::optional<TableTarget>> read_known_target(const formats::CsvTable& table, std::size_t column,
+Result<std::optional<TableTarget>> read_known_target(const Table& table, std::size_t column,
                                                      const std::vector<std::string>& names) {
   bool any = false;
-  for (std::size_t row = 0; row < table.rows(); ++row) any |= !cell_text(table.cell(row, column)).empty();
+  for (std::size_t row = 0; row < table.rows(); ++row) any |= !table.text(row, column).empty();
   if (!any) return std::optional<TableTarget>();
   const std::string& name = table.header()[column];
   std::map<std::string_view, std::int32_t> numbers;
   for (std::size_t i = 0; i < names.size(); ++i) numbers[names[i]] = static_cast<std::int32_t>(i);
   TableTarget target{.names = names, .labels = {}, .numbers = {}};
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto text = cell_text(table.cell(row, column));
-    if (text.empty()) return broken(name, "the target of row " + std::to_string(row + 1) + " is missing");
+    const auto text = table.text(row, column);
+    if (text.empty()) return broken(name, "the target of " + table.place(row) + " is missing");
     if (names.empty()) {
-      const auto number = cell_number(text);
-      if (!number) return no_number(name, row, text);
+      const auto number = table.number(text);
+      if (!number) return no_number(name, table.place(row), text);
       target.numbers.push_back(static_cast<float>(*number));
       continue;
     }
     const auto it = numbers.find(text);
     if (it == numbers.end()) {
-      return broken(name, "row " + std::to_string(row + 1) + " holds \"" + std::string(text.substr(0, 64)) +
-                              "\", which is none of the " + std::to_string(names.size()) + " classes");
+      return broken(name, table.place(row) + " holds " + quoted(text) + ", which is none of the " +
+                              std::to_string(names.size()) + " classes");
     }
     target.labels.push_back(it->second);
   }
   return std::optional(std::move(target));
 }
 
-Result<std::vector<Column>> fit_columns(const formats::CsvTable& table, const std::vector<RawColumn>& features,
-                                        const std::vector<std::int64_t>& train) {
-  std::vector<Column> out;
+Result<FittedColumns> fit_columns(const Table& table, const std::vector<RawColumn>& features,
+                                  const std::vector<std::int64_t>& train) {
+  FittedColumns out;
   for (const RawColumn& raw : features) {
     Column column;
     column.name = table.header()[raw.index];
@@ -210,17 +279,28 @@ Result<std::vector<Column>> fit_columns(const formats::CsvTable& table, const st
     column.categories = raw.categories;
     column.missing = cells.missing;
     column.unique = cells.unique;
-    if (column.kind == ColumnKind::kNumber) {
-      LANISTA_TRY(fit_number(table, raw.index, train, cells, column));
-    } else if (column.categories.empty()) {
-      LANISTA_TRY(fit_category(table, raw.index, train, column));
+    std::string remark;
+    if (!raw.kind) remark = cells.a_text ? remark_on_texts(table, raw.index) : remark_on_codes(table, raw.index);
+    switch (column.kind) {
+      case ColumnKind::kNumber:
+        LANISTA_TRY(fit_number(table, raw.index, train, cells, column));
+        break;
+      case ColumnKind::kCategory:
+        if (column.categories.empty()) {
+          LANISTA_TRY(fit_category(table, raw.index, train, remark, column));
+        }
+        break;
+      case ColumnKind::kDate:
+        LANISTA_TRY(fit_date(table, raw.index, train, column));
+        break;
     }
-    out.push_back(std::move(column));
+    if (!remark.empty()) out.remarks.push_back("column \"" + column.name + "\": " + remark);
+    out.columns.push_back(std::move(column));
   }
   return out;
 }
 
-Result<EncodedRows> encode_rows(const formats::CsvTable& table, const std::vector<std::size_t>& indices,
+Result<EncodedRows> encode_rows(const Table& table, const std::vector<std::size_t>& indices,
                                 const std::vector<Column>& columns) {
   EncodedRows out;
   std::size_t width = 0;
@@ -234,22 +314,11 @@ Result<EncodedRows> encode_rows(const formats::CsvTable& table, const std::vecto
   out.features.reserve(table.rows() * width);
   for (std::size_t row = 0; row < table.rows(); ++row) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      const Column& column = columns[c];
-      const auto text = cell_text(table.cell(row, indices[c]));
+      const auto text = table.text(row, indices[c]);
       out.missing += text.empty() ? 1 : 0;
-      if (column.kind == ColumnKind::kNumber) {
-        const auto number = number_of(text);
-        if (!number && !text.empty()) return no_number(column.name, row, text);
-        out.features.push_back(static_cast<float>(number.value_or(column.mean)));
-        continue;
-      }
-      const auto first = out.features.size();
-      out.features.resize(first + column.categories.size(), 0.0F);
-      const auto it = std::lower_bound(column.categories.begin(), column.categories.end(), text);
-      if (it != column.categories.end() && *it == text) {
-        out.features[first + static_cast<std::size_t>(it - column.categories.begin())] = 1;
-      } else if (!text.empty()) {
-        ++out.unknown;
+      LANISTA_ASSIGN(const bool unknown, add_features(table, row, text, columns[c], out.features));
+      if (unknown && out.unknown++ == 0) {
+        out.first_unknown = table.place(row) + " holds " + quoted(text) + " in column \"" + columns[c].name + "\"";
       }
     }
   }

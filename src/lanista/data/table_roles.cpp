@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <set>
@@ -12,6 +13,15 @@ namespace {
 
 using nlohmann::json;
 
+struct KindName {
+  ColumnKind kind;
+  std::string_view in_schema;
+  const char* option;  ///< of the source, which lists columns of the kind
+};
+constexpr std::array<KindName, 3> kKinds{{{ColumnKind::kNumber, "number", "numeric"},
+                                          {ColumnKind::kCategory, "category", "categorical"},
+                                          {ColumnKind::kDate, "date", "dates"}}};
+
 Error refused(std::string message) { return {Code::kInvalidArgument, "schema: " + std::move(message), ""}; }
 
 std::string text_at(const json& object, const char* key) {
@@ -24,13 +34,14 @@ Result<RawColumn> declared_column(const json& entry, const std::vector<std::stri
   RawColumn out;
   const std::string name = text_at(entry, "name"), kind = text_at(entry, "kind");
   LANISTA_ASSIGN(out.index, find_column(header, name));
-  if (kind != "number" && kind != "category") {
-    return refused("column \"" + name + "\": \"kind\" is \"" + kind + "\", allowed are number and category");
+  const auto known = std::ranges::find(kKinds, std::string_view(kind), &KindName::in_schema);
+  if (known == kKinds.end()) {
+    return refused("column \"" + name + "\": \"kind\" is \"" + kind + "\", allowed are number, category and date");
   }
-  out.kind = kind == "number" ? ColumnKind::kNumber : ColumnKind::kCategory;
+  out.kind = known->kind;
   const auto categories = entry.find("categories");
   if (categories == entry.end()) return out;
-  if (kind == "number" || !categories->is_array() ||
+  if (out.kind != ColumnKind::kCategory || !categories->is_array() ||
       !std::ranges::all_of(*categories, [](const json& c) { return c.is_string(); })) {
     return refused("column \"" + name + "\": \"categories\" is a list of texts, of a column of the kind \"category\"");
   }
@@ -42,11 +53,10 @@ Result<RawColumn> declared_column(const json& entry, const std::vector<std::stri
   return out;
 }
 
-/// The kinds that numeric= and categorical= declare.
+/// The kinds that numeric=, categorical= and dates= declare.
 Result<std::map<std::size_t, ColumnKind>> declared_kinds(const Source& source, const std::vector<std::string>& header) {
   std::map<std::size_t, ColumnKind> kinds;
-  for (const auto& [option, kind] :
-       {std::pair("numeric", ColumnKind::kNumber), {"categorical", ColumnKind::kCategory}}) {
+  for (const auto& [kind, in_schema, option] : kKinds) {
     const auto names = source.value(option);
     if (!names) continue;
     for (const std::string& name : split_at_commas(*names)) {
@@ -59,6 +69,20 @@ Result<std::map<std::size_t, ColumnKind>> declared_kinds(const Source& source, c
 }
 
 }  // namespace
+
+Result<SplitColumns> split_columns(const Source& source, const std::vector<std::string>& header, std::size_t target) {
+  SplitColumns out;
+  for (const auto& [option, column] : {std::pair("group", &out.group), {"order", &out.order}}) {
+    const auto name = source.value(option);
+    if (!name) continue;
+    auto found = find_column(header, *name);
+    if (!found) return source.error(found.error().message);
+    if (*found == target) return source.error(std::string(option) + "= names the target \"" + *name + "\"");
+    *column = *found;
+  }
+  if (out.group && out.order) return source.error("group= and order= exclude each other");
+  return out;
+}
 
 Result<std::size_t> find_column(const std::vector<std::string>& header, const std::string& wanted) {
   const auto refuse = [](std::string message) { return Error{Code::kInvalidArgument, std::move(message), ""}; };
@@ -79,7 +103,7 @@ Result<TableRoles> choose_roles(const Source& source, const std::vector<std::str
     if (!found) return source.error(found.error().message);
     return found;
   };
-  TableRoles roles{.target = header.size() - 1, .task = {}, .features = {}};
+  TableRoles roles{.target = header.size() - 1, .task = {}, .features = {}, .by = {}};
   LANISTA_ASSIGN(roles.task, source.choice("task", {"auto", "classes", "numbers"}));
   if (const auto wanted = source.value("target")) {
     LANISTA_ASSIGN(roles.target, column_of(*wanted));
@@ -92,6 +116,10 @@ Result<TableRoles> choose_roles(const Source& source, const std::vector<std::str
       if (column == roles.target) return source.error("the target \"" + name + "\" cannot be dropped");
       dropped.insert(column);
     }
+  }
+  LANISTA_ASSIGN(roles.by, split_columns(source, header, roles.target));
+  for (const auto& column : {roles.by.group, roles.by.order}) {
+    if (column && !kinds.contains(*column)) dropped.insert(*column);
   }
   for (const auto& [column, kind] : kinds) {
     if (dropped.contains(column)) {

@@ -3,25 +3,20 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <numeric>
 #include <set>
 
 #include "lanista/base/rng.h"
 #include "lanista/data/dataset.h"
+#include "lanista/data/raw_input.h"
 
 namespace lanista::data {
 namespace {
-
-TEST(CellNumber, KnowsNumbersFromTextAndFromMissingValues) {
-  EXPECT_EQ(cell_number(" 1.5 "), 1.5);
-  EXPECT_EQ(cell_number("+2e3"), 2000);
-  for (const char* cell : {"", "  ", "x", "1x", "NaN", "inf", "+-1", "1e999", "?"}) {
-    EXPECT_FALSE(cell_number(cell).has_value()) << cell;
-  }
-  for (const char* cell : {"", " ", "?", "NA", "nan", " null "}) EXPECT_TRUE(cell_text(cell).empty()) << cell;
-}
 
 /// A table on disk that is opened as a data set.
 class Csv : public ::testing::Test {
@@ -64,7 +59,7 @@ TEST_F(Csv, CountsDifferentAndMissingCellsAsTheyAreWritten) {
   for (int row = 0; row < 200; ++row) {
     std::string cell = cells[rng.below(cells.size())];
     text += cell + (row % 2 == 0 ? ",a\n" : ",b\n");
-    if (cell.front() == ' ') cell = cell.substr(1);
+    if (cell.starts_with(' ')) cell = cell.substr(1);
     const bool none = cell.empty() || cell == "?" || cell == "NA" || cell == "nan" || cell == "null";
     missing += none ? 1 : 0;
     if (!none) different.insert(cell);
@@ -76,8 +71,8 @@ TEST_F(Csv, CountsDifferentAndMissingCellsAsTheyAreWritten) {
   EXPECT_EQ(columns->at(0).kind, ColumnKind::kNumber);
   EXPECT_EQ(columns->at(0).unique, static_cast<std::int64_t>(different.size()));
   EXPECT_EQ(columns->at(0).missing, missing);
-  EXPECT_EQ(columns->at(0).min, -4);
-  EXPECT_EQ(columns->at(0).max, 3);
+  EXPECT_EQ(columns->at(0).range.min, -4);
+  EXPECT_EQ(columns->at(0).range.max, 3);
 }
 
 constexpr const char* kFlowers =
@@ -168,7 +163,7 @@ TEST_F(Csv, ExplainsWhatIsWrong) {
   expect_error("a,a,b\n1,2,3\n", "?target=a", Code::kInvalidArgument, "2 columns called \"a\"");
   expect_error("a,a,b\n1,2,3\n", "", Code::kInvalidArgument, "two columns are called \"a\"; leave one out with drop=");
   expect_error("b,a,b\n1,2,3\n", "", Code::kInvalidArgument, "two columns are called \"b\"");
-  expect_error("a,y\n1,x\n2,\n", "", Code::kDataLoss, "the target of row 2 is missing");
+  expect_error("a,y\n1,\n2,?\n", "", Code::kDataLoss, "no row has a target");
   expect_error("a,y\n1,x\n2,x\n", "", Code::kDataLoss, "at least two classes");
   expect_error("a,y\n1,x\n2\n", "", Code::kDataLoss, "line 3");
   expect_error("a,y\n1,x\n2,z\n", "", Code::kInvalidArgument, "would have none");
@@ -219,10 +214,195 @@ TEST_F(Csv, TakesADeclaredSchemaAndItsOwn) {
   refused(R"({"columns": [{"name": "lenght", "kind": "number"}], "target": {"name": "species"}})",
           "did you mean \"length\"?");
   refused(R"({"columns": [{"name": "length", "kind": "real"}], "target": {"name": "species"}})",
-          "\"kind\" is \"real\", allowed are number and category");
+          "\"kind\" is \"real\", allowed are number, category and date");
   refused(R"({"columns": [{"name": "id", "kind": "category"}, {"name": "id", "kind": "category"}],
               "target": {"name": "species"}})",
           "\"id\" stands twice");
+}
+
+/// Rows of two columns of numbers, one of dates and a target, some cells empty, as programs and as people write them.
+std::pair<std::string, std::string> drawn_tables(Rng rng) {
+  const auto people = [](std::string number) {
+    std::ranges::replace(number, '.', ',');
+    const std::size_t whole = std::min(number.find(','), number.size());
+    if (whole > 3 + (number[0] == '-' ? 1 : 0)) number.insert(whole - 3, ".");
+    return number;
+  };
+  std::string plain = "a;b;day;y\n", written = plain;
+  for (int row = 0; row < 60; ++row) {
+    for (int column = 0; column < 2; ++column) {
+      const bool none = rng.bernoulli(0.1);
+      const std::string number = std::to_string(rng.between(-9999, 9999)) + "." + std::to_string(rng.between(10, 99));
+      plain += (none ? "NA" : number) + ";";
+      written += (none ? "k. A." : people(number)) + ";";
+    }
+    const std::string day = "2024-0" + std::to_string(rng.between(1, 9)) + "-1" + std::to_string(rng.between(0, 9));
+    const std::string rest = (rng.bernoulli(0.1) ? "" : day) + (row % 2 == 0 ? ";u\n" : ";v\n");
+    plain += rest;
+    written += rest;
+  }
+  return {plain, written};
+}
+
+TEST_F(Csv, IsTheSameDataSetHoweverItsNumbersAreWritten) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto [plain, written] = drawn_tables(Rng(seed));
+    const auto one = get(plain, "?dates=day"), other = get(written, "?dates=day&decimal=,&missing=k. A.");
+    ASSERT_TRUE(one.ok() && other.ok()) << (one.ok() ? other : one).error().text();
+    EXPECT_EQ(one->spec().hash, other->spec().hash);
+    EXPECT_EQ(one->spec().features.dims, std::vector<std::int64_t>{6});
+    // New rows are read as the training rows were.
+    const auto again = read_raw(other->spec(), folder_ + "/t.csv", real_file_system());
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    std::vector<float> wanted(60 * 6);
+    std::vector<std::int64_t> rows(60);
+    std::iota(rows.begin(), rows.end(), std::int64_t{0});
+    other->gather_features(rows, wanted);
+    EXPECT_EQ(again->features, wanted);
+  }
+}
+
+TEST_F(Csv, MakesPartsOfDates) {
+  std::string text = "when,y\n2024-03-01 14:05,a\n,b\n2025-12-31,a\n2023-01-02 00:59,b\n";
+  for (int i = 0; i < 8; ++i) text += i % 2 == 0 ? "2024-03-01 14:05,a\n" : "2024-03-01 14:05,b\n";
+  const auto set = get(text, "?dates=when", "none");
+
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  EXPECT_EQ(row(*set, 0), (std::vector<float>{2024, 3, 1, 5, 14, 5}));  // a Friday
+  EXPECT_EQ(row(*set, 2), (std::vector<float>{2025, 12, 31, 3, 0, 0}));
+  EXPECT_EQ(row(*set, 3), (std::vector<float>{2023, 1, 2, 1, 0, 59}));
+  const auto columns = *parse_columns(set->spec().schema.at("columns"));
+  ASSERT_EQ(columns[0].parts.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(row(*set, 1)[i], static_cast<float>(columns[0].parts[i].mean)) << "a missing date is the mean of each part";
+  }
+  EXPECT_NE(schema_text(set->spec()).find("date      year 2023 to 2025, month 1 to 12"), std::string::npos)
+      << schema_text(set->spec());
+  EXPECT_EQ(columns_json(columns), set->spec().schema.at("columns"));
+  expect_error("when,y\n2024-03-01,a\n3/1/2024,b\n,a\n,b\n,a\n,b\n,a\n,b\n", "?dates=when", Code::kDataLoss,
+               "row 2 holds \"3/1/2024\", which is no date; expected 2024-03-01");
+}
+
+TEST_F(Csv, LeavesOutRowsWithoutATargetAndSaysSo) {
+  Rng rng(3);
+  std::string all = "a,b,y\n", kept = all;
+  int left_out = 0;
+  for (int row = 0; row < 100; ++row) {
+    const bool none = rng.bernoulli(0.2);
+    const std::string line = std::to_string(rng.below(1000)) + "," + (row % 3 == 0 ? "u" : "v") + ",";
+    left_out += none ? 1 : 0;
+    all += line + (none ? "NA\n" : row % 2 == 0 ? "p\n" : "q\n");
+    if (!none) kept += line + (row % 2 == 0 ? "p\n" : "q\n");
+  }
+  const auto wanted = get(kept), seen = get(all);
+  ASSERT_TRUE(wanted.ok() && seen.ok()) << seen.error().text();
+  EXPECT_EQ(seen->spec().hash, wanted->spec().hash);
+  EXPECT_EQ(seen->remarks(),
+            std::vector{std::to_string(left_out) + " rows have no target (\"y\") and are left out"});
+  EXPECT_TRUE(wanted->remarks().empty());
+  // Rows are told by their place in the file.
+  expect_error("a,y\n1,\n2,p\nx,q\n3,p\n4,q\n5,p\n6,q\n", "?numeric=a", Code::kDataLoss, "row 3 holds \"x\"");
+}
+
+TEST_F(Csv, RemarksOnColumnsThatMayBeMeantOtherwise) {
+  const auto remark = [&](const std::vector<std::string>& cells, const std::string& options = "") {
+    std::string text = "x,z,y\n";
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      text += "\"" + cells[i] + "\"," + std::to_string(i) + (i % 2 == 0 ? ",a\n" : ",b\n");
+    }
+    const auto set = get(text, options);
+    EXPECT_TRUE(set.ok()) << set.error().text();
+    if (!set.ok()) return std::string("error");
+    return set->remarks().empty() ? std::string() : set->remarks()[0];
+  };
+  std::vector<std::string> odd(20, "3.5");
+  odd[16] = "n.a.";
+  EXPECT_EQ(remark(odd),
+            "column \"x\": 19 of 20 values are numbers, but row 17 holds \"n.a.\"; correct it, or missing=n.a. if it "
+            "means that there is no value, or categorical=x if the numbers are categories");
+  EXPECT_EQ(remark(odd, "?missing=n.a."), "");
+  EXPECT_EQ(remark(odd, "?categorical=x"), "");
+  EXPECT_EQ(remark({"1,5", "2", "3", "4,25", "1", "2", "2", "2"}),
+            "column \"x\": these look like numbers such as \"1,5\"; decimal=, reads them");
+  EXPECT_EQ(remark({"1,500.5", "2", "3", "4", "1", "2", "2", "2"}),
+            "column \"x\": these look like numbers such as \"1,500.5\"; decimal=. reads them");
+  EXPECT_EQ(remark({"5 %", "1,234", "3", "4", "1", "2", "2", "2"}),
+            "column \"x\": these look like numbers such as \"5 %\"; decimal=. or decimal=, says how they are read");
+  EXPECT_EQ(remark({"2024-01-02", "", "2024-01-03", "2024-01-02", "2024-01-02", "2024-01-02", "2024-01-02", "2024-01-02"}),
+            "column \"x\": these look like dates such as \"2024-01-02\"; dates=x reads them");
+  EXPECT_EQ(remark({"01067", "80331", "10115", "01069", "1", "2", "2", "2"}),
+            "column \"x\": numbers such as \"01067\" look like codes; categorical=x takes them as such");
+  EXPECT_EQ(remark({"0", "0.5", "-1", "10", "1e3", "2", "00.5", "2"}), "");
+  EXPECT_EQ(remark({"red", "2", "blue", "3", "red", "2", "2", "red"}), "");
+
+  // Where the texts are too many to be categories, the error says it.
+  std::string many = "price,y\n";
+  for (int i = 0; i < 600; ++i) many += "\"" + std::to_string(i) + ",5\"," + std::to_string(i % 2) + "\n";
+  expect_error(many, "", Code::kDataLoss, "these look like numbers such as \"0,5\"; decimal=, reads them");
+  EXPECT_TRUE(get(many, "?decimal=,").ok());
+  expect_error(many, "?decimal=;", Code::kInvalidArgument, "decimal is \";\", allowed are . and ,");
+}
+
+TEST_F(Csv, TellsOfCategoriesThatTrainingHadNotSeen) {
+  const auto set = get(kFlowers, "?drop=id");
+  ASSERT_TRUE(set.ok());
+  std::ofstream(folder_ + "/new.csv", std::ios::binary) << "length,colour\n1,red\n2,violet\n3,\n4,pink\n";
+  const auto raw = read_raw(set->spec(), folder_ + "/new.csv", real_file_system());
+  ASSERT_TRUE(raw.ok()) << raw.error().text();
+  EXPECT_EQ(raw->remarks, std::vector<std::string>{"2 cells hold categories that training had not seen (row 2 holds "
+                                                   "\"violet\" in column \"colour\") and count as missing"});
+}
+
+TEST_F(Csv, SplitsByGroupInTimeAndByATestFile) {
+  std::string text = "patient,day,x,y\n";
+  Rng rng(4);
+  for (int i = 0; i < 200; ++i) {
+    text += "p" + std::to_string(rng.below(30)) + ",2024-0" + std::to_string(rng.between(1, 9)) + "-1" +
+            std::to_string(rng.between(0, 9)) + "," + std::to_string(i) + (i % 3 == 0 ? ",u\n" : ",v\n");
+  }
+  const formats::CsvTable cells = *formats::parse_csv(text);
+
+  const auto grouped = get(text, "?group=patient&drop=day");
+  ASSERT_TRUE(grouped.ok()) << grouped.error().text();
+  EXPECT_EQ(grouped->spec().features.dims, std::vector<std::int64_t>{1}) << "the group is no feature";
+  std::map<std::string_view, std::set<Part>> parts_of;
+  for (const Part part : {Part::kTrain, Part::kValidation, Part::kTest}) {
+    for (const std::int64_t r : grouped->rows(part)) parts_of[cells.cell(static_cast<std::size_t>(r), 0)].insert(part);
+  }
+  EXPECT_GT(parts_of.size(), 20U);
+  for (const auto& [patient, parts] : parts_of) EXPECT_EQ(parts.size(), 1U) << patient;
+
+  const auto ordered = get(text, "?order=day&drop=patient&dates=day");
+  ASSERT_TRUE(ordered.ok()) << ordered.error().text();
+  EXPECT_EQ(ordered->spec().features.dims, std::vector<std::int64_t>{5}) << "declared, so it is a feature";
+  std::string_view latest;
+  for (const Part part : {Part::kTrain, Part::kValidation, Part::kTest}) {
+    std::string_view next = latest;
+    for (const std::int64_t r : ordered->rows(part)) {
+      const auto day = cells.cell(static_cast<std::size_t>(r), 1);
+      EXPECT_GT(day, latest);
+      next = std::max(next, day);
+    }
+    latest = next;
+  }
+
+  std::ofstream(folder_ + "/test.csv", std::ios::binary) << "y,more,x,day,patient\nu,?,7,2024-01-10,p1\n,0,8,2024-01-11,p2\nv,1,9,2024-01-12,p3\n";
+  const auto apart = get(text, "?test=test.csv&drop=day,patient", "none");
+  ASSERT_TRUE(apart.ok()) << apart.error().text();
+  EXPECT_EQ(apart->rows(Part::kTest), (std::vector<std::int64_t>{200, 201}));
+  EXPECT_EQ(apart->spec().split_rows, (std::array<std::int64_t, 3>{133, 67, 2}));
+  EXPECT_EQ(row(*apart, 200), std::vector<float>{7});
+  EXPECT_EQ(row(*apart, 201), std::vector<float>{9});
+  EXPECT_EQ(apart->remarks(), std::vector<std::string>{"1 row has no target (\"y\") and is left out"});
+
+  expect_error(text, "?group=patient&order=day", Code::kInvalidArgument, "group= and order= exclude each other");
+  expect_error(text, "?group=y", Code::kInvalidArgument, "group= names the target \"y\"");
+  expect_error(text, "?order=patient", Code::kDataLoss, "row 1 holds \"p");
+  expect_error(text, "?group=patent", Code::kInvalidArgument, "did you mean \"patient\"?");
+  std::ofstream(folder_ + "/test.csv", std::ios::binary) << "day,patient,y\n2024-01-10,p1,u\n";
+  expect_error(text, "?test=test.csv&drop=day,patient", Code::kDataLoss, "the file lacks the columns \"x\"");
+  std::ofstream(folder_ + "/test.csv", std::ios::binary) << "day,patient,x,y\n2024-01-10,p1,one,u\n";
+  expect_error(text, "?test=test.csv&drop=day,patient&numeric=x", Code::kDataLoss, "row 1 of test.csv holds \"one\"");
 }
 
 }  // namespace

@@ -218,14 +218,16 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   return strategy::compose(*std::move(sampler), *std::move(rule));
 }
 
+const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data) {
+  return config.train.loss == "auto" ? step::default_loss(data.classes > 0).name : config.train.loss;
+}
+
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model) {
   Job job;
   job.trial = trial.id;
   job.model = std::move(model);
-  const std::string& fitting = step::default_loss(data.classes > 0).name;
-  const std::string& loss = config.train.loss == "auto" ? fitting : config.train.loss;
-  LANISTA_ASSIGN(job.recipe, study::make_recipe(config, loss, trial.proposal.sample));
+  LANISTA_ASSIGN(job.recipe, study::make_recipe(config, loss_name(config, data), trial.proposal.sample));
   job.recipe.epochs = study::full_epochs(trial.proposal);
   const Rng study_rng(config.run.seed);
   job.trial_seed = study_rng.split("trial").split(trial.id.value).key();

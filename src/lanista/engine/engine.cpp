@@ -135,7 +135,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
     LANISTA_ASSIGN(weights, store::CheckpointStore(fs, folder).put(*frozen));
   }
   // The header first: with it the study can be resumed, whatever happens to the rest.
-  const nlohmann::json header = header_body(config, config_text, *services.data, *models, weights);
+  const nlohmann::json header = header_body(config, config_text, *services.data, *models, weights, services.baselines);
   LANISTA_TRY(log.append(RecordType::kHeader, header));
   LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
   LANISTA_TRY(furnish_folder(fs, folder, config_text));
@@ -146,6 +146,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   state.view.data = header.at("data");
   state.view.models = header.at("models");
   state.view.frozen = weights;
+  state.view.baselines = services.baselines;
   state.trials = config.budget.trials;
   state.steps = config.budget.steps;
   state.minutes = config.budget.guard_minutes;

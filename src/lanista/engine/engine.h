@@ -58,6 +58,7 @@ struct Services {
   const std::atomic<int>* pause = nullptr;    ///< non-zero: pause cleanly; the number is handed back untouched
   Observer observer;
   schedule::Machine machine = {};  ///< that the executor trains on
+  std::vector<study::Baseline> baselines = {};  ///< of a new study, for its header
 };
 
 /// Ask, dispatch, observe, record, until the budget is spent. Everything that reaches the log's canonical part happens

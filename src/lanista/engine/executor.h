@@ -43,6 +43,9 @@ struct Job {
   FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
 };
 
+/// The loss that trials of a study minimise, of step::losses().
+const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data);
+
 /// What a trial trains: a function of the configuration, the kind of targets and the trial's decisions alone. `model`
 /// is the trial's. Errors: kInvalidArgument (its sample).
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,

@@ -62,7 +62,8 @@ Result<void> nothing_of(Result<T> read) {
 }  // namespace
 
 json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
-                 const mutate::ModelSpace& models, const std::string& frozen) {
+                 const mutate::ModelSpace& models, const std::string& frozen,
+                 const std::vector<study::Baseline>& baselines) {
   json bases = json::array();
   for (const mutate::BaseModel& base : models.bases()) {
     bases.push_back({{"name", base.name}, {"graph", graph::to_text(base.graph)}});
@@ -79,6 +80,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
             {"data", data::spec_json(data)},
             {"models", std::move(bases)}};
   if (!frozen.empty()) body["frozen"] = frozen;
+  if (!baselines.empty()) body["baselines"] = study::baselines_json(baselines);
   return body;
 }
 
@@ -95,6 +97,7 @@ Result<HeaderRecord> read_header(const json& body) {
     if (numbers && header.config.data.targets == "auto") header.config.data.targets = "raw";
     header.models = member(body, "models");
     if (body.contains("frozen")) header.frozen = text(body, "frozen");
+    if (body.contains("baselines")) header.baselines = study::read_baselines(array(body, "baselines"));
     return header;
   });
 }

@@ -26,9 +26,11 @@ struct HeaderRecord {
   std::string text;
   nlohmann::json data, models;
   std::string frozen;  ///< address of the frozen part's weights, which is their hash; empty: all is trained
+  std::vector<study::Baseline> baselines;
 };
 nlohmann::json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
-                           const mutate::ModelSpace& models, const std::string& frozen = "");
+                           const mutate::ModelSpace& models, const std::string& frozen = "",
+                           const std::vector<study::Baseline>& baselines = {});
 Result<HeaderRecord> read_header(const nlohmann::json& body);
 
 /// A long line of descent makes no long records: the first steps and edits of a proposal that its parent has, too, are

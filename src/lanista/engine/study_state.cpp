@@ -179,6 +179,7 @@ Result<void> StudyState::apply_header(const json& body) {
   view.data = std::move(header.data);
   view.models = std::move(header.models);
   view.frozen = std::move(header.frozen);
+  view.baselines = std::move(header.baselines);
   trials = view.config.budget.trials;
   steps = view.config.budget.steps;
   minutes = view.config.budget.guard_minutes;

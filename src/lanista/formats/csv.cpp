@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "lanista/base/check.h"
 #include "lanista/base/utf8.h"
 
 namespace lanista::formats {
@@ -147,6 +148,25 @@ class CsvReader {
   std::size_t line_ = 1;
   CsvTable table_;
 };
+
+Result<void> CsvTable::append(const CsvTable& other, const std::vector<std::size_t>& columns) {
+  LANISTA_CHECK(columns.size() == header_.size(), "every column needs one of the other table");
+  std::size_t bytes = text_.size();
+  for (std::size_t row = 0; row < other.rows(); ++row) {
+    for (const std::size_t column : columns) bytes += other.cell(row, column).size();
+  }
+  if (bytes > std::numeric_limits<std::uint32_t>::max()) {
+    return Error{Code::kResourceExhausted, "csv: both tables together have 4 GiB of text or more", ""};
+  }
+  text_.reserve(bytes);
+  for (std::size_t row = 0; row < other.rows(); ++row) {
+    for (const std::size_t column : columns) {
+      text_ += other.cell(row, column);
+      ends_.push_back(static_cast<std::uint32_t>(text_.size()));
+    }
+  }
+  return {};
+}
 
 std::string_view CsvTable::cell(std::size_t row, std::size_t column) const {
   const std::size_t i = row * header_.size() + column;

@@ -21,6 +21,9 @@ class CsvTable {
   std::size_t rows() const { return header_.empty() ? 0 : ends_.size() / header_.size(); }
   /// Valid as long as the table.
   std::string_view cell(std::size_t row, std::size_t column) const;
+  /// The rows of another table behind these: its `columns[i]` under our i-th name. Errors: kResourceExhausted (4 GiB and
+  /// more); then nothing is changed.
+  Result<void> append(const CsvTable& other, const std::vector<std::size_t>& columns);
 
  private:
   friend class CsvReader;

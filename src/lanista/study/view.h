@@ -12,6 +12,7 @@
 #include "lanista/base/result.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
+#include "lanista/study/baseline.h"
 #include "lanista/study/config.h"
 #include "lanista/study/trainings.h"
 #include "lanista/study/trial.h"
@@ -47,6 +48,7 @@ struct StudyView {
   nlohmann::json data;                    ///< facts of the data set, as in its specification
   nlohmann::json models;                  ///< base models: [{"name", "graph" (text form)}]
   std::string frozen;                     ///< address of the frozen part's weights; empty: all is trained
+  std::vector<Baseline> baselines;        ///< what a search has to beat; empty in studies of builds before
   nlohmann::json numerics;                ///< what the bits depend on, as last recorded
   std::vector<TrialView> trials;          ///< index = id - 1
   std::vector<Span> spans;                ///< in the order of the log

@@ -126,22 +126,34 @@ void focal_grad(i64 rows, i64 total, i64 classes, double smoothing, const T* pro
   }
 }
 
-template <class T>
-void mse(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
+/// loss[r]: the mean of `term(d, acc)`, which adds to `acc` what the error d costs, over a row's predictions.
+template <class T, class Term>
+void mean_of_errors(i64 rows, i64 len, const T* prediction, const T* target, T* loss, Term term) {
   for (i64 r = 0; r < rows; ++r, prediction += len, target += len) {
     loss[r] = tree_sum<T>(len,
                           [&](auto lanes, i64 i, auto acc) {
-                            const auto d = lanes.load(prediction + i) - lanes.load(target + i);
-                            return madd(d, d, acc);
+                            return term(lanes.load(prediction + i) - lanes.load(target + i), acc);
                           }) /
               static_cast<T>(len);
   }
 }
 
+/// `times` slope(d) by the number of predictions in the batch.
+template <class T, class Slope>
+void slope_of_errors(i64 rows, i64 total, i64 len, double times, const T* prediction, const T* target, T* dprediction,
+                     Slope slope) {
+  const T factor = static_cast<T>(times / (static_cast<double>(total) * static_cast<double>(len)));
+  map<T>(rows * len, prediction, target, dprediction, [=](auto p, auto t) { return slope(p - t) * factor; });
+}
+
+template <class T>
+void mse(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
+  mean_of_errors(rows, len, prediction, target, loss, [](auto d, auto acc) { return madd(d, d, acc); });
+}
+
 template <class T>
 void mse_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* target, T* dprediction) {
-  const T factor = static_cast<T>(2.0 / (static_cast<double>(total) * static_cast<double>(len)));
-  map<T>(rows * len, prediction, target, dprediction, [=](auto p, auto t) { return (p - t) * factor; });
+  slope_of_errors(rows, total, len, 2.0, prediction, target, dprediction, [](auto d) { return d; });
 }
 
 /// -1, 0 or 1; what is no number stays.
@@ -152,6 +164,16 @@ inline V sign_of(V x) {
   return x > T(0) ? spread<V>(T(1)) : down;
 }
 
+template <class T>
+void mae(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
+  mean_of_errors(rows, len, prediction, target, loss, [](auto d, auto acc) { return madd(sign_of(d), d, acc); });
+}
+
+template <class T>
+void mae_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* target, T* dprediction) {
+  slope_of_errors(rows, total, len, 1.0, prediction, target, dprediction, [](auto d) { return sign_of(d); });
+}
+
 /// Between -1 and 1; what is no number stays.
 template <class V>
 inline V clipped(V x) {
@@ -160,42 +182,18 @@ inline V clipped(V x) {
   return low > T(1) ? spread<V>(T(1)) : low;
 }
 
-template <class T>
-void mae(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
-  for (i64 r = 0; r < rows; ++r, prediction += len, target += len) {
-    loss[r] = tree_sum<T>(len,
-                          [&](auto lanes, i64 i, auto acc) {
-                            const auto d = lanes.load(prediction + i) - lanes.load(target + i);
-                            return madd(sign_of(d), d, acc);
-                          }) /
-              static_cast<T>(len);
-  }
-}
-
-template <class T>
-void mae_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* target, T* dprediction) {
-  const T factor = static_cast<T>(1.0 / (static_cast<double>(total) * static_cast<double>(len)));
-  map<T>(rows * len, prediction, target, dprediction, [=](auto p, auto t) { return sign_of(p - t) * factor; });
-}
-
 /// Of an error d: d^2 / 2 up to 1, |d| - 1/2 beyond; with c, d between -1 and 1, both are c (d - c / 2).
 template <class T>
 void huber(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
-  for (i64 r = 0; r < rows; ++r, prediction += len, target += len) {
-    loss[r] = tree_sum<T>(len,
-                          [&](auto lanes, i64 i, auto acc) {
-                            const auto d = lanes.load(prediction + i) - lanes.load(target + i);
-                            const auto c = clipped(d);
-                            return madd(c, d - T(0.5) * c, acc);
-                          }) /
-              static_cast<T>(len);
-  }
+  mean_of_errors(rows, len, prediction, target, loss, [](auto d, auto acc) {
+    const auto c = clipped(d);
+    return madd(c, d - T(0.5) * c, acc);
+  });
 }
 
 template <class T>
 void huber_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* target, T* dprediction) {
-  const T factor = static_cast<T>(1.0 / (static_cast<double>(total) * static_cast<double>(len)));
-  map<T>(rows * len, prediction, target, dprediction, [=](auto p, auto t) { return clipped(p - t) * factor; });
+  slope_of_errors(rows, total, len, 1.0, prediction, target, dprediction, [](auto d) { return clipped(d); });
 }
 
 template <class T>

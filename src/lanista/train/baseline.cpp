@@ -1,0 +1,192 @@
+#include "lanista/train/baseline.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "lanista/kernels/kernels.h"
+#include "lanista/nn/metrics.h"
+#include "lanista/train/evaluation.h"
+
+namespace lanista::train {
+namespace {
+
+using data::Part;
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr double kMostWork = 2e9;
+constexpr double kMostMeasured = 1e8;  // numbers of predictions
+constexpr double kRidge = 1e-3;
+constexpr std::int64_t kNumbersAtOnce = std::int64_t{1} << 18;
+
+/// Rows of a data set with what they are to be.
+struct Rows {
+  MatrixXd features;                 ///< [rows, features]
+  std::vector<std::int32_t> labels;  ///< of classes
+  std::vector<float> targets;        ///< of numbers, [rows, target_size], in their own unit
+};
+
+std::int64_t outputs_of(const data::DataSpec& spec) { return spec.classes > 0 ? spec.classes : spec.target_size; }
+
+Rows gather(const data::Dataset& set, std::span<const std::int64_t> rows, bool with_features) {
+  Rows out;
+  const std::size_t width = static_cast<std::size_t>(set.spec().features.elements_per_sample());
+  if (with_features) {
+    std::vector<float> features(rows.size() * width);
+    set.gather_features(rows, features);
+    using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    out.features = Eigen::Map<const RowMajor>(features.data(), static_cast<Index>(rows.size()), static_cast<Index>(width))
+                       .cast<double>();
+  }
+  if (set.spec().classes > 0) {
+    out.labels.resize(rows.size());
+    set.gather_labels(rows, out.labels);
+  } else {
+    out.targets.resize(rows.size() * static_cast<std::size_t>(set.spec().target_size));
+    set.gather_raw_targets(rows, out.targets);
+  }
+  return out;
+}
+
+/// What the rows are to be as numbers: zeros and ones of classes.
+MatrixXd wanted(const Rows& rows, std::int64_t outputs) {
+  const auto count = rows.labels.empty() ? static_cast<Index>(rows.targets.size()) / outputs
+                                         : static_cast<Index>(rows.labels.size());
+  MatrixXd out = MatrixXd::Zero(count, outputs);
+  for (Index r = 0; r < count; ++r) {
+    if (!rows.labels.empty()) {
+      out(r, rows.labels[static_cast<std::size_t>(r)]) = 1;
+      continue;
+    }
+    for (Index k = 0; k < outputs; ++k) out(r, k) = double{rows.targets[static_cast<std::size_t>(r * outputs + k)]};
+  }
+  return out;
+}
+
+/// Predictions: features times weights plus offset. Without weights, the offset.
+struct LinearModel {
+  MatrixXd weights;  ///< [features, outputs], or empty
+  VectorXd offset;   ///< [outputs]
+
+  MatrixXd predict(const MatrixXd& features, Index rows) const {
+    MatrixXd out = offset.transpose().replicate(rows, 1);
+    if (weights.size() > 0) out.noalias() += features * weights;
+    return out;
+  }
+};
+
+LinearModel constant_model(const data::Dataset& set) {
+  const auto& all = set.rows(Part::kTrain);
+  const Rows train = gather(set, all, false);
+  const auto rows = static_cast<double>(all.size());
+  LinearModel model{.weights = {}, .offset = VectorXd::Zero(outputs_of(set.spec()))};
+  for (const std::int32_t label : train.labels) model.offset(label) += 1 / rows;
+  for (std::size_t i = 0; i < train.targets.size(); ++i) {
+    model.offset(static_cast<Index>(i) % model.offset.size()) += double{train.targets[i]} / rows;
+  }
+  if (set.spec().classes == 0) return model;
+  // A class that training lacks gets what half a row would give it, in place of minus infinity.
+  for (double& share : model.offset) share = std::log(std::max(share, 0.5 / rows));
+  return model;
+}
+
+/// The scale of scores at which their softmax has the least mean cross-entropy: Newton's method on a convex function.
+double best_scale(const MatrixXd& scores, const std::vector<std::int32_t>& labels) {
+  constexpr int kMostSteps = 50;
+  double scale = 1;
+  for (int step = 0; step < kMostSteps; ++step) {
+    double slope = 0, curve = 0;
+    for (Index r = 0; r < scores.rows(); ++r) {
+      const VectorXd row = scores.row(r).transpose();
+      const Eigen::ArrayXd weights = ((row.array() - row.maxCoeff()) * scale).exp();
+      const double all = weights.sum(), mean = (weights * row.array()).sum() / all;
+      slope += mean - row(labels[static_cast<std::size_t>(r)]);
+      curve += (weights * (row.array() - mean).square()).sum() / all;
+    }
+    if (!(curve > 0)) break;
+    const double moved = std::clamp(scale - slope / curve, scale / 4, scale * 4);
+    const bool settled = std::fabs(moved - scale) < 1e-9 * scale;
+    scale = moved;
+    if (settled) break;
+  }
+  return scale;
+}
+
+std::vector<std::int64_t> every_kth(const std::vector<std::int64_t>& rows, double most) {
+  const auto k = static_cast<std::size_t>(std::max(1.0, std::ceil(static_cast<double>(rows.size()) / most)));
+  std::vector<std::int64_t> out;
+  for (std::size_t i = 0; i < rows.size(); i += k) out.push_back(rows[i]);
+  return out;
+}
+
+/// nullopt: where it is left out.
+std::optional<LinearModel> linear_model(const data::Dataset& set) {
+  const data::DataSpec& spec = set.spec();
+  const std::int64_t width = spec.features.elements_per_sample();
+  if (spec.vocab > 0 || width > kMostFeatures) return std::nullopt;
+  const double of_a_row = static_cast<double>(width) * static_cast<double>(width + outputs_of(spec));
+  const auto rows = every_kth(set.rows(Part::kTrain), kMostWork / of_a_row);
+  const bool thinned = rows.size() < set.rows(Part::kTrain).size();
+  if (thinned && static_cast<std::int64_t>(rows.size()) < 2 * width) return std::nullopt;
+
+  const Rows train = gather(set, rows, true);
+  const MatrixXd to = wanted(train, outputs_of(spec));
+  const VectorXd center = train.features.colwise().mean().transpose();
+  const MatrixXd centered = train.features.rowwise() - center.transpose();
+  MatrixXd gram = MatrixXd::Zero(width, width);
+  gram.selfadjointView<Eigen::Lower>().rankUpdate(centered.transpose());
+  const double ridge = kRidge * gram.trace() / static_cast<double>(width);
+  // Features that never vary, all of them: nothing to divide by.
+  gram.diagonal().array() += ridge > 0 ? ridge : 1.0;
+  LinearModel model;
+  model.weights = gram.selfadjointView<Eigen::Lower>().llt().solve(centered.transpose() * to);
+  model.offset = to.colwise().mean().transpose() - model.weights.transpose() * center;
+  if (spec.classes > 0) {
+    const double scale = best_scale(model.predict(train.features, train.features.rows()), train.labels);
+    model.weights *= scale;
+    model.offset *= scale;
+  }
+  return model;
+}
+
+void measure(const LinearModel& model, const data::Dataset& set, Part part, const std::string& prefix,
+             const Evaluation& evaluation, study::Baseline& baseline) {
+  const std::int64_t outputs = outputs_of(set.spec());
+  nn::HostMetrics host(evaluation.asked(), outputs, kernels::best_isa());
+  nn::MetricSums sums;
+  const std::span<const std::int64_t> all = set.rows(part);
+  const auto at_once = static_cast<std::size_t>(std::max<std::int64_t>(1, kNumbersAtOnce / outputs));
+  for (std::size_t at = 0; at < all.size(); at += at_once) {
+    const auto some = all.subspan(at, std::min(at_once, all.size() - at));
+    const Rows rows = gather(set, some, model.weights.size() > 0);
+    const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> said =
+        model.predict(rows.features, static_cast<Index>(some.size()));
+    host.add({said.data(), static_cast<std::size_t>(said.size())}, rows.labels, rows.targets, sums);
+  }
+  baseline.metrics.merge(evaluation.values(sums, prefix));
+}
+
+}  // namespace
+
+std::vector<study::Baseline> baselines(const data::Dataset& set, const std::string& loss,
+                                       const std::vector<std::string>& metrics, std::span<const study::Metric> own) {
+  std::vector<study::Baseline> out;
+  const std::int64_t outputs = outputs_of(set.spec());
+  const double measured = static_cast<double>(set.rows(Part::kValidation).size() + set.rows(Part::kTest).size());
+  if (measured * static_cast<double>(outputs) > kMostMeasured) return out;
+  const Evaluation evaluation(loss, metrics, outputs, own, unit_of(set.spec()));
+  const auto add = [&](std::string name, const LinearModel& model) {
+    study::Baseline& baseline = out.emplace_back(study::Baseline{std::move(name), {}});
+    measure(model, set, Part::kValidation, "val_", evaluation, baseline);
+    measure(model, set, Part::kTest, "test_", evaluation, baseline);
+  };
+  add("constant", constant_model(set));
+  if (const auto linear = linear_model(set)) add("linear", *linear);
+  return out;
+}
+
+}  // namespace lanista::train

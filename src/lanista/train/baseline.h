@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lanista/data/dataset.h"
+#include "lanista/study/baseline.h"
+#include "lanista/study/metric.h"
+
+namespace lanista::train {
+
+/// What a search has to beat, measured as trials are ("val_…"), and on the test part ("test_…"):
+/// - "constant": the frequencies of the training part's classes, or the mean of its targets, for every row;
+/// - "linear": least squares with a little ridge (a thousandth of the features' mean square) on the training part; of
+///   classes on zeros and ones, and the sums are scaled to the least training cross-entropy. Left out of tokens, of more
+///   than kMostFeatures features, and where the rows that the work allows are fewer than two a feature.
+/// In float64 and one order: a function of the data alone. Work: rows x features x (features + outputs), at most some 2e9
+/// operations; beyond that every k-th training row is taken. Nothing where predictions of the validation and the test
+/// part are more than 1e8 numbers.
+inline constexpr std::int64_t kMostFeatures = 1000;
+std::vector<study::Baseline> baselines(const data::Dataset& set, const std::string& loss,
+                                       const std::vector<std::string>& metrics,
+                                       std::span<const study::Metric> own = {});
+
+}  // namespace lanista::train
