@@ -454,7 +454,7 @@ def messages():
     brief = {"kind": "brief", "study_folder": "studies/one", "isa": "avx2", "numeric_class": "own-2/fma", "workers": 2, "lanes": 0,
              "memory_bytes": 2**30, "metrics": ["accuracy"], "checkpoint_every": 30.0, "crash_marks": True,
              "data": {"source": "builtin:digits", "folder": ".", "split": [0.7, 0.15, 0.15], "normalize": "auto",
-                      "hash": "0" * 32}}
+                      "targets": "auto", "hash": "0" * 32}}
     allow = {"kind": "allow", "trial": 1, "epoch": 2}
     said = {
         "brief": brief, "start": job, "allow": allow, "finish": {"kind": "finish", "trial": 1, "keep_weights": True, "abandon": False},

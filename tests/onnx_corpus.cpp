@@ -44,7 +44,7 @@ void write_case(const fs::path& folder, const OnnxCase& one) {
   write(folder / "name.txt", name + "\n");
   write(folder / "model.onnx", formats::encode_onnx(must(formats::to_onnx(graph, weights, options))));
   write(folder / "x.npy", formats::encode_npy(x));
-  const Tensor y = runtime::testing::predict(graph, weights, options.mean, options.scale, x);
+  const Tensor y = runtime::testing::predict(one);
   write(folder / "y.npy", formats::encode_npy(y));
   write_safetensors(folder / "weights.safetensors", {.tensors = weights, .metadata = {{"case", name}}});
 }

@@ -17,6 +17,7 @@ Result<data::Dataset> open_raw(const std::string& source) {
   study::DataConfig config;
   config.source = source;
   config.normalize = "none";
+  config.targets = "raw";
   return data::open(config, ".", real_file_system());
 }
 

@@ -7,7 +7,6 @@
 #include "lanista/cli/load.h"
 #include "lanista/cli/session.h"
 #include "lanista/cli/use.h"
-#include "lanista/formats/cpp_source.h"
 #include "lanista/formats/safetensors.h"
 #include "lanista/report/optuna.h"
 #include "lanista/report/table_export.h"
@@ -45,11 +44,7 @@ Result<void> export_onnx(const engine::ModelPackage& package, const std::string&
 }
 
 Result<void> export_cpp(const engine::ModelPackage& package, const std::string& path) {
-  formats::CppExport options{.mean = package.data.normalization.mean,
-                             .scale = package.data.normalization.scale,
-                             .labels = package.data.labels,
-                             .missing = data::missing_numbers(package.data)};
-  LANISTA_ASSIGN(const std::string source, formats::to_cpp(package.model, package.weights, options));
+  LANISTA_ASSIGN(const std::string source, engine::package_cpp(package));
   return write(path, source);
 }
 

@@ -221,6 +221,7 @@ engine::WorkerBrief worker_brief(const study::StudyConfig& config, const std::op
   brief.data.source = config.data.source;
   brief.data.split = config.data.split;
   brief.data.normalize = config.data.normalize;
+  brief.data.targets = config.data.targets;
   brief.isa = kernels::isa_name(kernels::best_isa());
   brief.numeric_class = nn::cpu_backend().numeric_class();
   brief.workers = workers.value_or(config.run.workers);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -66,7 +65,7 @@ void look_at_targets(const Dataset& set, Report& report) {
       continue;
     }
     std::vector<float> targets(rows.size() * static_cast<std::size_t>(spec.target_size));
-    set.gather_targets(rows, targets);
+    set.gather_raw_targets(rows, targets);
     for (const float t : targets) {
       report.target_min = first ? double{t} : std::min(report.target_min, double{t});
       report.target_max = first ? double{t} : std::max(report.target_max, double{t});
@@ -119,21 +118,15 @@ void warn(const std::vector<std::string>& remarks, Report& report) {
   if (report.missing > 0) report.warnings.push_back(count_of(report.missing, "cell has", "cells have") + " no value");
 }
 
-std::string short_number(double value) {
-  std::array<char, 32> buffer{};
-  const auto done = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, 6);
-  return {buffer.data(), done.ptr};
-}
-
 }  // namespace
 
 Result<Report> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
   Report report;
   // Read once: what a study would make of the numbers, then the numbers as they are.
   LANISTA_ASSIGN(auto raw, open_raw(config, folder, fs));
-  LANISTA_TRY(Dataset::settle(raw.first, raw.second, config.normalize));
+  LANISTA_TRY(Dataset::settle(raw.first, raw.second, config.normalize, config.targets));
   report.spec = raw.first.spec;
-  LANISTA_ASSIGN(const Dataset set, Dataset::make(std::move(raw.first), std::move(raw.second), "none"));
+  LANISTA_ASSIGN(const Dataset set, Dataset::make(std::move(raw.first), std::move(raw.second), "none", "raw"));
   look_at_features(set, report);
   look_at_targets(set, report);
   if (!report.spec.schema.is_null()) {

@@ -26,6 +26,10 @@ Digest hash_all(const RawData& raw, const Split& rows) {
   hasher.digest(hash_bytes(bytes_of(list(spec.normalization.scale))));
   if (spec.vocab > 0) hasher.text("tokens").number(spec.vocab);
   if (!spec.schema.is_null()) hasher.text(spec.schema.dump());
+  if (spec.target_normalization) {
+    hasher.text("standardised targets").digest(hash_bytes(bytes_of(spec.target_normalization->mean)));
+    hasher.digest(hash_bytes(bytes_of(spec.target_normalization->scale)));
+  }
   return hasher.finish();
 }
 
@@ -42,7 +46,8 @@ void gather(const std::vector<T>& from, std::size_t width, std::span<const std::
 
 }  // namespace
 
-Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string& normalize) {
+Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string& normalize,
+                             const std::string& targets) {
   DataSpec& spec = raw.spec;
   const std::int64_t width = spec.features.elements_per_sample();
   LANISTA_CHECK(width > 0 && !spec.features.has_batch(), "the features of a data set must have a shape without batch");
@@ -54,6 +59,9 @@ Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string
   if (normalize != "auto" && normalize != "none") {
     return Error{Code::kInvalidArgument, "normalize is \"" + normalize + "\", allowed are auto and none", ""};
   }
+  if (targets != "auto" && targets != "standardize" && targets != "raw") {
+    return Error{Code::kInvalidArgument, "targets is \"" + targets + "\", allowed are auto, standardize and raw", ""};
+  }
 
   spec.rows = raw.rows();
   for (std::size_t p = 0; p < 3; ++p) spec.split_rows[p] = static_cast<std::int64_t>(split[p].size());
@@ -62,12 +70,16 @@ Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string
   } else if (spec.schema.is_null()) {
     spec.normalization = fit_normalization(raw.features, width, normalization_entries(spec.features), split[0]);
   }
+  spec.target_normalization.reset();
+  if (spec.classes == 0 && targets != "raw") {
+    spec.target_normalization = fit_normalization(raw.targets, spec.target_size, spec.target_size, split[0]);
+  }
   spec.hash = hash_all(raw, split);
   return {};
 }
 
-Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& normalize) {
-  LANISTA_TRY(settle(raw, split, normalize));
+Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& normalize, const std::string& targets) {
+  LANISTA_TRY(settle(raw, split, normalize, targets));
   raw.spec.normalization.apply(raw.features, raw.spec.features.elements_per_sample());
 
   Dataset out;
@@ -76,6 +88,10 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
   out.features_ = std::move(raw.features);
   out.labels_ = std::move(raw.labels);
   out.targets_ = std::move(raw.targets);
+  if (const auto& by = out.spec_.target_normalization) {
+    out.standard_targets_ = out.targets_;
+    by->apply(out.standard_targets_, out.spec_.target_size);
+  }
   out.rows_ = std::move(split);
   return out;
 }
@@ -90,6 +106,11 @@ void Dataset::gather_labels(std::span<const std::int64_t> rows, std::span<std::i
 }
 
 void Dataset::gather_targets(std::span<const std::int64_t> rows, std::span<float> out) const {
+  const auto& seen = spec_.target_normalization ? standard_targets_ : targets_;
+  gather(seen, static_cast<std::size_t>(spec_.target_size), rows, out);
+}
+
+void Dataset::gather_raw_targets(std::span<const std::int64_t> rows, std::span<float> out) const {
   gather(targets_, static_cast<std::size_t>(spec_.target_size), rows, out);
 }
 

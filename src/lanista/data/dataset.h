@@ -21,7 +21,8 @@ namespace lanista::data {
 
 enum class Part { kTrain, kValidation, kTest };
 
-/// A data set in memory, normalised, split. Immutable; many threads may read it.
+/// A data set in memory, normalised, split. Immutable; many threads may read it. Targets that are numbers are there
+/// twice where they are standardised: what training sees, and what they are.
 class Dataset {
  public:
   const DataSpec& spec() const { return spec_; }
@@ -32,14 +33,19 @@ class Dataset {
   /// Copies the features of `rows` one after the other: [rows.size(), features…].
   void gather_features(std::span<const std::int64_t> rows, std::span<float> out) const;
   void gather_labels(std::span<const std::int64_t> rows, std::span<std::int32_t> out) const;
+  /// As training sees them: in the units of spec().target_normalization, if there is one. [rows.size(), target_size]
   void gather_targets(std::span<const std::int64_t> rows, std::span<float> out) const;
+  /// In their own unit, the bits of the source.
+  void gather_raw_targets(std::span<const std::int64_t> rows, std::span<float> out) const;
 
   /// From raw numbers that have passed check_numbers, and their split. Of the specification, name, source, licence,
   /// features, classes, target_size, labels, schema are read, and the normalisation if there is a schema; the rest is
-  /// found. Errors: kInvalidArgument (`normalize`).
-  static Result<Dataset> make(RawData raw, Split split, const std::string& normalize);
-  /// What `make` finds of the numbers, without normalising them: rows, normalisation, hash. Errors: as of `make`.
-  static Result<void> settle(RawData& raw, const Split& split, const std::string& normalize);
+  /// found. `normalize` and `targets` as in study::DataConfig; classes stay as they are, whatever `targets` says.
+  /// Errors: kInvalidArgument (either is none of the words).
+  static Result<Dataset> make(RawData raw, Split split, const std::string& normalize, const std::string& targets);
+  /// What `make` finds of the numbers, without normalising them: rows, normalisations, hash. Errors: as of `make`.
+  static Result<void> settle(RawData& raw, const Split& split, const std::string& normalize,
+                             const std::string& targets);
   /// The same rows, targets and split with other features. What is kept is computed here, and its memory taken out of
   /// `budget` (may be null); unless all is kept, `base` outlives the data set and its copies. Errors:
   /// kResourceExhausted.
@@ -55,7 +61,8 @@ class Dataset {
   std::vector<std::int64_t> place_;  // with a stream: of each row in features_, or kNowhere
   std::shared_ptr<const MemoryBudget::Reservation> memory_;
   std::vector<std::int32_t> labels_;
-  std::vector<float> targets_;
+  std::vector<float> targets_;           // in their own unit
+  std::vector<float> standard_targets_;  // empty where training sees the others
   Split rows_;
 };
 

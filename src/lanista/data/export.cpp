@@ -33,7 +33,7 @@ struct Numbers {
       data.gather_labels(wanted, labels);
     } else {
       targets.resize(rows * static_cast<std::size_t>(spec.target_size));
-      data.gather_targets(wanted, targets);
+      data.gather_raw_targets(wanted, targets);
     }
   }
 

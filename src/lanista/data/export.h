@@ -18,8 +18,8 @@ enum class FileForm {
   kFolder,  ///< <class>/<row>.png; the largest number of all becomes white
 };
 
-/// Rows of a data set as files, by path. The numbers are the data set's own: open it with normalize "none" for raw
-/// ones. Errors: kInvalidArgument (data that the form cannot hold: which, and why).
+/// Rows of a data set as files, by path. Features are the data set's own: open it with normalize "none" for raw ones.
+/// Targets are raw. Errors: kInvalidArgument (data that the form cannot hold: which, and why).
 Result<std::map<std::string, std::string>> export_rows(const Dataset& data, const std::vector<std::int64_t>& rows,
                                                        FileForm form);
 

@@ -76,14 +76,14 @@ nlohmann::json normalization_json(const Normalization& normalization) {
   return {{"mean", normalization.mean}, {"scale", normalization.scale}};
 }
 
-Result<Normalization> parse_normalization(const nlohmann::json& json, std::int64_t width) {
+Result<Normalization> parse_normalization(const nlohmann::json& json, std::int64_t width, const std::string& what) {
   Normalization out;
   LANISTA_ASSIGN(out.mean, numbers_at(json, "mean"));
   LANISTA_ASSIGN(out.scale, numbers_at(json, "scale"));
   const auto entries = static_cast<std::int64_t>(out.mean.size());
   if (out.scale.size() != out.mean.size() || entries == 0 || width % entries != 0) {
     return broken(std::to_string(entries) + " means and " + std::to_string(out.scale.size()) + " scales do not fit " +
-                  std::to_string(width) + " features");
+                  std::to_string(width) + " " + what);
   }
   if (std::count(out.scale.begin(), out.scale.end(), 0.0) > 0) return broken("a scale is 0");
   return out;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lanista/base/result.h"
@@ -30,7 +31,9 @@ Normalization fit_normalization(std::span<const float> features, std::int64_t wi
                                 std::span<const std::int64_t> rows);
 
 nlohmann::json normalization_json(const Normalization& normalization);
-/// Errors: kDataLoss (not two equally long lists of finite numbers, entries that do not divide `width`, a scale of 0).
-Result<Normalization> parse_normalization(const nlohmann::json& json, std::int64_t width);
+/// Errors: kDataLoss (not two equally long lists of finite numbers, entries that do not divide `width`, a scale of 0);
+/// `what` they are of is for messages.
+Result<Normalization> parse_normalization(const nlohmann::json& json, std::int64_t width,
+                                          const std::string& what = "features");
 
 }  // namespace lanista::data

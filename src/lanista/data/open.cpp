@@ -61,7 +61,7 @@ Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, cons
 
 Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
   LANISTA_ASSIGN(auto raw, open_raw(config, folder, fs));
-  return Dataset::make(std::move(raw.first), std::move(raw.second), config.normalize);
+  return Dataset::make(std::move(raw.first), std::move(raw.second), config.normalize, config.targets);
 }
 
 }  // namespace lanista::data

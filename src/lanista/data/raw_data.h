@@ -13,7 +13,7 @@ struct RawData {
   DataSpec spec;
   std::vector<float> features;       ///< [rows, features…]
   std::vector<std::int32_t> labels;  ///< [rows], or empty
-  std::vector<float> targets;        ///< [rows, target_size], or empty
+  std::vector<float> targets;        ///< [rows, target_size] in their own unit, or empty
   std::vector<std::string> names;    ///< [rows], file names for instance; or empty
   std::int64_t missing = 0;          ///< cells without a value, filled by the stored rule
   std::int64_t unknown = 0;          ///< categories that training had not seen

@@ -50,6 +50,15 @@ Result<void> check_schema(const DataSpec& spec) {
   return {};
 }
 
+Result<Normalization> parse_targets(const json& object, const DataSpec& spec) {
+  if (spec.classes > 0) return broken("\"target_normalization\" stands where targets are classes");
+  LANISTA_ASSIGN(auto targets, parse_normalization(object, spec.target_size, "targets"));
+  const auto entries = static_cast<std::int64_t>(targets.mean.size());
+  if (entries == spec.target_size) return targets;
+  return broken("\"target_normalization\" has " + std::to_string(entries) + " entries for " +
+                std::to_string(spec.target_size) + " targets");
+}
+
 /// The shortest text that reads back as the same number.
 std::string number_text(double value) {
   std::array<char, 32> buffer{};
@@ -66,7 +75,15 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 std::string target_text(const DataSpec& spec) {
-  if (spec.classes == 0) return std::to_string(spec.target_size) + (spec.target_size == 1 ? " number" : " numbers");
+  if (spec.classes == 0) {
+    const std::string count = std::to_string(spec.target_size) + (spec.target_size == 1 ? " number" : " numbers");
+    if (!spec.target_normalization) return count;
+    const auto& [mean, scale] = *spec.target_normalization;
+    const std::string fitted =
+        mean.size() > 1 ? ""
+                        : " (mean " + short_number(mean.front()) + ", deviation " + short_number(scale.front()) + ")";
+    return count + ", standardised" + fitted;
+  }
   return std::to_string(spec.classes) + " classes" + (spec.labels.empty() ? "" : ": " + listed(spec.labels));
 }
 
@@ -83,6 +100,12 @@ std::string content_text(const Column& column) {
 
 }  // namespace
 
+std::string short_number(double value) {
+  std::array<char, 32> buffer{};
+  const auto done = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, 6);
+  return {buffer.data(), done.ptr};
+}
+
 json spec_json(const DataSpec& spec) {
   json out = {{"name", spec.name},
               {"source", spec.source},
@@ -96,6 +119,7 @@ json spec_json(const DataSpec& spec) {
               {"hash", spec.hash.hex()},
               {"normalization", normalization_json(spec.normalization)}};
   if (spec.vocab > 0) out["vocab"] = spec.vocab;
+  if (spec.target_normalization) out["target_normalization"] = normalization_json(*spec.target_normalization);
   if (!spec.schema.is_null()) out["schema"] = spec.schema;
   return out;
 }
@@ -129,6 +153,9 @@ Result<DataSpec> parse_spec(const json& object) {
   spec.hash = *digest;
   LANISTA_ASSIGN(const json normalization, entry<json>(object, "normalization"));
   LANISTA_ASSIGN(spec.normalization, parse_normalization(normalization, spec.features.elements_per_sample()));
+  if (object.contains("target_normalization")) {
+    LANISTA_ASSIGN(spec.target_normalization, parse_targets(object["target_normalization"], spec));
+  }
   if (object.contains("schema")) {
     spec.schema = object["schema"];
     LANISTA_TRY(check_schema(spec));

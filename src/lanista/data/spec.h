@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct DataSpec {
   std::array<std::int64_t, 3> split_rows{};  ///< train, validation, test
   Digest hash;                               ///< of all numbers and the split; part of the study's identity
   Normalization normalization;               ///< of the features, fitted on the training part
+  /// Of targets that are numbers: training sees (target - mean) / scale, one entry each, fitted on the training part.
+  /// None: it sees targets as they are, as all builds did before there was this.
+  std::optional<Normalization> target_normalization;
   nlohmann::json schema;  ///< how raw rows become features ("columns", "target"), for tables; null otherwise
   std::shared_ptr<const Stream> stream;  ///< where features come from that do not lie in memory; null: they do
 };
@@ -45,6 +49,9 @@ Result<DataSpec> parse_spec(const nlohmann::json& json);
 
 /// What a missing number of a raw sample becomes, one a feature; empty where there is no rule for it: all but tables.
 std::vector<double> missing_numbers(const DataSpec& spec);
+
+/// Six digits that count, for people.
+std::string short_number(double value);
 
 /// For people: one line a column of a table (name, kind, range or categories, missing and different values) and one for
 /// the target; for other data one line with shape and target. Ends with a newline.

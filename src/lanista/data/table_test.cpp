@@ -148,7 +148,7 @@ TEST_F(Csv, TellsClassesFromNumbers) {
   EXPECT_EQ(forced->spec().classes, 0);
   EXPECT_EQ(first->spec().schema["target"]["name"], "a");
   std::vector<float> targets(2);
-  numbers->gather_targets(std::vector<std::int64_t>{3, 39}, targets);
+  numbers->gather_raw_targets(std::vector<std::int64_t>{3, 39}, targets);
   EXPECT_EQ(targets, (std::vector<float>{3.5, 39.5}));
   EXPECT_EQ(numbers->spec().normalization.scale[1], 1) << "a constant column is not blown up";
 }

@@ -75,7 +75,7 @@ class InMemory : public ::testing::Test {
   static std::vector<float> targets_of(const Dataset& set) {
     const auto& spec = set.spec();
     std::vector<float> out(spec.classes > 0 ? 0 : static_cast<std::size_t>(spec.rows * spec.target_size));
-    if (!out.empty()) set.gather_targets(all_rows(set), out);
+    if (!out.empty()) set.gather_raw_targets(all_rows(set), out);
     return out;
   }
 

@@ -49,6 +49,7 @@ Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, K
   out.spec_.hash = Hasher().text("lanista transformed data 1").digest(base.spec_.hash).digest(transform.key).finish();
   out.labels_ = base.labels_;
   out.targets_ = base.targets_;
+  out.standard_targets_ = base.standard_targets_;
   out.rows_ = base.rows_;
 
   std::vector<std::int64_t> kept;

@@ -26,6 +26,16 @@ Result<void> check_data(const StudyState& state, const data::DataSpec& data) {
                data.source};
 }
 
+/// Whether the study says of its targets what the data hold: a resumed one opens its data by what it says.
+Result<void> check_targets(const study::DataConfig& config, const data::DataSpec& data) {
+  const bool standard = data.target_normalization.has_value();
+  if (data.classes > 0 || standard == (config.targets == "standardize")) return {};
+  return Error{Code::kInvalidArgument,
+               "is " + config.targets + ", but the data were opened with targets " +
+                   (standard ? "standardised" : "as they are") + " (fit_to_data settles it)",
+               "data.targets"};
+}
+
 /// Errors: kInvalidArgument (a number that no study can be extended by).
 Result<void> check_extension(const StudyState& state, const Engine::Extension& extension) {
   const auto refuse = [](const char* what, const std::string& seen, const std::string& allowed) {
@@ -104,6 +114,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   const nlohmann::json numerics = with_sums(of_machine, config.train);
   FileSystem& fs = *services.fs;
   LANISTA_TRY(check_config(config));
+  LANISTA_TRY(check_targets(config.data, *services.data));
   LANISTA_TRY(check_new_folder(fs, folder));
   LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs, services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(config, models));

@@ -288,6 +288,27 @@ TEST(Engine, RefusesStepsThatAreNotSettledAsEpochs) {
   EXPECT_NE(refused([](auto& train) { train.steps = 40; }), "");
 }
 
+TEST(Engine, RefusesTargetsThatTheDataHoldOtherwise) {
+  const auto said = [](const std::string& targets, bool standardised) {
+    Bench bench;
+    bench.data.classes = 0;
+    bench.data.target_size = 3;
+    bench.data.labels.clear();
+    if (standardised) bench.data.target_normalization = {.mean = {1, 2, 3}, .scale = {1, 2, 3}};
+    study::StudyConfig config = small_study();
+    config.train.loss = "mse";
+    config.data.targets = targets;
+    const auto summary = bench.run(config, {});
+    return summary ? "" : summary.error().text();
+  };
+  EXPECT_EQ(said("auto", true),
+            "data.targets: is auto, but the data were opened with targets standardised (fit_to_data settles it)");
+  EXPECT_EQ(said("standardize", false),
+            "data.targets: is standardize, but the data were opened with targets as they are (fit_to_data settles it)");
+  EXPECT_EQ(said("standardize", true), "");
+  EXPECT_EQ(said("auto", false), "");
+}
+
 /// The trials differ in nothing that costs time but their batches: of 14 rows, 14 steps an epoch or 4.
 study::StudyConfig two_batches(std::int64_t trials) {
   study::StudyConfig config = small_study(trials);

@@ -33,6 +33,19 @@ Result<void> fit_bases(std::vector<std::string>& bases, const data::DataSpec& da
   return {};
 }
 
+/// The words of targets as the data have them: what is stored says it, whatever later builds do where nothing is said.
+Result<void> fit_targets(std::string& targets, const data::DataSpec& data) {
+  if (data.classes == 0) {
+    if (targets == "auto") targets = data.target_normalization ? "standardize" : "raw";
+    return {};
+  }
+  if (targets == "auto") return {};
+  return Error{Code::kInvalidArgument,
+               "'" + targets + "' is said of targets that are numbers; those of '" + data.name + "' are " +
+                   (data.vocab > 0 ? "tokens" : "classes") + "; allowed: auto",
+               "data.targets"};
+}
+
 /// What the stopping rule compares by, if it says so.
 std::string rung_metric(const study::StudyConfig& config) { return config.stop.options.value("on", ""); }
 
@@ -110,6 +123,7 @@ Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data,
                          std::span<const study::Metric> own_metrics) {
   if (config.model.space.is_null()) LANISTA_TRY(fit_bases(config.model.base, data));
   if (auto augmenter = data::Augmenter::make(config.data.augment, data); !augmenter) return augmenter.error();
+  LANISTA_TRY(fit_targets(config.data.targets, data));
   LANISTA_TRY(fit_epochs(config, data));
   const bool classes = data.classes > 0;
   if (!classes) config.space.params = without_smoothing(config.space.params);

@@ -156,6 +156,24 @@ TEST(Fit, LetsRulesBeToldInEpochsOfSteps) {
   EXPECT_EQ(few.error().where, strategy_of("epochs: 7").error().where);
 }
 
+// What is stored says it, so that no later default touches a study.
+TEST(Fit, SaysWhatBecameOfTargetsThatAreNumbers) {
+  data::DataSpec raw = numbers(), standard = numbers();
+  standard.target_normalization = {.mean = {3}, .scale = {2}};
+  for (const auto& [spec, said] : {std::pair(raw, "raw"), std::pair(standard, "standardize")}) {
+    auto config = *studyfile::read_study("", "s");
+    EXPECT_EQ(config.data.targets, "auto");
+    ASSERT_TRUE(fit_to_data(config, spec));
+    EXPECT_EQ(config.data.targets, said);
+    const std::string text = studyfile::write_study(config);
+    EXPECT_NE(text.find("  targets: \"" + std::string(said) + "\"\n"), std::string::npos) << text;
+    EXPECT_EQ(studyfile::read_study(text, "again")->data.targets, said);
+  }
+  auto config = *studyfile::read_study("", "s");
+  ASSERT_TRUE(fit_to_data(config, images()));
+  EXPECT_EQ(studyfile::write_study(config).find("targets"), std::string::npos) << "studies of classes are as they were";
+}
+
 TEST(Fit, DoneTwiceChangesNothing) {
   auto once = *studyfile::read_study(studyfile::default_study(), "s");
   ASSERT_TRUE(fit_to_data(once, images()));
@@ -178,7 +196,9 @@ TEST(Fit, RefusesWhatDoesNotSuitTheData) {
                                 {"train: {metrics: [mae]}", "train.metrics", "does not fit"},
                                 {"data: {augment: [flip, {crop: {pad: 8}}]}", "data.augment[1].pad",
                                  "crop: 8 pixels are too many for images of shape [1, 8, 8]"},
-                                {"train: {loss: mse}", "train.loss", "allowed: auto, cross_entropy"}};
+                                {"train: {loss: mse}", "train.loss", "allowed: auto, cross_entropy"},
+                                {"data: {targets: raw}", "data.targets", "'raw' is said of targets that are numbers"},
+                                {"data: {targets: standardize}", "data.targets", "are classes; allowed: auto"}};
   for (const auto& each : cases) {
     auto config = *studyfile::read_study(each.text, "s");
     const auto fitted = fit_to_data(config, images());
@@ -187,6 +207,11 @@ TEST(Fit, RefusesWhatDoesNotSuitTheData) {
     EXPECT_EQ(fitted.error().where, each.where);
     EXPECT_NE(fitted.error().message.find(each.message), std::string::npos) << fitted.error().message;
   }
+  data::DataSpec tokens = images();
+  tokens.features = {{8}};
+  tokens.vocab = 256;
+  auto config = *studyfile::read_study("data: {targets: standardize}", "s");
+  EXPECT_NE(fit_to_data(config, tokens).error().message.find("are tokens; allowed: auto"), std::string::npos);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lanista/formats/cpp_source.h"
 #include "lanista/formats/onnx.h"
 #include "lanista/formats/onnx_export.h"
 #include "lanista/formats/safetensors.h"
@@ -16,8 +17,9 @@ namespace {
 
 using nlohmann::json;
 
-/// The newest layout of package.json that this build reads, and the one it writes.
-constexpr std::int64_t kPackageSchema = 1;
+/// The newest layout of package.json that this build reads. It writes the oldest that says all: builds that know no
+/// standardised targets would take predictions in standard units for real ones, so these packages are none for them.
+constexpr std::int64_t kPackageSchema = 2, kWithoutStandardTargets = 1;
 
 /// Optimiser slots and counters serve training alone.
 bool belongs_to_model(const Tensor& tensor) {
@@ -56,6 +58,14 @@ Result<void> take_facts(const json& facts, ModelPackage& package) {
   return {};
 }
 
+/// Exported models give targets in their own unit.
+void take_unit(const ModelPackage& package, auto& options) {
+  const auto& targets = package.data.target_normalization;
+  if (!targets) return;
+  options.target_mean = targets->mean;
+  options.target_scale = targets->scale;
+}
+
 }  // namespace
 
 ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
@@ -91,6 +101,7 @@ Result<std::string> package_onnx(const ModelPackage& package) {
                               .graph_name = package.facts.at("study"),
                               .metadata = {},
                               .missing = data::missing_numbers(package.data)};
+  take_unit(package, options);
   options.metadata["study"] = options.graph_name;
   options.metadata["trial"] = package.facts.at("trial").dump();
   if (!package.data.labels.empty()) options.metadata["labels"] = json(package.data.labels).dump();
@@ -98,11 +109,20 @@ Result<std::string> package_onnx(const ModelPackage& package) {
   return formats::encode_onnx(model);
 }
 
+Result<std::string> package_cpp(const ModelPackage& package) {
+  formats::CppExport options{.mean = package.data.normalization.mean,
+                             .scale = package.data.normalization.scale,
+                             .labels = package.data.labels,
+                             .missing = data::missing_numbers(package.data)};
+  take_unit(package, options);
+  return formats::to_cpp(package.model, package.weights, options);
+}
+
 Result<void> write_package(FileSystem& fs, const std::string& folder, const ModelPackage& package) {
   json facts = package.facts;
   LANISTA_ASSIGN(const std::string weights,
                  formats::encode_safetensors({package.weights, {{"graph_hash", facts.at("graph_hash")}}}));
-  facts["schema"] = kPackageSchema;
+  facts["schema"] = package.data.target_normalization ? kPackageSchema : kWithoutStandardTargets;
   facts["version"] = LANISTA_VERSION;
   facts["weights_hash"] = hash_text(weights);
 

@@ -38,8 +38,11 @@ Result<void> write_package(FileSystem& fs, const std::string& folder, const Mode
 /// (written by a newer version).
 Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, const graph::OpTable& ops);
 
-/// The model in ONNX, from raw numbers to predictions, normalisation inside. Errors: kUnimplemented (an operator that
-/// has no mapping, by name).
+/// The model in ONNX, from raw numbers to predictions in the targets' own unit, normalisation inside. Errors:
+/// kUnimplemented (an operator that has no mapping, by name).
 Result<std::string> package_onnx(const ModelPackage& package);
+
+/// The same as C++ source. Errors: those of formats::to_cpp.
+Result<std::string> package_cpp(const ModelPackage& package);
 
 }  // namespace lanista::engine

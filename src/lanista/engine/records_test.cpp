@@ -74,6 +74,22 @@ TEST_F(Records, OfHeadersIdentifyAStudyWhateverItMayUse) {
             store::canonical_export({{RecordType::kHeader, two}}));
 }
 
+// Builds of before wrote nothing of targets, and trained on them as they are.
+TEST_F(Records, OfHeadersOfBeforeMeanRawTargets) {
+  const auto models = make_model_space(config, bench.data, "", bench.disk);
+  const auto read = [&](const std::string& targets, std::int64_t classes) {
+    study::StudyConfig said = config;
+    said.data.targets = targets;
+    json body = header_body(said, studyfile::write_study(said), bench.data, **models);
+    body["data"]["classes"] = classes;
+    return read_header(body)->config.data.targets;
+  };
+  EXPECT_EQ(read("auto", 0), "raw");
+  EXPECT_EQ(read("raw", 0), "raw");
+  EXPECT_EQ(read("standardize", 0), "standardize");
+  EXPECT_EQ(read("auto", 3), "auto");
+}
+
 TEST_F(Records, OfEveryTypeComeBackWithAnyNumber) {
   for (const double value : kNumbers) {
     study::TrialView trial;

@@ -23,11 +23,9 @@ using study::fields::text;
 json to_json(const DataSource& data) {
   json split = json::array();
   for (const double part : data.split) split.push_back(real_json(part));
-  return {{"source", data.source},
-          {"folder", data.folder},
-          {"split", std::move(split)},
-          {"normalize", data.normalize},
-          {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
+  return {{"source", data.source},     {"folder", data.folder},
+          {"split", std::move(split)}, {"normalize", data.normalize},
+          {"targets", data.targets},   {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
 }
 
 DataSource read_data(const json& in) {
@@ -42,6 +40,7 @@ DataSource read_data(const json& in) {
     data.split[i] = *part;
   }
   data.normalize = text(in, "normalize");
+  data.targets = text(in, "targets");
   if (text(in, "hash") != "any") data.hash = digest(in, "hash");
   return data;
 }
@@ -86,6 +85,7 @@ study::DataConfig DataSource::config() const {
   config.source = source;
   config.split = split;
   config.normalize = normalize;
+  config.targets = targets;
   return config;
 }
 

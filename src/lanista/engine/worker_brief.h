@@ -18,7 +18,7 @@ struct DataSource {
   std::string source = "builtin:digits";         ///< as in the study file
   std::string folder = ".";                      ///< that its relative paths are told from
   std::array<double, 3> split{0.7, 0.15, 0.15};  ///< train, validation, test
-  std::string normalize = "auto";
+  std::string normalize = "auto", targets = "auto";
   std::optional<Digest> hash;  ///< DataSpec::hash; absent: whatever comes
 
   /// What data::open takes.

@@ -51,7 +51,7 @@ std::string normalizer(const CppNode& node, const std::string& name, std::size_t
 }
 
 std::string input(const CppNode& node) {
-  const auto& [mean, scale, labels, missing] = node.options;
+  const auto &mean = node.options.mean, &scale = node.options.scale, &missing = node.options.missing;
   if (mean.empty() && scale.empty() && missing.empty()) return filled("const float* $y = input;\n", node);
   std::string number = "input[i]";
   if (!missing.empty()) {
@@ -62,7 +62,14 @@ std::string input(const CppNode& node) {
   return each("static_cast<float>(" + number + ")")({node.args, node.shape, {""}, node.id, node.options});
 }
 
-std::string output(const CppNode& node) { return filled("std::copy_n(&$x[0], $size, output);\n", node); }
+std::string output(const CppNode& node) {
+  if (node.options.target_mean.empty()) return filled("std::copy_n(&$x[0], $size, output);\n", node);
+  constexpr std::string_view kForm = R"(for (Index i = 0; i < $size; ++i) {
+  output[i] = static_cast<float>($x[i] * target_scale[i] + target_mean[i]);
+}
+)";
+  return filled(kForm, node);
+}
 
 // Compilers ask whether a value that nobody reads was meant so.
 std::string zero(const CppNode& node) {

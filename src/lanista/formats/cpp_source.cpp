@@ -140,6 +140,18 @@ Result<void> check_normalization(const char* what, const std::vector<double>& va
   return {};
 }
 
+Result<void> check_unit_of_targets(const CppExport& options, const graph::Shape& output) {
+  const auto &mean = options.target_mean, &scale = options.target_scale;
+  const auto elements = output.elements_per_sample();
+  if (mean.size() != scale.size() || (!mean.empty() && std::ssize(mean) != elements)) {
+    return invalid("targets have " + std::to_string(mean.size()) + " means and " + std::to_string(scale.size()) +
+                   " scales, the output " + sample_text(output) + " wants none, or " + std::to_string(elements));
+  }
+  const auto finite = [](double value) { return std::isfinite(value); };
+  if (std::ranges::all_of(mean, finite) && std::ranges::all_of(scale, finite)) return {};
+  return invalid("a mean or scale of the targets is not finite");
+}
+
 std::string labels_text(const std::vector<std::string>& labels) {
   if (labels.empty()) return "";
   std::string out = "\ninline constexpr const char* labels[" + std::to_string(labels.size()) + "] = {\n";
@@ -180,6 +192,7 @@ Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> we
   LANISTA_TRY(check_normalization("mean", options.mean, input, false));
   LANISTA_TRY(check_normalization("scale", options.scale, input, true));
   LANISTA_TRY(check_normalization("missing", options.missing, input, false));
+  LANISTA_TRY(check_unit_of_targets(options, output));
   LANISTA_ASSIGN(const std::string body, statements(graph, types, options, ops, emitters));
   LANISTA_ASSIGN(const auto numbers, float_weights(graph, ops, weights));
   LANISTA_TRY(check_weights(numbers));
@@ -196,6 +209,10 @@ Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> we
     // As in training: the number that stands in is a float before it is normalised.
     const std::vector<float> missing(options.missing.begin(), options.missing.end());
     out += array_text<float>("float", "input_missing", missing);
+  }
+  if (!options.target_mean.empty()) {
+    out += array_text<double>("double", "target_mean", options.target_mean);
+    out += array_text<double>("double", "target_scale", options.target_scale);
   }
   for (const Tensor& weight : numbers) {
     out += array_text<float>("float", identifier(weight.name), elements_of<float>(weight));

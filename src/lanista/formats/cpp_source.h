@@ -22,6 +22,9 @@ struct CppExport {
   std::vector<std::string> labels;  ///< of the outputs; may be empty
   /// What a missing number, a NaN among the raw ones, becomes, one a feature; empty: it stays NaN.
   std::vector<double> missing = {};
+  /// The program gives the model's output times scale plus mean: one entry each a number of the output. Empty: the
+  /// output as it is.
+  std::vector<double> target_mean = {}, target_scale = {};
 };
 
 /// One node as its emitter sees it. Values are called "v3" after the node, parameters "n3_weight".

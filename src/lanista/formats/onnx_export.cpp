@@ -41,9 +41,14 @@ Result<void> check_normalization(const OnnxExport& options) {
   for (const double value : options.missing) {
     if (!std::isfinite(static_cast<float>(value))) return invalid("what stands for a missing number is not finite");
   }
-  for (const double value : options.scale) {
-    const auto held = static_cast<float>(value);
-    if (!std::isfinite(held) || held == 0) return invalid("a scale is 0 or not finite");
+  for (const double value : options.target_mean) {
+    if (!std::isfinite(static_cast<float>(value))) return invalid("a mean of targets is not finite");
+  }
+  for (const auto* scales : {&options.scale, &options.target_scale}) {
+    for (const double value : *scales) {
+      const auto held = static_cast<float>(value);
+      if (!std::isfinite(held) || held == 0) return invalid("a scale is 0 or not finite");
+    }
   }
   return {};
 }

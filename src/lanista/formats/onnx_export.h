@@ -25,6 +25,9 @@ struct OnnxExport {
   std::map<std::string, std::string> metadata;
   /// What a missing number, a NaN among the raw ones, becomes, one a feature; empty: it stays NaN.
   std::vector<double> missing = {};
+  /// The file gives the model's output times scale plus mean: one entry each a number of a sample's output. Empty: the
+  /// output as it is.
+  std::vector<double> target_mean = {}, target_scale = {};
 };
 
 /// Writes the ONNX nodes that stand for one node of a model. Values are called "n3" after the node, what lies between

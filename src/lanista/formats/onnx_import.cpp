@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -80,6 +81,25 @@ std::vector<double> take_missing(const View& view, const List& features, std::st
   return *numbers;
 }
 
+/// If the last that a file of ours does is to bring its output into the targets' unit, takes the numbers and goes back
+/// to what it does that to.
+void take_targets(const View& view, std::string& result, ImportedModel& imported) {
+  const OnnxNode* plus = view.maker(result, "Add");
+  const OnnxNode* by = plus != nullptr && plus->inputs.size() == 2 ? view.maker(plus->inputs[0], "Mul") : nullptr;
+  if (by == nullptr || by->inputs.size() != 2 || view.uses(by->outputs[0]) != 1) return;
+  // Initialisers of that name are ours alone: in other files this is a layer like any other.
+  if (!plus->inputs[1].ends_with(".target_mean") || !by->inputs[1].ends_with(".target_scale")) return;
+  const Tensor *mean = view.constant(plus->inputs[1]), *scale = view.constant(by->inputs[1]);
+  if (mean == nullptr || scale == nullptr || view.constant(by->inputs[0]) != nullptr) return;
+  if (mean->type != ElementType::kF32 || scale->type != ElementType::kF32 || mean->shape != scale->shape) return;
+  const auto means = elements_of<float>(*mean), scales = elements_of<float>(*scale);
+  if (!std::ranges::all_of(means, [](float x) { return std::isfinite(x); })) return;
+  if (!std::ranges::all_of(scales, [](float x) { return std::isfinite(x) && x != 0; })) return;
+  std::ranges::transform(means, std::back_inserter(imported.target_mean), widened);
+  std::ranges::transform(scales, std::back_inserter(imported.target_scale), widened);
+  result = by->inputs[0];
+}
+
 Result<Plan> plan_node(const Rules& rules, const Site& site) {
   const OnnxNode& node = site.node();
   const auto found = rules.find(node.op);
@@ -103,11 +123,12 @@ struct Planned {
   Plan plan;
 };
 
-/// Plans for what the output needs, in the order of the file.
-Result<std::vector<Planned>> plan_nodes(const OnnxModel& model, const View& view, const std::string& source) {
+/// Plans for what the result needs, in the order of the file.
+Result<std::vector<Planned>> plan_nodes(const OnnxModel& model, const View& view, const std::string& source,
+                                        const std::string& result) {
   const Rules rules = import_rules();
   std::vector<Planned> plans;
-  std::set<std::string> needed{model.outputs.front().name};
+  std::set<std::string> needed{result};
   for (std::size_t i = model.nodes.size(); i-- > 0;) {
     const OnnxNode& node = model.nodes[i];
     for (std::size_t k = node.outputs.size(); k-- > 0;) {
@@ -133,8 +154,17 @@ Result<void> check_declared(const OnnxInfo& output, const List& dims) {
                 ", but computed is " + shown_sizes(dims));
 }
 
+/// Errors: numbers of targets that are not one each a number of the output.
+Result<void> check_taken_targets(const ImportedModel& imported, const List& dims) {
+  const List features(dims.begin() + 1, dims.end());
+  const std::size_t entries = imported.target_mean.size();
+  if (entries == 0 || static_cast<std::int64_t>(entries) == product(features)) return {};
+  return broken("it brings " + std::to_string(entries) + " targets into their unit, but its output is " +
+                shown_sizes(dims));
+}
+
 Result<void> write_nodes(const OnnxModel& model, const std::vector<Planned>& plans, const std::string& source,
-                         ModelWriter& writer) {
+                         const std::string& last, const ImportedModel& imported, ModelWriter& writer) {
   const List features(model.inputs.front().shape.begin() + 1, model.inputs.front().shape.end());
   std::map<std::string, graph::Port> values;
   graph::Attrs attrs{{"shape", features}};
@@ -153,8 +183,9 @@ Result<void> write_nodes(const OnnxModel& model, const std::vector<Planned>& pla
     if (!written) return placed(place_of(*node), written.error());
     values[result] = *written;
   }
-  const auto result = values.find(model.outputs.front().name);
+  const auto result = values.find(last);
   if (result == values.end()) return refused("the output is not computed from the input");
+  LANISTA_TRY(check_taken_targets(imported, writer.dims(result->second)));
   LANISTA_TRY(check_declared(model.outputs.front(), writer.dims(result->second)));
   return writer.add("output", {result->second}).ok() ? Result<void>() : broken("the output has no shape");
 }
@@ -186,10 +217,12 @@ Result<ImportedModel> import_model(const OnnxModel& model, const OnnxImport& opt
   view.begin_at(source);
 
   const graph::OpTable ops = graph::builtin_ops();
-  LANISTA_ASSIGN(const auto plans, plan_nodes(model, view, source));
+  std::string result = model.outputs.front().name;
+  take_targets(view, result, imported);
+  LANISTA_ASSIGN(const auto plans, plan_nodes(model, view, source, result));
   imported.notices = notices_of(plans);
   ModelWriter writer(ops, budget, input.shape.front());
-  LANISTA_TRY(write_nodes(model, plans, source, writer));
+  LANISTA_TRY(write_nodes(model, plans, source, result, imported, writer));
   LANISTA_ASSIGN(auto finished, std::move(writer).finish());
   std::tie(imported.graph, imported.weights) = std::move(finished);
   return imported;

@@ -21,6 +21,9 @@ struct ImportedModel {
   /// behind the number with the name of an operator and says "approximated" computes something near.
   std::vector<std::string> notices;
   std::vector<double> missing = {};  ///< what the file puts in for NaNs before all that; empty: nothing
+  /// What the file multiplies the output with in the end, and then adds: as in OnnxExport, empty: nothing. Taken out of
+  /// files of ours alone; of others it is part of the model.
+  std::vector<double> target_mean = {}, target_scale = {};
 };
 
 struct OnnxImport {

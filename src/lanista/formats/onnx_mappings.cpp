@@ -70,6 +70,27 @@ Result<void> input(OnnxWriter& w) {
   return {};
 }
 
+/// The output, in the targets' own unit. Sums go last, so that readers find what was multiplied (take_targets).
+Result<void> output(OnnxWriter& w) {
+  const auto &mean = w.options().target_mean, &scale = w.options().target_scale;
+  if (mean.empty() && scale.empty()) {
+    w.add("Identity", {w.input()});
+    return {};
+  }
+  const List features(w.dims().begin() + 1, w.dims().end());
+  const std::int64_t elements = std::accumulate(features.begin(), features.end(), std::int64_t{1}, std::multiplies<>());
+  if (std::ssize(mean) != elements || std::ssize(scale) != elements) {
+    return Error{Code::kInvalidArgument,
+                 "onnx: targets have " + std::to_string(mean.size()) + " means and " + std::to_string(scale.size()) +
+                     " scales, the output has " + std::to_string(elements) + " numbers",
+                 ""};
+  }
+  const std::string by = w.floats("target_scale", features, std::vector<float>(scale.begin(), scale.end()));
+  const std::string plus = w.floats("target_mean", features, std::vector<float>(mean.begin(), mean.end()));
+  w.add("Add", {w.add("Mul", {w.input(), by}, {}, "scaled"), plus});
+  return {};
+}
+
 Result<void> linear(OnnxWriter& w) {
   const bool bias = w.args().flag("bias");
   if (w.dims().size() == 2) {
@@ -226,7 +247,7 @@ OnnxMappings onnx_mappings() {
   mappings.merge(onnx::image_mappings());
   for (const onnx::SameOperator& same : onnx::same_operators()) mappings.emplace(same.ours, plain(same.onnx));
   mappings.insert({{"input", input},
-                   {"output", plain("Identity")},
+                   {"output", output},
                    {"linear", linear},
                    {"matmul", matmul},
                    {"batch_norm", batch_norm},

@@ -41,6 +41,7 @@ void LaneProgram<T>::evaluate(const BatchSource& batches, std::span<LaneMetrics>
     const auto used = std::span(room).first(static_cast<std::size_t>(batch->size * width));
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       predict(lanes[i].lane, *batch, used);
+      lanes[i].asked->unit.to_own(used);
       metrics[i].add(used, batch->labels, batch->targets, lanes[i].sums);
     }
   }

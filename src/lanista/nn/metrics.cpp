@@ -79,6 +79,20 @@ void add_column(double prediction, double target, std::int64_t samples, ErrorCol
 
 }  // namespace
 
+void TargetUnit::to_own(std::span<double> predictions) const {
+  if (mean.empty()) return;
+  for (std::size_t i = 0; i < predictions.size(); i += mean.size()) {
+    for (std::size_t j = 0; j < mean.size(); ++j) predictions[i + j] = predictions[i + j] * scale[j] + mean[j];
+  }
+}
+
+void TargetUnit::to_standard(std::span<double> numbers) const {
+  if (mean.empty()) return;
+  for (std::size_t i = 0; i < numbers.size(); i += mean.size()) {
+    for (std::size_t j = 0; j < mean.size(); ++j) numbers[i + j] = (numbers[i + j] - mean[j]) / scale[j];
+  }
+}
+
 void add_classes(const Metrics& asked, std::int64_t width, std::span<const double> logits,
                  std::span<const std::int32_t> labels, std::span<const double> losses, MetricSums& sums) {
   const auto classes = static_cast<std::size_t>(width);
@@ -136,6 +150,9 @@ void add_numbers(const Metrics& asked, std::int64_t width, std::span<const doubl
 HostMetrics::HostMetrics(const Metrics& asked, std::int64_t width, kernels::Isa level)
     : asked_(asked), loss_(kernels::kernels<double>(level).loss(asked.loss)), width_(width) {
   LANISTA_CHECK(loss_ != nullptr, "no kernel of loss " + asked.loss);
+  const auto entries = static_cast<std::int64_t>(asked.unit.mean.size());
+  LANISTA_CHECK((entries == 0 || entries == width) && asked.unit.scale.size() == asked.unit.mean.size(),
+                "a unit of " + std::to_string(entries) + " targets for " + std::to_string(width) + " predictions");
 }
 
 void HostMetrics::add(std::span<const double> predictions, std::span<const std::int32_t> labels,
@@ -158,6 +175,12 @@ std::span<const double> HostMetrics::losses(std::span<const double> predictions,
                       scratch_.data());
   } else {
     for (std::size_t i = 0; i < targets.size(); ++i) scratch_[i] = static_cast<double>(targets[i]);
+    if (!asked_.unit.mean.empty()) {
+      asked_.unit.to_standard(scratch_);
+      standard_.assign(predictions.begin(), predictions.end());
+      asked_.unit.to_standard(standard_);
+      predictions = standard_;
+    }
     loss_->of_values(samples, width_, predictions.data(), scratch_.data(), losses_.data());
   }
   return losses_;

@@ -24,6 +24,17 @@ struct SampleSum {
   double number = 1;
 };
 
+/// Targets a program was trained on as (target - mean) / scale: one entry a number of a prediction. Empty: on the
+/// targets themselves.
+struct TargetUnit {
+  std::vector<double> mean = {}, scale = {};
+
+  /// Turns what a program predicts, [n, entries], into the targets' own unit.
+  void to_own(std::span<double> predictions) const;
+  /// What training sees for numbers in their own unit, unrounded.
+  void to_standard(std::span<double> numbers) const;
+};
+
 /// What is asked of predictions. What of it is for classes or for numbers alone must not be asked of the others.
 struct Metrics {
   std::string loss;  ///< of step::losses()
@@ -32,6 +43,7 @@ struct Metrics {
   bool calibration = false;  ///< of classes
   bool columns = false;      ///< of numbers: what each of a prediction's adds up to
   bool scores = false;       ///< all predictions, with what they should be: memory as long as the answer lives
+  TargetUnit unit = {};      ///< of numbers: the loss is taken as training takes it, all else in the targets' own unit
 };
 
 /// Rows whose largest probability lies in one of kCalibrationBins equal parts of (0, 1].
@@ -68,7 +80,8 @@ struct LaneMetrics {
   MetricSums sums = {};
 };
 
-/// The next batch of an evaluation, which lives until the one after it is asked for; null: there is none.
+/// The next batch of an evaluation, which lives until the one after it is asked for; null: there is none. Its targets
+/// are in their own unit.
 using BatchSource = std::function<const Batch*()>;
 
 /// Adds classes to `sums`: logits [n, width], labels [n], per-sample losses [n]. A row with a NaN counts as wrong.
@@ -79,7 +92,8 @@ void add_numbers(const Metrics& asked, std::int64_t width, std::span<const doubl
                  std::span<const float> targets, std::span<const double> losses, MetricSums& sums);
 
 /// Measures predictions that lie on the host: in double and in sample order, whatever the batches and the precision
-/// were. Predictions are [n, width], with labels [n] or targets [n, width], as the loss wants them.
+/// were. Predictions are [n, width], with labels [n] or targets [n, width], as the loss wants them; both in the
+/// targets' own unit (see TargetUnit::to_own).
 class HostMetrics {
  public:
   /// With the kernels of that level. `asked` outlives this.
@@ -95,7 +109,7 @@ class HostMetrics {
   const Metrics& asked_;
   const kernels::LossKernel<double>* loss_;
   std::int64_t width_;
-  std::vector<double> losses_, scratch_;
+  std::vector<double> losses_, scratch_, standard_;
 };
 
 }  // namespace lanista::nn

@@ -197,5 +197,65 @@ TEST(HostMetrics, DoNotDependOnBatches) {
   }
 }
 
+/// What is measured of predictions in a unit, and of the same in the targets' own.
+struct TwoUnits {
+  std::vector<double> standard, own;
+  std::vector<float> targets;
+};
+
+TwoUnits drawn_in(const TargetUnit& unit, Rng rng, std::size_t rows) {
+  TwoUnits out;
+  for (std::size_t i = 0; i < rows * unit.mean.size(); ++i) {
+    const std::size_t k = i % unit.mean.size();
+    out.standard.push_back(rng.normal());
+    out.own.push_back(out.standard.back() * unit.scale[k] + unit.mean[k]);
+    out.targets.push_back(static_cast<float>(unit.scale[k] * rng.normal() + unit.mean[k]));
+  }
+  return out;
+}
+
+// Sums by hand: the loss of standardised numbers, all else of the targets as they are.
+TEST(HostMetrics, TakesTheLossAsTrainingAndAllElseInTheTargetsOwnUnit) {
+  const TargetUnit unit{.mean = {10'000, -3, 0}, .scale = {50'000, 0.125, 1}};
+  const Metrics asked{.loss = "mse",
+                      .sums = {{Of::kAbsoluteError, 0}, {Of::kRelativeError, 0}, {Of::kPinball, 0.9}},
+                      .columns = true,
+                      .scores = true,
+                      .unit = unit};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const std::size_t rows = 1 + seed;
+    const TwoUnits numbers = drawn_in(unit, Rng(seed).split("units"), rows);
+    std::vector<double> predictions = numbers.standard;
+    unit.to_own(predictions);
+    EXPECT_EQ(predictions, numbers.own);
+    MetricSums sums;
+    HostMetrics(asked, 3, kernels::best_isa()).add(predictions, {}, numbers.targets, sums);
+
+    double loss = 0, absolute = 0, relative = 0, pinball = 0;
+    std::vector<double> squares(3, 0);
+    for (std::size_t i = 0; i < 3 * rows; ++i) {
+      const double target = static_cast<double>(numbers.targets[i]), error = target - numbers.own[i];
+      const double standard = (target - unit.mean[i % 3]) / unit.scale[i % 3] - numbers.standard[i];
+      loss += standard * standard / 3;
+      absolute += std::fabs(error) / 3;
+      relative += std::fabs(error / target) / 3;
+      pinball += (error > 0 ? 0.9 * error : -0.1 * error) / 3;
+      squares[i % 3] += error * error;
+    }
+    EXPECT_NEAR(sums.loss, loss, 1e-12 * loss);
+    EXPECT_NEAR(sums.of[0], absolute, 1e-12 * absolute);
+    EXPECT_NEAR(sums.of[1], relative, 1e-12 * relative);
+    EXPECT_NEAR(sums.of[2], pinball, 1e-12 * pinball);
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(sums.columns[k].squared_errors, squares[k], 1e-12 * squares[k]);
+    EXPECT_EQ(sums.scores, numbers.own);
+    EXPECT_EQ(sums.targets, numbers.targets);
+  }
+}
+
+TEST(HostMetrics, RefusesAUnitOfOtherThanItsPredictions) {
+  const Metrics asked{.loss = "mse", .unit = {.mean = {1, 2}, .scale = {1, 2}}};
+  EXPECT_THROW(HostMetrics(asked, 3, kernels::best_isa()), InternalError);
+}
+
 }  // namespace
 }  // namespace lanista::nn

@@ -1,5 +1,6 @@
 #include "lanista/runtime/cpp_program.h"
 
+#include <stdlib.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -31,6 +32,12 @@ void run(F predict, std::size_t in, std::size_t out) {
 )";
 
 }  // namespace
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "lanista_cpp_XXXXXX").string();
+  LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
+  path_ = pattern;
+}
 
 void write(const std::filesystem::path& path, std::string_view bytes) {
   std::ofstream file(path, std::ios::binary);

@@ -9,6 +9,19 @@
 // not under test throws.
 namespace lanista::runtime::testing {
 
+/// A folder that no other process has, gone in the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 void write(const std::filesystem::path& path, std::string_view bytes);
 std::string read(const std::filesystem::path& path);
 /// Runs the command of a shell in the folder; its exit code, -1 if a signal ended it.

@@ -1,6 +1,5 @@
 // Generated programs, compiled and run: they compute what nn computes.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cmath>
 #include <filesystem>
@@ -22,29 +21,19 @@ using testing::compiles;
 using testing::OnnxCase;
 using testing::read;
 using testing::run;
+using testing::TemporaryFolder;
 using testing::write;
 
 constexpr double kTolerance = 1e-5;
 
-/// A folder that no other process has, gone in the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_cpp_XXXXXX").string();
-    LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
-    path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 std::string source(const OnnxCase& one, std::vector<std::string> labels = {}) {
-  const auto made = formats::to_cpp(one.graph, one.weights, {one.options.mean, one.options.scale, std::move(labels)});
+  const auto made = formats::to_cpp(one.graph, one.weights,
+                                    {.mean = one.options.mean,
+                                     .scale = one.options.scale,
+                                     .labels = std::move(labels),
+                                     .missing = {},
+                                     .target_mean = one.options.target_mean,
+                                     .target_scale = one.options.target_scale});
   EXPECT_TRUE(made.ok()) << made.error().text() << "\n" << graph::to_text(one.graph);
   return made ? *made : "";
 }
@@ -66,7 +55,7 @@ void expect_same_predictions(const std::vector<OnnxCase>& cases) {
   std::size_t at = 0;
   for (const OnnxCase& one : cases) {
     SCOPED_TRACE(one.name);
-    const Tensor want = testing::predict(one.graph, one.weights, one.options.mean, one.options.scale, one.x);
+    const Tensor want = testing::predict(one);
     for (const float y : elements_of<float>(want)) {
       ASSERT_LT(at, seen.size());
       const double difference = std::abs(static_cast<double>(seen[at++]) - static_cast<double>(y));
@@ -94,7 +83,9 @@ TEST(CppSource, ComputesComposedModelsAsTraining) { expect_same_predictions(test
 TEST(CppSource, ComputesNormalisedAndMutatedModelsAsTraining) {
   std::vector<OnnxCase> cases = testing::mutated_cases(16);
   for (OnnxCase& base : testing::base_cases()) {
-    if (!base.options.mean.empty() || !base.options.scale.empty()) cases.push_back(std::move(base));
+    const formats::OnnxExport& options = base.options;
+    if (!options.mean.empty() || !options.scale.empty() || !options.target_mean.empty())
+      cases.push_back(std::move(base));
   }
   expect_same_predictions(cases);
 }

@@ -200,6 +200,17 @@ std::vector<OnnxCase> base_cases() {
       make_case("channel means", image->graph, {.mean = {0.1, 0.2, 0.3}, .scale = {1, 2, 3}, .metadata = {}}));
   const auto rows = mutate::builtin_base("small-mlp", {{4}}, 3);
   cases.push_back(make_case("feature scales", rows->graph, {.mean = {}, .scale = {1, 2, 0.5, 10}, .metadata = {}}));
+  cases.push_back(make_case("targets' units", rows->graph,
+                            {.mean = {},
+                             .scale = {},
+                             .metadata = {},
+                             .missing = {},
+                             .target_mean = {1e4, -2, 0},
+                             .target_scale = {50, 0.5, 1e-3}}));
+  const auto one = mutate::builtin_base("small-mlp", {{4}}, 1);
+  cases.push_back(make_case(
+      "a target's unit", one->graph,
+      {.mean = {1}, .scale = {3}, .metadata = {}, .missing = {}, .target_mean = {0}, .target_scale = {1.0 / 3}}));
   return cases;
 }
 
@@ -243,6 +254,17 @@ std::vector<OnnxCase> mutated_cases(int count) {
     }
   }
   return cases;
+}
+
+Tensor predict(const OnnxCase& one) {
+  Tensor y = predict(one.graph, one.weights, one.options.mean, one.options.scale, one.x);
+  const auto &mean = one.options.target_mean, &scale = one.options.target_scale;
+  const auto numbers = elements_of<float>(y);
+  for (std::size_t i = 0; i < numbers.size() && !mean.empty(); ++i) {
+    const std::size_t k = i % mean.size();
+    numbers[i] = static_cast<float>(mean[k] + scale[k] * static_cast<double>(numbers[i]));
+  }
+  return y;
 }
 
 Tensor predict(const graph::Graph& graph, const std::vector<Tensor>& weights, const std::vector<double>& mean,

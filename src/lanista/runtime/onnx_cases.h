@@ -29,7 +29,9 @@ std::vector<OnnxCase> base_cases();
 std::vector<OnnxCase> composed_cases();
 std::vector<OnnxCase> mutated_cases(int count);
 
-/// What nn computes from x after normalisation. [n, ...]
+/// What nn computes from the case's x in the units of its options. [n, ...]
+Tensor predict(const OnnxCase& one);
+/// The same without a unit of targets.
 Tensor predict(const graph::Graph& graph, const std::vector<Tensor>& weights, const std::vector<double>& mean,
                const std::vector<double>& scale, const Tensor& x);
 

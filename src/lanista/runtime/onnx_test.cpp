@@ -32,8 +32,17 @@ void expect_same_predictions(const std::vector<OnnxCase>& cases) {
     SCOPED_TRACE(one.name);
     const formats::ImportedModel back = through_file(one);
     ASSERT_FALSE(::testing::Test::HasFailure());
-    const Tensor want = testing::predict(one.graph, one.weights, one.options.mean, one.options.scale, one.x);
-    const Tensor seen = testing::predict(back.graph, back.weights, back.mean, back.scale, one.x);
+    const Tensor want = testing::predict(one);
+    const Tensor seen = testing::predict({.name = one.name,
+                                          .graph = back.graph,
+                                          .weights = back.weights,
+                                          .options = {.mean = back.mean,
+                                                      .scale = back.scale,
+                                                      .metadata = {},
+                                                      .missing = {},
+                                                      .target_mean = back.target_mean,
+                                                      .target_scale = back.target_scale},
+                                          .x = one.x});
     ASSERT_EQ(seen.shape, want.shape);
     double worst = 0;
     for (std::size_t i = 0; i < elements_of<float>(want).size(); ++i) {
@@ -109,6 +118,61 @@ TEST(OnnxRoundTrip, KeepsWhatStandsForMissingNumbers) {
   EXPECT_EQ(back->mean, (std::vector<double>{1, 2, 3}));
   EXPECT_EQ(back->scale, (std::vector<double>{4}));
   EXPECT_EQ(graph::to_text(back->graph), graph::to_text(*graph));
+}
+
+TEST(OnnxRoundTrip, KeepsTheUnitOfTargets) {
+  int standardised = 0;
+  for (const OnnxCase& one : testing::base_cases()) {
+    const formats::ImportedModel back = through_file(one);
+    ASSERT_EQ(back.target_mean.size(), one.options.target_mean.size()) << one.name;
+    ASSERT_EQ(back.target_scale.size(), one.options.target_scale.size()) << one.name;
+    for (std::size_t i = 0; i < back.target_mean.size(); ++i) {
+      ++standardised;
+      EXPECT_EQ(static_cast<float>(back.target_mean[i]), static_cast<float>(one.options.target_mean[i]));
+      EXPECT_EQ(static_cast<float>(back.target_scale[i]), static_cast<float>(one.options.target_scale[i]));
+    }
+  }
+  EXPECT_EQ(standardised, 4);
+}
+
+// What we find in a file of ours is a layer in another's.
+TEST(OnnxImport, TakesNoUnitOfTargetsOutOfForeignFiles) {
+  OnnxCase one = testing::base_cases().back();
+  auto model = *formats::to_onnx(one.graph, one.weights, one.options);
+  for (Tensor& tensor : model.initializers) {
+    if (tensor.name.ends_with(".target_scale")) tensor.name = "factor";
+  }
+  for (formats::OnnxNode& node : model.nodes) {
+    for (std::string& name : node.inputs) {
+      if (name.ends_with(".target_scale")) name = "factor";
+    }
+  }
+
+  const auto back = formats::from_onnx(model);
+
+  ASSERT_TRUE(back.ok()) << back.error().text();
+  EXPECT_TRUE(back->target_mean.empty() && back->target_scale.empty());
+  const Tensor want = testing::predict(one);
+  const Tensor seen = testing::predict(back->graph, back->weights, back->mean, back->scale, one.x);
+  for (std::size_t i = 0; i < elements_of<float>(want).size(); ++i) {
+    EXPECT_NEAR(elements_of<float>(seen)[i], elements_of<float>(want)[i], 1e-6);
+  }
+}
+
+TEST(OnnxImport, RefusesAUnitOfOtherThanItsTargets) {
+  const OnnxCase one = testing::base_cases().back();
+  auto model = *formats::to_onnx(one.graph, one.weights, one.options);
+  for (Tensor& tensor : model.initializers) {
+    if (!tensor.name.ends_with(".target_scale") && !tensor.name.ends_with(".target_mean")) continue;
+    tensor.shape = {2};
+    tensor.bytes.resize(2 * sizeof(float));
+    std::ranges::fill(elements_of<float>(tensor), 2.0F);
+  }
+
+  const auto back = formats::from_onnx(model);
+
+  ASSERT_FALSE(back.ok());
+  EXPECT_NE(back.error().message.find("brings 2 targets into their unit"), std::string::npos) << back.error().text();
 }
 
 TEST(OnnxRoundTrip, KeepsNormalisation) {

@@ -86,6 +86,9 @@ void normalize(const formats::ImportedModel& model, std::span<float> features, s
   inside.apply(features, per_sample);
 }
 
+/// What the file does to its output last.
+nn::TargetUnit unit_in(const formats::ImportedModel& model) { return {model.target_mean, model.target_scale}; }
+
 /// The metrics of a package's study that we know, and all others that suit its task. A caller's own are unknown here.
 Result<std::vector<std::string>> measured_of(const engine::ModelPackage& package) {
   const std::int64_t classes = package.data.classes;
@@ -135,6 +138,7 @@ struct Predictor::Impl {
   std::int64_t classes;
   std::size_t width;
   kernels::Isa isa;
+  nn::TargetUnit unit;
 };
 
 Predictor::Predictor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -155,19 +159,21 @@ Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels
   LANISTA_ASSIGN(auto metrics, measured_of(package));
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
   return Predictor(std::make_unique<Impl>(std::move(program), package.loss, std::move(metrics), package.data.classes,
-                                          width, isa));
+                                          width, isa, train::unit_of(package.data)));
 }
 
 std::int64_t Predictor::outputs() const { return impl_->program.prediction_size(); }
 
 std::vector<double> Predictor::predict(std::span<const float> features) {
   LANISTA_CHECK(features.size() % impl_->width == 0, "features are not whole rows");
-  return run(impl_->program, features, impl_->width);
+  std::vector<double> predictions = run(impl_->program, features, impl_->width);
+  impl_->unit.to_own(predictions);
+  return predictions;
 }
 
 Assessment Predictor::assess(std::span<const double> predictions, std::span<const std::int32_t> labels,
                              std::span<const float> targets) const {
-  const train::Evaluation evaluation(impl_->loss, impl_->metrics, outputs());
+  const train::Evaluation evaluation(impl_->loss, impl_->metrics, outputs(), {}, impl_->unit);
   nn::Metrics asked = evaluation.asked();
   asked.confusion = impl_->classes > 0;
   nn::MetricSums sums;
@@ -198,7 +204,8 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
 
   const std::int64_t batch = std::min(kBatch, input.shape.front());
   LANISTA_ASSIGN(auto program, compile(model.graph, model.weights, "float32", kernels::best_isa(), {}, batch));
-  const auto values = run(program, features, static_cast<std::size_t>(width), static_cast<std::size_t>(batch));
+  auto values = run(program, features, static_cast<std::size_t>(width), static_cast<std::size_t>(batch));
+  unit_in(model).to_own(values);
   Tensor output{.name = "output", .type = ElementType::kF32, .shape = shape_of("output").dims, .bytes = {}};
   output.shape.front() = input.shape.front();
   output.bytes.resize(values.size() * sizeof(float));
@@ -229,10 +236,15 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
   normalize(imported, again, numbers);
 
   const auto expected = ours.predict(features);
-  const auto seen = run(theirs, again, width);
+  auto seen = run(theirs, again, width);
+  unit_in(imported).to_own(seen);
+  // One, in the targets' unit.
+  const auto& targets = package.data.target_normalization;
+  const auto outputs = static_cast<std::size_t>(ours.outputs());
   double largest = 0;
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    const double difference = std::abs(seen[i] - expected[i]) / (1 + std::abs(expected[i]));
+    const double one = targets ? targets->scale[i % outputs] : 1;
+    const double difference = std::abs(seen[i] - expected[i]) / (one + std::abs(expected[i]));
     // A NaN on one side only is as different as can be.
     if (std::isnan(seen[i]) != std::isnan(expected[i])) return Error{Code::kDataLoss, "NaN on one side only", ""};
     largest = std::max(largest, difference);

@@ -30,9 +30,10 @@ class Predictor {
 
   /// Numbers of one prediction: logits of the classes, or the targets.
   std::int64_t outputs() const;
-  /// Predictions [rows, outputs] of normalised features [rows, …].
+  /// Predictions [rows, outputs] of normalised features [rows, …], numbers in the targets' own unit.
   std::vector<double> predict(std::span<const float> features);
-  /// How good predictions are. `labels` or `targets` is empty, by the task.
+  /// How good predictions are. `labels` or `targets` is empty, by the task; targets are in their own unit, and the loss
+  /// is that of training.
   Assessment assess(std::span<const double> predictions, std::span<const std::int32_t> labels,
                     std::span<const float> targets) const;
 
@@ -47,7 +48,8 @@ class Predictor {
 Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& input);
 
 /// Reads an ONNX file with our own reader, runs it beside the package's model on `samples` seeded inputs, and gives the
-/// largest |difference| / (1 + |prediction|). Errors: those of reading and running it.
+/// largest |difference| / (1 + |prediction|), with the targets' deviation in the place of 1 where they are
+/// standardised. Errors: those of reading and running it.
 Result<double> onnx_difference(const engine::ModelPackage& package, std::string_view onnx, std::int64_t samples);
 
 }  // namespace lanista::runtime

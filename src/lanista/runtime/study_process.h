@@ -47,6 +47,7 @@ class StudyProcess {
     brief.study_folder = settings.folder;
     brief.workers = settings.workers;
     brief.lanes = settings.lanes;
+    brief.metrics = config_.train.metrics;
     brief.checkpoint_every = config_.keep.checkpoint_every;
     brief.crash_marks = false;
     executor_ = *WorkerExecutor::create(brief, data_, nn::Operators(), fs_, clock_);

@@ -34,7 +34,8 @@ struct DataConfig {
   std::int64_t batch = 32;
   std::array<double, 3> split{0.7, 0.15, 0.15};  ///< train, validation, test
   std::string normalize = "auto";                ///< auto | none
-  std::vector<PluginConfig> augment;             ///< of training samples, in this order
+  std::string targets = "auto";       ///< auto | standardize | raw; auto: standardised where they are numbers
+  std::vector<PluginConfig> augment;  ///< of training samples, in this order
 };
 /// The part of a base model that is not trained.
 struct FrozenConfig {

@@ -15,7 +15,7 @@ namespace lanista::study {
 /// Predictions and what they should have been, rows in the order of the data.
 struct Scored {
   std::int64_t width = 0;                     ///< numbers of a prediction: classes, or targets
-  std::span<const double> scores;             ///< [n, width]: logits of classes, or numbers
+  std::span<const double> scores;             ///< [n, width]: logits of classes, or numbers in the targets' own unit
   std::span<const std::int32_t> labels = {};  ///< [n], of classes
   std::span<const float> targets = {};        ///< [n, width], of numbers
 };

@@ -99,7 +99,10 @@ Section data_section() {
        field(block, &DataConfig::batch, within(1, study::kMaxBatch, "batch", "samples a training step")),
        field(block, &DataConfig::split, within(0, 1, "split", "shares of training, validation and test")),
        field(block, &DataConfig::normalize,
-             one_of("normalize", {"auto", "none"}, "auto: zero mean, unit deviation of the training part"))}};
+             one_of("normalize", {"auto", "none"}, "auto: zero mean, unit deviation of the training part")),
+       quiet(field(block, &DataConfig::targets,
+                   one_of("targets", {"auto", "standardize", "raw"},
+                          "that are numbers; auto: zero mean, unit deviation of the training part")))}};
 }
 
 /// Left out where the budget is in steps: those say how many epochs they are.

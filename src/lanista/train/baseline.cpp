@@ -27,7 +27,7 @@ constexpr std::int64_t kNumbersAtOnce = std::int64_t{1} << 18;
 struct Rows {
   MatrixXd features;                 ///< [rows, features]
   std::vector<std::int32_t> labels;  ///< of classes
-  std::vector<float> targets;        ///< of numbers, [rows, target_size]
+  std::vector<float> targets;        ///< of numbers, [rows, target_size], in their own unit
 };
 
 std::int64_t outputs_of(const data::DataSpec& spec) { return spec.classes > 0 ? spec.classes : spec.target_size; }
@@ -47,7 +47,7 @@ Rows gather(const data::Dataset& set, std::span<const std::int64_t> rows, bool w
     set.gather_labels(rows, out.labels);
   } else {
     out.targets.resize(rows.size() * static_cast<std::size_t>(set.spec().target_size));
-    set.gather_targets(rows, out.targets);
+    set.gather_raw_targets(rows, out.targets);
   }
   return out;
 }
@@ -178,7 +178,7 @@ std::vector<study::Baseline> baselines(const data::Dataset& set, const std::stri
   const std::int64_t outputs = outputs_of(set.spec());
   const double measured = static_cast<double>(set.rows(Part::kValidation).size() + set.rows(Part::kTest).size());
   if (measured * static_cast<double>(outputs) > kMostMeasured) return out;
-  const Evaluation evaluation(loss, metrics, outputs, own);
+  const Evaluation evaluation(loss, metrics, outputs, own, unit_of(set.spec()));
   const auto add = [&](std::string name, const LinearModel& model) {
     study::Baseline& baseline = out.emplace_back(study::Baseline{std::move(name), {}});
     measure(model, set, Part::kValidation, "val_", evaluation, baseline);

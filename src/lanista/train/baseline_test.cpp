@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <string>
 
 #include "lanista/base/rng.h"
 
@@ -17,6 +18,7 @@ using Matrix = std::vector<std::vector<long double>>;
 struct Case {
   std::int64_t width = 1, classes = 0, targets = 1;
   std::int64_t rows = 120;
+  std::string how = "raw";  ///< its targets
 };
 
 data::Dataset drawn_set(Rng rng, const Case& of) {
@@ -42,7 +44,7 @@ data::Dataset drawn_set(Rng rng, const Case& of) {
   }
   data::Split split;
   for (std::int64_t row = 0; row < of.rows; ++row) split[row % 4 < 2 ? 0 : static_cast<std::size_t>(row % 4 - 1)].push_back(row);
-  auto set = data::Dataset::make(std::move(raw), std::move(split), "auto");
+  auto set = data::Dataset::make(std::move(raw), std::move(split), "auto", of.how);
   EXPECT_TRUE(set.ok()) << set.error().text();
   return *std::move(set);
 }
@@ -63,7 +65,7 @@ std::vector<double> answer_of(const data::Dataset& set, std::int64_t row) {
     return out;
   }
   std::vector<float> targets(static_cast<std::size_t>(set.spec().target_size));
-  set.gather_targets(std::vector{row}, targets);
+  set.gather_raw_targets(std::vector{row}, targets);
   return {targets.begin(), targets.end()};
 }
 
@@ -209,6 +211,23 @@ TEST(Baselines, OfClassesAreFrequenciesAndScaledLeastSquares) {
 TEST(Baselines, LeaveTheLinearModelOutWhereItDoesNotFit) {
   EXPECT_EQ(baselines(drawn_set(Rng(3), {.width = kMostFeatures + 1, .rows = 16}), "mse", {}).size(), 1U);
   EXPECT_EQ(baselines(drawn_set(Rng(3), {.width = kMostFeatures, .rows = 16}), "mse", {}).size(), 2U);
+}
+
+// As trials are: the loss in deviations, all else in the targets' own unit.
+TEST(Baselines, OfStandardisedTargetsHaveTheirUnitInTheLossAlone) {
+  const Case raw{.width = 3};
+  Case standard = raw;
+  standard.how = "standardize";
+  const data::Dataset one = drawn_set(Rng(8), raw), other = drawn_set(Rng(8), standard);
+  const double scale = other.spec().target_normalization->scale[0];
+  const auto plain = baselines(one, "mse", {"mae", "r2"}), seen = baselines(other, "mse", {"mae", "r2"});
+  ASSERT_EQ(seen.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const auto& [name, value] : plain[i].metrics) {
+      const double wanted = name.ends_with("loss") ? value / (scale * scale) : value;
+      EXPECT_NEAR(seen[i].metrics.at(name), wanted, 1e-9 * (1 + std::abs(wanted))) << name;
+    }
+  }
 }
 
 }  // namespace

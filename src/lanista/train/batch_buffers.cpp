@@ -54,6 +54,7 @@ nn::BatchSource BatchBuffers::each(const data::Dataset& data, std::span<const st
     const auto wanted = rows.first(std::min(batch_, rows.size()));
     rows = rows.subspan(wanted.size());
     batch = fill(data, wanted);
+    if (!batch.targets.empty()) data.gather_raw_targets(wanted, std::span(targets_).first(batch.targets.size()));
     return &batch;
   };
 }

@@ -23,7 +23,8 @@ class BatchBuffers {
                  std::uint64_t data_seed, std::int64_t epoch);
   /// The same with features that lie ready.
   nn::Batch with_features(const data::Dataset& data, std::span<const std::int64_t> rows, std::span<const float> ready);
-  /// The samples of any number of rows as they are, batch after batch; buffers, data and rows outlive it.
+  /// The samples of any number of rows as they are, batch after batch, for an evaluation: targets are in their own
+  /// unit. Buffers, data and rows outlive it.
   nn::BatchSource each(const data::Dataset& data, std::span<const std::int64_t> rows);
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "lanista/base/check.h"
 #include "lanista/nn/score_metrics.h"
@@ -100,9 +101,14 @@ nn::ProgramOptions program_options_of(const study::Recipe& recipe) {
   return options;
 }
 
+nn::TargetUnit unit_of(const data::DataSpec& data) {
+  if (!data.target_normalization) return {};
+  return {data.target_normalization->mean, data.target_normalization->scale};
+}
+
 Evaluation::Evaluation(const std::string& loss, const std::vector<std::string>& metrics, std::int64_t width,
-                       std::span<const study::Metric> own)
-    : asked_{loss} {
+                       std::span<const study::Metric> own, nn::TargetUnit unit)
+    : asked_{.loss = loss, .unit = std::move(unit)} {
   const step::Loss* known = step::find_loss(loss);
   LANISTA_CHECK(known != nullptr, "no loss " + loss);
   const std::int64_t classes = known->classes ? width : 0;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/data/spec.h"
 #include "lanista/nn/metrics.h"
 #include "lanista/nn/program.h"
 #include "lanista/study/config.h"
@@ -18,14 +19,17 @@ namespace lanista::train {
 /// What a recipe says of a program beside its step: batch, how it is cut, precision.
 nn::ProgramOptions program_options_of(const study::Recipe& recipe);
 
+/// The unit of a data set's targets.
+nn::TargetUnit unit_of(const data::DataSpec& data);
+
 /// The loss and metrics of a trial by their names (study/metric.h): what is asked of machines, and what their answers
 /// come to.
 class Evaluation {
  public:
   /// `loss` of step::losses(). `metrics` empty: accuracy for classes, mae for numbers; others suit the targets
-  /// (study::check_metric). `width`: numbers a prediction has. `own`: metrics of the caller.
+  /// (study::check_metric). `width`: numbers a prediction has. `own`: metrics of the caller. `unit`: of the targets.
   Evaluation(const std::string& loss, const std::vector<std::string>& metrics, std::int64_t width,
-             std::span<const study::Metric> own = {});
+             std::span<const study::Metric> own = {}, nn::TargetUnit unit = {});
 
   const nn::Metrics& asked() const { return asked_; }
   /// Their values (of no sample: not-a-number), by name with `prefix` in front ("val_accuracy"). Where a prediction is

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -105,6 +106,23 @@ TEST(Evaluation, TakesMetricsOfTheCaller) {
   const Evaluation evaluation("cross_entropy", {"accuracy", "net_gain"}, 2, own);
   EXPECT_EQ(measured(evaluation, 2, {2, 0, 0, 2, 2, 0}, {0, 1, 1}, {}).at("net_gain"), 0);
   EXPECT_TRUE(std::isnan(measured(evaluation, 2, {2, 0, 0, 2, 2, kNoNumber}, {0, 1, 1}, {}).at("net_gain")));
+}
+
+TEST(Evaluation, GivesMetricsOfTheCallerTheTargetsOwnUnit) {
+  const auto furthest = [](const study::Scored& scored) {
+    double most = 0;
+    for (std::size_t i = 0; i < scored.scores.size(); ++i) {
+      most = std::max(most, std::fabs(scored.scores[i] - static_cast<double>(scored.targets[i])));
+    }
+    return most;
+  };
+  const std::vector<study::Metric> own{
+      {.name = "furthest", .targets = study::MetricTargets::kNumbers, .maximize = false, .compute = furthest}};
+  const Evaluation evaluation("mse", {"furthest", "mae"}, 1, own, {.mean = {100}, .scale = {10}});
+  const auto seen = measured(evaluation, 1, {110, 90, 100}, {}, {110, 100, 130});
+  EXPECT_EQ(seen.at("furthest"), 30);
+  EXPECT_DOUBLE_EQ(seen.at("mae"), 40.0 / 3);
+  EXPECT_DOUBLE_EQ(seen.at("loss"), (1.0 + 9.0) / 3) << "of numbers in deviations";
 }
 
 TrainerInput input(std::uint32_t id, const data::Dataset& data, const graph::OpTable& ops) {

@@ -91,7 +91,7 @@ TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter)
       kept_(input.keep, input.known) {}
 
 Evaluation evaluation_of(const TrainerInput& input, std::int64_t prediction_size) {
-  return Evaluation(input.recipe.loss, input.metrics, prediction_size, own_metrics(input));
+  return Evaluation(input.recipe.loss, input.metrics, prediction_size, own_metrics(input), unit_of(input.data->spec()));
 }
 
 Result<void> check_measures(const TrainerInput& input) {
