@@ -32,10 +32,12 @@ std::string study_text(const std::string& train, const std::string& rest = "") {
          train +
          "}\ndata: {source: \"synthetic:blobs?rows=97&classes=3&features=4&seed=1\", batch: 16}\n"
          "strategy: {name: evolution, population: 3, slots: 3}\nkeep: {top: 8, checkpoint_every: 0s}\n" +
-         (rest.empty() ? "goal: minimize val_loss\nstop: {rule: asha, rungs: [2, 4], eta: 2, type: promotion}\n" : rest);
+         (rest.empty() ? "goal: minimize val_loss\nstop: {rule: asha, rungs: [2, 4], eta: 2, type: promotion}\n"
+                       : rest);
 }
 
-testing::StudyProcess keeping_process(FileSystem& fs, const std::string& text, std::int64_t workers, std::int64_t lanes = 0) {
+testing::StudyProcess keeping_process(FileSystem& fs, const std::string& text, std::int64_t workers,
+                                      std::int64_t lanes = 0) {
   return {fs, {.folder = kFolder, .trials = 8, .workers = workers, .study = text, .lanes = lanes}};
 }
 
@@ -163,11 +165,12 @@ TEST(KeepStudy, KeepsToConstraintsFirst) {
   for (const char* constraint : {"val_loss * params <= 100", "val_loss * flops <= 300", "val_loss <= lr"}) {
     SCOPED_TRACE(constraint);
     MemoryFileSystem disk;
-    ASSERT_TRUE(keeping_process(disk,
-                                study_text("schedule: constant", "goal: [maximize val_loss, minimize params]\nsubject_to: [" +
-                                                                     std::string(constraint) + "]\n"),
-                                2)
-                    .run());
+    ASSERT_TRUE(
+        keeping_process(disk,
+                        study_text("schedule: constant", "goal: [maximize val_loss, minimize params]\nsubject_to: [" +
+                                                             std::string(constraint) + "]\n"),
+                        2)
+            .run());
     const study::StudyView view = logged_view(disk);
     const store::CheckpointStore checkpoints(disk, kFolder);
     int seen = 0, bound = 0;
@@ -176,8 +179,8 @@ TEST(KeepStudy, KeepsToConstraintsFirst) {
       const study::Measurement& result = study::result_of(view.config, trial);
       expect_measured(measured(view, trial, store::standing_weights(*checkpoints.get(trial.outcome->weights))), result);
       ++seen;
-      const auto most = std::ranges::max_element(
-          trial.measurements, {}, [](const study::Measurement& m) { return m.metrics.at("val_loss"); });
+      const auto most = std::ranges::max_element(trial.measurements, {},
+                                                 [](const study::Measurement& m) { return m.metrics.at("val_loss"); });
       bound += most->epoch != result.epoch ? 1 : 0;
     }
     EXPECT_GE(seen, 5);
