@@ -67,7 +67,8 @@ bool run_grid(const std::string& lanista, bool few) {
   double longest = 0;
   for (const Case& each : kCases) {
     const std::string file = place.path("grid.yaml"), study = place.path("study");
-    write_file(file, std::string(kCommon) + "strategy: " + each.strategy + "\ntrain: " + each.train + "\n" + each.space + each.rest);
+    write_file(file, std::string(kCommon) + "strategy: " + each.strategy + "\ntrain: " + each.train + "\n" +
+                         each.space + each.rest);
     std::string wanted;
     for (const int workers : kNumbersOfWorkers) {
       for (const int lanes : kNumbersOfLanes) {

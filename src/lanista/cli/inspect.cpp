@@ -64,8 +64,7 @@ std::string trial_text(const LoadedTrial& loaded) {
                               (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)
                         : std::string(trial.paused ? "none yet: paused" : "under way"))
       << "\n\nepoch  metrics\n";
-  const std::int64_t kept =
-      trial.measurements.empty() ? 0 : study::result_of(loaded.view.config, trial).epoch;
+  const std::int64_t kept = trial.measurements.empty() ? 0 : study::result_of(loaded.view.config, trial).epoch;
   for (const auto& measurement : trial.measurements) {
     out << "  " << measurement.epoch << (measurement.epoch == kept ? "* " : "  ");
     for (const auto& [name, value] : measurement.metrics) out << "  " << name << " " << value;

@@ -35,8 +35,7 @@ bool is_cost(const std::string& metric) { return metric == "params" || metric ==
 /// epoch that all of them measured.
 std::string metric_text(const engine::StudyView& view, const engine::TrialView& trial, const std::string& metric) {
   if (is_cost(metric)) return short_number(own_metric(view, trial, metric));
-  const std::vector<study::Measurement> joint =
-      study::joint_results(view.config, study::trainings_of(view, trial));
+  const std::vector<study::Measurement> joint = study::joint_results(view.config, study::trainings_of(view, trial));
   if (joint.size() < 2) return four_digits(own_metric(view, trial, metric));
   std::vector<const study::Measurement*> together;
   for (const study::Measurement& m : joint) together.push_back(&m);

@@ -199,8 +199,8 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
                  find_plugin(strategy::builtin_stopping_rules(), config.stop.rule, "stop.rule"));
   auto rule_options = resolve_options(config.stop.options, rule_plugin.options);
   if (!rule_options) return invalid("stop", rule_options.error());
-  auto rule = rule_plugin.make({config.goals, config.train.epochs, config.subject_to, study::keep_rule(config)},
-                               *rule_options);
+  auto rule =
+      rule_plugin.make({config.goals, config.train.epochs, config.subject_to, study::keep_rule(config)}, *rule_options);
   if (!rule) return invalid("stop", rule.error());
 
   LANISTA_ASSIGN(const auto plugin, find_plugin(strategy::builtin_strategies(), config.strategy.name, "strategy.name"));

@@ -78,7 +78,7 @@ json lineage_json(const study::StudyView& view, const study::Proposal& proposal)
 std::string trials_csv(const study::StudyView& view) {
   const std::vector<std::string> metrics = metric_names(view);
   const std::vector<Axis> params = axes(view);
-  std::vector<std::string> head{"trial", "state",      "reason", "rank",  "parent",     "same_as", "base",
+  std::vector<std::string> head{"trial", "state",      "reason", "rank",  "parent",     "same_as",    "base",
                                 "edits", "graph_hash", "epochs", "steps", "kept_epoch", "parameters", "seconds"};
   for (const std::string& name : metrics) head.push_back(csv_cell("metrics." + name));
   for (const Axis& axis : params) head.push_back(csv_cell("params." + axis.name));

@@ -49,14 +49,15 @@ TEST(TrialsCsv, IsOneRowATrial) {
   view.trials.resize(2);
   for (auto& trial : view.trials) trial.proposal.graph_hash = Digest{1, 2};
 
-  EXPECT_EQ(trials_csv(view),
-            "trial,state,reason,rank,parent,same_as,base,edits,graph_hash,epochs,steps,kept_epoch,parameters,"
-            "seconds,"
-            "metrics.train_loss,metrics.val_accuracy,params.optimizer,params.lr,params.momentum,params.warmup_epochs,"
-            "params.nesterov\r\n"
-            "1,succeeded,,2,,,small-mlp,0,00000000000000010000000000000002,2,20,2,100,1,0.25,0.75,sgd,0.25,0.5,2,true\r\n"
-            "2,stopped,asha: rung 1,1,,,\"'=small,cnn\",0,00000000000000010000000000000002,1,10,1,200,0.5,0.125,0.875,"
-            "adam,0.001,,0,false\r\n");
+  EXPECT_EQ(
+      trials_csv(view),
+      "trial,state,reason,rank,parent,same_as,base,edits,graph_hash,epochs,steps,kept_epoch,parameters,"
+      "seconds,"
+      "metrics.train_loss,metrics.val_accuracy,params.optimizer,params.lr,params.momentum,params.warmup_epochs,"
+      "params.nesterov\r\n"
+      "1,succeeded,,2,,,small-mlp,0,00000000000000010000000000000002,2,20,2,100,1,0.25,0.75,sgd,0.25,0.5,2,true\r\n"
+      "2,stopped,asha: rung 1,1,,,\"'=small,cnn\",0,00000000000000010000000000000002,1,10,1,200,0.5,0.125,0.875,"
+      "adam,0.001,,0,false\r\n");
 }
 
 TEST(TrialsCsv, DefusesFormulasAndKeepsNumbers) {

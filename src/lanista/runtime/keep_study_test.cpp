@@ -32,10 +32,12 @@ std::string study_text(const std::string& train, const std::string& rest = "") {
          train +
          "}\ndata: {source: \"synthetic:blobs?rows=97&classes=3&features=4&seed=1\", batch: 16}\n"
          "strategy: {name: evolution, population: 3, slots: 3}\nkeep: {top: 8, checkpoint_every: 0s}\n" +
-         (rest.empty() ? "goal: minimize val_loss\nstop: {rule: asha, rungs: [2, 4], eta: 2, type: promotion}\n" : rest);
+         (rest.empty() ? "goal: minimize val_loss\nstop: {rule: asha, rungs: [2, 4], eta: 2, type: promotion}\n"
+                       : rest);
 }
 
-testing::StudyProcess keeping_process(FileSystem& fs, const std::string& text, std::int64_t workers, std::int64_t lanes = 0) {
+testing::StudyProcess keeping_process(FileSystem& fs, const std::string& text, std::int64_t workers,
+                                      std::int64_t lanes = 0) {
   return {fs, {.folder = kFolder, .trials = 8, .workers = workers, .study = text, .lanes = lanes}};
 }
 
@@ -157,24 +159,33 @@ TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
   EXPECT_GT(resumed, 20);
 }
 
-// Whatever is asked of a rule comes from the job, so that constraints see what the log sees.
+// Whatever is asked of a rule comes from the job, so that constraints see what the log sees. The goal strives against
+// them: what is kept is the largest loss that they admit.
 TEST(KeepStudy, KeepsToConstraintsFirst) {
-  const std::string text = study_text(
-      "schedule: constant",
-      "goal: [maximize val_accuracy, minimize params]\nsubject_to: [val_loss * params <= 100, val_loss <= lr * 2]\n");
-  MemoryFileSystem disk;
-  ASSERT_TRUE(keeping_process(disk, text, 2).run());
-  const study::StudyView view = logged_view(disk);
-  const store::CheckpointStore checkpoints(disk, kFolder);
-  int seen = 0;
-  for (const TrialId id : study::ranking(view)) {
-    const study::TrialView& trial = view.trials[id.value - 1];
-    const study::Measurement& result = study::result_of(view.config, trial);
-    auto metrics = measured(view, trial, store::standing_weights(*checkpoints.get(trial.outcome->weights)));
-    expect_measured(metrics, result);
-    ++seen;
+  for (const char* constraint : {"val_loss * params <= 100", "val_loss * flops <= 300", "val_loss <= lr"}) {
+    SCOPED_TRACE(constraint);
+    MemoryFileSystem disk;
+    ASSERT_TRUE(
+        keeping_process(disk,
+                        study_text("schedule: constant", "goal: [maximize val_loss, minimize params]\nsubject_to: [" +
+                                                             std::string(constraint) + "]\n"),
+                        2)
+            .run());
+    const study::StudyView view = logged_view(disk);
+    const store::CheckpointStore checkpoints(disk, kFolder);
+    int seen = 0, bound = 0;
+    for (const TrialId id : study::ranking(view)) {
+      const study::TrialView& trial = view.trials[id.value - 1];
+      const study::Measurement& result = study::result_of(view.config, trial);
+      expect_measured(measured(view, trial, store::standing_weights(*checkpoints.get(trial.outcome->weights))), result);
+      ++seen;
+      const auto most = std::ranges::max_element(trial.measurements, {},
+                                                 [](const study::Measurement& m) { return m.metrics.at("val_loss"); });
+      bound += most->epoch != result.epoch ? 1 : 0;
+    }
+    EXPECT_GE(seen, 5);
+    EXPECT_GE(bound, 2) << "trials that the constraint kept from their largest loss";
   }
-  EXPECT_GE(seen, 5);
 }
 
 /// The study's log as a build would have written it that knew of no train.keep.

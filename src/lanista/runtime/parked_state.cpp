@@ -11,7 +11,8 @@ Result<ParkedState> ParkedState::put(store::CheckpointStore& files, TrialId tria
   // Addresses are hashes of the content: the mark keeps this file apart from a checkpoint of the same step, and from
   // what another executor parks of the trial.
   state.facts[kMark] = std::to_string(trial.value) + " " + files.unique_word();
-  LANISTA_ASSIGN(std::string address, files.put({std::move(state.tensors), std::move(state.facts), std::move(state.kept)}));
+  LANISTA_ASSIGN(std::string address,
+                 files.put({std::move(state.tensors), std::move(state.facts), std::move(state.kept)}));
   return ParkedState(files, std::move(address));
 }
 

@@ -23,8 +23,9 @@ struct Reading {
 struct Observation {
   TrialId trial;
   study::Proposal proposal;
-  std::vector<double> losses;  ///< one a goal, of the last measurement told, smaller is better; empty: failed, the worst
-  std::int64_t epoch = 0;      ///< of the last measurement: how far the trial got, its fidelity
+  std::vector<double>
+      losses;              ///< one a goal, of the last measurement told, smaller is better; empty: failed, the worst
+  std::int64_t epoch = 0;  ///< of the last measurement: how far the trial got, its fidelity
   study::OutcomeKind outcome = study::OutcomeKind::kSucceeded;
   double violation = 0;               ///< of the constraints by the last measurement; 0: it keeps to them all
   std::vector<Reading> earlier = {};  ///< before the last, epochs ascending

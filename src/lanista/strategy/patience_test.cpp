@@ -52,7 +52,8 @@ TEST(Patience, EndsATrialWhereCountingSaysAndPromisesNoEarlierEnd) {
     const std::int64_t patience = rng.between(1, 5), least = rng.between(1, 8);
     const double min_delta = static_cast<double>(rng.between(0, 3)) / 2;
     std::vector<double> values;
-    for (int i = 0; i < 14; ++i) values.push_back(rng.bernoulli(0.15) ? kNaN : static_cast<double>(rng.between(0, 12)) / 2);
+    for (int i = 0; i < 14; ++i)
+      values.push_back(rng.bernoulli(0.15) ? kNaN : static_cast<double>(rng.between(0, 12)) / 2);
     const auto wanted = counted(values, maximize, patience, min_delta, least);
     auto rule = make_rule({{"epochs", patience}, {"min_delta", min_delta}, {"min", least}}, {{maximize, "val_loss"}});
     ASSERT_TRUE(rule) << rule.error().text();

@@ -40,7 +40,8 @@ TEST(StandingEvents, TellTheMetricsOfTheBestEpochSoFar) {
       const auto epoch = static_cast<std::int64_t>(own.size());
       const double tag = rng.uniform();
       own.back() += tag / 1e6;
-      sampler->observe(study::Measured{{TrialId{id}, epoch, 3 * epoch, {{"val_loss", own.back()}, {"epoch", static_cast<double>(epoch)}}}});
+      sampler->observe(study::Measured{
+          {TrialId{id}, epoch, 3 * epoch, {{"val_loss", own.back()}, {"epoch", static_cast<double>(epoch)}}}});
 
       const auto& m = std::get<study::Measured>(heard.back()).measurement;
       const auto best = std::min_element(own.begin(), own.end());

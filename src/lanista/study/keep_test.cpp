@@ -33,7 +33,8 @@ double drawn_value(Rng& rng) {
 }
 
 DrawnTrial drawn_trial(Rng rng) {
-  static const std::vector<Goal> kGoals{{true, "val_accuracy"}, {false, "val_loss"}, {false, "params"}, {true, "flops"}};
+  static const std::vector<Goal> kGoals{
+      {true, "val_accuracy"}, {false, "val_loss"}, {false, "params"}, {true, "flops"}};
   DrawnTrial out;
   out.config.goals.clear();
   for (const Goal& goal : kGoals) {

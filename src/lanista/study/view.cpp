@@ -46,13 +46,11 @@ bool same_decisions(const Proposal& a, const Proposal& b) {
 
 }  // namespace
 
-Kept kept_of(const StudyConfig& config, const TrialView& trial) {
-  return {keep_rule(config), trial.proposal.sample};
-}
+Kept kept_of(const StudyConfig& config, const TrialView& trial) { return {keep_rule(config), trial.proposal.sample}; }
 
 const Measurement& result_of(const StudyConfig& config, const TrialView& trial) {
-  const bool is_lost = trial.outcome && (trial.outcome->kind == OutcomeKind::kFailed ||
-                                         trial.outcome->kind == OutcomeKind::kCancelled);
+  const bool is_lost =
+      trial.outcome && (trial.outcome->kind == OutcomeKind::kFailed || trial.outcome->kind == OutcomeKind::kCancelled);
   if (is_lost) return trial.measurements.back();
   return trial.measurements[kept_place(kept_of(config, trial), trial.measurements)];
 }

@@ -89,8 +89,8 @@ bool ranks(const TrialView& trial, const Outcome& outcome);
 /// The trials that train the same decisions as `trial`, itself included, in their order. With strategy.repeat 1 the
 /// trial alone.
 std::vector<const TrialView*> trainings_of(const StudyView& view, const TrialView& trial);
-/// What the trainings of a proposal stood for, together, as of the last epoch that all of them measured; empty: there is
-/// no such epoch. In the order of `trainings`, of those that may be ranked.
+/// What the trainings of a proposal stood for, together, as of the last epoch that all of them measured; empty: there
+/// is no such epoch. In the order of `trainings`, of those that may be ranked.
 std::vector<Measurement> joint_results(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
 /// What the trainings of a proposal are compared by, together: averages of their joint_results, in the name of the best
 /// of them. nullopt: they are not done, or nothing came of them that can be compared.

@@ -107,8 +107,8 @@ class Reader {
       return;
     }
     if (!node.IsMap()) {
-      const bool is_epoch =
-          section.name == "keep" && node.IsScalar() && (node.Scalar() == study::kKeepBestEpoch || node.Scalar() == study::kKeepLast);
+      const bool is_epoch = section.name == "keep" && node.IsScalar() &&
+                            (node.Scalar() == study::kKeepBestEpoch || node.Scalar() == study::kKeepLast);
       return mistakes_.add(node, section.name,
                            std::string("a mapping of settings is wanted here") +
                                (is_epoch ? "; which epoch a trial stands for is said by train.keep" : ""));

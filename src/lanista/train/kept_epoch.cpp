@@ -20,8 +20,8 @@ Result<void> check_weights(std::span<const Tensor> weights, const nn::StateKind&
   }
   if (weights.size() == items.size()) return {};
   return Error{Code::kDataLoss,
-               "the weights kept of an earlier epoch are " + std::to_string(weights.size()) + " tensors; the model has " +
-                   std::to_string(items.size()),
+               "the weights kept of an earlier epoch are " + std::to_string(weights.size()) +
+                   " tensors; the model has " + std::to_string(items.size()),
                ""};
 }
 

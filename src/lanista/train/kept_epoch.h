@@ -22,8 +22,7 @@ namespace lanista::train {
 class KeptEpoch {
  public:
   KeptEpoch() = default;  ///< the last one
-  KeptEpoch(study::KeepRule rule, space::Sample known)
-      : fresh_(std::move(rule), std::move(known)), so_far_(fresh_) {}
+  KeptEpoch(study::KeepRule rule, space::Sample known) : fresh_(std::move(rule), std::move(known)), so_far_(fresh_) {}
 
   bool picks() const { return fresh_.picks(); }
   /// Takes the copy's memory out of the budget, which may be null, until release(). Errors: kResourceExhausted;
