@@ -29,7 +29,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
-  constexpr std::size_t kLongest = 64;
+  constexpr std::size_t kLongest = 64, kShortestBeginning = 3;
   if (word.empty() || word.size() > kLongest) return {};
 
   const std::string* best = nullptr;
@@ -42,6 +42,12 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
     if (distance > allowed || (best != nullptr && distance >= best_distance)) continue;
     best = &candidate;
     best_distance = distance;
+  }
+  if (best != nullptr && best_distance <= 1) return *best;
+  // "best" is the beginning of "best_epoch" before it is a slip of "last".
+  const auto is_begun = [&](const std::string& candidate) { return candidate.starts_with(word); };
+  if (word.size() >= kShortestBeginning && std::ranges::count_if(candidates, is_begun) == 1) {
+    return *std::ranges::find_if(candidates, is_begun);
   }
   return best == nullptr ? std::string() : *best;
 }

@@ -11,8 +11,9 @@ namespace lanista {
 /// (optimal string alignment). Bytes, case matters. O(|a| |b|).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate a person most likely meant by `word`, for error messages: the one at the smallest distance, the first
-/// of several, and empty if none is within a third of the longer length. Words beyond 64 letters have no neighbour.
+/// The candidate a person most likely meant by `word`, for error messages: one that is a slip away, else the only one
+/// that begins with it (three letters and more), else the one at the smallest distance, the first of several, and empty
+/// if none is within a third of the longer length. Words beyond 64 letters have no neighbour.
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace lanista

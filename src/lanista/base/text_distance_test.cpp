@@ -29,6 +29,15 @@ TEST(NearestName, FindsTheWordThatWasMeant) {
   EXPECT_EQ(nearest_name("adds", names), "add");
 }
 
+TEST(NearestName, PrefersTheOnlyOneThatIsBegunToTheNearest) {
+  const std::vector<std::string> names = {"last", "best_epoch", "epochs"};
+
+  EXPECT_EQ(nearest_name("best", names), "best_epoch");
+  EXPECT_EQ(nearest_name("lost", names), "last") << "a slip away";
+  EXPECT_EQ(nearest_name("ep", names), "") << "two letters begin too much";
+  EXPECT_EQ(nearest_name("cas", std::vector<std::string>{"case_a", "case_b", "cast"}), "cast") << "three begin so";
+}
+
 TEST(NearestName, GivesNothingWhenNothingIsNear) {
   const std::vector<std::string> names = {"add", "conv2d", "linear"};
 
