@@ -24,10 +24,28 @@ def load(path):
     return optuna.load_study(study_name=summary.study_name, storage=storage)
 
 
+def kept(facts, trial):
+    """What the trial stands for: its best epoch by the goals in turn, the earlier of equal ones, not a number last."""
+    goals = [(metric, up) for metric, up in facts["goals"] if metric.startswith(("val_", "train_"))]
+
+    def losses(point):
+        for metric, up in goals:
+            value = float(point["metrics"].get(metric, "nan"))
+            yield (1, 0.0) if math.isnan(value) else (0, -value if up else value)
+
+    best = None
+    for point in trial["curve"]:
+        now = list(losses(point))
+        lost = not goals or (best is not None and best[0][0][0] and now[0][0])
+        if best is None or lost or now < best[0]:
+            best = (now, point)
+    return best[1]["metrics"] if best else {}
+
+
 def values(facts, trial):
-    """The goals' last values, or None if one is missing or not finite."""
-    last = trial["curve"][-1]["metrics"] if trial["curve"] else {}
-    out = [float(last.get(metric, "nan")) for metric, _ in facts["goals"]]
+    """The goals' values, or None if one is missing or not finite."""
+    metrics = kept(facts, trial)
+    out = [float(metrics.get(metric, "nan")) for metric, _ in facts["goals"]]
     return out if all(math.isfinite(value) for value in out) else None
 
 

@@ -100,7 +100,9 @@ void expect_heads_trained_alone(MemoryFileSystem& disk, const study::StudyView& 
                                             .trial_seed = job.trial_seed,
                                             .data_seed = job.data_seed,
                                             .data = &values,
-                                            .step_ops = &ops});
+                                            .step_ops = &ops,
+                                            .keep = job.keep,
+                                            .known = job.sample});
     while (trainer.epochs_done() < trial.measurements.back().epoch) trainer.step();
     EXPECT_EQ(state_hash(trainer.save()), *trial.outcome->weights_hash) << trial.id.value;
     EXPECT_EQ(trainer.measurements().back().metrics, trial.measurements.back().metrics) << trial.id.value;
