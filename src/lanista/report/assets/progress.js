@@ -102,7 +102,7 @@ function makeProgress() {
              }));
   return section(
       "progress", "Best so far",
-      "Each mark is a trial by its last measurement, the line the best until then. Values far off stand at the edge.",
+      "Each mark is a trial by the epoch that it stands for, the line the best until then. Values far off stand at the edge.",
       controls, chart.node,
       legend([kSucceeded, "trained to its budget"], [kStopped, "stopped early"], [kFailed, "failed"]),
       dataTable(
