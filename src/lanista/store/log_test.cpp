@@ -121,7 +121,8 @@ TEST_F(Log, SyncsAtMostOnceASecondAndOnRequest) {
 TEST_F(Log, WritesARecordThatMayBeLostTogetherWithTheNext) {
   const auto trials_on_disk = [&] {
     std::vector<int> out;
-    for (const Record& record : *read_log(fs_, folder_)) {
+    const auto records = read_log(fs_, folder_);
+    for (const Record& record : *records) {
       if (record.type != RecordType::kHeader) out.push_back(record.body["trial"].get<int>());
     }
     return out;
