@@ -224,6 +224,12 @@ expect 0 'val_accuracy' "$lanista" run own/study.yaml --out own/result --quiet
 [ -d own/studies/points-1 ] || { echo "FAILED: a study without a name is not called after its data"; failed=$((failed + 1)); }
 expect 0 'rank  trial' "$lanista" resume own/result --trials 2 --quiet
 
+# No test part, no test; a column far from zero in its own unit (years) costs an exported model no digits.
+{ echo 'year,age,vote'; i=0; while [ $i -lt 200 ]; do i=$((i + 1)); echo "$((1984 + i % 3 * 4)),$((20 + i * 7 % 50)),c$((i * 7 % 50 / 25))"; done; } > votes.csv
+expect 0 'without a search: val_accuracy' "$lanista" run --out untested --epochs 3 --trials 4 --quiet --set 'data.source=csv:votes.csv?target=vote' --set 'data.split=[0.8, 0.2, 0]'
+if grep -q 'nan' out; then echo "FAILED: a test that is none"; sed 's/^/  | /' out; failed=$((failed + 1)); fi
+expect 0 'read back' "$lanista" export untested --onnx votes.onnx
+
 # Metrics that goals, constraints and rungs name, and no list of metrics.
 expect 0 'val_f1  val_log_loss' "$lanista" run own/study.yaml --out own/judged --quiet --set 'goal=[val_f1, val_log_loss]' --set 'subject_to=val_roc_auc >= 0.1' \
   --set 'stop={rule: asha, rungs: [1], on: val_matthews}' --trials 3

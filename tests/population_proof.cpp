@@ -160,7 +160,7 @@ Result<void> run_population(const World& world, std::uint64_t number, Tally& tal
   LANISTA_ASSIGN(const States packed, together(trials, 1, seed.split("packed")));
   LANISTA_ASSIGN(const States fused, together(trials, 12, seed.split("fused")));
   std::map<Digest, int> structures;
-  for (const auto& trial : trials) ++structures[study::program_key(trial.model, trial.recipe, world.ops)];
+  for (const auto& trial : trials) ++structures[study::program_key(study::structure_key(trial.model, world.ops), trial.recipe)];
   tally.trials += trials.size();
   tally.structures += structures.size();
   if (equal(single, packed) && equal(single, fused)) return {};

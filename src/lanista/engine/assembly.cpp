@@ -258,9 +258,11 @@ Result<space::Sample> known_to_keep_by(const Job& job, const graph::OpTable& ops
 }
 
 std::int64_t batch_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample) {
+  const std::int64_t rows = std::max<std::int64_t>(1, data.split_rows[0]);
+  if (!sample.contains("batch")) return std::min(config.data.batch, rows);
   // A recipe that cannot be made fails when the trial is started.
   const auto recipe = study::make_recipe(config, "", sample);
-  return std::min(recipe ? recipe->batch : config.data.batch, std::max<std::int64_t>(1, data.split_rows[0]));
+  return std::min(recipe ? recipe->batch : config.data.batch, rows);
 }
 
 study::Epochs epochs_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample) {

@@ -47,7 +47,7 @@ Result<void> StudyEngine::package_winner(const TrialView& winner, std::map<std::
   LANISTA_ASSIGN(Job job, make_job(config, *services_.data, winner, built.model));
   job.frozen = frozen();
   LANISTA_ASSIGN(store::Checkpoint checkpoint, weights_of(winner, job));
-  if (test.empty()) {
+  if (test.empty() && services_.data->split_rows[2] > 0) {
     LANISTA_ASSIGN(test, services_.executor->test(job, weights));
   }
   LANISTA_ASSIGN(auto state, whole_state(store::standing_weights(std::move(checkpoint)), job.frozen, shelf_.files()));

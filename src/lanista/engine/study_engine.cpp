@@ -80,10 +80,10 @@ Result<void> StudyEngine::arrange() {
     for (const auto& [id, trial] : active_) {
       if (trial.started) trials.push_back(trial.planned);
     }
-    schedule::Plan plan = schedule::shared_part(schedule::make_plan(trials, services_.machine));
+    schedule::Plan plan = schedule::shared_plan(trials, services_.machine);
     if (plan != plan_) {
       plan_ = std::move(plan);
-      LANISTA_TRY(log_.append(RecordType::kPlan, plan_body(plan_)));
+      LANISTA_TRY(log_.append_with_next(RecordType::kPlan, plan_body(plan_)));
       services_.executor->command(Arrange{plan_, std::exchange(allowed_, {})});
     }
   }

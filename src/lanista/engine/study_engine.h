@@ -71,6 +71,7 @@ class StudyEngine final : public Engine {
   struct Costed {
     graph::Graph model;
     graph::ModelCost cost;
+    Digest structure;  ///< study::structure_key
   };
 
   // study_resume.cpp: coming back
@@ -114,7 +115,7 @@ class StudyEngine final : public Engine {
   Result<bool> budget_allows(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const;
   Result<void> propose(study::Proposal proposal);
   Result<void> start(Active& trial, const std::string& checkpoint);
-  Result<void> start(Active& trial, const std::string& checkpoint, graph::Graph model);
+  Result<void> start(Active& trial, const std::string& checkpoint, Costed built);
   /// Of a trial that is settled and came back: how far it has to train is told as well.
   Result<void> start_for_its_end(Active& trial);
   void allow(Active& trial);

@@ -89,7 +89,7 @@ class Beginning {
     LANISTA_ASSIGN(graph::Graph model, models_->rebuild(trial.proposal.base, trial.proposal.edits));
     LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
     LANISTA_ASSIGN(Job job, make_job(config_, data_, trial, std::move(model)));
-    trials_.push_back({trial.id, study::program_key(job.model, job.recipe, models_->ops()),
+    trials_.push_back({trial.id, study::program_key(study::structure_key(job.model, models_->ops()), job.recipe),
                        study::state_bytes(cost.parameters, job.recipe),
                        study::kept_bytes(cost.parameters, job.recipe, job.keep)});
     fuse::Recipe recipe{.step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},

@@ -47,7 +47,8 @@ Result<const StudyEngine::Costed*> StudyEngine::base_model(std::int64_t base) {
   if (it == bases_.end()) {
     LANISTA_ASSIGN(graph::Graph model, models_->rebuild(base, {}));
     LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
-    it = bases_.emplace(base, Costed{std::move(model), cost}).first;
+    const Digest structure = study::structure_key(model, models_->ops());
+    it = bases_.emplace(base, Costed{std::move(model), cost, structure}).first;
   }
   return &it->second;
 }
@@ -62,7 +63,8 @@ Result<StudyEngine::Costed> StudyEngine::build(const study::Proposal& proposal) 
     return Error{Code::kDataLoss, "a trial's edits give another model than its hash says", ""};
   }
   LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
-  return Costed{std::move(model), cost};
+  const Digest structure = study::structure_key(model, models_->ops());
+  return Costed{std::move(model), cost, structure};
 }
 
 StudyEngine::Active& StudyEngine::enter(TrialId id, std::int64_t next) {
@@ -227,16 +229,16 @@ Result<void> StudyEngine::propose(study::Proposal proposal) {
 
   const auto [first, fresh] = keys_.emplace(key, id);
   if (!fresh) return conclude(id, {OutcomeKind::kDuplicate, "", first->second, "", {}});
-  return start(enter(id, 1), "", std::move(built.model));
+  return start(enter(id, 1), "", std::move(built));
 }
 
 Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint) {
   LANISTA_ASSIGN(Costed built, build(state_.trial(trial.id).proposal));
-  return start(trial, checkpoint, std::move(built.model));
+  return start(trial, checkpoint, std::move(built));
 }
 
-Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, graph::Graph model) {
-  auto job = make_job(state_.view.config, *services_.data, state_.trial(trial.id), std::move(model));
+Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Costed built) {
+  auto job = make_job(state_.view.config, *services_.data, state_.trial(trial.id), std::move(built.model));
   Result<void> started = job ? Result<void>() : Result<void>(job.error());
   if (job && job->start && job->start->address.empty()) {
     started = Error{Code::kNotFound, "nothing is kept of " + study::start_text(*job->start) + ", to start from", ""};
@@ -247,7 +249,7 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, gr
     job->priority = open.priority;
     job->checkpoint = checkpoint;
     job->frozen = frozen();
-    trial.planned = {trial.id, study::program_key(job->model, job->recipe, models_->ops()),
+    trial.planned = {trial.id, study::program_key(built.structure, job->recipe),
                      study::state_bytes(state_.trial(trial.id).parameters, job->recipe),
                      study::kept_bytes(state_.trial(trial.id).parameters, job->recipe, job->keep)};
     started = services_.executor->start(*job);

@@ -204,6 +204,18 @@ TEST(OnnxExport, NormalisesRawNumbersFirst) {
             "output = Identity(n1)\n");
   EXPECT_EQ(normalized("2,2", {.mean = {1, 2, 3, 4}, .scale = {}, .metadata = {}})->initializers.at(0).shape,
             (std::vector<std::int64_t>{2, 2}));
+  // Floats hold a mean of 1984.3 to 6e-5 only, much in a unit of 4 and nothing in one of 1e6.
+  EXPECT_EQ(exported("2", "relu(%0)", {.mean = {1984.3, 1}, .scale = {4, 1}, .metadata = {}}),
+            "n0.centred = Sub(input, n0.mean)\n"
+            "n0.centred_to_double = Sub(n0.centred, n0.mean_rest)\n"
+            "n0.scaled = Div(n0.centred_to_double, n0.scale)\n"
+            "n1 = Relu(n0.scaled)\n"
+            "output = Identity(n1)\n");
+  EXPECT_EQ(exported("2", "relu(%0)", {.mean = {1984.3, 1}, .scale = {1e6, 1}, .metadata = {}}),
+            "n0.centred = Sub(input, n0.mean)\n"
+            "n0.scaled = Div(n0.centred, n0.scale)\n"
+            "n1 = Relu(n0.scaled)\n"
+            "output = Identity(n1)\n");
   EXPECT_EQ(exported("3", "relu(%0)", {.mean = {0, 0, 0}, .scale = {1}, .metadata = {}}),
             "n1 = Relu(input)\noutput = Identity(n1)\n");
 

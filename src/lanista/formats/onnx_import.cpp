@@ -66,6 +66,19 @@ std::vector<double> take_normalizer(const View& view, std::string_view op, const
   return *numbers;
 }
 
+/// Means, and what floats lose of them, where a second subtraction has it.
+std::vector<double> take_means(const View& view, const List& features, std::string& value) {
+  std::vector<double> means = take_normalizer(view, "Sub", features, value);
+  std::string further = value;
+  const std::vector<double> rest = take_normalizer(view, "Sub", features, further);
+  if (means.empty() || rest.size() != means.size()) return means;
+  const auto exactly = [](double widened) { return static_cast<double>(static_cast<float>(widened)); };
+  std::ranges::transform(means, rest, means.begin(),
+                         [&](double mean, double lost) { return exactly(mean) + exactly(lost); });
+  value = further;
+  return means;
+}
+
 /// If all that happens to `value` is that a constant stands in for its NaNs, takes the numbers and goes on to the
 /// result.
 std::vector<double> take_missing(const View& view, const List& features, std::string& value) {
@@ -211,7 +224,7 @@ Result<ImportedModel> import_model(const OnnxModel& model, const OnnxImport& opt
   std::string source = input.name;
   if (!is_tokens(input)) {
     imported.missing = take_missing(view, features, source);
-    imported.mean = take_normalizer(view, "Sub", features, source);
+    imported.mean = take_means(view, features, source);
     imported.scale = take_normalizer(view, "Div", features, source);
   }
   view.begin_at(source);

@@ -225,6 +225,17 @@ TEST(OnnxImport, FindsTheNormalisationInFront) {
   ASSERT_TRUE(features.ok()) << features.error().message;
   EXPECT_EQ(features->scale, (std::vector<double>{3, 4}));
 
+  const auto graph = graph::parse("%0 = input(shape=[2])\n%1 = relu(%0)\n%2 = output(%1)\n");
+  ASSERT_TRUE(graph) << graph.error().text();
+  const auto exported = to_onnx(*graph, {}, {.mean = {1984.3, -7e5 / 3}, .scale = {4, 1}, .metadata = {}});
+  ASSERT_TRUE(exported) << exported.error().text();
+  const auto exact = from_onnx(*exported);
+  ASSERT_TRUE(exact) << exact.error().text();
+  ASSERT_EQ(exact->mean.size(), 2U);
+  EXPECT_NEAR(exact->mean[0], 1984.3, 1e-9);
+  EXPECT_NEAR(exact->mean[1], -7e5 / 3, 1e-8);
+  EXPECT_EQ(exact->graph.size(), 3U);
+
   // What is not the same for all rows, or not for all readers, is no normalisation.
   EXPECT_EQ(imported(model({3, 2}, {node("Sub", {"x", "m"}, "c"), node("Relu", {"c"})}, {floats("m", {2}, {1, 2})})),
             "%1 = positional_embedding(%0)\n%2 = relu(%1)\n");

@@ -52,8 +52,23 @@ Result<std::string> normalizer(OnnxWriter& w, std::string_view part, const std::
   return w.floats(part, std::move(shape), std::vector<float>(values.begin(), values.end()));
 }
 
+/// What floats lose of the means, if it shows in a feature's own unit: of a column of years, a hundredth of a percent of
+/// its deviation. Empty where it does not.
+std::vector<double> lost_means(const OnnxExport& options) {
+  constexpr double kShows = 5e-7;
+  std::vector<double> lost;
+  bool shows = false;
+  for (std::size_t i = 0; i < options.mean.size(); ++i) {
+    lost.push_back(options.mean[i] - static_cast<double>(static_cast<float>(options.mean[i])));
+    const double scale = options.scale.empty() ? 1 : options.scale[i % options.scale.size()];
+    shows |= std::abs(lost.back()) > kShows * std::abs(scale);
+  }
+  return shows ? lost : std::vector<double>();
+}
+
 Result<void> input(OnnxWriter& w) {
   LANISTA_ASSIGN(const std::string mean, normalizer(w, "mean", w.options().mean, 0));
+  LANISTA_ASSIGN(const std::string rest, normalizer(w, "mean_rest", lost_means(w.options()), 0));
   LANISTA_ASSIGN(const std::string scale, normalizer(w, "scale", w.options().scale, 1));
   LANISTA_ASSIGN(const std::string missing, normalizer(w, "missing", w.options().missing, std::nullopt));
   std::string value = w.input();
@@ -65,6 +80,7 @@ Result<void> input(OnnxWriter& w) {
     value = w.add("Where", {none, missing, value}, {}, "filled");
   }
   if (!mean.empty()) value = w.add("Sub", {value, mean}, {}, "centred");
+  if (!rest.empty()) value = w.add("Sub", {value, rest}, {}, "centred_to_double");
   if (!scale.empty()) value = w.add("Div", {value, scale}, {}, "scaled");
   w.alias(value);
   return {};

@@ -43,7 +43,9 @@ TEST(PlanRun, WorkersDoWhatIsPrinted) {
     ASSERT_NE(logged, records->end());
     const auto plan = engine::read_plan(logged->body);
     ASSERT_TRUE(plan);
-    EXPECT_EQ(*plan, schedule::shared_part(printed->plan)) << engine::plan_text(*printed, false);
+    schedule::Plan several = printed->plan;
+    std::erase_if(several.groups, [](const schedule::Group& group) { return group.trials.size() == 1; });
+    EXPECT_EQ(*plan, several) << engine::plan_text(*printed, false);
 
     const auto view = engine::fold(*records);
     ASSERT_TRUE(view);

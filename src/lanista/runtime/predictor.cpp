@@ -222,7 +222,7 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
     return Error{Code::kDataLoss, "the ONNX model gives another number of outputs", ""};
   }
 
-  // Inputs as training saw them, about normal or tokens; the ONNX file takes them raw.
+  // Inputs about as training saw them, normal or tokens. Both sides begin with them raw, as floats hold that.
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
   std::vector<float> features(width * static_cast<std::size_t>(samples));
   Rng rng = Rng(1).split("onnx check");
@@ -230,9 +230,10 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
   for (float& x : features) {
     x = static_cast<float>(vocab > 0 ? static_cast<double>(rng.below(vocab)) : rng.normal());
   }
-  std::vector<float> again = features;
   const std::int64_t numbers = package.data.features.elements_per_sample();
-  package.data.normalization.undo(again, numbers);
+  package.data.normalization.undo(features, numbers);
+  std::vector<float> again = features;
+  package.data.normalization.apply(features, numbers);
   normalize(imported, again, numbers);
 
   const auto expected = ours.predict(features);

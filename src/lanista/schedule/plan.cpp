@@ -53,35 +53,42 @@ std::int64_t most_lanes(const Trial& trial, const Machine& machine) {
   return std::max<std::int64_t>(std::min(wanted, room), 1);
 }
 
-Plan make_plan(std::span<const Trial> trials, const Machine& machine) {
-  std::vector<Trial> in_order(trials.begin(), trials.end());
-  std::ranges::sort(in_order, {}, [](const Trial& trial) { return std::pair(trial.program, trial.id); });
+namespace {
+
+/// Groups of at least so many trials.
+Plan grouped(std::span<const Trial> trials, const Machine& machine, std::int64_t least) {
+  std::vector<const Trial*> in_order;
+  in_order.reserve(trials.size());
+  for (const Trial& trial : trials) in_order.push_back(&trial);
+  std::ranges::sort(in_order, {}, [](const Trial* trial) { return std::pair(trial->program, trial->id); });
 
   const std::int64_t share = fair_share(std::ssize(in_order), machine.workers);
   Plan plan;
-  for (std::span<const Trial> rest = in_order; !rest.empty();) {
-    const auto stranger = std::ranges::find_if(rest, [&](const Trial& t) { return t.program != rest.front().program; });
-    const std::span<const Trial> members = rest.first(static_cast<std::size_t>(stranger - rest.begin()));
+  for (std::span<const Trial* const> rest = in_order; !rest.empty();) {
+    const Trial& first = *rest.front();
+    const auto stranger = std::ranges::find_if(rest, [&](const Trial* t) { return t->program != first.program; });
+    const auto members = rest.first(static_cast<std::size_t>(stranger - rest.begin()));
     rest = rest.subspan(members.size());
-    const std::int64_t most = std::min(most_lanes(members.front(), machine), share);
+    const std::int64_t most = std::min(most_lanes(first, machine), share);
     const auto count = std::ssize(members);
     const std::int64_t groups = (count + most - 1) / most;
     for (std::int64_t g = 0; g < groups; ++g) {
-      Group group;
-      for (std::int64_t i = count * g / groups; i < count * (g + 1) / groups; ++i) {
-        group.trials.push_back(members[static_cast<std::size_t>(i)].id);
-      }
-      plan.groups.push_back(std::move(group));
+      const std::int64_t begin = count * g / groups, end = count * (g + 1) / groups;
+      if (end - begin < least) continue;
+      Group& group = plan.groups.emplace_back();
+      group.trials.reserve(static_cast<std::size_t>(end - begin));
+      for (std::int64_t i = begin; i < end; ++i) group.trials.push_back(members[static_cast<std::size_t>(i)]->id);
     }
   }
   std::ranges::sort(plan.groups, {}, [](const Group& group) { return group.trials.front(); });
   return plan;
 }
 
-Plan shared_part(Plan plan) {
-  std::erase_if(plan.groups, [](const Group& group) { return group.trials.size() == 1; });
-  return plan;
-}
+}  // namespace
+
+Plan make_plan(std::span<const Trial> trials, const Machine& machine) { return grouped(trials, machine, 1); }
+
+Plan shared_plan(std::span<const Trial> trials, const Machine& machine) { return grouped(trials, machine, 2); }
 
 std::string plan_text(const Plan& plan) {
   std::string text;

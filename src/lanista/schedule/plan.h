@@ -55,8 +55,9 @@ std::int64_t most_lanes(const Trial& trial, const Machine& machine);
 /// order, give the same plan. Takes O(n log n).
 Plan make_plan(std::span<const Trial> trials, const Machine& machine);
 
-/// The groups of several trials: all that executors need to know, since a trial that is in no group trains alone.
-Plan shared_part(Plan plan);
+/// The groups of several in make_plan's answer: all that executors need to know, since a trial that is in no group
+/// trains alone.
+Plan shared_plan(std::span<const Trial> trials, const Machine& machine);
 
 std::string plan_text(const Plan& plan);  ///< "1 5-8, 3": groups, and their trials
 /// Errors: kDataLoss (no such text, a trial that stands in it twice, or more than a million of them).

@@ -64,8 +64,8 @@ TEST(Plan, LeavesSomeForEveryWorker) {
 TEST(Plan, SharesWhatGroupsOfSeveralHold) {
   const std::vector<Trial> trials{trial(4, "b"), trial(1, "b"), trial(2, "a"), trial(3, "b"), trial(5, "c")};
 
-  EXPECT_EQ(text(shared_part(make_plan(trials, {}))), "1 3 4");
-  EXPECT_EQ(shared_part(make_plan(of_one_program(1), {})), Plan{});
+  EXPECT_EQ(text(shared_plan(trials, {})), "1 3 4");
+  EXPECT_EQ(shared_plan(of_one_program(1), {}), Plan{});
 }
 
 TEST(Plan, OfNothingIsEmpty) { EXPECT_EQ(make_plan({}, {}), Plan{}); }
@@ -107,6 +107,9 @@ TEST(Plan, HoldsWhatItPromisesForRandomTrials) {
 
     std::ranges::reverse(trials);
     ASSERT_EQ(make_plan(trials, machine), plan) << "their order does not count";
+    Plan several = plan;
+    std::erase_if(several.groups, [](const Group& group) { return group.trials.size() == 1; });
+    ASSERT_EQ(shared_plan(trials, machine), several);
     const auto read = plan_from_text(plan_text(plan));
     ASSERT_TRUE(read) << read.error().text();
     ASSERT_EQ(*read, plan);

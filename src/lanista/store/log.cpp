@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "lanista/base/json_text.h"
 #include "lanista/base/real_json.h"
 #include "lanista/store/record_json.h"
 #include "lanista/store/sync_mark.h"
@@ -115,7 +116,6 @@ Result<Found> read_records(FileSystem& fs, const std::string& path, const Read& 
 
 /// The text of a record. Errors: kInvalidArgument (what a reader would refuse).
 Result<std::string> payload_of(RecordType type, const nlohmann::json& body, const std::string& path) {
-  using Handler = nlohmann::json::error_handler_t;
   if (has_unwritable_number(body)) {
     return Error{Code::kInvalidArgument,
                  "a record of type " + std::to_string(static_cast<int>(type)) +
@@ -128,9 +128,9 @@ Result<std::string> payload_of(RecordType type, const nlohmann::json& body, cons
     nlohmann::json stamped = body;
     stamped["schema"] = kSchemaVersion;
     stamped[kMarksKey] = true;
-    payload = stamped.dump(-1, ' ', false, Handler::replace);
+    payload = json_text(stamped);
   } else {
-    payload = body.dump(-1, ' ', false, Handler::replace);
+    payload = json_text(body);
   }
   if (payload.size() > kMaxRecord) {
     return Error{Code::kInvalidArgument,
@@ -165,7 +165,7 @@ struct LogWriter::Impl {
   BodyCheck check;
   double last_sync = 0;
   std::optional<Error> failed;
-  std::string buffer;
+  std::string buffer;  ///< frames that wait for the next write
 
   /// After a failed write or sync nobody knows what is in the file, so the first failure is the last word.
   Result<void> remember(Result<void> result) {
@@ -173,16 +173,26 @@ struct LogWriter::Impl {
     return result;
   }
 
+  /// The text of a record that may be written now.
+  Result<std::string> payload(RecordType type, const nlohmann::json& body) const;
+
+  /// With whatever waits for it.
   Result<void> write(RecordType type, std::string_view payload) {
-    buffer.clear();
     encode_frame(static_cast<std::uint16_t>(type), payload, buffer);
+    return flush();
+  }
+
+  Result<void> flush() {
+    if (buffer.empty()) return {};
     LANISTA_TRY(remember(file->append(std::as_bytes(std::span(buffer)))));
     size += buffer.size();
+    buffer.clear();
     return {};
   }
 
   Result<void> mark() {
     wants_mark = false;
+    LANISTA_CHECK(buffer.empty(), "a mark says where it stands");
     LANISTA_TRY(write(RecordType::kAttempt, mark_payload(size)));
     if (has_marks) return {};
     // The first one says for the whole log how it is to be read, so it must be there before anything that follows.
@@ -193,6 +203,7 @@ struct LogWriter::Impl {
   Result<void> sync() {
     if (failed) return *failed;
     if (!unsynced) return {};
+    LANISTA_TRY(flush());
     LANISTA_TRY(remember(file->sync()));
     unsynced = false;
     last_sync = clock->now();
@@ -241,19 +252,31 @@ void LogWriter::forget_existing() { std::vector<Record>().swap(impl_->existing);
 
 void LogWriter::check_bodies(BodyCheck check) { impl_->check = std::move(check); }
 
-Result<void> LogWriter::append(RecordType type, const nlohmann::json& body) {
-  Impl& log = *impl_;
-  if (log.failed) return *log.failed;
-  if (!log.has_header && type != RecordType::kHeader) {
-    return Error{Code::kFailedPrecondition, "the first record of a log must be its header", log.path};
+Result<std::string> LogWriter::Impl::payload(RecordType type, const nlohmann::json& body) const {
+  if (failed) return *failed;
+  if (!has_header && type != RecordType::kHeader) {
+    return Error{Code::kFailedPrecondition, "the first record of a log must be its header", path};
   }
-  if (log.check) {
-    if (const auto read = log.check(type, body); !read) {
+  if (check) {
+    if (const auto read = check(type, body); !read) {
       return Error{Code::kInternal, "a record that could not be read again was not written: " + read.error().text(),
-                   log.path};
+                   path};
     }
   }
-  LANISTA_ASSIGN(const std::string payload, payload_of(type, body, log.path));
+  return payload_of(type, body, path);
+}
+
+Result<void> LogWriter::append_with_next(RecordType type, const nlohmann::json& body) {
+  LANISTA_ASSIGN(const std::string payload, impl_->payload(type, body));
+  if (impl_->wants_mark) LANISTA_TRY(impl_->mark());
+  encode_frame(static_cast<std::uint16_t>(type), payload, impl_->buffer);
+  impl_->unsynced = true;
+  return {};
+}
+
+Result<void> LogWriter::append(RecordType type, const nlohmann::json& body) {
+  Impl& log = *impl_;
+  LANISTA_ASSIGN(const std::string payload, log.payload(type, body));
   if (log.wants_mark) LANISTA_TRY(log.mark());
   LANISTA_TRY(log.write(type, payload));
   log.unsynced = true;

@@ -74,6 +74,9 @@ class LogWriter {
   /// deeper than 64 levels, or with a number that is not finite), kInternal (a body that the check refuses; nothing was
   /// written), kFailedPrecondition (no header yet), kIo, kResourceExhausted.
   Result<void> append(RecordType type, const nlohmann::json& body);
+  /// The same for a record on which nothing is built: it is written together with the next one, or synced with it, and
+  /// a process that is killed before loses it.
+  Result<void> append_with_next(RecordType type, const nlohmann::json& body);
   Result<void> sync();
 
  private:

@@ -118,6 +118,39 @@ TEST_F(Log, SyncsAtMostOnceASecondAndOnRequest) {
   EXPECT_EQ(calls_of(sync), 0);  // nothing new to sync
 }
 
+TEST_F(Log, WritesARecordThatMayBeLostTogetherWithTheNext) {
+  const auto trials_on_disk = [&] {
+    std::vector<int> out;
+    const auto records = read_log(fs_, folder_);
+    for (const Record& record : *records) {
+      if (record.type != RecordType::kHeader) out.push_back(record.body["trial"].get<int>());
+    }
+    return out;
+  };
+  auto log = LogWriter::open(fs_, clock_, folder_);
+  ASSERT_EQ(log->append_with_next(RecordType::kPlan, measurement(0)).error().code, Code::kFailedPrecondition);
+  ASSERT_TRUE(log->append(RecordType::kHeader, {{"config", 1}}).ok());
+  ASSERT_TRUE(log->append_with_next(RecordType::kPlan, measurement(1)).ok());
+  ASSERT_TRUE(log->append_with_next(RecordType::kPlan, measurement(2)).ok());
+  EXPECT_TRUE(trials_on_disk().empty());
+
+  ASSERT_TRUE(log->append(RecordType::kMeasurement, measurement(3)).ok());
+  EXPECT_EQ(trials_on_disk(), (std::vector{1, 2, 3})) << "in their order";
+  ASSERT_TRUE(log->append_with_next(RecordType::kPlan, measurement(4)).ok());
+  ASSERT_TRUE(log->sync().ok());
+  EXPECT_EQ(trials_on_disk(), (std::vector{1, 2, 3, 4}));
+
+  ASSERT_TRUE(log->append_with_next(RecordType::kPlan, measurement(5)).ok());
+  log = LogWriter(std::move(*LogWriter::open(fs_, clock_, folder_ + "-other")));  // as if it were killed
+  auto again = LogWriter::open(fs_, clock_, folder_);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->cut_bytes(), 0U);
+  ASSERT_TRUE(again->append_with_next(RecordType::kPlan, measurement(6)).ok());
+  ASSERT_TRUE(again->append(RecordType::kMeasurement, measurement(7)).ok());
+  EXPECT_EQ(trials_on_disk(), (std::vector{1, 2, 3, 4, 6, 7}));
+  std::filesystem::remove_all(folder_ + "-other");
+}
+
 TEST_F(Log, RefusesASecondWriter) {
   auto first = LogWriter::open(fs_, clock_, folder_);
   ASSERT_TRUE(first.ok());

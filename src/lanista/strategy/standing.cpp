@@ -36,17 +36,20 @@ class StandingHalving final : public Halving {
 
 }  // namespace
 
-study::Event StandingEvents::seen(study::Event event) {
+const study::Event& StandingEvents::seen(const study::Event& event) {
   if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
     open_[proposed->trial] = {study::Kept(rule_, proposed->proposal.sample), {}};
-  } else if (auto* measured = std::get_if<study::Measured>(&event)) {
+  } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
     const auto known = open_.find(measured->measurement.trial);
     if (known == open_.end()) return event;
     Trial& trial = known->second;
     if (trial.kept.observe(measured->measurement)) {
       trial.metrics = measured->measurement.metrics;
     } else {
-      measured->measurement.metrics = trial.metrics;
+      study::Measured standing = *measured;
+      standing.measurement.metrics = trial.metrics;
+      changed_ = std::move(standing);
+      return changed_;
     }
   } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
     open_.erase(ended->trial);

@@ -16,7 +16,8 @@ namespace lanista::strategy {
 class StandingEvents {
  public:
   explicit StandingEvents(study::KeepRule rule) : rule_(std::move(rule)) {}
-  study::Event seen(study::Event event);
+  /// `event`, or what it becomes, until the next call.
+  const study::Event& seen(const study::Event& event);
 
  private:
   struct Trial {
@@ -25,6 +26,7 @@ class StandingEvents {
   };
   study::KeepRule rule_;
   std::map<TrialId, Trial> open_;
+  study::Event changed_;
 };
 
 /// The same sampler, halving, told what trials stand for in place of what they measured.

@@ -17,7 +17,7 @@ bool is_lane_number(const graph::OpDef* def, const std::string& attr) {
 
 }  // namespace
 
-Digest program_key(const graph::Graph& model, const Recipe& recipe, const graph::OpTable& ops) {
+Digest structure_key(const graph::Graph& model, const graph::OpTable& ops) {
   Hasher hasher;
   for (const auto& node : model.nodes()) {
     hasher.number(static_cast<std::int64_t>(node->id.value)).text(node->op);
@@ -29,7 +29,12 @@ Digest program_key(const graph::Graph& model, const Recipe& recipe, const graph:
     for (const graph::Port& port : node->inputs)
       hasher.number(static_cast<std::int64_t>(port.node.value)).number(port.slot);
   }
-  hasher.text(recipe.loss).text(recipe.optimizer).text(recipe.precision).number(recipe.batch);
+  return hasher.finish();
+}
+
+Digest program_key(const Digest& structure, const Recipe& recipe) {
+  Hasher hasher;
+  hasher.digest(structure).text(recipe.loss).text(recipe.optimizer).text(recipe.precision).number(recipe.batch);
   return hasher.number(recipe.shards).number(recipe.accumulate).finish();
 }
 

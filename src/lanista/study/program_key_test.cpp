@@ -15,7 +15,7 @@ const graph::OpTable& ops() {
 Digest key_of(const std::string& model, const Recipe& recipe) {
   const auto graph = graph::parse(model);
   EXPECT_TRUE(graph) << model;
-  return program_key(*graph, recipe, ops());
+  return program_key(structure_key(*graph, ops()), recipe);
 }
 
 std::string model(const std::string& activation, const std::string& p = "0.5") {

@@ -182,7 +182,7 @@ std::vector<study::Baseline> baselines(const data::Dataset& set, const std::stri
   const auto add = [&](std::string name, const LinearModel& model) {
     study::Baseline& baseline = out.emplace_back(study::Baseline{std::move(name), {}});
     measure(model, set, Part::kValidation, "val_", evaluation, baseline);
-    measure(model, set, Part::kTest, "test_", evaluation, baseline);
+    if (!set.rows(Part::kTest).empty()) measure(model, set, Part::kTest, "test_", evaluation, baseline);
   };
   add("constant", constant_model(set));
   if (const auto linear = linear_model(set)) add("linear", *linear);

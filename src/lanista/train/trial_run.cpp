@@ -79,7 +79,7 @@ Result<void> check_predictions(const nn::Program& program, const data::DataSpec&
 
 Digest machine_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops,
                    const nn::Backend& backend) {
-  return Hasher().digest(study::program_key(model, recipe, ops)).text(backend.name()).finish();
+  return Hasher().digest(study::program_key(study::structure_key(model, ops), recipe)).text(backend.name()).finish();
 }
 
 TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter)
