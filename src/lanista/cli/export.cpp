@@ -53,8 +53,9 @@ Result<void> export_model(const ExportRequest& request) {
   LANISTA_ASSIGN(const auto package, load_package(request.target));
   if (!request.onnx.empty()) LANISTA_TRY(export_onnx(package, request.onnx));
   if (!request.safetensors.empty()) {
-    const std::string hash = package.facts.at("graph_hash");
-    LANISTA_ASSIGN(const auto bytes, formats::encode_safetensors({package.weights, {{"graph_hash", hash}}}));
+    std::map<std::string, std::string> facts;
+    if (package.members.size() == 1) facts["graph_hash"] = package.facts.at("graph_hash");
+    LANISTA_ASSIGN(const auto bytes, formats::encode_safetensors({package.tensors(), facts}));
     LANISTA_TRY(write(request.safetensors, bytes));
   }
   if (!request.cpp.empty()) LANISTA_TRY(export_cpp(package, request.cpp));
