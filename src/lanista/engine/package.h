@@ -11,6 +11,7 @@
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
 #include "lanista/data/dataset.h"
+#include "lanista/engine/executor.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
 #include "lanista/study/view.h"
@@ -41,7 +42,7 @@ struct ModelPackage {
   nlohmann::json facts;              ///< package.json: also where it comes from and how good it is
 
   /// How the members' predictions become one.
-  Blend blend() const { return data.classes > 0 ? Blend::kClasses : Blend::kNumbers; }
+  Blend blend() const { return blend_of(data); }
   std::vector<double> shares() const;
   ModelMember::Units units_of(const ModelMember& member) const;
   /// All weights as one file has them; those of several members begin with "m1.", "m2.", ….
