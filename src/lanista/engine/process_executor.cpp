@@ -22,6 +22,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/engine/messages.h"
+#include "lanista/study/record_fields.h"
 
 namespace lanista::engine::testing {
 namespace {
@@ -56,18 +57,20 @@ std::string question(std::span<const Tested> members, data::Part part) {
 }
 
 Result<Question> read_question(const std::string& text) {
-  std::istringstream lines(text);
-  std::string line;
-  std::getline(lines, line);
-  const auto head = nlohmann::json::parse(line, nullptr, false);
-  if (!head.is_object()) return Error{Code::kDataLoss, "no question", ""};
-  Question out{{}, static_cast<data::Part>(head.at("part").get<int>())};
-  for (const auto& member : head.at("members")) {
-    if (!std::getline(lines, line)) return Error{Code::kDataLoss, "a member without a job", ""};
-    LANISTA_ASSIGN(const Order order, decode_order(line));
-    out.members.push_back({std::get<Job>(order), member.at("weights"), member.at("share")});
-  }
-  return out;
+  return study::fields::read_record<Question>("question", [&] {
+    std::istringstream lines(text);
+    std::string line;
+    std::getline(lines, line);
+    const auto head = nlohmann::json::parse(line);
+    Question out{{}, static_cast<data::Part>(study::fields::integer(head, "part"))};
+    for (const auto& member : study::fields::array(head, "members")) {
+      if (!std::getline(lines, line)) throw study::fields::Malformed{"a member without a job"};
+      const Order order = study::fields::good(decode_order(line));
+      out.members.push_back({std::get<Job>(order), member.at("weights"), member.at("share")});
+    }
+    if (out.members.empty()) throw study::fields::Malformed{"nobody is asked about"};
+    return out;
+  });
 }
 
 bool is_of(const Report& report, TrialId trial) {
