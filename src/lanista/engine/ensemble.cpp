@@ -1,13 +1,13 @@
 #include "lanista/engine/ensemble.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "lanista/base/check.h"
 #include "lanista/graph/infer.h"
-#include "lanista/study/pareto.h"
+#include "lanista/study/constraint.h"
 
 namespace lanista::engine {
 namespace {
@@ -55,12 +55,24 @@ class Choice {
       for (const auto& [name, value] : ensemble.validation) seen.metrics[name] = value;
       seen.metrics["params"] = sum.params;
       seen.metrics["flops"] = sum.flops;
-      worst = std::max(worst, study::violation(config_.subject_to, seen, candidates_[k].trial->proposal.sample));
+      worst = std::max(worst, broken_by(seen, candidates_[k].trial->proposal.sample));
     }
     return worst;
   }
 
  private:
+  /// All constraints count: what is known of one model before it is trained, its size, is not known of a blend.
+  double broken_by(const study::Measurement& seen, const space::Sample& sample) const {
+    const auto value_of = [&](const std::string& name) -> std::optional<double> {
+      if (const auto found = seen.metrics.find(name); found != seen.metrics.end()) return found->second;
+      if (study::is_metric(name)) return std::numeric_limits<double>::quiet_NaN();
+      return study::number_in(sample, name);
+    };
+    double sum = 0;
+    for (const study::Constraint& constraint : config_.subject_to) sum += constraint.violation(value_of).value_or(0);
+    return sum;
+  }
+
   Executor& executor_;
   const study::StudyConfig& config_;
   std::span<const Candidate> candidates_;

@@ -150,6 +150,12 @@ TEST(SelectEnsemble, LeavesOutWhatMustNotBeChosen) {
 
   EXPECT_EQ(*select_ensemble(4, 2, loss), (Draws{1, 0, 0, 1}));
   EXPECT_EQ(*select_ensemble(3, 5, loss), (Draws{1, 0, 0}));
+
+  // No number where the turn's first model is asked for: the others are looked at all the same.
+  const auto gap = [](std::span<const std::int64_t> draws) -> Result<std::optional<double>> {
+    return std::optional(draws[0] == 2 ? std::nan("") : 1.0 / static_cast<double>(1 + draws[1]));
+  };
+  EXPECT_EQ(*select_ensemble(2, 3, gap), (Draws{1, 2}));
 }
 
 TEST(SelectEnsemble, TakesNoModelAlongForARoundingError) {
