@@ -1,5 +1,6 @@
 // Writes models for tests/readers/onnx_check.py and safetensors_check.py: onnx_corpus FOLDER. Each case_NNN holds
-// model.onnx, a batch x.npy, what nn computes from it in y.npy, and the weights as .safetensors with one .npy a tensor.
+// model.onnx, a batch x.npy, what nn computes from it in y.npy, and the weights as .safetensors with one .npy a tensor;
+// each case_blend_N an ensemble without the last.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -11,12 +12,14 @@
 #include "lanista/base/check.h"
 #include "lanista/formats/npy.h"
 #include "lanista/formats/safetensors.h"
+#include "lanista/runtime/blend_cases.h"
 #include "lanista/runtime/onnx_cases.h"
 
 namespace lanista {
 namespace {
 
 namespace fs = std::filesystem;
+using runtime::testing::BlendCase;
 using runtime::testing::OnnxCase;
 
 template <class T>
@@ -49,6 +52,15 @@ void write_case(const fs::path& folder, const OnnxCase& one) {
   write_safetensors(folder / "weights.safetensors", {.tensors = weights, .metadata = {{"case", name}}});
 }
 
+void write_blend(const fs::path& folder, const BlendCase& one) {
+  write(folder / "name.txt", one.name + "\n");
+  formats::OnnxExport options;
+  options.missing = one.missing;
+  write(folder / "model.onnx", formats::encode_onnx(must(formats::to_onnx(one.blended(), options))));
+  write(folder / "x.npy", formats::encode_npy(one.x));
+  write(folder / "y.npy", formats::encode_npy(runtime::testing::predict(one)));
+}
+
 template <class T>
 Tensor tensor(std::string name, ElementType type, std::vector<std::int64_t> shape, std::vector<T> values) {
   Tensor made{.name = std::move(name), .type = type, .shape = std::move(shape), .bytes = {}};
@@ -78,6 +90,11 @@ void write_all(const fs::path& folder) {
       fs::remove_all(folder / name);
       write_case(folder / name, one);
     }
+  }
+  for (const BlendCase& one : runtime::testing::blend_cases(96)) {
+    const std::string name = "case_blend_" + std::to_string(number++);
+    fs::remove_all(folder / name);
+    write_blend(folder / name, one);
   }
   write_safetensors(folder / "types.safetensors", all_types());
   std::cout << number << " cases\n";

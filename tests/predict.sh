@@ -50,6 +50,28 @@ same "accuracy on a raw table" "$accuracy" "$(measured alone/things test_accurac
 "$lanista" eval alone/things test.csv --json > eval.json
 same "loss on a raw table" "$(sed 's/.*"loss":\([-0-9.e]*\).*/\1/' eval.json)" "$(measured alone/things test_loss)"
 
+# An ensemble: its probabilities are the mean of its members', and it reaches what the study measured of it.
+"$lanista" run --set "data.source=$source" --set model.base=builtin:small-mlp --set 'goal=[minimize val_loss]' --set stop=none --set keep.top=6 --set keep.ensemble=8 --trials 8 --epochs 6 --out many --quiet > /dev/null 2>&1
+"$lanista" status many --json | grep -o '{"share":[0-9.e-]*,"trial":[0-9]*}' | sed 's/{"share":\(.*\),"trial":\(.*\)}/\2 \1/' > members
+: > blended
+while read -r trial share; do
+  "$lanista" predict "many#$trial" unseen.csv --out one.csv 2> /dev/null
+  awk -F, -v share="$share" 'FILENAME == "blended" { n = split($0, seen, " "); for (i = 1; i <= n; i++) sum[FNR, i] = seen[i]; next }
+    FNR > 1 { for (i = 3; i <= NF; i++) printf "%.17g ", sum[FNR - 1, i - 2] + share * $i; print "" }' blended one.csv > next
+  mv next blended
+done < members
+cp -r many/best alone/many
+"$lanista" predict alone/many unseen.csv --out predicted.csv 2> /dev/null
+awk -F, 'NR == FNR { split($0, p, " "); for (i in p) want[FNR, i] = p[i]; next }
+  FNR > 1 { for (i = 3; i <= NF; i++) { d = $i - want[FNR - 1, i - 2]; if (d < 0) d = -d; n++; if (d > 1e-9) wrong++ } }
+  END { exit !(n > 200 && !wrong) }' blended predicted.csv && [ "$(wc -l < members)" -gt 1 ] ||
+  { echo "FAILED: an ensemble does not predict the mean of its $(wc -l < members) members"; failed=1; }
+"$lanista" eval alone/many test.csv --json > eval.json
+same "loss of an ensemble of $(wc -l < members)" "$(sed 's/.*"loss":\([-0-9.e]*\).*/\1/' eval.json)" "$(measured alone/many test_loss | tail -1)"
+"$lanista" export alone/many --onnx many.onnx --cpp many.cpp --safetensors many.safetensors 2> exported || { cat exported; failed=1; }
+"$lanista" export many --ensemble 8 --package again 2> exported || { cat exported; failed=1; }
+for file in again/members/*; do cmp "$file" "alone/many/members/${file##*/}" || failed=1; done
+
 # Numbers to predict, from a table.
 awk 'BEGIN {
   srand(5); print "price,area,quarter"

@@ -50,11 +50,13 @@ Result<void> export_cpp(const engine::ModelPackage& package, const std::string& 
 
 Result<void> export_model(const ExportRequest& request) {
   if (request.onnx.empty() && request.safetensors.empty() && request.cpp.empty() && request.package.empty()) return {};
-  LANISTA_ASSIGN(const auto package, load_package(request.target));
+  LANISTA_ASSIGN(const auto package, request.ensemble > 0 ? ensemble_of_study(request.target, request.ensemble)
+                                                         : load_package(request.target));
   if (!request.onnx.empty()) LANISTA_TRY(export_onnx(package, request.onnx));
   if (!request.safetensors.empty()) {
-    const std::string hash = package.facts.at("graph_hash");
-    LANISTA_ASSIGN(const auto bytes, formats::encode_safetensors({package.weights, {{"graph_hash", hash}}}));
+    std::map<std::string, std::string> facts;
+    if (package.members.size() == 1) facts["graph_hash"] = package.facts.at("graph_hash");
+    LANISTA_ASSIGN(const auto bytes, formats::encode_safetensors({package.tensors(), facts}));
     LANISTA_TRY(write(request.safetensors, bytes));
   }
   if (!request.cpp.empty()) LANISTA_TRY(export_cpp(package, request.cpp));
@@ -111,6 +113,12 @@ int export_study(const ExportRequest& request) {
                        request.optuna, request.csv,         request.jsonl, request.trace,   request.measurements};
   if (std::all_of(wanted.begin(), wanted.end(), [](const auto& path) { return path.empty(); })) {
     return report({Code::kInvalidArgument, "nothing to export; say what and where, e.g. --onnx model.onnx", "export"});
+  }
+  const bool model = !(request.onnx + request.safetensors + request.cpp + request.package).empty();
+  if (request.ensemble > 0 && (!model || parse_target(request.target).has_trial)) {
+    return report({Code::kInvalidArgument,
+                   model ? "is made of a study: DIR, not DIR#TRIAL" : "is a model; say what to write of it, e.g. --package FOLDER",
+                   "--ensemble"});
   }
   if (auto done = export_model(request); !done) return report(done.error());
   if (auto done = export_tables(request); !done) return report(done.error());

@@ -58,6 +58,11 @@ std::string test_name(const std::string& metric) {
   return metric.starts_with("val_") ? "test_" + metric.substr(4) : std::string();
 }
 
+std::string value_text(const std::map<std::string, double>& metrics, const std::string& name) {
+  const auto found = metrics.find(name);
+  return found == metrics.end() ? "?" : four_digits(found->second);
+}
+
 }  // namespace
 
 std::string lineage_text(const engine::StudyView& view, const study::Proposal& proposal) {
@@ -124,6 +129,29 @@ std::string noise_text(const engine::StudyView& view) {
          "\n";
 }
 
+std::string ensemble_members_text(const study::Ensemble& ensemble, const std::string& metric) {
+  std::string members;
+  const std::vector<double> shares = ensemble.shares();
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%.0f %%", 100 * shares[k]);
+    members += (k == 0 ? "#" : ", #") + std::to_string(ensemble.members[k].trial.value) + " " + text;
+  }
+  return members + ": " + metric + " " + value_text(ensemble.validation, metric);
+}
+
+std::string ensemble_text(const engine::StudyView& view) {
+  if (!view.winner || view.config.keep.ensemble < 2) return {};
+  const std::string winner = "#" + std::to_string(view.winner->value);
+  if (!view.ensemble) return " best/ is " + winner + " alone: no ensemble of kept trials is better on validation\n";
+  const std::string& metric = view.config.goals.front().metric;
+  const std::string test = test_name(metric);
+  const auto& alone = study::result_of(view.config, view.trials[view.winner->value - 1]).metrics;
+  return " best/ blends " + ensemble_members_text(*view.ensemble, metric) + " (test " +
+         value_text(view.ensemble->test, test) + "); " + winner + " alone " + value_text(alone, metric) + " (test " +
+         value_text(view.test, test) + ")\n";
+}
+
 std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   const std::vector<study::Standing> ranked = study::standings(view);
   if (ranked.empty()) return " no finished trial yet\n";
@@ -169,7 +197,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     rows.push_back(std::move(row));
   }
   std::string text = columns(rows, right);
-  text += noise_text(view) + baselines_text(view);
+  text += ensemble_text(view) + noise_text(view) + baselines_text(view);
   if (any_stopped) text += " * ended early by the stopping rule\n";
   if (any_earlier) text += " k/n the best of n epochs was the k-th: its weights and metrics are those of the trial\n";
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";

@@ -19,6 +19,13 @@ std::string baselines_text(const engine::StudyView& view);
 /// How far the best score may be luck of its validation rows: a line, or nothing where that cannot be said.
 std::string noise_text(const engine::StudyView& view);
 
+/// "#4 67 %, #2 33 %: val_accuracy 0.9800"
+std::string ensemble_members_text(const study::Ensemble& ensemble, const std::string& metric);
+
+/// What best/ blends, with shares, its validation and test value and those of the winner alone; or that no ensemble was
+/// better. Empty where the study asked for none.
+std::string ensemble_text(const engine::StudyView& view);
+
 /// The best `top` trials as a table, best first, with the winner's test metric if known and what had to be beaten. Plain
 /// text, no control codes.
 std::string leaderboard(const engine::StudyView& view, std::size_t top);

@@ -76,6 +76,21 @@ TEST(Leaderboard, TellsWhichEpochWasTheBest) {
             std::string::npos);
 }
 
+TEST(Leaderboard, SaysWhatIsInBestWhereAnEnsembleWasAskedFor) {
+  auto view = three_trials();
+  EXPECT_EQ(ensemble_text(view), "");
+  view.config.keep.ensemble = 5;
+  EXPECT_EQ(ensemble_text(view), " best/ is #2 alone: no ensemble of kept trials is better on validation\n");
+  view.ensemble = study::Ensemble{
+      {{TrialId{2}, 2}, {TrialId{1}, 1}}, {{"val_accuracy", 0.98}}, {{"test_accuracy", 0.965}, {"test_loss", 1}}};
+
+  const std::string text = ensemble_text(view);
+
+  EXPECT_EQ(text,
+            " best/ blends #2 67 %, #1 33 %: val_accuracy 0.9800 (test 0.9650); #2 alone 0.9700 (test 0.9601)\n");
+  EXPECT_NE(leaderboard(view, 10).find(text), std::string::npos);
+}
+
 TEST(Leaderboard, ShowsAtMostTheRowsAsked) {
   const std::string table = leaderboard(three_trials(), 1);
 

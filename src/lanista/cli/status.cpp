@@ -65,6 +65,16 @@ json status_json(const std::string& folder, const study::StudyView& view) {
                    {"metrics", study::fields::metrics_json(result.metrics)}};
   }
   if (view.winner) out["test"] = study::fields::metrics_json(view.test);
+  if (view.ensemble) {
+    const std::vector<double> shares = view.ensemble->shares();
+    json members = json::array();
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      members.push_back({{"trial", view.ensemble->members[k].trial.value}, {"share", shares[k]}});
+    }
+    out["ensemble"] = {{"members", members},
+                       {"validation", study::fields::metrics_json(view.ensemble->validation)},
+                       {"test", study::fields::metrics_json(view.ensemble->test)}};
+  }
   if (const auto noise = study::noise_band(view, study::standings(view))) {
     out["noise"] = {{"low", noise->band.low}, {"high", noise->band.high}, {"rows", noise->rows}, {"trials", noise->trials}};
   }

@@ -32,6 +32,20 @@ TEST(Status, CountsEveryTrialOnceUnderWhatBecameOfIt) {
             "  best val_accuracy 0.4000 (#4)");
 }
 
+TEST(Status, TellsOfAnEnsemble) {
+  study::StudyView view = one_of_each();
+  EXPECT_FALSE(status_json("first", view).contains("ensemble"));
+  view.ensemble =
+      study::Ensemble{{{TrialId{3}, 3}, {TrialId{4}, 1}}, {{"val_accuracy", 0.5}}, {{"test_accuracy", 0.25}}};
+
+  const auto ensemble = status_json("first", view).at("ensemble");
+
+  EXPECT_EQ(ensemble.at("members"),
+            nlohmann::json::parse(R"([{"trial": 3, "share": 0.75}, {"trial": 4, "share": 0.25}])"));
+  EXPECT_EQ(ensemble.at("validation").at("val_accuracy"), 0.5);
+  EXPECT_EQ(ensemble.at("test").at("test_accuracy"), 0.25);
+}
+
 TEST(Status, SaysNothingOfPausesAndCancellationsWhereThereAreNone) {
   study::StudyView view = one_of_each();
   view.trials = {view.trials[2]};

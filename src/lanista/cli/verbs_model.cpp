@@ -35,6 +35,9 @@ void add_export(CLI::App& app, int& code) {
   verb.add_option("--safetensors", request->safetensors, "its weights");
   verb.add_option("--cpp", request->cpp, "the model as one C++ file without dependencies");
   verb.add_option("--package", request->package, "a folder with the model and all that predictions need");
+  verb.add_option("--ensemble", request->ensemble,
+                  "the model is an ensemble of the kept trials, at most so many draws, chosen on the validation part")
+      ->check(whole(1, 1000));
   verb.add_option("--csv", request->csv, "one row a trial");
   verb.add_option("--measurements", request->measurements, "one row a measurement, CSV");
   verb.add_option("--jsonl", request->jsonl, "one object a trial and line");
@@ -44,7 +47,8 @@ void add_export(CLI::App& app, int& code) {
   verb.add_option("--trace", request->trace, "Chrome trace of the workers (Perfetto opens it)");
   verb.footer(examples({"lanista export studies/digits-1 --onnx digits.onnx --cpp digits.cpp",
                         "lanista export studies/digits-1 --tensorboard runs --csv trials.csv",
-                        "lanista export 'studies/digits-1#12' --package twelve"}));
+                        "lanista export 'studies/digits-1#12' --package twelve",
+                        "lanista export studies/digits-1 --ensemble 10 --package many"}));
   verb.callback([request, &code] { code = export_study(*request); });
 }
 

@@ -170,6 +170,21 @@ std::vector<double> missing_numbers(const DataSpec& spec) {
   return normalization_of(*columns).mean;
 }
 
+std::vector<std::string> feature_names(const DataSpec& spec) {
+  if (spec.schema.is_null()) return {};
+  const auto columns = parse_columns(spec.schema.at("columns"));
+  LANISTA_CHECK(columns.ok(), "a specification holds a sound schema");
+  std::vector<std::string> names;
+  for (const Column& column : *columns) {
+    if (column.kind == ColumnKind::kNumber) names.push_back(column.name);
+    for (const std::string& category : column.categories) names.push_back(column.name + "=" + category);
+    for (std::size_t i = 0; i < column.parts.size(); ++i) {
+      names.push_back(column.name + "." + std::string(kDateParts[i].name));
+    }
+  }
+  return names;
+}
+
 std::string schema_text(const DataSpec& spec) {
   if (spec.schema.is_null()) {
     const std::string kind = spec.vocab > 0 ? " tokens below " + std::to_string(spec.vocab) : "";

@@ -50,6 +50,10 @@ Result<DataSpec> parse_spec(const nlohmann::json& json);
 /// What a missing number of a raw sample becomes, one a feature; empty where there is no rule for it: all but tables.
 std::vector<double> missing_numbers(const DataSpec& spec);
 
+/// Names of a table's features, in order: "area", of a category "quarter=north" each, of a date "built.year" and so on.
+/// Empty for all but tables.
+std::vector<std::string> feature_names(const DataSpec& spec);
+
 /// Six digits that count, for people.
 std::string short_number(double value);
 

@@ -77,6 +77,18 @@ TEST_F(Spec, TellsWhatStandsForMissingNumbers) {
   EXPECT_TRUE(missing_numbers(of("builtin:digits")).empty());
 }
 
+TEST_F(Spec, NamesTheFeaturesOfATableInTheirOrder) {
+  EXPECT_EQ(feature_names(of("csv:t.csv")),
+            (std::vector<std::string>{"length", "colour=blue", "colour=green", "colour=red"}));
+  EXPECT_TRUE(feature_names(of("builtin:digits")).empty());
+  write("d.csv", "day,y\n2020-01-01,1.5\n2021-02-03,2.5\n2021-05-06,3.5\n2022-07-01,4.5\n2023-01-08,5.5\n2020-06-05,6.5\n");
+  const auto dated = get("csv:d.csv?dates=day&target=y");
+  ASSERT_TRUE(dated.ok()) << dated.error().text();
+  const auto names = feature_names(dated->spec());
+  ASSERT_EQ(std::ssize(names), dated->spec().features.elements_per_sample());
+  EXPECT_EQ(names.front(), "day.year");
+}
+
 TEST_F(Spec, SchemasAreReadable) {
   EXPECT_EQ(schema_text(of("csv:t.csv")),
             "length   number    1 to 8; 7 different, 1 missing (become the mean)\n"

@@ -226,6 +226,8 @@ const std::string& loss_name(const study::StudyConfig& config, const data::DataS
   return config.train.loss == "auto" ? step::default_loss(data.classes > 0).name : config.train.loss;
 }
 
+Blend blend_of(const data::DataSpec& data) { return data.classes > 0 ? Blend::kClasses : Blend::kNumbers; }
+
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model) {
   Job job;

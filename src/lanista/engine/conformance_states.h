@@ -204,4 +204,43 @@ TYPED_TEST_P(ExecutorConformance, TestsTheWeightsThatItKept) {
   EXPECT_TRUE(this->listen().all.empty());
 }
 
+TYPED_TEST_P(ExecutorConformance, MeasuresTrialsAndBlendsOfThem) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  std::vector<Tested> members;
+  std::vector<study::Measurement> last;
+  for (const std::uint32_t id : {1U, 2U}) {
+    this->start(id);
+    this->allow(id, 2);
+    this->finish(id, true);
+    const Told told = this->listen(this->ends(1));
+    ASSERT_TRUE(told.finished.contains(TrialId{id}));
+    members.push_back({this->bench.job(id), told.finished.at(TrialId{id}).front().weights, 0.5});
+    last.push_back(told.epochs.at(TrialId{id}).back());
+  }
+
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Tested only{members[k].job, members[k].weights};
+    const auto alone = this->executor->measure({&only, 1}, data::Part::kValidation);
+    ASSERT_TRUE(alone) << alone.error().text();
+    for (const auto& [name, value] : *alone) EXPECT_EQ(value, last[k].metrics.at(name)) << name;
+    EXPECT_TRUE(alone->contains("val_loss"));
+  }
+  const auto blend = this->executor->measure(members, data::Part::kValidation);
+  const auto again = this->bench.make()->measure(members, data::Part::kValidation);
+  const auto tested = this->executor->measure(members, data::Part::kTest);
+  members[0].share = 1.0 / 3;
+  members[1].share = 2.0 / 3;
+  const auto other = this->executor->measure(members, data::Part::kValidation);
+
+  ASSERT_TRUE(blend && again && tested && other);
+  EXPECT_EQ(*blend, *again);
+  if (members[0].weights != members[1].weights) {
+    EXPECT_NE(*blend, *other);
+  }
+  EXPECT_TRUE(blend->contains("val_loss"));
+  for (const auto& [name, value] : *tested) EXPECT_TRUE(name.starts_with("test_")) << name;
+  members[1].weights = std::string(32, '0');
+  EXPECT_FALSE(this->executor->measure(members, data::Part::kValidation));
+}
+
 }  // namespace lanista::engine::testing

@@ -93,9 +93,9 @@ TEST(Engine, PackagesAndRanksByTheEpochThatATrialStandsFor) {
     EXPECT_EQ(package->facts.at("metrics").at("training").at("val_accuracy"), best);
     const TrialView& winner = view.trials[view.winner->value - 1];
     const auto stored = store::CheckpointStore(bench.disk, kFolder).get(winner.outcome->weights);
-    ASSERT_EQ(package->weights.size(), 1U);
-    EXPECT_EQ(package->weights[0], store::standing_weights(*stored).front());
-    EXPECT_EQ(package->weights[0] == stored->tensors.front(), stored->kept.empty());
+    ASSERT_EQ(package->members[0].weights.size(), 1U);
+    EXPECT_EQ(package->members[0].weights[0], store::standing_weights(*stored).front());
+    EXPECT_EQ(package->members[0].weights[0] == stored->tensors.front(), stored->kept.empty());
     EXPECT_EQ(package->facts.at("epochs"), study::result_of(view.config, winner).epoch);
     EXPECT_EQ(stored->kept.empty(), package->facts.at("epochs") == winner.measurements.back().epoch);
   }

@@ -4,10 +4,12 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "lanista/base/blend.h"
 #include "lanista/base/digest.h"
 #include "lanista/base/id.h"
 #include "lanista/base/result.h"
@@ -137,6 +139,16 @@ struct Arrange {
 };
 using Command = std::variant<Allow, Finish, Park, PauseAll, Arrange>;
 
+/// How predictions of several models of such data become one.
+Blend blend_of(const data::DataSpec& data);
+
+/// A trained trial whose predictions are asked for, alone or blended with others.
+struct Tested {
+  Job job;
+  std::string weights;  ///< address
+  double share = 1;     ///< of the blend; shares sum to 1
+};
+
 /// Runs jobs. The engine knows executors only through this, so that everything above the torch wall runs against a
 /// fake. Called from one thread; workers live behind it. executor_conformance.h is what it says as tests.
 class Executor {
@@ -150,8 +162,15 @@ class Executor {
   virtual void command(const Command& command) = 0;
   /// The next report, waiting at most `seconds`; nullopt on time-out.
   virtual std::optional<Report> next(double seconds) = 0;
-  /// Metrics on the test part of what stored weights stand for. Blocks.
-  virtual Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) = 0;
+  /// Metrics on the validation or test part ("val_accuracy", "test_accuracy") of what stored weights stand for; of several
+  /// members, of their blended predictions (base/blend.h). Blocks. At least one member, each of other weights.
+  virtual Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) = 0;
+
+  /// Of one on the test part.
+  Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) {
+    const Tested only{job, weights};
+    return measure({&only, 1}, data::Part::kTest);
+  }
 };
 
 }  // namespace lanista::engine

@@ -16,6 +16,7 @@ REGISTER_TYPED_TEST_SUITE_P(ExecutorConformance, TellsEveryEpochOnceAndInOrder, 
                             SaysThatItPausedOnceAndThenNothing, GoesOnFromCheckpointsAsIfNothingHadHappened,
                             ParksATrialAtItsAllowedEpochAndLetsGoOfIt, GoesOnFromWhereATrialWasParkedOnWhateverExecutor,
                             BeginsWithTheWeightsThatAnotherTrialLeft, RefusesAStartThatIsNotThere,
-                            RefusesACheckpointThatIsNotThere, TestsTheWeightsThatItKept);
+                            RefusesACheckpointThatIsNotThere, TestsTheWeightsThatItKept,
+                            MeasuresTrialsAndBlendsOfThem);
 
 }  // namespace lanista::engine::testing

@@ -219,9 +219,30 @@ void FakeExecutor::pause() {
   outbox_.push_back(PausedReport{});
 }
 
-Result<std::map<std::string, double>> FakeExecutor::test(const Job& job, const std::string& weights) {
-  LANISTA_TRY(files_.get(weights));
-  return std::map<std::string, double>{{"test_accuracy", Rng(nature_of(job).lo).split("test").uniform()}};
+Result<std::map<std::string, double>> FakeExecutor::measure(std::span<const Tested> members, data::Part part) {
+  std::map<std::string, double> out;
+  double squares = 0;
+  for (const Tested& member : members) {
+    LANISTA_ASSIGN(const store::Checkpoint stored, files_.get(member.weights));
+    squares += member.share * member.share;
+    if (part == data::Part::kTest) {
+      out["test_accuracy"] += member.share * Rng(nature_of(member.job).lo).split("test").uniform();
+      continue;
+    }
+    std::vector<study::Measurement> done;
+    for (const auto& item : nlohmann::json::parse(stored.facts.at("measurements"))) {
+      LANISTA_ASSIGN(study::Measurement measurement, study::measurement_from_json(item));
+      done.push_back(std::move(measurement));
+    }
+    const auto& kept = done[study::kept_place({member.job.keep, member.job.sample}, done)];
+    for (const auto& [name, value] : kept.metrics) {
+      if (name.starts_with("val_")) out[name] += member.share * value;
+    }
+  }
+  if (members.size() == 1) return out;
+  ++blends_measured_;
+  for (auto& [name, value] : out) value += (name == "val_loss" ? -1 : 1) * options_.blend_gain * (1 - squares);
+  return out;
 }
 
 }  // namespace lanista::engine

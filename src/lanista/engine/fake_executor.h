@@ -26,6 +26,7 @@ struct FakeOptions {
   std::int64_t refuse_one_in = 0;      ///< of trials, at start
   double luck = 0;                     ///< by how much two seeds may differ
   std::uint64_t salt = 0;              ///< of the weights: another machine has others
+  double blend_gain = 0;  ///< how much better than its members' mean a blend of many would be; the more even, the better
   VirtualClock* clock = nullptr;       ///< advanced by a tenth of a second at every report
 };
 
@@ -37,8 +38,10 @@ class FakeExecutor final : public Executor {
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
-  Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) override;
+  /// Of one trial on the validation part what its measurements say, and on the test part a number of its own.
+  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override;
 
+  std::int64_t blends_measured() const { return blends_measured_; }
   std::int64_t epochs_run() const { return epochs_run_; }
   const std::vector<std::string>& resumed_from() const { return resumed_from_; }  ///< checkpoints, in order of start
   const std::vector<std::string>& cloned_from() const { return cloned_from_; }    ///< states, in order of start
@@ -70,7 +73,7 @@ class FakeExecutor final : public Executor {
   std::map<TrialId, Trial> trials_;
   std::deque<Report> outbox_;
   bool pausing_ = false;
-  std::int64_t epochs_run_ = 0;
+  std::int64_t epochs_run_ = 0, blends_measured_ = 0;
   std::vector<std::string> resumed_from_, cloned_from_;
 };
 

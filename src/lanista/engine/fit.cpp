@@ -150,6 +150,12 @@ Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data,
   std::vector<std::string> known = measured;
   known.insert(known.end(), {"params", "flops"});
   for (const auto& goal : config.goals) LANISTA_TRY(check_measured(goal.metric, known, data.classes, "goal"));
+  if (config.keep.ensemble > 0 && !config.goals.front().metric.starts_with("val_")) {
+    return Error{Code::kInvalidArgument,
+                 "an ensemble is chosen by the first goal, and '" + config.goals.front().metric +
+                     "' is not measured on the validation part",
+                 "keep.ensemble"};
+  }
   for (const auto& parameter : config.space.params.parameters()) known.push_back(parameter.name);
   for (const auto& constraint : config.subject_to) {
     for (const auto& name : constraint.names()) LANISTA_TRY(check_measured(name, known, data.classes, "subject_to"));

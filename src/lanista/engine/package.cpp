@@ -1,8 +1,10 @@
 #include "lanista/engine/package.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "lanista/base/check.h"
 #include "lanista/formats/cpp_source.h"
 #include "lanista/formats/onnx.h"
 #include "lanista/formats/onnx_export.h"
@@ -17,9 +19,14 @@ namespace {
 
 using nlohmann::json;
 
-/// The newest layout of package.json that this build reads. It writes the oldest that says all: builds that know no
-/// standardised targets would take predictions in standard units for real ones, so these packages are none for them.
-constexpr std::int64_t kPackageSchema = 2, kWithoutStandardTargets = 1;
+/// Layouts of package.json. What is written is the oldest that says all: builds that know no standardised targets would
+/// take predictions in standard units for real ones, so these packages are none for them, nor are those of several
+/// members for builds that know one.
+constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveralMembers = 3;
+constexpr std::int64_t kPackageSchema = kOfSeveralMembers;
+
+/// A package is of few members; a file that asks for more is none.
+constexpr std::size_t kMostMembers = 1000;
 
 /// Optimiser slots and counters serve training alone.
 bool belongs_to_model(const Tensor& tensor) {
@@ -49,21 +56,125 @@ Result<json> read_facts(FileSystem& fs, const std::string& path) {
   return facts;
 }
 
-/// The facts that predictions need, as values.
+/// Where a member's files lie: the only one's, or that of a number from 1 on.
+struct Place {
+  std::string graph, weights;
+};
+Place place_of(const std::string& folder, std::size_t member, std::size_t members) {
+  if (members == 1) return {folder + "/model.graph", folder + "/weights.safetensors"};
+  const std::string stem = folder + "/members/" + std::to_string(member + 1);
+  return {stem + ".graph", stem + ".safetensors"};
+}
+
+/// What stands in package.json of one model: at the top, or in "members".
+const json& facts_of(const json& facts, std::size_t member) {
+  return facts.contains("members") ? facts.at("members").at(member) : facts;
+}
+
+json units_json(const ModelMember::Units& units) {
+  json out{{"features", data::normalization_json(units.features)}};
+  if (units.targets) out["targets"] = data::normalization_json(*units.targets);
+  return out;
+}
+
+Result<ModelMember::Units> read_units(const json& units, const data::DataSpec& data) {
+  ModelMember::Units out;
+  LANISTA_ASSIGN(out.features,
+                 data::parse_normalization(units.at("features"), data.features.elements_per_sample()));
+  if (units.contains("targets")) {
+    LANISTA_ASSIGN(out.targets, data::parse_normalization(units.at("targets"), data.target_size, "targets"));
+  }
+  return out;
+}
+
+/// The facts that predictions need, as values; of members all but their files.
 Result<void> take_facts(const json& facts, ModelPackage& package) {
   LANISTA_ASSIGN(package.data, data::parse_spec(facts.at("data")));
-  package.loss = facts.at("recipe").at("loss").get<std::string>();
-  package.precision = facts.at("recipe").at("precision").get<std::string>();
   package.metrics = facts.at("asked_metrics").get<std::vector<std::string>>();
+  const std::size_t count = facts.contains("members") ? facts.at("members").size() : 1;
+  if (count < 1 || count > kMostMembers) {
+    return Error{Code::kDataLoss, "has " + std::to_string(count) + " members; allowed are 1 to 1000", ""};
+  }
+  double sum = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const json& own = facts_of(facts, k);
+    ModelMember& member = package.members.emplace_back();
+    const auto loss = own.at("recipe").at("loss").get<std::string>();
+    if (k > 0 && loss != package.loss) return Error{Code::kDataLoss, "its members were trained on several losses", ""};
+    package.loss = loss;
+    member.precision = own.at("recipe").at("precision").get<std::string>();
+    if (facts.contains("members")) member.share = own.at("share").get<double>();
+    if (own.contains("units")) {
+      LANISTA_ASSIGN(member.own_units, read_units(own.at("units"), package.data));
+    }
+    if (!(member.share > 0)) return Error{Code::kDataLoss, "a share is not above 0", ""};
+    sum += member.share;
+  }
+  if (!(std::abs(sum - 1) < 1e-9)) return Error{Code::kDataLoss, "the members' shares do not sum to 1", ""};
   return {};
 }
 
-/// Exported models give targets in their own unit.
-void take_unit(const ModelPackage& package, auto& options) {
-  const auto& targets = package.data.target_normalization;
-  if (!targets) return;
-  options.target_mean = targets->mean;
-  options.target_scale = targets->scale;
+Result<void> read_member(FileSystem& fs, const Place& place, const json& facts, const graph::OpTable& ops,
+                         ModelMember& member) {
+  LANISTA_ASSIGN(const std::string graph_text, fs.read(place.graph));
+  auto model = graph::parse(graph_text);
+  if (!model) return broken(place.graph, model.error().text());
+  if (auto valid = graph::verify(*model, ops); !valid) return broken(place.graph, valid.error().text());
+  if (graph::canonical_hash(*model, ops).hex() != facts.at("graph_hash").get<std::string>())
+    return broken(place.graph, "is not the model of package.json");
+  member.model = *std::move(model);
+
+  LANISTA_ASSIGN(const std::string weights, fs.read(place.weights));
+  if (auto foreign = formats::refuse_foreign(weights, place.weights)) return *foreign;
+  if (hash_text(weights) != facts.at("weights_hash").get<std::string>())
+    return broken(place.weights, "is not the file that package.json names");
+  auto file = formats::decode_safetensors(weights);
+  if (!file) return broken(place.weights, file.error().message);
+  member.weights = std::move(file->tensors);
+  return {};
+}
+
+/// Writes a member's files and notes in `facts` what they hold.
+Result<void> write_member(FileSystem& fs, const Place& place, const ModelMember& member, json& facts) {
+  LANISTA_ASSIGN(const std::string weights,
+                 formats::encode_safetensors({member.weights, {{"graph_hash", facts.at("graph_hash")}}}));
+  facts["weights_hash"] = hash_text(weights);
+  LANISTA_TRY(write_atomically(fs, place.graph, graph::to_text(member.model)));
+  return write_atomically(fs, place.weights, weights);
+}
+
+/// What packages of another form, or of more members, left in the folder.
+Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_t members) {
+  if (members > 1) {
+    const Place single = place_of(folder, 0, 1);
+    LANISTA_TRY(fs.remove(single.graph));
+    LANISTA_TRY(fs.remove(single.weights));
+  }
+  const std::string inner = folder + "/members";
+  if (!fs.exists(inner)) return {};
+  LANISTA_ASSIGN(const auto names, fs.list(inner));
+  std::set<std::string> ours;
+  for (std::size_t k = 0; members > 1 && k < members; ++k) {
+    const Place place = place_of(folder, k, members);
+    ours.insert({place.graph, place.weights});
+  }
+  for (const std::string& name : names) {
+    if (!ours.contains(inner + "/" + name)) LANISTA_TRY(fs.remove(inner + "/" + name));
+  }
+  return {};
+}
+
+formats::Blended blended(const ModelPackage& package) {
+  formats::Blended out{package.blend(), {}};
+  for (const ModelMember& member : package.members) {
+    const ModelMember::Units units = package.units_of(member);
+    formats::BlendMember& one = out.members.emplace_back(
+        formats::BlendMember{&member.model, member.weights, member.share, units.features.mean, units.features.scale});
+    if (!units.targets) continue;
+    one.target_mean = units.targets->mean;
+    one.target_scale = units.targets->scale;
+  }
+  return out;
 }
 
 }  // namespace
@@ -90,84 +201,139 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
               {{"training", result != nullptr ? study::fields::metrics_json(result->metrics) : json::object()},
                {"test", study::fields::metrics_json(test)}}},
              {"graph_hash", trial.proposal.graph_hash.hex()}};
-  return {std::move(model),     std::move(state), data, recipe.loss, recipe.precision,
-          config.train.metrics, std::move(facts)};
+  ModelPackage out{{}, data, recipe.loss, config.train.metrics, std::move(facts)};
+  out.members.push_back({std::move(model), std::move(state), recipe.precision});
+  return out;
+}
+
+ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const double> shares,
+                            const std::map<std::string, double>& validation,
+                            const std::map<std::string, double>& test) {
+  LANISTA_CHECK(!singles.empty() && singles.size() == shares.size(), "every package has a share");
+  if (singles.size() == 1) return std::move(singles.front());
+  const ModelPackage& first = singles.front();
+  ModelPackage out{{}, first.data, first.loss, first.metrics, json::object()};
+  for (const char* shared : {"study", "task", "input", "outputs", "labels", "data", "asked_metrics"}) {
+    out.facts[shared] = first.facts.at(shared);
+  }
+  out.facts["metrics"] = {{"validation", study::fields::metrics_json(validation)},
+                          {"test", study::fields::metrics_json(test)}};
+  out.facts["members"] = json::array();
+  std::int64_t parameters = 0;
+  const ModelMember::Units common = out.units_of(first.members.front());
+  for (std::size_t k = 0; k < singles.size(); ++k) {
+    LANISTA_CHECK(singles[k].members.size() == 1, "a blend of blends");
+    json own{{"share", shares[k]}, {"training", singles[k].facts.at("metrics").at("training")}};
+    for (const char* fact : {"trial", "recipe", "sample", "epochs", "parameters", "graph_hash"}) {
+      own[fact] = singles[k].facts.at(fact);
+    }
+    ModelMember& member = out.members.emplace_back(std::move(singles[k].members.front()));
+    member.share = shares[k];
+    const ModelMember::Units units = singles[k].units_of(member);
+    if (units != common) {
+      member.own_units = units;
+      own["units"] = units_json(units);
+    }
+    parameters += own.at("parameters").get<std::int64_t>();
+    out.facts["members"].push_back(std::move(own));
+  }
+  out.facts["parameters"] = parameters;
+  return out;
+}
+
+std::vector<double> ModelPackage::shares() const {
+  std::vector<double> out;
+  for (const ModelMember& member : members) out.push_back(member.share);
+  return out;
+}
+
+ModelMember::Units ModelPackage::units_of(const ModelMember& member) const {
+  return member.own_units.value_or(ModelMember::Units{data.normalization, data.target_normalization});
+}
+
+std::vector<Tensor> ModelPackage::tensors() const {
+  if (members.size() == 1) return members.front().weights;
+  std::vector<Tensor> out;
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    for (Tensor tensor : members[k].weights) {
+      tensor.name = "m" + std::to_string(k + 1) + "." + tensor.name;
+      out.push_back(std::move(tensor));
+    }
+  }
+  return out;
 }
 
 Result<std::string> package_onnx(const ModelPackage& package) {
-  const auto& [mean, scale] = package.data.normalization;
-  formats::OnnxExport options{.mean = mean,
-                              .scale = scale,
+  formats::OnnxExport options{.mean = {},
+                              .scale = {},
                               .graph_name = package.facts.at("study"),
                               .metadata = {},
                               .missing = data::missing_numbers(package.data)};
-  take_unit(package, options);
   options.metadata["study"] = options.graph_name;
-  options.metadata["trial"] = package.facts.at("trial").dump();
+  if (package.members.size() == 1) {
+    options.metadata["trial"] = package.facts.at("trial").dump();
+  } else {
+    json members = json::array();
+    for (const json& own : package.facts.at("members")) {
+      members.push_back({{"trial", own.at("trial")}, {"share", own.at("share")}});
+    }
+    options.metadata["members"] = members.dump();
+  }
   if (!package.data.labels.empty()) options.metadata["labels"] = json(package.data.labels).dump();
-  LANISTA_ASSIGN(const formats::OnnxModel model, formats::to_onnx(package.model, package.weights, options));
+  if (const auto features = data::feature_names(package.data); !features.empty()) {
+    options.metadata["features"] = json(features).dump();
+  }
+  LANISTA_ASSIGN(const formats::OnnxModel model, formats::to_onnx(blended(package), options));
   return formats::encode_onnx(model);
 }
 
 Result<std::string> package_cpp(const ModelPackage& package) {
-  formats::CppExport options{.mean = package.data.normalization.mean,
-                             .scale = package.data.normalization.scale,
-                             .labels = package.data.labels,
-                             .missing = data::missing_numbers(package.data)};
-  take_unit(package, options);
-  return formats::to_cpp(package.model, package.weights, options);
+  const formats::CppExport options{.mean = {},
+                                   .scale = {},
+                                   .labels = package.data.labels,
+                                   .missing = data::missing_numbers(package.data),
+                                   .features = data::feature_names(package.data)};
+  return formats::to_cpp(blended(package), options);
 }
 
 Result<void> write_package(FileSystem& fs, const std::string& folder, const ModelPackage& package) {
   json facts = package.facts;
-  LANISTA_ASSIGN(const std::string weights,
-                 formats::encode_safetensors({package.weights, {{"graph_hash", facts.at("graph_hash")}}}));
-  facts["schema"] = package.data.target_normalization ? kPackageSchema : kWithoutStandardTargets;
+  const std::size_t count = package.members.size();
+  const bool standard = std::ranges::any_of(package.members, [&](const ModelMember& member) {
+    return package.units_of(member).targets.has_value();
+  });
+  facts["schema"] = count > 1 ? kOfSeveralMembers : standard ? kOfStandardTargets : kOfOneModel;
   facts["version"] = LANISTA_VERSION;
-  facts["weights_hash"] = hash_text(weights);
 
-  LANISTA_TRY(make_durable_folder(fs, folder));
-  LANISTA_TRY(write_atomically(fs, folder + "/model.graph", graph::to_text(package.model)));
-  LANISTA_TRY(write_atomically(fs, folder + "/weights.safetensors", weights));
+  LANISTA_TRY(make_durable_folder(fs, count > 1 ? folder + "/members" : folder));
+  for (std::size_t k = 0; k < count; ++k) {
+    json& own = count > 1 ? facts.at("members").at(k) : facts;
+    LANISTA_TRY(write_member(fs, place_of(folder, k, count), package.members[k], own));
+  }
   if (const auto onnx = package_onnx(package)) {
     LANISTA_TRY(write_atomically(fs, folder + "/model.onnx", *onnx));
   } else {
     facts["no_onnx"] = onnx.error().message;
     LANISTA_TRY(fs.remove(folder + "/model.onnx"));
   }
-  // Last, so that a package that says what it is, is whole.
-  return write_atomically(fs, folder + "/package.json", facts.dump(2) + "\n");
+  // Behind all files, so that a package that says what it is, is whole.
+  LANISTA_TRY(write_atomically(fs, folder + "/package.json", facts.dump(2) + "\n"));
+  return remove_others(fs, folder, count);
 }
 
 Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, const graph::OpTable& ops) {
   ModelPackage package;
   const std::string facts_path = folder + "/package.json";
   LANISTA_ASSIGN(package.facts, read_facts(fs, facts_path));
-  std::string graph_hash, weights_hash;
   try {
     if (auto taken = take_facts(package.facts, package); !taken) return broken(facts_path, taken.error().message);
-    graph_hash = package.facts.at("graph_hash").get<std::string>();
-    weights_hash = package.facts.at("weights_hash").get<std::string>();
+    for (std::size_t k = 0; k < package.members.size(); ++k) {
+      const Place place = place_of(folder, k, package.members.size());
+      LANISTA_TRY(read_member(fs, place, facts_of(package.facts, k), ops, package.members[k]));
+    }
   } catch (const json::exception& error) {
     return broken(facts_path, error.what());
   }
-
-  const std::string graph_path = folder + "/model.graph";
-  LANISTA_ASSIGN(const std::string graph_text, fs.read(graph_path));
-  auto model = graph::parse(graph_text);
-  if (!model) return broken(graph_path, model.error().text());
-  if (auto valid = graph::verify(*model, ops); !valid) return broken(graph_path, valid.error().text());
-  if (graph::canonical_hash(*model, ops).hex() != graph_hash)
-    return broken(graph_path, "is not the model of package.json");
-  package.model = *std::move(model);
-
-  const std::string weights_path = folder + "/weights.safetensors";
-  LANISTA_ASSIGN(const std::string weights, fs.read(weights_path));
-  if (auto foreign = formats::refuse_foreign(weights, weights_path)) return *foreign;
-  if (hash_text(weights) != weights_hash) return broken(weights_path, "is not the file that package.json names");
-  auto file = formats::decode_safetensors(weights);
-  if (!file) return broken(weights_path, file.error().message);
-  package.weights = std::move(file->tensors);
   return package;
 }
 

@@ -1,27 +1,52 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "lanista/base/blend.h"
 #include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
 #include "lanista/data/dataset.h"
+#include "lanista/engine/executor.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
 #include "lanista/study/view.h"
 
 namespace lanista::engine {
 
-/// A trained model with all that predictions need.
-struct ModelPackage {
+/// One trained model of a package.
+struct ModelMember {
   graph::Graph model;
   std::vector<Tensor> weights;  ///< parameters and buffers, sorted by name
+  std::string precision;        ///< as in a recipe
+  double share = 1;             ///< of what the package predicts; shares sum to 1
+  /// What it was trained on, where that was normalised otherwise than the package's data.
+  struct Units {
+    data::Normalization features;
+    std::optional<data::Normalization> targets;
+    bool operator==(const Units&) const = default;
+  };
+  std::optional<Units> own_units = {};
+};
+
+/// One trained model, or several whose predictions are blended, with all that predictions need.
+struct ModelPackage {
+  std::vector<ModelMember> members;  ///< at least one
   data::DataSpec data;
-  std::string loss, precision;       ///< as in a recipe
+  std::string loss;                  ///< as in a recipe
   std::vector<std::string> metrics;  ///< as in the study file
   nlohmann::json facts;              ///< package.json: also where it comes from and how good it is
+
+  /// How the members' predictions become one.
+  Blend blend() const { return blend_of(data); }
+  std::vector<double> shares() const;
+  ModelMember::Units units_of(const ModelMember& member) const;
+  /// All weights as one file has them; those of several members begin with "m1.", "m2.", ….
+  std::vector<Tensor> tensors() const;
 };
 
 /// The package of a trial: `state` is what its trainer saved (optimiser slots are left out), `test` what it reached on
@@ -30,15 +55,24 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
                           const study::Recipe& recipe, graph::Graph model, std::vector<Tensor> state,
                           const std::map<std::string, double>& test);
 
-/// Writes model.graph, weights.safetensors, model.onnx, package.json. The same package gives the same bytes. A model
-/// that ONNX cannot express has no model.onnx; package.json says why. Errors: kIo, kResourceExhausted.
+/// One package of several packages of one model each, with their shares; `validation` and `test` are what the blend
+/// reached, empty if that was not measured. Trials of one study, whose data may be normalised otherwise (folds); raw
+/// data are read as the first's say. Of a single package, that package.
+ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const double> shares,
+                            const std::map<std::string, double>& validation, const std::map<std::string, double>& test);
+
+/// Writes model.graph, weights.safetensors, model.onnx, package.json; of several members members/1.graph,
+/// members/1.safetensors, … in place of the first two. The same package gives the same bytes. A model that ONNX cannot
+/// express has no model.onnx; package.json says why. What a package of another form left in the folder goes. Errors:
+/// kIo, kResourceExhausted.
 Result<void> write_package(FileSystem& fs, const std::string& folder, const ModelPackage& package);
 
 /// Errors: kNotFound (no package), kDataLoss (files that are damaged or do not belong together), kFailedPrecondition
 /// (written by a newer version).
 Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, const graph::OpTable& ops);
 
-/// The model in ONNX, from raw numbers to predictions in the targets' own unit, normalisation inside. Errors:
+/// The model in ONNX, from raw numbers to predictions in the targets' own unit, normalisation inside; of several members
+/// one graph that blends them. Errors:
 /// kUnimplemented (an operator that has no mapping, by name).
 Result<std::string> package_onnx(const ModelPackage& package);
 

@@ -15,18 +15,21 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <sstream>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "lanista/base/check.h"
 #include "lanista/engine/messages.h"
+#include "lanista/study/record_fields.h"
 
 namespace lanista::engine::testing {
 namespace {
 
 // Kinds of messages on a channel.
 constexpr char kOrder = 'o';   // an Order; a job is answered
-constexpr char kTest = 't';    // weights, a new line, a job; is answered
+constexpr char kTest = 't';    // what is to be measured (question); is answered
 constexpr char kReport = 'r';  // a Report
 constexpr char kDone = 'd';    // an answer: of a test, its metrics as an EpochReport
 constexpr char kError = 'e';   // an answer: a BrokenReport
@@ -35,6 +38,39 @@ std::string error_text(const Error& error) { return encode(Report(BrokenReport{e
 
 std::string metrics_text(TrialId trial, const std::map<std::string, double>& metrics) {
   return encode(Report(EpochReport{{trial, 1, 1, metrics}}));
+}
+
+/// What is to be measured: a line of JSON with part, weights and shares, and a line for each job.
+struct Question {
+  std::vector<Tested> members;
+  data::Part part = data::Part::kTest;
+};
+
+std::string question(std::span<const Tested> members, data::Part part) {
+  nlohmann::json head{{"part", static_cast<int>(part)}};
+  std::string jobs;
+  for (const Tested& member : members) {
+    head["members"].push_back({{"weights", member.weights}, {"share", member.share}});
+    jobs += "\n" + encode(Order(member.job));
+  }
+  return head.dump() + jobs;
+}
+
+Result<Question> read_question(const std::string& text) {
+  return study::fields::read_record<Question>("question", [&] {
+    std::istringstream lines(text);
+    std::string line;
+    std::getline(lines, line);
+    const auto head = nlohmann::json::parse(line);
+    Question out{{}, static_cast<data::Part>(study::fields::integer(head, "part"))};
+    for (const auto& member : study::fields::array(head, "members")) {
+      if (!std::getline(lines, line)) throw study::fields::Malformed{"a member without a job"};
+      const Order order = study::fields::good(decode_order(line));
+      out.members.push_back({std::get<Job>(order), member.at("weights"), member.at("share")});
+    }
+    if (out.members.empty()) throw study::fields::Malformed{"nobody is asked about"};
+    return out;
+  });
 }
 
 bool is_of(const Report& report, TrialId trial) {
@@ -70,9 +106,13 @@ std::optional<Report> WireExecutor::next(double seconds) {
   return *std::move(told);
 }
 
-Result<std::map<std::string, double>> WireExecutor::test(const Job& job, const std::string& weights) {
-  LANISTA_ASSIGN(const Order order, heard(job));
-  return inner_->test(std::get<Job>(order), weights);
+Result<std::map<std::string, double>> WireExecutor::measure(std::span<const Tested> members, data::Part part) {
+  std::vector<Tested> told(members.begin(), members.end());
+  for (Tested& member : told) {
+    LANISTA_ASSIGN(const Order order, heard(member.job));
+    member.job = std::get<Job>(order);
+  }
+  return inner_->measure(told, part);
 }
 
 // The channel.
@@ -224,8 +264,8 @@ std::optional<Report> ProcessExecutor::next(double seconds) {
   return report;
 }
 
-Result<std::map<std::string, double>> ProcessExecutor::test(const Job& job, const std::string& weights) {
-  channel_->send(kTest, weights + "\n" + encode(Order(job)));
+Result<std::map<std::string, double>> ProcessExecutor::measure(std::span<const Tested> members, data::Part part) {
+  channel_->send(kTest, question(members, part));
   LANISTA_ASSIGN(const auto report, answer());
   const auto* metrics = report ? std::get_if<EpochReport>(&*report) : nullptr;
   if (metrics == nullptr) return Error{Code::kUnavailable, "the worker process is gone", ""};
@@ -236,26 +276,27 @@ Result<std::map<std::string, double>> ProcessExecutor::test(const Job& job, cons
 
 namespace {
 
+/// Answers; false: it is no question.
+bool answer_question(Channel& channel, Executor& executor, const std::string& text) {
+  const auto asked = read_question(text);
+  if (!asked) return false;
+  const auto metrics = executor.measure(asked->members, asked->part);
+  const TrialId first = asked->members.front().job.trial;
+  channel.send(metrics ? kDone : kError, metrics ? metrics_text(first, *metrics) : error_text(metrics.error()));
+  return true;
+}
+
 /// Obeys; false: it is no order.
 bool obey(Channel& channel, Executor& executor, const Channel::Message& message) {
-  const bool tests = message.kind == kTest;
-  const std::size_t line = tests ? message.text.find('\n') : 0;
-  if (line == std::string::npos) return false;
-  const auto order = decode_order(std::string_view(message.text).substr(tests ? line + 1 : 0));
+  if (message.kind == kTest) return answer_question(channel, executor, message.text);
+  const auto order = decode_order(message.text);
   if (!order) return false;
   if (const auto* command = std::get_if<Command>(&*order)) {
-    if (tests) return false;
     executor.command(*command);
     return true;
   }
-  const Job& job = std::get<Job>(*order);
-  if (tests) {
-    const auto metrics = executor.test(job, message.text.substr(0, line));
-    channel.send(metrics ? kDone : kError, metrics ? metrics_text(job.trial, *metrics) : error_text(metrics.error()));
-  } else {
-    const auto started = executor.start(job);
-    channel.send(started ? kDone : kError, started ? "" : error_text(started.error()));
-  }
+  const auto started = executor.start(std::get<Job>(*order));
+  channel.send(started ? kDone : kError, started ? "" : error_text(started.error()));
   return true;
 }
 

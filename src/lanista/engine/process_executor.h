@@ -24,7 +24,7 @@ class WireExecutor final : public Executor {
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
-  Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) override;
+  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override;
 
  private:
   std::unique_ptr<Executor> inner_;
@@ -73,7 +73,7 @@ class ProcessExecutor final : public Executor {
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
-  Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) override;
+  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override;
 
   pid_t child() const { return child_; }
   void say(char kind, std::string_view text) { channel_->send(kind, text); }  ///< whatever it is

@@ -330,8 +330,10 @@ Result<study::Span> read_span(const json& body) {
 }
 
 json study_end_body(const std::string& reason, std::optional<TrialId> winner,
-                    const std::map<std::string, double>& test) {
-  return {{"reason", cut(reason)}, {"winner", winner ? json(winner->value) : json()}, {"test", metrics_json(test)}};
+                    const std::map<std::string, double>& test, const std::optional<study::Ensemble>& ensemble) {
+  json body{{"reason", cut(reason)}, {"winner", winner ? json(winner->value) : json()}, {"test", metrics_json(test)}};
+  if (ensemble) body["ensemble"] = study::ensemble_json(*ensemble);
+  return body;
 }
 
 Result<EndRecord> read_study_end(const json& body) {
@@ -340,6 +342,7 @@ Result<EndRecord> read_study_end(const json& body) {
     end.reason = text(body, "reason");
     if (!member(body, "winner").is_null()) end.winner = study::fields::trial(body, "winner");
     end.test = metrics(body, "test", &end.nulls);
+    if (body.contains("ensemble")) end.ensemble = study::read_ensemble(body["ensemble"]);
     return end;
   });
 }

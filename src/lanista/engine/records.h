@@ -127,9 +127,11 @@ struct EndRecord {
   std::optional<TrialId> winner;
   std::map<std::string, double> test;
   std::int64_t nulls = 0;  ///< metrics that a build before the text form wrote as null
+  std::optional<study::Ensemble> ensemble = {};  ///< what is in best/, where that is more than the winner
 };
 nlohmann::json study_end_body(const std::string& reason, std::optional<TrialId> winner,
-                              const std::map<std::string, double>& test);
+                              const std::map<std::string, double>& test,
+                              const std::optional<study::Ensemble>& ensemble = {});
 Result<EndRecord> read_study_end(const nlohmann::json& body);
 
 /// Reads a body as a later process will, so that a log never holds what its reader refuses. Errors: the reader's.

@@ -236,7 +236,7 @@ TEST_F(Records, ThatNoReaderTakesAreNotWritten) {
 class Outlier final : public PassingExecutor {
  public:
   Outlier(Executor& inner, double value) : PassingExecutor(inner), value_(value) {}
-  Result<std::map<std::string, double>> test(const Job&, const std::string&) override {
+  Result<std::map<std::string, double>> measure(std::span<const Tested>, data::Part) override {
     return std::map<std::string, double>{{"test_accuracy", value_}, {"test_loss", 0.5}};
   }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "lanista/engine/assembly.h"
+#include "lanista/engine/ensemble.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/package.h"
 #include "lanista/engine/study_engine.h"
@@ -14,46 +15,101 @@ Result<Summary> StudyEngine::end_study() {
                              : nothing_left_.empty()      ? "budget"
                                                           : nothing_left_;
   std::optional<TrialId> winner;
+  std::optional<study::Ensemble> ensemble;
   std::map<std::string, double> test;
   // Nothing about the winner is told before what made it the winner is on disk.
   LANISTA_TRY(log_.sync());
   for (const study::Standing& standing : podium_.best()) {
-    auto packaged = package_winner(state_.trial(standing.trial), test);
-    if (!packaged && packaged.error().code != Code::kDataLoss) return std::move(packaged).error();
-    if (packaged) {
+    auto tested = tested_alone(state_.trial(standing.trial));
+    if (!tested && tested.error().code != Code::kDataLoss) return std::move(tested).error();
+    if (tested) {
       winner = standing.trial;
+      test = *std::move(tested);
       break;
     }
-    event(Level::kWarning, "winner_lost", {{"trial", standing.trial.value}, {"reason", packaged.error().text()}});
+    event(Level::kWarning, "winner_lost", {{"trial", standing.trial.value}, {"reason", tested.error().text()}});
+  }
+  if (winner) {
+    LANISTA_ASSIGN(ensemble, ensemble_around(state_.trial(*winner)));
+    LANISTA_TRY(write_best(ensemble.value_or(study::Ensemble{{{*winner, 1}}}), test));
   }
   const double seconds = services_.clock->now() - began_;
   state_.worked(seconds);
   LANISTA_TRY(log_.append(store::RecordType::kAttempt, worked_body("worked", seconds)));
-  LANISTA_TRY(log_.append(store::RecordType::kStudyEnd, study_end_body(reason, winner, test)));
+  LANISTA_TRY(log_.append(store::RecordType::kStudyEnd, study_end_body(reason, winner, test, ensemble)));
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(shelf_.flush());
-  state_.end_study(reason, winner, std::move(test));
+  state_.end_study(reason, winner, std::move(test), std::move(ensemble));
   return Summary{stopped ? End::kStoppedByUser : End::kDone, reason};
 }
 
-Result<void> StudyEngine::package_winner(const TrialView& winner, std::map<std::string, double>& test) {
-  const std::string& weights = winner.outcome->weights;
-  if (weights.empty()) {
-    event(Level::kWarning, "winner_without_weights", {{"trial", winner.id.value}});
-    return {};
-  }
-  LANISTA_ASSIGN(Costed built, build(winner.proposal));
-  const study::StudyConfig& config = state_.view.config;
-  LANISTA_ASSIGN(Job job, make_job(config, *services_.data, winner, built.model));
+Result<Candidate> StudyEngine::candidate(const TrialView& trial) {
+  LANISTA_ASSIGN(Costed built, build(trial.proposal));
+  LANISTA_ASSIGN(Job job, make_job(state_.view.config, *services_.data, trial, std::move(built.model)));
   job.frozen = frozen();
-  LANISTA_ASSIGN(store::Checkpoint checkpoint, weights_of(winner, job));
-  if (test.empty() && services_.data->split_rows[2] > 0) {
-    LANISTA_ASSIGN(test, services_.executor->test(job, weights));
+  LANISTA_TRY(weights_of(trial, job));
+  return Candidate{&trial, std::move(job), trial.outcome->weights};
+}
+
+Result<std::map<std::string, double>> StudyEngine::tested_alone(const TrialView& winner) {
+  if (winner.outcome->weights.empty()) {
+    event(Level::kWarning, "winner_without_weights", {{"trial", winner.id.value}});
+    return std::map<std::string, double>();
   }
-  LANISTA_ASSIGN(auto state, whole_state(store::standing_weights(std::move(checkpoint)), job.frozen, shelf_.files()));
-  return write_package(
-      *services_.fs, folder_ + "/best",
-      make_package(config, *services_.data, winner, job.recipe, std::move(built.model), std::move(state), test));
+  LANISTA_ASSIGN(const Candidate one, candidate(winner));
+  if (!has_test_part()) return std::map<std::string, double>();
+  return services_.executor->test(one.job, one.weights);
+}
+
+Result<std::optional<study::Ensemble>> StudyEngine::ensemble_around(const TrialView& winner) {
+  const std::optional<study::Ensemble> none;
+  const std::int64_t most = state_.view.config.keep.ensemble;
+  if (most < 2 || winner.outcome->weights.empty() || services_.data->split_rows[1] == 0) return none;
+  std::vector<Candidate> candidates;
+  LANISTA_ASSIGN(candidates.emplace_back(), candidate(winner));
+  for (const study::Standing& standing : podium_.best()) {
+    const TrialView& trial = state_.trial(standing.trial);
+    if (trial.id == winner.id || trial.outcome->weights.empty()) continue;
+    auto one = candidate(trial);
+    if (!one && one.error().code != Code::kDataLoss) return std::move(one).error();
+    if (one) {
+      candidates.push_back(*std::move(one));
+    } else {
+      event(Level::kWarning, "candidate_lost", {{"trial", trial.id.value}, {"reason", one.error().text()}});
+    }
+  }
+  // Equal weights predict the same: a trial that is another's copy brings nothing.
+  std::set<std::string> seen;
+  std::erase_if(candidates, [&](const Candidate& each) { return !seen.insert(each.weights).second; });
+  LANISTA_ASSIGN(study::Ensemble chosen,
+                 choose_ensemble(*services_.executor, state_.view.config, services_.ops, candidates, most));
+  if (chosen.members.size() == 1) return none;
+  if (has_test_part()) {
+    LANISTA_ASSIGN(chosen.test, services_.executor->measure(tested(candidates, chosen), data::Part::kTest));
+  }
+  return std::optional(std::move(chosen));
+}
+
+Result<std::optional<ModelPackage>> StudyEngine::package_of(const TrialView& trial,
+                                                            const std::map<std::string, double>& test) {
+  if (trial.outcome->weights.empty()) return std::optional<ModelPackage>();
+  LANISTA_ASSIGN(Candidate one, candidate(trial));
+  LANISTA_ASSIGN(store::Checkpoint checkpoint, weights_of(trial, one.job));
+  LANISTA_ASSIGN(auto state,
+                 whole_state(store::standing_weights(std::move(checkpoint)), one.job.frozen, shelf_.files()));
+  return std::optional(make_package(state_.view.config, *services_.data, trial, one.job.recipe,
+                                    std::move(one.job.model), std::move(state), test));
+}
+
+Result<void> StudyEngine::write_best(const study::Ensemble& ensemble, const std::map<std::string, double>& test) {
+  std::vector<ModelPackage> singles;
+  for (const study::Ensemble::Member& member : ensemble.members) {
+    LANISTA_ASSIGN(auto single, package_of(state_.trial(member.trial), test));
+    if (!single) return {};
+    singles.push_back(*std::move(single));
+  }
+  return write_package(*services_.fs, folder_ + "/best",
+                       blend_packages(std::move(singles), ensemble.shares(), ensemble.validation, ensemble.test));
 }
 
 Result<store::Checkpoint> StudyEngine::weights_of(const TrialView& trial, const Job& job) {
@@ -97,8 +153,8 @@ Result<void> StudyEngine::mend_package() {
   const auto whole = read_package(*services_.fs, folder_ + "/best", services_.ops);
   if (whole || (whole.error().code != Code::kDataLoss && whole.error().code != Code::kNotFound)) return {};
   event(Level::kWarning, "package_lost", {{"trial", winner.id.value}, {"reason", whole.error().text()}});
-  std::map<std::string, double> test = state_.view.test;
-  LANISTA_TRY(package_winner(winner, test));
+  if (winner.outcome->weights.empty()) event(Level::kWarning, "winner_without_weights", {{"trial", winner.id.value}});
+  LANISTA_TRY(write_best(state_.view.ensemble.value_or(study::Ensemble{{{winner.id, 1}}}), state_.view.test));
   return shelf_.flush();
 }
 

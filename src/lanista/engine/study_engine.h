@@ -11,7 +11,9 @@
 
 #include "lanista/engine/control.h"
 #include "lanista/engine/engine.h"
+#include "lanista/engine/ensemble.h"
 #include "lanista/engine/horizon.h"
+#include "lanista/engine/package.h"
 #include "lanista/engine/podium.h"
 #include "lanista/engine/shelf.h"
 #include "lanista/engine/study_state.h"
@@ -147,8 +149,17 @@ class StudyEngine final : public Engine {
 
   // study_end.cpp
   Result<Summary> end_study();
-  /// Measures the winner on the test part, unless `test` tells that already. Errors: kDataLoss (its weights are lost).
-  Result<void> package_winner(const TrialView& winner, std::map<std::string, double>& test);
+  /// The package of a trial whose weights are kept; none: they are not. Errors: kDataLoss (they are lost).
+  Result<std::optional<ModelPackage>> package_of(const TrialView& trial, const std::map<std::string, double>& test);
+  /// The job of a trial that has ended. Where its weights are lost it is trained again. Errors: kDataLoss.
+  Result<Candidate> candidate(const TrialView& trial);
+  /// The winner's metrics on the test part.
+  bool has_test_part() const { return services_.data->split_rows[2] > 0; }
+  Result<std::map<std::string, double>> tested_alone(const TrialView& winner);
+  /// What keep.ensemble makes of the kept trials, measured on the test part; none: the winner alone is as good.
+  Result<std::optional<study::Ensemble>> ensemble_around(const TrialView& winner);
+  /// Writes best/: these trials, blended by their draws. The one place that does. Errors: kDataLoss (weights are lost).
+  Result<void> write_best(const study::Ensemble& ensemble, const std::map<std::string, double>& test);
   /// Where the file is lost or damaged the trial is trained again, to the same bits. Errors: kDataLoss.
   Result<store::Checkpoint> weights_of(const TrialView& trial, const Job& job);
   Result<void> train_again(const Job& job, std::int64_t epochs);

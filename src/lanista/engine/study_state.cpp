@@ -132,10 +132,11 @@ void StudyState::end(TrialId id, const study::Outcome& outcome, double logical_t
 }
 
 void StudyState::end_study(const std::string& reason, std::optional<TrialId> winner,
-                           std::map<std::string, double> test) {
+                           std::map<std::string, double> test, std::optional<study::Ensemble> ensemble) {
   view.end_reason = reason;
   view.winner = winner;
   view.test = std::move(test);
+  view.ensemble = std::move(ensemble);
 }
 
 void StudyState::extend(const Engine::Extension& extension) {
@@ -149,6 +150,7 @@ void StudyState::extend(const Engine::Extension& extension) {
   duplicates_in_a_row = 0;
   view.end_reason.reset();
   view.winner.reset();
+  view.ensemble.reset();
   view.test.clear();
   ending.clear();
   winding_up.clear();
@@ -301,7 +303,13 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kStudyEnd: {
       LANISTA_ASSIGN(EndRecord end, read_study_end(body));
       lost_numbers += end.nulls;
-      end_study(end.reason, end.winner, std::move(end.test));
+      if (end.ensemble) {
+        for (const study::Ensemble::Member& member : end.ensemble->members) {
+          if (member.trial.value <= view.trials.size()) continue;
+          return damaged("an ensemble with " + name_of(member.trial) + ", which is not there");
+        }
+      }
+      end_study(end.reason, end.winner, std::move(end.test), std::move(end.ensemble));
       return {};
     }
     case RecordType::kSpan: {

@@ -65,7 +65,8 @@ class StudyState {
   void pause(const PausedRecord& paused);
   void resume(const ResumedRecord& resumed);
   void end(TrialId trial, const study::Outcome& outcome, double logical_time);
-  void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test);
+  void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test,
+                 std::optional<study::Ensemble> ensemble = {});
   void extend(const Engine::Extension& extension);
   void begin_attempt(double unix_time);
   double seconds_before() const { return seconds_before_; }  ///< worked in earlier attempts

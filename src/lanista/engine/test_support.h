@@ -87,8 +87,8 @@ class PassingExecutor : public Executor {
   Result<void> start(const Job& job) override { return inner_.start(job); }
   void command(const Command& command) override { inner_.command(command); }
   std::optional<Report> next(double seconds) override { return inner_.next(seconds); }
-  Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) override {
-    return inner_.test(job, weights);
+  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override {
+    return inner_.measure(members, part);
   }
 
  private:

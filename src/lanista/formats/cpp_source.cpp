@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "lanista/base/check.h"
 #include "lanista/formats/cpp_text.h"
 #include "lanista/formats/float_weights.h"
 #include "lanista/graph/ops/rules.h"
@@ -106,20 +107,14 @@ std::string array_text(const std::string& type, const std::string& name, std::sp
 }
 
 Result<void> check_weights(const std::vector<Tensor>& weights) {
-  std::int64_t total = 0;
   for (const Tensor& weight : weights) {
-    total += weight.elements();
     const auto values = elements_of<float>(weight);
     const auto wrong = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
     if (wrong != values.end()) {
       return invalid("weight '" + weight.name + "' is not finite in element " + std::to_string(wrong - values.begin()));
     }
   }
-  if (total <= kMostWeights) return {};
-  return Error{Code::kResourceExhausted,
-               "a model of " + std::to_string(total) + " weights is too large for a source file; at most " +
-                   std::to_string(kMostWeights),
-               ""};
+  return {};
 }
 
 Result<void> check_normalization(const char* what, const std::vector<double>& values, const graph::Shape& input,
@@ -152,10 +147,11 @@ Result<void> check_unit_of_targets(const CppExport& options, const graph::Shape&
   return invalid("a mean or scale of the targets is not finite");
 }
 
-std::string labels_text(const std::vector<std::string>& labels) {
-  if (labels.empty()) return "";
-  std::string out = "\ninline constexpr const char* labels[" + std::to_string(labels.size()) + "] = {\n";
-  for (const std::string& label : labels) out += "    " + cpp_string(label) + ",\n";
+/// "labels" or "features".
+std::string names_text(const std::string& what, const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  std::string out = "\ninline constexpr const char* " + what + "[" + std::to_string(names.size()) + "] = {\n";
+  for (const std::string& name : names) out += "    " + cpp_string(name) + ",\n";
   return out + "};\n";
 }
 
@@ -179,47 +175,222 @@ Result<std::string> statements(const graph::Graph& graph, const graph::Types& ty
   return out;
 }
 
+/// A model, checked, in pieces of source.
+struct Pieces {
+  graph::Shape input, output;
+  std::vector<Tensor> weights;
+  std::string body;  ///< of its predict()
+};
+
+Result<Pieces> pieces_of(const graph::Graph& graph, std::span<const Tensor> weights, const CppExport& options,
+                         const graph::OpTable& ops, const CppEmitters& emitters) {
+  LANISTA_TRY(graph::verify(graph, ops));
+  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(graph, ops));
+  Pieces out{types.at({graph.nodes_of("input").front(), 0}).shape, types.at({graph.nodes_of("output").front(), 0}).shape,
+             {}, {}};
+  LANISTA_TRY(check_normalization("mean", options.mean, out.input, false));
+  LANISTA_TRY(check_normalization("scale", options.scale, out.input, true));
+  LANISTA_TRY(check_normalization("missing", options.missing, out.input, false));
+  LANISTA_TRY(check_unit_of_targets(options, out.output));
+  LANISTA_ASSIGN(out.body, statements(graph, types, options, ops, emitters));
+  LANISTA_ASSIGN(out.weights, float_weights(graph, ops, weights));
+  LANISTA_TRY(check_weights(out.weights));
+  return out;
+}
+
+Result<void> check_size(const std::vector<Pieces>& all) {
+  std::int64_t total = 0;
+  for (const Pieces& one : all) {
+    for (const Tensor& weight : one.weights) total += weight.elements();
+  }
+  if (total <= kMostWeights) return {};
+  return Error{Code::kResourceExhausted,
+               "a model of " + std::to_string(total) + " weights is too large for a source file; at most " +
+                   std::to_string(kMostWeights),
+               ""};
+}
+
+std::string head_text(const Pieces& one, const CppExport& options) {
+  std::string out = cpp_fill(kHead, {{"input", sample_text(one.input)},
+                                     {"output", sample_text(one.output)},
+                                     {"missing", options.missing.empty() ? "" : " A missing number is NaN."},
+                                     {"input_size", std::to_string(one.input.elements_per_sample())},
+                                     {"output_size", std::to_string(one.output.elements_per_sample())}});
+  return out + names_text("labels", options.labels) + names_text("features", options.features);
+}
+
+std::string normalizers_text(const CppExport& options) {
+  std::string out;
+  if (!options.mean.empty()) out += array_text<double>("double", "input_mean", options.mean);
+  if (!options.scale.empty()) out += array_text<double>("double", "input_scale", options.scale);
+  return out;
+}
+
+std::string missing_text(const CppExport& options) {
+  if (options.missing.empty()) return "";
+  // As in training: the number that stands in is a float before it is normalised.
+  const std::vector<float> missing(options.missing.begin(), options.missing.end());
+  return array_text<float>("float", "input_missing", missing);
+}
+
+std::string unit_text(const CppExport& options) {
+  if (options.target_mean.empty()) return "";
+  return array_text<double>("double", "target_mean", options.target_mean) +
+         array_text<double>("double", "target_scale", options.target_scale);
+}
+
+std::string weights_text(const Pieces& one) {
+  std::string out;
+  for (const Tensor& weight : one.weights) {
+    out += array_text<float>("float", identifier(weight.name), elements_of<float>(weight));
+  }
+  return out;
+}
+
+std::string predict_text(const std::string& body) {
+  return "\ninline void predict(const float* input, float* output) {" + cpp_indent(body, 2) + "}\n";
+}
+
+std::string tail_text(const Pieces& one, const CppExport& options) {
+  const bool named = options.labels.size() == static_cast<std::size_t>(one.output.elements_per_sample());
+  return cpp_fill(kMain, {{"print_label", named ? std::string(kPrintLabel) : ""}});
+}
+
+constexpr std::string_view kLogSum = R"(
+/// log(exp(a) + exp(b))
+inline double log_sum(double a, double b) {
+  const double most = std::max(a, b);
+  return std::isinf(most) ? most : most + std::log(std::exp(a - most) + std::exp(b - most));
+}
+)";
+
+constexpr std::string_view kBlendNumbers = R"(
+// The weighted mean of what the members predict.
+std::vector<double> sum(output_size);
+std::vector<float> one(output_size);
+const auto add = [&](auto member, double share) {
+  member(&normalised[0], one.data());
+  for (Index i = 0; i < output_size; ++i) sum[i] += share * one[i];
+};
+$calls
+for (Index i = 0; i < output_size; ++i) output[i] = static_cast<float>(sum[i]);
+)";
+
+constexpr std::string_view kBlendClasses = R"(
+// The logarithm of the weighted mean of the members' probabilities: softmax gives the mean.
+constexpr double none = -std::numeric_limits<double>::infinity();
+std::vector<double> sum(output_size, none);
+std::vector<float> one(output_size);
+const auto add = [&](auto member, double share) {
+  member(&normalised[0], one.data());
+  double all = none;
+  for (const float x : one) all = log_sum(all, x);
+  for (Index i = 0; i < output_size; ++i) sum[i] = log_sum(sum[i], std::log(share) + one[i] - all);
+};
+$calls
+for (Index i = 0; i < output_size; ++i) output[i] = static_cast<float>(sum[i]);
+)";
+
+constexpr std::string_view kBlendLabels = R"(
+// The logit of the weighted mean of the members' probabilities: a sigmoid gives the mean.
+constexpr double none = -std::numeric_limits<double>::infinity();
+std::vector<double> yes(output_size, none), no(output_size, none);
+std::vector<float> one(output_size);
+const auto add = [&](auto member, double share) {
+  member(&normalised[0], one.data());
+  for (Index i = 0; i < output_size; ++i) {
+    yes[i] = log_sum(yes[i], std::log(share) - log_sum(0, -one[i]));
+    no[i] = log_sum(no[i], std::log(share) - log_sum(0, one[i]));
+  }
+};
+$calls
+for (Index i = 0; i < output_size; ++i) output[i] = static_cast<float>(yes[i] - no[i]);
+)";
+
+std::string_view blend_form(Blend how) {
+  switch (how) {
+    case Blend::kNumbers:
+      return kBlendNumbers;
+    case Blend::kClasses:
+      return kBlendClasses;
+    case Blend::kLabels:
+      return kBlendLabels;
+  }
+  return {};
+}
+
+std::string member_space(std::size_t k) { return "m" + std::to_string(k + 1); }
+
+/// Statements that make `normalised` of the raw numbers, for all members.
+Result<std::string> normalised_text(const graph::Graph& graph, const CppExport& options, const graph::OpTable& ops,
+                                    const CppEmitters& emitters) {
+  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(graph, ops));
+  const graph::Node& node = graph.node(graph.nodes_of("input").front());
+  const graph::OpArgs args{{}, node.attrs, *ops.find(node.op)};
+  const CppNode view{args, types.at({node.id, 0}).shape, {}, std::to_string(node.id.value), options};
+  return "\n" + emitters.find("input")->second(view) + "const auto& normalised = " + view.value() + ";\n";
+}
+
+CppExport without_normalisation(CppExport options) {
+  options.mean.clear();
+  options.scale.clear();
+  options.missing.clear();
+  return options;
+}
+
 }  // namespace
 
 std::string CppNode::param(std::string_view name) const { return identifier("n" + id + "." + std::string(name)); }
 
 Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> weights, const CppExport& options,
                            const graph::OpTable& ops, const CppEmitters& emitters) {
-  LANISTA_TRY(graph::verify(graph, ops));
-  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(graph, ops));
-  const graph::Shape& input = types.at({graph.nodes_of("input").front(), 0}).shape;
-  const graph::Shape& output = types.at({graph.nodes_of("output").front(), 0}).shape;
-  LANISTA_TRY(check_normalization("mean", options.mean, input, false));
-  LANISTA_TRY(check_normalization("scale", options.scale, input, true));
-  LANISTA_TRY(check_normalization("missing", options.missing, input, false));
-  LANISTA_TRY(check_unit_of_targets(options, output));
-  LANISTA_ASSIGN(const std::string body, statements(graph, types, options, ops, emitters));
-  LANISTA_ASSIGN(const auto numbers, float_weights(graph, ops, weights));
-  LANISTA_TRY(check_weights(numbers));
+  LANISTA_ASSIGN(const Pieces one, pieces_of(graph, weights, options, ops, emitters));
+  LANISTA_TRY(check_size({one}));
+  return head_text(one, options) + normalizers_text(options) + missing_text(options) + unit_text(options) +
+         weights_text(one) + predict_text(one.body) + tail_text(one, options);
+}
 
-  std::string out = cpp_fill(kHead, {{"input", sample_text(input)},
-                                     {"output", sample_text(output)},
-                                     {"missing", options.missing.empty() ? "" : " A missing number is NaN."},
-                                     {"input_size", std::to_string(input.elements_per_sample())},
-                                     {"output_size", std::to_string(output.elements_per_sample())}});
-  out += labels_text(options.labels);
-  if (!options.mean.empty()) out += array_text<double>("double", "input_mean", options.mean);
-  if (!options.scale.empty()) out += array_text<double>("double", "input_scale", options.scale);
-  if (!options.missing.empty()) {
-    // As in training: the number that stands in is a float before it is normalised.
-    const std::vector<float> missing(options.missing.begin(), options.missing.end());
-    out += array_text<float>("float", "input_missing", missing);
+Result<std::string> to_cpp(const Blended& blended, const CppExport& options, const graph::OpTable& ops,
+                           const CppEmitters& emitters) {
+  LANISTA_CHECK(!blended.members.empty(), "a blend of nothing");
+  std::vector<Pieces> all;
+  std::vector<CppExport> units;
+  const bool once = blended.normalises_once();
+  for (const BlendMember& member : blended.members) {
+    CppExport& own = units.emplace_back(options);
+    own.mean = member.mean;
+    own.scale = member.scale;
+    own.target_mean = member.target_mean;
+    own.target_scale = member.target_scale;
+    if (blended.members.size() == 1) return to_cpp(*member.graph, member.weights, own, ops, emitters);
+    // Looked at whole; what is done once for all is left out of the text.
+    auto whole = pieces_of(*member.graph, member.weights, own, ops, emitters);
+    if (!whole) return Error{whole.error().code, member_space(all.size()) + ": " + whole.error().message, ""};
+    if (once) {
+      LANISTA_ASSIGN(whole, pieces_of(*member.graph, member.weights, without_normalisation(own), ops, emitters));
+    }
+    if (!all.empty() && (whole->input != all[0].input || whole->output != all[0].output)) {
+      return invalid(member_space(all.size()) + " takes or gives other shapes than m1");
+    }
+    all.push_back(*std::move(whole));
   }
-  if (!options.target_mean.empty()) {
-    out += array_text<double>("double", "target_mean", options.target_mean);
-    out += array_text<double>("double", "target_scale", options.target_scale);
+  LANISTA_TRY(check_size(all));
+
+  std::string out = head_text(all[0], options) + missing_text(options);
+  if (once) out += normalizers_text(units[0]);
+  std::string calls;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const std::string name = member_space(k);
+    out += "\nnamespace " + name + " {\n" + (once ? "" : normalizers_text(units[k])) + unit_text(units[k]) +
+           weights_text(all[k]) + predict_text(all[k].body) + "\n}  // namespace " + name + "\n";
+    calls += (k == 0 ? "" : "\n") + ("add(" + name + "::predict, " + cpp_hex(blended.members[k].share) + ");");
   }
-  for (const Tensor& weight : numbers) {
-    out += array_text<float>("float", identifier(weight.name), elements_of<float>(weight));
+  std::string body = "\nconst float* normalised = input;\n";
+  if (once) {
+    LANISTA_ASSIGN(body, normalised_text(*blended.members[0].graph, units[0], ops, emitters));
   }
-  out += "\ninline void predict(const float* input, float* output) {" + cpp_indent(body, 2) + "}\n";
-  const bool named = options.labels.size() == static_cast<std::size_t>(output.elements_per_sample());
-  return out + cpp_fill(kMain, {{"print_label", named ? std::string(kPrintLabel) : ""}});
+  if (blended.how != Blend::kNumbers) out += kLogSum;
+  return out + predict_text(body + cpp_fill(blend_form(blended.how), {{"calls", calls}})) + tail_text(all[0], options);
 }
 
 }  // namespace lanista::formats

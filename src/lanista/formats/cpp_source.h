@@ -9,6 +9,7 @@
 
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
+#include "lanista/formats/blended.h"
 #include "lanista/graph/infer.h"
 #include "lanista/graph/op.h"
 
@@ -25,6 +26,7 @@ struct CppExport {
   /// The program gives the model's output times scale plus mean: one entry each a number of the output. Empty: the
   /// output as it is.
   std::vector<double> target_mean = {}, target_scale = {};
+  std::vector<std::string> features = {};  ///< names of the numbers that the program takes, in order; may be empty
 };
 
 /// One node as its emitter sees it. Values are called "v3" after the node, parameters "n3_weight".
@@ -50,7 +52,7 @@ CppEmitters cpp_emitters();
 /// A trained model as one C++17 file that needs nothing but the standard library:
 ///
 ///   namespace model {
-///   input_size, output_size, labels (where there are any)
+///   input_size, output_size, labels and features (where there are any)
 ///   void predict(const float* input, float* output);  // one sample, row-major; normalisation inside
 ///   }
 ///
@@ -61,6 +63,14 @@ CppEmitters cpp_emitters();
 /// missing, of another shape or not finite, and for a mean or scale that does not fit; kResourceExhausted above 16
 /// million weights, which compilers cannot swallow.
 Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> weights, const CppExport& options = {},
+                           const graph::OpTable& ops = graph::builtin_ops(),
+                           const CppEmitters& emitters = cpp_emitters());
+
+/// Several models as one file of the same form: each is a function of a namespace of its own, and predict() blends what
+/// they give. Of `options` mean, scale and the targets' unit are the members' own. A single member gives what it gives
+/// alone. Errors: to_cpp's, with the member in front; kInvalidArgument (inputs or outputs of other shapes than the first
+/// member's); the limit of weights holds for all members together.
+Result<std::string> to_cpp(const Blended& blended, const CppExport& options = {},
                            const graph::OpTable& ops = graph::builtin_ops(),
                            const CppEmitters& emitters = cpp_emitters());
 

@@ -2,9 +2,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
+#include "lanista/base/check.h"
 #include "lanista/formats/float_weights.h"
+#include "lanista/formats/onnx_blend.h"
 #include "lanista/graph/text.h"
 
 namespace lanista::formats {
@@ -60,25 +63,53 @@ Error second_output(const graph::Node& node, graph::Port port) {
           ""};
 }
 
-Result<void> add_nodes(const graph::Graph& graph, const graph::Types& types, const graph::OpTable& ops,
-                       const OnnxExport& options, const OnnxMappings& mappings, OnnxModel& model) {
+/// A model and how it is written into a file.
+struct Written {
+  const graph::Graph& graph;
+  const graph::Types& types;
+  std::span<const Tensor> weights;
+  std::string prefix;      ///< of all its names
+  std::string normalised;  ///< the value of its normalised input, where the file computes that already; else empty
+};
+
+/// Gives the name of its normalised input.
+Result<std::string> add_model(const Written& one, const OnnxExport& options, const graph::OpTable& ops,
+                              const OnnxMappings& mappings, OnnxModel& model) {
+  const graph::Graph& graph = one.graph;
+  LANISTA_ASSIGN(auto weights, float_weights(graph, ops, one.weights));
+  for (Tensor& weight : weights) {
+    weight.name = one.prefix + weight.name;
+    model.initializers.push_back(std::move(weight));
+  }
   std::map<graph::NodeId, std::string> values;
+  std::string normalised = one.normalised;
   for (const graph::NodeId id : graph.topo()) {
     const graph::Node& node = graph.node(id);
+    if (node.op == kInput && !one.normalised.empty()) {
+      values.emplace(id, one.normalised);
+      continue;
+    }
     std::vector<std::string> inputs;
     inputs.reserve(node.inputs.size());
     for (const graph::Port port : node.inputs) {
       if (port.slot > 0) return second_output(node, port);
       inputs.push_back(values.at(port.node));
     }
-    const auto in_types = types.inputs(node);
+    const auto in_types = one.types.inputs(node);
     const graph::OpArgs args{in_types, node.attrs, *ops.find(node.op)};
-    OnnxWriter writer(model, options, node, args, std::move(inputs));
+    OnnxWriter writer(model, options, node, args, std::move(inputs), one.prefix);
     LANISTA_TRY(mappings.find(node.op)->second(writer));
+    if (node.op == kInput) normalised = writer.result();
     values.emplace(id, writer.result());
   }
-  return {};
+  return normalised;
 }
+
+bool same_kind(std::span<const OnnxInfo> a, std::span<const OnnxInfo> b) {
+  return a.front().type == b.front().type && a.front().shape == b.front().shape;
+}
+
+std::string member_name(std::size_t k) { return "member " + std::to_string(k + 1); }
 
 OnnxInfo info_of(const char* name, const graph::Types& types, const graph::Graph& graph, std::string_view op) {
   const graph::ValueType& type = types.at({graph.nodes_of(op).front(), 0});
@@ -89,14 +120,14 @@ OnnxInfo info_of(const char* name, const graph::Types& types, const graph::Graph
 }  // namespace
 
 OnnxWriter::OnnxWriter(OnnxModel& model, const OnnxExport& options, const graph::Node& node, const graph::OpArgs& args,
-                       std::vector<std::string> inputs)
+                       std::vector<std::string> inputs, const std::string& prefix)
     : model_(model),
       options_(options),
       args_(args),
       inputs_(std::move(inputs)),
-      name_("n" + std::to_string(node.id.value)) {
+      name_(prefix + "n" + std::to_string(node.id.value)) {
   if (node.op == kInput) inputs_ = {kInput};
-  result_ = node.op == kOutput ? kOutput : name_;
+  result_ = node.op == kOutput ? prefix + kOutput : name_;
 }
 
 std::string OnnxWriter::param(std::string_view name) const { return name_ + "." + std::string(name); }
@@ -140,8 +171,52 @@ Result<OnnxModel> to_onnx(const graph::Graph& graph, std::span<const Tensor> wei
   model.metadata = options.metadata;
   model.inputs.push_back(info_of(kInput, types, graph, kInput));
   model.outputs.push_back(info_of(kOutput, types, graph, kOutput));
-  LANISTA_ASSIGN(model.initializers, float_weights(graph, ops, weights));
-  LANISTA_TRY(add_nodes(graph, types, ops, options, mappings, model));
+  LANISTA_TRY(add_model({graph, types, weights, {}, {}}, options, ops, mappings, model));
+  return model;
+}
+
+Result<OnnxModel> to_onnx(const Blended& blended, const OnnxExport& options, const graph::OpTable& ops,
+                          const OnnxMappings& mappings) {
+  LANISTA_CHECK(!blended.members.empty(), "a blend of nothing");
+  const auto own_units = [&](const BlendMember& member) {
+    OnnxExport own = options;
+    own.mean = member.mean;
+    own.scale = member.scale;
+    own.target_mean = member.target_mean;
+    own.target_scale = member.target_scale;
+    return own;
+  };
+  if (blended.members.size() == 1) {
+    const BlendMember& only = blended.members.front();
+    return to_onnx(*only.graph, only.weights, own_units(only), ops, mappings);
+  }
+  OnnxModel model;
+  std::vector<std::string> outputs;
+  std::vector<double> shares;
+  std::string normalised;  // what the first member's input gives
+  for (std::size_t k = 0; k < blended.members.size(); ++k) {
+    const BlendMember& member = blended.members[k];
+    const OnnxExport own = own_units(member);
+    // Alone first: what is wrong with it is told before anything is written, and shapes are compared.
+    auto alone = to_onnx(*member.graph, member.weights, own, ops, mappings);
+    if (!alone) return Error{alone.error().code, member_name(k) + ": " + alone.error().message, alone.error().where};
+    if (k == 0) {
+      std::tie(model.producer, model.graph_name, model.metadata) =
+          std::tie(alone->producer, alone->graph_name, alone->metadata);
+      std::tie(model.inputs, model.outputs) = std::tie(alone->inputs, alone->outputs);
+    } else if (!same_kind(model.inputs, alone->inputs) || !same_kind(model.outputs, alone->outputs)) {
+      return invalid(member_name(k) + " takes or gives other shapes than the first");
+    }
+    LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(*member.graph, ops));
+    const std::string known = k > 0 && blended.normalises_once() ? normalised : std::string();
+    const std::string prefix = blend_prefix(k);
+    LANISTA_ASSIGN(const std::string input,
+                   add_model({*member.graph, types, member.weights, prefix, known}, own, ops, mappings, model));
+    if (k == 0) normalised = input;
+    outputs.push_back(prefix + kOutput);
+    shares.push_back(member.share);
+  }
+  add_blend(blended.how, outputs, shares, kOutput, model);
   return model;
 }
 

@@ -9,6 +9,7 @@
 
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
+#include "lanista/formats/blended.h"
 #include "lanista/formats/onnx.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/infer.h"
@@ -31,13 +32,13 @@ struct OnnxExport {
 };
 
 /// Writes the ONNX nodes that stand for one node of a model. Values are called "n3" after the node, what lies between
-/// them "n3.part", parameters as in checkpoints.
+/// them "n3.part", parameters as in checkpoints; all behind a prefix, where a file holds several models.
 class OnnxWriter {
  public:
   using Attributes = std::map<std::string, OnnxValue>;
 
   OnnxWriter(OnnxModel& model, const OnnxExport& options, const graph::Node& node, const graph::OpArgs& args,
-             std::vector<std::string> inputs);
+             std::vector<std::string> inputs, const std::string& prefix = {});
 
   const OnnxExport& options() const { return options_; }
   const graph::OpArgs& args() const { return args_; }
@@ -82,5 +83,17 @@ OnnxMappings onnx_mappings();
 Result<OnnxModel> to_onnx(const graph::Graph& graph, std::span<const Tensor> weights, const OnnxExport& options,
                           const graph::OpTable& ops = graph::builtin_ops(),
                           const OnnxMappings& mappings = onnx_mappings());
+
+/// Several models as one file: names of the members' values and parameters begin with "m1.", "m2.", …, "m1.output" is
+/// what a member predicts, and "output" what the blend comes to. Of `options` mean, scale and the targets' unit are the
+/// members' own. A single member gives what it gives alone. Errors: to_onnx's, with the member in front;
+/// kInvalidArgument (inputs or outputs of other shapes than the first member's).
+Result<OnnxModel> to_onnx(const Blended& blended, const OnnxExport& options,
+                          const graph::OpTable& ops = graph::builtin_ops(),
+                          const OnnxMappings& mappings = onnx_mappings());
+
+/// The members of a file that to_onnx made of `count` of them, each as a model of its own: what its output needs.
+/// Errors: kDataLoss (no such members; the file does not blend them that way and with those shares).
+Result<std::vector<OnnxModel>> blended_members(const OnnxModel& model, Blend how, std::span<const double> shares);
 
 }  // namespace lanista::formats

@@ -131,6 +131,17 @@ json counts_json(const StudyView& view) {
   return counts;
 }
 
+json ensemble_facts(const study::Ensemble& ensemble) {
+  json members = json::array(), validation = json::object(), test = json::object();
+  const std::vector<double> shares = ensemble.shares();
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    members.push_back({{"trial", ensemble.members[k].trial.value}, {"share", shares[k]}});
+  }
+  for (const auto& [name, value] : ensemble.validation) validation[clipped(name, kText)] = number(value);
+  for (const auto& [name, value] : ensemble.test) test[clipped(name, kText)] = number(value);
+  return {{"members", std::move(members)}, {"validation", std::move(validation)}, {"test", std::move(test)}};
+}
+
 json study_json(const StudyView& view, const PageOptions& options) {
   const study::StudyConfig& config = view.config;
   json goals = json::array(), bases = json::array(), test = json::object();
@@ -177,6 +188,7 @@ json study_json(const StudyView& view, const PageOptions& options) {
            {"winner", view.winner ? json(view.winner->value) : json()},
            {"test", std::move(test)},
            {"config", clipped(view.config_text, kConfigText)}};
+  if (view.ensemble) out["ensemble"] = ensemble_facts(*view.ensemble);
   return out;
 }
 

@@ -217,6 +217,19 @@ TEST(ByImportance, BeginsWithRecordsAndTheWinnerAndHoldsEveryTrialOnce) {
   }
 }
 
+TEST(PageData, TellsWhatAnEnsembleIsMadeOf) {
+  auto view = testing::random_study(20, 8);
+  EXPECT_FALSE(json::parse(page_data(view, {"a", "1", 5'000'000}, 4'000'000))["study"].contains("ensemble"));
+  view.winner = TrialId{3};
+  view.ensemble = study::Ensemble{{{TrialId{3}, 3}, {TrialId{5}, 1}}, {{"val_accuracy", 0.5}}, {{"test_accuracy", 0.25}}};
+
+  const json ensemble = json::parse(page_data(view, {"a", "1", 5'000'000}, 4'000'000))["study"]["ensemble"];
+
+  EXPECT_EQ(ensemble["members"], json::parse(R"([{"trial": 3, "share": 0.75}, {"trial": 5, "share": 0.25}])"));
+  EXPECT_EQ(ensemble["validation"]["val_accuracy"], 0.5);
+  EXPECT_EQ(ensemble["test"]["test_accuracy"], 0.25);
+}
+
 TEST(PageData, AnEmptyStudyHasColumnsWithoutRows) {
   const json data = json::parse(page_data({}, {"a", "1", 5'000'000}, 4'000'000));
 

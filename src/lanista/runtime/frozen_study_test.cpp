@@ -125,7 +125,7 @@ TEST(FrozenStudy, TrainsTheHeadsOfWholeModels) {
     ASSERT_TRUE(package) << package.error().text();
     const auto given = *formats::decode_safetensors(*disk.read("/in/weights.safetensors"));
     for (const Tensor& tensor : given.tensors) {
-      EXPECT_EQ(std::ranges::count(package->weights, tensor), 1) << tensor.name;
+      EXPECT_EQ(std::ranges::count(package->members[0].weights, tensor), 1) << tensor.name;
     }
     // The whole model says of the test part what the head said behind the frozen part.
     auto predictor = Predictor::create(*package);

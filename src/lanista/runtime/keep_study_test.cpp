@@ -97,7 +97,7 @@ TEST(KeepStudy, ExportsWhatWasMeasuredBest) {
     }
     const auto package = engine::read_package(disk, kFolder + "/best", graph::builtin_ops());
     ASSERT_TRUE(package) << package.error().text();
-    expect_measured(measured(view, winner, package->weights), least(winner));
+    expect_measured(measured(view, winner, package->members[0].weights), least(winner));
     EXPECT_EQ(package->facts.at("epochs"), least(winner).epoch);
     EXPECT_EQ(package->facts.at("metrics").at("training").at("val_loss"), least(winner).metrics.at("val_loss"));
   }
@@ -123,7 +123,7 @@ TEST(KeepStudy, TestsTheWinnerWithTheWeightsThatItKeeps) {
                                             .metrics = view.config.train.metrics,
                                             .data = &data,
                                             .step_ops = &ops},
-                                           package->weights, data::Part::kTest, "test_");
+                                           package->members[0].weights, data::Part::kTest, "test_");
   EXPECT_EQ(view.test, *seen);
 }
 
@@ -228,7 +228,7 @@ TEST(KeepStudy, OfABuildThatKnewOfNoneStandsForItsLastEpochs) {
   const study::StudyView view = logged_view(whole);
   const study::TrialView& winner = view.trials[view.winner->value - 1];
   const auto package = engine::read_package(whole, kFolder + "/best", graph::builtin_ops());
-  expect_measured(measured(view, winner, package->weights), winner.measurements.back());
+  expect_measured(measured(view, winner, package->members[0].weights), winner.measurements.back());
 }
 
 TEST(KeepStudy, IsRepeatedToTheBit) {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "lanista/base/blend.h"
 #include "lanista/base/rng.h"
+#include "lanista/formats/onnx_export.h"
 #include "lanista/formats/onnx_import.h"
 #include "lanista/graph/infer.h"
 #include "lanista/kernels/flush_to_zero.h"
@@ -89,6 +92,23 @@ void normalize(const formats::ImportedModel& model, std::span<float> features, s
 /// What the file does to its output last.
 nn::TargetUnit unit_in(const formats::ImportedModel& model) { return {model.target_mean, model.target_scale}; }
 
+nn::TargetUnit unit_of(const std::optional<data::Normalization>& targets) {
+  return targets ? nn::TargetUnit{targets->mean, targets->scale} : nn::TargetUnit{};
+}
+
+/// Features that were normalised by one rule, as another normalises them.
+std::vector<float> renormalised(std::span<const float> features, std::size_t width, const data::Normalization& from,
+                                const data::Normalization& to) {
+  std::vector<float> out(features.size());
+  const std::size_t run_from = width / from.mean.size(), run_to = width / to.mean.size();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t a = i % width / run_from, b = i % width / run_to;
+    const double raw = static_cast<double>(features[i]) * from.scale[a] + from.mean[a];
+    out[i] = static_cast<float>((raw - to.mean[b]) / to.scale[b]);
+  }
+  return out;
+}
+
 /// The metrics of a package's study that we know, and all others that suit its task. A caller's own are unknown here.
 Result<std::vector<std::string>> measured_of(const engine::ModelPackage& package) {
   const std::int64_t classes = package.data.classes;
@@ -131,14 +151,24 @@ Result<std::vector<float>> as_features(const Tensor& input) {
 
 }  // namespace
 
-struct Predictor::Impl {
+/// One of a package's models, compiled.
+struct RunningMember {
   nn::Program program;
+  std::optional<data::Normalization> features;  ///< where it is another than the package's
+  nn::TargetUnit unit;
+};
+
+struct Predictor::Impl {
+  std::vector<RunningMember> members;
+  std::vector<double> shares;
+  Blend how;
   std::string loss;
   std::vector<std::string> metrics;
   std::int64_t classes;
   std::size_t width;
   kernels::Isa isa;
-  nn::TargetUnit unit;
+  data::Normalization normalization;
+  nn::TargetUnit unit;  ///< in which the loss is taken
 };
 
 Predictor::Predictor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -148,27 +178,42 @@ Predictor::~Predictor() = default;
 
 Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels::Isa isa,
                                     const nn::Operators& operators) {
-  LANISTA_ASSIGN(auto program, compile(package.model, package.weights, package.precision, isa, operators));
   const std::int64_t wanted = package.data.classes > 0 ? package.data.classes : package.data.target_size;
-  if (program.prediction_size() != wanted) {
-    return Error{Code::kDataLoss,
-                 "the model gives " + std::to_string(program.prediction_size()) +
-                     " numbers a sample, the package says " + std::to_string(wanted),
-                 ""};
+  std::vector<RunningMember> members;
+  for (const engine::ModelMember& member : package.members) {
+    LANISTA_ASSIGN(auto program, compile(member.model, member.weights, member.precision, isa, operators));
+    if (program.prediction_size() != wanted) {
+      return Error{Code::kDataLoss,
+                   "the model gives " + std::to_string(program.prediction_size()) +
+                       " numbers a sample, the package says " + std::to_string(wanted),
+                   ""};
+    }
+    const engine::ModelMember::Units units = package.units_of(member);
+    RunningMember& running = members.emplace_back(RunningMember{std::move(program), {}, unit_of(units.targets)});
+    if (units.features != package.data.normalization) running.features = units.features;
   }
   LANISTA_ASSIGN(auto metrics, measured_of(package));
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
-  return Predictor(std::make_unique<Impl>(std::move(program), package.loss, std::move(metrics), package.data.classes,
-                                          width, isa, train::unit_of(package.data)));
+  return Predictor(std::make_unique<Impl>(
+      Impl{std::move(members), package.shares(), package.blend(), package.loss, std::move(metrics),
+           package.data.classes, width, isa, package.data.normalization, train::unit_of(package.data)}));
 }
 
-std::int64_t Predictor::outputs() const { return impl_->program.prediction_size(); }
+std::int64_t Predictor::outputs() const { return impl_->members.front().program.prediction_size(); }
 
 std::vector<double> Predictor::predict(std::span<const float> features) {
   LANISTA_CHECK(features.size() % impl_->width == 0, "features are not whole rows");
-  std::vector<double> predictions = run(impl_->program, features, impl_->width);
-  impl_->unit.to_own(predictions);
-  return predictions;
+  std::vector<std::vector<double>> predictions;
+  for (RunningMember& member : impl_->members) {
+    if (member.features) {
+      const auto again = renormalised(features, impl_->width, impl_->normalization, *member.features);
+      predictions.push_back(run(member.program, again, impl_->width));
+    } else {
+      predictions.push_back(run(member.program, features, impl_->width));
+    }
+    member.unit.to_own(predictions.back());
+  }
+  return blend(impl_->how, predictions, impl_->shares, static_cast<std::size_t>(outputs()));
 }
 
 Assessment Predictor::assess(std::span<const double> predictions, std::span<const std::int32_t> labels,
@@ -213,12 +258,58 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
   return output;
 }
 
+namespace {
+
+/// A package's ONNX file, read by our own reader and ready to use.
+class ReadBack {
+ public:
+  static Result<ReadBack> create(const engine::ModelPackage& package, const formats::OnnxModel& file) {
+    ReadBack out(package);
+    std::vector<formats::OnnxModel> members{file};
+    if (package.members.size() > 1) {
+      LANISTA_ASSIGN(members, formats::blended_members(file, package.blend(), out.shares_));
+    }
+    for (const formats::OnnxModel& member : members) {
+      LANISTA_ASSIGN(auto imported, formats::from_onnx(member));
+      LANISTA_ASSIGN(auto program, compile(imported.graph, imported.weights, "float32", kernels::best_isa(), {}));
+      out.members_.push_back({std::move(imported), std::move(program)});
+    }
+    return out;
+  }
+
+  std::int64_t outputs() const { return members_.front().program.prediction_size(); }
+
+  /// Of raw samples.
+  std::vector<double> predict(std::span<const float> raw, std::int64_t width) {
+    std::vector<std::vector<double>> predictions;
+    for (Member& member : members_) {
+      std::vector<float> features(raw.begin(), raw.end());
+      normalize(member.imported, features, width);
+      predictions.push_back(run(member.program, features, static_cast<std::size_t>(width)));
+      unit_in(member.imported).to_own(predictions.back());
+    }
+    return blend(how_, predictions, shares_, static_cast<std::size_t>(outputs()));
+  }
+
+ private:
+  struct Member {
+    formats::ImportedModel imported;
+    nn::Program program;
+  };
+  explicit ReadBack(const engine::ModelPackage& package) : how_(package.blend()), shares_(package.shares()) {}
+
+  Blend how_;
+  std::vector<double> shares_;
+  std::vector<Member> members_;
+};
+
+}  // namespace
+
 Result<double> onnx_difference(const engine::ModelPackage& package, std::string_view onnx, std::int64_t samples) {
   LANISTA_ASSIGN(const formats::OnnxModel decoded, formats::decode_onnx(onnx));
-  LANISTA_ASSIGN(const formats::ImportedModel imported, formats::from_onnx(decoded));
-  LANISTA_ASSIGN(auto theirs, compile(imported.graph, imported.weights, "float32", kernels::best_isa(), {}));
+  LANISTA_ASSIGN(auto theirs, ReadBack::create(package, decoded));
   LANISTA_ASSIGN(auto ours, Predictor::create(package));
-  if (theirs.prediction_size() != ours.outputs()) {
+  if (theirs.outputs() != ours.outputs()) {
     return Error{Code::kDataLoss, "the ONNX model gives another number of outputs", ""};
   }
 
@@ -230,15 +321,14 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
   for (float& x : features) {
     x = static_cast<float>(vocab > 0 ? static_cast<double>(rng.below(vocab)) : rng.normal());
   }
+  std::vector<float> raw = features;
   const std::int64_t numbers = package.data.features.elements_per_sample();
-  package.data.normalization.undo(features, numbers);
-  std::vector<float> again = features;
+  package.data.normalization.undo(raw, numbers);
+  features = raw;
   package.data.normalization.apply(features, numbers);
-  normalize(imported, again, numbers);
 
   const auto expected = ours.predict(features);
-  auto seen = run(theirs, again, width);
-  unit_in(imported).to_own(seen);
+  const auto seen = theirs.predict(raw, numbers);
   // One, in the targets' unit.
   const auto& targets = package.data.target_normalization;
   const auto outputs = static_cast<std::size_t>(ours.outputs());

@@ -16,8 +16,8 @@
 
 namespace lanista::runtime {
 
-/// A trained model ready to use. Its numbers are those of the study: the same kernels in the same order. One thread at
-/// a time.
+/// A model package ready to use: of one model, or of several whose predictions it blends. Its numbers are those of the
+/// study: the same kernels in the same order. One thread at a time.
 class Predictor {
  public:
   /// Errors: kDataLoss (weights that do not fit the model, a loss that does not fit the data), kUnimplemented (an

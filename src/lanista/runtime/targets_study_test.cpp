@@ -184,7 +184,7 @@ TEST_F(FlatsPackage, IsExportedWithTheTargetsOwnUnit) {
   const auto imported = *formats::from_onnx(*formats::decode_onnx(*onnx));
   EXPECT_EQ(imported.target_mean.size(), 1U);
   EXPECT_EQ(graph::canonical_hash(imported.graph, graph::builtin_ops()),
-            graph::canonical_hash(package_.model, graph::builtin_ops()))
+            graph::canonical_hash(package_.members[0].model, graph::builtin_ops()))
       << "the model itself is no other";
 
   // Raw rows, the first with a missing number, through the generated program.

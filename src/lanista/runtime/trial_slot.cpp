@@ -1,6 +1,5 @@
 #include "lanista/runtime/trial_slot.h"
 
-#include "lanista/train/measure_weights.h"
 
 namespace lanista::runtime {
 
@@ -25,10 +24,6 @@ Digest state_hash(const train::TrainerState& state) {
     }
   }
   return hasher.finish();
-}
-
-Result<std::map<std::string, double>> test_weights(const train::TrainerInput& input, const train::TrainerState& state) {
-  return train::measure_weights(input, train::standing_weights(state), data::Part::kTest, "test_");
 }
 
 }  // namespace lanista::runtime

@@ -49,7 +49,4 @@ Result<std::shared_ptr<const train::StartWeights>> read_start(const store::Check
 /// Hash of names, shapes and bytes of all tensors, of those that are kept behind those of the state.
 Digest state_hash(const train::TrainerState& state);
 
-/// Metrics on the test part of what a stored state stands for.
-Result<std::map<std::string, double>> test_weights(const train::TrainerInput& input, const train::TrainerState& state);
-
 }  // namespace lanista::runtime

@@ -17,6 +17,7 @@
 #include "lanista/runtime/crash_marks.h"
 #include "lanista/runtime/frozen_parts.h"
 #include "lanista/runtime/group_pool.h"
+#include "lanista/runtime/member_measures.h"
 #include "lanista/runtime/trial_board.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/runtime/trial_work.h"
@@ -97,6 +98,7 @@ struct WorkerExecutor::Impl {
   std::string no_threads;  // why the system gave none
   TrialBoard board;
   TrialWork trial_work;
+  MemberMeasures measured_members;
   std::vector<std::jthread> threads;  // last: joined before the rest goes
 
   Impl(const engine::WorkerBrief& brief, const data::Dataset& d, const nn::Backend& b, nn::Operators all,
@@ -139,7 +141,8 @@ struct WorkerExecutor::Impl {
              .own_metrics = std::move(own_metrics),
              .checkpoint_every = brief.checkpoint_every,
              .backend = backend},
-            [this](engine::Report report) { board.post(std::move(report)); }, [this] { park_idle_trials(); }) {}
+            [this](engine::Report report) { board.post(std::move(report)); }, [this] { park_idle_trials(); }),
+        measured_members(checkpoints, [this](const engine::Job& job) { return trial_work.trainer_input(job); }) {}
 
   Result<void> install_marks() {
     LANISTA_TRY(fs.make_folder(mark_file.substr(0, mark_file.rfind('/'))));
@@ -196,11 +199,10 @@ struct WorkerExecutor::Impl {
     board.give_back_idle(std::move(idle));
   }
 
-  /// `test_weights` on the present thread, with whatever it throws as an error.
-  Result<std::map<std::string, double>> try_test(const engine::Job& job, const train::TrainerState& state) const {
+  /// On the present thread, with whatever it throws as an error.
+  Result<std::map<std::string, double>> try_measure(std::span<const engine::Tested> members, data::Part part) {
     try {
-      LANISTA_ASSIGN(const train::TrainerInput input, trial_work.trainer_input(job));
-      return test_weights(input, state);
+      return measured_members.measure(members, part);
     } catch (const std::bad_alloc&) {
       return Error{Code::kResourceExhausted, "out of memory", ""};
     } catch (const std::exception& e) {
@@ -210,15 +212,16 @@ struct WorkerExecutor::Impl {
 
   /// Short of memory, it is tried once more where nothing else holds any, so that its end does not depend on who works
   /// beside it.
-  Result<std::map<std::string, double>> test(const engine::Job& job, const train::TrainerState& state) {
-    auto result = try_test(job, state);
+  Result<std::map<std::string, double>> measure(std::span<const engine::Tested> members, data::Part part) {
+    auto result = try_measure(members, part);
     if (result || result.error().code != Code::kResourceExhausted) return result;
     board.hush();
     epochs.clear();
     frozen.clear_epochs();
     groups.clear();
+    measured_members.clear();
     park_idle_trials();
-    result = try_test(job, state);
+    result = try_measure(members, part);
     board.wake();
     return result;
   }
@@ -291,11 +294,10 @@ void WorkerExecutor::command(const engine::Command& command) { impl_->board.comm
 
 std::optional<engine::Report> WorkerExecutor::next(double seconds) { return impl_->board.next(seconds); }
 
-Result<std::map<std::string, double>> WorkerExecutor::test(const engine::Job& job, const std::string& weights) {
-  LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(weights));
-  const train::TrainerState state{std::move(stored.tensors), std::move(stored.facts), std::move(stored.kept)};
+Result<std::map<std::string, double>> WorkerExecutor::measure(std::span<const engine::Tested> members,
+                                                              data::Part part) {
   const kernels::FlushToZero as_workers;  // part of the numerics
-  return impl_->test(job, state);
+  return impl_->measure(members, part);
 }
 
 }  // namespace lanista::runtime

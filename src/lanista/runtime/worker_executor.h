@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,8 @@ class WorkerExecutor final : public engine::Executor {
   Result<void> start(const engine::Job& job) override;
   void command(const engine::Command& command) override;
   std::optional<engine::Report> next(double seconds) override;
-  Result<std::map<std::string, double>> test(const engine::Job& job, const std::string& weights) override;
+  /// Predictions of members of a blend are kept for the next blend that is measured on the same part.
+  Result<std::map<std::string, double>> measure(std::span<const engine::Tested> members, data::Part part) override;
 
   std::int64_t workers() const;
   schedule::Machine machine() const;  ///< as machine_of, with the workers that there are

@@ -20,7 +20,7 @@ namespace lanista::runtime {
 inline constexpr std::int64_t kEpochs = 3;
 
 /// Trials on the digits, in an executor and without one.
-class WorkerExecutorTest : public testing::Test {
+class WorkerExecutorTest : public ::testing::Test {
  protected:
   WorkerExecutorTest() : data_(*data::open({}, ".", real_file_system())) {
     folder_ = (std::filesystem::temp_directory_path() / ("lanista-executor-" + std::to_string(::getpid()))).string();

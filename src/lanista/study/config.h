@@ -109,6 +109,7 @@ struct RunConfig {
 struct KeepConfig {
   std::int64_t top = 5;
   double checkpoint_every = 30;  ///< seconds
+  std::int64_t ensemble = 0;     ///< most draws of an ensemble of the kept trials; 0: best/ is the winner alone
 };
 struct StudyConfig {
   std::string name = "digits";

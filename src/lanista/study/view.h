@@ -14,6 +14,7 @@
 #include "lanista/graph/op.h"
 #include "lanista/study/baseline.h"
 #include "lanista/study/config.h"
+#include "lanista/study/ensemble.h"
 #include "lanista/study/keep.h"
 #include "lanista/study/trainings.h"
 #include "lanista/study/trial.h"
@@ -56,6 +57,7 @@ struct StudyView {
   std::optional<std::string> end_reason;  ///< set when the study has ended
   std::optional<TrialId> winner;
   std::map<std::string, double> test;  ///< of the winner
+  std::optional<Ensemble> ensemble;    ///< what is in best/, where that is more than the winner
   std::int64_t steps = 0;              ///< delivered training steps
   double began = 0;                    ///< Unix seconds of the first attempt
   double seconds = 0;                  ///< worked, over all attempts

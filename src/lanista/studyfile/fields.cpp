@@ -202,7 +202,11 @@ std::vector<Section> study_sections() {
               from(0, "memory_gib", "limit of tensor memory; 0: three quarters of the machine"))}},
       {"keep",
        "what stays on disk",
-       {field(&StudyConfig::keep, &KeepConfig::top, within(1, 1e6, "top", "trials whose weights are kept"))}}};
+       {field(&StudyConfig::keep, &KeepConfig::top, within(1, 1e6, "top", "trials whose weights are kept")),
+        quiet(field(&StudyConfig::keep, &KeepConfig::ensemble,
+                    within(0, 1000, "ensemble",
+                           "best/ blends the kept trials, drawn so often in all, if that is better on the validation "
+                           "part; 0: it is the best trial")))}}};
 }
 
 }  // namespace lanista::studyfile

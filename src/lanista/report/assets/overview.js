@@ -64,6 +64,16 @@ function winnerTiles() {
   return tiles;
 }
 
+// What is in best/; of an ensemble its members and what they reach together.
+function packageText() {
+  if (!study.ensemble) return "model.onnx, weights.safetensors, package.json";
+  const {members, validation, test} = study.ensemble;
+  const goal = study.goals[0].metric, tested = goal.replace(/^val_/, "test_");
+  const value = (of, name) => (typeof of[name] === "number" ? fixed(of[name]) : of[name] ?? "–");
+  const shares = members.map(({trial, share}) => `#${trial} ${Math.round(100 * share)} %`).join(", ");
+  return `an ensemble of ${shares}: ${goal} ${value(validation, goal)}, ${tested} ${value(test, tested)}`;
+}
+
 function makeOverview() {
   const ended = study.ended === null ? "not ended" : `ended: ${study.ended}`;
   const others =
@@ -88,7 +98,7 @@ function makeOverview() {
          fact(
              "Model package",
              el("span", {}, el("code", {}, "best/"),
-                study.winner ? " in the study's folder: model.onnx, weights.safetensors, package.json" :
+                study.winner ? ` in the study's folder: ${packageText()}` :
                                " appears in the study's folder when the study ends")),
          fact(
              "To go on",
