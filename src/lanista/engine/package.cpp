@@ -18,8 +18,9 @@ namespace {
 using nlohmann::json;
 
 /// The newest layout of package.json that this build reads. It writes the oldest that says all: builds that know no
-/// standardised targets would take predictions in standard units for real ones, so these packages are none for them.
-constexpr std::int64_t kPackageSchema = 2, kWithoutStandardTargets = 1;
+/// standardised targets would take predictions in standard units for real ones, so these packages are none for them; and
+/// what knows no labels, or no names of several targets, has no use for those that have them.
+constexpr std::int64_t kPackageSchema = 3, kWithStandardTargets = 2, kWithoutStandardTargets = 1;
 
 /// Optimiser slots and counters serve training alone.
 bool belongs_to_model(const Tensor& tensor) {
@@ -58,6 +59,18 @@ Result<void> take_facts(const json& facts, ModelPackage& package) {
   return {};
 }
 
+/// What an exported model calls its outputs, where they are several targets or labels.
+std::vector<std::string> output_names(const data::DataSpec& data) {
+  std::vector<std::string> names = data::target_names(data);
+  if (data.classes > 0 || (names.size() == 1 && !data.multilabel)) names.clear();
+  return names;
+}
+
+std::int64_t schema_of(const data::DataSpec& data) {
+  if (data.multilabel || !output_names(data).empty()) return kPackageSchema;
+  return data.target_normalization ? kWithStandardTargets : kWithoutStandardTargets;
+}
+
 /// Exported models give targets in their own unit.
 void take_unit(const ModelPackage& package, auto& options) {
   const auto& targets = package.data.target_normalization;
@@ -76,9 +89,9 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
   const study::Measurement* result = trial.measurements.empty() ? nullptr : &study::result_of(config, trial);
   json facts{{"study", config.name},
              {"trial", trial.id.value},
-             {"task", data.classes > 0 ? "classification" : "regression"},
+             {"task", data.classes > 0 ? "classification" : data.multilabel ? "multilabel" : "regression"},
              {"input", {{"shape", data.features.dims}, {"dtype", data.vocab > 0 ? "int64" : "float32"}}},
-             {"outputs", data.classes > 0 ? data.classes : data.target_size},
+             {"outputs", data.outputs()},
              {"labels", data.labels},
              {"data", data::spec_json(data)},
              {"recipe", study::recipe_json(recipe)},
@@ -105,6 +118,7 @@ Result<std::string> package_onnx(const ModelPackage& package) {
   options.metadata["study"] = options.graph_name;
   options.metadata["trial"] = package.facts.at("trial").dump();
   if (!package.data.labels.empty()) options.metadata["labels"] = json(package.data.labels).dump();
+  if (const auto names = output_names(package.data); !names.empty()) options.metadata["targets"] = json(names).dump();
   LANISTA_ASSIGN(const formats::OnnxModel model, formats::to_onnx(package.model, package.weights, options));
   return formats::encode_onnx(model);
 }
@@ -113,6 +127,7 @@ Result<std::string> package_cpp(const ModelPackage& package) {
   formats::CppExport options{.mean = package.data.normalization.mean,
                              .scale = package.data.normalization.scale,
                              .labels = package.data.labels,
+                             .targets = output_names(package.data),
                              .missing = data::missing_numbers(package.data)};
   take_unit(package, options);
   return formats::to_cpp(package.model, package.weights, options);
@@ -122,7 +137,7 @@ Result<void> write_package(FileSystem& fs, const std::string& folder, const Mode
   json facts = package.facts;
   LANISTA_ASSIGN(const std::string weights,
                  formats::encode_safetensors({package.weights, {{"graph_hash", facts.at("graph_hash")}}}));
-  facts["schema"] = package.data.target_normalization ? kPackageSchema : kWithoutStandardTargets;
+  facts["schema"] = schema_of(package.data);
   facts["version"] = LANISTA_VERSION;
   facts["weights_hash"] = hash_text(weights);
 

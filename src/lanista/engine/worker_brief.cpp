@@ -23,9 +23,11 @@ using study::fields::text;
 json to_json(const DataSource& data) {
   json split = json::array();
   for (const double part : data.split) split.push_back(real_json(part));
-  return {{"source", data.source},     {"folder", data.folder},
-          {"split", std::move(split)}, {"normalize", data.normalize},
-          {"targets", data.targets},   {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
+  json out{{"source", data.source},     {"folder", data.folder},
+           {"split", std::move(split)}, {"normalize", data.normalize},
+           {"targets", data.targets},   {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
+  if (data.class_weights) out["class_weights"] = study::class_weights_json(data.class_weights);
+  return out;
 }
 
 DataSource read_data(const json& in) {
@@ -41,6 +43,11 @@ DataSource read_data(const json& in) {
   }
   data.normalize = text(in, "normalize");
   data.targets = text(in, "targets");
+  if (in.contains("class_weights")) {
+    auto weights = study::read_class_weights(in["class_weights"]);
+    if (!weights) throw Malformed{weights.error().message};
+    data.class_weights = *std::move(weights);
+  }
   if (text(in, "hash") != "any") data.hash = digest(in, "hash");
   return data;
 }
@@ -86,6 +93,7 @@ study::DataConfig DataSource::config() const {
   config.split = split;
   config.normalize = normalize;
   config.targets = targets;
+  config.class_weights = class_weights;
   return config;
 }
 

@@ -152,9 +152,9 @@ Result<void> check_unit_of_targets(const CppExport& options, const graph::Shape&
   return invalid("a mean or scale of the targets is not finite");
 }
 
-std::string labels_text(const std::vector<std::string>& labels) {
+std::string names_text(const std::string& what, const std::vector<std::string>& labels) {
   if (labels.empty()) return "";
-  std::string out = "\ninline constexpr const char* labels[" + std::to_string(labels.size()) + "] = {\n";
+  std::string out = "\ninline constexpr const char* " + what + "[" + std::to_string(labels.size()) + "] = {\n";
   for (const std::string& label : labels) out += "    " + cpp_string(label) + ",\n";
   return out + "};\n";
 }
@@ -202,7 +202,8 @@ Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> we
                                      {"missing", options.missing.empty() ? "" : " A missing number is NaN."},
                                      {"input_size", std::to_string(input.elements_per_sample())},
                                      {"output_size", std::to_string(output.elements_per_sample())}});
-  out += labels_text(options.labels);
+  out += names_text("labels", options.labels);
+  out += names_text("targets", options.targets);
   if (!options.mean.empty()) out += array_text<double>("double", "input_mean", options.mean);
   if (!options.scale.empty()) out += array_text<double>("double", "input_scale", options.scale);
   if (!options.missing.empty()) {

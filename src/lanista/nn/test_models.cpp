@@ -331,8 +331,12 @@ OwnedBatch random_batch(const Derived& derived, std::int64_t size, std::uint64_t
     for (float& token : batch.features) token = static_cast<float>(rng.below(12));
   }
   const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;
-  if (!step::find_loss(derived.train.options.loss)->classes) {
+  const step::Loss& loss = *step::find_loss(derived.train.options.loss);
+  if (!loss.of_classes()) {
     fill(batch.targets, prediction);
+    if (loss.kind == step::TargetKind::kMultilabel) {
+      for (float& value : batch.targets) value = value > 0 ? 1.0F : 0.0F;
+    }
   } else {
     for (std::int64_t i = 0; i < size; ++i) {
       batch.labels.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(prediction.dims[1]))));
