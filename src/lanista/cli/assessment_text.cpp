@@ -111,8 +111,8 @@ std::string assessment_text(const runtime::Assessment& assessment, const data::D
   std::string out = "rows  " + std::to_string(assessment.rows) + "\n";
   if (assessment.lost > 0) out += "without a prediction  " + std::to_string(assessment.lost) + "\n";
   for (const auto& [name, value] : assessment.metrics) out += printable(name) + "  " + formats::csv_cell(value) + "\n";
-  if (assessment.kind == step::TargetKind::kMultilabel) return out + labels_text(assessment, data);
-  if (assessment.kind == step::TargetKind::kNumbers) {
+  if (assessment.multilabel) return out + labels_text(assessment, data);
+  if (assessment.classes == 0) {
     return out + (assessment.residuals.size() > 1 ? targets_text(assessment, data) : "") +
            residuals_text(assessment, data);
   }
@@ -124,7 +124,7 @@ nlohmann::json assessment_json(const runtime::Assessment& assessment, const data
                      {"rows", assessment.rows},
                      {"lost", assessment.lost},
                      {"metrics", study::fields::metrics_json(assessment.metrics)}};
-  if (assessment.kind == step::TargetKind::kMultilabel) {
+  if (assessment.multilabel) {
     out["labels"] = nlohmann::json::array();
     for (const runtime::ClassScore& score : runtime::label_scores(assessment.confusion)) {
       out["labels"].push_back({{"name", output_name(data, static_cast<std::size_t>(score.label))},
@@ -135,7 +135,7 @@ nlohmann::json assessment_json(const runtime::Assessment& assessment, const data
     }
     return out;
   }
-  if (assessment.kind == step::TargetKind::kNumbers) {
+  if (assessment.classes == 0) {
     out["residuals"] = nlohmann::json::array();
     for (std::size_t k = 0; k < assessment.residuals.size(); ++k) {
       const runtime::Residuals& of = assessment.residuals[k];

@@ -72,7 +72,7 @@ void add_dense(std::vector<TestModel>& all) {
                        "softmax(%10, axis=3)", "matmul(%11, %9, transpose_b=true)", "transpose(%12, axes=[0,2,1,3])",
                        "reshape(%13, shape=[4,6])", "linear(%14, out=3)", "flatten(%15)", "linear(%16, out=4)"}));
   all.push_back(with_loss(model("focal", "6", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}), "focal"));
-  for (const char* loss : {"mse", "mae", "huber"}) {
+  for (const char* loss : {"mse", "mae", "huber", "bce"}) {
     all.push_back(with_loss(model(loss, "6", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}), loss));
   }
   all.push_back(

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "lanista/step/loss.h"
-
 namespace lanista::runtime {
 
 /// Of one class: precision and recall are 0 where they would be 0 / 0.
@@ -34,8 +32,8 @@ struct Assessment {
   std::int64_t rows = 0;
   std::int64_t lost = 0;                  ///< rows with a prediction that is not a number
   std::map<std::string, double> metrics;  ///< loss, those of the model's study, and all others that suit the task
-  step::TargetKind kind = step::TargetKind::kNumbers;
-  std::int64_t classes = 0;             ///< 0: there are none
+  std::int64_t classes = 0;             ///< 0: numbers, or labels
+  bool multilabel = false;              ///< of labels
   std::vector<std::int64_t> confusion;  ///< of classes: rows by [label, prediction], the lost ones left out; of labels
                                         ///< [labels, truth, prediction]
   std::vector<Residuals> residuals;       ///< of numbers: one each number of a prediction

@@ -182,10 +182,10 @@ Assessment Predictor::assess(std::span<const double> predictions, std::span<cons
   out.rows = sums.samples;
   out.lost = sums.lost;
   out.metrics = evaluation.values(sums, "");
-  out.kind = impl_->targets.kind;
   out.classes = impl_->targets.classes;
+  out.multilabel = impl_->targets.kind == step::TargetKind::kMultilabel;
   out.confusion = std::move(sums.confusion);
-  if (out.kind == step::TargetKind::kNumbers) out.residuals = residuals_of(predictions, targets, outputs());
+  if (out.classes == 0 && !out.multilabel) out.residuals = residuals_of(predictions, targets, outputs());
   return out;
 }
 
