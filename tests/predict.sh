@@ -92,7 +92,8 @@ awk 'BEGIN {
   for (i = 0; i < 500; i++) { q = 1 + int(rand() * 3); a = rand(); print a "," 1e5 + 4e4 * (3 * a + q) "," i % 4 "," quarter[q] "," (i % 50 == 9 ? "" : 30 - 5 * q - 9 * a) }
 }' > sales.csv
 source='csv:sales.csv?target=price,days&weight=sure'
-"$lanista" run --set "data.source=$source" --set model.base=builtin:small-mlp --set 'goal=[minimize val_loss]' --set 'train.metrics=[mae, r2]' --set stop=none --trials 4 --epochs 6 --out sales --quiet > /dev/null 2> told
+"$lanista" run --set "data.source=$source" --set model.base=builtin:small-mlp --set 'goal=[minimize val_loss]' --set 'train.metrics=[mae, r2]' --set stop=none --trials 4 --epochs 6 --out sales --quiet > /dev/null 2>&1
+"$lanista" data check "$source" > told
 grep -q '10 rows lack one of the targets ("price", "days") and are left out' told || { cat told; echo "FAILED: rows without a target are not told"; failed=1; }
 awk -F, 'NR == 1 || $5 != ""' sales.csv > whole.csv
 select_test "$source" whole.csv > test.csv
