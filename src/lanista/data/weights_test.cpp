@@ -137,6 +137,8 @@ TEST_F(WeightedTable, BringsItsColumnWhichIsNoFeature) {
     EXPECT_NEAR(double{weights[i]}, static_cast<double>(i % 5) / mean, 1e-6) << i;
   }
   EXPECT_NE(schema_text(set->spec()).find("w  weight    how much a row counts"), std::string::npos);
+  write("/t.csv", rows([](int i) { return std::to_string(i % 5 + 1); }));
+  EXPECT_NE(get("csv:/t.csv?weight=w")->spec().hash, set->spec().hash) << "weights of a source are its numbers";
   // New rows need none.
   write("/new.csv", "x\n3\n4\n");
   const auto raw = read_raw(set->spec(), "/new.csv", disk_);

@@ -112,7 +112,9 @@ TEST(WeightedGradients, EqualAutogradHoweverTheBatchIsCut) {
       EXPECT_NEAR(sum / static_cast<double>(n), wanted_loss, 1e-12 * std::max(1.0, wanted_loss));
       for (const Tensor& gradient : halves->extract()) {
         const at::Tensor& theirs = wanted.at(gradient.name);
-        if (theirs.defined()) EXPECT_LT(scaled_error(to_torch(gradient), theirs), 1e-10) << gradient.name;
+        if (theirs.defined()) {
+          EXPECT_LT(scaled_error(to_torch(gradient), theirs), 1e-10) << gradient.name;
+        }
       }
 
       const std::vector<Tensor> before = program.extract(0);
@@ -120,7 +122,9 @@ TEST(WeightedGradients, EqualAutogradHoweverTheBatchIsCut) {
       const std::vector<Tensor> after = program.extract(0);
       for (const auto& [name, gradient] : wanted) {
         const at::Tensor moved = to_torch(tensor_named(before, name)) - to_torch(tensor_named(after, name));
-        if (gradient.defined()) EXPECT_LT(scaled_error(moved, gradient), 1e-10) << name;
+        if (gradient.defined()) {
+          EXPECT_LT(scaled_error(moved, gradient), 1e-10) << name;
+        }
       }
     }
   }

@@ -23,8 +23,8 @@ inline constexpr std::array<int, 7> kResidualPercents{1, 5, 25, 50, 75, 95, 99};
 struct Residuals {
   double mean = 0;
   double spread = 0;  ///< standard deviation: root of the mean square about the mean
-  double mae = 0, rmse = 0, r2 = 0;  ///< as metrics of the same names, of this number alone
   std::array<double, kResidualPercents.size()> quantiles{};  ///< between two values by their distance (Hyndman, Fan: 7)
+  double mae = 0, rmse = 0, r2 = 0;  ///< as metrics of the same names, of this number alone
 };
 
 /// How well a model does on labelled rows.
