@@ -36,11 +36,16 @@ TEST(StudyFilePage, NamesEveryMetricWithItsTargetsAndItsBetterSide) {
   const std::string text = page("study-file.md");
   const std::map<study::MetricTargets, std::string> targets{{study::MetricTargets::kClasses, "classes"},
                                                             {study::MetricTargets::kTwoClasses, "two classes"},
-                                                            {study::MetricTargets::kNumbers, "numbers"}};
+                                                            {study::MetricTargets::kNumbers, "numbers"},
+                                                            {study::MetricTargets::kLabels, "labels"}};
   for (const study::Metric& metric : study::metrics()) {
     const std::string row = "| `" + metric.name + "` | " + targets.at(metric.targets) + " | " +
                             (metric.maximize ? "larger" : "smaller") + " | " + metric.help + " |";
     EXPECT_NE(text.find(row), std::string::npos) << "docs/study-file.md has no row\n" << row;
+    if (metric.of_labels.empty()) continue;
+    const std::string of_labels = "| `" + metric.name + "` | labels | " + (metric.maximize ? "larger" : "smaller") +
+                                  " | " + metric.of_labels + " |";
+    EXPECT_NE(text.find(of_labels), std::string::npos) << "docs/study-file.md has no row\n" << of_labels;
   }
 }
 

@@ -18,7 +18,8 @@ using namespace lanista;
 using nlohmann::json;
 
 struct Case {
-  std::int64_t classes = 0;  // 0: numbers
+  std::int64_t classes = 0;  // 0: numbers, or labels
+  bool multilabel = false;
   std::int64_t width = 1;
   std::size_t rows = 1;
   std::vector<double> scores;
@@ -95,14 +96,40 @@ Case draw_numbers(Rng& rng) {
   return drawn;
 }
 
+// Labels that all rows have, or none; logits that tie, and those that are far out.
+Case draw_of_labels(Rng& rng) {
+  Case drawn;
+  drawn.multilabel = true;
+  drawn.width = rng.between(1, 6);
+  drawn.rows = some_rows(rng);
+  const auto kind = rng.below(4);
+  const double size = kind == 0 ? 500 : rng.uniform(0.1, 4), skill = rng.uniform(-0.5, 3);
+  std::vector<double> shares;
+  for (std::int64_t k = 0; k < drawn.width; ++k) shares.push_back(rng.bernoulli(0.1) ? 0 : rng.bernoulli(0.1) ? 1 : rng.uniform());
+  for (std::size_t i = 0; i < drawn.rows; ++i) {
+    for (const double share : shares) {
+      const bool has = rng.uniform() < share;
+      drawn.targets.push_back(has ? 1.0F : 0.0F);
+      const double logit = size * (rng.normal() + (has ? skill : 0));
+      drawn.scores.push_back(kind == 1 ? static_cast<double>(static_cast<std::int64_t>(logit)) : logit);
+    }
+  }
+  return drawn;
+}
+
+std::string loss_of(const Case& drawn) { return drawn.classes > 0 ? "cross_entropy" : drawn.multilabel ? "bce" : "mse"; }
+
 std::map<std::string, double> measured(const Case& drawn, Rng& rng) {
-  std::vector<std::string> metrics = study::suiting_metrics(drawn.classes);
-  if (drawn.classes > 0) {
+  std::vector<std::string> metrics =
+      study::suiting_metrics(drawn.multilabel ? study::Targets::multilabel() : study::Targets(drawn.classes));
+  if (drawn.multilabel) {
+    // All that there are.
+  } else if (drawn.classes > 0) {
     metrics.push_back("top" + std::to_string(rng.between(2, drawn.classes)));
   } else {
     metrics.push_back("quantile" + std::to_string(rng.between(1, 99)));
   }
-  const train::Evaluation evaluation(drawn.classes > 0 ? "cross_entropy" : "mse", metrics, drawn.width);
+  const train::Evaluation evaluation(loss_of(drawn), metrics, drawn.width);
   nn::HostMetrics host(evaluation.asked(), drawn.width, kernels::best_isa());
   nn::MetricSums sums;
   const auto width = static_cast<std::size_t>(drawn.width);
@@ -128,9 +155,10 @@ int main(int argc, char** argv) {
   std::ofstream file(argv[1], std::ios::binary);
   for (std::uint64_t i = 0; i < std::stoull(argv[2]); ++i) {
     Rng rng = Rng(20).split(i);
-    const Case drawn = i % 3 == 2 ? draw_numbers(rng) : draw_classes(rng);
+    const Case drawn = i % 4 == 3 ? draw_of_labels(rng) : i % 4 == 2 ? draw_numbers(rng) : draw_classes(rng);
     json line{{"case", i},
               {"classes", drawn.classes},
+              {"multilabel", drawn.multilabel},
               {"width", drawn.width},
               {"plain", drawn.plain},
               {"scores", drawn.scores},

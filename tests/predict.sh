@@ -107,6 +107,62 @@ for metric in loss mae mape rmse r2 quantile90; do
 done
 "$lanista" export alone/flats --onnx flats.onnx --cpp flats.cpp 2> exported || { cat exported; failed=1; }
 
+# Several numbers at once, and rows that count more.
+awk 'BEGIN {
+  srand(7); print "area,price,sure,quarter,days"
+  split("north east south", quarter, " ")
+  for (i = 0; i < 500; i++) { q = 1 + int(rand() * 3); a = rand(); print a "," 1e5 + 4e4 * (3 * a + q) "," i % 4 "," quarter[q] "," (i % 50 == 9 ? "" : 30 - 5 * q - 9 * a) }
+}' > sales.csv
+source='csv:sales.csv?target=price,days&weight=sure'
+"$lanista" run --set "data.source=$source" --set model.base=builtin:small-mlp --set 'goal=[minimize val_loss]' --set 'train.metrics=[mae, r2]' --set stop=none --trials 4 --epochs 6 --out sales --quiet > /dev/null 2>&1
+"$lanista" data check "$source" > told
+grep -q '10 rows lack one of the targets ("price", "days") and are left out' told || { cat told; echo "FAILED: rows without a target are not told"; failed=1; }
+awk -F, 'NR == 1 || $5 != ""' sales.csv > whole.csv
+select_test "$source" whole.csv > test.csv
+mv sales/best alone/sales && rm -r sales
+"$lanista" predict alone/sales test.csv --out predicted.csv 2> /dev/null
+[ "$(head -1 predicted.csv | tr -d '\r')" = row,prediction_price,prediction_days ] || { head -1 predicted.csv; echo "FAILED: no column for each target"; failed=1; }
+awk -F, 'NR == FNR { price[NR] = $2; days[NR] = $5; next } FNR > 1 {
+  n++; d = $2 - price[FNR]; e = $3 - days[FNR]; mae += (d < 0 ? -d : d) + (e < 0 ? -e : e)
+} END { printf "%.17g\n", mae / n / 2 }' test.csv predicted.csv > computed
+inside=$(measured alone/sales test_mae)
+if awk -v a="$(cat computed)" -v b="$inside" 'BEGIN { d = (a - b) / b; exit !(a != "" && b != "" && d < 1e-5 && d > -1e-5) }'; then
+  echo "mae of two targets: $inside"
+else
+  echo "FAILED: mae of two targets $(cat computed) from predictions, $inside in the package"
+  failed=1
+fi
+"$lanista" eval alone/sales test.csv > told
+grep -q '^ price ' told && grep -q '^ days ' told || { cat told; echo "FAILED: eval has no line for each target"; failed=1; }
+"$lanista" export alone/sales --onnx sales.onnx --cpp sales.cpp > told 2>&1 || { cat told; failed=1; }
+grep -q '"price",' sales.cpp || { echo "FAILED: the C++ names no targets"; failed=1; }
+
+# Labels: any number of them a row.
+awk 'BEGIN {
+  srand(9); print "x,y,rain,wind,snow"
+  for (i = 0; i < 500; i++) { x = rand() * 4 - 2; y = rand() * 4 - 2; print x "," y "," (x > 0.2 ? 1 : 0) "," (x * y > 0 ? "yes" : "no") "," (y < -1 ? "true" : "false") }
+}' > days.csv
+source='csv:days.csv?target=rain,wind,snow'
+"$lanista" run --set "data.source=$source" --set model.base=builtin:small-mlp --set 'train.metrics=[accuracy, exact_match, f1_macro, roc_auc]' --set stop=none --trials 4 --epochs 9 --out days --quiet > /dev/null 2>&1
+select_test "$source" days.csv > test.csv
+mv days/best alone/days && rm -r days
+"$lanista" predict alone/days test.csv --out predicted.csv 2> /dev/null
+[ "$(head -1 predicted.csv | tr -d '\r')" = row,p_rain,p_wind,p_snow ] || { head -1 predicted.csv; echo "FAILED: no column for each label"; failed=1; }
+awk -F, '
+  function has(cell) { sub(/\r$/, "", cell); return cell == "1" || cell == "yes" || cell == "true" }
+  NR == FNR { for (k = 3; k <= 5; k++) truth[NR, k] = has($k); next }
+  FNR > 1 {
+    n++; all = 1
+    for (k = 3; k <= 5; k++) { p = $(k - 1) + 0; ok = (p > 0.5) == truth[FNR, k]; right += ok; all *= ok; loss -= log(truth[FNR, k] ? p : 1 - p) }
+    exact += all
+  } END { printf "accuracy %.17g\nexact_match %.17g\nloss %.17g\n", right / n / 3, exact / n, loss / n / 3 }' test.csv predicted.csv > computed
+while read -r metric value; do same "$metric of labels" "$value" "$(measured alone/days "test_$metric")"; done < computed
+"$lanista" eval alone/days test.csv --json > eval.json
+for metric in accuracy f1_macro roc_auc; do
+  same "$metric by eval" "$(sed 's/.*"'"$metric"'":\([-0-9.e]*\).*/\1/' eval.json)" "$(measured alone/days "test_$metric")"
+done
+"$lanista" export alone/days --onnx days.onnx --cpp days.cpp > told 2>&1 || { cat told; failed=1; }
+
 # Images in NumPy arrays.
 "$lanista" data export builtin:digits --npy arrays 2> /dev/null
 "$lanista" run --set data.source=npy:arrays/x.npy,arrays/y.npy --trials 6 --epochs 9 --out digits --quiet > /dev/null 2>&1

@@ -60,9 +60,13 @@ nn::testing::OwnedBatch random_batch(Rng& rng, const nn::testing::Derived& deriv
   batch.size = size;
   batch.features = testing::random_features(rng, derived.model, shipped(), size);
   const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;
-  if (!step::find_loss(derived.train.options.loss)->classes) {
+  const step::Loss& loss = *step::find_loss(derived.train.options.loss);
+  if (!loss.of_classes()) {
     batch.targets.resize(static_cast<std::size_t>(prediction.elements(size)));
-    for (float& value : batch.targets) value = static_cast<float>(rng.normal());
+    for (float& value : batch.targets) {
+      const double drawn = rng.normal();
+      value = loss.kind == step::TargetKind::kMultilabel ? (drawn > 0 ? 1.0F : 0.0F) : static_cast<float>(drawn);
+    }
   } else {
     for (std::int64_t i = 0; i < size; ++i) {
       batch.labels.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(prediction.dims[1]))));
@@ -79,7 +83,7 @@ Case random_case(std::uint64_t number) {
   const bool classes = number % 2 == 0;
   std::vector<std::string> losses;
   for (const step::Loss& loss : step::losses()) {
-    if (loss.classes == classes) losses.push_back(loss.name);
+    if (loss.of_classes() == classes) losses.push_back(loss.name);
   }
   return {"random " + std::to_string(number), rng.key(),
           testing::random_model(rng.split("model"), shipped(), {.classes = classes}),

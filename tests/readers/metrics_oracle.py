@@ -121,6 +121,29 @@ def of_numbers(case):
     return out
 
 
+def of_labels(case):
+    logits = np.array(case["scores"]).reshape(-1, case["width"])
+    truth = np.array(case["targets"]).reshape(-1, case["width"]).astype(int)
+    said = (logits > 0).astype(int)
+    loss = np.logaddexp(0, np.where(truth == 1, -logits, logits)).mean()
+    columns = range(case["width"])
+    return {
+        "accuracy": 1 - (sk.hamming_loss(truth, said) if case["width"] > 1 else (truth != said).mean()),
+        "exact_match": sk.accuracy_score(truth, said),
+        "f1_macro": np.mean([sk.f1_score(truth[:, k], said[:, k], zero_division=0) for k in columns])
+        if case["width"] == 1 or len(truth) == 1
+        else sk.f1_score(truth, said, average="macro", zero_division=0),
+        "log_loss": loss,
+        "loss": loss,
+        "roc_auc": np.mean([auc_of(truth[:, k], logits[:, k]) for k in columns]),
+        "average_precision": np.mean([defined(sk.average_precision_score, truth[:, k], logits[:, k]) for k in columns]),
+    }
+
+
+def auc_of(truth, score):
+    return math.nan if truth.min() == truth.max() else defined(sk.roc_auc_score, truth, score)
+
+
 worst = {}
 compared = 0
 
@@ -145,7 +168,10 @@ def main():
     with open(sys.argv[1]) as file:
         for line in file:
             case = json.loads(line)
-            theirs = of_classes(case) if case["classes"] else of_numbers(case)
+            if case["multilabel"]:
+                theirs = of_labels(case)
+            else:
+                theirs = of_classes(case) if case["classes"] else of_numbers(case)
             missing = set(case["metrics"]) - set(theirs) - {"loss"}
             assert not missing, "nobody computes %s" % missing
             for name, value in theirs.items():

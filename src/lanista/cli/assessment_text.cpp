@@ -61,12 +61,43 @@ std::string hardest_text(const runtime::Assessment& assessment, const data::Data
          columns(rows, {false, true, true, true});
 }
 
-std::string residuals_text(const runtime::Assessment& assessment) {
+/// Of one of several outputs: its column in the table that training read, or its number.
+std::string output_name(const data::DataSpec& data, std::size_t index) {
+  const std::vector<std::string> names = data::target_names(data);
+  return names.size() > 1 || data.multilabel ? (index < names.size() ? printable(names[index]) : std::to_string(index))
+                                             : std::to_string(index);
+}
+
+double f1_of(const runtime::ClassScore& score) {
+  const double sum = score.precision + score.recall;
+  return sum > 0 ? 2 * score.precision * score.recall / sum : 0;
+}
+
+std::string labels_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
+  std::vector<Row> rows{{"label", "precision", "recall", "f1", "rows"}};
+  for (const auto& score : runtime::label_scores(assessment.confusion)) {
+    rows.push_back({output_name(data, static_cast<std::size_t>(score.label)), four_digits(score.precision),
+                    four_digits(score.recall), four_digits(f1_of(score)), std::to_string(score.rows)});
+  }
+  return "\nlabels, with the rows that have them\n" + columns(rows, {false, true, true, true, true});
+}
+
+/// Of several numbers, each for itself.
+std::string targets_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
+  std::vector<Row> rows{{"target", "mae", "rmse", "r2"}};
+  for (std::size_t k = 0; k < assessment.residuals.size(); ++k) {
+    const runtime::Residuals& of = assessment.residuals[k];
+    rows.push_back({output_name(data, k), four_digits(of.mae), four_digits(of.rmse), four_digits(of.r2)});
+  }
+  return "\ntargets, each for itself\n" + columns(rows, {false, true, true, true});
+}
+
+std::string residuals_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
   std::vector<Row> rows{{"output", "mean", "spread"}};
   for (const int percent : runtime::kResidualPercents) rows[0].push_back(std::to_string(percent) + "%");
   for (std::size_t k = 0; k < assessment.residuals.size(); ++k) {
     const runtime::Residuals& of = assessment.residuals[k];
-    Row row{std::to_string(k), four_digits(of.mean), four_digits(of.spread)};
+    Row row{output_name(data, k), four_digits(of.mean), four_digits(of.spread)};
     for (const double quantile : of.quantiles) row.push_back(four_digits(quantile));
     rows.push_back(std::move(row));
   }
@@ -80,7 +111,11 @@ std::string assessment_text(const runtime::Assessment& assessment, const data::D
   std::string out = "rows  " + std::to_string(assessment.rows) + "\n";
   if (assessment.lost > 0) out += "without a prediction  " + std::to_string(assessment.lost) + "\n";
   for (const auto& [name, value] : assessment.metrics) out += printable(name) + "  " + formats::csv_cell(value) + "\n";
-  if (assessment.classes == 0) return out + residuals_text(assessment);
+  if (assessment.multilabel) return out + labels_text(assessment, data);
+  if (assessment.classes == 0) {
+    return out + (assessment.residuals.size() > 1 ? targets_text(assessment, data) : "") +
+           residuals_text(assessment, data);
+  }
   return out + (assessment.classes <= kLargestMatrix ? matrix_text(assessment, data) : hardest_text(assessment, data));
 }
 
@@ -89,10 +124,28 @@ nlohmann::json assessment_json(const runtime::Assessment& assessment, const data
                      {"rows", assessment.rows},
                      {"lost", assessment.lost},
                      {"metrics", study::fields::metrics_json(assessment.metrics)}};
+  if (assessment.multilabel) {
+    out["labels"] = nlohmann::json::array();
+    for (const runtime::ClassScore& score : runtime::label_scores(assessment.confusion)) {
+      out["labels"].push_back({{"name", output_name(data, static_cast<std::size_t>(score.label))},
+                               {"rows", score.rows},
+                               {"precision", score.precision},
+                               {"recall", score.recall},
+                               {"f1", f1_of(score)}});
+    }
+    return out;
+  }
   if (assessment.classes == 0) {
     out["residuals"] = nlohmann::json::array();
-    for (const runtime::Residuals& of : assessment.residuals) {
+    for (std::size_t k = 0; k < assessment.residuals.size(); ++k) {
+      const runtime::Residuals& of = assessment.residuals[k];
       nlohmann::json one{{"mean", real_json(of.mean)}, {"spread", real_json(of.spread)}};
+      if (assessment.residuals.size() > 1) {
+        one.update({{"name", output_name(data, k)},
+                    {"mae", real_json(of.mae)},
+                    {"rmse", real_json(of.rmse)},
+                    {"r2", real_json(of.r2)}});
+      }
       for (std::size_t i = 0; i < of.quantiles.size(); ++i) {
         one["quantiles"][std::to_string(runtime::kResidualPercents[i])] = real_json(of.quantiles[i]);
       }

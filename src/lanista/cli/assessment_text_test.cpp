@@ -55,6 +55,49 @@ TEST(AssessmentText, HasTheHardestOfManyClasses) {
   EXPECT_NE(assessment_text(of_classes(20), classes(20)).find("confusion: "), std::string::npos);
 }
 
+TEST(AssessmentText, HasALineForEveryLabel) {
+  data::DataSpec spec;
+  spec.multilabel = true;
+  spec.target_size = 2;
+  spec.schema = {{"target", {{"names", {"rain", "wind"}}, {"kind", "multilabel"}}}};
+  runtime::Assessment labels;
+  labels.rows = 10;
+  labels.multilabel = true;
+  labels.confusion = {4, 2, 1, 3, /**/ 10, 0, 0, 0};
+  EXPECT_EQ(assessment_text(labels, spec),
+            "rows  10\n"
+            "\n"
+            "labels, with the rows that have them\n"
+            " label  precision  recall      f1  rows\n"
+            " rain         0.6    0.75  0.6667     4\n"
+            " wind           0       0       0     0\n");
+  const auto json = assessment_json(labels, spec);
+  ASSERT_EQ(json["labels"].size(), 2U);
+  EXPECT_EQ(json["labels"][0]["name"], "rain");
+  EXPECT_EQ(json["labels"][0]["rows"], 4);
+  EXPECT_EQ(json["labels"][0]["recall"], 0.75);
+}
+
+TEST(AssessmentText, HasALineForEveryOneOfSeveralTargets) {
+  data::DataSpec spec;
+  spec.target_size = 2;
+  spec.schema = {{"target", {{"names", {"price", "days"}}, {"kind", "numbers"}}}};
+  runtime::Assessment numbers;
+  // Errors 1, -1 and 2, 0 of targets 3, 5 and 4, 4.
+  numbers.residuals = runtime::residuals_of(std::vector<double>{2, 2, 6, 4}, std::vector<float>{3, 4, 5, 4}, 2);
+  const std::string text = assessment_text(numbers, spec);
+  EXPECT_NE(text.find("targets, each for itself\n"
+                      " target  mae   rmse  r2\n"
+                      " price     1      1   0\n"
+                      " days      1  1.414   0\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n   days     1       1 "), std::string::npos) << text;
+  const auto json = assessment_json(numbers, spec);
+  EXPECT_EQ(json["residuals"][1]["name"], "days");
+  EXPECT_EQ(json["residuals"][0]["mae"], 1.0);
+}
+
 TEST(AssessmentText, HasResidualsOfNumbers) {
   runtime::Assessment numbers;
   numbers.rows = 3;

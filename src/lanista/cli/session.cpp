@@ -222,6 +222,7 @@ engine::WorkerBrief worker_brief(const study::StudyConfig& config, const std::op
   brief.data.split = config.data.split;
   brief.data.normalize = config.data.normalize;
   brief.data.targets = config.data.targets;
+  brief.data.class_weights = config.data.class_weights;
   brief.isa = kernels::isa_name(kernels::best_isa());
   brief.numeric_class = nn::cpu_backend().numeric_class();
   brief.workers = workers.value_or(config.run.workers);
@@ -274,7 +275,10 @@ int run_study(const RunRequest& request) {
     return refuse(whole.error(), "model.space", "");
   }
   auto data = data::open(config->data, folder, real_file_system());
-  if (!data) return refuse(data.error(), "data.source", data.error().where);
+  if (!data) {
+    const bool of_weights = data.error().where == study::kClassWeightsKey;
+    return refuse(data.error(), of_weights ? data.error().where : "data.source", of_weights ? "" : data.error().where);
+  }
   if (auto fitted = engine::fit_to_data(*config, data->spec()); !fitted) {
     return refuse(fitted.error(), fitted.error().where, "");
   }

@@ -11,8 +11,8 @@
 #include "lanista/cli/session.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
+#include "lanista/engine/executor.h"
 #include "lanista/nn/program.h"
-#include "lanista/step/loss.h"
 #include "lanista/step/training_step.h"
 #include "lanista/store/cost_rows.h"
 #include "lanista/study/config.h"
@@ -73,8 +73,8 @@ json sum_json(const Sum& sum) {
 }
 
 Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {
-  const std::string& loss = step::default_loss(loaded.view.data.value("classes", 0) > 0).name;
-  LANISTA_ASSIGN(const auto recipe, study::make_recipe(loaded.view.config, loss, loaded.trial().proposal.sample));
+  LANISTA_ASSIGN(const data::DataSpec data, data::parse_spec(loaded.view.data));
+  LANISTA_ASSIGN(const auto recipe, study::make_recipe(loaded.view.config, engine::loss_name(loaded.view.config, data), loaded.trial().proposal.sample));
   const auto ops = step::training_ops(loaded.ops);
   LANISTA_ASSIGN(const auto train,
                  step::derive_training_step(loaded.model, step::StepOptions{recipe.loss, recipe.optimizer}, ops));

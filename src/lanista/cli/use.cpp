@@ -51,13 +51,27 @@ std::vector<double> softmax(std::span<const double> logits) {
   return out;
 }
 
+double sigmoid(double logit) {
+  const double rest = std::exp(-std::fabs(logit));
+  return (logit < 0 ? rest : 1) / (1 + rest);
+}
+
+/// What a prediction's k-th number is called: a probability, or a target.
+std::string column_name(const data::DataSpec& data, std::size_t k) {
+  if (data.classes > 0) return "p_" + label_name(data, k);
+  const std::vector<std::string> names = data::target_names(data);
+  const std::string name = k < names.size() ? names[k] : std::to_string(k);
+  if (data.multilabel) return "p_" + name;
+  if (names.size() > 1) return "prediction_" + name;
+  return "prediction" + (k == 0 ? "" : "_" + name);
+}
+
 std::vector<std::string> header(const Predicted& all) {
   const auto& data = all.package.data;
   std::vector<std::string> cells{all.raw.names.empty() ? "row" : "name"};
   if (data.classes > 0) cells.emplace_back("prediction");
   for (std::size_t k = 0; k < static_cast<std::size_t>(all.predictor.outputs()); ++k) {
-    cells.push_back(data.classes > 0 ? formats::csv_cell("p_" + label_name(data, k))
-                                     : "prediction" + (k == 0 ? "" : "_" + std::to_string(k)));
+    cells.push_back(formats::csv_cell(column_name(data, k)));
   }
   return cells;
 }
@@ -75,7 +89,7 @@ std::string predictions_csv(const Predicted& all) {
       cells.push_back(formats::csv_cell(label_name(data, best)));
       for (const double p : softmax(values)) cells.push_back(formats::csv_cell(p));
     } else {
-      for (const double value : values) cells.push_back(formats::csv_cell(value));
+      for (const double value : values) cells.push_back(formats::csv_cell(data.multilabel ? sigmoid(value) : value));
     }
     formats::add_csv_row(out, cells);
   }

@@ -89,6 +89,7 @@ Result<void> read_targets(const Tensor& y, const std::string& task, const DataSp
                            std::to_string(known->target_size));
     }
     raw.targets = numbers_of<float>(y);
+    spec.multilabel = known != nullptr ? known->multilabel : task == "multilabel";
     return {};
   }
   if (!is_whole(y) || !one_a_row) return broken(y, "classes must be whole numbers, one a row");

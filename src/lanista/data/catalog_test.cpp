@@ -96,7 +96,9 @@ TEST_F(Check, WarnsOfWhatIsOdd) {
   EXPECT_EQ(odd.constant_features, 1);
   EXPECT_EQ(odd.seen_test_rows, 18) << "six different rows, over and over";
   ASSERT_EQ(odd.warnings.size(), 4U);
-  EXPECT_EQ(odd.warnings[0], "classes are unequal: \"common\" has 114 rows, \"rare\" has 6");
+  EXPECT_EQ(odd.warnings[0],
+            "classes are unequal: \"common\" has 114 rows, \"rare\" has 6 (train.class_weights: balanced makes them "
+            "count alike)");
   EXPECT_EQ(odd.warnings[1], "1 of 2 features are the same in all training rows");
   EXPECT_EQ(odd.warnings[2], "18 test rows have the features of a training row; the test will look better than it is");
   EXPECT_EQ(odd.warnings[3], "40 cells have no value");

@@ -54,7 +54,7 @@ void look_at_features(const Dataset& set, Report& report) {
 
 void look_at_targets(const Dataset& set, Report& report) {
   const DataSpec& spec = set.spec();
-  report.class_rows.resize(static_cast<std::size_t>(spec.classes));
+  report.class_rows.resize(static_cast<std::size_t>(spec.multilabel ? spec.target_size : spec.classes));
   bool first = true;
   for (std::size_t p = 0; p < kParts.size(); ++p) {
     const auto& rows = set.rows(kParts[p]);
@@ -66,6 +66,9 @@ void look_at_targets(const Dataset& set, Report& report) {
     }
     std::vector<float> targets(rows.size() * static_cast<std::size_t>(spec.target_size));
     set.gather_raw_targets(rows, targets);
+    for (std::size_t i = 0; spec.multilabel && i < targets.size(); ++i) {
+      report.class_rows[i % report.class_rows.size()][p] += targets[i] != 0 ? 1 : 0;
+    }
     for (const float t : targets) {
       report.target_min = first ? double{t} : std::min(report.target_min, double{t});
       report.target_max = first ? double{t} : std::max(report.target_max, double{t});
@@ -74,7 +77,10 @@ void look_at_targets(const Dataset& set, Report& report) {
   }
 }
 
+/// Of a class, or of one of several labels.
 std::string class_name(const DataSpec& spec, std::size_t index) {
+  const std::vector<std::string> targets = spec.multilabel ? target_names(spec) : std::vector<std::string>();
+  if (index < targets.size()) return printable(targets[index]);
   return index < spec.labels.size() ? printable(spec.labels[index]) : std::to_string(index);
 }
 
@@ -83,6 +89,7 @@ std::string count_of(std::int64_t n, const std::string& one, const std::string& 
 }
 
 void warn_of_classes(Report& report) {
+  if (report.spec.multilabel) return;
   std::size_t smallest = 0, largest = 0, absent = 0;
   const auto rows = [&](std::size_t c) {
     return report.class_rows[c][0] + report.class_rows[c][1] + report.class_rows[c][2];
@@ -99,7 +106,7 @@ void warn_of_classes(Report& report) {
   if (!report.class_rows.empty() && rows(largest) > kImbalance * rows(smallest)) {
     report.warnings.push_back("classes are unequal: \"" + class_name(report.spec, largest) + "\" has " +
                               count_of(rows(largest), "row", "rows") + ", \"" + class_name(report.spec, smallest) +
-                              "\" has " + std::to_string(rows(smallest)));
+                              "\" has " + std::to_string(rows(smallest)) + " (train.class_weights: balanced makes them count alike)");
   }
 }
 
@@ -144,7 +151,9 @@ std::string Report::text() const {
   out += "rows      " + std::to_string(spec.rows) + ": " + std::to_string(spec.split_rows[0]) + " training, " +
          std::to_string(spec.split_rows[1]) + " validation, " + std::to_string(spec.split_rows[2]) + " test\n";
   out += "samples   " + spec.features.text() + ", from " + short_number(min) + " to " + short_number(max) + "\n";
-  if (spec.classes == 0) {
+  if (spec.multilabel) {
+    out += "labels    " + std::to_string(spec.target_size) + " (rows that have it: training, validation, test)\n";
+  } else if (spec.classes == 0) {
     out += "targets   " + count_of(spec.target_size, "number", "numbers") + " from " + short_number(target_min) +
            " to " + short_number(target_max) + "\n";
   } else {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "lanista/data/readers.h"
@@ -60,7 +61,7 @@ Result<TableRoles> roles_of(const Request& request, const std::vector<std::strin
   if (json.is_discarded()) return Error{Code::kInvalidArgument, "schema: this is no JSON", path};
   auto roles = declared_roles(json, header);
   if (!roles) return at_file(roles.error(), path);
-  LANISTA_ASSIGN(roles->by, split_columns(source, header, roles->target));
+  LANISTA_TRY(choose_row_columns(source, header, *roles));
   return roles;
 }
 
@@ -89,26 +90,36 @@ Result<std::vector<std::size_t>> find_all(const std::vector<std::string>& names,
   return indices;
 }
 
-/// The columns of samples that are plain numbers: all but the target, if there is one column more.
+/// The columns of samples that are plain numbers: all but the targets, if there are as many columns more.
 struct PlainColumns {
   std::vector<Column> columns;
   std::vector<std::size_t> indices;
-  std::optional<std::size_t> target;
+  std::vector<std::size_t> targets;  ///< none: the rows have none
 };
 
 Result<PlainColumns> plain_columns(const Request& request, const std::vector<std::string>& header) {
   const DataSpec& known = *request.known;
   const auto width = static_cast<std::size_t>(known.features.elements_per_sample());
+  const auto wanted = static_cast<std::size_t>(known.classes > 0 ? 1 : known.target_size);
   PlainColumns out;
-  if (header.size() == width + 1 && (known.classes > 0 || known.target_size == 1)) {
-    LANISTA_ASSIGN(const TableRoles roles, choose_roles(request.source, header));
-    out.target = roles.target;
+  if (header.size() == width + wanted) {
+    LANISTA_ASSIGN(TableRoles roles, choose_roles(request.source, header));
+    out.targets = std::move(roles.targets);
+    if (!request.source.value("target")) {
+      out.targets.resize(wanted);
+      std::iota(out.targets.begin(), out.targets.end(), width);
+    }
+    if (out.targets.size() != wanted) {
+      return request.source.error("target= names " + std::to_string(out.targets.size()) + " columns, there are " +
+                                  std::to_string(wanted) + " targets");
+    }
   } else if (header.size() != width) {
     return broken(std::to_string(header.size()) + " columns; samples " + known.features.text() + " need " +
-                  std::to_string(width) + ", or one more for the target");
+                  std::to_string(width) + ", or " + (wanted == 1 ? "one" : std::to_string(wanted)) +
+                  " more for the target" + (wanted == 1 ? "" : "s"));
   }
   for (std::size_t c = 0; c < header.size(); ++c) {
-    if (c == out.target) continue;
+    if (std::ranges::find(out.targets, c) != out.targets.end()) continue;
     out.columns.emplace_back().name = header[c];
     out.indices.push_back(c);
   }
@@ -133,11 +144,13 @@ Result<RawData> known_rows(const Request& request, const Table& table) {
     std::vector<std::string> names;
     for (const Column& column : plain.columns) names.push_back(column.name);
     LANISTA_ASSIGN(plain.indices, find_all(names, table.header(), "feature columns"));
-    const auto target = std::find(table.header().begin(), table.header().end(),
-                                  known.schema.at("target").at("name").get<std::string>());
-    const auto at = static_cast<std::size_t>(target - table.header().begin());
-    const bool is_feature = std::find(plain.indices.begin(), plain.indices.end(), at) != plain.indices.end();
-    if (target != table.header().end() && !is_feature) plain.target = at;
+    for (const std::string& name : target_names(known)) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(table.header(), name) - table.header().begin());
+      const bool is_feature = std::find(plain.indices.begin(), plain.indices.end(), at) != plain.indices.end();
+      if (at < table.header().size() && !is_feature) plain.targets.push_back(at);
+    }
+    // Without one of several there is nothing to compare with.
+    if (plain.targets.size() != target_names(known).size()) plain.targets.clear();
   }
   LANISTA_ASSIGN(EncodedRows rows, encode_rows(table, plain.indices, plain.columns));
   if (known.schema.is_null() && rows.missing > 0) {
@@ -153,8 +166,8 @@ Result<RawData> known_rows(const Request& request, const Table& table) {
                           " that training had not seen (" + rows.first_unknown + ") and " +
                           (rows.unknown == 1 ? "counts" : "count") + " as missing");
   }
-  if (plain.target) {
-    LANISTA_ASSIGN(auto target, read_known_target(table, *plain.target, class_names(known)));
+  if (!plain.targets.empty()) {
+    LANISTA_ASSIGN(auto target, read_known_target(table, plain.targets, class_names(known), known.multilabel));
     if (target) {
       out.labels = std::move(target->labels);
       out.targets = std::move(target->numbers);
@@ -219,7 +232,7 @@ Result<void> find_split(const Table& table, const SplitColumns& by, Found& found
 
 Result<Found> read_csv(const Request& request) {
   if (request.source.argument.empty()) return request.source.error("expected a file, csv:FILE?target=COLUMN");
-  LANISTA_ASSIGN(const std::string task, request.source.choice("task", {"auto", "classes", "numbers"}));
+  LANISTA_ASSIGN(const std::string task, request.source.choice("task", table_tasks()));
   const std::string path = request.path(request.source.argument);
   LANISTA_ASSIGN(CellNotation notation, notation_of(request.source));
   LANISTA_ASSIGN(formats::CsvTable cells, load_cells(request, path));
@@ -234,20 +247,32 @@ Result<Found> read_csv(const Request& request) {
   }
   LANISTA_TRY(add_test_file(request, table));
   LANISTA_ASSIGN(TableRoles roles, roles_of(request, table.header()));
-  const std::int64_t left_out = table.leave_out_missing(roles.target);
+  const std::int64_t left_out = table.leave_out_missing(roles.targets);
   if (table.rows() == 0) return at_file(broken("no row has a target"), path);
   if (left_out > 0) {
-    found.raw.remarks.push_back(std::to_string(left_out) + (left_out == 1 ? " row has" : " rows have") + " no target (\"" +
-                                table.header()[roles.target] + "\") and " + (left_out == 1 ? "is" : "are") + " left out");
+    const bool several = roles.targets.size() > 1;
+    std::string names;
+    for (const std::size_t column : roles.targets) names += (names.empty() ? "\"" : ", \"") + table.header()[column] + "\"";
+    found.raw.remarks.push_back(std::to_string(left_out) +
+                                (several ? (left_out == 1 ? " row lacks" : " rows lack") + std::string(" one of the targets (")
+                                         : (left_out == 1 ? " row has" : " rows have") + std::string(" no target (")) +
+                                names + ") and " + (left_out == 1 ? "is" : "are") + " left out");
   }
-  auto target = read_target(table, roles.target, roles.task);
+  auto target = read_target(table, roles.targets, roles.task);
   if (!target) return at_file(target.error(), path);
+  if (roles.weight) {
+    auto weights = read_weights(table, *roles.weight);
+    if (!weights) return at_file(weights.error(), path);
+    found.raw.weights = *std::move(weights);
+  }
   if (auto by = find_split(table, roles.by, found); !by) return at_file(by.error(), path);
   DataSpec& spec = found.raw.spec;
   spec.classes = static_cast<std::int64_t>(target->names.size());
   spec.labels = std::move(target->names);
   found.raw.labels = std::move(target->labels);
   found.raw.targets = std::move(target->numbers);
+  spec.multilabel = target->multilabel;
+  if (spec.classes == 0) spec.target_size = static_cast<std::int64_t>(roles.targets.size());
   found.columns = {std::move(table), std::move(roles)};
   return found;
 }

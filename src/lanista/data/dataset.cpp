@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/base/rng.h"
+#include "lanista/data/weights.h"
 
 namespace lanista::data {
 namespace {
@@ -25,7 +26,10 @@ Digest hash_all(const RawData& raw, const Split& rows) {
   hasher.digest(hash_bytes(bytes_of(list(spec.normalization.mean))));
   hasher.digest(hash_bytes(bytes_of(list(spec.normalization.scale))));
   if (spec.vocab > 0) hasher.text("tokens").number(spec.vocab);
+  if (spec.multilabel) hasher.text("multilabel");
   if (!spec.schema.is_null()) hasher.text(spec.schema.dump());
+  // Those of classes are no part of the data: studies with other ones are of the same rows.
+  if (!raw.weights.empty()) hasher.text("weights").digest(hash_bytes(bytes_of(raw.weights)));
   if (spec.target_normalization) {
     hasher.text("standardised targets").digest(hash_bytes(bytes_of(spec.target_normalization->mean)));
     hasher.digest(hash_bytes(bytes_of(spec.target_normalization->scale)));
@@ -56,6 +60,7 @@ Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string
   LANISTA_CHECK(raw.labels.size() == (spec.classes > 0 ? rows : 0), "there must be a label a row, and classes for it");
   LANISTA_CHECK(raw.targets.size() == (spec.classes > 0 ? 0 : rows * static_cast<std::size_t>(spec.target_size)),
                 "there must be target_size targets a row");
+  LANISTA_CHECK(raw.weights.empty() || raw.weights.size() == rows, "there must be a weight a row, or none");
   if (normalize != "auto" && normalize != "none") {
     return Error{Code::kInvalidArgument, "normalize is \"" + normalize + "\", allowed are auto and none", ""};
   }
@@ -71,15 +76,17 @@ Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string
     spec.normalization = fit_normalization(raw.features, width, normalization_entries(spec.features), split[0]);
   }
   spec.target_normalization.reset();
-  if (spec.classes == 0 && targets != "raw") {
+  if (spec.targets().kind == step::TargetKind::kNumbers && targets != "raw") {
     spec.target_normalization = fit_normalization(raw.targets, spec.target_size, spec.target_size, split[0]);
   }
   spec.hash = hash_all(raw, split);
   return {};
 }
 
-Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& normalize, const std::string& targets) {
+Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& normalize, const std::string& targets,
+                              const study::ClassWeights& class_weights) {
   LANISTA_TRY(settle(raw, split, normalize, targets));
+  LANISTA_ASSIGN(auto weights, row_weights(raw, split[0], class_weights));
   raw.spec.normalization.apply(raw.features, raw.spec.features.elements_per_sample());
 
   Dataset out;
@@ -92,6 +99,7 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
     out.standard_targets_ = out.targets_;
     by->apply(out.standard_targets_, out.spec_.target_size);
   }
+  out.weights_ = std::move(weights);
   out.rows_ = std::move(split);
   return out;
 }
@@ -112,6 +120,10 @@ void Dataset::gather_targets(std::span<const std::int64_t> rows, std::span<float
 
 void Dataset::gather_raw_targets(std::span<const std::int64_t> rows, std::span<float> out) const {
   gather(targets_, static_cast<std::size_t>(spec_.target_size), rows, out);
+}
+
+void Dataset::gather_weights(std::span<const std::int64_t> rows, std::span<float> out) const {
+  gather(weights_, 1, rows, out);
 }
 
 std::vector<std::int64_t> epoch_order(const std::vector<std::int64_t>& rows, std::uint64_t data_seed,

@@ -37,12 +37,17 @@ class Dataset {
   void gather_targets(std::span<const std::int64_t> rows, std::span<float> out) const;
   /// In their own unit, the bits of the source.
   void gather_raw_targets(std::span<const std::int64_t> rows, std::span<float> out) const;
+  /// Whether rows count differently in the training loss.
+  bool weighted() const { return !weights_.empty(); }
+  /// How much (row_weights); of a weighted set alone.
+  void gather_weights(std::span<const std::int64_t> rows, std::span<float> out) const;
 
   /// From raw numbers that have passed check_numbers, and their split. Of the specification, name, source, licence,
-  /// features, classes, target_size, labels, schema are read, and the normalisation if there is a schema; the rest is
-  /// found. `normalize` and `targets` as in study::DataConfig; classes stay as they are, whatever `targets` says.
-  /// Errors: kInvalidArgument (either is none of the words).
-  static Result<Dataset> make(RawData raw, Split split, const std::string& normalize, const std::string& targets);
+  /// features, classes, target_size, multilabel, labels, schema are read, and the normalisation if there is a schema; the rest is
+  /// found. `normalize`, `targets` and `class_weights` as in study::DataConfig; classes stay as they are, whatever
+  /// `targets` says. Errors: kInvalidArgument (either is none of the words), those of row_weights.
+  static Result<Dataset> make(RawData raw, Split split, const std::string& normalize, const std::string& targets,
+                              const study::ClassWeights& class_weights = {});
   /// What `make` finds of the numbers, without normalising them: rows, normalisations, hash. Errors: as of `make`.
   static Result<void> settle(RawData& raw, const Split& split, const std::string& normalize,
                              const std::string& targets);
@@ -63,6 +68,7 @@ class Dataset {
   std::vector<std::int32_t> labels_;
   std::vector<float> targets_;           // in their own unit
   std::vector<float> standard_targets_;  // empty where training sees the others
+  std::vector<float> weights_;           // empty where all rows count alike
   Split rows_;
 };
 

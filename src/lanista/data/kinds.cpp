@@ -8,14 +8,15 @@
 namespace lanista::data {
 
 const std::vector<Kind>& kinds() {
-  static const Kind::Option kTask{"task", "auto|classes|numbers",
-                                  "what the target is; auto: few whole numbers, or text"};
+  static const Kind::Option kTask{"task", "auto|classes|numbers|multilabel",
+                                  "what the target is; auto: few whole numbers, or text, are classes; several columns "
+                                  "of 0 and 1 are labels (multilabel)"};
   static const std::vector<Kind> kAll = {
       {"builtin", "builtin:digits", "a data set that is part of the program", {}, Kind::Paths::kNone, read_builtin},
       {"csv",
        "csv:FILE",
        "a table, one row a line",
-       {{"target", "COLUMN", "name or number of the column to predict; the last one if not given"},
+       {{"target", "A,B", "name or number of the column to predict, or of several; the last one if not given"},
         {"drop", "A,B", "columns to leave out"},
         {"header", "auto|yes|no", "whether the first line names the columns", true},
         {"sep", "CHARACTER|tab", "what stands between cells; else comma, semicolon or tab, whichever is there", true},
@@ -26,6 +27,7 @@ const std::vector<Kind>& kinds() {
         {"missing", "A,B", "texts that mean that there is no value, beside NA, ?, nan, null and nothing", true},
         {"group", "COLUMN", "rows with one value of it stay together: all in training, or all in validation, or in the test"},
         {"order", "COLUMN", "a number or date by which rows come in time: first training, then validation, last the test"},
+        {"weight", "COLUMN", "how much a row counts in the training loss: numbers from 0 on, which are no feature"},
         {"test", "FILE", "a table of its own for the test part", false, Kind::Paths::kOne},
         {"schema", "FILE.json", "a declared schema instead of target, drop, task, numeric, categorical, dates", false,
          Kind::Paths::kOne},

@@ -36,7 +36,7 @@ const Tensor* find_array(const std::vector<Tensor>& arrays, const std::optional<
 }  // namespace
 
 Result<Found> read_npy(const Request& request) {
-  LANISTA_ASSIGN(const std::string task, request.source.choice("task", {"auto", "classes", "numbers"}));
+  LANISTA_ASSIGN(const std::string task, request.source.choice("task", table_tasks()));
   const auto files = split_at_commas(request.source.argument);
   const bool unlabelled = request.known != nullptr && files.size() == 1;
   if ((files.size() != 2 && !unlabelled) || std::ranges::count(files, "") > 0) {
@@ -54,7 +54,7 @@ Result<Found> read_npy(const Request& request) {
 
 Result<Found> read_npz(const Request& request) {
   const Source& source = request.source;
-  LANISTA_ASSIGN(const std::string task, source.choice("task", {"auto", "classes", "numbers"}));
+  LANISTA_ASSIGN(const std::string task, source.choice("task", table_tasks()));
   if (source.argument.empty()) return source.error("expected a file, npz:FILE?x=KEY&y=KEY");
   const std::string path = request.path(source.argument);
   auto archive = [&]() -> Result<std::vector<Tensor>> {

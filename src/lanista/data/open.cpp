@@ -17,6 +17,19 @@ Result<Split> split_of(const Found& found, const std::array<double, 3>& fraction
   return split_rows(rows, raw.labels, raw.spec.classes, fractions, found.test);
 }
 
+/// Of one target as it has been since the first study.
+nlohmann::json target_json(const Table& table, const TableRoles& roles, const DataSpec& spec) {
+  nlohmann::json out{{"kind", spec.classes > 0 ? "classes" : spec.multilabel ? "multilabel" : "numbers"}};
+  std::vector<std::string> names;
+  for (const std::size_t column : roles.targets) names.push_back(table.header()[column]);
+  if (names.size() == 1) {
+    out["name"] = names.front();
+  } else {
+    out["names"] = names;
+  }
+  return out;
+}
+
 /// Turns a table into features, fitted on the training rows alone.
 Result<void> encode(const Found::Columns& found, const std::vector<std::int64_t>& train, RawData& raw) {
   const auto& [table, roles] = found;
@@ -30,10 +43,8 @@ Result<void> encode(const Found::Columns& found, const std::vector<std::int64_t>
   spec.normalization = normalization_of(columns);
   spec.features.dims = {static_cast<std::int64_t>(spec.normalization.mean.size())};
   if (spec.features.dims[0] == 0) return Error{Code::kDataLoss, "csv: no column holds a value", ""};
-  spec.schema = {
-      {"columns", columns_json(columns)},
-      {"target",
-       {{"name", table.header()[roles.target]}, {"kind", spec.classes > 0 ? "classes" : "numbers"}}}};
+  spec.schema = {{"columns", columns_json(columns)}, {"target", target_json(table, roles, spec)}};
+  if (roles.weight) spec.schema["weight"] = table.header()[*roles.weight];
   raw.features = std::move(rows.features);
   raw.missing = rows.missing;
   raw.unknown = rows.unknown;
@@ -61,7 +72,8 @@ Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, cons
 
 Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
   LANISTA_ASSIGN(auto raw, open_raw(config, folder, fs));
-  return Dataset::make(std::move(raw.first), std::move(raw.second), config.normalize, config.targets);
+  return Dataset::make(std::move(raw.first), std::move(raw.second), config.normalize, config.targets,
+                       config.class_weights);
 }
 
 }  // namespace lanista::data

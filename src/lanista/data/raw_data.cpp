@@ -26,9 +26,15 @@ Result<void> check_numbers(const RawData& raw) {
                   std::to_string(spec.classes) + " classes");
   }
   for (std::size_t i = 0; i < raw.targets.size(); ++i) {
-    if (std::isfinite(raw.targets[i])) continue;
+    const bool label = raw.targets[i] == 0 || raw.targets[i] == 1;
+    if (spec.multilabel ? label : std::isfinite(raw.targets[i])) continue;
     return broken("target of row " + std::to_string(i / static_cast<std::size_t>(spec.target_size)) +
-                  " is not a finite number");
+                  (spec.multilabel ? " is no label, 0 or 1" : " is not a finite number"));
+  }
+  for (std::size_t i = 0; i < raw.weights.size(); ++i) {
+    if (std::isfinite(raw.weights[i]) && raw.weights[i] >= 0) continue;
+    return broken("weight of row " + std::to_string(i) + " is " + std::to_string(raw.weights[i]) +
+                  ", allowed are finite numbers from 0 on");
   }
   return {};
 }

@@ -14,6 +14,7 @@ struct RawData {
   std::vector<float> features;       ///< [rows, features…]
   std::vector<std::int32_t> labels;  ///< [rows], or empty
   std::vector<float> targets;        ///< [rows, target_size] in their own unit, or empty
+  std::vector<float> weights;        ///< [rows] how much a row counts in training, as the source has it; or empty
   std::vector<std::string> names;    ///< [rows], file names for instance; or empty
   std::int64_t missing = 0;          ///< cells without a value, filled by the stored rule
   std::int64_t unknown = 0;          ///< categories that training had not seen
@@ -23,7 +24,7 @@ struct RawData {
 };
 
 /// Whether the numbers are what the specification says. Errors: kDataLoss (a number that is not finite, a label outside
-/// the classes; which row).
+/// the classes, a weight below 0; which row).
 Result<void> check_numbers(const RawData& raw);
 
 }  // namespace lanista::data

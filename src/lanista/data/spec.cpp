@@ -40,7 +40,15 @@ Result<void> check_shape(const graph::Shape& features) {
 
 Result<void> check_schema(const DataSpec& spec) {
   LANISTA_ASSIGN(const json target, entry<json>(spec.schema, "target"));
-  LANISTA_TRY(entry<std::string>(target, "name"));
+  if (target.contains("names")) {
+    LANISTA_ASSIGN(const auto names, entry<std::vector<std::string>>(target, "names"));
+    if (spec.classes > 0 || static_cast<std::int64_t>(names.size()) != spec.target_size) {
+      return broken(std::to_string(names.size()) + " names of targets for " + std::to_string(spec.target_size));
+    }
+  } else {
+    LANISTA_TRY(entry<std::string>(target, "name"));
+  }
+  if (spec.schema.contains("weight")) LANISTA_TRY(entry<std::string>(spec.schema, "weight"));
   LANISTA_ASSIGN(const auto columns, parse_columns(spec.schema.value("columns", json())));
   std::int64_t width = 0;
   for (const Column& column : columns) width += column.width();
@@ -52,6 +60,7 @@ Result<void> check_schema(const DataSpec& spec) {
 
 Result<Normalization> parse_targets(const json& object, const DataSpec& spec) {
   if (spec.classes > 0) return broken("\"target_normalization\" stands where targets are classes");
+  if (spec.multilabel) return broken("\"target_normalization\" stands where targets are labels");
   LANISTA_ASSIGN(auto targets, parse_normalization(object, spec.target_size, "targets"));
   const auto entries = static_cast<std::int64_t>(targets.mean.size());
   if (entries == spec.target_size) return targets;
@@ -74,7 +83,18 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
+/// Of one of several.
+std::string target_text(const DataSpec& spec, std::size_t index) {
+  if (spec.multilabel) return "label, 0 or 1";
+  if (!spec.target_normalization) return "number";
+  const auto& [mean, scale] = *spec.target_normalization;
+  return "number, standardised (mean " + short_number(mean[index]) + ", deviation " + short_number(scale[index]) + ")";
+}
+
 std::string target_text(const DataSpec& spec) {
+  if (spec.multilabel) {
+    return std::to_string(spec.target_size) + (spec.target_size == 1 ? " label, 0 or 1" : " labels, each 0 or 1");
+  }
   if (spec.classes == 0) {
     const std::string count = std::to_string(spec.target_size) + (spec.target_size == 1 ? " number" : " numbers");
     if (!spec.target_normalization) return count;
@@ -119,6 +139,7 @@ json spec_json(const DataSpec& spec) {
               {"hash", spec.hash.hex()},
               {"normalization", normalization_json(spec.normalization)}};
   if (spec.vocab > 0) out["vocab"] = spec.vocab;
+  if (spec.multilabel) out["multilabel"] = true;
   if (spec.target_normalization) out["target_normalization"] = normalization_json(*spec.target_normalization);
   if (!spec.schema.is_null()) out["schema"] = spec.schema;
   return out;
@@ -142,6 +163,10 @@ Result<DataSpec> parse_spec(const json& object) {
   LANISTA_ASSIGN(spec.classes, entry<std::int64_t>(object, "classes"));
   LANISTA_ASSIGN(spec.labels, entry<std::vector<std::string>>(object, "labels"));
   LANISTA_ASSIGN(spec.target_size, entry<std::int64_t>(object, "target_size"));
+  if (object.contains("multilabel")) {
+    LANISTA_ASSIGN(spec.multilabel, entry<bool>(object, "multilabel"));
+    if (spec.multilabel && spec.classes > 0) return broken("\"multilabel\" stands where targets are classes");
+  }
   if (spec.classes < 0 || spec.target_size < 1) return broken("there are neither classes nor numbers to predict");
   if (!spec.labels.empty() && static_cast<std::int64_t>(spec.labels.size()) != spec.classes) {
     return broken(std::to_string(spec.labels.size()) + " labels for " + std::to_string(spec.classes) + " classes");
@@ -161,6 +186,13 @@ Result<DataSpec> parse_spec(const json& object) {
     LANISTA_TRY(check_schema(spec));
   }
   return spec;
+}
+
+std::vector<std::string> target_names(const DataSpec& spec) {
+  if (spec.schema.is_null()) return {};
+  const json& target = spec.schema.at("target");
+  if (target.contains("names")) return target.at("names").get<std::vector<std::string>>();
+  return {target.at("name").get<std::string>()};
 }
 
 std::vector<double> missing_numbers(const DataSpec& spec) {
@@ -195,8 +227,10 @@ std::string schema_text(const DataSpec& spec) {
   std::size_t longest = 0;
   // A name may be anything that stands in a file: one line a column, whatever it holds.
   for (const Column& column : *columns) longest = std::max(longest, display_width(printable(column.name)));
-  const std::string target = spec.schema.at("target").at("name").get<std::string>();
-  longest = std::max(longest, display_width(printable(target)));
+  const std::vector<std::string> targets = target_names(spec);
+  const std::string weight = spec.schema.value("weight", "");
+  for (const std::string& name : targets) longest = std::max(longest, display_width(printable(name)));
+  longest = std::max(longest, display_width(printable(weight)));
   const auto padded = [&](const std::string& name) {
     const std::string shown = printable(name);
     return shown + std::string(longest - display_width(shown) + 2, ' ');
@@ -211,7 +245,11 @@ std::string schema_text(const DataSpec& spec) {
     }
     out += "\n";
   }
-  return out + padded(target) + "target    " + target_text(spec) + "\n";
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    out += padded(targets[i]) + "target    " + (targets.size() == 1 ? target_text(spec) : target_text(spec, i)) + "\n";
+  }
+  if (!weight.empty()) out += padded(weight) + "weight    how much a row counts in training\n";
+  return out;
 }
 
 }  // namespace lanista::data

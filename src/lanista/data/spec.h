@@ -12,6 +12,7 @@
 #include "lanista/base/result.h"
 #include "lanista/data/normalization.h"
 #include "lanista/graph/shape.h"
+#include "lanista/study/metric.h"
 
 namespace lanista::data {
 
@@ -29,6 +30,7 @@ struct DataSpec {
   std::int64_t vocab = 0;           ///< features are token numbers below this; 0: they are real numbers
   std::int64_t classes = 0;         ///< 0: targets are numbers
   std::int64_t target_size = 1;     ///< numbers per sample when classes == 0
+  bool multilabel = false;          ///< those are zeros and ones: whether a sample has each of so many labels
   std::vector<std::string> labels;  ///< class names, may be empty
   std::int64_t rows = 0;
   std::array<std::int64_t, 3> split_rows{};  ///< train, validation, test
@@ -39,6 +41,11 @@ struct DataSpec {
   std::optional<Normalization> target_normalization;
   nlohmann::json schema;  ///< how raw rows become features ("columns", "target"), for tables; null otherwise
   std::shared_ptr<const Stream> stream;  ///< where features come from that do not lie in memory; null: they do
+
+  /// What is to be predicted.
+  study::Targets targets() const { return multilabel ? study::Targets::multilabel() : study::Targets(classes); }
+  /// Numbers that a model gives for a sample.
+  std::int64_t outputs() const { return classes > 0 ? classes : target_size; }
 };
 
 /// The specification as the log and the model package hold it.
@@ -46,6 +53,9 @@ nlohmann::json spec_json(const DataSpec& spec);
 
 /// The inverse of spec_json. Errors: kDataLoss naming the entry.
 Result<DataSpec> parse_spec(const nlohmann::json& json);
+
+/// The columns to predict, in their order; empty where the source names none.
+std::vector<std::string> target_names(const DataSpec& spec);
 
 /// What a missing number of a raw sample becomes, one a feature; empty where there is no rule for it: all but tables.
 std::vector<double> missing_numbers(const DataSpec& spec);

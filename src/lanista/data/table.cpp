@@ -17,32 +17,15 @@ namespace lanista::data {
 namespace {
 
 constexpr std::size_t kMaxCategories = 256;
-constexpr std::size_t kMaxIntegerClasses = 20;
-constexpr std::size_t kMaxClasses = 10'000;
 Error broken(const std::string& column, const std::string& message) {
   return {Code::kDataLoss, "csv: column \"" + column + "\": " + message, ""};
 }
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text.substr(0, 64)) + "\""; }
 
-Error no_number(const std::string& column, const std::string& place, std::string_view text) {
-  return broken(column, place + " holds " + quoted(text) + ", which is no number; correct it, or missing=" +
-                            std::string(text.substr(0, 64)) + " if it means that there is no value");
-}
-
 Error no_date(const std::string& column, const std::string& place, std::string_view text) {
   return broken(column, place + " holds " + quoted(text) +
                             ", which is no date; expected 2024-03-01, 2024/03/01 or 01.03.2024, with a time or without");
-}
-
-/// Sorted names to class numbers; numbers are compared as such, so that 10 comes after 9.
-std::vector<std::string> class_names(const Table& table, const std::set<std::string_view>& found, bool numeric) {
-  std::vector<std::string> names(found.begin(), found.end());
-  if (numeric) {
-    std::sort(names.begin(), names.end(),
-              [&](const std::string& a, const std::string& b) { return *table.number(a) < *table.number(b); });
-  }
-  return names;
 }
 
 /// What one walk through the cells of a column finds.
@@ -174,6 +157,11 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
 
 }  // namespace
 
+Error no_number(const std::string& column, const std::string& place, std::string_view text) {
+  return broken(column, place + " holds " + quoted(text) + ", which is no number; correct it, or missing=" +
+                            std::string(text.substr(0, 64)) + " if it means that there is no value");
+}
+
 Table::Table(formats::CsvTable cells, CellNotation notation)
     : cells_(std::move(cells)), notation_(std::move(notation)), rows_(cells_.rows()), first_file_(cells_.rows()) {
   std::iota(rows_.begin(), rows_.end(), std::size_t{0});
@@ -203,69 +191,12 @@ std::vector<std::int64_t> Table::second_file() const {
   return out;
 }
 
-std::int64_t Table::leave_out_missing(std::size_t column) {
-  return static_cast<std::int64_t>(
-      std::erase_if(rows_, [&](std::size_t row) { return notation_.text(cells_.cell(row, column)).empty(); }));
-}
-
-Result<TableTarget> read_target(const Table& table, std::size_t column, const std::string& task) {
-  const std::string& name = table.header()[column];
-  std::set<std::string_view> found;
-  bool numeric = true, whole = true;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto text = table.text(row, column);
-    if (text.empty()) return broken(name, "the target of " + table.place(row) + " is missing");
-    const auto number = table.number(text);
-    if (!number && task == "numbers") return no_number(name, table.place(row), text);
-    numeric &= number.has_value();
-    whole &= number && *number == std::floor(*number);
-    if (found.size() <= kMaxClasses) found.insert(text);
-  }
-
-  TableTarget target;
-  const bool classes =
-      task == "classes" || (task == "auto" && (!numeric || (whole && found.size() <= kMaxIntegerClasses)));
-  if (!classes) {
-    for (std::size_t row = 0; row < table.rows(); ++row) {
-      target.numbers.push_back(static_cast<float>(*table.number(table.text(row, column))));
-    }
-    return target;
-  }
-  if (found.size() > kMaxClasses) return broken(name, "more than " + std::to_string(kMaxClasses) + " classes");
-  if (found.size() < 2) return broken(name, "a target needs at least two classes");
-  target.names = class_names(table, found, numeric);
-  std::map<std::string_view, std::int32_t> numbers;
-  for (std::size_t i = 0; i < target.names.size(); ++i) numbers[target.names[i]] = static_cast<std::int32_t>(i);
-  for (std::size_t row = 0; row < table.rows(); ++row) target.labels.push_back(numbers.at(table.text(row, column)));
-  return target;
-}
-
-Result<std::optional<TableTarget>> read_known_target(const Table& table, std::size_t column,
-                                                     const std::vector<std::string>& names) {
-  bool any = false;
-  for (std::size_t row = 0; row < table.rows(); ++row) any |= !table.text(row, column).empty();
-  if (!any) return std::optional<TableTarget>();
-  const std::string& name = table.header()[column];
-  std::map<std::string_view, std::int32_t> numbers;
-  for (std::size_t i = 0; i < names.size(); ++i) numbers[names[i]] = static_cast<std::int32_t>(i);
-  TableTarget target{.names = names, .labels = {}, .numbers = {}};
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto text = table.text(row, column);
-    if (text.empty()) return broken(name, "the target of " + table.place(row) + " is missing");
-    if (names.empty()) {
-      const auto number = table.number(text);
-      if (!number) return no_number(name, table.place(row), text);
-      target.numbers.push_back(static_cast<float>(*number));
-      continue;
-    }
-    const auto it = numbers.find(text);
-    if (it == numbers.end()) {
-      return broken(name, table.place(row) + " holds " + quoted(text) + ", which is none of the " +
-                              std::to_string(names.size()) + " classes");
-    }
-    target.labels.push_back(it->second);
-  }
-  return std::optional(std::move(target));
+std::int64_t Table::leave_out_missing(const std::vector<std::size_t>& columns) {
+  const auto lacks = [&](std::size_t row) {
+    return std::ranges::any_of(columns,
+                               [&](std::size_t c) { return notation_.text(cells_.cell(row, c)).empty(); });
+  };
+  return static_cast<std::int64_t>(std::erase_if(rows_, lacks));
 }
 
 Result<FittedColumns> fit_columns(const Table& table, const std::vector<RawColumn>& features,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -30,8 +31,8 @@ class Table {
 
   /// Where a row stands: "row 17", counted from 1 behind the header, "row 3 of test.csv" in a second file.
   std::string place(std::size_t row) const;
-  /// Leaves out the rows without a value in a column, and says how many they were.
-  std::int64_t leave_out_missing(std::size_t column);
+  /// Leaves out the rows that lack a value in one of the columns, and says how many they were.
+  std::int64_t leave_out_missing(const std::vector<std::size_t>& columns);
   /// The rows of a second file behind those of the first: its `columns[i]` under our i-th name. Errors:
   /// kResourceExhausted (4 GiB together).
   Result<void> add_file(const formats::CsvTable& cells, const std::vector<std::size_t>& columns, std::string name);
@@ -60,37 +61,54 @@ struct SplitColumns {
 
 /// Which columns of a table are what.
 struct TableRoles {
-  std::size_t target = 0;
-  std::string task = "auto";  ///< of the target: auto | classes | numbers
+  std::vector<std::size_t> targets;  ///< at least one
+  std::string task = "auto";         ///< of the targets: auto | classes | numbers | multilabel
   std::vector<RawColumn> features;
   SplitColumns by;
-};
-/// From group= and order=. Errors: kInvalidArgument (no such column, the target, both).
-Result<SplitColumns> split_columns(const Source& source, const std::vector<std::string>& header, std::size_t target);
+  std::optional<std::size_t> weight;  ///< how much a row counts in training
 
-/// From target= (a name, else a number counted from 0; the last column if not given), drop=, numeric=, categorical=,
-/// dates=, group=, order= and task=. The columns of group= and order= are no features, unless their kind is declared.
+  bool is_target(std::size_t column) const { return std::ranges::find(targets, column) != targets.end(); }
+};
+/// What targets may be said to be.
+const std::vector<std::string>& table_tasks();
+
+/// Takes group= and order= into `roles.by` and weight= into `roles.weight`. Errors: kInvalidArgument (no such column, a
+/// target, one for two of them).
+Result<void> choose_row_columns(const Source& source, const std::vector<std::string>& header, TableRoles& roles);
+
+/// From target= (names, else numbers counted from 0, with commas between them; the last column if not given), drop=,
+/// numeric=, categorical=, dates=, group=, order=, weight= and task=. The columns of group= and order= are no features,
+/// unless their kind is declared; that of weight= is none.
 /// Errors: kInvalidArgument (no such column; no column left; one declared twice; two of one name).
 Result<TableRoles> choose_roles(const Source& source, const std::vector<std::string>& header);
 
-/// From a declared schema, {"columns": [{"name", "kind": "number"|"category"|"date", "categories"?}…], "target": {"name",
-/// "kind"?: "classes"|"numbers"}}: the columns listed, in that order. DataSpec::schema is one. Errors: kInvalidArgument
+/// From a declared schema, {"columns": [{"name", "kind": "number"|"category"|"date", "categories"?}…], "target": {"name"
+/// (or "names", a list), "kind"?: "classes"|"numbers"|"multilabel"}}: the columns listed, in that order. DataSpec::schema is one. Errors: kInvalidArgument
 /// naming the entry.
 Result<TableRoles> declared_roles(const nlohmann::json& schema, const std::vector<std::string>& header);
 
-/// A column to predict. Text, or at most 20 different whole numbers, are classes unless `task` says otherwise.
+/// Columns to predict. In one, text, or at most 20 different whole numbers, are classes unless `task` says otherwise;
+/// several are labels where all cells are 0 or 1 (or true, false, yes, no), else numbers.
 struct TableTarget {
-  std::vector<std::string> names;    ///< of classes, sorted (numbers by value); empty for numbers
+  std::vector<std::string> names;    ///< of classes, sorted (numbers by value); empty for numbers and labels
   std::vector<std::int32_t> labels;  ///< per row, for classes
-  std::vector<float> numbers;        ///< per row, for numbers
+  std::vector<float> numbers;        ///< [rows, columns], for numbers, and zeros and ones for labels
+  bool multilabel = false;           ///< those are labels
 };
-/// Errors: kDataLoss (a missing target, a text where task=numbers, one class only) with the row, counted from 1.
-Result<TableTarget> read_target(const Table& table, std::size_t column, const std::string& task);
+/// Errors: kDataLoss (a missing target, a text where task=numbers, one class only, neither labels nor numbers) with the
+/// row, counted from 1; kInvalidArgument (task=classes of several columns).
+Result<TableTarget> read_target(const Table& table, const std::vector<std::size_t>& columns, const std::string& task);
 
-/// The same for classes that are known, or for numbers where `names` is empty. Nothing if no row has a target. Errors:
-/// kDataLoss (a class that is not known, a target that is missing in some rows) with the row.
-Result<std::optional<TableTarget>> read_known_target(const Table& table, std::size_t column,
-                                                     const std::vector<std::string>& names);
+/// The same for what is known: classes where `names` holds them, else labels or numbers. Nothing if no row has a target.
+/// Errors: kDataLoss (a class that is not known, a target that is missing in some rows) with the row.
+Result<std::optional<TableTarget>> read_known_target(const Table& table, const std::vector<std::size_t>& columns,
+                                                     const std::vector<std::string>& names, bool multilabel);
+
+/// The weights of rows. Errors: kDataLoss (a cell without a number, or one below 0) with the row.
+Result<std::vector<float>> read_weights(const Table& table, std::size_t column);
+
+/// Of a cell that is no number where one must be.
+Error no_number(const std::string& column, const std::string& place, std::string_view text);
 
 struct FittedColumns {
   std::vector<Column> columns;

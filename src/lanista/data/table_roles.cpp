@@ -70,18 +70,18 @@ Result<std::map<std::size_t, ColumnKind>> declared_kinds(const Source& source, c
 
 }  // namespace
 
-Result<SplitColumns> split_columns(const Source& source, const std::vector<std::string>& header, std::size_t target) {
-  SplitColumns out;
-  for (const auto& [option, column] : {std::pair("group", &out.group), {"order", &out.order}}) {
+Result<void> choose_row_columns(const Source& source, const std::vector<std::string>& header, TableRoles& roles) {
+  for (const auto& [option, column] :
+       {std::pair("group", &roles.by.group), {"order", &roles.by.order}, {"weight", &roles.weight}}) {
     const auto name = source.value(option);
     if (!name) continue;
     auto found = find_column(header, *name);
     if (!found) return source.error(found.error().message);
-    if (*found == target) return source.error(std::string(option) + "= names the target \"" + *name + "\"");
+    if (roles.is_target(*found)) return source.error(std::string(option) + "= names the target \"" + *name + "\"");
     *column = *found;
   }
-  if (out.group && out.order) return source.error("group= and order= exclude each other");
-  return out;
+  if (roles.by.group && roles.by.order) return source.error("group= and order= exclude each other");
+  return {};
 }
 
 Result<std::size_t> find_column(const std::vector<std::string>& header, const std::string& wanted) {
@@ -97,30 +97,54 @@ Result<std::size_t> find_column(const std::vector<std::string>& header, const st
                 "; there are " + std::to_string(header.size()) + " columns");
 }
 
+namespace {
+
+/// The columns that target= names: one, or several with commas between them; a name may have a comma itself.
+Result<std::vector<std::size_t>> columns_to_predict(const Source& source, const std::vector<std::string>& header) {
+  const auto wanted = source.value("target");
+  if (!wanted) return std::vector{header.size() - 1};
+  const bool one = std::ranges::find(header, *wanted) != header.end() || wanted->find(',') == std::string::npos;
+  std::vector<std::size_t> out;
+  for (const std::string& name : one ? std::vector{*wanted} : split_at_commas(*wanted)) {
+    auto found = find_column(header, name);
+    if (!found) return source.error(found.error().message);
+    if (std::ranges::find(out, *found) != out.end()) return source.error("target= names \"" + name + "\" twice");
+    out.push_back(*found);
+  }
+  return out;
+}
+
+std::string quoted_names(const std::vector<std::string>& header, const std::vector<std::size_t>& columns) {
+  std::string out;
+  for (const std::size_t column : columns) out += (out.empty() ? "\"" : ", \"") + header[column] + "\"";
+  return out;
+}
+
+}  // namespace
+
 Result<TableRoles> choose_roles(const Source& source, const std::vector<std::string>& header) {
   const auto column_of = [&](const std::string& name) -> Result<std::size_t> {
     auto found = find_column(header, name);
     if (!found) return source.error(found.error().message);
     return found;
   };
-  TableRoles roles{.target = header.size() - 1, .task = {}, .features = {}, .by = {}};
-  LANISTA_ASSIGN(roles.task, source.choice("task", {"auto", "classes", "numbers"}));
-  if (const auto wanted = source.value("target")) {
-    LANISTA_ASSIGN(roles.target, column_of(*wanted));
-  }
+  TableRoles roles;
+  LANISTA_ASSIGN(roles.task, source.choice("task", table_tasks()));
+  LANISTA_ASSIGN(roles.targets, columns_to_predict(source, header));
   LANISTA_ASSIGN(const auto kinds, declared_kinds(source, header));
-  std::set<std::size_t> dropped = {roles.target};
+  std::set<std::size_t> dropped(roles.targets.begin(), roles.targets.end());
   if (const auto drop = source.value("drop")) {
     for (const std::string& name : split_at_commas(*drop)) {
       LANISTA_ASSIGN(const std::size_t column, column_of(name));
-      if (column == roles.target) return source.error("the target \"" + name + "\" cannot be dropped");
+      if (roles.is_target(column)) return source.error("the target \"" + name + "\" cannot be dropped");
       dropped.insert(column);
     }
   }
-  LANISTA_ASSIGN(roles.by, split_columns(source, header, roles.target));
+  LANISTA_TRY(choose_row_columns(source, header, roles));
   for (const auto& column : {roles.by.group, roles.by.order}) {
     if (column && !kinds.contains(*column)) dropped.insert(*column);
   }
+  if (roles.weight) dropped.insert(*roles.weight);
   for (const auto& [column, kind] : kinds) {
     if (dropped.contains(column)) {
       return source.error("column \"" + header[column] + "\" has a declared kind, yet is no feature");
@@ -133,13 +157,15 @@ Result<TableRoles> choose_roles(const Source& source, const std::vector<std::str
         {.index = c, .kind = kind == kinds.end() ? std::nullopt : std::optional(kind->second), .categories = {}});
   }
   if (roles.features.empty()) {
-    return source.error("beside the target \"" + header[roles.target] + "\" no column is left");
+    return source.error("beside the target " + quoted_names(header, roles.targets) + " no column is left");
   }
   // New rows are read by names.
-  std::set<std::string_view> names = {header[roles.target]};
-  for (const RawColumn& column : roles.features) {
-    if (!names.insert(header[column.index]).second) {
-      return source.error("two columns are called \"" + header[column.index] + "\"; leave one out with drop=NUMBER");
+  std::vector<std::size_t> used = roles.targets;
+  for (const RawColumn& column : roles.features) used.push_back(column.index);
+  std::set<std::string_view> names;
+  for (const std::size_t column : used) {
+    if (!names.insert(header[column]).second) {
+      return source.error("two columns are called \"" + header[column] + "\"; leave one out with drop=NUMBER");
     }
   }
   return roles;
@@ -150,14 +176,21 @@ Result<TableRoles> declared_roles(const json& schema, const std::vector<std::str
       !schema.contains("target") || !schema["target"].is_object()) {
     return refused("expected {\"columns\": [{\"name\", \"kind\"}…], \"target\": {\"name\"}}");
   }
+  const json& target = schema["target"];
   TableRoles roles;
-  const std::string target = text_at(schema["target"], "name");
-  LANISTA_ASSIGN(roles.target, find_column(header, target));
-  roles.task = schema["target"].contains("kind") ? text_at(schema["target"], "kind") : "auto";
-  if (roles.task != "auto" && roles.task != "classes" && roles.task != "numbers") {
-    return refused("target \"" + target + "\": \"kind\" is \"" + roles.task + "\", allowed are classes and numbers");
+  const bool several = target.contains("names") && target["names"].is_array() && !target["names"].empty();
+  for (const json& name : several ? target["names"] : json::array({text_at(target, "name")})) {
+    if (!name.is_string()) return refused("\"names\" of the target is a list of texts");
+    LANISTA_ASSIGN(const std::size_t column, find_column(header, name.get<std::string>()));
+    if (roles.is_target(column)) return refused("target \"" + header[column] + "\" stands twice");
+    roles.targets.push_back(column);
   }
-  std::set<std::size_t> used = {roles.target};
+  roles.task = target.contains("kind") ? text_at(target, "kind") : "auto";
+  if (std::ranges::find(table_tasks(), roles.task) == table_tasks().end()) {
+    return refused("target " + quoted_names(header, roles.targets) + ": \"kind\" is \"" + roles.task +
+                   "\", allowed are classes, numbers and multilabel");
+  }
+  std::set<std::size_t> used(roles.targets.begin(), roles.targets.end());
   for (const json& entry : schema["columns"]) {
     LANISTA_ASSIGN(RawColumn column, declared_column(entry, header));
     if (!used.insert(column.index).second) return refused("column \"" + header[column.index] + "\" stands twice");

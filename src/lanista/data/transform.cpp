@@ -50,6 +50,7 @@ Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, K
   out.labels_ = base.labels_;
   out.targets_ = base.targets_;
   out.standard_targets_ = base.standard_targets_;
+  out.weights_ = base.weights_;
   out.rows_ = base.rows_;
 
   std::vector<std::int64_t> kept;

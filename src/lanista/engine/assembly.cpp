@@ -61,7 +61,7 @@ Result<void> check_fit(const mutate::BaseModel& base, const data::DataSpec& data
   }
   graph::Shape features = data.features;
   features.dims.insert(features.dims.begin(), graph::kBatch);
-  const std::int64_t outputs = data.classes > 0 ? data.classes : data.target_size;
+  const std::int64_t outputs = data.outputs();
   if (shape_of("input") != features) {
     return Error{Code::kInvalidArgument,
                  "the model takes " + shape_of("input").text() + ", the data gives " + features.text(), ""};
@@ -78,7 +78,7 @@ Result<mutate::BaseModel> open_base(const std::string& source, const data::DataS
                                     FileSystem& fs) {
   if (source.starts_with(kBuiltin)) {
     return mutate::builtin_base(source.substr(kBuiltin.size()), data.features,
-                                data.classes > 0 ? data.classes : data.target_size, data.vocab);
+                                data.outputs(), data.vocab);
   }
   const std::string path = path_of(source, folder, fs);
   const auto slash = source.find_last_of('/');
@@ -161,7 +161,7 @@ Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyC
                                             : Repair::Spatial::kPool;
   const mutate::Limits limits = limits_of(config);
   if (!config.model.space.is_null()) {
-    const std::int64_t outputs = data.classes > 0 ? data.classes : data.target_size;
+    const std::int64_t outputs = data.outputs();
     const mutate::Ends ends = mutate::ends(data.features, outputs, data.vocab);
     LANISTA_ASSIGN(mutate::BlueprintSpace blueprint, studyfile::make_blueprint(config, ops, ends));
     auto base = bases.empty() ? std::nullopt : std::optional(std::move(bases.front()));
@@ -223,10 +223,13 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
 }
 
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data) {
-  return config.train.loss == "auto" ? step::default_loss(data.classes > 0).name : config.train.loss;
+  return config.train.loss == "auto" ? step::default_loss(data.targets().kind).name : config.train.loss;
 }
 
-Blend blend_of(const data::DataSpec& data) { return data.classes > 0 ? Blend::kClasses : Blend::kNumbers; }
+Blend blend_of(const data::DataSpec& data) {
+  if (data.multilabel) return Blend::kLabels;
+  return data.classes > 0 ? Blend::kClasses : Blend::kNumbers;
+}
 
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model) {

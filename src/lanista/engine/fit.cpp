@@ -21,8 +21,7 @@ Result<void> fit_bases(std::vector<std::string>& bases, const data::DataSpec& da
       continue;
     }
     for (const auto& name : mutate::builtin_base_names()) {
-      const std::int64_t outputs = data.classes > 0 ? data.classes : data.target_size;
-      if (mutate::builtin_base(name, data.features, outputs, data.vocab)) out.push_back("builtin:" + name);
+      if (mutate::builtin_base(name, data.features, data.outputs(), data.vocab)) out.push_back("builtin:" + name);
     }
   }
   if (out.empty()) {
@@ -35,14 +34,15 @@ Result<void> fit_bases(std::vector<std::string>& bases, const data::DataSpec& da
 
 /// The words of targets as the data have them: what is stored says it, whatever later builds do where nothing is said.
 Result<void> fit_targets(std::string& targets, const data::DataSpec& data) {
-  if (data.classes == 0) {
+  if (data.targets().kind == step::TargetKind::kNumbers) {
     if (targets == "auto") targets = data.target_normalization ? "standardize" : "raw";
     return {};
   }
   if (targets == "auto") return {};
   return Error{Code::kInvalidArgument,
                "'" + targets + "' is said of targets that are numbers; those of '" + data.name + "' are " +
-                   (data.vocab > 0 ? "tokens" : "classes") + "; allowed: auto",
+                   (data.vocab > 0 ? "tokens" : std::string(step::target_word(data.targets().kind))) +
+                   "; allowed: auto",
                "data.targets"};
 }
 
@@ -50,7 +50,7 @@ Result<void> fit_targets(std::string& targets, const data::DataSpec& data) {
 std::string rung_metric(const study::StudyConfig& config) { return config.stop.options.value("on", ""); }
 
 // What a study is judged by is measured, whether or not its list of metrics has it.
-void add_named_metrics(study::StudyConfig& config, std::int64_t classes, std::span<const study::Metric> own) {
+void add_named_metrics(study::StudyConfig& config, const study::Targets& targets, std::span<const study::Metric> own) {
   std::vector<std::string> named;
   for (const auto& goal : config.goals) named.push_back(goal.metric);
   for (const auto& constraint : config.subject_to) {
@@ -60,12 +60,12 @@ void add_named_metrics(study::StudyConfig& config, std::int64_t classes, std::sp
   std::vector<std::string>& metrics = config.train.metrics;
   for (const std::string& name : named) {
     const std::string metric(study::validation_metric(name));
-    if (!study::check_metric(metric, classes, own) || std::ranges::find(metrics, metric) != metrics.end()) continue;
+    if (!study::check_metric(metric, targets, own) || std::ranges::find(metrics, metric) != metrics.end()) continue;
     metrics.push_back(metric);
   }
 }
 
-Result<void> check_measured(const std::string& name, const std::vector<std::string>& measured, std::int64_t classes,
+Result<void> check_measured(const std::string& name, const std::vector<std::string>& measured, const study::Targets& targets,
                             const std::string& key) {
   if (std::ranges::find(measured, name) != measured.end()) return {};
   std::string list;
@@ -74,11 +74,11 @@ Result<void> check_measured(const std::string& name, const std::vector<std::stri
 
   // It may be a metric of other targets, or the slip of a pen.
   const std::string metric(study::validation_metric(name));
-  if (const auto fits = study::check_metric(metric, classes); !fits && study::find_metric(metric)) {
+  if (const auto fits = study::check_metric(metric, targets); !fits && study::find_metric(metric)) {
     message += "; " + fits.error().message;
   }
   std::vector<std::string> possible = measured;
-  for (const auto& each : study::suiting_metrics(classes)) possible.push_back("val_" + each);
+  for (const auto& each : study::suiting_metrics(targets)) possible.push_back("val_" + each);
   const std::string near = nearest_name(name, possible);
   if (!near.empty()) message += "; did you mean '" + near + "'?";
   return Error{Code::kInvalidArgument, message, key};
@@ -117,6 +117,14 @@ space::SearchSpace without_smoothing(const space::SearchSpace& space) {
   return out;
 }
 
+/// How the data would be what a loss is for.
+std::string other_task(const step::Loss* loss) {
+  if (loss == nullptr) return "";
+  const std::string word = loss->kind == step::TargetKind::kMultilabel ? "multilabel"
+                                                                       : std::string(step::target_word(loss->kind));
+  return "; targets of a table are " + std::string(step::target_word(loss->kind)) + " with data option task=" + word;
+}
+
 }  // namespace
 
 Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data,
@@ -125,31 +133,32 @@ Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data,
   if (auto augmenter = data::Augmenter::make(config.data.augment, data); !augmenter) return augmenter.error();
   LANISTA_TRY(fit_targets(config.data.targets, data));
   LANISTA_TRY(fit_epochs(config, data));
-  const bool classes = data.classes > 0;
+  const study::Targets targets = data.targets();
+  const bool classes = targets.kind == step::TargetKind::kClasses;
   if (!classes) config.space.params = without_smoothing(config.space.params);
   const step::Loss* loss = step::find_loss(config.train.loss);
-  if (config.train.loss != "auto" && (loss == nullptr || loss->classes != classes)) {
+  if (config.train.loss != "auto" && (loss == nullptr || loss->kind != targets.kind)) {
     std::string fitting;
-    for (const step::Loss& each : step::losses()) fitting += each.classes == classes ? ", " + each.name : "";
+    for (const step::Loss& each : step::losses()) fitting += each.kind == targets.kind ? ", " + each.name : "";
     return Error{Code::kInvalidArgument,
-                 "'" + config.train.loss + "' does not suit targets that are " + (classes ? "classes" : "numbers") +
-                     "; allowed: auto" + fitting,
+                 "'" + config.train.loss + "' does not suit targets that are " +
+                     std::string(step::target_word(targets.kind)) + "; allowed: auto" + fitting + other_task(loss),
                  "train.loss"};
   }
-  if (config.train.metrics.empty()) config.train.metrics = study::default_metrics(data.classes);
+  if (config.train.metrics.empty()) config.train.metrics = study::default_metrics(targets);
   for (const auto& metric : config.train.metrics) {
-    LANISTA_TRY(study::check_metric(metric, data.classes, own_metrics));
+    LANISTA_TRY(study::check_metric(metric, targets, own_metrics));
   }
   if (config.goals.empty()) {
     config.goals.push_back(classes ? study::Goal{true, "val_accuracy"} : study::Goal{false, "val_loss"});
   }
-  add_named_metrics(config, data.classes, own_metrics);
+  add_named_metrics(config, targets, own_metrics);
 
   std::vector<std::string> measured{"train_loss", "val_loss"};
   for (const auto& metric : config.train.metrics) measured.push_back("val_" + metric);
   std::vector<std::string> known = measured;
   known.insert(known.end(), {"params", "flops"});
-  for (const auto& goal : config.goals) LANISTA_TRY(check_measured(goal.metric, known, data.classes, "goal"));
+  for (const auto& goal : config.goals) LANISTA_TRY(check_measured(goal.metric, known, targets, "goal"));
   if (config.keep.ensemble > 0 && !config.goals.front().metric.starts_with("val_")) {
     return Error{Code::kInvalidArgument,
                  "an ensemble is chosen by the first goal, and '" + config.goals.front().metric +
@@ -158,10 +167,10 @@ Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data,
   }
   for (const auto& parameter : config.space.params.parameters()) known.push_back(parameter.name);
   for (const auto& constraint : config.subject_to) {
-    for (const auto& name : constraint.names()) LANISTA_TRY(check_measured(name, known, data.classes, "subject_to"));
+    for (const auto& name : constraint.names()) LANISTA_TRY(check_measured(name, known, targets, "subject_to"));
   }
   if (const std::string on = rung_metric(config); !on.empty()) {
-    LANISTA_TRY(check_measured(on, measured, data.classes, "stop.on"));
+    LANISTA_TRY(check_measured(on, measured, targets, "stop.on"));
     if (!study::more_is_better(on) && std::ranges::find(config.goals, on, &study::Goal::metric) == config.goals.end()) {
       return Error{Code::kInvalidArgument, "which way is better of '" + on + "' is known only where it is a goal",
                    "stop.on"};

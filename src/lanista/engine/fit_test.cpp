@@ -4,6 +4,7 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/assembly.h"
+#include "lanista/engine/executor.h"
 #include "lanista/studyfile/study_file.h"
 
 namespace lanista::engine {
@@ -42,6 +43,35 @@ TEST(Fit, SettlesWhatTheFileLeftToTheData) {
   EXPECT_EQ(goal_names(table), std::vector<std::string>{"val_loss"});
   EXPECT_FALSE(table.goals.front().maximize);
   EXPECT_EQ(table.train.metrics, std::vector<std::string>{"mae"});
+}
+
+TEST(Fit, SettlesLabelsAsTheirLossAndMetrics) {
+  data::DataSpec labels = numbers();
+  labels.multilabel = true;
+  labels.target_size = 3;
+  auto config = *studyfile::read_study("space: {params: {label_smoothing: [0, 0.1]}}", "s");
+  ASSERT_TRUE(fit_to_data(config, labels));
+  EXPECT_EQ(loss_name(config, labels), "bce");
+  EXPECT_EQ(config.train.metrics, std::vector<std::string>{"accuracy"});
+  EXPECT_EQ(goal_names(config), std::vector<std::string>{"val_loss"});
+  EXPECT_TRUE(config.space.params.parameters().empty()) << "smoothing is of classes";
+
+  auto measured = *studyfile::read_study("goal: [val_exact_match, val_roc_auc]\ntrain: {loss: bce}", "s");
+  ASSERT_TRUE(fit_to_data(measured, labels));
+  EXPECT_EQ(measured.train.metrics, (std::vector<std::string>{"accuracy", "exact_match", "roc_auc"}));
+
+  const auto refused = [](const std::string& text, const data::DataSpec& data, const std::string& message) {
+    auto wrong = *studyfile::read_study(text, "s");
+    const auto fitted = fit_to_data(wrong, data);
+    ASSERT_FALSE(fitted) << text;
+    EXPECT_NE(fitted.error().message.find(message), std::string::npos) << fitted.error().message;
+  };
+  refused("train: {loss: mse}", labels, "does not suit targets that are labels; allowed: auto, bce");
+  refused("train: {loss: bce}", images(), "labels with data option task=multilabel");
+  refused("train: {metrics: [mae]}", labels, "metric 'mae' does not fit, it is of numbers");
+  refused("train: {metrics: [balanced_accuracy]}", labels, "allowed: accuracy, exact_match, f1_macro, log_loss, roc_auc");
+  refused("train: {metrics: [exact_match]}", images(), "it is of labels");
+  refused("data: {targets: raw}", labels, "those of '' are labels");
 }
 
 TEST(Fit, MeasuresWhatGoalsConstraintsAndRungsName) {

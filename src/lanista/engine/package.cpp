@@ -20,10 +20,10 @@ namespace {
 using nlohmann::json;
 
 /// Layouts of package.json. What is written is the oldest that says all: builds that know no standardised targets would
-/// take predictions in standard units for real ones, so these packages are none for them, nor are those of several
-/// members for builds that know one.
-constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveralMembers = 3;
-constexpr std::int64_t kPackageSchema = kOfSeveralMembers;
+/// take predictions in standard units for real ones, so these packages are none for them; nor are those of several
+/// members for builds that know one, nor those of labels or several targets for builds that have no names for them.
+constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3;
+constexpr std::int64_t kPackageSchema = kOfSeveral;
 
 /// A package is of few members; a file that asks for more is none.
 constexpr std::size_t kMostMembers = 1000;
@@ -177,6 +177,21 @@ formats::Blended blended(const ModelPackage& package) {
   return out;
 }
 
+/// What an exported model calls its outputs, where they are several targets or labels.
+std::vector<std::string> output_names(const data::DataSpec& data) {
+  std::vector<std::string> names = data::target_names(data);
+  if (data.classes > 0 || (names.size() == 1 && !data.multilabel)) names.clear();
+  return names;
+}
+
+std::int64_t schema_of(const ModelPackage& package) {
+  if (package.members.size() > 1 || package.data.multilabel || !output_names(package.data).empty()) return kOfSeveral;
+  const bool standard = std::ranges::any_of(package.members, [&](const ModelMember& member) {
+    return package.units_of(member).targets.has_value();
+  });
+  return standard ? kOfStandardTargets : kOfOneModel;
+}
+
 }  // namespace
 
 ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
@@ -187,9 +202,9 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
   const study::Measurement* result = trial.measurements.empty() ? nullptr : &study::result_of(config, trial);
   json facts{{"study", config.name},
              {"trial", trial.id.value},
-             {"task", data.classes > 0 ? "classification" : "regression"},
+             {"task", data.classes > 0 ? "classification" : data.multilabel ? "multilabel" : "regression"},
              {"input", {{"shape", data.features.dims}, {"dtype", data.vocab > 0 ? "int64" : "float32"}}},
-             {"outputs", data.classes > 0 ? data.classes : data.target_size},
+             {"outputs", data.outputs()},
              {"labels", data.labels},
              {"data", data::spec_json(data)},
              {"recipe", study::recipe_json(recipe)},
@@ -283,6 +298,7 @@ Result<std::string> package_onnx(const ModelPackage& package) {
   if (const auto features = data::feature_names(package.data); !features.empty()) {
     options.metadata["features"] = json(features).dump();
   }
+  if (const auto names = output_names(package.data); !names.empty()) options.metadata["targets"] = json(names).dump();
   LANISTA_ASSIGN(const formats::OnnxModel model, formats::to_onnx(blended(package), options));
   return formats::encode_onnx(model);
 }
@@ -291,6 +307,7 @@ Result<std::string> package_cpp(const ModelPackage& package) {
   const formats::CppExport options{.mean = {},
                                    .scale = {},
                                    .labels = package.data.labels,
+                                   .targets = output_names(package.data),
                                    .missing = data::missing_numbers(package.data),
                                    .features = data::feature_names(package.data)};
   return formats::to_cpp(blended(package), options);
@@ -299,10 +316,7 @@ Result<std::string> package_cpp(const ModelPackage& package) {
 Result<void> write_package(FileSystem& fs, const std::string& folder, const ModelPackage& package) {
   json facts = package.facts;
   const std::size_t count = package.members.size();
-  const bool standard = std::ranges::any_of(package.members, [&](const ModelMember& member) {
-    return package.units_of(member).targets.has_value();
-  });
-  facts["schema"] = count > 1 ? kOfSeveralMembers : standard ? kOfStandardTargets : kOfOneModel;
+  facts["schema"] = schema_of(package);
   facts["version"] = LANISTA_VERSION;
 
   LANISTA_TRY(make_durable_folder(fs, count > 1 ? folder + "/members" : folder));

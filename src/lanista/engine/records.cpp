@@ -93,7 +93,8 @@ Result<HeaderRecord> read_header(const json& body) {
     header.config = *std::move(config);
     header.data = member(body, "data");
     // A study begun before there was a choice trains on targets as they are; fit_to_data has settled it in all others.
-    const bool numbers = header.data.value("classes", std::int64_t{0}) == 0;
+    const bool numbers =
+        header.data.value("classes", std::int64_t{0}) == 0 && !header.data.value("multilabel", false);
     if (numbers && header.config.data.targets == "auto") header.config.data.targets = "raw";
     header.models = member(body, "models");
     if (body.contains("frozen")) header.frozen = text(body, "frozen");

@@ -153,8 +153,8 @@ class StudyEngine final : public Engine {
   Result<std::optional<ModelPackage>> package_of(const TrialView& trial, const std::map<std::string, double>& test);
   /// The job of a trial that has ended. Where its weights are lost it is trained again. Errors: kDataLoss.
   Result<Candidate> candidate(const TrialView& trial);
-  /// The winner's metrics on the test part.
   bool has_test_part() const { return services_.data->split_rows[2] > 0; }
+  /// The winner's metrics on the test part.
   Result<std::map<std::string, double>> tested_alone(const TrialView& winner);
   /// What keep.ensemble makes of the kept trials, measured on the test part; none: the winner alone is as good.
   Result<std::optional<study::Ensemble>> ensemble_around(const TrialView& winner);

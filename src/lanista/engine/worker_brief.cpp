@@ -23,9 +23,13 @@ using study::fields::text;
 json to_json(const DataSource& data) {
   json split = json::array();
   for (const double part : data.split) split.push_back(real_json(part));
-  return {{"source", data.source},     {"folder", data.folder},
-          {"split", std::move(split)}, {"normalize", data.normalize},
-          {"targets", data.targets},   {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
+  return {{"source", data.source},
+          {"folder", data.folder},
+          {"split", std::move(split)},
+          {"normalize", data.normalize},
+          {"targets", data.targets},
+          {"class_weights", data.class_weights ? study::class_weights_json(data.class_weights) : json("none")},
+          {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
 }
 
 DataSource read_data(const json& in) {
@@ -41,6 +45,10 @@ DataSource read_data(const json& in) {
   }
   data.normalize = text(in, "normalize");
   data.targets = text(in, "targets");
+  const json& said = member(in, "class_weights");
+  auto weights = study::read_class_weights(said);
+  if (!weights || said.is_null()) throw Malformed{"'class_weights' is neither none nor weights of classes"};
+  data.class_weights = *std::move(weights);
   if (text(in, "hash") != "any") data.hash = digest(in, "hash");
   return data;
 }
@@ -86,6 +94,7 @@ study::DataConfig DataSource::config() const {
   config.split = split;
   config.normalize = normalize;
   config.targets = targets;
+  config.class_weights = class_weights;
   return config;
 }
 

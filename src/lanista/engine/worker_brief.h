@@ -19,6 +19,7 @@ struct DataSource {
   std::string folder = ".";                      ///< that its relative paths are told from
   std::array<double, 3> split{0.7, 0.15, 0.15};  ///< train, validation, test
   std::string normalize = "auto", targets = "auto";
+  study::ClassWeights class_weights;
   std::optional<Digest> hash;  ///< DataSpec::hash; absent: whatever comes
 
   /// What data::open takes.

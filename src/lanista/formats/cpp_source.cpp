@@ -216,7 +216,8 @@ std::string head_text(const Pieces& one, const CppExport& options) {
                                      {"missing", options.missing.empty() ? "" : " A missing number is NaN."},
                                      {"input_size", std::to_string(one.input.elements_per_sample())},
                                      {"output_size", std::to_string(one.output.elements_per_sample())}});
-  return out + names_text("labels", options.labels) + names_text("features", options.features);
+  return out + names_text("labels", options.labels) + names_text("targets", options.targets) +
+         names_text("features", options.features);
 }
 
 std::string normalizers_text(const CppExport& options) {

@@ -20,7 +20,8 @@ struct CppExport {
   /// The program takes raw numbers and computes (x - mean) / scale first. One entry for everything, one a channel of
   /// [C, H, W], or one a feature; empty: 0 and 1.
   std::vector<double> mean, scale;
-  std::vector<std::string> labels;  ///< of the outputs; may be empty
+  std::vector<std::string> labels;        ///< of the outputs, one of which is the right one; may be empty
+  std::vector<std::string> targets = {};  ///< names of outputs that are numbers, or labels each for itself; may be empty
   /// What a missing number, a NaN among the raw ones, becomes, one a feature; empty: it stays NaN.
   std::vector<double> missing = {};
   /// The program gives the model's output times scale plus mean: one entry each a number of the output. Empty: the
@@ -52,7 +53,7 @@ CppEmitters cpp_emitters();
 /// A trained model as one C++17 file that needs nothing but the standard library:
 ///
 ///   namespace model {
-///   input_size, output_size, labels and features (where there are any)
+///   input_size, output_size, labels, targets and features (where there are any)
 ///   void predict(const float* input, float* output);  // one sample, row-major; normalisation inside
 ///   }
 ///

@@ -197,6 +197,49 @@ TEST(MaeAndHuber, SpreadANotANumberAndBearInfinity) {
   });
 }
 
+TEST(Bce, MatchesItsDefinition) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    Rng rng(77);
+    for (int i = 0; i < 60; ++i) {
+      const std::int64_t rows = rng.between(1, 9), len = rng.between(1, 40), total = rows + rng.between(0, 3);
+      const auto x = random_values<T>(rng, rows * len, -12, 12);
+      std::vector<T> t;
+      std::vector<long double> loss(index(rows)), gradient;
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        t.push_back(rng.bernoulli(0.4) ? T(1) : T(0));
+        const auto z = static_cast<long double>(x[k]);
+        loss[k / index(len)] += std::log1p(std::exp(t[k] == T(1) ? -z : z)) / len;
+        gradient.push_back((1 / (1 + std::exp(-z)) - t[k]) / (total * len));
+      }
+      Guarded<T> l(rows), d(rows * len), l1(1);
+      family.loss("bce")->of_values(rows, len, x.data(), t.data(), l.data());
+      family.loss("bce")->grad_of_values(rows, total, len, x.data(), t.data(), d.data());
+      EXPECT_TRUE(close(loss, l, 16));
+      EXPECT_TRUE(close(gradient, d, 8));
+      const std::int64_t last = (rows - 1) * len;
+      family.loss("bce")->of_values(1, len, x.data() + last, t.data() + last, l1.data());
+      EXPECT_TRUE(same_bytes(std::vector<T>{l[rows - 1]}, l1)) << "a row alone must equal the row in a batch";
+    }
+  });
+}
+
+TEST(Bce, IsStableFarOutAndSpreadsANotANumber) {
+  for_every_family([](auto zero, Isa, const auto& family) {
+    using T = decltype(zero);
+    const T nan = std::numeric_limits<T>::quiet_NaN();
+    const std::vector<T> x{T(2e4), T(2e4), T(-2e4), T(-2e4), T(-30), nan}, t{1, 0, 1, 0, 0, 1};
+    std::vector<T> loss(6), gradient(6);
+    family.loss("bce")->of_values(6, 1, x.data(), t.data(), loss.data());
+    family.loss("bce")->grad_of_values(6, 1, 1, x.data(), t.data(), gradient.data());
+    EXPECT_EQ(std::vector<T>(loss.begin(), loss.begin() + 4), (std::vector<T>{0, T(2e4), T(2e4), 0}));
+    EXPECT_EQ(std::vector<T>(gradient.begin(), gradient.begin() + 4), (std::vector<T>{0, 1, -1, 0}));
+    // e^-30 is far below what 1 + e^-30 can tell.
+    EXPECT_NEAR(static_cast<double>(loss[4]) / std::exp(-30.0), 1, 1e-6);
+    EXPECT_TRUE(std::isnan(loss[5]) && std::isnan(gradient[5]));
+  });
+}
+
 TEST(Mean, AddsInAscendingOrder) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);

@@ -47,6 +47,7 @@ struct RunContext {
   std::uint64_t seed = 0;  ///< of the lane's trial
   std::uint64_t step = 0;
   const std::int64_t* sample_index = nullptr;
+  const float* weights = nullptr;  ///< of the samples that the call sees; null: 1 each
   double grad_scale = 1;   ///< what updates multiply gradients with
   std::size_t thread = 0;  ///< that runs it, among the program's
 

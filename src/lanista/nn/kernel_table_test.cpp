@@ -72,8 +72,8 @@ TEST(KernelTable, HasEveryLossForItsKindOfTarget) {
     for (const step::Loss& loss : step::losses()) {
       const auto* kernel = family.loss(loss.name);
       ASSERT_NE(kernel, nullptr) << loss.name;
-      EXPECT_EQ(kernel->of_classes != nullptr && kernel->grad_of_classes != nullptr, loss.classes) << loss.name;
-      EXPECT_EQ(kernel->of_values != nullptr && kernel->grad_of_values != nullptr, !loss.classes) << loss.name;
+      EXPECT_EQ(kernel->of_classes != nullptr && kernel->grad_of_classes != nullptr, loss.of_classes()) << loss.name;
+      EXPECT_EQ(kernel->of_values != nullptr && kernel->grad_of_values != nullptr, !loss.of_classes()) << loss.name;
     }
   }
 }

@@ -1,40 +1,66 @@
-// Losses and their gradients: whatever the kernel family holds.
+// Losses and their gradients: whatever the kernel family holds, and the weights of samples behind it. Those are no
+// business of a loss: its value and its gradient are linear in them.
 #include "lanista/nn/kernel_table.h"
 
 namespace lanista::nn {
 namespace {
 
+/// Multiplies what stands in `rows` [batch, width] by the weight of each row's sample. Parts of a batch carry their own
+/// part of the weights, so shards and accumulation add up what the whole batch gives.
+template <class T>
+class Weighting {
+ public:
+  Weighting(const kernels::Kernels<T>& k, std::int64_t width) : scale_(k.scale), width_(width) {}
+
+  void operator()(const RunContext<T>& run, T* rows) const {
+    if (run.weights == nullptr) return;
+    for (std::int64_t i = 0; i < run.batch; ++i, rows += width_) {
+      scale_(width_, static_cast<T>(run.weights[i]), rows, rows);
+    }
+  }
+
+ private:
+  void (*scale_)(std::int64_t count, T factor, const T* x, T* y);
+  std::int64_t width_;
+};
+
 template <class T>
 Run<T> of_classes(const Binding<T>& b, const kernels::LossKernel<T>& kernel) {
-  return [f = kernel.of_classes, classes = b.x_shape(0).dims.back(), logits = b.in[0], target = b.in[1],
-          loss = b.out[0], saved = b.out[1]](const RunContext<T>& run) {
+  return [f = kernel.of_classes, weigh = Weighting<T>(b.k, 1), classes = b.x_shape(0).dims.back(), logits = b.in[0],
+          target = b.in[1], loss = b.out[0], saved = b.out[1]](const RunContext<T>& run) {
     f(run.batch, classes, run.hyper->label_smoothing, run.at(logits), run.template at<std::int32_t>(target),
       run.at(loss), run.at(saved));
+    weigh(run, run.at(loss));
   };
 }
 
 template <class T>
 Run<T> grad_of_classes(const Binding<T>& b, const kernels::LossKernel<T>& kernel) {
-  return [f = kernel.grad_of_classes, classes = b.x_shape(0).dims.back(), saved = b.in[0], target = b.in[1],
+  const std::int64_t classes = b.x_shape(0).dims.back();
+  return [f = kernel.grad_of_classes, weigh = Weighting<T>(b.k, classes), classes, saved = b.in[0], target = b.in[1],
           dlogits = b.out[0]](const RunContext<T>& run) {
     f(run.batch, run.total, classes, run.hyper->label_smoothing, run.at(saved), run.template at<std::int32_t>(target),
       run.at(dlogits));
+    weigh(run, run.at(dlogits));
   };
 }
 
 template <class T>
 Run<T> of_values(const Binding<T>& b, const kernels::LossKernel<T>& kernel) {
-  return [f = kernel.of_values, len = b.x_shape(0).elements_per_sample(), prediction = b.in[0], target = b.in[1],
-          loss = b.out[0]](const RunContext<T>& run) {
+  return [f = kernel.of_values, weigh = Weighting<T>(b.k, 1), len = b.x_shape(0).elements_per_sample(),
+          prediction = b.in[0], target = b.in[1], loss = b.out[0]](const RunContext<T>& run) {
     f(run.batch, len, run.at(prediction), run.at(target), run.at(loss));
+    weigh(run, run.at(loss));
   };
 }
 
 template <class T>
 Run<T> grad_of_values(const Binding<T>& b, const kernels::LossKernel<T>& kernel) {
-  return [f = kernel.grad_of_values, len = b.x_shape(0).elements_per_sample(), prediction = b.in[0], target = b.in[1],
+  const std::int64_t len = b.x_shape(0).elements_per_sample();
+  return [f = kernel.grad_of_values, weigh = Weighting<T>(b.k, len), len, prediction = b.in[0], target = b.in[1],
           dprediction = b.out[0]](const RunContext<T>& run) {
     f(run.batch, run.total, len, run.at(prediction), run.at(target), run.at(dprediction));
+    weigh(run, run.at(dprediction));
   };
 }
 

@@ -50,6 +50,16 @@ double focal_of(const Sample& s, double smoothing) {
   return static_cast<double>(sum);
 }
 
+/// The mean of minus the logarithm of what the sigmoid gives the truth.
+double bce_of(const Sample& s, double) {
+  long double sum = 0;
+  for (std::size_t i = 0; i < s.target.size(); ++i) {
+    const long double x = s.target[i] == 1 ? s.prediction[i] : -s.prediction[i];
+    sum += std::log1p(std::exp(-x));
+  }
+  return static_cast<double>(sum / static_cast<long double>(s.target.size()));
+}
+
 using Formula = std::function<double(const Sample&, double smoothing)>;
 
 /// The mean of what the errors of a sample give.
@@ -69,7 +79,8 @@ const std::map<std::string, Formula>& formulas() {
       {"focal", focal_of},
       {"mse", mean_of([](long double d) { return d * d; })},
       {"mae", mean_of([](long double d) { return std::abs(d); })},
-      {"huber", mean_of([](long double d) { return std::abs(d) <= 1 ? d * d / 2 : std::abs(d) - 0.5L; })}};
+      {"huber", mean_of([](long double d) { return std::abs(d) <= 1 ? d * d / 2 : std::abs(d) - 0.5L; })},
+      {"bce", bce_of}};
   return all;
 }
 

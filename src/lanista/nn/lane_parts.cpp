@@ -31,6 +31,7 @@ RunContext<T> LaneProgram<T>::part_of(const RunContext<T>& run, const Part& part
   std::byte*& target = own.base[static_cast<std::size_t>(Space::kTarget)];
   if (target != nullptr) target += part.begin * target_.stride;
   if (own.sample_index != nullptr) own.sample_index += part.begin;
+  if (own.weights != nullptr) own.weights += part.begin;
   return own;
 }
 

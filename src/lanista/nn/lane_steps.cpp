@@ -88,6 +88,9 @@ void LaneProgram<T>::feed_batch(RunContext<T>& run, std::byte* desk, const Batch
   LANISTA_CHECK(!train_.draws_masks || static_cast<std::int64_t>(batch.sample_index.size()) == batch.size,
                 "dropout wants the index of every sample of a batch");
   run.sample_index = batch.sample_index.data();
+  LANISTA_CHECK(batch.weights.empty() || static_cast<std::int64_t>(batch.weights.size()) == batch.size,
+                std::to_string(batch.weights.size()) + " weights for " + std::to_string(batch.size) + " samples");
+  run.weights = batch.weights.empty() ? nullptr : batch.weights.data();
 }
 
 template <class T>
@@ -132,6 +135,7 @@ void LaneProgram<T>::train_step(const StepWork& work, std::span<const std::uint8
       if (is_shared) {
         run.batch = run.total = shared.batch;
         run.sample_index = shared.sample_index;
+        run.weights = shared.weights;
         for (const Space space : {Space::kInput, Space::kTarget}) {
           run.base[static_cast<std::size_t>(space)] = shared.base[static_cast<std::size_t>(space)];
         }

@@ -69,6 +69,28 @@ double of_number(const SampleSum& sum, double prediction, double target) {
   }
 }
 
+bool is_right(double logit, float target) { return !std::isnan(logit) && (logit > 0) == (target != 0); }
+
+double of_labels(const SampleSum& sum, std::span<const double> logits, std::span<const float> targets) {
+  double right = 0, loss = 0;
+  for (std::size_t j = 0; j < logits.size(); ++j) {
+    right += is_right(logits[j], targets[j]) ? 1 : 0;
+    loss += label_loss(logits[j], targets[j] != 0);
+  }
+  const auto width = static_cast<double>(logits.size());
+  switch (sum.of) {
+    case Of::kRightLabels:
+      return right / width;
+    case Of::kAllLabels:
+      return right == width ? 1 : 0;
+    case Of::kLabelLoss:
+      return loss / width;
+    default:
+      LANISTA_CHECK(false, "a sum of classes or numbers is asked of labels");
+      return kNan;
+  }
+}
+
 /// `samples` counts this one too.
 void add_column(double prediction, double target, std::int64_t samples, ErrorColumn& column) {
   const double error = target - prediction, away = target - column.target_mean;
@@ -147,6 +169,31 @@ void add_numbers(const Metrics& asked, std::int64_t width, std::span<const doubl
   }
 }
 
+void add_labels(const Metrics& asked, std::int64_t width, std::span<const double> logits,
+                std::span<const float> targets, std::span<const double> losses, MetricSums& sums) {
+  const auto labels = static_cast<std::size_t>(width);
+  sums.of.resize(asked.sums.size());
+  if (asked.confusion) sums.confusion.resize(labels * 4);
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    ++sums.samples;
+    sums.loss += losses[i];
+    const auto row = logits.subspan(i * labels, labels);
+    const auto truth = targets.subspan(i * labels, labels);
+    for (std::size_t m = 0; m < asked.sums.size(); ++m) sums.of[m] += of_labels(asked.sums[m], row, truth);
+    if (any_nan(row)) {
+      ++sums.lost;
+      continue;
+    }
+    for (std::size_t j = 0; asked.confusion && j < labels; ++j) {
+      ++sums.confusion[j * 4 + (truth[j] != 0 ? 2U : 0U) + (row[j] > 0 ? 1U : 0U)];
+    }
+  }
+  if (asked.scores) {
+    sums.scores.insert(sums.scores.end(), logits.begin(), logits.end());
+    sums.targets.insert(sums.targets.end(), targets.begin(), targets.end());
+  }
+}
+
 HostMetrics::HostMetrics(const Metrics& asked, std::int64_t width, kernels::Isa level)
     : asked_(asked), loss_(kernels::kernels<double>(level).loss(asked.loss)), width_(width) {
   LANISTA_CHECK(loss_ != nullptr, "no kernel of loss " + asked.loss);
@@ -160,6 +207,8 @@ void HostMetrics::add(std::span<const double> predictions, std::span<const std::
   const auto of_each = losses(predictions, labels, targets);
   if (loss_->of_classes != nullptr) {
     add_classes(asked_, width_, predictions, labels, of_each, sums);
+  } else if (asked_.labels) {
+    add_labels(asked_, width_, predictions, targets, of_each, sums);
   } else {
     add_numbers(asked_, width_, predictions, targets, of_each, sums);
   }

@@ -19,6 +19,9 @@ struct SampleSum {
     kAbsoluteError,  ///< of numbers, as the next two: the mean over a sample's predictions
     kRelativeError,  ///< absolute error by the target's size, which is at least the double's epsilon
     kPinball,        ///< of the error e of target minus prediction: `number` e above 0, (`number` - 1) e below
+    kRightLabels,    ///< of labels: the share of a sample's that are right, where a logit above 0 says that it has one
+    kAllLabels,      ///< of labels: 1 if all of a sample's are right
+    kLabelLoss,      ///< of labels: the mean of minus the logarithm of what the sigmoid gives the truth
   };
   Of of = Of::kTop;
   double number = 1;
@@ -39,7 +42,8 @@ struct TargetUnit {
 struct Metrics {
   std::string loss;  ///< of step::losses()
   std::vector<SampleSum> sums = {};
-  bool confusion = false;    ///< of classes: how often which class is predicted for which
+  bool labels = false;       ///< targets are labels, 0 or 1, and predictions their logits
+  bool confusion = false;    ///< of classes: how often which class is predicted for which; of labels: of each
   bool calibration = false;  ///< of classes
   bool columns = false;      ///< of numbers: what each of a prediction's adds up to
   bool scores = false;       ///< all predictions, with what they should be: memory as long as the answer lives
@@ -65,7 +69,8 @@ struct MetricSums {
   std::vector<double> of;  ///< each of Metrics::sums
   std::int64_t samples = 0;
   std::int64_t lost = 0;                ///< samples with a NaN prediction: in no count or bin
-  std::vector<std::int64_t> confusion;  ///< [label, prediction], the largest, of equal ones the first
+  std::vector<std::int64_t> confusion;  ///< [label, prediction], the largest, of equal ones the first; of labels
+                                        ///< [width, truth, prediction]
   std::vector<CalibrationBin> bins;     ///< kCalibrationBins
   std::vector<ErrorColumn> columns;     ///< one each number of a prediction
   std::vector<double> scores;           ///< [samples, width], the lost ones too
@@ -90,6 +95,10 @@ void add_classes(const Metrics& asked, std::int64_t width, std::span<const doubl
 /// The same for numbers: predictions and targets [n, width], per-sample losses [n].
 void add_numbers(const Metrics& asked, std::int64_t width, std::span<const double> predictions,
                  std::span<const float> targets, std::span<const double> losses, MetricSums& sums);
+
+/// The same for labels: logits and targets, 0 or 1, [n, width]. A label with a NaN counts as wrong.
+void add_labels(const Metrics& asked, std::int64_t width, std::span<const double> logits,
+                std::span<const float> targets, std::span<const double> losses, MetricSums& sums);
 
 /// Measures predictions that lie on the host: in double and in sample order, whatever the batches and the precision
 /// were. Predictions are [n, width], with labels [n] or targets [n, width], as the loss wants them; both in the

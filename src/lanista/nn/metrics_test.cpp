@@ -138,6 +138,21 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 // Whatever the batches, the answer has the same bits.
+TEST(Metrics, CountsEachLabelByTruthAndPrediction) {
+  const Metrics asked{.loss = "bce", .sums = {{Of::kRightLabels, 0}, {Of::kAllLabels, 0}}, .labels = true, .confusion = true};
+  // Two labels; of the first one true and two false alarms, of the second one that is missed, and one row is lost.
+  const std::vector<double> logits{1, -1, /**/ 1, -1, /**/ 1, -1, /**/ -1, 0, /**/ kNoNumber, 5};
+  const std::vector<float> truth{1, 0, /**/ 0, 0, /**/ 0, 1, /**/ 0, 0, /**/ 0, 1};
+  MetricSums sums;
+
+  add_labels(asked, 2, logits, truth, std::vector<double>{1, 1, 1, 1, 1}, sums);
+
+  EXPECT_EQ(sums.samples, 5);
+  EXPECT_EQ(sums.lost, 1);
+  EXPECT_EQ(sums.of, (std::vector<double>{1 + 0.5 + 0 + 1 + 0.5, 2})) << "what is no number is wrong, and 0 is no label";
+  EXPECT_EQ(sums.confusion, (std::vector<std::int64_t>{1, 2, 0, 1, /**/ 3, 0, 1, 0})) << "truth, then prediction";
+}
+
 TEST(HostMetrics, DoNotDependOnBatches) {
   constexpr std::size_t kRows = 97, kWidth = 5;
   Rng rng(3);

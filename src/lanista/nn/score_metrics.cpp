@@ -110,6 +110,18 @@ double mean_of_classes(std::span<const double> logits, std::span<const std::int3
   return sum / static_cast<double>(classes);
 }
 
+double mean_of_labels(std::span<const double> logits, std::span<const float> targets, std::int64_t labels,
+                      double (*of)(const std::vector<Tie>&)) {
+  const auto n = static_cast<std::size_t>(labels);
+  Ranked rows(targets.size() / n);
+  double sum = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = {logits[i * n + k], targets[i * n + k] != 0};
+    sum += of(ties(rows));
+  }
+  return sum / static_cast<double>(labels);
+}
+
 }  // namespace
 
 Softmax::Softmax(std::span<const double> row) {
@@ -201,6 +213,31 @@ double roc_auc(std::span<const double> logits, std::span<const std::int32_t> lab
 
 double average_precision(std::span<const double> logits, std::span<const std::int32_t> labels, std::int64_t classes) {
   return mean_of_classes(logits, labels, classes, precision_by_recall);
+}
+
+double label_loss(double logit, bool truth) {
+  // log(1 + e^-margin), where the margin is how far the logit is on the side of the truth.
+  const double margin = truth ? logit : -logit;
+  const double rest = log_of_one_and(portable_exp(-std::fabs(margin)));
+  return margin < 0 ? rest - margin : rest;
+}
+
+double f1_of_labels(std::span<const std::int64_t> counts, std::int64_t labels) {
+  double sum = 0;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(labels); ++k) {
+    const auto of = counts.subspan(4 * k, 4);  // true and false negatives and positives: tn fp fn tp
+    sum += share(2 * of[3], 2 * of[3] + of[1] + of[2]);
+  }
+  return sum / static_cast<double>(labels);
+}
+
+double roc_auc_of_labels(std::span<const double> logits, std::span<const float> targets, std::int64_t labels) {
+  return mean_of_labels(logits, targets, labels, area_under_curve);
+}
+
+double average_precision_of_labels(std::span<const double> logits, std::span<const float> targets,
+                                   std::int64_t labels) {
+  return mean_of_labels(logits, targets, labels, precision_by_recall);
 }
 
 }  // namespace lanista::nn

@@ -51,4 +51,18 @@ double roc_auc(std::span<const double> logits, std::span<const std::int32_t> lab
 /// 0 of a class that has no rows.
 double average_precision(std::span<const double> logits, std::span<const std::int32_t> labels, std::int64_t classes);
 
+/// Minus the logarithm of what the sigmoid of a logit gives the truth.
+double label_loss(double logit, bool truth);
+
+// Of labels, each for itself; counts are [labels, truth, prediction], logits and targets (0 or 1) [n, labels]. The mean
+// of all labels, as scikit-learn's macro average of indicators.
+
+/// 0 of a label that no row has and none is predicted to have.
+double f1_of_labels(std::span<const std::int64_t> counts, std::int64_t labels);
+/// NaN if a label is in no row or in all.
+double roc_auc_of_labels(std::span<const double> logits, std::span<const float> targets, std::int64_t labels);
+/// 0 of a label that no row has.
+double average_precision_of_labels(std::span<const double> logits, std::span<const float> targets,
+                                   std::int64_t labels);
+
 }  // namespace lanista::nn

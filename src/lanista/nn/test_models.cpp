@@ -72,7 +72,7 @@ void add_dense(std::vector<TestModel>& all) {
                        "softmax(%10, axis=3)", "matmul(%11, %9, transpose_b=true)", "transpose(%12, axes=[0,2,1,3])",
                        "reshape(%13, shape=[4,6])", "linear(%14, out=3)", "flatten(%15)", "linear(%16, out=4)"}));
   all.push_back(with_loss(model("focal", "6", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}), "focal"));
-  for (const char* loss : {"mse", "mae", "huber"}) {
+  for (const char* loss : {"mse", "mae", "huber", "bce"}) {
     all.push_back(with_loss(model(loss, "6", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}), loss));
   }
   all.push_back(
@@ -331,8 +331,12 @@ OwnedBatch random_batch(const Derived& derived, std::int64_t size, std::uint64_t
     for (float& token : batch.features) token = static_cast<float>(rng.below(12));
   }
   const graph::Shape& prediction = derived.train.types.at(derived.train.prediction).shape;
-  if (!step::find_loss(derived.train.options.loss)->classes) {
+  const step::Loss& loss = *step::find_loss(derived.train.options.loss);
+  if (!loss.of_classes()) {
     fill(batch.targets, prediction);
+    if (loss.kind == step::TargetKind::kMultilabel) {
+      for (float& value : batch.targets) value = value > 0 ? 1.0F : 0.0F;
+    }
   } else {
     for (std::int64_t i = 0; i < size; ++i) {
       batch.labels.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(prediction.dims[1]))));

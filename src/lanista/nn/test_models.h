@@ -47,7 +47,8 @@ struct OwnedBatch {
   std::vector<std::int32_t> labels;
   std::vector<std::int64_t> sample_index;
   std::int64_t size = 0;
-  Batch view() const { return {size, features, labels, targets, sample_index}; }
+  std::vector<float> weights = {};  ///< none, unless a test sets them
+  Batch view() const { return {size, features, labels, targets, sample_index, weights}; }
 };
 OwnedBatch random_batch(const Derived& derived, std::int64_t size, std::uint64_t seed);
 

@@ -162,14 +162,22 @@ const std::map<std::string, Make>& oracle_optimizers() {
 // The mean loss of a batch.
 using LossRule = at::Tensor (*)(const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper& hyper);
 
+/// Of each sample: the mean over what it predicts.
+at::Tensor by_sample(const at::Tensor& losses) { return losses.flatten(1).mean(1); }
+
+at::Tensor targets_of(const at::Tensor& prediction, const OwnedBatch& batch) {
+  return from_floats(batch.targets, prediction.sizes(), prediction.scalar_type());
+}
+
 const std::map<std::string, LossRule>& oracle_losses() {
   static const std::map<std::string, LossRule> kAll{
       {"cross_entropy",
        [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper& hyper) {
          namespace F = torch::nn::functional;
          const at::Tensor labels = at::tensor(at::ArrayRef<std::int32_t>(batch.labels)).to(at::kLong);
-         return F::cross_entropy(prediction, labels,
-                                 F::CrossEntropyFuncOptions().label_smoothing(hyper.label_smoothing));
+         return F::cross_entropy(
+             prediction, labels,
+             F::CrossEntropyFuncOptions().label_smoothing(hyper.label_smoothing).reduction(torch::kNone));
        }},
       {"focal",
        [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper& hyper) {
@@ -177,19 +185,24 @@ const std::map<std::string, LossRule>& oracle_losses() {
          const at::Tensor logs = at::log_softmax(prediction, 1);
          const double soft = hyper.label_smoothing / static_cast<double>(prediction.size(1));
          const at::Tensor share = at::one_hot(labels, prediction.size(1)).to(logs) * (1 - hyper.label_smoothing) + soft;
-         return -(share * (1 - logs.exp()).square() * logs).sum(1).mean();
+         return -(share * (1 - logs.exp()).square() * logs).sum(1);
        }},
       {"mse",
        [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper&) {
-         return at::mse_loss(prediction, from_floats(batch.targets, prediction.sizes(), prediction.scalar_type()));
+         return by_sample(at::mse_loss(prediction, targets_of(prediction, batch), at::Reduction::None));
        }},
       {"mae",
        [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper&) {
-         return at::l1_loss(prediction, from_floats(batch.targets, prediction.sizes(), prediction.scalar_type()));
+         return by_sample(at::l1_loss(prediction, targets_of(prediction, batch), at::Reduction::None));
        }},
       {"huber",
        [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper&) {
-         return at::huber_loss(prediction, from_floats(batch.targets, prediction.sizes(), prediction.scalar_type()));
+         return by_sample(at::huber_loss(prediction, targets_of(prediction, batch), at::Reduction::None));
+       }},
+      {"bce",
+       [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper&) {
+         return by_sample(at::binary_cross_entropy_with_logits(prediction, targets_of(prediction, batch), {}, {},
+                                                               at::Reduction::None));
        }},
   };
   return kAll;
@@ -327,7 +340,9 @@ at::Tensor TorchModel::forward(const OwnedBatch& batch, bool training) {
 
 at::Tensor TorchModel::loss(const OwnedBatch& batch, const LaneHyper& hyper) {
   const LossRule rule = known_to_oracle(oracle_losses(), "loss", options_.loss);
-  return rule(forward(batch, true), batch, hyper);
+  at::Tensor losses = rule(forward(batch, true), batch, hyper);
+  if (!batch.weights.empty()) losses = losses * at::tensor(at::ArrayRef<float>(batch.weights)).to(losses);
+  return losses.mean();
 }
 
 at::Tensor TorchModel::predict(const OwnedBatch& batch) {

@@ -39,7 +39,7 @@ class TorchModel {
   /// An attribute that the lane sets for itself (nn::LaneNumber).
   void set_number(graph::NodeId node, const std::string& attr, double value) { numbers_[{node, attr}] = value; }
 
-  /// Mean loss of a batch in training form; buffers advance.
+  /// Mean loss of a batch in training form, each sample's times its weight where there are any; buffers advance.
   at::Tensor loss(const OwnedBatch& batch, const LaneHyper& hyper);
   /// Predictions in inference form.
   at::Tensor predict(const OwnedBatch& batch);

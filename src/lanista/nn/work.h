@@ -39,6 +39,9 @@ struct Batch {
   std::span<const float> targets;              ///< mse: [n, …]
   std::span<const std::int64_t> sample_index;  ///< [n] numbers of the samples in the data set; keys of
                                                ///< dropout masks
+  /// [n] how much each sample counts in a step: its loss and its gradient are multiplied; none: 1 each. The divisor of
+  /// the mean stays the number of samples. Evaluations and losses of samples know no weights.
+  std::span<const float> weights = {};
 };
 
 /// What lanes do in one step: one batch for all of them or one a lane, and the numbers of each.
@@ -57,8 +60,8 @@ struct Chunk {
 
 /// What became of a lane in a chunk.
 struct LaneEnd {
-  double loss_sum = 0;         ///< mean loss before the update times samples, of each
-                               ///< step, added to what stands here
+  double loss_sum = 0;         ///< mean loss before the update, weights in it, times samples,
+                               ///< of each step, added to what stands here
   double loss = 0;             ///< of the last step
   std::int64_t steps = 0;      ///< done in this chunk; fewer than it has if the lane threw
   std::int64_t bad_step = -1;  ///< the first step of the chunk whose loss was no

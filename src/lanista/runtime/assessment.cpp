@@ -11,17 +11,26 @@ double share_of(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-Residuals summary(std::vector<double> errors) {
+/// `squares`: of the targets' distances from their mean, summed.
+Residuals summary(std::vector<double> errors, double squares) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
   const bool lost = std::any_of(errors.begin(), errors.end(), [](double e) { return std::isnan(e); });
   if (errors.empty() || lost) {
-    const double nan = std::numeric_limits<double>::quiet_NaN();
-    Residuals out{nan, nan, {}};
+    Residuals out{.mean = nan, .spread = nan, .mae = nan, .rmse = nan, .r2 = nan};
     out.quantiles.fill(nan);
     return out;
   }
-  std::sort(errors.begin(), errors.end());
   const auto n = static_cast<double>(errors.size());
   Residuals out;
+  double squared = 0;
+  for (const double e : errors) {
+    out.mae += std::fabs(e);
+    squared += e * e;
+  }
+  out.mae /= n;
+  out.rmse = std::sqrt(squared / n);
+  out.r2 = errors.size() < 2 ? nan : squares > 0 ? 1 - squared / squares : squared == 0 ? 1 : 0;
+  std::sort(errors.begin(), errors.end());
   for (const double e : errors) out.mean += e;
   out.mean /= n;
   for (const double e : errors) out.spread += (e - out.mean) * (e - out.mean);
@@ -57,6 +66,18 @@ std::vector<ClassScore> class_scores(std::span<const std::int64_t> confusion, st
   return out;
 }
 
+std::vector<ClassScore> label_scores(std::span<const std::int64_t> counts) {
+  std::vector<ClassScore> out;
+  for (std::size_t at = 0; at + 4 <= counts.size(); at += 4) {
+    const std::int64_t wrongly = counts[at + 1], missed = counts[at + 2], right = counts[at + 3];
+    out.push_back({.label = static_cast<std::int64_t>(at / 4),
+                   .rows = missed + right,
+                   .precision = share_of(right, wrongly + right),
+                   .recall = share_of(right, missed + right)});
+  }
+  return out;
+}
+
 std::vector<ClassScore> hardest_classes(std::span<const std::int64_t> confusion, std::int64_t classes,
                                         std::size_t most) {
   std::vector<ClassScore> all = class_scores(confusion, classes);
@@ -72,10 +93,15 @@ std::vector<Residuals> residuals_of(std::span<const double> predictions, std::sp
   std::vector<Residuals> out;
   for (std::size_t k = 0; k < numbers; ++k) {
     std::vector<double> errors;
+    double mean = 0, squares = 0;  // Welford 1962
     for (std::size_t i = k; i < targets.size(); i += numbers) {
-      errors.push_back(static_cast<double>(targets[i]) - predictions[i]);
+      const auto target = static_cast<double>(targets[i]);
+      errors.push_back(target - predictions[i]);
+      const double away = target - mean;
+      mean += away / static_cast<double>(errors.size());
+      squares += away * (target - mean);
     }
-    out.push_back(summary(std::move(errors)));
+    out.push_back(summary(std::move(errors), squares));
   }
   return out;
 }

@@ -111,15 +111,15 @@ std::vector<float> renormalised(std::span<const float> features, std::size_t wid
 
 /// The metrics of a package's study that we know, and all others that suit its task. A caller's own are unknown here.
 Result<std::vector<std::string>> measured_of(const engine::ModelPackage& package) {
-  const std::int64_t classes = package.data.classes;
+  const study::Targets targets = package.data.targets();
   const step::Loss* loss = step::find_loss(package.loss);
-  if (loss == nullptr || loss->classes != (classes > 0)) {
+  if (loss == nullptr || loss->kind != targets.kind) {
     return Error{Code::kDataLoss, "loss '" + package.loss + "' does not fit the package's data", ""};
   }
-  std::vector<std::string> metrics = study::suiting_metrics(classes);
+  std::vector<std::string> metrics = study::suiting_metrics(targets);
   for (const std::string& name : package.metrics) {
     const bool there = std::ranges::find(metrics, name) != metrics.end();
-    if (!there && study::check_metric(name, classes)) metrics.push_back(name);
+    if (!there && study::check_metric(name, targets)) metrics.push_back(name);
   }
   return metrics;
 }
@@ -164,7 +164,7 @@ struct Predictor::Impl {
   Blend how;
   std::string loss;
   std::vector<std::string> metrics;
-  std::int64_t classes;
+  study::Targets targets;
   std::size_t width;
   kernels::Isa isa;
   data::Normalization normalization;
@@ -178,7 +178,7 @@ Predictor::~Predictor() = default;
 
 Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels::Isa isa,
                                     const nn::Operators& operators) {
-  const std::int64_t wanted = package.data.classes > 0 ? package.data.classes : package.data.target_size;
+  const std::int64_t wanted = package.data.outputs();
   std::vector<RunningMember> members;
   for (const engine::ModelMember& member : package.members) {
     LANISTA_ASSIGN(auto program, compile(member.model, member.weights, member.precision, isa, operators));
@@ -196,7 +196,7 @@ Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
   return Predictor(std::make_unique<Impl>(
       Impl{std::move(members), package.shares(), package.blend(), package.loss, std::move(metrics),
-           package.data.classes, width, isa, package.data.normalization, train::unit_of(package.data)}));
+           package.data.targets(), width, isa, package.data.normalization, train::unit_of(package.data)}));
 }
 
 std::int64_t Predictor::outputs() const { return impl_->members.front().program.prediction_size(); }
@@ -220,16 +220,17 @@ Assessment Predictor::assess(std::span<const double> predictions, std::span<cons
                              std::span<const float> targets) const {
   const train::Evaluation evaluation(impl_->loss, impl_->metrics, outputs(), {}, impl_->unit);
   nn::Metrics asked = evaluation.asked();
-  asked.confusion = impl_->classes > 0;
+  asked.confusion = impl_->targets.kind != step::TargetKind::kNumbers;
   nn::MetricSums sums;
   nn::HostMetrics(asked, outputs(), impl_->isa).add(predictions, labels, targets, sums);
   Assessment out;
   out.rows = sums.samples;
   out.lost = sums.lost;
   out.metrics = evaluation.values(sums, "");
-  out.classes = impl_->classes;
+  out.classes = impl_->targets.classes;
+  out.multilabel = impl_->targets.kind == step::TargetKind::kMultilabel;
   out.confusion = std::move(sums.confusion);
-  if (impl_->classes == 0) out.residuals = residuals_of(predictions, targets, outputs());
+  if (out.classes == 0 && !out.multilabel) out.residuals = residuals_of(predictions, targets, outputs());
   return out;
 }
 

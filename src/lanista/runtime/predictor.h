@@ -28,7 +28,7 @@ class Predictor {
   Predictor& operator=(Predictor&&) noexcept;
   ~Predictor();
 
-  /// Numbers of one prediction: logits of the classes, or the targets.
+  /// Numbers of one prediction: logits of the classes or labels, or the targets.
   std::int64_t outputs() const;
   /// Predictions [rows, outputs] of normalised features [rows, …], numbers in the targets' own unit.
   std::vector<double> predict(std::span<const float> features);

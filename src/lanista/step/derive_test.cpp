@@ -289,7 +289,7 @@ TEST(TrainingStep, RefusesALossAndAnOptimiserThatNobodyDefined) {
   const auto optimizer = derive_training_step(testing::small_mlp(), {.optimizer = "adma"}, ops);
 
   ASSERT_FALSE(loss || optimizer);
-  EXPECT_EQ(loss.error().message, "no loss 'hinge'; known: cross_entropy, focal, mse, mae, huber");
+  EXPECT_EQ(loss.error().message, "no loss 'hinge'; known: cross_entropy, focal, mse, mae, huber, bce");
   EXPECT_TRUE(optimizer.error().message.starts_with("no optimizer 'adma'; known: sgd, adam, adamw"))
       << optimizer.error().message;
 }

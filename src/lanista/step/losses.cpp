@@ -43,7 +43,7 @@ Loss of_classes(const std::string& name, const std::string& words, const std::st
     return ops::value(ops::shape_of(args));
   };
   return {.name = name,
-          .classes = true,
+          .kind = TargetKind::kClasses,
           .fits = [words](const Shape& prediction) -> Result<void> {
             if (holds_classes(prediction)) return {};
             return Error{Code::kInvalidArgument,
@@ -62,10 +62,10 @@ Types infer_of_numbers(const OpArgs& args) {
   return ops::values({per_sample(DType::kReal)});
 }
 
-/// Of numbers: the mean of some error over a sample's predictions.
-Loss of_numbers(const std::string& name, const std::string& error) {
+/// Of numbers or labels: the mean of some error over a sample's predictions.
+Loss of_numbers(const std::string& name, const std::string& error, TargetKind kind = TargetKind::kNumbers) {
   return {.name = name,
-          .classes = false,
+          .kind = kind,
           .fits = [](const Shape&) { return Result<void>(); },
           .forward = step_op(name, "Mean " + error + " of each sample.", 2, infer_of_numbers),
           .gradient = step_op(name + "_grad", "Gradient of a batch's mean " + error + " by the prediction.", 2,
@@ -75,6 +75,18 @@ Loss of_numbers(const std::string& name, const std::string& error) {
 
 }  // namespace
 
+std::string_view target_word(TargetKind kind) {
+  switch (kind) {
+    case TargetKind::kClasses:
+      return "classes";
+    case TargetKind::kNumbers:
+      return "numbers";
+    case TargetKind::kMultilabel:
+      return "labels";
+  }
+  return "";
+}
+
 const std::vector<Loss>& losses() {
   static const std::vector<Loss> kAll{
       of_classes("cross_entropy", "cross-entropy", "Loss of each sample in nats, and the class probabilities."),
@@ -82,7 +94,8 @@ const std::vector<Loss>& losses() {
           "focal", "focal loss",
           "Cross-entropy, each class's part by the square of what its probability lacks of 1 (Lin et al. 2017)."),
       of_numbers("mse", "squared error"), of_numbers("mae", "absolute error"),
-      of_numbers("huber", "Huber error (1964, its bound is 1)")};
+      of_numbers("huber", "Huber error (1964, its bound is 1)"),
+      of_numbers("bce", "binary cross-entropy, by a sigmoid,", TargetKind::kMultilabel)};
   return kAll;
 }
 
@@ -97,8 +110,8 @@ std::vector<std::string> loss_names() {
   return names;
 }
 
-const Loss& default_loss(bool classes) {
-  const auto found = std::ranges::find(losses(), classes, &Loss::classes);
+const Loss& default_loss(TargetKind kind) {
+  const auto found = std::ranges::find(losses(), kind, &Loss::kind);
   LANISTA_CHECK(found != losses().end(), "no loss for a kind of target");
   return *found;
 }

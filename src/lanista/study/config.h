@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,22 @@ inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
 inline constexpr std::int64_t kMaxSteps = 1'000'000'000'000;  ///< of a trial
 inline constexpr std::string_view kKeepBestEpoch = "best_epoch", kKeepLast = "last";
 
+inline constexpr double kMaxClassWeight = 1e6;
+inline constexpr std::string_view kClassWeightsKey = "train.class_weights";  ///< where a study file says them
+
+/// How much the rows of each class count in the training loss; neither: all alike.
+struct ClassWeights {
+  bool balanced = false;             ///< each class as much as any other
+  std::map<std::string, double> of;  ///< by the class's name; 1 of those that are not named
+
+  explicit operator bool() const { return balanced || !of.empty(); }
+  bool operator==(const ClassWeights&) const = default;
+};
+/// "balanced", an object of numbers by name, or null for neither.
+nlohmann::json class_weights_json(const ClassWeights& weights);
+/// The inverse; "none" is null. Errors: kInvalidArgument (something else, a weight outside of 0 to kMaxClassWeight).
+Result<ClassWeights> read_class_weights(const nlohmann::json& json);
+
 struct DataConfig {
   std::string source = "builtin:digits";  ///< kind:argument, e.g. "csv:iris.csv?target=species"
   std::int64_t batch = 32;
@@ -36,6 +53,7 @@ struct DataConfig {
   std::string normalize = "auto";                ///< auto | none
   std::string targets = "auto";       ///< auto | standardize | raw; auto: standardised where they are numbers
   std::vector<PluginConfig> augment;  ///< of training samples, in this order
+  ClassWeights class_weights;         ///< a study file's train.class_weights: the data set makes weights of rows of them
 };
 /// The part of a base model that is not trained.
 struct FrozenConfig {

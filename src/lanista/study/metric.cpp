@@ -29,14 +29,16 @@ bool number_fits(const Metric& metric, std::int64_t number) {
   return metric.targets == MetricTargets::kNumbers ? number >= 1 && number <= kMostPercent : number >= kLeastRank;
 }
 
-bool suits(const Metric& metric, std::int64_t classes) {
+bool suits(const Metric& metric, const Targets& targets) {
   switch (metric.targets) {
     case MetricTargets::kClasses:
-      return classes > 0;
+      return targets.classes > 0 || (targets.kind == step::TargetKind::kMultilabel && !metric.of_labels.empty());
     case MetricTargets::kTwoClasses:
-      return classes == 2;
+      return targets.classes == 2;
     case MetricTargets::kNumbers:
-      return classes == 0;
+      return targets.kind == step::TargetKind::kNumbers;
+    case MetricTargets::kLabels:
+      return targets.kind == step::TargetKind::kMultilabel;
   }
   return false;
 }
@@ -56,6 +58,8 @@ std::string wanted(const Metric& metric) {
       return "two classes";
     case MetricTargets::kNumbers:
       return "numbers";
+    case MetricTargets::kLabels:
+      return "labels";
   }
   return "";
 }
@@ -66,19 +70,27 @@ const std::vector<Metric>& metrics() {
   using enum MetricTargets;
   static const std::vector<Metric> all{
       {"accuracy", kClasses, true,
-       "share of the rows whose largest logit is the label's; of equal ones the first counts"},
+       "share of the rows whose largest logit is the label's; of equal ones the first counts", 0, {},
+       "share of right labels, over all rows and labels; a row has a label if its logit is above 0"},
+      {"exact_match", kLabels, true, "share of the rows all of whose labels are right"},
       {"top<k>", kClasses, true, "share of the rows whose label is among the k largest logits", 5},
       {"balanced_accuracy", kClasses, true, "mean recall of the classes that have rows"},
-      {"f1_macro", kClasses, true, "mean of f1 over the classes that are a label or a prediction; 0 / 0 is 0"},
-      {"log_loss", kClasses, false, "mean of minus the logarithm of the label's probability by softmax"},
+      {"f1_macro", kClasses, true, "mean of f1 over the classes that are a label or a prediction; 0 / 0 is 0", 0, {},
+       "mean of f1 over all labels; 0 / 0 is 0"},
+      {"log_loss", kClasses, false, "mean of minus the logarithm of the label's probability by softmax", 0, {},
+       "mean over rows and labels of minus the logarithm of what the sigmoid gives the truth"},
       {"calibration_error", kClasses, false,
        "mean distance between the largest probability and the accuracy, in 15 bins of that probability"},
       {"matthews", kClasses, true, "correlation of labels and predictions (Matthews); 0 where either is constant"},
       {"roc_auc", kClasses, true,
-       "area under the ROC curve by the score of class 1; of more classes the mean of each against the rest"},
+       "area under the ROC curve by the score of class 1; of more classes the mean of each against the rest", 0, {},
+       "mean of the areas of all labels"},
       {"average_precision", kClasses, true,
        "sum of precision times gained recall by the score of class 1; of more classes the mean of each against the "
-       "rest"},
+       "rest",
+       0,
+       {},
+       "mean of all labels"},
       {"f1", kTwoClasses, true, "harmonic mean of precision and recall of class 1; 0 / 0 is 0"},
       {"mae", kNumbers, false, "mean absolute error"},
       {"rmse", kNumbers, false, "square root of the mean squared error; of several targets the mean of their roots"},
@@ -107,14 +119,15 @@ std::optional<NamedMetric> find_metric(std::string_view name, std::span<const Me
   return among(metrics());
 }
 
-Result<void> check_metric(std::string_view name, std::int64_t classes, std::span<const Metric> own) {
+Result<void> check_metric(std::string_view name, const Targets& targets, std::span<const Metric> own) {
+  const std::int64_t classes = targets.classes;
   const auto found = find_metric(name, own);
   const bool ranks = found && found->metric.targets == MetricTargets::kClasses && found->number > classes;
-  if (found && suits(found->metric, classes) && !ranks) return {};
+  if (found && suits(found->metric, targets) && !ranks) return {};
   std::string allowed;
-  std::vector<std::string> names = suiting_metrics(classes);
+  std::vector<std::string> names = suiting_metrics(targets);
   const auto add = [&](const Metric& metric) {
-    if (suits(metric, classes)) allowed += (allowed.empty() ? "" : ", ") + allowed_text(metric, classes);
+    if (suits(metric, targets)) allowed += (allowed.empty() ? "" : ", ") + allowed_text(metric, classes);
   };
   for (const Metric& metric : own) {
     add(metric);
@@ -129,15 +142,17 @@ Result<void> check_metric(std::string_view name, std::int64_t classes, std::span
                "train.metrics"};
 }
 
-std::vector<std::string> default_metrics(std::int64_t classes) { return {classes > 0 ? "accuracy" : "mae"}; }
+std::vector<std::string> default_metrics(const Targets& targets) {
+  return {targets.kind == step::TargetKind::kNumbers ? "mae" : "accuracy"};
+}
 
-std::vector<std::string> suiting_metrics(std::int64_t classes) {
+std::vector<std::string> suiting_metrics(const Targets& targets) {
   std::vector<std::string> names;
   for (const Metric& metric : metrics()) {
-    if (!suits(metric, classes)) continue;
+    if (!suits(metric, targets)) continue;
     const std::string_view word = stem(metric.name);
     // The five largest of fewer classes are all of them.
-    if (!word.empty() && metric.targets == MetricTargets::kClasses && metric.usual >= classes) continue;
+    if (!word.empty() && metric.targets == MetricTargets::kClasses && metric.usual >= targets.classes) continue;
     names.push_back(word.empty() ? metric.name : std::string(word) + std::to_string(metric.usual));
   }
   return names;

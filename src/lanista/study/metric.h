@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lanista/base/result.h"
+#include "lanista/step/loss.h"
 
 namespace lanista::study {
 
@@ -17,10 +18,24 @@ struct Scored {
   std::int64_t width = 0;                     ///< numbers of a prediction: classes, or targets
   std::span<const double> scores;             ///< [n, width]: logits of classes, or numbers in the targets' own unit
   std::span<const std::int32_t> labels = {};  ///< [n], of classes
-  std::span<const float> targets = {};        ///< [n, width], of numbers
+  std::span<const float> targets = {};        ///< [n, width], of numbers; of labels 0 or 1, with logits as scores
 };
 
-enum class MetricTargets { kClasses, kTwoClasses, kNumbers };
+/// The targets that something is to suit.
+struct Targets {
+  Targets(std::int64_t of_classes)  // NOLINT(google-explicit-constructor): a number of classes says it all; 0: numbers
+      : kind(of_classes > 0 ? step::TargetKind::kClasses : step::TargetKind::kNumbers), classes(of_classes) {}
+  static Targets multilabel() {
+    Targets out(0);
+    out.kind = step::TargetKind::kMultilabel;
+    return out;
+  }
+
+  step::TargetKind kind;
+  std::int64_t classes;  ///< 0: there are none
+};
+
+enum class MetricTargets { kClasses, kTwoClasses, kNumbers, kLabels };
 
 /// A measure of predictions: everything the system knows about it but how it is computed (train/evaluation.cpp).
 struct Metric {
@@ -31,6 +46,7 @@ struct Metric {
   std::int64_t usual = 0;                                    ///< the number of "top<k>" where nobody says one
   std::function<double(const Scored& scored)> compute = {};  ///< of a caller's metric: its value; may be called by
                                                              ///< several threads, and sees no not-a-number
+  std::string of_labels = {};  ///< of a metric of classes: what it is of several labels a row; empty: not for them
 };
 
 /// All metrics of ours. "loss" is none of them: it is always measured.
@@ -44,15 +60,15 @@ struct NamedMetric {
 /// `own` are a caller's, which come first. nullopt: there is none of that name.
 std::optional<NamedMetric> find_metric(std::string_view name, std::span<const Metric> own = {});
 
-/// Whether a metric suits targets of `classes` classes (0: numbers). "loss" is always measured and not asked for by
+/// Whether a metric suits such targets. "loss" is always measured and not asked for by
 /// name. Errors: kInvalidArgument naming the metric and what is allowed.
-Result<void> check_metric(std::string_view name, std::int64_t classes, std::span<const Metric> own = {});
+Result<void> check_metric(std::string_view name, const Targets& targets, std::span<const Metric> own = {});
 
-/// What is measured where nothing is asked for: accuracy of classes, mae of numbers.
-std::vector<std::string> default_metrics(std::int64_t classes);
+/// What is measured where nothing is asked for: accuracy of classes and labels, mae of numbers.
+std::vector<std::string> default_metrics(const Targets& targets);
 
 /// The names of all of ours that suit such targets, in the order of the table; of those with a number the usual one.
-std::vector<std::string> suiting_metrics(std::int64_t classes);
+std::vector<std::string> suiting_metrics(const Targets& targets);
 
 /// "accuracy, top<k>, balanced_accuracy, …", for help.
 std::string metric_list();

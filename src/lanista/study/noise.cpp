@@ -8,9 +8,12 @@
 namespace lanista::study {
 namespace {
 
-bool is_share_of_rows(std::string_view measured) {
+/// Of labels accuracy is a share of labels, several of which stand in a row together.
+bool is_share_of_rows(std::string_view measured, bool multilabel) {
   const auto found = find_metric(validation_metric(measured));
-  return found && (found->metric.name == "accuracy" || found->metric.name == "top<k>");
+  if (!found) return false;
+  const std::string& name = found->metric.name;
+  return multilabel ? name == "exact_match" : name == "accuracy" || name == "top<k>";
 }
 
 }  // namespace
@@ -24,7 +27,8 @@ Interval score_interval(double share, std::int64_t rows) {
 
 std::optional<NoiseBand> noise_band(const StudyView& view, const std::vector<Standing>& ranked) {
   const auto& goals = view.config.goals;
-  if (goals.size() != 1 || !goals[0].maximize || !is_share_of_rows(goals[0].metric)) return std::nullopt;
+  const bool multilabel = view.data.is_object() && view.data.value("multilabel", false);
+  if (goals.size() != 1 || !goals[0].maximize || !is_share_of_rows(goals[0].metric, multilabel)) return std::nullopt;
   if (view.config.strategy.repeat > 1 || ranked.empty() || ranked[0].violation > 0) return std::nullopt;
   const auto score = [](const Standing& standing) { return -standing.losses.at(0).second; };
   const auto rows = view.data.is_object() ? view.data.find("split_rows") : view.data.end();

@@ -22,7 +22,7 @@ struct NoiseBand {
   std::int64_t rows = 0;    ///< of the validation part
   std::int64_t trials = 0;  ///< whose scores lie in it, the best included: rows do not tell them apart
 };
-/// Of a study with one goal that is a share of rows (val_accuracy, val_top<k>) and one training a proposal; `ranked`:
+/// Of a study with one goal that is a share of rows (val_accuracy, val_top<k>; of labels val_exact_match) and one training a proposal; `ranked`:
 /// its standings, best first. nullopt: where that is not so, or nothing is ranked. The rows are the same for all trials
 /// and their errors alike, so two trials may differ by less than the band and differ indeed.
 std::optional<NoiseBand> noise_band(const StudyView& view, const std::vector<Standing>& ranked);

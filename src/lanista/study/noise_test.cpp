@@ -60,6 +60,9 @@ TEST(NoiseBand, IsOfSharesOfRowsAlone) {
   view.config.goals = {{true, "val_accuracy"}, {false, "params"}};
   EXPECT_TRUE(none());
   view.config.goals = {{true, "val_accuracy"}};
+  view.data["multilabel"] = true;
+  EXPECT_TRUE(none()) << "labels of one row are no rows";
+  view.data["multilabel"] = false;
   view.config.strategy.repeat = 2;
   EXPECT_TRUE(none());
   view.config.strategy.repeat = 1;

@@ -25,7 +25,7 @@ using nlohmann::json;
 /// Keys at the top that are no section of fields, and keys of sections that are read by hand.
 constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to"};
 constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
-    {"data", "augment"}, {"model", "space"},  {"model", "frozen"}, {"keep", "checkpoint_every"},
+    {"data", "augment"}, {"model", "space"},  {"model", "frozen"}, {"train", "class_weights"}, {"keep", "checkpoint_every"},
     {"space", "mutate"}, {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
 
 /// Turns the tree of one study file into a configuration, collecting every mistake.
@@ -117,6 +117,7 @@ class Reader {
     for (const auto& field : section.fields) known.push_back(field.spec.name);
     if (section.name == "keep") known.emplace_back("checkpoint_every");
     if (section.name == "data") known.emplace_back("augment");
+    if (section.name == "train") known.emplace_back("class_weights");
     if (section.name == "model") {
       known.emplace_back("space");
       known.emplace_back("frozen");
@@ -134,6 +135,14 @@ class Reader {
         // Whether they suit the samples is known when the data are: see fit_to_data.
         read_plugins(item.second, path, data::builtin_augmentations(), config_.data.augment, mistakes_,
                      [](const auto&, const Options&) { return Result<void>(); });
+      } else if (section.name == "train" && key == "class_weights") {
+        // Whether the classes are there is known when the data are: see data::row_weights.
+        auto weights = study::read_class_weights(mistakes_.to_json(item.second));
+        if (!weights) {
+          mistakes_.add(item.second, path, weights.error().message);
+        } else {
+          config_.data.class_weights = *std::move(weights);
+        }
       } else if (section.name == "model" && key == "space") {
         read_model_space(item.second, path);
       } else if (section.name == "model" && key == "frozen") {

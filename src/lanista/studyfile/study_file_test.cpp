@@ -22,6 +22,19 @@ TEST(StudyFile, GivesDefaultsForWhatIsNotSaid) {
   EXPECT_EQ(config->budget.trials, 60);
 }
 
+TEST(StudyFile, KeepsClassWeightsAndSaysNothingOfNone) {
+  EXPECT_EQ(write_study(*read_study("", "s")).find("class_weights"), std::string::npos);
+  for (const char* text : {"balanced", "{cat: 2, dog: 0.5}", "{0: 3}", "none"}) {
+    const auto config = read_study("train: {class_weights: " + std::string(text) + "}", "s.yaml");
+    ASSERT_TRUE(config) << config.error().text();
+    const auto again = read_stored_study(write_study(*config), "s.yaml");
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ(again->data.class_weights, config->data.class_weights) << text;
+    EXPECT_EQ(static_cast<bool>(config->data.class_weights), std::string(text) != "none");
+  }
+  EXPECT_EQ(read_study("", "s", {{"train.class_weights", "{cat: 2}"}})->data.class_weights.of.at("cat"), 2);
+}
+
 TEST(StudyFile, ReadsEverySectionAndNotation) {
   const auto config = read_study(R"(
 name: mine

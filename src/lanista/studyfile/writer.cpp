@@ -149,6 +149,9 @@ std::string write_study(const study::StudyConfig& config) {
       out << "  frozen: {through: " << yaml(config.model.frozen->through)
           << ", weights: " << yaml(config.model.frozen->weights) << "}\n";
     }
+    if (section.name == "train" && config.data.class_weights) {
+      out << "  class_weights: " << yaml(study::class_weights_json(config.data.class_weights)) << "\n";
+    }
     if (section.name == "data") write_plugins(out, "augment", config.data.augment);
     if (section.name == "strategy") write_options(out, config.strategy.options);
     if (section.name == "stop") write_options(out, config.stop.options);
@@ -179,6 +182,15 @@ json study_schema() {
     properties[section.name] = part;
   }
   properties["train"]["not"] = {{"required", {"epochs", "steps"}}};
+  properties["train"]["properties"]["class_weights"] = {
+      {"description", "how much rows of a class count in the training loss; balanced: each class as much as any other"},
+      {"default", nullptr},
+      {"anyOf",
+       {{{"enum", {"none", "balanced"}}},
+        {{"type", "object"},
+         {"minProperties", 1},
+         {"additionalProperties", {{"type", "number"}, {"minimum", 0}, {"maximum", study::kMaxClassWeight}}}},
+        {{"type", "null"}}}}};
   properties["keep"]["properties"]["checkpoint_every"] = {{"description", "seconds between checkpoints of a trial"},
                                                           {"default", "30s"}};
   properties["model"]["properties"]["space"] = {

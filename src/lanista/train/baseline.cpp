@@ -27,10 +27,8 @@ constexpr std::int64_t kNumbersAtOnce = std::int64_t{1} << 18;
 struct Rows {
   MatrixXd features;                 ///< [rows, features]
   std::vector<std::int32_t> labels;  ///< of classes
-  std::vector<float> targets;        ///< of numbers, [rows, target_size], in their own unit
+  std::vector<float> targets;        ///< of numbers and labels, [rows, target_size], in their own unit
 };
-
-std::int64_t outputs_of(const data::DataSpec& spec) { return spec.classes > 0 ? spec.classes : spec.target_size; }
 
 Rows gather(const data::Dataset& set, std::span<const std::int64_t> rows, bool with_features) {
   Rows out;
@@ -83,10 +81,18 @@ LinearModel constant_model(const data::Dataset& set) {
   const auto& all = set.rows(Part::kTrain);
   const Rows train = gather(set, all, false);
   const auto rows = static_cast<double>(all.size());
-  LinearModel model{.weights = {}, .offset = VectorXd::Zero(outputs_of(set.spec()))};
+  LinearModel model{.weights = {}, .offset = VectorXd::Zero(set.spec().outputs())};
   for (const std::int32_t label : train.labels) model.offset(label) += 1 / rows;
   for (std::size_t i = 0; i < train.targets.size(); ++i) {
     model.offset(static_cast<Index>(i) % model.offset.size()) += double{train.targets[i]} / rows;
+  }
+  if (set.spec().multilabel) {
+    const double least = 0.5 / rows;
+    for (double& share : model.offset) {
+      const double p = std::clamp(share, least, 1 - least);
+      share = std::log(p / (1 - p));
+    }
+    return model;
   }
   if (set.spec().classes == 0) return model;
   // A class that training lacks gets what half a row would give it, in place of minus infinity.
@@ -116,6 +122,23 @@ double best_scale(const MatrixXd& scores, const std::vector<std::int32_t>& label
   return scale;
 }
 
+/// The same for labels: of scores about 0.
+double best_scale(const MatrixXd& scores, const MatrixXd& truth) {
+  constexpr int kMostSteps = 50;
+  double scale = 1;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const Eigen::ArrayXXd p = (1 + (-scale * scores.array()).exp()).inverse();
+    const double slope = ((p - truth.array()) * scores.array()).sum();
+    const double curve = (p * (1 - p) * scores.array().square()).sum();
+    if (!(curve > 0)) break;
+    const double moved = std::clamp(scale - slope / curve, scale / 4, scale * 4);
+    const bool settled = std::fabs(moved - scale) < 1e-9 * scale;
+    scale = moved;
+    if (settled) break;
+  }
+  return scale;
+}
+
 std::vector<std::int64_t> every_kth(const std::vector<std::int64_t>& rows, double most) {
   const auto k = static_cast<std::size_t>(std::max(1.0, std::ceil(static_cast<double>(rows.size()) / most)));
   std::vector<std::int64_t> out;
@@ -128,13 +151,13 @@ std::optional<LinearModel> linear_model(const data::Dataset& set) {
   const data::DataSpec& spec = set.spec();
   const std::int64_t width = spec.features.elements_per_sample();
   if (spec.vocab > 0 || width > kMostFeatures) return std::nullopt;
-  const double of_a_row = static_cast<double>(width) * static_cast<double>(width + outputs_of(spec));
+  const double of_a_row = static_cast<double>(width) * static_cast<double>(width + spec.outputs());
   const auto rows = every_kth(set.rows(Part::kTrain), kMostWork / of_a_row);
   const bool thinned = rows.size() < set.rows(Part::kTrain).size();
   if (thinned && static_cast<std::int64_t>(rows.size()) < 2 * width) return std::nullopt;
 
   const Rows train = gather(set, rows, true);
-  const MatrixXd to = wanted(train, outputs_of(spec));
+  const MatrixXd to = wanted(train, spec.outputs());
   const VectorXd center = train.features.colwise().mean().transpose();
   const MatrixXd centered = train.features.rowwise() - center.transpose();
   MatrixXd gram = MatrixXd::Zero(width, width);
@@ -145,6 +168,13 @@ std::optional<LinearModel> linear_model(const data::Dataset& set) {
   LinearModel model;
   model.weights = gram.selfadjointView<Eigen::Lower>().llt().solve(centered.transpose() * to);
   model.offset = to.colwise().mean().transpose() - model.weights.transpose() * center;
+  if (spec.multilabel) {
+    // Least squares of zeros and ones: beyond a half a label is likely.
+    model.offset.array() -= 0.5;
+    const double scale = best_scale(model.predict(train.features, train.features.rows()), to);
+    model.weights *= scale;
+    model.offset *= scale;
+  }
   if (spec.classes > 0) {
     const double scale = best_scale(model.predict(train.features, train.features.rows()), train.labels);
     model.weights *= scale;
@@ -155,7 +185,7 @@ std::optional<LinearModel> linear_model(const data::Dataset& set) {
 
 void measure(const LinearModel& model, const data::Dataset& set, Part part, const std::string& prefix,
              const Evaluation& evaluation, study::Baseline& baseline) {
-  const std::int64_t outputs = outputs_of(set.spec());
+  const std::int64_t outputs = set.spec().outputs();
   nn::HostMetrics host(evaluation.asked(), outputs, kernels::best_isa());
   nn::MetricSums sums;
   const std::span<const std::int64_t> all = set.rows(part);
@@ -175,7 +205,7 @@ void measure(const LinearModel& model, const data::Dataset& set, Part part, cons
 std::vector<study::Baseline> baselines(const data::Dataset& set, const std::string& loss,
                                        const std::vector<std::string>& metrics, std::span<const study::Metric> own) {
   std::vector<study::Baseline> out;
-  const std::int64_t outputs = outputs_of(set.spec());
+  const std::int64_t outputs = set.spec().outputs();
   const double measured = static_cast<double>(set.rows(Part::kValidation).size() + set.rows(Part::kTest).size());
   if (measured * static_cast<double>(outputs) > kMostMeasured) return out;
   const Evaluation evaluation(loss, metrics, outputs, own, unit_of(set.spec()));

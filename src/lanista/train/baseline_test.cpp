@@ -19,6 +19,7 @@ struct Case {
   std::int64_t width = 1, classes = 0, targets = 1;
   std::int64_t rows = 120;
   std::string how = "raw";  ///< its targets
+  bool multilabel = false;  ///< and they are labels
 };
 
 data::Dataset drawn_set(Rng rng, const Case& of) {
@@ -26,6 +27,7 @@ data::Dataset drawn_set(Rng rng, const Case& of) {
   raw.spec.features.dims = {of.width};
   raw.spec.classes = of.classes;
   raw.spec.target_size = of.classes > 0 ? 1 : of.targets;
+  raw.spec.multilabel = of.multilabel;
   std::vector<double> direction;
   for (std::int64_t f = 0; f < of.width; ++f) direction.push_back(rng.normal());
   for (std::int64_t row = 0; row < of.rows; ++row) {
@@ -39,7 +41,10 @@ data::Dataset drawn_set(Rng rng, const Case& of) {
       const double place = along + rng.normal() * 2;
       raw.labels.push_back(static_cast<std::int32_t>(std::min<double>(static_cast<double>(of.classes - 1), std::max(0.0, std::floor(place + 1)))));
     } else {
-      for (std::int64_t t = 0; t < of.targets; ++t) raw.targets.push_back(static_cast<float>(along * static_cast<double>(t + 1) + rng.normal()));
+      for (std::int64_t t = 0; t < of.targets; ++t) {
+        const double target = along * static_cast<double>(t + 1) + rng.normal();
+        raw.targets.push_back(of.multilabel ? (target > 1 ? 1.0F : 0.0F) : static_cast<float>(target));
+      }
     }
   }
   data::Split split;
@@ -205,6 +210,45 @@ TEST(Baselines, OfClassesAreFrequenciesAndScaledLeastSquares) {
       return answer_of(set, row)[static_cast<std::size_t>(std::ranges::max_element(said) - said.begin())];
     };
     EXPECT_NEAR(found[1].metrics.at("test_accuracy"), mean_over(set, Part::kTest, hit), 1e-12);
+  }
+}
+
+TEST(Baselines, OfLabelsAreFrequenciesAndScaledLeastSquaresAboveAHalf) {
+  Rng rng(4);
+  for (int i = 0; i < 10; ++i) {
+    const data::Dataset set = drawn_set(rng.split(i), {.width = 1 + static_cast<std::int64_t>(rng.below(4)), .targets = 1 + i % 3, .multilabel = true});
+    const auto found = baselines(set, "bce", {"accuracy"});
+    ASSERT_EQ(found.size(), 2U);
+    // The mean over labels of log(1 + e^-z), z on the side of the truth.
+    const auto loss = [&](const std::vector<double>& logits, std::int64_t row) {
+      const auto truth = answer_of(set, row);
+      double sum = 0;
+      for (std::size_t k = 0; k < truth.size(); ++k) sum += std::log1p(std::exp(truth[k] == 1 ? -logits[k] : logits[k]));
+      return sum / static_cast<double>(truth.size());
+    };
+    std::vector<double> odds(static_cast<std::size_t>(set.spec().target_size));
+    const double rows = static_cast<double>(set.rows(Part::kTrain).size());
+    for (const std::int64_t row : set.rows(Part::kTrain)) {
+      for (std::size_t k = 0; k < odds.size(); ++k) odds[k] += answer_of(set, row)[k];
+    }
+    for (double& share : odds) share = std::log(share / (rows - share));
+    EXPECT_NEAR(found[0].metrics.at("val_loss"), mean_over(set, Part::kValidation, [&](auto row) { return loss(odds, row); }), 1e-12);
+
+    const Matrix linear = least_squares(set);
+    const auto scaled = [&](std::int64_t row, double scale) {
+      std::vector<double> said = predicted(linear, features_of(set, row));
+      for (double& z : said) z = scale * (z - 0.5);
+      return said;
+    };
+    const auto at_scale = [&](Part part, double scale) {
+      return mean_over(set, part, [&](auto row) { return loss(scaled(row, scale), row); });
+    };
+    double low = 0, high = 1000;
+    for (int step = 0; step < 200; ++step) {
+      const double a = low + (high - low) / 3, b = high - (high - low) / 3;
+      (at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? high : low) = at_scale(Part::kTrain, a) < at_scale(Part::kTrain, b) ? b : a;
+    }
+    EXPECT_NEAR(found[1].metrics.at("test_loss"), at_scale(Part::kTest, (low + high) / 2), 1e-6);
   }
 }
 

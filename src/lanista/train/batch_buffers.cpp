@@ -45,6 +45,12 @@ nn::Batch BatchBuffers::with_features(const data::Dataset& data, std::span<const
     data.gather_targets(rows, used);
     batch.targets = used;
   }
+  if (data.weighted()) {
+    weights_.resize(batch_);
+    const auto used = std::span(weights_).first(rows.size());
+    data.gather_weights(rows, used);
+    batch.weights = used;
+  }
   return batch;
 }
 

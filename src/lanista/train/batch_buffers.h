@@ -30,6 +30,7 @@ class BatchBuffers {
  private:
   std::size_t batch_;
   std::vector<float> features_, targets_;
+  std::vector<float> weights_;  // none until a weighted data set is read
   std::vector<std::int32_t> labels_;
 };
 

@@ -24,7 +24,8 @@ const graph::OpTable& ops() {
 }
 const data::Dataset& blobs() {  // 50 rows to train on
   static const data::Dataset set = *data::open(
-      {.source = "synthetic:blobs?rows=72&classes=3&features=4&seed=1", .augment = {}}, ".", real_file_system());
+      {.source = "synthetic:blobs?rows=72&classes=3&features=4&seed=1", .augment = {}, .class_weights = {}}, ".",
+      real_file_system());
   return set;
 }
 

@@ -41,6 +41,10 @@ struct Asking {
     asked.scores = true;
     return whole([of, classes = width](const MetricSums& sums) { return of(sums.scores, sums.labels, classes); });
   }
+  Value ranked_labels(double (*of)(std::span<const double>, std::span<const float>, std::int64_t)) const {
+    asked.scores = true;
+    return whole([of, labels = width](const MetricSums& sums) { return of(sums.scores, sums.targets, labels); });
+  }
   /// Of all samples or of none: a prediction that is not a number must not make a set look better by its absence.
   static Value whole(Value of) {
     return [of = std::move(of)](const MetricSums& sums) {
@@ -77,6 +81,15 @@ constexpr Entry kEntries[] = {
     {"quantile<q>", [](const Asking& ask) { return ask.mean(Of::kPinball, static_cast<double>(ask.number) / 100); }},
 };
 
+constexpr Entry kOfLabels[] = {
+    {"accuracy", [](const Asking& ask) { return ask.mean(Of::kRightLabels, 0); }},
+    {"exact_match", [](const Asking& ask) { return ask.mean(Of::kAllLabels, 0); }},
+    {"f1_macro", [](const Asking& ask) { return ask.counted(nn::f1_of_labels); }},
+    {"log_loss", [](const Asking& ask) { return ask.mean(Of::kLabelLoss, 0); }},
+    {"roc_auc", [](const Asking& ask) { return ask.ranked_labels(nn::roc_auc_of_labels); }},
+    {"average_precision", [](const Asking& ask) { return ask.ranked_labels(nn::average_precision_of_labels); }},
+};
+
 Value value_of(const study::NamedMetric& named, nn::Metrics& asked, std::int64_t width) {
   if (const auto& compute = named.metric.compute) {
     asked.scores = true;
@@ -84,8 +97,9 @@ Value value_of(const study::NamedMetric& named, nn::Metrics& asked, std::int64_t
       return compute({.width = width, .scores = sums.scores, .labels = sums.labels, .targets = sums.targets});
     });
   }
-  const auto* entry = std::ranges::find(kEntries, named.metric.name, &Entry::name);
-  LANISTA_CHECK(entry != std::end(kEntries), "nobody computes metric " + named.metric.name);
+  const std::span<const Entry> entries = asked.labels ? std::span<const Entry>(kOfLabels) : kEntries;
+  const auto entry = std::ranges::find(entries, named.metric.name, &Entry::name);
+  LANISTA_CHECK(entry != entries.end(), "nobody computes metric " + named.metric.name);
   return entry->value({asked, named.number, width});
 }
 
@@ -111,9 +125,10 @@ Evaluation::Evaluation(const std::string& loss, const std::vector<std::string>& 
     : asked_{.loss = loss, .unit = std::move(unit)} {
   const step::Loss* known = step::find_loss(loss);
   LANISTA_CHECK(known != nullptr, "no loss " + loss);
-  const std::int64_t classes = known->classes ? width : 0;
-  for (const std::string& name : metrics.empty() ? study::default_metrics(classes) : metrics) {
-    const auto checked = study::check_metric(name, classes, own);
+  asked_.labels = known->kind == step::TargetKind::kMultilabel;
+  const auto targets = asked_.labels ? study::Targets::multilabel() : study::Targets(known->of_classes() ? width : 0);
+  for (const std::string& name : metrics.empty() ? study::default_metrics(targets) : metrics) {
+    const auto checked = study::check_metric(name, targets, own);
     LANISTA_CHECK(checked.ok(), checked.error().message);
     values_.emplace_back(name, value_of(*study::find_metric(name, own), asked_, width));
   }

@@ -26,7 +26,7 @@ nn::TargetUnit unit_of(const data::DataSpec& data);
 /// come to.
 class Evaluation {
  public:
-  /// `loss` of step::losses(). `metrics` empty: accuracy for classes, mae for numbers; others suit the targets
+  /// `loss` of step::losses(). `metrics` empty: accuracy for classes and labels, mae for numbers; others suit the targets
   /// (study::check_metric). `width`: numbers a prediction has. `own`: metrics of the caller. `unit`: of the targets.
   Evaluation(const std::string& loss, const std::vector<std::string>& metrics, std::int64_t width,
              std::span<const study::Metric> own = {}, nn::TargetUnit unit = {});

@@ -52,6 +52,24 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
   EXPECT_EQ(ten.at("top5"), 0);
   EXPECT_TRUE(std::isnan(ten.at("roc_auc"))) << "most classes have no row";
 
+  // Logits of three labels, a row each; truth 1 where the logit is above 0, but for the last row's first two.
+  const std::vector<double> of_labels{2, -2, 2, /**/ -2, 2, 2, /**/ 2, -2, -2};
+  const std::vector<float> truth{1, 0, 1, /**/ 0, 1, 1, /**/ 0, 1, 0};
+  const auto labelled =
+      measured(Evaluation("bce", study::suiting_metrics(study::Targets::multilabel()), 3), 3, of_labels, {}, truth);
+  const double right = std::log1p(std::exp(-2)), wrong = std::log1p(std::exp(2));
+  const double loss = (7 * right + 2 * wrong) / 9;
+  const std::map<std::string, double> wanted_labels{
+      {"accuracy", 7.0 / 9},
+      {"average_precision", (0.5 + 5.0 / 6 + 1) / 3},
+      {"exact_match", 2.0 / 3},
+      {"f1_macro", (2.0 / 3 + 2.0 / 3 + 1) / 3},
+      {"log_loss", loss},
+      {"loss", loss},
+      {"roc_auc", (0.75 + 0.75 + 1) / 3}};
+  ASSERT_EQ(labelled.size(), wanted_labels.size());
+  for (const auto& [name, value] : wanted_labels) EXPECT_NEAR(labelled.at(name), value, 1e-12) << name;
+
   // Errors 1, 0, -2, 1 of targets 1, 2, 4, 5.
   const auto numbers = measured(Evaluation("mse", study::suiting_metrics(0), 1), 1, {0, 2, 6, 4}, {}, {1, 2, 4, 5});
   const std::map<std::string, double> of_numbers{

@@ -69,7 +69,7 @@ nn::ProgramOptions program_options_of(const TrainerInput& input) {
 }
 
 Result<void> check_predictions(const nn::Program& program, const data::DataSpec& spec) {
-  const std::int64_t wanted = spec.classes > 0 ? spec.classes : spec.target_size;
+  const std::int64_t wanted = spec.outputs();
   if (program.prediction_size() == wanted) return {};
   return Error{Code::kInvalidArgument,
                "the model gives " + std::to_string(program.prediction_size()) + " numbers a sample, data '" +
@@ -97,13 +97,14 @@ Evaluation evaluation_of(const TrainerInput& input, std::int64_t prediction_size
 Result<void> check_measures(const TrainerInput& input) {
   const auto& spec = input.data->spec();
   const step::Loss* loss = step::find_loss(input.recipe.loss);
-  if (loss == nullptr || loss->classes != (spec.classes > 0)) {
+  const study::Targets targets = spec.targets();
+  if (loss == nullptr || loss->kind != targets.kind) {
     return Error{Code::kInvalidArgument,
                  "loss '" + input.recipe.loss + "' does not fit data '" + spec.name + "' with " +
-                     (spec.classes > 0 ? "classes" : "numbers") + " as targets",
+                     std::string(step::target_word(targets.kind)) + " as targets",
                  "train.loss"};
   }
-  for (const auto& name : input.metrics) LANISTA_TRY(study::check_metric(name, spec.classes, own_metrics(input)));
+  for (const auto& name : input.metrics) LANISTA_TRY(study::check_metric(name, targets, own_metrics(input)));
   return {};
 }
 

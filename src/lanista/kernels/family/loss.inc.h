@@ -196,6 +196,35 @@ void huber_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* targ
   slope_of_errors(rows, total, len, 1.0, prediction, target, dprediction, [](auto d) { return clipped(d); });
 }
 
+/// Of a logit x and a target t: log(1 + e^x) - t x as max(x, 0) - t x + log(1 + e^-|x|), which no finite x overflows;
+/// the logarithm as exact where e^-|x| is small (Goldberg 1991, theorem 4). What is no number stays.
+template <class V>
+inline V log_loss_of(V x, V t) {
+  using T = typename SimdOf<V>::Element;
+  const V positive = x < T(0) ? V{} : x;
+  const V rest = exp_of(x < T(0) ? x : -x);
+  const V sum = rest + T(1);
+  const V log_of_sum = sum == T(1) ? rest : log_of(sum) * (rest / (sum - T(1)));
+  return (positive - t * x) + log_of_sum;
+}
+
+template <class T>
+void bce(i64 rows, i64 len, const T* prediction, const T* target, T* loss) {
+  for (i64 r = 0; r < rows; ++r, prediction += len, target += len) {
+    loss[r] = tree_sum<T>(len,
+                          [&](auto lanes, i64 i, auto acc) {
+                            return acc + lanes.keep(log_loss_of(lanes.load(prediction + i), lanes.load(target + i)));
+                          }) /
+              static_cast<T>(len);
+  }
+}
+
+template <class T>
+void bce_grad(i64 rows, i64 total, i64 len, const T* prediction, const T* target, T* dprediction) {
+  const T factor = static_cast<T>(1.0 / (static_cast<double>(total) * static_cast<double>(len)));
+  map<T>(rows * len, prediction, target, dprediction, [=](auto x, auto t) { return (sigmoid_of(x) - t) * factor; });
+}
+
 template <class T>
 constexpr LossKernel<T> kLosses[] = {
     {.name = "cross_entropy", .of_classes = cross_entropy<T>, .grad_of_classes = cross_entropy_grad<T>},
@@ -203,6 +232,7 @@ constexpr LossKernel<T> kLosses[] = {
     {.name = "mse", .of_values = mse<T>, .grad_of_values = mse_grad<T>},
     {.name = "mae", .of_values = mae<T>, .grad_of_values = mae_grad<T>},
     {.name = "huber", .of_values = huber<T>, .grad_of_values = huber_grad<T>},
+    {.name = "bce", .of_values = bce<T>, .grad_of_values = bce_grad<T>},
 };
 
 template <class T>
