@@ -39,7 +39,7 @@ std::string metric_text(const engine::StudyView& view, const engine::TrialView& 
   if (joint.size() < 2) return four_digits(own_metric(view, trial, metric));
   std::vector<const study::Measurement*> together;
   for (const study::Measurement& m : joint) together.push_back(&m);
-  const double center = value_or_zero(study::average(view.config.strategy, together), metric);
+  const double center = value_or_zero(study::average(view.config, together), metric);
   double mean = 0, square = 0;
   const double count = static_cast<double>(joint.size());
   for (const study::Measurement& m : joint) mean += value_or_zero(m, metric) / count;

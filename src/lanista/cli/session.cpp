@@ -222,6 +222,8 @@ engine::WorkerBrief worker_brief(const study::StudyConfig& config, const std::op
   brief.data.split = config.data.split;
   brief.data.normalize = config.data.normalize;
   brief.data.targets = config.data.targets;
+  brief.data.folds = config.data.folds;
+  brief.data.repetitions = config.strategy.repeat;
   brief.isa = kernels::isa_name(kernels::best_isa());
   brief.numeric_class = nn::cpu_backend().numeric_class();
   brief.workers = workers.value_or(config.run.workers);
@@ -273,7 +275,8 @@ int run_study(const RunRequest& request) {
   if (auto whole = studyfile::inline_space(*config, folder, real_file_system()); !whole) {
     return refuse(whole.error(), "model.space", "");
   }
-  auto data = data::open(config->data, folder, real_file_system());
+  auto data = data::open(config->data, folder, real_file_system(), config->strategy.repeat);
+  if (!data && data.error().where == "data.folds") return refuse(data.error(), "data.folds", "");
   if (!data) return refuse(data.error(), "data.source", data.error().where);
   if (auto fitted = engine::fit_to_data(*config, data->spec()); !fitted) {
     return refuse(fitted.error(), fitted.error().where, "");
@@ -322,7 +325,7 @@ int run_study(const RunRequest& request) {
 int resume_study(const ResumeRequest& request) {
   auto config = engine::stored_config(real_file_system(), request.folder);
   if (!config) return report(config.error());
-  auto data = data::open(config->data, request.folder, real_file_system());
+  auto data = data::open(config->data, request.folder, real_file_system(), config->strategy.repeat);
   if (!data) return report(data.error());
 
   Session session(*config, request.folder, *std::move(data), request.view);
@@ -346,7 +349,7 @@ int repeat_trial(const RepeatRequest& request) {
     return report(
         {Code::kFailedPrecondition, "the trial measured nothing, so there is nothing to repeat", request.target});
   }
-  const auto data = data::open(config.data, loaded->folder, real_file_system());
+  const auto data = data::open(config.data, loaded->folder, real_file_system(), config.strategy.repeat);
   if (!data) return report(data.error());
   auto job = engine::make_job(config, data->spec(), trial, loaded->model);
   if (!job) return report(job.error());

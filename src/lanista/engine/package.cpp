@@ -68,9 +68,12 @@ void take_unit(const ModelPackage& package, auto& options) {
 
 }  // namespace
 
-ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
-                          const study::Recipe& recipe, graph::Graph model, std::vector<Tensor> state,
-                          const std::map<std::string, double>& test) {
+ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec& of_study,
+                          const study::TrialView& trial, const study::Recipe& recipe, graph::Graph model,
+                          std::vector<Tensor> state, const std::map<std::string, double>& test) {
+  const auto own = data::training_spec(of_study, trial.proposal.fold);
+  LANISTA_CHECK(own.ok(), "a job was made of the trial, so its fold is there");
+  const data::DataSpec& data = *own;
   std::erase_if(state, [](const Tensor& tensor) { return !belongs_to_model(tensor); });
   std::sort(state.begin(), state.end(), [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
   const study::Measurement* result = trial.measurements.empty() ? nullptr : &study::result_of(config, trial);
@@ -90,6 +93,7 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
               {{"training", result != nullptr ? study::fields::metrics_json(result->metrics) : json::object()},
                {"test", study::fields::metrics_json(test)}}},
              {"graph_hash", trial.proposal.graph_hash.hex()}};
+  if (trial.proposal.fold) facts["fold"] = *trial.proposal.fold;
   return {std::move(model),     std::move(state), data, recipe.loss, recipe.precision,
           config.train.metrics, std::move(facts)};
 }

@@ -25,7 +25,8 @@ json to_json(const DataSource& data) {
   for (const double part : data.split) split.push_back(real_json(part));
   return {{"source", data.source},     {"folder", data.folder},
           {"split", std::move(split)}, {"normalize", data.normalize},
-          {"targets", data.targets},   {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
+          {"targets", data.targets},   {"folds", data.folds ? json(*data.folds) : json("none")},
+          {"repetitions", data.repetitions}, {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
 }
 
 DataSource read_data(const json& in) {
@@ -41,6 +42,8 @@ DataSource read_data(const json& in) {
   }
   data.normalize = text(in, "normalize");
   data.targets = text(in, "targets");
+  if (member(in, "folds") != "none") data.folds = integer(in, "folds");
+  data.repetitions = integer(in, "repetitions");
   if (text(in, "hash") != "any") data.hash = digest(in, "hash");
   return data;
 }
@@ -86,6 +89,7 @@ study::DataConfig DataSource::config() const {
   config.split = split;
   config.normalize = normalize;
   config.targets = targets;
+  config.folds = folds;
   return config;
 }
 

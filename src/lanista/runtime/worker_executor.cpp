@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "lanista/base/memory_budget.h"
-#include "lanista/data/epoch_cache.h"
 #include "lanista/kernels/flush_to_zero.h"
 #include "lanista/runtime/crash_marks.h"
 #include "lanista/runtime/frozen_parts.h"
 #include "lanista/runtime/group_pool.h"
+#include "lanista/runtime/shared_epochs.h"
 #include "lanista/runtime/trial_board.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/runtime/trial_work.h"
@@ -86,7 +86,7 @@ struct WorkerExecutor::Impl {
   graph::OpTable step_ops;
   store::CheckpointStore checkpoints;
   MemoryBudget budget;
-  data::EpochCache epochs;
+  SharedEpochs epochs;
   FrozenParts frozen;
   GroupPool groups;
   FileSystem& fs;
