@@ -9,9 +9,6 @@
 
 namespace lanista::data {
 
-/// Most trainings of a proposal that differ in their rows: folds times repetitions.
-inline constexpr std::int64_t kMostFoldTrainings = 1000;
-
 /// The rows of a data set that are no test rows, and what holds some of them together.
 struct Deck {
   std::vector<std::int64_t> rows;     ///< ascending

@@ -28,10 +28,10 @@ std::array<double, 3> with_validation(std::array<double, 3> fractions) {
 /// A split for each training, in the order of their folds: dealing after dealing.
 Result<std::vector<Split>> deal_out(const Found& found, const Split& split, std::int64_t folds,
                                     std::int64_t repetitions) {
-  if (folds > kMostFoldTrainings / repetitions) {
+  if (folds > study::kMaxFolds / repetitions) {
     return Error{Code::kInvalidArgument,
                  std::to_string(folds) + " folds, dealt " + std::to_string(repetitions) +
-                     " times, are more than the " + std::to_string(kMostFoldTrainings) + " trainings that a proposal may have",
+                     " times, are more than the " + std::to_string(study::kMaxFolds) + " trainings that a proposal may have",
                  "data.folds"};
   }
   Deck deck{.rows = split[0], .labels = found.raw.labels, .classes = found.raw.spec.classes, .groups = found.groups,

@@ -23,6 +23,7 @@ struct PluginConfig {
   Options options = Options::object();
 };
 inline constexpr std::int64_t kMaxBatch = 65536;
+inline constexpr std::int64_t kMaxFolds = 1000;  ///< times strategy.repeat: trainings of a proposal on rows of their own
 inline constexpr std::int64_t kMaxParts = 4096;  ///< shards of a batch, and parts of a shard
 inline constexpr std::int64_t kMaxEpochs = 1'000'000;
 inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
