@@ -79,7 +79,7 @@ class Impatient final : public engine::testing::PassingExecutor {
 Study drawn_study(Rng& rng, StudyKind kind) {
   auto config = studyfile::read_study(drawn_text(rng, kind), "drawn");
   LANISTA_CHECK(config.ok(), config ? "" : config.error().text());
-  auto data = data::open(config->data, ".", real_file_system());
+  auto data = data::open(config->data, ".", real_file_system(), config->strategy.repeat);
   LANISTA_CHECK(data.ok(), "the data are synthetic");
   LANISTA_CHECK(engine::fit_to_data(*config, data->spec()).ok(), "everything fits blobs");
   Study study{*std::move(config), *std::move(data), {}, {}, kind.real};

@@ -1,6 +1,7 @@
 #include "lanista/data/dataset.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lanista/base/rng.h"
@@ -56,6 +57,16 @@ std::shared_ptr<const std::vector<float>> standardised(const std::shared_ptr<con
   std::vector<float> out = *targets;
   spec.target_normalization->apply(out, spec.target_size);
   return shared(std::move(out));
+}
+
+std::vector<std::int64_t> union_of_training(const std::vector<Split>& splits) {
+  std::vector<std::int64_t> out;
+  for (const Split& split : splits) {
+    std::vector<std::int64_t> both;
+    std::ranges::set_union(out, split[0], std::back_inserter(both));
+    out = std::move(both);
+  }
+  return out;
 }
 
 }  // namespace
@@ -132,7 +143,12 @@ Result<Dataset> Dataset::folded(RawData raw, const std::vector<Split>& splits, c
     training.targets_ = numbers;
     training.standard_targets_ = standardised(numbers, training.spec_);
   }
+  auto pool = std::make_shared<Dataset>(trainings->front());
+  pool->spec_.normalization = {};
+  pool->finish_ = nullptr;
+  pool->rows_ = {union_of_training(splits), {}, {}};
   Dataset out = trainings->front();
+  out.pool_ = std::move(pool);
   out.remarks_ = std::move(raw.remarks);
   out.spec_.hash = Hasher().text("lanista folds 1").digest(out.spec_.hash).number(std::ssize(splits)).finish();
   out.spec_.folds = std::move(specs);
@@ -150,7 +166,11 @@ const Dataset& Dataset::training(const std::optional<std::int64_t>& fold) const 
 void Dataset::gather_features(std::span<const std::int64_t> rows, std::span<float> out) const {
   if (spec_.stream) return gather_stream(rows, out);
   gather(*features_, static_cast<std::size_t>(spec_.features.elements_per_sample()), rows, out);
-  if (finish_) finish_->apply(out, spec_.features.elements_per_sample());
+  finish(out);
+}
+
+void Dataset::finish(std::span<float> features) const {
+  if (finish_) finish_->apply(features, spec_.features.elements_per_sample());
 }
 
 void Dataset::gather_labels(std::span<const std::int64_t> rows, std::span<std::int32_t> out) const {

@@ -39,6 +39,11 @@ class Dataset {
   /// What a training of `fold` (study::Proposal::fold) sees: the data set itself without one. The fold is one of
   /// spec().folds. Lives as long as the data set and its copies.
   const Dataset& training(const std::optional<std::int64_t>& fold) const;
+  /// With folds: all rows that some training trains on, as training part, with features that are not normalised; what
+  /// trainings have in common. Null without. Lives as `training`.
+  const Dataset* pool() const { return pool_.get(); }
+  /// Makes features of rows of the pool those of this training, in place: [n, features…].
+  void finish(std::span<float> features) const;
   /// Copies the features of `rows` one after the other: [rows.size(), features…].
   void gather_features(std::span<const std::int64_t> rows, std::span<float> out) const;
   void gather_labels(std::span<const std::int64_t> rows, std::span<std::int32_t> out) const;
@@ -79,6 +84,7 @@ class Dataset {
   std::shared_ptr<const std::vector<float>> standard_targets_;  // empty where training sees the others
   Split rows_;
   std::shared_ptr<const std::vector<Dataset>> trainings_;  // with folds
+  std::shared_ptr<const Dataset> pool_;
 };
 
 /// Opens `config.source`, "kind:argument?option=value" (see catalog.h); relative paths are relative to `folder`. The

@@ -196,7 +196,14 @@ TEST_F(FoldedData, HideTheRowsOfTheFoldFromItsTraining) {
 TEST_F(FoldedData, AugmentAsDataSplitByHandAndShareEpochsOfOneFoldOnly) {
   const auto set = dealt("builtin:digits", 3);
   ASSERT_TRUE(set.ok());
-  const std::vector<study::PluginConfig> augment{{"shift", nlohmann::json::object()}, {"noise", nlohmann::json::object()}};
+  const std::vector<study::PluginConfig> augment{{"shift", nlohmann::json::object()},
+                                                 {"crop", {{"pad", 1}}},
+                                                 {"flip", nlohmann::json::object()},
+                                                 {"erase", nlohmann::json::object()},
+                                                 {"noise", nlohmann::json::object()}};
+  ASSERT_NE(set->pool(), nullptr);
+  EXPECT_EQ(set->pool()->rows(Part::kTrain).size(), 1527U);
+  EpochCache pool(*set->pool(), std::int64_t{1} << 30, nullptr), small(*set->pool(), 1000, nullptr);
   for (std::int64_t fold = 0; fold < 3; ++fold) {
     const Dataset& training = set->training(fold);
     auto raw = open_raw({}, "", disk_);
@@ -210,6 +217,12 @@ TEST_F(FoldedData, AugmentAsDataSplitByHandAndShareEpochsOfOneFoldOnly) {
     ASSERT_TRUE(epoch && expected);
     EXPECT_EQ(epoch->rows, expected->rows);
     EXPECT_EQ(epoch->features, expected->features);
+    EXPECT_EQ(own.moving(), 4U);
+    EpochCache sharing(training, std::int64_t{1} << 30, nullptr, &pool), without(training, std::int64_t{1} << 30, nullptr, &small);
+    EXPECT_EQ(sharing.get(augment, own, 7, 2)->features, expected->features);
+    EXPECT_EQ(sharing.get(std::span(augment).first(2), *Augmenter::make(std::span(augment).first(2), training.spec()), 7, 2)->features,
+              reference.get(std::span(augment).first(2), *Augmenter::make(std::span(augment).first(2), by_hand.spec()), 7, 2)->features);
+    EXPECT_EQ(without.get(augment, own, 7, 2)->features, expected->features) << "no room for the pool";
   }
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,17 +11,18 @@
 
 namespace lanista::runtime {
 
-/// The augmented epochs that trials on one set of rows share: those of the data, and of every training of folds. A
-/// sample is a function of data seed, pass and row, but normalised by its training, so each fold has epochs of its own.
+/// The augmented epochs that trials on one set of rows share: those of the data, or of every training of folds. A
+/// sample is a function of data seed, pass and row, but normalised by its training, so each fold has epochs of its own,
+/// made of those of the pool as far as that gives the same bits.
 class SharedEpochs {
  public:
-  /// They take `most_bytes` together; `budget` may be null. `data` outlives this.
+  /// The epochs of one training, and of the pool, take `most_bytes`; `budget` may be null. `data` outlives this.
   SharedEpochs(const data::Dataset& data, std::int64_t most_bytes, MemoryBudget* budget) {
     const std::int64_t folds = std::ssize(data.spec().folds);
-    const std::int64_t each = most_bytes / std::max<std::int64_t>(1, folds);
-    if (folds == 0) caches_.push_back(std::make_unique<data::EpochCache>(data, each, budget));
+    if (folds == 0) caches_.push_back(std::make_unique<data::EpochCache>(data, most_bytes, budget));
+    if (folds > 0) pool_ = std::make_unique<data::EpochCache>(*data.pool(), most_bytes, budget);
     for (std::int64_t fold = 0; fold < folds; ++fold) {
-      caches_.push_back(std::make_unique<data::EpochCache>(data.training(fold), each, budget));
+      caches_.push_back(std::make_unique<data::EpochCache>(data.training(fold), most_bytes, budget, pool_.get()));
     }
   }
 
@@ -32,9 +32,11 @@ class SharedEpochs {
   }
   void clear() {
     for (const auto& cache : caches_) cache->clear();
+    if (pool_) pool_->clear();
   }
 
  private:
+  std::unique_ptr<data::EpochCache> pool_;  // with folds; outlives those of the trainings
   std::vector<std::unique_ptr<data::EpochCache>> caches_;
 };
 

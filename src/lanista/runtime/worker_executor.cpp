@@ -31,7 +31,7 @@ constexpr int kMaxCrashes = 2;
 
 constexpr std::size_t kMostIdleGroups = 64;
 
-// Of augmented epochs that trials share.
+// Of augmented epochs that trials share, with folds those of each training.
 constexpr std::int64_t kMostEpochBytes = std::int64_t{512} << 20;
 
 std::int64_t default_workers() {
@@ -108,14 +108,14 @@ struct WorkerExecutor::Impl {
         step_ops(step::training_ops(operators.table())),
         checkpoints(f, brief.study_folder),
         budget(wanted.bytes),
-        epochs(d, std::min(kMostEpochBytes, wanted.bytes / 4), &budget),
+        epochs(d, std::min(kMostEpochBytes, wanted.bytes / 4 / (std::ssize(d.spec().folds) + 1)), &budget),
         frozen({.data = data,
                 .step_ops = step_ops,
                 .checkpoints = checkpoints,
                 .operators = &operators,
                 .budget = &budget,
                 .bytes = wanted.bytes,
-                .epoch_bytes = std::min(kMostEpochBytes, wanted.bytes / 4),
+                .epoch_bytes = std::min(kMostEpochBytes, wanted.bytes / 4 / (std::ssize(d.spec().folds) + 1)),
                 .backend = &backend}),
         groups(lane_room(wanted), kMostIdleGroups),
         fs(f),

@@ -88,7 +88,7 @@ class Repeating final : public Sampler {
   };
 
   bool may_fail() const {
-    return config_.retry > 0 && std::any_of(trainings_.begin(), trainings_.end(),
+    return config_.strategy.retry > 0 && std::any_of(trainings_.begin(), trainings_.end(),
                                             [](const auto& training) { return !training.second.paused; });
   }
 
