@@ -104,11 +104,18 @@ struct Session {
               << (executor->workers() == 1 ? " worker" : " workers") << ", " << kernels::isa_name(kernels::best_isa())
               << "   " << what << ": " << printable(folder) << "\n"
               << "data " << printable(spec.name) << " (" << spec.rows << " rows"
-              << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << ")   strategy " << config.strategy.name
+              << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text() << ")   strategy " << config.strategy.name
               << (config.stop.rule == "none" ? "" : "+" + config.stop.rule);
     if (config.budget.trials) std::cerr << "   budget " << *config.budget.trials << " trials";
     std::cerr << "   seed " << config.run.seed << "\n";
     if (!spec.schema.is_null()) print_columns(data::schema_text(spec));
+  }
+
+  std::string folds_text() const {
+    if (!config.data.folds) return {};
+    const std::int64_t dealings = config.strategy.repeat;
+    return ", " + std::to_string(*config.data.folds) + " folds" +
+           (dealings > 1 ? " dealt " + std::to_string(dealings) + " times" : "");
   }
 
   // How a table was understood: the commonest surprise with data of one's own.

@@ -6,6 +6,7 @@
 
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
+#include "lanista/study/trainings.h"
 
 namespace lanista::studyfile {
 namespace {
