@@ -21,7 +21,7 @@ namespace {
 using engine::testing::fingerprint;
 using engine::testing::kFolder;
 
-std::string folded(const std::string& source, int folds, int repeat, const std::string& data = "",
+std::string folded_study(const std::string& source, int folds, int repeat, const std::string& data = "",
                    const std::string& stop = "none") {
   return "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.3)\"}}\ntrain: {epochs: 2}\n"
          "data: {source: \"" + source + "\", batch: 16, folds: " + std::to_string(folds) + data + "}\n"
@@ -29,13 +29,13 @@ std::string folded(const std::string& source, int folds, int repeat, const std::
          "keep: {top: 8, checkpoint_every: 0s}\n";
 }
 
-const std::string kBlobs = "synthetic:blobs?rows=97&classes=3&features=4&seed=1";
+const std::string kFoldedBlobs = "synthetic:blobs?rows=97&classes=3&features=4&seed=1";
 
 Result<engine::Summary> run_folds(FileSystem& fs, const std::string& text, std::int64_t trials, std::int64_t workers) {
   return testing::StudyProcess(fs, {.folder = kFolder, .trials = trials, .workers = workers, .study = text}).run();
 }
 
-study::StudyView view_of(MemoryFileSystem& disk) { return *engine::fold(*store::read_log(disk, kFolder)); }
+study::StudyView folded_view(MemoryFileSystem& disk) { return *engine::fold(*store::read_log(disk, kFolder)); }
 
 /// The rows of a fold's training as data that know of no folds.
 data::Dataset by_hand(const study::DataConfig& config, const data::Dataset& training) {
@@ -47,7 +47,7 @@ data::Dataset by_hand(const study::DataConfig& config, const data::Dataset& trai
 
 void expect_each_as_split_by_hand(MemoryFileSystem& disk, std::size_t at_least) {
   const kernels::FlushToZero as_workers;
-  const study::StudyView view = view_of(disk);
+  const study::StudyView view = folded_view(disk);
   const auto& config = view.config;
   const data::Dataset data = *data::open(config.data, ".", real_file_system(), config.strategy.repeat);
   std::size_t seen = 0;
@@ -75,18 +75,18 @@ void expect_each_as_split_by_hand(MemoryFileSystem& disk, std::size_t at_least) 
 
 TEST(FoldsStudy, TrainsEveryFoldAsDataSplitByHand) {
   MemoryFileSystem blobs, digits, single;
-  ASSERT_TRUE(run_folds(blobs, folded(kBlobs, 4, 2, ", augment: [noise]"), 16, 2));
+  ASSERT_TRUE(run_folds(blobs, folded_study(kFoldedBlobs, 4, 2, ", augment: [noise]"), 16, 2));
   expect_each_as_split_by_hand(blobs, 16);
-  ASSERT_TRUE(run_folds(digits, folded("builtin:digits", 3, 1, ", augment: [shift, noise], split: [0.3, 0, 0.7]"), 6, 1));
+  ASSERT_TRUE(run_folds(digits, folded_study("builtin:digits", 3, 1, ", augment: [shift, noise], split: [0.3, 0, 0.7]"), 6, 1));
   expect_each_as_split_by_hand(digits, 6);
-  ASSERT_TRUE(run_folds(single, folded("builtin:digits", 3, 1, ", augment: [shift, noise], split: [0.3, 0, 0.7]"), 6, 2));
+  ASSERT_TRUE(run_folds(single, folded_study("builtin:digits", 3, 1, ", augment: [shift, noise], split: [0.3, 0, 0.7]"), 6, 2));
   EXPECT_EQ(*fingerprint(single), *fingerprint(digits));
 }
 
 TEST(FoldsStudy, HandsOverThePackageOfItsOwnFold) {
   MemoryFileSystem disk;
-  ASSERT_TRUE(run_folds(disk, folded(kBlobs, 3, 1), 6, 2));
-  const study::StudyView view = view_of(disk);
+  ASSERT_TRUE(run_folds(disk, folded_study(kFoldedBlobs, 3, 1), 6, 2));
+  const study::StudyView view = folded_view(disk);
   ASSERT_TRUE(view.winner);
   const std::int64_t fold = *view.trials[view.winner->value - 1].proposal.fold;
   const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
@@ -106,7 +106,7 @@ TEST(FoldsStudy, LeavesNoTraceOfKills) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
-    const std::string text = folded(kBlobs, static_cast<int>(rng.between(2, 4)), static_cast<int>(rng.between(1, 2)),
+    const std::string text = folded_study(kFoldedBlobs, static_cast<int>(rng.between(2, 4)), static_cast<int>(rng.between(1, 2)),
                                     rng.bernoulli(0.5) ? ", augment: [noise]" : "",
                                     rng.bernoulli(0.5) ? "none" : "asha, rungs: [1], eta: 2");
     MemoryFileSystem undisturbed;
@@ -157,7 +157,7 @@ TEST(FoldsStudy, LearnsNothingOfTheRowsThatItIsMeasuredOn) {
   for (const bool classes : {true, false}) {
     MemoryFileSystem disk;
     ASSERT_TRUE(write_atomically(disk, "t.csv", table_of(90, {}, classes)));
-    auto config = *studyfile::read_study(folded("csv:t.csv", 4, 1), "leak");
+    auto config = *studyfile::read_study(folded_study("csv:t.csv", 4, 1), "leak");
     config.train.keep = study::kKeepLast;
     const data::Dataset data = *data::open(config.data, "", disk);
     ASSERT_TRUE(engine::fit_to_data(config, data.spec()));

@@ -34,6 +34,7 @@ std::optional<NoiseBand> band_of_folds(const StudyView& view, const std::vector<
   const double folds = static_cast<double>(view.config.data.folds.value_or(2));
   const double half = student_quantile(std::ssize(joint) - 1) * spread->deviation * std::sqrt(1 / n + 1 / (folds - 1));
   NoiseBand out{.band = {spread->mean - half, spread->mean + half}, .rows = 0, .trainings = std::ssize(joint), .trials = 0};
+  if (is_share_of_rows(goal.metric)) out.band = {std::max(0.0, out.band.low), std::min(1.0, out.band.high)};
   out.trials = trials_below(ranked, goal.maximize ? -out.band.low : out.band.high);
   return out;
 }
@@ -41,8 +42,8 @@ std::optional<NoiseBand> band_of_folds(const StudyView& view, const std::vector<
 }  // namespace
 
 double student_quantile(std::int64_t freedom) {
-  constexpr double kFirst[] = {12.7062, 4.30265, 3.18245, 2.77645};
-  if (freedom <= 4) return kFirst[std::max<std::int64_t>(freedom, 1) - 1];
+  constexpr double kFirst[] = {12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216};
+  if (freedom <= std::ssize(kFirst)) return kFirst[std::max<std::int64_t>(freedom, 1) - 1];
   // Abramowitz and Stegun 26.7.5, four terms.
   const double z = 1.959963984540054, v = static_cast<double>(freedom), z2 = z * z;
   return z + z * (z2 + 1) / (4 * v) + z * ((5 * z2 + 16) * z2 + 3) / (96 * v * v) +
