@@ -44,6 +44,7 @@ std::map<Digest, std::vector<const TrialView*>> by_proposal(const StudyView& vie
 }
 
 TEST(FoldedStudy, TrainsEveryProposalOnceOnEveryFoldAndAFailedOneAgain) {
+  std::size_t again = 0;
   for (const std::int64_t repeat : {1, 2}) {
     Bench bench;
     bench.data = folded_data(3 * repeat);
@@ -52,7 +53,7 @@ TEST(FoldedStudy, TrainsEveryProposalOnceOnEveryFoldAndAFailedOneAgain) {
     config.strategy.retry = 3;
     ASSERT_TRUE(bench.run(config, {.workers = 2, .fail_one_in = 4}).ok());
     const StudyView view = bench.view();
-    std::size_t whole = 0, again = 0;
+    std::size_t whole = 0;
     for (const auto& [decisions, trainings] : by_proposal(view)) {
       std::set<std::int64_t> succeeded;
       study::Tally tally;
@@ -70,8 +71,8 @@ TEST(FoldedStudy, TrainsEveryProposalOnceOnEveryFoldAndAFailedOneAgain) {
       EXPECT_EQ(*succeeded.rbegin(), 3 * repeat - 1);
     }
     EXPECT_GT(whole, 1U);
-    EXPECT_GT(again, 0U);
   }
+  EXPECT_GT(again, 0U);
 }
 
 TEST(FoldedStudy, RanksProposalsByTheMeanOverTheirFolds) {

@@ -48,7 +48,9 @@ std::int64_t trainings_each(const StudyConfig& config) {
 }
 
 std::int64_t trainings_wanted(const StudyConfig& config, const Tally& tally) {
-  if (tally.stopped + tally.cancelled + tally.duplicate > 0 || tally.failed > config.strategy.retry) return 0;
+  // Means over different folds are not comparable, so those that are left are trained however one went.
+  const std::int64_t stopped = config.data.folds ? 0 : tally.stopped;
+  if (stopped + tally.cancelled + tally.duplicate > 0 || tally.failed > config.strategy.retry) return 0;
   return std::max<std::int64_t>(0, trainings_each(config) + tally.failed - tally.proposed);
 }
 

@@ -24,8 +24,8 @@ struct Tally {
 };
 
 /// Trainings that are still to be proposed: trainings_each() of them, and another for each that failed, up to `retry`. None
-/// when one was stopped early, cancelled or found to be a duplicate, or when more have failed than may: the proposal
-/// has had its chance.
+/// when one was stopped early (but for folds, which only tell something together), cancelled or found to be a
+/// duplicate, or when more have failed than may: the proposal has had its chance.
 std::int64_t trainings_wanted(const StudyConfig& config, const Tally& tally);
 
 /// Whether the proposal is judged, and by what: nothing is running and nothing is to come.
