@@ -132,8 +132,8 @@ TEST(Leaderboard, ShowsTheMeanOverFoldsWithItsStandardErrorAndWhatIsLuck) {
   const std::string table = leaderboard(view, 10);
 
   EXPECT_NE(table.find("1     #3  0.9000 +-0.05774"), std::string::npos) << table;
-  EXPECT_NE(table.find("2     #4       0.6000 +-0"), std::string::npos) << table;
-  EXPECT_NE(table.find(" by the spread of its 3 trainings the best lies between 0.5072 and 1.0000 (95 %); 1 other trial lies there, too\n"),
+  EXPECT_NE(table.find("2     #4    0.6000 +-0.000"), std::string::npos) << table;
+  EXPECT_NE(table.find(" by the spread of its 3 trainings the best lies between 0.5072 and 1.000 (95 %); 1 other trial lies there, too\n"),
             std::string::npos)
       << table;
   EXPECT_NE(table.find(" mean +- standard error over 3 folds; the trial is the best of them\n"), std::string::npos) << table;
