@@ -1,5 +1,6 @@
 #include "crossing_process.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -32,7 +33,10 @@ std::string drawn_text(Rng& rng, StudyKind kind) {
   const std::int64_t epochs = rng.between(kind.promotion ? 2 : 1, real ? 4 : 6);
   const std::int64_t trials = rng.between(2, real ? 6 : 20);
   std::string text = "model: {base: builtin:small-mlp}\n";
-  text += "data: {source: \"synthetic:blobs?rows=40&classes=3&features=4&seed=1\", batch: 8}\n";
+  Rng for_folds = rng.split("folds");  // so that studies are those that were drawn before there were folds
+  const std::int64_t folds = for_folds.bernoulli(0.3) ? for_folds.between(2, 3) : 0;
+  text += "data: {source: \"synthetic:blobs?rows=40&classes=3&features=4&seed=1\", batch: 8" +
+          (folds > 0 ? ", folds: " + std::to_string(folds) : std::string()) + "}\n";
   text += "space: {" + std::string(rng.bernoulli(0.5) ? "mutate: [widen, deepen], " : "") +
           "params: {optimizer: [sgd, adam], lr: log(0.001, 0.3)}}\n";
   text += "train: {" + drawn_budget(rng, epochs) + (rng.bernoulli(0.3) ? ", keep: last" : "") + "}\n";
@@ -51,7 +55,7 @@ std::string drawn_text(Rng& rng, StudyKind kind) {
   } else if (rng.bernoulli(0.5)) {
     text += "stop: {rule: median, startup: 2, mode: " + pick({"vizier", "optuna"}) + "}\n";
   }
-  text += "budget: {trials: " + std::to_string(trials);
+  text += "budget: {trials: " + std::to_string(folds > 0 ? std::max<std::int64_t>(trials, 6) : trials);
   if (rng.bernoulli(0.25)) text += ", steps: " + std::to_string(rng.between(4, 4 * epochs * trials));
   text += ", guard_minutes: 200000}\nkeep: {top: " + std::to_string(rng.between(1, 4)) +
           ", checkpoint_every: " + pick({"0s", "1s", "1000s"}) + "}\nrun: {seed: " + std::to_string(rng.below(1000)) +
@@ -79,7 +83,7 @@ class Impatient final : public engine::testing::PassingExecutor {
 Study drawn_study(Rng& rng, StudyKind kind) {
   auto config = studyfile::read_study(drawn_text(rng, kind), "drawn");
   LANISTA_CHECK(config.ok(), config ? "" : config.error().text());
-  auto data = data::open(config->data, ".", real_file_system());
+  auto data = data::open(config->data, ".", real_file_system(), config->strategy.repeat);
   LANISTA_CHECK(data.ok(), "the data are synthetic");
   LANISTA_CHECK(engine::fit_to_data(*config, data->spec()).ok(), "everything fits blobs");
   Study study{*std::move(config), *std::move(data), {}, {}, kind.real};

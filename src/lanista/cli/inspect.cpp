@@ -58,6 +58,11 @@ std::string trial_text(const LoadedTrial& loaded) {
   if (trial.proposal.parent) out << "  (from #" << trial.proposal.parent->value << ")";
   const std::string choices = choices_text(trial.proposal.sample, std::string::npos);
   if (!choices.empty()) out << "\nchosen        " << choices;
+  const auto& folds = loaded.view.config.data.folds;
+  if (const auto& fold = trial.proposal.fold; fold && folds) {
+    out << "\nmeasured on   fold " << *fold % *folds + 1 << " of " << *folds;
+    if (loaded.view.config.strategy.repeat > 1) out << ", dealing " << *fold / *folds + 1;
+  }
   out << "\ntrained with  " << sample_text(trial.proposal.sample) << "\nparameters    " << trial.parameters
       << "\noutcome       "
       << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +

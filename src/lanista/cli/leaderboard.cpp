@@ -1,7 +1,6 @@
 #include "lanista/cli/leaderboard.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <vector>
 
@@ -31,20 +30,19 @@ double own_metric(const engine::StudyView& view, const engine::TrialView& trial,
 
 bool is_cost(const std::string& metric) { return metric == "params" || metric == "flops"; }
 
-/// The metric of a proposal: of its only training, or the average of several and how far they lie apart, at the last
-/// epoch that all of them measured.
+/// The metric of a proposal: of its only training, or the average of several at the last epoch that all of them measured
+/// and how far they lie apart, over folds as the average's standard error.
 std::string metric_text(const engine::StudyView& view, const engine::TrialView& trial, const std::string& metric) {
   if (is_cost(metric)) return short_number(own_metric(view, trial, metric));
   const std::vector<study::Measurement> joint = study::joint_results(view.config, study::trainings_of(view, trial));
   if (joint.size() < 2) return four_digits(own_metric(view, trial, metric));
   std::vector<const study::Measurement*> together;
   for (const study::Measurement& m : joint) together.push_back(&m);
-  const double center = value_or_zero(study::average(view.config.strategy, together), metric);
-  double mean = 0, square = 0;
-  const double count = static_cast<double>(joint.size());
-  for (const study::Measurement& m : joint) mean += value_or_zero(m, metric) / count;
-  for (const study::Measurement& m : joint) square += std::pow(value_or_zero(m, metric) - mean, 2);
-  return four_digits(center) + " +-" + four_digits(std::sqrt(square / (count - 1)));
+  const double center = value_or_zero(study::average(view.config, together), metric);
+  const auto spread = study::spread_of(together, metric);
+  if (!spread) return four_digits(center);
+  return four_digits(center) + " +-" +
+         four_digits(view.config.data.folds ? spread->standard_error : spread->deviation);
 }
 
 /// "9" for the last of nine epochs, "4/9" for the fourth.
@@ -121,7 +119,9 @@ std::string noise_text(const engine::StudyView& view) {
   const auto noise = study::noise_band(view, study::standings(view));
   if (!noise) return {};
   const std::int64_t others = noise->trials - 1;
-  return " by its " + std::to_string(noise->rows) + " validation rows the best lies between " +
+  const std::string by = noise->trainings > 0 ? "the spread of its " + std::to_string(noise->trainings) + " trainings"
+                                              : "its " + std::to_string(noise->rows) + " validation rows";
+  return " by " + by + " the best lies between " +
          four_digits(noise->band.low) + " and " + four_digits(noise->band.high) + " (95 %); " +
          (others == 0   ? std::string("no other trial lies there")
           : others == 1 ? std::string("1 other trial lies there, too")
@@ -202,7 +202,11 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   if (any_earlier) text += " k/n the best of n epochs was the k-th: its weights and metrics are those of the trial\n";
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";
   if (any_broken) text += " ! breaks a constraint\n";
-  if (view.config.strategy.repeat > 1) {
+  if (const auto folds = view.config.data.folds) {
+    const std::int64_t dealings = view.config.strategy.repeat;
+    text += " " + view.config.strategy.average + " +- standard error over " + std::to_string(*folds) + " folds" +
+            (dealings > 1 ? ", dealt " + std::to_string(dealings) + " times" : "") + "; the trial is the best of them\n";
+  } else if (view.config.strategy.repeat > 1) {
     text += " " + view.config.strategy.average + " +- deviation over " + std::to_string(view.config.strategy.repeat) +
             " trainings; the trial is the best of them\n";
   }

@@ -133,6 +133,27 @@ TEST(Leaderboard, ShowsProposalsByTheAverageOfTheirTrainings) {
   EXPECT_EQ(table.find("#5"), std::string::npos) << table;  // its second training is missing
 }
 
+TEST(Leaderboard, ShowsTheMeanOverFoldsWithItsStandardErrorAndWhatIsLuck) {
+  engine::StudyView view;
+  view.config.data.folds = 3;
+  view.config.goals = {{true, "val_accuracy"}};
+  for (std::uint32_t id = 1; id <= 6; ++id) {
+    view.trials.push_back(
+        trial(id, std::vector{0.9, 0.8, 1.0, 0.6, 0.6, 0.6}[id - 1], 9, study::OutcomeKind::kSucceeded));
+    view.trials.back().proposal.sample = {{"lr", 0.1 * ((id + 2) / 3)}};
+    view.trials.back().proposal.repeat = view.trials.back().proposal.fold.emplace((id + 2) % 3);
+  }
+
+  const std::string table = leaderboard(view, 10);
+
+  EXPECT_NE(table.find("1     #3  0.9000 +-0.05774"), std::string::npos) << table;
+  EXPECT_NE(table.find("2     #4    0.6000 +-0.000"), std::string::npos) << table;
+  EXPECT_NE(table.find(" by the spread of its 3 trainings the best lies between 0.5072 and 1.000 (95 %); 1 other trial lies there, too\n"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find(" mean +- standard error over 3 folds; the trial is the best of them\n"), std::string::npos) << table;
+}
+
 TEST(Leaderboard, SaysSoWhenNothingHasFinished) {
   EXPECT_EQ(leaderboard(engine::StudyView{}, 10), " no finished trial yet\n");
 }

@@ -22,6 +22,17 @@ std::optional<double> goal_value(const engine::StudyView& view, TrialId id) {
   return it->second;
 }
 
+/// Who may be the best now that a trial has ended, and with what: the trial; with folds, whose numbers only tell
+/// something together, its proposal once all of its trainings have ended.
+std::pair<TrialId, std::optional<double>> news_of(const engine::StudyView& view, TrialId id) {
+  if (!view.config.data.folds) return {id, goal_value(view, id)};
+  const auto trainings = study::trainings_of(view, view.trials[id.value - 1]);
+  const auto standing = study::joint_standing(view.config, trainings);
+  const study::Goal& goal = view.config.goals.front();
+  if (!standing || standing->losses.empty() || standing->losses.front().first) return {id, std::nullopt};
+  return {standing->trial, goal.maximize ? -standing->losses.front().second : standing->losses.front().second};
+}
+
 }  // namespace
 
 Progress::Progress(ProgressStyle style, Terminal terminal, const Clock& clock)
@@ -32,10 +43,10 @@ void Progress::on_event(const engine::StudyView& view, const study::Event& event
     ++ended_;
     const auto kind = ended->outcome.kind;
     const bool counts = kind == study::OutcomeKind::kSucceeded || kind == study::OutcomeKind::kStopped;
-    const auto value = goal_value(view, ended->trial);
+    const auto [trial, value] = news_of(view, ended->trial);
     const bool maximize = view.config.goals.front().maximize;
     if (counts && value && (!best_ || (maximize ? *value > best_value_ : *value < best_value_))) {
-      best_ = ended->trial;
+      best_ = trial;
       best_value_ = *value;
     }
     if (style_ == ProgressStyle::kLines) print_line(view, *ended);
@@ -116,6 +127,7 @@ void Progress::print_json(const engine::StudyView& view, const study::Event& eve
     line["event"] = "proposed";
     line["trial"] = proposed->trial.value;
     line["sample"] = space::sample_json(proposed->proposal.sample);
+    if (proposed->proposal.fold) line["fold"] = *proposed->proposal.fold;
   } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
     line["event"] = "metric";
     line.update(study::measurement_json(measured->measurement));

@@ -104,11 +104,18 @@ struct Session {
               << (executor->workers() == 1 ? " worker" : " workers") << ", " << kernels::isa_name(kernels::best_isa())
               << "   " << what << ": " << printable(folder) << "\n"
               << "data " << printable(spec.name) << " (" << spec.rows << " rows"
-              << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << ")   strategy " << config.strategy.name
+              << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text() << ")   strategy " << config.strategy.name
               << (config.stop.rule == "none" ? "" : "+" + config.stop.rule);
     if (config.budget.trials) std::cerr << "   budget " << *config.budget.trials << " trials";
     std::cerr << "   seed " << config.run.seed << "\n";
     if (!spec.schema.is_null()) print_columns(data::schema_text(spec));
+  }
+
+  std::string folds_text() const {
+    if (!config.data.folds) return {};
+    const std::int64_t dealings = config.strategy.repeat;
+    return ", " + std::to_string(*config.data.folds) + " folds" +
+           (dealings > 1 ? " dealt " + std::to_string(dealings) + " times" : "");
   }
 
   // How a table was understood: the commonest surprise with data of one's own.
@@ -223,6 +230,8 @@ engine::WorkerBrief worker_brief(const study::StudyConfig& config, const std::op
   brief.data.normalize = config.data.normalize;
   brief.data.targets = config.data.targets;
   brief.data.class_weights = config.data.class_weights;
+  brief.data.folds = config.data.folds;
+  brief.data.repetitions = config.strategy.repeat;
   brief.isa = kernels::isa_name(kernels::best_isa());
   brief.numeric_class = nn::cpu_backend().numeric_class();
   brief.workers = workers.value_or(config.run.workers);
@@ -274,10 +283,12 @@ int run_study(const RunRequest& request) {
   if (auto whole = studyfile::inline_space(*config, folder, real_file_system()); !whole) {
     return refuse(whole.error(), "model.space", "");
   }
-  auto data = data::open(config->data, folder, real_file_system());
+  auto data = data::open(config->data, folder, real_file_system(), config->strategy.repeat);
   if (!data) {
-    const bool of_weights = data.error().where == study::kClassWeightsKey;
-    return refuse(data.error(), of_weights ? data.error().where : "data.source", of_weights ? "" : data.error().where);
+    // Of a setting, or of the source with the file in it.
+    const std::string& where = data.error().where;
+    const bool of_setting = where == "data.folds" || where == study::kClassWeightsKey;
+    return refuse(data.error(), of_setting ? where : "data.source", of_setting ? "" : where);
   }
   if (auto fitted = engine::fit_to_data(*config, data->spec()); !fitted) {
     return refuse(fitted.error(), fitted.error().where, "");
@@ -326,7 +337,7 @@ int run_study(const RunRequest& request) {
 int resume_study(const ResumeRequest& request) {
   auto config = engine::stored_config(real_file_system(), request.folder);
   if (!config) return report(config.error());
-  auto data = data::open(config->data, request.folder, real_file_system());
+  auto data = data::open(config->data, request.folder, real_file_system(), config->strategy.repeat);
   if (!data) return report(data.error());
 
   Session session(*config, request.folder, *std::move(data), request.view);
@@ -350,7 +361,7 @@ int repeat_trial(const RepeatRequest& request) {
     return report(
         {Code::kFailedPrecondition, "the trial measured nothing, so there is nothing to repeat", request.target});
   }
-  const auto data = data::open(config.data, loaded->folder, real_file_system());
+  const auto data = data::open(config.data, loaded->folder, real_file_system(), config.strategy.repeat);
   if (!data) return report(data.error());
   auto job = engine::make_job(config, data->spec(), trial, loaded->model);
   if (!job) return report(job.error());

@@ -1,5 +1,6 @@
 #include "lanista/cli/status.h"
 
+#include "lanista/base/real_json.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/study/noise.h"
 #include "lanista/study/record_fields.h"
@@ -39,6 +40,37 @@ Counts count(const study::StudyView& view) {
   return counts;
 }
 
+/// Of a proposal with several trainings: their number, and of each metric that all have the mean and how far they lie
+/// apart. Null for one training.
+json trainings_json(const study::StudyView& view, const study::TrialView& trial) {
+  const std::vector<study::Measurement> joint = study::joint_results(view.config, study::trainings_of(view, trial));
+  if (joint.size() < 2) return {};
+  std::vector<const study::Measurement*> together;
+  for (const study::Measurement& m : joint) together.push_back(&m);
+  json metrics = json::object();
+  for (const auto& [name, value] : joint.front().metrics) {
+    const auto spread = study::spread_of(together, name);
+    if (!spread) continue;
+    metrics[name] = {{"mean", real_json(spread->mean)},
+                     {"deviation", real_json(spread->deviation)},
+                     {"standard_error", real_json(spread->standard_error)}};
+  }
+  json out{{"count", joint.size()}, {"metrics", std::move(metrics)}};
+  if (view.config.data.folds) out["folds"] = *view.config.data.folds;
+  return out;
+}
+
+/// What a proposal stands for: of its only training, or the average of several.
+std::optional<double> value_of(const study::StudyView& view, const study::TrialView& trial, const std::string& metric) {
+  study::Measurement result = study::result_of(view.config, trial);
+  const std::vector<study::Measurement> joint = study::joint_results(view.config, study::trainings_of(view, trial));
+  std::vector<const study::Measurement*> together;
+  for (const study::Measurement& m : joint) together.push_back(&m);
+  if (together.size() > 1) result = study::average(view.config, together);
+  const auto value = result.metrics.find(metric);
+  return value == result.metrics.end() ? std::nullopt : std::optional(value->second);
+}
+
 }  // namespace
 
 json status_json(const std::string& folder, const study::StudyView& view) {
@@ -63,6 +95,7 @@ json status_json(const std::string& folder, const study::StudyView& view) {
     out["best"] = {{"trial", best.id.value},
                    {"kept_epoch", result.epoch},
                    {"metrics", study::fields::metrics_json(result.metrics)}};
+    if (const json trainings = trainings_json(view, best); !trainings.is_null()) out["best"]["trainings"] = trainings;
   }
   if (view.winner) out["test"] = study::fields::metrics_json(view.test);
   if (view.ensemble) {
@@ -76,7 +109,12 @@ json status_json(const std::string& folder, const study::StudyView& view) {
                        {"test", study::fields::metrics_json(view.ensemble->test)}};
   }
   if (const auto noise = study::noise_band(view, study::standings(view))) {
-    out["noise"] = {{"low", noise->band.low}, {"high", noise->band.high}, {"rows", noise->rows}, {"trials", noise->trials}};
+    out["noise"] = {{"low", noise->band.low}, {"high", noise->band.high}, {"trials", noise->trials}};
+    if (noise->trainings > 0) {
+      out["noise"]["trainings"] = noise->trainings;
+    } else {
+      out["noise"]["rows"] = noise->rows;
+    }
   }
   if (!view.baselines.empty()) out["baselines"] = study::baselines_json(view.baselines);
   if (view.config.goals.size() > 1) {
@@ -98,10 +136,8 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
     const auto& metric = view.config.goals.front().metric;
-    const auto& metrics = study::result_of(view.config, best).metrics;
-    const auto value = metrics.find(metric);
-    if (value != metrics.end()) {
-      text += "  best " + metric + " " + four_digits(value->second) + " (#" + std::to_string(best.id.value) + ")";
+    if (const auto value = value_of(view, best, metric)) {
+      text += "  best " + metric + " " + four_digits(*value) + " (#" + std::to_string(best.id.value) + ")";
     }
   }
   return text;

@@ -59,6 +59,7 @@ class Move final : public Augmentation {
       }
     }
   }
+  bool moves() const override { return true; }
 
  private:
   void move_row(std::span<float> features, std::int64_t to, std::int64_t from, std::int64_t dx) const {
@@ -101,6 +102,7 @@ class Flip final : public Augmentation {
       }
     }
   }
+  bool moves() const override { return true; }
 
  private:
   Sides sides_;
@@ -127,6 +129,7 @@ class Erase final : public Augmentation {
       }
     }
   }
+  bool moves() const override { return true; }
 
  private:
   Sides sides_;
@@ -255,13 +258,19 @@ Result<Augmenter> Augmenter::make(std::span<const study::PluginConfig> augment, 
   return augmenter;
 }
 
-void Augmenter::change(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
-                       std::span<float> features) const {
+std::size_t Augmenter::moving() const {
+  if (stream_) return 0;
+  const auto other = std::ranges::find_if(augmentations_, [](const auto& each) { return !each->moves(); });
+  return static_cast<std::size_t>(other - augmentations_.begin());
+}
+
+void Augmenter::apply_rest(std::size_t first, std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
+                           std::span<float> features) const {
   const Rng rng = Rng(data_seed)
                       .split("augment")
                       .split(static_cast<std::uint64_t>(epoch))
                       .split(static_cast<std::uint64_t>(sample));
-  for (std::size_t i = 0; i < augmentations_.size(); ++i) augmentations_[i]->apply(rng.split(i), features);
+  for (std::size_t i = first; i < augmentations_.size(); ++i) augmentations_[i]->apply(rng.split(i), features);
 }
 
 void Augmenter::apply(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,

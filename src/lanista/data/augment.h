@@ -22,6 +22,9 @@ class Augmentation {
   virtual ~Augmentation() = default;
   /// Changes the features of one sample in place; every decision is drawn from `rng`.
   virtual void apply(Rng rng, std::span<float> features) const = 0;
+  /// Whether it only moves features within their channel or sets them to black, so that a normalisation before it or
+  /// after it gives the same bits.
+  virtual bool moves() const { return false; }
 };
 
 /// What an augmentation may know of the samples.
@@ -58,9 +61,16 @@ class Augmenter {
   /// Training samples of `data` as they are in this epoch: [rows.size(), features…].
   void gather(const Dataset& data, std::uint64_t data_seed, std::int64_t epoch, std::span<const std::int64_t> rows,
               std::span<float> out) const;
+  /// How many of them, from the first on, only move features; none where samples are streamed.
+  std::size_t moving() const;
+  /// Those from `first` on, of a sample in which the others have been applied. Not of streamed samples.
+  void apply_rest(std::size_t first, std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
+                  std::span<float> features) const;
 
  private:
-  void change(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample, std::span<float> features) const;
+  void change(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample, std::span<float> features) const {
+    apply_rest(0, data_seed, epoch, sample, features);
+  }
 
   std::vector<std::shared_ptr<const Augmentation>> augmentations_;
   std::shared_ptr<const Stream> stream_;  // of the data, if they have one

@@ -91,6 +91,16 @@ Result<Column> parse_column(const json& json_column, std::size_t index) {
   if (std::ranges::adjacent_find(out.categories, std::greater_equal<>()) != out.categories.end()) {
     return broken(index, "\"categories\" are not sorted, or one stands twice");
   }
+  const auto unseen = json_column.find("unseen");
+  if (unseen == json_column.end()) return out;
+  if (!unseen->is_array() || !std::ranges::all_of(*unseen, [](const json& c) { return c.is_string(); })) {
+    return broken(index, "\"unseen\" is no list of texts");
+  }
+  out.unseen = unseen->get<std::vector<std::string>>();
+  const bool sorted = std::ranges::adjacent_find(out.unseen, std::greater_equal<>()) == out.unseen.end();
+  if (!sorted || !std::ranges::includes(out.categories, out.unseen)) {
+    return broken(index, "\"unseen\" are not some of the categories in their order");
+  }
   return out;
 }
 
@@ -119,6 +129,7 @@ json columns_json(const std::vector<Column>& columns) {
         break;
       case ColumnKind::kCategory:
         entry.update({{"kind", "category"}, {"categories", column.categories}, {"missing_becomes", "zeros"}});
+        if (!column.unseen.empty()) entry["unseen"] = column.unseen;
         break;
       case ColumnKind::kDate: {
         json parts = json::array();

@@ -24,6 +24,8 @@ struct Column {
   ColumnKind kind = ColumnKind::kNumber;
   Range range;                          ///< of numbers
   std::vector<std::string> categories;  ///< sorted by bytes, one feature each
+  /// Those of them that no training row of the fold has, sorted: they are all zeros, as those that nobody knows.
+  std::vector<std::string> unseen;
   std::vector<Range> parts;             ///< of dates: the first of kDateParts, one feature each
   std::int64_t missing = 0, unique = 0;
 

@@ -1,6 +1,7 @@
 #include "lanista/data/dataset.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lanista/base/rng.h"
@@ -48,6 +49,30 @@ void gather(const std::vector<T>& from, std::size_t width, std::span<const std::
   }
 }
 
+template <class T>
+std::shared_ptr<const std::vector<T>> shared(std::vector<T> values) {
+  return std::make_shared<const std::vector<T>>(std::move(values));
+}
+
+/// What training sees of targets that are standardised; else nothing.
+std::shared_ptr<const std::vector<float>> standardised(const std::shared_ptr<const std::vector<float>>& targets,
+                                                       const DataSpec& spec) {
+  if (!spec.target_normalization) return shared(std::vector<float>());
+  std::vector<float> out = *targets;
+  spec.target_normalization->apply(out, spec.target_size);
+  return shared(std::move(out));
+}
+
+std::vector<std::int64_t> union_of_training(const std::vector<Split>& splits) {
+  std::vector<std::int64_t> out;
+  for (const Split& split : splits) {
+    std::vector<std::int64_t> both;
+    std::ranges::set_union(out, split[0], std::back_inserter(both));
+    out = std::move(both);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string& normalize,
@@ -92,38 +117,87 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
   Dataset out;
   out.spec_ = std::move(raw.spec);
   out.remarks_ = std::move(raw.remarks);
-  out.features_ = std::move(raw.features);
-  out.labels_ = std::move(raw.labels);
-  out.targets_ = std::move(raw.targets);
-  if (const auto& by = out.spec_.target_normalization) {
-    out.standard_targets_ = out.targets_;
-    by->apply(out.standard_targets_, out.spec_.target_size);
-  }
-  out.weights_ = std::move(weights);
+  out.features_ = shared(std::move(raw.features));
+  out.labels_ = shared(std::move(raw.labels));
+  out.targets_ = shared(std::move(raw.targets));
+  out.standard_targets_ = standardised(out.targets_, out.spec_);
+  out.weights_ = shared(std::move(weights));
   out.rows_ = std::move(split);
   return out;
 }
 
+Result<Dataset> Dataset::folded(RawData raw, const std::vector<Split>& splits, const std::string& normalize,
+                                const std::string& targets, const study::ClassWeights& class_weights) {
+  LANISTA_CHECK(!splits.empty(), "folds without a training");
+  const auto trainings = std::make_shared<std::vector<Dataset>>();
+  std::vector<DataSpec> specs;
+  const DataSpec of_all = raw.spec;
+  for (const Split& split : splits) {
+    raw.spec = of_all;
+    Finish finish;
+    if (!of_all.schema.is_null()) finish = fit_table(raw, split[0]);
+    LANISTA_TRY(settle(raw, split, normalize, targets));
+    finish.normalization = raw.spec.normalization;
+    Dataset& training = trainings->emplace_back();
+    training.spec_ = specs.emplace_back(raw.spec);
+    training.finish_ = std::make_shared<const Finish>(std::move(finish));
+    LANISTA_ASSIGN(auto weights, row_weights(raw, split[0], class_weights));
+    training.weights_ = shared(std::move(weights));
+    training.rows_ = split;
+  }
+  const auto features = shared(std::move(raw.features)), numbers = shared(std::move(raw.targets));
+  const auto labels = shared(std::move(raw.labels));
+  for (Dataset& training : *trainings) {
+    training.features_ = features;
+    training.labels_ = labels;
+    training.targets_ = numbers;
+    training.standard_targets_ = standardised(numbers, training.spec_);
+  }
+  auto pool = std::make_shared<Dataset>(trainings->front());
+  pool->spec_.normalization = {};
+  pool->finish_ = nullptr;
+  pool->rows_ = {union_of_training(splits), {}, {}};
+  Dataset out = trainings->front();
+  out.pool_ = std::move(pool);
+  out.remarks_ = std::move(raw.remarks);
+  out.spec_.hash = Hasher().text("lanista folds 1").digest(out.spec_.hash).number(std::ssize(splits)).finish();
+  out.spec_.folds = std::move(specs);
+  out.trainings_ = trainings;
+  return out;
+}
+
+const Dataset& Dataset::training(const std::optional<std::int64_t>& fold) const {
+  if (!fold) return *this;
+  const bool known = trainings_ && *fold >= 0 && *fold < std::ssize(*trainings_);
+  LANISTA_CHECK(known, "there is no fold " + std::to_string(*fold) + " in these data");
+  return (*trainings_)[static_cast<std::size_t>(*fold)];
+}
+
 void Dataset::gather_features(std::span<const std::int64_t> rows, std::span<float> out) const {
   if (spec_.stream) return gather_stream(rows, out);
-  gather(features_, static_cast<std::size_t>(spec_.features.elements_per_sample()), rows, out);
+  gather(*features_, static_cast<std::size_t>(spec_.features.elements_per_sample()), rows, out);
+  finish(out);
+}
+
+void Dataset::finish(std::span<float> features) const {
+  if (finish_) finish_->apply(features, spec_.features.elements_per_sample());
 }
 
 void Dataset::gather_labels(std::span<const std::int64_t> rows, std::span<std::int32_t> out) const {
-  gather(labels_, 1, rows, out);
+  gather(*labels_, 1, rows, out);
 }
 
 void Dataset::gather_targets(std::span<const std::int64_t> rows, std::span<float> out) const {
   const auto& seen = spec_.target_normalization ? standard_targets_ : targets_;
-  gather(seen, static_cast<std::size_t>(spec_.target_size), rows, out);
+  gather(*seen, static_cast<std::size_t>(spec_.target_size), rows, out);
 }
 
 void Dataset::gather_raw_targets(std::span<const std::int64_t> rows, std::span<float> out) const {
-  gather(targets_, static_cast<std::size_t>(spec_.target_size), rows, out);
+  gather(*targets_, static_cast<std::size_t>(spec_.target_size), rows, out);
 }
 
 void Dataset::gather_weights(std::span<const std::int64_t> rows, std::span<float> out) const {
-  gather(weights_, 1, rows, out);
+  gather(*weights_, 1, rows, out);
 }
 
 std::vector<std::int64_t> epoch_order(const std::vector<std::int64_t>& rows, std::uint64_t data_seed,

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/memory_budget.h"
 #include "lanista/base/result.h"
+#include "lanista/data/finish.h"
 #include "lanista/data/raw_data.h"
 #include "lanista/data/spec.h"
 #include "lanista/data/split.h"
@@ -21,8 +23,12 @@ namespace lanista::data {
 
 enum class Part { kTrain, kValidation, kTest };
 
-/// A data set in memory, normalised, split. Immutable; many threads may read it. Targets that are numbers are there
-/// twice where they are standardised: what training sees, and what they are.
+/// A data set in memory, normalised, split. Immutable; many threads may read it, and copies share the numbers.
+///
+/// With data.folds there is a data set a training (`training`): they share raw numbers and labels, and have rows,
+/// normalisations and hash of their own, fitted on their own training rows alone; features are normalised as they are
+/// gathered, so a training takes 8 bytes a row. The data set itself is then that of the first training, and the test
+/// part the same everywhere.
 class Dataset {
  public:
   const DataSpec& spec() const { return spec_; }
@@ -30,6 +36,14 @@ class Dataset {
   const std::vector<std::string>& remarks() const { return remarks_; }
   /// Row numbers (into features and targets) of a part, ascending.
   const std::vector<std::int64_t>& rows(Part part) const { return rows_[static_cast<std::size_t>(part)]; }
+  /// What a training of `fold` (study::Proposal::fold) sees: the data set itself without one. The fold is one of
+  /// spec().folds. Lives as long as the data set and its copies.
+  const Dataset& training(const std::optional<std::int64_t>& fold) const;
+  /// With folds: all rows that some training trains on, as training part, with features that are not normalised; what
+  /// trainings have in common. Null without. Lives as `training`.
+  const Dataset* pool() const { return pool_.get(); }
+  /// Makes features of rows of the pool those of this training, in place: [n, features…].
+  void finish(std::span<float> features) const;
   /// Copies the features of `rows` one after the other: [rows.size(), features…].
   void gather_features(std::span<const std::int64_t> rows, std::span<float> out) const;
   void gather_labels(std::span<const std::int64_t> rows, std::span<std::int32_t> out) const;
@@ -38,7 +52,7 @@ class Dataset {
   /// In their own unit, the bits of the source.
   void gather_raw_targets(std::span<const std::int64_t> rows, std::span<float> out) const;
   /// Whether rows count differently in the training loss.
-  bool weighted() const { return !weights_.empty(); }
+  bool weighted() const { return weights_ && !weights_->empty(); }
   /// How much (row_weights); of a weighted set alone.
   void gather_weights(std::span<const std::int64_t> rows, std::span<float> out) const;
 
@@ -55,6 +69,10 @@ class Dataset {
   /// `budget` (may be null); unless all is kept, `base` outlives the data set and its copies. Errors:
   /// kResourceExhausted.
   static Result<Dataset> transformed(const Dataset& base, Transform transform, Keep keep, MemoryBudget* budget);
+  /// Of raw numbers and a split for each training, the test part in all of them. Missing numbers of tables are NaN, and
+  /// the schema is that of all rows that are dealt. Of the specification and the two words as `make`.
+  static Result<Dataset> folded(RawData raw, const std::vector<Split>& splits, const std::string& normalize,
+                                const std::string& targets, const study::ClassWeights& class_weights = {});
 
  private:
   static constexpr std::int64_t kNowhere = -1;
@@ -62,24 +80,29 @@ class Dataset {
 
   DataSpec spec_;
   std::vector<std::string> remarks_;
-  std::vector<float> features_;
-  std::vector<std::int64_t> place_;  // with a stream: of each row in features_, or kNowhere
+  std::shared_ptr<const std::vector<float>> features_;
+  std::shared_ptr<const Finish> finish_;  // of features as they are gathered; null: they lie ready
+  std::vector<std::int64_t> place_;       // with a stream: of each row in features_, or kNowhere
   std::shared_ptr<const MemoryBudget::Reservation> memory_;
-  std::vector<std::int32_t> labels_;
-  std::vector<float> targets_;           // in their own unit
-  std::vector<float> standard_targets_;  // empty where training sees the others
-  std::vector<float> weights_;           // empty where all rows count alike
+  std::shared_ptr<const std::vector<std::int32_t>> labels_;
+  std::shared_ptr<const std::vector<float>> targets_;           // in their own unit
+  std::shared_ptr<const std::vector<float>> standard_targets_;  // empty where training sees the others
+  std::shared_ptr<const std::vector<float>> weights_;           // empty where all rows count alike
   Split rows_;
+  std::shared_ptr<const std::vector<Dataset>> trainings_;  // with folds
+  std::shared_ptr<const Dataset> pool_;
 };
 
 /// Opens `config.source`, "kind:argument?option=value" (see catalog.h); relative paths are relative to `folder`. The
 /// split is a seeded stratified shuffle (seed fixed by the data, not by the study's seed), unless the source brings an
-/// official test part or is a text. Errors: kNotFound, kInvalidArgument (source notation, split), kDataLoss (a file
-/// that breaks a rule: which, where), kResourceExhausted (files or features too large, files.h), kUnimplemented
-/// (formats that are refused).
-Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
+/// official test part or is a text. With `config.folds` training and validation part are dealt together, `repetitions`
+/// times; the test part is as without. Errors: kNotFound, kInvalidArgument (source notation, split; where =
+/// "data.folds": what cannot be dealt so), kDataLoss (a file that breaks a rule: which, where), kResourceExhausted
+/// (files or features too large, files.h), kUnimplemented (formats that are refused).
+Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
+                     std::int64_t repetitions = 1);
 
-/// The same as raw numbers and their split, for those who look at both. Errors: the same.
+/// The same as raw numbers and their split, for those who look at both; folds do not enter. Errors: the same.
 Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
 
 /// The samples of an epoch in training order: a function of data seed and epoch alone.

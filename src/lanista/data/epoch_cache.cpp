@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <span>
 #include <tuple>
 
 namespace lanista::data {
@@ -37,12 +38,35 @@ std::shared_ptr<const PreparedEpoch> EpochCache::get(std::span<const study::Plug
   const std::lock_guard lock(entry->mutex);
   if (!entry->asked) {
     entry->asked = true;
-    entry->epoch = prepare(augmenter, data_seed, epoch);
+    entry->epoch = prepare(augment, augmenter, data_seed, epoch);
   }
   return entry->epoch;
 }
 
-std::shared_ptr<const PreparedEpoch> EpochCache::prepare(const Augmenter& augmenter, std::uint64_t data_seed,
+/// False: there is nothing in common, or no room for it.
+bool EpochCache::take_from_pool(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
+                                std::uint64_t data_seed, std::int64_t epoch, PreparedEpoch& out) const {
+  const std::size_t moving = pool_ != nullptr ? augmenter.moving() : 0;
+  if (moving == 0) return false;
+  const auto of_pool = Augmenter::make(augment.first(moving), pool_->data_.spec());
+  if (!of_pool) return false;
+  const auto moved = pool_->get(augment.first(moving), *of_pool, data_seed, epoch);
+  if (!moved) return false;
+  std::vector<std::size_t> place(static_cast<std::size_t>(data_.spec().rows));
+  for (std::size_t i = 0; i < moved->rows.size(); ++i) place[static_cast<std::size_t>(moved->rows[i])] = i;
+  const auto width = static_cast<std::size_t>(data_.spec().features.elements_per_sample());
+  for (std::size_t i = 0; i < out.rows.size(); ++i) {
+    const auto sample = std::span(out.features).subspan(i * width, width);
+    std::ranges::copy(std::span(moved->features).subspan(place[static_cast<std::size_t>(out.rows[i])] * width, width),
+                      sample.begin());
+    data_.finish(sample);
+    augmenter.apply_rest(moving, data_seed, epoch, out.rows[i], sample);
+  }
+  return true;
+}
+
+std::shared_ptr<const PreparedEpoch> EpochCache::prepare(std::span<const study::PluginConfig> augment,
+                                                         const Augmenter& augmenter, std::uint64_t data_seed,
                                                          std::int64_t epoch) const {
   auto out = std::make_shared<PreparedEpoch>();
   if (budget_ != nullptr) {
@@ -54,6 +78,7 @@ std::shared_ptr<const PreparedEpoch> EpochCache::prepare(const Augmenter& augmen
   try {
     out->rows = epoch_order(data_.rows(Part::kTrain), data_seed, epoch);
     out->features.resize(out->rows.size() * width);
+    if (take_from_pool(augment, augmenter, data_seed, epoch, *out)) return out;
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

@@ -31,9 +31,11 @@ std::string augment_text(std::span<const study::PluginConfig> augment);
 /// §4). What was not used for longest goes first. Thread-safe.
 class EpochCache {
  public:
-  /// Epochs take `most_bytes` together, out of `budget` (may be null). `data` outlives the cache.
-  EpochCache(const Dataset& data, std::int64_t most_bytes, MemoryBudget* budget)
-      : data_(data), most_bytes_(most_bytes), budget_(budget) {}
+  /// Epochs take `most_bytes` together, out of `budget` (may be null). `data` outlives the cache. A training of folds
+  /// may have a cache of its data's pool, which outlives this one: augmentations that only move features are then done
+  /// once for all folds, and give the same bits.
+  EpochCache(const Dataset& data, std::int64_t most_bytes, MemoryBudget* budget, EpochCache* pool = nullptr)
+      : data_(data), most_bytes_(most_bytes), budget_(budget), pool_(pool) {}
 
   /// The epoch under these augmentations, `augment` being what `augmenter` was made of. Null if there is no room for
   /// it: then samples are prepared batch by batch. Others who want the same epoch meanwhile wait.
@@ -52,12 +54,16 @@ class EpochCache {
   };
 
   std::int64_t epoch_bytes() const;
-  std::shared_ptr<const PreparedEpoch> prepare(const Augmenter& augmenter, std::uint64_t data_seed,
+  std::shared_ptr<const PreparedEpoch> prepare(std::span<const study::PluginConfig> augment,
+                                               const Augmenter& augmenter, std::uint64_t data_seed,
                                                std::int64_t epoch) const;
+  bool take_from_pool(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
+                      std::uint64_t data_seed, std::int64_t epoch, PreparedEpoch& out) const;
 
   const Dataset& data_;
   std::int64_t most_bytes_;
   MemoryBudget* budget_;
+  EpochCache* pool_;
   std::mutex mutex_;  // of the map and the counter
   std::map<Key, std::shared_ptr<Entry>> entries_;
   std::uint64_t calls_ = 0;

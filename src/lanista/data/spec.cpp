@@ -7,6 +7,7 @@
 #include "lanista/base/printable.h"
 #include "lanista/data/cell.h"
 #include "lanista/data/columns.h"
+#include "lanista/data/finish.h"
 
 namespace lanista::data {
 namespace {
@@ -118,7 +119,63 @@ std::string content_text(const Column& column) {
   return "date      " + parts;
 }
 
+/// What a training's specification has of its own.
+json fold_json(const DataSpec& fold) {
+  json out = {{"split_rows", fold.split_rows},
+              {"hash", fold.hash.hex()},
+              {"normalization", normalization_json(fold.normalization)}};
+  if (fold.target_normalization) out["target_normalization"] = normalization_json(*fold.target_normalization);
+  if (fold.schema.is_null()) return out;
+  const auto columns = parse_columns(fold.schema.at("columns"));
+  const auto unseen = unseen_of(fold.schema);
+  LANISTA_CHECK(columns.ok() && unseen.ok(), "a specification holds a sound schema");
+  // Without normalisation the means are still what missing numbers become.
+  const Normalization fitted = normalization_of(*columns);
+  if (!(fitted == fold.normalization)) out["columns"] = normalization_json(fitted);
+  if (!unseen->empty()) out["unseen"] = *unseen;
+  return out;
+}
+
+Result<Digest> hash_at(const json& object) {
+  LANISTA_ASSIGN(const std::string hash, entry<std::string>(object, "hash"));
+  const auto digest = Digest::from_hex(hash);
+  if (!digest) return broken("\"hash\" is \"" + hash.substr(0, 64) + "\", expected 32 hexadecimal digits");
+  return *digest;
+}
+
+Result<DataSpec> parse_fold(const json& object, const DataSpec& of) {
+  if (!object.is_object()) return broken("a fold is no object");
+  DataSpec fold = of;
+  LANISTA_ASSIGN(fold.split_rows, (entry<std::array<std::int64_t, 3>>(object, "split_rows")));
+  LANISTA_ASSIGN(fold.hash, hash_at(object));
+  const std::int64_t width = of.features.elements_per_sample();
+  LANISTA_ASSIGN(const json normalization, entry<json>(object, "normalization"));
+  LANISTA_ASSIGN(fold.normalization, parse_normalization(normalization, width));
+  fold.target_normalization.reset();
+  if (object.contains("target_normalization")) {
+    LANISTA_ASSIGN(fold.target_normalization, parse_targets(object["target_normalization"], fold));
+  }
+  if (fold.schema.is_null()) return fold;
+  std::vector<std::size_t> unseen;
+  if (object.contains("unseen")) {
+    LANISTA_ASSIGN(unseen, entry<std::vector<std::size_t>>(object, "unseen"));
+  }
+  Normalization fitted = fold.normalization;
+  if (object.contains("columns")) {
+    LANISTA_ASSIGN(fitted, parse_normalization(object["columns"], width));
+  }
+  if (std::ssize(fitted.mean) != width) return broken("a fold's columns have not one mean a feature");
+  fold.schema = schema_with(fold.schema, fitted, unseen);
+  return fold;
+}
+
 }  // namespace
+
+Result<DataSpec> training_spec(const DataSpec& spec, const std::optional<std::int64_t>& fold) {
+  if (!fold) return spec;
+  if (*fold >= 0 && *fold < std::ssize(spec.folds)) return spec.folds[static_cast<std::size_t>(*fold)];
+  return broken("there is no fold " + std::to_string(*fold) + " of " + std::to_string(spec.folds.size()));
+}
 
 std::string short_number(double value) {
   std::array<char, 32> buffer{};
@@ -142,6 +199,7 @@ json spec_json(const DataSpec& spec) {
   if (spec.multilabel) out["multilabel"] = true;
   if (spec.target_normalization) out["target_normalization"] = normalization_json(*spec.target_normalization);
   if (!spec.schema.is_null()) out["schema"] = spec.schema;
+  for (const DataSpec& fold : spec.folds) out["folds"].push_back(fold_json(fold));
   return out;
 }
 
@@ -172,10 +230,7 @@ Result<DataSpec> parse_spec(const json& object) {
     return broken(std::to_string(spec.labels.size()) + " labels for " + std::to_string(spec.classes) + " classes");
   }
   LANISTA_ASSIGN(spec.split_rows, (entry<std::array<std::int64_t, 3>>(object, "split_rows")));
-  LANISTA_ASSIGN(const std::string hash, entry<std::string>(object, "hash"));
-  const auto digest = Digest::from_hex(hash);
-  if (!digest) return broken("\"hash\" is \"" + hash.substr(0, 64) + "\", expected 32 hexadecimal digits");
-  spec.hash = *digest;
+  LANISTA_ASSIGN(spec.hash, hash_at(object));
   LANISTA_ASSIGN(const json normalization, entry<json>(object, "normalization"));
   LANISTA_ASSIGN(spec.normalization, parse_normalization(normalization, spec.features.elements_per_sample()));
   if (object.contains("target_normalization")) {
@@ -185,6 +240,13 @@ Result<DataSpec> parse_spec(const json& object) {
     spec.schema = object["schema"];
     LANISTA_TRY(check_schema(spec));
   }
+  if (!object.contains("folds")) return spec;
+  if (!object["folds"].is_array()) return broken("\"folds\" is no list");
+  std::vector<DataSpec> folds;
+  for (const json& each : object["folds"]) {
+    LANISTA_ASSIGN(folds.emplace_back(), parse_fold(each, spec));
+  }
+  spec.folds = std::move(folds);
   return spec;
 }
 

@@ -41,12 +41,19 @@ struct DataSpec {
   std::optional<Normalization> target_normalization;
   nlohmann::json schema;  ///< how raw rows become features ("columns", "target"), for tables; null otherwise
   std::shared_ptr<const Stream> stream;  ///< where features come from that do not lie in memory; null: they do
+  /// With data.folds: of every training, in the order of its fold; they differ in what is found of the rows (split_rows,
+  /// hash, normalisations, in the schema the same and categories that no training row has). `this` is the first but for
+  /// its hash.
+  std::vector<DataSpec> folds;
 
   /// What is to be predicted.
   study::Targets targets() const { return multilabel ? study::Targets::multilabel() : study::Targets(classes); }
   /// Numbers that a model gives for a sample.
   std::int64_t outputs() const { return classes > 0 ? classes : target_size; }
 };
+
+/// Of the data that a training of `fold` sees; `spec` itself without one. Errors: kDataLoss (there is no such fold).
+Result<DataSpec> training_spec(const DataSpec& spec, const std::optional<std::int64_t>& fold);
 
 /// The specification as the log and the model package hold it.
 nlohmann::json spec_json(const DataSpec& spec);

@@ -140,6 +140,7 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
       features.resize(first + column.categories.size(), 0.0F);
       const auto it = std::lower_bound(column.categories.begin(), column.categories.end(), text);
       if (it == column.categories.end() || *it != text) return !text.empty();
+      if (std::ranges::binary_search(column.unseen, text)) return true;
       features[first + static_cast<std::size_t>(it - column.categories.begin())] = 1;
       return false;
     }

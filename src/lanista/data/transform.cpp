@@ -46,6 +46,7 @@ Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, K
   out.spec_.normalization = {};
   out.spec_.schema = nullptr;
   out.spec_.stream = nullptr;
+  out.spec_.folds.clear();
   out.spec_.hash = Hasher().text("lanista transformed data 1").digest(base.spec_.hash).digest(transform.key).finish();
   out.labels_ = base.labels_;
   out.targets_ = base.targets_;
@@ -67,12 +68,14 @@ Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, K
     out.memory_ = std::make_shared<MemoryBudget::Reservation>(*std::move(reserved));
   }
   const auto stream = std::make_shared<const Stream>(&base, std::move(transform));
+  std::shared_ptr<std::vector<float>> features;
   try {
-    out.features_.resize(static_cast<std::size_t>(numbers));
+    features = std::make_shared<std::vector<float>>(static_cast<std::size_t>(numbers));
   } catch (const std::bad_alloc&) {
     return no_room(kept.size(), stream->transform.features, "the system has no memory for it");
   }
-  stream->gather(kept, {}, out.features_);
+  stream->gather(kept, {}, *features);
+  out.features_ = std::move(features);
   if (keep == Keep::kAll) return out;  // and needs its base no more
 
   out.spec_.stream = stream;
@@ -91,7 +94,7 @@ void Dataset::gather_stream(std::span<const std::int64_t> rows, std::span<float>
   };
   for (std::size_t at = 0; at < rows.size();) {
     if (const std::int64_t place = place_of(at); place != kNowhere) {
-      std::copy_n(features_.data() + static_cast<std::size_t>(place) * width, width, out.data() + at * width);
+      std::copy_n(features_->data() + static_cast<std::size_t>(place) * width, width, out.data() + at * width);
       ++at;
       continue;
     }

@@ -11,6 +11,7 @@
 #include "lanista/graph/text.h"
 #include "lanista/mutate/mutator.h"
 #include "lanista/step/loss.h"
+#include "lanista/strategy/per_fold.h"
 #include "lanista/strategy/repeat.h"
 #include "lanista/strategy/standing.h"
 #include "lanista/studyfile/blueprint.h"
@@ -193,15 +194,30 @@ Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models
   return bases;
 }
 
+namespace {
+
+/// One for all trials, or one for those of each fold.
+Result<std::unique_ptr<strategy::Halving>> make_rule(const study::StudyConfig& config) {
+  LANISTA_ASSIGN(const auto plugin, find_plugin(strategy::builtin_stopping_rules(), config.stop.rule, "stop.rule"));
+  auto options = resolve_options(config.stop.options, plugin.options);
+  if (!options) return invalid("stop", options.error());
+  std::vector<std::unique_ptr<strategy::Halving>> rules;
+  const std::int64_t count = config.data.folds ? study::trainings_each(config) : 1;
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto rule =
+        plugin.make({config.goals, config.train.epochs, config.subject_to, study::keep_rule(config)}, *options);
+    if (!rule) return invalid("stop", rule.error());
+    rules.push_back(*std::move(rule));
+  }
+  if (count == 1 || rules.front() == nullptr) return std::move(rules.front());
+  return strategy::judge_per_fold(std::move(rules));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
                                                           std::shared_ptr<const mutate::ModelSpace> models) {
-  LANISTA_ASSIGN(const auto rule_plugin,
-                 find_plugin(strategy::builtin_stopping_rules(), config.stop.rule, "stop.rule"));
-  auto rule_options = resolve_options(config.stop.options, rule_plugin.options);
-  if (!rule_options) return invalid("stop", rule_options.error());
-  auto rule =
-      rule_plugin.make({config.goals, config.train.epochs, config.subject_to, study::keep_rule(config)}, *rule_options);
-  if (!rule) return invalid("stop", rule.error());
+  LANISTA_ASSIGN(auto rule, make_rule(config));
 
   LANISTA_ASSIGN(const auto plugin, find_plugin(strategy::builtin_strategies(), config.strategy.name, "strategy.name"));
   auto options = resolve_options(config.strategy.options, plugin.options);
@@ -213,13 +229,13 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   strategy::Context context{std::move(models), std::move(params), config.goals, config.train.epochs,
                             Rng(config.run.seed).split("strategy")};
   context.constraints = config.subject_to;
-  const bool repeats = config.strategy.repeat > 1 || config.strategy.retry > 0;
+  const bool repeats = study::trainings_each(config) > 1 || config.strategy.retry > 0;
   auto sampler = plugin.make(context, *options);
   if (!sampler) return invalid("strategy", sampler.error());
-  if (repeats) *sampler = strategy::train_repeatedly(*std::move(sampler), config.strategy);
+  if (repeats) *sampler = strategy::train_repeatedly(*std::move(sampler), config);
   // Behind repeats, so that averages are of what each training stands for.
   *sampler = strategy::told_standing_results(*std::move(sampler), study::keep_rule(config));
-  return strategy::compose(*std::move(sampler), *std::move(rule));
+  return strategy::compose(*std::move(sampler), std::move(rule));
 }
 
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data) {
@@ -234,7 +250,9 @@ Blend blend_of(const data::DataSpec& data) {
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model) {
   Job job;
+  LANISTA_TRY(data::training_spec(data, trial.proposal.fold));
   job.trial = trial.id;
+  job.fold = trial.proposal.fold;
   job.model = std::move(model);
   LANISTA_ASSIGN(job.recipe, study::make_recipe(config, loss_name(config, data), trial.proposal.sample));
   job.recipe.epochs = study::full_epochs(trial.proposal);
@@ -304,6 +322,7 @@ Result<void> check_config(const study::StudyConfig& config) {
                  "train.steps"};
   }
   LANISTA_TRY(at_least("data.batch", config.data.batch, 1));
+  LANISTA_TRY(at_least("data.folds", config.data.folds.value_or(2), 2));
   LANISTA_TRY(at_least("budget.trials", config.budget.trials.value_or(1), 1));
   if (config.goals.empty()) return Error{Code::kInvalidArgument, "a study needs a goal", "goal"};
   for (const space::Parameter& parameter : config.space.params.parameters()) {

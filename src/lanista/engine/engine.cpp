@@ -36,6 +36,16 @@ Result<void> check_targets(const study::DataConfig& config, const data::DataSpec
                "data.targets"};
 }
 
+/// Whether the data were dealt as the study says: each training of a proposal has a fold.
+Result<void> check_folds(const study::StudyConfig& config, const data::DataSpec& data) {
+  const std::int64_t wanted = config.data.folds ? study::trainings_each(config) : 0;
+  if (std::ssize(data.folds) == wanted) return {};
+  return Error{Code::kInvalidArgument,
+               "asks for " + std::to_string(wanted) + " trainings, but the data were opened with " +
+                   std::to_string(data.folds.size()),
+               "data.folds"};
+}
+
 /// Errors: kInvalidArgument (a number that no study can be extended by).
 Result<void> check_extension(const StudyState& state, const Engine::Extension& extension) {
   const auto refuse = [](const char* what, const std::string& seen, const std::string& allowed) {
@@ -115,6 +125,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   FileSystem& fs = *services.fs;
   LANISTA_TRY(check_config(config));
   LANISTA_TRY(check_targets(config.data, *services.data));
+  LANISTA_TRY(check_folds(config, *services.data));
   LANISTA_TRY(check_new_folder(fs, folder));
   LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs, services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(config, models));
@@ -177,6 +188,7 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
 
   LANISTA_TRY(check_extension(state, extension));
   LANISTA_TRY(check_data(state, *services.data));
+  LANISTA_TRY(check_folds(state.view.config, *services.data));
   LANISTA_ASSIGN(auto bases, stored_bases(state.view.models));
   LANISTA_ASSIGN(auto models, space_over(state.view.config, *services.data, std::move(bases), services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models));

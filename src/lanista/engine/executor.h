@@ -40,6 +40,7 @@ struct Job {
   study::Recipe recipe;
   std::uint64_t trial_seed = 0;  ///< initialisation and masks
   std::uint64_t data_seed = 0;   ///< order of samples; the study's
+  std::optional<std::int64_t> fold = {};  ///< whose rows it trains and measures on; absent: the study's one split
   double logical_start = 0;      ///< workers prefer the trial whose next epoch is earliest in logical time
   double logical_epoch = 1;      ///< logical duration of one epoch; one that a budget in steps cuts short counts whole
   double priority = 0;           ///< of its group; workers prefer higher ones
@@ -57,7 +58,7 @@ Result<space::Sample> known_to_keep_by(const Job& job, const graph::OpTable& ops
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data);
 
 /// What a trial trains: a function of the configuration, the kind of targets and the trial's decisions alone. `model`
-/// is the trial's. Errors: kInvalidArgument (its sample).
+/// is the trial's. Errors: kInvalidArgument (its sample), kDataLoss (the data have no such fold).
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model);
 

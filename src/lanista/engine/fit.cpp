@@ -101,6 +101,17 @@ Result<void> fit_epochs(study::StudyConfig& config, const data::DataSpec& data) 
   return study::settle_epochs(train);
 }
 
+/// A proposal of which not all folds are trained is not ranked.
+Result<void> check_trainings(const study::StudyConfig& config) {
+  const std::int64_t each = study::trainings_each(config);
+  if (!config.data.folds || !config.budget.trials || *config.budget.trials >= each) return {};
+  return Error{Code::kInvalidArgument,
+               "is " + std::to_string(*config.budget.trials) + "; a proposal has " + std::to_string(each) +
+                   " trainings, a trial each (data.folds, strategy.repeat), so at least " + std::to_string(each) +
+                   " are needed to rank one",
+               "budget.trials"};
+}
+
 /// Without what has no effect on targets that are numbers, so that nothing searches it. What others hang on stays.
 space::SearchSpace without_smoothing(const space::SearchSpace& space) {
   const std::string name = "label_smoothing";
@@ -169,6 +180,7 @@ Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data,
   for (const auto& constraint : config.subject_to) {
     for (const auto& name : constraint.names()) LANISTA_TRY(check_measured(name, known, targets, "subject_to"));
   }
+  LANISTA_TRY(check_trainings(config));
   if (const std::string on = rung_metric(config); !on.empty()) {
     LANISTA_TRY(check_measured(on, measured, targets, "stop.on"));
     if (!study::more_is_better(on) && std::ranges::find(config.goals, on, &study::Goal::metric) == config.goals.end()) {

@@ -156,10 +156,12 @@ FrozenPart frozen_part(const study::StudyConfig& config, const data::DataSpec& d
   if (!config.model.frozen) return {};
   const std::int64_t trials = std::clamp<std::int64_t>(config.budget.trials.value_or(config.strategy.slots), 1,
                                                        std::numeric_limits<std::uint32_t>::max());
+  // Each fold has values of its own.
+  const std::int64_t each = std::max<std::int64_t>(1, trials / std::max<std::int64_t>(1, std::ssize(data.folds)));
   // Behind augmentations only what is measured on is kept, and that is read once an epoch.
   const bool augmented = !config.data.augment.empty();
   const std::int64_t reads = augmented ? config.train.epochs : epochs_of(config, data, {}).passes(config.train.epochs);
-  return {nodes, weights, trials * std::min(reads, std::numeric_limits<std::int64_t>::max() / trials)};
+  return {nodes, weights, each * std::min(reads, std::numeric_limits<std::int64_t>::max() / each)};
 }
 
 Result<FrozenPart> frozen_part(const study::StudyView& view) {
@@ -184,7 +186,7 @@ Result<std::vector<Tensor>> whole_state(std::vector<Tensor> state, const FrozenP
 Result<fuse::Materialized> frozen_keeping(const graph::Graph& prefix, const FrozenPart& frozen,
                                           const data::DataSpec& data, bool augmented, std::int64_t bytes) {
   const fuse::Readers readers{
-      .samples = augmented ? data.split_rows[1] : data.rows, .epochs = frozen.epochs, .room = bytes / kShareOfMemory};
+      .samples = augmented ? data.split_rows[1] : data.rows, .epochs = frozen.epochs, .room = bytes / kShareOfMemory / std::max<std::int64_t>(1, std::ssize(data.folds))};
   return fuse::keeping(prefix, readers, graph::builtin_ops(), fuse::RooflineCost());
 }
 

@@ -75,6 +75,7 @@ json to_json(const Job& job) {
           {"recipe", study::recipe_json(job.recipe)},
           {"trial_seed", job.trial_seed},
           {"data_seed", job.data_seed},
+          {"fold", job.fold ? json(*job.fold) : json("none")},
           {"logical_start", real_json(job.logical_start)},
           {"logical_epoch", real_json(job.logical_epoch)},
           {"priority", real_json(job.priority)},
@@ -91,6 +92,7 @@ Job read_job(const json& in) {
   job.recipe = good(study::recipe_from_json(member(in, "recipe")));
   job.trial_seed = seed(in, "trial_seed");
   job.data_seed = seed(in, "data_seed");
+  if (member(in, "fold") != "none") job.fold = integer(in, "fold");
   job.logical_start = real(in, "logical_start");
   job.logical_epoch = real(in, "logical_epoch");
   job.priority = real(in, "priority");

@@ -61,8 +61,9 @@ class Draw {
     static const char* const kModels[] = {"%0 = input(shape=[4])\n%1 = linear(%0, out=3) \"hidden\"\n%2 = output(%1)\n",
                                           "next_id 90\n%0 = input(shape=[1,8,8])\n%7 = conv2d(%0, out=2, "
                                           "kernel=[3,3])\n%8 = add(%7, %7)\n%9 = output(%8)\n"};
-    Job job{trial(), *graph::parse(kModels[rng_.below(2)]), recipe(), any(), any(), real(), real(), real(), text()};
+    Job job{trial(), *graph::parse(kModels[rng_.below(2)]), recipe(), any(), any(), {}, real(), real(), real(), text()};
     if (flag()) job.start = start();
+    if (flag()) job.fold = integer();
     job.frozen = {{graph::NodeId{0}, graph::NodeId{7}}, text(), integer()};
     if (flag()) job.keep.goals = {{flag(), text()}, {flag(), "val_loss"}};
     if (flag()) job.keep.constraints = {*study::Constraint::parse("val_loss * lr <= params")};
@@ -146,6 +147,7 @@ TEST(Messages, KeepEveryFieldOfAJob) {
   Draw draw(Rng(3));
   Job job = draw.job();
   job.start = draw.start();
+  job.fold = 7;
   job.keep = {{{true, "val_accuracy"}, {false, "val_loss"}}, {*study::Constraint::parse("val_loss * lr <= params")}};
   job.sample = {{"lr", draw.finite()}, {"batch", draw.integer()}};
 
@@ -168,8 +170,12 @@ TEST(Messages, KeepEveryFieldOfAJob) {
   EXPECT_EQ(back.start, job.start);
   EXPECT_EQ(study::keep_rule_json(back.keep), study::keep_rule_json(job.keep));
   EXPECT_EQ(back.sample, job.sample);
+  EXPECT_EQ(back.fold, job.fold);
   job.start.reset();
-  EXPECT_EQ(std::get<Job>(*decode_order(encode(Order(job)))).start, std::nullopt);
+  job.fold.reset();
+  const auto plain = decode_order(encode(Order(job)));
+  EXPECT_EQ(std::get<Job>(*plain).start, std::nullopt);
+  EXPECT_EQ(std::get<Job>(*plain).fold, std::nullopt);
 }
 
 TEST(Messages, TextThatIsNoUnicodeIsReplaced) {

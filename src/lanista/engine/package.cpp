@@ -194,9 +194,12 @@ std::int64_t schema_of(const ModelPackage& package) {
 
 }  // namespace
 
-ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
-                          const study::Recipe& recipe, graph::Graph model, std::vector<Tensor> state,
-                          const std::map<std::string, double>& test) {
+ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec& of_study,
+                          const study::TrialView& trial, const study::Recipe& recipe, graph::Graph model,
+                          std::vector<Tensor> state, const std::map<std::string, double>& test) {
+  const auto own = data::training_spec(of_study, trial.proposal.fold);
+  LANISTA_CHECK(own.ok(), "a job was made of the trial, so its fold is there");
+  const data::DataSpec& data = *own;
   std::erase_if(state, [](const Tensor& tensor) { return !belongs_to_model(tensor); });
   std::sort(state.begin(), state.end(), [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
   const study::Measurement* result = trial.measurements.empty() ? nullptr : &study::result_of(config, trial);
@@ -216,6 +219,7 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
               {{"training", result != nullptr ? study::fields::metrics_json(result->metrics) : json::object()},
                {"test", study::fields::metrics_json(test)}}},
              {"graph_hash", trial.proposal.graph_hash.hex()}};
+  if (trial.proposal.fold) facts["fold"] = *trial.proposal.fold;
   ModelPackage out{{}, data, recipe.loss, config.train.metrics, std::move(facts)};
   out.members.push_back({std::move(model), std::move(state), recipe.precision});
   return out;

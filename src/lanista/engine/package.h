@@ -49,7 +49,7 @@ struct ModelPackage {
   std::vector<Tensor> tensors() const;
 };
 
-/// The package of a trial: `state` is what its trainer saved (optimiser slots are left out), `test` what it reached on
+/// The package of a trial: `data` are the study's, of which a training of a fold sees its own; `state` is what its trainer saved (optimiser slots are left out), `test` what it reached on
 /// the test part, empty if that was not measured.
 ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                           const study::Recipe& recipe, graph::Graph model, std::vector<Tensor> state,

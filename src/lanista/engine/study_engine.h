@@ -125,6 +125,7 @@ class StudyEngine final : public Engine {
   Result<void> finish(Active& trial, study::OutcomeKind kind, const std::string& reason);
   Result<const Costed*> base_model(std::int64_t base);
   Result<Costed> build(const study::Proposal& proposal);
+  const data::DataSpec& data_of(const study::Proposal& proposal) const;  ///< that it trains on
   void announce(const study::Event& event);
   Active& enter(TrialId id, std::int64_t next);
   void leave(TrialId id);

@@ -65,7 +65,7 @@ Result<void> StudyEngine::retire(TrialId id, const std::string& reason) {
   outcome.weights_hash = open.parked_hash;
   const TrialView& trial = state_.trial(id);
   if (open.parked_hash && ranks(trial, outcome)) {
-    const bool keep = state_.view.config.strategy.repeat > 1 || podium_.admits(standing(state_.view.config, trial));
+    const bool keep = study::trainings_each(state_.view.config) > 1 || podium_.admits(standing(state_.view.config, trial));
     if (keep) outcome.weights = open.parked;
   }
   return conclude(id, std::move(outcome));
@@ -98,7 +98,7 @@ Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
   const TrialView& trial = state_.trial(id);
   if (!ranks(trial, outcome)) drop_weights(trial);
   const auto trainings = study::trainings_of(state_.view, trial);
-  if (!study::trainings_done(state_.view.config.strategy, study::tally_of(trainings))) return {};
+  if (!study::trainings_done(state_.view.config, study::tally_of(trainings))) return {};
   const auto joint = study::joint_standing(state_.view.config, trainings);
   for (const TrialView* each : trainings) {
     const bool named = joint && joint->trial == each->id;

@@ -92,13 +92,14 @@ class Beginning {
     trials_.push_back({trial.id, study::program_key(study::structure_key(job.model, models_->ops()), job.recipe),
                        study::state_bytes(cost.parameters, job.recipe),
                        study::kept_bytes(cost.parameters, job.recipe, job.keep)});
+    LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, job.fold));
     fuse::Recipe recipe{.step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},
                         .batch_size = job.recipe.batch,
-                        .data = {.dataset = data_.hash,
+                        .data = {.dataset = data.hash,
                                  .order_seed = job.data_seed,
-                                 .num_samples = data_.split_rows[0],
+                                 .num_samples = data.split_rows[0],
                                  .steps = steps_},
-                        .epochs = study::epochs_of(job.recipe, data_.split_rows[0]).passes(job.recipe.epochs),
+                        .epochs = study::epochs_of(job.recipe, data.split_rows[0]).passes(job.recipe.epochs),
                         .precision = precision_of(job.recipe.precision),
                         .keeps_an_epoch = job.keep.picks()};
     std::map<graph::NodeId, Digest> frozen;  // equal weights in all trials

@@ -37,7 +37,7 @@ Result<void> StudyEngine::restore_shelf() {
     if (!trial.outcome || !ranks(trial, *trial.outcome)) continue;
     const auto trainings = study::trainings_of(state_.view, trial);
     const auto joint = study::joint_standing(state_.view.config, trainings);
-    const bool done = study::trainings_done(state_.view.config.strategy, study::tally_of(trainings));
+    const bool done = study::trainings_done(state_.view.config, study::tally_of(trainings));
     if (joint && joint->trial == trial.id) podium_.add(*joint);
     if (done) continue;
     shelf_.hold(trial.outcome->weights);

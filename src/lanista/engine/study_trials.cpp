@@ -67,6 +67,13 @@ Result<StudyEngine::Costed> StudyEngine::build(const study::Proposal& proposal) 
   return Costed{std::move(model), cost, structure};
 }
 
+const data::DataSpec& StudyEngine::data_of(const study::Proposal& proposal) const {
+  const data::DataSpec& data = *services_.data;
+  // A fold that is not there fails when the trial is started.
+  const bool known = proposal.fold && *proposal.fold < std::ssize(data.folds);
+  return known ? data.folds[static_cast<std::size_t>(*proposal.fold)] : data;
+}
+
 StudyEngine::Active& StudyEngine::enter(TrialId id, std::int64_t next) {
   Active trial;
   trial.id = id;
@@ -87,7 +94,7 @@ void StudyEngine::leave(TrialId id) {
 Result<bool> StudyEngine::budget_allows(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const {
   if (!state_.steps) return true;
   const auto steps_of = [&](const study::Proposal& trial, std::int64_t from, std::int64_t to) {
-    const study::Epochs epochs = epochs_of(state_.view.config, *services_.data, trial.sample);
+    const study::Epochs epochs = epochs_of(state_.view.config, data_of(trial), trial.sample);
     return epochs.through(to) - epochs.through(from);
   };
   // Running trials have their whole budget set aside, so that the limit holds to the step.
@@ -212,8 +219,8 @@ Result<void> StudyEngine::propose(study::Proposal proposal) {
   view.parameters = built.cost.parameters;
   // Backward costs about twice the forward pass; an epoch always takes some logical time.
   const double logical_epoch =
-      static_cast<double>(epochs_of(state_.view.config, *services_.data, proposal.sample).length) *
-      static_cast<double>(batch_of(state_.view.config, *services_.data, proposal.sample)) * 3 *
+      static_cast<double>(epochs_of(state_.view.config, data_of(proposal), proposal.sample).length) *
+      static_cast<double>(batch_of(state_.view.config, data_of(proposal), proposal.sample)) * 3 *
       std::max(built.cost.forward.flops, 1.0);
   if (proposal.start) {
     LANISTA_ASSIGN(proposal.start->address, kept_state(*proposal.start));
@@ -327,7 +334,7 @@ Result<void> StudyEngine::finish(Active& trial, OutcomeKind kind, const std::str
   if (!trial.started) return {};  // its failure is delivered like any other
   // Which training of several is the best is known when all are done.
   const bool keep =
-      state_.view.config.strategy.repeat > 1 || podium_.admits(standing(state_.view.config, state_.trial(trial.id)));
+      study::trainings_each(state_.view.config) > 1 || podium_.admits(standing(state_.view.config, state_.trial(trial.id)));
   services_.executor->command(Finish{trial.id, keep, false});
   return {};
 }

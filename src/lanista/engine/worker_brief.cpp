@@ -29,6 +29,8 @@ json to_json(const DataSource& data) {
           {"normalize", data.normalize},
           {"targets", data.targets},
           {"class_weights", data.class_weights ? study::class_weights_json(data.class_weights) : json("none")},
+          {"folds", data.folds ? json(*data.folds) : json("none")},
+          {"repetitions", data.repetitions},
           {"hash", data.hash ? json(data.hash->hex()) : json("any")}};
 }
 
@@ -49,6 +51,8 @@ DataSource read_data(const json& in) {
   auto weights = study::read_class_weights(said);
   if (!weights || said.is_null()) throw Malformed{"'class_weights' is neither none nor weights of classes"};
   data.class_weights = *std::move(weights);
+  if (member(in, "folds") != "none") data.folds = integer(in, "folds");
+  data.repetitions = integer(in, "repetitions");
   if (text(in, "hash") != "any") data.hash = digest(in, "hash");
   return data;
 }
@@ -95,6 +99,7 @@ study::DataConfig DataSource::config() const {
   config.normalize = normalize;
   config.targets = targets;
   config.class_weights = class_weights;
+  config.folds = folds;
   return config;
 }
 

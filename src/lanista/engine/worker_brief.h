@@ -20,6 +20,8 @@ struct DataSource {
   std::array<double, 3> split{0.7, 0.15, 0.15};  ///< train, validation, test
   std::string normalize = "auto", targets = "auto";
   study::ClassWeights class_weights;
+  std::optional<std::int64_t> folds = {};  ///< that rows are dealt into, `repetitions` times
+  std::int64_t repetitions = 1;
   std::optional<Digest> hash;  ///< DataSpec::hash; absent: whatever comes
 
   /// What data::open takes.

@@ -20,9 +20,10 @@ class Draw {
   WorkerBrief brief() {
     WorkerBrief brief;
     brief.study_folder = text();
-    brief.data = {text(), text(), {real(), real(), real()}, text(), text(), {}, {}};
+    brief.data = {text(), text(), {real(), real(), real()}, text(), text(), {}, {}, integer(), {}};
     if (rng_.bernoulli(0.3)) brief.data.class_weights.balanced = true;
     if (!brief.data.class_weights && rng_.bernoulli(0.5)) brief.data.class_weights.of = {{text() + "a", rng_.uniform()}};
+    if (rng_.bernoulli(0.5)) brief.data.folds = integer();
     if (rng_.bernoulli(0.5)) brief.data.hash = Digest{rng_.next(), rng_.next()};
     brief.isa = text();
     brief.numeric_class = text();

@@ -34,21 +34,46 @@ std::vector<std::pair<double, const TrialView*>> trainings(const StudyView& view
   return out;
 }
 
+/// What a trial that has ended adds to what is known: its result; with folds, which only tell something together, the
+/// average of its proposal's trainings once the last of them has ended.
+struct Addition {
+  study::Measurement result;
+  study::Standing standing;
+};
+
+std::optional<Addition> addition_of(const StudyView& view, const TrialView& trial, const std::set<TrialId>& seen) {
+  if (!view.config.data.folds) {
+    if (!study::ranks(trial, *trial.outcome)) return std::nullopt;
+    return Addition{study::result_of(view.config, trial), study::standing(view.config, trial)};
+  }
+  const auto together = study::trainings_of(view, trial);
+  const bool last = std::ranges::all_of(together, [&](const TrialView* each) {
+    return seen.contains(each->id) || each->measurements.empty();
+  });
+  const auto standing = last ? study::joint_standing(view.config, together) : std::nullopt;
+  const auto results = study::joint_results(view.config, together);
+  if (!standing || results.empty()) return std::nullopt;
+  std::vector<const study::Measurement*> averaged;
+  for (const study::Measurement& result : results) averaged.push_back(&result);
+  return Addition{study::average(view.config, averaged), *standing};
+}
+
 std::vector<Step> records_of(const StudyView& view, const Measure& measure) {
   std::vector<Step> out;
   std::int64_t count = 0;
+  std::set<TrialId> seen;
   std::pair<double, double> best;  // how far constraints are broken, then the loss
   for (const auto& [ended, trial] : trainings(view)) {
     ++count;
-    if (!study::ranks(*trial, *trial->outcome)) continue;
-    const study::Measurement& result = study::result_of(view.config, *trial);
-    const auto found = result.metrics.find(measure.metric);
-    if (found == result.metrics.end() || std::isnan(found->second)) continue;
-    const std::pair<double, double> now{study::standing(view.config, *trial).violation,
-                                        measure.maximize ? -found->second : found->second};
+    seen.insert(trial->id);
+    const auto added = addition_of(view, *trial, seen);
+    if (!added) continue;
+    const auto found = added->result.metrics.find(measure.metric);
+    if (found == added->result.metrics.end() || std::isnan(found->second)) continue;
+    const std::pair<double, double> now{added->standing.violation, measure.maximize ? -found->second : found->second};
     if (!out.empty() && !(now < best)) continue;
     best = now;
-    out.push_back({count, ended, found->second, trial->id});
+    out.push_back({count, ended, found->second, added->standing.trial});
   }
   return out;
 }

@@ -21,7 +21,8 @@ struct Compared {
 };
 
 /// Studies side by side. Trainings are trials that measured something and have ended, in the order in which they ended;
-/// with strategy.repeat each training counts by itself.
+/// with strategy.repeat each training counts by itself, with data.folds a proposal with the average of its trainings when
+/// the last of them has ended.
 struct Comparison {
   /// A metric by which they are compared, and whether more is better.
   struct Measure {

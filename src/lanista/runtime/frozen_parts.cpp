@@ -13,7 +13,8 @@ namespace lanista::runtime {
 Result<FrozenParts::Head> FrozenParts::head_of(const engine::Job& job) {
   LANISTA_ASSIGN(graph::Cut cut, graph::cut_behind_frozen(job.model, job.frozen.nodes, setting_.step_ops));
   // Augmentations change what is kept, not what is computed; all trials of a study have the same.
-  const std::string key = job.frozen.weights + "\n" + graph::to_text(cut.prefix);
+  const std::string key = job.frozen.weights + "\n" + (job.fold ? std::to_string(*job.fold) + "\n" : "") +
+                          graph::to_text(cut.prefix);
   const std::lock_guard lock(mutex_);
   auto found = shared_.find(key);
   if (found == shared_.end()) {
@@ -38,9 +39,10 @@ Result<std::unique_ptr<FrozenParts::Shared>> FrozenParts::share(const engine::Jo
   LANISTA_ASSIGN(const auto keeping,
                  engine::frozen_keeping(prefix, job.frozen, setting_.data.spec(), augmented, setting_.bytes));
   const data::Keep keep = !keeping.pays ? data::Keep::kNothing : augmented ? data::Keep::kValidation : data::Keep::kAll;
-  auto features = part.features(setting_.data, keep, setting_.budget);
+  const data::Dataset& data = setting_.data.training(job.fold);
+  auto features = part.features(data, keep, setting_.budget);
   if (!features && features.error().code == Code::kResourceExhausted && keep != data::Keep::kNothing) {
-    features = part.features(setting_.data, data::Keep::kNothing, setting_.budget);  // slower, the same numbers
+    features = part.features(data, data::Keep::kNothing, setting_.budget);  // slower, the same numbers
   }
   if (!features) return features.error();
   return std::make_unique<Shared>(*std::move(features), setting_.epoch_bytes, setting_.budget);

@@ -19,7 +19,7 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs, c
                                   const nn::Operators& operators, const store::CheckpointStore* checkpoints) {
   const graph::OpTable ops = step::training_ops(operators.table());
   std::optional<FrozenParts> frozen;
-  FrozenParts::Head head{job.model, &data, nullptr};
+  FrozenParts::Head head{job.model, &data.training(job.fold), nullptr};
   if (!job.frozen.nodes.empty()) {
     if (checkpoints == nullptr) return Error{Code::kInvalidArgument, "the weights of the frozen part are missing", ""};
     frozen.emplace(FrozenParts::Setting{.data = data, .step_ops = ops, .checkpoints = *checkpoints,

@@ -40,7 +40,7 @@ class StudyProcess {
       : fs_(fs),
         settings_(settings),
         config_(*studyfile::read_study(settings.study, "small")),
-        data_(*data::open(config_.data, ".", real_file_system())) {
+        data_(*data::open(config_.data, ".", real_file_system(), config_.strategy.repeat)) {
     LANISTA_CHECK(engine::fit_to_data(config_, data_.spec()).ok(), "the test's own study file");
     config_.budget.trials = settings.trials;
     engine::WorkerBrief brief;

@@ -58,7 +58,7 @@ class Slices {
 }  // namespace
 
 Result<train::TrainerInput> TrialWork::trainer_input(const engine::Job& job) const {
-  FrozenParts::Head head{job.model, &shop_.data, &shop_.epochs};
+  FrozenParts::Head head{job.model, &shop_.data.training(job.fold), &shop_.epochs.of(job.fold)};
   if (!job.frozen.nodes.empty()) {
     LANISTA_ASSIGN(head, shop_.frozen.head_of(job));
   }

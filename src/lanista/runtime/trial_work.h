@@ -10,12 +10,12 @@
 #include "lanista/base/memory_budget.h"
 #include "lanista/base/result.h"
 #include "lanista/data/dataset.h"
-#include "lanista/data/epoch_cache.h"
 #include "lanista/engine/executor.h"
 #include "lanista/nn/backend.h"
 #include "lanista/nn/opaque.h"
 #include "lanista/runtime/frozen_parts.h"
 #include "lanista/runtime/group_pool.h"
+#include "lanista/runtime/shared_epochs.h"
 #include "lanista/runtime/trial_board.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/store/checkpoints.h"
@@ -30,7 +30,7 @@ struct Workshop {
   const Clock& clock;
   store::CheckpointStore& checkpoints;
   MemoryBudget& budget;
-  data::EpochCache& epochs;
+  SharedEpochs& epochs;
   FrozenParts& frozen;
   GroupPool& groups;
   std::vector<std::string> metrics;

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "lanista/base/memory_budget.h"
-#include "lanista/data/epoch_cache.h"
 #include "lanista/kernels/flush_to_zero.h"
 #include "lanista/runtime/crash_marks.h"
 #include "lanista/runtime/frozen_parts.h"
 #include "lanista/runtime/group_pool.h"
 #include "lanista/runtime/member_measures.h"
+#include "lanista/runtime/shared_epochs.h"
 #include "lanista/runtime/trial_board.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/runtime/trial_work.h"
@@ -32,7 +32,7 @@ constexpr int kMaxCrashes = 2;
 
 constexpr std::size_t kMostIdleGroups = 64;
 
-// Of augmented epochs that trials share.
+// Of augmented epochs that trials share, with folds those of each training.
 constexpr std::int64_t kMostEpochBytes = std::int64_t{512} << 20;
 
 std::int64_t default_workers() {
@@ -87,7 +87,7 @@ struct WorkerExecutor::Impl {
   graph::OpTable step_ops;
   store::CheckpointStore checkpoints;
   MemoryBudget budget;
-  data::EpochCache epochs;
+  SharedEpochs epochs;
   FrozenParts frozen;
   GroupPool groups;
   FileSystem& fs;
@@ -110,14 +110,14 @@ struct WorkerExecutor::Impl {
         step_ops(step::training_ops(operators.table())),
         checkpoints(f, brief.study_folder),
         budget(wanted.bytes),
-        epochs(d, std::min(kMostEpochBytes, wanted.bytes / 4), &budget),
+        epochs(d, std::min(kMostEpochBytes, wanted.bytes / 4 / (std::ssize(d.spec().folds) + 1)), &budget),
         frozen({.data = data,
                 .step_ops = step_ops,
                 .checkpoints = checkpoints,
                 .operators = &operators,
                 .budget = &budget,
                 .bytes = wanted.bytes,
-                .epoch_bytes = std::min(kMostEpochBytes, wanted.bytes / 4),
+                .epoch_bytes = std::min(kMostEpochBytes, wanted.bytes / 4 / (std::ssize(d.spec().folds) + 1)),
                 .backend = &backend}),
         groups(lane_room(wanted), kMostIdleGroups),
         fs(f),

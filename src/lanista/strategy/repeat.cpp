@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -14,8 +15,8 @@ namespace {
 
 class Repeating final : public Sampler {
  public:
-  Repeating(std::unique_ptr<Sampler> inner, study::StrategyConfig config)
-      : inner_(std::move(inner)), config_(std::move(config)) {}
+  Repeating(std::unique_ptr<Sampler> inner, study::StudyConfig config)
+      : inner_(std::move(inner)), config_(std::move(config)), each_(study::trainings_each(config_)) {}
 
   std::string_view name() const override { return inner_->name(); }
 
@@ -24,16 +25,20 @@ class Repeating final : public Sampler {
     Suggestion out;
     std::vector<Member>& members = out.group.members;
     const auto room = [&] { return count - std::ssize(members); };
-    const auto add = [&](study::Proposal proposal, std::int64_t times) {
-      for (; times > 0 && room() > 0; --times, ++proposal.repeat) members.emplace_back(NewTrial{proposal});
+    const auto add = [&](study::Proposal proposal, std::int64_t times, const std::set<std::int64_t>& folds) {
+      auto fold = folds.begin();
+      for (; times > 0 && room() > 0; --times, ++proposal.repeat) {
+        if (fold != folds.end()) proposal.fold = *fold++;
+        members.emplace_back(NewTrial{proposal});
+      }
     };
     for (const std::size_t i : unfinished_) {
       study::Proposal proposal = groups_[i].proposal;
       proposal.repeat = groups_[i].tally.proposed;
-      add(std::move(proposal), study::trainings_wanted(config_, groups_[i].tally));
+      add(std::move(proposal), study::trainings_wanted(config_, groups_[i].tally), groups_[i].folds_left);
     }
     if (room() <= 0) return out;
-    auto fresh = inner_->draw((room() + config_.repeat - 1) / config_.repeat);
+    auto fresh = inner_->draw((room() + each_ - 1) / each_);
     if (!members.empty() && (!fresh || fresh->kind != Suggestion::Kind::kGroup)) return out;
     if (!fresh) return fresh;
     if (fresh->kind != Suggestion::Kind::kGroup) {
@@ -42,7 +47,7 @@ class Repeating final : public Sampler {
     }
     for (study::Proposal& proposal : fresh->proposals()) {
       if (proposal.parent) proposal.parent = groups_[proposal.parent->value - 1].first;
-      add(std::move(proposal), config_.repeat);
+      add(std::move(proposal), each_, all_folds());
     }
     return out;
   }
@@ -66,6 +71,7 @@ class Repeating final : public Sampler {
   /// A training under way.
   struct Training {
     std::size_t group = 0;
+    std::optional<std::int64_t> fold;
     bool paused = false;
     std::vector<study::Measurement> measured;
   };
@@ -75,24 +81,26 @@ class Repeating final : public Sampler {
     study::Proposal proposal;  ///< with repeat 0
     study::Tally tally;
     std::set<TrialId> under_way;
+    std::set<std::int64_t> folds_left;  ///< that nobody trains or has trained; none without folds
     std::vector<std::vector<study::Measurement>> results;  ///< of those that ended and were not lost, epoch by epoch
     std::int64_t told = 0;                                 ///< the last epoch of which the inner sampler knows
     bool paused = false;                                   ///< for the inner sampler
   };
 
   bool may_fail() const {
-    return config_.retry > 0 && std::any_of(trainings_.begin(), trainings_.end(),
+    return config_.strategy.retry > 0 && std::any_of(trainings_.begin(), trainings_.end(),
                                             [](const auto& training) { return !training.second.paused; });
   }
 
   void begin(TrialId trial, const study::Proposal& proposal) {
     study::Proposal decisions = proposal;
     decisions.repeat = 0;
+    decisions.fold.reset();
     const Digest key = study::decisions_key(decisions);
     auto known = group_of_.find(key);
     if (proposal.repeat == 0 || known == group_of_.end()) {
       known = group_of_.insert_or_assign(key, groups_.size()).first;
-      groups_.push_back({trial, decisions, {}, {}, {}});
+      groups_.push_back({.first = trial, .proposal = decisions, .tally = {}, .under_way = {}, .folds_left = all_folds(), .results = {}});
       if (decisions.parent) {
         const auto parent = member_of_.find(*decisions.parent);
         decisions.parent.reset();
@@ -103,7 +111,8 @@ class Repeating final : public Sampler {
     Group& group = groups_[known->second];
     ++group.tally.proposed;
     group.under_way.insert(trial);
-    trainings_[trial] = {known->second, false, {}};
+    if (proposal.fold) group.folds_left.erase(*proposal.fold);
+    trainings_[trial] = {known->second, proposal.fold, false, {}};
     member_of_[trial] = known->second;
     update(known->second);
   }
@@ -137,6 +146,9 @@ class Repeating final : public Sampler {
     Group& group = groups_[number];
     group.under_way.erase(trial);
     group.tally.count(outcome.kind);
+    if (training.mapped().fold && outcome.kind == study::OutcomeKind::kFailed) {
+      group.folds_left.insert(*training.mapped().fold);
+    }
     using Kind = study::OutcomeKind;
     if (!training.mapped().measured.empty() && (outcome.kind == Kind::kSucceeded || outcome.kind == Kind::kStopped)) {
       group.results.push_back(std::move(training.mapped().measured));
@@ -172,10 +184,17 @@ class Repeating final : public Sampler {
     }
   }
 
+  std::set<std::int64_t> all_folds() const {
+    std::set<std::int64_t> out;
+    for (std::int64_t fold = 0; config_.data.folds && fold < each_; ++fold) out.insert(out.end(), fold);
+    return out;
+  }
+
   static TrialId inner_id(std::size_t group) { return TrialId{static_cast<std::uint32_t>(group + 1)}; }
 
   std::unique_ptr<Sampler> inner_;
-  study::StrategyConfig config_;
+  study::StudyConfig config_;
+  std::int64_t each_;  ///< trainings of a proposal
   std::vector<Group> groups_;
   std::unordered_map<Digest, std::size_t> group_of_;  ///< by what they decide
   std::map<TrialId, std::size_t> member_of_;          ///< of all trainings, for parents
@@ -185,7 +204,7 @@ class Repeating final : public Sampler {
 
 }  // namespace
 
-std::unique_ptr<Sampler> train_repeatedly(std::unique_ptr<Sampler> inner, const study::StrategyConfig& config) {
+std::unique_ptr<Sampler> train_repeatedly(std::unique_ptr<Sampler> inner, const study::StudyConfig& config) {
   return std::make_unique<Repeating>(std::move(inner), config);
 }
 

@@ -14,15 +14,21 @@ using testing::small_context;
 using testing::small_rule;
 using testing::text_of;
 
-study::StrategyConfig asked(std::int64_t repeat, std::int64_t retry) {
-  study::StrategyConfig config;
-  config.repeat = repeat;
-  config.retry = retry;
+study::StudyConfig asked(std::int64_t repeat, std::int64_t retry) {
+  study::StudyConfig config;
+  config.strategy.repeat = repeat;
+  config.strategy.retry = retry;
+  return config;
+}
+
+study::StudyConfig folded(std::int64_t folds, std::int64_t repeat, std::int64_t retry) {
+  study::StudyConfig config = asked(repeat, retry);
+  config.data.folds = folds;
   return config;
 }
 
 std::unique_ptr<Strategy> repeating(const StrategyPlugin& plugin, const Context& context,
-                                    const study::StrategyConfig& config, bool with_rule = false) {
+                                    const study::StudyConfig& config, bool with_rule = false) {
   const Options options = must(resolve_options(Options::object(), plugin.options));
   return compose(train_repeatedly(must(plugin.make(context, options)), config),
                  with_rule ? small_rule(context) : nullptr);
@@ -130,6 +136,52 @@ TEST(Repeat, TellsTheStrategyOneTrialWithTheAverage) {
   EXPECT_EQ(std::get<study::Measured>(heard[1]).measurement.metrics.at("acc"), 0.625);
   EXPECT_EQ(std::get<study::Ended>(heard[2]).trial, TrialId{1});
   EXPECT_EQ(must(strategy->suggest({1})).proposals().at(0).repeat, 0);
+}
+
+TEST_P(EveryStrategyRepeated, TrainsEveryProposalOnEveryFoldOfEveryDealing) {
+  const auto config = folded(3, 2, 1);
+  auto strategy = repeating(plugin(), small_context(3), config, true);
+  const auto events = testing::play(*strategy, 60, Rng(9));
+  std::map<Digest, std::vector<std::int64_t>> folds;
+  auto replayed = repeating(plugin(), small_context(3), config, true);
+  for (const study::Event& event : events) {
+    if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
+      EXPECT_EQ(text_of(must(replayed->suggest({1}))),
+                text_of({Suggestion::Kind::kGroup, {0, {NewTrial{proposed->proposal}}}}));
+      ASSERT_TRUE(proposed->proposal.fold);
+      study::Proposal alone = proposed->proposal;
+      folds[study::decisions_key(alone)].push_back(*alone.fold);
+    }
+    replayed->observe(event);
+  }
+  for (const auto& [decisions, trained] : folds) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(trained.size(), 6); ++i) {
+      EXPECT_GE(trained[i], 0);
+      EXPECT_LT(trained[i], 6);
+    }
+  }
+}
+
+TEST(Repeat, TrainsAFailedFoldAgainBeforeTheOthers) {
+  const Context context = small_context(1);
+  auto strategy = compose(train_repeatedly(random_sampler(context), folded(3, 1, 2)), nullptr);
+  std::vector<std::int64_t> folds, repeats;
+  const auto propose = [&](std::uint32_t id) {
+    const auto proposal = must(strategy->suggest({1})).proposals().at(0);
+    folds.push_back(*proposal.fold);
+    repeats.push_back(proposal.repeat);
+    strategy->observe(study::Proposed{TrialId{id}, proposal});
+  };
+  propose(1);
+  propose(2);
+  strategy->observe(study::Ended{TrialId{2}, {study::OutcomeKind::kFailed, "", {}, "", {}}});
+  propose(3);
+  propose(4);
+  strategy->observe(study::Ended{TrialId{4}, {study::OutcomeKind::kFailed, "", {}, "", {}}});
+  propose(5);
+  propose(6);
+  EXPECT_EQ(folds, (std::vector<std::int64_t>{0, 1, 1, 2, 2, 0}));
+  EXPECT_EQ(repeats, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 0}));
 }
 
 TEST(Repeat, AveragesEpochByEpochAsFarAsAllTrainingsGot) {

@@ -24,6 +24,7 @@ struct PluginConfig {
   Options options = Options::object();
 };
 inline constexpr std::int64_t kMaxBatch = 65536;
+inline constexpr std::int64_t kMaxFolds = 1000;  ///< times strategy.repeat: trainings of a proposal on rows of their own
 inline constexpr std::int64_t kMaxParts = 4096;  ///< shards of a batch, and parts of a shard
 inline constexpr std::int64_t kMaxEpochs = 1'000'000;
 inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
@@ -54,6 +55,9 @@ struct DataConfig {
   std::string targets = "auto";       ///< auto | standardize | raw; auto: standardised where they are numbers
   std::vector<PluginConfig> augment;  ///< of training samples, in this order
   ClassWeights class_weights;         ///< a study file's train.class_weights: the data set makes weights of rows of them
+  /// Cross-validation: training and validation part are dealt into so many folds, and a proposal is trained on each of
+  /// the ways to leave one out (strategy.repeat times, each with another dealing). None: one split. From 2.
+  std::optional<std::int64_t> folds = {};
 };
 /// The part of a base model that is not trained.
 struct FrozenConfig {

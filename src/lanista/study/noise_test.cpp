@@ -51,6 +51,41 @@ TEST(NoiseBand, CountsTheTrialsThatRowsDoNotTellApart) {
   EXPECT_NEAR(band->band.high, 0.97846, 1e-5);
 }
 
+TEST(NoiseBand, OfStudentsTKnowsItsTable) {
+  for (const auto& [freedom, value] : {std::pair(1, 12.706), {2, 4.303}, {4, 2.776}, {5, 2.571}, {9, 2.262}, {19, 2.093},
+                                       {49, 2.010}, {999, 1.962}}) {
+    EXPECT_NEAR(student_quantile(freedom), value, 0.0015) << freedom;
+  }
+}
+
+TEST(NoiseBand, RestsOnTheSpreadOfTheFoldsWhereThereAreFolds) {
+  // The first proposal's trainings: 0.9, 0.8, 1.0; then 0.6 thrice, and 0.35 thrice.
+  StudyView view = view_of({0.9, 0.8, 1.0, 0.6, 0.6, 0.6, 0.35, 0.35, 0.35}, 10);
+  view.config.data.folds = 3;
+  for (std::size_t i = 0; i < view.trials.size(); ++i) {
+    view.trials[i].proposal.graph_hash = hash_text(std::to_string(i / 3));
+    view.trials[i].proposal.repeat = static_cast<std::int64_t>(i % 3);
+    view.trials[i].proposal.fold = static_cast<std::int64_t>(i % 3);
+  }
+  const auto ranked = standings(view);
+  ASSERT_EQ(ranked.size(), 3U);
+  EXPECT_EQ(ranked[0].trial, TrialId{3}) << "in the name of its best training";
+  const auto band = noise_band(view, ranked);
+  ASSERT_TRUE(band);
+  // t of 2 degrees 4.303, deviation 0.1, sqrt(1 / 3 + 1 / 2).
+  EXPECT_NEAR(band->band.low, 0.9 - 4.30265 * 0.1 * 0.912871, 1e-5);
+  EXPECT_EQ(band->band.high, 1) << "a share";
+  EXPECT_EQ(band->trainings, 3);
+  EXPECT_EQ(band->rows, 0);
+  EXPECT_EQ(band->trials, 2);
+  // Any metric has a spread: the largest of three losses in turn are 0.9, 0.6 and 0.35, the best mean 0.35 +- 0.
+  view.config.goals = {{false, "val_accuracy"}};
+  const auto least = noise_band(view, standings(view));
+  ASSERT_TRUE(least);
+  EXPECT_NEAR(least->band.high, 0.35, 1e-12);
+  EXPECT_EQ(least->trials, 1);
+}
+
 TEST(NoiseBand, IsOfSharesOfRowsAlone) {
   StudyView view = view_of({0.95, 0.9}, 100);
   const auto none = [&] { return !noise_band(view, standings(view)).has_value(); };

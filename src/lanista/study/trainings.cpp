@@ -43,14 +43,20 @@ void Tally::count(OutcomeKind kind) {
   }
 }
 
-std::int64_t trainings_wanted(const StrategyConfig& config, const Tally& tally) {
-  if (tally.stopped + tally.cancelled + tally.duplicate > 0 || tally.failed > config.retry) return 0;
-  return std::max<std::int64_t>(0, config.repeat + tally.failed - tally.proposed);
+std::int64_t trainings_each(const StudyConfig& config) {
+  return config.strategy.repeat * config.data.folds.value_or(1);
 }
 
-OutcomeKind joint_outcome(const StrategyConfig& config, const Tally& tally) {
+std::int64_t trainings_wanted(const StudyConfig& config, const Tally& tally) {
+  // Means over different folds are not comparable, so those that are left are trained however one went.
+  const std::int64_t stopped = config.data.folds ? 0 : tally.stopped;
+  if (stopped + tally.cancelled + tally.duplicate > 0 || tally.failed > config.strategy.retry) return 0;
+  return std::max<std::int64_t>(0, trainings_each(config) + tally.failed - tally.proposed);
+}
+
+OutcomeKind joint_outcome(const StudyConfig& config, const Tally& tally) {
   if (tally.duplicate > 0) return OutcomeKind::kDuplicate;
-  if (tally.failed > config.retry) return OutcomeKind::kFailed;
+  if (tally.failed > config.strategy.retry) return OutcomeKind::kFailed;
   if (tally.stopped > 0) return OutcomeKind::kStopped;
   return tally.cancelled > 0 ? OutcomeKind::kCancelled : OutcomeKind::kSucceeded;
 }
@@ -68,7 +74,7 @@ std::vector<std::vector<const Measurement*>> common_measurements(
   return out;
 }
 
-Measurement average(const StrategyConfig& config, const std::vector<const Measurement*>& measurements) {
+Measurement average(const StudyConfig& config, const std::vector<const Measurement*>& measurements) {
   Measurement out = *measurements.front();
   for (const Measurement* m : measurements) {
     out.trial = std::min(out.trial, m->trial);
@@ -82,8 +88,23 @@ Measurement average(const StrategyConfig& config, const std::vector<const Measur
   for (auto& [name, value] : out.metrics) {
     std::vector<double> values;
     for (const Measurement* m : measurements) values.push_back(m->metrics.at(name));
-    value = middle(std::move(values), config.average == "median");
+    value = middle(std::move(values), config.strategy.average == "median");
   }
+  return out;
+}
+
+std::optional<Spread> spread_of(const std::vector<const Measurement*>& measurements, const std::string& metric) {
+  const auto lacks = [&](const Measurement* m) { return !m->metrics.contains(metric); };
+  if (measurements.size() < 2 || std::any_of(measurements.begin(), measurements.end(), lacks)) return std::nullopt;
+  const double count = static_cast<double>(measurements.size());
+  Spread out;
+  for (const Measurement* m : measurements) out.mean += m->metrics.at(metric) / count;
+  for (const Measurement* m : measurements) {
+    const double off = m->metrics.at(metric) - out.mean;
+    out.deviation += off * off;
+  }
+  out.deviation = std::sqrt(out.deviation / (count - 1));
+  out.standard_error = out.deviation / std::sqrt(count);
   return out;
 }
 

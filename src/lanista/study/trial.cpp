@@ -98,6 +98,7 @@ json proposal_json(const Proposal& proposal) {
   if (proposal.horizon != 0 && proposal.horizon != proposal.budget) out["horizon"] = proposal.horizon;
   if (proposal.parent) out["parent"] = proposal.parent->value;
   if (proposal.repeat != 0) out["repeat"] = proposal.repeat;
+  if (proposal.fold) out["fold"] = *proposal.fold;
   if (proposal.start) out["start"] = start_json(*proposal.start);
   return out;
 }
@@ -121,6 +122,8 @@ Result<Proposal> proposal_from_json(const json& in) {
     if (in.contains("horizon") && proposal.horizon < proposal.budget) throw Malformed{"'horizon' is below 'budget'"};
     if (in.contains("repeat")) proposal.repeat = integer(in, "repeat");
     if (proposal.repeat < 0) throw Malformed{"'repeat' is below 0"};
+    if (in.contains("fold")) proposal.fold = integer(in, "fold");
+    if (proposal.fold && *proposal.fold < 0) throw Malformed{"'fold' is below 0"};
     if (in.contains("start")) proposal.start = good(start_from_json(member(in, "start")));
     return proposal;
   });

@@ -50,6 +50,9 @@ struct Proposal {
   std::int64_t horizon = 0;       ///< epochs that its schedule is made for, if not its budget: it may go on to them
   std::optional<TrialId> parent;  ///< whose decisions it was made from
   std::int64_t repeat = 0;        ///< which training of these decisions, each with its own seed
+  /// With data.folds: which fold the training validates on, dealing after dealing (dealing x folds + fold). A failed
+  /// training that is done again has the same one.
+  std::optional<std::int64_t> fold = {};
   std::optional<Start> start;     ///< absent: random values
 };
 
@@ -58,7 +61,7 @@ inline std::int64_t full_epochs(const Proposal& proposal) {
   return proposal.horizon > 0 ? proposal.horizon : proposal.budget;
 }
 
-/// Equal for trainings of the same decisions, with whatever seeds: graph, sample, epochs of the schedule and start. A
+/// Equal for trainings of the same decisions, with whatever seeds and folds: graph, sample, epochs of the schedule and start. A
 /// start is its parent, epoch and plan: where its state was found follows from them.
 Digest decisions_key(const Proposal& proposal);
 /// Equal for trials that do the same as far as both go: the decisions and which training of them it is. Of two budgets

@@ -94,6 +94,20 @@ TEST(DuplicateKey, TellsTrainingsOfTheSameDecisionsApart) {
   EXPECT_EQ(proposal_from_json(below).error().code, Code::kDataLoss);
 }
 
+TEST(DuplicateKey, TakesTrainingsOnOtherFoldsForTrainingsOfTheSameDecisions) {
+  const Proposal one = full_proposal();
+  EXPECT_FALSE(proposal_json(one).contains("fold"));  // logs without folds are as they always were
+  Proposal other = one;
+  other.fold = 4;
+  EXPECT_EQ(decisions_key(one), decisions_key(other));
+  const auto read = proposal_from_json(proposal_json(other));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->fold, 4);
+  nlohmann::json below = proposal_json(other);
+  below["fold"] = -1;
+  EXPECT_EQ(proposal_from_json(below).error().code, Code::kDataLoss);
+}
+
 TEST(Start, IsAPartOfTheDecisionsAndOfTheirKeys) {
   const Proposal random = full_proposal();
   EXPECT_FALSE(proposal_json(random).contains("start"));  // logs without starts are as they always were

@@ -65,7 +65,7 @@ bool ranks(const TrialView& trial, const Outcome& outcome) {
 }
 
 std::vector<const TrialView*> trainings_of(const StudyView& view, const TrialView& trial) {
-  if (view.config.strategy.repeat == 1) return {&trial};
+  if (trainings_each(view.config) == 1) return {&trial};
   // Its first training is not far before it.
   std::size_t first = trial.id.value - 1;
   for (std::size_t i = first + 1; i-- > 0;) {
@@ -107,8 +107,8 @@ std::vector<Measurement> joint_results(const StudyConfig& config, const std::vec
 
 std::optional<Standing> joint_standing(const StudyConfig& config, const std::vector<const TrialView*>& trainings) {
   const Tally tally = tally_of(trainings);
-  if (!trainings_done(config.strategy, tally)) return std::nullopt;
-  const OutcomeKind kind = joint_outcome(config.strategy, tally);
+  if (!trainings_done(config, tally)) return std::nullopt;
+  const OutcomeKind kind = joint_outcome(config, tally);
   if (kind != OutcomeKind::kSucceeded && kind != OutcomeKind::kStopped) return std::nullopt;
   std::int64_t ranked = 0;
   std::optional<Standing> best;
@@ -125,14 +125,14 @@ std::optional<Standing> joint_standing(const StudyConfig& config, const std::vec
   for (const Measurement& m : joint) together.push_back(&m);
   const auto named = std::find_if(trainings.begin(), trainings.end(),
                                   [&](const TrialView* trial) { return trial->id == best->trial; });
-  return standing_by(config, average(config.strategy, together), **named);
+  return standing_by(config, average(config, together), **named);
 }
 
 std::vector<Standing> standings(const StudyView& view) {
   std::vector<Standing> all;
   std::map<Digest, std::vector<const TrialView*>> proposals;
   for (const TrialView& trial : view.trials) {
-    if (view.config.strategy.repeat > 1) {
+    if (trainings_each(view.config) > 1) {
       proposals[decisions_key(trial.proposal)].push_back(&trial);
     } else if (trial.outcome && ranks(trial, *trial.outcome)) {
       all.push_back(standing(view.config, trial));

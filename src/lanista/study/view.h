@@ -88,8 +88,8 @@ Standing standing(const StudyConfig& config, const TrialView& trial);
 /// Whether a trial may be ranked: it succeeded or was stopped early, and has measured something.
 bool ranks(const TrialView& trial, const Outcome& outcome);
 
-/// The trials that train the same decisions as `trial`, itself included, in their order. With strategy.repeat 1 the
-/// trial alone.
+/// The trials that train the same decisions as `trial`, itself included, in their order. With one
+/// training a proposal (trainings_each) the trial alone.
 std::vector<const TrialView*> trainings_of(const StudyView& view, const TrialView& trial);
 /// What the trainings of a proposal stood for, together, as of the last epoch that all of them measured; empty: there
 /// is no such epoch. In the order of `trainings`, of those that may be ranked.
@@ -100,7 +100,7 @@ std::optional<Standing> joint_standing(const StudyConfig& config, const std::vec
 Tally tally_of(const std::vector<const TrialView*>& trainings);
 
 /// Finished trials from best to worst by constraints and goals of their results; ties by fewer parameters, then by id.
-/// Failed ones are left out. With strategy.repeat above 1, proposals by the averages of their trainings, each in the
+/// Failed ones are left out. With several trainings a proposal, proposals by the averages of their trainings, each in the
 /// name of its best training.
 std::vector<TrialId> ranking(const StudyView& view);
 /// What ranking() compares, from best to worst.

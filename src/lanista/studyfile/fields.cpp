@@ -102,7 +102,11 @@ Section data_section() {
              one_of("normalize", {"auto", "none"}, "auto: zero mean, unit deviation of the training part")),
        quiet(field(block, &DataConfig::targets,
                    one_of("targets", {"auto", "standardize", "raw"},
-                          "that are numbers; auto: zero mean, unit deviation of the training part")))}};
+                          "that are numbers; auto: zero mean, unit deviation of the training part"))),
+       quiet(field(block, &DataConfig::folds,
+                   within(2, study::kMaxFolds, "folds",
+                          "cross-validation: training and validation share are dealt into so many folds, and a proposal "
+                          "is trained once for each; none: one split")))}};
 }
 
 /// Left out where the budget is in steps: those say how many epochs they are.
@@ -176,7 +180,7 @@ std::vector<Section> study_sections() {
         field(&StudyConfig::strategy, &StrategyConfig::slots,
               within(1, 4096, "slots", "trials under way at a time on the logical clock")),
         field(&StudyConfig::strategy, &StrategyConfig::repeat,
-              within(1, 1000, "repeat", "trainings of every proposal, each with its own seed")),
+              within(1, 1000, "repeat", "trainings of every proposal, each with its own seed; with data.folds, dealings of them")),
         field(&StudyConfig::strategy, &StrategyConfig::average,
               one_of("average", {"mean", "median"}, "what the strategy learns, and the winner is chosen by, of them")),
         field(&StudyConfig::strategy, &StrategyConfig::retry,

@@ -6,6 +6,7 @@
 
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
+#include "lanista/study/trainings.h"
 
 namespace lanista::studyfile {
 namespace {
@@ -93,7 +94,7 @@ std::string nothing_varies(const study::StudyConfig& config, const mutate::Model
     return "";
   }
   const std::size_t count = models.bases().size();
-  const std::int64_t trials = static_cast<std::int64_t>(count) * config.strategy.repeat;
+  const std::int64_t trials = static_cast<std::int64_t>(count) * study::trainings_each(config);
   return std::string("nothing varies in this study") + (count > 1 ? " but the base model" : "") + ", so " +
          (trials == 1 ? "1 trial is" : std::to_string(trials) + " trials are") +
          " all there is to train; to search, add for example\n"

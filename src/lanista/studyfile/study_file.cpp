@@ -168,13 +168,15 @@ class Reader {
     if (path == "data.split") {
       double sum = 0;
       for (const auto& share : checked) sum += share.get<double>();
-      if (checked.size() != 3 || std::abs(sum - 1.0) > 1e-9 || checked[0] == 0.0 || checked[1] == 0.0) {
-        return mistakes_.add(node, path,
-                             checked.dump(-1, ' ', false, json::error_handler_t::replace) +
-                                 " is not allowed; three shares that add up to 1, training and validation above 0");
-      }
+      if (checked.size() != 3 || std::abs(sum - 1.0) > 1e-9 || checked[0] == 0.0) return bad_split(node, checked);
     }
     field.set(config_, checked);
+  }
+
+  void bad_split(const YAML::Node& node, const json& shares) {
+    mistakes_.add(node, "data.split",
+                  shares.dump(-1, ' ', false, json::error_handler_t::replace) +
+                      " is not allowed; three shares that add up to 1, training and validation above 0");
   }
 
   void read_model_space(const YAML::Node& node, const std::string& path) {
@@ -317,6 +319,10 @@ class Reader {
       mistakes_.add(find_key(root_, "model"), "model.base", "at least one base model is wanted");
     check_frozen(model);
     check_epochs();
+    // Folds take the place of a validation part.
+    if (config_.data.split[1] == 0 && !config_.data.folds) {
+      bad_split(find_key(find_key(root_, "data"), "split"), json(config_.data.split));
+    }
   }
 
   // How many epochs a budget in steps has is known here, or else when the data are: see fit_to_data.

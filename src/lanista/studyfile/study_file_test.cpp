@@ -199,6 +199,20 @@ space:
   EXPECT_NE(mistakes("space: {mutate: [insert]}").find("option 'match' must be given"), std::string::npos);
 }
 
+TEST(StudyFile, TakesFoldsInPlaceOfAValidationShare) {
+  const auto plain = read_study("data: {split: [0.5, 0.3, 0.2]}", "s.yaml");
+  ASSERT_TRUE(plain);
+  EXPECT_FALSE(plain->data.folds);
+  EXPECT_EQ(write_study(*plain).find("folds"), std::string::npos) << "written as by builds before";
+  const auto folds = read_study("data: {split: [0.8, 0, 0.2], folds: 5}", "s.yaml");
+  ASSERT_TRUE(folds) << folds.error().text();
+  EXPECT_EQ(folds->data.folds, 5);
+  const auto again = read_study(write_study(*folds), "again");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->data.folds, 5);
+  EXPECT_FALSE(read_study("data: {folds: none}", "s.yaml")->data.folds);
+}
+
 TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
   const std::vector<Mistake> cases{
       {"trian: {}", "s.yaml:1:1: trian: unknown key 'trian'; did you mean 'train'?"},
@@ -207,6 +221,9 @@ TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
       {"data: {batch: many}", "s.yaml:1:15: data.batch: "},
       {"data: {split: [0.5, 0.5]}", "s.yaml:1:15: data.split: [0.5,0.5] is not allowed; three shares that add up to 1"},
       {"data: {split: [0.5, 0.4, 0.3]}", "three shares that add up to 1"},
+      {"data: {split: [0.5, 0, 0.5]}", "s.yaml:1:15: data.split: [0.5,0.0,0.5] is not allowed; three shares that add up to 1"},
+      {"data: {split: [0, 0.5, 0.5], folds: 3}", "three shares that add up to 1"},
+      {"data: {folds: 1}", "s.yaml:1:15: data.folds: "},
       {"data: {augment: [flp]}", "s.yaml:1:18: data.augment.flp: unknown key 'flp'; did you mean 'flip'?"},
       {"data: {augment: [{crop: {pad: 0}}]}", "s.yaml:1:19: data.augment.crop: pad: 0 is out of bounds"},
       {"data: {augment: [[flip]]}", "s.yaml:1:18: data.augment: a name is wanted, or 'name: {options}'; known: crop, "},

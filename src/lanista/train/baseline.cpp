@@ -202,8 +202,13 @@ void measure(const LinearModel& model, const data::Dataset& set, Part part, cons
 
 }  // namespace
 
-std::vector<study::Baseline> baselines(const data::Dataset& set, const std::string& loss,
-                                       const std::vector<std::string>& metrics, std::span<const study::Metric> own) {
+namespace {
+
+constexpr std::ptrdiff_t kMostBaselineFolds = 10;
+
+std::vector<study::Baseline> baselines_of_one(const data::Dataset& set, const std::string& loss,
+                                              const std::vector<std::string>& metrics,
+                                              std::span<const study::Metric> own) {
   std::vector<study::Baseline> out;
   const std::int64_t outputs = set.spec().outputs();
   const double measured = static_cast<double>(set.rows(Part::kValidation).size() + set.rows(Part::kTest).size());
@@ -217,6 +222,29 @@ std::vector<study::Baseline> baselines(const data::Dataset& set, const std::stri
   add("constant", constant_model(set));
   if (const auto linear = linear_model(set)) add("linear", *linear);
   return out;
+}
+
+}  // namespace
+
+std::vector<study::Baseline> baselines(const data::Dataset& set, const std::string& loss,
+                                       const std::vector<std::string>& metrics, std::span<const study::Metric> own) {
+  const std::int64_t folds = std::min(kMostBaselineFolds, std::ssize(set.spec().folds));
+  if (folds == 0) return baselines_of_one(set, loss, metrics, own);
+  std::vector<study::Baseline> mean;
+  for (std::int64_t fold = 0; fold < folds; ++fold) {
+    const auto measured = baselines_of_one(set.training(fold), loss, metrics, own);
+    if (fold == 0) {
+      mean = measured;
+      for (auto& baseline : mean) {
+        for (auto& [name, value] : baseline.metrics) value = 0;
+      }
+    }
+    if (measured.size() < mean.size()) mean.resize(measured.size());
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      for (auto& [name, value] : mean[i].metrics) value += measured[i].metrics.at(name) / static_cast<double>(folds);
+    }
+  }
+  return mean;
 }
 
 }  // namespace lanista::train

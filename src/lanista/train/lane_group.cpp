@@ -166,8 +166,24 @@ void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends
     if (ends[i].epoch_ended) ended.push_back(runs[i]);
   }
   if (ended.empty()) return;
-  std::vector<std::map<std::string, double>> metrics;
-  const auto failure = failure_of([&] { metrics = evaluate(ended, data::Part::kValidation, "val_"); });
+  // Lanes read the same rows together; folds have rows of their own.
+  std::vector<std::map<std::string, double>> metrics(ended.size());
+  const auto failure = failure_of([&] {
+    std::vector<std::uint8_t> measured(ended.size(), 0);
+    for (std::size_t first = 0; first < ended.size(); ++first) {
+      std::vector<TrialRun*> alike;
+      std::vector<std::size_t> places;
+      for (std::size_t i = first; i < ended.size(); ++i) {
+        if (measured[i] != 0 || ended[i]->input_.data != ended[first]->input_.data) continue;
+        measured[i] = 1;
+        alike.push_back(ended[i]);
+        places.push_back(i);
+      }
+      if (alike.empty()) continue;
+      auto values = evaluate(alike, data::Part::kValidation, "val_");
+      for (std::size_t i = 0; i < places.size(); ++i) metrics[places[i]] = std::move(values[i]);
+    }
+  });
   std::size_t next = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!ends[i].epoch_ended) continue;
@@ -175,7 +191,6 @@ void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends
     const std::size_t place = next++;
     // One of them may have thrown: each for itself, then.
     if (!failure.empty()) {
-      metrics.resize(ended.size());
       ends[i].failure = failure_of([&] { metrics[place] = evaluate(run, data::Part::kValidation, "val_"); });
       ends[i].epoch_ended = ends[i].failure.empty();
       if (!ends[i].epoch_ended) continue;

@@ -1,0 +1,169 @@
+// Studies with folds: which training gets which rows, and that neither failures nor kills change it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "lanista/engine/assembly.h"
+#include "lanista/engine/test_support.h"
+
+namespace lanista::engine {
+namespace {
+
+using testing::Bench;
+using testing::kFolder;
+using testing::small_study;
+
+const FakeOptions kDisturbedFolds{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6};
+
+study::StudyConfig folded_study(std::int64_t folds, std::int64_t repeat) {
+  study::StudyConfig config = small_study(24);
+  config.data.folds = folds;
+  config.strategy.repeat = repeat;
+  config.strategy.retry = 1;
+  return config;
+}
+
+data::DataSpec folded_data(std::int64_t trainings) {
+  data::DataSpec data = testing::small_data();
+  const data::DataSpec of_one = data;
+  for (std::int64_t fold = 0; fold < trainings; ++fold) {
+    data.folds.push_back(of_one);
+    data.folds.back().hash = hash_text("tiny " + std::to_string(fold));
+  }
+  return data;
+}
+
+/// The folds of every proposal's trainings, in the order of the log, by how they ended.
+std::map<Digest, std::vector<const TrialView*>> by_proposal(const StudyView& view) {
+  std::map<Digest, std::vector<const TrialView*>> out;
+  for (const TrialView& trial : view.trials) out[study::decisions_key(trial.proposal)].push_back(&trial);
+  return out;
+}
+
+TEST(FoldedStudy, TrainsEveryProposalOnceOnEveryFoldAndAFailedOneAgain) {
+  std::size_t again = 0;
+  for (const std::int64_t repeat : {1, 2}) {
+    Bench bench;
+    bench.data = folded_data(3 * repeat);
+    study::StudyConfig config = folded_study(3, repeat);
+    config.stop = {};
+    config.strategy.retry = 3;
+    ASSERT_TRUE(bench.run(config, {.workers = 2, .fail_one_in = 4}).ok());
+    const StudyView view = bench.view();
+    std::size_t whole = 0;
+    for (const auto& [decisions, trainings] : by_proposal(view)) {
+      std::set<std::int64_t> succeeded;
+      study::Tally tally;
+      for (const TrialView* trial : trainings) {
+        ASSERT_TRUE(trial->proposal.fold);
+        tally.count(trial->outcome->kind);
+        if (trial->outcome->kind != study::OutcomeKind::kSucceeded) continue;
+        EXPECT_TRUE(succeeded.insert(*trial->proposal.fold).second) << "a fold trained twice";
+      }
+      tally.proposed = std::ssize(trainings);
+      again += static_cast<std::size_t>(tally.failed);
+      if (!study::trainings_done(config, tally) || tally.failed > 3) continue;
+      ++whole;
+      EXPECT_EQ(std::ssize(succeeded), 3 * repeat);
+      EXPECT_EQ(*succeeded.rbegin(), 3 * repeat - 1);
+    }
+    EXPECT_GT(whole, 1U);
+  }
+  EXPECT_GT(again, 0U);
+}
+
+TEST(FoldedStudy, RanksProposalsByTheMeanOverTheirFolds) {
+  Bench bench;
+  bench.data = folded_data(3);
+  study::StudyConfig config = folded_study(3, 1);
+  config.stop = {};
+  ASSERT_TRUE(bench.run(config, {.seed = 9, .workers = 2, .luck = 3}).ok());
+  const StudyView view = bench.view();
+  double best = -1;
+  TrialId named;
+  for (const auto& [decisions, trainings] : by_proposal(view)) {
+    ASSERT_EQ(trainings.size(), 3U);
+    double mean = 0, own = -1;
+    TrialId of_own;
+    for (const TrialView* trial : trainings) {
+      const double value = study::result_of(config, *trial).metrics.at("val_accuracy");
+      mean += value / 3;
+      if (value > own) of_own = trial->id;
+      own = std::max(own, value);
+    }
+    if (mean > best) named = of_own;
+    best = std::max(best, mean);
+  }
+  ASSERT_TRUE(view.winner);
+  EXPECT_EQ(*view.winner, named);
+  EXPECT_NEAR(-study::standings(view).front().losses.at(0).second, best, 1e-12);
+  // Its package is of its own fold's data.
+  const auto facts = nlohmann::json::parse(*bench.disk.read(kFolder + "/best/package.json"));
+  const std::int64_t fold = *view.trials[named.value - 1].proposal.fold;
+  EXPECT_EQ(facts.at("fold"), fold);
+  EXPECT_EQ(facts.at("data").at("hash"), bench.data.folds[static_cast<std::size_t>(fold)].hash.hex());
+  EXPECT_FALSE(facts.at("data").contains("folds"));
+}
+
+TEST(FoldedStudy, GoesOnIdenticallyAfterAKillAtAnyMoment) {
+  FakeOptions options = kDisturbedFolds;
+  options.luck = 0.3;
+  Bench reference;
+  reference.data = folded_data(3);
+  testing::WatchedFileSystem watched(reference.disk);
+  std::vector<testing::Files> moments;
+  watched.before_change = [&] { moments.push_back(reference.disk.files()); };
+  ASSERT_TRUE(reference.run(folded_study(3, 1), options, watched).ok());
+  const std::string weights = *reference.disk.read(kFolder + "/best/weights.safetensors");
+  const auto has_log = std::ranges::find_if(
+      moments, [](const testing::Files& files) { return files.contains(kFolder + "/log/000001.log"); });
+  moments.erase(moments.begin(), has_log + 2);
+  ASSERT_GT(moments.size(), 100U);
+
+  for (std::size_t cut = 0; cut < moments.size(); cut += 3) {
+    Bench bench;
+    bench.data = folded_data(3);
+    testing::put_all(bench.disk, moments[cut]);
+    options.seed = cut;
+    FakeExecutor executor = bench.executor(bench.disk, options);
+    auto engine = Engine::resume(kFolder, {}, bench.numerics, bench.services(bench.disk, executor));
+    ASSERT_TRUE(engine.ok()) << "cut before change " << cut << ": " << engine.error().text();
+    const auto summary = (*engine)->run();
+    ASSERT_TRUE(summary.ok()) << "cut before change " << cut << ": " << summary.error().text();
+    ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut before change " << cut;
+    ASSERT_EQ(*bench.disk.read(kFolder + "/best/weights.safetensors"), weights) << "cut before change " << cut;
+  }
+}
+
+TEST(FoldedStudy, RefusesDataThatWereDealtOtherwise) {
+  for (const std::int64_t dealt : {0, 3, 7}) {
+    Bench bench;
+    bench.data = dealt == 0 ? testing::small_data() : folded_data(dealt);
+    const auto summary = bench.run(folded_study(3, 2), {});
+    ASSERT_FALSE(summary.ok());
+    EXPECT_EQ(summary.error().where, "data.folds");
+  }
+  Bench bench;
+  bench.data = folded_data(3);
+  EXPECT_FALSE(bench.run(small_study(4), {}).ok()) << "folds that no study asks for";
+}
+
+TEST(FoldedStudy, CountsTheStepsOfEachFoldsRows) {
+  study::StudyConfig config = folded_study(2, 1);
+  data::DataSpec data = folded_data(2);
+  data.folds[0].split_rows = {8, 8, 4};
+  data.folds[1].split_rows = {40, 8, 4};
+  EXPECT_EQ(epochs_of(config, data.folds[0], {}).length, 1);
+  EXPECT_EQ(epochs_of(config, data.folds[1], {}).length, 5);
+  study::TrialView trial;
+  trial.proposal.fold = 2;
+  const auto job = make_job(config, data, trial, {});
+  ASSERT_FALSE(job.ok());
+  EXPECT_EQ(job.error().code, Code::kDataLoss);
+}
+
+}  // namespace
+}  // namespace lanista::engine
