@@ -9,6 +9,7 @@
 #include "lanista/base/memory_reserve.h"
 #include "lanista/cli/app.h"
 #include "lanista/cli/inspect.h"
+#include "lanista/cli/kept_assessment.h"
 #include "lanista/cli/leaderboard.h"
 #include "lanista/cli/live_page.h"
 #include "lanista/cli/load.h"
@@ -88,8 +89,15 @@ struct Session {
                              [this](const auto& view) {
                                refill_memory_reserve();
                                progress.on_idle(view);
-                             }},
+                             },
+                         .on_package = [this](bool tested) { assess(tested); }},
             .machine = executor->machine()};
+  }
+
+  /// The report shows more where this succeeds; a study is whole without it.
+  void assess(bool tested) {
+    const auto kept = keep_assessment(real_file_system(), folder, data, tested);
+    if (!kept) tell({"the report lacks how good the model is: " + kept.error().text()});
   }
 
   /// What a run tells of itself when it begins.
@@ -140,8 +148,10 @@ std::string to_go_on(const std::string& folder, const engine::Engine::Extension&
 
 /// Everything a user takes along: the report, and the model, whose ONNX form is read back and compared. False if a
 /// promise is broken.
-bool hand_over(const std::string& folder, const engine::Engine& engine, const View& shown) {
+bool hand_over(Session& session, const engine::Engine& engine, const View& shown) {
+  const std::string& folder = session.folder;
   const engine::StudyView& view = engine.view();
+  if (view.winner) session.assess(!view.test.empty());  // of a study that ended before there was this
   const std::string page = folder + "/report.html";
   const auto written = write_atomically(real_file_system(), page, report_text(folder, view));
   if (!written) report(written.error());
@@ -197,7 +207,7 @@ int run_engine(Session& session, engine::Engine& engine, const View& shown) {
   }
   if (!summary->reason.empty() && !shown.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
   if (!view.winner) std::cerr << "lanista: " << printable_lines(without_winner(view), 1, kMessageColumns) << "\n";
-  const bool whole = hand_over(session.folder, engine, shown);
+  const bool whole = hand_over(session, engine, shown);
   if (!shown.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
   return view.winner && whole ? kDone : kStudyFailed;
 }

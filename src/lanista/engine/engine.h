@@ -45,6 +45,9 @@ struct Summary {
 struct Observer {
   std::function<void(const StudyView&, const study::Event&)> on_event;
   std::function<void(const StudyView&)> on_idle;  ///< at least every quarter second
+  /// best/ has been written; the study's end is not on record yet, so that what is made of the package is there when
+  /// others read of the end. `tested`: its metrics on the test part are known.
+  std::function<void(bool tested)> on_package = {};
 };
 
 /// What the engine works with; all outlive it.

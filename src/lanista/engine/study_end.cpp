@@ -51,9 +51,11 @@ Result<void> StudyEngine::package_winner(const TrialView& winner, std::map<std::
     LANISTA_ASSIGN(test, services_.executor->test(job, weights));
   }
   LANISTA_ASSIGN(auto state, whole_state(store::standing_weights(std::move(checkpoint)), job.frozen, shelf_.files()));
-  return write_package(
+  LANISTA_TRY(write_package(
       *services_.fs, folder_ + "/best",
-      make_package(config, *services_.data, winner, job.recipe, std::move(built.model), std::move(state), test));
+      make_package(config, *services_.data, winner, job.recipe, std::move(built.model), std::move(state), test)));
+  if (services_.observer.on_package) services_.observer.on_package(!test.empty());
+  return {};
 }
 
 Result<store::Checkpoint> StudyEngine::weights_of(const TrialView& trial, const Job& job) {

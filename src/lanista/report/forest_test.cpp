@@ -30,6 +30,7 @@ ForestAxis even_axis(std::size_t cells, bool ordered) {
 struct BruteForce {
   std::map<std::size_t, std::vector<double>> means;
   std::map<std::vector<std::size_t>, double> shares;
+  std::map<std::pair<std::size_t, std::size_t>, std::map<std::pair<std::size_t, std::size_t>, double>> pairs;
 
   BruteForce(const std::vector<ForestAxis>& axes, const Function& f) {
     const auto each = [&](const std::function<void(const Point&, double)>& visit) {
@@ -65,6 +66,7 @@ struct BruteForce {
           own += axes[a].weights[at.first] * axes[b].weights[at.second] * std::pow(value - mean, 2);
         }
         shares[{a, b}] = own / variance - shares[{a}] - shares[{b}];
+        pairs[{a, b}] = std::move(both);
       }
     }
   }
@@ -127,6 +129,13 @@ TEST(Forest, SharesAndAveragesAreThoseOfItsOwnPredictions) {
       for (std::size_t b = a + 1; b < axes.size(); ++b) {
         EXPECT_NEAR(forest.share(a, b).mean, (shares[{a, b}]), 1e-9) << "seed " << seed << " axes " << a << ", " << b;
         EXPECT_EQ(forest.share(a, b).mean, forest.share(a, b).mean);
+        const std::vector<double> both = forest.marginal(a, b), turned = forest.marginal(b, a);
+        const std::size_t rows = axes[a].weights.size(), columns = axes[b].weights.size();
+        ASSERT_EQ(both.size(), rows * columns);
+        for (const auto& [at, mean] : whole.pairs.at({a, b})) {
+          EXPECT_NEAR(both[at.first * columns + at.second], mean, 1e-9) << "seed " << seed << " axes " << a << ", " << b;
+          EXPECT_NEAR(turned[at.second * rows + at.first], mean, 1e-9);
+        }
       }
     }
   }

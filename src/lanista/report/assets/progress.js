@@ -36,6 +36,7 @@ function makeProgress() {
     const x = makeScale(by === "trials" ? 0 : Math.min(0, xs[rows[0]]), last, frame.left, width - frame.right, false);
     const y = robustScale(range, height - frame.bottom, frame.top);
     drawAxes(ctx, width, height, x, y, axes[by].name, axisName(study.goals[goal].metric, range));
+    drawLevels(ctx, width, y, baselineLevels(study.goals[goal].metric).filter(({value}) => value >= range.lo && value <= range.hi));
     ctx.lineWidth = 1.5;
     const size = rows.length > 2000 ? 1.6 : 3;
     for (const i of rows) {
