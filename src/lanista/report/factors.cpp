@@ -241,7 +241,7 @@ struct Builder {
       const bool whole = std::holds_alternative<space::IntRange>(domain);
       return short_text(whole ? Value(static_cast<std::int64_t>(std::llround(value))) : Value(value));
     });
-    if (one) out.factor.range = {scale.value(0), scale.value(1), scale.log};
+    out.factor.range = one ? Factor::Range{scale.value(0), scale.value(1), scale.log} : Factor::Range{0, 100, false, true};
     return out;
   }
 

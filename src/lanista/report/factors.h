@@ -15,10 +15,11 @@ namespace lanista::report {
 /// One thing that was decided for every trial: a hyper-parameter, the base model, a choice inside it, how often a
 /// mutator was at work.
 struct Factor {
-  /// A range that the axis is, from its first value to its last, evenly or by the logarithm.
+  /// A range that the axis is, from its first value to its last, evenly or by the logarithm. `own`: of several ranges,
+  /// each trial's place in its own, in percent.
   struct Range {
     double lo = 0, hi = 1;
-    bool log = false;
+    bool log = false, own = false;
   };
   std::string name;
   ForestAxis axis;

@@ -255,7 +255,7 @@ json maps_json(const Importance& found) {
     for (const std::string& label : axis.labels) labels.push_back(clipped(label, 60));
     json range;
     if (axis.range) {
-      range = {{"lo", number_json(axis.range->lo)}, {"hi", number_json(axis.range->hi)}, {"log", axis.range->log}};
+      range = {{"lo", number_json(axis.range->lo)}, {"hi", number_json(axis.range->hi)}, {"log", axis.range->log}, {"own", axis.range->own}};
     }
     axes.push_back({{"name", clipped(axis.name, 200)},
                     {"labels", std::move(labels)},

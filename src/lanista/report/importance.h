@@ -72,7 +72,7 @@ std::vector<Importance> importance(const study::StudyView& view);
 /// at 60.
 nlohmann::json importance_json(const std::vector<Importance>& found);
 
-/// Of one goal, for the page: {"axes": [{"name", "labels", "weights", "range": {"lo", "hi", "log"} or null, "places":
+/// Of one goal, for the page: {"axes": [{"name", "labels", "weights", "range": {"lo", "hi", "log", "own"} or null, "places":
 /// packed reals}], "maps": [{"first", "second", "means": packed reals}], "count", "trial": packed integers, "values":
 /// packed reals}; null where there are fewer than two axes.
 nlohmann::json maps_json(const Importance& found);

@@ -235,8 +235,9 @@ TEST(Importance, MapsTheDecisionsThatMatterMost) {
         std::find_if(of.axes.begin(), of.axes.end(), [&](const auto& each) { return each.name == name; }) - of.axes.begin());
   };
   const Importance::MapAxis &lr = of.axes[axis("lr")], &momentum = of.axes[axis("momentum")];
-  EXPECT_FALSE(lr.range) << "it has two, of one optimiser each";
-  ASSERT_TRUE(momentum.range);
+  ASSERT_TRUE(lr.range && momentum.range);
+  EXPECT_TRUE(lr.range->own) << "it has two, of one optimiser each";
+  EXPECT_FALSE(momentum.range->own);
   EXPECT_EQ(momentum.range->lo, 0);
   EXPECT_EQ(momentum.range->hi, 0.9);
   for (std::size_t i = 0; i < of.points.size(); ++i) {

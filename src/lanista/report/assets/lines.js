@@ -37,10 +37,9 @@ class EpochChart extends Chart {
   }
   paintSeries(ctx, width, height) {
     const {name, all} = this.series();
-    const levels = this.lines().filter(({value}) => Number.isFinite(value));
-    const values = [...all.flatMap((one) => Array.from(one.values)), ...levels.map(({value}) => value)];
-    const range = robustRange(values, this.maximize(name));
+    const range = robustRange(all.flatMap((one) => Array.from(one.values)), this.maximize(name));
     if (!range) return emptyChart(ctx, width, height, "Nothing has been measured.");
+    const levels = levelsInReach(range, this.lines(), 4);
     const last = Math.max(1, ...all.flatMap((one) => Array.from(one.epochs)));
     const x = makeScale(Math.min(1, last - 1), last, frame.left, width - frame.right, false);
     const y = robustScale(range, height - frame.bottom, frame.top);
@@ -71,6 +70,18 @@ class EpochChart extends Chart {
       mark(ctx, kStopped, x.at(epochs[k]), y.at(value), 6);
     });
   }
+}
+
+// Of levels those that a chart can show: its range grows for what lies a few times its span outside, not for more.
+function levelsInReach(range, levels, reach) {
+  const {lo, hi} = range, f = range.log ? Math.log : (v) => v, span = f(hi) - f(lo);
+  const near = levels.filter(({value}) => Number.isFinite(value) && !(range.log && value <= 0) && f(value) >= f(lo) - reach * span &&
+                                          f(value) <= f(hi) + reach * span);
+  for (const {value} of near) {
+    range.lo = Math.min(range.lo, range.log ? value / 1.1 : value - 0.03 * span);
+    range.hi = Math.max(range.hi, range.log ? value * 1.1 : value + 0.03 * span);
+  }
+  return near;
 }
 
 // Levels that something has to beat, with their names at the right; where two are close, the names take turns.

@@ -5,6 +5,7 @@ function makeMap() {
     metric: of.metric,
     maximize: of.maximize,
     epoch: of.epoch,
+    explained: of.explained,
     rows: Array.from(integers(of.maps.trial, of.maps.count)),
     values: reals(of.maps.values, of.maps.count).values,
     axes: of.maps.axes.map((axis) => ({...axis, places: reals(axis.places, of.maps.count).values, weights: axis.weights.map(Number)})),
@@ -32,6 +33,8 @@ function makeMap() {
     for (const weight of axis.weights) out.push(from + (sum += weight) * (to - from));
     return out;
   }
+
+  const nameOf = (axis) => axis.name + (axis.range?.own ? ", percent of its own range" : "");
 
   function shade(value, lo, hi) {
     const part = hi > lo ? (value - lo) / (hi - lo) : 0.5;
@@ -62,9 +65,9 @@ function makeMap() {
     ctx.fillStyle = theme.ink;
     ctx.textBaseline = "top";
     ctx.textAlign = "right";
-    ctx.fillText(clip(ctx, of.axes[across].name, width / 2), width - frame.right, bottom + 23);
+    ctx.fillText(clip(ctx, nameOf(of.axes[across]), width * 0.7), width - frame.right, bottom + 23);
     ctx.textAlign = "left";
-    ctx.fillText(clip(ctx, of.axes[up].name, width / 2), 6, 0);
+    ctx.fillText(clip(ctx, nameOf(of.axes[up]), width * 0.7), 6, 0);
     drawPoints(ctx, of, xs, ys, lo, hi);
   }
 
@@ -120,7 +123,8 @@ function makeMap() {
     choosers.forEach((node, k) => node.querySelector("select").value = String(k === 0 ? across : up));
     const of = unpacked[goal], known = grid().flat().filter(Number.isFinite);
     caption.textContent = `Predicted ${of.metric} at epoch ${of.epoch}: ${fixed(Math.min(...known))} to ${fixed(Math.max(...known))}, ` +
-        "averaged over all other decisions; a dot is a trial, filled by its own result. What cannot stand together is left blank.";
+        "averaged over all other decisions; a dot is a trial, filled by its own result. What cannot stand together is left blank." +
+        (typeof of.explained === "number" && of.explained < 0.1 ? " This forest predicts trials that it has not seen hardly better than their mean does: a hint at most." : "");
     chart.draw();
   }
   on("selection", () => chart.draw());

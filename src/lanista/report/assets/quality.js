@@ -110,7 +110,7 @@ function classNodes(quality, part) {
   ].join("");
   const out = [el("p", {class: "caption"}, words)];
   if (part.confusion.length && n <= 20) {
-    out.push(confusionMatrix(quality, part, n, percent));
+    out.push(confusionMatrix(quality, part, n));
   } else {
     out.push(el("div", {class: "scroll"}, el("table", {class: "plain-table narrow"},
        el("thead", {}, el("tr", {}, ["lowest recall", "rows", "recall", "precision"].map(
@@ -125,28 +125,29 @@ function classNodes(quality, part) {
   return out;
 }
 
-function confusionMatrix(quality, part, n, percent) {
+function confusionMatrix(quality, part, n) {
+  const whole = (share) => String(Math.round(100 * share));
   const scores = new Map(part.classes.map((c) => [c.label, c]));
   const precision = new Map(part.classes.map((c) => [c.label, real(c.precision)]));
   const heads = Array.from({length: n}, (_, j) => el("th", {scope: "col", class: "number"}, String(j)));
   const rows = Array.from({length: n}, (_, i) => {
-    const score = scores.get(i), whole = score ? score.rows : 0;
+    const score = scores.get(i), labelled = score ? score.rows : 0;
     const cells = Array.from({length: n}, (_, j) => {
       const count = part.confusion[i * n + j];
       const node = el("td", {class: `number${i === j ? " right" : ""}`}, count ? short(count) : el("span", {class: "none"}, "·"));
-      const share = whole ? count / whole : 0;
+      const share = labelled ? count / labelled : 0;
       // Mistakes are rare: their shade grows with the root, so that they are seen.
       if (count) node.style.backgroundColor = `color-mix(in srgb, var(${i === j ? "--good" : "--bad"}) ${Math.round(8 + 60 * (i === j ? share : Math.sqrt(share)))}%, var(--paper))`;
       return node;
     });
     return el("tr", {}, el("th", {scope: "row"}, className(quality, i)), cells,
-              el("td", {class: "number sum"}, score ? percent(real(score.recall)) : "–"));
+              el("td", {class: "number sum"}, score ? whole(real(score.recall)) : "–"));
   });
-  const last = el("tr", {}, el("th", {scope: "row"}, "precision"), Array.from({length: n}, (_, j) =>
-      el("td", {class: "number sum"}, precision.has(j) ? percent(precision.get(j)) : "–")), el("td", {}));
+  const last = el("tr", {}, el("th", {scope: "row"}, "precision, %"), Array.from({length: n}, (_, j) =>
+      el("td", {class: "number sum"}, precision.has(j) ? whole(precision.get(j)) : "–")), el("td", {}));
   return el("div", {class: "scroll", tabindex: 0, role: "group", "aria-label": "Confusion matrix: a row for each label, a column for each prediction"},
             el("table", {class: "confusion"},
-               el("thead", {}, el("tr", {}, el("th", {scope: "col"}, "label ↓ predicted →"), heads, el("th", {scope: "col", class: "number"}, "recall"))),
+               el("thead", {}, el("tr", {}, el("th", {scope: "col"}, "label ↓ predicted →"), heads, el("th", {scope: "col", class: "number"}, "recall, %"))),
                el("tbody", {}, rows, last)));
 }
 

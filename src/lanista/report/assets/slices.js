@@ -56,6 +56,7 @@ function makeSlices() {
       if (!range || rows.length === 0) return emptyChart(ctx, width, height, "No ranked trial has it.");
       const x = columnScale(column, rows, frame.left, width - frame.right);
       const y = robustScale(range, height - 26, frame.top);
+      if (!range.log) y.ticks = linearTicks(range.lo, range.hi, 4);
       drawSliceAxes(ctx, width, height, x, y);
       // From the first to the last, so that what came late is seen; names are spread a little, by their trials' numbers.
       for (const i of rows.slice().sort((a, b) => a - b)) {
