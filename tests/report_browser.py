@@ -131,6 +131,7 @@ def check_live(browser, folder, name):
         const q = document.getElementById('query'); q.value = 'epochs>2'; q.dispatchEvent(new Event('input')); q.focus();
         document.querySelector('#curves details').open = true;
         [...document.querySelectorAll('#trials th button')].find(b => b.textContent === 'parameters').click();
+        compareTrials([2, 5]);
         select(3);""")
     browser.settle()
     browser.run("""document.querySelector('.scroll.trials').scrollTop = 60;
@@ -140,6 +141,7 @@ def check_live(browser, folder, name):
         return {scroll: [Math.round(scrollY), rows.scrollTop], selected: document.querySelector('#details h2').textContent,
                 query: document.getElementById('query').value, count: document.querySelector('output.count').textContent,
                 by: document.querySelector('#progress input:checked').value, metric: document.querySelector('#curves select').value,
+                compared: [...document.querySelectorAll('#side thead th')].map(h => h.textContent.trim()).join(),
                 open: document.querySelector('#curves details').open, focus: document.activeElement.id,
                 sorted: document.querySelector('#trials th[aria-sort]').textContent};"""
     left, before = browser.run(see), browser.run("return performance.timeOrigin")

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "lanista/base/file_system.h"
-#include "lanista/cli/inspect.h"
+#include "lanista/cli/terminal.h"
 #include "lanista/engine/fit.h"
 #include "lanista/formats/signature.h"
 #include "lanista/report/compare.h"

@@ -8,6 +8,7 @@
 
 #include "lanista/base/memory_reserve.h"
 #include "lanista/cli/app.h"
+#include "lanista/cli/import_study.h"
 #include "lanista/cli/inspect.h"
 #include "lanista/cli/kept_assessment.h"
 #include "lanista/cli/leaderboard.h"
@@ -293,6 +294,12 @@ int run_study(const RunRequest& request) {
   if (!models) return refuse(models.error(), models.error().where, "");
   if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
   std::vector<std::string> notes = data->remarks();
+  std::optional<study::Earlier> earlier;
+  if (!request.import.empty()) {
+    auto imported = import_study(request.import, *config, data->spec(), **models, notes);
+    if (!imported) return report(imported.error());
+    earlier = *std::move(imported);
+  }
   if (const std::string note = studyfile::nothing_varies(*config, **models); !note.empty()) notes.push_back(note);
   if (!request.view.quiet) tell(notes);
   // Taken at last: what was refused leaves nothing behind, and of two studies that begin now each has its own.
@@ -318,6 +325,7 @@ int run_study(const RunRequest& request) {
   if (auto made = session.make_executor(request.workers, request.lanes); !made) return report(made.error());
   engine::Services services = session.services();
   services.baselines = train::baselines(session.data, engine::loss_name(*config, session.data.spec()), config->train.metrics);
+  services.earlier = std::move(earlier);
   auto engine = engine::Engine::create(out, *config, studyfile::write_study(*config),
                                        runtime::numerics(kernels::best_isa()), std::move(services));
   if (!engine) {
@@ -334,6 +342,7 @@ int resume_study(const ResumeRequest& request) {
   if (!config) return report(config.error());
   auto data = data::open(config->data, request.folder, real_file_system());
   if (!data) return report(data.error());
+  if (auto same = check_unchanged(request.folder, *config, *data, request.claim); !same) return report(same.error());
 
   Session session(*config, request.folder, *std::move(data), request.view);
   if (auto made = session.make_executor(request.workers, request.lanes); !made) return report(made.error());

@@ -11,6 +11,7 @@
 #include "lanista/graph/text.h"
 #include "lanista/mutate/mutator.h"
 #include "lanista/step/loss.h"
+#include "lanista/strategy/earlier.h"
 #include "lanista/strategy/repeat.h"
 #include "lanista/strategy/standing.h"
 #include "lanista/studyfile/blueprint.h"
@@ -194,7 +195,8 @@ Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models
 }
 
 Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
-                                                          std::shared_ptr<const mutate::ModelSpace> models) {
+                                                          std::shared_ptr<const mutate::ModelSpace> models,
+                                                          const std::optional<study::Earlier>& earlier) {
   LANISTA_ASSIGN(const auto rule_plugin,
                  find_plugin(strategy::builtin_stopping_rules(), config.stop.rule, "stop.rule"));
   auto rule_options = resolve_options(config.stop.options, rule_plugin.options);
@@ -216,6 +218,7 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   const bool repeats = config.strategy.repeat > 1 || config.strategy.retry > 0;
   auto sampler = plugin.make(context, *options);
   if (!sampler) return invalid("strategy", sampler.error());
+  if (earlier) *sampler = strategy::told_of_earlier(*std::move(sampler), *earlier, study::keep_rule(config));
   if (repeats) *sampler = strategy::train_repeatedly(*std::move(sampler), config.strategy);
   // Behind repeats, so that averages are of what each training stands for.
   *sampler = strategy::told_standing_results(*std::move(sampler), study::keep_rule(config));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 
 #include "lanista/engine/executor.h"
 #include "lanista/graph/infer.h"
@@ -12,6 +13,14 @@ namespace {
 using study::StudyConfig;
 using study::StudyView;
 using study::TrialView;
+
+/// Values and keys of a JSON value, as a log's reader counts them.
+std::size_t values_in(const nlohmann::json& value) {
+  std::size_t out = 1;
+  if (!value.is_structured()) return out;
+  for (const auto& [key, inner] : value.items()) out += values_in(inner) + (value.is_object() ? 1 : 0);
+  return out;
+}
 
 /// Why nothing of the old study says anything of the new one.
 Result<void> check_comparable(const StudyView& old, const StudyConfig& config, const data::DataSpec& data) {
@@ -61,9 +70,6 @@ class Fitting {
     using Answer = std::variant<study::EarlierTrial, std::string>;
     const study::Proposal& was = trial.proposal;
     if (was.start) return Answer("it began with another trial's weights");
-    for (const std::string& metric : metrics_asked()) {
-      if (!trial.measurements.back().metrics.contains(metric)) return Answer("'" + metric + "' was not measured");
-    }
     study::EarlierTrial out{trial.id, was, trial.measurements, trial.outcome->kind};
     study::Proposal& is = out.proposal;
     is.parent.reset();
@@ -85,6 +91,15 @@ class Fitting {
     if (graph::canonical_hash(model, models_.ops()) != was.graph_hash) return Answer("its base model is another one");
     if (auto within = models_.check_limits(model); !within) return Answer("its model breaks the limits");
     if (auto why = take_sample(was.sample, is.sample)) return Answer(*std::move(why));
+    LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_.ops()));
+    const std::map<std::string, double> known{{"params", static_cast<double>(cost.parameters)},
+                                              {"flops", cost.forward.flops}};
+    for (const std::string& metric : metrics_asked()) {
+      if (const auto of_model = known.find(metric); of_model != known.end()) {
+        for (study::Measurement& each : out.measurements) each.metrics.insert(*of_model);
+      }
+      if (!out.measurements.back().metrics.contains(metric)) return Answer("'" + metric + "' was not measured");
+    }
     return Answer(std::move(out));
   }
 
@@ -95,7 +110,8 @@ class Fitting {
     for (const study::Constraint& constraint : config_.subject_to) {
       if (!constraint.is_measured()) continue;
       for (const std::string& name : constraint.names()) {
-        if (study::find_metric(study::validation_metric(name)) != nullptr || name.ends_with("_loss")) out.push_back(name);
+        const bool drawn = std::ranges::find(parameters_, name, &space::Parameter::name) != parameters_.end();
+        if (!drawn) out.push_back(name);
       }
     }
     return out;
@@ -154,20 +170,19 @@ Result<TakenOver> take_over(const StudyView& old, const StudyConfig& config, con
   const Fitting fitting(old, config, data, models);
   TakenOver out;
   out.earlier.study = old.config.name;
+  std::size_t room = kMostEarlierValues;
   for (auto trial = old.trials.rbegin(); trial != old.trials.rend(); ++trial) {
     if (!trial->outcome || !study::ranks(*trial, *trial->outcome) || trial->proposal.repeat > 0) continue;
-    if (out.earlier.trials.size() == kMostEarlier) {
-      ++out.left_out["there are more than " + std::to_string(kMostEarlier)];
-      ++out.earlier.left_out;
-      continue;
-    }
     LANISTA_ASSIGN(auto answer, fitting.fit(*trial));
-    if (auto* fits = std::get_if<study::EarlierTrial>(&answer)) {
+    auto* fits = std::get_if<study::EarlierTrial>(&answer);
+    if (fits != nullptr) {
       out.earlier.trials.push_back(std::move(*fits));
-    } else {
-      ++out.left_out[std::get<std::string>(answer)];
-      ++out.earlier.left_out;
+      room -= std::min(room, values_in(study::earlier_json({"", {out.earlier.trials.back()}, 0})));
+      if (room > 0) continue;
+      out.earlier.trials.pop_back();
     }
+    ++out.left_out[fits != nullptr ? "a log's header has no more room" : std::get<std::string>(answer)];
+    ++out.earlier.left_out;
   }
   std::ranges::reverse(out.earlier.trials);
   return out;

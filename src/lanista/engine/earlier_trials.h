@@ -22,10 +22,11 @@ struct TakenOver {
 /// A trial fits if this study could propose it, and training it would be the same training: its base is one of these,
 /// its mutators are in the space, its model keeps to the limits, its hyper-parameters are values of the space, and what
 /// the recipe does with them is the same; a number that was fixed and is drawn now counts as drawn, and the other way
-/// round. At most kMostEarlier, those with the largest numbers. Failed trials and duplicates are no results.
+/// round. The latest first, as many as a log's header holds (kMostEarlierValues: some hundreds). Failed trials and
+/// duplicates are no results.
 /// Errors: kInvalidArgument where nothing can be compared: other data, targets or augmentation, goals that the old
 /// study has not measured, a frozen part, several trainings a proposal; kDataLoss (a model that cannot be rebuilt).
-inline constexpr std::size_t kMostEarlier = 10'000;
+inline constexpr std::size_t kMostEarlierValues = 300'000;
 Result<TakenOver> take_over(const study::StudyView& old, const study::StudyConfig& config, const data::DataSpec& data,
                             const mutate::ModelSpace& models);
 

@@ -62,6 +62,7 @@ struct Services {
   Observer observer;
   schedule::Machine machine = {};  ///< that the executor trains on
   std::vector<study::Baseline> baselines = {};  ///< of a new study, for its header
+  std::optional<study::Earlier> earlier = {};   ///< of a new study, for its header: what its strategy knows at first
 };
 
 /// Ask, dispatch, observe, record, until the budget is spent. Everything that reaches the log's canonical part happens

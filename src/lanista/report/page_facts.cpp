@@ -193,6 +193,10 @@ json study_json(const StudyView& view, const PageOptions& options) {
            {"winner", view.winner ? json(view.winner->value) : json()},
            {"test", std::move(test)},
            {"baselines", baselines_facts(view)},
+           {"earlier", view.earlier ? json{{"study", clipped(view.earlier->study, kText)},
+                                           {"trials", view.earlier->trials.size()},
+                                           {"left_out", view.earlier->left_out}}
+                                    : json()},
            {"config", clipped(view.config_text, kConfigText)}};
   return out;
 }

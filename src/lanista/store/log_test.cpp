@@ -67,7 +67,7 @@ TEST_F(Log, GivesBackWhatWasAppended) {
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->cut_bytes(), 0U);
   ASSERT_EQ(again->existing().size(), 2U);
-  EXPECT_EQ(again->existing()[0].body, (Json{{"config", 1}, {"schema", kSchemaVersion}, {"marks", true}}));
+  EXPECT_EQ(again->existing()[0].body, (Json{{"config", 1}, {"schema", kPlainSchema}, {"marks", true}}));
   EXPECT_EQ(again->existing()[1].type, RecordType::kMeasurement);
   EXPECT_EQ(again->existing()[1].body, odd);
   again->forget_existing();

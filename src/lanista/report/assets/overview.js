@@ -119,6 +119,7 @@ function makeOverview() {
       el("details", {class: "settings"}, el("summary", {}, "Data and settings"),
          el("dl", {class: "facts"}, fact("Trials", countsText()), fact("Data", dataText()),
          fact("Strategy", [said(study.strategy), ` · ${plural(study.slots, "slot")}`]),
+         fact("Taken over", study.earlier ? [`${plural(study.earlier.trials, "trial")} of `, said(study.earlier.study), study.earlier.left_out ? `; ${short(study.earlier.left_out)} did not fit` : ""] : ""),
          fact("Stopping rule", said(study.stop)),
          fact("Budget", `${budgetText()}; ${epochsText()} a trial, batch ${study.batch}`),
          fact("Base models", said(study.bases.join(", "))), fact("Seed", study.seed),
