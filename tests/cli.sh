@@ -242,7 +242,7 @@ expect 2 '1 setting is another one' "$lanista" resume own/result --set train.lr=
 expect 2 'lanista resume own/result --trials N' "$lanista" resume own/result --set budget.trials=9 --quiet
 expect 2 'space.params.lr: was not said, is log(0.01, 0.3)' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet
 expect 2 'lanista run own/study.yaml --set ' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet
-expect 2 "did you mean 'train.lr'" "$lanista" resume own/result --set train.lrr=1
+expect 2 "did you mean 'lr'" "$lanista" resume own/result --set train.lrr=1
 sed 's/lr: 0.1$/lr: 0.3/' said.yaml > own/result/config.resolved.yaml
 expect 2 'train.lr: was 0.1, is 0.3' "$lanista" resume own/result --quiet
 cp said.yaml own/result/config.resolved.yaml

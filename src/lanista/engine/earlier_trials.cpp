@@ -135,7 +135,9 @@ class Fitting {
       const auto drawn = was.find(parameter.name);
       std::optional<space::Value> value;
       if (drawn != was.end()) {
-        if (space::domain_contains(parameter.domain, drawn->second)) value = drawn->second;
+        // 0 of a choice is 0.0 of a range.
+        const bool same = space::domain_contains(parameter.domain, drawn->second);
+        value = same ? drawn->second : value_in(parameter.domain, space::sample_json(was), parameter.name);
       } else if (!space::is_model_choice(parameter.name)) {
         value = value_in(parameter.domain, recipe, parameter.name);
       }

@@ -121,6 +121,25 @@ TEST(TakeOver, CountsWhatWasFixedAsDrawn) {
   EXPECT_TRUE(none->earlier.trials.empty());
 }
 
+TEST(TakeOver, TakesNumbersOfAChoiceAsThoseOfARange) {
+  study::StudyConfig choice = small_study();
+  const std::vector<space::Value> values{space::Value(std::int64_t{0}), space::Value(0.05)};
+  ASSERT_TRUE(choice.space.params.add({"label_smoothing", space::Categorical{values}, {}}));
+  Bench bench;
+  ASSERT_TRUE(bench.run(choice, {.workers = 2}));
+  const StudyView old = bench.view();
+  study::StudyConfig range = small_study();
+  ASSERT_TRUE(range.space.params.add({"label_smoothing", space::FloatRange{0, 0.1, 0, false}, {}}));
+
+  const auto all = taken(old, range);
+
+  ASSERT_TRUE(all) << all.error().text();
+  EXPECT_EQ(all->earlier.trials.size(), results_of(old).size());
+  for (const auto& trial : all->earlier.trials) {
+    EXPECT_TRUE(std::holds_alternative<double>(trial.proposal.sample.at("label_smoothing")));
+  }
+}
+
 TEST(TakeOver, CountsWhatWasDrawnAsFixedOnlyWhereItHadThatValue) {
   const StudyView old = old_study();
   const auto fixed = with_params([](space::Parameter& parameter) {
@@ -201,7 +220,9 @@ TEST(EarlierTrials, AreWhatEvolutionBreedsFromAtOnce) {
   EXPECT_EQ(study::earlier_json(*view.earlier), study::earlier_json(earlier));
   std::size_t children = 0;
   for (const TrialView& trial : view.trials) {
-    if (trial.proposal.parent) EXPECT_LT(trial.proposal.parent->value, trial.id.value);
+    if (trial.proposal.parent) {
+      EXPECT_LT(trial.proposal.parent->value, trial.id.value);
+    }
     // A child has all of its parent's hyper-parameters but one, or all of its edits and one more.
     children += std::ranges::any_of(earlier.trials, [&](const study::EarlierTrial& other) {
       const auto& own = trial.proposal.edits;
@@ -254,7 +275,7 @@ TEST(EarlierTrials, LeaveResumptionExact) {
   ASSERT_GT(moments.size(), 30U);
   const std::string canonical = whole.canonical();
   EXPECT_NE(canonical.find("\"earlier\""), std::string::npos);
-  for (std::size_t i = 0; i < moments.size(); i += 3) {
+  for (std::size_t i = 0; i < moments.size(); i += 5) {
     Bench bench;
     testing::put_all(bench.disk, moments[i]);
     const auto end = bench.resume({.workers = 1, .checkpoint_one_in = 2});

@@ -84,7 +84,9 @@ class ClassCounts {
       if (rows_[k] == 0) continue;
       out.push_back({static_cast<std::int64_t>(k), rows_[k], share(right_[k], predicted_[k]), share(right_[k], rows_[k])});
     }
-    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.recall < b.recall; });
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+      return a.recall != b.recall ? a.recall < b.recall : a.rows > b.rows;
+    });
     if (out.size() > PartAssessment::kMostClasses) out.resize(PartAssessment::kMostClasses);
     return out;
   }

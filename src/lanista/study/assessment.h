@@ -46,7 +46,7 @@ struct PartAssessment {
   std::int64_t rows = 0;
   std::int64_t lost = 0;                ///< rows with a prediction that is not a number
   std::vector<std::int64_t> confusion;  ///< by [label, prediction]; empty beyond kMostMatrix classes
-  std::vector<ClassScore> classes;      ///< that have rows, the lowest recall first, at most kMostClasses
+  std::vector<ClassScore> classes;      ///< that have rows, the lowest recall first, then most rows, at most kMostClasses
   std::vector<Confused> confused;       ///< most frequent mistakes first, at most kMostConfused
   std::vector<Residuals> residuals;       ///< of numbers: one an output, at most kMostOutputs
   std::vector<double> actual, predicted;  ///< of numbers: [drawn rows, outputs shown], in the targets' own unit

@@ -44,6 +44,7 @@ class EpochChart extends Chart {
     const x = makeScale(Math.min(1, last - 1), last, frame.left, width - frame.right, false);
     const y = robustScale(range, height - frame.bottom, frame.top);
     x.ticks = x.ticks.filter(Number.isInteger);
+    if (!range.log) y.ticks = linearTicks(range.lo, range.hi, 4);
     drawAxes(ctx, width, height, x, y, "epoch", axisName(name, range));
     drawLevels(ctx, width, y, levels);
     all.forEach((one, k) => this.paintOne(ctx, one, seriesStyle(k), x, y));

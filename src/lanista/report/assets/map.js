@@ -36,6 +36,12 @@ function makeMap() {
 
   const nameOf = (axis) => axis.name + (axis.range?.own ? ", percent of its own range" : "");
 
+  // Of the cell that holds a place.
+  function widthAt(axis, place) {
+    let from = 0;
+    return axis.weights.find((weight) => (from += weight) > place) ?? 0;
+  }
+
   function shade(value, lo, hi) {
     const part = hi > lo ? (value - lo) / (hi - lo) : 0.5;
     return theme.ramp[Math.round((theme.ramp.length - 1) * Math.max(0, Math.min(1, unpacked[goal].maximize ? part : 1 - part)))];
@@ -77,9 +83,9 @@ function makeMap() {
       const [a, b] = [of.axes[across].places[k], of.axes[up].places[k]], row = trials.rows.get(id);
       if (Number.isNaN(a) || Number.isNaN(b)) return;
       // Trials of one cell of names or whole numbers lie around its middle.
-      const spread = (axis, turn) => axis.range || axis.weights.length > 24 ? 0 : ((id * turn) % 1 - 0.5) * 0.6 / axis.weights.length;
-      const x = from[0] + (a + spread(of.axes[across], 0.618034)) * (to[0] - from[0]);
-      const y = from[1] + (b + spread(of.axes[up], 0.754878)) * (to[1] - from[1]);
+      const spread = (axis, place, turn) => axis.range ? 0 : ((id * turn) % 1 - 0.5) * 0.6 * widthAt(axis, place);
+      const x = from[0] + (a + spread(of.axes[across], a, 0.618034)) * (to[0] - from[0]);
+      const y = from[1] + (b + spread(of.axes[up], b, 0.754878)) * (to[1] - from[1]);
       ctx.globalAlpha = row === undefined || state.visible[row] ? 1 : 0.15;
       ctx.fillStyle = shade(of.values[k], lo, hi);
       ctx.strokeStyle = theme.ink;

@@ -93,8 +93,10 @@ function assessedRows(quality) {
                          () => pointsOf(quality, quality.parts[part], output).map(([a, p]) => [fixed(a), fixed(p), fixed(a - p)])));
 }
 
+// Classes of texts are bytes.
 function className(quality, label) {
-  const name = quality.names[label];
+  const byte = String(study.data.source ?? "").startsWith("tokens:") && quality.classes <= 256 && label > 32 && label < 127;
+  const name = quality.names[label] ?? (byte ? `“${String.fromCharCode(label)}”` : undefined);
   return name === undefined ? String(label) : [`${label} `, said(name)];
 }
 
@@ -147,7 +149,7 @@ function confusionMatrix(quality, part, n) {
       el("td", {class: "number sum"}, precision.has(j) ? whole(precision.get(j)) : "–")), el("td", {}));
   return el("div", {class: "scroll", tabindex: 0, role: "group", "aria-label": "Confusion matrix: a row for each label, a column for each prediction"},
             el("table", {class: "confusion"},
-               el("thead", {}, el("tr", {}, el("th", {scope: "col"}, "label ↓ predicted →"), heads, el("th", {scope: "col", class: "number"}, "recall, %"))),
+               el("thead", {}, el("tr", {}, el("th", {scope: "col"}, el("span", {}, "label ↓ predicted →")), heads, el("th", {scope: "col", class: "number"}, "recall, %"))),
                el("tbody", {}, rows, last)));
 }
 

@@ -15,17 +15,20 @@ const slicedColumns = (() => {
   return trials.params.filter(varies).map((c, k) => [c, k]).sort(([a, j], [b, k]) => place(a) - place(b) || j - k).map(([c]) => c);
 })();
 
-// Where names and numbers of a column stand: numbers on their scale, names each in a place of their own.
+// Where names and numbers of a column stand: numbers on their scale; names, and numbers where there are but a few, each
+// in a place of their own.
+const kFewValues = 6;
 function columnScale(column, rows, from, to) {
-  if (!column.names) {
+  const distinct = new Set(rows.map((i) => column.at(i)));
+  if (!column.names && distinct.size > kFewValues) {
     const values = rows.map((i) => column.at(i)).filter(Number.isFinite);
     const lo = Math.min(...values), hi = Math.max(...values), log = column.log && lo > 0;
     const pad = log ? (hi / lo) ** 0.04 : (hi - lo) * 0.04;
     return log ? makeScale(lo / pad, hi * pad, from, to, true) : makeScale(lo - pad, hi + pad, from, to, false);
   }
-  const known = Array.from(new Set(rows.map((i) => column.at(i)))).sort((a, b) => a - b);
+  const known = Array.from(distinct).sort((a, b) => a - b);
   const step = (to - from) / known.length, places = new Map(known.map((v, k) => [v, from + (k + 0.5) * step]));
-  return {at: (v) => places.get(v), names: known.map((v) => [places.get(v), column.names[v]]), step, ticks: []};
+  return {at: (v) => places.get(v), names: known.map((v) => [places.get(v), column.names ? column.names[v] : short(v)]), step, ticks: []};
 }
 
 function drawNames(ctx, names, room, bottom) {
