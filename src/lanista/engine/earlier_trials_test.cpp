@@ -51,6 +51,11 @@ study::StudyConfig with_params(const std::function<void(space::Parameter&)>& cha
   return config;
 }
 
+/// Why trials were left out, or empty.
+std::string reason_of(const Result<TakenOver>& taken) {
+  return taken && !taken->left_out.empty() ? taken->left_out.begin()->first : "";
+}
+
 double momentum_of(const space::Sample& sample) { return std::get<double>(sample.at("momentum")); }
 
 TEST(TakeOver, TakesEveryResultOfTheSameSpace) {
@@ -152,7 +157,7 @@ TEST(TakeOver, CountsWhatWasDrawnAsFixedOnlyWhereItHadThatValue) {
   std::size_t adam = 0;
   for (const TrialView* trial : results_of(old)) adam += trial->proposal.sample.contains("momentum") ? 0 : 1;
   EXPECT_EQ(some->earlier.trials.size(), adam);
-  EXPECT_EQ(some->left_out.begin()->first, "momentum was trained otherwise");
+  EXPECT_EQ(reason_of(some), "momentum was trained otherwise");
 }
 
 TEST(TakeOver, LeavesOutModelsThatAreNotInTheSpace) {
@@ -194,10 +199,10 @@ TEST(TakeOver, RefusesWhatCannotBeCompared) {
   EXPECT_TRUE(taken(old, longer)->earlier.trials.empty());
   study::StudyConfig clipped = small_study();
   clipped.train.clip_norm += 1;
-  EXPECT_EQ(taken(old, clipped)->left_out.begin()->first, "clip_norm was trained otherwise");
+  EXPECT_EQ(reason_of(taken(old, clipped)), "clip_norm was trained otherwise");
   study::StudyConfig by_f1 = small_study();
   by_f1.goals = {{true, "val_f1_macro"}};
-  EXPECT_EQ(taken(old, by_f1)->left_out.begin()->first, "'val_f1_macro' was not measured");
+  EXPECT_EQ(reason_of(taken(old, by_f1)), "'val_f1_macro' was not measured");
 }
 
 /// A bench whose studies begin with what another one measured.
@@ -281,7 +286,7 @@ TEST(EarlierTrials, LeaveResumptionExact) {
     const auto end = bench.resume({.workers = 1, .checkpoint_one_in = 2});
     if (!end && end.error().code == Code::kNotFound) continue;  // before its first record
     ASSERT_TRUE(end) << i << ": " << end.error().text();
-    ASSERT_EQ(bench.canonical(), canonical) << "killed at moment " << i;
+    ASSERT_TRUE(bench.canonical() == canonical) << "killed at moment " << i;
   }
 }
 

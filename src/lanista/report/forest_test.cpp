@@ -141,6 +141,25 @@ TEST(Forest, SharesAndAveragesAreThoseOfItsOwnPredictions) {
   }
 }
 
+// Leaves of a third of the rows leave room for one cut or two a tree.
+TEST(Forest, AveragesOfPairsKnowAxesThatATreeDoesNotCut) {
+  const std::vector<ForestAxis> axes{even_axis(3, true), even_axis(5, true), even_axis(2, true)};
+  const Function f = [](const Point& p) { return 10.0 * p[0] + 3.0 * p[1] + 7.0 * p[2]; };
+  const Sampled data = sampled(axes, f, 200, 0, Rng(6));
+
+  const Forest forest = Forest::grow(axes, data.cells, data.response, {.trees = 9, .min_leaf = 66, .seed = 3});
+
+  const BruteForce whole(axes, [&](const Point& p) { return forest.predict(p); });
+  for (const auto& [pair, means] : whole.pairs) {
+    const auto [a, b] = pair;
+    const std::vector<double> both = forest.marginal(a, b), turned = forest.marginal(b, a);
+    for (const auto& [at, mean] : means) {
+      EXPECT_NEAR(both[at.first * axes[b].weights.size() + at.second], mean, 1e-9) << "axes " << a << ", " << b;
+      EXPECT_NEAR(turned[at.second * axes[a].weights.size() + at.first], mean, 1e-9);
+    }
+  }
+}
+
 TEST(Forest, DoesNotDependOnWhatMeansNothing) {
   std::vector<ForestAxis> axes{even_axis(2, false), even_axis(6, true)};
   axes[1].when = {{0, 0b01}};
