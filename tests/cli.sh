@@ -86,6 +86,15 @@ done
 expect 0 'wrote page.html' "$lanista" report first --out page.html --watch
 cmp -s page.html first/report.html || { echo "FAILED: watching a study that has ended gives another page"; failed=$((failed + 1)); }
 expect 0 '"importance":[{' "$lanista" show first --json
+# How good the model is: kept beside the log, the same bytes again where it is lost, in no package.
+grep -q '"confusion"' first/assessment.json || { echo "FAILED: nobody assessed the model"; failed=$((failed + 1)); }
+grep -q '"quality":{' page.html || { echo "FAILED: the page does not show how good the model is"; failed=$((failed + 1)); }
+mv first/assessment.json kept.json
+expect 0 'wrote bare.html' "$lanista" report first --out bare.html
+grep -q '"quality":null' bare.html || { echo "FAILED: a page shows an assessment that is not there"; failed=$((failed + 1)); }
+expect 0 'rank  trial' "$lanista" resume first --quiet
+cmp -s kept.json first/assessment.json || { echo "FAILED: resuming does not find the same assessment again"; failed=$((failed + 1)); }
+[ ! -e first/best/assessment.json ] || { echo "FAILED: the package holds targets"; failed=$((failed + 1)); }
 expect 0 'equal to the study' "$lanista" repeat 'first#2' --out again
 expect 2 'DIR#TRIAL' "$lanista" repeat first
 expect 0 'largest difference' "$lanista" export first --onnx m.onnx --safetensors m.safetensors --cpp m.cpp --package copy
@@ -229,6 +238,28 @@ expect 0 'rank  trial' "$lanista" resume own/result --trials 2 --quiet
 expect 0 'without a search: val_accuracy' "$lanista" run --out untested --epochs 3 --trials 4 --quiet --set 'data.source=csv:votes.csv?target=vote' --set 'data.split=[0.8, 0.2, 0]'
 if grep -q 'nan' out; then echo "FAILED: a test that is none"; sed 's/^/  | /' out; failed=$((failed + 1)); fi
 expect 0 'read back' "$lanista" export untested --onnx votes.onnx
+
+# A study goes on as it was begun, whoever says otherwise; a new one takes over what fits.
+cp own/result/config.resolved.yaml said.yaml
+expect 0 'rank  trial' "$lanista" resume own/result own/study.yaml --quiet
+expect 0 'rank  trial' "$lanista" resume own/result --set train.lr=0.1 --quiet
+expect 2 'train.lr: was 0.1, is 0.2' "$lanista" resume own/result --set train.lr=0.2 --quiet
+expect 2 '1 setting is another one' "$lanista" resume own/result --set train.lr=0.2 --quiet
+expect 2 'lanista resume own/result --trials N' "$lanista" resume own/result --set budget.trials=9 --quiet
+expect 2 'space.params.lr: was not said, is log(0.01, 0.3)' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet
+expect 2 'lanista run own/study.yaml --set ' "$lanista" resume own/result own/study.yaml --set 'space.params.lr=log(0.01, 0.3)' --quiet
+expect 2 "did you mean 'lr'" "$lanista" resume own/result --set train.lrr=1
+sed 's/lr: 0.1$/lr: 0.3/' said.yaml > own/result/config.resolved.yaml
+expect 2 'train.lr: was 0.1, is 0.3' "$lanista" resume own/result --quiet
+cp said.yaml own/result/config.resolved.yaml
+expect 0 'rank  trial' "$lanista" resume own/result --quiet
+expect 0 'knows 1 trial of own/result' "$lanista" run own/study.yaml --import own/result --out own/wider --trials 2 --set 'space.params.lr=log(0.01, 0.3)'
+grep -q '"earlier":{"left_out":0,"study":"points","trials":1}' own/wider/report.html || { echo "FAILED: the page does not say what was taken over"; failed=$((failed + 1)); }
+expect 0 'rank  trial' "$lanista" resume own/wider --trials 1 --quiet
+expect 2 'it is on other data' "$lanista" run --import own/result --out own/elsewhere
+expect 2 'lr was trained otherwise' "$lanista" run own/study.yaml --import own/result --out own/elsewhere --set train.lr=0.2
+expect 2 '--import nowhere' "$lanista" run own/study.yaml --import nowhere --out own/elsewhere
+[ ! -e own/elsewhere ] || { echo "FAILED: a refused import left a study behind"; failed=$((failed + 1)); }
 
 # Metrics that goals, constraints and rungs name, and no list of metrics.
 expect 0 'val_f1  val_log_loss' "$lanista" run own/study.yaml --out own/judged --quiet --set 'goal=[val_f1, val_log_loss]' --set 'subject_to=val_roc_auc >= 0.1' \

@@ -7,140 +7,19 @@ REPORT_CORPUS writes the pages into FOLDER; screenshots go there too, all of the
 protocol with chromedriver and needs nothing but the standard library. Exits 77 where there is no browser.
 """
 
-import base64
-import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 
-PAGES = ["small", "running", "live", "compare", "single", "empty", "failed", "duplicates", "pareto", "hostile", "large"]
+from browser_driver import DOWN, Browser, expect, failures
+from report_model_checks import check_assessed, check_map, check_numbers, check_side_by_side, check_slices
+from report_using import (check_axis_switch, check_brush, check_curve_keys, check_figures, check_filter_and_sort, check_importance,
+                          check_selection, check_selection_in_chart)
+
+PAGES = ["small", "running", "live", "compare", "single", "empty", "failed", "duplicates", "pareto", "numbers", "hostile", "large"]
 MOST_BYTES = 5_000_000
-ESCAPE, DOWN, TAB = "\ue00c", "\ue015", "\ue004"
-
-
-class Browser:
-    """One session of a headless browser."""
-
-    def __init__(self, chromedriver, chromium):
-        self.driver = subprocess.Popen([chromedriver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        port = None
-        for line in self.driver.stdout:
-            found = re.search(rb"started successfully on port (\d+)", line)
-            if found:
-                port = int(found.group(1))
-                break
-        if port is None:
-            raise RuntimeError("chromedriver did not start")
-        self.base = f"http://127.0.0.1:{port}/session"
-        args = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,900"]
-        self.base += "/" + self.call("POST", "", {"capabilities": {"alwaysMatch": {
-            "browserName": "chrome",
-            "goog:loggingPrefs": {"browser": "ALL"},
-            "goog:chromeOptions": {"binary": chromium, "args": args},
-        }}})["sessionId"]
-
-    def call(self, method, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        try:
-            with opener.open(request, timeout=120) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as error:
-            raise RuntimeError(f"{method} {path}: {error.read().decode()[:500]}") from None
-
-    def close(self):
-        try:
-            self.call("DELETE", "")
-        finally:
-            self.driver.terminate()
-            self.driver.wait()
-
-    def open(self, path):
-        self.call("POST", "/url", {"url": "file://" + path})
-        deadline = time.monotonic() + 60
-        while not self.run("return document.documentElement.dataset.rendered"):
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"{path} was not rendered within a minute: {self.log()}")
-            time.sleep(0.05)
-
-    def run(self, script, *args):
-        return self.call("POST", "/execute/sync", {"script": script, "args": list(args)})
-
-    def cdp(self, command, **params):
-        return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": params})
-
-    def log(self):
-        return self.call("POST", "/se/log", {"type": "browser"})
-
-    def keys(self, *keys):
-        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
-        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
-        self.settle()
-
-    def drag(self, x0, y0, x1, y1):
-        """From one place of the window to another; the same place twice is a click."""
-        moves = [{"type": "pointerMove", "x": int(x0), "y": int(y0)}, {"type": "pointerDown", "button": 0}]
-        if (x0, y0) != (x1, y1):
-            moves += [{"type": "pointerMove", "x": int(x1), "y": int(y1), "duration": 120}]
-        moves += [{"type": "pointerUp", "button": 0}]
-        pointer = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": moves}
-        self.call("POST", "/actions", {"actions": [pointer]})
-        self.settle()
-
-    def click(self, x, y):
-        self.drag(x, y, x, y)
-
-    def settle(self):
-        """Two frames: what was announced has been drawn."""
-        self.call("POST", "/execute/async", {"args": [], "script":
-                  "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));"})
-
-    def box(self, selector):
-        """Where an element stands in the window, after scrolling to it."""
-        return self.run("""const node = document.querySelector(arguments[0]);
-            node.scrollIntoView({block: "center", behavior: "instant"});
-            const b = node.getBoundingClientRect(); return [b.left, b.top, b.width, b.height];""", selector)
-
-    def text(self, selector):
-        return self.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
-
-    def picture(self, path, width, **media):
-        """The whole page at a width, as a window tall enough to hold it shows it."""
-        features = [{"name": "prefers-color-scheme", "value": media.get("scheme", "light")}]
-        self.cdp("Emulation.setEmulatedMedia", media=media.get("media", ""), features=features)
-        for _ in range(2):  # the first one tells how tall the page is at that width
-            height = self.run("return document.documentElement.scrollHeight")
-            self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-            time.sleep(0.2)
-            self.settle()
-        shot = self.cdp("Page.captureScreenshot", format="png")
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(shot["data"]))
-        self.cdp("Emulation.setEmulatedMedia", media="", features=[])
-        self.cdp("Emulation.clearDeviceMetricsOverride")
-
-    def paper(self, path):
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(self.cdp("Page.printToPDF", printBackground=False)["data"]))
-
-
-failures = []
-
-
-def expect(condition, what):
-    if not condition:
-        failures.append(what)
-        print("FAILED: " + what)
-
-
-def count_shown(browser):
-    return int(browser.text("output.count").split(" of ")[0].replace(",", ""))
 
 
 def check_quiet(browser, name):
@@ -173,104 +52,6 @@ def check_phone(browser, folder, name, keep):
     browser.settle()
 
 
-def check_selection(browser, name):
-    x, y, _, _ = browser.box("#trials tbody tr[data-trial]:nth-child(4)")
-    wanted = browser.run("return document.querySelector('#trials tbody tr[data-trial]:nth-child(4)').dataset.trial")
-    browser.click(x + 60, y + 12)
-    expect(browser.text("#details h2") == f"Trial #{wanted}", f"{name}: a click on row #{wanted} shows {browser.text('#details h2')}")
-    chosen = browser.run("return [...document.querySelectorAll('tr[aria-selected=true]')].map(r => r.dataset.trial)")
-    expect(chosen == [wanted], f"{name}: rows {chosen} are marked, not #{wanted}")
-    commands = browser.run("return [...document.querySelectorAll('#details .command code')].map(c => c.textContent)")
-    expect(len(commands) == 2 and all(f"#{wanted}" in c for c in commands), f"{name}: commands {commands}")
-    browser.run("document.querySelector('.scroll.trials').focus()")
-    browser.keys(DOWN)
-    after = browser.text("#details h2")
-    expect(after != f"Trial #{wanted}", f"{name}: the arrow key chose no other row")
-    return commands
-
-
-def check_curve_keys(browser, name):
-    browser.run("document.querySelector('#curves .chart').focus()")
-    before = browser.text("#details h2")
-    browser.keys(DOWN)
-    browser.keys(DOWN)
-    expect(browser.text("#details h2") != before, f"{name}: arrow keys in the curves choose nothing")
-
-
-def check_brush(browser, name):
-    whole = count_shown(browser)
-    left, top, width, height = browser.box("#parallel canvas")
-    x = left + width - 55  # the last axis: the goal
-    browser.drag(x, top + 60, x, top + height * 0.45)
-    some = count_shown(browser)
-    expect(0 < some < whole, f"{name}: brushing an axis leaves {some} of {whole} trials")
-    browser.keys(ESCAPE)
-    expect(count_shown(browser) == whole, f"{name}: Escape leaves {count_shown(browser)} of {whole} trials")
-
-
-def check_filter_and_sort(browser, name):
-    whole = count_shown(browser)
-    browser.run("""const q = document.getElementById('query'); q.focus(); q.value = arguments[0];
-                   q.dispatchEvent(new Event('input'));""", "optimizer=adam parameters>700")
-    browser.settle()
-    expect(0 < count_shown(browser) < whole, f"{name}: the filter leaves {count_shown(browser)} of {whole} trials")
-    browser.keys(ESCAPE)
-    expect(count_shown(browser) == whole, f"{name}: Escape does not clear the filter")
-    browser.run("[...document.querySelectorAll('#trials th button')].find(b => b.textContent === 'parameters').click()")
-    browser.settle()
-    column = browser.run("""const at = [...document.querySelectorAll('#trials th')].findIndex(h => h.textContent === 'parameters');
-        return [...document.querySelectorAll('#trials tbody tr[data-trial]')].map(r => Number(r.children[at].textContent.replace(/,/g, '')));""")
-    expect(column == sorted(column), f"{name}: sorting by parameters gives {column[:8]}")
-    browser.run("document.querySelector('#trials th button').click()")
-    browser.settle()
-
-
-def check_axis_switch(browser, name):
-    take = "return document.querySelector('#progress canvas').toDataURL()"
-    seen = {browser.run(take)}
-    for key in ("seconds", "steps"):
-        browser.run("document.querySelector(`#progress input[value=${arguments[0]}]`).click()", key)
-        browser.settle()
-        seen.add(browser.run(take))
-    expect(len(seen) == 3, f"{name}: switching the x axis draws {len(seen)} different charts of 3")
-    browser.run("document.querySelector('#progress input[value=trials]').click()")
-
-
-def check_figures(browser, name):
-    """Every chart has its table, and every control can be reached by Tab."""
-    bare = browser.run("""return [...document.querySelectorAll('section')].filter(s => s.querySelector('.chart, .drawing') &&
-        !s.querySelector('details.figures')).map(s => s.id);""")
-    expect(bare == [], f"{name}: charts without figures: {bare}")
-    browser.run("document.querySelectorAll('details.figures').forEach(d => d.open = true)")
-    time.sleep(0.2)
-    empty = browser.run("return [...document.querySelectorAll('details.figures')].filter(d => !d.querySelector('tbody tr')).length")
-    expect(empty == 0, f"{name}: {empty} tables of figures have no row")
-    browser.run("document.querySelectorAll('details.figures').forEach(d => d.open = false)")
-    browser.run("document.querySelector('nav a').focus()")
-    reached = []
-    for _ in range(60):
-        browser.keys(TAB)
-        reached.append(browser.run("""const a = document.activeElement, s = a.closest('section, nav, aside, footer, header');
-            return [s?.id || s?.tagName || '', getComputedStyle(a).outlineStyle !== 'none' || a.type === 'radio'];"""))
-    places = {place for place, _ in reached}
-    expect({"progress", "curves", "parallel", "trials"} <= places, f"{name}: Tab reaches only {sorted(places)}")
-    hidden = [place for place, visible in reached if not visible and place not in ("", "BODY")]
-    expect(hidden == [], f"{name}: focus cannot be seen in {hidden[:5]}")
-
-
-def check_selection_in_chart(browser, name):
-    """Some place of the curve chart holds a trial, and a click on it selects one."""
-    left, top, width, height = browser.box("#curves canvas")
-    browser.run("document.querySelector('#details button.plain')?.click()")
-    browser.settle()
-    for part in (0.3, 0.4, 0.5, 0.6, 0.2):
-        for place in (0.25, 0.35, 0.45, 0.15, 0.55, 0.7):
-            browser.click(left + width * part, top + height * place)
-            if (browser.text("#details h2") or "").startswith("Trial #"):
-                return
-    expect(False, f"{name}: no click on a curve selects a trial")
-
-
 def check_small(browser, folder, name):
     check_selection(browser, name)
     check_brush(browser, name)
@@ -280,7 +61,13 @@ def check_small(browser, folder, name):
     check_selection_in_chart(browser, name)
     check_figures(browser, name)
     check_importance(browser, name)
-    for part in ("progress", "curves", "parallel", "importance", "trials", "model", "lineage", "timeline", "economy", "failures"):
+    check_assessed(browser, name, 10)
+    check_slices(browser, name)
+    check_map(browser, name)
+    check_side_by_side(browser, name)
+    found = browser.text(".found")
+    expect("The best of 60 trials is #" in found and "A linear model reaches" in found, f"{name}: the first sentence is {found}")
+    for part in ("quality", "slices", "map", "progress", "curves", "parallel", "importance", "trials", "model", "lineage", "timeline", "economy", "failures"):
         expect(browser.run("return !!document.getElementById(arguments[0])", part), f"{name}: there is no section {part}")
 
 
@@ -322,18 +109,6 @@ def check_pareto(browser, folder, name):
     expect(browser.text("#details h2") != before, f"{name}: arrow keys do not walk along the front")
 
 
-def check_importance(browser, name):
-    shares = browser.run("""return [...document.querySelectorAll('#importance .shares')].map(t => [...t.querySelectorAll('tbody tr')].map(
-        r => parseFloat(r.children[2].textContent)));""")
-    expect(len(shares) >= 1 and len(shares[0]) >= 4, f"{name}: what mattered has the rows {shares}")
-    for table in shares:
-        expect(table == sorted(table, reverse=True), f"{name}: shares are not in order: {table}")
-    total = sum(sum(table) for table in shares)
-    expect(30 < total < 110, f"{name}: shares add up to {total} %")
-    wide = browser.run("""return [...document.querySelectorAll('#importance .fill')].map(f => f.getBoundingClientRect().width);""")
-    expect(wide and max(wide) > 100, f"{name}: the bars are {wide} pixels wide")
-
-
 def loaded_again(browser, before):
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -356,6 +131,7 @@ def check_live(browser, folder, name):
         const q = document.getElementById('query'); q.value = 'epochs>2'; q.dispatchEvent(new Event('input')); q.focus();
         document.querySelector('#curves details').open = true;
         [...document.querySelectorAll('#trials th button')].find(b => b.textContent === 'parameters').click();
+        compareTrials([2, 5]);
         select(3);""")
     browser.settle()
     browser.run("""document.querySelector('.scroll.trials').scrollTop = 60;
@@ -365,6 +141,7 @@ def check_live(browser, folder, name):
         return {scroll: [Math.round(scrollY), rows.scrollTop], selected: document.querySelector('#details h2').textContent,
                 query: document.getElementById('query').value, count: document.querySelector('output.count').textContent,
                 by: document.querySelector('#progress input:checked').value, metric: document.querySelector('#curves select').value,
+                compared: [...document.querySelectorAll('#side thead th')].map(h => h.textContent.trim()).join(),
                 open: document.querySelector('#curves details').open, focus: document.activeElement.id,
                 sorted: document.querySelector('#trials th[aria-sort]').textContent};"""
     left, before = browser.run(see), browser.run("return performance.timeOrigin")
@@ -405,7 +182,8 @@ def check_compare(browser, folder, name):
     browser.click(left + width / 2, top + height / 2)
 
 
-CHECKS = {"live": check_live, "compare": check_compare, "small": check_small, "hostile": check_hostile, "large": check_large, "pareto": check_pareto}
+CHECKS = {"live": check_live, "compare": check_compare, "small": check_small, "hostile": check_hostile, "large": check_large, "pareto": check_pareto,
+          "numbers": check_numbers}
 
 
 def take_pictures(browser, folder, name, all_looks):

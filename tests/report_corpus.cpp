@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <limits>
+#include <optional>
 
 #include "lanista/base/rng.h"
 #include "lanista/graph/infer.h"
@@ -276,10 +277,76 @@ StudyView hostile(const mutate::ModelSpace& models) {
   return view;
 }
 
+/// What the winner takes for what: mostly right, of some classes less.
+std::optional<study::ModelAssessment> assessed(const StudyView& view, std::int64_t classes) {
+  if (!view.winner) return std::nullopt;
+  study::ModelAssessment out{*view.winner, "", classes, 1, {}};
+  Rng rng = Rng(4).split("assessed");
+  for (const auto* name : {"validation", "test"}) {
+    study::PartAssessment part;
+    part.part = name;
+    const auto n = static_cast<std::size_t>(classes);
+    part.confusion.resize(n * n);
+    for (std::size_t k = 0; k < n; ++k) part.confusion[k * n + k] = 20 + static_cast<std::int64_t>(rng.below(9));
+    for (int mistakes = 0; mistakes < 14; ++mistakes) {
+      const auto label = rng.below(n), taken = rng.below(n);
+      part.confusion[label * n + taken] += 1 + static_cast<std::int64_t>(rng.below(3));
+    }
+    for (std::size_t k = 0; k < n * n; ++k) {
+      part.rows += part.confusion[k];
+      const auto label = static_cast<std::int64_t>(k / n), taken = static_cast<std::int64_t>(k % n);
+      if (label != taken && part.confusion[k] > 0) part.confused.push_back({label, taken, part.confusion[k]});
+    }
+    part.confused.resize(std::min(part.confused.size(), study::PartAssessment::kMostConfused));
+    for (std::size_t k = 0; k < n; ++k) {
+      std::int64_t row = 0, column = 0;
+      for (std::size_t j = 0; j < n; ++j) {
+        row += part.confusion[k * n + j];
+        column += part.confusion[j * n + k];
+      }
+      const auto right = static_cast<double>(part.confusion[k * n + k]);
+      part.classes.push_back({static_cast<std::int64_t>(k), row, right / static_cast<double>(column), right / static_cast<double>(row)});
+    }
+    out.parts.push_back(std::move(part));
+  }
+  return out;
+}
+
+/// Two numbers a prediction, one of them lost once.
+std::optional<study::ModelAssessment> assessed_numbers(const StudyView& view) {
+  study::ModelAssessment out{*view.winner, "", 0, 2, {}};
+  study::PartAssessment part;
+  part.part = "validation";
+  part.rows = 900;
+  part.lost = 1;
+  Rng rng = Rng(5).split("numbers");
+  for (int i = 0; i < 250; ++i) {
+    const double price = 2e5 + 3e5 * rng.uniform(), rooms = 1 + 5 * rng.uniform();
+    part.actual.insert(part.actual.end(), {price, rooms});
+    part.predicted.insert(part.predicted.end(), {price + 2e4 * rng.normal(), i == 7 ? std::nan("") : rooms + 0.5 * rng.normal()});
+  }
+  part.residuals = {{-310, 20150, {-47000, -33000, -13500, -290, 13400, 32800, 46900}},
+                    {std::nan(""), std::nan(""), {}}};
+  out.parts = {part};
+  return out;
+}
+
+StudyView numbers(const mutate::ModelSpace& models) {
+  StudyView view = evolved(models, 50, 0, 13);
+  view.config.name = "prices";
+  view.config.goals = {{false, "val_loss"}};
+  view.data["classes"] = 0;
+  view.winner = study::ranking(view).front();
+  view.baselines = {{"constant", {{"val_loss", 1.01}}}, {"linear", {{"val_loss", 0.31}}}};
+  return view;
+}
+
 void write(const std::string& folder, const std::string& name, const StudyView& view, const std::string& shown,
-           double reload_seconds = 0) {
-  const std::string page =
-      report::report_page(view, {.folder = shown, .version = "0.1.0", .reload_seconds = reload_seconds});
+           double reload_seconds = 0, std::optional<study::ModelAssessment> assessment = {}) {
+  const std::string page = report::report_page(view, {.folder = shown,
+                                                      .version = "0.1.0",
+                                                      .reload_seconds = reload_seconds,
+                                                      .assessment = std::move(assessment)});
   std::ofstream(folder + "/" + name + ".html", std::ios::binary) << page;
   std::cout << name << ".html: " << view.trials.size() << " trials, " << page.size() << " bytes\n";
 }
@@ -299,7 +366,10 @@ void write_comparison(const std::string& folder, const mutate::ModelSpace& model
 
 void write_all(const std::string& folder) {
   const mutate::ModelSpace models = model_space();
-  write(folder, "small", evolved(models, 60, 0, 7), "studies/digits-7");
+  StudyView small = evolved(models, 60, 0, 7);
+  small.baselines = {{"constant", {{"val_accuracy", 0.1037}, {"val_loss", 2.3}}},
+                     {"linear", {{"val_accuracy", 0.87}, {"val_loss", 0.4}}}};
+  write(folder, "small", small, "studies/digits-7", 0, assessed(small, 10));
   write(folder, "running", evolved(models, 20, 4, 8), "studies/digits-8");
   write(folder, "live", evolved(models, 20, 4, 8), "studies/digits-8", 0.5);
   write_comparison(folder, models);
@@ -308,7 +378,9 @@ void write_all(const std::string& folder) {
   write(folder, "failed", all_failed(models), "studies/failed");
   write(folder, "duplicates", only_duplicates(models), "studies/doubles");
   write(folder, "pareto", two_goals(models), "studies/two-goals");
-  write(folder, "hostile", hostile(models), "it's <b>a</b> \"folder\"; rm -rf");
+  write(folder, "numbers", numbers(models), "studies/prices", 0, assessed_numbers(numbers(models)));
+  StudyView attacks = hostile(models);
+  write(folder, "hostile", attacks, "it's <b>a</b> \"folder\"; rm -rf", 0, assessed(attacks, 4));
   write(folder, "large", evolved(models, 10'000, 0, 11), "studies/large");
 }
 

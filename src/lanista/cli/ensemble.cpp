@@ -44,6 +44,12 @@ Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::i
                      "' is not measured on the validation part",
                  "--ensemble"};
   }
+  if (view.config.data.folds) {
+    return Error{Code::kInvalidArgument,
+                 "the study has data.folds: every training is measured on other rows, and members must be judged by the "
+                 "same ones",
+                 "--ensemble"};
+  }
   LANISTA_ASSIGN(const data::Dataset data, data::open(view.config.data, folder, real_file_system()));
   LANISTA_ASSIGN(const auto candidates, kept_trials(folder, view, data.spec()));
   engine::WorkerBrief brief = worker_brief(view.config, 1, {});

@@ -8,6 +8,7 @@
 
 #include "lanista/cli/app.h"
 #include "lanista/cli/leaderboard.h"
+#include "lanista/cli/kept_assessment.h"
 #include "lanista/cli/live_page.h"
 #include "lanista/cli/load.h"
 #include "lanista/cli/session.h"
@@ -179,8 +180,10 @@ std::string report_text(const std::string& folder, const study::StudyView& view,
   std::filesystem::path whole = std::filesystem::absolute(folder, failed).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();
   const std::string name = failed || !whole.has_filename() ? folder : whole.filename().string();
-  return report::report_page(view,
-                             {.folder = name, .version = std::string(kVersion), .reload_seconds = reload_seconds});
+  return report::report_page(view, {.folder = name,
+                                    .version = std::string(kVersion),
+                                    .reload_seconds = reload_seconds,
+                                    .assessment = kept_assessment(real_file_system(), folder, view)});
 }
 
 int write_report(const ReportRequest& request) {

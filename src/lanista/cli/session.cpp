@@ -8,7 +8,9 @@
 
 #include "lanista/base/memory_reserve.h"
 #include "lanista/cli/app.h"
+#include "lanista/cli/import_study.h"
 #include "lanista/cli/inspect.h"
+#include "lanista/cli/kept_assessment.h"
 #include "lanista/cli/leaderboard.h"
 #include "lanista/cli/live_page.h"
 #include "lanista/cli/load.h"
@@ -88,8 +90,15 @@ struct Session {
                              [this](const auto& view) {
                                refill_memory_reserve();
                                progress.on_idle(view);
-                             }},
+                             },
+                         .on_package = [this](bool tested) { assess(tested); }},
             .machine = executor->machine()};
+  }
+
+  /// The report shows more where this succeeds; a study is whole without it.
+  void assess(bool tested) {
+    const auto kept = keep_assessment(real_file_system(), folder, data, tested);
+    if (!kept) tell({"the report lacks how good the model is: " + kept.error().text()});
   }
 
   /// What a run tells of itself when it begins.
@@ -147,8 +156,10 @@ std::string to_go_on(const std::string& folder, const engine::Engine::Extension&
 
 /// Everything a user takes along: the report, and the model, whose ONNX form is read back and compared. False if a
 /// promise is broken.
-bool hand_over(const std::string& folder, const engine::Engine& engine, const View& shown) {
+bool hand_over(Session& session, const engine::Engine& engine, const View& shown) {
+  const std::string& folder = session.folder;
   const engine::StudyView& view = engine.view();
+  if (view.winner) session.assess(!view.test.empty());  // of a study that ended before there was this
   const std::string page = folder + "/report.html";
   const auto written = write_atomically(real_file_system(), page, report_text(folder, view));
   if (!written) report(written.error());
@@ -204,7 +215,7 @@ int run_engine(Session& session, engine::Engine& engine, const View& shown) {
   }
   if (!summary->reason.empty() && !shown.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
   if (!view.winner) std::cerr << "lanista: " << printable_lines(without_winner(view), 1, kMessageColumns) << "\n";
-  const bool whole = hand_over(session.folder, engine, shown);
+  const bool whole = hand_over(session, engine, shown);
   if (!shown.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
   return view.winner && whole ? kDone : kStudyFailed;
 }
@@ -298,6 +309,12 @@ int run_study(const RunRequest& request) {
   if (!models) return refuse(models.error(), models.error().where, "");
   if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
   std::vector<std::string> notes = data->remarks();
+  std::optional<study::Earlier> earlier;
+  if (!request.import.empty()) {
+    auto imported = import_study(request.import, *config, data->spec(), **models, notes);
+    if (!imported) return report(imported.error());
+    earlier = *std::move(imported);
+  }
   if (const std::string note = studyfile::nothing_varies(*config, **models); !note.empty()) notes.push_back(note);
   if (!request.view.quiet) tell(notes);
   // Taken at last: what was refused leaves nothing behind, and of two studies that begin now each has its own.
@@ -323,6 +340,7 @@ int run_study(const RunRequest& request) {
   if (auto made = session.make_executor(request.workers, request.lanes); !made) return report(made.error());
   engine::Services services = session.services();
   services.baselines = train::baselines(session.data, engine::loss_name(*config, session.data.spec()), config->train.metrics);
+  services.earlier = std::move(earlier);
   auto engine = engine::Engine::create(out, *config, studyfile::write_study(*config),
                                        runtime::numerics(kernels::best_isa()), std::move(services));
   if (!engine) {
@@ -339,6 +357,7 @@ int resume_study(const ResumeRequest& request) {
   if (!config) return report(config.error());
   auto data = data::open(config->data, request.folder, real_file_system(), config->strategy.repeat);
   if (!data) return report(data.error());
+  if (auto same = check_unchanged(request.folder, *config, *data, request.claim); !same) return report(same.error());
 
   Session session(*config, request.folder, *std::move(data), request.view);
   if (auto made = session.make_executor(request.workers, request.lanes); !made) return report(made.error());

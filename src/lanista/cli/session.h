@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lanista/base/result.h"
+#include "lanista/cli/changed_study.h"
 #include "lanista/cli/print_plan.h"
 #include "lanista/engine/engine.h"
 #include "lanista/engine/worker_brief.h"
@@ -25,6 +26,7 @@ struct View {
 struct RunRequest {
   std::string study_file;  ///< empty: the default study
   std::string out;         ///< empty: studies/<name>-<first free number>
+  std::string import;      ///< folder of a study whose trials the strategy knows at first; empty: none
   std::vector<studyfile::Override> overrides;
   std::optional<std::int64_t> workers;  ///< of this run only; never stored, never changes results
   std::optional<std::int64_t> lanes;    ///< the same
@@ -35,6 +37,7 @@ struct RunRequest {
 /// What `resume` was asked.
 struct ResumeRequest {
   std::string folder;
+  ClaimedStudy claim;  ///< what somebody says that it is
   engine::Engine::Extension extension;
   std::optional<std::int64_t> workers, lanes;
   View view;

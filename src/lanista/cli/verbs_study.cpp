@@ -39,6 +39,8 @@ void add_run(CLI::App& app, int& code) {
   auto& verb = *app.add_subcommand("run", "explore a model space until its budget is spent");
   verb.add_option("study", options->request.study_file, "study file (YAML); without one, the digits study");
   verb.add_option("--out", options->request.out, "folder of the study (default: studies/<name>-<number>)");
+  verb.add_option("--import", options->request.import,
+                  "folder of an earlier study: what it measured, as far as it fits, is known from the start");
   verb.add_option("--trials", options->trials, "stop after this many trials")->check(whole(1, kMostTrials));
   verb.add_option("--epochs", options->epochs, "epochs of a trial")->check(whole(1, 1'000'000));
   verb.add_option("--minutes", options->minutes, "guard: stop after this many minutes")->check(real(0.001, 1e6));
@@ -92,9 +94,16 @@ void add_plan(CLI::App& app, int& code) {
 }
 
 void add_resume(CLI::App& app, int& code) {
-  auto request = std::make_shared<ResumeRequest>();
+  struct Options {
+    ResumeRequest request;
+    std::vector<std::string> set;
+  };
+  auto options = std::make_shared<Options>();
+  auto* request = &options->request;
   auto& verb = *app.add_subcommand("resume", "continue a study exactly where it was");
   verb.add_option("folder", request->folder, "folder of the study")->required();
+  verb.add_option("study", request->claim.file, "study file that it was begun with: goes on only if it says the same");
+  verb.add_option("--set", options->set, "KEY=VALUE: goes on only if the study says so")->allow_extra_args(false);
   verb.add_option("--trials", request->extension.trials, "so many trials more than there are now")
       ->check(whole(1, kMostTrials));
   verb.add_option("--steps", request->extension.steps, "so many training steps more than have been trained")
@@ -107,7 +116,10 @@ void add_resume(CLI::App& app, int& code) {
       ->check(whole(1, 64));
   add_view_options(verb, request->view);
   verb.footer(examples({"lanista resume studies/digits-1", "lanista resume studies/digits-1 --trials 60"}));
-  verb.callback([request, &code] { code = resume_study(*request); });
+  verb.callback([options, &code] {
+    options->request.claim.overrides = overrides_of(options->set);
+    code = resume_study(options->request);
+  });
 }
 
 void add_repeat(CLI::App& app, int& code) {

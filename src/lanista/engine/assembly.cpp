@@ -11,6 +11,7 @@
 #include "lanista/graph/text.h"
 #include "lanista/mutate/mutator.h"
 #include "lanista/step/loss.h"
+#include "lanista/strategy/earlier.h"
 #include "lanista/strategy/per_fold.h"
 #include "lanista/strategy/repeat.h"
 #include "lanista/strategy/standing.h"
@@ -216,7 +217,8 @@ Result<std::unique_ptr<strategy::Halving>> make_rule(const study::StudyConfig& c
 }  // namespace
 
 Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
-                                                          std::shared_ptr<const mutate::ModelSpace> models) {
+                                                          std::shared_ptr<const mutate::ModelSpace> models,
+                                                          const std::optional<study::Earlier>& earlier) {
   LANISTA_ASSIGN(auto rule, make_rule(config));
 
   LANISTA_ASSIGN(const auto plugin, find_plugin(strategy::builtin_strategies(), config.strategy.name, "strategy.name"));
@@ -232,6 +234,7 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   const bool repeats = study::trainings_each(config) > 1 || config.strategy.retry > 0;
   auto sampler = plugin.make(context, *options);
   if (!sampler) return invalid("strategy", sampler.error());
+  if (earlier) *sampler = strategy::told_of_earlier(*std::move(sampler), *earlier, study::keep_rule(config));
   if (repeats) *sampler = strategy::train_repeatedly(*std::move(sampler), config);
   // Behind repeats, so that averages are of what each training stands for.
   *sampler = strategy::told_standing_results(*std::move(sampler), study::keep_rule(config));

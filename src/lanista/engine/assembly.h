@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "lanista/engine/engine.h"
 #include "lanista/study/epochs.h"
@@ -22,9 +23,11 @@ std::string path_of(const std::string& source, const std::string& folder, FileSy
 /// The base models as the header stored them. Errors: kDataLoss.
 Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models);
 
-/// Strategy and stopping rule of a configuration. Errors: kInvalidArgument, kNotFound with the configuration key.
+/// Strategy and stopping rule of a configuration; what to try is told of `earlier` trials first, how far to train is not:
+/// rungs compare what this study trains. Errors: kInvalidArgument, kNotFound with the configuration key.
 Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
-                                                          std::shared_ptr<const mutate::ModelSpace> models);
+                                                          std::shared_ptr<const mutate::ModelSpace> models,
+                                                          const std::optional<study::Earlier>& earlier = {});
 
 /// Samples of a training step of a trial: what it has drawn or the study's, at most all rows there are.
 std::int64_t batch_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample);

@@ -128,7 +128,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   LANISTA_TRY(check_folds(config, *services.data));
   LANISTA_TRY(check_new_folder(fs, folder));
   LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs, services.ops));
-  LANISTA_ASSIGN(auto strategy, make_strategy(config, models));
+  LANISTA_ASSIGN(auto strategy, make_strategy(config, models, services.earlier));
   std::optional<store::Checkpoint> frozen;
   if (config.model.frozen) {
     LANISTA_ASSIGN(frozen, frozen_weights(config, models->bases().front().graph, *services.data, folder, fs,
@@ -146,7 +146,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
     LANISTA_ASSIGN(weights, store::CheckpointStore(fs, folder).put(*frozen));
   }
   // The header first: with it the study can be resumed, whatever happens to the rest.
-  const nlohmann::json header = header_body(config, config_text, *services.data, *models, weights, services.baselines);
+  const nlohmann::json header = header_body(config, config_text, *services.data, *models, weights, services.baselines,
+                                            services.earlier);
   LANISTA_TRY(log.append(RecordType::kHeader, header));
   LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
   LANISTA_TRY(furnish_folder(fs, folder, config_text));
@@ -158,6 +159,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   state.view.models = header.at("models");
   state.view.frozen = weights;
   state.view.baselines = services.baselines;
+  state.view.earlier = services.earlier;
   state.trials = config.budget.trials;
   state.steps = config.budget.steps;
   state.minutes = config.budget.guard_minutes;
@@ -191,7 +193,7 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   LANISTA_TRY(check_folds(state.view.config, *services.data));
   LANISTA_ASSIGN(auto bases, stored_bases(state.view.models));
   LANISTA_ASSIGN(auto models, space_over(state.view.config, *services.data, std::move(bases), services.ops));
-  LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models));
+  LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models, state.view.earlier));
   if (state.view.config.model.frozen) {
     LANISTA_TRY(mend_frozen(state.view, models->bases().front().graph, *services.data, folder, fs, services.ops));
   }

@@ -45,6 +45,9 @@ struct Summary {
 struct Observer {
   std::function<void(const StudyView&, const study::Event&)> on_event;
   std::function<void(const StudyView&)> on_idle;  ///< at least every quarter second
+  /// best/ has been written; the study's end is not on record yet, so that what is made of the package is there when
+  /// others read of the end. `tested`: its metrics on the test part are known.
+  std::function<void(bool tested)> on_package = {};
 };
 
 /// What the engine works with; all outlive it.
@@ -59,6 +62,7 @@ struct Services {
   Observer observer;
   schedule::Machine machine = {};  ///< that the executor trains on
   std::vector<study::Baseline> baselines = {};  ///< of a new study, for its header
+  std::optional<study::Earlier> earlier = {};   ///< of a new study, for its header: what its strategy knows at first
 };
 
 /// Ask, dispatch, observe, record, until the budget is spent. Everything that reaches the log's canonical part happens

@@ -15,6 +15,7 @@ constexpr std::string_view kReadme =
     "  config.resolved.yaml   the study file with every default written out; `lanista run` takes it\n"
     "  ckpt/                  weights of the best trials and checkpoints of running ones (safetensors)\n"
     "  best/                  the winner: model.graph, weights.safetensors, package.json\n"
+    "  assessment.json        what the winner does with the validation rows, for the report (some targets are in it)\n"
     "  control/               requests: an empty file `pause`, `stop` or `stop-trial-<n>` here is obeyed\n"
     "\n"
     "Go on after a pause, a crash or a kill:   lanista resume <this folder>\n"

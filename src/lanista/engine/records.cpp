@@ -63,7 +63,7 @@ Result<void> nothing_of(Result<T> read) {
 
 json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
                  const mutate::ModelSpace& models, const std::string& frozen,
-                 const std::vector<study::Baseline>& baselines) {
+                 const std::vector<study::Baseline>& baselines, const std::optional<study::Earlier>& earlier) {
   json bases = json::array();
   for (const mutate::BaseModel& base : models.bases()) {
     bases.push_back({{"name", base.name}, {"graph", graph::to_text(base.graph)}});
@@ -73,7 +73,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.workers = 0;
   identity.run.lanes = 0;
   identity.run.memory_gib = 0;
-  json body{{"schema", store::kSchemaVersion},
+  json body{{"schema", earlier ? store::kSchemaVersion : store::kPlainSchema},
             {"version", LANISTA_VERSION},
             {"config", studyfile::write_study(identity)},
             {"text", config_text},
@@ -81,6 +81,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
             {"models", std::move(bases)}};
   if (!frozen.empty()) body["frozen"] = frozen;
   if (!baselines.empty()) body["baselines"] = study::baselines_json(baselines);
+  if (earlier) body["earlier"] = study::earlier_json(*earlier);
   return body;
 }
 
@@ -98,6 +99,7 @@ Result<HeaderRecord> read_header(const json& body) {
     if (numbers && header.config.data.targets == "auto") header.config.data.targets = "raw";
     header.models = member(body, "models");
     if (body.contains("frozen")) header.frozen = text(body, "frozen");
+    if (body.contains("earlier")) header.earlier = study::read_earlier(body.at("earlier"));
     if (body.contains("baselines")) header.baselines = study::read_baselines(array(body, "baselines"));
     return header;
   });

@@ -13,6 +13,7 @@
 #include "lanista/store/log.h"
 #include "lanista/strategy/strategy.h"
 #include "lanista/study/config.h"
+#include "lanista/study/earlier.h"
 #include "lanista/study/trial.h"
 #include "lanista/study/view.h"
 
@@ -27,10 +28,12 @@ struct HeaderRecord {
   nlohmann::json data, models;
   std::string frozen;  ///< address of the frozen part's weights, which is their hash; empty: all is trained
   std::vector<study::Baseline> baselines;
+  std::optional<study::Earlier> earlier;
 };
 nlohmann::json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
                            const mutate::ModelSpace& models, const std::string& frozen = "",
-                           const std::vector<study::Baseline>& baselines = {});
+                           const std::vector<study::Baseline>& baselines = {},
+                           const std::optional<study::Earlier>& earlier = {});
 Result<HeaderRecord> read_header(const nlohmann::json& body);
 
 /// A long line of descent makes no long records: the first steps and edits of a proposal that its parent has, too, are

@@ -108,8 +108,10 @@ Result<void> StudyEngine::write_best(const study::Ensemble& ensemble, const std:
     if (!single) return {};
     singles.push_back(*std::move(single));
   }
-  return write_package(*services_.fs, folder_ + "/best",
-                       blend_packages(std::move(singles), ensemble.shares(), ensemble.validation, ensemble.test));
+  LANISTA_TRY(write_package(*services_.fs, folder_ + "/best",
+                            blend_packages(std::move(singles), ensemble.shares(), ensemble.validation, ensemble.test)));
+  if (services_.observer.on_package) services_.observer.on_package(!test.empty());
+  return {};
 }
 
 Result<store::Checkpoint> StudyEngine::weights_of(const TrialView& trial, const Job& job) {

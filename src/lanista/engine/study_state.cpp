@@ -182,6 +182,7 @@ Result<void> StudyState::apply_header(const json& body) {
   view.models = std::move(header.models);
   view.frozen = std::move(header.frozen);
   view.baselines = std::move(header.baselines);
+  view.earlier = std::move(header.earlier);
   trials = view.config.budget.trials;
   steps = view.config.budget.steps;
   minutes = view.config.budget.guard_minutes;

@@ -214,28 +214,6 @@ std::vector<std::pair<std::string, std::string>> settings_of(const std::string& 
   return out;
 }
 
-std::vector<Comparison::Difference> differences_of(const std::vector<Compared>& studies) {
-  std::vector<std::string> keys;
-  std::vector<std::map<std::string, std::string>> settings;
-  for (const Compared& of : studies) {
-    auto& own = settings.emplace_back();
-    for (auto& [key, value] : settings_of(of.settings)) {
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
-      own[key] = std::move(value);
-    }
-  }
-  std::vector<Comparison::Difference> out;
-  for (const std::string& key : keys) {
-    Comparison::Difference difference{key, {}};
-    for (auto& own : settings) difference.values.push_back(own[key]);
-    const auto& values = difference.values;
-    if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end()) {
-      out.push_back(std::move(difference));
-    }
-  }
-  return out;
-}
-
 Comparison::Study study_of(const Compared& of, const std::vector<Measure>& measures) {
   const StudyView& view = *of.view;
   Comparison::Study out;
@@ -285,13 +263,37 @@ std::vector<Mark> parts_of(Mark least) {
 
 }  // namespace
 
+std::vector<Comparison::Difference> differing_settings(const std::vector<std::string>& resolved) {
+  std::vector<std::string> keys;
+  std::vector<std::map<std::string, std::string>> settings;
+  for (const std::string& text : resolved) {
+    auto& own = settings.emplace_back();
+    for (auto& [key, value] : settings_of(text)) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+      own[key] = std::move(value);
+    }
+  }
+  std::vector<Comparison::Difference> out;
+  for (const std::string& key : keys) {
+    Comparison::Difference difference{key, {}};
+    for (auto& own : settings) difference.values.push_back(own[key]);
+    const auto& values = difference.values;
+    if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end()) {
+      out.push_back(std::move(difference));
+    }
+  }
+  return out;
+}
+
 Comparison compare(const std::vector<Compared>& studies) {
   LANISTA_CHECK(studies.size() >= 2, "a comparison needs two studies");
   Comparison out;
   choose_measures(studies, out);
   note_differences(studies, out);
   for (const Compared& of : studies) out.studies.push_back(study_of(of, out.measures));
-  out.differences = differences_of(studies);
+  std::vector<std::string> resolved;
+  for (const Compared& of : studies) resolved.push_back(of.settings);
+  out.differences = differing_settings(resolved);
   return out;
 }
 

@@ -61,6 +61,10 @@ struct Comparison {
 /// direction is known, with a note. Constraints count: what keeps to its study's better is better. Needs two studies.
 Comparison compare(const std::vector<Compared>& studies);
 
+/// The settings by key ("train.epochs") of which resolved study files say different things, in the files' order; values
+/// as they are written, empty where nothing is said. Lines of lists belong to the key above them.
+std::vector<Comparison::Difference> differing_settings(const std::vector<std::string>& resolved);
+
 /// The best value after so many trainings, or so many seconds; nullopt: there was none.
 std::optional<double> best_after(const std::vector<Comparison::Step>& best, std::int64_t trainings);
 std::optional<double> best_after_seconds(const std::vector<Comparison::Step>& best, double seconds);

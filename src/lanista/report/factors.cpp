@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,12 +25,26 @@ using study::StudyView;
 constexpr std::size_t kRangeCells = 32;
 constexpr std::size_t kMostFactors = 100;
 constexpr const char* kNotUsed = "not used";
+constexpr double kNowhere = std::numeric_limits<double>::quiet_NaN();
 
 /// A factor with the cell of every trial.
 struct Column {
   Factor factor;
   std::vector<std::uint8_t> cells;
-  std::vector<Value> values;  ///< of the cells, where each is one value
+  std::vector<double> places;  ///< 0 to 1; NaN where there is no cell
+  std::vector<Value> values;   ///< of the cells, where each is one value
+
+  /// In the middles of their cells.
+  void place_in_cells() {
+    std::vector<double> middles;
+    double from = 0;
+    for (const double weight : factor.axis.weights) {
+      middles.push_back(from + 0.5 * weight);
+      from += weight;
+    }
+    places.clear();
+    for (const std::uint8_t cell : cells) places.push_back(cell == kNoCell ? kNowhere : middles[cell]);
+  }
 };
 
 std::string short_text(const Value& value) {
@@ -131,6 +146,7 @@ Column by_place(std::string name, const std::vector<std::optional<double>>& seen
   for (const auto& place : seen) {
     const auto above = place ? std::upper_bound(cuts.begin(), cuts.end(), *place) - cuts.begin() : 0;
     out.cells.push_back(place ? static_cast<std::uint8_t>(above) : kNoCell);
+    out.places.push_back(place.value_or(kNowhere));
   }
   return out;
 }
@@ -145,6 +161,8 @@ void give_cell_to_the_rest(Column& column) {
   axis.weights.insert(axis.weights.begin(), share);
   column.factor.labels.insert(column.factor.labels.begin(), kNotUsed);
   for (std::uint8_t& cell : column.cells) cell = cell == kNoCell ? 0 : static_cast<std::uint8_t>(cell + 1);
+  for (double& place : column.places) place = std::isnan(place) ? 0.5 * share : share + (1 - share) * place;
+  column.factor.range.reset();
   column.values.clear();
 }
 
@@ -217,12 +235,14 @@ struct Builder {
       places.back() = Scale(own->domain).place(*number_of(*seen[row]));
     }
     const Scale scale(domain);
-    return by_place(name, places, [&](double place) {
+    Column out = by_place(name, places, [&](double place) {
       if (!one) return std::to_string(std::lround(100 * place)) + " % of its range";
       const double value = scale.value(place);
       const bool whole = std::holds_alternative<space::IntRange>(domain);
       return short_text(whole ? Value(static_cast<std::int64_t>(std::llround(value))) : Value(value));
     });
+    out.factor.range = one ? Factor::Range{scale.value(0), scale.value(1), scale.log} : Factor::Range{0, 100, false, true};
+    return out;
   }
 
   /// All values of a short range, each as likely as it is drawn.
@@ -360,6 +380,9 @@ FactorTable factor_table(const StudyView& view, std::span<const std::size_t> tri
   builder.add_base();
   builder.add_mutators();
   auto& columns = builder.columns;
+  for (Column& column : columns) {
+    if (column.places.empty()) column.place_in_cells();
+  }
   // What varies, and what that hangs on.
   std::vector<bool> kept(columns.size(), false);
   for (std::size_t k = columns.size(); k-- > 0;) {
@@ -382,7 +405,10 @@ FactorTable factor_table(const StudyView& view, std::span<const std::size_t> tri
     for (auto& condition : out.factors.back().axis.when) condition.axis = place[condition.axis];
   }
   for (std::size_t row = 0; row < trials.size(); ++row) {
-    for (const Column* column : shown) out.cells.push_back(column->cells[row]);
+    for (const Column* column : shown) {
+      out.cells.push_back(column->cells[row]);
+      out.places.push_back(column->places[row]);
+    }
   }
   return out;
 }

@@ -331,10 +331,26 @@ Share Forest::share(std::size_t first, std::size_t second) const {
   return share_of(shares);
 }
 
-/// Averages over all but two axes, from the corners of the leaves' boxes: added up along both axes they give every
-/// cell's sum in one go over the grid, however large the boxes are.
-double Forest::pair_variance(const Tree& tree, std::size_t first, std::size_t second) const {
-  if (tree.mains[first].empty() || tree.mains[second].empty()) return 0;
+std::vector<double> Forest::marginal(std::size_t first, std::size_t second) const {
+  const std::size_t rows = axes_[first].weights.size(), columns = axes_[second].weights.size();
+  std::vector<double> out(rows * columns, offset_);
+  for (const Tree& tree : trees_) {
+    const std::vector<double> &down = tree.mains[first], &across = tree.mains[second];
+    const std::vector<double> both = down.empty() || across.empty() ? std::vector<double>() : pair_means(tree, first, second);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const double mean = !both.empty() ? both[i]
+                          : !down.empty()  ? down[i / columns]
+                          : !across.empty() ? across[i % columns]
+                                            : tree.mean;
+      out[i] += mean / static_cast<double>(trees_.size());
+    }
+  }
+  return out;
+}
+
+/// Averages over all but two axes that the tree cuts, from the corners of the leaves' boxes: added up along both axes
+/// they give every cell's sum in one go over the grid, however large the boxes are.
+std::vector<double> Forest::pair_means(const Tree& tree, std::size_t first, std::size_t second) const {
   const std::size_t rows = axes_[first].weights.size(), columns = axes_[second].weights.size(), stride = columns + 1;
   std::vector<double> grid((rows + 1) * stride, 0.0);
   for (const Leaf& leaf : tree.leaves) {
@@ -348,15 +364,26 @@ double Forest::pair_variance(const Tree& tree, std::size_t first, std::size_t se
       });
     });
   }
-  double variance = 0;
+  std::vector<double> out(rows * columns);
   for (std::size_t r = 0; r < rows; ++r) {
     double along = 0;
     for (std::size_t c = 0; c < columns; ++c) {
       along += grid[r * stride + c];
       // What stands in the row above is summed already.
-      const double value = along + (r > 0 ? grid[(r - 1) * stride + c] : 0.0);
-      grid[r * stride + c] = value;
-      const double own = value - tree.mains[first][r] - tree.mains[second][c] + tree.mean;
+      out[r * columns + c] = along + (r > 0 ? out[(r - 1) * columns + c] : 0.0);
+    }
+  }
+  return out;
+}
+
+double Forest::pair_variance(const Tree& tree, std::size_t first, std::size_t second) const {
+  if (tree.mains[first].empty() || tree.mains[second].empty()) return 0;
+  const std::size_t rows = axes_[first].weights.size(), columns = axes_[second].weights.size();
+  const std::vector<double> means = pair_means(tree, first, second);
+  double variance = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      const double own = means[r * columns + c] - tree.mains[first][r] - tree.mains[second][c] + tree.mean;
       variance += axes_[first].weights[r] * axes_[second].weights[c] * own * own;
     }
   }

@@ -60,6 +60,8 @@ class Forest {
 
   /// Average prediction in each cell of an axis, over the measure of all others.
   std::vector<double> marginal(std::size_t axis) const;
+  /// The same of every pair of their cells, [cells of first, cells of second]; first and second differ.
+  std::vector<double> marginal(std::size_t first, std::size_t second) const;
   /// The share of an axis alone in a tree's variance, averaged over the trees that have any.
   Share share(std::size_t axis) const;
   /// What a pair of axes has beyond its two alone.
@@ -87,6 +89,7 @@ class Forest {
   struct Growth;
 
   void settle(Tree& tree) const;
+  std::vector<double> pair_means(const Tree& tree, std::size_t first, std::size_t second) const;
   double pair_variance(const Tree& tree, std::size_t first, std::size_t second) const;
 
   std::vector<ForestAxis> axes_;

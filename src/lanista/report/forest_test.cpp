@@ -30,6 +30,7 @@ ForestAxis even_axis(std::size_t cells, bool ordered) {
 struct BruteForce {
   std::map<std::size_t, std::vector<double>> means;
   std::map<std::vector<std::size_t>, double> shares;
+  std::map<std::pair<std::size_t, std::size_t>, std::map<std::pair<std::size_t, std::size_t>, double>> pairs;
 
   BruteForce(const std::vector<ForestAxis>& axes, const Function& f) {
     const auto each = [&](const std::function<void(const Point&, double)>& visit) {
@@ -65,6 +66,7 @@ struct BruteForce {
           own += axes[a].weights[at.first] * axes[b].weights[at.second] * std::pow(value - mean, 2);
         }
         shares[{a, b}] = own / variance - shares[{a}] - shares[{b}];
+        pairs[{a, b}] = std::move(both);
       }
     }
   }
@@ -127,7 +129,33 @@ TEST(Forest, SharesAndAveragesAreThoseOfItsOwnPredictions) {
       for (std::size_t b = a + 1; b < axes.size(); ++b) {
         EXPECT_NEAR(forest.share(a, b).mean, (shares[{a, b}]), 1e-9) << "seed " << seed << " axes " << a << ", " << b;
         EXPECT_EQ(forest.share(a, b).mean, forest.share(a, b).mean);
+        const std::vector<double> both = forest.marginal(a, b), turned = forest.marginal(b, a);
+        const std::size_t rows = axes[a].weights.size(), columns = axes[b].weights.size();
+        ASSERT_EQ(both.size(), rows * columns);
+        for (const auto& [at, mean] : whole.pairs.at({a, b})) {
+          EXPECT_NEAR(both[at.first * columns + at.second], mean, 1e-9) << "seed " << seed << " axes " << a << ", " << b;
+          EXPECT_NEAR(turned[at.second * rows + at.first], mean, 1e-9);
+        }
       }
+    }
+  }
+}
+
+// Leaves of a third of the rows leave room for one cut or two a tree.
+TEST(Forest, AveragesOfPairsKnowAxesThatATreeDoesNotCut) {
+  const std::vector<ForestAxis> axes{even_axis(3, true), even_axis(5, true), even_axis(2, true)};
+  const Function f = [](const Point& p) { return 10.0 * p[0] + 3.0 * p[1] + 7.0 * p[2]; };
+  const Sampled data = sampled(axes, f, 200, 0, Rng(6));
+
+  const Forest forest = Forest::grow(axes, data.cells, data.response, {.trees = 9, .min_leaf = 66, .seed = 3});
+
+  const BruteForce whole(axes, [&](const Point& p) { return forest.predict(p); });
+  for (const auto& [pair, means] : whole.pairs) {
+    const auto [a, b] = pair;
+    const std::vector<double> both = forest.marginal(a, b), turned = forest.marginal(b, a);
+    for (const auto& [at, mean] : means) {
+      EXPECT_NEAR(both[at.first * axes[b].weights.size() + at.second], mean, 1e-9) << "axes " << a << ", " << b;
+      EXPECT_NEAR(turned[at.second * axes[a].weights.size() + at.first], mean, 1e-9);
     }
   }
 }

@@ -24,6 +24,7 @@ using study::TrialView;
 constexpr std::size_t kMostTrials = 1000;
 constexpr std::size_t kLeastTrials = 4;
 constexpr std::size_t kPairedFactors = 12, kMostPairs = 20, kDetailed = 12;
+constexpr std::size_t kMappedFactors = 5;
 
 std::vector<std::size_t> finished_trials(const StudyView& view) {
   std::vector<std::size_t> out;
@@ -98,6 +99,42 @@ Importance::Single single_of(const Forest& forest, std::size_t k, const Factor& 
   return out;
 }
 
+/// Whether a value of the axis `of` excludes every value of the axis `on`, as conditions say; only where all of them are
+/// on that other axis.
+bool excludes(const ForestAxis& of, std::size_t on, std::size_t cell) {
+  const auto is_on = [&](const ForestAxis::Condition& condition) { return condition.axis == on; };
+  if (of.when.empty() || !std::all_of(of.when.begin(), of.when.end(), is_on)) return false;
+  return std::none_of(of.when.begin(), of.when.end(), [&](const auto& c) { return (c.cells >> cell & 1U) != 0; });
+}
+
+void add_maps(const Forest& forest, const FactorTable& table, Importance& out) {
+  std::vector<std::size_t> axes;
+  for (const Importance::Single& single : out.singles) {
+    if (axes.size() == kMappedFactors) break;
+    const auto same = [&](const Factor& factor) { return factor.name == single.name; };
+    const auto at = std::find_if(table.factors.begin(), table.factors.end(), same) - table.factors.begin();
+    axes.push_back(static_cast<std::size_t>(at));
+  }
+  const std::size_t factors = table.factors.size();
+  for (const std::size_t k : axes) {
+    const Factor& factor = table.factors[k];
+    out.axes.push_back({factor.name, factor.labels, factor.axis.weights, factor.range, {}});
+    for (std::size_t at = k; at < table.places.size(); at += factors) out.axes.back().places.push_back(table.places[at]);
+  }
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    for (std::size_t b = a + 1; b < axes.size(); ++b) {
+      const ForestAxis &down = table.factors[axes[a]].axis, &across = table.factors[axes[b]].axis;
+      Importance::Map map{a, b, forest.marginal(axes[a], axes[b])};
+      const std::size_t columns = across.weights.size();
+      for (std::size_t i = 0; i < map.means.size(); ++i) {
+        if (!excludes(across, axes[a], i / columns) && !excludes(down, axes[b], i % columns)) continue;
+        map.means[i] = std::numeric_limits<double>::quiet_NaN();
+      }
+      out.maps.push_back(std::move(map));
+    }
+  }
+}
+
 Importance importance_for(const StudyView& view, const study::Goal& goal, const std::vector<std::size_t>& finished) {
   Importance out;
   out.metric = goal.metric;
@@ -140,6 +177,9 @@ Importance importance_for(const StudyView& view, const study::Goal& goal, const 
   }
   std::stable_sort(out.pairs.begin(), out.pairs.end(), greater);
   if (out.pairs.size() > kMostPairs) out.pairs.resize(kMostPairs);
+  add_maps(forest, table, out);
+  for (const std::size_t i : trials) out.points.push_back(view.trials[i].id);
+  out.values = values;
   return out;
 }
 
@@ -154,6 +194,11 @@ json digits(const std::vector<double>& values, int count) {
     out.push_back(number_json(std::strtod(text, nullptr)));
   }
   return out;
+}
+
+std::vector<double> packable(std::vector<double> values) {
+  for (double& value : values) value = std::isnan(value) ? absent() : value;
+  return values;
 }
 
 }  // namespace
@@ -199,6 +244,36 @@ json importance_json(const std::vector<Importance>& found) {
                    {"pairs", std::move(pairs)}});
   }
   return out;
+}
+
+json maps_json(const Importance& found) {
+  if (found.axes.size() < 2) return nullptr;
+  constexpr int kWidth = 3;
+  json axes = json::array(), maps = json::array();
+  for (const Importance::MapAxis& axis : found.axes) {
+    json labels = json::array();
+    for (const std::string& label : axis.labels) labels.push_back(clipped(label, 60));
+    json range;
+    if (axis.range) {
+      range = {{"lo", number_json(axis.range->lo)}, {"hi", number_json(axis.range->hi)}, {"log", axis.range->log}, {"own", axis.range->own}};
+    }
+    axes.push_back({{"name", clipped(axis.name, 200)},
+                    {"labels", std::move(labels)},
+                    {"weights", digits(axis.weights, 4)},
+                    {"range", std::move(range)},
+                    {"places", packed_reals(packable(axis.places), kWidth)}});
+  }
+  for (const Importance::Map& map : found.maps) {
+    maps.push_back(
+        {{"first", map.first}, {"second", map.second}, {"means", packed_reals(packable(map.means), kWidth)}});
+  }
+  std::vector<std::int64_t> trials;
+  for (const TrialId id : found.points) trials.push_back(id.value);
+  return {{"axes", std::move(axes)},
+          {"maps", std::move(maps)},
+          {"count", trials.size()},
+          {"trial", packed_integers(trials)},
+          {"values", packed_reals(found.values, 4)}};
 }
 
 }  // namespace lanista::report

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "lanista/report/factors.h"
 #include "lanista/study/view.h"
 
 namespace lanista::report {
@@ -31,6 +33,19 @@ struct Importance {
     std::string first, second;
     double share = 0, spread = 0;
   };
+  /// An axis of maps, one of the decisions that matter most.
+  struct MapAxis {
+    std::string name;
+    std::vector<std::string> labels;  ///< of its cells
+    std::vector<double> weights;      ///< of those, together 1
+    std::optional<Factor::Range> range;
+    std::vector<double> places;  ///< of the points, 0 to 1; NaN for one that has no such decision
+  };
+  /// What the forest predicts where two decisions meet, averaged over all others.
+  struct Map {
+    std::size_t first = 0, second = 0;  ///< axes, first < second
+    std::vector<double> means;          ///< [cells of first, cells of second]; NaN where the two exclude each other
+  };
   std::string metric;
   bool maximize = true;
   std::int64_t epoch = 0;       ///< at which trials are compared: the last that half of the finished ones measured
@@ -41,15 +56,25 @@ struct Importance {
   double explained = 0;         ///< share of unseen trials' variance that the forest predicts; NaN: not known
   std::vector<Single> singles;  ///< by share, then in the order of declaration
   std::vector<Pair> pairs;      ///< of the 12 decisions that the forest uses most; by share; 20 at most
+  std::vector<MapAxis> axes;    ///< of the first five singles, in their order
+  std::vector<Map> maps;        ///< of every two of those
+  std::vector<TrialId> points;  ///< the trials behind the shares, …
+  std::vector<double> values;   ///< … and what they measured at `epoch`; what was far off is moved to the others'
 };
 
 /// For every goal, in their order. Of more than 1,000 trials an even sample is asked. A function of the view alone.
 std::vector<Importance> importance(const study::StudyView& view);
 
 /// [{"metric", "maximize", "epoch", "finished", "trials", "few", "left_out", "far_off", "explained", "singles":
-/// [{"name", "share", "spread", "at", "weights", "means", "best"}], "pairs": [{"names", "share", "spread"}]}]. The
+/// [{"name", "share", "spread", "at", "weights", "means", "best"}], "pairs": [{"names", "share", "spread"}]}]. Maps are
+/// left out: maps_json has them. The
 /// first twelve singles have the last four, which tell of their values; names are cut at 200 bytes, texts of values
 /// at 60.
 nlohmann::json importance_json(const std::vector<Importance>& found);
+
+/// Of one goal, for the page: {"axes": [{"name", "labels", "weights", "range": {"lo", "hi", "log", "own"} or null, "places":
+/// packed reals}], "maps": [{"first", "second", "means": packed reals}], "count", "trial": packed integers, "values":
+/// packed reals}; null where there are fewer than two axes.
+nlohmann::json maps_json(const Importance& found);
 
 }  // namespace lanista::report

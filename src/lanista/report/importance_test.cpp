@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -213,6 +214,57 @@ TEST(FactorTable, CellsAreTheValuesOrPartsOfTheRange) {
     EXPECT_GE(place_of(view.trials[row]), below - 1e-12);
     EXPECT_LE(place_of(view.trials[row]), below + table.factors[1].axis.weights[cells[1]] + 1e-12);
   }
+}
+
+TEST(Importance, MapsTheDecisionsThatMatterMost) {
+  study::StudyView view = study_of(200, 11);
+  for (study::TrialView& trial : view.trials) {
+    const auto& sample = trial.proposal.sample;
+    const double momentum = sample.contains("momentum") ? std::get<double>(sample.at("momentum")) : 0.2;
+    measure(trial, place_of(trial) + (sample.at("optimizer") == text("sgd") ? momentum : 0.3));
+  }
+
+  const Importance of = importance(view).at(0);
+
+  ASSERT_EQ(of.axes.size(), 5U);
+  EXPECT_EQ(of.maps.size(), 10U);
+  ASSERT_EQ(of.points.size(), 200U);
+  for (std::size_t k = 0; k < of.axes.size(); ++k) EXPECT_EQ(of.axes[k].name, of.singles[k].name);
+  const auto axis = [&](const std::string& name) {
+    return static_cast<std::size_t>(
+        std::find_if(of.axes.begin(), of.axes.end(), [&](const auto& each) { return each.name == name; }) - of.axes.begin());
+  };
+  const Importance::MapAxis &lr = of.axes[axis("lr")], &momentum = of.axes[axis("momentum")];
+  ASSERT_TRUE(lr.range && momentum.range);
+  EXPECT_TRUE(lr.range->own) << "it has two, of one optimiser each";
+  EXPECT_FALSE(momentum.range->own);
+  EXPECT_EQ(momentum.range->lo, 0);
+  EXPECT_EQ(momentum.range->hi, 0.9);
+  for (std::size_t i = 0; i < of.points.size(); ++i) {
+    const study::TrialView& trial = view.trials[of.points[i].value - 1];
+    const auto& sample = trial.proposal.sample;
+    EXPECT_NEAR(lr.places[i], place_of(trial), 1e-12);
+    EXPECT_EQ(std::isnan(momentum.places[i]), !sample.contains("momentum"));
+    if (sample.contains("momentum")) {
+      EXPECT_NEAR(momentum.places[i], std::get<double>(sample.at("momentum")) / 0.9, 1e-12);
+    }
+    EXPECT_EQ(of.values[i], trial.measurements.back().metrics.at("val_accuracy"));
+  }
+  // Adam has no momentum: nothing is predicted where they meet, and everything else is.
+  const std::size_t first = std::min(axis("optimizer"), axis("momentum")), second = std::max(axis("optimizer"), axis("momentum"));
+  for (const Importance::Map& map : of.maps) {
+    ASSERT_EQ(map.means.size(), of.axes[map.first].weights.size() * of.axes[map.second].weights.size());
+    const std::size_t columns = of.axes[map.second].weights.size();
+    for (std::size_t i = 0; i < map.means.size(); ++i) {
+      const std::size_t optimizer = map.first == axis("optimizer") ? i / columns : i % columns;
+      const bool empty = map.first == first && map.second == second && of.axes[axis("optimizer")].labels[optimizer] == "adam";
+      EXPECT_EQ(std::isnan(map.means[i]), empty);
+    }
+  }
+  const nlohmann::json told = maps_json(of);
+  EXPECT_EQ(told.at("axes").size(), 5U);
+  EXPECT_EQ(told.at("count"), 200);
+  EXPECT_TRUE(maps_json(Importance{}).is_null());
 }
 
 }  // namespace

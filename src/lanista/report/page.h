@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
+#include "lanista/study/assessment.h"
 #include "lanista/study/view.h"
 
 namespace lanista::report {
@@ -12,6 +14,7 @@ struct PageOptions {
   std::string version;                ///< of lanista
   std::size_t max_bytes = 5'000'000;  ///< of the page; large studies are thinned out to fit, and the page says how
   double reload_seconds = 0;          ///< of a study under way: the page loads itself again so often; 0: never
+  std::optional<study::ModelAssessment> assessment = {};  ///< of the study's winner; none: the page does without
 };
 
 /// The report of a study as one HTML page: no network, works from file://, same view and options -> same bytes. What

@@ -61,7 +61,14 @@ json fitting_trials(const StudyView& view, const std::vector<std::size_t>& order
 
 /// What mattered; where there is no room for more, the shares alone.
 json fitting_importance(const StudyView& view, std::size_t room) {
-  json out = importance_json(importance(view));
+  const std::vector<Importance> found = importance(view);
+  json out = importance_json(found);
+  std::size_t used = block_text(out).size();
+  for (std::size_t goal = 0; goal < found.size(); ++goal) {
+    json maps = maps_json(found[goal]);
+    used += block_text(maps).size();
+    out[goal]["maps"] = used <= room ? std::move(maps) : json();
+  }
   if (block_text(out).size() <= room) return out;
   for (json& goal : out) {
     for (json& single : goal["singles"]) {
@@ -108,6 +115,7 @@ std::vector<std::string> page_metrics(const StudyView& view) {
 std::string page_data(const StudyView& view, const PageOptions& options, std::size_t room) {
   const std::vector<std::size_t> order = by_importance(view);
   json data = study_facts(view, options);
+  data["quality"] = quality_facts(view, options);
   data["importance"] = fitting_importance(view, room / 20);
   data["models"] = model_drawings(view, std::min<std::size_t>(300'000, room / 12));
   data["timeline"] = timeline_columns(view, std::min<std::size_t>(20'000, room / 200));

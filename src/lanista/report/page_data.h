@@ -43,6 +43,10 @@ nlohmann::json model_drawings(const study::StudyView& view, std::size_t room);
 /// Facts, economy, failures, counts.
 nlohmann::json study_facts(const study::StudyView& view, const PageOptions& options);
 
+/// How good the winner is: its assessment, with names of the classes that it speaks of; null without one. Bounded by
+/// the assessment's own bounds.
+nlohmann::json quality_facts(const study::StudyView& view, const PageOptions& options);
+
 /// Names of metrics as the page shows them: goals first, then by name; at most 12.
 std::vector<std::string> page_metrics(const study::StudyView& view);
 

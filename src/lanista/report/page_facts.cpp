@@ -142,6 +142,22 @@ json ensemble_facts(const study::Ensemble& ensemble) {
   return {{"members", std::move(members)}, {"validation", std::move(validation)}, {"test", std::move(test)}};
 }
 
+/// What a search has to beat, by the metrics that the page shows.
+json baselines_facts(const StudyView& view) {
+  constexpr std::size_t kMost = 8;
+  json out = json::array();
+  for (const study::Baseline& baseline : view.baselines) {
+    if (out.size() == kMost) break;
+    json metrics = json::object();
+    for (const std::string& name : page_metrics(view)) {
+      const auto it = baseline.metrics.find(name);
+      if (it != baseline.metrics.end()) metrics[clipped(name, 200)] = number(it->second);
+    }
+    out.push_back({{"name", clipped(baseline.name, kText)}, {"metrics", std::move(metrics)}});
+  }
+  return out;
+}
+
 json study_json(const StudyView& view, const PageOptions& options) {
   const study::StudyConfig& config = view.config;
   json goals = json::array(), bases = json::array(), test = json::object();
@@ -187,6 +203,11 @@ json study_json(const StudyView& view, const PageOptions& options) {
            {"ended", view.end_reason ? json(clipped(*view.end_reason, kText)) : json()},
            {"winner", view.winner ? json(view.winner->value) : json()},
            {"test", std::move(test)},
+           {"baselines", baselines_facts(view)},
+           {"earlier", view.earlier ? json{{"study", clipped(view.earlier->study, kText)},
+                                           {"trials", view.earlier->trials.size()},
+                                           {"left_out", view.earlier->left_out}}
+                                    : json()},
            {"config", clipped(view.config_text, kConfigText)}};
   if (view.ensemble) out["ensemble"] = ensemble_facts(*view.ensemble);
   return out;

@@ -202,6 +202,38 @@ TEST(Page, StaysWithinItsBytesAndSaysWhatItHolds) {
   }
 }
 
+study::ModelAssessment assessment_of(TrialId trial) {
+  study::ModelAssessment out{trial, "abc", 3, 1, {}};
+  study::PartAssessment part;
+  part.part = "validation";
+  part.rows = 12;
+  part.confusion = {4, 1, 0, 0, 3, 0, 2, 0, 2};
+  part.classes = {{2, 4, 1, 0.5}, {0, 5, 0.66, 0.8}, {1, 3, 0.75, 1}};
+  part.confused = {{2, 0, 2}, {0, 1, 1}};
+  out.parts = {part};
+  return out;
+}
+
+TEST(Page, TellsWhatTheWinnerDoesWithClassesByTheirNames) {
+  study::StudyView view = testing::small_study();
+  view.winner = TrialId{1};
+  view.data = {{"labels", {"cat", 7, "2"}}};
+  view.baselines = {{"linear", {{"val_accuracy", 0.5}, {"unheard of", 1}}}};
+  PageOptions options{"a", "1"};
+  EXPECT_TRUE(quality_facts(view, options).is_null()) << "nobody has assessed it";
+
+  options.assessment = assessment_of(*view.winner);
+  const nlohmann::json told = quality_facts(view, options);
+
+  EXPECT_EQ(told.at("names"), (nlohmann::json{{"0", "cat"}})) << "only names of their own, and only texts";
+  EXPECT_EQ(told.at("parts")[0].at("confusion"), (nlohmann::json{4, 1, 0, 0, 3, 0, 2, 0, 2}));
+  EXPECT_FALSE(told.contains("weights_hash"));
+  const nlohmann::json baselines = study_facts(view, options).at("study").at("baselines");
+  EXPECT_EQ(baselines, nlohmann::json::parse(R"([{"name": "linear", "metrics": {"val_accuracy": 0.5}}])"));
+  view.winner = TrialId{2};
+  EXPECT_TRUE(quality_facts(view, options).is_null()) << "it is of another trial";
+}
+
 TEST(ByImportance, BeginsWithRecordsAndTheWinnerAndHoldsEveryTrialOnce) {
   auto view = testing::random_study(2000, 8);
   const auto ranked = study::ranking(view);

@@ -1,31 +1,18 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "lanista/study/assessment.h"
+
 namespace lanista::runtime {
 
-/// Of one class: precision and recall are 0 where they would be 0 / 0.
-struct ClassScore {
-  std::int64_t label = 0;
-  std::int64_t rows = 0;  ///< that have this label
-  double precision = 0, recall = 0;
-};
-
-inline constexpr std::array<int, 7> kResidualPercents{1, 5, 25, 50, 75, 95, 99};
-
-/// What targets minus predictions look like, of one number of the predictions. All NaN if a prediction is, or if there
-/// is no row.
-struct Residuals {
-  double mean = 0;
-  double spread = 0;  ///< standard deviation: root of the mean square about the mean
-  std::array<double, kResidualPercents.size()> quantiles{};  ///< between two values by their distance (Hyndman, Fan: 7)
-  double mae = 0, rmse = 0, r2 = 0;  ///< as metrics of the same names, of this number alone
-};
+using study::ClassScore;
+using study::kResidualPercents;
+using study::Residuals;
 
 /// How well a model does on labelled rows.
 struct Assessment {

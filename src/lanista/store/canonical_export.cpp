@@ -23,7 +23,7 @@ struct Rule {
 // A record type that is not here is not part of the truth about a study.
 const Rule* rule_of(RecordType type) {
   static const std::array<Rule, 10> kRules = {{
-      {RecordType::kHeader, "header", {"schema", "config", "data"}},
+      {RecordType::kHeader, "header", {"schema", "config", "data", "earlier"}},
       {RecordType::kNumerics, "numerics", {"class"}},
       {RecordType::kProposed, "proposed", {}},
       {RecordType::kMeasurement, "measurement", {}},

@@ -126,7 +126,7 @@ Result<std::string> payload_of(RecordType type, const nlohmann::json& body, cons
   if (type == RecordType::kHeader) {
     LANISTA_CHECK(body.is_object(), "a header record must be a JSON object");
     nlohmann::json stamped = body;
-    stamped["schema"] = kSchemaVersion;
+    if (!stamped.contains("schema")) stamped["schema"] = kPlainSchema;
     stamped[kMarksKey] = true;
     payload = json_text(stamped);
   } else {

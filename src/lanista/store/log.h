@@ -38,8 +38,10 @@ enum class RecordType : std::uint16_t {
   kLast = kResumed,
 };
 
-/// The version of the records' layout that this build writes and the newest it reads.
-inline constexpr std::int64_t kSchemaVersion = 1;
+/// The newest version of the records' layout that this build reads. It writes the oldest that says all, so that older
+/// builds read what they can: 2 is for studies that took over an earlier one's trials, which older builds would resume
+/// without them.
+inline constexpr std::int64_t kSchemaVersion = 2, kPlainSchema = 1;
 
 /// One record: type and JSON payload. Doubles round-trip.
 struct Record {

@@ -67,7 +67,7 @@ TEST_F(Log, GivesBackWhatWasAppended) {
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->cut_bytes(), 0U);
   ASSERT_EQ(again->existing().size(), 2U);
-  EXPECT_EQ(again->existing()[0].body, (Json{{"config", 1}, {"schema", kSchemaVersion}, {"marks", true}}));
+  EXPECT_EQ(again->existing()[0].body, (Json{{"config", 1}, {"schema", kPlainSchema}, {"marks", true}}));
   EXPECT_EQ(again->existing()[1].type, RecordType::kMeasurement);
   EXPECT_EQ(again->existing()[1].body, odd);
   again->forget_existing();
@@ -166,7 +166,7 @@ TEST_F(Log, RefusesASecondWriter) {
 
 TEST_F(Log, RefusesALogOfANewerVersion) {
   std::string bytes;
-  encode_frame(1, R"({"schema":2})", bytes);
+  encode_frame(1, R"({"schema":3})", bytes);
   bytes += "torn";
   write_log(bytes);
 
@@ -175,7 +175,7 @@ TEST_F(Log, RefusesALogOfANewerVersion) {
 
   ASSERT_FALSE(writer.ok());
   EXPECT_EQ(writer.error().code, Code::kFailedPrecondition);
-  EXPECT_NE(writer.error().message.find("schema 2"), std::string::npos);
+  EXPECT_NE(writer.error().message.find("schema 3"), std::string::npos);
   ASSERT_FALSE(reader.ok());
   EXPECT_EQ(reader.error().code, Code::kFailedPrecondition);
   EXPECT_EQ(*fs_.read(path()), bytes);  // not a byte of it was touched

@@ -54,7 +54,7 @@ struct DataConfig {
   std::string normalize = "auto";                ///< auto | none
   std::string targets = "auto";       ///< auto | standardize | raw; auto: standardised where they are numbers
   std::vector<PluginConfig> augment;  ///< of training samples, in this order
-  ClassWeights class_weights;         ///< a study file's train.class_weights: the data set makes weights of rows of them
+  ClassWeights class_weights = {};    ///< a study file's train.class_weights: the data set makes weights of rows of them
   /// Cross-validation: training and validation part are dealt into so many folds, and a proposal is trained on each of
   /// the ways to leave one out (strategy.repeat times, each with another dealing). None: one split. From 2.
   std::optional<std::int64_t> folds = {};

@@ -14,6 +14,7 @@
 #include "lanista/graph/op.h"
 #include "lanista/study/baseline.h"
 #include "lanista/study/config.h"
+#include "lanista/study/earlier.h"
 #include "lanista/study/ensemble.h"
 #include "lanista/study/keep.h"
 #include "lanista/study/trainings.h"
@@ -51,6 +52,7 @@ struct StudyView {
   nlohmann::json models;                  ///< base models: [{"name", "graph" (text form)}]
   std::string frozen;                     ///< address of the frozen part's weights; empty: all is trained
   std::vector<Baseline> baselines;        ///< what a search has to beat; empty in studies of builds before
+  std::optional<Earlier> earlier;         ///< what it took over of another study when it began
   nlohmann::json numerics;                ///< what the bits depend on, as last recorded
   std::vector<TrialView> trials;          ///< index = id - 1
   std::vector<Span> spans;                ///< in the order of the log

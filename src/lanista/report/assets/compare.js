@@ -5,32 +5,9 @@ const source = JSON.parse(document.getElementById("data").textContent);
 const state = {selected: 0};
 function select() {}
 
-const kDashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
-function seriesStyle(k) {
-  const colours = [theme.accent, theme.warn, theme.good, theme.bad, theme.ink, theme.soft];
-  return {colour: colours[k % colours.length], dash: kDashes[Math.floor(k / colours.length) % kDashes.length]};
-}
-
 function curveOf(of, measure) {
   const {trial, trainings, seconds, value} = of.best[measure].curve;
   return value.map((v, k) => ({trial: trial[k], trainings: trainings[k], seconds: Number(seconds[k]), value: Number(v)}));
-}
-
-function swatch(k) {
-  const canvas = el("canvas", {"aria-hidden": "true", width: 44, height: 28});
-  const drawing = {
-    draw() {
-      const ctx = canvas.getContext("2d"), {colour, dash} = seriesStyle(k);
-      ctx.clearRect(0, 0, 44, 28);
-      ctx.strokeStyle = colour;
-      ctx.lineWidth = 4;
-      ctx.setLineDash(dash.map((d) => 2 * d));
-      line(ctx, 0, 14, 44, 14);
-    }
-  };
-  drawing.draw();
-  allCharts.push(drawing);
-  return canvas;
 }
 
 function makeResults() {

@@ -34,6 +34,7 @@ function keepView(ownChoice) {
     at: [scrollX, scrollY],
     rows: rows ? [rows.scrollLeft, rows.scrollTop] : null,
     selected: ownChoice ? state.selected : null,
+    compared: state.compared,
     query: state.query,
     brushes: Array.from(state.brushes, ([name, {lo, hi}]) => [name, lo, hi]),
     sorted: sorted ? [sorted.textContent, sorted.getAttribute("aria-sort")] : null,
@@ -63,6 +64,7 @@ function showAgain(kept) {
   for (let k = 0; head && k < 2 && head.getAttribute("aria-sort") !== kept.sorted[1]; ++k)
     head.querySelector("button").click();
   if (kept.selected === 0 || trials.rows.has(kept.selected)) select(kept.selected);
+  compareTrials(kept.compared ?? []);
   const columns = [
     ...trials.params, ...trials.metrics, integerColumn("parameters", trials.parameters, true),
     integerColumn("epochs", trials.epochs, false)

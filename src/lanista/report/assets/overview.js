@@ -74,20 +74,62 @@ function packageText() {
   return `an ensemble of ${shares}: ${goal} ${value(validation, goal)}, ${tested} ${value(test, tested)}`;
 }
 
+// How a value stands to what needs no search.
+function besideBaselines(best) {
+  const goal = study.goals[0].metric, value = goalColumn(0).at(best);
+  const levels = baselineLevels(goal).filter((level) => Number.isFinite(level.value));
+  if (levels.length === 0 || !Number.isFinite(value)) return "";
+  const top = levels.reduce((a, b) => better(0, b.value, a.value) ? b : a);
+  const name = {constant: "The same answer for every row", linear: "A linear model"}[top.name] ?? top.name;
+  return better(0, value, top.value) ? ` ${name} reaches ${fixed(top.value)}.` :
+                                       ` That does not beat what needs no search: ${name[0].toLowerCase()}${name.slice(1)} reaches ${fixed(top.value)}.`;
+}
+
+// One sentence that says what was found.
+function foundText() {
+  const best = study.winner ? trials.rows.get(study.winner) : ranked[0];
+  const all = plural(source.proposed, "trial");
+  if (source.proposed === 0) return "No trial has begun yet.";
+  if (best === undefined) {
+    const [first] = source.failures;
+    const whole = study.ended === null ? `None of ${all} has finished yet.` : `None of ${all} gave a model.`;
+    return [whole, first && [" Most fail for: ", said(first.cause), "."]];
+  }
+  const goals = study.goals.map((goal, g) => `${goal.metric} ${goalColumn(g).has(best) ? fixed(goalColumn(g).at(best)) : "–"}`).join(", ");
+  const tests = Object.entries(study.test).filter(([name]) => study.goals.some((goal) => goal.metric === name.replace(/^test_/, "val_")));
+  const test = tests.map(([name, value]) => `${name} ${typeof value === "number" ? fixed(value) : value}`).join(", ");
+  const lead = study.winner ? `The best of ${all} is ` : `So far the best of ${all} is `;
+  return [lead, trialLink(trials.id[best]), `, with `, said(goals), test && [" and, on rows kept aside, ", said(test)], ".", besideBaselines(best)];
+}
+
+// What to do with it.
+function nextCommands() {
+  const best = study.winner ?? (ranked.length ? trials.id[ranked[0]] : 0);
+  const more = study.ended === "budget" && study.budget.trials ? ` --trials ${study.budget.trials}` : "";
+  const lines = [];
+  if (study.winner) lines.push(["use it", `${command("predict", study.folder)} FILE`]);
+  if (best) lines.push(["see it", command("show", `${study.folder}#${best}`)]);
+  lines.push([study.ended === null ? "go on" : "try more", command("resume", study.folder) + more]);
+  return el("dl", {class: "next"}, lines.map(([name, text]) => [el("dt", {}, name), el("dd", {}, copyable(text))]));
+}
+
 function makeOverview() {
   const ended = study.ended === null ? "not ended" : `ended: ${study.ended}`;
   const others =
       Object.entries(study.test).map(([name, value]) => `${name} ${typeof value === "number" ? fixed(value) : value}`);
   return el(
       "header", {id: "overview"}, el("p", {class: "brand"}, "lanista report"), el("h1", {}, said(study.name)),
+      el("p", {class: "found"}, foundText()),
       el("p", {class: "lead"},
          `${plural(source.proposed, "trial")}, ${plural(study.steps, "training step")}, ` +
              `${duration(study.seconds)} · `,
          said(ended)),
       liveNote(),
-      el("div", {class: "tiles"}, winnerTiles()),
-      el("dl", {class: "facts"}, fact("Trials", countsText()), fact("Data", dataText()),
+      el("div", {class: "tiles"}, winnerTiles()), nextCommands(),
+      el("details", {class: "settings"}, el("summary", {}, "Data and settings"),
+         el("dl", {class: "facts"}, fact("Trials", countsText()), fact("Data", dataText()),
          fact("Strategy", [said(study.strategy), ` · ${plural(study.slots, "slot")}`]),
+         fact("Taken over", study.earlier ? [`${plural(study.earlier.trials, "trial")} of `, said(study.earlier.study), study.earlier.left_out ? `; ${short(study.earlier.left_out)} did not fit` : ""] : ""),
          fact("Stopping rule", said(study.stop)),
          fact("Budget", `${budgetText()}; ${epochsText()} a trial, batch ${study.batch}`),
          fact("Base models", said(study.bases.join(", "))), fact("Seed", study.seed),
@@ -100,10 +142,7 @@ function makeOverview() {
              el("span", {}, el("code", {}, "best/"),
                 study.winner ? ` in the study's folder: ${packageText()}` :
                                " appears in the study's folder when the study ends")),
-         fact(
-             "To go on",
-             el("span", {}, copyable(command("resume", study.folder)),
-                " in the folder that holds the study's, as all commands here"))),
+         fact("Commands", "are for the folder that holds the study's"))),
       !complete &&
           el("p", {class: "caption"},
              `This page holds ${short(trials.count)} of ${short(source.proposed)} trials: those that ` +

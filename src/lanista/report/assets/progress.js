@@ -32,10 +32,12 @@ function makeProgress() {
     const whole = rows.filter((i) => trials.state[i] === kSucceeded && Number.isFinite(column.at(i)));
     const range = robustRange((whole.length < 5 ? rows : whole).map((i) => column.at(i)), study.goals[goal].maximize);
     if (!range) return emptyChart(ctx, width, height, "No trial has finished yet.");
+    const levels = levelsInReach(range, baselineLevels(study.goals[goal].metric), 1);
     const last = Math.max(...[xs[rows[rows.length - 1]], by === "trials" ? trials.id[trials.count - 1] : 0]);
     const x = makeScale(by === "trials" ? 0 : Math.min(0, xs[rows[0]]), last, frame.left, width - frame.right, false);
     const y = robustScale(range, height - frame.bottom, frame.top);
     drawAxes(ctx, width, height, x, y, axes[by].name, axisName(study.goals[goal].metric, range));
+    drawLevels(ctx, width, y, levels);
     ctx.lineWidth = 1.5;
     const size = rows.length > 2000 ? 1.6 : 3;
     for (const i of rows) {

@@ -1,7 +1,8 @@
-// What the reader has chosen: one trial, and filters that leave some trials in view. Charts and table follow.
+// What the reader has chosen: one trial, up to three that are compared, and filters that leave some trials in view. Charts and table follow.
 
 const state = {
   selected: 0,
+  compared: [],  // trials, in the order in which they were ticked
   query: "",
   brushes: new Map(),  // by axis name: {column, lo, hi}
   visible: new Uint8Array(trials.count).fill(1),
@@ -9,7 +10,8 @@ const state = {
 };
 const listeners = {
   selection: [],
-  filter: []
+  filter: [],
+  compared: []
 };
 const pending = new Set();
 
@@ -21,8 +23,7 @@ function on(what, listener) {
 function announce(what) {
   if (pending.size === 0) {
     requestAnimationFrame(() => {
-      const due = new Set(pending.has("filter") ? listeners.filter : []);
-      if (pending.has("selection")) listeners.selection.forEach((l) => due.add(l));
+      const due = new Set(["filter", "selection", "compared"].filter((kind) => pending.has(kind)).flatMap((kind) => listeners[kind]));
       pending.clear();
       due.forEach((listener) => listener());
     });
@@ -34,6 +35,19 @@ function select(id) {
   if (state.selected === id) return;
   state.selected = id;
   announce("selection");
+}
+
+const kMostCompared = 3;
+function compareTrials(ids) {
+  state.compared = ids.filter((id) => trials.rows.has(id)).slice(0, kMostCompared);
+  announce("compared");
+}
+function toggleCompared(id) {
+  const others = state.compared.filter((other) => other !== id);
+  if (others.length < state.compared.length)
+    compareTrials(others);
+  else if (others.length < kMostCompared)
+    compareTrials([...others, id]);
 }
 
 function filterAgain() {

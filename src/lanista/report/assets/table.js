@@ -10,16 +10,19 @@ const tableColumns = (() => {
     text: (i) => (column.has(i) ? (column.names ? column.text(i) : format(column.at(i))) : ""),
   });
   const goals = study.goals.map((_, g) => goalColumn(g)).filter((m) => m);
+  // What varies and mattered stands first, what never varies last.
+  const rest = trials.params.filter((p) => !slicedColumns.includes(p));
   const worked = shown(trials.worked, (v) => short(Number(v.toPrecision(3))));
   return [
     {...number("rank", (i) => trials.rank[i] || Infinity), text: (i) => (trials.rank[i] ? String(trials.rank[i]) : "")},
     {...number("trial", (i) => trials.id[i]), text: (i) => `#${trials.id[i]}`},
     ...goals.map((m) => shown(m, fixed)),
-    ...trials.params.map((p) => shown(p, short)),
+    ...slicedColumns.map((p) => shown(p, short)),
     {name: "state", label: "state", text: (i) => stateName(i) + (trials.same_as[i] ? ` of #${trials.same_as[i]}` : "")},
     ...trials.metrics.filter((m) => !goals.includes(m)).map((m) => shown(m, fixed)),
     number("parameters", (i) => trials.parameters[i]),
     number("epochs", (i) => trials.epochs[i]),
+    ...rest.map((p) => shown(p, short)),
     number("steps", (i) => trials.steps[i]),
     {...worked, name: "seconds", label: "seconds"},
     {...number("parent", (i) => trials.parent[i]), text: (i) => (trials.parent[i] ? `#${trials.parent[i]}` : "")},
@@ -39,13 +42,14 @@ function makeTable() {
              el("button", {type: "button", click: () => sortBy(column)}, column.label)));
   const body = el("tbody");
   const table =
-      el("table", {role: "grid", "aria-labelledby": "trials-title"}, el("thead", {}, el("tr", {}, heads)), body);
+      el("table", {role: "grid", "aria-labelledby": "trials-title"}, el("thead", {}, el("tr", {}, el("th", {scope: "col", class: "tick"}, el("span", {title: "Tick two or three to see them side by side"}, "✓")), heads)),
+         body);
   const box =
       el("div", {
         class: "scroll trials",
         tabindex: 0,
         role: "group",
-        "aria-label": "Trials. Arrow keys choose a trial.",
+        "aria-label": "Trials. Arrow keys choose a trial, C ticks it for a comparison.",
         scroll: () => render(),
         keydown: onKey
       },
@@ -116,7 +120,7 @@ function makeTable() {
     if (order.length === 0) {
       rows.push(
           el("tr", {},
-             el("td", {colspan: tableColumns.length}, trials.count ? "No trial fits the filters." : "No trial yet.")));
+             el("td", {colspan: tableColumns.length + 1}, trials.count ? "No trial fits the filters." : "No trial yet.")));
     }
     body.replaceChildren(...rows);
   }
@@ -139,10 +143,28 @@ function makeTable() {
           "aria-selected": String(id === state.selected),
           click: () => select(id)
         },
-        cells);
+        el("td", {class: "tick"}, tick(id)), cells);
+  }
+
+  // The box itself takes the keys; a hundred more stops on the way of Tab would help nobody.
+  function tick(id) {
+    const box = el("input", {
+      type: "checkbox",
+      tabindex: -1,
+      "aria-label": `Compare trial #${id}`,
+      click: (event) => event.stopPropagation(),
+      change: () => toggleCompared(id)
+    });
+    settle(box, id);
+    return box;
+  }
+  function settle(box, id) {
+    box.checked = state.compared.includes(id);
+    box.disabled = !box.checked && state.compared.length >= kMostCompared;
   }
 
   function onKey(event) {
+    if (event.key === "c" && event.target === box && state.selected && !event.ctrlKey && !event.metaKey) return toggleCompared(state.selected);
     const page = Math.max(1, Math.floor(box.clientHeight / kRow) - 2);
     const at = order.indexOf(trials.rows.get(state.selected));
     const to = {
@@ -166,6 +188,9 @@ function makeTable() {
 
   on("filter", arrange);
   on("selection", render);
+  on("compared", () => {
+    for (const node of body.querySelectorAll("tr[data-trial]")) settle(node.querySelector("input"), Number(node.dataset.trial));
+  });
   for (const [event, now] of [["beforeprint", true], ["afterprint", false]]) {
     addEventListener(event, () => {
       printing = now;
@@ -176,6 +201,7 @@ function makeTable() {
   new ResizeObserver(render).observe(box);
   return section(
       "trials", "Trials",
-      "Filter by words and comparisons (any column: lr>0.01, optimizer=adam, state=failed); click a head to sort.",
-      el("div", {class: "controls"}, query, count, clear), box);
+      "Filter by words and comparisons (any column: lr>0.01, optimizer=adam, state=failed); click a head to sort. " +
+          "Tick two or three to see them side by side.",
+      el("div", {class: "controls"}, query, count, clear), box, makeSide());
 }

@@ -1,0 +1,47 @@
+#include "lanista/report/page_columns.h"
+#include "lanista/report/page_data.h"
+
+namespace lanista::report {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kName = 60;
+
+/// Names of the classes that are spoken of, by their numbers; what has no name of its own is left out.
+json class_names(const study::StudyView& view, const study::ModelAssessment& assessment) {
+  json out = json::object();
+  const json& data = view.data;
+  const auto labels = data.is_object() ? data.find("labels") : data.end();
+  if (!data.is_object() || labels == data.end() || !labels->is_array()) return out;
+  const auto add = [&](std::int64_t label) {
+    const std::string key = std::to_string(label);
+    if (label < 0 || static_cast<std::size_t>(label) >= labels->size()) return;
+    const json& name = (*labels)[static_cast<std::size_t>(label)];
+    if (name.is_string() && name != key) out[key] = clipped(name.get_ref<const std::string&>(), kName);
+  };
+  for (const study::PartAssessment& part : assessment.parts) {
+    if (!part.confusion.empty()) {
+      for (std::int64_t label = 0; label < assessment.classes; ++label) add(label);
+    }
+    for (const study::ClassScore& score : part.classes) add(score.label);
+    for (const study::Confused& each : part.confused) {
+      add(each.label);
+      add(each.prediction);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+json quality_facts(const study::StudyView& view, const PageOptions& options) {
+  if (!options.assessment || !view.winner || options.assessment->trial != *view.winner) return nullptr;
+  json out = study::assessment_json(*options.assessment);
+  out.erase("weights_hash");
+  out["names"] = class_names(view, *options.assessment);
+  out["percents"] = study::kResidualPercents;
+  return out;
+}
+
+}  // namespace lanista::report

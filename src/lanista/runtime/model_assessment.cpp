@@ -1,0 +1,217 @@
+#include "lanista/runtime/model_assessment.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "lanista/base/digest.h"
+#include "lanista/base/rng.h"
+#include "lanista/data/spec.h"
+#include "lanista/runtime/predictor.h"
+
+namespace lanista::runtime {
+namespace {
+
+using study::PartAssessment;
+
+constexpr std::size_t kRowsAtOnce = 1024;
+
+/// Tells the predictions of `rows`, some rows at a time: the rows' numbers, and [rows, outputs].
+void predict_rows(Predictor& predictor, const data::Dataset& data, std::span<const std::int64_t> rows,
+                  const std::function<void(std::span<const std::int64_t>, std::span<const double>)>& tell) {
+  const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
+  std::vector<float> features;
+  for (std::size_t at = 0; at < rows.size(); at += kRowsAtOnce) {
+    const auto some = rows.subspan(at, std::min(kRowsAtOnce, rows.size() - at));
+    features.resize(some.size() * width);
+    data.gather_features(some, features);
+    tell(some, predictor.predict(features));
+  }
+}
+
+/// Labels and predictions of classes, counted.
+class ClassCounts {
+ public:
+  explicit ClassCounts(std::size_t classes) : rows_(classes), predicted_(classes), right_(classes) {}
+
+  void add(std::span<const std::int32_t> labels, std::span<const double> logits) {
+    const std::size_t classes = rows_.size();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const auto row = logits.subspan(i * classes, classes);
+      if (std::any_of(row.begin(), row.end(), [](double x) { return std::isnan(x); })) {
+        ++lost_;
+        continue;
+      }
+      const auto label = static_cast<std::size_t>(labels[i]);
+      const auto largest = static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+      ++rows_[label];
+      ++predicted_[largest];
+      if (label == largest) {
+        ++right_[label];
+      } else {
+        ++mistakes_[{label, largest}];
+      }
+    }
+  }
+
+  void tell(PartAssessment& out) const {
+    out.lost = lost_;
+    out.classes = scores();
+    const auto classes = static_cast<std::int64_t>(rows_.size());
+    if (classes <= PartAssessment::kMostMatrix) {
+      out.confusion.resize(rows_.size() * rows_.size());
+      for (std::size_t k = 0; k < rows_.size(); ++k) out.confusion[k * rows_.size() + k] = right_[k];
+    }
+    for (const auto& [pair, rows] : mistakes_) {
+      if (!out.confusion.empty()) out.confusion[pair.first * rows_.size() + pair.second] = rows;
+      out.confused.push_back({static_cast<std::int64_t>(pair.first), static_cast<std::int64_t>(pair.second), rows});
+    }
+    std::stable_sort(out.confused.begin(), out.confused.end(),
+                     [](const auto& a, const auto& b) { return a.rows > b.rows; });
+    if (out.confused.size() > PartAssessment::kMostConfused) out.confused.resize(PartAssessment::kMostConfused);
+  }
+
+ private:
+  std::vector<study::ClassScore> scores() const {
+    const auto share = [](std::int64_t part, std::int64_t whole) {
+      return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+    };
+    std::vector<study::ClassScore> out;
+    for (std::size_t k = 0; k < rows_.size(); ++k) {
+      if (rows_[k] == 0) continue;
+      out.push_back({static_cast<std::int64_t>(k), rows_[k], share(right_[k], predicted_[k]), share(right_[k], rows_[k])});
+    }
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+      return a.recall != b.recall ? a.recall < b.recall : a.rows > b.rows;
+    });
+    if (out.size() > PartAssessment::kMostClasses) out.resize(PartAssessment::kMostClasses);
+    return out;
+  }
+
+  std::vector<std::int64_t> rows_, predicted_, right_;  // by class
+  std::map<std::pair<std::size_t, std::size_t>, std::int64_t> mistakes_;  // by label and prediction
+  std::int64_t lost_ = 0;
+};
+
+/// As many digits as a chart shows: what is kept of single rows is no more than is needed.
+double rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.5g", value);
+  return std::strtod(text, nullptr);
+}
+
+/// `most` of the rows, ascending: always the same.
+std::vector<std::uint32_t> drawn(std::size_t rows, std::size_t most) {
+  Rng rng = Rng(1).split("assessment");
+  auto out = rng.sample_without_replacement(static_cast<std::uint32_t>(rows),
+                                            static_cast<std::uint32_t>(std::min(rows, most)));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// Of some outputs: columns of targets and predictions, [rows, shown].
+void tell_numbers(std::span<const float> targets, std::span<const double> predictions, std::size_t shown,
+                  PartAssessment& out) {
+  const std::size_t rows = targets.size() / shown;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto row = predictions.subspan(i * shown, shown);
+    out.lost += std::any_of(row.begin(), row.end(), [](double x) { return std::isnan(x); }) ? 1 : 0;
+  }
+  out.residuals = residuals_of(predictions, targets, static_cast<std::int64_t>(shown));
+  for (const std::size_t i : drawn(rows, PartAssessment::kMostPoints / shown)) {
+    for (std::size_t k = i * shown; k < (i + 1) * shown; ++k) {
+      out.actual.push_back(rounded(static_cast<double>(targets[k])));
+      out.predicted.push_back(rounded(predictions[k]));
+    }
+  }
+}
+
+PartAssessment assess_classes(Predictor& predictor, const data::Dataset& data, std::span<const std::int64_t> rows) {
+  ClassCounts counts(static_cast<std::size_t>(data.spec().classes));
+  std::vector<std::int32_t> labels;
+  predict_rows(predictor, data, rows, [&](std::span<const std::int64_t> some, std::span<const double> logits) {
+    labels.resize(some.size());
+    data.gather_labels(some, labels);
+    counts.add(labels, logits);
+  });
+  PartAssessment out;
+  counts.tell(out);
+  return out;
+}
+
+PartAssessment assess_numbers(Predictor& predictor, const data::Dataset& data, std::span<const std::int64_t> rows) {
+  const auto outputs = static_cast<std::size_t>(data.spec().target_size);
+  const std::size_t shown = std::min(outputs, PartAssessment::kMostOutputs);
+  std::vector<float> of_some, targets;
+  std::vector<double> predictions;
+  predict_rows(predictor, data, rows, [&](std::span<const std::int64_t> some, std::span<const double> predicted) {
+    of_some.resize(some.size() * outputs);
+    data.gather_raw_targets(some, of_some);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      for (std::size_t k = i * outputs; k < i * outputs + shown; ++k) {
+        targets.push_back(of_some[k]);
+        predictions.push_back(predicted[k]);
+      }
+    }
+  });
+  PartAssessment out;
+  tell_numbers(targets, predictions, shown, out);
+  return out;
+}
+
+}  // namespace
+
+std::string identity_of(const engine::ModelPackage& package) {
+  if (package.members.size() == 1) return package.facts.value("weights_hash", "");
+  Hasher hasher;
+  const std::vector<double> shares = package.shares();
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    hasher.text(package.facts.at("members").at(k).value("weights_hash", "")).number(std::bit_cast<std::int64_t>(shares[k]));
+  }
+  return hasher.finish().hex();
+}
+
+Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package, const data::Dataset& all,
+                                            bool tested) {
+  std::optional<std::int64_t> fold;
+  if (package.facts.contains("fold")) fold = package.facts["fold"].get<std::int64_t>();
+  if (fold && (*fold < 0 || *fold >= std::ssize(all.spec().folds))) {
+    return Error{Code::kInvalidArgument, "the package is of fold " + std::to_string(*fold) + ", which these data have not",
+                 all.spec().source};
+  }
+  const data::Dataset& data = all.training(fold);
+  const data::DataSpec& spec = data.spec();
+  if (spec.hash != package.data.hash || spec.classes != package.data.classes ||
+      spec.target_size != package.data.target_size) {
+    return Error{Code::kInvalidArgument, "the package is of other data: its hash is " + package.data.hash.hex() +
+                                             ", that of these is " + spec.hash.hex(),
+                 spec.source};
+  }
+  LANISTA_ASSIGN(auto predictor, Predictor::create(package));
+  study::ModelAssessment out;
+  // An ensemble is begun with the winner.
+  const nlohmann::json& first = package.members.size() == 1 ? package.facts : package.facts.at("members").at(0);
+  out.trial = TrialId{first.at("trial").get<std::uint32_t>()};
+  out.weights_hash = identity_of(package);
+  out.classes = spec.classes;
+  out.outputs = spec.classes > 0 ? 1 : spec.target_size;
+  std::vector<std::pair<std::string, data::Part>> parts{{"validation", data::Part::kValidation}};
+  if (tested) parts.emplace_back("test", data::Part::kTest);
+  for (const auto& [name, part] : parts) {
+    const std::vector<std::int64_t>& rows = data.rows(part);
+    if (rows.empty()) continue;
+    out.parts.push_back(spec.classes > 0 ? assess_classes(predictor, data, rows)
+                                         : assess_numbers(predictor, data, rows));
+    out.parts.back().part = name;
+    out.parts.back().rows = static_cast<std::int64_t>(rows.size());
+  }
+  return out;
+}
+
+}  // namespace lanista::runtime

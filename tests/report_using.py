@@ -1,0 +1,119 @@
+"""How a reader uses a report page: choosing, brushing, filtering, sorting, keys, tables of figures."""
+
+import time
+
+from browser_driver import DOWN, ESCAPE, TAB, expect
+
+
+def count_shown(browser):
+    return int(browser.text("output.count").split(" of ")[0].replace(",", ""))
+
+
+def check_selection(browser, name):
+    x, y, _, _ = browser.box("#trials tbody tr[data-trial]:nth-child(4)")
+    wanted = browser.run("return document.querySelector('#trials tbody tr[data-trial]:nth-child(4)').dataset.trial")
+    browser.click(x + 60, y + 12)
+    expect(browser.text("#details h2") == f"Trial #{wanted}", f"{name}: a click on row #{wanted} shows {browser.text('#details h2')}")
+    chosen = browser.run("return [...document.querySelectorAll('tr[aria-selected=true]')].map(r => r.dataset.trial)")
+    expect(chosen == [wanted], f"{name}: rows {chosen} are marked, not #{wanted}")
+    commands = browser.run("return [...document.querySelectorAll('#details .command code')].map(c => c.textContent)")
+    expect(len(commands) == 2 and all(f"#{wanted}" in c for c in commands), f"{name}: commands {commands}")
+    browser.run("document.querySelector('.scroll.trials').focus()")
+    browser.keys(DOWN)
+    after = browser.text("#details h2")
+    expect(after != f"Trial #{wanted}", f"{name}: the arrow key chose no other row")
+    return commands
+
+
+def check_curve_keys(browser, name):
+    browser.run("document.querySelector('#curves .chart').focus()")
+    before = browser.text("#details h2")
+    browser.keys(DOWN)
+    browser.keys(DOWN)
+    expect(browser.text("#details h2") != before, f"{name}: arrow keys in the curves choose nothing")
+
+
+def check_brush(browser, name):
+    whole = count_shown(browser)
+    left, top, width, height = browser.box("#parallel canvas")
+    x = left + width - 55  # the last axis: the goal
+    browser.drag(x, top + 60, x, top + height * 0.45)
+    some = count_shown(browser)
+    expect(0 < some < whole, f"{name}: brushing an axis leaves {some} of {whole} trials")
+    browser.keys(ESCAPE)
+    expect(count_shown(browser) == whole, f"{name}: Escape leaves {count_shown(browser)} of {whole} trials")
+
+
+def check_filter_and_sort(browser, name):
+    whole = count_shown(browser)
+    browser.run("""const q = document.getElementById('query'); q.focus(); q.value = arguments[0];
+                   q.dispatchEvent(new Event('input'));""", "optimizer=adam parameters>700")
+    browser.settle()
+    expect(0 < count_shown(browser) < whole, f"{name}: the filter leaves {count_shown(browser)} of {whole} trials")
+    browser.keys(ESCAPE)
+    expect(count_shown(browser) == whole, f"{name}: Escape does not clear the filter")
+    browser.run("[...document.querySelectorAll('#trials th button')].find(b => b.textContent === 'parameters').click()")
+    browser.settle()
+    column = browser.run("""const at = [...document.querySelectorAll('#trials th')].findIndex(h => h.textContent === 'parameters');
+        return [...document.querySelectorAll('#trials tbody tr[data-trial]')].map(r => Number(r.children[at].textContent.replace(/,/g, '')));""")
+    expect(column == sorted(column), f"{name}: sorting by parameters gives {column[:8]}")
+    browser.run("document.querySelector('#trials th button').click()")
+    browser.settle()
+
+
+def check_axis_switch(browser, name):
+    take = "return document.querySelector('#progress canvas').toDataURL()"
+    seen = {browser.run(take)}
+    for key in ("seconds", "steps"):
+        browser.run("document.querySelector(`#progress input[value=${arguments[0]}]`).click()", key)
+        browser.settle()
+        seen.add(browser.run(take))
+    expect(len(seen) == 3, f"{name}: switching the x axis draws {len(seen)} different charts of 3")
+    browser.run("document.querySelector('#progress input[value=trials]').click()")
+
+
+def check_figures(browser, name):
+    """Every chart has its table, and every control can be reached by Tab."""
+    bare = browser.run("""return [...document.querySelectorAll('section')].filter(s => s.querySelector('.chart, .drawing') &&
+        !s.querySelector('details.figures')).map(s => s.id);""")
+    expect(bare == [], f"{name}: charts without figures: {bare}")
+    browser.run("document.querySelectorAll('details.figures').forEach(d => d.open = true)")
+    time.sleep(0.2)
+    empty = browser.run("return [...document.querySelectorAll('details.figures')].filter(d => !d.querySelector('tbody tr')).length")
+    expect(empty == 0, f"{name}: {empty} tables of figures have no row")
+    browser.run("document.querySelectorAll('details.figures').forEach(d => d.open = false)")
+    browser.run("document.querySelector('nav a').focus()")
+    reached = []
+    for _ in range(90):
+        browser.keys(TAB)
+        reached.append(browser.run("""const a = document.activeElement, s = a.closest('section, nav, aside, footer, header');
+            return [s?.id || s?.tagName || '', getComputedStyle(a).outlineStyle !== 'none' || a.type === 'radio'];"""))
+    places = {place for place, _ in reached}
+    expect({"progress", "curves", "parallel", "trials"} <= places, f"{name}: Tab reaches only {sorted(places)}")
+    hidden = [place for place, visible in reached if not visible and place not in ("", "BODY")]
+    expect(hidden == [], f"{name}: focus cannot be seen in {hidden[:5]}")
+
+
+def check_selection_in_chart(browser, name):
+    """Some place of the curve chart holds a trial, and a click on it selects one."""
+    left, top, width, height = browser.box("#curves canvas")
+    browser.run("document.querySelector('#details button.plain')?.click()")
+    browser.settle()
+    for part in (0.3, 0.4, 0.5, 0.6, 0.2):
+        for place in (0.25, 0.35, 0.45, 0.15, 0.55, 0.7):
+            browser.click(left + width * part, top + height * place)
+            if (browser.text("#details h2") or "").startswith("Trial #"):
+                return
+    expect(False, f"{name}: no click on a curve selects a trial")
+
+
+def check_importance(browser, name):
+    shares = browser.run("""return [...document.querySelectorAll('#importance .shares')].map(t => [...t.querySelectorAll('tbody tr')].map(
+        r => parseFloat(r.children[2].textContent)));""")
+    expect(len(shares) >= 1 and len(shares[0]) >= 4, f"{name}: what mattered has the rows {shares}")
+    for table in shares:
+        expect(table == sorted(table, reverse=True), f"{name}: shares are not in order: {table}")
+    total = sum(sum(table) for table in shares)
+    expect(30 < total < 110, f"{name}: shares add up to {total} %")
+    wide = browser.run("""return [...document.querySelectorAll('#importance .fill')].map(f => f.getBoundingClientRect().width);""")
+    expect(wide and max(wide) > 100, f"{name}: the bars are {wide} pixels wide")
