@@ -23,6 +23,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
+# The default study, and it with a setting that its users would try.
+SETTINGS = {"lanista": [], "lanista-ensemble": ["keep.top=12", "keep.ensemble=12"], "lanista-folds": ["data.folds=5"]}
+
 
 def tables():
     """name -> (frame, target, is classes). Rows without a target are left out; nothing else is prepared."""
@@ -55,14 +58,13 @@ def score(truth, predicted, classes):
     return accuracy_score(truth.astype(str), predicted.astype(str)) if classes else r2_score(truth, predicted)
 
 
-def lanista(program, folder, seconds, target, classes, ensemble):
+def lanista(program, folder, seconds, target, classes, further):
     """Predictions for test.csv, and what `run` said at its end."""
     import pandas
     study = folder + "/study"
     goal = "maximize val_accuracy" if classes else "maximize val_r2"
     sets = ["data.source=csv:%s/train.csv?target=%s" % (folder, target), "data.split=[0.8, 0.2, 0]", "goal=" + goal,
-            "budget.trials=1000000", "budget.guard_minutes=%g" % ((seconds - 1) / 60), "run.workers=1", "keep.top=12"]
-    sets += ["keep.ensemble=12"] if ensemble else []
+            "budget.trials=1000000", "budget.guard_minutes=%g" % ((seconds - 1) / 60), "run.workers=1"] + further
     run = subprocess.run([program, "run", "--out", study, "--quiet", "--no-color"] + [w for s in sets for w in ("--set", s)],
                          capture_output=True, text=True, cwd=folder)
     if run.returncode != 0:
@@ -83,7 +85,7 @@ def main():
     parser.add_argument("--summary")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--arms", nargs="+", default=["lanista", "mlp", "hgb", "flaml"])
+    parser.add_argument("--arms", nargs="+", default=[*SETTINGS, "mlp", "hgb", "flaml"])
     parser.add_argument("--tables", nargs="+")
     parser.add_argument("--cores", nargs="+", default=["0", "1"])
     args = parser.parse_args()
@@ -144,8 +146,9 @@ def run(args, arm, folder, target, classes, truth, core):
         with open(program, "w") as file:
             file.write("#!/bin/sh\nexec taskset -c %s %s \"$@\"\n" % (core, os.path.abspath(args.lanista)))
         os.chmod(program, 0o755)
-        predicted, status = lanista(program, folder, args.seconds, target, classes, arm == "lanista-ensemble")
-        return {"score": score(truth.reset_index(drop=True), predicted, classes), "status": status}
+        predicted, status = lanista(program, folder, args.seconds, target, classes, SETTINGS[arm])
+        told = {name: status[name] for name in ("trials", "failed", "seconds", "end_reason")}
+        return {"score": score(truth.reset_index(drop=True), predicted, classes), **told}
     env = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONWARNINGS="ignore")
     done = subprocess.run(pin + [sys.executable, HERE + "/tables_search.py", arm, folder, target, str(int(classes)),
                                  str(args.seconds)], capture_output=True, text=True, env=env)
