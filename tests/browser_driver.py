@@ -91,7 +91,9 @@ class Browser:
                   "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));"})
 
     def box(self, selector):
-        """Where an element stands in the window, after scrolling to it."""
+        """Where an element stands in the window, after scrolling to it and drawing what that brought to sight."""
+        self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center', behavior: 'instant'})", selector)
+        self.settle()
         return self.run("""const node = document.querySelector(arguments[0]);
             node.scrollIntoView({block: "center", behavior: "instant"});
             const b = node.getBoundingClientRect(); return [b.left, b.top, b.width, b.height];""", selector)

@@ -52,6 +52,7 @@ def check_slices(browser, name):
     for across in range(20, 95, 5):
         for down in range(15, 80, 6):
             browser.click(left + width * across / 100, top + height * down / 100)
+            browser.settle()
             if browser.run("return state.selected"):
                 return
     expect(False, f"{name}: no click in a slice selects a trial")

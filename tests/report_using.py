@@ -96,12 +96,13 @@ def check_figures(browser, name):
 
 def check_selection_in_chart(browser, name):
     """Some place of the curve chart holds a trial, and a click on it selects one."""
-    left, top, width, height = browser.box("#curves canvas")
     browser.run("document.querySelector('#details button.plain')?.click()")
     browser.settle()
+    left, top, width, height = browser.box("#curves canvas")
     for part in (0.3, 0.4, 0.5, 0.6, 0.2):
         for place in (0.25, 0.35, 0.45, 0.15, 0.55, 0.7):
             browser.click(left + width * part, top + height * place)
+            browser.settle()
             if (browser.text("#details h2") or "").startswith("Trial #"):
                 return
     expect(False, f"{name}: no click on a curve selects a trial")
