@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lanista/base/json_object.h"
 #include "lanista/base/rng.h"
 
 namespace lanista {
@@ -99,6 +100,15 @@ TEST(JsonText, EscapesAndReplaces) {
   EXPECT_EQ(json_text("plain text"), "\"plain text\"");
   EXPECT_EQ(json_text(json::object()), "{}");
   EXPECT_EQ(json_text(json::array()), "[]");
+}
+
+TEST(JsonObject, HoldsNamesAndValuesInTurn) {
+  const std::string name = "a name of more letters than a small string holds";
+  json list = json::array({1, 2});
+
+  EXPECT_EQ(json_object(), json::object());
+  EXPECT_EQ(json_object("b", 1, name, 2.5, "list", std::move(list), "inner", json_object("c", true)),
+            json({{"b", 1}, {name, 2.5}, {"list", {1, 2}}, {"inner", {{"c", true}}}}));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lanista/base/json_object.h"
 #include "lanista/base/real_json.h"
 #include "lanista/graph/text.h"
 #include "lanista/store/cost_rows.h"
@@ -94,8 +95,7 @@ Result<HeaderRecord> read_header(const json& body) {
     header.config = *std::move(config);
     header.data = member(body, "data");
     // A study begun before there was a choice trains on targets as they are; fit_to_data has settled it in all others.
-    const bool numbers =
-        header.data.value("classes", std::int64_t{0}) == 0 && !header.data.value("multilabel", false);
+    const bool numbers = header.data.value("classes", std::int64_t{0}) == 0 && !header.data.value("multilabel", false);
     if (numbers && header.config.data.targets == "auto") header.config.data.targets = "raw";
     header.models = member(body, "models");
     if (body.contains("frozen")) header.frozen = text(body, "frozen");
@@ -107,12 +107,13 @@ Result<HeaderRecord> read_header(const json& body) {
 
 json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
                    const study::Proposal* parent) {
-  return {{"trial", trial.id.value},
-          {"proposal", parent == nullptr ? study::proposal_json(trial.proposal) : child_json(trial.proposal, *parent)},
-          {"logical_start", real_json(trial.logical_start)},
-          {"logical_epoch", real_json(logical_epoch)},
-          {"parameters", trial.parameters},
-          {"key", key.hex()}};
+  return json_object("trial", trial.id.value,  //
+                     "proposal",
+                     parent == nullptr ? study::proposal_json(trial.proposal) : child_json(trial.proposal, *parent),
+                     "logical_start", real_json(trial.logical_start),  //
+                     "logical_epoch", real_json(logical_epoch),        //
+                     "parameters", trial.parameters,                   //
+                     "key", key.hex());
 }
 
 Result<ProposedRecord> read_proposed(const json& body) {
@@ -309,31 +310,34 @@ Result<ControlRecord> read_control(const json& body) {
   });
 }
 
-json plan_body(const schedule::Plan& plan) { return {{"groups", schedule::plan_text(plan)}}; }
+json plan_body(const schedule::Plan& plan) { return json_object("groups", schedule::plan_text(plan)); }
 
 Result<schedule::Plan> read_plan(const json& body) {
   return read_record<schedule::Plan>("plan", [&] { return good(schedule::plan_from_text(text(body, "groups"))); });
 }
 
 json span_body(const study::Span& span) {
-  json body{{"trial", span.trial.value},
-            {"epoch", span.epoch},
-            {"worker", span.worker},
-            {"began", real_json(span.began)},
-            {"ended", real_json(span.ended)}};
+  json body = json_object("trial", span.trial.value,  //
+                          "epoch", span.epoch,        //
+                          "worker", span.worker,      //
+                          "began", real_json(span.began), "ended", real_json(span.ended));
   if (span.lanes > 1) body["lanes"] = span.lanes;
   return body;
 }
 
 Result<study::Span> read_span(const json& body) {
   return read_record<study::Span>("span", [&] {
-    return study::Span{study::fields::trial(body, "trial"), integer(body, "epoch"), integer(body, "worker"),
-                       real(body, "began"), real(body, "ended"), body.contains("lanes") ? integer(body, "lanes") : 1};
+    return study::Span{study::fields::trial(body, "trial"),
+                       integer(body, "epoch"),
+                       integer(body, "worker"),
+                       real(body, "began"),
+                       real(body, "ended"),
+                       body.contains("lanes") ? integer(body, "lanes") : 1};
   });
 }
 
-json study_end_body(const std::string& reason, std::optional<TrialId> winner,
-                    const std::map<std::string, double>& test, const std::optional<study::Ensemble>& ensemble) {
+json study_end_body(const std::string& reason, std::optional<TrialId> winner, const std::map<std::string, double>& test,
+                    const std::optional<study::Ensemble>& ensemble) {
   json body{{"reason", cut(reason)}, {"winner", winner ? json(winner->value) : json()}, {"test", metrics_json(test)}};
   if (ensemble) body["ensemble"] = study::ensemble_json(*ensemble);
   return body;

@@ -87,7 +87,7 @@ Result<Sample> sample_from_json(const nlohmann::json& json) {
     return Error{Code::kInvalidArgument, "a sample must be an object from name to value, not " + json.dump(), ""};
   }
   Sample sample;
-  for (const auto& [name, item] : json.items()) {
+  for (const auto& [name, item] : json.get_ref<const nlohmann::json::object_t&>()) {
     auto value = value_from_json(item);
     if (!value) return Error{value.error().code, value.error().message, name};
     sample.emplace(name, *std::move(value));

@@ -49,11 +49,17 @@ bool flag(const json& object, const char* name) {
   return value.get<bool>();
 }
 
-std::string text(const json& object, const char* name) {
+namespace {
+
+const std::string& text_in(const json& object, const char* name) {
   const json& value = member(object, name);
   if (!value.is_string()) refuse(name, "is not a text");
-  return value.get<std::string>();
+  return value.get_ref<const std::string&>();
 }
+
+}  // namespace
+
+std::string text(const json& object, const char* name) { return text_in(object, name); }
 
 TrialId trial(const json& object, const char* name) {
   const std::int64_t value = integer(object, name);
@@ -64,7 +70,7 @@ TrialId trial(const json& object, const char* name) {
 }
 
 Digest digest(const json& object, const char* name) {
-  const auto value = Digest::from_hex(text(object, name));
+  const auto value = Digest::from_hex(text_in(object, name));
   if (!value) refuse(name, "is not a hash");
   return *value;
 }

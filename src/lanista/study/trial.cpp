@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lanista/base/json_object.h"
 #include "lanista/study/record_fields.h"
 
 namespace lanista::study {
@@ -88,13 +89,13 @@ json proposal_json(const Proposal& proposal) {
   }
   json edits = json::array();
   for (const graph::Edit& edit : proposal.edits) edits.push_back(graph::edit_text(edit));
-  json out{{"base", proposal.base},
-           {"base_hash", proposal.base_hash.hex()},
-           {"steps", std::move(steps)},
-           {"edits", std::move(edits)},
-           {"graph_hash", proposal.graph_hash.hex()},
-           {"sample", space::sample_json(proposal.sample)},
-           {"budget", proposal.budget}};
+  json out = json_object("base", proposal.base,                          //
+                         "base_hash", proposal.base_hash.hex(),          //
+                         "steps", std::move(steps),                      //
+                         "edits", std::move(edits),                      //
+                         "graph_hash", proposal.graph_hash.hex(),        //
+                         "sample", space::sample_json(proposal.sample),  //
+                         "budget", proposal.budget);
   if (proposal.horizon != 0 && proposal.horizon != proposal.budget) out["horizon"] = proposal.horizon;
   if (proposal.parent) out["parent"] = proposal.parent->value;
   if (proposal.repeat != 0) out["repeat"] = proposal.repeat;
@@ -130,10 +131,10 @@ Result<Proposal> proposal_from_json(const json& in) {
 }
 
 json measurement_json(const Measurement& measurement) {
-  return {{"trial", measurement.trial.value},
-          {"epoch", measurement.epoch},
-          {"step", measurement.step},
-          {"metrics", metrics_json(measurement.metrics)}};
+  return json_object("trial", measurement.trial.value,  //
+                     "epoch", measurement.epoch,        //
+                     "step", measurement.step,          //
+                     "metrics", metrics_json(measurement.metrics));
 }
 
 Result<Measurement> measurement_from_json(const json& in) {
@@ -148,7 +149,7 @@ Result<Measurement> measurement_from_json(const json& in) {
 }
 
 json outcome_json(const Outcome& outcome) {
-  json out{{"kind", outcome_name(outcome.kind)}};
+  json out = json_object("kind", outcome_name(outcome.kind));
   if (!outcome.reason.empty()) out["reason"] = outcome.reason;
   if (outcome.same_as) out["same_as"] = outcome.same_as->value;
   if (!outcome.weights.empty()) out["weights"] = outcome.weights;

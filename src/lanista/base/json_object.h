@@ -1,0 +1,25 @@
+#pragma once
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace lanista {
+
+/// A JSON object of names and values in turn: `json_object("trial", 3, "epoch", 1)`. What `json{{"trial", 3}, {"epoch",
+/// 1}}` gives, without an array of two and a copy of the name for each member, which is most of what a log's record
+/// costs. Names differ from each other.
+template <class... NamesAndValues>
+nlohmann::json json_object(NamesAndValues&&... members) {
+  static_assert(sizeof...(members) % 2 == 0, "a name without a value");
+  nlohmann::json out = nlohmann::json::object();
+  auto& object = out.get_ref<nlohmann::json::object_t&>();
+  const auto put = [&object](const auto& self, auto&& name, auto&& value, auto&&... rest) {
+    object.emplace(std::forward<decltype(name)>(name), std::forward<decltype(value)>(value));
+    if constexpr (sizeof...(rest) > 0) self(self, std::forward<decltype(rest)>(rest)...);
+  };
+  if constexpr (sizeof...(members) > 0) put(put, std::forward<NamesAndValues>(members)...);
+  return out;
+}
+
+}  // namespace lanista
