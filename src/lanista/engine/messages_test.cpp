@@ -98,7 +98,7 @@ class Draw {
     }
   }
   Report report() {
-    switch (rng_.below(8)) {
+    switch (rng_.below(9)) {
       case 0:
         return EpochReport{{trial(), integer(), integer(), {{"train_loss", real()}, {text(), real()}}}};
       case 1:
@@ -113,6 +113,8 @@ class Draw {
         return PausedReport{};
       case 6:
         return SpanReport{trial(), integer(), integer(), real(), real(), integer()};
+      case 7:
+        return WorkerReport{integer(), integer(), flag(), text(), {trial(), trial()}, real()};
       default:
         return BrokenReport{Error{static_cast<Code>(rng_.below(13)), text(), text()}};
     }
