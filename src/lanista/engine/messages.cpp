@@ -199,7 +199,7 @@ json to_json(const WorkerReport& told) {
           {"seconds", real_json(told.seconds)}};
 }
 
-WorkerReport read_worker(const json& in) {
+WorkerReport read_worker_report(const json& in) {
   WorkerReport out{integer(in, "worker"), integer(in, "process"), flag(in, "came"),
                    text(in, "reason"),    {},                     real(in, "seconds")};
   for (const json& each : array(in, "trials")) out.trials.push_back(trial(each, "trial"));
@@ -224,7 +224,7 @@ Report read_report(const json& in) {
                       real(in, "began"),  real(in, "ended"),    integer(in, "lanes")};
   }
   if (kind == "broken") return BrokenReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
-  if (kind == "worker") return read_worker(in);
+  if (kind == "worker") return read_worker_report(in);
   throw Malformed{"'" + kind + "' is no report"};
 }
 
