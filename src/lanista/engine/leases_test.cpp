@@ -130,6 +130,16 @@ TEST(Leases, CostACrashingTrialItselfAlone) {
   EXPECT_FALSE(Leases::job_of(*leases.find(TrialId{1})).alone) << "it came through";
 }
 
+TEST(Leases, AccuseNobodyOfOneCrashNorOfOneInCompany) {
+  Leases leases(1);
+  for (const std::uint32_t id : {1U, 2U}) leases.send(leases.grant(job(id)), 0);
+  leases.in_hand(0, {TrialId{1}});
+  EXPECT_TRUE(leases.lose(0, true, "was killed", 0).failed.empty()) << "the first time";
+  for (const std::uint32_t id : {1U, 2U}) leases.send(*leases.find(TrialId{id}), 0);
+  leases.in_hand(0, {TrialId{1}, TrialId{2}});
+  EXPECT_TRUE(leases.lose(0, true, "was killed", 0).failed.empty()) << "the other one may be to blame";
+}
+
 // Who kills processes from outside (a user, the system short of memory) says little of trials: only one that never
 // comes further, alone, is given up.
 TEST(Leases, GiveATrialUpThatGetsNoFurtherBetweenKills) {
@@ -160,7 +170,7 @@ TEST(Leases, MoveToWorkersThatAreThere) {
   for (std::uint32_t id = 1; id <= 6; ++id) leases.grant(job(id));
   leases.lose(0, false, "was killed", 0);
 
-  leases.move_from(0, {true, true, false});
+  leases.move_from(0, {false, true, false});
   EXPECT_EQ(leases.loads(), (std::vector<std::int64_t>{0, 2, 4}));
   leases.lose(2, false, "was killed", 0);
   leases.move_from(2, {true, true, true});

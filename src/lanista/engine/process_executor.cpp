@@ -70,19 +70,25 @@ struct ProcessExecutor::Impl {
     if (is_ready(worker)) fleet->send(worker, Kind::kCommand, encode(Order(command)));
   }
 
-  /// Lends a trial, if its worker is there to hear of it.
-  void send(TrialId trial) {
-    Lease* lease = leases.find(trial);
-    if (lease == nullptr || lease->is_sent || is_pausing || !is_ready(lease->worker)) return;
-    const std::uint64_t token = leases.send(*lease, clock.now());
-    fleet->send(lease->worker, Kind::kStart, with_token(token, encode(Order(Leases::job_of(*lease)))));
-    if (lease->allowed > 0) tell(lease->worker, Allow{trial, lease->allowed});
-    if (lease->parks) tell(lease->worker, Park{trial});
-    if (lease->finish) tell(lease->worker, *lease->finish);
-  }
-
-  void send_all(const std::vector<TrialId>& trials) {
-    for (const TrialId trial : trials) send(trial);
+  /// Lends trials to their workers, those that are there to hear of it. All are there before any of them may train, so
+  /// that the lanes of a group begin together.
+  void send(const std::vector<TrialId>& trials) {
+    if (is_pausing) return;
+    std::map<std::size_t, std::vector<Allow>> allowed;
+    std::vector<const Lease*> sent;
+    for (const TrialId trial : trials) {
+      Lease* lease = leases.find(trial);
+      if (lease == nullptr || lease->is_sent || !is_ready(lease->worker)) continue;
+      const std::uint64_t token = leases.send(*lease, clock.now());
+      fleet->send(lease->worker, Kind::kStart, with_token(token, encode(Order(Leases::job_of(*lease)))));
+      if (lease->allowed > 0) allowed[lease->worker].push_back({trial, lease->allowed});
+      sent.push_back(lease);
+    }
+    for (const auto& [worker, all] : allowed) tell(worker, Arrange{plan.value_or(schedule::Plan{}), all});
+    for (const Lease* lease : sent) {
+      if (lease->parks) tell(lease->worker, Park{lease->job.trial});
+      if (lease->finish) tell(lease->worker, *lease->finish);
+    }
   }
 
   /// Of one trial, to whoever has it.
@@ -157,7 +163,7 @@ struct ProcessExecutor::Impl {
   void begin(const WorkerFleet::Ready& ready) {
     reports.emplace_back(WorkerReport{static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0});
     if (plan) tell(ready.worker, Arrange{*plan, {}});
-    send_all(leases.of(ready.worker));
+    send(leases.of(ready.worker));
   }
 
   void hear(std::size_t worker, const Message& message) {
@@ -212,7 +218,7 @@ struct ProcessExecutor::Impl {
     if (trials.size() != 1) return Error{Code::kDataLoss, "a refusal of no trial", ""};
     const Error error = decode_error(std::string_view(said.text).substr(line + 1));
     if (leases.try_older(trials.front(), said.token, error)) {
-      send(trials.front());
+      send(trials);
       return {};
     }
     LANISTA_ASSIGN(auto heard, leases.hear(worker, said.token, FailureReport{trials.front(), 1, error.text()},
@@ -232,7 +238,7 @@ struct ProcessExecutor::Impl {
     std::vector<bool> away(how.workers);
     for (std::size_t worker = 0; worker < away.size(); ++worker) away[worker] = !fleet->is_ready(worker);
     leases.move_from(lost.worker, away);
-    send_all(loss.again);
+    send(loss.again);
   }
 
   // Questions.
@@ -308,7 +314,7 @@ Result<void> ProcessExecutor::start(const Job& job) {
     return !is_file && trial_of(report) == job.trial;
   });
   impl_->leases.grant(job);
-  if (impl_->begin_workers()) impl_->send(job.trial);
+  if (impl_->begin_workers()) impl_->send({job.trial});
   return {};
 }
 

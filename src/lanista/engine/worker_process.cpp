@@ -53,7 +53,7 @@ Error no_process() {
 }
 
 ProcessEnd end_of(int status) {
-  return WIFSIGNALED(status) ? ProcessEnd{WTERMSIG(status), 0} : ProcessEnd{0, WEXITSTATUS(status)};
+  return WIFSIGNALED(status) ? ProcessEnd{.signal = WTERMSIG(status)} : ProcessEnd{.code = WEXITSTATUS(status)};
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ LaunchWorker launch_function(std::function<void(const std::string& socket)> work
 }
 
 bool ProcessEnd::is_own_fault() const {
-  if (signal == 0) return true;
+  if (!is_known || signal == 0) return is_known;
   for (const int fault : kOwnFaults) {
     if (signal == fault) return true;
   }
@@ -102,6 +102,7 @@ bool ProcessEnd::is_own_fault() const {
 }
 
 std::string ProcessEnd::text() const {
+  if (!is_known) return "has ended, the system does not say how";
   if (signal == 0) return "ended with exit code " + std::to_string(code);
   return "was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
 }
@@ -123,7 +124,7 @@ std::optional<ProcessEnd> ended(pid_t process, double seconds) {
     int status = 0;
     const pid_t found = ::waitpid(process, &status, WNOHANG);
     if (found == process) return end_of(status);
-    if (found < 0 && errno != EINTR) return ProcessEnd{};  // no child of ours, or collected by somebody else
+    if (found < 0 && errno != EINTR) return ProcessEnd{.is_known = false};  // SIGCHLD is ignored here, say
     if (std::chrono::steady_clock::now() >= until) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
