@@ -196,7 +196,7 @@ TEST(Leases, TellEveryEpochOnceWhateverHappens) {
     const auto lend = [&](std::uint32_t id) {
       Lease& lease = *leases.find(TrialId{id});
       const std::uint64_t token = leases.send(lease, 0);
-      sayings.push_back({lease.worker, token, id, static_cast<std::int64_t>(rng.below(1 + heard[id]))});
+      sayings.push_back({lease.worker, token, id, static_cast<std::int64_t>(rng.below(1 + static_cast<std::uint64_t>(heard[id])))});
     };
     for (std::uint32_t id = 1; id <= 4; ++id) leases.grant(job(id)), lend(id);
     for (int turn = 0; turn < 120; ++turn) {
