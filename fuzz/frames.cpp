@@ -1,5 +1,5 @@
-// What comes through a socket: whatever it is and in whatever pieces, it is messages or refused, and the same messages in
-// other pieces.
+// What comes through a socket: whatever it is and in whatever pieces, it is messages or refused, and the same messages
+// in other pieces.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -16,7 +16,7 @@
 namespace lanista::campaign {
 namespace {
 
-constexpr double kStudySeconds = 300;   ///< within which a study ends, however often it is struck
+constexpr double kStudySeconds = 300;    ///< within which a study ends, however often it is struck
 constexpr std::int64_t kMostOfOne = 25;  ///< blows; then a study is left alone
 
 std::vector<std::string> study(const std::string& lanista, const Workplace& place, const std::string& halving,
@@ -30,7 +30,8 @@ strategy: {name: random, slots: 6}
 budget: {trials: 14}
 run: {workers: 2, lease_seconds: 0.5}
 keep: {top: 2, checkpoint_every: 0.02s}
-stop: )yaml" + halving + "\n");
+stop: )yaml" + halving +
+                       "\n");
   return {lanista, "run", file, "--quiet", "--out", folder};
 }
 

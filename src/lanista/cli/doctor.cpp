@@ -64,7 +64,9 @@ Finding isolation() {
   if (!socket) return {"isolation", "threads only", "run.isolation: process cannot be: " + socket.error().text()};
   const bool is_here = socket->path() == here;
   return {"isolation", "threads, or processes (run.isolation)",
-          is_here ? "" : "this file system holds no sockets: those of worker processes lie in the folder for temporary files"};
+          is_here
+              ? ""
+              : "this file system holds no sockets: those of worker processes lie in the folder for temporary files"};
 }
 
 Finding clock_step() {

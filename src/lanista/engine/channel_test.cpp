@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint16_t kKind = 7;
 
-// What comes out of pieces is what went in, as far as it was whole; or, of bytes that were tampered with, less, and why.
+// What comes out of pieces is what went in, as far as it was whole; or, of bytes that were tampered with, less, and
+// why.
 TEST(FrameReader, CutsAStreamIntoMessagesInWhateverPieces) {
   const Rng root(6);
   int damaged = 0;

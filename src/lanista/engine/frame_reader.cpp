@@ -30,8 +30,9 @@ Result<std::optional<Message>> FrameReader::next() {
   if (rest.size() < kFrameHeader) return std::optional<Message>();
   const std::size_t length = length_of(rest);
   if (length > kMostBytes) {
-    fault_ = Error{Code::kDataLoss,
-                   "a message of " + std::to_string(length) + " bytes; allowed: up to " + std::to_string(kMostBytes), ""};
+    fault_ =
+        Error{Code::kDataLoss,
+              "a message of " + std::to_string(length) + " bytes; allowed: up to " + std::to_string(kMostBytes), ""};
     return *fault_;
   }
   const std::size_t whole = kFrameHeader + length + kChecksum;

@@ -23,12 +23,12 @@ struct Lease {
   std::optional<Finish> finish;
   bool parks = false;
 
-  std::int64_t told = 0;               ///< epochs that the engine has heard of
-  std::string checkpoint;              ///< newest; at first the job's
-  std::int64_t saved_step = 0;         ///< of that
-  double safe_at = 0;                  ///< clock seconds: when it was saved, or sent
-  int crashes = 0;                     ///< of a worker that had it in hand, since its last new epoch
-  int losses = 0;                      ///< of a worker otherwise, since it last came further
+  std::int64_t told = 0;        ///< epochs that the engine has heard of
+  std::string checkpoint;       ///< newest; at first the job's
+  std::int64_t saved_step = 0;  ///< of that
+  double safe_at = 0;           ///< clock seconds: when it was saved, or sent
+  int crashes = 0;              ///< of a worker that had it in hand, since its last new epoch
+  int losses = 0;               ///< of a worker otherwise, since it last came further
   bool is_alone() const { return crashes > 0 || losses >= kLossesTogether; }
 
   static constexpr int kLossesTogether = 3;  ///< then it is tried alone
@@ -64,9 +64,9 @@ class Leases {
   void in_hand(std::size_t worker, std::vector<TrialId> trials) { in_hand_[worker] = std::move(trials); }
 
   struct Loss {
-    std::vector<TrialId> again;          ///< are to be sent anew, to whom it may be
-    std::vector<FailureReport> failed;   ///< have cost a worker too often
-    double seconds = 0;                  ///< of work, that is lost at most with one of them
+    std::vector<TrialId> again;         ///< are to be sent anew, to whom it may be
+    std::vector<FailureReport> failed;  ///< have cost a worker too often
+    double seconds = 0;                 ///< of work, that is lost at most with one of them
   };
   /// The worker is gone. `reason` goes into the failure of whoever is to blame.
   Loss lose(std::size_t worker, bool own_fault, const std::string& reason, double now);

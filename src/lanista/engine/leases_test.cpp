@@ -196,7 +196,8 @@ TEST(Leases, TellEveryEpochOnceWhateverHappens) {
     const auto lend = [&](std::uint32_t id) {
       Lease& lease = *leases.find(TrialId{id});
       const std::uint64_t token = leases.send(lease, 0);
-      sayings.push_back({lease.worker, token, id, static_cast<std::int64_t>(rng.below(1 + static_cast<std::uint64_t>(heard[id])))});
+      sayings.push_back(
+          {lease.worker, token, id, static_cast<std::int64_t>(rng.below(1 + static_cast<std::uint64_t>(heard[id])))});
     };
     for (std::uint32_t id = 1; id <= 4; ++id) leases.grant(job(id)), lend(id);
     for (int turn = 0; turn < 120; ++turn) {
@@ -209,8 +210,8 @@ TEST(Leases, TellEveryEpochOnceWhateverHappens) {
       const bool is_valid = !ended.contains(saying.trial) && leases.find(TrialId{saying.trial}) != nullptr &&
                             leases.find(TrialId{saying.trial})->token == saying.token;
       const bool ends = rng.below(20) == 0;
-      const Report report = ends ? Report(FinishedReport{TrialId{saying.trial}, {}, ""})
-                                 : epoch(saying.trial, ++saying.at);
+      const Report report =
+          ends ? Report(FinishedReport{TrialId{saying.trial}, {}, ""}) : epoch(saying.trial, ++saying.at);
       const auto told = leases.hear(saying.worker, saying.token, report, 0);
       const bool is_new = is_valid && (ends || saying.at == heard[saying.trial] + 1);
       ASSERT_TRUE(told) << told.error().text();

@@ -27,13 +27,13 @@
 namespace lanista::engine::testing {
 namespace {
 
-constexpr std::int64_t kEpochs = 4;
+constexpr std::int64_t kShortEpochs = 4;
 
-Job small_job(std::uint32_t id) {
+Job short_job(std::uint32_t id) {
   Job job;
   job.trial = TrialId{id};
   job.model = *graph::parse("%0 = input(shape=[6])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n");
-  job.recipe.epochs = kEpochs;
+  job.recipe.epochs = kShortEpochs;
   job.recipe.batch = 8;
   job.recipe.lr = 0.1 * id;
   return job;
@@ -152,8 +152,8 @@ class ProcessExecutorTest : public ::testing::Test {
   /// Trains so many trials to their ends; `meanwhile` is called with every report.
   Ends train(Executor& executor, std::uint32_t trials, const std::function<void(const Report&)>& meanwhile = {}) {
     for (std::uint32_t id = 1; id <= trials; ++id) {
-      EXPECT_TRUE(executor.start(small_job(id)));
-      executor.command(Allow{TrialId{id}, kEpochs});
+      EXPECT_TRUE(executor.start(short_job(id)));
+      executor.command(Allow{TrialId{id}, kShortEpochs});
       executor.command(Finish{TrialId{id}, false});
     }
     Ends ends;
@@ -274,8 +274,8 @@ TEST_F(ProcessExecutorTest, GivesUpATrialThatIsKilledWheneverItIsTrained) {
 TEST_F(ProcessExecutorTest, PausesThoughAWorkerDiesOverIt) {
   auto executor = make(2, {.kills = {}, .seconds = 0.002});
   for (std::uint32_t id = 1; id <= 4; ++id) {
-    ASSERT_TRUE(executor->start(small_job(id)));
-    executor->command(Allow{TrialId{id}, kEpochs});
+    ASSERT_TRUE(executor->start(short_job(id)));
+    executor->command(Allow{TrialId{id}, kShortEpochs});
   }
   while (const auto report = executor->next(30)) {
     if (std::holds_alternative<EpochReport>(*report)) break;
@@ -305,7 +305,7 @@ TEST_F(ProcessExecutorTest, SaysWhyThereCanBeNoWorkers) {
   ASSERT_TRUE(ends.broken);
   EXPECT_EQ(ends.broken->code, Code::kUnavailable);
   EXPECT_NE(ends.broken->message.find("ended with exit code 3"), std::string::npos) << ends.broken->message;
-  EXPECT_FALSE(dies->test(small_job(1), std::string(32, '0')));
+  EXPECT_FALSE(dies->test(short_job(1), std::string(32, '0')));
 }
 
 TEST_F(ProcessExecutorTest, LeavesNoProcessAndNoSocketBehind) {

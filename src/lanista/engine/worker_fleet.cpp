@@ -12,10 +12,10 @@
 namespace lanista::engine {
 namespace {
 
-constexpr double kToKnock = 60;      ///< seconds: from its begin to its hello
-constexpr double kAtTheDoor = 5;     ///< seconds for a stranger's hello
-constexpr double kToSayWhy = 0.5;    ///< seconds from the end of a connection to that of the process
-constexpr double kToEnd = 5;         ///< seconds to end by itself
+constexpr double kToKnock = 60;    ///< seconds: from its begin to its hello
+constexpr double kAtTheDoor = 5;   ///< seconds for a stranger's hello
+constexpr double kToSayWhy = 0.5;  ///< seconds from the end of a connection to that of the process
+constexpr double kToEnd = 5;       ///< seconds to end by itself
 constexpr double kFirstDelay = 0.05, kLongestDelay = 5;  ///< seconds before a process is begun again
 
 std::string seconds_text(double seconds) { return real_json(seconds).dump() + " s"; }
@@ -152,9 +152,9 @@ void WorkerFleet::show_out(Stranger& stranger) {
   auto hello = decode_hello(message->text);
   Result<void> fits = hello ? check_hello(*hello, build_) : Result<void>(hello.error());
   if (fits) {
-    fits = Error{Code::kFailedPrecondition,
-                 "this engine begins its worker processes itself (run.workers says how many)",
-                 "process " + std::to_string(stranger.guest.process)};
+    fits =
+        Error{Code::kFailedPrecondition, "this engine begins its worker processes itself (run.workers says how many)",
+              "process " + std::to_string(stranger.guest.process)};
   }
   channel.send(static_cast<std::uint16_t>(Kind::kUnwelcome), encode(fits.error()));
 }
@@ -221,7 +221,8 @@ void WorkerFleet::watch_silence(double now) {
     seat.silent += passed;
     const double most = seat.channel ? options_.lease_seconds : std::max(options_.lease_seconds, kToKnock);
     if (seat.silent <= most) continue;
-    lose(i, false, "was silent for " + seconds_text(most) + " (stopped, or the machine is too busy: run.lease_seconds)");
+    lose(i, false,
+         "was silent for " + seconds_text(most) + " (stopped, or the machine is too busy: run.lease_seconds)");
   }
 }
 
@@ -244,10 +245,10 @@ void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const
   news_.push_back(Lost{worker, process, own_fault, reason});
   if (was_ready || failures < (own_fault ? kTries : kKilledTries) || !begins_) return;
   begins_ = false;
-  news_.push_back(Broken{Error{Code::kUnavailable,
-                               "worker processes end before they can work: the last one " + reason +
-                                   "; run.isolation: thread does without them",
-                               ""}});
+  news_.push_back(Broken{Error{
+      Code::kUnavailable,
+      "worker processes end before they can work: the last one " + reason + "; run.isolation: thread does without them",
+      ""}});
 }
 
 }  // namespace lanista::engine

@@ -25,11 +25,11 @@ struct FleetOptions {
   LaunchWorker launch;
 };
 
-/// Worker processes: begun, greeted, listened to, ended when they fall silent, begun again when they are gone. What they
-/// do is not known here. One thread.
+/// Worker processes: begun, greeted, listened to, ended when they fall silent, begun again when they are gone. What
+/// they do is not known here. One thread.
 class WorkerFleet {
  public:
-  static constexpr int kTries = 5;       ///< processes in a row that end by themselves before they are ready
+  static constexpr int kTries = 5;         ///< processes in a row that end by themselves before they are ready
   static constexpr int kKilledTries = 50;  ///< or are killed by others: then there are no more
 
   struct Ready {

@@ -171,7 +171,8 @@ class Obeying {
 };
 
 Result<Welcome> knock(Channel& channel) {
-  channel.send(static_cast<std::uint16_t>(Kind::kHello), encode(Hello{kWorkerProtocol, build_fingerprint(), ::getpid()}));
+  channel.send(static_cast<std::uint16_t>(Kind::kHello),
+               encode(Hello{kWorkerProtocol, build_fingerprint(), ::getpid()}));
   while (const auto message = channel.receive(kToAnswer)) {
     const auto kind = static_cast<Kind>(message->kind);
     if (kind == Kind::kWelcome) return decode_welcome(message->text);

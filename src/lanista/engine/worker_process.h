@@ -24,8 +24,8 @@ LaunchWorker launch_function(std::function<void(const std::string& socket)> work
 
 /// How a process ended.
 struct ProcessEnd {
-  int signal = 0;  ///< that killed it; 0: none
-  int code = 0;    ///< its exit code, if none did
+  int signal = 0;        ///< that killed it; 0: none
+  int code = 0;          ///< its exit code, if none did
   bool is_known = true;  ///< false: the system does not say
   /// Of its own doing: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, or an exit that nobody asked for. A
   /// kill from outside is none.

@@ -114,8 +114,8 @@ Result<Question> decode_question(const std::string& text) {
       Order order = good(decode_order(line));
       auto* job = std::get_if<Job>(&order);
       if (job == nullptr) throw Malformed{"a member whose job is a command"};
-      out.members.push_back({std::move(*job), study::fields::text(member, "weights"),
-                             study::fields::real(member, "share")});
+      out.members.push_back(
+          {std::move(*job), study::fields::text(member, "weights"), study::fields::real(member, "share")});
     }
     if (out.members.empty()) throw Malformed{"nobody is asked about"};
     return out;

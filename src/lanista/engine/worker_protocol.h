@@ -11,28 +11,28 @@
 #include "lanista/engine/executor.h"
 #include "lanista/engine/worker_brief.h"
 
-// What engine and worker process say to each other over a Channel: kinds of messages, and the forms of their texts where
-// those are more than messages.h has. Free functions; thread-safe. Errors of readers: kDataLoss.
+// What engine and worker process say to each other over a Channel: kinds of messages, and the forms of their texts
+// where those are more than messages.h has. Free functions; thread-safe. Errors of readers: kDataLoss.
 namespace lanista::engine {
 
 inline constexpr std::int64_t kWorkerProtocol = 1;
 
 enum class Kind : std::uint16_t {
   // Of the worker.
-  kHello = 1,    ///< the first: a Hello
-  kReady = 2,    ///< after the welcome: orders may come
-  kReport = 3,   ///< a token and a Report
-  kRefused = 4,  ///< a token and, as a BrokenReport, why the trial cannot be started
-  kAnswer = 5,   ///< to a question: metrics
-  kNoAnswer = 6, ///< to a question: why not, as a BrokenReport
-  kInHand = 7,   ///< the trials whose steps are computed from now on
-  kBroken = 8,   ///< a BrokenReport; nothing follows
+  kHello = 1,     ///< the first: a Hello
+  kReady = 2,     ///< after the welcome: orders may come
+  kReport = 3,    ///< a token and a Report
+  kRefused = 4,   ///< a token and, as a BrokenReport, why the trial cannot be started
+  kAnswer = 5,    ///< to a question: metrics
+  kNoAnswer = 6,  ///< to a question: why not, as a BrokenReport
+  kInHand = 7,    ///< the trials whose steps are computed from now on
+  kBroken = 8,    ///< a BrokenReport; nothing follows
   // Of the engine.
-  kWelcome = 20,   ///< a Welcome
-  kUnwelcome = 21, ///< why not, as a BrokenReport; nothing follows
-  kStart = 22,     ///< a token and a Job
-  kCommand = 23,   ///< a Command
-  kQuestion = 24,  ///< a Question
+  kWelcome = 20,    ///< a Welcome
+  kUnwelcome = 21,  ///< why not, as a BrokenReport; nothing follows
+  kStart = 22,      ///< a token and a Job
+  kCommand = 23,    ///< a Command
+  kQuestion = 24,   ///< a Question
   // Of both.
   kBeat = 40,  ///< I am here; every quarter of a lease, and every second at least
 };

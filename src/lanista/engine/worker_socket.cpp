@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kWaitingGuests = 64;
 
-Error refused(const std::string& what, const std::string& path) {
+Error refused_by_system(const std::string& what, const std::string& path) {
   const Code code = errno == ENOENT ? Code::kNotFound : Code::kIo;
   return {code, what + ": " + std::strerror(errno), path};
 }
@@ -68,15 +68,15 @@ class Address {
 
 Result<int> listen_at(const std::string& path) {
   const Address address(path);
-  if (!address.ok()) return refused("cannot make a socket", path);
+  if (!address.ok()) return refused_by_system("cannot make a socket", path);
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (*socket < 0) return refused("the system gives no socket", path);
+  if (*socket < 0) return refused_by_system("the system gives no socket", path);
   ::unlink(path.c_str());
   ::fchmod(*socket, 0600);  // before there is a file that others could open
-  if (::bind(*socket, address.get(), Address::size()) != 0) return refused("cannot make a socket", path);
+  if (::bind(*socket, address.get(), Address::size()) != 0) return refused_by_system("cannot make a socket", path);
   const bool ready = ::chmod(path.c_str(), 0600) == 0 && ::listen(*socket, kWaitingGuests) == 0;
   if (ready) return socket.release();
-  const Error error = refused("cannot listen at a socket", path);
+  const Error error = refused_by_system("cannot listen at a socket", path);
   ::unlink(path.c_str());
   return error;
 }
@@ -120,10 +120,10 @@ std::optional<WorkerSocket::Guest> WorkerSocket::accept() {
 
 Result<Channel> connect_to_engine(const std::string& path) {
   const Address address(path);
-  if (!address.ok()) return refused("no engine listens here", path);
+  if (!address.ok()) return refused_by_system("no engine listens here", path);
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (*socket < 0) return refused("the system gives no socket", path);
-  if (::connect(*socket, address.get(), Address::size()) != 0) return refused("no engine listens here", path);
+  if (*socket < 0) return refused_by_system("the system gives no socket", path);
+  if (::connect(*socket, address.get(), Address::size()) != 0) return refused_by_system("no engine listens here", path);
   return Channel(socket.release());
 }
 

@@ -9,8 +9,8 @@
 
 namespace lanista::runtime {
 
-/// What a worker process trains with: the data of the brief, opened anew, and a WorkerExecutor. `operators` are those of
-/// the caller, which no brief can hold. Errors: those of data::open and WorkerExecutor::create.
+/// What a worker process trains with: the data of the brief, opened anew, and a WorkerExecutor. `operators` are those
+/// of the caller, which no brief can hold. Errors: those of data::open and WorkerExecutor::create.
 engine::MakeWorker worker_of_process(const nn::Operators& operators);
 
 }  // namespace lanista::runtime
