@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -35,6 +38,13 @@ stop: )yaml" + halving +
   return {lanista, "run", file, "--quiet", "--out", folder};
 }
 
+/// Whether the process has all its threads: to be struck before is to lose nothing.
+bool is_at_work(pid_t process) {
+  std::error_code gone;
+  const std::filesystem::directory_iterator threads("/proc/" + std::to_string(process) + "/task", gone);
+  return !gone && std::distance(begin(threads), end(threads)) >= 3;  // it listens, says that it lives, and trains
+}
+
 /// Processes that this one began.
 std::vector<pid_t> children_of(pid_t process) {
   const std::string number = std::to_string(process);
@@ -62,7 +72,8 @@ class WorkerStorm {
     const std::int64_t before = dealt_.all();
     while (!is_over() && dealt_.all() - before < kMostOfOne) {
       if (engine.ends_within(0.03 + 0.2 * rng_.uniform())) break;
-      const auto workers = children_of(engine.process());
+      std::vector<pid_t> workers = children_of(engine.process());
+      if (rng_.below(5) > 0) std::erase_if(workers, [](pid_t worker) { return !is_at_work(worker); });
       if (!workers.empty()) blow(workers[rng_.below(workers.size())]);
     }
     return engine.wait();
