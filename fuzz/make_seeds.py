@@ -450,7 +450,7 @@ def messages():
               "eps": 1e-8, "nesterov": False, "shards": 2, "augment": [{"noise": {"std": 0.5}}]}
     job = {"kind": "start", "trial": 1, "model": "%0 = input(shape=[64])\n%1 = linear(%0, out=10)\n%2 = output(%1)\n",
            "recipe": recipe, "trial_seed": 2**64 - 1, "data_seed": 1, "logical_start": 0.0, "logical_epoch": "inf",
-           "priority": 0.0, "checkpoint": "", "start": "random", "frozen": {"nodes": [0, 1], "weights": "abcd", "epochs": 9}}
+           "priority": 0.0, "alone": False, "checkpoint": "", "start": "random", "frozen": {"nodes": [0, 1], "weights": "abcd", "epochs": 9}}
     brief = {"kind": "brief", "study_folder": "studies/one", "isa": "avx2", "numeric_class": "own-2/fma", "workers": 2, "lanes": 0,
              "memory_bytes": 2**30, "metrics": ["accuracy"], "checkpoint_every": 30.0, "crash_marks": True,
              "data": {"source": "builtin:digits", "folder": ".", "split": [0.7, 0.15, 0.15], "normalize": "auto",
@@ -468,11 +468,38 @@ def messages():
         "paused": {"kind": "paused"},
         "span": {"kind": "span", "trial": 1, "epoch": 1, "worker": 0, "began": 0.5, "ended": 1.0, "lanes": 2},
         "broken": {"kind": "broken", "code": "io", "message": "disk full", "where": "ckpt/a"},
+        "worker": {"kind": "worker", "worker": 0, "process": 9, "came": False, "reason": "was killed", "trials": [{"trial": 1}], "seconds": 0.5},
     }
     return {name: json.dumps(message) for name, message in said.items()}
 
 
-TARGETS = {"study_file": study_files, "graph_text": graphs, "log": log_lines, "messages": messages,
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def frames():
+    def frame(kind, text):
+        body = struct.pack("<IHH", len(text), kind, 0) + text
+        return body + struct.pack("<I", crc32c(body))
+
+    hello = json.dumps({"protocol": 1, "build": "0.1.0 build abc", "process": 7}).encode()
+    report = b"12\n" + messages()["epoch"].encode()
+    welcome = b'{"lease_seconds":10.0}\n' + messages()["brief"].encode()
+    question = b'{"part":2,"members":[{"weights":"abcd","share":1.0}]}\n' + messages()["start"].encode()
+    return {
+        "hello": hello, "welcome": welcome, "question": question, "report": report, "trials": b'{"trials":[{"trial":1}]}',
+        "metrics": b'{"metrics":{"val_loss":"nan"}}', "stream": frame(1, hello) + frame(2, b"") + frame(3, report),
+        "torn": frame(1, hello) + frame(3, report)[:-6], "damaged": frame(1, hello)[:-1] + b"x" + frame(2, b""),
+        "long": struct.pack("<IHH", 0x7FFFFFFF, 1, 0),
+    }
+
+
+TARGETS = {"study_file": study_files, "graph_text": graphs, "log": log_lines, "messages": messages, "frames": frames,
            "safetensors": safetensors, "npy": npys, "npz": npzs, "idx": idxs, "cifar": cifars, "csv": csvs,
            "image": images, "onnx": onnx_models}
 

@@ -1,10 +1,12 @@
 // The proof by force that nothing steers, loses or stops a study: storms of signals, damaged logs, mutated files, all
-// strategies on all numbers of workers and lanes. Power losses are power_proof's.
+// strategies on all numbers of workers and lanes, kills of worker processes. Power losses are power_proof's.
 //
 //   campaign LANISTA storms [COUNT [SEED]]     500 storms unless said otherwise
 //   campaign LANISTA log [STRIDE [SEED]]       every byte; with a stride, the program reads only each STRIDE-th
 //   campaign LANISTA mutants [COUNT [SEED]]    2,000 files
 //   campaign LANISTA grid [few]
+//   campaign LANISTA workers [KILLS [STOPS [HALVING [SEED]]]]   200 kills and 20 stops of worker processes; HALVING as a
+//                                                               study file's `stop`
 //
 // It works in $TMPDIR, or else in memory. Mutants that found something are left where it runs.
 #include <cstdio>
@@ -16,6 +18,7 @@
 #include "campaign/log_damage.h"
 #include "campaign/mutants.h"
 #include "campaign/storms.h"
+#include "campaign/worker_storms.h"
 
 int main(int argc, char** argv) {
   // Absolute: every call has a folder of its own.
@@ -34,8 +37,12 @@ int main(int argc, char** argv) {
     held = lanista::campaign::run_mutants(lanista, LANISTA_SOURCE_DIR, count(2000), number(4, 1));
   } else if (what == "grid") {
     held = lanista::campaign::run_grid(lanista, argc > 3);
+  } else if (what == "workers") {
+    const std::string halving = argc > 5 ? argv[5] : "{rule: asha, type: promotion, rungs: [1, 3]}";
+    const auto stops = static_cast<std::int64_t>(number(4, 20));
+    held = lanista::campaign::run_worker_storms(lanista, count(200), stops, halving, number(6, 1));
   } else {
-    std::fprintf(stderr, "usage: campaign LANISTA storms|log|mutants|grid [NUMBER [SEED]]\n");
+    std::fprintf(stderr, "usage: campaign LANISTA storms|log|mutants|grid|workers [NUMBER [SEED]]\n");
     return 2;
   }
   return held ? 0 : 1;

@@ -38,6 +38,7 @@ class Child {
   Child& operator=(const Child&) = delete;
   ~Child();  ///< kills it, if it has not been waited for
 
+  pid_t process() const { return process_; }
   /// Sends a signal, unless it has ended. Whether it was sent.
   bool send(int signal);
   /// Waits for its end, at most the seconds of its start from now on; then it is killed and has hung.

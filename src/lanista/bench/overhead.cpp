@@ -3,17 +3,24 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/bench/arms.h"
 #include "lanista/engine/engine.h"
 #include "lanista/engine/fit.h"
 #include "lanista/engine/noop_executor.h"
+#include "lanista/engine/process_executor.h"
+#include "lanista/engine/worker_loop.h"
 #include "lanista/studyfile/study_file.h"
 
 namespace lanista::bench {
 namespace {
+
+constexpr std::int64_t kMostThroughProcesses = 10'000;  ///< trials; more would take minutes
 
 // Random search over three numbers; the model is always the same small base, as in Optuna's own overhead.
 study::StudyConfig config_of(std::int64_t trials) {
@@ -42,13 +49,12 @@ data::DataSpec digits_spec() {
 }
 
 /// Milliseconds a trial of one whole study.
-Result<double> run_study(FileSystem& fs, const std::string& folder, std::int64_t trials) {
+Result<double> run_study(FileSystem& fs, const std::string& folder, std::int64_t trials, engine::Executor& executor) {
   auto config = config_of(trials);
   const auto spec = digits_spec();
   LANISTA_TRY(engine::fit_to_data(config, spec));
   RealClock clock;
   NullSink sink;
-  engine::NoopExecutor executor;
   const engine::Services services{.fs = &fs,
                                   .clock = &clock,
                                   .sink = &sink,
@@ -70,6 +76,29 @@ Result<double> run_study(FileSystem& fs, const std::string& folder, std::int64_t
   return seconds * 1e3 / static_cast<double>(trials);
 }
 
+Result<double> in_this_process(FileSystem& fs, const std::string& folder, std::int64_t trials) {
+  engine::NoopExecutor executor;
+  return run_study(fs, folder, trials, executor);
+}
+
+/// Every order and every report goes through the socket of one of two worker processes, which do nothing either. Their
+/// begin is part of the time.
+Result<double> through_processes(const std::string& folder, std::int64_t trials) {
+  const RealClock clock;
+  engine::WorkerBrief brief;
+  brief.study_folder = folder;
+  brief.workers = 2;
+  engine::ProcessOptions how;
+  how.launch = engine::launch_function([](const std::string& socket) {
+    const auto idle = [](const engine::WorkerBrief&, const engine::TellInHand&) {
+      return Result<std::shared_ptr<engine::Executor>>(std::make_shared<engine::NoopExecutor>());
+    };
+    static_cast<void>(engine::work_for_engine(socket, idle));
+  });
+  LANISTA_ASSIGN(const auto executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, how));
+  return run_study(real_file_system(), folder, trials, *executor);
+}
+
 }  // namespace
 
 Result<void> overhead(int repeats, bool json, std::ostream& out) {
@@ -81,16 +110,23 @@ Result<void> overhead(int repeats, bool json, std::ostream& out) {
   for (const std::int64_t trials : {1000, 10'000, 100'000}) {
     const std::string folder =
         (std::filesystem::temp_directory_path() / ("lanista-overhead-" + std::to_string(::getpid()))).string();
-    const std::vector<Arm> arms{{"ours",
-                                 [&] {
-                                   const double ms = value(run_study(real_file_system(), folder, trials));
-                                   std::filesystem::remove_all(folder);
-                                   return ms;
-                                 }},
-                                {"memory", [&] {
-                                   MemoryFileSystem memory;
-                                   return value(run_study(memory, "study", trials));
-                                 }}};
+    std::vector<Arm> arms{{"ours",
+                           [&] {
+                             const double ms = value(in_this_process(real_file_system(), folder, trials));
+                             std::filesystem::remove_all(folder);
+                             return ms;
+                           }},
+                          {"memory", [&] {
+                             MemoryFileSystem memory;
+                             return value(in_this_process(memory, "study", trials));
+                           }}};
+    if (trials <= kMostThroughProcesses) {
+      arms.push_back({"processes", [&] {
+                        const double ms = value(through_processes(folder, trials));
+                        std::filesystem::remove_all(folder);
+                        return ms;
+                      }});
+    }
     const auto rows = interleave("overhead", "trials/" + std::to_string(trials), "ms/trial", arms, repeats);
     if (failure) return *failure;
     for (const auto& row : rows) print(row, json, out);

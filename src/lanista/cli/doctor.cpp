@@ -15,6 +15,7 @@
 #include "lanista/cli/app.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
+#include "lanista/engine/worker_socket.h"
 #include "lanista/nn/machine_speed.h"
 #include "lanista/runtime/worker_executor.h"
 
@@ -54,6 +55,18 @@ Finding file_system() {
 Finding gpu() {
   const bool there = ::access("/dev/nvidia0", F_OK) == 0;
   return {"gpu", there ? "present" : "none", there ? "this version trains on the CPU alone" : ""};
+}
+
+/// What worker processes of a study here would speak through.
+Finding isolation() {
+  const std::string here = "./.lanista-doctor-" + std::to_string(::getpid());
+  const auto socket = engine::WorkerSocket::listen(here);
+  if (!socket) return {"isolation", "threads only", "run.isolation: process cannot be: " + socket.error().text()};
+  const bool is_here = socket->path() == here;
+  return {"isolation", "threads, or processes (run.isolation)",
+          is_here
+              ? ""
+              : "this file system holds no sockets: those of worker processes lie in the folder for temporary files"};
 }
 
 Finding clock_step() {
@@ -100,6 +113,7 @@ std::vector<Finding> findings() {
   out.push_back(gpu());
   out.push_back(disk());
   out.push_back(file_system());
+  out.push_back(isolation());
   out.push_back(clock_step());
   const bool writable = ::access(".", W_OK) == 0;
   out.push_back(

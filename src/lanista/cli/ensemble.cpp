@@ -52,7 +52,7 @@ Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::i
   }
   LANISTA_ASSIGN(const data::Dataset data, data::open(view.config.data, folder, real_file_system()));
   LANISTA_ASSIGN(const auto candidates, kept_trials(folder, view, data.spec()));
-  engine::WorkerBrief brief = worker_brief(view.config, 1, {});
+  engine::WorkerBrief brief = worker_brief(view.config, {.workers = 1, .lanes = {}, .isolation = {}});
   brief.study_folder = folder;
   brief.data.folder = folder;
   LANISTA_ASSIGN(const data::DataSpec known, data::parse_spec(view.data));

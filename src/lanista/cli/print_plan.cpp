@@ -25,7 +25,7 @@ engine::PlanRequest request_of(const PlanAsked& asked, const study::StudyConfig&
   const nn::MachineSpeed speed = nn::machine_speed();
   return {
       .trials = asked.trials,
-      .machine = runtime::machine_of(worker_brief(config, asked.workers, asked.lanes)),
+      .machine = runtime::machine_of(worker_brief(config, {asked.workers, asked.lanes, {}})),
       .prices = {.calls = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kLaneBytes).gb_per_second},
                  .memory_gb_per_second = speed.memory.back().gb_per_second},
       .costs = {},

@@ -22,6 +22,7 @@
 #include "lanista/data/dataset.h"
 #include "lanista/engine/fit.h"
 #include "lanista/engine/frozen.h"
+#include "lanista/engine/process_executor.h"
 #include "lanista/formats/signature.h"
 #include "lanista/runtime/repeat.h"
 #include "lanista/runtime/worker_executor.h"
@@ -56,7 +57,9 @@ struct Session {
   WarningSink sink;
   PauseSignals signals;
   data::Dataset data;
-  std::unique_ptr<runtime::WorkerExecutor> executor;
+  std::unique_ptr<engine::Executor> executor;
+  schedule::Machine machine;
+  bool has_processes = false;
   Progress progress;
   std::optional<LivePageThread> page;
 
@@ -69,13 +72,32 @@ struct Session {
     return detect_terminal().live ? ProgressStyle::kLive : ProgressStyle::kLines;
   }
 
-  Result<void> make_executor(const std::optional<std::int64_t>& workers, const std::optional<std::int64_t>& lanes) {
-    engine::WorkerBrief brief = worker_brief(config, workers, lanes);
+  Result<void> make_executor(const Crew& crew) {
+    engine::WorkerBrief brief = worker_brief(config, crew);
     brief.study_folder = folder;
     brief.data.folder = folder;
     brief.data.hash = data.spec().hash;
-    LANISTA_ASSIGN(executor, runtime::WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(), clock));
+    has_processes = crew.isolation.value_or(config.run.isolation) == study::kProcesses;
+    if (!has_processes) {
+      LANISTA_ASSIGN(auto threads,
+                     runtime::WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(), clock));
+      machine = threads->machine();
+      executor = std::move(threads);
+      return {};
+    }
+    machine = runtime::machine_of(brief);
+    brief.workers = machine.workers;
+    brief.memory_bytes = machine.bytes;
+    engine::ProcessOptions processes;
+    processes.launch = engine::launch_this_program();
+    processes.lease_seconds = config.run.lease_seconds;
+    LANISTA_ASSIGN(executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, processes));
     return {};
+  }
+
+  std::string crew_text() const {
+    return std::to_string(machine.workers) + (has_processes ? " worker process" : " worker") +
+           (machine.workers == 1 ? "" : has_processes ? "es" : "s");
   }
 
   engine::Services services() {
@@ -92,7 +114,7 @@ struct Session {
                                progress.on_idle(view);
                              },
                          .on_package = [this](bool tested) { assess(tested); }},
-            .machine = executor->machine()};
+            .machine = machine};
   }
 
   /// The report shows more where this succeeds; a study is whole without it.
@@ -109,8 +131,7 @@ struct Session {
 
   void print_head(const char* what) {
     const auto& spec = data.spec();
-    std::cerr << "lanista " << kVersion << "   " << executor->workers()
-              << (executor->workers() == 1 ? " worker" : " workers") << ", " << kernels::isa_name(kernels::best_isa())
+    std::cerr << "lanista " << kVersion << "   " << crew_text() << ", " << kernels::isa_name(kernels::best_isa())
               << "   " << what << ": " << printable(folder) << "\n"
               << "data " << printable(spec.name) << " (" << spec.rows << " rows"
               << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text() << ")   strategy " << config.strategy.name
@@ -233,8 +254,7 @@ std::string folder_of(const std::string& file) {
 
 }  // namespace
 
-engine::WorkerBrief worker_brief(const study::StudyConfig& config, const std::optional<std::int64_t>& workers,
-                                 const std::optional<std::int64_t>& lanes) {
+engine::WorkerBrief worker_brief(const study::StudyConfig& config, const Crew& crew) {
   engine::WorkerBrief brief;
   brief.data.source = config.data.source;
   brief.data.split = config.data.split;
@@ -245,8 +265,8 @@ engine::WorkerBrief worker_brief(const study::StudyConfig& config, const std::op
   brief.data.repetitions = config.strategy.repeat;
   brief.isa = kernels::isa_name(kernels::best_isa());
   brief.numeric_class = nn::cpu_backend().numeric_class();
-  brief.workers = workers.value_or(config.run.workers);
-  brief.lanes = lanes.value_or(config.run.lanes);
+  brief.workers = crew.workers.value_or(config.run.workers);
+  brief.lanes = crew.lanes.value_or(config.run.lanes);
   brief.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
   brief.metrics = config.train.metrics;
   brief.checkpoint_every = config.keep.checkpoint_every;
@@ -337,7 +357,7 @@ int run_study(const RunRequest& request) {
   }
 
   Session session(*config, out, *std::move(data), request.view);
-  if (auto made = session.make_executor(request.workers, request.lanes); !made) return report(made.error());
+  if (auto made = session.make_executor(request.crew); !made) return report(made.error());
   engine::Services services = session.services();
   services.baselines = train::baselines(session.data, engine::loss_name(*config, session.data.spec()), config->train.metrics);
   services.earlier = std::move(earlier);
@@ -360,7 +380,7 @@ int resume_study(const ResumeRequest& request) {
   if (auto same = check_unchanged(request.folder, *config, *data, request.claim); !same) return report(same.error());
 
   Session session(*config, request.folder, *std::move(data), request.view);
-  if (auto made = session.make_executor(request.workers, request.lanes); !made) return report(made.error());
+  if (auto made = session.make_executor(request.crew); !made) return report(made.error());
   auto engine = engine::Engine::resume(request.folder, request.extension, runtime::numerics(kernels::best_isa()),
                                        session.services());
   if (!engine) return report(engine.error());

@@ -22,14 +22,19 @@ struct View {
   bool open = false;  ///< the page, kept fresh
 };
 
+/// With whom a study is trained this time: never stored, never changes results. What is not said the study says.
+struct Crew {
+  std::optional<std::int64_t> workers, lanes;
+  std::optional<std::string> isolation;
+};
+
 /// What `run` was asked.
 struct RunRequest {
   std::string study_file;  ///< empty: the default study
   std::string out;         ///< empty: studies/<name>-<first free number>
   std::string import;      ///< folder of a study whose trials the strategy knows at first; empty: none
   std::vector<studyfile::Override> overrides;
-  std::optional<std::int64_t> workers;  ///< of this run only; never stored, never changes results
-  std::optional<std::int64_t> lanes;    ///< the same
+  Crew crew;
   bool dry_run = false;
   std::optional<PlanAsked> plan;  ///< print it, train nothing
   View view;
@@ -39,7 +44,7 @@ struct ResumeRequest {
   std::string folder;
   ClaimedStudy claim;  ///< what somebody says that it is
   engine::Engine::Extension extension;
-  std::optional<std::int64_t> workers, lanes;
+  Crew crew;
   View view;
 };
 
@@ -56,8 +61,7 @@ int report(const Error& error);
 void tell(const std::vector<std::string>& notes);
 
 /// What a study is trained with, wherever it lies: what the command line says goes before the study.
-engine::WorkerBrief worker_brief(const study::StudyConfig& config, const std::optional<std::int64_t>& workers,
-                                 const std::optional<std::int64_t>& lanes);
+engine::WorkerBrief worker_brief(const study::StudyConfig& config, const Crew& crew);
 
 int run_study(const RunRequest& request);
 int resume_study(const ResumeRequest& request);

@@ -71,6 +71,33 @@ std::optional<double> value_of(const study::StudyView& view, const study::TrialV
   return value == result.metrics.end() ? std::nullopt : std::optional(value->second);
 }
 
+/// Of a study whose workers are processes.
+json workers_json(const study::WorkerFates& workers) {
+  json present = json::array();
+  for (const auto& each : workers.present) present.push_back({{"worker", each.worker}, {"process", each.process}});
+  json out{{"present", std::move(present)}, {"lost", workers.lost}, {"lost_seconds", real_json(workers.lost_seconds)}};
+  if (!workers.last) return out;
+  out["last_lost"] = {{"worker", workers.last->worker},
+                      {"process", workers.last->process},
+                      {"reason", workers.last->reason},
+                      {"trials", workers.last->trials},
+                      {"seconds", real_json(workers.last->seconds)}};
+  return out;
+}
+
+std::string workers_text(const study::StudyView& view) {
+  const study::WorkerFates& workers = view.workers;
+  std::string text;
+  if (!view.end_reason && !workers.present.empty()) {
+    text = "  worker processes";
+    for (const auto& each : workers.present) text += " " + std::to_string(each.process);
+  }
+  if (workers.lost == 0) return text;
+  text += "  " + std::to_string(workers.lost) + (workers.lost == 1 ? " worker" : " workers") + " lost";
+  if (workers.last) text += " (the last " + workers.last->reason + ")";
+  return text;
+}
+
 }  // namespace
 
 json status_json(const std::string& folder, const study::StudyView& view) {
@@ -97,6 +124,7 @@ json status_json(const std::string& folder, const study::StudyView& view) {
                    {"metrics", study::fields::metrics_json(result.metrics)}};
     if (const json trainings = trainings_json(view, best); !trainings.is_null()) out["best"]["trainings"] = trainings;
   }
+  if (!view.workers.present.empty() || view.workers.lost > 0) out["workers"] = workers_json(view.workers);
   if (view.winner) out["test"] = study::fields::metrics_json(view.test);
   if (view.ensemble) {
     const std::vector<double> shares = view.ensemble->shares();
@@ -140,7 +168,7 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
       text += "  best " + metric + " " + four_digits(*value) + " (#" + std::to_string(best.id.value) + ")";
     }
   }
-  return text;
+  return text + workers_text(view);
 }
 
 }  // namespace lanista::cli

@@ -46,6 +46,27 @@ TEST(Status, TellsOfAnEnsemble) {
   EXPECT_EQ(ensemble.at("test").at("test_accuracy"), 0.25);
 }
 
+TEST(Status, NamesWorkerProcessesAndThoseThatWereLost) {
+  study::StudyView view = one_of_each();
+  EXPECT_FALSE(status_json("first", view).contains("workers"));
+  view.workers.present = {{0, 412}, {1, 433}};
+  EXPECT_NE(status_text("first", view).find("  worker processes 412 433"), std::string::npos);
+  view.workers.lost = 2;
+  view.workers.lost_seconds = 1.5;
+  view.workers.last = study::WorkerFates::Lost{1, 420, "was killed by signal 9 (Killed)", 3, 0.5};
+
+  const auto workers = status_json("first", view).at("workers");
+
+  EXPECT_EQ(workers.at("present").at(1), (nlohmann::json{{"worker", 1}, {"process", 433}}));
+  EXPECT_EQ(workers.at("lost"), 2);
+  EXPECT_EQ(workers.at("lost_seconds"), 1.5);
+  EXPECT_EQ(workers.at("last_lost").at("trials"), 3);
+  EXPECT_NE(status_text("first", view).find("  2 workers lost (the last was killed by signal 9 (Killed))"),
+            std::string::npos);
+  view.end_reason = "budget";
+  EXPECT_EQ(status_text("first", view).find("worker processes"), std::string::npos) << "they ended with it";
+}
+
 TEST(Status, SaysNothingOfPausesAndCancellationsWhereThereAreNone) {
   study::StudyView view = one_of_each();
   view.trials = {view.trials[2]};

@@ -5,6 +5,7 @@
 #include "lanista/cli/doctor.h"
 #include "lanista/cli/manual.h"
 #include "lanista/cli/verbs.h"
+#include "lanista/cli/worker.h"
 
 namespace lanista::cli {
 
@@ -18,6 +19,12 @@ void add_machine_verbs(CLI::App& app, int& code) {
   auto& bench_verb =
       *app.add_subcommand("bench", "run a benchmark against LibTorch and other baselines (lanista-bench)");
   bench_verb.add_option("arguments", "passed on; see lanista bench --help");
+
+  auto socket = std::make_shared<std::string>();
+  auto& worker_verb = *app.add_subcommand("worker", "trains for a study with run.isolation: process, which begins it");
+  worker_verb.add_option("--socket", *socket, "where the study's engine listens")->required();
+  worker_verb.footer(examples({"lanista worker --socket studies/digits-1/control/workers.sock"}));
+  worker_verb.callback([socket, &code] { code = work(*socket); });
 
   auto shell = std::make_shared<std::string>();
   auto& completion_verb = *app.add_subcommand("completion", "a script that completes verbs and options in a shell");

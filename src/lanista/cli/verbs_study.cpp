@@ -17,6 +17,16 @@ void add_view_options(CLI::App& verb, View& view) {
   verb.add_flag("--no-color", view.no_color, "does nothing, for scripts that give it: output has no colour");
 }
 
+void add_crew_options(CLI::App& verb, Crew& crew) {
+  verb.add_option("--workers", crew.workers, "training threads or processes of this run (default: one per core)")
+      ->check(whole(1, 64));
+  verb.add_option("--lanes", crew.lanes, "trials that a worker trains together, at most (default: automatic)")
+      ->check(whole(1, 64));
+  verb.add_option("--isolation", crew.isolation,
+                  "thread, or process: one that dies costs its trials some time, not the study")
+      ->check(CLI::IsMember({std::string(study::kThreads), std::string(study::kProcesses)}));
+}
+
 std::vector<studyfile::Override> overrides_of(const std::vector<std::string>& set) {
   std::vector<studyfile::Override> overrides;
   for (const auto& pair : set) {
@@ -45,11 +55,7 @@ void add_run(CLI::App& app, int& code) {
   verb.add_option("--epochs", options->epochs, "epochs of a trial")->check(whole(1, 1'000'000));
   verb.add_option("--minutes", options->minutes, "guard: stop after this many minutes")->check(real(0.001, 1e6));
   verb.add_option("--seed", options->seed, "seed of everything random")->check(whole(0, kMostSeed));
-  verb.add_option("--workers", options->request.workers, "training threads of this run (default: one per core)")
-      ->check(whole(1, 64));
-  verb.add_option("--lanes", options->request.lanes,
-                  "trials that a thread trains together, at most (default: automatic)")
-      ->check(whole(1, 64));
+  add_crew_options(verb, options->request.crew);
   verb.add_option("--set", options->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
   verb.add_flag("--dry-run", options->request.dry_run, "check everything, print the resolved study, train nothing");
   add_view_options(verb, options->request.view);
@@ -110,10 +116,7 @@ void add_resume(CLI::App& app, int& code) {
       ->check(whole(1, kMostSteps));
   verb.add_option("--minutes", request->extension.minutes, "so many minutes more than have been worked, then the guard")
       ->check(real(0.001, 1e6));
-  verb.add_option("--workers", request->workers, "training threads of this run (default: one per core)")
-      ->check(whole(1, 64));
-  verb.add_option("--lanes", request->lanes, "trials that a thread trains together, at most (default: automatic)")
-      ->check(whole(1, 64));
+  add_crew_options(verb, request->crew);
   add_view_options(verb, request->view);
   verb.footer(examples({"lanista resume studies/digits-1", "lanista resume studies/digits-1 --trials 60"}));
   verb.callback([options, &code] {

@@ -23,6 +23,7 @@ struct Told {
   int paused = 0;
 
   void take(const Report& report) {
+    if (std::holds_alternative<WorkerReport>(report)) return;  // may be told at any time
     all.push_back(report);
     if (const auto* epoch = std::get_if<EpochReport>(&report)) {
       epochs[epoch->measurement.trial].push_back(epoch->measurement);

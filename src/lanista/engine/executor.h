@@ -44,6 +44,7 @@ struct Job {
   double logical_start = 0;      ///< workers prefer the trial whose next epoch is earliest in logical time
   double logical_epoch = 1;      ///< logical duration of one epoch; one that a budget in steps cuts short counts whole
   double priority = 0;           ///< of its group; workers prefer higher ones
+  bool alone = false;            ///< shares no step: it, or who shared one with it, has cost a process its life
   std::string checkpoint;        ///< address of a checkpoint to resume from; empty: from the beginning
   std::optional<study::Start> start = {};  ///< of whose state the beginning is a clone; absent: random values
   FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
@@ -108,8 +109,19 @@ struct SpanReport {
 struct BrokenReport {
   Error error;
 };
+/// A worker process came or went; the trials that it had go on from their last checkpoints. May be told at any time.
+struct WorkerReport {
+  std::int64_t worker = 0;
+  std::int64_t process = 0;  ///< as the system counts them
+  bool came = false;
+  std::string reason;           ///< why it went: "was killed by signal 9 (Killed)"
+  std::vector<TrialId> trials;  ///< that it had, and that go on
+  double seconds = 0;           ///< of work, that one of them lost at most
+};
 using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, ParkedReport, PausedReport,
-                            SpanReport, BrokenReport>;
+                            SpanReport, BrokenReport, WorkerReport>;
+/// Whom it is about, if that is one trial.
+std::optional<TrialId> trial_of(const Report& report);
 
 // What an executor is told. A command for a trial that has ended, was abandoned or never started does nothing.
 

@@ -9,6 +9,8 @@
 #include "lanista/engine/fake_executor.h"
 #include "lanista/engine/noop_executor.h"
 #include "lanista/engine/process_executor.h"
+#include "lanista/engine/wire_executor.h"
+#include "lanista/engine/worker_loop.h"
 #include "lanista/graph/text.h"
 
 namespace lanista::engine::testing {
@@ -54,7 +56,8 @@ struct WireBench : Bench {
   std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(Bench::make()); }
 };
 
-/// Each in a process of its own, over one folder.
+/// In so many processes, over one folder.
+template <std::int64_t kProcesses>
 struct ProcessBench {
   static constexpr bool kKeeps = true;
   static constexpr std::int64_t kEpochs = 4;
@@ -62,26 +65,34 @@ struct ProcessBench {
   ProcessBench() {
     std::string pattern = (std::filesystem::temp_directory_path() / "lanista_process_XXXXXX").string();
     LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
-    folder = pattern;
+    brief.study_folder = pattern;
+    brief.workers = kProcesses;
   }
   ProcessBench(const ProcessBench&) = delete;
   ProcessBench& operator=(const ProcessBench&) = delete;
-  ~ProcessBench() { std::filesystem::remove_all(folder); }
+  ~ProcessBench() { std::filesystem::remove_all(brief.study_folder); }
 
   std::unique_ptr<Executor> make() {
     const FakeOptions options{.seed = ++made, .workers = 2, .checkpoint_one_in = 2};
-    return std::make_unique<ProcessExecutor>([this, options](Channel& channel) {
-      FakeExecutor fake(options, store::CheckpointStore(real_file_system(), folder));
-      serve(channel, fake);
+    ProcessOptions how;
+    how.socket = brief.study_folder + "/workers-" + std::to_string(made);  // two may live at a time
+    how.launch = launch_function([options](const std::string& socket) {
+      static_cast<void>(work_for_engine(socket, [&](const WorkerBrief& heard, const TellInHand&) {
+        const store::CheckpointStore files(real_file_system(), heard.study_folder);
+        return Result<std::shared_ptr<Executor>>(std::make_shared<FakeExecutor>(options, files));
+      }));
     });
+    return *ProcessExecutor::create(brief, real_file_system(), clock, how);
   }
   Job job(std::uint32_t id) { return small_job(id); }
 
-  std::string folder;
+  WorkerBrief brief;
+  RealClock clock;
   std::uint64_t made = 0;
 };
 
-using Fakes = ::testing::Types<FakeBench<1, 0>, FakeBench<3, 2>, NoopBench, WireBench<FakeBench<3, 2>>, ProcessBench>;
+using Fakes = ::testing::Types<FakeBench<1, 0>, FakeBench<3, 2>, NoopBench, WireBench<FakeBench<3, 2>>, ProcessBench<1>,
+                               ProcessBench<3>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(WithoutTraining, ExecutorConformance, Fakes);
 
 }  // namespace

@@ -79,6 +79,7 @@ json to_json(const Job& job) {
           {"logical_start", real_json(job.logical_start)},
           {"logical_epoch", real_json(job.logical_epoch)},
           {"priority", real_json(job.priority)},
+          {"alone", job.alone},
           {"checkpoint", job.checkpoint},
           {"start", job.start ? study::start_json(*job.start) : json("random")},
           {"frozen", frozen_json(job.frozen)},
@@ -96,6 +97,7 @@ Job read_job(const json& in) {
   job.logical_start = real(in, "logical_start");
   job.logical_epoch = real(in, "logical_epoch");
   job.priority = real(in, "priority");
+  job.alone = flag(in, "alone");
   job.checkpoint = text(in, "checkpoint");
   if (const json& start = member(in, "start"); start != "random") job.start = good(study::start_from_json(start));
   job.frozen = read_frozen(member(in, "frozen"));
@@ -185,6 +187,24 @@ json to_json(const BrokenReport& broken) {
           {"message", broken.error.message},
           {"where", broken.error.where}};
 }
+json to_json(const WorkerReport& told) {
+  json trials = json::array();
+  for (const TrialId id : told.trials) trials.push_back({{"trial", id.value}});
+  return {{"kind", "worker"},
+          {"worker", told.worker},
+          {"process", told.process},
+          {"came", told.came},
+          {"reason", told.reason},
+          {"trials", std::move(trials)},
+          {"seconds", real_json(told.seconds)}};
+}
+
+WorkerReport read_worker_report(const json& in) {
+  WorkerReport out{integer(in, "worker"), integer(in, "process"), flag(in, "came"),
+                   text(in, "reason"),    {},                     real(in, "seconds")};
+  for (const json& each : array(in, "trials")) out.trials.push_back(trial(each, "trial"));
+  return out;
+}
 
 Report read_report(const json& in) {
   const std::string kind = text(in, "kind");
@@ -204,6 +224,7 @@ Report read_report(const json& in) {
                       real(in, "began"),  real(in, "ended"),    integer(in, "lanes")};
   }
   if (kind == "broken") return BrokenReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
+  if (kind == "worker") return read_worker_report(in);
   throw Malformed{"'" + kind + "' is no report"};
 }
 

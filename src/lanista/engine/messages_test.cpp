@@ -61,7 +61,8 @@ class Draw {
     static const char* const kModels[] = {"%0 = input(shape=[4])\n%1 = linear(%0, out=3) \"hidden\"\n%2 = output(%1)\n",
                                           "next_id 90\n%0 = input(shape=[1,8,8])\n%7 = conv2d(%0, out=2, "
                                           "kernel=[3,3])\n%8 = add(%7, %7)\n%9 = output(%8)\n"};
-    Job job{trial(), *graph::parse(kModels[rng_.below(2)]), recipe(), any(), any(), {}, real(), real(), real(), text()};
+    Job job{trial(), *graph::parse(kModels[rng_.below(2)]), recipe(), any(), any(), {}, real(), real(), real(), flag(),
+            text()};
     if (flag()) job.start = start();
     if (flag()) job.fold = integer();
     job.frozen = {{graph::NodeId{0}, graph::NodeId{7}}, text(), integer()};
@@ -98,7 +99,7 @@ class Draw {
     }
   }
   Report report() {
-    switch (rng_.below(8)) {
+    switch (rng_.below(9)) {
       case 0:
         return EpochReport{{trial(), integer(), integer(), {{"train_loss", real()}, {text(), real()}}}};
       case 1:
@@ -113,6 +114,8 @@ class Draw {
         return PausedReport{};
       case 6:
         return SpanReport{trial(), integer(), integer(), real(), real(), integer()};
+      case 7:
+        return WorkerReport{integer(), integer(), flag(), text(), {trial(), trial()}, real()};
       default:
         return BrokenReport{Error{static_cast<Code>(rng_.below(13)), text(), text()}};
     }

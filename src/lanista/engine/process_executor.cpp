@@ -1,323 +1,353 @@
 #include "lanista/engine/process_executor.h"
 
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
-#include <cmath>
-#include <csignal>
-#include <cstdint>
-#include <cstring>
-#include <exception>
-#include <sstream>
+#include <deque>
+#include <set>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "lanista/base/check.h"
+#include "lanista/engine/leases.h"
 #include "lanista/engine/messages.h"
-#include "lanista/study/record_fields.h"
+#include "lanista/engine/worker_fleet.h"
+#include "lanista/engine/worker_protocol.h"
+#include "lanista/store/checkpoints.h"
 
-namespace lanista::engine::testing {
+namespace lanista::engine {
 namespace {
 
-// Kinds of messages on a channel.
-constexpr char kOrder = 'o';   // an Order; a job is answered
-constexpr char kTest = 't';    // what is to be measured (question); is answered
-constexpr char kReport = 'r';  // a Report
-constexpr char kDone = 'd';    // an answer: of a test, its metrics as an EpochReport
-constexpr char kError = 'e';   // an answer: a BrokenReport
+constexpr int kMeasureTries = 3;
+constexpr double kLook = 0.25;  ///< seconds
 
-std::string error_text(const Error& error) { return encode(Report(BrokenReport{error})); }
-
-std::string metrics_text(TrialId trial, const std::map<std::string, double>& metrics) {
-  return encode(Report(EpochReport{{trial, 1, 1, metrics}}));
+/// Of what a job goes on from, or begins with, that it is there and whole.
+Result<void> check_files(const store::CheckpointStore& files, const Job& job) {
+  const std::string& wanted = !job.checkpoint.empty() ? job.checkpoint : job.start ? job.start->address : "";
+  if (wanted.empty()) return {};
+  const auto found = files.get(wanted);
+  return found ? Result<void>() : Result<void>(found.error());
 }
 
-/// What is to be measured: a line of JSON with part, weights and shares, and a line for each job.
-struct Question {
-  std::vector<Tested> members;
-  data::Part part = data::Part::kTest;
-};
-
-std::string question(std::span<const Tested> members, data::Part part) {
-  nlohmann::json head{{"part", static_cast<int>(part)}};
-  std::string jobs;
-  for (const Tested& member : members) {
-    head["members"].push_back({{"weights", member.weights}, {"share", member.share}});
-    jobs += "\n" + encode(Order(member.job));
-  }
-  return head.dump() + jobs;
-}
-
-Result<Question> read_question(const std::string& text) {
-  return study::fields::read_record<Question>("question", [&] {
-    std::istringstream lines(text);
-    std::string line;
-    std::getline(lines, line);
-    const auto head = nlohmann::json::parse(line);
-    Question out{{}, static_cast<data::Part>(study::fields::integer(head, "part"))};
-    for (const auto& member : study::fields::array(head, "members")) {
-      if (!std::getline(lines, line)) throw study::fields::Malformed{"a member without a job"};
-      const Order order = study::fields::good(decode_order(line));
-      out.members.push_back({std::get<Job>(order), member.at("weights"), member.at("share")});
-    }
-    if (out.members.empty()) throw study::fields::Malformed{"nobody is asked about"};
-    return out;
-  });
-}
-
-bool is_of(const Report& report, TrialId trial) {
-  const auto* epoch = std::get_if<EpochReport>(&report);
-  const auto* failure = std::get_if<FailureReport>(&report);
-  const auto* finished = std::get_if<FinishedReport>(&report);
-  return (epoch != nullptr && epoch->measurement.trial == trial) || (failure != nullptr && failure->trial == trial) ||
-         (finished != nullptr && finished->trial == trial);
-}
-
-Result<Order> heard(const Order& order) { return decode_order(encode(order)); }
+/// One that says that there is no memory, of nothing in particular, speaks of its process.
+bool is_of_the_process(const Error& error) { return error.code == Code::kResourceExhausted && error.where.empty(); }
 
 }  // namespace
 
-// In this process.
+struct ProcessExecutor::Impl {
+  const Clock& clock;
+  FileSystem& fs;
+  store::CheckpointStore files;
+  const FleetOptions how;
+  std::unique_ptr<WorkerFleet> fleet;  // from the first job on: a refused study leaves nothing behind
+  Leases leases;
+  std::optional<schedule::Plan> plan;
+  std::deque<Report> reports;
+  std::optional<Error> broken;
+  bool is_pausing = false, has_paused = false;
+  std::set<std::size_t> saving;  // workers that were told to pause and have not said that they did
+  std::map<std::size_t, Result<std::map<std::string, double>>> answers;
+  std::map<std::size_t, std::string> last_losses;
 
-Result<void> WireExecutor::start(const Job& job) {
-  LANISTA_ASSIGN(const Order order, heard(job));
-  return inner_->start(std::get<Job>(order));
-}
+  Impl(FileSystem& f, const Clock& c, FleetOptions options)
+      : clock(c), fs(f), files(f, options.brief.study_folder), how(std::move(options)), leases(how.workers) {}
 
-void WireExecutor::command(const Command& command) {
-  const auto order = heard(command);
-  LANISTA_CHECK(order.ok(), "a command is not read again: " + order.error().text());
-  inner_->command(std::get<Command>(*order));
-}
-
-std::optional<Report> WireExecutor::next(double seconds) {
-  const auto report = inner_->next(seconds);
-  if (!report) return std::nullopt;
-  auto told = decode_report(encode(*report));
-  LANISTA_CHECK(told.ok(), "a report is not read again: " + told.error().text());
-  return *std::move(told);
-}
-
-Result<std::map<std::string, double>> WireExecutor::measure(std::span<const Tested> members, data::Part part) {
-  std::vector<Tested> told(members.begin(), members.end());
-  for (Tested& member : told) {
-    LANISTA_ASSIGN(const Order order, heard(member.job));
-    member.job = std::get<Job>(order);
+  /// False: it cannot be, and the executor is broken.
+  bool begin_workers() {
+    if (fleet || broken) return fleet != nullptr;
+    const auto folder = fs.make_folder(how.socket.substr(0, how.socket.rfind('/')));
+    auto begun = folder ? WorkerFleet::begin(how, clock) : Result<std::unique_ptr<WorkerFleet>>(folder.error());
+    if (!begun) break_down(begun.error());
+    if (begun) fleet = *std::move(begun);
+    return fleet != nullptr;
   }
-  return inner_->measure(told, part);
-}
 
-// The channel.
+  bool is_ready(std::size_t worker) const { return fleet && fleet->is_ready(worker); }
 
-Channel::Channel(Channel&& other) noexcept
-    : socket_(std::exchange(other.socket_, -1)),
-      in_(std::move(other.in_)),
-      out_(std::move(other.out_)),
-      gone_(other.gone_) {}
+  // To workers.
 
-Channel::~Channel() {
-  if (socket_ < 0) return;
-  ::shutdown(socket_, SHUT_RDWR);
-  ::close(socket_);
-}
-
-void Channel::send(char kind, std::string_view text) {
-  std::array<char, sizeof(std::uint32_t)> length{};
-  const auto size = static_cast<std::uint32_t>(text.size());
-  std::memcpy(length.data(), &size, sizeof(size));
-  out_.append(length.data(), length.size());
-  out_ += kind;
-  out_ += text;
-  pump(0);
-}
-
-std::optional<Channel::Message> Channel::receive(double seconds) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  for (bool looked = false;; looked = true) {
-    if (auto message = cut()) return message;
-    if (gone_) in_.clear();  // half a message
-    const std::chrono::duration<double, std::milli> left = until - std::chrono::steady_clock::now();
-    if (gone_ || (looked && left.count() <= 0)) return std::nullopt;
-    pump(static_cast<int>(std::clamp(std::ceil(left.count()), 0.0, 1e6)));
+  void tell(std::size_t worker, const Command& command) {
+    if (is_ready(worker)) fleet->send(worker, Kind::kCommand, encode(Order(command)));
   }
-}
 
-void Channel::flush() {
-  while (!out_.empty() && !gone_) pump(100);
-}
-
-/// Reads and writes what can be read and written; where that is nothing, waits for something.
-void Channel::pump(int milliseconds) {
-  pollfd poll{socket_, static_cast<short>(out_.empty() ? POLLIN : POLLIN | POLLOUT), 0};
-  if (::poll(&poll, 1, milliseconds) <= 0) return;
-  if ((poll.revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
-    std::array<char, 65536> bytes{};
-    const ssize_t got = ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (got > 0) in_.append(bytes.data(), static_cast<std::size_t>(got));
-    const bool later = got < 0 && (errno == EAGAIN || errno == EINTR);
-    if (got <= 0 && !later) gone_ = true;
-  }
-  if ((poll.revents & POLLOUT) != 0) {
-    const ssize_t put = ::send(socket_, out_.data(), out_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (put > 0) out_.erase(0, static_cast<std::size_t>(put));
-  }
-}
-
-std::optional<Channel::Message> Channel::cut() {
-  std::uint32_t size = 0;
-  if (in_.size() < sizeof(size) + 1) return std::nullopt;
-  std::memcpy(&size, in_.data(), sizeof(size));
-  const std::size_t head = sizeof(size) + 1;
-  if (in_.size() - head < size) return std::nullopt;
-  Message message{in_[head - 1], in_.substr(head, size)};
-  in_.erase(0, head + size);
-  return message;
-}
-
-// The parent.
-
-ProcessExecutor::ProcessExecutor(const std::function<void(Channel&)>& work) {
-  std::array<int, 2> ends{};
-  LANISTA_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0, "no pair of sockets");
-  child_ = ::fork();
-  LANISTA_CHECK(child_ >= 0, "no child");
-  if (child_ == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::close(ends[0]);
-    int code = 0;
-    try {
-      Channel channel(ends[1]);
-      work(channel);
-    } catch (...) {
-      code = 1;
+  /// Lends trials to their workers, those that are there to hear of it. All are there before any of them may train, so
+  /// that the lanes of a group begin together.
+  void send(const std::vector<TrialId>& trials) {
+    if (is_pausing) return;
+    std::map<std::size_t, std::vector<Allow>> allowed;
+    std::vector<const Lease*> sent;
+    for (const TrialId trial : trials) {
+      Lease* lease = leases.find(trial);
+      if (lease == nullptr || lease->is_sent || !is_ready(lease->worker)) continue;
+      const std::uint64_t token = leases.send(*lease, clock.now());
+      fleet->send(lease->worker, Kind::kStart, with_token(token, encode(Order(Leases::job_of(*lease)))));
+      if (lease->allowed > 0) allowed[lease->worker].push_back({trial, lease->allowed});
+      sent.push_back(lease);
     }
-    ::_exit(code);  // the parent's objects are not the child's to destroy
-  }
-  ::close(ends[1]);
-  channel_.emplace(ends[0]);
-}
-
-ProcessExecutor::~ProcessExecutor() {
-  channel_.reset();
-  ::waitpid(child_, nullptr, 0);
-}
-
-void ProcessExecutor::take(const Channel::Message& message) {
-  auto report = decode_report(message.text);
-  if (message.kind != kReport || !report) {
-    broken_ = Error{Code::kDataLoss, "the worker process says what is no report", ""};
-  } else {
-    reports_.push_back(*std::move(report));
-  }
-}
-
-/// What to say of a broken executor.
-std::optional<Report> ProcessExecutor::told() {
-  if (!broken_ && channel_->closed()) broken_ = Error{Code::kUnavailable, "the worker process is gone", ""};
-  if (broken_) return BrokenReport{*broken_};
-  return std::nullopt;
-}
-
-/// None: the executor is broken. Error: of the answer.
-Result<std::optional<Report>> ProcessExecutor::answer() {
-  while (!told()) {
-    const auto message = channel_->receive(1);
-    if (!message) continue;
-    if (message->kind == kDone && message->text.empty()) return std::optional<Report>(PausedReport{});
-    const bool answers = message->kind == kDone || message->kind == kError;
-    auto report = decode_report(message->text);
-    if (!answers || !report) {
-      take(*message);
-    } else if (const auto* error = std::get_if<BrokenReport>(&*report); message->kind == kError && error != nullptr) {
-      return error->error;
-    } else {
-      return std::optional<Report>(*std::move(report));
+    for (const auto& [worker, all] : allowed) tell(worker, Arrange{plan.value_or(schedule::Plan{}), all});
+    for (const Lease* lease : sent) {
+      if (lease->parks) tell(lease->worker, Park{lease->job.trial});
+      if (lease->finish) tell(lease->worker, *lease->finish);
     }
   }
-  return std::optional<Report>();
+
+  /// Of one trial, to whoever has it.
+  void pass_on(TrialId trial, const Command& command) {
+    const Lease* lease = leases.find(trial);
+    if (lease != nullptr && lease->is_sent) tell(lease->worker, command);
+  }
+
+  void allow(const Allow& allowed) {
+    Lease* lease = leases.find(allowed.trial);
+    if (lease == nullptr || allowed.epoch <= lease->allowed) return;
+    lease->allowed = allowed.epoch;
+    pass_on(allowed.trial, allowed);
+  }
+
+  // Those of a group must be allowed at once, in whatever workers they are.
+  void arrange(const Arrange& arranged) {
+    plan = arranged.plan;
+    std::vector<Arrange> parts(how.workers, {arranged.plan, {}});
+    for (const Allow& allowed : arranged.allow) {
+      Lease* lease = leases.find(allowed.trial);
+      if (lease == nullptr) continue;
+      lease->allowed = std::max(lease->allowed, allowed.epoch);
+      parts[lease->worker].allow.push_back(allowed);
+    }
+    for (std::size_t worker = 0; worker < parts.size(); ++worker) tell(worker, parts[worker]);
+  }
+
+  void finish(const Finish& asked) {
+    Lease* lease = leases.find(asked.trial);
+    if (lease == nullptr) return;
+    pass_on(asked.trial, asked);
+    if (asked.abandon) return leases.end(asked.trial);
+    lease->finish = asked;
+  }
+
+  void park(const Park& asked) {
+    if (Lease* lease = leases.find(asked.trial)) lease->parks = true;
+    pass_on(asked.trial, asked);
+  }
+
+  void pause() {
+    if (std::exchange(is_pausing, true)) return;
+    if (fleet) fleet->stop_beginning();
+    for (std::size_t worker = 0; worker < how.workers; ++worker) {
+      if (!is_ready(worker)) continue;
+      saving.insert(worker);
+      tell(worker, PauseAll{});
+    }
+    has_saved(how.workers);
+  }
+
+  void has_saved(std::size_t worker) {
+    saving.erase(worker);
+    if (!is_pausing || !saving.empty() || std::exchange(has_paused, true)) return;
+    reports.emplace_back(PausedReport{});
+  }
+
+  // From workers.
+
+  void take(const WorkerFleet::News& news) {
+    if (const auto* ready = std::get_if<WorkerFleet::Ready>(&news)) begin(*ready);
+    if (const auto* heard = std::get_if<WorkerFleet::Heard>(&news)) hear(heard->worker, heard->message);
+    if (const auto* lost = std::get_if<WorkerFleet::Lost>(&news)) lose(*lost);
+    if (const auto* all = std::get_if<WorkerFleet::Broken>(&news)) break_down(all->error);
+  }
+
+  void break_down(const Error& error) {
+    if (!broken) broken = error;
+  }
+
+  void begin(const WorkerFleet::Ready& ready) {
+    reports.emplace_back(WorkerReport{static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0});
+    if (plan) tell(ready.worker, Arrange{*plan, {}});
+    send(leases.of(ready.worker));
+  }
+
+  void hear(std::size_t worker, const Message& message) {
+    switch (static_cast<Kind>(message.kind)) {
+      case Kind::kReport:
+        return is_understood(worker, report(worker, message.text));
+      case Kind::kRefused:
+        return is_understood(worker, refused(worker, message.text));
+      case Kind::kInHand: {
+        auto trials = decode_trials(message.text);
+        if (trials) leases.in_hand(worker, *std::move(trials));
+        return is_understood(worker, trials ? Result<void>() : Result<void>(trials.error()));
+      }
+      case Kind::kAnswer:
+        answers.insert_or_assign(worker, decode_metrics(message.text));
+        return;
+      case Kind::kNoAnswer:
+        answers.insert_or_assign(worker, decode_error(message.text));
+        return;
+      case Kind::kBroken: {
+        const Error error = decode_error(message.text);
+        if (!is_of_the_process(error)) return break_down(error);
+        return fleet->lose(worker, true, "ran out of memory (" + error.message + ")");
+      }
+      default:
+        return is_understood(worker, Error{Code::kDataLoss, "kind " + std::to_string(message.kind), ""});
+    }
+  }
+
+  /// A worker that says what it must not is not asked any further.
+  void is_understood(std::size_t worker, const Result<void>& heard) {
+    if (!heard) fleet->lose(worker, true, "said what is no message (" + heard.error().message + ")");
+  }
+
+  Result<void> report(std::size_t worker, const std::string& text) {
+    LANISTA_ASSIGN(const Tokened said, split_token(text));
+    LANISTA_ASSIGN(Report told, decode_report(said.text));
+    if (std::holds_alternative<PausedReport>(told)) {
+      has_saved(worker);
+      return {};
+    }
+    LANISTA_ASSIGN(auto heard, leases.hear(worker, said.token, std::move(told), clock.now()));
+    if (heard) reports.push_back(*std::move(heard));
+    return {};
+  }
+
+  Result<void> refused(std::size_t worker, const std::string& text) {
+    LANISTA_ASSIGN(const Tokened said, split_token(text));
+    const auto line = said.text.find('\n');
+    if (line == std::string::npos) return Error{Code::kDataLoss, "a refusal without a reason", ""};
+    LANISTA_ASSIGN(const auto trials, decode_trials(std::string_view(said.text).substr(0, line)));
+    if (trials.size() != 1) return Error{Code::kDataLoss, "a refusal of no trial", ""};
+    const Error error = decode_error(std::string_view(said.text).substr(line + 1));
+    if (leases.try_older(trials.front(), said.token, error)) {
+      send(trials);
+      return {};
+    }
+    LANISTA_ASSIGN(auto heard, leases.hear(worker, said.token, FailureReport{trials.front(), 1, error.text()},
+                                           clock.now()));
+    if (heard) reports.push_back(*std::move(heard));
+    return {};
+  }
+
+  void lose(const WorkerFleet::Lost& lost) {
+    Leases::Loss loss = leases.lose(lost.worker, lost.own_fault, lost.reason, clock.now());
+    last_losses[lost.worker] = lost.reason;
+    reports.emplace_back(WorkerReport{static_cast<std::int64_t>(lost.worker), lost.process, false, lost.reason,
+                                      loss.again, loss.seconds});
+    for (FailureReport& failure : loss.failed) reports.emplace_back(std::move(failure));
+    has_saved(lost.worker);
+    if (fleet->is_due(lost.worker)) return;  // who comes in its place takes its trials
+    std::vector<bool> away(how.workers);
+    for (std::size_t worker = 0; worker < away.size(); ++worker) away[worker] = !fleet->is_ready(worker);
+    leases.move_from(lost.worker, away);
+    send(loss.again);
+  }
+
+  // Questions.
+
+  /// One that is ready, with the fewest trials.
+  std::optional<std::size_t> free_worker() const {
+    const std::vector<std::int64_t> loads = leases.loads();
+    std::optional<std::size_t> best;
+    for (std::size_t worker = 0; worker < loads.size(); ++worker) {
+      if (is_ready(worker) && (!best || loads[worker] < loads[*best])) best = worker;
+    }
+    return best;
+  }
+
+  std::optional<std::size_t> wait_for_worker() {
+    while (begin_workers() && !broken && !is_pausing) {
+      if (const auto worker = free_worker()) return worker;
+      if (const auto news = fleet->next(kLook)) take(*news);
+    }
+    return std::nullopt;
+  }
+
+  Result<std::map<std::string, double>> measure(const std::string& question) {
+    for (int tried = 0; tried < kMeasureTries; ++tried) {
+      const auto worker = wait_for_worker();
+      if (!worker) break;
+      answers.erase(*worker);
+      last_losses.erase(*worker);
+      fleet->send(*worker, Kind::kQuestion, question);
+      while (!broken && !last_losses.contains(*worker)) {
+        if (const auto answer = answers.find(*worker); answer != answers.end()) return answer->second;
+        if (const auto news = fleet->next(kLook)) take(*news);
+      }
+      if (!broken && tried + 1 == kMeasureTries) {
+        return Error{Code::kUnavailable,
+                     "a worker process " + last_losses.at(*worker) + " while it measured, " +
+                         std::to_string(kMeasureTries) + " times in a row",
+                     ""};
+      }
+    }
+    return broken ? *broken : Error{Code::kUnavailable, "there are no worker processes any more", ""};
+  }
+};
+
+Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::create(const WorkerBrief& brief, FileSystem& fs,
+                                                                 const Clock& clock, const ProcessOptions& options) {
+  if (brief.workers < 1) {
+    return Error{Code::kInvalidArgument, std::to_string(brief.workers) + " worker processes; allowed: 1 or more",
+                 "run.workers"};
+  }
+  FleetOptions how;
+  how.brief = brief;
+  how.brief.workers = 1;
+  how.brief.memory_bytes = brief.memory_bytes / brief.workers;
+  how.brief.crash_marks = false;  // how a process ends is told by the system
+  how.workers = static_cast<std::size_t>(brief.workers);
+  how.lease_seconds = options.lease_seconds;
+  how.launch = options.launch;
+  how.socket = options.socket.empty() ? brief.study_folder + "/control/workers.sock" : options.socket;
+  return std::unique_ptr<ProcessExecutor>(new ProcessExecutor(std::make_unique<Impl>(fs, clock, std::move(how))));
 }
+
+ProcessExecutor::ProcessExecutor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ProcessExecutor::~ProcessExecutor() = default;
+
+pid_t ProcessExecutor::process(std::size_t worker) const { return impl_->fleet ? impl_->fleet->process(worker) : 0; }
 
 Result<void> ProcessExecutor::start(const Job& job) {
-  channel_->send(kOrder, encode(Order(job)));
-  LANISTA_TRY(answer());
-  std::erase_if(reports_, [&](const Report& report) { return is_of(report, job.trial); });
+  LANISTA_TRY(check_files(impl_->files, job));
+  impl_->finish({job.trial, false, true});
+  std::erase_if(impl_->reports, [&](const Report& report) {
+    const bool is_file = std::holds_alternative<CheckpointReport>(report) || std::holds_alternative<ParkedReport>(report);
+    return !is_file && trial_of(report) == job.trial;
+  });
+  impl_->leases.grant(job);
+  if (impl_->begin_workers()) impl_->send({job.trial});
   return {};
 }
 
-void ProcessExecutor::command(const Command& command) { channel_->send(kOrder, encode(Order(command))); }
+void ProcessExecutor::command(const Command& command) {
+  if (const auto* allowed = std::get_if<Allow>(&command)) impl_->allow(*allowed);
+  if (const auto* asked = std::get_if<Finish>(&command)) impl_->finish(*asked);
+  if (const auto* asked = std::get_if<Park>(&command)) impl_->park(*asked);
+  if (const auto* arranged = std::get_if<Arrange>(&command)) impl_->arrange(*arranged);
+  if (std::holds_alternative<PauseAll>(command)) impl_->pause();
+}
 
 std::optional<Report> ProcessExecutor::next(double seconds) {
-  if (reports_.empty() && !broken_) {
-    if (const auto message = channel_->receive(seconds)) take(*message);
+  const double until = impl_->clock.now() + seconds;
+  while (impl_->reports.empty()) {
+    if (impl_->broken) return BrokenReport{*impl_->broken};
+    const double left = std::max(until - impl_->clock.now(), 0.0);
+    if (!impl_->fleet) {  // nobody has been asked to do anything
+      std::this_thread::sleep_for(std::chrono::duration<double>(left));
+      return std::nullopt;
+    }
+    if (const auto news = impl_->fleet->next(left)) {
+      impl_->take(*news);
+    } else if (impl_->clock.now() >= until) {
+      return std::nullopt;
+    }
   }
-  if (reports_.empty()) return told();
-  Report report = std::move(reports_.front());
-  reports_.pop_front();
+  Report report = std::move(impl_->reports.front());
+  impl_->reports.pop_front();
   return report;
 }
 
 Result<std::map<std::string, double>> ProcessExecutor::measure(std::span<const Tested> members, data::Part part) {
-  channel_->send(kTest, question(members, part));
-  LANISTA_ASSIGN(const auto report, answer());
-  const auto* metrics = report ? std::get_if<EpochReport>(&*report) : nullptr;
-  if (metrics == nullptr) return Error{Code::kUnavailable, "the worker process is gone", ""};
-  return metrics->measurement.metrics;
+  return impl_->measure(encode(Question{{members.begin(), members.end()}, part}));
 }
 
-// The child.
-
-namespace {
-
-/// Answers; false: it is no question.
-bool answer_question(Channel& channel, Executor& executor, const std::string& text) {
-  const auto asked = read_question(text);
-  if (!asked) return false;
-  const auto metrics = executor.measure(asked->members, asked->part);
-  const TrialId first = asked->members.front().job.trial;
-  channel.send(metrics ? kDone : kError, metrics ? metrics_text(first, *metrics) : error_text(metrics.error()));
-  return true;
-}
-
-/// Obeys; false: it is no order.
-bool obey(Channel& channel, Executor& executor, const Channel::Message& message) {
-  if (message.kind == kTest) return answer_question(channel, executor, message.text);
-  const auto order = decode_order(message.text);
-  if (!order) return false;
-  if (const auto* command = std::get_if<Command>(&*order)) {
-    executor.command(*command);
-    return true;
-  }
-  const auto started = executor.start(std::get<Job>(*order));
-  channel.send(started ? kDone : kError, started ? "" : error_text(started.error()));
-  return true;
-}
-
-}  // namespace
-
-void serve(Channel& channel, Executor& executor) {
-  bool tells = false;
-  while (!channel.closed()) {
-    if (const auto message = channel.receive(tells ? 0 : 0.001)) {
-      if (!obey(channel, executor, *message)) {
-        channel.send(kReport, error_text({Code::kDataLoss, "the worker process was told what is no order", ""}));
-        return channel.flush();
-      }
-      continue;  // orders first
-    }
-    const auto report = executor.next(0);
-    tells = report.has_value();
-    if (!report) continue;
-    channel.send(kReport, encode(*report));
-    if (std::holds_alternative<BrokenReport>(*report)) return channel.flush();
-  }
-}
-
-}  // namespace lanista::engine::testing
+}  // namespace lanista::engine

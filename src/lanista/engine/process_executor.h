@@ -1,96 +1,56 @@
 #pragma once
 
-#include <sys/types.h>
-
-#include <deque>
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 
+#include "lanista/base/clock.h"
+#include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
 #include "lanista/engine/executor.h"
+#include "lanista/engine/worker_brief.h"
+#include "lanista/engine/worker_process.h"
 
-// For tests: executors that hear of the engine by messages alone, in this process or in a child of it.
-namespace lanista::engine::testing {
+namespace lanista::engine {
 
-/// An executor to which every order, and from which every report, goes as text.
-class WireExecutor final : public Executor {
- public:
-  explicit WireExecutor(std::unique_ptr<Executor> inner) : inner_(std::move(inner)) {}
-  Result<void> start(const Job& job) override;
-  void command(const Command& command) override;
-  std::optional<Report> next(double seconds) override;
-  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override;
-
- private:
-  std::unique_ptr<Executor> inner_;
+/// How worker processes are begun and watched.
+struct ProcessOptions {
+  LaunchWorker launch = {};   ///< a function that begins one that runs work_for_engine
+  double lease_seconds = 10;  ///< a worker that is silent for so long has lost its trials
+  std::string socket = {};    ///< where they knock; empty: control/workers.sock of the study
 };
 
-/// One end of a socket over which texts go both ways, each with its kind and behind its length. Neither end waits for
-/// the other to read, so that two who both write do not wait for ever. Move-only.
-class Channel {
- public:
-  struct Message {
-    char kind = 0;
-    std::string text;
-  };
-
-  explicit Channel(int socket) : socket_(socket) {}
-  Channel(Channel&& other) noexcept;
-  Channel& operator=(Channel&&) = delete;
-  ~Channel();  ///< the other end sees it, even where a forked process has a copy of the socket
-
-  void send(char kind, std::string_view text);
-  /// The next message; none: nothing came within `seconds`, or the other end is gone.
-  std::optional<Message> receive(double seconds);
-  /// Waits until all is written that was sent, or the other end is gone.
-  void flush();
-  /// The other end is gone, and all that it said was heard.
-  bool closed() const { return gone_ && in_.empty(); }
-
- private:
-  void pump(int milliseconds);
-  std::optional<Message> cut();
-
-  int socket_;
-  std::string in_, out_;
-  bool gone_ = false;
-};
-
-/// An executor in a child process. Where the child dies, or what it says is no message, it is broken.
+/// Trains jobs in worker processes of this machine, one thread each: whatever a trial does to its process, the engine
+/// and the other trials go on, and not a bit of a result is another.
+///
+/// Trials are lent to workers. A worker that dies, or says nothing for a lease, has lost them: each goes on from its
+/// last checkpoint, in the process that takes its place; what the engine has heard is not told again, and what the lost
+/// one may still say is void. See Leases for trials that cost workers their life again and again: they fail. Workers
+/// are begun again, ever more slowly where they end before they can work, and end with this object, or when the
+/// process of the engine does. States travel through the study's checkpoint store. The form of states, orders and
+/// reports is that of a study with threads, and so is the plan: lanes of a group share the steps of their worker.
 class ProcessExecutor final : public Executor {
  public:
-  /// Forks; the child runs `work` on its end of the channel and then ends. No other thread may run here.
-  explicit ProcessExecutor(const std::function<void(Channel&)>& work);
-  ProcessExecutor(const ProcessExecutor&) = delete;
-  ProcessExecutor& operator=(const ProcessExecutor&) = delete;
-  ~ProcessExecutor() override;  ///< waits for the child
+  /// With the first job, brief.workers processes will begin, each with its share of brief.memory_bytes. `fs` must be the
+  /// real disk; it and `clock` outlive the executor. Errors: kInvalidArgument (no workers).
+  static Result<std::unique_ptr<ProcessExecutor>> create(const WorkerBrief& brief, FileSystem& fs, const Clock& clock,
+                                                         const ProcessOptions& options);
+  ~ProcessExecutor() override;
 
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
   Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override;
 
-  pid_t child() const { return child_; }
-  void say(char kind, std::string_view text) { channel_->send(kind, text); }  ///< whatever it is
+  pid_t process(std::size_t worker) const;  ///< 0: none at present
 
  private:
-  void take(const Channel::Message& message);
-  std::optional<Report> told();
-  Result<std::optional<Report>> answer();
-
-  pid_t child_ = 0;
-  std::optional<Channel> channel_;
-  std::deque<Report> reports_;
-  std::optional<Error> broken_;
+  struct Impl;
+  explicit ProcessExecutor(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
-/// In the child: obeys what comes over the channel, and tells what there is to tell, until the other end is gone or the
-/// executor is broken.
-void serve(Channel& channel, Executor& executor);
-
-}  // namespace lanista::engine::testing
+}  // namespace lanista::engine

@@ -1,165 +1,365 @@
-// That executors behind messages say what becomes of their processes.
+// That worker processes may die, hang and babble, and the trials go on.
 #include "lanista/engine/process_executor.h"
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/engine/breeding.h"
-#include "lanista/engine/custom_study.h"
 #include "lanista/engine/fake_executor.h"
+#include "lanista/engine/test_support.h"
+#include "lanista/engine/worker_fleet.h"
+#include "lanista/engine/worker_loop.h"
 #include "lanista/graph/text.h"
 
 namespace lanista::engine::testing {
 namespace {
 
-Job small_job() {
+constexpr std::int64_t kShortEpochs = 4;
+
+Job short_job(std::uint32_t id) {
   Job job;
-  job.trial = TrialId{1};
+  job.trial = TrialId{id};
   job.model = *graph::parse("%0 = input(shape=[6])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n");
-  job.recipe.epochs = 4;
+  job.recipe.epochs = kShortEpochs;
+  job.recipe.batch = 8;
+  job.recipe.lr = 0.1 * id;
   return job;
 }
 
-void serve_fake(Channel& channel) {
-  MemoryFileSystem disk;
-  FakeExecutor fake({}, store::CheckpointStore(disk, "study"));
-  serve(channel, fake);
-}
+/// What a worker's trials do to it.
+struct Nature {
+  std::optional<TrialId> kills;  ///< whoever has it in hand
+  int signal = SIGSEGV;
+  int of_processes = 1 << 30;  ///< only so many of them, counted in a file
+  double seconds = 0;          ///< that an epoch takes
+};
 
-/// What it is broken by, within so many reports.
-Error breaks(Executor& executor) {
-  for (int i = 0; i < 100; ++i) {
-    const auto report = executor.next(10);
-    if (!report) break;
-    if (const auto* broken = std::get_if<BrokenReport>(&*report)) return broken->error;
+/// A fake that says whom it has in hand, all at once as lanes of one step, and may die of them.
+class Mortal final : public PassingExecutor {
+ public:
+  Mortal(std::unique_ptr<FakeExecutor> fake, TellInHand tell, Nature nature, std::string marks)
+      : PassingExecutor(*fake),
+        fake_(std::move(fake)),
+        tell_(std::move(tell)),
+        nature_(nature),
+        marks_(std::move(marks)) {}
+
+  Result<void> start(const Job& job) override {
+    auto started = PassingExecutor::start(job);
+    (job.alone ? alone_ : together_)[job.trial] = 0;
+    return started;
   }
-  ADD_FAILURE() << "not broken";
-  return {Code::kInternal, "", ""};
-}
-
-TEST(ProcessExecutor, IsBrokenWhenItsProcessDies) {
-  for (const bool started : {false, true}) {
-    ProcessExecutor executor(serve_fake);
-    if (started) {
-      ASSERT_TRUE(executor.start(small_job()));
-      executor.command(Allow{TrialId{1}, 4});
-      ASSERT_TRUE(executor.next(10));
+  void command(const Command& command) override {
+    if (const auto* allowed = std::get_if<Allow>(&command)) allow(*allowed);
+    if (const auto* arranged = std::get_if<Arrange>(&command)) {
+      for (const Allow& each : arranged->allow) allow(each);
     }
-
-    ASSERT_EQ(::kill(executor.child(), SIGKILL), 0);
-
-    EXPECT_EQ(breaks(executor).code, Code::kUnavailable);
-    EXPECT_TRUE(executor.start(small_job())) << "next() tells why";
-    executor.command(PauseAll{});
-    EXPECT_EQ(breaks(executor).code, Code::kUnavailable);
-    EXPECT_EQ(executor.test(small_job(), "abcd").error().code, Code::kUnavailable);
+    PassingExecutor::command(command);
   }
-}
-
-TEST(ProcessExecutor, IsBrokenByWhatIsNoMessage) {
-  ProcessExecutor babbles([](Channel& channel) {
-    channel.send('r', "{\"kind\": \"dance\"}");
-    channel.flush();
-  });
-  EXPECT_EQ(breaks(babbles).code, Code::kDataLoss);
-
-  for (const char kind : {'o', 't', 'x'}) {
-    ProcessExecutor executor(serve_fake);
-    executor.say(kind, "{\"kind\": \"dance\"}");
-    EXPECT_EQ(breaks(executor).code, Code::kDataLoss) << kind;
+  std::optional<Report> next(double seconds) override {
+    work();
+    if (nature_.seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(nature_.seconds));
+    return PassingExecutor::next(seconds);
   }
-}
 
-TEST(Channel, HearsMessagesInWhateverPiecesTheyCome) {
-  const Rng root(5);
-  for (std::uint64_t number = 0; number < 100; ++number) {
+ private:
+  using Trials = std::map<TrialId, std::int64_t>;  // epochs that it may train and has not
+
+  void allow(const Allow& allowed) {
+    for (Trials* trials : {&alone_, &together_}) {
+      if (trials->contains(allowed.trial)) (*trials)[allowed.trial] = allowed.epoch;
+    }
+  }
+  void work() {
+    std::vector<TrialId> lanes;
+    for (auto& [trial, epochs] : together_) {
+      if (std::exchange(epochs, 0) > 0) lanes.push_back(trial);
+    }
+    train(lanes);
+    for (auto& [trial, epochs] : alone_) {
+      if (std::exchange(epochs, 0) > 0) train({trial});
+    }
+  }
+  void train(const std::vector<TrialId>& lanes) {
+    if (lanes.empty()) return;
+    tell_(lanes);
+    for (const TrialId trial : lanes) {
+      if (trial != nature_.kills) continue;
+      const auto died = real_file_system().read(marks_);
+      if (died && std::ssize(*died) >= nature_.of_processes) continue;
+      const std::string one_more = (died ? *died : "") + "x";
+      static_cast<void>(real_file_system().write_file(marks_, std::as_bytes(std::span(one_more))));
+      ::raise(nature_.signal);
+    }
+  }
+
+  std::unique_ptr<FakeExecutor> fake_;
+  TellInHand tell_;
+  Nature nature_;
+  std::string marks_;
+  Trials alone_, together_;
+};
+
+class ProcessExecutorTest : public ::testing::Test {
+ protected:
+  ProcessExecutorTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_processes_XXXXXX").string();
+    LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
+    folder_ = pattern;
+  }
+  ~ProcessExecutorTest() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<ProcessExecutor> make(std::int64_t workers, const Nature& nature = {}, double lease_seconds = 20) {
+    return make(workers, lease_seconds, [nature, marks = folder_ + "/marks"](const WorkerBrief& heard,
+                                                                            const TellInHand& tell) {
+      const FakeOptions options{.seed = 3, .workers = 2, .checkpoint_one_in = 2};
+      const store::CheckpointStore files(real_file_system(), heard.study_folder);
+      return Result<std::shared_ptr<Executor>>(
+          std::make_shared<Mortal>(std::make_unique<FakeExecutor>(options, files), tell, nature, marks));
+    });
+  }
+  std::unique_ptr<ProcessExecutor> make(std::int64_t workers, double lease_seconds, const MakeWorker& worker) {
+    WorkerBrief brief;
+    brief.study_folder = folder_;
+    brief.workers = workers;
+    ProcessOptions how;
+    how.lease_seconds = lease_seconds;
+    how.launch = launch_function(
+        [worker](const std::string& socket) { static_cast<void>(work_for_engine(socket, worker)); });
+    return *ProcessExecutor::create(brief, real_file_system(), clock_, how);
+  }
+
+  struct Ends {
+    std::map<TrialId, std::vector<std::int64_t>> epochs;
+    std::map<TrialId, Digest> hashes;
+    std::map<TrialId, std::string> failed;
+    std::vector<WorkerReport> lost;
+    std::optional<Error> broken;
+  };
+  /// Trains so many trials to their ends; `meanwhile` is called with every report.
+  Ends train(Executor& executor, std::uint32_t trials, const std::function<void(const Report&)>& meanwhile = {}) {
+    for (std::uint32_t id = 1; id <= trials; ++id) {
+      EXPECT_TRUE(executor.start(short_job(id)));
+      executor.command(Allow{TrialId{id}, kShortEpochs});
+      executor.command(Finish{TrialId{id}, false});
+    }
+    Ends ends;
+    while (ends.hashes.size() + ends.failed.size() < trials && !ends.broken) {
+      const auto report = executor.next(60);
+      if (!report) {
+        ADD_FAILURE() << "silence";
+        break;
+      }
+      if (meanwhile) meanwhile(*report);
+      if (const auto* epoch = std::get_if<EpochReport>(&*report)) {
+        ends.epochs[epoch->measurement.trial].push_back(epoch->measurement.epoch);
+      } else if (const auto* finished = std::get_if<FinishedReport>(&*report)) {
+        ends.hashes[finished->trial] = finished->state_hash;
+      } else if (const auto* failure = std::get_if<FailureReport>(&*report)) {
+        ends.failed[failure->trial] = failure->reason;
+      } else if (const auto* worker = std::get_if<WorkerReport>(&*report)) {
+        if (!worker->came) ends.lost.push_back(*worker);
+      } else if (const auto* broken = std::get_if<BrokenReport>(&*report)) {
+        ends.broken = broken->error;
+      }
+    }
+    return ends;
+  }
+  static void expect_whole(const Ends& ends, TrialId trial) {
+    EXPECT_EQ(ends.epochs.at(trial), (std::vector<std::int64_t>{1, 2, 3, 4})) << trial.value;
+  }
+  std::map<TrialId, Digest> undisturbed(std::uint32_t trials) {
+    FakeExecutor fake({.seed = 1}, store::CheckpointStore(real_file_system(), folder_));
+    return train(fake, trials).hashes;
+  }
+
+  std::string folder_;
+  RealClock clock_;
+};
+
+TEST_F(ProcessExecutorTest, GoesOnToTheSameEndsWhoeverIsKilled) {
+  const auto expected = undisturbed(6);
+  const Rng root(21);
+  for (std::uint64_t number = 0; number < 4; ++number) {
+    SCOPED_TRACE(number);
     Rng rng = root.split(number);
-    std::array<int, 2> ends{};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
-    std::vector<std::string> said;
-    std::string bytes;
-    for (std::uint64_t i = 1 + rng.below(5); i > 0; --i) {
-      said.emplace_back(rng.below(40), static_cast<char>('a' + rng.below(26)));
-      const auto size = static_cast<std::uint32_t>(said.back().size());
-      bytes.append(reinterpret_cast<const char*>(&size), sizeof(size)).append("m").append(said.back());
-    }
-    const std::size_t cut = rng.below(3) == 0 ? rng.below(bytes.size()) : bytes.size();
-    std::vector<std::string> heard;
-    Channel channel(ends[0]);
-    const auto listen = [&](double seconds) {
-      while (const auto message = channel.receive(seconds)) heard.push_back(message->text);
-    };
-    for (std::size_t at = 0; at < cut;) {
-      const std::size_t piece = std::min<std::size_t>(1 + rng.below(9), cut - at);
-      ASSERT_EQ(::write(ends[1], bytes.data() + at, piece), static_cast<ssize_t>(piece));
-      at += piece;
-      listen(0);
-    }
-    ::close(ends[1]);
-    listen(10);
+    auto executor = make(2, {.kills = {}, .seconds = 0.002});
+    int kills = 0;
+    const Ends ends = train(*executor, 6, [&](const Report& report) {
+      if (!std::holds_alternative<EpochReport>(report) || kills == 8 || rng.below(3) > 0) return;
+      const pid_t victim = executor->process(rng.below(2));
+      if (victim > 0 && ::kill(victim, SIGKILL) == 0) ++kills;
+    });
 
-    ASSERT_TRUE(channel.closed());
-    ASSERT_LE(heard.size(), said.size());
-    for (std::size_t i = 0; i < heard.size(); ++i) ASSERT_EQ(heard[i], said[i]);
-    if (cut == bytes.size()) {
-      ASSERT_EQ(heard.size(), said.size());
-    }
+    EXPECT_EQ(ends.hashes, expected);
+    for (std::uint32_t id = 1; id <= 6; ++id) expect_whole(ends, TrialId{id});
+    EXPECT_GT(kills, 0);
+    EXPECT_FALSE(ends.lost.empty());
+    for (const WorkerReport& lost : ends.lost) EXPECT_EQ(lost.reason, "was killed by signal 9 (Killed)");
   }
 }
 
-// Both write more than the system keeps for them, before either reads.
-TEST(Channel, LetsBothSidesWriteAtOnce) {
-  const std::string large(3'000'000, 'x');
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
-  std::array<int, 2> heard{};
-  {
-    std::vector<std::jthread> sides;
-    for (std::size_t side = 0; side < 2; ++side) {
-      sides.emplace_back([&, side] {
-        Channel channel(ends[side]);
-        for (int i = 0; i < 3; ++i) channel.send('m', large);
-        while (heard[side] < 3) {
-          const auto message = channel.receive(30);
-          if (!message || message->text != large) break;
-          ++heard[side];
-        }
-        channel.flush();
-      });
-    }
-  }
+TEST_F(ProcessExecutorTest, TakesTrialsFromAWorkerThatIsStopped) {
+  const auto expected = undisturbed(4);
+  auto executor = make(2, {.kills = {}, .seconds = 0.005}, 1);
+  pid_t stopped = 0;
 
-  EXPECT_EQ(heard, (std::array<int, 2>{3, 3}));
+  const Ends ends = train(*executor, 4, [&](const Report& report) {
+    if (stopped != 0 || !std::holds_alternative<EpochReport>(report)) return;
+    stopped = executor->process(0);
+    ASSERT_EQ(::kill(stopped, SIGSTOP), 0);
+  });
+
+  EXPECT_EQ(ends.hashes, expected);
+  for (std::uint32_t id = 1; id <= 4; ++id) expect_whole(ends, TrialId{id});
+  // On a machine that is too busy the other one may seem silent, too.
+  const auto lost = std::ranges::find(ends.lost, stopped, &WorkerReport::process);
+  ASSERT_NE(lost, ends.lost.end());
+  EXPECT_NE(lost->reason.find("was silent for 1.0 s"), std::string::npos) << lost->reason;
+  executor.reset();
+  EXPECT_NE(::kill(stopped, 0), 0) << "it is still there";
 }
 
-TEST(WireExecutor, ChangesNothingOfAStudy) {
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    SCOPED_TRACE(seed);
-    const Custom study = breeding(small_study(16), seed);
-    Bench plain, wired;
-    ASSERT_TRUE(study.go_on(plain, 0).ok());
-    FakeOptions options = kOptions;
-    options.seed = seed;
-    options.clock = &wired.clock;
-    WireExecutor wire(std::make_unique<FakeExecutor>(options, store::CheckpointStore(wired.disk, kFolder)));
+TEST_F(ProcessExecutorTest, LosesOnlyTheTrialThatCrashesItsProcess) {
+  const auto expected = undisturbed(5);
+  for (const std::int64_t workers : {1, 2}) {
+    SCOPED_TRACE(workers);
+    auto executor = make(workers, {.kills = TrialId{3}});
 
-    const auto end = study.go_on(wired.services(wired.disk, wire));
+    const Ends ends = train(*executor, 5);
 
-    ASSERT_TRUE(end.ok()) << end.error().text();
-    ASSERT_EQ(first_difference(wired.canonical(), plain.canonical()), "");
+    ASSERT_EQ(ends.failed.size(), 1U);
+    const std::string& reason = ends.failed.at(TrialId{3});
+    EXPECT_NE(reason.find("was killed by signal 11 (Segmentation fault)"), std::string::npos) << reason;
+    for (const auto& [trial, hash] : ends.hashes) EXPECT_EQ(hash, expected.at(trial)) << trial.value;
+    for (const std::uint32_t id : {1U, 2U, 4U, 5U}) expect_whole(ends, TrialId{id});
+    EXPECT_GE(ends.lost.size(), 2U);
   }
+}
+
+TEST_F(ProcessExecutorTest, ForgivesACrashThatDoesNotHappenAgain) {
+  const auto expected = undisturbed(4);
+  auto executor = make(1, {.kills = TrialId{2}, .signal = SIGABRT, .of_processes = 1});
+
+  const Ends ends = train(*executor, 4);
+
+  EXPECT_TRUE(ends.failed.empty());
+  EXPECT_EQ(ends.hashes, expected);
+  EXPECT_EQ(ends.lost.size(), 1U);
+}
+
+TEST_F(ProcessExecutorTest, GivesUpATrialThatIsKilledWheneverItIsTrained) {
+  auto executor = make(1, {.kills = TrialId{2}, .signal = SIGKILL});
+
+  const Ends ends = train(*executor, 2);
+
+  ASSERT_TRUE(ends.failed.contains(TrialId{2}));
+  EXPECT_NE(ends.failed.at(TrialId{2}).find("signal 9 (Killed)"), std::string::npos);
+  EXPECT_TRUE(ends.hashes.contains(TrialId{1}));
+}
+
+TEST_F(ProcessExecutorTest, PausesThoughAWorkerDiesOverIt) {
+  auto executor = make(2, {.kills = {}, .seconds = 0.002});
+  for (std::uint32_t id = 1; id <= 4; ++id) {
+    ASSERT_TRUE(executor->start(short_job(id)));
+    executor->command(Allow{TrialId{id}, kShortEpochs});
+  }
+  while (const auto report = executor->next(30)) {
+    if (std::holds_alternative<EpochReport>(*report)) break;
+  }
+  ASSERT_EQ(::kill(executor->process(1), SIGSTOP), 0);
+  executor->command(PauseAll{});
+  ASSERT_EQ(::kill(executor->process(1), SIGKILL), 0);
+
+  int paused = 0;
+  while (const auto report = executor->next(paused > 0 ? 0.1 : 30)) {
+    if (std::holds_alternative<PausedReport>(*report)) ++paused;
+    ASSERT_FALSE(std::holds_alternative<BrokenReport>(*report));
+  }
+  EXPECT_EQ(paused, 1);
+}
+
+TEST_F(ProcessExecutorTest, SaysWhyThereCanBeNoWorkers) {
+  auto refuses = make(2, 20, [](const WorkerBrief&, const TellInHand&) {
+    return Result<std::shared_ptr<Executor>>(Error{Code::kFailedPrecondition, "other data", "here"});
+  });
+  Ends ends = train(*refuses, 1);
+  ASSERT_TRUE(ends.broken);
+  EXPECT_EQ(ends.broken->text(), "here: other data");
+
+  auto dies = make(2, 20, [](const WorkerBrief&, const TellInHand&) -> Result<std::shared_ptr<Executor>> { ::_exit(3); });
+  ends = train(*dies, 1);
+  ASSERT_TRUE(ends.broken);
+  EXPECT_EQ(ends.broken->code, Code::kUnavailable);
+  EXPECT_NE(ends.broken->message.find("ended with exit code 3"), std::string::npos) << ends.broken->message;
+  EXPECT_FALSE(dies->test(short_job(1), std::string(32, '0')));
+}
+
+TEST_F(ProcessExecutorTest, LeavesNoProcessAndNoSocketBehind) {
+  auto executor = make(3);
+  ASSERT_EQ(train(*executor, 3).hashes.size(), 3U);
+  std::vector<pid_t> all;
+  for (std::size_t i = 0; i < 3; ++i) all.push_back(executor->process(i));
+  const std::string socket = folder_ + "/control/workers.sock";
+  struct stat found {};
+  ASSERT_EQ(::stat(socket.c_str(), &found), 0);
+  EXPECT_TRUE(S_ISSOCK(found.st_mode));
+  EXPECT_EQ(found.st_mode & 0777U, 0600U);
+
+  executor.reset();
+
+  EXPECT_NE(::stat(socket.c_str(), &found), 0);
+  for (const pid_t process : all) EXPECT_NE(::kill(process, 0), 0) << process;
+}
+
+/// A guest's first words, and what it is told.
+std::optional<Error> shown_out(WorkerFleet& fleet, const std::string& socket, const std::string& hello) {
+  auto channel = connect_to_engine(socket);
+  if (!channel) return channel.error();
+  channel->send(static_cast<std::uint16_t>(Kind::kHello), hello);
+  for (int i = 0; i < 100; ++i) {
+    static_cast<void>(fleet.next(0.01));
+    const auto answer = channel->receive(0.05);
+    if (!answer) continue;
+    if (answer->kind == static_cast<std::uint16_t>(Kind::kUnwelcome)) return decode_error(answer->text);
+    break;
+  }
+  return std::nullopt;
+}
+
+TEST_F(ProcessExecutorTest, RefusesAWorkerOfAnotherVersionAndOneThatItDidNotBegin) {
+  FleetOptions how;
+  how.brief.study_folder = folder_;
+  how.socket = folder_ + "/" + std::string(60, 'a') + "/" + std::string(60, 'b') + "/workers.sock";  // too long an address
+  std::filesystem::create_directories(std::filesystem::path(how.socket).parent_path());
+  how.launch = launch_function([](const std::string&) { ::pause(); });
+  const auto fleet = *WorkerFleet::begin(how, clock_);
+
+  const auto other = shown_out(*fleet, how.socket, encode(Hello{kWorkerProtocol, "0.1.0 build abc", 7}));
+  const auto older = shown_out(*fleet, how.socket, encode(Hello{0, build_fingerprint(), 7}));
+  const auto stranger = shown_out(*fleet, how.socket, encode(Hello{kWorkerProtocol, build_fingerprint(), 7}));
+  const auto babbler = shown_out(*fleet, how.socket, "GET / HTTP/1.1");
+
+  ASSERT_TRUE(other && older && stranger && babbler);
+  EXPECT_EQ(other->code, Code::kFailedPrecondition);
+  EXPECT_NE(other->message.find("lanista 0.1.0 build abc (protocol 1)"), std::string::npos) << other->message;
+  EXPECT_NE(other->message.find("allowed: the engine's own build, lanista " + build_fingerprint()), std::string::npos);
+  EXPECT_NE(older->message.find("(protocol 0)"), std::string::npos);
+  EXPECT_NE(stranger->message.find("begins its worker processes itself"), std::string::npos);
+  EXPECT_EQ(babbler->code, Code::kDataLoss);
 }
 
 }  // namespace

@@ -74,6 +74,8 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.workers = 0;
   identity.run.lanes = 0;
   identity.run.memory_gib = 0;
+  identity.run.isolation = study::kThreads;
+  identity.run.lease_seconds = study::RunConfig().lease_seconds;
   json body{{"schema", earlier ? store::kSchemaVersion : store::kPlainSchema},
             {"version", LANISTA_VERSION},
             {"config", studyfile::write_study(identity)},
@@ -354,6 +356,31 @@ Result<EndRecord> read_study_end(const json& body) {
   });
 }
 
+json worker_body(const WorkerReport& told, double unix_time) {
+  json out{{"worker", told.worker},
+           {"process", told.process},
+           {"event", told.came ? "came" : "went"},
+           {"time", real_json(unix_time)}};
+  if (told.came) return out;
+  out["reason"] = told.reason;
+  out["seconds"] = real_json(told.seconds);
+  out["trials"] = json::array();
+  for (const TrialId id : told.trials) out["trials"].push_back({{"trial", id.value}});
+  return out;
+}
+
+Result<WorkerReport> read_worker(const json& body) {
+  return read_record<WorkerReport>("worker", [&] {
+    WorkerReport out{integer(body, "worker"), integer(body, "process"), text(body, "event") == "came", {}, {}, 0};
+    if (out.came) return out;
+    if (text(body, "event") != "went") throw Malformed{"'" + text(body, "event") + "' is no event of a worker"};
+    out.reason = text(body, "reason");
+    out.seconds = real(body, "seconds");
+    for (const json& each : array(body, "trials")) out.trials.push_back(study::fields::trial(each, "trial"));
+    return out;
+  });
+}
+
 Result<void> check_body(store::RecordType type, const json& body) {
   using store::RecordType;
   switch (type) {
@@ -387,6 +414,8 @@ Result<void> check_body(store::RecordType type, const json& body) {
       return nothing_of(store::logged_costs({{type, body}}));
     case RecordType::kPlan:
       return nothing_of(read_plan(body));
+    case RecordType::kWorker:
+      return nothing_of(read_worker(body));
     case RecordType::kNumerics:
       return {};
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lanista/data/dataset.h"
+#include "lanista/engine/executor.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/schedule/plan.h"
 #include "lanista/store/log.h"
@@ -124,6 +125,10 @@ Result<schedule::Plan> read_plan(const nlohmann::json& body);
 
 nlohmann::json span_body(const study::Span& span);
 Result<study::Span> read_span(const nlohmann::json& body);
+
+/// A worker process came or went (executor.h).
+nlohmann::json worker_body(const WorkerReport& told, double unix_time);
+Result<WorkerReport> read_worker(const nlohmann::json& body);
 
 struct EndRecord {
   std::string reason;

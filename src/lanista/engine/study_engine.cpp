@@ -121,6 +121,9 @@ Result<void> StudyEngine::take(Report report) {
                              span->began + offset, span->ended + offset, span->lanes};
     LANISTA_TRY(log_.append(RecordType::kSpan, span_body(worked)));
     state_.view.spans.push_back(worked);
+  } else if (const auto* worker = std::get_if<WorkerReport>(&report)) {
+    LANISTA_TRY(log_.append(RecordType::kWorker, worker_body(*worker, services_.clock->unix_time())));
+    state_.worker(*worker);
   } else if (auto* broken = std::get_if<BrokenReport>(&report)) {
     return std::move(broken->error);
   }

@@ -159,6 +159,20 @@ void StudyState::extend(const Engine::Extension& extension) {
 void StudyState::begin_attempt(double unix_time) {
   seconds_before_ = view.seconds;
   if (view.began == 0) view.began = unix_time;
+  view.workers.present.clear();  // they ended with their engine
+}
+
+void StudyState::worker(const WorkerReport& told) {
+  study::WorkerFates& fates = view.workers;
+  std::erase_if(fates.present, [&](const auto& present) { return present.worker == told.worker; });
+  if (told.came) {
+    const auto behind = std::ranges::find_if(fates.present, [&](const auto& p) { return p.worker > told.worker; });
+    fates.present.insert(behind, {told.worker, told.process});
+    return;
+  }
+  ++fates.lost;
+  fates.lost_seconds = std::max(fates.lost_seconds, told.seconds);
+  fates.last = {told.worker, told.process, told.reason, std::ssize(told.trials), told.seconds};
 }
 
 void StudyState::worked(double seconds) { view.seconds = seconds_before_ + seconds; }
@@ -328,6 +342,11 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
           if (trial.value > view.trials.size()) return damaged("a plan of " + name_of(trial) + ", which is not there");
         }
       }
+      return {};
+    }
+    case RecordType::kWorker: {
+      LANISTA_ASSIGN(const WorkerReport told, read_worker(body));
+      worker(told);
       return {};
     }
     case RecordType::kCostRows:

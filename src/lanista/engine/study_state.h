@@ -68,6 +68,7 @@ class StudyState {
   void end_study(const std::string& reason, std::optional<TrialId> winner, std::map<std::string, double> test,
                  std::optional<study::Ensemble> ensemble = {});
   void extend(const Engine::Extension& extension);
+  void worker(const WorkerReport& told);
   void begin_attempt(double unix_time);
   double seconds_before() const { return seconds_before_; }  ///< worked in earlier attempts
   void worked(double seconds);                               ///< in this attempt, all in all

@@ -11,6 +11,7 @@
 #include "lanista/engine/messages.h"
 #include "lanista/engine/process_executor.h"
 #include "lanista/runtime/parked_state.h"
+#include "lanista/runtime/worker_process.h"
 #include "lanista/runtime/worker_test_support.h"
 
 namespace lanista::runtime {
@@ -29,15 +30,14 @@ class SharedStore : public WorkerExecutorTest {
     return brief;
   }
 
-  /// A worker process that knows nothing but a brief.
-  static std::unique_ptr<engine::testing::ProcessExecutor> in_a_process(const std::string& brief_text) {
-    return std::make_unique<engine::testing::ProcessExecutor>([brief_text](engine::testing::Channel& channel) {
-      const engine::WorkerBrief brief = *engine::decode_brief(brief_text);
-      const data::Dataset data = *data::open(brief.data.config(), brief.data.folder, real_file_system());
-      const RealClock clock;
-      const auto executor = *WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(), clock);
-      engine::testing::serve(channel, *executor);
+  /// A worker process that knows nothing but a brief; of each number one.
+  std::unique_ptr<engine::ProcessExecutor> in_a_process(int number) {
+    engine::ProcessOptions how;
+    how.socket = folder_ + "/workers-" + std::to_string(number);
+    how.launch = engine::launch_function([](const std::string& socket) {
+      static_cast<void>(engine::work_for_engine(socket, worker_of_process(nn::Operators())));
     });
+    return *engine::ProcessExecutor::create(brief(), real_file_system(), clock_, how);
   }
 
   /// Trains every trial on each of them, and gives the files they told of.
@@ -108,10 +108,10 @@ TEST_F(SharedStore, OfExecutorsOfOneProcessLosesAndMixesNothing) {
 }
 
 TEST_F(SharedStore, OfExecutorsOfSeveralProcessesLosesAndMixesNothing) {
-  std::vector<std::unique_ptr<engine::testing::ProcessExecutor>> made;
+  std::vector<std::unique_ptr<engine::ProcessExecutor>> made;
   std::vector<engine::Executor*> executors;
   for (int i = 0; i < 2; ++i) {
-    made.push_back(in_a_process(engine::encode(brief())));
+    made.push_back(in_a_process(i));
     executors.push_back(made.back().get());
   }
 

@@ -8,8 +8,10 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/executor_conformance.h"
 #include "lanista/engine/process_executor.h"
+#include "lanista/engine/wire_executor.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/runtime/worker_executor.h"
+#include "lanista/runtime/worker_process.h"
 
 namespace lanista::engine::testing {
 namespace {
@@ -60,7 +62,8 @@ struct WireBench : WorkerBench<3, 0> {
   std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(WorkerBench::make()); }
 };
 
-/// Each in a process of its own, which knows nothing but a brief; states go through a folder.
+/// In processes, which know nothing but a brief; states go through a folder.
+template <std::int64_t kProcesses>
 struct ProcessBench : WorkerBench<1, 1> {
   ProcessBench() {
     std::string pattern = (std::filesystem::temp_directory_path() / "lanista_workers_XXXXXX").string();
@@ -69,26 +72,27 @@ struct ProcessBench : WorkerBench<1, 1> {
     brief.data.source = kSource;
     brief.data.hash = data.spec().hash;
     brief.numeric_class = nn::cpu_backend().numeric_class();
-    brief.workers = 2;
+    brief.workers = kProcesses;
   }
   ProcessBench(const ProcessBench&) = delete;
   ProcessBench& operator=(const ProcessBench&) = delete;
   ~ProcessBench() { std::filesystem::remove_all(brief.study_folder); }
 
   std::unique_ptr<Executor> make() {
-    return std::make_unique<ProcessExecutor>([text = encode(brief)](Channel& channel) {
-      const WorkerBrief heard = *decode_brief(text);
-      const data::Dataset own = *data::open(heard.data.config(), heard.data.folder, real_file_system());
-      const RealClock now;
-      serve(channel, **runtime::WorkerExecutor::create(heard, own, nn::Operators(), real_file_system(), now));
+    ProcessOptions how;
+    how.socket = brief.study_folder + "/workers-" + std::to_string(++made);  // two may live at a time
+    how.launch = launch_function([](const std::string& socket) {
+      static_cast<void>(work_for_engine(socket, runtime::worker_of_process(nn::Operators())));
     });
+    return *ProcessExecutor::create(brief, real_file_system(), clock, how);
   }
 
   WorkerBrief brief;
+  int made = 0;
 };
 
 using Workers = ::testing::Types<WorkerBench<1, 1>, WorkerBench<1, 0>, WorkerBench<3, 0>, WorkerBench<4, 1>, WireBench,
-                                 ProcessBench>;
+                                 ProcessBench<1>, ProcessBench<3>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Workers, ExecutorConformance, Workers);
 
 }  // namespace

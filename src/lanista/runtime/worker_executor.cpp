@@ -95,6 +95,7 @@ struct WorkerExecutor::Impl {
   const std::string mark_file;
   std::optional<CrashMarks> marks;  // from the first start on: a refused study leaves no file behind
   std::map<TrialId, int> crashes;
+  const std::function<void(std::span<const TrialId>)> in_hand;
   std::string no_threads;  // why the system gave none
   TrialBoard board;
   TrialWork trial_work;
@@ -102,7 +103,7 @@ struct WorkerExecutor::Impl {
   std::vector<std::jthread> threads;  // last: joined before the rest goes
 
   Impl(const engine::WorkerBrief& brief, const data::Dataset& d, const nn::Backend& b, nn::Operators all,
-       std::vector<study::Metric> own_metrics, FileSystem& f, const Clock& clock)
+       const WorkerOptions& options, FileSystem& f, const Clock& clock)
       : wanted(machine_of(brief)),
         data(d),
         backend(b),
@@ -123,6 +124,7 @@ struct WorkerExecutor::Impl {
         fs(f),
         wants_marks(brief.crash_marks),
         mark_file(brief.study_folder + "/control/crash.marks"),
+        in_hand(options.in_hand),
         board(lane_room(wanted),
               [this](TrialSlot& slot) {
                 if (slot.run) groups.send_home(*slot.run);
@@ -138,7 +140,7 @@ struct WorkerExecutor::Impl {
              .frozen = frozen,
              .groups = groups,
              .metrics = brief.metrics,
-             .own_metrics = std::move(own_metrics),
+             .own_metrics = options.own_metrics,
              .checkpoint_every = brief.checkpoint_every,
              .backend = backend},
             [this](engine::Report report) { board.post(std::move(report)); }, [this] { park_idle_trials(); }),
@@ -190,6 +192,7 @@ struct WorkerExecutor::Impl {
 
   void mark(std::size_t number, std::span<const TrialId> trials) {
     if (marks) marks->running(number, trials);
+    if (in_hand && !trials.empty()) in_hand(trials);
   }
 
   /// States of trials that nobody works on give their memory back.
@@ -233,7 +236,7 @@ Result<std::unique_ptr<WorkerExecutor>> WorkerExecutor::create(const engine::Wor
                                                                const Clock& clock, const WorkerOptions& options) {
   LANISTA_ASSIGN(const nn::Backend* backend, backend_of(brief, options));
   LANISTA_TRY(check_brief(brief, data.spec(), *backend));
-  auto impl = std::make_unique<Impl>(brief, data, *backend, operators, options.own_metrics, fs, clock);
+  auto impl = std::make_unique<Impl>(brief, data, *backend, operators, options, fs, clock);
   impl->start_workers(options.before_thread);
   return std::unique_ptr<WorkerExecutor>(new WorkerExecutor(std::move(impl)));
 }
@@ -286,7 +289,7 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   } else if (job.start) {
     LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, *job.start));
   }
-  impl_->board.place(std::move(slot), impl_->crashes.contains(job.trial), repeated);
+  impl_->board.place(std::move(slot), job.alone || impl_->crashes.contains(job.trial), repeated);
   return {};
 }
 

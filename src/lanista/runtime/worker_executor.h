@@ -28,6 +28,8 @@ struct WorkerOptions {
   const nn::Backend* backend = nullptr;         ///< outlives the executor; null: the CPU at the brief's level
   std::vector<study::Metric> own_metrics = {};  ///< of the caller, which the brief may name beside ours
   std::function<void()> before_thread = {};     ///< for tests: before a worker starts; may throw as std::thread does
+  /// Told by a worker's thread before it computes steps of these trials.
+  std::function<void(std::span<const TrialId>)> in_hand = {};
 };
 
 /// Trains jobs on worker threads of this process, one intra-op thread each.

@@ -35,7 +35,8 @@ enum class RecordType : std::uint16_t {
   kGroup = 14,     ///< what a strategy asked for, where it is more than one trial
   kPaused = 15,    ///< a trial gave its slot back and waits in the checkpoint store
   kResumed = 16,   ///< and goes on
-  kLast = kResumed,
+  kWorker = 17,    ///< a worker process came or went
+  kLast = kWorker,
 };
 
 /// The newest version of the records' layout that this build reads. It writes the oldest that says all, so that older

@@ -122,11 +122,15 @@ struct BudgetConfig {
   std::optional<std::int64_t> steps;    ///< training steps over all trials
   std::optional<double> guard_minutes;  ///< wall clock; a study it ends says so
 };
+/// Workers are threads of the engine's process, or processes that may die without it.
+inline constexpr std::string_view kThreads = "thread", kProcesses = "process";
 struct RunConfig {
   std::int64_t workers = 0;  ///< 0: one per core
   std::int64_t lanes = 0;    ///< trials of one program that a worker trains together; 0: as suits the machine
   std::uint64_t seed = 1;
   double memory_gib = 0;  ///< of all programs together; 0: three quarters of the machine's
+  std::string isolation = std::string(kThreads);  ///< kThreads, kProcesses
+  double lease_seconds = 10;  ///< a worker process that is silent for so long has lost its trials
 };
 struct KeepConfig {
   std::int64_t top = 5;

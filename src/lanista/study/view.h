@@ -44,6 +44,24 @@ struct Span {
   std::int64_t lanes = 1;  ///< trials that were trained in the same go, this one included
 };
 
+/// What became of worker processes. Of a study whose workers are threads there is nothing to tell.
+struct WorkerFates {
+  struct Present {
+    std::int64_t worker = 0;   ///< number
+    std::int64_t process = 0;  ///< as its machine counts them
+  };
+  struct Lost {
+    std::int64_t worker = 0, process = 0;
+    std::string reason;
+    std::int64_t trials = 0;  ///< that went on elsewhere
+    double seconds = 0;       ///< of work, that one of them lost at most
+  };
+  std::vector<Present> present;  ///< by number
+  std::int64_t lost = 0;         ///< in all
+  double lost_seconds = 0;       ///< the most that a trial lost at a time
+  std::optional<Lost> last;
+};
+
 /// A study as its records tell it: a fold, the same whether records come from a running engine or from the disk.
 struct StudyView {
   StudyConfig config;
@@ -56,6 +74,7 @@ struct StudyView {
   nlohmann::json numerics;                ///< what the bits depend on, as last recorded
   std::vector<TrialView> trials;          ///< index = id - 1
   std::vector<Span> spans;                ///< in the order of the log
+  WorkerFates workers;
   std::optional<std::string> end_reason;  ///< set when the study has ended
   std::optional<TrialId> winner;
   std::map<std::string, double> test;  ///< of the winner

@@ -201,6 +201,13 @@ std::vector<Section> study_sections() {
               within(0, 64, "workers", "training threads; 0: one per core; never changes results")),
         field(&StudyConfig::run, &RunConfig::lanes,
               within(0, 64, "lanes", "trials a thread trains together, at most; 0: automatic; never changes results")),
+        quiet(field(&StudyConfig::run, &RunConfig::isolation,
+                    one_of("isolation", {std::string(kThreads), std::string(kProcesses)},
+                           "what a worker is; a process that dies costs its trials some time, not the study; never "
+                           "changes results"))),
+        quiet(field(&StudyConfig::run, &RunConfig::lease_seconds,
+                    within(0.1, 86400, "lease_seconds",
+                           "a worker process that is silent for so long has lost its trials, which go on in another"))),
         field(&StudyConfig::run, &RunConfig::seed, from(0, "seed", "of everything random")),
         field(&StudyConfig::run, &RunConfig::memory_gib,
               from(0, "memory_gib", "limit of tensor memory; 0: three quarters of the machine"))}},

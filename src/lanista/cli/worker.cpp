@@ -1,0 +1,14 @@
+#include "lanista/cli/worker.h"
+
+#include "lanista/cli/app.h"
+#include "lanista/cli/session.h"
+#include "lanista/runtime/worker_process.h"
+
+namespace lanista::cli {
+
+int work(const std::string& socket) {
+  const auto done = engine::work_for_engine(socket, runtime::worker_of_process(nn::Operators()));
+  return done ? static_cast<int>(kDone) : report(done.error());
+}
+
+}  // namespace lanista::cli

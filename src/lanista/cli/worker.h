@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace lanista::cli {
+
+/// The life of a worker process: knocks at an engine's socket and trains what it is told. The engine begins it.
+int work(const std::string& socket);
+
+}  // namespace lanista::cli

@@ -1,0 +1,21 @@
+#include "lanista/engine/executor.h"
+
+namespace lanista::engine {
+namespace {
+
+struct TrialOf {
+  std::optional<TrialId> operator()(const EpochReport& report) const { return report.measurement.trial; }
+  std::optional<TrialId> operator()(const PausedReport&) const { return std::nullopt; }
+  std::optional<TrialId> operator()(const BrokenReport&) const { return std::nullopt; }
+  std::optional<TrialId> operator()(const WorkerReport&) const { return std::nullopt; }
+  template <class Other>
+  std::optional<TrialId> operator()(const Other& report) const {
+    return report.trial;
+  }
+};
+
+}  // namespace
+
+std::optional<TrialId> trial_of(const Report& report) { return std::visit(TrialOf{}, report); }
+
+}  // namespace lanista::engine

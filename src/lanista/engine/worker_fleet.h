@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lanista/base/clock.h"
+#include "lanista/base/result.h"
+#include "lanista/engine/worker_process.h"
+#include "lanista/engine/worker_protocol.h"
+#include "lanista/engine/worker_socket.h"
+
+namespace lanista::engine {
+
+/// What worker processes are begun with, and how long one may be silent.
+struct FleetOptions {
+  WorkerBrief brief;          ///< of each worker; `workers` and `memory_bytes` are of one
+  std::size_t workers = 1;    ///< processes
+  double lease_seconds = 10;  ///< a worker that is silent for so long has lost its leases, and is ended
+  std::string socket;         ///< where they knock
+  LaunchWorker launch;
+};
+
+/// Worker processes: begun, greeted, listened to, ended when they fall silent, begun again when they are gone. What
+/// they do is not known here. One thread.
+class WorkerFleet {
+ public:
+  static constexpr int kTries = 5;         ///< processes in a row that end by themselves before they are ready
+  static constexpr int kKilledTries = 50;  ///< or are killed by others: then there are no more
+
+  struct Ready {
+    std::size_t worker = 0;
+    pid_t process = 0;
+  };
+  struct Heard {
+    std::size_t worker = 0;
+    Message message;
+  };
+  struct Lost {
+    std::size_t worker = 0;
+    pid_t process = 0;
+    bool own_fault = false;
+    std::string reason;  ///< "was killed by signal 9 (Killed)"
+  };
+  /// There will be no workers.
+  struct Broken {
+    Error error;
+  };
+  using News = std::variant<Ready, Heard, Lost, Broken>;
+
+  /// Begins them. All but options outlive this. Errors: kIo (no socket).
+  static Result<std::unique_ptr<WorkerFleet>> begin(FleetOptions options, const Clock& clock);
+  WorkerFleet(const WorkerFleet&) = delete;
+  WorkerFleet& operator=(const WorkerFleet&) = delete;
+  ~WorkerFleet();  ///< they end; those that do not are killed
+
+  /// What happened, waiting at most `seconds` for something.
+  std::optional<News> next(double seconds);
+  /// To one that is ready; to others it is lost.
+  void send(std::size_t worker, Kind kind, std::string_view text);
+  bool is_ready(std::size_t worker) const { return seats_[worker].is_ready; }
+  /// It has a process that was not ended, ready or not, or will have one at once.
+  bool is_due(std::size_t worker) const;
+  std::size_t size() const { return seats_.size(); }
+  pid_t process(std::size_t worker) const { return seats_[worker].process; }
+  /// Ends one, as if it had gone by itself.
+  void lose(std::size_t worker, bool own_fault, const std::string& reason);
+  /// No process is begun any more.
+  void stop_beginning() { begins_ = false; }
+
+ private:
+  struct Seat {
+    pid_t process = 0;  // 0: none
+    std::optional<Channel> channel;
+    bool is_ready = false;
+    double begun = 0;
+    double silent = 0;    // seconds in which the engine listened
+    double begin_at = 0;  // where there is none
+    int failures = 0;     // in a row
+  };
+  struct Stranger {
+    WorkerSocket::Guest guest;
+    double since = 0;
+  };
+
+  WorkerFleet(FleetOptions options, const Clock& clock, WorkerSocket socket);
+  void tick();
+  void begin_due(double now);
+  void welcome_guests(double now);
+  void show_out(Stranger& stranger);
+  void listen(std::size_t worker);
+  void greet(std::size_t worker, const std::string& hello);
+  void gone(std::size_t worker);
+  void drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason);
+  void watch_silence(double now);
+  void wait(double seconds);
+  double beat_seconds() const;
+
+  FleetOptions options_;
+  const Clock* clock_;
+  WorkerSocket socket_;
+  std::string build_;
+  std::vector<Seat> seats_;
+  std::vector<Stranger> strangers_;
+  std::deque<News> news_;
+  Reaper reaper_;
+  bool begins_ = true;
+  std::optional<double> last_tick_;
+  double next_beat_ = 0;
+};
+
+}  // namespace lanista::engine

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lanista/base/result.h"
+
+namespace lanista::engine {
+
+/// Begins a worker process that connects to this socket. The process is a child, ends when its parent does, and hears
+/// nothing of the signals by which a terminal or a batch system asks the engine to pause. Errors: kResourceExhausted.
+using LaunchWorker = std::function<Result<pid_t>(const std::string& socket)>;
+
+/// Runs the program that runs now, as `PROGRAM worker --socket PATH`. Its output goes to stderr. The thread that calls
+/// must live as long as the workers shall. Safe where other threads run.
+LaunchWorker launch_this_program();
+
+/// Forks and calls `work`, for tests and benchmarks. No other thread may run here.
+LaunchWorker launch_function(std::function<void(const std::string& socket)> work);
+
+/// How a process ended.
+struct ProcessEnd {
+  int signal = 0;        ///< that killed it; 0: none
+  int code = 0;          ///< its exit code, if none did
+  bool is_known = true;  ///< false: the system does not say
+  /// Of its own doing: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, or an exit that nobody asked for. A
+  /// kill from outside is none.
+  bool is_own_fault() const;
+  std::string text() const;  ///< "was killed by signal 9 (Killed)", "ended with exit code 3"
+};
+
+/// Children that are to end. Their ends are collected whenever somebody asks, so that none stays a zombie.
+class Reaper {
+ public:
+  Reaper() = default;
+  Reaper(const Reaper&) = delete;
+  Reaper& operator=(const Reaper&) = delete;
+  ~Reaper();  ///< kills and collects whoever is left
+
+  void add(pid_t process) { waiting_.push_back(process); }
+  /// Ends of those that have ended are forgotten.
+  void collect();
+  std::size_t waiting() const { return waiting_.size(); }
+
+ private:
+  std::vector<pid_t> waiting_;
+};
+
+/// How a child ended, waiting at most `seconds` for it; none: it lives. Nothing may ask twice.
+std::optional<ProcessEnd> ended(pid_t process, double seconds);
+
+/// What a build is known by: workers of another one are refused. Version and hash of the running program's file.
+std::string build_fingerprint();
+
+}  // namespace lanista::engine
