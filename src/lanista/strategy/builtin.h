@@ -17,6 +17,8 @@ StrategyPlugin cmaes_plugin();
 StrategyPlugin gp_plugin();
 StoppingPlugin no_stopping_plugin();
 StoppingPlugin asha_plugin();
+StoppingPlugin successive_halving_plugin();
+StoppingPlugin hyperband_plugin();
 StoppingPlugin median_plugin();
 StoppingPlugin patience_plugin();
 
