@@ -477,7 +477,7 @@ struct Halved {
     rule->observe(study::Proposed{TrialId{id}, fresh[0]});
   }
   void arrive(std::uint32_t id, double acc, double loss = 0) {
-    rule->observe(study::Measured{{TrialId{id}, 1, 1, {{"acc", acc}, {"loss", loss}}}});
+    rule->observe(study::Measured{{TrialId{id}, 1, 1, {{"acc", acc}, {"loss", loss}, {"val_cost", loss}}}});
     rule->observe(study::Paused{TrialId{id}, 1});
   }
   void end(std::uint32_t id, OutcomeKind kind) {
@@ -550,7 +550,7 @@ TEST(SuccessiveHalving, ClosesARungEarlyOnlyWhenNobodyIsOnTheWayAndThenForGood) 
 
 TEST(SuccessiveHalving, PutsWhatKeepsToTheConstraintsFirst) {
   Context context = halved_context(1, 9);
-  context.constraints = {*study::Constraint::parse("loss <= lr")};
+  context.constraints = {*study::Constraint::parse("val_cost <= lr")};
   Halved of({{"rungs", {1}}, {"eta", 2}, {"trials", 4}}, context);
   for (const std::uint32_t id : {1U, 2U, 3U, 4U}) of.begin(id);
   of.arrive(1, 9, 0.5);
