@@ -410,7 +410,7 @@ TEST_P(EverySamplerHalved, IsRebuiltByReplayingItsBrackets) {
       whole += trial.outcome == OutcomeKind::kSucceeded ? 1 : 0;
     }
     if (p_fail == 0) {
-      EXPECT_EQ(whole, 1 + 1 + 3 + 1 + 1 + 3);  // brackets of 9, 5, 3 twice, and six of the next
+      EXPECT_EQ(whole, 1 + 1 + 3 + 1 + 1 + 3 + 1);  // brackets of 9, 5, 3 twice, and six of the next
     }
   }
 }
@@ -622,7 +622,8 @@ TEST(Synchronous, RefusesWhatMakesNoSense) {
             "trials: trials is 8; with 3 rungs, the end of training included, and eta 3 it must be at least 9, so that "
             "one reaches the end (0 means that)");
   EXPECT_EQ(refused(halving, {{"trials", 9}}, 9), "accepted");
-  for (const auto& [name, value] : nlohmann::json({{"eta", 1}, {"min", 0}, {"cycles", -1}}).items()) {
+  const std::map<std::string, int> too_small{{"eta", 1}, {"min", 0}, {"cycles", -1}};
+  for (const auto& [name, value] : too_small) {
     for (const StoppingPlugin& plugin : {halving, hyperband}) {
       EXPECT_TRUE(refused(plugin, {{name, value}}, 9).starts_with(name + ": ")) << name;
     }
