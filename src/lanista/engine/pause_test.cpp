@@ -140,7 +140,7 @@ study::StudyConfig bracketed_study(const std::string& rule, std::int64_t trials,
 
 TEST(Brackets, EndTheirTrialsAtRungsAndLeaveNoFileThatNobodyNeeds) {
   Bench bench;
-  ASSERT_TRUE(configured(bracketed_study("hyperband", 17, {{"eta", 3}})).go_on(bench, 1).ok());
+  ASSERT_TRUE(bench.run(bracketed_study("hyperband", 17, {{"eta", 3}}), {.seed = 1, .workers = 2}).ok());
   const StudyView view = bench.view();
   std::map<std::vector<std::int64_t>, int> rungs;
   for (const TrialView& trial : view.trials) {
