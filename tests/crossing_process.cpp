@@ -25,6 +25,19 @@ std::string drawn_budget(Rng& rng, std::int64_t epochs) {
   return length + ", steps: " + std::to_string(rng.between((epochs - 1) * each + 1, epochs * each));
 }
 
+/// A rule with barriers, for trials of at least two epochs.
+std::string drawn_halving(Rng& rng, std::int64_t epochs) {
+  std::string text = "stop: {eta: 2, brackets: " + std::string(rng.bernoulli(0.5) ? "together" : "in_turn") +
+                     ", cycles: " + std::to_string(rng.between(0, 2));
+  if (rng.bernoulli(0.5)) {
+    const char* variants[] = {"ceil", "floor_ratio", "ceil_ratio"};
+    return text + ", rule: hyperband, variant: " + variants[rng.below(3)] + "}\n";
+  }
+  const bool two = epochs > 2 && rng.bernoulli(0.5);
+  return text + ", rule: successive_halving, rungs: " + (two ? "[1, 2]" : "[1]") +
+         ", trials: " + std::to_string(rng.between(two ? 4 : 2, 7)) + "}\n";
+}
+
 std::string drawn_text(Rng& rng, StudyKind kind) {
   const bool real = kind.real;
   const auto pick = [&](std::initializer_list<const char*> from) {
@@ -45,6 +58,11 @@ std::string drawn_text(Rng& rng, StudyKind kind) {
   if (rng.bernoulli(0.25)) text += ", repeat: 2";
   if (rng.bernoulli(0.25)) text += ", retry: 1";
   text += "}\n";
+  std::string synchronous;
+  if (Rng for_rule = rng.split("rule"); epochs > 1 && for_rule.bernoulli(kind.promotion ? 0.5 : 0.3)) {
+    synchronous = drawn_halving(for_rule, epochs);
+  }
+  const std::size_t before_rule = text.size();
   if (kind.promotion || rng.bernoulli(0.6)) {
     text += "stop: {rule: asha, eta: 2, rungs: " + pick({"[1]", "[1, 2]", "[2, 4]", "[1, 3]"});
     if (kind.promotion || rng.bernoulli(0.4)) text += ", type: promotion";
@@ -55,6 +73,7 @@ std::string drawn_text(Rng& rng, StudyKind kind) {
   } else if (rng.bernoulli(0.5)) {
     text += "stop: {rule: median, startup: 2, mode: " + pick({"vizier", "optuna"}) + "}\n";
   }
+  if (!synchronous.empty()) text = text.substr(0, before_rule) + synchronous;
   text += "budget: {trials: " + std::to_string(folds > 0 ? std::max<std::int64_t>(trials, 6) : trials);
   if (rng.bernoulli(0.25)) text += ", steps: " + std::to_string(rng.between(4, 4 * epochs * trials));
   text += ", guard_minutes: 200000}\nkeep: {top: " + std::to_string(rng.between(1, 4)) +

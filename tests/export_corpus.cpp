@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "lanista/engine/test_support.h"
 #include "lanista/report/facts.h"
 #include "lanista/report/optuna.h"
 #include "lanista/report/table_export.h"
@@ -21,6 +22,19 @@ using nlohmann::json;
 
 constexpr double kBaseTime = 1'700'000'000;
 
+/// A study with brackets: trials that end at rungs, that train to the end, and that fail.
+study::StudyView hyperband() {
+  study::StudyConfig config = engine::testing::small_study(45);
+  config.train.epochs = 9;
+  config.stop = {"hyperband", Options::object()};
+  const auto resolved = studyfile::read_study(studyfile::write_study(config), "hyperband.yaml");
+  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
+  engine::testing::Bench bench;
+  const auto end = bench.run(*resolved, {.seed = 3, .workers = 2, .fail_one_in = 8});
+  LANISTA_CHECK(end.ok(), end ? "" : end.error().text());
+  return bench.view();
+}
+
 std::map<std::string, study::StudyView> studies() {
   std::map<std::string, study::StudyView> out;
   out["hostile"] = report::testing::small_study();
@@ -28,6 +42,7 @@ std::map<std::string, study::StudyView> studies() {
   out["two_goals"] = report::testing::random_study(40, 12);
   out["two_goals"].config.goals = {{true, "val_accuracy"}, {false, "train_loss"}};
   out["empty"].config.name = "empty";
+  out["hyperband"] = hyperband();
   return out;
 }
 

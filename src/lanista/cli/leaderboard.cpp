@@ -7,6 +7,7 @@
 #include "lanista/cli/columns.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/study/noise.h"
+#include "lanista/study/rungs.h"
 
 namespace lanista::cli {
 namespace {
@@ -171,6 +172,11 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     head.emplace_back(name);
     right.push_back(true);
   }
+  const bool shows_rungs = std::ranges::any_of(view.trials, [](const auto& trial) { return !trial.rungs.empty(); });
+  if (shows_rungs) {
+    head.emplace_back("rungs");
+    right.push_back(false);
+  }
   head.insert(head.end(), {"how it was made", "trained with"});
   right.insert(right.end(), {false, false});
 
@@ -191,6 +197,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     const std::string epochs = epochs_text(view, trial);
     any_earlier = any_earlier || epochs.find('/') != std::string::npos;
     row.push_back(epochs + (stopped ? "*" : ""));
+    if (shows_rungs) row.push_back(study::rungs_text(trial));
     const std::string choices = choices_text(trial.proposal.sample, kChoicesWidth);
     row.push_back(printable(lineage_text(view, trial.proposal) + (choices.empty() ? "" : " " + choices)));
     row.push_back(printable(sample_text(trial.proposal.sample)));

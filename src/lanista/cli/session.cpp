@@ -20,6 +20,7 @@
 #include "lanista/cli/use.h"
 #include "lanista/cli/version.h"
 #include "lanista/data/dataset.h"
+#include "lanista/engine/assembly.h"
 #include "lanista/engine/fit.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/process_executor.h"
@@ -327,6 +328,8 @@ int run_study(const RunRequest& request) {
   // Before paths are told from the study's folder, which is not there yet.
   auto models = engine::make_model_space(*config, data->spec(), folder, real_file_system());
   if (!models) return refuse(models.error(), models.error().where, "");
+  // What a strategy or a stopping rule makes of its options together is known when it is made.
+  if (auto made = engine::make_strategy(*config, *models); !made) return refuse(made.error(), made.error().where, "");
   if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
   std::vector<std::string> notes = data->remarks();
   std::optional<study::Earlier> earlier;

@@ -4,6 +4,7 @@
 #include "lanista/cli/terminal.h"
 #include "lanista/study/noise.h"
 #include "lanista/study/record_fields.h"
+#include "lanista/study/rungs.h"
 
 namespace lanista::cli {
 namespace {
@@ -145,6 +146,11 @@ json status_json(const std::string& folder, const study::StudyView& view) {
     }
   }
   if (!view.baselines.empty()) out["baselines"] = study::baselines_json(view.baselines);
+  for (const study::BracketCounts& bracket : study::bracket_counts(view)) {
+    json further = json::object();
+    for (const auto& [epoch, trials] : bracket.further) further[std::to_string(epoch)] = trials;
+    out["brackets"].push_back({{"first_rung", bracket.first}, {"trials", bracket.trials}, {"let_train_to", further}});
+  }
   if (view.config.goals.size() > 1) {
     out["pareto_front"] = json::array();
     for (const TrialId id : study::pareto_front(study::standings(view))) out["pareto_front"].push_back(id.value);
@@ -166,6 +172,12 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
     const auto& metric = view.config.goals.front().metric;
     if (const auto value = value_of(view, best, metric)) {
       text += "  best " + metric + " " + four_digits(*value) + " (#" + std::to_string(best.id.value) + ")";
+    }
+  }
+  for (const study::BracketCounts& bracket : study::bracket_counts(view)) {
+    text += "\n  " + std::to_string(bracket.trials) + " trials from epoch " + std::to_string(bracket.first) + " on";
+    for (const auto& [epoch, trials] : bracket.further) {
+      text += ", " + std::to_string(trials) + " to " + std::to_string(epoch);
     }
   }
   return text + workers_text(view);

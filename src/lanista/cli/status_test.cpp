@@ -32,6 +32,21 @@ TEST(Status, CountsEveryTrialOnceUnderWhatBecameOfIt) {
             "  best val_accuracy 0.4000 (#4)");
 }
 
+TEST(Status, TellsOfBracketsAndHowFarTheirTrialsGot) {
+  study::StudyView view = one_of_each();
+  EXPECT_FALSE(status_json("first", view).contains("brackets"));
+  for (study::TrialView& trial : view.trials) trial.proposal.budget = 9;
+  view.trials[0].rungs = {1, 3, 9};
+  view.trials[1].rungs = {1};
+  view.trials[2].rungs = {1, 3};
+
+  EXPECT_EQ(status_json("first", view).at("brackets"),
+            nlohmann::json::parse(R"([{"first_rung": 1, "trials": 3, "let_train_to": {"3": 2, "9": 1}},
+                                      {"first_rung": 9, "trials": 4, "let_train_to": {}}])"));
+  const std::string text = status_text("first", view);
+  EXPECT_EQ(text.substr(text.find('\n')), "\n  3 trials from epoch 1 on, 2 to 3, 1 to 9\n  4 trials from epoch 9 on");
+}
+
 TEST(Status, TellsOfAnEnsemble) {
   study::StudyView view = one_of_each();
   EXPECT_FALSE(status_json("first", view).contains("ensemble"));

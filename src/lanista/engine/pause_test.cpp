@@ -129,6 +129,70 @@ TEST(Promotion, LeavesNoTraceOfKills) {
   testing::expect_no_trace_of_kills(configured(config), 5);
 }
 
+study::StudyConfig bracketed_study(const std::string& rule, std::int64_t trials, const nlohmann::json& options) {
+  study::StudyConfig config = small_study(trials);
+  config.train.epochs = 9;
+  config.stop = {rule, options};
+  auto resolved = studyfile::read_study(studyfile::write_study(config), "bracketed.yaml");
+  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
+  return *std::move(resolved);
+}
+
+TEST(Brackets, EndTheirTrialsAtRungsAndLeaveNoFileThatNobodyNeeds) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(bracketed_study("hyperband", 17, {{"eta", 3}}), {.seed = 1, .workers = 2}).ok());
+  const StudyView view = bench.view();
+  std::map<std::vector<std::int64_t>, int> rungs;
+  for (const TrialView& trial : view.trials) {
+    ASSERT_TRUE(trial.outcome) << trial.id.value;
+    ++rungs[trial.rungs];
+    const bool whole = trial.rungs.empty() || trial.rungs.back() == 9;
+    EXPECT_EQ(trial.outcome->kind, whole ? study::OutcomeKind::kSucceeded : study::OutcomeKind::kStopped);
+    EXPECT_EQ(std::ssize(trial.measurements), whole ? 9 : trial.rungs.back());
+    if (!whole) {
+      EXPECT_EQ(trial.outcome->reason, "stopped by the strategy");
+      EXPECT_TRUE(trial.outcome->weights_hash);
+    }
+  }
+  EXPECT_EQ(rungs, (std::map<std::vector<std::int64_t>, int>{
+                       {{1}, 6}, {{1, 3}, 2}, {{1, 3, 9}, 1}, {{3}, 4}, {{3, 9}, 1}, {{}, 3}}));
+  EXPECT_TRUE(view.winner);
+  std::set<std::string> there;
+  for (const auto& [path, bytes] : bench.disk.files()) {
+    const std::string folder = kFolder + "/ckpt/";
+    if (path.starts_with(folder)) there.insert(path.substr(folder.size(), 32));
+  }
+  EXPECT_LE(there.size(), 2U);  // keep.top
+}
+
+TEST(Brackets, LeaveNoTraceOfKills) {
+  for (const char* brackets : {"together", "in_turn"}) {
+    SCOPED_TRACE(brackets);
+    testing::expect_no_trace_of_kills(configured(bracketed_study("hyperband", 11, {{"brackets", brackets}})), 7);
+    study::StudyConfig config = bracketed_study("successive_halving", 12,
+                                                {{"rungs", {1, 3}}, {"eta", 2}, {"trials", 5}, {"brackets", brackets}});
+    config.strategy.repeat = 2;
+    config.strategy.retry = 1;
+    testing::expect_no_trace_of_kills(configured(config), 11);
+    config.budget.steps = 60;
+    testing::expect_no_trace_of_kills(configured(config), 11);
+  }
+}
+
+TEST(Brackets, AreTheSameWithAnyWorkersAndAnyOrderOfArrival) {
+  for (const char* brackets : {"together", "in_turn"}) {
+    const Custom study = configured(bracketed_study("hyperband", 30, {{"brackets", brackets}}));
+    std::set<std::string> ends;
+    for (const std::int64_t workers : {1, 2, 8}) {
+      Bench bench;
+      const auto end = bench.run(study.config, {.seed = static_cast<std::uint64_t>(workers), .workers = workers});
+      ASSERT_TRUE(end.ok()) << end.error().text();
+      ends.insert(bench.canonical());
+    }
+    EXPECT_EQ(ends.size(), 1U) << brackets;
+  }
+}
+
 TEST(Promotion, ChangesNoScheduleAndNoKey) {
   Bench bench;
   ASSERT_TRUE(configured(promoting_study(10)).go_on(bench, 1).ok());

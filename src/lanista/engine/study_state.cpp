@@ -43,6 +43,7 @@ void StudyState::propose(TrialView trial, double logical_epoch) {
     if (asked->barrier) behind_barrier.insert(trial.id);
   }
   trial.budget = trial.proposal.budget;
+  if (trial.budget < study::full_epochs(trial.proposal)) trial.rungs.push_back(trial.budget);
   if (const study::Proposal* parent = sharing_parent(trial.proposal)) {
     inherited_ += parent->steps.size() + parent->edits.size();
   }
@@ -89,6 +90,7 @@ void StudyState::resume(const ResumedRecord& resumed) {
   running.began_behind = resumed.event.epoch;
   trial(id).paused = false;
   trial(id).budget = resumed.event.budget;
+  if (!trial(id).rungs.empty()) trial(id).rungs.push_back(resumed.event.budget);
   --paused_;
   const auto asked = take_up([id](const strategy::Member& m) {
     const auto* resume = std::get_if<strategy::ResumeTrial>(&m);

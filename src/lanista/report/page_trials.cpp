@@ -5,6 +5,7 @@
 #include "lanista/report/facts.h"
 #include "lanista/report/page_columns.h"
 #include "lanista/report/page_data.h"
+#include "lanista/study/rungs.h"
 
 namespace lanista::report {
 namespace {
@@ -124,17 +125,19 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
     const TrialView& measured = measured_trial(view, view.trials[i]);
     if (!measured.measurements.empty()) results[i] = &study::result_of(view.config, measured);
   }
-  std::vector<std::string> how, reason;
+  std::vector<std::string> how, reason, rungs;
   for (const std::size_t i : rows) {
     const TrialView& trial = view.trials[i];
     how.push_back(own_steps(view, trial));
     reason.push_back(trial.outcome ? trial.outcome->reason : "");
+    rungs.push_back(study::rungs_text(trial));
   }
   json out{{"count", rows.size()},
            {"id", integers([](std::size_t i) { return static_cast<std::int64_t>(i) + 1; })},
            {"state", integers([&](std::size_t i) { return state_of(view.trials[i]); })},
            {"how", packed_names(how)},
            {"reason", packed_names(reason)},
+           {"rungs", packed_names(rungs)},
            {"parent", integers([&](std::size_t i) { return id(view.trials[i].proposal.parent); })},
            {"base", integers([&](std::size_t i) { return view.trials[i].proposal.base; })},
            {"budget", integers([&](std::size_t i) { return study::full_epochs(view.trials[i].proposal); })},

@@ -138,6 +138,7 @@ std::string trials_jsonl(const study::StudyView& view) {
               {"seconds", number_json(times[i].seconds)},
               {"measurements", measurements_json(trial)}};
     if (!trial.measurements.empty()) line["kept_epoch"] = study::result_of(view.config, trial).epoch;
+    if (!trial.rungs.empty()) line["rungs"] = trial.rungs;
     if (places[i]) line["rank"] = *places[i];
     if (trial.outcome && !trial.outcome->reason.empty()) line["reason"] = trial.outcome->reason;
     if (trial.outcome && trial.outcome->same_as) line["same_as"] = trial.outcome->same_as->value;

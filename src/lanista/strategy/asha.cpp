@@ -8,6 +8,7 @@
 
 #include "lanista/strategy/brackets.h"
 #include "lanista/strategy/builtin.h"
+#include "lanista/strategy/ladder.h"
 #include "lanista/strategy/option_specs.h"
 #include "lanista/strategy/rung.h"
 #include "lanista/strategy/standing.h"
@@ -18,14 +19,22 @@ namespace {
 
 constexpr const char* kStopping = "stopping";
 constexpr const char* kPromotion = "promotion";
+constexpr const char* kCount = "count";
+constexpr const char* kRay = "ray";
+constexpr const char* kSyneTune = "syne_tune";
+constexpr const char* kOptuna = "optuna";
 
 /// Asynchronous successive halving (Li et al., MLSys'20), stopping variant: who is not good enough at a rung ends.
 class StoppingAsha final : public Halving {
  public:
-  StoppingAsha(Brackets brackets, std::int64_t eta, std::vector<study::Goal> on,
+  StoppingAsha(Brackets brackets, std::int64_t eta, RungRule rule, std::int64_t bootstrap, std::vector<study::Goal> on,
                std::vector<study::Constraint> constraints)
-      : brackets_(std::move(brackets)), eta_(eta), on_(std::move(on)), constraints_(std::move(constraints)) {
-    for (std::size_t b = 0; b < brackets_.count(); ++b) rungs_.emplace_back(brackets_.rungs().size());
+      : brackets_(std::move(brackets)),
+        eta_(eta),
+        bootstrap_(bootstrap),
+        on_(std::move(on)),
+        constraints_(std::move(constraints)) {
+    for (std::size_t b = 0; b < brackets_.count(); ++b) rungs_.emplace_back(brackets_.rungs().size(), Rung(rule));
   }
 
   void observe(const study::Event& event) override {
@@ -47,83 +56,18 @@ class StoppingAsha final : public Halving {
     const auto rung = brackets_.rung_at(running.bracket, m.epoch);
     if (!rung) return;
     const double violation = study::violation(constraints_, m, running.sample);
-    if (!rungs_[running.bracket][*rung].goes_on(study::losses(on_, m), violation, eta_)) stopped_.insert(m.trial);
+    Rung& there = rungs_[running.bracket][*rung];
+    const bool goes_on = there.goes_on(study::losses(on_, m), violation, eta_);
+    if (!goes_on || there.seen() <= bootstrap_) stopped_.insert(m.trial);
   }
 
   Brackets brackets_;
   std::int64_t eta_;
+  std::int64_t bootstrap_;  ///< so many of the first at a rung are only looked at
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
   std::vector<std::vector<Rung>> rungs_;  ///< by bracket, then as the brackets' rungs
   std::set<TrialId> stopped_;             ///< and not ended yet
-};
-
-/// The results of one rung in the order in which they would be promoted, as many as may be.
-class Ladder {
- public:
-  void add(TrialId trial, std::vector<double> losses, double violation) {
-    ++count_;
-    // What has no number is worse than any, and nobody wants to see more of it.
-    if (std::any_of(losses.begin(), losses.end(), [](double loss) { return std::isnan(loss); })) return;
-    Result result{violation, std::move(losses), trial};
-    results_.insert(std::upper_bound(results_.begin(), results_.end(), result), std::move(result));
-  }
-
-  /// The best floor(n / eta) of the n results seen. Ties go to the trial that was proposed first.
-  std::vector<TrialId> best(std::int64_t eta) const {
-    const auto places = static_cast<std::size_t>(count_ / eta);
-    std::vector<TrialId> out;
-    if (results_.empty() || results_.front().losses.size() == 1) {
-      for (std::size_t i = 0; i < std::min(places, results_.size()); ++i) out.push_back(results_[i].trial);
-      return out;
-    }
-    std::vector<std::vector<double>> points;
-    std::vector<double> violations;
-    for (const Result& result : results_) {
-      points.push_back(result.losses);
-      violations.push_back(result.violation);
-    }
-    const std::vector<std::int64_t> fronts = study::non_dominated_ranks(points, violations);
-    for (std::int64_t front = 0; out.size() < std::min(places, results_.size()); ++front) {
-      take_front(fronts, front, places - out.size(), out);
-    }
-    return out;
-  }
-
- private:
-  struct Result {
-    double violation = 0;
-    std::vector<double> losses;
-    TrialId trial;
-    auto operator<=>(const Result&) const = default;
-  };
-
-  /// A front that does not fit is thinned by an epsilon-net (Schmucker et al., 2021, multi-objective ASHA).
-  void take_front(const std::vector<std::int64_t>& fronts, std::int64_t front, std::size_t room,
-                  std::vector<TrialId>& out) const {
-    std::vector<const Result*> there;
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (fronts[i] == front) there.push_back(&results_[i]);
-    }
-    if (there.empty()) return;
-    std::vector<std::vector<double>> points;
-    for (const Result* result : there) points.push_back(result->losses);
-    if (!std::is_sorted(points.begin(), points.end())) return take_all(there, room, out);  // of several violations
-    std::set<std::size_t> taken;
-    const auto places = static_cast<std::int64_t>(std::min(room, there.size()));
-    for (const std::size_t i : epsilon_net(points, places)) {
-      if (taken.insert(i).second) out.push_back(there[i]->trial);
-    }
-    for (std::size_t i = 0; i < there.size() && taken.size() < static_cast<std::size_t>(places); ++i) {
-      if (taken.insert(i).second) out.push_back(there[i]->trial);  // equals of those taken
-    }
-  }
-  static void take_all(const std::vector<const Result*>& there, std::size_t room, std::vector<TrialId>& out) {
-    for (std::size_t i = 0; i < std::min(room, there.size()); ++i) out.push_back(there[i]->trial);
-  }
-
-  std::int64_t count_ = 0;
-  std::vector<Result> results_;  ///< sorted
 };
 
 /// Asynchronous successive halving (Li et al., MLSys'20, algorithm 2), promotion variant: every trial pauses at its
@@ -169,16 +113,17 @@ class PromotionAsha final : public Halving {
     }
   }
 
-  std::vector<Member> resume(std::int64_t count) const override {
-    std::vector<Member> out;
+  Advance advance(std::int64_t count, bool) const override {
+    Advance out;
     if (waiting_.empty()) return out;
     for (std::size_t rung = brackets_.rungs().size(); rung-- > 0;) {
       for (std::size_t bracket = 0; bracket < ladders_.size(); ++bracket) {
-        for (const TrialId trial : ladders_[bracket][rung].best(eta_)) {
-          if (std::ssize(out) >= count) return out;
+        const Ladder& ladder = ladders_[bracket][rung];
+        for (const TrialId trial : ladder.best(ladder.seen() / eta_)) {
+          if (std::ssize(out.members) >= count) return out;
           const auto at = waiting_.find(trial);
           if (at == waiting_.end() || at->second != brackets_.rungs()[rung]) continue;
-          out.emplace_back(ResumeTrial{trial, budget_behind(bracket, at->second)});
+          out.members.emplace_back(ResumeTrial{trial, budget_behind(bracket, at->second)});
         }
       }
     }
@@ -232,10 +177,25 @@ Result<std::unique_ptr<Halving>> make_asha(const Judged& judged, const Options& 
   const auto on = watched(judged.goals, options.at("on").get<std::string>());
   Brackets places(std::move(rungs), eta, brackets);
   std::unique_ptr<Halving> rule;
-  if (options.value("type", kStopping) == kPromotion) {
+  const std::string mode = options.value("mode", kCount);
+  const auto bootstrap = options.value("bootstrap", std::int64_t{0});
+  const bool promotes = options.value("type", kStopping) == kPromotion;
+  if (promotes && (mode != kCount || bootstrap > 0)) {
+    const std::string given = mode != kCount ? "mode is " + mode : "bootstrap is " + std::to_string(bootstrap);
+    return Error{Code::kInvalidArgument, given + "; that is for type: stopping, promotion has one rule",
+                 mode != kCount ? "mode" : "bootstrap"};
+  }
+  if ((mode == kRay || mode == kSyneTune) && on.size() > 1) {
+    return Error{Code::kInvalidArgument,
+                 "mode is " + mode + ", which compares by one number, and there are " + std::to_string(on.size()) +
+                     " goals; name one of them with on, or leave mode at count",
+                 "mode"};
+  }
+  if (promotes) {
     rule = std::make_unique<PromotionAsha>(std::move(places), eta, epochs, on, judged.constraints);
   } else {
-    rule = std::make_unique<StoppingAsha>(std::move(places), eta, on, judged.constraints);
+    const RungRule by = mode == kRay ? RungRule::kRay : mode == kSyneTune ? RungRule::kSyneTune : RungRule::kCount;
+    rule = std::make_unique<StoppingAsha>(std::move(places), eta, by, bootstrap, on, judged.constraints);
   }
   // What a rung's epochs give is what a trial that ends there stands for.
   return told_standing_results(std::move(rule), judged.keep);
@@ -269,7 +229,15 @@ StoppingPlugin asha_plugin() {
       text_option("type", kStopping,
                   "stopping: who is not good enough at a rung ends; promotion: trials pause there, and the best go on",
                   {kStopping, kPromotion});
-  type.silent_default = true;  // so that studies that do not use it have the bytes that they always had
+  OptionSpec mode =
+      text_option("mode", kCount,
+                  "who goes on where trials are stopped; count, optuna: fewer than max(1, floor(n/eta)) of "
+                  "the n at the rung are better; ray: no worse than the quantile of the others; "
+                  "syne_tune: at most n/eta are better",
+                  {kCount, kRay, kSyneTune, kOptuna});
+  OptionSpec bootstrap = count_option("bootstrap", 0, 0, "so many of the first trials at a rung are stopped (Optuna)");
+  // So that studies that do not use them have the bytes that they always had.
+  for (OptionSpec* spec : {&type, &mode, &bootstrap}) spec->silent_default = true;
   return {"asha",
           "asynchronous successive halving: at each rung only the best 1/eta of the trials seen there go on",
           {number_option("rungs", OptionSpec::Kind::kIntList, nlohmann::json::array(), 1, 1e9,
@@ -280,7 +248,8 @@ StoppingPlugin asha_plugin() {
            count_option("brackets", 1, 1,
                         "1: all trials stand at every rung; n: some leave out the first 1 to n - 1 rungs"),
            text_option("unit", "epochs", "what rungs count", {"epochs"}),
-           text_option("on", "", "metric to compare by; empty: the goals, several of them by fronts"), type},
+           text_option("on", "", "metric to compare by; empty: the goals, several of them by fronts"), type, mode,
+           bootstrap},
           make_asha};
 }
 

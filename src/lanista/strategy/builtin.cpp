@@ -30,7 +30,8 @@ std::vector<StrategyPlugin> builtin_strategies() {
 }
 
 std::vector<StoppingPlugin> builtin_stopping_rules() {
-  return {no_stopping_plugin(), asha_plugin(), median_plugin(), patience_plugin()};
+  return {no_stopping_plugin(), asha_plugin(),     hyperband_plugin(), successive_halving_plugin(),
+          median_plugin(),      patience_plugin(), curve_plugin()};
 }
 
 std::vector<study::Goal> watched(const std::vector<study::Goal>& goals, const std::string& metric) {

@@ -17,8 +17,11 @@ StrategyPlugin cmaes_plugin();
 StrategyPlugin gp_plugin();
 StoppingPlugin no_stopping_plugin();
 StoppingPlugin asha_plugin();
+StoppingPlugin successive_halving_plugin();
+StoppingPlugin hyperband_plugin();
 StoppingPlugin median_plugin();
 StoppingPlugin patience_plugin();
+StoppingPlugin curve_plugin();
 
 /// What a rule compares trials by whose option `on` names this metric; empty: the goals. Goals say which way is better,
 /// then what is known of the metric; one that nobody knows is minimised.

@@ -16,25 +16,24 @@ class Composed final : public Strategy {
   Result<Suggestion> suggest(const Capacity& capacity) const override {
     Suggestion out;
     std::vector<Member>& members = out.group.members;
-    if (halving_) members = halving_->resume(capacity.free_slots);
+    Advance next = halving_ ? halving_->advance(capacity.free_slots, true) : Advance{};
+    members = std::move(next.members);
     std::int64_t taken = 0;
     for (const Member& member : members) taken += std::holds_alternative<ResumeTrial>(member) ? 1 : 0;
-    const std::int64_t room = std::min(capacity.free_slots - taken, capacity.new_trials);
-    if (room <= 0) {
+    const std::int64_t room = std::min({capacity.free_slots - taken, capacity.new_trials, next.room});
+    Result<Suggestion> drawn = room > 0 ? sampler_->draw(room) : Suggestion::nothing_left();
+    bool held = next.room <= 0;  // there may be something new, but its turn has not come
+    if (drawn && drawn->kind == Suggestion::Kind::kGroup) held = !add(drawn->proposals(), members);
+    if (!members.empty()) return out;
+
+    const bool later = held || (drawn && drawn->kind == Suggestion::Kind::kWait);
+    if (halving_ && (!later || capacity.running == 0)) {
+      members = halving_->advance(capacity.free_slots, false).members;
       if (!members.empty()) return out;
-      return may_resume(capacity) ? Suggestion::wait() : Suggestion::nothing_left();
     }
-    auto drawn = sampler_->draw(room);
-    if (!members.empty() && (!drawn || drawn->kind != Suggestion::Kind::kGroup)) return out;
-    if (!drawn) return drawn;
-    if (drawn->kind == Suggestion::Kind::kNothingLeft) {
-      return may_resume(capacity) ? Suggestion::wait() : *std::move(drawn);
-    }
-    if (drawn->kind == Suggestion::Kind::kWait) return drawn;
-    std::vector<study::Proposal> fresh = drawn->proposals();
-    if (halving_) halving_->limit(fresh);
-    for (study::Proposal& proposal : fresh) members.emplace_back(NewTrial{std::move(proposal)});
-    return out;
+    if (held) return capacity.running > 0 ? Suggestion::wait() : Suggestion::nothing_left();
+    if (!drawn || drawn->kind == Suggestion::Kind::kWait) return drawn;
+    return may_resume(capacity) ? Suggestion::wait() : Suggestion::nothing_left();
   }
 
   void observe(const study::Event& event) override {
@@ -45,6 +44,12 @@ class Composed final : public Strategy {
   Ruling verdict(TrialId trial) const override { return halving_ ? halving_->verdict(trial) : kGoOn; }
 
  private:
+  /// Whether any of them is taken.
+  bool add(std::vector<study::Proposal> fresh, std::vector<Member>& members) const {
+    if (halving_) halving_->limit(fresh);
+    for (study::Proposal& proposal : fresh) members.emplace_back(NewTrial{std::move(proposal)});
+    return !fresh.empty();
+  }
   /// What runs may yet give somebody who rests a reason to go on.
   bool may_resume(const Capacity& capacity) const {
     return halving_ != nullptr && capacity.paused > 0 && capacity.running > 0;

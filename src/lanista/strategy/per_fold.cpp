@@ -1,6 +1,7 @@
 #include "lanista/strategy/per_fold.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -32,20 +33,25 @@ class PerFold final : public Halving {
       }
       if (own.empty()) continue;
       halvings_[fold]->limit(own);
-      auto next = own.begin();
-      for (study::Proposal& proposal : fresh) {
-        if (place(proposal) == fold) proposal = std::move(*next++);
-      }
+      std::size_t next = 0;
+      std::erase_if(fresh, [&](study::Proposal& proposal) {
+        if (place(proposal) != fold) return false;
+        if (next == own.size()) return true;
+        proposal = std::move(own[next++]);
+        return false;
+      });
     }
   }
 
-  std::vector<Member> resume(std::int64_t count) const override {
-    std::vector<Member> out;
+  Advance advance(std::int64_t count, bool more_come) const override {
+    Advance out{{}, 0};
     for (const auto& halving : halvings_) {
-      for (Member& member : halving->resume(count)) {
+      Advance part = halving->advance(count, more_come);
+      for (Member& member : part.members) {
         count -= std::holds_alternative<ResumeTrial>(member) ? 1 : 0;
-        out.push_back(std::move(member));
+        out.members.push_back(std::move(member));
       }
+      out.room += std::min(part.room, std::numeric_limits<std::int64_t>::max() - out.room);
     }
     return out;
   }

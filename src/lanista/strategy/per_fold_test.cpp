@@ -24,10 +24,10 @@ class BelowTheBest final : public Halving {
   void limit(std::vector<study::Proposal>& fresh) const override {
     for (std::size_t i = 0; i < fresh.size(); ++i) fresh[i].budget = static_cast<std::int64_t>(i) + 1;
   }
-  std::vector<Member> resume(std::int64_t count) const override {
-    std::vector<Member> out;
+  Advance advance(std::int64_t count, bool) const override {
+    Advance out;
     for (const TrialId trial : paused_) {
-      if (std::ssize(out) < count) out.emplace_back(ResumeTrial{trial, 9});
+      if (std::ssize(out.members) < count) out.members.emplace_back(ResumeTrial{trial, 9});
     }
     return out;
   }
@@ -80,7 +80,8 @@ TEST(PerFold, LimitsAndResumesFoldByFoldInThePlacesThatThereAre) {
     rule->observe(study::Paused{TrialId{id}, 1});
   }
   std::vector<std::uint32_t> resumed;
-  for (const Member& member : rule->resume(3)) resumed.push_back(std::get<ResumeTrial>(member).trial.value);
+  const Advance next = rule->advance(3, true);
+  for (const Member& member : next.members) resumed.push_back(std::get<ResumeTrial>(member).trial.value);
   EXPECT_EQ(resumed, (std::vector<std::uint32_t>{1, 3, 2}));
 }
 

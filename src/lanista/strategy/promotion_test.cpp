@@ -205,7 +205,8 @@ std::unique_ptr<Halving> at_first_rung(const std::vector<double>& values, const 
 
 std::vector<std::uint32_t> resumed(const Halving& rule, std::int64_t count = 9) {
   std::vector<std::uint32_t> out;
-  for (const Member& member : rule.resume(count)) {
+  const Advance next = rule.advance(count, true);
+  for (const Member& member : next.members) {
     EXPECT_EQ(std::get<ResumeTrial>(member).budget, 3);
     out.push_back(std::get<ResumeTrial>(member).trial.value);
   }
@@ -235,12 +236,12 @@ TEST(AshaPromotion, PutsTheHighestRungFirstAndPromotesNobodyTwice) {
     rule->observe(study::Measured{{TrialId{id}, 3, 3, {{"acc", 9.0 + id}, {"loss", 0}}}});
     rule->observe(study::Paused{TrialId{id}, 3});
   }
-  const auto next = rule->resume(5);
+  const auto next = rule->advance(5, true).members;
   ASSERT_EQ(next.size(), 1U);
   EXPECT_EQ(std::get<ResumeTrial>(next[0]).trial, TrialId{2});
   EXPECT_EQ(std::get<ResumeTrial>(next[0]).budget, 9);
   rule->observe(study::Ended{TrialId{2}, {}});  // by the user
-  EXPECT_TRUE(rule->resume(5).empty());
+  EXPECT_TRUE(rule->advance(5, true).members.empty());
 }
 
 TEST(AshaPromotion, GivesBracketsTheirFirstRung) {

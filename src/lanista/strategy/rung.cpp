@@ -8,9 +8,13 @@
 namespace lanista::strategy {
 
 bool Rung::goes_on(std::vector<double> losses, double violation, std::int64_t eta) {
-  const std::int64_t room = std::max<std::int64_t>(1, ++count_ / eta);
+  const std::int64_t share = ++count_ / eta, room = std::max<std::int64_t>(1, share);
   if (std::any_of(losses.begin(), losses.end(), [](double loss) { return std::isnan(loss); })) return count_ == 1;
-  if (losses.size() == 1) return among_the_best({violation, losses[0]}, room);
+  if (losses.size() == 1) {
+    const Key key{violation, losses[0]};
+    if (rule_ == RungRule::kRay) return above_quantile(key, eta);
+    return among_the_best(key, rule_ == RungRule::kSyneTune ? share + 1 : room);
+  }
   const Result result{std::move(losses), violation};
   const std::size_t front = enter(result);
   if (front == 0) return true;
@@ -22,15 +26,38 @@ bool Rung::goes_on(std::vector<double> losses, double violation, std::int64_t et
 
 bool Rung::among_the_best(const Key& key, std::int64_t room) {
   best_.insert(key);
+  make_best(room);
+  return key <= *best_.rbegin();
+}
+
+/// Linear interpolation between the two results next to (m - 1) / eta, counted from the best of the m others (numpy's
+/// percentile). What breaks the constraints more than the better one of the two is not between them.
+bool Rung::above_quantile(const Key& key, std::int64_t eta) {
+  const std::int64_t others = std::ssize(best_) + std::ssize(rest_);
+  bool goes_on = true;
+  if (others > 0) {
+    make_best((others - 1) / eta + 1);
+    const Key& low = *best_.rbegin();
+    const double fraction = static_cast<double>((others - 1) % eta) / static_cast<double>(eta);
+    goes_on = key <= low;
+    if (!goes_on && fraction > 0 && key.first == low.first && rest_.begin()->first == low.first) {
+      goes_on = key.second <= low.second + fraction * (rest_.begin()->second - low.second);
+    }
+  }
+  (others > 0 && key < *best_.rbegin() ? best_ : rest_).insert(key);
+  return goes_on;
+}
+
+/// So many of all are the best.
+void Rung::make_best(std::int64_t room) {
   while (std::ssize(best_) > room) rest_.insert(best_.extract(std::prev(best_.end())));
   while (std::ssize(best_) < room && !rest_.empty()) best_.insert(rest_.extract(rest_.begin()));
-  // What left the best by this insertion may stand before others of the rest, never the other way round.
+  // What left the best by an insertion may stand before others of the rest, never the other way round.
   while (!rest_.empty() && *rest_.begin() < *best_.rbegin()) {
     auto up = rest_.extract(rest_.begin());
     rest_.insert(best_.extract(std::prev(best_.end())));
     best_.insert(std::move(up));
   }
-  return key <= *best_.rbegin();
 }
 
 bool Rung::is_better(const Result& a, const Result& b) {

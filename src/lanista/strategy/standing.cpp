@@ -27,7 +27,7 @@ class StandingHalving final : public Halving {
   void observe(const study::Event& event) override { inner_->observe(events_.seen(event)); }
   Ruling verdict(TrialId trial) const override { return inner_->verdict(trial); }
   void limit(std::vector<study::Proposal>& fresh) const override { inner_->limit(fresh); }
-  std::vector<Member> resume(std::int64_t count) const override { return inner_->resume(count); }
+  Advance advance(std::int64_t count, bool more_come) const override { return inner_->advance(count, more_come); }
 
  private:
   std::unique_ptr<Halving> inner_;

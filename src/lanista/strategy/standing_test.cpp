@@ -110,7 +110,7 @@ TEST(StandingEvents, LeaveHalvingsTheirOtherWords) {
     rule->observe(study::Measured{{TrialId{id}, 2, 2, {{"val_loss", id == 1 ? 4.0 : 2.0}}}});
     rule->observe(study::Paused{TrialId{id}, 2});
   }
-  const auto members = rule->resume(5);
+  const auto members = rule->advance(5, true).members;
   ASSERT_EQ(members.size(), 1U);
   EXPECT_EQ(std::get<ResumeTrial>(members[0]).trial, TrialId{1}) << "its first epoch was the best of all";
 }

@@ -104,17 +104,28 @@ class Sampler {
   virtual void observe(const study::Event& event) = 0;
 };
 
+/// What a halving has to say before new trials begin.
+struct Advance {
+  /// Paused trials that deserve to go on, the best reason first; and any that are to end.
+  std::vector<Member> members;
+  /// New trials that may begin now, beside these.
+  std::int64_t room = std::numeric_limits<std::int64_t>::max();
+};
+
 /// How far to train what was drawn: the part of a strategy that says when a trial goes on. A fold like it.
 class Halving {
  public:
   virtual ~Halving() = default;
   virtual void observe(const study::Event& event) = 0;
   virtual Ruling verdict(TrialId trial) const = 0;
-  /// Says how far proposals, the next ones in this order, train at first. All of it, unless it says otherwise.
+  /// Says how far proposals, the next ones in this order, train at first. All of it, unless it says otherwise. Those
+  /// for which there is no room it takes out.
   virtual void limit(std::vector<study::Proposal>& fresh) const { static_cast<void>(fresh); }
-  /// Paused trials that deserve to go on, the best reason first, at most `count`; and any that are to end.
-  virtual std::vector<Member> resume(std::int64_t count) const {
+  /// Asked where `count` slots are free. More members than that wait for theirs as a group. `more_come` false: there
+  /// is nothing new to try, so that whoever waits for newcomers waits for nothing.
+  virtual Advance advance(std::int64_t count, bool more_come) const {
     static_cast<void>(count);
+    static_cast<void>(more_come);
     return {};
   }
 };
@@ -152,6 +163,6 @@ struct StoppingPlugin {
   std::function<Result<std::unique_ptr<Halving>>(const Judged&, const Options&)> make;
 };
 std::vector<StrategyPlugin> builtin_strategies();      ///< samplers; the room's README says what each does
-std::vector<StoppingPlugin> builtin_stopping_rules();  ///< halvings: none, asha, median, patience
+std::vector<StoppingPlugin> builtin_stopping_rules();  ///< halvings; the room's README says what each does
 
 }  // namespace lanista::strategy

@@ -32,6 +32,9 @@ struct TrialView {
   std::int64_t parameters = 0;
   bool paused = false;      ///< no outcome and no slot: it waits to be resumed
   std::int64_t budget = 0;  ///< epochs that it is to train now; a resumption raises it
+  /// Where it is to rest before the end of its schedule: every budget that it was given so far. Of trials that begin
+  /// with all of it empty.
+  std::vector<std::int64_t> rungs = {};
 };
 
 /// A worker's work on one epoch of a trial, or the part of it before a pause. Seconds are worked seconds of the study:

@@ -22,6 +22,7 @@ const tableColumns = (() => {
     ...trials.metrics.filter((m) => !goals.includes(m)).map((m) => shown(m, fixed)),
     number("parameters", (i) => trials.parameters[i]),
     number("epochs", (i) => trials.epochs[i]),
+    ...(trials.rungs.missing.includes(0) ? [{name: "rungs", label: "rungs", text: (i) => trials.rungs.text(i)}] : []),
     ...rest.map((p) => shown(p, short)),
     number("steps", (i) => trials.steps[i]),
     {...worked, name: "seconds", label: "seconds"},
