@@ -232,8 +232,10 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
                             Rng(config.run.seed).split("strategy")};
   context.constraints = config.subject_to;
   const bool repeats = study::trainings_each(config) > 1 || config.strategy.retry > 0;
+  if (auto refusal = strategy::beside_own_halving(plugin, config)) return *std::move(refusal);
   auto sampler = plugin.make(context, *options);
   if (!sampler) return invalid("strategy", sampler.error());
+  if (auto own = (*sampler)->own_halving()) rule = std::move(own);
   if (earlier) *sampler = strategy::told_of_earlier(*std::move(sampler), *earlier, study::keep_rule(config));
   if (repeats) *sampler = strategy::train_repeatedly(*std::move(sampler), config);
   // Behind repeats, so that averages are of what each training stands for.
