@@ -20,6 +20,7 @@
 #include "lanista/cli/use.h"
 #include "lanista/cli/version.h"
 #include "lanista/data/dataset.h"
+#include "lanista/engine/assembly.h"
 #include "lanista/engine/fit.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/formats/signature.h"
@@ -307,6 +308,10 @@ int run_study(const RunRequest& request) {
   // Before paths are told from the study's folder, which is not there yet.
   auto models = engine::make_model_space(*config, data->spec(), folder, real_file_system());
   if (!models) return refuse(models.error(), models.error().where, "");
+  // Here mistakes in a strategy's options and in what is enqueued still have a line, and nothing is written yet.
+  if (auto strategy = engine::make_strategy(*config, *models); !strategy) {
+    return refuse(strategy.error(), strategy.error().where, "");
+  }
   if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
   std::vector<std::string> notes = data->remarks();
   std::optional<study::Earlier> earlier;

@@ -12,6 +12,7 @@
 #include "lanista/mutate/mutator.h"
 #include "lanista/step/loss.h"
 #include "lanista/strategy/earlier.h"
+#include "lanista/strategy/enqueued.h"
 #include "lanista/strategy/per_fold.h"
 #include "lanista/strategy/repeat.h"
 #include "lanista/strategy/standing.h"
@@ -237,6 +238,11 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   if (!sampler) return invalid("strategy", sampler.error());
   if (auto own = (*sampler)->own_halving()) rule = std::move(own);
   if (earlier) *sampler = strategy::told_of_earlier(*std::move(sampler), *earlier, study::keep_rule(config));
+  if (const auto list = options->find(strategy::kEnqueue); list != options->end()) {
+    auto first = strategy::enqueued(context, *list);
+    if (!first) return Error{first.error().code, first.error().message, "strategy.enqueue" + first.error().where};
+    *sampler = strategy::after_enqueued(*std::move(sampler), *std::move(first));
+  }
   if (repeats) *sampler = strategy::train_repeatedly(*std::move(sampler), config);
   // Behind repeats, so that averages are of what each training stands for.
   *sampler = strategy::told_standing_results(*std::move(sampler), study::keep_rule(config));

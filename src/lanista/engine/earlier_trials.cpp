@@ -47,18 +47,7 @@ Result<void> check_comparable(const StudyView& old, const StudyConfig& config, c
 /// A value of a recipe as one of a domain; nullopt if it is none.
 std::optional<space::Value> value_in(const space::Domain& domain, const nlohmann::json& recipe, const std::string& name) {
   const auto found = recipe.find(name);
-  if (found == recipe.end()) return std::nullopt;
-  std::vector<space::Value> ways;
-  if (found->is_boolean()) ways.emplace_back(found->get<bool>());
-  if (found->is_string()) ways.emplace_back(found->get<std::string>());
-  if (found->is_number_integer()) ways.emplace_back(found->get<std::int64_t>());
-  if (found->is_number()) ways.emplace_back(found->get<double>());
-  if (found->is_number_float() && found->get<double>() == static_cast<double>(static_cast<std::int64_t>(found->get<double>()))) {
-    ways.emplace_back(static_cast<std::int64_t>(found->get<double>()));
-  }
-  const auto good = std::ranges::find_if(ways, [&](const space::Value& way) { return space::domain_contains(domain, way); });
-  if (good == ways.end()) return std::nullopt;
-  return *good;
+  return found == recipe.end() ? std::nullopt : space::value_in(domain, *found);
 }
 
 /// Takes over trial by trial; a text is why one does not fit.

@@ -80,7 +80,7 @@ class DehbState {
   }
 
   /// A child of the job's parents; nullopt: too few have a result yet.
-  std::optional<Place01> child(const DehbPlan::Job& job, const Evolution& evolution, const Rng& rng) const {
+  std::optional<Place01> child(const DehbPlan::Job& job, const DifferentialStep& step, const Rng& rng) const {
     const std::optional<Individual>& target = populations_[job.budget][job.target];
     if (!target) return std::nullopt;
     std::vector<const Place01*> pool;
@@ -104,7 +104,7 @@ class DehbState {
     }
     if (pool.size() < 3) return std::nullopt;
     const auto three = draw.sample_without_replacement(static_cast<std::uint32_t>(pool.size()), 3);
-    return offspring(target->place, {pool[three[0]], pool[three[1]], pool[three[2]]}, evolution, rng);
+    return offspring(target->place, {pool[three[0]], pool[three[1]], pool[three[2]]}, step, rng);
   }
 
   const Decisions& decisions() const { return decisions_; }
@@ -229,9 +229,9 @@ class DehbHalving final : public Halving {
 /// are not worse. Mutations of models are drawn at random.
 class DehbSearch final : public Folding {
  public:
-  DehbSearch(const Context& context, const DehbBrackets& brackets, Evolution evolution, MutationCount mutations)
+  DehbSearch(const Context& context, const DehbBrackets& brackets, DifferentialStep step, MutationCount mutations)
       : Folding(context),
-        evolution_(evolution),
+        step_(step),
         drawer_(context, mutations),
         state_(std::make_shared<DehbState>(context, brackets)) {}
   std::string_view name() const override { return "dehb"; }
@@ -240,14 +240,14 @@ class DehbSearch final : public Folding {
  protected:
   Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
     const DehbPlan::Job job = state_->upcoming(taken.group().size());
-    if (state_->decisions().size() == 0 || !state_->child(job, evolution_, rng)) return random_new(drawer_, rng, taken);
+    if (state_->decisions().size() == 0 || !state_->child(job, step_, rng)) return random_new(drawer_, rng, taken);
     return new_or_random(drawer_, rng, taken, rng.split("child"), [&](const Rng& r) { return propose(job, r); });
   }
   void fold(const study::Event& event) override { state_->observe(event); }
 
  private:
   Result<study::Proposal> propose(const DehbPlan::Job& job, const Rng& rng) const {
-    const Place01 place = *state_->child(job, evolution_, rng);
+    const Place01 place = *state_->child(job, step_, rng);
     const Decisions& decisions = state_->decisions();
     auto [base, sample] = decisions.decide([&](std::size_t group) -> std::vector<space::Value> {
       return {space::value_at(decisions.domain(decisions.groups()[group][0]), place[group])};
@@ -255,7 +255,7 @@ class DehbSearch final : public Folding {
     return drawer_.mutated(base, std::move(sample), rng);
   }
 
-  Evolution evolution_;
+  DifferentialStep step_;
   Drawer drawer_;
   std::shared_ptr<DehbState> state_;
 };
@@ -283,9 +283,9 @@ StrategyPlugin dehb_plugin() {
                        "min"};
         }
         LANISTA_ASSIGN(const MutationCount mutations, mutation_count(options));
-        const Evolution evolution{options.at("scale").get<double>(), options.at("crossover").get<double>()};
+        const DifferentialStep step{options.at("scale").get<double>(), options.at("crossover").get<double>()};
         return std::unique_ptr<Sampler>(
-            std::make_unique<DehbSearch>(context, DehbBrackets(min, eta, context.epochs), evolution, mutations));
+            std::make_unique<DehbSearch>(context, DehbBrackets(min, eta, context.epochs), step, mutations));
       }};
   plugin.halves = true;
   return plugin;

@@ -8,7 +8,7 @@
 namespace lanista::strategy {
 
 /// How differential evolution makes a point of others (Storn and Price, 1997).
-struct Evolution {
+struct DifferentialStep {
   double scale = 0.5;      ///< of the difference that is added: F
   double crossover = 0.5;  ///< probability of each coordinate to be the mutant's: CR
 };
@@ -17,7 +17,7 @@ struct Evolution {
 /// mutant's with probability `crossover`, one of them for sure, else the target's. What leaves the cube is drawn anew,
 /// uniformly. All points have as many coordinates, at least one.
 std::vector<double> offspring(const std::vector<double>& target,
-                              const std::array<const std::vector<double>*, 3>& parents, const Evolution& evolution,
+                              const std::array<const std::vector<double>*, 3>& parents, const DifferentialStep& step,
                               const Rng& rng);
 
 }  // namespace lanista::strategy
