@@ -26,8 +26,8 @@ Benchmark plain(std::string name, std::string help, Runner runner, int repeats =
 
 std::vector<Benchmark> benchmarks() {
   std::vector<Benchmark> all{
-      plain("folds", "one proposal on five folds as lanes that share augmentation, against five trials one by one", folds,
-            11),
+      plain("folds", "one proposal on five folds as lanes that share augmentation, against five trials one by one",
+            folds, 11),
       {"functions", "strategies on functions whose minimum is known: regret after 10 to 100 trainings", functions},
       plain("lanes", "trials that stop early in the lanes of a program; arms masked, compacted, refilled; occupancy",
             lanes),

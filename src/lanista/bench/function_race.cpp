@@ -94,8 +94,8 @@ Result<void> race(const TestFunction& function, const strategy::StrategyPlugin& 
 
 Result<void> functions(const Request& request, std::ostream& out) {
   LANISTA_ASSIGN(const auto problems, chosen_of(test_functions(), request.cases, "--case"));
-  const std::vector<std::string> only = request.strategy.empty() ? std::vector<std::string>{}
-                                                                 : std::vector<std::string>{request.strategy};
+  const std::vector<std::string> only =
+      request.strategy.empty() ? std::vector<std::string>{} : std::vector<std::string>{request.strategy};
   LANISTA_ASSIGN(const auto plugins, chosen_of(searchers(), only, "--strategy"));
   if (!request.json) {
     out << "regret, mean +- deviation over seeds, after as many epochs as so many full trainings have\n"

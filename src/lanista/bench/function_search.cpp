@@ -90,7 +90,8 @@ class FunctionSearch {
     ++trial.epoch;
     ++spent_;
     const double part = static_cast<double>(trial.epoch) / static_cast<double>(function_.epochs);
-    const double loss = function_.measured(trial.sample, part, trial.noise.split(static_cast<std::uint64_t>(trial.epoch)));
+    const double loss =
+        function_.measured(trial.sample, part, trial.noise.split(static_cast<std::uint64_t>(trial.epoch)));
     if (std::pair(-trial.epoch, loss) < best_) {
       best_ = {-trial.epoch, loss};
       chosen_ = function_.truth(trial.sample);

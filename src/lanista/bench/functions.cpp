@@ -28,10 +28,8 @@ double branin(const space::Sample& sample) {
 /// augmented form for several fidelities (Kandasamy et al., BOCA, ICML'17).
 double hartmann6(const space::Sample& sample, double part) {
   constexpr std::array<double, 4> kWeight{1.0, 1.2, 3.0, 3.2};
-  constexpr std::array<std::array<double, 6>, 4> kScale{{{10, 3, 17, 3.5, 1.7, 8},
-                                                         {0.05, 10, 17, 0.1, 8, 14},
-                                                         {3, 3.5, 1.7, 10, 17, 8},
-                                                         {17, 8, 0.05, 10, 0.1, 14}}};
+  constexpr std::array<std::array<double, 6>, 4> kScale{
+      {{10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8}, {17, 8, 0.05, 10, 0.1, 14}}};
   constexpr std::array<std::array<double, 6>, 4> kMiddle{{{0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886},
                                                           {0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991},
                                                           {0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650},
@@ -115,11 +113,12 @@ std::vector<TestFunction> test_functions() {
   add(plane, "x", range(-5, 10));
   add(plane, "y", range(0, 15));
   constexpr double kHartmann6 = -3.32236801141551;  // by Newton's method from the published place
-  return {{"branin", "Dixon and Szego 1978", 1, 0.397887357729738, plane, branin, exactly<branin>},
-          {"hartmann6", "Dixon and Szego 1978", 1, kHartmann6, cube_of_six(), whole_hartmann6, exactly<whole_hartmann6>},
-          {"tree", "Jenatton et al. 2017", 1, 0.1, tree_space(), tree, exactly<tree>},
-          {"mf_hartmann", "Kandasamy et al. 2017, with noise", 27, kHartmann6, cube_of_six(), whole_hartmann6,
-           noisy_hartmann6}};
+  return {
+      {"branin", "Dixon and Szego 1978", 1, 0.397887357729738, plane, branin, exactly<branin>},
+      {"hartmann6", "Dixon and Szego 1978", 1, kHartmann6, cube_of_six(), whole_hartmann6, exactly<whole_hartmann6>},
+      {"tree", "Jenatton et al. 2017", 1, 0.1, tree_space(), tree, exactly<tree>},
+      {"mf_hartmann", "Kandasamy et al. 2017, with noise", 27, kHartmann6, cube_of_six(), whole_hartmann6,
+       noisy_hartmann6}};
 }
 
 }  // namespace lanista::bench

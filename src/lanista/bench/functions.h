@@ -12,8 +12,8 @@ namespace lanista::bench {
 /// is worth in truth.
 struct TestFunction {
   std::string name;
-  std::string source;           ///< who published it
-  std::int64_t epochs = 1;      ///< of a full training; 1: there is nothing to stop early
+  std::string source;       ///< who published it
+  std::int64_t epochs = 1;  ///< of a full training; 1: there is nothing to stop early
   double minimum = 0;
   space::SearchSpace params;
   double (*truth)(const space::Sample&) = nullptr;  ///< after all epochs, without noise

@@ -49,7 +49,7 @@ TEST(TestFunctions, HaveTheirMinimaWhereThePapersSay) {
   for (const auto& [x, y] : {std::pair(-3.14159, 12.275), std::pair(3.14159, 2.275), std::pair(9.42478, 2.475)}) {
     EXPECT_NEAR(descend(branin, {{"x", x}, {"y", y}}), branin.minimum, 1e-9);
   }
-  const space::Sample place{{"x0", 0.20169}, {"x1", 0.150011}, {"x2", 0.476874},
+  const space::Sample place{{"x0", 0.20169},  {"x1", 0.150011}, {"x2", 0.476874},
                             {"x3", 0.275332}, {"x4", 0.311652}, {"x5", 0.6573}};
   EXPECT_NEAR(descend(hartmann, place), hartmann.minimum, 1e-9);
   EXPECT_NEAR(hartmann.truth(place), -3.32237, 1e-5);

@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
   app.add_option("--file", request.file, "tabular: the table, with columns cell, NAME-val, NAME-test");
   app.add_option("--column", request.column, "tabular: NAME of the columns (default: cifar10)");
   app.add_option("--strategy", request.strategy, "tabular, functions: this one only");
-  app.add_option("--seeds", request.seeds, "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10)")
+  app.add_option("--seeds", request.seeds,
+                 "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10)")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--queries", request.queries, "tabular, functions: trials of a search (default: 500; 100)")
       ->check(CLI::Range(1, 1'000'000'000));

@@ -114,8 +114,8 @@ struct Session {
               << (executor->workers() == 1 ? " worker" : " workers") << ", " << kernels::isa_name(kernels::best_isa())
               << "   " << what << ": " << printable(folder) << "\n"
               << "data " << printable(spec.name) << " (" << spec.rows << " rows"
-              << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text() << ")   strategy " << config.strategy.name
-              << (config.stop.rule == "none" ? "" : "+" + config.stop.rule);
+              << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text() << ")   strategy "
+              << config.strategy.name << (config.stop.rule == "none" ? "" : "+" + config.stop.rule);
     if (config.budget.trials) std::cerr << "   budget " << *config.budget.trials << " trials";
     std::cerr << "   seed " << config.run.seed << "\n";
     if (!spec.schema.is_null()) print_columns(data::schema_text(spec));
@@ -316,7 +316,7 @@ int run_study(const RunRequest& request) {
   std::vector<std::string> notes = data->remarks();
   std::optional<study::Earlier> earlier;
   if (!request.import.empty()) {
-    auto imported = import_study(request.import, *config, data->spec(), **models, notes);
+    auto imported = import_study(request.import, *config, data->spec(), *models, notes);
     if (!imported) return report(imported.error());
     earlier = *std::move(imported);
   }
@@ -344,7 +344,8 @@ int run_study(const RunRequest& request) {
   Session session(*config, out, *std::move(data), request.view);
   if (auto made = session.make_executor(request.workers, request.lanes); !made) return report(made.error());
   engine::Services services = session.services();
-  services.baselines = train::baselines(session.data, engine::loss_name(*config, session.data.spec()), config->train.metrics);
+  services.baselines =
+      train::baselines(session.data, engine::loss_name(*config, session.data.spec()), config->train.metrics);
   services.earlier = std::move(earlier);
   auto engine = engine::Engine::create(out, *config, studyfile::write_study(*config),
                                        runtime::numerics(kernels::best_isa()), std::move(services));

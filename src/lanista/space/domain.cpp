@@ -149,7 +149,8 @@ std::optional<Value> value_in(const Domain& domain, const nlohmann::json& json) 
       ways.emplace_back(static_cast<std::int64_t>(real));
     }
   }
-  const auto good = std::find_if(ways.begin(), ways.end(), [&](const Value& way) { return domain_contains(domain, way); });
+  const auto good =
+      std::find_if(ways.begin(), ways.end(), [&](const Value& way) { return domain_contains(domain, way); });
   if (good == ways.end()) return std::nullopt;
   return *good;
 }

@@ -207,32 +207,33 @@ class Bohb final : public Folding {
   History history_;
   std::vector<std::size_t> levels_;  ///< of each decision; 0: a number
   std::map<TrialId, Rested> rested_;
-  std::map<TrialId, std::int64_t> target_;              ///< budgets of those that have not ended
-  std::set<std::int64_t> budgets_;                      ///< epochs at which somebody came to rest
-  mutable std::optional<std::optional<Model>> model_;   ///< a function of rested_, kept until it changes
+  std::map<TrialId, std::int64_t> target_;             ///< budgets of those that have not ended
+  std::set<std::int64_t> budgets_;                     ///< epochs at which somebody came to rest
+  mutable std::optional<std::optional<Model>> model_;  ///< a function of rested_, kept until it changes
 };
 
 }  // namespace
 
 StrategyPlugin bohb_plugin() {
   using Kind = OptionSpec::Kind;
-  return {"bohb",
-          "BOHB's model: two kernel densities over all decisions, made at the largest budget with enough results; with "
-          "stop: {rule: hyperband} it is BOHB",
-          {number_option("random_fraction", Kind::kReal, 1.0 / 3, 0, 1, "part of the proposals that is drawn at random"),
-           number_option("candidates", Kind::kInt, 64, 1, 10'000, "draws of which the most promising is proposed"),
-           number_option("top_percent", Kind::kInt, 15, 1, 99, "good trials among a hundred"),
-           number_option("widening", Kind::kReal, 3.0, 1e-3, 100, "bandwidths of draws over those of the densities"),
-           mutation_count_option()},
-          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-            BohbSettings settings;
-            settings.random_fraction = options.at("random_fraction").get<double>();
-            settings.candidates = options.at("candidates").get<std::int64_t>();
-            settings.top_percent = options.at("top_percent").get<std::int64_t>();
-            settings.widening = options.at("widening").get<double>();
-            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-            return std::unique_ptr<Sampler>(std::make_unique<Bohb>(context, settings));
-          }};
+  return {
+      "bohb",
+      "BOHB's model: two kernel densities over all decisions, made at the largest budget with enough results; with "
+      "stop: {rule: hyperband} it is BOHB",
+      {number_option("random_fraction", Kind::kReal, 1.0 / 3, 0, 1, "part of the proposals that is drawn at random"),
+       number_option("candidates", Kind::kInt, 64, 1, 10'000, "draws of which the most promising is proposed"),
+       number_option("top_percent", Kind::kInt, 15, 1, 99, "good trials among a hundred"),
+       number_option("widening", Kind::kReal, 3.0, 1e-3, 100, "bandwidths of draws over those of the densities"),
+       mutation_count_option()},
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+        BohbSettings settings;
+        settings.random_fraction = options.at("random_fraction").get<double>();
+        settings.candidates = options.at("candidates").get<std::int64_t>();
+        settings.top_percent = options.at("top_percent").get<std::int64_t>();
+        settings.widening = options.at("widening").get<double>();
+        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+        return std::unique_ptr<Sampler>(std::make_unique<Bohb>(context, settings));
+      }};
 }
 
 }  // namespace lanista::strategy

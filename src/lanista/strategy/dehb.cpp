@@ -138,8 +138,8 @@ class DehbState {
   }
 
   static Fitness fitness_of(const std::optional<Reading>& reading) {
-    const bool lost =
-        !reading || reading->losses.empty() || std::ranges::any_of(reading->losses, [](double x) { return std::isnan(x); });
+    const bool lost = !reading || reading->losses.empty() ||
+                      std::ranges::any_of(reading->losses, [](double x) { return std::isnan(x); });
     return lost ? Fitness{true, 0, {}} : Fitness{false, reading->violation, reading->losses};
   }
 
@@ -198,10 +198,10 @@ class DehbState {
   Decisions decisions_;
   History history_;
   DehbPlan plan_;
-  std::vector<Population> populations_;                  ///< by budget
-  std::map<TrialId, Place01> places_;                    ///< of those that have not ended
+  std::vector<Population> populations_;  ///< by budget
+  std::map<TrialId, Place01> places_;    ///< of those that have not ended
   std::set<TrialId> paused_;
-  std::set<std::pair<std::size_t, TrialId>> trained_;    ///< at a budget, or called to it
+  std::set<std::pair<std::size_t, TrialId>> trained_;  ///< at a budget, or called to it
 };
 
 /// How far: the other half of DehbSearch. The state is told of events by the sampler alone.
@@ -274,7 +274,8 @@ StrategyPlugin dehb_plugin() {
        number_option("crossover", Kind::kReal, 0.5, 0, 1, "probability of a coordinate to be the mutant's (CR)"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-        if (context.goals.empty()) return Error{Code::kInvalidArgument, "dehb needs a goal to compare trials by", "goals"};
+        if (context.goals.empty())
+          return Error{Code::kInvalidArgument, "dehb needs a goal to compare trials by", "goals"};
         const auto min = options.at("min").get<std::int64_t>(), eta = options.at("eta").get<std::int64_t>();
         if (min > context.epochs) {
           return Error{Code::kInvalidArgument,

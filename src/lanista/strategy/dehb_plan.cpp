@@ -35,8 +35,7 @@ DehbBrackets::DehbBrackets(std::int64_t min, std::int64_t eta_, std::int64_t epo
   }
 }
 
-DehbPlan::DehbPlan(DehbBrackets brackets)
-    : brackets_(std::move(brackets)), next_target_(brackets_.budgets.size(), 0) {}
+DehbPlan::DehbPlan(DehbBrackets brackets) : brackets_(std::move(brackets)), next_target_(brackets_.budgets.size(), 0) {}
 
 bool DehbPlan::is_done(const Bracket& bracket) { return std::ranges::all_of(bracket.jobs, &Job::done); }
 

@@ -37,10 +37,10 @@ struct DehbBrackets {
 class DehbPlan {
  public:
   struct Job {
-    std::size_t budget = 0;            ///< its place among the budgets
-    std::size_t target = 0;            ///< the member of that budget's population that it may replace
-    std::size_t pool_budget = 0;       ///< whose members a new point is made from,
-    std::int64_t pool = 0;             ///< and of how many of the best of them
+    std::size_t budget = 0;                ///< its place among the budgets
+    std::size_t target = 0;                ///< the member of that budget's population that it may replace
+    std::size_t pool_budget = 0;           ///< whose members a new point is made from,
+    std::int64_t pool = 0;                 ///< and of how many of the best of them
     std::optional<TrialId> promoted = {};  ///< who goes on; none: a new trial
     std::optional<TrialId> trial = {};     ///< who does it; none: nobody yet
     bool done = false;
@@ -83,9 +83,7 @@ class DehbPlan {
   const std::vector<std::int64_t>& counts_of(const Bracket& bracket) const {
     return brackets_.counts[brackets_.kind(bracket.number)];
   }
-  std::size_t budget_of(const Bracket& bracket) const {
-    return brackets_.first_budget(bracket.number) + bracket.rung;
-  }
+  std::size_t budget_of(const Bracket& bracket) const { return brackets_.first_budget(bracket.number) + bracket.rung; }
   void begin_rung(Bracket& bracket, const std::vector<TrialId>& going);
 
   DehbBrackets brackets_;

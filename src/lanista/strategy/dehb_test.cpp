@@ -22,8 +22,8 @@ using Point = std::vector<double>;
 TEST(DehbBrackets, HasTheNumbersOfTheReferences) {
   const DehbBrackets brackets(1, 3, 81);
   EXPECT_EQ(brackets.budgets, (std::vector<std::int64_t>{1, 3, 9, 27, 81}));
-  EXPECT_EQ(brackets.counts, (std::vector<std::vector<std::int64_t>>{
-                                 {81, 27, 9, 3, 1}, {27, 9, 3, 1}, {9, 3, 1}, {6, 2}, {5}}));
+  EXPECT_EQ(brackets.counts,
+            (std::vector<std::vector<std::int64_t>>{{81, 27, 9, 3, 1}, {27, 9, 3, 1}, {9, 3, 1}, {6, 2}, {5}}));
   EXPECT_EQ(brackets.populations, (std::vector<std::size_t>{81, 27, 9, 6, 5}));
   EXPECT_EQ(brackets.first_budget(0), 0U);
   EXPECT_EQ(brackets.first_budget(4), 4U);
@@ -234,7 +234,9 @@ void expect_as_simulated(double scale, double crossover, int rounds) {
           const Point x = point_of(proposal);
           if (target && crossover == 0) {
             int differ = 0;
-            for (int k = 0; k < kDimension; ++k) differ += std::abs(x[static_cast<std::size_t>(k)] - target->x[static_cast<std::size_t>(k)]) > 1e-12 ? 1 : 0;
+            for (int k = 0; k < kDimension; ++k)
+              differ +=
+                  std::abs(x[static_cast<std::size_t>(k)] - target->x[static_cast<std::size_t>(k)]) > 1e-12 ? 1 : 0;
             EXPECT_EQ(differ, 1) << round << " " << rung << " " << i;
           }
           if (target && crossover == 1) {

@@ -51,7 +51,7 @@ TEST(Enqueued, SaysWhatDoesNotFitAndWhere) {
     return answer ? std::string() : answer.error().where + ": " + answer.error().message;
   };
   EXPECT_EQ(where({{"momentun", 0.5}}),
-            "[1].momentun: no parameter of the space is called so; there are optimizer, lr, momentum, lr (did you mean "
+            "[1].momentun: no parameter of the space is called so; there are optimizer, lr, momentum (did you mean "
             "'momentum'?)");
   EXPECT_EQ(where({{"optimizer", "adam"}, {"momentum", 0.5}}),
             "[1].momentum: does not exist beside the configuration's other values");
@@ -68,7 +68,9 @@ TEST_P(AfterEnqueued, GoesOnAsTheStrategyDoesThatHeardOfThemAsItsOwn) {
     if (plugin.name != GetParam()) continue;
     const Context context = small_context(9, false);
     const auto first = must(enqueued(context, json::array({{{"lr", 0.02}}, {{"lr", 0.03}}, {{"lr", 0.04}}})));
-    const auto make = [&] { return must(plugin.make(context, must(resolve_options(Options::object(), plugin.options)))); };
+    const auto make = [&] {
+      return must(plugin.make(context, must(resolve_options(Options::object(), plugin.options))));
+    };
     auto queued = after_enqueued(make(), first);
     auto plain = make(), resumed = after_enqueued(make(), first);
     // More are asked for than are enqueued: those come first, all of them, and no other before they are proposed.

@@ -36,8 +36,8 @@ class ProductKde {
   std::vector<std::size_t> levels_;
   std::vector<std::vector<double>> rows_;
   std::vector<double> bandwidths_;
-  std::vector<double> log_peaks_;               ///< of rows: the product of all kernels, numbers at their middle
-  std::vector<double> log_misses_;              ///< of axes with levels: another level over the row's own
+  std::vector<double> log_peaks_;   ///< of rows: the product of all kernels, numbers at their middle
+  std::vector<double> log_misses_;  ///< of axes with levels: another level over the row's own
 };
 
 }  // namespace lanista::strategy

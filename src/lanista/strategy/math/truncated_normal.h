@@ -9,8 +9,8 @@ double normal_mass(double lo, double hi);
 
 /// A normal, cut off outside of the unit interval.
 struct TruncatedNormal {
-  double mean = 0.5;      ///< in [0, 1]
-  double deviation = 1;   ///< > 0, before it is cut
+  double mean = 0.5;     ///< in [0, 1]
+  double deviation = 1;  ///< > 0, before it is cut
 
   /// Of the uncut normal between 0 and 1: what its density is divided by.
   double mass() const { return normal_mass(-mean / deviation, (1 - mean) / deviation); }
