@@ -106,12 +106,10 @@ class Journal {
     JournalTrial& trial = trials.emplace_back();
     if (!record.contains("state")) return;  // else it comes with all that it has
     set_values(trial, record);
-    for (const auto& [name, value] : record.value("params", json::object()).items()) {
-      set_param(trial, name, value, record.at("distributions").at(name));
-    }
-    for (const auto& [step, value] : record.value("intermediate_values", json::object()).items()) {
-      trial.reported[std::stoll(step)] = json_number(value);
-    }
+    const json params = record.value("params", json::object()),
+               steps = record.value("intermediate_values", json::object());
+    for (const auto& [name, value] : params.items()) set_param(trial, name, value, record.at("distributions").at(name));
+    for (const auto& [step, value] : steps.items()) trial.reported[std::stoll(step)] = json_number(value);
   }
 };
 
@@ -187,9 +185,10 @@ Result<std::vector<OutsideTrial>> trials_of_csv(std::string_view text, const std
   }
   for (const std::string& metric : metrics) {
     if (!found.contains(metric)) {
-      return Error{Code::kInvalidArgument,
-                   "no column is called '" + metric + "', which this study asks for; there are " + listed(table.header()),
-                   "line 1"};
+      return Error{
+          Code::kInvalidArgument,
+          "no column is called '" + metric + "', which this study asks for; there are " + listed(table.header()),
+          "line 1"};
     }
   }
   if (param_columns.empty() && !params.empty()) {

@@ -43,8 +43,8 @@ const std::vector<std::string> kParams{"optimizer", "lr", "momentum", "batch"}, 
 TEST(OutsideTrials, ReadsATableWithOrWithoutTheNamesOfOurExport) {
   for (const char* header : {"optimizer,lr,momentum,val_accuracy,epochs,who\n",
                              "params.optimizer,params.lr,params.momentum,metrics.val_accuracy,epochs,who\n"}) {
-    const auto rows = must(trials_of_csv(std::string(header) + "sgd,0.1,0.5,0.9,9,me\nadam,1e-3,,0.8,3,you\n", kParams,
-                                         kMetrics));
+    const auto rows =
+        must(trials_of_csv(std::string(header) + "sgd,0.1,0.5,0.9,9,me\nadam,1e-3,,0.8,3,you\n", kParams, kMetrics));
     ASSERT_EQ(rows.size(), 2U);
     EXPECT_EQ(rows[0].params, (nlohmann::json{{"optimizer", "sgd"}, {"lr", 0.1}, {"momentum", 0.5}}));
     EXPECT_EQ(rows[1].params, (nlohmann::json{{"optimizer", "adam"}, {"lr", 0.001}}));
@@ -82,11 +82,27 @@ TEST(OutsideTrials, ReplaysAJournal) {
   EXPECT_EQ(trials[1].epoch, 2);
 }
 
+TEST(OutsideTrials, ReadsTrialsThatComeInOneLineAsOurExportWritesThem) {
+  const auto trials = must(trials_of_journal(
+      R"({"directions":[1],"op_code":0,"study_name":"s","worker_id":"lanista"}
+{"op_code":4,"study_id":0,"state":1,"values":[0.5],"params":{"lr":0.25,"optimizer":0},"distributions":{"lr":"{\"attributes\":{},\"name\":\"FloatDistribution\"}","optimizer":"{\"attributes\":{\"choices\":[\"sgd\"]},\"name\":\"CategoricalDistribution\"}"},"intermediate_values":{"1":0.75,"2":0.5}}
+{"op_code":4,"study_id":0,"state":2,"values":null,"params":{"lr":0.125},"distributions":{"lr":"{\"attributes\":{},\"name\":\"FloatDistribution\"}"},"intermediate_values":{"1":0.75,"10":0.5}}
+)",
+      {{false, "val_loss"}}));
+  ASSERT_EQ(trials.size(), 2U);
+  EXPECT_EQ(trials[0].params, (nlohmann::json{{"optimizer", "sgd"}, {"lr", 0.25}}));
+  EXPECT_EQ(trials[0].metrics.at("val_loss"), 0.5);
+  EXPECT_EQ(trials[1].epoch, 10);
+}
+
 TEST(OutsideTrials, RefusesJournalsThatSayOtherwise) {
   EXPECT_NE(trials_of_journal(kJournal, {{false, "val_loss"}}).error().message.find("maximised"), std::string::npos);
   EXPECT_NE(trials_of_journal(kJournal, {{true, "a"}, {true, "b"}}).error().message.find("1 objectives"),
             std::string::npos);
-  const std::string twice = R"({"op_code":0,"directions":[2]})" "\n" R"({"op_code":0,"directions":[2]})" "\n";
+  const std::string twice = R"({"op_code":0,"directions":[2]})"
+                            "\n"
+                            R"({"op_code":0,"directions":[2]})"
+                            "\n";
   EXPECT_EQ(trials_of_journal(twice, {{true, "a"}}).error().where, "line 2");
   for (const char* line : {"{}\n", "[1]\n", "x\n", "{\"op_code\":6,\"trial_id\":9,\"state\":1}\n",
                            "{\"op_code\":4,\"state\":1,\"params\":{\"a\":1},\"distributions\":{}}\n"}) {

@@ -94,7 +94,8 @@ Result<HeaderRecord> read_header(const json& body) {
     header.config = *std::move(config);
     header.data = member(body, "data");
     // A study begun before there was a choice trains on targets as they are; fit_to_data has settled it in all others.
-    const bool numbers = header.data.value("classes", std::int64_t{0}) == 0 && !header.data.value("multilabel", false);
+    const bool numbers =
+        header.data.value("classes", std::int64_t{0}) == 0 && !header.data.value("multilabel", false);
     if (numbers && header.config.data.targets == "auto") header.config.data.targets = "raw";
     header.models = member(body, "models");
     if (body.contains("frozen")) header.frozen = text(body, "frozen");
@@ -326,17 +327,13 @@ json span_body(const study::Span& span) {
 
 Result<study::Span> read_span(const json& body) {
   return read_record<study::Span>("span", [&] {
-    return study::Span{study::fields::trial(body, "trial"),
-                       integer(body, "epoch"),
-                       integer(body, "worker"),
-                       real(body, "began"),
-                       real(body, "ended"),
-                       body.contains("lanes") ? integer(body, "lanes") : 1};
+    return study::Span{study::fields::trial(body, "trial"), integer(body, "epoch"), integer(body, "worker"),
+                       real(body, "began"), real(body, "ended"), body.contains("lanes") ? integer(body, "lanes") : 1};
   });
 }
 
-json study_end_body(const std::string& reason, std::optional<TrialId> winner, const std::map<std::string, double>& test,
-                    const std::optional<study::Ensemble>& ensemble) {
+json study_end_body(const std::string& reason, std::optional<TrialId> winner,
+                    const std::map<std::string, double>& test, const std::optional<study::Ensemble>& ensemble) {
   json body{{"reason", cut(reason)}, {"winner", winner ? json(winner->value) : json()}, {"test", metrics_json(test)}};
   if (ensemble) body["ensemble"] = study::ensemble_json(*ensemble);
   return body;
