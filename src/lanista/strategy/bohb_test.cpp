@@ -13,11 +13,11 @@ using testing::must;
 using testing::small_context;
 using testing::text_of;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// d numbers between 0 and 1, without mutations.
-Context cube(std::uint64_t seed, int d, std::int64_t epochs = 9) {
+Context unit_cube(std::uint64_t seed, int d, std::int64_t epochs = 9) {
   Context context = small_context(seed, false);
   context.params = {};
   context.goals = {{false, "loss"}};
@@ -73,7 +73,7 @@ struct Pair {
 
 TEST(Bohb, HasItsFirstModelAtExactlyTwiceTheDimensionPlusOneResultsOfOneBudget) {
   for (const int d : {1, 2, 5}) {
-    Pair whole(cube(3, d));
+    Pair whole(unit_cube(3, d));
     for (int n = 0; n < 2 * (d + 1); ++n) {
       EXPECT_FALSE(whole.has_model()) << d << " dimensions, " << n << " results";
       whole.train(whole.next(), 9, 0.1 * n);
@@ -82,7 +82,7 @@ TEST(Bohb, HasItsFirstModelAtExactlyTwiceTheDimensionPlusOneResultsOfOneBudget) 
 
     // As many at epoch 3 and at the end: neither is enough, although together they are twice as many; who trained to
     // the end was at epoch 3, too.
-    Pair parts(cube(4, d));
+    Pair parts(unit_cube(4, d));
     for (int n = 0; n < d; ++n) parts.train(parts.next(), 3, 0.1 * n);
     for (int n = 0; n < d + 1; ++n) parts.train(parts.next(), 9, 0.1 * n);
     EXPECT_FALSE(parts.has_model()) << d;
@@ -93,7 +93,7 @@ TEST(Bohb, HasItsFirstModelAtExactlyTwiceTheDimensionPlusOneResultsOfOneBudget) 
 
 TEST(Bohb, TakesTheModelOfTheLargestBudgetThatHasOne) {
   // At one epoch x near 0.2 is best, at nine epochs x near 0.8.
-  Pair pair(cube(1, 1));
+  Pair pair(unit_cube(1, 1));
   const auto at = [&](double x) {
     study::Proposal proposal = pair.next();
     proposal.sample["x0"] = x;
@@ -115,7 +115,7 @@ TEST(Bohb, TakesTheModelOfTheLargestBudgetThatHasOne) {
 }
 
 TEST(Bohb, CountsWhoWentOnAtEveryBudgetOnItsWay) {
-  Pair pair(cube(4, 1));
+  Pair pair(unit_cube(4, 1));
   const TrialId first = pair.train(pair.next(), 3, 0.1);
   for (int i = 0; i < 2; ++i) pair.train(pair.next(), 3, 0.2 + i);
   EXPECT_FALSE(pair.has_model());
@@ -129,16 +129,16 @@ TEST(Bohb, CountsWhoWentOnAtEveryBudgetOnItsWay) {
 }
 
 TEST(Bohb, CountsFailuresAndMissingNumbersAsBadAndNeverAsGood) {
-  for (const double lost : {kNaN, kInf}) {
-    Pair pair(cube(5, 1));
+  for (const double lost : {kNoNumber, kInfinite}) {
+    Pair pair(unit_cube(5, 1));
     pair.train(pair.next(), 9, 0.5);
     for (int i = 0; i < 6; ++i) pair.train(pair.next(), 9, lost);
     pair.fail(pair.next());
     EXPECT_FALSE(pair.has_model()) << "one good result is not two";
-    pair.train(pair.next(), 9, -kInf);
+    pair.train(pair.next(), 9, -kInfinite);
     EXPECT_TRUE(pair.has_model()) << "minus infinity is the best there is";
   }
-  Pair pair(cube(6, 1));
+  Pair pair(unit_cube(6, 1));
   for (int i = 0; i < 2; ++i) pair.train(pair.next(), 9, 0.5);
   pair.fail(pair.next());
   EXPECT_FALSE(pair.has_model());
@@ -147,7 +147,7 @@ TEST(Bohb, CountsFailuresAndMissingNumbersAsBadAndNeverAsGood) {
 }
 
 TEST(Bohb, LooksAwayFromWhereTrialsFail) {
-  Pair pair(cube(2, 1));
+  Pair pair(unit_cube(2, 1));
   for (int i = 0; i < 40; ++i) {
     study::Proposal proposal = pair.next();
     const double x = (i + 0.5) / 40;
@@ -160,7 +160,7 @@ TEST(Bohb, LooksAwayFromWhereTrialsFail) {
 }
 
 TEST(Bohb, DrawsItsPartAtRandom) {
-  const Context context = cube(8, 1);
+  const Context context = unit_cube(8, 1);
   auto bohb = sampler(bohb_plugin(), context, Options::object());
   auto random = sampler(bohb_plugin(), context, {{"random_fraction", 1.0}});
   int equal = 0;

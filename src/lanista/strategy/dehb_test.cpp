@@ -91,7 +91,7 @@ Context cube_of_five(std::uint64_t seed, std::int64_t epochs) {
   return context;
 }
 
-Point point_of(const study::Proposal& proposal) {
+Point vector_of(const study::Proposal& proposal) {
   Point out;
   for (int k = 0; k < kDimension; ++k) {
     out.push_back(std::get<double>(proposal.sample.at("x" + std::to_string(k))));
@@ -120,7 +120,7 @@ struct Lab {
   void tell(const study::Event& event) { strategy.observe(event); }
   TrialId begin(const study::Proposal& proposal) {
     const TrialId id{static_cast<std::uint32_t>(trials.size() + 1)};
-    trials[id] = {point_of(proposal), 0, proposal.budget, study::full_epochs(proposal), false, false};
+    trials[id] = {vector_of(proposal), 0, proposal.budget, study::full_epochs(proposal), false, false};
     tell(study::Proposed{id, proposal});
     return id;
   }
@@ -231,7 +231,7 @@ void expect_as_simulated(double scale, double crossover, int rounds) {
           const study::Proposal& proposal = std::get<NewTrial>(member).proposal;
           EXPECT_EQ(proposal.budget, sim.budgets[place]);
           EXPECT_EQ(proposal.horizon, 9);
-          const Point x = point_of(proposal);
+          const Point x = vector_of(proposal);
           if (target && crossover == 0) {
             int differ = 0;
             for (int k = 0; k < kDimension; ++k)
