@@ -36,6 +36,7 @@ std::string_view element_name(Kind kind) {
     case Kind::kTextList:
       return "a text";
     case Kind::kMap:
+    case Kind::kMapList:
       return "a map from names to values";
   }
   return "";
@@ -101,13 +102,16 @@ Result<Json> check_element(const OptionSpec& spec, const Json& value) {
       return value;
     }
     case Kind::kMap:
+    case Kind::kMapList:
       if (!value.is_object()) return wrong;
       return value;
   }
   return wrong;
 }
 
-bool is_list(Kind kind) { return kind == Kind::kIntList || kind == Kind::kRealList || kind == Kind::kTextList; }
+bool is_list(Kind kind) {
+  return kind == Kind::kIntList || kind == Kind::kRealList || kind == Kind::kTextList || kind == Kind::kMapList;
+}
 
 Result<Json> check_value(const OptionSpec& spec, const Json& value) {
   if (!is_list(spec.kind)) return check_element(spec, value);

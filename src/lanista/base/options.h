@@ -15,7 +15,7 @@ namespace lanista {
 /// reader, the JSON Schema and the help texts are made.
 struct OptionSpec {
   /// kMap: from names to values of any kind, or lists of them; what may stand in it says the plug-in.
-  enum class Kind { kBool, kInt, kReal, kText, kIntList, kRealList, kTextList, kMap };
+  enum class Kind { kBool, kInt, kReal, kText, kIntList, kRealList, kTextList, kMap, kMapList };
   std::string name;
   Kind kind = Kind::kInt;
   nlohmann::json default_value;      ///< null: the option must be given

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "lanista/bench/folds.h"
+#include "lanista/bench/function_race.h"
 #include "lanista/bench/lanes.h"
 #include "lanista/bench/lineage.h"
 #include "lanista/bench/overhead.h"
@@ -25,8 +26,9 @@ Benchmark plain(std::string name, std::string help, Runner runner, int repeats =
 
 std::vector<Benchmark> benchmarks() {
   std::vector<Benchmark> all{
-      plain("folds", "one proposal on five folds as lanes that share augmentation, against five trials one by one", folds,
-            11),
+      plain("folds", "one proposal on five folds as lanes that share augmentation, against five trials one by one",
+            folds, 11),
+      {"functions", "strategies on functions whose minimum is known: regret after 10 to 100 trainings", functions},
       plain("lanes", "trials that stop early in the lanes of a program; arms masked, compacted, refilled; occupancy",
             lanes),
       plain("lineage", "what 1,000 mutated models of 300 nodes share, by ids and by structure; edits and their replay",

@@ -30,22 +30,23 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "name them all");
   app.add_flag("--json", request.json, "JSON lines instead of a table");
   app.add_option("--repeats", request.repeats, "interleaved repeats of every arm")->check(CLI::Range(1, 1000));
-  app.add_option("--case", request.cases, "train-step, fuse: these only (default: all)")->delimiter(',');
+  app.add_option("--case", request.cases, "train-step, fuse, functions: these only (default: all)")->delimiter(',');
   app.add_option("--lanes", request.lanes, "fuse: models at once (default: 1,2,4,...,64)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
   app.add_option("--file", request.file, "tabular: the table, with columns cell, NAME-val, NAME-test");
   app.add_option("--column", request.column, "tabular: NAME of the columns (default: cifar10)");
-  app.add_option("--strategy", request.strategy, "tabular: this one only");
-  app.add_option("--seeds", request.seeds, "tabular: searches by each strategy (default: 200, gp 20)")
+  app.add_option("--strategy", request.strategy, "tabular, functions: this one only");
+  app.add_option("--seeds", request.seeds,
+                 "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10)")
       ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--queries", request.queries, "tabular: trials of a search (default: 500)")
+  app.add_option("--queries", request.queries, "tabular, functions: trials of a search (default: 500; 100)")
       ->check(CLI::Range(1, 1'000'000'000));
   app.add_option(
          "--epochs", request.epochs,
          "tabular: simulated learning curves of so many epochs, with asha and without; queries are full trainings")
       ->check(CLI::Range(1, 100'000));
-  app.add_option("--slots", request.slots, "tabular with --epochs: trials under way at a time (default: 1)")
+  app.add_option("--slots", request.slots, "functions, tabular with --epochs: trials under way at a time (default: 1)")
       ->check(CLI::Range(1, 10'000));
   app.add_flag("--two-goals", request.two_goals, "tabular with --epochs: accuracy and few weights");
   app.footer(

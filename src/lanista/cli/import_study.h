@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,11 @@
 
 namespace lanista::cli {
 
-/// What the study that `config` begins takes over of the one in `folder`; `notes` are told how many trials, and why
-/// others are not. Errors: those of load_study and engine::take_over; kInvalidArgument (none fits: why).
-Result<study::Earlier> import_study(const std::string& folder, const study::StudyConfig& config,
-                                    const data::DataSpec& data, const mutate::ModelSpace& models,
+/// What the study that `config` begins takes over of the one in `path`: the folder of a study, a table (.csv), or a
+/// journal of Optuna's; `notes` are told how many trials, and why others are not. Errors: those of load_study and
+/// engine::take_over; kInvalidArgument (none fits: why).
+Result<study::Earlier> import_study(const std::string& path, const study::StudyConfig& config,
+                                    const data::DataSpec& data, const std::shared_ptr<const mutate::ModelSpace>& models,
                                     std::vector<std::string>& notes);
 
 }  // namespace lanista::cli

@@ -135,8 +135,8 @@ struct Session {
     std::cerr << "lanista " << kVersion << "   " << crew_text() << ", " << kernels::isa_name(kernels::best_isa())
               << "   " << what << ": " << printable(folder) << "\n"
               << "data " << printable(spec.name) << " (" << spec.rows << " rows"
-              << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text() << ")   strategy " << config.strategy.name
-              << (config.stop.rule == "none" ? "" : "+" + config.stop.rule);
+              << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text() << ")   strategy "
+              << config.strategy.name << (config.stop.rule == "none" ? "" : "+" + config.stop.rule);
     if (config.budget.trials) std::cerr << "   budget " << *config.budget.trials << " trials";
     std::cerr << "   seed " << config.run.seed << "\n";
     if (!spec.schema.is_null()) print_columns(data::schema_text(spec));
@@ -328,13 +328,15 @@ int run_study(const RunRequest& request) {
   // Before paths are told from the study's folder, which is not there yet.
   auto models = engine::make_model_space(*config, data->spec(), folder, real_file_system());
   if (!models) return refuse(models.error(), models.error().where, "");
-  // What a strategy or a stopping rule makes of its options together is known when it is made.
-  if (auto made = engine::make_strategy(*config, *models); !made) return refuse(made.error(), made.error().where, "");
+  // Here mistakes in a strategy's options and in what is enqueued still have a line, and nothing is written yet.
+  if (auto strategy = engine::make_strategy(*config, *models); !strategy) {
+    return refuse(strategy.error(), strategy.error().where, "");
+  }
   if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
   std::vector<std::string> notes = data->remarks();
   std::optional<study::Earlier> earlier;
   if (!request.import.empty()) {
-    auto imported = import_study(request.import, *config, data->spec(), **models, notes);
+    auto imported = import_study(request.import, *config, data->spec(), *models, notes);
     if (!imported) return report(imported.error());
     earlier = *std::move(imported);
   }
@@ -362,7 +364,8 @@ int run_study(const RunRequest& request) {
   Session session(*config, out, *std::move(data), request.view);
   if (auto made = session.make_executor(request.crew); !made) return report(made.error());
   engine::Services services = session.services();
-  services.baselines = train::baselines(session.data, engine::loss_name(*config, session.data.spec()), config->train.metrics);
+  services.baselines =
+      train::baselines(session.data, engine::loss_name(*config, session.data.spec()), config->train.metrics);
   services.earlier = std::move(earlier);
   auto engine = engine::Engine::create(out, *config, studyfile::write_study(*config),
                                        runtime::numerics(kernels::best_isa()), std::move(services));

@@ -49,8 +49,10 @@ void add_run(CLI::App& app, int& code) {
   auto& verb = *app.add_subcommand("run", "explore a model space until its budget is spent");
   verb.add_option("study", options->request.study_file, "study file (YAML); without one, the digits study");
   verb.add_option("--out", options->request.out, "folder of the study (default: studies/<name>-<number>)");
-  verb.add_option("--import", options->request.import,
-                  "folder of an earlier study: what it measured, as far as it fits, is known from the start");
+  verb.add_option(
+      "--import", options->request.import,
+      "earlier study (its folder), table (.csv) or Optuna journal: what was measured, as far as it fits, is "
+      "known from the start");
   verb.add_option("--trials", options->trials, "stop after this many trials")->check(whole(1, kMostTrials));
   verb.add_option("--epochs", options->epochs, "epochs of a trial")->check(whole(1, 1'000'000));
   verb.add_option("--minutes", options->minutes, "guard: stop after this many minutes")->check(real(0.001, 1e6));

@@ -12,6 +12,7 @@
 #include "lanista/mutate/mutator.h"
 #include "lanista/step/loss.h"
 #include "lanista/strategy/earlier.h"
+#include "lanista/strategy/enqueued.h"
 #include "lanista/strategy/per_fold.h"
 #include "lanista/strategy/repeat.h"
 #include "lanista/strategy/standing.h"
@@ -79,8 +80,7 @@ Result<void> check_fit(const mutate::BaseModel& base, const data::DataSpec& data
 Result<mutate::BaseModel> open_base(const std::string& source, const data::DataSpec& data, const std::string& folder,
                                     FileSystem& fs) {
   if (source.starts_with(kBuiltin)) {
-    return mutate::builtin_base(source.substr(kBuiltin.size()), data.features,
-                                data.outputs(), data.vocab);
+    return mutate::builtin_base(source.substr(kBuiltin.size()), data.features, data.outputs(), data.vocab);
   }
   const std::string path = path_of(source, folder, fs);
   const auto slash = source.find_last_of('/');
@@ -205,8 +205,7 @@ Result<std::unique_ptr<strategy::Halving>> make_rule(const study::StudyConfig& c
   std::vector<std::unique_ptr<strategy::Halving>> rules;
   const std::int64_t count = config.data.folds ? study::trainings_each(config) : 1;
   for (std::int64_t i = 0; i < count; ++i) {
-    auto rule =
-        plugin.make({config.goals, config.train.epochs, config.subject_to, study::keep_rule(config)}, *options);
+    auto rule = plugin.make({config.goals, config.train.epochs, config.subject_to, study::keep_rule(config)}, *options);
     if (!rule) return invalid("stop", rule.error());
     rules.push_back(*std::move(rule));
   }
@@ -216,6 +215,18 @@ Result<std::unique_ptr<strategy::Halving>> make_rule(const study::StudyConfig& c
 
 }  // namespace
 
+Result<strategy::Context> strategy_context(const study::StudyConfig& config,
+                                           std::shared_ptr<const mutate::ModelSpace> models) {
+  space::SearchSpace params = config.space.params;
+  for (space::Parameter& choice : models->parameters()) {
+    if (auto added = params.add(std::move(choice)); !added) return invalid("model.space", added.error());
+  }
+  strategy::Context context{std::move(models), std::move(params), config.goals, config.train.epochs,
+                            Rng(config.run.seed).split("strategy")};
+  context.constraints = config.subject_to;
+  return context;
+}
+
 Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
                                                           std::shared_ptr<const mutate::ModelSpace> models,
                                                           const std::optional<study::Earlier>& earlier) {
@@ -224,17 +235,18 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   LANISTA_ASSIGN(const auto plugin, find_plugin(strategy::builtin_strategies(), config.strategy.name, "strategy.name"));
   auto options = resolve_options(config.strategy.options, plugin.options);
   if (!options) return invalid("strategy", options.error());
-  space::SearchSpace params = config.space.params;
-  for (space::Parameter& choice : models->parameters()) {
-    if (auto added = params.add(std::move(choice)); !added) return invalid("model.space", added.error());
-  }
-  strategy::Context context{std::move(models), std::move(params), config.goals, config.train.epochs,
-                            Rng(config.run.seed).split("strategy")};
-  context.constraints = config.subject_to;
+  LANISTA_ASSIGN(const strategy::Context context, strategy_context(config, std::move(models)));
   const bool repeats = study::trainings_each(config) > 1 || config.strategy.retry > 0;
+  if (auto refusal = strategy::beside_own_halving(plugin, config)) return *std::move(refusal);
   auto sampler = plugin.make(context, *options);
   if (!sampler) return invalid("strategy", sampler.error());
+  if (auto own = (*sampler)->own_halving()) rule = std::move(own);
   if (earlier) *sampler = strategy::told_of_earlier(*std::move(sampler), *earlier, study::keep_rule(config));
+  if (const auto list = options->find(strategy::kEnqueue); list != options->end()) {
+    auto first = strategy::enqueued(context, *list);
+    if (!first) return Error{first.error().code, first.error().message, "strategy.enqueue" + first.error().where};
+    *sampler = strategy::after_enqueued(*std::move(sampler), *std::move(first));
+  }
   if (repeats) *sampler = strategy::train_repeatedly(*std::move(sampler), config);
   // Behind repeats, so that averages are of what each training stands for.
   *sampler = strategy::told_standing_results(*std::move(sampler), study::keep_rule(config));

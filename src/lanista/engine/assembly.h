@@ -23,8 +23,12 @@ std::string path_of(const std::string& source, const std::string& folder, FileSy
 /// The base models as the header stored them. Errors: kDataLoss.
 Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models);
 
-/// Strategy and stopping rule of a configuration; what to try is told of `earlier` trials first, how far to train is not:
-/// rungs compare what this study trains. Errors: kInvalidArgument, kNotFound with the configuration key.
+/// What a strategy of this study is made from. Errors: kInvalidArgument.
+Result<strategy::Context> strategy_context(const study::StudyConfig& config,
+                                           std::shared_ptr<const mutate::ModelSpace> models);
+
+/// Strategy and stopping rule of a configuration; what to try is told of `earlier` trials first, how far to train is
+/// not: rungs compare what this study trains. Errors: kInvalidArgument, kNotFound with the configuration key.
 Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
                                                           std::shared_ptr<const mutate::ModelSpace> models,
                                                           const std::optional<study::Earlier>& earlier = {});

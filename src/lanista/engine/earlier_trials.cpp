@@ -15,14 +15,6 @@ using study::StudyConfig;
 using study::StudyView;
 using study::TrialView;
 
-/// Values and keys of a JSON value, as a log's reader counts them.
-std::size_t values_in(const nlohmann::json& value) {
-  std::size_t out = 1;
-  if (!value.is_structured()) return out;
-  for (const auto& [key, inner] : value.items()) out += values_in(inner) + (value.is_object() ? 1 : 0);
-  return out;
-}
-
 /// Why nothing of the old study says anything of the new one.
 Result<void> check_comparable(const StudyView& old, const StudyConfig& config, const data::DataSpec& data) {
   const auto refuse = [](const std::string& message, const std::string& key) {
@@ -45,20 +37,10 @@ Result<void> check_comparable(const StudyView& old, const StudyConfig& config, c
 }
 
 /// A value of a recipe as one of a domain; nullopt if it is none.
-std::optional<space::Value> value_in(const space::Domain& domain, const nlohmann::json& recipe, const std::string& name) {
+std::optional<space::Value> value_in(const space::Domain& domain, const nlohmann::json& recipe,
+                                     const std::string& name) {
   const auto found = recipe.find(name);
-  if (found == recipe.end()) return std::nullopt;
-  std::vector<space::Value> ways;
-  if (found->is_boolean()) ways.emplace_back(found->get<bool>());
-  if (found->is_string()) ways.emplace_back(found->get<std::string>());
-  if (found->is_number_integer()) ways.emplace_back(found->get<std::int64_t>());
-  if (found->is_number()) ways.emplace_back(found->get<double>());
-  if (found->is_number_float() && found->get<double>() == static_cast<double>(static_cast<std::int64_t>(found->get<double>()))) {
-    ways.emplace_back(static_cast<std::int64_t>(found->get<double>()));
-  }
-  const auto good = std::ranges::find_if(ways, [&](const space::Value& way) { return space::domain_contains(domain, way); });
-  if (good == ways.end()) return std::nullopt;
-  return *good;
+  return found == recipe.end() ? std::nullopt : space::value_in(domain, *found);
 }
 
 /// Takes over trial by trial; a text is why one does not fit.
@@ -170,6 +152,13 @@ class Fitting {
 
 }  // namespace
 
+std::size_t json_values(const nlohmann::json& value) {
+  std::size_t out = 1;
+  if (!value.is_structured()) return out;
+  for (const auto& [key, inner] : value.items()) out += json_values(inner) + (value.is_object() ? 1 : 0);
+  return out;
+}
+
 Result<TakenOver> take_over(const StudyView& old, const StudyConfig& config, const data::DataSpec& data,
                             const mutate::ModelSpace& models) {
   LANISTA_TRY(check_comparable(old, config, data));
@@ -183,7 +172,7 @@ Result<TakenOver> take_over(const StudyView& old, const StudyConfig& config, con
     auto* fits = std::get_if<study::EarlierTrial>(&answer);
     if (fits != nullptr) {
       out.earlier.trials.push_back(std::move(*fits));
-      room -= std::min(room, values_in(study::earlier_json({"", {out.earlier.trials.back()}, 0})));
+      room -= std::min(room, json_values(study::earlier_json({"", {out.earlier.trials.back()}, 0})));
       if (room > 0) continue;
       out.earlier.trials.pop_back();
     }

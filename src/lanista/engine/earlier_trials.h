@@ -27,6 +27,7 @@ struct TakenOver {
 /// Errors: kInvalidArgument where nothing can be compared: other data, targets or augmentation, goals that the old
 /// study has not measured, a frozen part, several trainings a proposal; kDataLoss (a model that cannot be rebuilt).
 inline constexpr std::size_t kMostEarlierValues = 300'000;
+std::size_t json_values(const nlohmann::json& value);  ///< values and keys, as a log's reader counts them
 Result<TakenOver> take_over(const study::StudyView& old, const study::StudyConfig& config, const data::DataSpec& data,
                             const mutate::ModelSpace& models);
 

@@ -136,6 +136,25 @@ bool domain_contains(const Domain& domain, const Value& value) {
   return nearest >= grid.first && nearest <= grid.last && quantum_value(f, nearest) == *v;
 }
 
+std::optional<Value> value_in(const Domain& domain, const nlohmann::json& json) {
+  std::vector<Value> ways;
+  if (json.is_boolean()) ways.emplace_back(json.get<bool>());
+  if (json.is_string()) ways.emplace_back(json.get<std::string>());
+  if (json.is_number_integer()) ways.emplace_back(json.get<std::int64_t>());
+  if (json.is_number()) {
+    const auto real = json.get<double>();
+    ways.emplace_back(real);
+    // Below 2^53 whole numbers are reals without loss.
+    if (json.is_number_float() && std::abs(real) < 0x1p53 && real == std::floor(real)) {
+      ways.emplace_back(static_cast<std::int64_t>(real));
+    }
+  }
+  const auto good =
+      std::find_if(ways.begin(), ways.end(), [&](const Value& way) { return domain_contains(domain, way); });
+  if (good == ways.end()) return std::nullopt;
+  return *good;
+}
+
 std::string domain_text(const Domain& domain) {
   if (const auto* c = std::get_if<Categorical>(&domain)) return "choice(" + list_text(c->values) + ")";
   if (const auto* r = std::get_if<IntRange>(&domain)) {

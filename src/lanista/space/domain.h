@@ -47,6 +47,9 @@ std::optional<std::int64_t> domain_size(const Domain& domain);
 /// The i-th value of a countable domain, or of a continuous one cut into `of` equal steps (in the log for log domains).
 Value domain_value(const Domain& domain, std::int64_t i, std::int64_t of);
 bool domain_contains(const Domain& domain, const Value& value);
+/// The domain's value that a plain JSON value stands for, whole numbers being reals and the other way round where the
+/// domain wants it; nullopt: it has none.
+std::optional<Value> value_in(const Domain& domain, const nlohmann::json& json);
 std::string domain_text(const Domain& domain);  ///< "log(0.001, 0.5)"; the study file's own notation
 
 /// A parameter that exists always, or only next to certain values of others.

@@ -15,6 +15,8 @@ StrategyPlugin policy_gradient_plugin();
 StrategyPlugin nsga2_plugin();
 StrategyPlugin cmaes_plugin();
 StrategyPlugin gp_plugin();
+StrategyPlugin bohb_plugin();
+StrategyPlugin dehb_plugin();
 StoppingPlugin no_stopping_plugin();
 StoppingPlugin asha_plugin();
 StoppingPlugin successive_halving_plugin();

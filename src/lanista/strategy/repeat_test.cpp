@@ -110,7 +110,9 @@ TEST_P(EveryStrategyRepeated, DoesWithOneTrainingWhatTheStrategyDoesAlone) {
 
 std::vector<std::string> names() {
   std::vector<std::string> out;
-  for (const StrategyPlugin& plugin : builtin_strategies()) out.push_back(plugin.name);
+  for (const StrategyPlugin& plugin : builtin_strategies()) {
+    if (!plugin.halves) out.push_back(plugin.name);
+  }
   return out;
 }
 INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategyRepeated, ::testing::ValuesIn(names()),

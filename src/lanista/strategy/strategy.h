@@ -94,6 +94,8 @@ class Strategy {
   virtual Ruling verdict(TrialId trial) const = 0;
 };
 
+class Halving;
+
 /// What to try: the part of a strategy that draws. A fold like it.
 class Sampler {
  public:
@@ -102,6 +104,9 @@ class Sampler {
   /// At most `count` proposals, each for its whole schedule. Errors: Strategy::suggest's.
   virtual Result<Suggestion> draw(std::int64_t count) const = 0;
   virtual void observe(const study::Event& event) = 0;
+  /// The halving of an algorithm that is both, over the same state: to be composed with this sampler, which hears of
+  /// the events for it, and with no other. Null: any halving goes with it.
+  virtual std::unique_ptr<Halving> own_halving() const;
 };
 
 /// What a halving has to say before new trials begin.
@@ -130,6 +135,8 @@ class Halving {
   }
 };
 
+inline std::unique_ptr<Halving> Sampler::own_halving() const { return nullptr; }
+
 /// The strategy of any sampler and any halving: what deserves to go on goes before what is new.
 std::unique_ptr<Strategy> compose(std::unique_ptr<Sampler> sampler, std::unique_ptr<Halving> halving);
 
@@ -148,6 +155,7 @@ struct StrategyPlugin {
   std::string help;
   std::vector<OptionSpec> options;
   std::function<Result<std::unique_ptr<Sampler>>(const Context&, const Options&)> make;
+  bool halves = false;  ///< it says how far to train, too (Sampler::own_halving): no stopping rule goes with it
 };
 /// What a halving is made from.
 struct Judged {
@@ -162,6 +170,9 @@ struct StoppingPlugin {
   std::vector<OptionSpec> options;
   std::function<Result<std::unique_ptr<Halving>>(const Judged&, const Options&)> make;
 };
+/// What in a study does not go with a strategy that halves (StrategyPlugin::halves): a stopping rule, and several
+/// trainings of a proposal. Nullopt: nothing; else the message, at its key.
+std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const study::StudyConfig& config);
 std::vector<StrategyPlugin> builtin_strategies();      ///< samplers; the room's README says what each does
 std::vector<StoppingPlugin> builtin_stopping_rules();  ///< halvings; the room's README says what each does
 

@@ -80,7 +80,9 @@ inline std::unique_ptr<Halving> small_rule(const Context& context) {
 
 inline std::unique_ptr<Strategy> make(const StrategyPlugin& plugin, const Context& context,
                                       const nlohmann::json& options = Options::object()) {
-  return compose(must(plugin.make(context, must(resolve_options(options, plugin.options)))), small_rule(context));
+  auto sampler = must(plugin.make(context, must(resolve_options(options, plugin.options))));
+  auto rule = plugin.halves ? sampler->own_halving() : small_rule(context);
+  return compose(std::move(sampler), std::move(rule));
 }
 
 /// A history as an engine would make it: proposals come from the strategy, numbers from `rng`, some trials fail.

@@ -25,8 +25,9 @@ using nlohmann::json;
 /// Keys at the top that are no section of fields, and keys of sections that are read by hand.
 constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to"};
 constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
-    {"data", "augment"}, {"model", "space"},  {"model", "frozen"}, {"train", "class_weights"}, {"keep", "checkpoint_every"},
-    {"space", "mutate"}, {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
+    {"data", "augment"},        {"model", "space"},           {"model", "frozen"},
+    {"train", "class_weights"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
+    {"space", "repair"},        {"space", "params"},          {"space", "limits"}};
 
 /// Turns the tree of one study file into a configuration, collecting every mistake.
 class Reader {
@@ -276,6 +277,11 @@ class Reader {
   void check_plugins() {
     check_plugin(strategy::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options);
     check_plugin(strategy::builtin_stopping_rules(), "stop", "rule", config_.stop.rule, config_.stop.options);
+    const auto all = strategy::builtin_strategies();
+    const auto plugin = std::ranges::find(all, config_.strategy.name, &strategy::StrategyPlugin::name);
+    if (plugin == all.end()) return;
+    const auto refusal = strategy::beside_own_halving(*plugin, config_);
+    if (refusal) mistakes_.add(node_at(root_, refusal->where), refusal->where, refusal->message);
   }
   template <class Plugins>
   void check_plugin(const Plugins& plugins, const std::string& section, const std::string& key, const std::string& name,

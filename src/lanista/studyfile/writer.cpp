@@ -93,13 +93,15 @@ json option_schema(const OptionSpec& spec) {
       item["type"] = "string";
       break;
     case Kind::kMap:
+    case Kind::kMapList:
       item["type"] = "object";
       break;
   }
   if (spec.min) item["minimum"] = *spec.min;
   if (spec.max) item["maximum"] = *spec.max;
   if (!spec.allowed.empty()) item["enum"] = spec.allowed;
-  const bool list = spec.kind == Kind::kIntList || spec.kind == Kind::kRealList || spec.kind == Kind::kTextList;
+  const bool list = spec.kind == Kind::kIntList || spec.kind == Kind::kRealList || spec.kind == Kind::kTextList ||
+                    spec.kind == Kind::kMapList;
   json schema = list ? json{{"type", "array"}, {"items", item}} : item;
   schema["description"] = spec.help;
   if (!spec.default_value.is_null()) schema["default"] = spec.default_value;

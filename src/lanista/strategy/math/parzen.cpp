@@ -6,18 +6,13 @@
 #include <utility>
 
 #include "lanista/base/portable_math.h"
+#include "lanista/strategy/math/truncated_normal.h"
 
 namespace lanista::strategy {
 namespace {
 
 constexpr double kLogSqrtTwoPi = 0.91893853320467274178;
 constexpr std::size_t kFullWeight = 25;
-
-/// Mass of the standard normal between lo <= hi; of the two equal forms the one that does not cancel.
-double normal_mass(double lo, double hi) {
-  if (lo > 0) return portable_normal_cdf(-lo) - portable_normal_cdf(-hi);
-  return portable_normal_cdf(hi) - portable_normal_cdf(lo);
-}
 
 /// Widths of kernels at `means`: the larger distance to a neighbour, where the interval's ends are neighbours only of a
 /// lone observation; never below a part of the range that shrinks with their number ("magic clip").
@@ -100,7 +95,7 @@ Parzen::Axis Parzen::make_axis(space::Domain domain, const std::vector<std::vect
   for (std::size_t i = 0; i < means.size(); ++i) axis.kernels.push_back({means[i], widths[i]});
   axis.kernels.push_back({0.5, 1});
   for (Kernel& kernel : axis.kernels) {
-    kernel.log_mass = portable_log(normal_mass(-kernel.mean / kernel.deviation, (1 - kernel.mean) / kernel.deviation));
+    kernel.log_mass = portable_log(TruncatedNormal{kernel.mean, kernel.deviation}.mass());
   }
   return axis;
 }
@@ -121,11 +116,7 @@ std::vector<space::Value> Parzen::sample(const Rng& rng) const {
       continue;
     }
     const Kernel& kernel = axis.kernels[k];
-    const double lo = portable_normal_cdf(-kernel.mean / kernel.deviation);
-    const double hi = portable_normal_cdf((1 - kernel.mean) / kernel.deviation);
-    const double p = std::clamp(lo + (hi - lo) * u, 1e-300, 1 - 0x1p-53);
-    out.push_back(
-        space::value_at(axis.domain, std::clamp(kernel.mean + kernel.deviation * normal_quantile(p), 0.0, 1.0)));
+    out.push_back(space::value_at(axis.domain, TruncatedNormal{kernel.mean, kernel.deviation}.quantile(u)));
   }
   return out;
 }
