@@ -61,8 +61,12 @@ BlendCase drawn(std::uint64_t number) {
   for (double& share : out.shares) share /= sum;
   out.x = out.members.front().x;
   if (kind == 0 && rng.below(2) == 0) {
-    out.missing = drawn_numbers(rng, 5, -1);
-    for (double& value : out.missing) value = static_cast<double>(static_cast<float>(value));
+    std::vector<double> missing;
+    for (std::size_t k = 0; k < members; ++k) {
+      if (k == 0 || units == 2) missing = drawn_numbers(rng, 5, -1);
+      for (double& value : missing) value = static_cast<double>(static_cast<float>(value));
+      out.members[k].options.missing = missing;
+    }
     for (float& x : elements_of<float>(out.x)) {
       if (rng.below(4) == 0) x = std::numeric_limits<float>::quiet_NaN();
     }
@@ -101,7 +105,7 @@ formats::Blended BlendCase::blended() const {
   for (std::size_t k = 0; k < members.size(); ++k) {
     const OnnxCase& member = members[k];
     out.members.push_back({&member.graph, member.weights, shares[k], member.options.mean, member.options.scale,
-                           member.options.target_mean, member.options.target_scale});
+                           member.options.target_mean, member.options.target_scale, member.options.missing});
   }
   return out;
 }
@@ -113,14 +117,14 @@ std::vector<BlendCase> blend_cases(std::uint64_t count) {
 }
 
 Tensor predict(const BlendCase& one) {
-  Tensor filled = one.x;
-  const auto x = elements_of<float>(filled);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (std::isnan(x[i])) x[i] = static_cast<float>(one.missing[i % one.missing.size()]);
-  }
   std::vector<Tensor> members;
   for (OnnxCase member : one.members) {
-    member.x = filled;
+    member.x = one.x;
+    const auto& missing = member.options.missing;
+    const auto x = elements_of<float>(member.x);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(x[i])) x[i] = static_cast<float>(missing[i % missing.size()]);
+    }
     members.push_back(predict(member));
   }
   Tensor out = members.front();
