@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "lanista/data/dataset.h"
@@ -43,16 +42,12 @@ Result<std::vector<Split>> deal_out(const Found& found, const Split& split, std:
                                     std::int64_t repetitions) {
   if (folds > study::kMaxFolds / repetitions) {
     return Error{Code::kInvalidArgument,
-                 std::to_string(folds) + " folds, dealt " + std::to_string(repetitions) + " times, are more than the " +
-                     std::to_string(study::kMaxFolds) + " trainings that a proposal may have",
+                 std::to_string(folds) + " folds, dealt " + std::to_string(repetitions) +
+                     " times, are more than the " + std::to_string(study::kMaxFolds) + " trainings that a proposal may have",
                  "data.folds"};
   }
-  Deck deck{.rows = split[0],
-            .labels = found.raw.labels,
-            .classes = found.raw.spec.classes,
-            .groups = found.groups,
-            .times = found.times,
-            .in_order = found.in_order};
+  Deck deck{.rows = split[0], .labels = found.raw.labels, .classes = found.raw.spec.classes, .groups = found.groups,
+            .times = found.times, .in_order = found.in_order};
   deck.rows.insert(deck.rows.end(), split[1].begin(), split[1].end());
   std::ranges::sort(deck.rows);
   std::vector<Split> out;
@@ -141,9 +136,8 @@ Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, cons
 Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
                      std::int64_t repetitions) {
   LANISTA_ASSIGN(Opened opened, open_split(config, folder, fs, repetitions));
-  if (config.folds)
-    return Dataset::folded(std::move(opened.raw), opened.splits, config.normalize, config.targets,
-                           config.class_weights);
+  if (config.folds) return Dataset::folded(std::move(opened.raw), opened.splits, config.normalize, config.targets,
+                                               config.class_weights);
   return Dataset::make(std::move(opened.raw), std::move(opened.splits.front()), config.normalize, config.targets,
                        config.class_weights);
 }

@@ -23,8 +23,7 @@ struct RawData {
   std::int64_t rows() const { return static_cast<std::int64_t>(features.size()) / spec.features.elements_per_sample(); }
 };
 
-/// Whether the numbers are what the specification says; NaN is one where a column keeps what is missing. Errors:
-/// kDataLoss (a number that is not finite, a label outside
+/// Whether the numbers are what the specification says. Errors: kDataLoss (a number that is not finite, a label outside
 /// the classes, a weight below 0; which row).
 Result<void> check_numbers(const RawData& raw);
 

@@ -177,21 +177,6 @@ Result<DataSpec> training_spec(const DataSpec& spec, const std::optional<std::in
   return broken("there is no fold " + std::to_string(*fold) + " of " + std::to_string(spec.folds.size()));
 }
 
-DataSpec unfitted(const DataSpec& spec) {
-  DataSpec out = spec;
-  out.folds.clear();
-  out.normalization = {};
-  if (out.schema.is_null()) return out;
-  auto columns = parse_columns(out.schema.at("columns"));
-  LANISTA_CHECK(columns.ok(), "a specification holds a sound schema");
-  for (Column& column : *columns) {
-    column.unseen.clear();
-    column.keeps_missing = true;
-  }
-  out.schema["columns"] = columns_json(*columns);
-  return out;
-}
-
 std::string short_number(double value) {
   std::array<char, 32> buffer{};
   const auto done = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, 6);
@@ -277,13 +262,6 @@ std::vector<double> missing_numbers(const DataSpec& spec) {
   const auto columns = parse_columns(spec.schema.at("columns"));
   LANISTA_CHECK(columns.ok(), "a specification holds a sound schema");
   return normalization_of(*columns).mean;
-}
-
-std::vector<std::size_t> unseen_features(const DataSpec& spec) {
-  if (spec.schema.is_null()) return {};
-  auto unseen = unseen_of(spec.schema);
-  LANISTA_CHECK(unseen.ok(), "a specification holds a sound schema");
-  return *std::move(unseen);
 }
 
 std::vector<std::string> feature_names(const DataSpec& spec) {

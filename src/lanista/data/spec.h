@@ -55,11 +55,6 @@ struct DataSpec {
 /// Of the data that a training of `fold` sees; `spec` itself without one. Errors: kDataLoss (there is no such fold).
 Result<DataSpec> training_spec(const DataSpec& spec, const std::optional<std::int64_t>& fold);
 
-/// The data as no training has seen them: features are not normalised, a missing number stays NaN, every category is
-/// known. What the trainings of `spec` have in common, apart from targets; each brings its own rules (missing_numbers,
-/// unseen_features, normalization).
-DataSpec unfitted(const DataSpec& spec);
-
 /// The specification as the log and the model package hold it.
 nlohmann::json spec_json(const DataSpec& spec);
 
@@ -71,9 +66,6 @@ std::vector<std::string> target_names(const DataSpec& spec);
 
 /// What a missing number of a raw sample becomes, one a feature; empty where there is no rule for it: all but tables.
 std::vector<double> missing_numbers(const DataSpec& spec);
-
-/// The features of a table that are zero whatever a row holds: categories that no training row has. Ascending.
-std::vector<std::size_t> unseen_features(const DataSpec& spec);
 
 /// Names of a table's features, in order: "area", of a category "quarter=north" each, of a date "built.year" and so on.
 /// Empty for all but tables.

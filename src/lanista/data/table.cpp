@@ -113,19 +113,34 @@ Result<void> fit_date(const Table& table, std::size_t index, const std::vector<s
   return {};
 }
 
-/// `remark`: what its texts may have been meant to be.
+/// The categories of the training rows, or the most frequent `most` of them, of equally frequent ones those that come
+/// first by bytes. `remark`: what its texts may have been meant to be; in the end, what is to be told.
 Result<void> fit_category(const Table& table, std::size_t index, const std::vector<std::int64_t>& train,
-                          const std::string& remark, Column& column) {
-  std::set<std::string_view> found;
+                          std::int64_t most, std::string& remark, Column& column) {
+  std::map<std::string_view, std::int64_t> found;
   for (const std::int64_t row : train) {
     const auto text = table.text(static_cast<std::size_t>(row), index);
-    if (!text.empty()) found.insert(text);
-    if (found.size() > kMaxCategories) {
+    if (!text.empty()) ++found[text];
+    if (most == 0 && found.size() > kMaxCategories) {
+      const std::string hint = "leave it out with drop=, or keep the most frequent with categories=" + std::to_string(kMaxCategories);
       return broken(column.name, "more than " + std::to_string(kMaxCategories) + " different texts; " +
-                                     (remark.empty() ? "leave it out with drop=" : remark));
+                                     (remark.empty() ? hint : remark));
     }
   }
-  column.categories.assign(found.begin(), found.end());
+  if (most > 0 && std::cmp_greater(found.size(), most)) {
+    std::vector<std::pair<std::int64_t, std::string_view>> ranked;
+    for (const auto& [text, count] : found) ranked.emplace_back(-count, text);
+    std::ranges::sort(ranked);
+    std::int64_t others = 0;
+    for (auto it = ranked.begin() + most; it != ranked.end(); ++it) {
+      others -= it->first;
+      found.erase(it->second);
+    }
+    remark = "keeps the " + std::to_string(most) + " most frequent of " + std::to_string(ranked.size()) +
+             " categories; the others, in " + std::to_string(others) + " of " + std::to_string(train.size()) +
+             " rows, count as missing";
+  }
+  for (const auto& [text, count] : found) column.categories.emplace_back(text);
   return {};
 }
 
@@ -224,7 +239,7 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<RawColum
         break;
       case ColumnKind::kCategory:
         if (column.categories.empty()) {
-          LANISTA_TRY(fit_category(table, raw.index, train, remark, column));
+          LANISTA_TRY(fit_category(table, raw.index, train, raw.most, remark, column));
         }
         break;
       case ColumnKind::kDate:

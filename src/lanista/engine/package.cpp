@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/data/unfitted.h"
 #include "lanista/formats/cpp_source.h"
 #include "lanista/formats/onnx.h"
 #include "lanista/formats/onnx_export.h"

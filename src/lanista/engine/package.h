@@ -32,7 +32,7 @@ struct ModelMember {
     std::vector<std::size_t> unseen = {};  ///< features that are zero before that: no row that it trained on has them
     bool operator==(const Units&) const = default;
   };
-  /// Of members that were trained on other rows than each other (folds); the package's data are then data::unfitted.
+  /// Of members that were trained on other rows than each other (folds); the package's data are then data::unfitted (data/unfitted.h).
   std::optional<Units> own_units = {};
 };
 

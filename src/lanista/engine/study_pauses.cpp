@@ -126,6 +126,12 @@ Result<std::string> StudyEngine::kept_state(const study::Start& start) const {
         "the strategy starts a trial from trial " + std::to_string(start.parent.value) + ", which is not there",
         "strategy"};
   }
+  if (state_.view.config.data.folds) {
+    return Error{Code::kInvalidArgument,
+                 "the strategy starts a trial from trial " + std::to_string(start.parent.value) +
+                     "; with data.folds the parent may have trained on rows that its child is measured on",
+                 "strategy"};
+  }
   const TrialView& parent = state_.trial(start.parent);
   if (parent.measurements.empty() || parent.measurements.back().epoch != start.epoch) return std::string();
   if (state_.paused(parent.id)) return state_.open.at(parent.id).parked;
