@@ -107,7 +107,10 @@ TEST(FoldedStudy, RanksProposalsByTheMeanOverTheirFolds) {
 TEST(FoldedStudy, LeavesTheWinnersTrainingsAsOnePackage) {
   Bench bench;
   bench.data = folded_data(3);
-  for (std::size_t fold = 0; fold < 3; ++fold) bench.data.folds[fold].normalization = {{0.5 + fold}, {2.0 + fold}};
+  for (data::DataSpec& fold : bench.data.folds) {
+    const double k = static_cast<double>(&fold - bench.data.folds.data());
+    fold.normalization = {{0.5 + k}, {2 + k}};
+  }
   bench.data.normalization = bench.data.folds[0].normalization;
   study::StudyConfig config = folded_study(3, 1);
   config.stop = {};
@@ -130,7 +133,8 @@ TEST(FoldedStudy, LeavesTheWinnersTrainingsAsOnePackage) {
   const store::CheckpointStore checkpoints(bench.disk, kFolder);
   for (std::size_t k = 0; k < 3; ++k) {
     const TrialView& trial = view.trials[view.ensemble->members[k].trial.value - 1];
-    EXPECT_TRUE(study::same_decisions(trial.proposal, view.trials[view.winner->value - 1].proposal));
+    EXPECT_EQ(study::decisions_key(trial.proposal),
+              study::decisions_key(view.trials[view.winner->value - 1].proposal));
     const auto& facts = package->facts.at("members")[k];
     EXPECT_EQ(facts.at("trial"), trial.id.value);
     EXPECT_EQ(facts.at("fold"), *trial.proposal.fold);

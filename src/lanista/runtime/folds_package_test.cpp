@@ -141,7 +141,7 @@ TEST(FoldsPackage, PredictsTheMeanOfWhatEachTrainingSaysByItsOwnRules) {
     ASSERT_TRUE(source) << source.error().text();
     const TemporaryFolder build;
     const std::vector<float> of_cpp =
-        testing::predictions(build.path(), {*source}, std::string(x.bytes.begin(), x.bytes.begin() + 3 * 5 * 4));
+        testing::predictions(build.path(), {*source}, {reinterpret_cast<const char*>(x.bytes.data()), 3 * 5 * 4});
     ASSERT_EQ(of_cpp.size(), want.size() / 3);
     for (std::size_t i = 0; i < of_cpp.size(); ++i) {
       EXPECT_NEAR(of_cpp[i], want[i], 2e-5 * (1 + std::abs(want[i]))) << i;
