@@ -133,8 +133,7 @@ TEST(FoldedStudy, LeavesTheWinnersTrainingsAsOnePackage) {
   const store::CheckpointStore checkpoints(bench.disk, kFolder);
   for (std::size_t k = 0; k < 3; ++k) {
     const TrialView& trial = view.trials[view.ensemble->members[k].trial.value - 1];
-    EXPECT_EQ(study::decisions_key(trial.proposal),
-              study::decisions_key(view.trials[view.winner->value - 1].proposal));
+    EXPECT_EQ(study::decisions_key(trial.proposal), study::decisions_key(view.trials[view.winner->value - 1].proposal));
     const auto& facts = package->facts.at("members")[k];
     EXPECT_EQ(facts.at("trial"), trial.id.value);
     EXPECT_EQ(facts.at("fold"), *trial.proposal.fold);
@@ -160,7 +159,8 @@ TEST(FoldedStudy, KeepsTheWeightsOfAllTrainingsOfTheKeptProposalsAndOfNoOther) {
   ASSERT_GT(ranked.size(), 2U);
   const store::CheckpointStore checkpoints(bench.disk, kFolder);
   const auto kept = [&](const TrialView& trial) {
-    return trial.outcome && !trial.outcome->weights.empty() && bench.disk.exists(checkpoints.path(trial.outcome->weights));
+    return trial.outcome && !trial.outcome->weights.empty() &&
+           bench.disk.exists(checkpoints.path(trial.outcome->weights));
   };
   std::set<Digest> best;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -168,6 +168,8 @@ TEST(FoldedStudy, KeepsTheWeightsOfAllTrainingsOfTheKeptProposalsAndOfNoOther) {
   }
   std::size_t files = 0;
   for (const auto& [key, trainings] : by_proposal(view)) {
+    // Whether a proposal is among the best is not known while it lacks trainings.
+    if (!study::trainings_done(config, study::tally_of(trainings))) continue;
     for (const TrialView* trial : trainings) {
       EXPECT_EQ(kept(*trial), best.contains(key) && trial->outcome && !trial->outcome->weights.empty());
       files += kept(*trial) ? 1 : 0;

@@ -271,6 +271,7 @@ ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const d
   const bool folds = !of_study.folds.empty();
   if (folds) {
     out.data = data::unfitted(of_study);
+    out.data.target_normalization = first.data.target_normalization;  // in which the blend's loss is measured
     out.facts["data"] = data::spec_json(out.data);
   }
   out.facts["metrics"] = {{"validation", study::fields::metrics_json(validation)},

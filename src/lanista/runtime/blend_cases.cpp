@@ -16,11 +16,12 @@ graph::Graph drawn_model(Rng& rng, std::uint64_t kind, std::int64_t outputs) {
   const char* act = rng.below(2) == 0 ? "relu" : "tanh";
   std::string text;
   if (kind == 0) {
-    text = "%0 = input(shape=[5])\n%1 = linear(%0, out=" + hidden + ")\n%2 = " + act + "(%1)\n%3 = linear(%2, out=" + out +
-           ")\n%4 = output(%3)\n";
+    text = "%0 = input(shape=[5])\n%1 = linear(%0, out=" + hidden + ")\n%2 = " + act +
+           "(%1)\n%3 = linear(%2, out=" + out + ")\n%4 = output(%3)\n";
   } else if (kind == 1) {
-    text = "%0 = input(shape=[2,5,4])\n%1 = conv2d(%0, out=" + hidden + ", kernel=[3], padding=[1])\n%2 = batch_norm(%1)\n%3 = " +
-           act + "(%2)\n%4 = global_avg_pool(%3)\n%5 = linear(%4, out=" + out + ")\n%6 = output(%5)\n";
+    text = "%0 = input(shape=[2,5,4])\n%1 = conv2d(%0, out=" + hidden +
+           ", kernel=[3], padding=[1])\n%2 = batch_norm(%1)\n%3 = " + act +
+           "(%2)\n%4 = global_avg_pool(%3)\n%5 = linear(%4, out=" + out + ")\n%6 = output(%5)\n";
   } else {
     text = "%0 = input(shape=[6], dtype=\"index\")\n%1 = embedding(%0, vocab=7, dim=" + hidden +
            ")\n%2 = flatten(%1)\n%3 = linear(%2, out=" + out + ")\n%4 = output(%3)\n";
@@ -43,7 +44,8 @@ BlendCase drawn(std::uint64_t number) {
   const std::size_t members = 2 + rng.below(3);
   const std::size_t entries = kind == 0 ? 5 : 2;
   const std::uint64_t units = kind == 2 ? 0 : rng.below(3);  // none, one for all, one each
-  BlendCase out{.name = "blend " + std::to_string(number), .how = Blend(number / 4 % 3), .members = {}, .shares = {}, .x = {}};
+  BlendCase out{
+      .name = "blend " + std::to_string(number), .how = Blend(number / 4 % 3), .members = {}, .shares = {}, .x = {}};
   formats::OnnxExport options{.mean = {}, .scale = {}, .metadata = {}};
   double sum = 0;
   for (std::size_t k = 0; k < members; ++k) {
@@ -74,7 +76,8 @@ BlendCase drawn(std::uint64_t number) {
   return out;
 }
 
-long double blended_number(const BlendCase& one, const std::vector<Tensor>& members, std::size_t at, std::size_t width) {
+long double blended_number(const BlendCase& one, const std::vector<Tensor>& members, std::size_t at,
+                           std::size_t width) {
   long double yes = 0, no = 0, mean = 0;
   for (std::size_t k = 0; k < members.size(); ++k) {
     const auto values = elements_of<float>(members[k]);

@@ -139,10 +139,13 @@ TEST(BlendedSource, IsThatOfItsOnlyMember) {
   one.shares = {1};
   const auto& member = one.members.front();
   const auto& o = member.options;
-  EXPECT_EQ(*formats::to_cpp(one.blended(), kNoCppOptions()),
-            *formats::to_cpp(member.graph, member.weights,
-                             {.mean = o.mean, .scale = o.scale, .labels = {}, .missing = o.missing,
-                              .target_mean = o.target_mean, .target_scale = o.target_scale}));
+  EXPECT_EQ(*formats::to_cpp(one.blended(), kNoCppOptions()), *formats::to_cpp(member.graph, member.weights,
+                                                                               {.mean = o.mean,
+                                                                                .scale = o.scale,
+                                                                                .labels = {},
+                                                                                .missing = o.missing,
+                                                                                .target_mean = o.target_mean,
+                                                                                .target_scale = o.target_scale}));
   EXPECT_EQ(formats::encode_onnx(*formats::to_onnx(one.blended(), o)),
             formats::encode_onnx(*formats::to_onnx(member.graph, member.weights, o)));
 }
@@ -168,7 +171,8 @@ std::string table_of_classes() {
   for (int i = 0; i < 240; ++i) {
     const double a = rng.normal(), b = rng.normal();
     const bool one = a * b + 0.8 * rng.normal() > 0;
-    out += nlohmann::json(a).dump() + "," + (i % 13 == 0 ? "" : nlohmann::json(b).dump()) + "," + (one ? "x" : "y") + "\n";
+    out +=
+        nlohmann::json(a).dump() + "," + (i % 13 == 0 ? "" : nlohmann::json(b).dump()) + "," + (one ? "x" : "y") + "\n";
   }
   return out;
 }
