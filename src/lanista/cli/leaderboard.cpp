@@ -140,7 +140,7 @@ std::string ensemble_members_text(const study::Ensemble& ensemble, const std::st
 }
 
 /// What best/ is where the winner's trainings on the folds answer together.
-std::string folds_text(const engine::StudyView& view) {
+std::string folds_blend_text(const engine::StudyView& view) {
   if (!view.winner || !view.ensemble) return {};
   const std::string test = test_name(view.config.goals.front().metric);
   std::string members;
@@ -156,7 +156,7 @@ std::string folds_text(const engine::StudyView& view) {
 }
 
 std::string ensemble_text(const engine::StudyView& view) {
-  if (view.config.data.folds) return folds_text(view);
+  if (view.config.data.folds) return folds_blend_text(view);
   if (!view.winner || view.config.keep.ensemble < 2) return {};
   const std::string winner = "#" + std::to_string(view.winner->value);
   if (!view.ensemble) return " best/ is " + winner + " alone: no ensemble of kept trials is better on validation\n";

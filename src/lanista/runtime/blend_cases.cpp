@@ -65,7 +65,7 @@ BlendCase drawn(std::uint64_t number) {
   if (kind == 0 && rng.below(2) == 0) {
     std::vector<double> missing;
     for (std::size_t k = 0; k < members; ++k) {
-      if (k == 0 || units == 2) missing = drawn_numbers(rng, 5, -1);
+      if (k == 0 || units != 1) missing = drawn_numbers(rng, 5, -1);
       for (double& value : missing) value = static_cast<double>(static_cast<float>(value));
       out.members[k].options.missing = missing;
     }

@@ -46,7 +46,7 @@ struct Trained {
   std::string onnx;
 };
 
-Trained trained(const std::string& path, const std::string& goal, const std::string& more = "") {
+Trained trained_on_folds(const std::string& path, const std::string& goal, const std::string& more = "") {
   MemoryFileSystem disk;
   const std::string text =
       "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.1)\"}}\ntrain: {epochs: 3}\n"
@@ -100,7 +100,7 @@ TEST(FoldsPackage, PredictsTheMeanOfWhatEachTrainingSaysByItsOwnRules) {
     const std::string path = (place.path() / "table.csv").string(), news = (place.path() / "new.csv").string();
     testing::write(path, gappy_table(classes));
     testing::write(news, kNewRows);
-    const Trained all = trained(path, classes ? "minimize val_log_loss" : "minimize val_mae");
+    const Trained all = trained_on_folds(path, classes ? "minimize val_log_loss" : "minimize val_mae");
     ASSERT_EQ(all.package.members.size(), 3U);
     std::size_t unseen = 0;
     for (const engine::ModelMember& member : all.package.members) unseen += member.own_units->unseen.size();
@@ -185,7 +185,7 @@ TEST(FoldsPackage, IsAssessedOnRowsThatNoneOfItsModelsTrainedOn) {
   const TemporaryFolder place;
   const std::string path = (place.path() / "table.csv").string();
   testing::write(path, gappy_table(true));
-  const Trained all = trained(path, "maximize val_accuracy");
+  const Trained all = trained_on_folds(path, "maximize val_accuracy");
 
   const auto assessed = assess_model(all.package, all.data, true);
 
@@ -205,7 +205,10 @@ TEST(FoldsPackage, IsAssessedOnRowsThatNoneOfItsModelsTrainedOn) {
   EXPECT_EQ(part.rows, 150 - all.data.spec().split_rows[2]);
   ASSERT_EQ(part.confusion.size(), 4U);
   EXPECT_EQ(part.confusion[0] + part.confusion[3], right);
-  EXPECT_EQ(assessed->parts.back().rows, all.data.spec().split_rows[2]);
+  const study::PartAssessment& test = assessed->parts.back();
+  EXPECT_EQ(test.rows, all.data.spec().split_rows[2]);
+  EXPECT_NEAR(static_cast<double>(test.confusion[0] + test.confusion[3]),
+              all.view.ensemble->test.at("test_accuracy") * static_cast<double>(test.rows), 1e-9);
 }
 
 }  // namespace
