@@ -161,7 +161,7 @@ TEST(FoldsPackage, ReachesWhatTheStudyMeasuredOnTheTestPart) {
     const std::string path = (place.path() / "table.csv").string();
     testing::write(path, gappy_table(classes));
     const Trained all =
-        trained(path, classes ? "minimize val_log_loss" : "minimize val_mae", ", split: [0.5, 0.2, 0.3]");
+        trained_on_folds(path, classes ? "minimize val_log_loss" : "minimize val_mae", ", split: [0.5, 0.2, 0.3]");
     const auto& rows = all.data.rows(data::Part::kTest);
     std::vector<float> features(rows.size() * data::feature_names(all.package.data).size()),
         targets(classes ? 0 : rows.size());
