@@ -69,7 +69,8 @@ Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::i
     singles.push_back(std::move(single));
   }
   tell({ensemble_members_text(chosen, view.config.goals.front().metric)});
-  return engine::blend_packages(std::move(singles), chosen.shares(), chosen.validation, chosen.test);
+  return engine::blend_packages(std::move(singles), chosen.shares(), data.spec(), chosen.validation,
+                                chosen.test);
 }
 
 }  // namespace lanista::cli

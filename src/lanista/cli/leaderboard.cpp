@@ -31,8 +31,8 @@ double own_metric(const engine::StudyView& view, const engine::TrialView& trial,
 
 bool is_cost(const std::string& metric) { return metric == "params" || metric == "flops"; }
 
-/// The metric of a proposal: of its only training, or the average of several at the last epoch that all of them measured
-/// and how far they lie apart, over folds as the average's standard error.
+/// The metric of a proposal: of its only training, or the average of several at the last epoch that all of them
+/// measured and how far they lie apart, over folds as the average's standard error.
 std::string metric_text(const engine::StudyView& view, const engine::TrialView& trial, const std::string& metric) {
   if (is_cost(metric)) return short_number(own_metric(view, trial, metric));
   const std::vector<study::Measurement> joint = study::joint_results(view.config, study::trainings_of(view, trial));
@@ -42,8 +42,7 @@ std::string metric_text(const engine::StudyView& view, const engine::TrialView& 
   const double center = value_or_zero(study::average(view.config, together), metric);
   const auto spread = study::spread_of(together, metric);
   if (!spread) return four_digits(center);
-  return four_digits(center) + " +-" +
-         four_digits(view.config.data.folds ? spread->standard_error : spread->deviation);
+  return four_digits(center) + " +-" + four_digits(view.config.data.folds ? spread->standard_error : spread->deviation);
 }
 
 /// "9" for the last of nine epochs, "4/9" for the fourth.
@@ -122,8 +121,8 @@ std::string noise_text(const engine::StudyView& view) {
   const std::int64_t others = noise->trials - 1;
   const std::string by = noise->trainings > 0 ? "the spread of its " + std::to_string(noise->trainings) + " trainings"
                                               : "its " + std::to_string(noise->rows) + " validation rows";
-  return " by " + by + " the best lies between " +
-         four_digits(noise->band.low) + " and " + four_digits(noise->band.high) + " (95 %); " +
+  return " by " + by + " the best lies between " + four_digits(noise->band.low) + " and " +
+         four_digits(noise->band.high) + " (95 %); " +
          (others == 0   ? std::string("no other trial lies there")
           : others == 1 ? std::string("1 other trial lies there, too")
                         : std::to_string(others) + " other trials lie there, too") +
@@ -141,7 +140,24 @@ std::string ensemble_members_text(const study::Ensemble& ensemble, const std::st
   return members + ": " + metric + " " + value_text(ensemble.validation, metric);
 }
 
+/// What best/ is where the winner's trainings on the folds answer together.
+std::string folds_blend_text(const engine::StudyView& view) {
+  if (!view.winner || !view.ensemble) return {};
+  const std::string test = test_name(view.config.goals.front().metric);
+  std::string members;
+  for (const auto& member : view.ensemble->members) {
+    members += (members.empty() ? "#" : ", #") + std::to_string(member.trial.value);
+  }
+  const auto tested = [&](const std::map<std::string, double>& metrics) {
+    return metrics.contains(test) ? " (test " + value_text(metrics, test) + ")" : std::string();
+  };
+  return " best/ blends the winner's " + std::to_string(view.ensemble->members.size()) + " trainings " + members +
+         tested(view.ensemble->test) + "; #" + std::to_string(view.winner->value) + " alone" +
+         (view.test.contains(test) ? tested(view.test) : " is DIR#" + std::to_string(view.winner->value)) + "\n";
+}
+
 std::string ensemble_text(const engine::StudyView& view) {
+  if (view.config.data.folds) return folds_blend_text(view);
   if (!view.winner || view.config.keep.ensemble < 2) return {};
   const std::string winner = "#" + std::to_string(view.winner->value);
   if (!view.ensemble) return " best/ is " + winner + " alone: no ensemble of kept trials is better on validation\n";
@@ -212,7 +228,8 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   if (const auto folds = view.config.data.folds) {
     const std::int64_t dealings = view.config.strategy.repeat;
     text += " " + view.config.strategy.average + " +- standard error over " + std::to_string(*folds) + " folds" +
-            (dealings > 1 ? ", dealt " + std::to_string(dealings) + " times" : "") + "; the trial is the best of them\n";
+            (dealings > 1 ? ", dealt " + std::to_string(dealings) + " times" : "") +
+            "; the trial is the best of them\n";
   } else if (view.config.strategy.repeat > 1) {
     text += " " + view.config.strategy.average + " +- deviation over " + std::to_string(view.config.strategy.repeat) +
             " trainings; the trial is the best of them\n";

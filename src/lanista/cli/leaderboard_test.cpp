@@ -91,6 +91,18 @@ TEST(Leaderboard, SaysWhatIsInBestWhereAnEnsembleWasAskedFor) {
   EXPECT_NE(leaderboard(view, 10).find(text), std::string::npos);
 }
 
+TEST(Leaderboard, SaysThatBestIsTheWinnersTrainingsOnTheFolds) {
+  auto view = three_trials();
+  view.config.data.folds = 2;
+  EXPECT_EQ(ensemble_text(view), "") << "a study that an older build ended";
+  view.ensemble = study::Ensemble{{{TrialId{2}, 1}, {TrialId{1}, 1}}, {}, {{"test_accuracy", 0.965}}};
+  EXPECT_EQ(ensemble_text(view),
+            " best/ blends the winner's 2 trainings #2, #1 (test 0.9650); #2 alone (test 0.9601)\n");
+  view.ensemble->test.clear();
+  view.test.clear();
+  EXPECT_EQ(ensemble_text(view), " best/ blends the winner's 2 trainings #2, #1; #2 alone is DIR#2\n");
+}
+
 TEST(Leaderboard, ShowsAtMostTheRowsAsked) {
   const std::string table = leaderboard(three_trials(), 1);
 

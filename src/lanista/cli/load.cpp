@@ -10,7 +10,7 @@ namespace lanista::cli {
 namespace {
 
 Result<TrialId> pick_trial(const study::StudyView& view, const Target& target) {
-  if (target.trial.empty()) {
+  if (target.trial.empty() || target.trial == "best") {
     const auto ranked = study::ranking(view);
     if (ranked.empty()) return Error{Code::kNotFound, "no trial has finished yet", target.folder};
     return ranked.front();
@@ -20,7 +20,7 @@ Result<TrialId> pick_trial(const study::StudyView& view, const Target& target) {
   const auto parsed = std::from_chars(target.trial.data(), end, id);
   if (parsed.ec == std::errc() && parsed.ptr == end && id > 0 && id <= view.trials.size()) return TrialId{id};
   return Error{Code::kNotFound,
-               "there is no trial '" + target.trial + "'; the study has " +
+               "there is no trial '" + target.trial + "'; allowed are best and a number; the study has " +
                    (view.trials.empty() ? "none" : "trials 1 to " + std::to_string(view.trials.size())),
                target.folder};
 }

@@ -23,7 +23,7 @@ struct LoadedTrial {
   const study::TrialView& trial() const { return view.trials[index]; }
   std::string base_name() const;
 };
-/// "DIR#N", or nothing behind the '#': the best trial. Errors: also kNotFound (no such trial, none has finished).
+/// "DIR#N", or "best" or nothing behind the '#': the best trial. Errors: also kNotFound (no such trial, none has finished).
 Result<LoadedTrial> load_trial(const std::string& target);
 
 /// Splits "DIR#N" at the last '#'.

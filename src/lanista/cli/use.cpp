@@ -38,6 +38,32 @@ Result<Predicted> predict_raw(const std::string& model, const std::string& input
   return Predicted{std::move(package), std::move(raw), std::move(predictor), std::move(values)};
 }
 
+/// The rows that there is something to compare with.
+struct Compared {
+  std::int64_t rows = 0;
+  std::vector<double> values;  ///< [rows, outputs]
+  std::vector<std::int32_t> labels;
+  std::vector<float> targets;
+};
+
+Compared with_targets(const Predicted& all) {
+  const auto width = static_cast<std::size_t>(all.predictor.outputs());
+  Compared out;
+  for (std::size_t row = 0; row * width < all.values.size(); ++row) {
+    const bool classes = !all.raw.labels.empty();
+    if (classes ? all.raw.labels[row] == data::kNoLabel : std::isnan(all.raw.targets[row * width])) continue;
+    ++out.rows;
+    const auto append = [&](const auto& from, std::size_t each, auto& to) {
+      const auto first = from.begin() + static_cast<std::ptrdiff_t>(row * each);
+      to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(each));
+    };
+    append(all.values, width, out.values);
+    if (classes) append(all.raw.labels, 1, out.labels);
+    if (!classes) append(all.raw.targets, width, out.targets);
+  }
+  return out;
+}
+
 std::string label_name(const data::DataSpec& data, std::size_t label) {
   return label < data.labels.size() ? data.labels[label] : std::to_string(label);
 }
@@ -168,8 +194,14 @@ int evaluate(const EvalRequest& request) {
   if (all->raw.labels.empty() && all->raw.targets.empty()) {
     return report({Code::kInvalidArgument, "the data holds no targets to compare with", request.input});
   }
-  const auto assessment = all->predictor.assess(all->values, all->raw.labels, all->raw.targets);
   const data::DataSpec& data = all->package.data;
+  const Compared compared = with_targets(*all);
+  const std::int64_t left_out = all->raw.rows() - compared.rows;
+  if (left_out > 0) {
+    tell({std::to_string(left_out) + " of " + std::to_string(all->raw.rows()) + " rows " +
+          (left_out == 1 ? "has" : "have") + " no target and " + (left_out == 1 ? "is" : "are") + " left out"});
+  }
+  const auto assessment = all->predictor.assess(compared.values, compared.labels, compared.targets);
   std::cout << (request.json ? json_line(assessment_json(assessment, data)) : assessment_text(assessment, data));
   return kDone;
 }

@@ -17,7 +17,7 @@ void add_status(CLI::App& app, int& code) {
 void add_show(CLI::App& app, int& code) {
   auto show = std::make_shared<ShowRequest>();
   auto& show_verb = *app.add_subcommand("show", "a study's table, or one trial in full");
-  show_verb.add_option("target", show->target, "DIR or DIR#TRIAL")->required();
+  show_verb.add_option("target", show->target, "DIR or DIR#TRIAL (a number, or best)")->required();
   show_verb.add_option("--top", show->top, "rows of the table")->check(whole(1, 1'000'000'000));
   show_verb.add_flag("--json", show->json, "JSON on stdout");
   show_verb.add_flag("--dot", show->dot, "the trial's model as Graphviz source");

@@ -11,6 +11,9 @@ namespace {
 
 using nlohmann::json;
 
+/// What "missing_becomes" says where a missing number stays NaN.
+constexpr const char* kStaysMissing = "nan";
+
 Error broken(std::size_t index, const std::string& message) {
   return {Code::kDataLoss, "schema: column " + std::to_string(index) + ": " + message, ""};
 }
@@ -72,6 +75,7 @@ Result<Column> parse_column(const json& json_column, std::size_t index) {
     }
     *value = it->get<std::int64_t>();
   }
+  out.keeps_missing = text("missing_becomes") == kStaysMissing;
   if (kind == "number") {
     LANISTA_ASSIGN(out.range, parse_range(json_column, index));
     return out;
@@ -125,7 +129,7 @@ json columns_json(const std::vector<Column>& columns) {
     switch (column.kind) {
       case ColumnKind::kNumber:
         entry.update(range_json(column.range));
-        entry.update({{"kind", "number"}, {"missing_becomes", "mean"}});
+        entry.update({{"kind", "number"}, {"missing_becomes", column.keeps_missing ? kStaysMissing : "mean"}});
         break;
       case ColumnKind::kCategory:
         entry.update({{"kind", "category"}, {"categories", column.categories}, {"missing_becomes", "zeros"}});
@@ -137,7 +141,9 @@ json columns_json(const std::vector<Column>& columns) {
           parts.push_back(range_json(column.parts[i]));
           parts.back()["part"] = kDateParts[i].name;
         }
-        entry.update({{"kind", "date"}, {"parts", std::move(parts)}, {"missing_becomes", "mean"}});
+        entry.update({{"kind", "date"},
+                      {"parts", std::move(parts)},
+                      {"missing_becomes", column.keeps_missing ? kStaysMissing : "mean"}});
         break;
       }
     }

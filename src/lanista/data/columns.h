@@ -27,6 +27,8 @@ struct Column {
   /// Those of them that no training row of the fold has, sorted: they are all zeros, as those that nobody knows.
   std::vector<std::string> unseen;
   std::vector<Range> parts;             ///< of dates: the first of kDateParts, one feature each
+  /// Whether a missing number or date stays one (NaN): whoever uses the features says what it becomes.
+  bool keeps_missing = false;
   std::int64_t missing = 0, unique = 0;
 
   /// How many features it makes.

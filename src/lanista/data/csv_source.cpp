@@ -52,7 +52,7 @@ Result<TableRoles> roles_of(const Request& request, const std::vector<std::strin
   const Source& source = request.source;
   const auto schema = source.value("schema");
   if (!schema) return choose_roles(source, header);
-  for (const char* other : {"target", "drop", "task", "numeric", "categorical", "dates"}) {
+  for (const char* other : {"target", "drop", "task", "numeric", "categorical", "categories", "dates"}) {
     if (source.value(other)) return source.error("schema= says what the columns are; leave out " + std::string(other));
   }
   const std::string path = request.path(*schema);
@@ -134,7 +134,7 @@ std::vector<std::string> class_names(const DataSpec& known) {
 }
 
 /// Rows of a table as samples of a known data set.
-Result<RawData> known_rows(const Request& request, const Table& table) {
+Result<Found> known_rows(const Request& request, const Table& table) {
   const DataSpec& known = *request.known;
   PlainColumns plain;
   if (known.schema.is_null()) {
@@ -156,14 +156,15 @@ Result<RawData> known_rows(const Request& request, const Table& table) {
   if (known.schema.is_null() && rows.missing > 0) {
     return broken("a number is missing, and the data set has no rule for it");
   }
-  RawData out;
+  Found found;
+  RawData& out = found.raw;
   out.spec.features = known.features;
   out.features = std::move(rows.features);
   out.missing = rows.missing;
   out.unknown = rows.unknown;
   if (rows.unknown > 0) {
     out.remarks.push_back(std::to_string(rows.unknown) + (rows.unknown == 1 ? " cell holds a category" : " cells hold categories") +
-                          " that training had not seen (" + rows.first_unknown + ") and " +
+                          " that the model does not know (" + rows.first_unknown + ") and " +
                           (rows.unknown == 1 ? "counts" : "count") + " as missing");
   }
   if (!plain.targets.empty()) {
@@ -171,9 +172,10 @@ Result<RawData> known_rows(const Request& request, const Table& table) {
     if (target) {
       out.labels = std::move(target->labels);
       out.targets = std::move(target->numbers);
+      found.untold = std::move(target->unknown);
     }
   }
-  return out;
+  return found;
 }
 
 /// The rows of test= behind those of the file.
@@ -242,8 +244,8 @@ Result<Found> read_csv(const Request& request) {
   if (request.known != nullptr) {
     auto rows = known_rows(request, table);
     if (!rows) return at_file(rows.error(), path);
-    found.raw = *std::move(rows);
-    return found;
+    rows->raw.spec.name = found.raw.spec.name;
+    return rows;
   }
   LANISTA_TRY(add_test_file(request, table));
   LANISTA_ASSIGN(TableRoles roles, roles_of(request, table.header()));

@@ -22,6 +22,7 @@ const std::vector<Kind>& kinds() {
         {"sep", "CHARACTER|tab", "what stands between cells; else comma, semicolon or tab, whichever is there", true},
         {"numeric", "A,B", "columns that hold numbers"},
         {"categorical", "A,B", "columns that hold categories, even if they look like numbers"},
+        {"categories", "N", "of a column with more than N different texts, the N most frequent; others count as missing"},
         {"dates", "A,B", "columns that hold dates: 2024-03-01 or 01.03.2024, with a time or without"},
         {"decimal", ".|,", "numbers as people write them: 1,234.5 and 12 %, or with a comma 1.234,5 and 12 %", true},
         {"missing", "A,B", "texts that mean that there is no value, beside NA, ?, nan, null and nothing", true},

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "lanista/data/dataset.h"
@@ -82,11 +81,7 @@ Result<void> encode(const Found::Columns& found, const std::vector<std::int64_t>
   raw.unknown = rows.unknown;
   LANISTA_TRY(check_numbers(raw));
   if (!leave_missing || rows.missing == 0) return {};
-  constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-  for (Column& column : fitted.columns) {
-    column.range.mean = kMissing;
-    for (Range& part : column.parts) part.mean = kMissing;
-  }
+  for (Column& column : fitted.columns) column.keeps_missing = true;
   LANISTA_ASSIGN(rows, encode_rows(table, indices, fitted.columns));
   raw.features = std::move(rows.features);
   return {};

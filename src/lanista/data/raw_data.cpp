@@ -1,21 +1,31 @@
 #include "lanista/data/raw_data.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "lanista/data/columns.h"
 
 namespace lanista::data {
 namespace {
 
 Error broken(std::string message) { return {Code::kDataLoss, "data: " + std::move(message), ""}; }
 
+bool keeps_missing(const DataSpec& spec) {
+  if (spec.schema.is_null()) return false;
+  const auto columns = parse_columns(spec.schema.at("columns"));
+  return columns && std::ranges::any_of(*columns, &Column::keeps_missing);
+}
+
 }  // namespace
 
 Result<void> check_numbers(const RawData& raw) {
   const DataSpec& spec = raw.spec;
+  const bool gaps = keeps_missing(spec);
   const auto width = static_cast<std::size_t>(spec.features.elements_per_sample());
   for (std::size_t i = 0; i < raw.features.size(); ++i) {
     const float x = raw.features[i];
     const bool token = x >= 0 && x < static_cast<float>(spec.vocab) && x == std::trunc(x);
-    if (spec.vocab > 0 ? token : std::isfinite(x)) continue;
+    if (spec.vocab > 0 ? token : std::isfinite(x) || (gaps && std::isnan(x))) continue;
     return broken("feature " + std::to_string(i % width) + " of row " + std::to_string(i / width) + " is " +
                   (spec.vocab > 0 ? std::to_string(x) + ", no token number from 0 to " + std::to_string(spec.vocab - 1)
                                   : "not a finite number"));

@@ -89,6 +89,13 @@ Result<RawData> read_raw(const DataSpec& spec, const std::string& path, FileSyst
   }
   raw.spec = spec;
   if (auto checked = check_numbers(raw); !checked) return at_file(checked.error(), request.source.argument);
+  for (const std::size_t row : found.untold) {
+    const auto outputs = static_cast<std::size_t>(spec.target_size);
+    if (!raw.labels.empty()) raw.labels[row] = kNoLabel;
+    if (!raw.targets.empty()) {
+      std::fill_n(raw.targets.begin() + static_cast<std::ptrdiff_t>(row * outputs), outputs, kNoTarget);
+    }
+  }
   spec.normalization.apply(raw.features, spec.features.elements_per_sample());
   return std::move(raw);
 }

@@ -38,6 +38,7 @@ struct Found {
   bool in_order = false;             ///< parts are blocks of consecutive rows, because neighbours share content
   std::vector<std::int64_t> groups;  ///< a number a row: rows of one group stay together; or empty
   std::vector<double> times;         ///< one a row: parts follow each other in time; or empty
+  std::vector<std::size_t> untold;   ///< of new rows, those without a target among others that have one
 };
 
 /// One kind of source: what `open` and read_raw choose from, what the catalogue lists. Errors of `read` are those of

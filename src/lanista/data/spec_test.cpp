@@ -1,6 +1,10 @@
 #include "lanista/data/spec.h"
 
+#include <cmath>
+
+#include "lanista/data/raw_input.h"
 #include "lanista/data/test_support.h"
+#include "lanista/data/unfitted.h"
 
 namespace lanista::data {
 namespace {
@@ -75,6 +79,19 @@ TEST_F(Spec, TellsWhatStandsForMissingNumbers) {
   EXPECT_DOUBLE_EQ(stands[0], sum / static_cast<double>(present));
   EXPECT_EQ(std::vector<double>(stands.begin() + 1, stands.end()), std::vector<double>(3, 0));
   EXPECT_TRUE(missing_numbers(of("builtin:digits")).empty());
+
+  // As no training has seen it, a row with gaps keeps them, also behind the text form.
+  const DataSpec raw = *parse_spec(spec_json(unfitted(table)));
+  EXPECT_EQ(raw.normalization, Normalization());
+  EXPECT_EQ(raw.features, table.features);
+  EXPECT_EQ(feature_names(raw), feature_names(table));
+  EXPECT_TRUE(unseen_features(raw).empty());
+  write("gap.csv", "length,colour\n,red\n2,\n");
+  const auto gap = read_raw(raw, "gap.csv", disk_);
+  ASSERT_TRUE(gap.ok()) << gap.error().text();
+  EXPECT_TRUE(std::isnan(gap->features[0]));
+  EXPECT_EQ(std::vector<float>(gap->features.begin() + 1, gap->features.end()),
+            (std::vector<float>{0, 0, 1, 2, 0, 0, 0}));
 }
 
 TEST_F(Spec, NamesTheFeaturesOfATableInTheirOrder) {

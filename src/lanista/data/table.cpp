@@ -17,6 +17,8 @@ namespace lanista::data {
 namespace {
 
 constexpr std::size_t kMaxCategories = 256;
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+
 Error broken(const std::string& column, const std::string& message) {
   return {Code::kDataLoss, "csv: column \"" + column + "\": " + message, ""};
 }
@@ -24,8 +26,9 @@ Error broken(const std::string& column, const std::string& message) {
 std::string quoted(std::string_view text) { return "\"" + std::string(text.substr(0, 64)) + "\""; }
 
 Error no_date(const std::string& column, const std::string& place, std::string_view text) {
-  return broken(column, place + " holds " + quoted(text) +
-                            ", which is no date; expected 2024-03-01, 2024/03/01 or 01.03.2024, with a time or without");
+  return broken(column,
+                place + " holds " + quoted(text) +
+                    ", which is no date; expected 2024-03-01, 2024/03/01 or 01.03.2024, with a time or without");
 }
 
 /// What one walk through the cells of a column finds.
@@ -103,25 +106,41 @@ Result<void> fit_date(const Table& table, std::size_t index, const std::vector<s
   for (const DatePart& part : kDateParts) {
     if (part.of_time && !times) continue;
     std::vector<double> values;
-    for (const auto& date : dates) values.push_back(date ? (*date).*part.value : std::numeric_limits<double>::quiet_NaN());
+    for (const auto& date : dates)
+      values.push_back(date ? (*date).*part.value : std::numeric_limits<double>::quiet_NaN());
     column.parts.push_back(range_of(values, train));
   }
   return {};
 }
 
-/// `remark`: what its texts may have been meant to be.
+/// The categories of the training rows, or the most frequent `most` of them, of equally frequent ones those that come
+/// first by bytes. `remark`: what its texts may have been meant to be; in the end, what is to be told.
 Result<void> fit_category(const Table& table, std::size_t index, const std::vector<std::int64_t>& train,
-                          const std::string& remark, Column& column) {
-  std::set<std::string_view> found;
+                          std::int64_t most, std::string& remark, Column& column) {
+  std::map<std::string_view, std::int64_t> found;
   for (const std::int64_t row : train) {
     const auto text = table.text(static_cast<std::size_t>(row), index);
-    if (!text.empty()) found.insert(text);
-    if (found.size() > kMaxCategories) {
+    if (!text.empty()) ++found[text];
+    if (most == 0 && found.size() > kMaxCategories) {
+      const std::string hint = "leave it out with drop=, or keep the most frequent with categories=" + std::to_string(kMaxCategories);
       return broken(column.name, "more than " + std::to_string(kMaxCategories) + " different texts; " +
-                                     (remark.empty() ? "leave it out with drop=" : remark));
+                                     (remark.empty() ? hint : remark));
     }
   }
-  column.categories.assign(found.begin(), found.end());
+  if (most > 0 && std::cmp_greater(found.size(), most)) {
+    std::vector<std::pair<std::int64_t, std::string_view>> ranked;
+    for (const auto& [text, count] : found) ranked.emplace_back(-count, text);
+    std::ranges::sort(ranked);
+    std::int64_t others = 0;
+    for (auto it = ranked.begin() + most; it != ranked.end(); ++it) {
+      others -= it->first;
+      found.erase(it->second);
+    }
+    remark = "keeps the " + std::to_string(most) + " most frequent of " + std::to_string(ranked.size()) +
+             " categories; the others, in " + std::to_string(others) + " of " + std::to_string(train.size()) +
+             " rows, count as missing";
+  }
+  for (const auto& [text, count] : found) column.categories.emplace_back(text);
   return {};
 }
 
@@ -132,7 +151,7 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
     case ColumnKind::kNumber: {
       const auto number = table.number(text);
       if (!number && !text.empty()) return no_number(column.name, table.place(row), text);
-      features.push_back(static_cast<float>(number.value_or(column.range.mean)));
+      features.push_back(static_cast<float>(number.value_or(column.keeps_missing ? kNothing : column.range.mean)));
       return false;
     }
     case ColumnKind::kCategory: {
@@ -148,7 +167,8 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
       const auto date = parse_date(text);
       if (!date && !text.empty()) return no_date(column.name, table.place(row), text);
       for (std::size_t i = 0; i < column.parts.size(); ++i) {
-        features.push_back(static_cast<float>(date ? (*date).*kDateParts[i].value : column.parts[i].mean));
+        const double instead = column.keeps_missing ? kNothing : column.parts[i].mean;
+        features.push_back(static_cast<float>(date ? (*date).*kDateParts[i].value : instead));
       }
       return false;
     }
@@ -178,7 +198,8 @@ std::string Table::place(std::size_t row) const {
   return "row " + std::to_string(at - first_file_ + 1) + " of " + second_name_;
 }
 
-Result<void> Table::add_file(const formats::CsvTable& cells, const std::vector<std::size_t>& columns, std::string name) {
+Result<void> Table::add_file(const formats::CsvTable& cells, const std::vector<std::size_t>& columns,
+                             std::string name) {
   LANISTA_TRY(cells_.append(cells, columns));
   for (std::size_t at = first_file_; at < cells_.rows(); ++at) rows_.push_back(at);
   second_name_ = std::move(name);
@@ -194,8 +215,7 @@ std::vector<std::int64_t> Table::second_file() const {
 
 std::int64_t Table::leave_out_missing(const std::vector<std::size_t>& columns) {
   const auto lacks = [&](std::size_t row) {
-    return std::ranges::any_of(columns,
-                               [&](std::size_t c) { return notation_.text(cells_.cell(row, c)).empty(); });
+    return std::ranges::any_of(columns, [&](std::size_t c) { return notation_.text(cells_.cell(row, c)).empty(); });
   };
   return static_cast<std::int64_t>(std::erase_if(rows_, lacks));
 }
@@ -219,7 +239,7 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<RawColum
         break;
       case ColumnKind::kCategory:
         if (column.categories.empty()) {
-          LANISTA_TRY(fit_category(table, raw.index, train, remark, column));
+          LANISTA_TRY(fit_category(table, raw.index, train, raw.most, remark, column));
         }
         break;
       case ColumnKind::kDate:

@@ -52,6 +52,7 @@ struct RawColumn {
   std::size_t index = 0;
   std::optional<ColumnKind> kind;       ///< as declared; else a number if all present cells are numbers
   std::vector<std::string> categories;  ///< as declared; else those of the training rows
+  std::int64_t most = 0;  ///< if these are more: the most frequent, so many; 0: too many are an error
 };
 
 /// The columns by which rows are split.
@@ -77,7 +78,7 @@ const std::vector<std::string>& table_tasks();
 Result<void> choose_row_columns(const Source& source, const std::vector<std::string>& header, TableRoles& roles);
 
 /// From target= (names, else numbers counted from 0, with commas between them; the last column if not given), drop=,
-/// numeric=, categorical=, dates=, group=, order=, weight= and task=. The columns of group= and order= are no features,
+/// numeric=, categorical=, dates=, categories=, group=, order=, weight= and task=. The columns of group= and order= are no features,
 /// unless their kind is declared; that of weight= is none.
 /// Errors: kInvalidArgument (no such column; no column left; one declared twice; two of one name).
 Result<TableRoles> choose_roles(const Source& source, const std::vector<std::string>& header);
@@ -94,13 +95,15 @@ struct TableTarget {
   std::vector<std::int32_t> labels;  ///< per row, for classes
   std::vector<float> numbers;        ///< [rows, columns], for numbers, and zeros and ones for labels
   bool multilabel = false;           ///< those are labels
+  std::vector<std::size_t> unknown;  ///< rows without a target, ascending; zeros stand for what they lack
 };
 /// Errors: kDataLoss (a missing target, a text where task=numbers, one class only, neither labels nor numbers) with the
 /// row, counted from 1; kInvalidArgument (task=classes of several columns).
 Result<TableTarget> read_target(const Table& table, const std::vector<std::size_t>& columns, const std::string& task);
 
-/// The same for what is known: classes where `names` holds them, else labels or numbers. Nothing if no row has a target.
-/// Errors: kDataLoss (a class that is not known, a target that is missing in some rows) with the row.
+/// The same for what is known: classes where `names` holds them, else labels or numbers. Nothing if no row has a target;
+/// a row that lacks one of several has none. Errors: kDataLoss (a class that is not known, no number, no label) with the
+/// row.
 Result<std::optional<TableTarget>> read_known_target(const Table& table, const std::vector<std::size_t>& columns,
                                                      const std::vector<std::string>& names, bool multilabel);
 

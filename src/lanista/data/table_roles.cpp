@@ -13,6 +13,9 @@ namespace {
 
 using nlohmann::json;
 
+/// A feature each: a row of that many takes 16 KiB.
+constexpr std::int64_t kMostCategories = 4096;
+
 struct KindName {
   ColumnKind kind;
   std::string_view in_schema;
@@ -150,11 +153,14 @@ Result<TableRoles> choose_roles(const Source& source, const std::vector<std::str
       return source.error("column \"" + header[column] + "\" has a declared kind, yet is no feature");
     }
   }
+  LANISTA_ASSIGN(const std::int64_t most, source.integer("categories", 0, 1, kMostCategories));
   for (std::size_t c = 0; c < header.size(); ++c) {
     if (dropped.contains(c)) continue;
     const auto kind = kinds.find(c);
-    roles.features.push_back(
-        {.index = c, .kind = kind == kinds.end() ? std::nullopt : std::optional(kind->second), .categories = {}});
+    roles.features.push_back({.index = c,
+                              .kind = kind == kinds.end() ? std::nullopt : std::optional(kind->second),
+                              .categories = {},
+                              .most = most});
   }
   if (roles.features.empty()) {
     return source.error("beside the target " + quoted_names(header, roles.targets) + " no column is left");

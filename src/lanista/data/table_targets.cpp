@@ -49,12 +49,18 @@ std::optional<bool> label_of(const Table& table, std::string_view text) {
   return std::nullopt;
 }
 
-/// The cells of several columns row by row, each as `value(column, row, text)` has it.
+/// The cells of several columns row by row, each as `value(column, row, text)` has it; zeros in the rows `unknown`
+/// (ascending).
 template <class Value>
-Result<std::vector<float>> cells_of(const Table& table, const std::vector<std::size_t>& columns, Value value) {
+Result<std::vector<float>> cells_of(const Table& table, const std::vector<std::size_t>& columns,
+                                    const std::vector<std::size_t>& unknown, Value value) {
   std::vector<float> out;
   out.reserve(table.rows() * columns.size());
   for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (std::ranges::binary_search(unknown, row)) {
+      out.insert(out.end(), columns.size(), 0.0F);
+      continue;
+    }
     for (const std::size_t column : columns) {
       const auto text = table.text(row, column);
       if (text.empty()) return no_target(table, column, row);
@@ -66,8 +72,8 @@ Result<std::vector<float>> cells_of(const Table& table, const std::vector<std::s
 }
 
 Result<std::vector<float>> numbers_in(const Table& table, const std::vector<std::size_t>& columns,
-                                      const std::string& hint = "") {
-  return cells_of(table, columns, [&](std::size_t column, std::size_t row, std::string_view text) -> Result<float> {
+                                      const std::string& hint = "", const std::vector<std::size_t>& unknown = {}) {
+  return cells_of(table, columns, unknown, [&](std::size_t column, std::size_t row, std::string_view text) -> Result<float> {
     if (const auto number = table.number(text)) return static_cast<float>(*number);
     Error error = no_number(table.header()[column], table.place(row), text);
     error.message += hint;
@@ -75,8 +81,9 @@ Result<std::vector<float>> numbers_in(const Table& table, const std::vector<std:
   });
 }
 
-Result<std::vector<float>> labels_in(const Table& table, const std::vector<std::size_t>& columns) {
-  return cells_of(table, columns, [&](std::size_t column, std::size_t row, std::string_view text) -> Result<float> {
+Result<std::vector<float>> labels_in(const Table& table, const std::vector<std::size_t>& columns,
+                                     const std::vector<std::size_t>& unknown = {}) {
+  return cells_of(table, columns, unknown, [&](std::size_t column, std::size_t row, std::string_view text) -> Result<float> {
     if (const auto label = label_of(table, text)) return *label ? 1.0F : 0.0F;
     return bad_column(table.header()[column], table.place(row) + " holds " + shown(text) +
                                                   ", which is no label; labels are 0 or 1, false or true, no or yes");
@@ -85,7 +92,7 @@ Result<std::vector<float>> labels_in(const Table& table, const std::vector<std::
 
 /// Labels where all cells are, unless `task` says numbers.
 Result<TableTarget> read_several(const Table& table, const std::vector<std::size_t>& columns, const std::string& task) {
-  TableTarget target{.names = {}, .labels = {}, .numbers = {}};
+  TableTarget target{.names = {}, .labels = {}, .numbers = {}, .unknown = {}};
   if (task == "classes") {
     return Error{Code::kInvalidArgument,
                  "csv: task=classes is of one target, there are " + std::to_string(columns.size()) +
@@ -149,14 +156,15 @@ Result<TableTarget> read_target(const Table& table, const std::vector<std::size_
 
 Result<std::optional<TableTarget>> read_known_target(const Table& table, const std::vector<std::size_t>& columns,
                                                      const std::vector<std::string>& names, bool multilabel) {
-  bool any = false;
+  TableTarget target{.names = names, .labels = {}, .numbers = {}, .multilabel = multilabel, .unknown = {}};
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    for (const std::size_t column : columns) any |= !table.text(row, column).empty();
+    const auto is_empty = [&](std::size_t column) { return table.text(row, column).empty(); };
+    if (std::ranges::any_of(columns, is_empty)) target.unknown.push_back(row);
   }
-  if (!any) return std::optional<TableTarget>();
-  TableTarget target{.names = names, .labels = {}, .numbers = {}, .multilabel = multilabel};
+  if (target.unknown.size() == table.rows()) return std::optional<TableTarget>();
   if (names.empty()) {
-    LANISTA_ASSIGN(target.numbers, multilabel ? labels_in(table, columns) : numbers_in(table, columns));
+    LANISTA_ASSIGN(target.numbers, multilabel ? labels_in(table, columns, target.unknown)
+                                              : numbers_in(table, columns, "", target.unknown));
     return std::optional(std::move(target));
   }
   const std::size_t column = columns.front();
@@ -164,7 +172,10 @@ Result<std::optional<TableTarget>> read_known_target(const Table& table, const s
   for (std::size_t i = 0; i < names.size(); ++i) numbers[names[i]] = static_cast<std::int32_t>(i);
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, column);
-    if (text.empty()) return no_target(table, column, row);
+    if (text.empty()) {
+      target.labels.push_back(0);
+      continue;
+    }
     const auto it = numbers.find(text);
     if (it == numbers.end()) {
       return bad_column(table.header()[column], table.place(row) + " holds " + shown(text) +

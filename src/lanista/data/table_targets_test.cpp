@@ -132,6 +132,15 @@ TEST_F(SeveralTargets, AreDeclaredAndReadAgain) {
   const auto raw = read_raw(set->spec(), "/new.csv", disk_);
   ASSERT_TRUE(raw.ok()) << raw.error().text();
   EXPECT_TRUE(raw->targets.empty());
+  write("/some.csv", "x,a,b\n1,1,0\n2,,1\n3,0,1\n");
+  const auto some = read_raw(set->spec(), "/some.csv", disk_);
+  ASSERT_TRUE(some.ok()) << some.error().text();
+  ASSERT_EQ(some->targets.size(), 6U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(std::isnan(some->targets[i]), i / 2 == 1) << "a row that lacks one has none";
+  }
+  EXPECT_EQ(some->targets[4], 0);
+  EXPECT_EQ(some->targets[5], 1);
   write("/bad.csv", "x,a,b\n1,1,2\n");
   expect_raw_error(set->spec(), "/bad.csv", Code::kDataLoss, "which is no label");
   const auto refused = [&](const std::string& schema, const std::string& message) {

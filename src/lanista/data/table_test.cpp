@@ -169,7 +169,55 @@ TEST_F(Csv, ExplainsWhatIsWrong) {
   expect_error("a,y\n1,x\n2,z\n", "", Code::kInvalidArgument, "would have none");
   std::string many = "name,y\n";
   for (int i = 0; i < 600; ++i) many += "n" + std::to_string(i) + "," + std::to_string(i % 2) + "\n";
-  expect_error(many, "", Code::kDataLoss, "more than 256 different texts");
+  expect_error(many, "", Code::kDataLoss,
+               "more than 256 different texts; leave it out with drop=, or keep the most frequent with categories=256");
+  expect_error(many, "?categories=0", Code::kInvalidArgument, "categories=0");
+  expect_error(many, "?categories=9999", Code::kInvalidArgument, "4096");
+}
+
+TEST_F(Csv, KeepsTheMostFrequentCategoriesOfItsTrainingRows) {
+  // Category k of a thousand on some 1 in (k + 1) rows; ids that no two rows share beside it.
+  std::string text = "zip,id,y\n";
+  Rng rng = Rng(5).split("zip");
+  for (int i = 0; i < 2000; ++i) {
+    const auto zip = static_cast<int>(std::pow(1000.0, rng.uniform()));
+    text += "z" + std::to_string(zip) + ",n" + std::to_string(i) + "," + std::to_string(i % 2) + "\n";
+  }
+
+  const auto set = get(text, "?categories=20");
+
+  ASSERT_TRUE(set.ok()) << set.error().text();
+  EXPECT_EQ(set->spec().features.dims, std::vector<std::int64_t>{40});
+  const auto all = get(text, "?categories=1000&drop=id");
+  ASSERT_TRUE(all.ok()) << all.error().text();
+  const auto names = feature_names(all->spec());
+  std::map<std::string, std::int64_t> counts;  // by counting the ones of the whole
+  std::vector<float> row(names.size());
+  for (const std::int64_t r : all->rows(Part::kTrain)) {
+    all->gather_features({&r, 1}, row);
+    for (std::size_t f = 0; f < row.size(); ++f) counts[names[f]] += row[f] != 0 ? 1 : 0;
+  }
+  std::int64_t least = 2000, rest = 0, covered = 0;
+  std::set<std::string> kept;
+  for (const std::string& name : feature_names(set->spec())) {
+    if (!name.starts_with("zip=")) continue;
+    kept.insert(name);
+    least = std::min(least, counts.at(name));
+    covered += counts.at(name);
+  }
+  EXPECT_EQ(kept.size(), 20U);
+  std::int64_t most_left_out = 0;
+  for (const auto& [name, count] : counts) {
+    if (kept.contains(name)) continue;
+    most_left_out = std::max(most_left_out, count);
+    rest += count;
+  }
+  EXPECT_GE(least, most_left_out);
+  EXPECT_GT(most_left_out, 0);
+  const std::string told = "column \"zip\": keeps the 20 most frequent of " + std::to_string(counts.size()) +
+                           " categories; the others, in " + std::to_string(rest) + " of " +
+                           std::to_string(covered + rest) + " rows, count as missing";
+  EXPECT_EQ(std::ranges::count(set->remarks(), told), 1) << told;
 }
 
 TEST_F(Csv, TakesDeclaredKindsAndSeparators) {
@@ -349,7 +397,7 @@ TEST_F(Csv, TellsOfCategoriesThatTrainingHadNotSeen) {
   std::ofstream(folder_ + "/new.csv", std::ios::binary) << "length,colour\n1,red\n2,violet\n3,\n4,pink\n";
   const auto raw = read_raw(set->spec(), folder_ + "/new.csv", real_file_system());
   ASSERT_TRUE(raw.ok()) << raw.error().text();
-  EXPECT_EQ(raw->remarks, std::vector<std::string>{"2 cells hold categories that training had not seen (row 2 holds "
+  EXPECT_EQ(raw->remarks, std::vector<std::string>{"2 cells hold categories that the model does not know (row 2 holds "
                                                    "\"violet\" in column \"colour\") and count as missing"});
 }
 

@@ -13,6 +13,7 @@ namespace lanista::engine {
 namespace {
 
 using testing::Bench;
+using testing::best_of;
 using testing::kFolder;
 
 const FakeOptions kBlends{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .blend_gain = 0.5};
@@ -22,15 +23,6 @@ study::StudyConfig ensemble_study(std::int64_t most = 6, std::int64_t trials = 1
   config.keep.top = 4;
   config.keep.ensemble = most;
   return config;
-}
-
-/// All files of best/.
-testing::Files best_of(const MemoryFileSystem& disk) {
-  testing::Files out;
-  for (const auto& [path, bytes] : disk.files()) {
-    if (path.starts_with(kFolder + "/best/")) out[path] = bytes;
-  }
-  return out;
 }
 
 TEST(StudyEnsemble, IsWhatIsInBest) {
@@ -250,7 +242,7 @@ TEST(ModelPackage, OfSeveralRefusesWhatIsDamaged) {
     const auto read = read_package(bench.disk, kFolder + "/best", graph::builtin_ops());
     return read ? Code::kInternal : read.error().code;
   };
-  EXPECT_EQ(code_of([](auto& f) { f["schema"] = 4; }), Code::kFailedPrecondition);
+  EXPECT_EQ(code_of([](auto& f) { f["schema"] = 5; }), Code::kFailedPrecondition);
   EXPECT_EQ(code_of([](auto& f) { f["members"] = nlohmann::json::array(); }), Code::kDataLoss);
   EXPECT_EQ(code_of([](auto& f) { f["members"] = 3; }), Code::kDataLoss);
   EXPECT_EQ(code_of([](auto& f) { f["members"][0]["share"] = 0; }), Code::kDataLoss);

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "lanista/engine/assembly.h"
+#include "lanista/engine/package.h"
 #include "lanista/engine/test_support.h"
 
 namespace lanista::engine {
 namespace {
 
 using testing::Bench;
+using testing::best_of;
 using testing::kFolder;
 using testing::small_study;
 
@@ -100,12 +102,101 @@ TEST(FoldedStudy, RanksProposalsByTheMeanOverTheirFolds) {
   ASSERT_TRUE(view.winner);
   EXPECT_EQ(*view.winner, named);
   EXPECT_NEAR(-study::standings(view).front().losses.at(0).second, best, 1e-12);
-  // Its package is of its own fold's data.
-  const auto facts = nlohmann::json::parse(*bench.disk.read(kFolder + "/best/package.json"));
-  const std::int64_t fold = *view.trials[named.value - 1].proposal.fold;
-  EXPECT_EQ(facts.at("fold"), fold);
-  EXPECT_EQ(facts.at("data").at("hash"), bench.data.folds[static_cast<std::size_t>(fold)].hash.hex());
-  EXPECT_FALSE(facts.at("data").contains("folds"));
+}
+
+TEST(FoldedStudy, LeavesTheWinnersTrainingsAsOnePackage) {
+  Bench bench;
+  bench.data = folded_data(3);
+  for (data::DataSpec& fold : bench.data.folds) {
+    const double k = static_cast<double>(&fold - bench.data.folds.data());
+    fold.normalization = {{0.5 + k}, {2 + k}};
+  }
+  bench.data.normalization = bench.data.folds[0].normalization;
+  study::StudyConfig config = folded_study(3, 1);
+  config.stop = {};
+  ASSERT_TRUE(bench.run(config, {.seed = 9, .workers = 2, .luck = 3}).ok());
+
+  const StudyView view = bench.view();
+  ASSERT_TRUE(view.ensemble);
+  EXPECT_EQ(view.ensemble->members.front().trial, view.winner);
+  EXPECT_EQ(view.ensemble->shares(), std::vector<double>(3, 1.0 / 3));
+  EXPECT_TRUE(view.ensemble->validation.empty()) << "no rows that none of them trained on";
+  EXPECT_TRUE(view.ensemble->test.contains("test_accuracy"));
+  EXPECT_TRUE(view.test.contains("test_accuracy"));
+  const auto package = read_package(bench.disk, kFolder + "/best", graph::builtin_ops());
+  ASSERT_TRUE(package) << package.error().text();
+  EXPECT_EQ(package->facts.at("schema"), 4);
+  EXPECT_EQ(package->data.hash, bench.data.hash);
+  EXPECT_EQ(package->data.normalization, data::Normalization());
+  EXPECT_FALSE(package->facts.at("data").contains("folds"));
+  std::set<std::int64_t> folds;
+  const store::CheckpointStore checkpoints(bench.disk, kFolder);
+  for (std::size_t k = 0; k < 3; ++k) {
+    const TrialView& trial = view.trials[view.ensemble->members[k].trial.value - 1];
+    EXPECT_EQ(study::decisions_key(trial.proposal), study::decisions_key(view.trials[view.winner->value - 1].proposal));
+    const auto& facts = package->facts.at("members")[k];
+    EXPECT_EQ(facts.at("trial"), trial.id.value);
+    EXPECT_EQ(facts.at("fold"), *trial.proposal.fold);
+    folds.insert(*trial.proposal.fold);
+    const auto& units = package->members[k].own_units;
+    ASSERT_TRUE(units);
+    EXPECT_EQ(units->features, bench.data.folds[static_cast<std::size_t>(*trial.proposal.fold)].normalization);
+    const auto kept = store::standing_weights(*checkpoints.get(trial.outcome->weights));
+    EXPECT_EQ(package->members[k].weights.front(), kept.front());
+  }
+  EXPECT_EQ(folds.size(), 3U);
+  EXPECT_FALSE(bench.disk.exists(kFolder + "/best/model.graph"));
+}
+
+TEST(FoldedStudy, KeepsTheWeightsOfAllTrainingsOfTheKeptProposalsAndOfNoOther) {
+  Bench bench;
+  bench.data = folded_data(3);
+  study::StudyConfig config = folded_study(3, 1);
+  config.keep.top = 2;
+  ASSERT_TRUE(bench.run(config, kDisturbedFolds).ok());
+  const StudyView view = bench.view();
+  const auto ranked = study::standings(view);
+  ASSERT_GT(ranked.size(), 2U);
+  const store::CheckpointStore checkpoints(bench.disk, kFolder);
+  const auto kept = [&](const TrialView& trial) {
+    return trial.outcome && !trial.outcome->weights.empty() &&
+           bench.disk.exists(checkpoints.path(trial.outcome->weights));
+  };
+  std::set<Digest> best;
+  for (std::size_t i = 0; i < 2; ++i) {
+    best.insert(study::decisions_key(view.trials[ranked[i].trial.value - 1].proposal));
+  }
+  std::size_t files = 0;
+  for (const auto& [key, trainings] : by_proposal(view)) {
+    // Whether a proposal is among the best is not known while it lacks trainings.
+    if (!study::trainings_done(config, study::tally_of(trainings))) continue;
+    for (const TrialView* trial : trainings) {
+      EXPECT_EQ(kept(*trial), best.contains(key) && trial->outcome && !trial->outcome->weights.empty());
+      files += kept(*trial) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(files, 3U);
+}
+
+/// As studies were left before there was this: of a proposal the named training's weights alone, and its package.
+TEST(FoldedStudy, TrainsAgainWhatAnOlderStudyDidNotKeep) {
+  Bench bench;
+  bench.data = folded_data(3);
+  study::StudyConfig config = folded_study(3, 1);
+  config.stop = {};
+  ASSERT_TRUE(bench.run(config, {.workers = 2}).ok());
+  const auto whole = best_of(bench.disk);
+  const StudyView view = bench.view();
+  const store::CheckpointStore checkpoints(bench.disk, kFolder);
+  for (const auto& member : view.ensemble->members) {
+    if (member.trial == *view.winner) continue;
+    ASSERT_TRUE(bench.disk.remove(checkpoints.path(view.trials[member.trial.value - 1].outcome->weights)));
+  }
+  ASSERT_TRUE(bench.disk.remove(kFolder + "/best/package.json"));
+
+  ASSERT_TRUE(bench.resume({.workers = 1}));
+
+  EXPECT_EQ(best_of(bench.disk), whole);
 }
 
 TEST(FoldedStudy, GoesOnIdenticallyAfterAKillAtAnyMoment) {
@@ -117,7 +208,8 @@ TEST(FoldedStudy, GoesOnIdenticallyAfterAKillAtAnyMoment) {
   std::vector<testing::Files> moments;
   watched.before_change = [&] { moments.push_back(reference.disk.files()); };
   ASSERT_TRUE(reference.run(folded_study(3, 1), options, watched).ok());
-  const std::string weights = *reference.disk.read(kFolder + "/best/weights.safetensors");
+  const testing::Files best = best_of(reference.disk);
+  EXPECT_TRUE(best.contains(kFolder + "/best/members/1.graph"));
   const auto has_log = std::ranges::find_if(
       moments, [](const testing::Files& files) { return files.contains(kFolder + "/log/000001.log"); });
   moments.erase(moments.begin(), has_log + 2);
@@ -134,7 +226,7 @@ TEST(FoldedStudy, GoesOnIdenticallyAfterAKillAtAnyMoment) {
     const auto summary = (*engine)->run();
     ASSERT_TRUE(summary.ok()) << "cut before change " << cut << ": " << summary.error().text();
     ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut before change " << cut;
-    ASSERT_EQ(*bench.disk.read(kFolder + "/best/weights.safetensors"), weights) << "cut before change " << cut;
+    ASSERT_EQ(best_of(bench.disk), best) << "cut before change " << cut;
   }
 }
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
+#include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/data/unfitted.h"
 #include "lanista/formats/cpp_source.h"
 #include "lanista/formats/onnx.h"
 #include "lanista/formats/onnx_export.h"
@@ -21,9 +24,10 @@ using nlohmann::json;
 
 /// Layouts of package.json. What is written is the oldest that says all: builds that know no standardised targets would
 /// take predictions in standard units for real ones, so these packages are none for them; nor are those of several
-/// members for builds that know one, nor those of labels or several targets for builds that have no names for them.
-constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3;
-constexpr std::int64_t kPackageSchema = kOfSeveral;
+/// members for builds that know one, nor those of labels or several targets for builds that have no names for them, nor
+/// those of members with units of their own for builds that would fill and normalise once for all.
+constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4;
+constexpr std::int64_t kPackageSchema = kOfFolds;
 
 /// A package is of few members; a file that asks for more is none.
 constexpr std::size_t kMostMembers = 1000;
@@ -74,13 +78,24 @@ const json& facts_of(const json& facts, std::size_t member) {
 json units_json(const ModelMember::Units& units) {
   json out{{"features", data::normalization_json(units.features)}};
   if (units.targets) out["targets"] = data::normalization_json(*units.targets);
+  if (!units.missing.empty()) out["missing"] = units.missing;
+  if (!units.unseen.empty()) out["unseen"] = units.unseen;
   return out;
 }
 
 Result<ModelMember::Units> read_units(const json& units, const data::DataSpec& data) {
   ModelMember::Units out;
-  LANISTA_ASSIGN(out.features,
-                 data::parse_normalization(units.at("features"), data.features.elements_per_sample()));
+  const std::int64_t width = data.features.elements_per_sample();
+  LANISTA_ASSIGN(out.features, data::parse_normalization(units.at("features"), width));
+  if (units.contains("missing")) out.missing = units.at("missing").get<std::vector<double>>();
+  if (units.contains("unseen")) out.unseen = units.at("unseen").get<std::vector<std::size_t>>();
+  const bool finite = std::ranges::all_of(out.missing, [](double x) { return std::isfinite(static_cast<float>(x)); });
+  if (!finite || (!out.missing.empty() && std::ssize(out.missing) != width)) {
+    return Error{Code::kDataLoss, "a member's \"missing\" are not " + std::to_string(width) + " finite numbers", ""};
+  }
+  if (std::ranges::any_of(out.unseen, [&](std::size_t f) { return std::cmp_greater_equal(f, width); })) {
+    return Error{Code::kDataLoss, "a member's \"unseen\" names a feature beyond " + std::to_string(width), ""};
+  }
   if (units.contains("targets")) {
     LANISTA_ASSIGN(out.targets, data::parse_normalization(units.at("targets"), data.target_size, "targets"));
   }
@@ -109,6 +124,10 @@ Result<void> take_facts(const json& facts, ModelPackage& package) {
     }
     if (!(member.share > 0)) return Error{Code::kDataLoss, "a share is not above 0", ""};
     sum += member.share;
+  }
+  const auto own = std::ranges::count_if(package.members, [](const ModelMember& m) { return m.own_units.has_value(); });
+  if (own > 0 && (own != std::ssize(package.members) || package.data.normalization != data::Normalization{})) {
+    return Error{Code::kDataLoss, "some members bring units of their own, and the data bring others", ""};
   }
   if (!(std::abs(sum - 1) < 1e-9)) return Error{Code::kDataLoss, "the members' shares do not sum to 1", ""};
   return {};
@@ -164,12 +183,23 @@ Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_
   return {};
 }
 
+/// A scale, one a feature, that leaves nothing of the unseen ones: a one of a category by the largest float is 0 beside
+/// whatever else is added up. (They are not normalised otherwise: their mean is 0.)
+std::vector<double> scale_without(const ModelMember::Units& units) {
+  std::vector<double> out = units.features.scale;
+  out.resize(units.features.scale.size() > 1 ? out.size() : units.missing.size(), units.features.scale.front());
+  for (const std::size_t feature : units.unseen) out.at(feature) = std::numeric_limits<float>::max();
+  return out;
+}
+
 formats::Blended blended(const ModelPackage& package) {
   formats::Blended out{package.blend(), {}};
   for (const ModelMember& member : package.members) {
     const ModelMember::Units units = package.units_of(member);
     formats::BlendMember& one = out.members.emplace_back(
         formats::BlendMember{&member.model, member.weights, member.share, units.features.mean, units.features.scale});
+    one.missing = units.missing;
+    if (!units.unseen.empty()) one.scale = scale_without(units);
     if (!units.targets) continue;
     one.target_mean = units.targets->mean;
     one.target_scale = units.targets->scale;
@@ -185,10 +215,11 @@ std::vector<std::string> output_names(const data::DataSpec& data) {
 }
 
 std::int64_t schema_of(const ModelPackage& package) {
+  const auto own = [](const ModelMember& member) { return member.own_units.has_value(); };
+  if (std::ranges::any_of(package.members, own)) return kOfFolds;
   if (package.members.size() > 1 || package.data.multilabel || !output_names(package.data).empty()) return kOfSeveral;
-  const bool standard = std::ranges::any_of(package.members, [&](const ModelMember& member) {
-    return package.units_of(member).targets.has_value();
-  });
+  const bool standard = std::ranges::any_of(
+      package.members, [&](const ModelMember& member) { return package.units_of(member).targets.has_value(); });
   return standard ? kOfStandardTargets : kOfOneModel;
 }
 
@@ -205,7 +236,9 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
   const study::Measurement* result = trial.measurements.empty() ? nullptr : &study::result_of(config, trial);
   json facts{{"study", config.name},
              {"trial", trial.id.value},
-             {"task", data.classes > 0 ? "classification" : data.multilabel ? "multilabel" : "regression"},
+             {"task", data.classes > 0  ? "classification"
+                      : data.multilabel ? "multilabel"
+                                        : "regression"},
              {"input", {{"shape", data.features.dims}, {"dtype", data.vocab > 0 ? "int64" : "float32"}}},
              {"outputs", data.outputs()},
              {"labels", data.labels},
@@ -226,7 +259,7 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
 }
 
 ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const double> shares,
-                            const std::map<std::string, double>& validation,
+                            const data::DataSpec& of_study, const std::map<std::string, double>& validation,
                             const std::map<std::string, double>& test) {
   LANISTA_CHECK(!singles.empty() && singles.size() == shares.size(), "every package has a share");
   if (singles.size() == 1) return std::move(singles.front());
@@ -235,11 +268,16 @@ ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const d
   for (const char* shared : {"study", "task", "input", "outputs", "labels", "data", "asked_metrics"}) {
     out.facts[shared] = first.facts.at(shared);
   }
+  const bool folds = !of_study.folds.empty();
+  if (folds) {
+    out.data = data::unfitted(of_study);
+    out.data.target_normalization = first.data.target_normalization;  // in which the blend's loss is measured
+    out.facts["data"] = data::spec_json(out.data);
+  }
   out.facts["metrics"] = {{"validation", study::fields::metrics_json(validation)},
                           {"test", study::fields::metrics_json(test)}};
   out.facts["members"] = json::array();
   std::int64_t parameters = 0;
-  const ModelMember::Units common = out.units_of(first.members.front());
   for (std::size_t k = 0; k < singles.size(); ++k) {
     LANISTA_CHECK(singles[k].members.size() == 1, "a blend of blends");
     json own{{"share", shares[k]}, {"training", singles[k].facts.at("metrics").at("training")}};
@@ -248,10 +286,10 @@ ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const d
     }
     ModelMember& member = out.members.emplace_back(std::move(singles[k].members.front()));
     member.share = shares[k];
-    const ModelMember::Units units = singles[k].units_of(member);
-    if (units != common) {
-      member.own_units = units;
-      own["units"] = units_json(units);
+    if (folds) {
+      own["fold"] = singles[k].facts.at("fold");
+      member.own_units = singles[k].units_of(member);
+      own["units"] = units_json(*member.own_units);
     }
     parameters += own.at("parameters").get<std::int64_t>();
     out.facts["members"].push_back(std::move(own));
@@ -267,7 +305,8 @@ std::vector<double> ModelPackage::shares() const {
 }
 
 ModelMember::Units ModelPackage::units_of(const ModelMember& member) const {
-  return member.own_units.value_or(ModelMember::Units{data.normalization, data.target_normalization});
+  if (member.own_units) return *member.own_units;
+  return {data.normalization, data.target_normalization, data::missing_numbers(data), data::unseen_features(data)};
 }
 
 std::vector<Tensor> ModelPackage::tensors() const {
@@ -283,11 +322,7 @@ std::vector<Tensor> ModelPackage::tensors() const {
 }
 
 Result<std::string> package_onnx(const ModelPackage& package) {
-  formats::OnnxExport options{.mean = {},
-                              .scale = {},
-                              .graph_name = package.facts.at("study"),
-                              .metadata = {},
-                              .missing = data::missing_numbers(package.data)};
+  formats::OnnxExport options{.mean = {}, .scale = {}, .graph_name = package.facts.at("study"), .metadata = {}};
   options.metadata["study"] = options.graph_name;
   if (package.members.size() == 1) {
     options.metadata["trial"] = package.facts.at("trial").dump();
@@ -312,7 +347,6 @@ Result<std::string> package_cpp(const ModelPackage& package) {
                                    .scale = {},
                                    .labels = package.data.labels,
                                    .targets = output_names(package.data),
-                                   .missing = data::missing_numbers(package.data),
                                    .features = data::feature_names(package.data)};
   return formats::to_cpp(blended(package), options);
 }

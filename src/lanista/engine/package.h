@@ -24,12 +24,15 @@ struct ModelMember {
   std::vector<Tensor> weights;  ///< parameters and buffers, sorted by name
   std::string precision;        ///< as in a recipe
   double share = 1;             ///< of what the package predicts; shares sum to 1
-  /// What it was trained on, where that was normalised otherwise than the package's data.
+  /// What becomes of raw numbers before it sees them, and of what it gives.
   struct Units {
     data::Normalization features;
     std::optional<data::Normalization> targets;
+    std::vector<double> missing = {};      ///< what NaN becomes before that, one a feature; empty: it stays NaN
+    std::vector<std::size_t> unseen = {};  ///< features that are zero before that: no row that it trained on has them
     bool operator==(const Units&) const = default;
   };
+  /// Of members that were trained on other rows than each other (folds); the package's data are then data::unfitted (data/unfitted.h).
   std::optional<Units> own_units = {};
 };
 
@@ -49,17 +52,19 @@ struct ModelPackage {
   std::vector<Tensor> tensors() const;
 };
 
-/// The package of a trial: `data` are the study's, of which a training of a fold sees its own; `state` is what its trainer saved (optimiser slots are left out), `test` what it reached on
-/// the test part, empty if that was not measured.
+/// The package of a trial: `data` are the study's, of which a training of a fold sees its own; `state` is what its
+/// trainer saved (optimiser slots are left out), `test` what it reached on the test part, empty if that was not
+/// measured.
 ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                           const study::Recipe& recipe, graph::Graph model, std::vector<Tensor> state,
                           const std::map<std::string, double>& test);
 
 /// One package of several packages of one model each, with their shares; `validation` and `test` are what the blend
-/// reached, empty if that was not measured. Trials of one study, whose data may be normalised otherwise (folds); raw
-/// data are read as the first's say. Of a single package, that package.
+/// reached, empty if that was not measured. Trials of one study, whose data are `of_study`; with folds each member
+/// keeps what its own rows were normalised by. Of a single package, that package.
 ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const double> shares,
-                            const std::map<std::string, double>& validation, const std::map<std::string, double>& test);
+                            const data::DataSpec& of_study, const std::map<std::string, double>& validation,
+                            const std::map<std::string, double>& test);
 
 /// Writes model.graph, weights.safetensors, model.onnx, package.json; of several members members/1.graph,
 /// members/1.safetensors, … in place of the first two. The same package gives the same bytes. A model that ONNX cannot
@@ -71,9 +76,8 @@ Result<void> write_package(FileSystem& fs, const std::string& folder, const Mode
 /// (written by a newer version).
 Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, const graph::OpTable& ops);
 
-/// The model in ONNX, from raw numbers to predictions in the targets' own unit, normalisation inside; of several members
-/// one graph that blends them. Errors:
-/// kUnimplemented (an operator that has no mapping, by name).
+/// The model in ONNX, from raw numbers to predictions in the targets' own unit, normalisation inside; of several
+/// members one graph that blends them. Errors: kUnimplemented (an operator that has no mapping, by name).
 Result<std::string> package_onnx(const ModelPackage& package);
 
 /// The same as C++ source. Errors: those of formats::to_cpp.

@@ -183,6 +183,23 @@ TEST(Start, FromNoTrialIsTheStrategysMistake) {
   EXPECT_EQ(end.error().message, "the strategy starts a trial from trial 9, which is not there");
 }
 
+TEST(Start, IsRefusedWithFoldsWhereAParentMayKnowTheRowsOfItsChild) {
+  Bench bench;
+  const data::DataSpec one = bench.data;
+  bench.data.folds = {one, one};
+  Custom study = scripted([](const study::Event& event, const study::Proposal& fresh) {
+    return is_pause(event) ? std::vector<strategy::Member>{child(fresh, 1)} : std::vector<strategy::Member>{};
+  });
+  study.config.data.folds = 2;
+  const auto end = study.go_on(bench, 1);
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(end.error().where, "strategy");
+  EXPECT_EQ(end.error().message,
+            "the strategy starts a trial from trial 1; with data.folds the parent may have trained on rows that its child "
+            "is measured on");
+}
+
 /// The parent is stopped as soon as its child has begun.
 Custom orphaned() {
   Custom study = scripted([](const study::Event& event, const study::Proposal& fresh) {

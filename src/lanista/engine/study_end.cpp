@@ -30,7 +30,8 @@ Result<Summary> StudyEngine::end_study() {
     event(Level::kWarning, "winner_lost", {{"trial", standing.trial.value}, {"reason", tested.error().text()}});
   }
   if (winner) {
-    LANISTA_ASSIGN(ensemble, ensemble_around(state_.trial(*winner)));
+    const TrialView& named = state_.trial(*winner);
+    LANISTA_ASSIGN(ensemble, state_.view.config.data.folds ? blend_of_folds(named) : ensemble_around(named));
     LANISTA_TRY(write_best(ensemble.value_or(study::Ensemble{{{*winner, 1}}}), test));
   }
   const double seconds = services_.clock->now() - began_;
@@ -90,6 +91,28 @@ Result<std::optional<study::Ensemble>> StudyEngine::ensemble_around(const TrialV
   return std::optional(std::move(chosen));
 }
 
+// Each was measured on rows that others trained on, so there are no rows to choose shares by.
+Result<std::optional<study::Ensemble>> StudyEngine::blend_of_folds(const TrialView& winner) {
+  std::vector<Candidate> candidates;
+  study::Ensemble blend;
+  for (const TrialView* training : standing_for(winner)) {
+    if (training->outcome->weights.empty()) continue;
+    auto one = candidate(*training);
+    if (!one && one.error().code != Code::kDataLoss) return std::move(one).error();
+    if (one) {
+      candidates.push_back(*std::move(one));
+      blend.members.push_back({training->id, 1});
+    } else {
+      event(Level::kWarning, "training_lost", {{"trial", training->id.value}, {"reason", one.error().text()}});
+    }
+  }
+  if (blend.members.size() < 2) return std::optional<study::Ensemble>();
+  if (has_test_part()) {
+    LANISTA_ASSIGN(blend.test, services_.executor->measure(tested(candidates, blend), data::Part::kTest));
+  }
+  return std::optional(std::move(blend));
+}
+
 Result<std::optional<ModelPackage>> StudyEngine::package_of(const TrialView& trial,
                                                             const std::map<std::string, double>& test) {
   if (trial.outcome->weights.empty()) return std::optional<ModelPackage>();
@@ -108,8 +131,9 @@ Result<void> StudyEngine::write_best(const study::Ensemble& ensemble, const std:
     if (!single) return {};
     singles.push_back(*std::move(single));
   }
-  LANISTA_TRY(write_package(*services_.fs, folder_ + "/best",
-                            blend_packages(std::move(singles), ensemble.shares(), ensemble.validation, ensemble.test)));
+  LANISTA_TRY(write_package(
+      *services_.fs, folder_ + "/best",
+      blend_packages(std::move(singles), ensemble.shares(), *services_.data, ensemble.validation, ensemble.test)));
   if (services_.observer.on_package) services_.observer.on_package(!test.empty());
   return {};
 }

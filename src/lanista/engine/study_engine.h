@@ -145,6 +145,9 @@ class StudyEngine final : public Engine {
   Result<void> cancel(TrialId trial, const std::string& reason);
   /// Address of the state that a start names, or empty, where none is kept. Errors: kInvalidArgument (no such trial).
   Result<std::string> kept_state(const study::Start& start) const;
+  /// The trials whose weights are kept for a proposal in the name of `named`: that one, with folds all its trainings
+  /// that may be ranked, which predict together, the named one first.
+  std::vector<const TrialView*> standing_for(const TrialView& named) const;
   void hold_start(TrialId id);
   void drop_weights(const TrialView& trial);
 
@@ -159,6 +162,8 @@ class StudyEngine final : public Engine {
   Result<std::map<std::string, double>> tested_alone(const TrialView& winner);
   /// What keep.ensemble makes of the kept trials, measured on the test part; none: the winner alone is as good.
   Result<std::optional<study::Ensemble>> ensemble_around(const TrialView& winner);
+  /// With folds, the winner's trainings as one, each with the same share, measured on the test part; none: there is one.
+  Result<std::optional<study::Ensemble>> blend_of_folds(const TrialView& winner);
   /// Writes best/: these trials, blended by their draws. The one place that does. Errors: kDataLoss (weights are lost).
   Result<void> write_best(const study::Ensemble& ensemble, const std::map<std::string, double>& test);
   /// Where the file is lost or damaged the trial is trained again, to the same bits. Errors: kDataLoss.

@@ -65,7 +65,8 @@ Result<void> StudyEngine::retire(TrialId id, const std::string& reason) {
   outcome.weights_hash = open.parked_hash;
   const TrialView& trial = state_.trial(id);
   if (open.parked_hash && ranks(trial, outcome)) {
-    const bool keep = study::trainings_each(state_.view.config) > 1 || podium_.admits(standing(state_.view.config, trial));
+    const bool keep =
+        study::trainings_each(state_.view.config) > 1 || podium_.admits(standing(state_.view.config, trial));
     if (keep) outcome.weights = open.parked;
   }
   return conclude(id, std::move(outcome));
@@ -100,12 +101,15 @@ Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
   const auto trainings = study::trainings_of(state_.view, trial);
   if (!study::trainings_done(state_.view.config, study::tally_of(trainings))) return {};
   const auto joint = study::joint_standing(state_.view.config, trainings);
+  const auto stays = joint ? standing_for(state_.trial(joint->trial)) : std::vector<const TrialView*>();
   for (const TrialView* each : trainings) {
-    const bool named = joint && joint->trial == each->id;
-    if (!named && ranks(*each, *each->outcome)) drop_weights(*each);
+    const bool kept = std::ranges::find(stays, each) != stays.end();
+    if (!kept && ranks(*each, *each->outcome)) drop_weights(*each);
   }
   if (!joint) return {};
-  for (const TrialId out : podium_.add(*joint)) drop_weights(state_.trial(out));
+  for (const TrialId out : podium_.add(*joint)) {
+    for (const TrialView* each : standing_for(state_.trial(out))) drop_weights(*each);
+  }
   return {};
 }
 
@@ -122,11 +126,26 @@ Result<std::string> StudyEngine::kept_state(const study::Start& start) const {
         "the strategy starts a trial from trial " + std::to_string(start.parent.value) + ", which is not there",
         "strategy"};
   }
+  if (state_.view.config.data.folds) {
+    return Error{Code::kInvalidArgument,
+                 "the strategy starts a trial from trial " + std::to_string(start.parent.value) +
+                     "; with data.folds the parent may have trained on rows that its child is measured on",
+                 "strategy"};
+  }
   const TrialView& parent = state_.trial(start.parent);
   if (parent.measurements.empty() || parent.measurements.back().epoch != start.epoch) return std::string();
   if (state_.paused(parent.id)) return state_.open.at(parent.id).parked;
   const bool is_kept = parent.outcome && shelf_.holds(parent.outcome->weights);
   return is_kept ? parent.outcome->weights : std::string();
+}
+
+std::vector<const TrialView*> StudyEngine::standing_for(const TrialView& named) const {
+  if (!state_.view.config.data.folds) return {&named};
+  auto out = study::trainings_of(state_.view, named);
+  std::erase_if(out, [](const TrialView* each) { return !each->outcome || !ranks(*each, *each->outcome); });
+  // The named one goes first.
+  std::ranges::stable_partition(out, [&](const TrialView* each) { return each->id == named.id; });
+  return out;
 }
 
 void StudyEngine::hold_start(TrialId id) {

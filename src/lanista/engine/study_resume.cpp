@@ -44,8 +44,10 @@ Result<void> StudyEngine::restore_shelf() {
     hold_start(trial.id);
   }
   for (const study::Standing& s : podium_.best()) {
-    shelf_.hold(state_.trial(s.trial).outcome->weights);
-    hold_start(s.trial);
+    for (const TrialView* each : standing_for(state_.trial(s.trial))) {
+      shelf_.hold(each->outcome->weights);
+      hold_start(each->id);
+    }
   }
   for (auto& [id, open] : state_.open) {
     hold_start(id);

@@ -73,6 +73,15 @@ inline void put_all(MemoryFileSystem& disk, const Files& files) {
   for (const auto& [path, bytes] : files) disk.put(path, bytes);
 }
 
+/// All files of a study's best/.
+inline Files best_of(const MemoryFileSystem& disk) {
+  Files out;
+  for (const auto& [path, bytes] : disk.files()) {
+    if (path.starts_with(kFolder + "/best/")) out[path] = bytes;
+  }
+  return out;
+}
+
 /// A study's files as a kill left them before there was a winner.
 inline void copy_without_best(const MemoryFileSystem& from, MemoryFileSystem& to) {
   for (const auto& [path, bytes] : from.files()) {

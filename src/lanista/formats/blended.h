@@ -17,6 +17,7 @@ struct BlendMember {
   double share = 1;  ///< of the blend
   std::vector<double> mean, scale;
   std::vector<double> target_mean = {}, target_scale = {};
+  std::vector<double> missing = {};
 };
 
 /// Several models as one. Shares sum to 1.
@@ -24,7 +25,7 @@ struct Blended {
   Blend how = Blend::kNumbers;
   std::vector<BlendMember> members;
 
-  /// Whether all members normalise their input by the same numbers: then it is done once.
+  /// Whether all members fill and normalise their input by the same numbers: then it is done once.
   bool normalises_once() const;
 };
 

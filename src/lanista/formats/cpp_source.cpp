@@ -186,8 +186,10 @@ Result<Pieces> pieces_of(const graph::Graph& graph, std::span<const Tensor> weig
                          const graph::OpTable& ops, const CppEmitters& emitters) {
   LANISTA_TRY(graph::verify(graph, ops));
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(graph, ops));
-  Pieces out{types.at({graph.nodes_of("input").front(), 0}).shape, types.at({graph.nodes_of("output").front(), 0}).shape,
-             {}, {}};
+  Pieces out{types.at({graph.nodes_of("input").front(), 0}).shape,
+             types.at({graph.nodes_of("output").front(), 0}).shape,
+             {},
+             {}};
   LANISTA_TRY(check_normalization("mean", options.mean, out.input, false));
   LANISTA_TRY(check_normalization("scale", options.scale, out.input, true));
   LANISTA_TRY(check_normalization("missing", options.missing, out.input, false));
@@ -363,6 +365,7 @@ Result<std::string> to_cpp(const Blended& blended, const CppExport& options, con
     own.scale = member.scale;
     own.target_mean = member.target_mean;
     own.target_scale = member.target_scale;
+    own.missing = member.missing;
     if (blended.members.size() == 1) return to_cpp(*member.graph, member.weights, own, ops, emitters);
     // Looked at whole; what is done once for all is left out of the text.
     auto whole = pieces_of(*member.graph, member.weights, own, ops, emitters);
@@ -377,13 +380,13 @@ Result<std::string> to_cpp(const Blended& blended, const CppExport& options, con
   }
   LANISTA_TRY(check_size(all));
 
-  std::string out = head_text(all[0], options) + missing_text(options);
-  if (once) out += normalizers_text(units[0]);
+  std::string out = head_text(all[0], units[0]);
+  if (once) out += missing_text(units[0]) + normalizers_text(units[0]);
   std::string calls;
   for (std::size_t k = 0; k < all.size(); ++k) {
     const std::string name = member_space(k);
-    out += "\nnamespace " + name + " {\n" + (once ? "" : normalizers_text(units[k])) + unit_text(units[k]) +
-           weights_text(all[k]) + predict_text(all[k].body) + "\n}  // namespace " + name + "\n";
+    out += "\nnamespace " + name + " {\n" + (once ? "" : missing_text(units[k]) + normalizers_text(units[k])) +
+           unit_text(units[k]) + weights_text(all[k]) + predict_text(all[k].body) + "\n}  // namespace " + name + "\n";
     calls += (k == 0 ? "" : "\n") + ("add(" + name + "::predict, " + cpp_hex(blended.members[k].share) + ");");
   }
   std::string body = "\nconst float* normalised = input;\n";

@@ -68,7 +68,7 @@ Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> we
                            const CppEmitters& emitters = cpp_emitters());
 
 /// Several models as one file of the same form: each is a function of a namespace of its own, and predict() blends what
-/// they give. Of `options` mean, scale and the targets' unit are the members' own. A single member gives what it gives
+/// they give. Of `options` mean, scale, missing and the targets' unit are the members' own. A single member gives what it gives
 /// alone. Errors: to_cpp's, with the member in front; kInvalidArgument (inputs or outputs of other shapes than the first
 /// member's); the limit of weights holds for all members together.
 Result<std::string> to_cpp(const Blended& blended, const CppExport& options = {},

@@ -110,7 +110,8 @@ OnnxModel part_of(const OnnxModel& model, const std::string& output) {
 
 bool Blended::normalises_once() const {
   return std::ranges::all_of(members, [&](const BlendMember& each) {
-    return each.mean == members.front().mean && each.scale == members.front().scale;
+    const BlendMember& first = members.front();
+    return each.mean == first.mean && each.scale == first.scale && each.missing == first.missing;
   });
 }
 

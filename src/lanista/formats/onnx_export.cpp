@@ -184,6 +184,7 @@ Result<OnnxModel> to_onnx(const Blended& blended, const OnnxExport& options, con
     own.scale = member.scale;
     own.target_mean = member.target_mean;
     own.target_scale = member.target_scale;
+    own.missing = member.missing;
     return own;
   };
   if (blended.members.size() == 1) {

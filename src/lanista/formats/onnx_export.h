@@ -85,8 +85,8 @@ Result<OnnxModel> to_onnx(const graph::Graph& graph, std::span<const Tensor> wei
                           const OnnxMappings& mappings = onnx_mappings());
 
 /// Several models as one file: names of the members' values and parameters begin with "m1.", "m2.", …, "m1.output" is
-/// what a member predicts, and "output" what the blend comes to. Of `options` mean, scale and the targets' unit are the
-/// members' own. A single member gives what it gives alone. Errors: to_onnx's, with the member in front;
+/// what a member predicts, and "output" what the blend comes to. Of `options` mean, scale, missing and the targets' unit are
+/// the members' own. A single member gives what it gives alone. Errors: to_onnx's, with the member in front;
 /// kInvalidArgument (inputs or outputs of other shapes than the first member's).
 Result<OnnxModel> to_onnx(const Blended& blended, const OnnxExport& options,
                           const graph::OpTable& ops = graph::builtin_ops(),

@@ -16,11 +16,12 @@ graph::Graph drawn_model(Rng& rng, std::uint64_t kind, std::int64_t outputs) {
   const char* act = rng.below(2) == 0 ? "relu" : "tanh";
   std::string text;
   if (kind == 0) {
-    text = "%0 = input(shape=[5])\n%1 = linear(%0, out=" + hidden + ")\n%2 = " + act + "(%1)\n%3 = linear(%2, out=" + out +
-           ")\n%4 = output(%3)\n";
+    text = "%0 = input(shape=[5])\n%1 = linear(%0, out=" + hidden + ")\n%2 = " + act +
+           "(%1)\n%3 = linear(%2, out=" + out + ")\n%4 = output(%3)\n";
   } else if (kind == 1) {
-    text = "%0 = input(shape=[2,5,4])\n%1 = conv2d(%0, out=" + hidden + ", kernel=[3], padding=[1])\n%2 = batch_norm(%1)\n%3 = " +
-           act + "(%2)\n%4 = global_avg_pool(%3)\n%5 = linear(%4, out=" + out + ")\n%6 = output(%5)\n";
+    text = "%0 = input(shape=[2,5,4])\n%1 = conv2d(%0, out=" + hidden +
+           ", kernel=[3], padding=[1])\n%2 = batch_norm(%1)\n%3 = " + act +
+           "(%2)\n%4 = global_avg_pool(%3)\n%5 = linear(%4, out=" + out + ")\n%6 = output(%5)\n";
   } else {
     text = "%0 = input(shape=[6], dtype=\"index\")\n%1 = embedding(%0, vocab=7, dim=" + hidden +
            ")\n%2 = flatten(%1)\n%3 = linear(%2, out=" + out + ")\n%4 = output(%3)\n";
@@ -43,7 +44,8 @@ BlendCase drawn(std::uint64_t number) {
   const std::size_t members = 2 + rng.below(3);
   const std::size_t entries = kind == 0 ? 5 : 2;
   const std::uint64_t units = kind == 2 ? 0 : rng.below(3);  // none, one for all, one each
-  BlendCase out{.name = "blend " + std::to_string(number), .how = Blend(number / 4 % 3), .members = {}, .shares = {}, .x = {}};
+  BlendCase out{
+      .name = "blend " + std::to_string(number), .how = Blend(number / 4 % 3), .members = {}, .shares = {}, .x = {}};
   formats::OnnxExport options{.mean = {}, .scale = {}, .metadata = {}};
   double sum = 0;
   for (std::size_t k = 0; k < members; ++k) {
@@ -61,8 +63,12 @@ BlendCase drawn(std::uint64_t number) {
   for (double& share : out.shares) share /= sum;
   out.x = out.members.front().x;
   if (kind == 0 && rng.below(2) == 0) {
-    out.missing = drawn_numbers(rng, 5, -1);
-    for (double& value : out.missing) value = static_cast<double>(static_cast<float>(value));
+    std::vector<double> missing;
+    for (std::size_t k = 0; k < members; ++k) {
+      if (k == 0 || units != 1) missing = drawn_numbers(rng, 5, -1);
+      for (double& value : missing) value = static_cast<double>(static_cast<float>(value));
+      out.members[k].options.missing = missing;
+    }
     for (float& x : elements_of<float>(out.x)) {
       if (rng.below(4) == 0) x = std::numeric_limits<float>::quiet_NaN();
     }
@@ -70,7 +76,8 @@ BlendCase drawn(std::uint64_t number) {
   return out;
 }
 
-long double blended_number(const BlendCase& one, const std::vector<Tensor>& members, std::size_t at, std::size_t width) {
+long double blended_number(const BlendCase& one, const std::vector<Tensor>& members, std::size_t at,
+                           std::size_t width) {
   long double yes = 0, no = 0, mean = 0;
   for (std::size_t k = 0; k < members.size(); ++k) {
     const auto values = elements_of<float>(members[k]);
@@ -101,7 +108,7 @@ formats::Blended BlendCase::blended() const {
   for (std::size_t k = 0; k < members.size(); ++k) {
     const OnnxCase& member = members[k];
     out.members.push_back({&member.graph, member.weights, shares[k], member.options.mean, member.options.scale,
-                           member.options.target_mean, member.options.target_scale});
+                           member.options.target_mean, member.options.target_scale, member.options.missing});
   }
   return out;
 }
@@ -113,14 +120,14 @@ std::vector<BlendCase> blend_cases(std::uint64_t count) {
 }
 
 Tensor predict(const BlendCase& one) {
-  Tensor filled = one.x;
-  const auto x = elements_of<float>(filled);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (std::isnan(x[i])) x[i] = static_cast<float>(one.missing[i % one.missing.size()]);
-  }
   std::vector<Tensor> members;
   for (OnnxCase member : one.members) {
-    member.x = filled;
+    member.x = one.x;
+    const auto& missing = member.options.missing;
+    const auto x = elements_of<float>(member.x);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(x[i])) x[i] = static_cast<float>(missing[i % missing.size()]);
+    }
     members.push_back(predict(member));
   }
   Tensor out = members.front();

@@ -23,17 +23,16 @@ constexpr double kTolerance = 1e-5;
 
 double blend_distance(double seen, double wanted) { return std::abs(seen - wanted) / (1 + std::abs(wanted)); }
 
-formats::CppExport cpp_options(const BlendCase& one) {
-  return {.mean = {}, .scale = {}, .labels = {}, .missing = one.missing};
-}
+constexpr auto kNoCppOptions = [] { return formats::CppExport{.mean = {}, .scale = {}, .labels = {}}; };
 
-/// A package with the case's members, over data that the first of them normalises.
+/// A package with the case's members, over data that all of them normalise alike, or that are raw.
 engine::ModelPackage package_of(const BlendCase& one) {
   const auto units = [](const testing::OnnxCase& member) {
     const auto& o = member.options;
     engine::ModelMember::Units out;
     if (!o.mean.empty()) out.features = {o.mean, o.scale};
     if (!o.target_mean.empty()) out.targets = data::Normalization{o.target_mean, o.target_scale};
+    out.missing = o.missing;
     return out;
   };
   engine::ModelPackage package;
@@ -46,7 +45,8 @@ engine::ModelPackage package_of(const BlendCase& one) {
   package.data.classes = one.how == Blend::kClasses ? outputs : 0;
   package.data.target_size = outputs;
   package.data.vocab = one.members.front().graph.nodes_of("embedding").empty() ? 0 : 7;
-  package.data.normalization = common.features;
+  const bool alike = std::ranges::all_of(one.members, [&](const auto& each) { return units(each) == common; });
+  if (alike) package.data.normalization = common.features;
   package.data.target_normalization = common.targets;
   package.loss = one.how == Blend::kClasses ? "cross_entropy" : "mse";
   package.facts = {{"study", "drawn"}, {"members", nlohmann::json::array()}};
@@ -56,20 +56,22 @@ engine::ModelPackage package_of(const BlendCase& one) {
     member.weights = one.members[k].weights;
     member.precision = "float32";
     member.share = one.shares[k];
-    if (const auto own = units(one.members[k]); own != common) member.own_units = own;
+    if (!alike) member.own_units = units(one.members[k]);
     package.facts["members"].push_back({{"trial", k + 1}, {"share", one.shares[k]}});
   }
   return package;
 }
 
 TEST(BlendedPackage, PredictsTheBlendAndSoDoesItsOnnxFile) {
-  int several_units = 0;
+  int several_units = 0, filled = 0;
   for (const BlendCase& one : testing::blend_cases(48)) {
     SCOPED_TRACE(one.name);
-    // Labels are no task of a package, and missing numbers a matter of tables.
-    if (one.how == Blend::kLabels || !one.missing.empty()) continue;
     const engine::ModelPackage package = package_of(one);
-    several_units += std::ranges::any_of(package.members, [](const auto& m) { return m.own_units.has_value(); }) ? 1 : 0;
+    const bool own = package.members.front().own_units.has_value();
+    // Labels are no task of a package, and what all members fill in alike is a matter of the data's schema.
+    if (one.how == Blend::kLabels || (!one.members.front().options.missing.empty() && !own)) continue;
+    several_units += own ? 1 : 0;
+    filled += own && !one.members.front().options.missing.empty() ? 1 : 0;
     auto predictor = Predictor::create(package);
     ASSERT_TRUE(predictor) << predictor.error().text();
     const auto raw = elements_of<float>(one.x);
@@ -90,6 +92,7 @@ TEST(BlendedPackage, PredictsTheBlendAndSoDoesItsOnnxFile) {
     EXPECT_LE(*difference, kTolerance);
   }
   EXPECT_GT(several_units, 3);
+  EXPECT_GT(filled, 1);
 }
 
 TEST(BlendedPackage, SeesAnOnnxFileThatBlendsOtherwise) {
@@ -111,7 +114,7 @@ TEST(BlendedSource, ComputesTheBlend) {
   std::vector<std::string> sources;
   std::string x;
   for (const BlendCase& one : cases) {
-    const auto made = formats::to_cpp(one.blended(), cpp_options(one));
+    const auto made = formats::to_cpp(one.blended(), kNoCppOptions());
     ASSERT_TRUE(made) << made.error().text();
     sources.push_back(*made);
     x.append(reinterpret_cast<const char*>(one.x.bytes.data()), one.x.bytes.size());
@@ -136,14 +139,15 @@ TEST(BlendedSource, IsThatOfItsOnlyMember) {
   one.shares = {1};
   const auto& member = one.members.front();
   const auto& o = member.options;
-  EXPECT_EQ(*formats::to_cpp(one.blended(), cpp_options(one)),
-            *formats::to_cpp(member.graph, member.weights,
-                             {.mean = o.mean, .scale = o.scale, .labels = {}, .missing = one.missing,
-                              .target_mean = o.target_mean, .target_scale = o.target_scale}));
-  formats::OnnxExport options = o;
-  options.missing = one.missing;
-  EXPECT_EQ(formats::encode_onnx(*formats::to_onnx(one.blended(), options)),
-            formats::encode_onnx(*formats::to_onnx(member.graph, member.weights, options)));
+  EXPECT_EQ(*formats::to_cpp(one.blended(), kNoCppOptions()), *formats::to_cpp(member.graph, member.weights,
+                                                                               {.mean = o.mean,
+                                                                                .scale = o.scale,
+                                                                                .labels = {},
+                                                                                .missing = o.missing,
+                                                                                .target_mean = o.target_mean,
+                                                                                .target_scale = o.target_scale}));
+  EXPECT_EQ(formats::encode_onnx(*formats::to_onnx(one.blended(), o)),
+            formats::encode_onnx(*formats::to_onnx(member.graph, member.weights, o)));
 }
 
 TEST(BlendedSource, RefusesMembersThatDoNotFitEachOther) {
@@ -155,7 +159,7 @@ TEST(BlendedSource, RefusesMembersThatDoNotFitEachOther) {
   EXPECT_EQ(formats::to_onnx(one.blended(), {}).error().code, Code::kInvalidArgument);
   one = cases[0];
   one.members[1].weights.pop_back();
-  EXPECT_NE(formats::to_cpp(one.blended(), cpp_options(one)).error().message.find("m2: "), std::string::npos);
+  EXPECT_NE(formats::to_cpp(one.blended(), kNoCppOptions()).error().message.find("m2: "), std::string::npos);
   EXPECT_NE(formats::to_onnx(one.blended(), {}).error().message.find("member 2: "), std::string::npos);
 }
 
@@ -167,7 +171,8 @@ std::string table_of_classes() {
   for (int i = 0; i < 240; ++i) {
     const double a = rng.normal(), b = rng.normal();
     const bool one = a * b + 0.8 * rng.normal() > 0;
-    out += nlohmann::json(a).dump() + "," + (i % 13 == 0 ? "" : nlohmann::json(b).dump()) + "," + (one ? "x" : "y") + "\n";
+    out +=
+        nlohmann::json(a).dump() + "," + (i % 13 == 0 ? "" : nlohmann::json(b).dump()) + "," + (one ? "x" : "y") + "\n";
   }
   return out;
 }

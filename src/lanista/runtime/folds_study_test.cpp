@@ -83,22 +83,25 @@ TEST(FoldsStudy, TrainsEveryFoldAsDataSplitByHand) {
   EXPECT_EQ(*fingerprint(single), *fingerprint(digits));
 }
 
-TEST(FoldsStudy, HandsOverThePackageOfItsOwnFold) {
+TEST(FoldsStudy, HandsOverTrainingsWithTheNormalisationsOfTheirFolds) {
   MemoryFileSystem disk;
   ASSERT_TRUE(run_folds(disk, folded_study(kFoldedBlobs, 3, 1), 6, 2));
   const study::StudyView view = folded_view(disk);
   ASSERT_TRUE(view.winner);
-  const std::int64_t fold = *view.trials[view.winner->value - 1].proposal.fold;
   const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
   const auto package = engine::read_package(disk, kFolder + "/best", graph::builtin_ops());
   ASSERT_TRUE(package.ok()) << package.error().text();
-  EXPECT_EQ(package->data.normalization, data.training(fold).spec().normalization);
-  EXPECT_EQ(package->data.hash, data.training(fold).spec().hash);
+  EXPECT_EQ(package->data.hash, data.spec().hash);
   EXPECT_FALSE(view.test.empty());
-  // What the log says of the fold's data is enough for predictions of a trial.
-  const auto logged = data::training_spec(*data::parse_spec(view.data), fold);
-  ASSERT_TRUE(logged.ok());
-  EXPECT_EQ(logged->normalization, package->data.normalization);
+  ASSERT_EQ(package->members.size(), 3U);
+  for (std::size_t k = 0; k < 3; ++k) {
+    const auto fold = package->facts.at("members")[k].at("fold").get<std::int64_t>();
+    EXPECT_EQ(package->members[k].own_units->features, data.training(fold).spec().normalization);
+    // What the log says of the fold's data is enough for predictions of a trial.
+    const auto logged = data::training_spec(*data::parse_spec(view.data), fold);
+    ASSERT_TRUE(logged.ok());
+    EXPECT_EQ(logged->normalization, data.training(fold).spec().normalization);
+  }
 }
 
 TEST(FoldsStudy, LeavesNoTraceOfKills) {

@@ -22,16 +22,26 @@ using study::PartAssessment;
 
 constexpr std::size_t kRowsAtOnce = 1024;
 
-/// Tells the predictions of `rows`, some rows at a time: the rows' numbers, and [rows, outputs].
-void predict_rows(Predictor& predictor, const data::Dataset& data, std::span<const std::int64_t> rows,
-                  const std::function<void(std::span<const std::int64_t>, std::span<const double>)>& tell) {
-  const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
-  std::vector<float> features;
-  for (std::size_t at = 0; at < rows.size(); at += kRowsAtOnce) {
-    const auto some = rows.subspan(at, std::min(kRowsAtOnce, rows.size() - at));
-    features.resize(some.size() * width);
-    data.gather_features(some, features);
-    tell(some, predictor.predict(features));
+/// A model, and rows that it says something of, in data as it takes them.
+struct Asked {
+  Predictor* predictor;
+  const data::Dataset* data;
+  std::span<const std::int64_t> rows;
+};
+
+using Tell = std::function<void(std::span<const std::int64_t> rows, std::span<const double> predictions)>;
+
+/// Tells the predictions, some rows at a time: the rows' numbers, and [rows, outputs].
+void predict_rows(std::span<const Asked> all, const Tell& tell) {
+  for (const Asked& asked : all) {
+    const auto width = static_cast<std::size_t>(asked.data->spec().features.elements_per_sample());
+    std::vector<float> features;
+    for (std::size_t at = 0; at < asked.rows.size(); at += kRowsAtOnce) {
+      const auto some = asked.rows.subspan(at, std::min(kRowsAtOnce, asked.rows.size() - at));
+      features.resize(some.size() * width);
+      asked.data->gather_features(some, features);
+      tell(some, asked.predictor->predict(features));
+    }
   }
 }
 
@@ -85,7 +95,8 @@ class ClassCounts {
     std::vector<study::ClassScore> out;
     for (std::size_t k = 0; k < rows_.size(); ++k) {
       if (rows_[k] == 0) continue;
-      out.push_back({static_cast<std::int64_t>(k), rows_[k], share(right_[k], predicted_[k]), share(right_[k], rows_[k])});
+      out.push_back(
+          {static_cast<std::int64_t>(k), rows_[k], share(right_[k], predicted_[k]), share(right_[k], rows_[k])});
     }
     std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
       return a.recall != b.recall ? a.recall < b.recall : a.rows > b.rows;
@@ -94,7 +105,7 @@ class ClassCounts {
     return out;
   }
 
-  std::vector<std::int64_t> rows_, predicted_, right_;  // by class
+  std::vector<std::int64_t> rows_, predicted_, right_;                    // by class
   std::map<std::pair<std::size_t, std::size_t>, std::int64_t> mistakes_;  // by label and prediction
   std::int64_t lost_ = 0;
 };
@@ -132,10 +143,10 @@ void tell_numbers(std::span<const float> targets, std::span<const double> predic
   }
 }
 
-PartAssessment assess_classes(Predictor& predictor, const data::Dataset& data, std::span<const std::int64_t> rows) {
+PartAssessment assess_classes(const data::Dataset& data, std::span<const Asked> all) {
   ClassCounts counts(static_cast<std::size_t>(data.spec().classes));
   std::vector<std::int32_t> labels;
-  predict_rows(predictor, data, rows, [&](std::span<const std::int64_t> some, std::span<const double> logits) {
+  predict_rows(all, [&](std::span<const std::int64_t> some, std::span<const double> logits) {
     labels.resize(some.size());
     data.gather_labels(some, labels);
     counts.add(labels, logits);
@@ -145,12 +156,12 @@ PartAssessment assess_classes(Predictor& predictor, const data::Dataset& data, s
   return out;
 }
 
-PartAssessment assess_numbers(Predictor& predictor, const data::Dataset& data, std::span<const std::int64_t> rows) {
+PartAssessment assess_numbers(const data::Dataset& data, std::span<const Asked> all) {
   const auto outputs = static_cast<std::size_t>(data.spec().target_size);
   const std::size_t shown = std::min(outputs, PartAssessment::kMostOutputs);
   std::vector<float> of_some, targets;
   std::vector<double> predictions;
-  predict_rows(predictor, data, rows, [&](std::span<const std::int64_t> some, std::span<const double> predicted) {
+  predict_rows(all, [&](std::span<const std::int64_t> some, std::span<const double> predicted) {
     of_some.resize(some.size() * outputs);
     data.gather_raw_targets(some, of_some);
     for (std::size_t i = 0; i < some.size(); ++i) {
@@ -165,6 +176,61 @@ PartAssessment assess_numbers(Predictor& predictor, const data::Dataset& data, s
   return out;
 }
 
+Result<const data::Dataset*> training_of(const data::Dataset& all, const std::optional<std::int64_t>& fold) {
+  if (!fold || (*fold >= 0 && *fold < std::ssize(all.spec().folds))) return &all.training(fold);
+  return Error{Code::kInvalidArgument,
+               "the package is of fold " + std::to_string(*fold) + ", which these data have not", all.spec().source};
+}
+
+/// The models of a package and what each is asked. Most packages are one model. Trainings on folds answer one by one
+/// for the rows that they were measured on, and together for the test part, which none of them knows; raw there, since
+/// each normalises in its own way.
+class Questions {
+ public:
+  /// `data` as the package's data are, and outlives this.
+  static Result<Questions> of(const engine::ModelPackage& package, const data::Dataset& data) {
+    Questions out;
+    out.data_ = &data;
+    LANISTA_ASSIGN(out.whole_, Predictor::create(package));
+    if (!package.members.front().own_units) return out;
+    for (std::size_t k = 0; k < package.members.size(); ++k) {
+      const auto fold = package.facts.at("members").at(k).at("fold").get<std::int64_t>();
+      LANISTA_ASSIGN(const data::Dataset* own, training_of(data, fold));
+      engine::ModelPackage single{{package.members[k]}, own->spec(), package.loss, package.metrics, {}};
+      single.members.front().own_units.reset();
+      single.members.front().share = 1;
+      LANISTA_ASSIGN(auto predictor, Predictor::create(single));
+      out.trainings_.emplace_back(std::move(predictor), own);
+    }
+    return out;
+  }
+
+  std::vector<Asked> about(data::Part part) {
+    if (trainings_.empty()) return {{&*whole_, data_, data_->rows(part)}};
+    if (part == data::Part::kTest) return {{&*whole_, data_->pool(), data_->rows(part)}};
+    std::vector<Asked> out;
+    for (auto& [predictor, own] : trainings_) out.push_back({&predictor, own, own->rows(part)});
+    return out;
+  }
+
+ private:
+  const data::Dataset* data_ = nullptr;
+  std::optional<Predictor> whole_;
+  std::vector<std::pair<Predictor, const data::Dataset*>> trainings_;
+};
+
+Result<void> check_same_data(const engine::ModelPackage& package, const data::DataSpec& spec) {
+  if (spec.hash == package.data.hash && spec.classes == package.data.classes &&
+      spec.target_size == package.data.target_size &&
+      spec.folds.empty() != package.members.front().own_units.has_value()) {
+    return {};
+  }
+  return Error{
+      Code::kInvalidArgument,
+      "the package is of other data: its hash is " + package.data.hash.hex() + ", that of these is " + spec.hash.hex(),
+      spec.source};
+}
+
 }  // namespace
 
 std::string identity_of(const engine::ModelPackage& package) {
@@ -172,7 +238,8 @@ std::string identity_of(const engine::ModelPackage& package) {
   Hasher hasher;
   const std::vector<double> shares = package.shares();
   for (std::size_t k = 0; k < shares.size(); ++k) {
-    hasher.text(package.facts.at("members").at(k).value("weights_hash", "")).number(std::bit_cast<std::int64_t>(shares[k]));
+    hasher.text(package.facts.at("members").at(k).value("weights_hash", ""))
+        .number(std::bit_cast<std::int64_t>(shares[k]));
   }
   return hasher.finish().hex();
 }
@@ -181,19 +248,10 @@ Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package,
                                             bool tested) {
   std::optional<std::int64_t> fold;
   if (package.facts.contains("fold")) fold = package.facts["fold"].get<std::int64_t>();
-  if (fold && (*fold < 0 || *fold >= std::ssize(all.spec().folds))) {
-    return Error{Code::kInvalidArgument, "the package is of fold " + std::to_string(*fold) + ", which these data have not",
-                 all.spec().source};
-  }
-  const data::Dataset& data = all.training(fold);
-  const data::DataSpec& spec = data.spec();
-  if (spec.hash != package.data.hash || spec.classes != package.data.classes ||
-      spec.target_size != package.data.target_size) {
-    return Error{Code::kInvalidArgument, "the package is of other data: its hash is " + package.data.hash.hex() +
-                                             ", that of these is " + spec.hash.hex(),
-                 spec.source};
-  }
-  LANISTA_ASSIGN(auto predictor, Predictor::create(package));
+  LANISTA_ASSIGN(const data::Dataset* data, training_of(all, fold));
+  const data::DataSpec& spec = data->spec();
+  LANISTA_TRY(check_same_data(package, spec));
+  LANISTA_ASSIGN(auto questions, Questions::of(package, *data));
   study::ModelAssessment out;
   // An ensemble is begun with the winner.
   const nlohmann::json& first = package.members.size() == 1 ? package.facts : package.facts.at("members").at(0);
@@ -204,12 +262,13 @@ Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package,
   std::vector<std::pair<std::string, data::Part>> parts{{"validation", data::Part::kValidation}};
   if (tested) parts.emplace_back("test", data::Part::kTest);
   for (const auto& [name, part] : parts) {
-    const std::vector<std::int64_t>& rows = data.rows(part);
-    if (rows.empty()) continue;
-    out.parts.push_back(spec.classes > 0 ? assess_classes(predictor, data, rows)
-                                         : assess_numbers(predictor, data, rows));
+    const std::vector<Asked> asked = questions.about(part);
+    std::size_t rows = 0;
+    for (const Asked& each : asked) rows += each.rows.size();
+    if (rows == 0) continue;
+    out.parts.push_back(spec.classes > 0 ? assess_classes(*data, asked) : assess_numbers(*data, asked));
     out.parts.back().part = name;
-    out.parts.back().rows = static_cast<std::int64_t>(rows.size());
+    out.parts.back().rows = static_cast<std::int64_t>(rows);
   }
   return out;
 }

@@ -96,16 +96,10 @@ nn::TargetUnit unit_of(const std::optional<data::Normalization>& targets) {
   return targets ? nn::TargetUnit{targets->mean, targets->scale} : nn::TargetUnit{};
 }
 
-/// Features that were normalised by one rule, as another normalises them.
-std::vector<float> renormalised(std::span<const float> features, std::size_t width, const data::Normalization& from,
-                                const data::Normalization& to) {
-  std::vector<float> out(features.size());
-  const std::size_t run_from = width / from.mean.size(), run_to = width / to.mean.size();
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::size_t a = i % width / run_from, b = i % width / run_to;
-    const double raw = static_cast<double>(features[i]) * from.scale[a] + from.mean[a];
-    out[i] = static_cast<float>((raw - to.mean[b]) / to.scale[b]);
-  }
+/// What a member with units of its own does to raw features.
+data::Finish finish_of(const engine::ModelMember::Units& units) {
+  data::Finish out{units.features, {}, units.unseen};
+  for (const double value : units.missing) out.missing.push_back(static_cast<float>(value));
   return out;
 }
 
@@ -154,7 +148,7 @@ Result<std::vector<float>> as_features(const Tensor& input) {
 /// One of a package's models, compiled.
 struct RunningMember {
   nn::Program program;
-  std::optional<data::Normalization> features;  ///< where it is another than the package's
+  std::optional<data::Finish> finish;  ///< of features that the package leaves raw
   nn::TargetUnit unit;
 };
 
@@ -167,7 +161,6 @@ struct Predictor::Impl {
   study::Targets targets;
   std::size_t width;
   kernels::Isa isa;
-  data::Normalization normalization;
   nn::TargetUnit unit;  ///< in which the loss is taken
 };
 
@@ -190,13 +183,13 @@ Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels
     }
     const engine::ModelMember::Units units = package.units_of(member);
     RunningMember& running = members.emplace_back(RunningMember{std::move(program), {}, unit_of(units.targets)});
-    if (units.features != package.data.normalization) running.features = units.features;
+    if (member.own_units) running.finish = finish_of(units);
   }
   LANISTA_ASSIGN(auto metrics, measured_of(package));
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
-  return Predictor(std::make_unique<Impl>(
-      Impl{std::move(members), package.shares(), package.blend(), package.loss, std::move(metrics),
-           package.data.targets(), width, isa, package.data.normalization, train::unit_of(package.data)}));
+  return Predictor(std::make_unique<Impl>(Impl{std::move(members), package.shares(), package.blend(), package.loss,
+                                               std::move(metrics), package.data.targets(), width, isa,
+                                               train::unit_of(package.data)}));
 }
 
 std::int64_t Predictor::outputs() const { return impl_->members.front().program.prediction_size(); }
@@ -205,9 +198,10 @@ std::vector<double> Predictor::predict(std::span<const float> features) {
   LANISTA_CHECK(features.size() % impl_->width == 0, "features are not whole rows");
   std::vector<std::vector<double>> predictions;
   for (RunningMember& member : impl_->members) {
-    if (member.features) {
-      const auto again = renormalised(features, impl_->width, impl_->normalization, *member.features);
-      predictions.push_back(run(member.program, again, impl_->width));
+    if (member.finish) {
+      std::vector<float> own(features.begin(), features.end());
+      member.finish->apply(own, static_cast<std::int64_t>(impl_->width));
+      predictions.push_back(run(member.program, own, impl_->width));
     } else {
       predictions.push_back(run(member.program, features, impl_->width));
     }
@@ -314,7 +308,8 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
     return Error{Code::kDataLoss, "the ONNX model gives another number of outputs", ""};
   }
 
-  // Inputs about as training saw them, normal or tokens. Both sides begin with them raw, as floats hold that.
+  // Inputs about as training of the first member saw them, normal or tokens. Both sides begin with them raw, as floats
+  // hold that.
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
   std::vector<float> features(width * static_cast<std::size_t>(samples));
   Rng rng = Rng(1).split("onnx check");
@@ -324,7 +319,7 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
   }
   std::vector<float> raw = features;
   const std::int64_t numbers = package.data.features.elements_per_sample();
-  package.data.normalization.undo(raw, numbers);
+  package.units_of(package.members.front()).features.undo(raw, numbers);
   features = raw;
   package.data.normalization.apply(features, numbers);
 

@@ -30,7 +30,8 @@ class Predictor {
 
   /// Numbers of one prediction: logits of the classes or labels, or the targets.
   std::int64_t outputs() const;
-  /// Predictions [rows, outputs] of normalised features [rows, …], numbers in the targets' own unit.
+  /// Predictions [rows, outputs] of features [rows, …] as data::read_raw of the package's data gives them (normalised;
+  /// raw, where members bring units of their own), numbers in the targets' own unit.
   std::vector<double> predict(std::span<const float> features);
   /// How good predictions are. `labels` or `targets` is empty, by the task; targets are in their own unit, and the loss
   /// is that of training.

@@ -64,14 +64,17 @@ function winnerTiles() {
   return tiles;
 }
 
-// What is in best/; of an ensemble its members and what they reach together.
+// What is in best/; of an ensemble, or of trainings on folds, its members and what they reach together.
 function packageText() {
   if (!study.ensemble) return "model.onnx, weights.safetensors, package.json";
   const {members, validation, test} = study.ensemble;
   const goal = study.goals[0].metric, tested = goal.replace(/^val_/, "test_");
   const value = (of, name) => (typeof of[name] === "number" ? fixed(of[name]) : of[name] ?? "–");
   const shares = members.map(({trial, share}) => `#${trial} ${Math.round(100 * share)} %`).join(", ");
-  return `an ensemble of ${shares}: ${goal} ${value(validation, goal)}, ${tested} ${value(test, tested)}`;
+  // Trainings on folds have no rows in common that none of them trained on, but the test part's.
+  const reached = [[goal, validation], [tested, test]].filter(([name, of], k) => k > 0 || name in of)
+      .map(([name, of]) => `${name} ${value(of, name)}`);
+  return `an ensemble of ${shares}: ${reached.join(", ")}`;
 }
 
 // How a value stands to what needs no search.
