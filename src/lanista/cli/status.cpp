@@ -1,7 +1,10 @@
 #include "lanista/cli/status.h"
 
+#include <cstdio>
+
 #include "lanista/base/real_json.h"
 #include "lanista/cli/terminal.h"
+#include "lanista/engine/forecast.h"
 #include "lanista/study/noise.h"
 #include "lanista/study/record_fields.h"
 
@@ -71,6 +74,12 @@ std::optional<double> value_of(const study::StudyView& view, const study::TrialV
   return value == result.metrics.end() ? std::nullopt : std::optional(value->second);
 }
 
+std::string percent(double part) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f %%", 100 * part);
+  return text;
+}
+
 }  // namespace
 
 json status_json(const std::string& folder, const study::StudyView& view) {
@@ -89,6 +98,16 @@ json status_json(const std::string& folder, const study::StudyView& view) {
            {"seconds", view.seconds},
            {"ended", view.end_reason.has_value()}};
   if (view.end_reason) out["end_reason"] = *view.end_reason;
+  if (const engine::WorkerUse use = engine::worker_use(view); use.seconds > 0) {
+    out["workers"] = {{"count", use.workers},
+                      {"seconds", use.seconds},
+                      {"utilisation", use.utilisation()},
+                      {"bound_seconds", use.bound},
+                      {"gap", use.gap()}};
+  }
+  for (const engine::Waiting& waiting : engine::waiting_trials(view)) {
+    out["waiting"].push_back({{"trial", waiting.trial.value}, {"why", waiting.why}});
+  }
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
     const study::Measurement& result = study::result_of(view.config, best);
@@ -139,6 +158,10 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
     if (const auto value = value_of(view, best, metric)) {
       text += "  best " + metric + " " + four_digits(*value) + " (#" + std::to_string(best.id.value) + ")";
     }
+  }
+  if (const engine::WorkerUse use = engine::worker_use(view); use.seconds > 0 && use.workers > 0) {
+    text += "  workers " + std::to_string(use.workers) + ", busy " + percent(use.utilisation()) + ", " +
+            percent(use.gap()) + " over the least time";
   }
   return text;
 }

@@ -85,7 +85,8 @@ class PrintedDynamic : public Policy {
     std::vector<Running> trials;
     for (const std::size_t i : order) {
       const Task& task = situation.tasks[i];
-      trials.push_back({task.expected, task.left, task.place.waits() ? std::nullopt : std::optional(task.place.width())});
+      trials.push_back(
+          {task.expected, task.left, task.place.waits() ? std::nullopt : std::optional(task.place.width())});
     }
     Cluster there = situation.cluster;
     there.workers = std::max<std::int64_t>(1, situation.num_alive());

@@ -83,7 +83,8 @@ void Board::join(std::size_t task, std::int32_t worker) {
 void Board::deal_parts() {
   for (Place& place : places_) {
     if (place.workers.size() != 1) continue;
-    place.parts = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(load(place.workers.front()).count)));
+    place.parts =
+        static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(load(place.workers.front()).count)));
   }
 }
 

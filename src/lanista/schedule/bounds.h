@@ -23,8 +23,8 @@ struct Bounds {
   double best() const;
 };
 
-/// A trial occupies what it keeps busy of a worker that it may share, and all of its workers where it has several. Takes
-/// O(trials x widest^2) for each of some hundred halvings. Zero for no trials.
+/// A trial occupies what it keeps busy of a worker that it may share, and all of its workers where it has several.
+/// Takes O(trials x widest^2) for each of some hundred halvings. Zero for no trials.
 Bounds bounds_of(std::span<const Prediction> trials, const Cluster& cluster);
 
 /// Of a job without barriers: `parts` are all pieces of work, `chains` the pieces of one trial one after the other, as

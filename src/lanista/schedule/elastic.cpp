@@ -37,6 +37,10 @@ class Step {
     widest_ = std::min(situation.cluster.widest, situation.num_alive());
     order_ = longest_first(situation);
     if (aim.in_order) std::ranges::sort(order_);
+    if (aim.by_work) {
+      const auto work = [&](std::size_t i) { return -remaining(task(i), 1) * task(i).expected.busy; };
+      std::ranges::stable_sort(order_, {}, work);
+    }
     for (std::size_t i = 0; i < at_.tasks.size(); ++i) needs_.push_back(need(i));
   }
 
@@ -115,7 +119,8 @@ class Step {
     std::int32_t best = -1;
     for (std::int32_t worker = 0; worker < board_.num_workers(); ++worker) {
       if (!may_share(i, worker)) continue;
-      if (best < 0 || board_.load(worker).busy > board_.load(best).busy) best = worker;
+      const bool busier = best >= 0 && board_.load(worker).busy > board_.load(best).busy;
+      if (best < 0 || busier != aim_.spreads) best = worker;
     }
     if (best >= 0) {
       board_.join(i, best);
@@ -134,8 +139,9 @@ class Step {
     const double before = load.count > 1 ? slowdown(load.busy, load.count, at_.cluster) : 1;
     const double after = slowdown(load.busy + task(i).expected.busy, load.count + 1, at_.cluster);
     // Sharing pays if together they do more than one after the other.
-    const double gain = std::min(1.0, load.busy + task(i).expected.busy) / (after / std::max(1.0, load.busy + task(i).expected.busy)) -
-                        std::min(1.0, load.busy) / (before / std::max(1.0, load.busy));
+    const double gain =
+        std::min(1.0, load.busy + task(i).expected.busy) / (after / std::max(1.0, load.busy + task(i).expected.busy)) -
+        std::min(1.0, load.busy) / (before / std::max(1.0, load.busy));
     if (gain <= options_.least_gain) return false;
     if (cost(i) + remaining(task(i), 1) * after > left_) return false;
     for (std::size_t k = 0; k < at_.tasks.size(); ++k) {
@@ -148,10 +154,10 @@ class Step {
   /// A trial that would be late gets what is free.
   void hurry(std::size_t i) { improve(i, needs_[i]); }
 
-  /// Workers to spare go to whoever would end last.
+  /// Workers to spare go to whoever would end last; whoever shares may also move to a worker with less to do.
   void spend() {
     std::vector<bool> tried(at_.tasks.size());
-    while (board_.num_free() > 0) {
+    while (true) {
       std::size_t last = at_.tasks.size();
       for (std::size_t i = 0; i < at_.tasks.size(); ++i) {
         if (!tried[i] && (last == at_.tasks.size() || ends_in(i) > ends_in(last))) last = i;
@@ -161,21 +167,10 @@ class Step {
     }
   }
 
-  /// Gives it one step more than it has, up to `most` workers, if that pays: a worker of its own, or wider. A neighbour
-  /// may go in its stead.
+  /// Gives it one step more than it has, up to `most` workers, if that pays: a better worker, or a further one.
   bool improve(std::size_t i, std::int64_t most) {
     const double now = ends_in(i);
-    if (shares(i)) {
-      if (board_.num_free() == 0) return false;
-      const double alone = cost(i) + remaining(task(i), 1);
-      if (!is_settled(i) && alone < now * (1 - options_.least_gain)) {
-        board_.lift(i);
-        board_.put_whole(i, 1);
-        moved_[i] = true;
-        return true;
-      }
-      return false;
-    }
+    if (shares(i)) return !is_settled(i) && leave(i, now * (1 - options_.least_gain));
     if (width(i) >= most || board_.num_free() == 0 || is_settled(i)) return false;
     std::int64_t best = width(i);
     double soonest = now * (1 - options_.least_gain);
@@ -189,6 +184,36 @@ class Step {
     if (best == width(i)) return false;
     board_.resize(i, best);
     moved_[i] = true;
+    return true;
+  }
+
+  /// Moves one that shares to where it ends first, if that is within `limit`: a worker of its own, or one whose trials
+  /// still end within that limit with it.
+  bool leave(std::size_t i, double limit) {
+    const std::int32_t from = board_.place(i).workers.front();
+    std::int32_t best = -1;
+    for (std::int32_t worker = 0; worker < board_.num_workers(); ++worker) {
+      if (worker == from || !board_.may_join(i, worker)) continue;
+      const Load& load = board_.load(worker);
+      const double slow = load.count > 0 ? slowdown(load.busy + task(i).expected.busy, load.count + 1, at_.cluster) : 1;
+      const double then = cost(i) + remaining(task(i), 1) * slow;
+      if (then >= limit || !leaves_time(worker, slow, limit)) continue;
+      best = worker;
+      limit = then;
+    }
+    if (best < 0) return false;
+    board_.lift(i);
+    board_.join(i, best);
+    moved_[i] = true;
+    return true;
+  }
+
+  /// Whether all trials of a worker would end within `limit` if they were so much slower.
+  bool leaves_time(std::int32_t worker, double slow, double limit) const {
+    for (std::size_t k = 0; k < at_.tasks.size(); ++k) {
+      if (width(k) != 1 || board_.place(k).workers.front() != worker) continue;
+      if (stall(k) + remaining(task(k), 1) * slow > limit) return false;
+    }
     return true;
   }
 
@@ -230,7 +255,8 @@ class Elastic : public Policy {
 
  private:
   static constexpr double kSlack = 0.01;
-  static constexpr std::size_t kFew = 32;
+  static constexpr std::size_t kFew = 12;
+  static constexpr std::size_t kMany = 200;  // then a lookahead takes long, and one aim is about as good as another
 
   double cautious(const Aim& aim, double now) const {
     return aim.in_order && aim.most == 1 ? aim.end : aim.end + options_.caution * (aim.end - now);
@@ -247,18 +273,23 @@ class Elastic : public Policy {
     Cluster there = situation.cluster;
     there.workers = std::max<std::int64_t>(1, situation.num_alive());
     const double least = bounds_of(rest, there).best();
-    std::vector<double> ends;
-    for (const double factor : {1.0, 1.02, 1.05, 1.09, 1.15, 1.25, 1.4, 1.75, 2.5}) {
-      ends.push_back(situation.now + factor * least);
-    }
-    if (const auto level = water_level(seconds, there)) ends.push_back(situation.now + *level);
+    const auto all_at = [&](double end, std::vector<Aim>& all) {
+      all.push_back({.deadline = end, .most = 1, .in_order = true});
+      all.push_back({.deadline = end, .most = 1});
+      if (there.shares == 1) return;
+      all.push_back({.deadline = end, .fill = 1.0, .most = there.shares});
+      for (const double fill : {1.15, 1.4, 2.0}) {
+        for (const bool spreads : {false, true}) {
+          all.push_back({.deadline = end, .fill = fill, .most = there.shares, .spreads = spreads});
+          all.push_back({.deadline = end, .fill = fill, .most = there.shares, .spreads = spreads, .by_work = true});
+        }
+      }
+    };
     std::vector<Aim> all;
-    for (const double end : ends) {
-      all.push_back({end, 1.0, 1, true, 0});
-      all.push_back({end, 1.0, 1, false, 0});
-      if (there.shares == 1) continue;
-      for (const double fill : {1.0, 1.15, 1.4, 2.0}) all.push_back({end, fill, there.shares, false, 0});
-    }
+    std::vector<double> factors{1.0, 1.04, 1.1, 1.25, 1.6, 2.5};
+    if (seconds.size() > kMany) factors = {1.04, 1.6};
+    for (const double factor : factors) all_at(situation.now + factor * least, all);
+    if (const auto level = water_level(seconds, there)) all_at(situation.now + *level, all);
     return all;
   }
 

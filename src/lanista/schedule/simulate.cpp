@@ -18,7 +18,7 @@ constexpr double kTick = 1e-14;  // of the time that has passed: what a clock of
 struct Fact {
   Prediction actual;
   double ends_at = 0;  ///< part of its budget that is left when it ends: 0, or more for one that fails
-  double rate = 0;  ///< of its budget a second, in the present situation
+  double rate = 0;     ///< of its budget a second, in the present situation
   double arrived = 0, began = -1;
   double snapshot_left = 1;
   double since = 0;  ///< of its place
@@ -115,7 +115,10 @@ class Simulation {
       clock_.set_rates();
       const double then = next_event();
       if (then == kNever) {
-        return Error{Code::kFailedPrecondition, std::to_string(at_.tasks.size()) + " trials wait and nothing runs, at second " + std::to_string(at_.now), ""};
+        return Error{
+            Code::kFailedPrecondition,
+            std::to_string(at_.tasks.size()) + " trials wait and nothing runs, at second " + std::to_string(at_.now),
+            ""};
       }
       pass_to(then);
       learn();
@@ -133,7 +136,10 @@ class Simulation {
     for (const Arrival& arrival : source_.next(ended, at_.tasks.size() - running, running)) {
       const double memory = std::max(arrival.expected.memory, arrival.actual.memory);
       if (memory > at_.cluster.usable_memory()) {
-        return Error{Code::kResourceExhausted, "trial " + std::to_string(arrival.id) + " needs memory " + std::to_string(memory) + "; a worker has " + std::to_string(at_.cluster.usable_memory()), ""};
+        return Error{Code::kResourceExhausted,
+                     "trial " + std::to_string(arrival.id) + " needs memory " + std::to_string(memory) +
+                         "; a worker has " + std::to_string(at_.cluster.usable_memory()),
+                     ""};
       }
       Task task;
       task.id = arrival.id;
@@ -164,10 +170,12 @@ class Simulation {
   }
 
   double next_event() const {
-    double then = next_change_ < options_.changes.size() ? std::max(at_.now, options_.changes[next_change_].at) : kNever;
+    double then =
+        next_change_ < options_.changes.size() ? std::max(at_.now, options_.changes[next_change_].at) : kNever;
     for (std::size_t i = 0; i < at_.tasks.size(); ++i) {
       then = std::min(then, clock_.reaches(i, facts_[i].ends_at));
-      if (!facts_[i].known && options_.learn_after < 1) then = std::min(then, clock_.reaches(i, 1 - options_.learn_after));
+      if (!facts_[i].known && options_.learn_after < 1)
+        then = std::min(then, clock_.reaches(i, 1 - options_.learn_after));
     }
     return then;
   }
@@ -183,7 +191,8 @@ class Simulation {
     clock_.pass_to(then);
     for (std::size_t i = 0; i < at_.tasks.size(); ++i) {
       const double done = 1 - at_.tasks[i].left;
-      const double kept = options_.snapshot > 0 ? std::floor(done / options_.snapshot + 1e-9) * options_.snapshot : done;
+      const double kept =
+          options_.snapshot > 0 ? std::floor(done / options_.snapshot + 1e-9) * options_.snapshot : done;
       facts_[i].snapshot_left = std::min(facts_[i].snapshot_left, 1 - kept);
     }
   }
@@ -202,7 +211,10 @@ class Simulation {
     while (next_change_ < options_.changes.size() && options_.changes[next_change_].at <= at_.now) {
       const WorkerChange& change = options_.changes[next_change_++];
       if (change.worker < 0 || static_cast<std::size_t>(change.worker) >= at_.alive.size()) {
-        return Error{Code::kInvalidArgument, "worker " + std::to_string(change.worker) + " is none of the cluster's " + std::to_string(at_.alive.size()), ""};
+        return Error{
+            Code::kInvalidArgument,
+            "worker " + std::to_string(change.worker) + " is none of the cluster's " + std::to_string(at_.alive.size()),
+            ""};
       }
       at_.alive[static_cast<std::size_t>(change.worker)] = change.joins;
       if (change.joins) continue;
@@ -251,7 +263,8 @@ class Simulation {
 
 }  // namespace
 
-Result<Course> simulate(const Cluster& cluster, Source& source, const Policy& policy, const SimulationOptions& options) {
+Result<Course> simulate(const Cluster& cluster, Source& source, const Policy& policy,
+                        const SimulationOptions& options) {
   LANISTA_TRY(check_cluster(cluster));
   return Simulation(cluster, source, policy, options).run();
 }

@@ -77,7 +77,9 @@ double predicted_end(Situation situation, const Policy& policy);
 class OneGroup : public Source {
  public:
   explicit OneGroup(std::vector<Arrival> trials) : trials_(std::move(trials)) {}
-  std::vector<Arrival> next(std::span<const End>, std::size_t, std::size_t) override { return std::exchange(trials_, {}); }
+  std::vector<Arrival> next(std::span<const End>, std::size_t, std::size_t) override {
+    return std::exchange(trials_, {});
+  }
 
  private:
   std::vector<Arrival> trials_;

@@ -28,15 +28,17 @@ Result<void> check_decision(const Situation& situation, const Decision& decision
     return Error{Code::kInvalidArgument, "trial " + std::to_string(task) + " " + what, ""};
   };
   if (decision.places.size() != situation.tasks.size()) {
-    return Error{Code::kInvalidArgument, "a decision of " + std::to_string(decision.places.size()) + " places for " +
-                                             std::to_string(situation.tasks.size()) + " trials", ""};
+    return Error{Code::kInvalidArgument,
+                 "a decision of " + std::to_string(decision.places.size()) + " places for " +
+                     std::to_string(situation.tasks.size()) + " trials",
+                 ""};
   }
   Situation then = situation;
   for (std::size_t i = 0; i < then.tasks.size(); ++i) {
     Task& task = then.tasks[i];
     task.place = decision.places[i];
-    if (!std::has_single_bit(static_cast<std::uint64_t>(task.place.parts)) ||
-        task.place.parts > then.cluster.shares || (task.place.workers.size() > 1 && task.place.parts != 1)) {
+    if (!std::has_single_bit(static_cast<std::uint64_t>(task.place.parts)) || task.place.parts > then.cluster.shares ||
+        (task.place.workers.size() > 1 && task.place.parts != 1)) {
       return wrong(task.id, "is to have a part of 1/" + std::to_string(task.place.parts));
     }
     if (static_cast<std::int64_t>(task.place.workers.size()) > std::max<std::int64_t>(then.cluster.widest, 1)) {

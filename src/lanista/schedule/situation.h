@@ -26,15 +26,13 @@ struct Task {
   Prediction expected;  ///< of its whole budget
   double left = 1;      ///< part of its budget that remains
   Place place;
-  bool begun = false;          ///< it has state, so a change of workers costs expected.resize
+  bool begun = false;  ///< it has state, so a change of workers costs expected.resize
   double changed_at = -std::numeric_limits<double>::infinity();  ///< when it last moved to other workers
   double stalled_until = 0;  ///< it stands still until then, for a change of workers
 };
 
 /// Seconds that remain of a task at a width of whole workers.
-inline double remaining(const Task& task, std::int64_t width) {
-  return task.left * seconds_at(task.expected, width);
-}
+inline double remaining(const Task& task, std::int64_t width) { return task.left * seconds_at(task.expected, width); }
 
 /// What shares one worker.
 struct Load {
@@ -45,11 +43,13 @@ struct Load {
 
 /// What a plan aims at; policies that plan ahead go on with it while it holds.
 struct Aim {
-  double deadline = 0;       ///< second by which all is to have ended; 0: there is no plan
-  double fill = 1;           ///< how busy trials that share a worker may make it together
-  std::int64_t most = 1;     ///< trials on a worker
-  bool in_order = false;     ///< trials begin in their order, not the longest first
-  double end = 0;            ///< second by which all will have ended, as it was predicted when the plan was made
+  double deadline = 0;    ///< second by which all is to have ended; 0: there is no plan
+  double fill = 1;        ///< how busy trials that share a worker may make it together
+  std::int64_t most = 1;  ///< trials on a worker
+  bool spreads = false;   ///< who shares joins the least busy worker, not the busiest with room
+  bool by_work = false;   ///< those with the most work begin first: time by how busy they keep a worker
+  bool in_order = false;  ///< trials begin in their order, not the longest first
+  double end = 0;         ///< second by which all will have ended, as it was predicted when the plan was made
   bool operator==(const Aim&) const = default;
 };
 
@@ -71,8 +71,8 @@ struct Decision {
   Aim aim;
 };
 
-/// Errors: kInvalidArgument naming task and worker, if a place is no worker that is there, if parts of a worker sum up to
-/// more than one, if memory does not suffice, if a task is wider than allowed. Nothing is ever oversubscribed.
+/// Errors: kInvalidArgument naming task and worker, if a place is no worker that is there, if parts of a worker sum up
+/// to more than one, if memory does not suffice, if a task is wider than allowed. Nothing is ever oversubscribed.
 Result<void> check_decision(const Situation& situation, const Decision& decision);
 
 /// A scheduler: a pure function from situation to decision. It is asked when trials arrive or end, when workers come or
