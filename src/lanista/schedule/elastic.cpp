@@ -196,7 +196,7 @@ class Step {
       if (worker == from || !board_.may_join(i, worker)) continue;
       const Load& load = board_.load(worker);
       const double slow = load.count > 0 ? slowdown(load.busy + task(i).expected.busy, load.count + 1, at_.cluster) : 1;
-      const double then = cost(i) + remaining(task(i), 1) * slow;
+      const double then = cost_paid(i) + remaining(task(i), 1) * slow;
       if (then >= limit || !leaves_time(worker, slow, limit)) continue;
       best = worker;
       limit = then;
@@ -255,7 +255,7 @@ class Elastic : public Policy {
 
  private:
   static constexpr double kSlack = 0.01;
-  static constexpr std::size_t kFew = 12;
+  static constexpr std::size_t kFew = 64;
   static constexpr std::size_t kMany = 200;  // then a lookahead takes long, and one aim is about as good as another
 
   double cautious(const Aim& aim, double now) const {

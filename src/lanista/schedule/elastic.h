@@ -24,7 +24,7 @@ std::unique_ptr<Policy> towards(const Aim& aim, const ElasticOptions& options = 
 /// Looks ahead: it simulates `towards` with several aims, from the situation on, and follows the one with the earliest
 /// predicted end (a rollout: Bertsekas, Tsitsiklis and Wu, 1997). Fluid's level (true water filling) and the bounds of
 /// what remains give the aims. The aim in force is kept unless another one is better by a hundredth; among
-/// more than a dozen trials no other is looked for while all goes as it was predicted.
+/// more than some sixty trials no other is looked for while all goes as it was predicted.
 std::unique_ptr<Policy> elastic(const ElasticOptions& options = {});
 
 }  // namespace lanista::schedule
