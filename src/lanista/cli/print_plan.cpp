@@ -123,7 +123,7 @@ int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const d
   if (asked.json) {
     auto out = engine::plan_json(*plan, asked.explain);
     out["seconds"] = forecast->course.makespan;
-    out["bound_seconds"] = forecast->bounds.dual;
+    out["bound_seconds"] = forecast->bounds.best();
     std::cout << json_line(out);
   } else {
     std::cout << engine::plan_text(*plan, asked.explain) << engine::time_text(*forecast);

@@ -89,6 +89,11 @@ std::string worker_line(const Forecast& forecast, std::int32_t worker, int colum
 
 }  // namespace
 
+double Forecast::gap() const {
+  // A makespan may be the bound to the last digits.
+  return bounds.best() > 0 ? std::max(0.0, course.makespan / bounds.best() - 1) : 0;
+}
+
 Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& on) {
   std::map<TrialId, double> seconds;
   for (const study::Span& span : view.spans) seconds[span.trial] += std::max(0.0, span.ended - span.began);
@@ -124,16 +129,16 @@ std::string forecast_text(const Forecast& forecast) {
   constexpr int kColumns = 64;
   constexpr std::int32_t kMostLines = 64;
   const schedule::Course& course = forecast.course;
-  const double bound = forecast.bounds.dual;
-  std::string text =
-      std::to_string(forecast.trials) + " trials, " + std::to_string(forecast.slots) + " at a time, on " +
-      std::to_string(forecast.cluster.workers) + " workers, simulated\n" + "times        " + forecast.basis + "\n" +
-      "makespan     " + seconds_text(course.makespan) +
-      "   (one trial a worker, in order: " + seconds_text(forecast.first_come) + ")\n" + "utilisation  " +
-      number("%.0f %%", 100 * course.utilisation()) + "\n" + "dual bound   " + seconds_text(bound) + "   (work " +
-      seconds_text(forecast.bounds.area) + ", longest trial " + seconds_text(forecast.bounds.longest) + ")\n" +
-      "gap          " + number("%.1f %%", bound > 0 ? 100 * (course.makespan / bound - 1) : 0) + " over the bound\n" +
-      "changes      " + std::to_string(course.resizes) + " of width, " + seconds_text(course.resize_seconds) + "\n\n";
+  std::string text = std::to_string(forecast.trials) + " trials, " + std::to_string(forecast.slots) +
+                     " at a time, on " + std::to_string(forecast.cluster.workers) + " workers, simulated\n" +
+                     "times        " + forecast.basis + "\n" + "makespan     " + seconds_text(course.makespan) +
+                     "   (one trial a worker, in order: " + seconds_text(forecast.first_come) + ")\n" +
+                     "utilisation  " + number("%.0f %%", 100 * course.utilisation()) + "\n" + "dual bound   " +
+                     seconds_text(forecast.bounds.dual) + "   (work " + seconds_text(forecast.bounds.area) +
+                     ", longest trial " + seconds_text(forecast.bounds.longest) + ", with changes of width " +
+                     seconds_text(forecast.bounds.best()) + ")\n" + "gap          " +
+                     number("%.1f %%", 100 * forecast.gap()) + " over the least time\n" + "changes      " +
+                     std::to_string(course.resizes) + " of width, " + seconds_text(course.resize_seconds) + "\n\n";
   const auto lines = static_cast<std::int32_t>(std::min<std::int64_t>(forecast.cluster.workers, kMostLines));
   for (std::int32_t worker = 0; worker < lines; ++worker) {
     text += number("%4.0f ", worker) + worker_line(forecast, worker, kColumns) + "\n";
@@ -147,7 +152,7 @@ std::string forecast_text(const Forecast& forecast) {
 std::string time_text(const Forecast& forecast) {
   return "training takes some " + seconds_text(forecast.course.makespan) + " on " +
          std::to_string(forecast.cluster.workers) + (forecast.cluster.workers == 1 ? " worker" : " workers") +
-         " if every trial gets its full budget; " + seconds_text(forecast.bounds.dual) +
+         " if every trial gets its full budget; " + seconds_text(forecast.bounds.best()) +
          " is the least that is possible\n";
 }
 
@@ -160,7 +165,6 @@ json forecast_json(const Forecast& forecast) {
                          {"began", stretch.began},
                          {"ended", stretch.ended}});
   }
-  const double bound = forecast.bounds.dual;
   return {{"v", 1},
           {"trials", forecast.trials},
           {"slots", forecast.slots},
@@ -169,10 +173,11 @@ json forecast_json(const Forecast& forecast) {
           {"makespan", forecast.course.makespan},
           {"first_come", forecast.first_come},
           {"utilisation", forecast.course.utilisation()},
-          {"dual_bound", bound},
+          {"dual_bound", forecast.bounds.dual},
+          {"bound", forecast.bounds.best()},
           {"area_bound", forecast.bounds.area},
           {"longest_bound", forecast.bounds.longest},
-          {"gap", bound > 0 ? forecast.course.makespan / bound - 1 : 0},
+          {"gap", forecast.gap()},
           {"resizes", forecast.course.resizes},
           {"resize_seconds", forecast.course.resize_seconds},
           {"timeline", std::move(stretches)}};

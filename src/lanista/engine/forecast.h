@@ -24,6 +24,8 @@ struct Forecast {
   double first_come = 0;    ///< seconds with one trial a worker in their order
   schedule::Bounds bounds;  ///< of all trials, if all could begin at once
   std::string basis;        ///< where the trials' times come from
+  /// What the makespan is over the least time that is possible, as a part of that.
+  double gap() const;
 };
 
 /// The trials of a log with the seconds that workers spent on each, as many under way as the study has slots. Errors:
