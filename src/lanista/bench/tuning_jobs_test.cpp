@@ -49,14 +49,14 @@ TEST(TuningJobs, OfSyncbohbRunOneRungAtATime) {
   EXPECT_EQ(at, course->ends.size());
 }
 
-TEST(TuningJobs, OfAshaPromoteAThirdAndHaveSixteenUnderWay) {
+TEST(TuningJobs, OfAshaPromoteAtLeastAThirdAndHaveSixteenUnderWay) {
   const auto policy = schedule::first_come();
   const auto job = make_tuning_job("asha", 3, {});
 
   const auto course = schedule::simulate(workers(64), *job, *policy);
 
   ASSERT_TRUE(course) << course.error().text();
-  EXPECT_LE(job->trials(), 81 + 27 + 9 + 3 + 1);
+  // More than a third may go on: who is among the best changes as results come in.
   EXPECT_GE(job->trials(), 81 + 27 + 9);
   for (const schedule::End& end : course->ends) {
     const auto open = std::ranges::count_if(course->ends, [&](const schedule::End& other) {
