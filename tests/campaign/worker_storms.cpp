@@ -124,7 +124,7 @@ bool run_worker_storms(const std::string& lanista, std::int64_t kills, std::int6
     std::string wrong = misbehaviour(ended);
     if (wrong.empty() && ended.code != 0) wrong = "exit " + std::to_string(ended.code);
     if (wrong.empty() && fingerprint(lanista, stormy) != expected) wrong = "ends differently";
-    if (wrong.empty() && !read_file(stormy + "/control/workers.sock").empty()) wrong = "leaves its socket behind";
+    if (wrong.empty() && std::filesystem::exists(stormy + "/control/workers.sock")) wrong = "leaves its socket behind";
     verdicts.take("study " + std::to_string(number) + " of seed " + std::to_string(seed), wrong, &ended);
   }
   // A kill may hit a process that has just ended; most must have cost the engine a worker.

@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "lanista/bench/fluid.h"
 #include "lanista/bench/folds.h"
 #include "lanista/bench/function_race.h"
 #include "lanista/bench/lanes.h"
@@ -26,6 +27,8 @@ Benchmark plain(std::string name, std::string help, Runner runner, int repeats =
 
 std::vector<Benchmark> benchmarks() {
   std::vector<Benchmark> all{
+      {"fluid", "simulated: schedulers of trial groups on 4 to 64 workers, makespan over the dual bound; --worst",
+       fluid},
       plain("folds", "one proposal on five folds as lanes that share augmentation, against five trials one by one",
             folds, 11),
       {"functions", "strategies on functions whose minimum is known: regret after 10 to 100 trainings", functions},
@@ -39,6 +42,7 @@ std::vector<Benchmark> benchmarks() {
             "1 to 16 models behind one augmentation or frozen backbone; arms apart, shared, materialised, and the "
             "limit",
             prefix, 21),
+      {"profiles", "simulated: 1,000 measured models (--file) on 4 GPUs, makespan over the ideal bound", profiles},
       {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial", tabular}};
   for (Benchmark& race : races()) all.push_back(std::move(race));
   return all;

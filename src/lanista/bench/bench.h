@@ -14,16 +14,17 @@ struct Request {
   std::string name;
   int repeats = 0;  ///< 0: the benchmark's own choice, at least five
   bool json = false;
-  // Of train-step and fuse; empty: all, and 1, 2, 4, ... 64.
+  // Of train-step, fuse and fluid; empty: all, and 1, 2, 4, ... 64.
   std::vector<std::string> cases;
   std::vector<std::int64_t> lanes;
-  // Of tabular; empty or 0: its own choice.
+  // Of tabular, fluid and profiles; empty or 0: its own choice.
   std::string file, column, strategy;
   int seeds = 0;
   std::int64_t queries = 0;
   std::int64_t epochs = 0;  ///< of a simulated curve; 0: only final values
   std::int64_t slots = 0;
   bool two_goals = false;
+  bool worst = false;  ///< of fluid: random groups with wrong predictions
 };
 
 struct Benchmark {

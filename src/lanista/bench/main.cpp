@@ -30,15 +30,19 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "name them all");
   app.add_flag("--json", request.json, "JSON lines instead of a table");
   app.add_option("--repeats", request.repeats, "interleaved repeats of every arm")->check(CLI::Range(1, 1000));
-  app.add_option("--case", request.cases, "train-step, fuse, functions: these only (default: all)")->delimiter(',');
+  app.add_option("--case", request.cases, "train-step, fuse, functions, fluid, profiles: these only (default: all)")
+      ->delimiter(',');
   app.add_option("--lanes", request.lanes, "fuse: models at once (default: 1,2,4,...,64)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
-  app.add_option("--file", request.file, "tabular: the table, with columns cell, NAME-val, NAME-test");
+  app.add_option("--file", request.file,
+                 "tabular: the table, with columns cell, NAME-val, NAME-test; profiles: measured models");
   app.add_option("--column", request.column, "tabular: NAME of the columns (default: cifar10)");
   app.add_option("--strategy", request.strategy, "tabular, functions: this one only");
-  app.add_option("--seeds", request.seeds,
-                 "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10)")
+  app.add_option(
+         "--seeds", request.seeds,
+         "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10); fluid: groups or jobs "
+         "of a case")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--queries", request.queries, "tabular, functions: trials of a search (default: 500; 100)")
       ->check(CLI::Range(1, 1'000'000'000));
@@ -49,6 +53,7 @@ int main(int argc, char** argv) {
   app.add_option("--slots", request.slots, "functions, tabular with --epochs: trials under way at a time (default: 1)")
       ->check(CLI::Range(1, 10'000));
   app.add_flag("--two-goals", request.two_goals, "tabular with --epochs: accuracy and few weights");
+  app.add_flag("--worst", request.worst, "fluid: 1,000 random groups with wrong predictions, against first come");
   app.footer(
       "examples:\n  lanista bench --list\n  lanista bench train-step --json\n  lanista bench fuse --case mlp-64,cnn-28 "
       "--lanes 4\n  lanista bench tabular --file "

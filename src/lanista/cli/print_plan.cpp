@@ -1,12 +1,15 @@
 #include "lanista/cli/print_plan.h"
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 
 #include "lanista/cli/app.h"
 #include "lanista/cli/session.h"
+#include "lanista/cli/simulate.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
+#include "lanista/engine/forecast.h"
 #include "lanista/engine/study_plan.h"
 #include "lanista/graph/op.h"
 #include "lanista/nn/machine_speed.h"
@@ -93,16 +96,37 @@ Result<engine::StudyPlan> made_plan(const PlanAsked& asked, const study::StudyCo
   return engine::plan_study(config, data, models, request);
 }
 
+/// What the trials of a plan take on this machine, by one trial a worker, which is what executors make of it.
+Result<engine::Forecast> here(const engine::StudyPlan& plan, const study::StudyConfig& config) {
+  engine::ClusterFile machine;
+  machine.cluster.workers = plan.machine.workers;
+  machine.cluster.shares = machine.cluster.widest = 1;
+  machine.cluster.memory = 1e18;  // the plan has seen to it
+  return engine::forecast_plan(plan, config.strategy.slots, machine);
+}
+
 }  // namespace
 
 int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const data::DataSpec& data,
                const std::shared_ptr<const mutate::ModelSpace>& models) {
-  const auto plan = made_plan(asked, config, data, models);
+  PlanAsked wanted = asked;
+  if (asked.simulated_on && !asked.trials) {
+    wanted.trials = std::min<std::int64_t>(config.budget.trials.value_or(config.strategy.slots), 1024);
+  }
+  const auto plan = made_plan(wanted, config, data, models);
   if (!plan) return report(plan.error());
+  if (asked.simulated_on) {
+    return print_forecast(engine::forecast_plan(*plan, config.strategy.slots, *asked.simulated_on), asked.json);
+  }
+  const auto forecast = here(*plan, config);
+  if (!forecast) return report(forecast.error());
   if (asked.json) {
-    std::cout << json_line(engine::plan_json(*plan, asked.explain));
+    auto out = engine::plan_json(*plan, asked.explain);
+    out["seconds"] = forecast->course.makespan;
+    out["bound_seconds"] = forecast->bounds.best();
+    std::cout << json_line(out);
   } else {
-    std::cout << engine::plan_text(*plan, asked.explain);
+    std::cout << engine::plan_text(*plan, asked.explain) << engine::time_text(*forecast);
   }
   return kDone;
 }

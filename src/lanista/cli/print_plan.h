@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "lanista/data/spec.h"
+#include "lanista/engine/cluster_file.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/study/config.h"
 
@@ -12,11 +13,14 @@ namespace lanista::cli {
 
 /// What `plan` was asked.
 struct PlanAsked {
-  std::optional<std::int64_t> trials;  ///< none: as many as the study has slots
+  std::optional<std::int64_t> trials;          ///< none: as many as the study has slots
   std::optional<std::int64_t> workers, lanes;  ///< as of `run`
-  bool measure = false;                ///< time the programs; else predict from the machine's speed
+  bool measure = false;                        ///< time the programs; else predict from the machine's speed
   bool explain = false;
   bool json = false;
+  /// Not the plan is printed, but what the study's trials would take there; none given: as many trials as its budget
+  /// has, at most 1024.
+  std::optional<engine::ClusterFile> simulated_on;
 };
 
 /// Prints what would run together of a study's first trials on this machine, whose speed it measures in well under a

@@ -1,7 +1,10 @@
 #include "lanista/cli/status.h"
 
+#include <cstdio>
+
 #include "lanista/base/real_json.h"
 #include "lanista/cli/terminal.h"
+#include "lanista/engine/forecast.h"
 #include "lanista/study/noise.h"
 #include "lanista/study/record_fields.h"
 #include "lanista/study/rungs.h"
@@ -99,6 +102,12 @@ std::string workers_text(const study::StudyView& view) {
   return text;
 }
 
+std::string percent(double part) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f %%", 100 * part);
+  return text;
+}
+
 }  // namespace
 
 json status_json(const std::string& folder, const study::StudyView& view) {
@@ -117,6 +126,16 @@ json status_json(const std::string& folder, const study::StudyView& view) {
            {"seconds", view.seconds},
            {"ended", view.end_reason.has_value()}};
   if (view.end_reason) out["end_reason"] = *view.end_reason;
+  if (const engine::WorkerUse use = engine::worker_use(view); use.seconds > 0) {
+    out["workers"] = {{"count", use.workers},
+                      {"seconds", use.seconds},
+                      {"utilisation", use.utilisation()},
+                      {"bound_seconds", use.bound},
+                      {"gap", use.gap()}};
+  }
+  for (const engine::Waiting& waiting : engine::waiting_trials(view)) {
+    out["waiting"].push_back({{"trial", waiting.trial.value}, {"why", waiting.why}});
+  }
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
     const study::Measurement& result = study::result_of(view.config, best);
@@ -174,13 +193,18 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
       text += "  best " + metric + " " + four_digits(*value) + " (#" + std::to_string(best.id.value) + ")";
     }
   }
+  if (const engine::WorkerUse use = engine::worker_use(view); use.seconds > 0 && use.workers > 0) {
+    text += "  workers " + std::to_string(use.workers) + ", busy " + percent(use.utilisation()) + ", " +
+            percent(use.gap()) + " over the least time";
+  }
+  text += workers_text(view);
   for (const study::BracketCounts& bracket : study::bracket_counts(view)) {
     text += "\n  " + std::to_string(bracket.trials) + " trials from epoch " + std::to_string(bracket.first) + " on";
     for (const auto& [epoch, trials] : bracket.further) {
       text += ", " + std::to_string(trials) + " to " + std::to_string(epoch);
     }
   }
-  return text + workers_text(view);
+  return text;
 }
 
 }  // namespace lanista::cli

@@ -10,7 +10,7 @@ namespace lanista::cli {
 
 // The command tree, one function a group of verbs. A verb's callback leaves its exit code in `code`, which outlives the
 // tree.
-void add_study_verbs(CLI::App& app, int& code);    ///< run, plan, resume, repeat
+void add_study_verbs(CLI::App& app, int& code);    ///< run, plan, simulate, resume, repeat
 void add_inspect_verbs(CLI::App& app, int& code);  ///< status, show, check, report, compare
 void add_control_verbs(CLI::App& app, int& code);  ///< pause, stop
 void add_model_verbs(CLI::App& app, int& code);    ///< predict, eval, export

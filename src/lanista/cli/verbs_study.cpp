@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "lanista/cli/session.h"
+#include "lanista/cli/simulate.h"
 #include "lanista/cli/verbs.h"
 
 namespace lanista::cli {
@@ -101,6 +102,21 @@ void add_plan(CLI::App& app, int& code) {
   });
 }
 
+void add_simulate(CLI::App& app, int& code) {
+  auto request = std::make_shared<SimulateRequest>();
+  auto& verb = *app.add_subcommand("simulate", "what a study would take on a cluster: makespan, bound, gap, timeline");
+  verb.add_option("study", request->study, "study file (predicted times), or folder of a study (measured times)")
+      ->required();
+  verb.add_option("--cluster", request->cluster,
+                  "what there is, YAML: workers, shares, widest, memory_mb, reserve, interference, busy, serial, "
+                  "resize_seconds")
+      ->required();
+  verb.add_flag("--json", request->json, "one JSON object on stdout");
+  verb.footer(examples({"lanista simulate study.yaml --cluster cluster.yaml",
+                        "lanista simulate studies/digits-1 --cluster cluster.yaml --json"}));
+  verb.callback([request, &code] { code = simulate_study(*request); });
+}
+
 void add_resume(CLI::App& app, int& code) {
   struct Options {
     ResumeRequest request;
@@ -141,6 +157,7 @@ void add_repeat(CLI::App& app, int& code) {
 void add_study_verbs(CLI::App& app, int& code) {
   add_run(app, code);
   add_plan(app, code);
+  add_simulate(app, code);
   add_resume(app, code);
   add_repeat(app, code);
 }

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lanista/base/result.h"
+#include "lanista/schedule/cluster.h"
+
+namespace lanista::engine {
+
+/// What `lanista simulate` is told of a cluster, and what no log or plan says of trials.
+struct ClusterFile {
+  schedule::Cluster cluster;
+  double busy = 1;            ///< part of the time in which a trial keeps its worker busy
+  double serial = 0.1;        ///< of a step: what further workers do not make shorter
+  double resize_seconds = 0;  ///< what a change of workers costs a trial
+};
+
+/// Reads YAML: `workers` must be there; `shares`, `widest`, `memory_mb`, `reserve`, `interference`, `busy`, `serial`,
+/// `resize_seconds` may be. Errors: kInvalidArgument with every mistake and its place ("file:line:column"): an unknown
+/// key, a value of another kind or out of range, what guard_yaml refuses.
+Result<ClusterFile> read_cluster(std::string_view text, const std::string& file);
+
+}  // namespace lanista::engine

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "lanista/base/result.h"
+#include "lanista/engine/cluster_file.h"
+#include "lanista/engine/study_plan.h"
+#include "lanista/schedule/bounds.h"
+#include "lanista/schedule/simulate.h"
+#include "lanista/study/view.h"
+
+namespace lanista::engine {
+
+/// What a study would take on a cluster: simulated, trained by nobody.
+struct Forecast {
+  schedule::Cluster cluster;
+  std::int64_t trials = 0;
+  std::int64_t slots = 0;   ///< trials under way at a time
+  schedule::Course course;  ///< by our scheduler
+  double first_come = 0;    ///< seconds with one trial a worker in their order
+  schedule::Bounds bounds;  ///< of all trials, if all could begin at once
+  std::string basis;        ///< where the trials' times come from
+  /// What the makespan is over the least time that is possible, as a part of that.
+  double gap() const;
+};
+
+/// The trials of a log with the seconds that workers spent on each, as many under way as the study has slots. Errors:
+/// kFailedPrecondition if nothing was worked on yet; those of schedule::simulate.
+Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& on);
+/// The first proposals of a study with predicted steps, each trained to its full budget: who stops early takes less.
+Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on);
+
+/// Makespan, utilisation, bound and gap; with a line a worker, of which a column is a part of the time.
+std::string forecast_text(const Forecast& forecast);
+/// The same in one line: what trials take, and what they take at least.
+std::string time_text(const Forecast& forecast);
+nlohmann::json forecast_json(const Forecast& forecast);
+
+/// How a log's workers were used.
+struct WorkerUse {
+  std::int64_t workers = 0;  ///< that told of work
+  double seconds = 0;        ///< from the first work to the last
+  double busy_seconds = 0;   ///< in which somebody worked, over all workers
+  double bound = 0;  ///< seconds that so many workers need at least: all work spread evenly, or the longest trial
+  double utilisation() const { return seconds > 0 ? busy_seconds / (seconds * static_cast<double>(workers)) : 0; }
+  double gap() const { return bound > 0 ? seconds / bound - 1 : 0; }  ///< over the bound
+};
+WorkerUse worker_use(const study::StudyView& view);
+
+/// Trials that are open and not trained, and why.
+struct Waiting {
+  TrialId trial;
+  std::string why;
+};
+std::vector<Waiting> waiting_trials(const study::StudyView& view);
+
+}  // namespace lanista::engine

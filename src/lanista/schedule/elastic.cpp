@@ -1,0 +1,306 @@
+#include "lanista/schedule/elastic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "lanista/schedule/board.h"
+#include "lanista/schedule/bounds.h"
+#include "lanista/schedule/fluid.h"
+#include "lanista/schedule/simulate.h"
+
+namespace lanista::schedule {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+class Towards : public Policy {
+ public:
+  Towards(const Aim& aim, const ElasticOptions& options) : aim_(aim), options_(options) {}
+  std::string_view name() const override { return "towards"; }
+  Decision decide(const Situation& situation) const override;
+
+ private:
+  Aim aim_;
+  ElasticOptions options_;
+};
+
+/// One decision of `towards`.
+class Step {
+ public:
+  Step(const Situation& situation, const Aim& aim, const ElasticOptions& options)
+      : at_(situation), aim_(aim), options_(options), board_(situation), moved_(situation.tasks.size()) {
+    left_ = std::max(0.0, aim.deadline - situation.now);
+    widest_ = std::min(situation.cluster.widest, situation.num_alive());
+    order_ = longest_first(situation);
+    if (aim.in_order) std::ranges::sort(order_);
+    if (aim.by_work) {
+      const auto work = [&](std::size_t i) { return -remaining(task(i), 1) * task(i).expected.busy; };
+      std::ranges::stable_sort(order_, {}, work);
+    }
+    for (std::size_t i = 0; i < at_.tasks.size(); ++i) needs_.push_back(need(i));
+  }
+
+  Decision decide() && {
+    double wanted = 0;
+    for (const std::size_t i : order_) wanted += board_.place(i).waits() ? static_cast<double>(needs_[i]) : 0;
+    if (wanted > static_cast<double>(board_.num_free())) give_back(wanted);
+    for (const std::size_t i : order_) {
+      if (!board_.place(i).waits()) {
+        if (ends_in(i) > left_) hurry(i);
+        continue;
+      }
+      start(i, wanted);
+      wanted -= static_cast<double>(needs_[i]);
+    }
+    if (std::ranges::none_of(order_, [&](std::size_t i) { return board_.place(i).waits(); })) spend();
+    board_.deal_parts();
+    return std::move(board_).decision(aim_);
+  }
+
+ private:
+  const Task& task(std::size_t i) const { return at_.tasks[i]; }
+  std::int64_t width(std::size_t i) const { return static_cast<std::int64_t>(board_.place(i).workers.size()); }
+  bool shares(std::size_t i) const { return width(i) == 1 && board_.load(board_.place(i).workers.front()).count > 1; }
+
+  /// What moving it costs now; nothing if it has not begun, or has been moved already.
+  double cost(std::size_t i) const { return task(i).begun && !moved_[i] ? task(i).expected.resize : 0; }
+  bool is_settled(std::size_t i) const {
+    return task(i).begun && !task(i).place.waits() &&
+           at_.now < task(i).changed_at + options_.cool_down * task(i).expected.resize;
+  }
+  double stall(std::size_t i) const {
+    return moved_[i] ? cost_paid(i) : std::max(0.0, task(i).stalled_until - at_.now);
+  }
+  double cost_paid(std::size_t i) const { return task(i).begun ? task(i).expected.resize : 0; }
+
+  /// Seconds until it ends where it is, if its company stays.
+  double ends_in(std::size_t i) const {
+    if (width(i) != 1) return stall(i) + remaining(task(i), width(i));
+    const Load& load = board_.load(board_.place(i).workers.front());
+    return stall(i) + remaining(task(i), 1) * (load.count > 1 ? slowdown(load.busy, load.count, at_.cluster) : 1);
+  }
+
+  /// The fewest workers with which it ends in time; where none do, those with which it ends first.
+  std::int64_t need(std::size_t i) const {
+    const std::int64_t has = static_cast<std::int64_t>(task(i).place.workers.size());
+    for (std::int64_t w = 1; w <= widest_; ++w) {
+      const double change = task(i).begun && w != has ? task(i).expected.resize : 0;
+      if (change + remaining(task(i), w) <= left_) return w;
+    }
+    return fastest_width(task(i).expected, widest_);
+  }
+
+  /// Trials that have more than they need give workers back: Fluid's scale-down, to the new width.
+  void give_back(double wanted) {
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      const std::size_t i = *it;
+      if (static_cast<double>(board_.num_free()) >= wanted) return;
+      if (width(i) <= needs_[i] || is_settled(i)) continue;
+      if (cost(i) + remaining(task(i), needs_[i]) > left_) continue;
+      if (!resizes(task(i).expected, task(i).left, {width(i), 1}, {needs_[i], 1}, at_.cluster)) continue;
+      board_.resize(i, needs_[i]);
+      moved_[i] = true;
+    }
+  }
+
+  void start(std::size_t i, double wanted) {
+    const double free = static_cast<double>(board_.num_free());
+    if (needs_[i] > 1 || free >= wanted) {
+      if (board_.num_free() > 0) {
+        board_.put_whole(i, std::min(needs_[i], board_.num_free()));
+        moved_[i] = true;
+      }
+      return;
+    }
+    std::int32_t best = -1;
+    for (std::int32_t worker = 0; worker < board_.num_workers(); ++worker) {
+      if (!may_share(i, worker)) continue;
+      const bool busier = best >= 0 && board_.load(worker).busy > board_.load(best).busy;
+      if (best < 0 || busier != aim_.spreads) best = worker;
+    }
+    if (best >= 0) {
+      board_.join(i, best);
+      moved_[i] = true;
+    } else if (board_.num_free() > 0) {
+      board_.put_whole(i, 1);
+      moved_[i] = true;
+    }
+  }
+
+  /// Whether it may join those who have the worker: busier, as the aim allows, and nobody late.
+  bool may_share(std::size_t i, std::int32_t worker) const {
+    const Load& load = board_.load(worker);
+    if (load.count == 0 || load.count >= aim_.most || load.busy + task(i).expected.busy > aim_.fill) return false;
+    if (!board_.may_join(i, worker)) return false;
+    const double before = load.count > 1 ? slowdown(load.busy, load.count, at_.cluster) : 1;
+    const double after = slowdown(load.busy + task(i).expected.busy, load.count + 1, at_.cluster);
+    // Sharing pays if together they do more than one after the other.
+    const double gain =
+        std::min(1.0, load.busy + task(i).expected.busy) / (after / std::max(1.0, load.busy + task(i).expected.busy)) -
+        std::min(1.0, load.busy) / (before / std::max(1.0, load.busy));
+    if (gain <= options_.least_gain) return false;
+    if (cost(i) + remaining(task(i), 1) * after > left_) return false;
+    for (std::size_t k = 0; k < at_.tasks.size(); ++k) {
+      if (k == i || width(k) != 1 || board_.place(k).workers.front() != worker) continue;
+      if (stall(k) + remaining(task(k), 1) * after > left_) return false;
+    }
+    return true;
+  }
+
+  /// A trial that would be late gets what is free.
+  void hurry(std::size_t i) { improve(i, needs_[i]); }
+
+  /// Workers to spare go to whoever would end last; whoever shares may also move to a worker with less to do.
+  void spend() {
+    std::vector<bool> tried(at_.tasks.size());
+    while (true) {
+      std::size_t last = at_.tasks.size();
+      for (std::size_t i = 0; i < at_.tasks.size(); ++i) {
+        if (!tried[i] && (last == at_.tasks.size() || ends_in(i) > ends_in(last))) last = i;
+      }
+      if (last == at_.tasks.size()) return;
+      if (!improve(last, widest_)) tried[last] = true;
+    }
+  }
+
+  /// Gives it one step more than it has, up to `most` workers, if that pays: a better worker, or a further one.
+  bool improve(std::size_t i, std::int64_t most) {
+    const double now = ends_in(i);
+    if (shares(i)) return !is_settled(i) && leave(i, now * (1 - options_.least_gain));
+    if (width(i) >= most || board_.num_free() == 0 || is_settled(i)) return false;
+    std::int64_t best = width(i);
+    double soonest = now * (1 - options_.least_gain);
+    for (std::int64_t w = width(i) + 1; w <= std::min(most, width(i) + board_.num_free()); ++w) {
+      const double then = (task(i).begun ? task(i).expected.resize : 0) + remaining(task(i), w);
+      if (then < soonest) {
+        best = w;
+        break;
+      }
+    }
+    if (best == width(i)) return false;
+    board_.resize(i, best);
+    moved_[i] = true;
+    return true;
+  }
+
+  /// Moves one that shares to where it ends first, if that is within `limit`: a worker of its own, or one whose trials
+  /// still end within that limit with it.
+  bool leave(std::size_t i, double limit) {
+    const std::int32_t from = board_.place(i).workers.front();
+    std::int32_t best = -1;
+    for (std::int32_t worker = 0; worker < board_.num_workers(); ++worker) {
+      if (worker == from || !board_.may_join(i, worker)) continue;
+      const Load& load = board_.load(worker);
+      const double slow = load.count > 0 ? slowdown(load.busy + task(i).expected.busy, load.count + 1, at_.cluster) : 1;
+      const double then = cost_paid(i) + remaining(task(i), 1) * slow;
+      if (then >= limit || !leaves_time(worker, slow, limit)) continue;
+      best = worker;
+      limit = then;
+    }
+    if (best < 0) return false;
+    board_.lift(i);
+    board_.join(i, best);
+    moved_[i] = true;
+    return true;
+  }
+
+  /// Whether all trials of a worker would end within `limit` if they were so much slower.
+  bool leaves_time(std::int32_t worker, double slow, double limit) const {
+    for (std::size_t k = 0; k < at_.tasks.size(); ++k) {
+      if (width(k) != 1 || board_.place(k).workers.front() != worker) continue;
+      if (stall(k) + remaining(task(k), 1) * slow > limit) return false;
+    }
+    return true;
+  }
+
+  const Situation& at_;
+  const Aim& aim_;
+  const ElasticOptions& options_;
+  Board board_;
+  std::vector<bool> moved_;
+  double left_ = 0;
+  std::int64_t widest_ = 1;
+  std::vector<std::size_t> order_;
+  std::vector<std::int64_t> needs_;
+};
+
+Decision Towards::decide(const Situation& situation) const { return Step(situation, aim_, options_).decide(); }
+
+class Elastic : public Policy {
+ public:
+  explicit Elastic(const ElasticOptions& options) : options_(options) {}
+  std::string_view name() const override { return "ours"; }
+
+  Decision decide(const Situation& situation) const override {
+    const double now = situation.now;
+    Aim best;
+    double soonest = kNever;
+    if (situation.aim.deadline > now) {
+      best = situation.aim;
+      best.end = predicted_end(situation, Towards(best, options_));
+      const bool as_predicted = std::abs(best.end - situation.aim.end) <= kSlack * (situation.aim.end - now);
+      if (as_predicted && situation.tasks.size() > kFew) return Towards(situation.aim, options_).decide(situation);
+      soonest = cautious(best, now) - kSlack * (best.end - now);
+    }
+    for (Aim& aim : aims(situation)) {
+      aim.end = predicted_end(situation, Towards(aim, options_));
+      if (cautious(aim, now) < soonest) soonest = cautious(aim, now), best = aim;
+    }
+    return Towards(best, options_).decide(situation);
+  }
+
+ private:
+  static constexpr double kSlack = 0.01;
+  static constexpr std::size_t kFew = 64;
+  static constexpr std::size_t kMany = 200;  // then a lookahead takes long, and one aim is about as good as another
+
+  double cautious(const Aim& aim, double now) const {
+    return aim.in_order && aim.most == 1 ? aim.end : aim.end + options_.caution * (aim.end - now);
+  }
+
+  static std::vector<Aim> aims(const Situation& situation) {
+    std::vector<Prediction> rest;
+    std::vector<double> seconds;
+    for (const Task& task : situation.tasks) {
+      rest.push_back(task.expected);
+      rest.back().steps *= task.left;
+      seconds.push_back(remaining(task, 1));
+    }
+    Cluster there = situation.cluster;
+    there.workers = std::max<std::int64_t>(1, situation.num_alive());
+    const double least = bounds_of(rest, there).best();
+    const auto all_at = [&](double end, std::vector<Aim>& all) {
+      all.push_back({.deadline = end, .most = 1, .in_order = true});
+      all.push_back({.deadline = end, .most = 1});
+      if (there.shares == 1) return;
+      all.push_back({.deadline = end, .fill = 1.0, .most = there.shares});
+      for (const double fill : {1.15, 1.4, 2.0}) {
+        for (const bool spreads : {false, true}) {
+          all.push_back({.deadline = end, .fill = fill, .most = there.shares, .spreads = spreads});
+          all.push_back({.deadline = end, .fill = fill, .most = there.shares, .spreads = spreads, .by_work = true});
+        }
+      }
+    };
+    std::vector<Aim> all;
+    std::vector<double> factors{1.0, 1.04, 1.1, 1.25, 1.6, 2.5};
+    if (seconds.size() > kMany) factors = {1.04, 1.6};
+    for (const double factor : factors) all_at(situation.now + factor * least, all);
+    if (const auto level = water_level(seconds, there)) all_at(situation.now + *level, all);
+    return all;
+  }
+
+  ElasticOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> towards(const Aim& aim, const ElasticOptions& options) {
+  return std::make_unique<Towards>(aim, options);
+}
+std::unique_ptr<Policy> elastic(const ElasticOptions& options) { return std::make_unique<Elastic>(options); }
+
+}  // namespace lanista::schedule

@@ -1,0 +1,323 @@
+#include "lanista/schedule/simulate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "lanista/base/rng.h"
+#include "lanista/schedule/baselines.h"
+#include "lanista/schedule/bounds.h"
+#include "lanista/schedule/elastic.h"
+#include "lanista/schedule/test_support.h"
+
+namespace lanista::schedule {
+namespace {
+
+Arrival arrival(std::int64_t id, const Prediction& trial) { return {id, trial, trial, {}}; }
+
+std::vector<std::unique_ptr<Policy>> all_policies() {
+  std::vector<std::unique_ptr<Policy>> all;
+  all.push_back(first_come());
+  all.push_back(longest_trial_first());
+  all.push_back(printed_static());
+  all.push_back(printed_dynamic());
+  all.push_back(uniform_redistribution());
+  all.push_back(elastic());
+  return all;
+}
+
+/// Puts everything on worker 0, or where it says.
+class Scripted : public Policy {
+ public:
+  std::function<Decision(const Situation&)> script;
+  std::string_view name() const override { return "scripted"; }
+  Decision decide(const Situation& situation) const override { return script(situation); }
+};
+
+Decision shared_by_all(const Situation& situation) {
+  return {std::vector<Place>(situation.tasks.size(), Place{{0}, situation.tasks.size() > 1 ? 2 : 1}), {}};
+}
+
+TEST(Simulate, RunsATrialAtItsWidth) {
+  Scripted policy;
+  policy.script = [](const Situation&) { return Decision{{Place{{0, 2}, 1}}, {}}; };
+  OneGroup source({arrival(7, prediction_of(10, 0.1))});
+
+  const auto course = simulate(cluster_of(3), source, policy);
+
+  ASSERT_TRUE(course) << course.error().text();
+  EXPECT_DOUBLE_EQ(course->makespan, 5.5);  // 9/2 + 1
+  EXPECT_DOUBLE_EQ(course->used_seconds, 11);
+  EXPECT_DOUBLE_EQ(course->available_seconds, 16.5);
+}
+
+TEST(Simulate, SlowsDownWhoSharesAWorker) {
+  Scripted policy;
+  policy.script = shared_by_all;
+  Cluster cluster = cluster_of(1);
+  cluster.interference = 0.1;
+  OneGroup source({arrival(1, prediction_of(3, 0, 0.8)), arrival(2, prediction_of(6, 0, 0.7))});
+
+  const auto course = simulate(cluster, source, policy);
+
+  ASSERT_TRUE(course) << course.error().text();
+  // Both take 1.5 x 1.1 = 1.65 times as long until the first has ended at 4.95; the second has 3 of 6 left then.
+  ASSERT_EQ(course->ends.size(), 2u);
+  EXPECT_NEAR(course->ends[0].ended, 4.95, 1e-12);
+  EXPECT_NEAR(course->makespan, 7.95, 1e-12);
+}
+
+TEST(Simulate, ChargesAChangeOfWorkersOnceATrialHasBegun) {
+  Scripted policy;
+  policy.script = [](const Situation& situation) {
+    Decision decision{std::vector<Place>(situation.tasks.size()), {}};
+    if (situation.tasks.size() == 2) {
+      decision.places[0] = {{0}, 1};
+      decision.places[1] = {{1}, 1};
+    } else {
+      decision.places[0] = {{0, 1}, 1};
+    }
+    return decision;
+  };
+  OneGroup source({arrival(1, prediction_of(10, 0, 1, 0, 0.5)), arrival(2, prediction_of(4, 0, 1, 0, 0.5))});
+
+  const auto course = simulate(cluster_of(2), source, policy);
+
+  ASSERT_TRUE(course) << course.error().text();
+  EXPECT_NEAR(course->makespan, 4 + 0.5 + 3, 1e-12);
+  EXPECT_EQ(course->resizes, 1);
+  EXPECT_DOUBLE_EQ(course->resize_seconds, 0.5);
+}
+
+TEST(Simulate, TakesATrialOfALostWorkerBackToItsSnapshot) {
+  const auto policy = first_come();
+  OneGroup source({arrival(1, prediction_of(10, 0, 1, 0, 1))});
+  SimulationOptions options;
+  options.snapshot = 0.25;
+  options.changes = {{6, 0, false}, {8, 0, true}};
+
+  const auto course = simulate(cluster_of(1), source, *policy, options);
+
+  ASSERT_TRUE(course) << course.error().text();
+  // 6 of 10 done, 5 kept; two seconds without a worker, one to start again.
+  EXPECT_NEAR(course->makespan, 8 + 1 + 5, 1e-9);
+  EXPECT_NEAR(course->available_seconds, 12, 1e-9);
+}
+
+TEST(Simulate, SaysWhoWaitsForever) {
+  const auto policy = first_come();
+  OneGroup source({arrival(1, prediction_of(10, 0))});
+  SimulationOptions options;
+  options.changes = {{1, 0, false}};
+
+  const auto course = simulate(cluster_of(1), source, *policy, options);
+
+  ASSERT_FALSE(course);
+  EXPECT_EQ(course.error().code, Code::kFailedPrecondition);
+  EXPECT_NE(course.error().message.find("1 trials wait"), std::string::npos) << course.error().message;
+}
+
+TEST(Simulate, RefusesATrialThatFitsNowhere) {
+  const auto policy = first_come();
+  OneGroup source({arrival(4, prediction_of(1, 0, 1, 2))});
+
+  const auto course = simulate(cluster_of(1), source, *policy);
+
+  ASSERT_FALSE(course);
+  EXPECT_EQ(course.error().code, Code::kResourceExhausted);
+}
+
+TEST(Simulate, EndsAFailedTrialAtItsTime) {
+  const auto policy = first_come();
+  OneGroup source({{1, prediction_of(10, 0), prediction_of(10, 0), 0.3}});
+
+  const auto course = simulate(cluster_of(1), source, *policy);
+
+  ASSERT_TRUE(course) << course.error().text();
+  EXPECT_NEAR(course->makespan, 3, 1e-9);
+  EXPECT_TRUE(course->ends[0].failed);
+}
+
+TEST(Simulate, TellsTheTruthAboutATrialThatHasRunAWhile) {
+  Scripted policy;
+  std::vector<double> seen;
+  policy.script = [&](const Situation& situation) {
+    seen.push_back(seconds_at(situation.tasks[0].expected, 1));
+    return Decision{{Place{{0}, 1}}, {}};
+  };
+  OneGroup source({{1, prediction_of(5, 0), prediction_of(10, 0), {}}});
+  SimulationOptions options;
+  options.learn_after = 0.2;
+
+  const auto course = simulate(cluster_of(1), source, policy, options);
+
+  ASSERT_TRUE(course) << course.error().text();
+  EXPECT_EQ(seen, (std::vector<double>{5, 10}));
+  EXPECT_NEAR(course->makespan, 10, 1e-9);
+}
+
+TEST(CheckDecision, RefusesWhatOversubscribes) {
+  Situation situation;
+  situation.cluster = cluster_of(2);
+  situation.alive = {true, true};
+  for (std::int64_t id = 0; id < 3; ++id) {
+    Task task;
+    task.id = id;
+    task.expected = prediction_of(1, 0, 1, 0.4);
+    situation.tasks.push_back(task);
+  }
+  const auto code = [&](std::vector<Place> places) {
+    const auto checked = check_decision(situation, {std::move(places), {}});
+    return checked ? std::string() : checked.error().message;
+  };
+
+  EXPECT_EQ(code({{{0}, 2}, {{0}, 2}, {{1}, 1}}), "");
+  EXPECT_NE(code({{{0}, 2}, {{0}, 2}, {{0}, 2}}).find("more than once"), std::string::npos);
+  EXPECT_NE(code({{{0, 1}, 1}, {{1}, 4}, {}}).find("more than once"), std::string::npos);
+  EXPECT_NE(code({{{0}, 4}, {{0}, 4}, {{0}, 4}}).find("memory"), std::string::npos);
+  EXPECT_NE(code({{{2}, 1}, {}, {}}).find("not there"), std::string::npos);
+  EXPECT_NE(code({{{0}, 3}, {}, {}}).find("1/3"), std::string::npos);
+  EXPECT_NE(code({{{0, 1}, 2}, {}, {}}).find("1/2"), std::string::npos);
+  situation.cluster.widest = 1;
+  EXPECT_NE(code({{{0, 1}, 1}, {}, {}}).find("2 workers"), std::string::npos);
+  situation.alive[1] = false;
+  EXPECT_NE(code({{{1}, 1}, {}, {}}).find("not there"), std::string::npos);
+}
+
+/// Random trials, some of which fail, on workers of which some come and go, in two groups with a barrier between.
+class TwoGroups : public Source {
+ public:
+  TwoGroups(std::vector<Arrival> first, std::vector<Arrival> second) : groups_{std::move(first), std::move(second)} {}
+  std::vector<Arrival> next(std::span<const End>, std::size_t waiting, std::size_t running) override {
+    if (waiting + running > 0 || at_ == groups_.size()) return {};
+    return groups_[at_++];
+  }
+
+ private:
+  std::vector<std::vector<Arrival>> groups_;
+  std::size_t at_ = 0;
+};
+
+TEST(EveryPolicy, EndsEveryTrialOnceWithoutOversubscribing) {
+  Rng rng(4);
+  const auto policies = all_policies();
+  for (int round = 0; round < 40; ++round) {
+    const Cluster cluster = cluster_of(rng.between(1, 8), std::int64_t{1} << rng.between(0, 3), rng.between(1, 5));
+    std::vector<std::vector<Arrival>> groups(2);
+    std::int64_t id = 0;
+    for (auto& group : groups) {
+      const std::int64_t count = rng.between(1, 15);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const double seconds = rng.uniform(0.1, 5), serial = rng.uniform(0, 0.3), resize = rng.uniform(0, 0.5);
+        const Prediction actual = prediction_of(seconds, serial, rng.uniform(0.1, 1), rng.uniform(0, 0.6), resize);
+        Prediction expected = actual;
+        expected.steps = rng.uniform(0.5, 1.5);
+        group.push_back({id++, expected, actual, rng.bernoulli(0.1) ? std::optional(rng.uniform()) : std::nullopt});
+      }
+    }
+    SimulationOptions options;
+    if (cluster.workers > 1) options.changes = {{1, 0, false}, {2, 1, false}, {2.5, 1, true}, {6, 0, true}};
+    if (rng.bernoulli(0.5)) options.learn_after = 0.1;
+    for (const auto& policy : policies) {
+      TwoGroups source(groups[0], groups[1]);
+      const auto course = simulate(cluster, source, *policy, options);  // checks each decision
+      ASSERT_TRUE(course) << policy->name() << ": " << course.error().text();
+      std::map<std::int64_t, int> ends;
+      double first_group = 0;
+      for (const End& end : course->ends) {
+        ++ends[end.id];
+        EXPECT_LE(end.arrived, end.began);
+        EXPECT_LE(end.began, end.ended);
+        if (end.id < static_cast<std::int64_t>(groups[0].size())) first_group = std::max(first_group, end.ended);
+      }
+      EXPECT_EQ(ends.size(), groups[0].size() + groups[1].size()) << policy->name();
+      for (const auto& [trial, times] : ends) EXPECT_EQ(times, 1);
+      for (const End& end : course->ends) {
+        const bool is_second = end.id >= static_cast<std::int64_t>(groups[0].size());
+        EXPECT_TRUE(!is_second || end.began >= first_group);
+      }
+      EXPECT_LE(course->used_seconds, course->available_seconds * (1 + 1e-9));
+    }
+  }
+}
+
+TEST(EveryPolicy, StaysAboveTheBounds) {
+  Rng rng(5);
+  const auto policies = all_policies();
+  for (int round = 0; round < 60; ++round) {
+    const Cluster cluster = cluster_of(rng.between(1, 12), std::int64_t{1} << rng.between(0, 2), rng.between(1, 4));
+    std::vector<Arrival> trials;
+    std::vector<Prediction> alone;
+    const std::int64_t count = rng.between(1, 24);
+    for (std::int64_t i = 0; i < count; ++i) {
+      alone.push_back(prediction_of(rng.uniform(0.1, 5), rng.uniform(0, 0.3), rng.uniform(0.1, 1), rng.uniform(0, 1)));
+      trials.push_back(arrival(i, alone.back()));
+    }
+    for (const auto& policy : policies) {
+      OneGroup source(trials);
+      const auto course = simulate(cluster, source, *policy);
+      ASSERT_TRUE(course) << policy->name() << ": " << course.error().text();
+      EXPECT_GE(course->makespan, bounds_of(alone, cluster).best() * (1 - 1e-9)) << policy->name();
+    }
+  }
+}
+
+TEST(Elastic, ReachesTheAreaWhereFluidsFormulaOverflows) {
+  // Four workers, widths 2, 1, 1/2, 1/2, 1/2 by the formula: 4.5 in all. The work is 16, perfectly divisible.
+  std::vector<Arrival> trials;
+  std::int64_t id = 0;
+  for (const double seconds : {8.0, 4.0, 2.0, 1.0, 1.0}) trials.push_back(arrival(id++, prediction_of(seconds, 0)));
+  OneGroup source(trials);
+  const auto policy = elastic();
+
+  const auto course = simulate(cluster_of(4, 2, 4), source, *policy);
+
+  ASSERT_TRUE(course) << course.error().text();
+  EXPECT_NEAR(course->makespan, 4, 1e-9);
+}
+
+TEST(Elastic, LeavesNoWorkerIdleThatWouldHelp) {
+  std::vector<Arrival> trials;
+  for (std::int64_t id = 0; id < 3; ++id) trials.push_back(arrival(id, prediction_of(3, 0)));
+  OneGroup source(trials);
+  const auto policy = elastic();
+
+  const auto course = simulate(cluster_of(8, 2, 4), source, *policy);
+
+  ASSERT_TRUE(course) << course.error().text();
+  EXPECT_LE(course->makespan, 1.26);  // 9 / 8 = 1.125 is the limit; widths 2, 2, 2 take 1.5
+}
+
+TEST(Elastic, SharesOnlyWhereThatPays) {
+  const auto policy = elastic();
+  for (const double busy : {0.3, 1.0}) {
+    std::vector<Arrival> trials;
+    for (std::int64_t id = 0; id < 6; ++id) trials.push_back(arrival(id, prediction_of(1, 0.1, busy)));
+    OneGroup source(trials);
+    const auto course = simulate(cluster_of(1), source, *policy);
+    ASSERT_TRUE(course) << course.error().text();
+    EXPECT_NEAR(course->makespan, busy < 1 ? 2.12 : 6, 0.05);
+  }
+}
+
+TEST(Elastic, MakesTheSameDecisionTwice) {
+  Rng rng(6);
+  std::vector<Arrival> trials;
+  for (std::int64_t id = 0; id < 30; ++id) trials.push_back(arrival(id, prediction_of(rng.uniform(1, 9), 0.1, 0.5)));
+  const auto policy = elastic();
+  std::vector<double> ends;
+  for (int twice = 0; twice < 2; ++twice) {
+    OneGroup source(trials);
+    const auto course = simulate(cluster_of(8), source, *policy);
+    ASSERT_TRUE(course);
+    for (const End& end : course->ends) ends.push_back(end.ended);
+  }
+  EXPECT_EQ(std::vector<double>(ends.begin(), ends.begin() + 30), std::vector<double>(ends.begin() + 30, ends.end()));
+}
+
+}  // namespace
+}  // namespace lanista::schedule
