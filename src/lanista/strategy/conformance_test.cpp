@@ -104,7 +104,9 @@ TEST_P(EveryStrategy, NeverProposesTheSameTwiceAndKeepsToTheSpace) {
     const study::Proposal& proposal = proposed->proposal;
     EXPECT_TRUE(keys.insert(study::run_key(proposal)).second);
     EXPECT_EQ(study::full_epochs(proposal), context.epochs);
-    if (!plugin().halves) EXPECT_EQ(proposal.budget, context.epochs);
+    if (!plugin().halves) {
+      EXPECT_EQ(proposal.budget, context.epochs);
+    }
     EXPECT_TRUE(context.params.check(proposal.sample).ok());
     const auto graph = context.models->rebuild(proposal.base, proposal.edits);
     ASSERT_TRUE(graph.ok());
