@@ -85,8 +85,12 @@ TEST(SearchFunction, SpendsItsEpochsAndNeverLosesWhatItFound) {
         EXPECT_LT(regret, 3.33);
       }
       // Without early stopping a trial costs 27 epochs, with it far less.
-      if (rule == "none" && plugin.name == "random") EXPECT_LE(run->trials, 540 / 27 + 3);
-      if (rule == "asha") EXPECT_GT(run->trials, 2 * 540 / 27);
+      if (rule == "none" && plugin.name == "random") {
+        EXPECT_LE(run->trials, 540 / 27 + 3);
+      }
+      if (rule == "asha") {
+        EXPECT_GT(run->trials, 2 * 540 / 27);
+      }
     }
   }
 }

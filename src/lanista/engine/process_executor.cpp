@@ -67,7 +67,7 @@ struct ProcessExecutor::Impl {
   // To workers.
 
   void tell(std::size_t worker, const Command& command) {
-    if (is_ready(worker)) fleet->send(worker, Kind::kCommand, encode(Order(command)));
+    if (is_ready(worker)) fleet->send(worker, WireKind::kCommand, encode(Order(command)));
   }
 
   /// Lends trials to their workers, those that are there to hear of it. All are there before any of them may train, so
@@ -80,7 +80,7 @@ struct ProcessExecutor::Impl {
       Lease* lease = leases.find(trial);
       if (lease == nullptr || lease->is_sent || !is_ready(lease->worker)) continue;
       const std::uint64_t token = leases.send(*lease, clock.now());
-      fleet->send(lease->worker, Kind::kStart, with_token(token, encode(Order(Leases::job_of(*lease)))));
+      fleet->send(lease->worker, WireKind::kStart, with_token(token, encode(Order(Leases::job_of(*lease)))));
       if (lease->allowed > 0) allowed[lease->worker].push_back({trial, lease->allowed});
       sent.push_back(lease);
     }
@@ -167,23 +167,23 @@ struct ProcessExecutor::Impl {
   }
 
   void hear(std::size_t worker, const Message& message) {
-    switch (static_cast<Kind>(message.kind)) {
-      case Kind::kReport:
+    switch (static_cast<WireKind>(message.kind)) {
+      case WireKind::kReport:
         return is_understood(worker, report(worker, message.text));
-      case Kind::kRefused:
+      case WireKind::kRefused:
         return is_understood(worker, refused(worker, message.text));
-      case Kind::kInHand: {
+      case WireKind::kInHand: {
         auto trials = decode_trials(message.text);
         if (trials) leases.in_hand(worker, *std::move(trials));
         return is_understood(worker, trials ? Result<void>() : Result<void>(trials.error()));
       }
-      case Kind::kAnswer:
+      case WireKind::kAnswer:
         answers.insert_or_assign(worker, decode_metrics(message.text));
         return;
-      case Kind::kNoAnswer:
+      case WireKind::kNoAnswer:
         answers.insert_or_assign(worker, decode_error(message.text));
         return;
-      case Kind::kBroken: {
+      case WireKind::kBroken: {
         const Error error = decode_error(message.text);
         if (!is_of_the_process(error)) return break_down(error);
         return fleet->lose(worker, true, "ran out of memory (" + error.message + ")");
@@ -221,8 +221,8 @@ struct ProcessExecutor::Impl {
       send(trials);
       return {};
     }
-    LANISTA_ASSIGN(auto heard, leases.hear(worker, said.token, FailureReport{trials.front(), 1, error.text()},
-                                           clock.now()));
+    LANISTA_ASSIGN(auto heard,
+                   leases.hear(worker, said.token, FailureReport{trials.front(), 1, error.text()}, clock.now()));
     if (heard) reports.push_back(*std::move(heard));
     return {};
   }
@@ -267,7 +267,7 @@ struct ProcessExecutor::Impl {
       if (!worker) break;
       answers.erase(*worker);
       last_losses.erase(*worker);
-      fleet->send(*worker, Kind::kQuestion, question);
+      fleet->send(*worker, WireKind::kQuestion, question);
       while (!broken && !last_losses.contains(*worker)) {
         if (const auto answer = answers.find(*worker); answer != answers.end()) return answer->second;
         if (const auto news = fleet->next(kLook)) take(*news);
@@ -310,7 +310,8 @@ Result<void> ProcessExecutor::start(const Job& job) {
   LANISTA_TRY(check_files(impl_->files, job));
   impl_->finish({job.trial, false, true});
   std::erase_if(impl_->reports, [&](const Report& report) {
-    const bool is_file = std::holds_alternative<CheckpointReport>(report) || std::holds_alternative<ParkedReport>(report);
+    const bool is_file =
+        std::holds_alternative<CheckpointReport>(report) || std::holds_alternative<ParkedReport>(report);
     return !is_file && trial_of(report) == job.trial;
   });
   impl_->leases.grant(job);

@@ -123,13 +123,13 @@ class ProcessExecutorTest : public ::testing::Test {
   ~ProcessExecutorTest() override { std::filesystem::remove_all(folder_); }
 
   std::unique_ptr<ProcessExecutor> make(std::int64_t workers, const Nature& nature = {}, double lease_seconds = 20) {
-    return make(workers, lease_seconds, [nature, marks = folder_ + "/marks"](const WorkerBrief& heard,
-                                                                            const TellInHand& tell) {
-      const FakeOptions options{.seed = 3, .workers = 2, .checkpoint_one_in = 2};
-      const store::CheckpointStore files(real_file_system(), heard.study_folder);
-      return Result<std::shared_ptr<Executor>>(
-          std::make_shared<Mortal>(std::make_unique<FakeExecutor>(options, files), tell, nature, marks));
-    });
+    return make(workers, lease_seconds,
+                [nature, marks = folder_ + "/marks"](const WorkerBrief& heard, const TellInHand& tell) {
+                  const FakeOptions options{.seed = 3, .workers = 2, .checkpoint_one_in = 2};
+                  const store::CheckpointStore files(real_file_system(), heard.study_folder);
+                  return Result<std::shared_ptr<Executor>>(
+                      std::make_shared<Mortal>(std::make_unique<FakeExecutor>(options, files), tell, nature, marks));
+                });
   }
   std::unique_ptr<ProcessExecutor> make(std::int64_t workers, double lease_seconds, const MakeWorker& worker) {
     WorkerBrief brief;
@@ -137,8 +137,8 @@ class ProcessExecutorTest : public ::testing::Test {
     brief.workers = workers;
     ProcessOptions how;
     how.lease_seconds = lease_seconds;
-    how.launch = launch_function(
-        [worker](const std::string& socket) { static_cast<void>(work_for_engine(socket, worker)); });
+    how.launch =
+        launch_function([worker](const std::string& socket) { static_cast<void>(work_for_engine(socket, worker)); });
     return *ProcessExecutor::create(brief, real_file_system(), clock_, how);
   }
 
@@ -300,7 +300,8 @@ TEST_F(ProcessExecutorTest, SaysWhyThereCanBeNoWorkers) {
   ASSERT_TRUE(ends.broken);
   EXPECT_EQ(ends.broken->text(), "here: other data");
 
-  auto dies = make(2, 20, [](const WorkerBrief&, const TellInHand&) -> Result<std::shared_ptr<Executor>> { ::_exit(3); });
+  auto dies =
+      make(2, 20, [](const WorkerBrief&, const TellInHand&) -> Result<std::shared_ptr<Executor>> { ::_exit(3); });
   ends = train(*dies, 1);
   ASSERT_TRUE(ends.broken);
   EXPECT_EQ(ends.broken->code, Code::kUnavailable);
@@ -329,12 +330,12 @@ TEST_F(ProcessExecutorTest, LeavesNoProcessAndNoSocketBehind) {
 std::optional<Error> shown_out(WorkerFleet& fleet, const std::string& socket, const std::string& hello) {
   auto channel = connect_to_engine(socket);
   if (!channel) return channel.error();
-  channel->send(static_cast<std::uint16_t>(Kind::kHello), hello);
+  channel->send(static_cast<std::uint16_t>(WireKind::kHello), hello);
   for (int i = 0; i < 100; ++i) {
     static_cast<void>(fleet.next(0.01));
     const auto answer = channel->receive(0.05);
     if (!answer) continue;
-    if (answer->kind == static_cast<std::uint16_t>(Kind::kUnwelcome)) return decode_error(answer->text);
+    if (answer->kind == static_cast<std::uint16_t>(WireKind::kUnwelcome)) return decode_error(answer->text);
     break;
   }
   return std::nullopt;
@@ -343,7 +344,8 @@ std::optional<Error> shown_out(WorkerFleet& fleet, const std::string& socket, co
 TEST_F(ProcessExecutorTest, RefusesAWorkerOfAnotherVersionAndOneThatItDidNotBegin) {
   FleetOptions how;
   how.brief.study_folder = folder_;
-  how.socket = folder_ + "/" + std::string(60, 'a') + "/" + std::string(60, 'b') + "/workers.sock";  // too long an address
+  how.socket =
+      folder_ + "/" + std::string(60, 'a') + "/" + std::string(60, 'b') + "/workers.sock";  // too long an address
   std::filesystem::create_directories(std::filesystem::path(how.socket).parent_path());
   how.launch = launch_function([](const std::string&) { ::pause(); });
   const auto fleet = *WorkerFleet::begin(how, clock_);

@@ -74,7 +74,7 @@ std::optional<WorkerFleet::News> WorkerFleet::next(double seconds) {
   }
 }
 
-void WorkerFleet::send(std::size_t worker, Kind kind, std::string_view text) {
+void WorkerFleet::send(std::size_t worker, WireKind kind, std::string_view text) {
   Seat& seat = seats_[worker];
   if (seat.is_ready) seat.channel->send(static_cast<std::uint16_t>(kind), text);
 }
@@ -90,7 +90,7 @@ void WorkerFleet::tick() {
   if (now < next_beat_) return;
   next_beat_ = now + beat_seconds();
   for (Seat& seat : seats_) {
-    if (seat.channel) seat.channel->send(static_cast<std::uint16_t>(Kind::kBeat), "");
+    if (seat.channel) seat.channel->send(static_cast<std::uint16_t>(WireKind::kBeat), "");
   }
 }
 
@@ -148,7 +148,7 @@ void WorkerFleet::welcome_guests(double now) {
 void WorkerFleet::show_out(Stranger& stranger) {
   Channel& channel = stranger.guest.channel;
   const auto message = channel.receive(0);
-  if (!message || message->kind != static_cast<std::uint16_t>(Kind::kHello)) return;
+  if (!message || message->kind != static_cast<std::uint16_t>(WireKind::kHello)) return;
   auto hello = decode_hello(message->text);
   Result<void> fits = hello ? check_hello(*hello, build_) : Result<void>(hello.error());
   if (fits) {
@@ -156,7 +156,7 @@ void WorkerFleet::show_out(Stranger& stranger) {
         Error{Code::kFailedPrecondition, "this engine begins its worker processes itself (run.workers says how many)",
               "process " + std::to_string(stranger.guest.process)};
   }
-  channel.send(static_cast<std::uint16_t>(Kind::kUnwelcome), encode(fits.error()));
+  channel.send(static_cast<std::uint16_t>(WireKind::kUnwelcome), encode(fits.error()));
 }
 
 void WorkerFleet::listen(std::size_t worker) {
@@ -170,14 +170,15 @@ void WorkerFleet::listen(std::size_t worker) {
     auto message = seat.channel->receive(0);
     if (!message) break;
     seat.silent = 0;
-    const auto kind = static_cast<Kind>(message->kind);
-    if (kind == Kind::kBeat) continue;
-    if (kind == Kind::kHello) {
+    const auto kind = static_cast<WireKind>(message->kind);
+    if (kind == WireKind::kBeat) continue;
+    if (kind == WireKind::kHello) {
       greet(worker, message->text);
-    } else if (kind == Kind::kReady && !seat.is_ready) {
+    } else if (kind == WireKind::kReady && !seat.is_ready) {
       seat.is_ready = true;
       news_.push_back(Ready{worker, seat.process});
-    } else if (kind == Kind::kBroken && !seat.is_ready) {  // the data are others, say: so it would be for the next one
+    } else if (kind == WireKind::kBroken &&
+               !seat.is_ready) {  // the data are others, say: so it would be for the next one
       begins_ = false;
       news_.push_back(Broken{decode_error(message->text)});
     } else {
@@ -193,11 +194,11 @@ void WorkerFleet::greet(std::size_t worker, const std::string& text) {
   const auto hello = decode_hello(text);
   const Result<void> fits = hello ? check_hello(*hello, build_) : Result<void>(hello.error());
   if (fits) {
-    seat.channel->send(static_cast<std::uint16_t>(Kind::kWelcome),
+    seat.channel->send(static_cast<std::uint16_t>(WireKind::kWelcome),
                        encode(Welcome{options_.lease_seconds, options_.brief}));
     return;
   }
-  seat.channel->send(static_cast<std::uint16_t>(Kind::kUnwelcome), encode(fits.error()));
+  seat.channel->send(static_cast<std::uint16_t>(WireKind::kUnwelcome), encode(fits.error()));
   begins_ = false;
   news_.push_back(Broken{fits.error()});
 }

@@ -61,7 +61,7 @@ class WorkerFleet {
   /// What happened, waiting at most `seconds` for something.
   std::optional<News> next(double seconds);
   /// To one that is ready; to others it is lost.
-  void send(std::size_t worker, Kind kind, std::string_view text);
+  void send(std::size_t worker, WireKind kind, std::string_view text);
   bool is_ready(std::size_t worker) const { return seats_[worker].is_ready; }
   /// It has a process that was not ended, ready or not, or will have one at once.
   bool is_due(std::size_t worker) const;

@@ -33,7 +33,7 @@ class Line {
  public:
   explicit Line(Channel channel) : channel_(std::move(channel)), socket_(channel_.socket()) {}
 
-  void send(Kind kind, std::string_view text) {
+  void send(WireKind kind, std::string_view text) {
     const std::lock_guard lock(mutex_);
     channel_.send(static_cast<std::uint16_t>(kind), text);
   }
@@ -47,7 +47,7 @@ class Line {
     pollfd poll{socket_, POLLIN, 0};
     ::poll(&poll, 1, milliseconds);
   }
-  void last_words(Kind kind, const Error& error) {
+  void last_words(WireKind kind, const Error& error) {
     const std::lock_guard lock(mutex_);
     channel_.send(static_cast<std::uint16_t>(kind), encode(error));
     channel_.flush(kToTell);
@@ -73,7 +73,7 @@ class Heart {
           std::condition_variable_any woken;
           std::unique_lock lock(mutex);
           while (!stop.stop_requested()) {
-            line.send(Kind::kBeat, "");
+            line.send(WireKind::kBeat, "");
             woken.wait_for(lock, stop, period, [] { return false; });
           }
         }) {}
@@ -94,7 +94,7 @@ class Obeying {
       bool busy = false;
       while (const auto message = line_.receive()) {
         heard_ = std::chrono::steady_clock::now();
-        if (static_cast<Kind>(message->kind) == Kind::kBeat) continue;
+        if (static_cast<WireKind>(message->kind) == WireKind::kBeat) continue;
         busy = true;
         LANISTA_TRY(obey(*message));
       }
@@ -112,17 +112,17 @@ class Obeying {
 
  private:
   Result<void> obey(const Message& message) {
-    switch (static_cast<Kind>(message.kind)) {
-      case Kind::kStart:
+    switch (static_cast<WireKind>(message.kind)) {
+      case WireKind::kStart:
         return start(message.text);
-      case Kind::kCommand: {
+      case WireKind::kCommand: {
         LANISTA_ASSIGN(const Order order, decode_order(message.text));
         const auto* command = std::get_if<Command>(&order);
         if (command == nullptr) return Error{Code::kDataLoss, "a job where a command was due", ""};
         executor_.command(*command);
         return {};
       }
-      case Kind::kQuestion:
+      case WireKind::kQuestion:
         return answer(message.text);
       default:
         return Error{Code::kDataLoss, "a message of the unknown kind " + std::to_string(message.kind), ""};
@@ -136,7 +136,7 @@ class Obeying {
     if (job == nullptr) return Error{Code::kDataLoss, "a command where a job was due", ""};
     const auto started = executor_.start(*job);
     tokens_[job->trial] = said.token;
-    if (!started) line_.send(Kind::kRefused, with_token(said.token, refusal(job->trial, started.error())));
+    if (!started) line_.send(WireKind::kRefused, with_token(said.token, refusal(job->trial, started.error())));
     return {};
   }
 
@@ -147,19 +147,20 @@ class Obeying {
   Result<void> answer(const std::string& text) {
     LANISTA_ASSIGN(const Question asked, decode_question(text));
     const auto metrics = executor_.measure(asked.members, asked.part);
-    line_.send(metrics ? Kind::kAnswer : Kind::kNoAnswer, metrics ? encode_metrics(*metrics) : encode(metrics.error()));
+    line_.send(metrics ? WireKind::kAnswer : WireKind::kNoAnswer,
+               metrics ? encode_metrics(*metrics) : encode(metrics.error()));
     return {};
   }
 
   /// False: the executor is broken, and so is this process.
   bool tell(const Report& report) {
     if (const auto* broken = std::get_if<BrokenReport>(&report)) {
-      line_.last_words(Kind::kBroken, broken->error);
+      line_.last_words(WireKind::kBroken, broken->error);
       return false;
     }
     const auto trial = trial_of(report);
     const auto token = trial ? tokens_.find(*trial) : tokens_.end();
-    line_.send(Kind::kReport, with_token(token == tokens_.end() ? 0 : token->second, encode(report)));
+    line_.send(WireKind::kReport, with_token(token == tokens_.end() ? 0 : token->second, encode(report)));
     return true;
   }
 
@@ -171,13 +172,13 @@ class Obeying {
 };
 
 Result<Welcome> knock(Channel& channel) {
-  channel.send(static_cast<std::uint16_t>(Kind::kHello),
+  channel.send(static_cast<std::uint16_t>(WireKind::kHello),
                encode(Hello{kWorkerProtocol, build_fingerprint(), ::getpid()}));
   while (const auto message = channel.receive(kToAnswer)) {
-    const auto kind = static_cast<Kind>(message->kind);
-    if (kind == Kind::kWelcome) return decode_welcome(message->text);
-    if (kind == Kind::kUnwelcome) return decode_error(message->text);
-    if (kind != Kind::kBeat) return Error{Code::kDataLoss, "the engine's first word is no welcome", ""};
+    const auto kind = static_cast<WireKind>(message->kind);
+    if (kind == WireKind::kWelcome) return decode_welcome(message->text);
+    if (kind == WireKind::kUnwelcome) return decode_error(message->text);
+    if (kind != WireKind::kBeat) return Error{Code::kDataLoss, "the engine's first word is no welcome", ""};
   }
   return Error{Code::kUnavailable, "the engine does not answer", ""};
 }
@@ -190,15 +191,15 @@ Result<void> work_for_engine(const std::string& socket, const MakeWorker& make) 
   Line line(std::move(channel));
   const Heart heart(line, welcome.lease_seconds);  // data may take long to read
   auto executor = make(welcome.brief, [&line](std::span<const TrialId> trials) {
-    line.send(Kind::kInHand, encode(std::vector<TrialId>(trials.begin(), trials.end())));
+    line.send(WireKind::kInHand, encode(std::vector<TrialId>(trials.begin(), trials.end())));
   });
   if (!executor) {
-    line.last_words(Kind::kBroken, executor.error());
+    line.last_words(WireKind::kBroken, executor.error());
     return std::move(executor).error();
   }
-  line.send(Kind::kReady, "");
+  line.send(WireKind::kReady, "");
   auto done = Obeying(line, **executor, kLeasesOfPatience * welcome.lease_seconds).run();
-  if (!done) line.last_words(Kind::kBroken, done.error());
+  if (!done) line.last_words(WireKind::kBroken, done.error());
   return done;
 }
 

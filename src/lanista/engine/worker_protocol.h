@@ -17,7 +17,7 @@ namespace lanista::engine {
 
 inline constexpr std::int64_t kWorkerProtocol = 1;
 
-enum class Kind : std::uint16_t {
+enum class WireKind : std::uint16_t {
   // Of the worker.
   kHello = 1,     ///< the first: a Hello
   kReady = 2,     ///< after the welcome: orders may come
