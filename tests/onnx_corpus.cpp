@@ -54,9 +54,7 @@ void write_case(const fs::path& folder, const OnnxCase& one) {
 
 void write_blend(const fs::path& folder, const BlendCase& one) {
   write(folder / "name.txt", one.name + "\n");
-  formats::OnnxExport options;
-  options.missing = one.missing;
-  write(folder / "model.onnx", formats::encode_onnx(must(formats::to_onnx(one.blended(), options))));
+  write(folder / "model.onnx", formats::encode_onnx(must(formats::to_onnx(one.blended(), {}))));
   write(folder / "x.npy", formats::encode_npy(one.x));
   write(folder / "y.npy", formats::encode_npy(runtime::testing::predict(one)));
 }
