@@ -53,6 +53,13 @@ constexpr std::array kCases{
     Case{"gp", "{name: gp, slots: 4}", kReals, ""},
     Case{"gp, ASHA", "{name: gp, slots: 4}", kReals, kAsha},
     Case{"cmaes", "{name: cmaes, slots: 4}", kReals, ""},
+    Case{"random, promotion", "{name: random, slots: 6}", kMutations,
+         "stop: {rule: asha, type: promotion, rungs: [1]}\n"},
+    Case{"evolution, successive halving", "{name: evolution, population: 5, slots: 4}", kMutations,
+         "stop: {rule: successive_halving}\n"},
+    Case{"bohb, hyperband", "{name: bohb, slots: 6}", kReals, "stop: {rule: hyperband}\n"},
+    Case{"dehb", "{name: dehb, slots: 6}", kReals, ""},
+    Case{"random, curve", "{name: random, slots: 6}", kMutations, "stop: {rule: curve}\n", "{epochs: 6}"},
     Case{"tpe, three trainings", "{name: tpe, slots: 4, repeat: 3, average: median}", kReals, ""},
 };
 
@@ -73,10 +80,12 @@ bool run_grid(const std::string& lanista, bool few) {
     for (const int workers : kNumbersOfWorkers) {
       for (const int lanes : kNumbersOfLanes) {
         if (few && !(workers == 1 && lanes == 1) && !(workers == 4 && lanes == 16)) continue;
-        for (int round = 0; round < (few ? 1 : 2); ++round) {
+        for (const std::string isolation : {"thread", "process"}) {
+          if (few && (isolation == "thread") != (workers == 1)) continue;
           remove_all(study);
-          const Ended ended = run({.command = {lanista, "run", file, "--quiet", "--out", study, "--workers",
-                                               std::to_string(workers), "--lanes", std::to_string(lanes)}});
+          const Ended ended =
+              run({.command = {lanista, "run", file, "--quiet", "--out", study, "--workers", std::to_string(workers),
+                               "--lanes", std::to_string(lanes), "--isolation", isolation}});
           longest = std::max(longest, ended.seconds);
           const std::string found = fingerprint(lanista, study);
           if (wanted.empty()) wanted = found;
@@ -84,7 +93,7 @@ bool run_grid(const std::string& lanista, bool few) {
           if (wrong.empty() && ended.code != 0) wrong = "exit " + std::to_string(ended.code);
           if (wrong.empty() && (found.empty() || found != wanted)) wrong = "is another study";
           verdicts.take(std::string(each.name) + ", " + std::to_string(workers) + " workers, " + std::to_string(lanes) +
-                            " lanes, round " + std::to_string(round + 1),
+                            " lanes, isolation " + isolation,
                         wrong, &ended);
         }
       }

@@ -32,7 +32,7 @@ int print_status(const std::string& folder, bool as_json) {
   if (as_json) {
     std::cout << json_line(status_json(folder, *view));
   } else {
-    std::cout << printable(status_text(folder, *view)) << "\n";
+    std::cout << status_text(folder, *view) << "\n";
   }
   return kDone;
 }
@@ -99,7 +99,7 @@ int print_study(const ShowRequest& request) {
     out["importance"] = report::importance_json(report::importance(*view));
     std::cout << json_line(out);
   } else {
-    std::cout << printable(status_text(request.target, *view)) << "\n"
+    std::cout << status_text(request.target, *view) << "\n"
               << printable_lines(leaderboard(*view, request.top));
   }
   return kDone;

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "lanista/base/printable.h"
 #include "lanista/base/real_json.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/engine/forecast.h"
@@ -197,7 +198,7 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
     text += "  workers " + std::to_string(use.workers) + ", busy " + percent(use.utilisation()) + ", " +
             percent(use.gap()) + " over the least time";
   }
-  text += workers_text(view);
+  text = printable(text + workers_text(view));
   for (const study::BracketCounts& bracket : study::bracket_counts(view)) {
     text += "\n  " + std::to_string(bracket.trials) + " trials from epoch " + std::to_string(bracket.first) + " on";
     for (const auto& [epoch, trials] : bracket.further) {

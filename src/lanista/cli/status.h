@@ -11,7 +11,7 @@ namespace lanista::cli {
 /// paused, finished (a duplicate has the result of another and counts here), stopped, failed or cancelled.
 nlohmann::json status_json(const std::string& folder, const study::StudyView& view);
 
-/// The same as one line for people.
+/// The same for people: printable text of one line, and one for each bracket of successive halving.
 std::string status_text(const std::string& folder, const study::StudyView& view);
 
 }  // namespace lanista::cli

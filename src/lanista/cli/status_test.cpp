@@ -43,7 +43,8 @@ TEST(Status, TellsOfBracketsAndHowFarTheirTrialsGot) {
   EXPECT_EQ(status_json("first", view).at("brackets"),
             nlohmann::json::parse(R"([{"first_rung": 1, "trials": 3, "let_train_to": {"3": 2, "9": 1}},
                                       {"first_rung": 9, "trials": 4, "let_train_to": {}}])"));
-  const std::string text = status_text("first", view);
+  const std::string text = status_text("fi\nrst", view);
+  EXPECT_TRUE(text.starts_with("fi?rst  ")) << "what others named is one line: " << text;
   EXPECT_EQ(text.substr(text.find('\n')), "\n  3 trials from epoch 1 on, 2 to 3, 1 to 9\n  4 trials from epoch 9 on");
 }
 

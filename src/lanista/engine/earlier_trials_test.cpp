@@ -249,6 +249,7 @@ TEST(EarlierTrials, AreKnownToEveryStrategyAndNeverProposedAgain) {
   for (const auto& plugin : strategy::builtin_strategies()) {
     study::StudyConfig config = small_study(12);
     config.strategy = {plugin.name, 3, Options::object()};
+    if (plugin.halves) config.stop = {};
     Bench bench;
     const auto end = run_with(bench, bench.disk, config, earlier);
     ASSERT_TRUE(end) << plugin.name << ": " << end.error().text();
