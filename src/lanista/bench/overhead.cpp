@@ -6,6 +6,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lanista/base/memory_file_system.h"
@@ -22,15 +23,18 @@ namespace {
 
 constexpr std::int64_t kMostThroughProcesses = 10'000;  ///< trials; more would take minutes
 
+constexpr const char* kOneEpoch = "train: {epochs: 1}\n";
+// A thousand trials rest at the first rung before the best of them go on.
+constexpr const char* kThousandPending = "train: {epochs: 9}\nstop: {rule: successive_halving, trials: 1000}\n";
+
 // Random search over three numbers; the model is always the same small base, as in Optuna's own overhead.
-study::StudyConfig config_of(std::int64_t trials) {
+study::StudyConfig config_of(const std::string& training, std::int64_t trials) {
   const auto config = studyfile::read_study(R"yaml(
 model: {base: builtin:small-mlp}
 space: {params: {lr: log(1e-4, 1), momentum: range(0, 0.99), weight_decay: log(1e-6, 1e-2)}}
-train: {epochs: 1}
 strategy: {name: random, mutations: [0, 0]}
 budget: {trials: 1}
-)yaml",
+)yaml" + training,
                                             "overhead");
   LANISTA_CHECK(config.ok(), "the benchmark's own study file: " + (config ? std::string() : config.error().text()));
   study::StudyConfig out = *config;
@@ -49,8 +53,9 @@ data::DataSpec digits_spec() {
 }
 
 /// Milliseconds a trial of one whole study.
-Result<double> run_study(FileSystem& fs, const std::string& folder, std::int64_t trials, engine::Executor& executor) {
-  auto config = config_of(trials);
+Result<double> run_study(FileSystem& fs, const std::string& folder, const std::string& training, std::int64_t trials,
+                         engine::Executor& executor) {
+  auto config = config_of(training, trials);
   const auto spec = digits_spec();
   LANISTA_TRY(engine::fit_to_data(config, spec));
   RealClock clock;
@@ -76,14 +81,15 @@ Result<double> run_study(FileSystem& fs, const std::string& folder, std::int64_t
   return seconds * 1e3 / static_cast<double>(trials);
 }
 
-Result<double> in_this_process(FileSystem& fs, const std::string& folder, std::int64_t trials) {
+Result<double> in_this_process(FileSystem& fs, const std::string& folder, const std::string& training,
+                               std::int64_t trials) {
   engine::NoopExecutor executor;
-  return run_study(fs, folder, trials, executor);
+  return run_study(fs, folder, training, trials, executor);
 }
 
 /// Every order and every report goes through the socket of one of two worker processes, which do nothing either. Their
 /// begin is part of the time.
-Result<double> through_processes(const std::string& folder, std::int64_t trials) {
+Result<double> through_processes(const std::string& folder, const std::string& training, std::int64_t trials) {
   const RealClock clock;
   engine::WorkerBrief brief;
   brief.study_folder = folder;
@@ -96,7 +102,7 @@ Result<double> through_processes(const std::string& folder, std::int64_t trials)
     static_cast<void>(engine::work_for_engine(socket, idle));
   });
   LANISTA_ASSIGN(const auto executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, how));
-  return run_study(real_file_system(), folder, trials, *executor);
+  return run_study(real_file_system(), folder, training, trials, *executor);
 }
 
 }  // namespace
@@ -107,29 +113,33 @@ Result<void> overhead(int repeats, bool json, std::ostream& out) {
     if (!measured) failure = measured.error();
     return measured ? *measured : 0.0;
   };
-  for (const std::int64_t trials : {1000, 10'000, 100'000}) {
-    const std::string folder =
-        (std::filesystem::temp_directory_path() / ("lanista-overhead-" + std::to_string(::getpid()))).string();
-    std::vector<Arm> arms{{"ours",
-                           [&] {
-                             const double ms = value(in_this_process(real_file_system(), folder, trials));
-                             std::filesystem::remove_all(folder);
-                             return ms;
-                           }},
-                          {"memory", [&] {
-                             MemoryFileSystem memory;
-                             return value(in_this_process(memory, "study", trials));
-                           }}};
-    if (trials <= kMostThroughProcesses) {
-      arms.push_back({"processes", [&] {
-                        const double ms = value(through_processes(folder, trials));
-                        std::filesystem::remove_all(folder);
-                        return ms;
-                      }});
+  const std::vector<std::pair<std::string, std::string>> cases{{"trials/", kOneEpoch},
+                                                               {"thousand-pending/", kThousandPending}};
+  for (const auto& [name, training] : cases) {
+    for (const std::int64_t trials : {1000, 10'000, 100'000}) {
+      const std::string folder =
+          (std::filesystem::temp_directory_path() / ("lanista-overhead-" + std::to_string(::getpid()))).string();
+      std::vector<Arm> arms{{"ours",
+                             [&, &training = training] {
+                               const double ms = value(in_this_process(real_file_system(), folder, training, trials));
+                               std::filesystem::remove_all(folder);
+                               return ms;
+                             }},
+                            {"memory", [&, &training = training] {
+                               MemoryFileSystem memory;
+                               return value(in_this_process(memory, "study", training, trials));
+                             }}};
+      if (trials <= kMostThroughProcesses) {
+        arms.push_back({"processes", [&, &training = training] {
+                          const double ms = value(through_processes(folder, training, trials));
+                          std::filesystem::remove_all(folder);
+                          return ms;
+                        }});
+      }
+      const auto rows = interleave("overhead", name + std::to_string(trials), "ms/trial", arms, repeats);
+      if (failure) return *failure;
+      for (const auto& row : rows) print(row, json, out);
     }
-    const auto rows = interleave("overhead", "trials/" + std::to_string(trials), "ms/trial", arms, repeats);
-    if (failure) return *failure;
-    for (const auto& row : rows) print(row, json, out);
   }
   return {};
 }
