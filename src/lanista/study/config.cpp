@@ -150,6 +150,7 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   recipe.eps = usual(train.eps, "eps");
   recipe.shards = train.shards;
   recipe.accumulate = train.accumulate;
+  recipe.select = train.select;
   recipe.steps_per_epoch = train.steps_per_epoch.value_or(0);
   recipe.steps = train.steps.value_or(0);
   for (const auto& [name, value] : sample) {

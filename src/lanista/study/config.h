@@ -100,6 +100,7 @@ struct TrainConfig {
   std::string keep{kKeepBestEpoch};   ///< which epoch a trial stands for (study/keep.h): best_epoch | last
   std::int64_t shards = 1;            ///< that the batch of a step is cut in; their gradients are summed in order
   std::int64_t accumulate = 1;        ///< parts of a shard, computed one after the other
+  PluginConfig select = {};           ///< which examples are trained on (data/selector.h); no name: all
 };
 struct Goal {
   bool maximize = true;
@@ -162,6 +163,7 @@ struct Recipe {
   double lr = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, eps = 0;
   bool nesterov = false;
   std::vector<PluginConfig> augment = {};
+  PluginConfig select = {};  ///< no name: all examples are trained on
   std::int64_t shards = 1, accumulate = 1;
   std::int64_t steps_per_epoch = 0;  ///< 0: a pass over the training rows
   std::int64_t steps = 0;            ///< at most of all epochs; 0: no matter

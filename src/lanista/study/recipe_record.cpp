@@ -15,6 +15,16 @@ using fields::read_record;
 using fields::real;
 using fields::text;
 
+namespace {
+
+nlohmann::json plugin_json(const PluginConfig& plugin) { return {{plugin.name, plugin.options}}; }
+PluginConfig plugin_of(const nlohmann::json& in, const char* what) {
+  if (!in.is_object() || in.size() != 1) throw Malformed{"'" + std::string(what) + "' holds what is no name with options"};
+  return {in.begin().key(), in.begin().value()};
+}
+
+}  // namespace
+
 nlohmann::json recipe_json(const Recipe& recipe) {
   nlohmann::json json = {{"loss", recipe.loss},
                          {"optimizer", recipe.optimizer},
@@ -39,7 +49,8 @@ nlohmann::json recipe_json(const Recipe& recipe) {
   if (recipe.accumulate != 1) json["accumulate"] = recipe.accumulate;
   if (recipe.steps_per_epoch != 0) json["steps_per_epoch"] = recipe.steps_per_epoch;
   if (recipe.steps != 0) json["steps"] = recipe.steps;
-  for (const PluginConfig& plugin : recipe.augment) json["augment"].push_back({{plugin.name, plugin.options}});
+  if (!recipe.select.name.empty()) json["select"] = plugin_json(recipe.select);
+  for (const PluginConfig& plugin : recipe.augment) json["augment"].push_back(plugin_json(plugin));
   return json;
 }
 
@@ -68,11 +79,9 @@ Result<Recipe> recipe_from_json(const nlohmann::json& in) {
     if (in.contains("accumulate")) recipe.accumulate = integer(in, "accumulate");
     if (in.contains("steps_per_epoch")) recipe.steps_per_epoch = integer(in, "steps_per_epoch");
     if (in.contains("steps")) recipe.steps = integer(in, "steps");
+    if (in.contains("select")) recipe.select = plugin_of(in.at("select"), "select");
     if (!in.contains("augment")) return recipe;
-    for (const nlohmann::json& plugin : array(in, "augment")) {
-      if (!plugin.is_object() || plugin.size() != 1) throw Malformed{"'augment' holds what is no name with options"};
-      recipe.augment.push_back({plugin.begin().key(), plugin.begin().value()});
-    }
+    for (const nlohmann::json& plugin : array(in, "augment")) recipe.augment.push_back(plugin_of(plugin, "augment"));
     return recipe;
   });
 }

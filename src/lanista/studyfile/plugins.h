@@ -10,10 +10,10 @@
 
 namespace lanista::studyfile {
 
-/// Reads a list of plug-ins, each a name or a map of one entry from name to options, and appends them to `out` with all
-/// options filled in. `check` (plug-in, options) -> Result<void> may refuse options that suit their schema.
+/// Reads a plug-in, a name or a map of one entry from name to options, and appends it to `out` with all options filled
+/// in. `check` (plug-in, options) -> Result<void> may refuse options that suit their schema.
 template <class Plugin, class Check>
-void read_plugins(const YAML::Node& node, const std::string& path, const std::vector<Plugin>& plugins,
+void read_plugin(const YAML::Node& node, const std::string& path, const std::vector<Plugin>& plugins,
                   std::vector<study::PluginConfig>& out, Mistakes& mistakes, Check check) {
   const auto text_of = [](const Error& error) {
     return (error.where.empty() ? "" : error.where + ": ") + error.message;
@@ -28,18 +28,23 @@ void read_plugins(const YAML::Node& node, const std::string& path, const std::ve
       return mistakes.add(at, inner, text_of(good.error()));
     out.push_back({name, *std::move(options)});
   };
-  if (!node.IsSequence()) return mistakes.add(node, path, "a list is wanted, of: " + join(names_of(plugins)));
-  for (const auto& item : node) {
-    if (item.IsScalar()) {
-      add(item, item.Scalar(), nlohmann::json::object());
-    } else if (item.IsMap() && item.size() == 1) {
-      const auto entry = *item.begin();
-      add(entry.first, entry.first.as<std::string>(),
-          entry.second.IsNull() ? nlohmann::json::object() : mistakes.to_json(entry.second));
-    } else {
-      mistakes.add(item, path, "a name is wanted, or 'name: {options}'; known: " + join(names_of(plugins)));
-    }
+  if (node.IsScalar()) {
+    add(node, node.Scalar(), nlohmann::json::object());
+  } else if (node.IsMap() && node.size() == 1) {
+    const auto entry = *node.begin();
+    add(entry.first, entry.first.as<std::string>(),
+        entry.second.IsNull() ? nlohmann::json::object() : mistakes.to_json(entry.second));
+  } else {
+    mistakes.add(node, path, "a name is wanted, or 'name: {options}'; known: " + join(names_of(plugins)));
   }
+}
+
+/// A list of them.
+template <class Plugin, class Check>
+void read_plugins(const YAML::Node& node, const std::string& path, const std::vector<Plugin>& plugins,
+                  std::vector<study::PluginConfig>& out, Mistakes& mistakes, Check check) {
+  if (!node.IsSequence()) return mistakes.add(node, path, "a list is wanted, of: " + join(names_of(plugins)));
+  for (const auto& item : node) read_plugin(item, path, plugins, out, mistakes, check);
 }
 
 }  // namespace lanista::studyfile

@@ -7,6 +7,7 @@
 
 #include "lanista/base/text_distance.h"
 #include "lanista/data/augment.h"
+#include "lanista/data/selector.h"
 #include "lanista/strategy/strategy.h"
 #include "lanista/study/epochs.h"
 #include "lanista/studyfile/blueprint.h"
@@ -25,9 +26,9 @@ using nlohmann::json;
 /// Keys at the top that are no section of fields, and keys of sections that are read by hand.
 constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to"};
 constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
-    {"data", "augment"},        {"model", "space"},           {"model", "frozen"},
-    {"train", "class_weights"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
-    {"space", "repair"},        {"space", "params"},          {"space", "limits"}};
+    {"data", "augment"},   {"model", "space"},           {"model", "frozen"}, {"train", "class_weights"},
+    {"train", "select"},   {"keep", "checkpoint_every"}, {"space", "mutate"}, {"space", "repair"},
+    {"space", "params"},   {"space", "limits"}};
 
 /// Turns the tree of one study file into a configuration, collecting every mistake.
 class Reader {
@@ -118,7 +119,10 @@ class Reader {
     for (const auto& field : section.fields) known.push_back(field.spec.name);
     if (section.name == "keep") known.emplace_back("checkpoint_every");
     if (section.name == "data") known.emplace_back("augment");
-    if (section.name == "train") known.emplace_back("class_weights");
+    if (section.name == "train") {
+      known.emplace_back("class_weights");
+      known.emplace_back("select");
+    }
     if (section.name == "model") {
       known.emplace_back("space");
       known.emplace_back("frozen");
@@ -144,6 +148,8 @@ class Reader {
         } else {
           config_.data.class_weights = *std::move(weights);
         }
+      } else if (section.name == "train" && key == "select") {
+        read_select(item.second, path);
       } else if (section.name == "model" && key == "space") {
         read_model_space(item.second, path);
       } else if (section.name == "model" && key == "frozen") {
@@ -157,6 +163,17 @@ class Reader {
     }
     if (section.name == "strategy") config_.strategy.options = extra;
     if (section.name == "stop") config_.stop.options = extra;
+  }
+
+  void read_select(const YAML::Node& node, const std::string& path) {
+    if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
+    std::vector<study::PluginConfig> read;
+    read_plugin(node, path, data::builtin_selectors(), read, mistakes_,
+                [](const data::SelectorPlugin&, const Options& options) -> Result<void> {
+                  if (options.at("from").get<double>() <= options.at("until").get<double>()) return {};
+                  return Error{Code::kInvalidArgument, "begins behind its end, until", "from"};
+                });
+    if (!read.empty()) config_.train.select = std::move(read.front());
   }
 
   void read_field(const Field& field, const YAML::Node& node, const std::string& path) {

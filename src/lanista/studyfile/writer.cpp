@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "lanista/data/augment.h"
+#include "lanista/data/selector.h"
 #include "lanista/mutate/mutator.h"
 #include "lanista/strategy/strategy.h"
 #include "lanista/studyfile/blueprint.h"
@@ -118,9 +119,9 @@ json options_schema(const std::vector<OptionSpec>& options, const std::string& h
   return schema;
 }
 
-/// A list of names, or of maps of one entry from name to options.
+/// A name, or a map of one entry from name to options.
 template <class Plugin>
-json plugins_schema(const std::vector<Plugin>& plugins, const std::string& help) {
+json plugin_schema(const std::vector<Plugin>& plugins) {
   json items = json::array();
   for (const auto& plugin : plugins) {
     items.push_back({{"const", plugin.name}, {"description", plugin.help}});
@@ -128,7 +129,11 @@ json plugins_schema(const std::vector<Plugin>& plugins, const std::string& help)
     by_name["properties"][plugin.name] = options_schema(plugin.options, plugin.help);
     items.push_back(by_name);
   }
-  return {{"type", "array"}, {"description", help}, {"items", {{"anyOf", items}}}};
+  return {{"anyOf", items}};
+}
+template <class Plugin>
+json plugins_schema(const std::vector<Plugin>& plugins, const std::string& help) {
+  return {{"type", "array"}, {"description", help}, {"items", plugin_schema(plugins)}};
 }
 
 }  // namespace
@@ -153,6 +158,9 @@ std::string write_study(const study::StudyConfig& config) {
     }
     if (section.name == "train" && config.data.class_weights) {
       out << "  class_weights: " << yaml(study::class_weights_json(config.data.class_weights)) << "\n";
+    }
+    if (section.name == "train" && !config.train.select.name.empty()) {
+      out << "  select: {" << config.train.select.name << ": " << yaml(config.train.select.options) << "}\n";
     }
     if (section.name == "data") write_plugins(out, "augment", config.data.augment);
     if (section.name == "strategy") write_options(out, config.strategy.options);
@@ -193,6 +201,10 @@ json study_schema() {
          {"minProperties", 1},
          {"additionalProperties", {{"type", "number"}, {"minimum", 0}, {"maximum", study::kMaxClassWeight}}}},
         {{"type", "null"}}}}};
+  json& select = properties["train"]["properties"]["select"] = plugin_schema(data::builtin_selectors());
+  select["description"] = "which examples are trained on; none: all";
+  select["default"] = nullptr;
+  for (const json& nothing : {json{{"const", "none"}}, json{{"type", "null"}}}) select["anyOf"].push_back(nothing);
   properties["keep"]["properties"]["checkpoint_every"] = {{"description", "seconds between checkpoints of a trial"},
                                                           {"default", "30s"}};
   properties["model"]["properties"]["space"] = {

@@ -1,6 +1,7 @@
 // A branch computes what its parent would compute, to the bit, and is nobody but itself.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "lanista/base/rng.h"
@@ -49,6 +50,11 @@ TrainerInput drawn_trial(Rng rng, std::uint32_t id) {
   recipe.shards = rng.between(1, 2);
   recipe.accumulate = rng.between(1, 2);
   if (rng.bernoulli(0.5)) recipe.augment = {{"noise", {{"std", 0.1}}}};
+  const std::array<study::PluginConfig, 5> selectors{
+      study::PluginConfig{}, study::PluginConfig{"selective", {{"beta", 1}, {"warmup_epochs", 0}}},
+      study::PluginConfig{"selective", {{"beta", 2}, {"stale", 2}, {"history", 400}, {"interrupt", 4}}},
+      study::PluginConfig{"batch", {{"keep", 0.5}, {"clock", "trained"}}}, study::PluginConfig{"random", {{"keep", 0.3}}}};
+  recipe.select = selectors[rng.split("selector").below(selectors.size())];
   return {.trial = TrialId{id},
           .model = *graph::parse(drawn_model(rng)),
           .recipe = recipe,
@@ -151,7 +157,9 @@ TEST(Branch, IsNobodyButItself) {
     EXPECT_EQ(begun.facts.at("epoch"), "0");
     EXPECT_EQ(begun.facts.at("branched_at"), std::to_string(parent.step_count()));
     EXPECT_EQ(begun.facts.at("measurements"), "[]");
-    EXPECT_EQ(elements_of<std::int64_t>(begun.tensors.back())[0], static_cast<std::int64_t>(own.trial_seed));
+    const auto seed = std::ranges::find(begun.tensors, "seed", &Tensor::name);
+    ASSERT_TRUE(seed != begun.tensors.end());
+    EXPECT_EQ(elements_of<std::int64_t>(*seed)[0], static_cast<std::int64_t>(own.trial_seed));
     EXPECT_EQ(parent.restore(begun).error().message, "checkpoint is of trial 9, not of trial 3");
     EXPECT_EQ(child.restore(parent.save()).error().message, "checkpoint is of trial 3, not of trial 9");
     step(group, {&parent});

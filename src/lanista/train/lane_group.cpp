@@ -59,9 +59,12 @@ std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t mo
   std::ranges::fill(ends, StepEnd{});
   std::ranges::fill(active_, std::uint8_t{0});
   std::int64_t steps = most;
-  for (const TrialRun* run : runs) steps = std::min(steps, run->steps_left_at_once());
+  for (const TrialRun* run : runs) {
+    steps = std::min(steps, run->selection_ ? std::int64_t{1} : run->steps_left_at_once());
+  }
   seat(runs);
   begin_epochs(runs, ends);
+  select(runs, ends);
   train(runs, steps, ends);
   measure(runs, ends);
   return steps;
@@ -93,6 +96,28 @@ void LaneGroup::begin_epochs(std::span<TrialRun* const> runs, std::span<StepEnd>
   }
 }
 
+// Those that select among the rows they read look at them first, in inference form, each with its own weights.
+void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepEnd> ends) {
+  std::vector<std::int64_t> asked;
+  std::vector<double> losses;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    TrialRun& run = *runs[i];
+    if (!run.selection_ || active_[lane_of(run)] == 0) continue;
+    ends[i].failure = failure_of([&] {
+      const auto rows = run.rows(0);
+      asked.clear();
+      for (const std::size_t place : run.selection_.asks(run.place(), rows)) asked.push_back(rows[place]);
+      losses.resize(asked.size());
+      if (!asked.empty()) {
+        seats_->program().losses(run.state_.lane(), read_batch(run, asked, buffers_[0]),
+                                 run.input_.recipe.label_smoothing, losses);
+      }
+      run.selection_.offer(run.place(), rows, losses);
+    });
+    active_[lane_of(run)] = ends[i].failure.empty() ? 1 : 0;
+  }
+}
+
 // What these lanes do in the step that comes after so many others.
 nn::StepWork LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ahead,
                                 std::span<const std::uint8_t> lanes) {
@@ -109,15 +134,16 @@ nn::StepWork LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ah
       continue;
     }
     if (places == buffers_.size()) buffers_.emplace_back(batch_, spec_);
-    batches_[lane] = read_batch(*runs[i], ahead, buffers_[places++]);
+    const auto rows = runs[i]->selection_ ? runs[i]->selection_.batch() : runs[i]->rows(ahead);
+    batches_[lane] = read_batch(*runs[i], rows, buffers_[places++]);
   }
   const std::span<const nn::Batch> batches(batches_);
   return {is_shared ? batches.subspan(lane_of(*runs[0]), 1) : batches, hyper_};
 }
 
-nn::Batch LaneGroup::read_batch(const TrialRun& run, std::int64_t ahead, BatchBuffers& buffers) const {
+nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_t> rows,
+                                BatchBuffers& buffers) const {
   const data::Dataset& data = *run.input_.data;
-  const auto rows = run.rows(ahead);
   if (run.prepared_) {
     const auto width = static_cast<std::size_t>(spec_.features.elements_per_sample());
     const auto begin = static_cast<std::size_t>(rows.data() - run.order_->data());
@@ -137,12 +163,19 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
                        return work_of(runs, first + step, lanes);
                      }};
   };
-  const std::string all = failure_of([&] { program.run(chunk_of(steps, 0, active_), lane_ends_); });
+  // Who has nothing to train on yet has its step without the machine.
+  std::vector<std::uint8_t> trains = active_;
+  for (const TrialRun* run : runs) {
+    if (run->selection_ && run->selection_.batch().empty()) trains[lane_of(*run)] = 0;
+  }
+  const std::string all = failure_of([&] { program.run(chunk_of(steps, 0, trains), lane_ends_); });
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t lane = lane_of(*runs[i]);
     if (active_[lane] == 0) continue;
     nn::LaneEnd& end = lane_ends_[lane];
-    if (end.steps < steps && (end.failure || !all.empty())) {
+    if (trains[lane] == 0) {
+      end.steps = steps;
+    } else if (end.steps < steps && (end.failure || !all.empty())) {
       std::vector<std::uint8_t> alone(active_.size(), 0);
       alone[lane] = 1;
       const nn::LaneEnd before = std::exchange(end, {.loss_sum = end.loss_sum, .failure = {}});

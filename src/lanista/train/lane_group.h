@@ -63,8 +63,9 @@ class LaneGroup {
   void seat(std::span<TrialRun* const> runs);
   static std::size_t lane_of(const TrialRun& run) { return static_cast<std::size_t>(run.state_.lane()); }
   void begin_epochs(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
+  void select(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
   nn::StepWork work_of(std::span<TrialRun* const> runs, std::int64_t ahead, std::span<const std::uint8_t> lanes);
-  nn::Batch read_batch(const TrialRun& run, std::int64_t ahead, BatchBuffers& buffers) const;
+  nn::Batch read_batch(const TrialRun& run, std::span<const std::int64_t> rows, BatchBuffers& buffers) const;
   void train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepEnd> ends);
   void measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
   std::vector<std::map<std::string, double>> evaluate(std::span<TrialRun* const> runs, data::Part part,

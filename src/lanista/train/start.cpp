@@ -4,9 +4,10 @@
 
 namespace lanista::train {
 
-// Slots are called "<parameter>/<slot>"; the counters belong to the run.
+// Slots are called "<parameter>/<slot>"; the counters belong to the run, and so does what it remembers of examples,
+// "select:<what>".
 bool is_weight(const Tensor& tensor) {
-  return tensor.name.find('/') == std::string::npos && tensor.name != "step" && tensor.name != "seed";
+  return tensor.name.find_first_of("/:") == std::string::npos && tensor.name != "step" && tensor.name != "seed";
 }
 
 std::vector<Tensor> weights_in(std::vector<Tensor> state) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <functional>
 #include <iterator>
 
 #include "lanista/base/check.h"
@@ -82,13 +83,14 @@ Digest machine_key(const graph::Graph& model, const study::Recipe& recipe, const
   return Hasher().digest(study::program_key(study::structure_key(model, ops), recipe)).text(backend.name()).finish();
 }
 
-TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter)
+TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter, Selection selection)
     : input_(input),
       augmenter_(std::move(augmenter)),
       key_(machine_key(input.model, input.recipe, *input.step_ops, *input.backend)),
       augment_text_(data::augment_text(input.recipe.augment)),
       epochs_(study::epochs_of(input.recipe, static_cast<std::int64_t>(train_rows().size()))),
-      kept_(input.keep, input.known) {}
+      kept_(input.keep, input.known),
+      selection_(std::move(selection)) {}
 
 Evaluation evaluation_of(const TrainerInput& input, std::int64_t prediction_size) {
   return Evaluation(input.recipe.loss, input.metrics, prediction_size, own_metrics(input), unit_of(input.data->spec()));
@@ -111,7 +113,8 @@ Result<void> check_measures(const TrainerInput& input) {
 Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   LANISTA_TRY(check_measures(input));
   LANISTA_ASSIGN(auto augmenter, data::Augmenter::make(input.recipe.augment, input.data->spec()));
-  return TrialRun(input, std::move(augmenter));
+  LANISTA_ASSIGN(auto selection, Selection::make(input.recipe, input.trial_seed, input.data->spec().rows));
+  return TrialRun(input, std::move(augmenter), std::move(selection));
 }
 
 std::int64_t TrialRun::steps_left_at_once() const {
@@ -122,7 +125,8 @@ std::int64_t TrialRun::steps_left_at_once() const {
 nn::LaneHyper TrialRun::hyper(std::int64_t ahead) const {
   const auto& r = input_.recipe;
   nn::LaneHyper h;
-  h.lr = learning_rate(r, step_ + ahead, steps_per_epoch());
+  const std::int64_t clock = selection_ && selection_.counts_trained() ? selection_.batches() : step_ + ahead;
+  h.lr = learning_rate(r, clock, steps_per_epoch());
   h.momentum = r.momentum;
   h.nesterov = r.nesterov;
   h.weight_decay = r.weight_decay;
@@ -156,9 +160,10 @@ std::string TrialRun::without_state() const {
 
 TrainerState TrialRun::save() const {
   const auto kept = [this] { return kept_.to_save(step_ - branched_at_); };
-  if (restored_) return {restored_->tensors, restored_->facts, kept()};
   LANISTA_CHECK(holds_state() || step_ == 0, without_state());
-  return {state_ ? state_.extract() : std::vector<Tensor>(), facts(), kept()};
+  std::vector<Tensor> tensors = restored_ ? restored_->tensors : state_ ? state_.extract() : std::vector<Tensor>();
+  if (!tensors.empty()) std::ranges::move(selection_.save(), std::back_inserter(tensors));
+  return {std::move(tensors), restored_ ? restored_->facts : facts(), kept()};
 }
 
 Result<void> TrialRun::restore(TrainerState state) {
@@ -182,6 +187,11 @@ Result<void> TrialRun::restore(TrainerState state) {
   if (state.tensors.empty() && steps > 0) {
     return Error{Code::kDataLoss, "checkpoint has no tensors at step " + std::to_string(steps), ""};
   }
+  const auto remembered = std::ranges::stable_partition(state.tensors, std::not_fn(Selection::owns));
+  const std::vector<Tensor> selected(remembered.begin(), remembered.end());
+  state.tensors.erase(remembered.begin(), remembered.end());
+  Selection selection = selection_;
+  if (steps > 0) LANISTA_TRY(selection.restore(selected));
   LANISTA_ASSIGN(KeptEpoch::Found kept, kept_.find(measurements, steps - first, state));
   const bool is_copy = kept.step >= 0 && kept.step != steps - first;
   if (state_ && is_copy) LANISTA_TRY(check_weights(kept.weights, state_.at_home().kind()));
@@ -197,6 +207,7 @@ Result<void> TrialRun::restore(TrainerState state) {
   loss_sum_ = std::bit_cast<double>(loss_bits);
   measurements_ = std::move(measurements);
   kept_.restore(std::move(kept), measurements_);
+  selection_ = std::move(selection);
   order_pass_ = -1;
   prepared_.reset();
   return {};
@@ -255,6 +266,11 @@ Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
   }
   branch.step_ = branch.branched_at_ = step_;
   branch.loss_sum_ = loss_sum_;
+  // One that selects otherwise begins to remember.
+  const study::PluginConfig &own = child.recipe.select, &parents = input_.recipe.select;
+  if (branch.selection_ && own.name == parents.name && own.options == parents.options) {
+    LANISTA_TRY(branch.selection_.restore(selection_.save()));
+  }
   if (state_) {
     LANISTA_ASSIGN(branch.state_, state_.clone(child.trial_seed));
     return branch;
@@ -279,6 +295,7 @@ std::vector<double> TrialRun::own_numbers(std::span<const nn::LaneNumber> wanted
 }
 
 bool TrialRun::reads_with(const TrialRun& other) const {
+  if (selection_ || other.selection_) return false;
   return step_ == other.step_ && input_.data_seed == other.input_.data_seed && input_.data == other.input_.data &&
          augment_text_ == other.augment_text_;
 }
@@ -295,7 +312,8 @@ void TrialRun::begin_pass(std::span<TrialRun* const> others) {
     break;
   }
   if (!order_) {
-    if (input_.epochs != nullptr && !augmenter_.empty()) {
+    // What is selected lies anywhere in the pass.
+    if (input_.epochs != nullptr && !augmenter_.empty() && !selection_) {
       prepared_ = input_.epochs->get(input_.recipe.augment, augmenter_, input_.data_seed, pass());
     }
     order_ = std::make_shared<const std::vector<std::int64_t>>(
@@ -310,21 +328,32 @@ std::span<const std::int64_t> TrialRun::rows(std::int64_t ahead) const {
   return std::span(*order_).subspan(begin, std::min(batch, order_->size() - begin));
 }
 
+SelectionPlace TrialRun::place() const {
+  const std::int64_t pass_steps = epochs_.pass_steps();
+  return {.step = step_, .epoch = epochs_.over(step_), .pass = pass(), .ends_pass = step_ % pass_steps + 1 == pass_steps};
+}
+
 bool TrialRun::count_steps(const nn::LaneEnd& end) {
   loss_sum_ = end.loss_sum;
   step_ += end.steps;
-  if (end.steps > 0) input_.start.reset();  // from here on there is a state to go on from
+  if (end.steps > 0) {
+    input_.start.reset();  // from here on there is a state to go on from
+    if (selection_) selection_.step_done();
+  }
   return epochs_.over(step_) > epochs_.over(step_ - end.steps);
 }
 
 void TrialRun::note_measured(std::map<std::string, double> metrics) {
   study::Measurement measurement{input_.trial, epochs_done() + 1, step_ - branched_at_, std::move(metrics)};
   const std::int64_t begin = epochs_.through(epochs_.over(step_) - 1);
-  measurement.metrics["train_loss"] =
-      loss_sum_ / static_cast<double>(epochs_.rows_read(step_) - epochs_.rows_read(begin));
+  const std::int64_t trained =
+      selection_ ? selection_.trained() : epochs_.rows_read(step_) - epochs_.rows_read(begin);
+  if (trained > 0) measurement.metrics["train_loss"] = loss_sum_ / static_cast<double>(trained);
+  if (selection_) measurement.metrics["trained_rows"] = static_cast<double>(trained);
   kept_.observe(measurement, state_);
   measurements_.push_back(std::move(measurement));
   loss_sum_ = 0;
+  selection_.begin_epoch();
   if (step_ % epochs_.pass_steps() == 0) prepared_.reset();
 }
 

@@ -27,6 +27,7 @@
 #include "lanista/train/evaluation.h"
 #include "lanista/train/kept_epoch.h"
 #include "lanista/train/seats.h"
+#include "lanista/train/selection.h"
 #include "lanista/train/start.h"
 
 namespace lanista::train {
@@ -80,7 +81,8 @@ class TrialRun {
   /// A child that goes on from where this run stands, as another trial: parameters, buffers, optimiser slots, steps,
   /// place in the data and the sums of the epoch in progress are the parent's; name, seed, recipe, epochs and
   /// measurements are the child's own. It is a run of `child` from here on, so its learning rate is that of its own
-  /// recipe at the parent's step. The parent is unchanged. Errors: kInvalidArgument (its programs, its data or the
+  /// recipe at the parent's step. Where it selects examples as the parent does, what waits to be trained on and what is
+  /// remembered of losses is the parent's too. The parent is unchanged. Errors: kInvalidArgument (its programs, its data or the
   /// beginning of the epoch in progress are others than the parent's, or it has a start of its own),
   /// kFailedPrecondition (the parent has no state in memory), kResourceExhausted.
   Result<TrialRun> branch(const TrainerInput& child) const;
@@ -109,7 +111,7 @@ class TrialRun {
 
  private:
   friend class LaneGroup;
-  TrialRun(const TrainerInput& input, data::Augmenter augmenter);
+  TrialRun(const TrainerInput& input, data::Augmenter augmenter, Selection selection);
 
   const std::vector<std::int64_t>& train_rows() const { return input_.data->rows(data::Part::kTrain); }
   nn::LaneHyper hyper(std::int64_t ahead) const;  // of the step that comes after so many others
@@ -126,6 +128,7 @@ class TrialRun {
   bool reads_with(const TrialRun& other) const;  ///< the same batch in its next step
   void begin_pass(std::span<TrialRun* const> others);
   std::span<const std::int64_t> rows(std::int64_t ahead) const;  // that step reads, in the pass at hand
+  SelectionPlace place() const;                                  // of the step that is next
   bool count_steps(const nn::LaneEnd& end);                      // true at the end of an epoch
   void note_measured(std::map<std::string, double> metrics);     // at the end of an epoch; throws: nothing is noted
 
@@ -145,6 +148,7 @@ class TrialRun {
   double loss_sum_ = 0;           // of the epoch in progress, weighted by batch size
   std::vector<study::Measurement> measurements_;
   KeptEpoch kept_;
+  Selection selection_;
 };
 
 }  // namespace lanista::train

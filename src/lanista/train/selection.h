@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/base/tensor.h"
+#include "lanista/data/selector.h"
+#include "lanista/study/config.h"
+
+namespace lanista::train {
+
+/// Where a step is in its training.
+struct SelectionPlace {
+  std::int64_t step = 0;       ///< batches that were read before
+  std::int64_t epoch = 0;      ///< from 0
+  std::int64_t pass = 0;       ///< over the rows
+  bool ends_pass = false;      ///< it reads the last batch of the pass
+};
+
+/// The examples of a trial that trains on some of them only (study::Recipe::select). A step reads a batch as in any
+/// trial; the chosen rows queue, and once as many wait as a batch has, they are trained on, so programs see batches of
+/// one size. At the end of a pass what waits is trained on, if it is no more than a batch. Values; copies are
+/// independent. Without a selector it holds nothing, and nobody need ask it.
+class Selection {
+ public:
+  Selection() = default;  ///< all examples are trained on
+  /// `epochs` of the trial's budget; `rows` of the data set. Errors: kInvalidArgument.
+  static Result<Selection> make(const study::Recipe& recipe, std::uint64_t seed, std::int64_t rows);
+  Selection(const Selection& other);
+  Selection& operator=(const Selection& other);
+  Selection(Selection&&) noexcept = default;
+  Selection& operator=(Selection&&) noexcept = default;
+
+  explicit operator bool() const { return selector_ != nullptr; }
+
+  /// Places of the batch whose losses must be told to offer(); none where this step has been offered its batch.
+  std::vector<std::size_t> asks(const SelectionPlace& place, std::span<const std::int64_t> rows) const;
+  /// The batch that the step reads, and losses of the places that were asked for. A second offer of a step changes
+  /// nothing.
+  void offer(const SelectionPlace& place, std::span<const std::int64_t> rows, std::span<const double> losses);
+  /// The rows to train on in the step that was offered last, at most a batch; empty: it trains on nothing.
+  std::span<const std::int64_t> batch() const { return std::span(queue_).first(ready_); }
+  /// The step is over: its batch has been trained on, if there was one.
+  void step_done();
+
+  /// Examples trained on in the epoch in progress, and batches in all.
+  std::int64_t trained() const { return trained_; }
+  std::int64_t batches() const { return batches_; }
+  void begin_epoch() { trained_ = 0; }
+  bool counts_trained() const { return counts_trained_; }  ///< the learning rate's clock counts batches trained on
+
+  /// Tensors called "select:<what>", part of a run's state.
+  std::vector<Tensor> save() const;
+  /// The inverse. Errors: kDataLoss.
+  Result<void> restore(std::span<const Tensor> saved);
+  /// Whether a tensor of a state is one of these.
+  static bool owns(const Tensor& tensor);
+
+ private:
+  bool selects(const SelectionPlace& place) const;
+
+  study::PluginConfig config_;
+  data::SelectorFacts facts_;
+  std::unique_ptr<data::Selector> selector_;
+  std::int64_t size_ = 0;  // of a batch
+  std::int64_t first_epoch_ = 0, end_epoch_ = 0;
+  std::int64_t interrupt_ = 0, max_wait_ = 0;
+  bool counts_trained_ = false;
+
+  std::vector<std::int64_t> queue_;
+  std::size_t ready_ = 0;          // rows at the front of the queue that this step trains on
+  std::int64_t offered_ = -1;      // the step whose batch was offered last
+  std::int64_t waited_ = 0;        // batches read since one was trained on
+  std::int64_t trained_ = 0, batches_ = 0;
+};
+
+}  // namespace lanista::train
