@@ -40,6 +40,8 @@ constexpr std::array kCases{
     Case{"random, median", "{name: random, slots: 6}", kMutations, "stop: {rule: median, startup: 3}\n"},
     Case{"random, patience", "{name: random, slots: 6}", kMutations, "stop: {rule: patience, epochs: 1}\n"},
     Case{"random, last epochs", "{name: random, slots: 6}", kMutations, "", "{epochs: 3, keep: last}"},
+    Case{"random, selected examples", "{name: random, slots: 6}", kMutations, kAsha,
+         "{epochs: 3, select: {selective: {warmup_epochs: 0, stale: 2}}}"},
     Case{"grid", "{name: grid, slots: 6}", kChoices, ""},
     Case{"sobol", "{name: sobol, slots: 6}", kReals, ""},
     Case{"evolution", "{name: evolution, population: 5, slots: 4}", kMutations, ""},

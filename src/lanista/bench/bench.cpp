@@ -9,6 +9,7 @@
 #include "lanista/bench/lineage.h"
 #include "lanista/bench/overhead.h"
 #include "lanista/bench/prefix.h"
+#include "lanista/bench/selective.h"
 #include "lanista/bench/tabular.h"
 
 namespace lanista::bench {
@@ -43,6 +44,9 @@ std::vector<Benchmark> benchmarks() {
             "limit",
             prefix, 21),
       {"profiles", "simulated: 1,000 measured models (--file) on 4 GPUs, makespan over the ideal bound", profiles},
+      plain("selective",
+            "training on some of the examples against all of them, with wrong labels, rare classes; repeats are seeds",
+            selective),
       {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial", tabular}};
   for (Benchmark& race : races()) all.push_back(std::move(race));
   return all;

@@ -16,6 +16,7 @@
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
 #include "lanista/study/record_fields.h"
+#include "lanista/study/state_names.h"
 
 namespace lanista::engine {
 namespace {
@@ -31,12 +32,6 @@ constexpr std::int64_t kPackageSchema = kOfFolds;
 
 /// A package is of few members; a file that asks for more is none.
 constexpr std::size_t kMostMembers = 1000;
-
-/// Optimiser slots and counters serve training alone.
-bool belongs_to_model(const Tensor& tensor) {
-  static const std::set<std::string, std::less<>> kCounters{"step", "seed"};
-  return tensor.name.find('/') == std::string::npos && !kCounters.contains(tensor.name);
-}
 
 std::string hash_text(std::string_view bytes) { return hash_bytes(std::as_bytes(std::span(bytes))).hex(); }
 
@@ -231,7 +226,7 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
   const auto own = data::training_spec(of_study, trial.proposal.fold);
   LANISTA_CHECK(own.ok(), "a job was made of the trial, so its fold is there");
   const data::DataSpec& data = *own;
-  std::erase_if(state, [](const Tensor& tensor) { return !belongs_to_model(tensor); });
+  std::erase_if(state, [](const Tensor& tensor) { return !study::is_weight(tensor); });
   std::sort(state.begin(), state.end(), [](const Tensor& a, const Tensor& b) { return a.name < b.name; });
   const study::Measurement* result = trial.measurements.empty() ? nullptr : &study::result_of(config, trial);
   json facts{{"study", config.name},

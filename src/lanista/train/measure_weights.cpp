@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "lanista/step/training_step.h"
+#include "lanista/study/state_names.h"
 #include "lanista/train/batch_buffers.h"
 #include "lanista/train/evaluation.h"
-#include "lanista/train/start.h"
 
 namespace lanista::train {
 
@@ -22,7 +22,7 @@ Result<nn::Program> with_weights(const TrainerInput& input, std::span<const Tens
     const auto given = std::ranges::find(tensors, own.name, &Tensor::name);
     if (given != tensors.end()) {
       own = *given;
-    } else if (is_weight(own)) {
+    } else if (study::is_weight(own)) {
       return Error{Code::kDataLoss, "the weights lack '" + own.name + "'", ""};
     }
   }

@@ -2,16 +2,12 @@
 
 #include <utility>
 
+#include "lanista/study/state_names.h"
+
 namespace lanista::train {
 
-// Slots are called "<parameter>/<slot>"; the counters belong to the run, and so does what it remembers of examples,
-// "select:<what>".
-bool is_weight(const Tensor& tensor) {
-  return tensor.name.find_first_of("/:") == std::string::npos && tensor.name != "step" && tensor.name != "seed";
-}
-
 std::vector<Tensor> weights_in(std::vector<Tensor> state) {
-  std::erase_if(state, [](const Tensor& tensor) { return !is_weight(tensor); });
+  std::erase_if(state, [](const Tensor& tensor) { return !study::is_weight(tensor); });
   return state;
 }
 

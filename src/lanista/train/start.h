@@ -19,9 +19,7 @@ struct TrainerState {
   std::vector<Tensor> kept = {};
 };
 
-/// Whether a tensor of a state is a parameter or a buffer: no slot, no counter.
-bool is_weight(const Tensor& tensor);
-/// Those of a state.
+/// The parameters and buffers of a state.
 std::vector<Tensor> weights_in(std::vector<Tensor> state);
 /// What predicts for the trial: the weights that it stands for, else those of its state.
 inline const std::vector<Tensor>& standing_weights(const TrainerState& state) {
