@@ -25,8 +25,11 @@ Places all_places(std::size_t count) {
 class Draws {
  public:
   explicit Draws(std::uint64_t seed) : rng_(Rng(seed).split("select")) {}
-  double of(std::int64_t pass, std::int64_t row) const {
-    return rng_.split(static_cast<std::uint64_t>(pass)).split(static_cast<std::uint64_t>(row)).uniform();
+  /// Of one pass: from a row's number to its draw.
+  auto of(std::int64_t pass) const {
+    return [of_pass = rng_.split(static_cast<std::uint64_t>(pass))](std::int64_t row) {
+      return of_pass.split(static_cast<std::uint64_t>(row)).uniform();
+    };
   }
 
  private:
@@ -56,8 +59,9 @@ class Random final : public Selector {
   Places asks(const Offer&) const override { return {}; }
   Places choose(const Offer& offer, std::span<const double>) override {
     Places out;
+    const auto draw = draws_.of(offer.pass);
     for (std::size_t i = 0; i < offer.rows.size(); ++i) {
-      if (draws_.of(offer.pass, offer.rows[i]) < keep_) out.push_back(i);
+      if (draw(offer.rows[i]) < keep_) out.push_back(i);
     }
     return out;
   }
@@ -96,9 +100,10 @@ class Percentile final : public Selector {
     const std::vector<double> all = losses_of(offer, losses);
     for (const double loss : all) ranks_.add(loss);
     Places out;
+    const auto draw = draws_.of(offer.pass);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const double chance = std::max(floor_, portable_pow(ranks_.rank(all[i]), beta_));
-      if (draws_.of(offer.pass, offer.rows[i]) < chance) out.push_back(i);
+      if (draw(offer.rows[i]) < chance) out.push_back(i);
     }
     return out;
   }
@@ -168,10 +173,11 @@ class OfEachBatch final : public Selector {
     };
     std::ranges::stable_sort(order, smaller);
     std::vector<double> keys(count);
+    const auto draw = draws_.of(offer.pass);
     for (std::size_t i = 0; i < count; ++i) {
       const double percentile = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
       const double weight = portable_pow(percentile, 1 / keep_ - 1);
-      const double drawn = draws_.of(offer.pass, offer.rows[order[i]]);
+      const double drawn = draw(offer.rows[order[i]]);
       keys[order[i]] = portable_log(std::max(drawn, 0x1p-54)) / weight;
     }
     Places out = all_places(count);
@@ -245,6 +251,8 @@ const std::vector<OptionSpec>& selection_options() {
         option("interrupt", OptionKind::kInt, 0, 0, kMost, "every so-manieth batch is trained on whole; 0: none"),
         option("max_wait", OptionKind::kInt, 4, 1, kMost,
                "batches read after which a batch is trained on, filled up from the last one read"),
+        option("recalibrate", OptionKind::kInt, 0, 0, kMost,
+               "batches of all rows that batch norm's running statistics are renewed by before an epoch is measured"),
         clock};
   }();
   return options;

@@ -54,7 +54,7 @@ struct SelectorPlugin {
 /// selection_options() beside its own.
 std::vector<SelectorPlugin> builtin_selectors();
 
-/// When a selector is asked, whatever its kind: warmup_epochs, from, until, interrupt, max_wait, clock.
+/// When a selector is asked, whatever its kind: warmup_epochs, from, until, interrupt, max_wait, recalibrate, clock.
 const std::vector<OptionSpec>& selection_options();
 
 /// All options of a selector, with what the study does not say. Errors: kInvalidArgument (unknown name with the nearest,

@@ -83,16 +83,23 @@ void commit(LaneState& state, const T* gradients, const T* new_buffers, const Co
   run.hyper = &hyper;
   run.step = static_cast<std::uint64_t>(state.step_count());
   for (const Run<T>& update : section.updates) update(run);
-  for (const Range& each : layout.renewed) {
+  renew_buffers(state, new_buffers);
+  state.count_step();
+}
+
+template <class T>
+void renew_buffers(LaneState& state, const T* new_buffers) {
+  for (const Range& each : state.kind().layout().renewed) {
     std::copy_n(new_buffers + each.begin, each.count, state.buffers<T>() + each.begin);
   }
-  state.count_step();
 }
 
 template Result<CommitSection<float>> commit_section(const step::TrainingStep&, const StateKind&,
                                                      const SectionInputs<float>&);
 template Result<CommitSection<double>> commit_section(const step::TrainingStep&, const StateKind&,
                                                       const SectionInputs<double>&);
+template void renew_buffers(LaneState&, const float*);
+template void renew_buffers(LaneState&, const double*);
 template void commit(LaneState&, const float*, const float*, const CommitSection<float>&, const LaneHyper&,
                      const kernels::Kernels<float>&);
 template void commit(LaneState&, const double*, const double*, const CommitSection<double>&, const LaneHyper&,

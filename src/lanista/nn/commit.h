@@ -29,4 +29,8 @@ template <class T>
 void commit(LaneState& state, const T* gradients, const T* new_buffers, const CommitSection<T>& section,
             const LaneHyper& hyper, const kernels::Kernels<T>& k);
 
+/// The part of a commit that renews buffers, alone.
+template <class T>
+void renew_buffers(LaneState& state, const T* new_buffers);
+
 }  // namespace lanista::nn

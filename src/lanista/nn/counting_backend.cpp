@@ -72,6 +72,10 @@ class CountingMachine final : public Machine {
     const Inside inside(*this);
     behind_->commit(lane, gradients, hyper);
   }
+  void renew_buffers(std::int64_t lane, const LaneGradients& from) override {
+    const Inside inside(*this);
+    behind_->renew_buffers(lane, from);
+  }
   void predict(std::int64_t lane, const Batch& batch, PredictionsOut out) override {
     const Inside inside(*this);
     behind_->predict(lane, batch, out);

@@ -51,6 +51,9 @@ class LaneProgram final : public Machine {
   double gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
                    LaneGradients& out, bool add) override;
   void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) override;
+  void renew_buffers(std::int64_t lane, const LaneGradients& from) override {
+    nn::renew_buffers(state_of(lane), from.new_buffers<T>());
+  }
   void predict(std::int64_t lane, const Batch& batch, PredictionsOut out) override;
   void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) override;
   void losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) override;

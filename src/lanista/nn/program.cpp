@@ -131,6 +131,12 @@ void Program::commit(std::int64_t lane, const LaneGradients& gradients, const La
   trainer().commit(lane, gradients, hyper);
 }
 
+void Program::renew_buffers(std::int64_t lane, const LaneGradients& from) {
+  LANISTA_CHECK(from && from.kind().digest() == state_kind().digest(), "gradients of another program's kind");
+  seated(lane);
+  trainer().renew_buffers(lane, from);
+}
+
 void Program::predict(std::int64_t lane, const Batch& batch, std::span<float> out) {
   seated(lane).predict(lane, batch, out);
 }

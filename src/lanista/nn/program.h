@@ -106,6 +106,9 @@ class Program {
                    LaneGradients& out, bool add = false);
   /// The update of a lane by gradients; its step is counted.
   void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper);
+  /// The buffers alone: batch norm's running statistics as they are after the batches of `from`. Parameters, slots and
+  /// steps stay as they are.
+  void renew_buffers(std::int64_t lane, const LaneGradients& from);
 
   /// Inference: writes [n, …] predictions (logits) of a lane in canonical order, as double when precision is float64.
   void predict(std::int64_t lane, const Batch& batch, std::span<float> out);

@@ -170,8 +170,9 @@ class Reader {
     std::vector<study::PluginConfig> read;
     read_plugin(node, path, data::builtin_selectors(), read, mistakes_,
                 [](const data::SelectorPlugin&, const Options& options) -> Result<void> {
-                  if (options.at("from").get<double>() <= options.at("until").get<double>()) return {};
-                  return Error{Code::kInvalidArgument, "begins behind its end, until", "from"};
+                  if (options.at("from") <= options.at("until")) return {};
+                  return Error{Code::kInvalidArgument,
+                               options.at("from").dump() + " lies behind until, " + options.at("until").dump(), "from"};
                 });
     if (!read.empty()) config_.train.select = std::move(read.front());
   }

@@ -68,12 +68,14 @@ class LaneGroup {
   nn::Batch read_batch(const TrialRun& run, std::span<const std::int64_t> rows, BatchBuffers& buffers) const;
   void train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepEnd> ends);
   void measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
+  void recalibrate(TrialRun& run);
   std::vector<std::map<std::string, double>> evaluate(std::span<TrialRun* const> runs, data::Part part,
                                                       const std::string& prefix);
 
   std::unique_ptr<Seats> seats_;  // stays where it is when the group moves
   data::DataSpec spec_;
   std::int64_t batch_;
+  nn::LaneGradients spare_;            // of recalibrations; none until there is one
   std::vector<BatchBuffers> buffers_;  // one for each place in the data at which runs stand
   // Of each lane:
   std::vector<nn::Batch> batches_;

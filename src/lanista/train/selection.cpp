@@ -46,6 +46,7 @@ Result<Selection> Selection::make(const study::Recipe& recipe, std::uint64_t see
   out.end_epoch_ = static_cast<std::int64_t>(std::ceil(options.at("until").get<double>() * epochs));
   out.interrupt_ = options.at("interrupt").get<std::int64_t>();
   out.max_wait_ = options.at("max_wait").get<std::int64_t>();
+  out.recalibration_ = options.at("recalibrate").get<std::int64_t>();
   out.counts_trained_ = options.at("clock").get<std::string>() == "trained";
   return out;
 }
@@ -58,6 +59,7 @@ Selection::Selection(const Selection& other)
       end_epoch_(other.end_epoch_),
       interrupt_(other.interrupt_),
       max_wait_(other.max_wait_),
+      recalibration_(other.recalibration_),
       counts_trained_(other.counts_trained_) {
   if (!other) return;
   auto made = data::make_selector(config_, facts_);

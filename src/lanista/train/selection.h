@@ -52,6 +52,7 @@ class Selection {
   std::int64_t trained() const { return trained_; }
   std::int64_t batches() const { return batches_; }
   void begin_epoch() { trained_ = 0; }
+  std::int64_t recalibration() const { return recalibration_; }  ///< batches of all rows, before an epoch is measured
   bool counts_trained() const { return counts_trained_; }  ///< the learning rate's clock counts batches trained on
 
   /// Tensors called "select:<what>", part of a run's state.
@@ -69,7 +70,7 @@ class Selection {
   std::unique_ptr<data::Selector> selector_;
   std::int64_t size_ = 0;  // of a batch
   std::int64_t first_epoch_ = 0, end_epoch_ = 0;
-  std::int64_t interrupt_ = 0, max_wait_ = 0;
+  std::int64_t interrupt_ = 0, max_wait_ = 0, recalibration_ = 0;
   bool counts_trained_ = false;
 
   std::vector<std::int64_t> queue_;

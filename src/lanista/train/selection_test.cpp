@@ -208,6 +208,50 @@ TEST(Selection, TrainsAsTheAlgorithmWrittenOutDoes) {
   }
 }
 
+// Running statistics after b batches of all rows are a mean of theirs that forgets what was there before.
+TEST(Selection, RenewsRunningStatisticsByAllRows) {
+  const study::PluginConfig hard{"selective", {{"beta", 8}, {"warmup_epochs", 0}, {"floor", 0}, {"recalibrate", 12}}};
+  study::PluginConfig without = hard;
+  without.options["recalibrate"] = 0;
+  Trainer with = *Trainer::create(trial(3, hard)), plain = *Trainer::create(trial(3, without));
+  TrainerInput again = trial(3, hard);
+  const auto train = *step::derive_training_step(again.model, {again.recipe.loss, again.recipe.optimizer}, ops());
+  const auto infer = *step::derive_inference_step(again.model, ops());
+  nn::Program program = *nn::Program::compile(train, infer, {.max_batch = again.recipe.batch});
+  ASSERT_TRUE(program.begin(0, again.trial_seed));
+  for (std::int64_t i = 1; i < with.steps_per_epoch(); ++i) {
+    with.step();
+    plain.step();
+  }
+  ASSERT_TRUE(with.save().tensors == plain.save().tensors) << "nothing is renewed within an epoch";
+  with.step();
+  plain.step();
+  auto expected = plain.save().tensors;
+  std::erase_if(expected, Selection::owns);
+  ASSERT_TRUE(program.insert(0, expected));
+  // What a training step at rate zero leaves of the statistics, batch after batch.
+  const auto order = data::epoch_order(digits().rows(data::Part::kTrain), again.data_seed, 0);
+  BatchBuffers buffers(again.recipe.batch, digits().spec());
+  for (std::size_t b = 0; b < 12; ++b) {
+    const nn::Batch batch = buffers.fill(digits(), std::span(order).subspan(b * 100, 100));
+    const std::uint8_t active = 1;
+    double loss = 0;
+    const nn::LaneHyper still;  // lr 0
+    ASSERT_TRUE(program.insert(0, expected));  // masks are those of the step
+    program.train_step({&batch, 1}, {&still, 1}, {&active, 1}, {&loss, 1});
+    const auto after = program.extract(0);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (expected[i].name.find("running") != std::string::npos) expected[i] = after[i];
+    }
+  }
+  auto state = with.save().tensors;
+  std::erase_if(state, Selection::owns);
+  EXPECT_TRUE(state == expected);
+  auto before = plain.save().tensors;
+  std::erase_if(before, Selection::owns);
+  EXPECT_FALSE(state == before);
+}
+
 TEST(Selection, GoesOnFromAnyStep) {
   for (const study::PluginConfig& select : selectors()) {
     SCOPED_TRACE(select.name + select.options.dump());
