@@ -106,6 +106,23 @@ TEST(Selective, StarvesNobodyWhereLossesTie) {
   EXPECT_NEAR(static_cast<double>(kept) / 12'800, 0.25, 4 * 0.5 / std::sqrt(12'800.0));
 }
 
+TEST(Selective, GivesEveryExampleItsLeastChance) {
+  const auto chooser = selector("selective", {{"beta", 100}, {"floor", 0.2}});
+  std::int64_t kept = 0, easy = 0;
+  for (std::int64_t first = 0; first < 64'000; first += 128) {
+    const auto rows = rows_from(first, 128);
+    std::vector<bool> chosen(rows.size());
+    for (const std::size_t i : chooser->choose({0, rows}, losses_of(rows))) chosen[i] = true;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (law(rows[i]) > 0.9) continue;  // (0.9 + some)^100 is nothing
+      ++easy;
+      kept += chosen[i] ? 1 : 0;
+    }
+  }
+  const auto count = static_cast<double>(easy);
+  EXPECT_NEAR(static_cast<double>(kept) / count, 0.2, 4 * 0.4 / std::sqrt(count));
+}
+
 TEST(Selective, TakesWhatHasNoLossForTheHardest) {
   const auto chooser = selector("selective", {{"beta", 50}, {"floor", 0}});
   const auto rows = rows_from(0, 128);

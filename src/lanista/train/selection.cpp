@@ -102,8 +102,7 @@ void Selection::offer(const SelectionPlace& place, std::span<const std::int64_t>
       if (!chosen[i]) queue_.push_back(rows[i]);
     }
   }
-  const bool leaves_over = place.ends_pass && queue_.size() <= size;
-  ready_ = queue_.size() >= size ? size : leaves_over ? queue_.size() : 0;
+  ready_ = queue_.size() >= size ? size : place.ends_pass ? queue_.size() : 0;
   offered_ = place.step;
 }
 

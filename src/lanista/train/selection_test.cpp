@@ -52,7 +52,7 @@ const std::vector<study::PluginConfig>& selectors() {
   static const std::vector<study::PluginConfig> all{
       {"selective", {{"beta", 1}, {"warmup_epochs", 0}, {"history", 300}}},
       {"selective", {{"beta", 3}, {"stale", 2}, {"floor", 0}}},
-      {"batch", {{"keep", 0.4}, {"from", 0.2}, {"until", 0.8}}},
+      {"batch", {{"keep", 0.4}, {"from", 0.2}, {"until", 0.5}}},
       {"random", {{"keep", 0.05}, {"max_wait", 3}, {"clock", "trained"}}},
       {"random", {{"keep", 0.5}, {"interrupt", 3}}}};
   return all;
@@ -153,6 +153,7 @@ TEST(Selection, TrainsAsTheAlgorithmWrittenOutDoes) {
     BatchBuffers buffers(input.recipe.batch, digits().spec());
     std::deque<std::int64_t> queue;
     std::int64_t step = 0, since = 0, updates = 0;
+    double losses_of_epoch = 0, rows_of_epoch = 0;
     for (std::int64_t epoch = 0; epoch < input.recipe.epochs; ++epoch) {
       const auto order = data::epoch_order(digits().rows(data::Part::kTrain), input.data_seed, epoch);
       const std::int64_t steps = trainer.steps_per_epoch();
@@ -196,12 +197,18 @@ TEST(Selection, TrainsAsTheAlgorithmWrittenOutDoes) {
           program.train_step({&read, 1}, {&hyper, 1}, {&active, 1}, {&loss, 1});
           ++updates;
           since = 0;
+          losses_of_epoch += loss * static_cast<double>(count);
+          rows_of_epoch += static_cast<double>(count);
         }
         trainer.step();
       }
       auto state = trainer.save().tensors;
       std::erase_if(state, Selection::owns);
       ASSERT_TRUE(state == program.extract(0)) << "epoch " << epoch;
+      const auto& metrics = trainer.measurements().back().metrics;
+      EXPECT_EQ(metrics.at("trained_rows"), rows_of_epoch);
+      EXPECT_EQ(metrics.at("train_loss"), losses_of_epoch / rows_of_epoch);
+      losses_of_epoch = rows_of_epoch = 0;
     }
     EXPECT_LT(updates, step) << "it trains on less than all";
     EXPECT_GT(updates, step / 20);
