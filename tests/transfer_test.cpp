@@ -264,7 +264,7 @@ TEST(TransferPlan, IsNeverWronglyExactOverChainsOfMutations) {
   auto bases = testing::shipped_bases(kWords);
   ASSERT_TRUE(bases.ok());
   for (mutate::BaseModel& network : testing::small_networks()) bases->push_back(std::move(network));
-  const auto spaces = testing::mutation_spaces(*bases, {.params = 1e5, .flops = 4e6});
+  const auto spaces = testing::mutation_spaces(*bases, {.params = 1e5, .flops = 1e7});
   ASSERT_TRUE(spaces.ok()) << spaces.error().text();
   const std::uint64_t chains = 1000;
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +38,7 @@ struct AxisRule {
   bool keeps_zero = false;  ///< zeros come out where zeros go in
   bool keeps_mean = false;  ///< the mean of units comes out where that mean goes in
   bool fixes = false;       ///< x comes out where x >= 0 goes in
-  std::initializer_list<std::string_view> zeroed = {};  ///< parameters that, at zero, make the output zero
+  std::vector<std::string_view> zeroed = {};  ///< parameters that, at zero, make the output zero
 };
 
 /// The row, or null.

@@ -82,18 +82,11 @@ Relation sum(Walk& walk, const Place& at) {
 
 /// Beside what was there, only zeros may be added.
 Relation inserted_sum(Walk& walk, const Place& at) {
-  std::size_t keep = at.inputs.size();
+  const std::size_t keep = walk.latest(at);
   std::size_t others = 0;
-  for (std::size_t i = 0; i < at.inputs.size(); ++i) {
-    if (at.inputs[i].zero) continue;
-    if (keep == at.inputs.size() && at.inputs[i].exact) {
-      keep = i;
-    } else {
-      ++others;
-    }
-  }
+  for (std::size_t i = 0; i < at.inputs.size(); ++i) others += i != keep && !at.inputs[i].zero ? 1 : 0;
   if (keep < at.inputs.size() && others == 0) return at.inputs[keep];
-  if (others == 0 && keep == at.inputs.size()) return Relation::zeros();
+  if (others == 0) return Relation::zeros();
   for (std::size_t i = 0; i < at.inputs.size(); ++i) {
     if (i != keep) walk.want_zero(at, i);
   }

@@ -141,9 +141,9 @@ Relation concat(Walk& walk, const Place& at) {
 /// A value with others beside it, whose readers have to ignore them.
 Relation inserted_concat(Walk& walk, const Place& at) {
   const auto axis = static_cast<std::size_t>(at.args().integer("axis"));
-  const auto whole = std::ranges::find_if(
-      at.inputs, [&](const Relation& from) { return from.exact && (from.axis == 0 || from.axis == axis); });
-  if (whole == at.inputs.end()) return walk.lost(at, "it is new");
+  const std::size_t keep = walk.latest(at, axis);
+  if (keep == at.inputs.size()) return walk.lost(at, "it is new");
+  const Relation* const whole = &at.inputs[keep];
   Relation out = *whole;
   out.axis = axis;
   out.labels.clear();

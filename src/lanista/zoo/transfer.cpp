@@ -50,7 +50,8 @@ Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Grap
   LANISTA_ASSIGN(graph::Types now, graph::infer_shapes(child, ops));
   Units old_units = Units::of(parent, before, ops), new_units = Units::of(child, now, ops);
   Walk::Models models{parent, child, ops, std::move(before), std::move(now), std::move(old_units),
-                      std::move(new_units), {}, never_negative_values(parent, ops)};
+                      std::move(new_units), {}, never_negative_values(parent, ops), {}};
+  for (const graph::NodeId id : parent.topo()) models.order.emplace(id, models.order.size());
   for (const std::string_view end : {"input", "output"}) {
     models.partner[child.nodes_of(end).front()] = parent.nodes_of(end).front();
   }

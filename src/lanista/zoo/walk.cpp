@@ -294,6 +294,17 @@ bool Walk::bias(const Place& at, std::string_view param, const AxisMap& rows) {
   return true;
 }
 
+std::size_t Walk::latest(const Place& at, std::size_t axis) const {
+  std::size_t best = at.inputs.size(), place = 0;
+  for (std::size_t i = 0; i < at.inputs.size(); ++i) {
+    const Relation& from = at.inputs[i];
+    if (!from.exact || (axis != 0 && from.axis != 0 && from.axis != axis)) continue;
+    const std::size_t order = m_.order.at(from.parent.node) + 1;
+    if (order > place) best = i, place = order;
+  }
+  return best;
+}
+
 void Walk::want_zero(const Place& at, std::size_t i) {
   graph::Port port = at.child.inputs[i];
   while (port.slot == 0 && !m_.partner.contains(port.node)) {

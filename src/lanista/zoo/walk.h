@@ -72,6 +72,7 @@ class Walk {
     Units parent_units, child_units;
     std::map<graph::NodeId, graph::NodeId> partner;  ///< child's node -> parent's
     std::set<graph::Port> never_negative;            ///< values of the parent
+    std::map<graph::NodeId, std::size_t> order;      ///< of the parent's nodes, by dependency
   };
 
   Walk(const Models& models, const TransferOptions& options, const Choices& choices)
@@ -108,6 +109,9 @@ class Walk {
   /// A bias along `rows`: the parent's, or zero. False if the child cannot have the parent's.
   bool bias(const Place& at, std::string_view param, const AxisMap& rows);
   bool zeroed(const Place& at) const { return choices_.zeroed.contains(at.child.id); }
+  /// The exact value that comes last in the parent, of inputs that differ along no axis but `axis` (0: any); those
+  /// that are read further on are rather that than what stands far above. inputs.size() if there is none.
+  std::size_t latest(const Place& at, std::size_t axis = 0) const;
   bool never_negative(graph::Port value) const { return m_.never_negative.contains(value); }
   /// Asks that input `i`, the child's alone, be zero the next time, if a new layer can make it so.
   void want_zero(const Place& at, std::size_t i);
