@@ -184,6 +184,10 @@ std::vector<Row> rows() {
        1e-3},
       {"depth behind relu", deep, {"relu", "", "%2"}, {"relu", new_layer("relu"), "%21"}},
       {"depth behind tanh", deep, {"tanh", "", "%2"}, {"tanh", new_layer("tanh"), "%21"}, false, 1e-3},
+      {"relu behind what may be negative", deep, {"tanh", "", "%2"}, {"tanh", new_layer("relu"), "%21"}, false, 1e-3},
+      {"units that meet in other places", with_head("%1 = conv2d(%0, out=$1)\n%2 = conv2d(%0, out=$2)\n"
+                                                    "%3 = conv2d(%0, out=$3)\n%4 = concat(%2, %3)\n%5 = add(%1, %4)\n",
+                                                    "%5"), {"7", "4", "3"}, {"10", "6", "4"}, false, 1e-3},
       {"depth with a norm", deep, {"relu", "", "%2"},
        {"relu", "%20 = conv2d(%2, out=4, padding=[1])\n%21 = batch_norm(%20)\n%22 = relu(%21)\n", "%22"}},
       {"new residual block", deep, {"gelu", "", "%2"},

@@ -12,6 +12,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/graph/text.h"
 #include "lanista/zoo/axis_rules.h"
+#include "lanista/zoo/test_layers.h"
 #include "lanista/zoo/transfer.h"
 
 namespace lanista::zoo {
@@ -19,53 +20,7 @@ namespace {
 
 constexpr MatchOptions kUnit{.unit_weights = true};
 
-/// A model of random layers with sums of equal widths, all values [N, width].
-graph::Graph random_layers(Rng rng, std::int64_t most, std::int64_t fixed_width = 0) {
-  static const std::vector<std::int64_t> kWidths{4, 6, 8};
-  graph::GraphBuilder builder;
-  struct Value {
-    graph::Port port;
-    std::int64_t width;
-    bool read = false;
-  };
-  std::vector<Value> values{{{builder.add("input", {}, {{"shape", std::vector<std::int64_t>{4}}}), 0}, 4}};
-  const auto pick = [&](std::int64_t width) -> Value* {
-    std::vector<Value*> fit;
-    for (Value& value : values) {
-      if (width == 0 || value.width == width) fit.push_back(&value);
-    }
-    return fit.empty() ? nullptr : fit[rng.below(fit.size())];
-  };
-  const auto add = [&](const char* op, std::vector<graph::Port> in, graph::Attrs attrs, std::int64_t width) {
-    values.push_back({{builder.add(op, std::move(in), std::move(attrs)), 0}, width});
-  };
-  for (std::int64_t left = rng.between(1, most); left > 0; --left) {
-    Value& from = *pick(0);
-    const double what = rng.uniform();
-    from.read = true;
-    const graph::Port port = from.port;
-    const std::int64_t width = from.width;
-    if (what < 0.5) {
-      const std::int64_t out = fixed_width != 0 ? fixed_width : kWidths[rng.below(kWidths.size())];
-      add("linear", {port}, {{"out", out}}, out);
-    } else if (what < 0.75) {
-      Value& other = *pick(width);
-      other.read = true;
-      add("add", {port, other.port}, {}, width);
-    } else {
-      add("relu", {port}, {}, width);
-    }
-  }
-  // What nobody read is summed up behind layers of one width.
-  std::vector<graph::Port> ends;
-  for (const Value& value : std::vector<Value>(values)) {
-    if (!value.read) ends.push_back({builder.add("linear", {value.port}, {{"out", std::int64_t{3}}}), 0});
-  }
-  graph::Port end = ends.front();
-  if (ends.size() > 1) end = {builder.add("add", ends), 0};
-  builder.add("output", {end});
-  return std::move(builder).take();
-}
+using testing::random_layers;
 
 MatchModel model_of(const graph::Graph& graph) {
   auto model = MatchModel::of(graph, graph::builtin_ops());
