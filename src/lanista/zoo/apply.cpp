@@ -168,7 +168,7 @@ Result<std::vector<Tensor>> apply(const TransferPlan& plan, std::span<const Tens
   for (const TensorPlan& one : plan.tensors) {
     const auto spec = specs.find(one.name);
     if (spec == specs.end() || spec->second->shape.dims != one.shape) {
-      return Error{Code::kInvalidArgument, "the plan makes " + one.name + ", which the child has not in this shape", ""};
+      return Error{Code::kInvalidArgument, "the plan makes " + one.name + ", which the child has not so", ""};
     }
     if (one.kind == TensorPlan::Kind::kRandom) continue;
     Numbers numbers;
@@ -183,8 +183,7 @@ Result<std::vector<Tensor>> apply(const TransferPlan& plan, std::span<const Tens
       const auto from = given.find(one.from);
       if (from == given.end()) return Error{Code::kInvalidArgument, "the parent has no tensor " + one.from, ""};
       if (!fits(one, from->second->shape)) {
-        return Error{Code::kInvalidArgument, "the parent's tensor " + one.from + " has another shape than the plan reads",
-                     ""};
+        return Error{Code::kInvalidArgument, "the parent's tensor " + one.from + " is not what the plan reads", ""};
       }
       LANISTA_ASSIGN(numbers, read(*from->second));
       if (one.groups > 1) numbers = dense(numbers, one.groups);

@@ -49,7 +49,7 @@ std::optional<Offer> Catalogue::best(const MatchModel& child, const std::string&
   if (of_task != by_task_.end()) {
     counted.candidates = static_cast<std::int64_t>(of_task->second.size());
     if (const auto same = by_hash_.find({task, child.hash}); same != by_hash_.end()) {
-      consider(**std::ranges::max_element(same->second, [](const auto* a, const auto* b) { return preferred(*b, *a); }));
+      consider(**std::ranges::max_element(same->second, [](auto* a, auto* b) { return preferred(*b, *a); }));
     } else {
       std::vector<std::pair<double, const CatalogueEntry*>> order;
       for (const CatalogueEntry* entry : of_task->second) {

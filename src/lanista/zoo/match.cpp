@@ -96,7 +96,7 @@ class Table {
     return *std::ranges::max_element(all, {}, [&](std::size_t p) { return at(p, j); });
   }
 
-  /// The best way to lead the child's inputs to different inputs of the parent's node; those that are left over, to any.
+  /// The best way to lead the child's inputs to different inputs of the parent's node; those left over, to any.
   std::pair<double, std::vector<std::size_t>> assignment(std::size_t i, std::size_t j) const {
     const std::vector<std::size_t> to = parent_inputs(i), from = child_inputs(j);
     if (to.size() == 1 || from.size() == 1 || to.size() > kMostAssigned) return one_by_one(to, from);
@@ -222,7 +222,8 @@ std::vector<double> node_weights(const MatchModel& child, const MatchOptions& op
       static_cast<double>(std::ranges::count_if(child.nodes, [](const auto& node) { return node.params > 0; }));
   std::vector<double> out;
   for (const MatchModel::Node& node : child.nodes) {
-    const double share = static_cast<double>(node.params) / static_cast<double>(std::max<std::int64_t>(child.params, 1));
+    const auto all = static_cast<double>(std::max<std::int64_t>(child.params, 1));
+    const double share = static_cast<double>(node.params) / all;
     out.push_back((node.params > 0 ? share * holders : kWithoutWeights) * (1 + options.lambda * (1 - node.depth)));
   }
   return out;

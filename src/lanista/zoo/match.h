@@ -15,7 +15,7 @@
 // which counts what stands above a join twice).
 namespace lanista::zoo {
 
-/// A model as the matcher reads it: nodes in dependency order, each with what is compared. A value; threads may share it.
+/// A model as the matcher reads it: nodes in dependency order, each with what is compared. A value.
 struct MatchModel {
   struct Node {
     graph::NodeId id;
@@ -36,7 +36,7 @@ struct MatchModel {
 
 struct MatchOptions {
   bool unit_weights = false;  ///< every node counts 1; else by its share of the parameters, and 0.05 without any
-  double lambda = 0.5;        ///< how much more early layers count: a factor 1 + lambda (1 - depth); not of unit weights
+  double lambda = 0.5;        ///< early layers count more: by 1 + lambda (1 - depth); not of unit weights
 };
 
 /// How two models go together.
@@ -63,7 +63,7 @@ double pair_score(const MatchModel::Node& parent, const MatchModel::Node& child)
 /// node, beyond that first come). O(parent's nodes x child's nodes x inputs).
 Match match(const MatchModel& parent, const MatchModel& child, const MatchOptions& options = {});
 
-/// Never less than match(...).sim: each node of either model at its best. O(nodes x nodes of one kind), without a table.
+/// Never less than match(...).sim: each node of either model at its best. O(nodes x nodes), without a table.
 double sim_bound(const MatchModel& parent, const MatchModel& child);
 
 }  // namespace lanista::zoo

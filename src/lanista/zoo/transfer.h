@@ -65,7 +65,7 @@ struct TransferPlan {
 };
 
 struct TransferOptions {
-  /// Copies of a unit share its outgoing weights unequally, by these draws, so that they learn different things (LEMON).
+  /// Copies of a unit share its outgoing weights unequally, by these draws, so that they learn apart (LEMON).
   /// With `equal_shares` they do not.
   std::uint64_t seed = 0;
   bool equal_shares = false;
@@ -81,8 +81,8 @@ std::vector<graph::NodePair> lineage_mapping(const graph::Graph& parent, const g
 ///
 /// Units (channels, features) of the child that must be one, because they meet in a sum or pass a layer of each channel
 /// alone, are found by union-find over (value, axis, index). Every class of them stands for one unit of the parent, for
-/// zero, or for the mean of all; then the child is walked in dependency order, and of each value it is known which value
-/// of the parent it is and which index stands where. Exact is what arrives at the output with all units in their places.
+/// zero, or for the mean of all; then the child is walked in dependency order, and of each value it is known which
+/// of the parent's it is and which index stands where. Exact is what reaches the output with all units in place.
 /// New layers become identities where that keeps the function, or zero where they feed a sum beside what was there.
 ///
 /// O(classes + nodes + elements of index lists), times the tries: what a width does when it grows (appended copies,
@@ -91,8 +91,8 @@ Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Grap
                                    std::span<const graph::NodePair> mapping, const graph::OpTable& ops,
                                    const TransferOptions& options = {});
 
-/// The child's tensors, without those of kRandom. Float32 or float64, as the parent's are; factors are applied in double
-/// precision. A pure function: of the plan, the tensors, and, where a plan has random places, the seed and the names.
+/// The child's tensors, without those of kRandom. Float32 or float64, as the parent's are; factors are doubles
+/// at first. A pure function: of the plan, the tensors, and, where a plan has random places, the seed and the names.
 /// `child` says how those are drawn. Errors: kInvalidArgument naming a tensor that the parent lacks or that has another
 /// shape or type than the plan reads.
 Result<std::vector<Tensor>> apply(const TransferPlan& plan, std::span<const Tensor> parent, const graph::Graph& child,

@@ -95,8 +95,7 @@ class Walk {
   Relation input(const Place& at, std::size_t i) const;
   /// Labels of an input along an axis; without any: counted upwards, from the beginning again where the child is wider.
   std::vector<std::int64_t> labels(const Place& at, std::size_t axis, std::size_t i = 0) const;
-  /// Which unit of the parent each result stands for, `n` results of the child for `o` of the parent along `axis` of the
-  /// output.
+  /// Which unit of the parent each result stands for, `n` of the child for `o` of the parent along `axis`.
   std::vector<std::int64_t> results(const Place& at, std::size_t axis, std::int64_t n, std::int64_t o);
   /// Columns that read these labels: shares of copies add up to 1, what is no copy is read with weight zero. `all`
   /// becomes false if a unit of the parent is read by nobody.
