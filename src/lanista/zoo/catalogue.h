@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lanista/zoo/match.h"
+
+namespace lanista::zoo {
+
+/// A trained model that others may start from.
+struct CatalogueEntry {
+  std::string id;
+  std::string task;     ///< models of other tasks are never offered
+  double quality = 0;   ///< what it reached; larger is better, comparable within a task
+  std::int64_t age = 0; ///< any clock that counts upwards: of two that are as good the younger is offered
+  MatchModel model;
+};
+
+/// The model that a child should start from.
+struct Offer {
+  const CatalogueEntry* entry = nullptr;
+  Match match;
+};
+
+struct SearchOptions {
+  MatchOptions match = {};
+  bool exhaustive = false;  ///< align with every model, for tests and benchmarks; the answer is the same
+};
+
+struct SearchCount {
+  std::int64_t candidates = 0;  ///< models of the task
+  std::int64_t aligned = 0;     ///< with whom the whole table was filled
+};
+
+/// Models in memory. Reading is thread-safe.
+class Catalogue {
+ public:
+  /// Errors: kAlreadyExists (an id), kInvalidArgument (no id, or a quality that is no number).
+  Result<void> add(CatalogueEntry entry);
+  std::size_t size() const { return entries_.size(); }
+
+  /// Of the models of the task: one that is the same as the child, if there is one; else one of the highest similarity,
+  /// in steps of 0.05, and at least 0.05. Of several the best, of equally good ones the youngest, then the first id.
+  /// Models are aligned in descending order of sim_bound, until no bound reaches the best step; so none is missed. The
+  /// same model is found by its hash, in O(log entries); else O(entries x (bound + log)) and what is aligned.
+  std::optional<Offer> best(const MatchModel& child, const std::string& task, const SearchOptions& options = {},
+                            SearchCount* count = nullptr) const;
+
+ private:
+  std::map<std::string, CatalogueEntry> entries_;
+  std::map<std::string, std::vector<const CatalogueEntry*>> by_task_;
+  std::map<std::pair<std::string, Digest>, std::vector<const CatalogueEntry*>> by_hash_;
+};
+
+}  // namespace lanista::zoo
