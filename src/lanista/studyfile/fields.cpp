@@ -175,7 +175,7 @@ std::vector<Section> study_sections() {
        {field(&StudyConfig::model, &ModelConfig::base,
               any("base",
                   "builtin:auto (all that suit the data), builtin:small-mlp, builtin:small-cnn, "
-                  "builtin:small-transformer, or files in the text form (net.graph)"))}},
+                  "builtin:small-transformer, builtin:embedding-mlp (a table with categories), or files (net.graph)"))}},
       train_section(),
       {"strategy",
        "what to try next; further keys are the strategy's own options",
