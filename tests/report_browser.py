@@ -14,11 +14,11 @@ import sys
 import time
 
 from browser_driver import DOWN, Browser, expect, failures
-from report_model_checks import check_assessed, check_map, check_numbers, check_side_by_side, check_slices
+from report_model_checks import check_assessed, check_labels, check_map, check_numbers, check_side_by_side, check_slices
 from report_using import (check_axis_switch, check_brush, check_curve_keys, check_figures, check_filter_and_sort, check_importance,
                           check_selection, check_selection_in_chart)
 
-PAGES = ["small", "running", "live", "compare", "single", "empty", "failed", "duplicates", "pareto", "numbers", "hostile", "large"]
+PAGES = ["small", "running", "live", "compare", "single", "empty", "failed", "duplicates", "pareto", "numbers", "labels", "hostile", "large"]
 MOST_BYTES = 5_000_000
 
 
@@ -183,7 +183,7 @@ def check_compare(browser, folder, name):
 
 
 CHECKS = {"live": check_live, "compare": check_compare, "small": check_small, "hostile": check_hostile, "large": check_large, "pareto": check_pareto,
-          "numbers": check_numbers}
+          "numbers": check_numbers, "labels": check_labels}
 
 
 def take_pictures(browser, folder, name, all_looks):

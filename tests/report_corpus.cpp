@@ -331,6 +331,36 @@ std::optional<study::ModelAssessment> assessed_numbers(const StudyView& view) {
   return out;
 }
 
+/// Labels, one of which no row has, with names of any length.
+std::optional<study::ModelAssessment> assessed_labels(const StudyView& view) {
+  study::ModelAssessment out{*view.winner, "", 0, 7, {}, true};
+  Rng rng = Rng(6).split("labels");
+  for (const auto* name : {"validation", "test"}) {
+    study::PartAssessment part;
+    part.part = name;
+    part.rows = 420;
+    part.lost = name == std::string("test") ? 2 : 0;
+    part.classes = {{6, 0, 0, 0}};
+    for (std::int64_t label = 0; label < 6; ++label) {
+      const double precision = 0.3 + 0.1 * static_cast<double>(label) + 0.1 * rng.uniform();
+      part.classes.push_back({label, static_cast<std::int64_t>(10 + rng.below(200)), precision, precision - 0.15});
+    }
+    out.parts.push_back(std::move(part));
+  }
+  return out;
+}
+
+StudyView labels(const mutate::ModelSpace& models) {
+  StudyView view = evolved(models, 50, 0, 17);
+  view.config.name = "weather";
+  view.config.goals = {{false, "val_loss"}};
+  view.data["classes"] = 0;
+  view.data["schema"] = {{"target", {{"names", {"rain", "wind", "fog", "hail", "a label whose name is a sentence rather than a word, which happens",
+                                                "<b>bold</b>", "locusts"}}}}};
+  view.winner = study::ranking(view).front();
+  return view;
+}
+
 StudyView numbers(const mutate::ModelSpace& models) {
   StudyView view = evolved(models, 50, 0, 13);
   view.config.name = "prices";
@@ -379,6 +409,7 @@ void write_all(const std::string& folder) {
   write(folder, "duplicates", only_duplicates(models), "studies/doubles");
   write(folder, "pareto", two_goals(models), "studies/two-goals");
   write(folder, "numbers", numbers(models), "studies/prices", 0, assessed_numbers(numbers(models)));
+  write(folder, "labels", labels(models), "studies/weather", 0, assessed_labels(labels(models)));
   StudyView attacks = hostile(models);
   write(folder, "hostile", attacks, "it's <b>a</b> \"folder\"; rm -rf", 0, assessed(attacks, 4));
   write(folder, "large", evolved(models, 10'000, 0, 11), "studies/large");

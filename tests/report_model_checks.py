@@ -38,6 +38,33 @@ def check_numbers(browser, folder, name):
     expect(rows and min(rows) > 0, f"{name}: tables of figures have {rows} rows")
 
 
+def check_labels(browser, folder, name):
+    """Every label with what the page's data say of it, the worst first; the bars are as long as the figures."""
+    take = """return [...document.querySelectorAll('#quality .labels tbody tr')].map(
+        r => [...r.children].map(c => [c.textContent, c.style.backgroundSize]));"""
+    for part in (0, 1):
+        browser.run("document.querySelectorAll('#quality input')[arguments[0]].click()", part)
+        browser.settle()
+        rows = browser.run(take)
+        wanted = browser.run("return source.quality.parts[arguments[0]].labels", part)
+        expect(len(rows) == len(wanted) == 7, f"{name}: {len(rows)} labels are shown")
+        before = -1
+        for row, score in zip(rows, wanted):
+            p, r = score["precision"], score["recall"]
+            shares = [2 * p * r / (p + r) if p + r else 0, r, p]
+            texts = [f"{100 * share:.{0 if share < 0.0005 else 1}f} %" for share in shares]
+            expect([cell[0] for cell in row[1:4]] == texts, f"{name}: a row says {row}, not {texts}")
+            lengths = [float(cell[1].split("%")[0]) for cell in row[1:4]]
+            expect(all(abs(a - 100 * b) < 0.01 for a, b in zip(lengths, shares)), f"{name}: bars are {lengths} long")
+            expect(before <= shares[0], f"{name}: the lowest F1 does not come first")
+            before = shares[0]
+            expect(row[4][0] == str(score["rows"]), f"{name}: a label of {score['rows']} rows has {row[4][0]}")
+    text = browser.text("#quality")
+    expect("How good it is at each label" in text and "2 without a prediction" in text, f"{name}: the section says {text[:200]}")
+    expect("locusts" in text and "<b>bold</b>" in text, f"{name}: labels have other names: {text[:300]}")
+    expect(browser.run("return document.querySelectorAll('#quality b').length") == 0, f"{name}: a name became an element")
+
+
 def check_slices(browser, name):
     heads = browser.run("return [...document.querySelectorAll('#slices figcaption .said')].map(h => h.textContent)")
     expect({"lr", "optimizer", "momentum"} <= set(heads), f"{name}: slices of {heads}")

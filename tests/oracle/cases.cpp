@@ -33,10 +33,10 @@ T must(Result<T> result) {
   return *std::move(result);
 }
 
-mutate::Ends ends_for(const std::string& space) {
+mutate::Ends ends_for(const std::string& space, bool everywhere) {
   if (space == "wide_deep") return mutate::ends(graph::Shape{{7}}, 3);
   if (space != "transformer") return mutate::ends(graph::Shape{{1, 8, 8}}, 4);
-  return {{{"shape", std::vector<std::int64_t>{6}}, {"dtype", "index"}}, 4, kTokens};
+  return {{{"shape", std::vector<std::int64_t>{6}}, {"dtype", "index"}}, 4, kTokens, everywhere ? 6 : 0};
 }
 
 double log_uniform(Rng& rng, double lo, double hi) { return lo * std::exp(rng.uniform() * std::log(hi / lo)); }
@@ -68,12 +68,33 @@ nn::testing::OwnedBatch random_batch(Rng& rng, const nn::testing::Derived& deriv
       value = loss.kind == step::TargetKind::kMultilabel ? (drawn > 0 ? 1.0F : 0.0F) : static_cast<float>(drawn);
     }
   } else {
-    for (std::int64_t i = 0; i < size; ++i) {
-      batch.labels.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(prediction.dims[1]))));
+    const std::int64_t classes = prediction.dims.back();
+    for (std::int64_t i = 0; i < prediction.elements(size) / classes; ++i) {
+      batch.labels.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(classes))));
     }
   }
   for (std::int64_t i = 0; i < size; ++i) batch.sample_index.push_back(static_cast<std::int64_t>(rng.below(100'000)));
   return batch;
+}
+
+/// Draws of a published space between these ends.
+void add_published(const mutate::PublishedSpace& published, const mutate::Ends& between, std::uint64_t each,
+                   std::uint64_t first, std::vector<Case>& cases) {
+  const graph::OpTable& ops = shipped();
+  const std::string name = published.name + (between.positions > 0 ? " everywhere" : "");
+  const auto blueprint = must(mutate::published_space(published.name, nlohmann::json::object(), ops, between));
+  space::SearchSpace choices;
+  for (const space::Parameter& parameter : blueprint.parameters()) {
+    LANISTA_CHECK(choices.add(parameter).ok(), published.name + ": two choices of one name");
+  }
+  std::set<Digest> seen;
+  for (std::uint64_t draw = first; seen.size() < each && draw < first + 40 * each; ++draw) {
+    const Rng rng = Rng(7).split(name).split(draw);
+    space::RandomChooser choose(rng.split("sample"));
+    auto model = blueprint.expand(choices.draw(choose), ops, between);
+    if (!model || !seen.insert(graph::canonical_hash(*model, ops)).second) continue;
+    cases.push_back({"published " + name + " " + std::to_string(draw), rng.key(), *std::move(model), "cross_entropy"});
+  }
 }
 
 }  // namespace
@@ -91,24 +112,12 @@ Case random_case(std::uint64_t number) {
 }
 
 std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first, std::string_view only) {
-  const graph::OpTable& ops = shipped();
   std::vector<Case> cases;
   for (const mutate::PublishedSpace& published : mutate::published_spaces()) {
     if (!only.empty() && published.name != only) continue;
-    const mutate::Ends between = ends_for(published.name);
-    const auto blueprint = must(mutate::published_space(published.name, nlohmann::json::object(), ops, between));
-    space::SearchSpace choices;
-    for (const space::Parameter& parameter : blueprint.parameters()) {
-      LANISTA_CHECK(choices.add(parameter).ok(), published.name + ": two choices of one name");
-    }
-    std::set<Digest> seen;
-    for (std::uint64_t draw = first; seen.size() < each && draw < first + 40 * each; ++draw) {
-      const Rng rng = Rng(7).split(published.name).split(draw);
-      space::RandomChooser choose(rng.split("sample"));
-      auto model = blueprint.expand(choices.draw(choose), ops, between);
-      if (!model || !seen.insert(graph::canonical_hash(*model, ops)).second) continue;
-      cases.push_back(
-          {"published " + published.name + " " + std::to_string(draw), rng.key(), *std::move(model), "cross_entropy"});
+    for (const bool everywhere : {false, true}) {
+      if (everywhere && published.name != "transformer") continue;
+      add_published(published, ends_for(published.name, everywhere), each, first, cases);
     }
   }
   return cases;

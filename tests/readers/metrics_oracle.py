@@ -76,6 +76,7 @@ def of_classes(case):
         "average_precision": of_ranks(sk.average_precision_score, labels, logits),
     }
     out["loss"] = out["log_loss"]
+    out["perplexity"] = np.exp(out["log_loss"])
     if classes == 2:
         out["f1"] = sk.f1_score(labels, predicted, zero_division=0)
     order = np.argsort(-logits, axis=1, kind="stable")

@@ -68,16 +68,11 @@ std::string output_name(const data::DataSpec& data, std::size_t index) {
                                              : std::to_string(index);
 }
 
-double f1_of(const runtime::ClassScore& score) {
-  const double sum = score.precision + score.recall;
-  return sum > 0 ? 2 * score.precision * score.recall / sum : 0;
-}
-
 std::string labels_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
   std::vector<Row> rows{{"label", "precision", "recall", "f1", "rows"}};
   for (const auto& score : runtime::label_scores(assessment.confusion)) {
     rows.push_back({output_name(data, static_cast<std::size_t>(score.label)), four_digits(score.precision),
-                    four_digits(score.recall), four_digits(f1_of(score)), std::to_string(score.rows)});
+                    four_digits(score.recall), four_digits(score.f1()), std::to_string(score.rows)});
   }
   return "\nlabels, with the rows that have them\n" + columns(rows, {false, true, true, true, true});
 }
@@ -131,7 +126,7 @@ nlohmann::json assessment_json(const runtime::Assessment& assessment, const data
                                {"rows", score.rows},
                                {"precision", score.precision},
                                {"recall", score.recall},
-                               {"f1", f1_of(score)}});
+                               {"f1", score.f1()}});
     }
     return out;
   }

@@ -23,7 +23,6 @@ Result<study::ModelAssessment> read_in(FileSystem& fs, const std::string& folder
 Result<void> keep_assessment(FileSystem& fs, const std::string& folder, const data::Dataset& data, bool tested) {
   try {
     LANISTA_ASSIGN(const auto package, engine::read_package(fs, folder + "/best", graph::builtin_ops()));
-    if (package.data.multilabel) return {};  // a page has no place for labels yet
     const auto kept = read_in(fs, folder);
     const std::size_t parts = tested ? 2 : 1;
     if (kept && kept->weights_hash == runtime::identity_of(package) && kept->parts.size() >= parts) return {};

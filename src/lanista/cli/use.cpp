@@ -51,14 +51,15 @@ Compared with_targets(const Predicted& all) {
   Compared out;
   for (std::size_t row = 0; row * width < all.values.size(); ++row) {
     const bool classes = !all.raw.labels.empty();
-    if (classes ? all.raw.labels[row] == data::kNoLabel : std::isnan(all.raw.targets[row * width])) continue;
+    const auto labels = static_cast<std::size_t>(all.package.data.labels_per_sample());
+    if (classes ? all.raw.labels[row * labels] == data::kNoLabel : std::isnan(all.raw.targets[row * width])) continue;
     ++out.rows;
     const auto append = [&](const auto& from, std::size_t each, auto& to) {
       const auto first = from.begin() + static_cast<std::ptrdiff_t>(row * each);
       to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(each));
     };
     append(all.values, width, out.values);
-    if (classes) append(all.raw.labels, 1, out.labels);
+    if (classes) append(all.raw.labels, labels, out.labels);
     if (!classes) append(all.raw.targets, width, out.targets);
   }
   return out;
@@ -96,7 +97,7 @@ std::vector<std::string> header(const Predicted& all) {
   const auto& data = all.package.data;
   std::vector<std::string> cells{all.raw.names.empty() ? "row" : "name"};
   if (data.classes > 0) cells.emplace_back("prediction");
-  for (std::size_t k = 0; k < static_cast<std::size_t>(all.predictor.outputs()); ++k) {
+  for (std::size_t k = 0; k < static_cast<std::size_t>(data.width()); ++k) {
     cells.push_back(formats::csv_cell(column_name(data, k)));
   }
   return cells;
@@ -107,8 +108,10 @@ std::string predictions_csv(const Predicted& all) {
   formats::add_csv_row(out, header(all));
   const auto& data = all.package.data;
   const auto width = static_cast<std::size_t>(all.predictor.outputs());
+  const auto answer = static_cast<std::size_t>(data.width());
   for (std::size_t row = 0; row * width < all.values.size(); ++row) {
-    const auto values = std::span(all.values).subspan(row * width, width);
+    // Of a text what comes behind it: the answer at its last position.
+    const auto values = std::span(all.values).subspan(row * width, width).last(answer);
     std::vector<std::string> cells{all.raw.names.empty() ? std::to_string(row) : formats::csv_cell(all.raw.names[row])};
     if (data.classes > 0) {
       const auto best = static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());

@@ -59,7 +59,7 @@ void look_at_targets(const Dataset& set, Report& report) {
   for (std::size_t p = 0; p < kParts.size(); ++p) {
     const auto& rows = set.rows(kParts[p]);
     if (spec.classes > 0) {
-      std::vector<std::int32_t> labels(rows.size());
+      std::vector<std::int32_t> labels(rows.size() * static_cast<std::size_t>(spec.labels_per_sample()));
       set.gather_labels(rows, labels);
       for (const std::int32_t label : labels) ++report.class_rows[static_cast<std::size_t>(label)][p];
       continue;

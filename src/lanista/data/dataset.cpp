@@ -27,6 +27,7 @@ Digest hash_all(const RawData& raw, const Split& rows) {
   hasher.digest(hash_bytes(bytes_of(list(spec.normalization.mean))));
   hasher.digest(hash_bytes(bytes_of(list(spec.normalization.scale))));
   if (spec.vocab > 0) hasher.text("tokens").number(spec.vocab);
+  if (spec.positions > 0) hasher.text("positions").number(spec.positions);
   if (spec.multilabel) hasher.text("multilabel");
   if (!spec.schema.is_null()) hasher.text(spec.schema.dump());
   // Those of classes are no part of the data: studies with other ones are of the same rows.
@@ -82,7 +83,8 @@ Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string
   LANISTA_CHECK(width > 0 && !spec.features.has_batch(), "the features of a data set must have a shape without batch");
   LANISTA_CHECK(raw.features.size() % static_cast<std::size_t>(width) == 0, "features are not whole rows");
   const auto rows = static_cast<std::size_t>(raw.rows());
-  LANISTA_CHECK(raw.labels.size() == (spec.classes > 0 ? rows : 0), "there must be a label a row, and classes for it");
+  LANISTA_CHECK(raw.labels.size() == (spec.classes > 0 ? rows * static_cast<std::size_t>(spec.labels_per_sample()) : 0),
+                "there must be labels_per_sample labels a row, and classes for them");
   LANISTA_CHECK(raw.targets.size() == (spec.classes > 0 ? 0 : rows * static_cast<std::size_t>(spec.target_size)),
                 "there must be target_size targets a row");
   LANISTA_CHECK(raw.weights.empty() || raw.weights.size() == rows, "there must be a weight a row, or none");
@@ -184,7 +186,7 @@ void Dataset::finish(std::span<float> features) const {
 }
 
 void Dataset::gather_labels(std::span<const std::int64_t> rows, std::span<std::int32_t> out) const {
-  gather(*labels_, 1, rows, out);
+  gather(*labels_, static_cast<std::size_t>(spec_.labels_per_sample()), rows, out);
 }
 
 void Dataset::gather_targets(std::span<const std::int64_t> rows, std::span<float> out) const {

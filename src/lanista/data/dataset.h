@@ -46,6 +46,7 @@ class Dataset {
   void finish(std::span<float> features) const;
   /// Copies the features of `rows` one after the other: [rows.size(), features…].
   void gather_features(std::span<const std::int64_t> rows, std::span<float> out) const;
+  /// [rows.size()], or [rows.size(), positions]
   void gather_labels(std::span<const std::int64_t> rows, std::span<std::int32_t> out) const;
   /// As training sees them: in the units of spec().target_normalization, if there is one. [rows.size(), target_size]
   void gather_targets(std::span<const std::int64_t> rows, std::span<float> out) const;

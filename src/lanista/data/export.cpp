@@ -29,7 +29,7 @@ struct Numbers {
         features(rows * width) {
     data.gather_features(wanted, features);
     if (spec.classes > 0) {
-      labels.resize(rows);
+      labels.resize(rows * static_cast<std::size_t>(spec.labels_per_sample()));
       data.gather_labels(wanted, labels);
     } else {
       targets.resize(rows * static_cast<std::size_t>(spec.target_size));
@@ -59,7 +59,14 @@ std::vector<std::int64_t> with_rows(const Numbers& numbers, std::vector<std::int
   return dims;
 }
 
+/// Of formats that have one label a row.
+Result<void> want_one_label(const Numbers& numbers, const std::string& form) {
+  if (numbers.spec.positions == 0) return {};
+  return unfit(numbers, form, "its rows have a label at every position; write npy");
+}
+
 Result<Files> as_csv(const Numbers& numbers) {
+  LANISTA_TRY(want_one_label(numbers, "CSV"));
   std::string text;
   std::vector<std::string> cells;
   for (std::size_t f = 0; f < numbers.width; ++f) cells.push_back("f" + std::to_string(f));
@@ -82,14 +89,17 @@ Result<Files> as_csv(const Numbers& numbers) {
 
 Result<Files> as_npy(const Numbers& numbers) {
   const Tensor x = tensor<float>(ElementType::kF32, with_rows(numbers, numbers.spec.features.dims), numbers.features);
+  const std::int64_t positions = numbers.spec.positions;
+  const std::vector<std::int64_t> label = positions > 0 ? std::vector{positions} : std::vector<std::int64_t>();
   const Tensor y =
       numbers.spec.classes > 0
-          ? tensor<std::int32_t>(ElementType::kI32, with_rows(numbers, {}), numbers.labels)
+          ? tensor<std::int32_t>(ElementType::kI32, with_rows(numbers, label), numbers.labels)
           : tensor<float>(ElementType::kF32, with_rows(numbers, {numbers.spec.target_size}), numbers.targets);
   return Files{{"x.npy", formats::encode_npy(x)}, {"y.npy", formats::encode_npy(y)}};
 }
 
 Result<Files> as_idx(const Numbers& numbers) {
+  LANISTA_TRY(want_one_label(numbers, "IDX"));
   std::vector<std::int64_t> dims = numbers.spec.features.dims;
   if (numbers.spec.classes == 0) return unfit(numbers, "IDX", "its targets are numbers, not classes");
   if (dims.size() == 3 && dims[0] == 1) dims.erase(dims.begin());
@@ -117,6 +127,7 @@ std::string folder_name(std::string label) {
 }
 
 Result<Files> as_folder(const Numbers& numbers) {
+  LANISTA_TRY(want_one_label(numbers, "a folder of images"));
   const auto& dims = numbers.spec.features.dims;
   if (numbers.spec.classes == 0) return unfit(numbers, "a folder of images", "its targets are numbers, not classes");
   if (dims.size() != 3 || (dims[0] != 1 && dims[0] != 3)) {

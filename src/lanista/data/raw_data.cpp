@@ -32,7 +32,8 @@ Result<void> check_numbers(const RawData& raw) {
   }
   for (std::size_t i = 0; i < raw.labels.size(); ++i) {
     if (raw.labels[i] >= 0 && raw.labels[i] < spec.classes) continue;
-    return broken("label of row " + std::to_string(i) + " is " + std::to_string(raw.labels[i]) + ", there are " +
+    const auto row = i / static_cast<std::size_t>(spec.labels_per_sample());
+    return broken("label of row " + std::to_string(row) + " is " + std::to_string(raw.labels[i]) + ", there are " +
                   std::to_string(spec.classes) + " classes");
   }
   for (std::size_t i = 0; i < raw.targets.size(); ++i) {

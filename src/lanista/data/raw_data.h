@@ -12,7 +12,7 @@ namespace lanista::data {
 struct RawData {
   DataSpec spec;
   std::vector<float> features;       ///< [rows, features…]
-  std::vector<std::int32_t> labels;  ///< [rows], or empty
+  std::vector<std::int32_t> labels;  ///< [rows, labels_per_sample], or empty
   std::vector<float> targets;        ///< [rows, target_size] in their own unit, or empty
   std::vector<float> weights;        ///< [rows] how much a row counts in training, as the source has it; or empty
   std::vector<std::string> names;    ///< [rows], file names for instance; or empty

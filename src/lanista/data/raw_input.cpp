@@ -87,6 +87,11 @@ Result<RawData> read_raw(const DataSpec& spec, const std::string& path, FileSyst
                                 (other_target ? ", with another kind of target," : "") + " do not fit \"" + spec.name +
                                 "\", whose samples are " + spec.features.text());
   }
+  const auto labels = static_cast<std::size_t>(raw.rows() * spec.labels_per_sample());
+  if (!raw.labels.empty() && raw.labels.size() != labels) {
+    return request.source.error("its rows have one label each; \"" + spec.name + "\" has one at each of " +
+                                std::to_string(spec.positions) + " positions: give tokens:FILE, or rows without labels");
+  }
   raw.spec = spec;
   if (auto checked = check_numbers(raw); !checked) return at_file(checked.error(), request.source.argument);
   for (const std::size_t row : found.untold) {

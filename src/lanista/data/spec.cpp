@@ -105,7 +105,8 @@ std::string target_text(const DataSpec& spec) {
                         : " (mean " + short_number(mean.front()) + ", deviation " + short_number(scale.front()) + ")";
     return count + ", standardised" + fitted;
   }
-  return std::to_string(spec.classes) + " classes" + (spec.labels.empty() ? "" : ": " + listed(spec.labels));
+  return std::to_string(spec.classes) + " classes" +
+         (spec.positions > 0 ? " at each of " + std::to_string(spec.positions) + " positions" : "") + (spec.labels.empty() ? "" : ": " + listed(spec.labels));
 }
 
 std::string content_text(const Column& column) {
@@ -196,6 +197,7 @@ json spec_json(const DataSpec& spec) {
               {"hash", spec.hash.hex()},
               {"normalization", normalization_json(spec.normalization)}};
   if (spec.vocab > 0) out["vocab"] = spec.vocab;
+  if (spec.positions > 0) out["positions"] = spec.positions;
   if (spec.multilabel) out["multilabel"] = true;
   if (spec.target_normalization) out["target_normalization"] = normalization_json(*spec.target_normalization);
   if (!spec.schema.is_null()) out["schema"] = spec.schema;
@@ -221,6 +223,11 @@ Result<DataSpec> parse_spec(const json& object) {
   LANISTA_ASSIGN(spec.classes, entry<std::int64_t>(object, "classes"));
   LANISTA_ASSIGN(spec.labels, entry<std::vector<std::string>>(object, "labels"));
   LANISTA_ASSIGN(spec.target_size, entry<std::int64_t>(object, "target_size"));
+  if (object.contains("positions")) {
+    LANISTA_ASSIGN(spec.positions, entry<std::int64_t>(object, "positions"));
+    const bool of_text = spec.vocab > 0 && spec.classes > 0 && spec.features.dims == std::vector{spec.positions};
+    if (!of_text) return broken("\"positions\" is " + std::to_string(spec.positions) + ", which is not of a text's samples");
+  }
   if (object.contains("multilabel")) {
     LANISTA_ASSIGN(spec.multilabel, entry<bool>(object, "multilabel"));
     if (spec.multilabel && spec.classes > 0) return broken("\"multilabel\" stands where targets are classes");
@@ -255,6 +262,19 @@ std::vector<std::string> target_names(const DataSpec& spec) {
   const json& target = spec.schema.at("target");
   if (target.contains("names")) return target.at("names").get<std::vector<std::string>>();
   return {target.at("name").get<std::string>()};
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> category_features(const DataSpec& spec) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> out;
+  if (spec.schema.is_null()) return out;
+  const auto columns = parse_columns(spec.schema.at("columns"));
+  LANISTA_CHECK(columns.ok(), "a specification holds a sound schema");
+  std::int64_t begin = 0;
+  for (const Column& column : *columns) {
+    if (column.kind == ColumnKind::kCategory) out.emplace_back(begin, column.width());
+    begin += column.width();
+  }
+  return out;
 }
 
 std::vector<double> missing_numbers(const DataSpec& spec) {

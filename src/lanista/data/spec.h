@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lanista/base/digest.h"
@@ -29,6 +30,7 @@ struct DataSpec {
   graph::Shape features;            ///< of one sample, no batch: [64] or [1, 8, 8]
   std::int64_t vocab = 0;           ///< features are token numbers below this; 0: they are real numbers
   std::int64_t classes = 0;         ///< 0: targets are numbers
+  std::int64_t positions = 0;       ///< of classes: a sample has a label behind each of so many tokens; 0: it has one
   std::int64_t target_size = 1;     ///< numbers per sample when classes == 0
   bool multilabel = false;          ///< those are zeros and ones: whether a sample has each of so many labels
   std::vector<std::string> labels;  ///< class names, may be empty
@@ -49,7 +51,15 @@ struct DataSpec {
   /// What is to be predicted.
   study::Targets targets() const { return multilabel ? study::Targets::multilabel() : study::Targets(classes); }
   /// Numbers that a model gives for a sample.
-  std::int64_t outputs() const { return classes > 0 ? classes : target_size; }
+  std::int64_t outputs() const { return labels_per_sample() * width(); }
+  /// Where targets are classes: labels that a sample has.
+  std::int64_t labels_per_sample() const { return positions > 0 ? positions : 1; }
+  /// Numbers that are one answer: the classes that a label is one of, or all targets of a sample.
+  std::int64_t width() const { return classes > 0 ? classes : target_size; }
+  /// What a model gives for a sample: [width], or [positions, width].
+  graph::Shape prediction() const {
+    return {positions > 0 ? std::vector{positions, width()} : std::vector{width()}};
+  }
 };
 
 /// Of the data that a training of `fold` sees; `spec` itself without one. Errors: kDataLoss (there is no such fold).
@@ -70,6 +80,9 @@ std::vector<double> missing_numbers(const DataSpec& spec);
 /// Names of a table's features, in order: "area", of a category "quarter=north" each, of a date "built.year" and so on.
 /// Empty for all but tables.
 std::vector<std::string> feature_names(const DataSpec& spec);
+
+/// The features that are a category of a table, [first, count], in order; empty for all but tables.
+std::vector<std::pair<std::int64_t, std::int64_t>> category_features(const DataSpec& spec);
 
 /// Six digits that count, for people.
 std::string short_number(double value);

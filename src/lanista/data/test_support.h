@@ -68,7 +68,8 @@ class InMemory : public ::testing::Test {
     return out;
   }
   static std::vector<std::int32_t> labels_of(const Dataset& set) {
-    std::vector<std::int32_t> out(set.spec().classes > 0 ? static_cast<std::size_t>(set.spec().rows) : 0);
+    const std::int64_t labels = set.spec().classes > 0 ? set.spec().rows * set.spec().labels_per_sample() : 0;
+    std::vector<std::int32_t> out(static_cast<std::size_t>(labels));
     if (!out.empty()) set.gather_labels(all_rows(set), out);
     return out;
   }

@@ -79,11 +79,23 @@ class Tokens {
   std::size_t size_;
 };
 
-/// Windows that share no token: `context` tokens and the one behind them.
-Result<void> cut(const Tokens& tokens, std::int64_t context, std::int64_t vocab, std::int64_t rows, RawData& raw) {
-  const bool alone = tokens.count() == context;  // one window and nothing behind it
+/// How a text becomes rows: `context` tokens each. What is predicted is the token behind a window, and windows share
+/// none; or the token behind every token, and a window begins with the last that the one before it predicts.
+struct Cut {
+  std::int64_t context = 0;
+  bool at_every_position = false;
+
+  std::int64_t stride() const { return at_every_position ? context : context + 1; }
+  std::int64_t rows_of(std::int64_t tokens) const { return tokens > context ? (tokens - context - 1) / stride() + 1 : 0; }
+};
+
+/// Without the token behind it, a window alone has no labels.
+Result<void> cut_up(const Tokens& tokens, const Cut& cut, std::int64_t vocab, std::int64_t rows, RawData& raw) {
+  const std::int64_t context = cut.context;
+  const bool alone = tokens.count() == context;
   raw.features.reserve(static_cast<std::size_t>(rows * context));
-  for (std::int64_t i = 0; i < (alone ? context : rows * (context + 1)); ++i) {
+  const std::int64_t used = alone ? context : (rows - 1) * cut.stride() + context + 1;
+  for (std::int64_t i = 0; i < used; ++i) {
     const std::uint32_t token = tokens.at(i);
     if (token >= vocab) {
       return Error{Code::kDataLoss,
@@ -91,11 +103,10 @@ Result<void> cut(const Tokens& tokens, std::int64_t context, std::int64_t vocab,
                        std::to_string(vocab),
                    ""};
     }
-    if (i % (context + 1) == context) {
-      raw.labels.push_back(static_cast<std::int32_t>(token));
-    } else {
-      raw.features.push_back(static_cast<float>(token));
-    }
+    const bool is_label = cut.at_every_position ? i > 0 && !alone : i % cut.stride() == context;
+    const bool is_feature = cut.at_every_position ? i < rows * context : !is_label;
+    if (is_label) raw.labels.push_back(static_cast<std::int32_t>(token));
+    if (is_feature) raw.features.push_back(static_cast<float>(token));
   }
   return {};
 }
@@ -109,6 +120,12 @@ Result<Found> read_tokens(const Request& request) {
   std::int64_t context = 0;
   LANISTA_ASSIGN(context, source.integer("context", 64, 1, kMaxContext));
   if (request.known != nullptr) context = request.known->features.elements_per_sample();
+  Cut cut{.context = context};
+  if (source.value("task")) {
+    LANISTA_ASSIGN(const std::string task, source.choice("task", {"last_token", "next_token"}));
+    cut.at_every_position = task == "next_token";
+  }
+  if (request.known != nullptr) cut.at_every_position = request.known->positions > 0;
   LANISTA_ASSIGN(const std::int64_t max_rows, source.integer("rows", INT32_MAX, 1, INT32_MAX));
   LANISTA_ASSIGN(const Encoding encoding, encoding_of(request, path));
   LANISTA_ASSIGN(const std::string bytes, load_file(*request.fs, path));
@@ -118,7 +135,7 @@ Result<Found> read_tokens(const Request& request) {
                  path};
   }
   const bool alone = request.known != nullptr && tokens.count() == context;
-  const std::int64_t rows = alone ? 1 : std::min(tokens.count() / (context + 1), max_rows);
+  const std::int64_t rows = alone ? 1 : std::min(cut.rows_of(tokens.count()), max_rows);
   if (rows == 0) {
     return Error{
         Code::kDataLoss,
@@ -137,7 +154,8 @@ Result<Found> read_tokens(const Request& request) {
   spec.name = stem_of(path);
   spec.features.dims = {context};
   spec.classes = spec.vocab = encoding.vocab;
-  if (auto done = cut(tokens, context, encoding.vocab, rows, found.raw); !done) return at_file(done.error(), path);
+  if (cut.at_every_position) spec.positions = context;
+  if (auto done = cut_up(tokens, cut, encoding.vocab, rows, found.raw); !done) return at_file(done.error(), path);
   return found;
 }
 

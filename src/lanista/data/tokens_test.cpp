@@ -1,3 +1,4 @@
+#include "lanista/base/rng.h"
 #include "lanista/data/augment.h"
 #include "lanista/data/raw_input.h"
 #include "lanista/data/test_support.h"
@@ -116,6 +117,87 @@ TEST_F(Tokens, OneWindowAloneIsOneRowWithoutALabel) {
   EXPECT_EQ(raw->rows(), 1);
   EXPECT_TRUE(raw->labels.empty());
   expect_own_rows(*set, "t.txt");
+}
+
+// Against the definition, over texts of any length: a window of `context` tokens, and behind each of them the next one.
+TEST_F(Tokens, OfNextTokensAreEveryTokenButTheFirstOnceWhateverTheLength) {
+  Rng rng = Rng(3).split("texts");
+  int taken = 0;
+  for (int text = 0; text < 60; ++text) {
+    const auto length = static_cast<std::uint32_t>(rng.between(2, 60));
+    const std::int64_t context = rng.between(1, 9);
+    std::vector<std::uint32_t> tokens;
+    for (std::uint32_t i = 0; i < length; ++i) tokens.push_back(static_cast<std::uint32_t>(rng.below(11)));
+    write("t.bin", little(tokens, 2));
+    SCOPED_TRACE(std::to_string(length) + " tokens, " + std::to_string(context));
+    const std::string source =
+        "tokens:t.bin?dtype=u16&vocab=11&task=next_token&context=" + std::to_string(context);
+    const std::int64_t rows = (std::int64_t{length} - 1) / context;
+
+    const auto set = get(source, "auto", {0.9, 0.1, 0});
+
+    if (rows < 5) {  // too few for a validation part, or none at all
+      EXPECT_EQ(set.ok(), false);
+      continue;
+    }
+    ++taken;
+    ASSERT_TRUE(set.ok()) << set.error().text();
+    EXPECT_EQ(set->spec().rows, rows);
+    EXPECT_EQ(set->spec().positions, context);
+    EXPECT_EQ(set->spec().outputs(), 11 * context);
+    EXPECT_EQ(set->spec().prediction().dims, (std::vector<std::int64_t>{context, 11}));
+    const auto features = features_of(*set);
+    const auto labels = labels_of(*set);
+    ASSERT_EQ(std::ssize(features), rows * context);
+    ASSERT_EQ(std::ssize(labels), rows * context);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      ASSERT_EQ(features[i], static_cast<float>(tokens[i]));
+      ASSERT_EQ(labels[i], static_cast<std::int32_t>(tokens[i + 1]));
+    }
+    expect_own_rows(*set, "t.bin");
+  }
+  EXPECT_GT(taken, 20);
+}
+
+TEST_F(Tokens, OfNextTokensAreWrittenReadAndTold) {
+  write("book.txt", "abcdefghijklmnopqrstuvwxyz");
+  write("new.txt", "that");
+  const auto last = get("tokens:book.txt?context=4"), next = get("tokens:book.txt?context=4&task=next_token"),
+             said = get("tokens:book.txt?context=4&task=last_token");
+  ASSERT_TRUE(last.ok() && next.ok() && said.ok());
+
+  EXPECT_EQ(said->spec().hash, last->spec().hash);
+  EXPECT_NE(next->spec().hash, last->spec().hash);
+  EXPECT_EQ(schema_text(next->spec()), "samples [4] tokens below 256, target 256 classes at each of 4 positions\n");
+  const auto stored = parse_spec(nlohmann::json::parse(spec_json(next->spec()).dump()));
+  ASSERT_TRUE(stored.ok()) << stored.error().text();
+  EXPECT_EQ(stored->positions, 4);
+  EXPECT_FALSE(spec_json(last->spec()).contains("positions"));
+  nlohmann::json wrong = spec_json(next->spec());
+  for (const std::int64_t positions : {-1, 0, 3, 5}) {
+    wrong["positions"] = positions;
+    expect_error(parse_spec(wrong).error(), Code::kDataLoss, "\"positions\" is " + std::to_string(positions));
+  }
+
+  const auto alone = read_raw(next->spec(), "new.txt", disk_);
+  ASSERT_TRUE(alone.ok()) << alone.error().text();
+  EXPECT_EQ(alone->rows(), 1);
+  EXPECT_TRUE(alone->labels.empty());
+  write("rows.csv", "a,b,c,d\n1,2,3,4\n");
+  EXPECT_TRUE(read_raw(next->spec(), "csv:rows.csv", disk_).ok());
+  write("more.csv", "a,b,c,d,next\n1,2,3,4,5\n");
+  expect_raw_error(next->spec(), "csv:more.csv", Code::kInvalidArgument, "one at each of 4 positions");
+}
+
+TEST_F(Tokens, OfNextTokensHaveNoWeightsOfClasses) {
+  write("book.txt", "abcdefghijklmnopqrstuvwxyz");
+  study::DataConfig config;
+  config.source = "tokens:book.txt?context=4&task=next_token";
+  config.class_weights.balanced = true;
+  const auto set = open(config, "", disk_);
+  ASSERT_FALSE(set.ok());
+  expect_error(set.error(), Code::kInvalidArgument, "a label at every position");
+  expect_error("tokens:book.txt?context=4&task=next_word", Code::kInvalidArgument, "next_token");
 }
 
 TEST_F(Tokens, ExplainWhatIsWrong) {

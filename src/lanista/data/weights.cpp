@@ -58,6 +58,10 @@ Result<std::vector<float>> row_weights(const RawData& raw, std::span<const std::
     return refused_weights("weights of classes are said, but the targets of '" + raw.spec.name +
                            "' are no classes; rows are weighted by a column (weight=COLUMN)");
   }
+  if (classes && raw.spec.positions > 0) {
+    return refused_weights("weights of classes are said, but a row of '" + raw.spec.name +
+                           "' has a label at every position (task=next_token); they are for rows of one label");
+  }
   std::vector<double> of_class;
   if (classes.balanced) {
     of_class = balanced_weights(raw, train);

@@ -64,12 +64,12 @@ Result<void> check_fit(const mutate::BaseModel& base, const data::DataSpec& data
   }
   graph::Shape features = data.features;
   features.dims.insert(features.dims.begin(), graph::kBatch);
-  const std::int64_t outputs = data.outputs();
   if (shape_of("input") != features) {
     return Error{Code::kInvalidArgument,
                  "the model takes " + shape_of("input").text() + ", the data gives " + features.text(), ""};
   }
-  const graph::Shape wanted{{graph::kBatch, outputs}};
+  graph::Shape wanted = data.prediction();
+  wanted.dims.insert(wanted.dims.begin(), graph::kBatch);
   if (shape_of("output") != wanted) {
     return Error{Code::kInvalidArgument,
                  "the model gives " + shape_of("output").text() + ", the data asks for " + wanted.text(), ""};
@@ -80,7 +80,9 @@ Result<void> check_fit(const mutate::BaseModel& base, const data::DataSpec& data
 Result<mutate::BaseModel> open_base(const std::string& source, const data::DataSpec& data, const std::string& folder,
                                     FileSystem& fs) {
   if (source.starts_with(kBuiltin)) {
-    return mutate::builtin_base(source.substr(kBuiltin.size()), data.features, data.outputs(), data.vocab);
+    mutate::BaseFor wanted{data.features, data.width(), data.vocab, data.positions};
+    for (const auto& [begin, size] : data::category_features(data)) wanted.categories.push_back({begin, size});
+    return mutate::builtin_base(source.substr(kBuiltin.size()), wanted);
   }
   const std::string path = path_of(source, folder, fs);
   const auto slash = source.find_last_of('/');
@@ -163,8 +165,7 @@ Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyC
                                             : Repair::Spatial::kPool;
   const mutate::Limits limits = limits_of(config);
   if (!config.model.space.is_null()) {
-    const std::int64_t outputs = data.outputs();
-    const mutate::Ends ends = mutate::ends(data.features, outputs, data.vocab);
+    const mutate::Ends ends = mutate::ends(data.features, data.width(), data.vocab, data.positions);
     LANISTA_ASSIGN(mutate::BlueprintSpace blueprint, studyfile::make_blueprint(config, ops, ends));
     auto base = bases.empty() ? std::nullopt : std::optional(std::move(bases.front()));
     auto drawn =

@@ -21,7 +21,8 @@ Result<void> fit_bases(std::vector<std::string>& bases, const data::DataSpec& da
       continue;
     }
     for (const auto& name : mutate::builtin_base_names()) {
-      if (mutate::builtin_base(name, data.features, data.outputs(), data.vocab)) out.push_back("builtin:" + name);
+      const bool suits = mutate::builtin_base(name, data.features, data.width(), data.vocab, data.positions).ok();
+      if (suits) out.push_back("builtin:" + name);
     }
   }
   if (out.empty()) {
@@ -143,6 +144,12 @@ Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data,
   if (config.model.space.is_null()) LANISTA_TRY(fit_bases(config.model.base, data));
   if (auto augmenter = data::Augmenter::make(config.data.augment, data); !augmenter) return augmenter.error();
   LANISTA_TRY(fit_targets(config.data.targets, data));
+  if (config.model.frozen && data.positions > 0) {
+    return Error{Code::kInvalidArgument,
+                 "with task=next_token models are tried for whether they see what they are asked for, and of a model in "
+                 "two parts that is not known; leave out model.frozen, or train on task=last_token",
+                 "model.frozen"};
+  }
   LANISTA_TRY(fit_epochs(config, data));
   const study::Targets targets = data.targets();
   const bool classes = targets.kind == step::TargetKind::kClasses;
@@ -156,7 +163,10 @@ Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data,
                      std::string(step::target_word(targets.kind)) + "; allowed: auto" + fitting + other_task(loss),
                  "train.loss"};
   }
-  if (config.train.metrics.empty()) config.train.metrics = study::default_metrics(targets);
+  if (config.train.metrics.empty()) {
+    config.train.metrics = study::default_metrics(targets);
+    if (data.positions > 0) config.train.metrics.emplace_back("perplexity");
+  }
   for (const auto& metric : config.train.metrics) {
     LANISTA_TRY(study::check_metric(metric, targets, own_metrics));
   }

@@ -27,8 +27,9 @@ using nlohmann::json;
 /// take predictions in standard units for real ones, so these packages are none for them; nor are those of several
 /// members for builds that know one, nor those of labels or several targets for builds that have no names for them, nor
 /// those of members with units of their own for builds that would fill and normalise once for all.
-constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4;
-constexpr std::int64_t kPackageSchema = kOfFolds;
+constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4,
+                       kOfPositions = 5;
+constexpr std::int64_t kPackageSchema = kOfPositions;
 
 /// A package is of few members; a file that asks for more is none.
 constexpr std::size_t kMostMembers = 1000;
@@ -211,6 +212,7 @@ std::vector<std::string> output_names(const data::DataSpec& data) {
 
 std::int64_t schema_of(const ModelPackage& package) {
   const auto own = [](const ModelMember& member) { return member.own_units.has_value(); };
+  if (package.data.positions > 0) return kOfPositions;
   if (std::ranges::any_of(package.members, own)) return kOfFolds;
   if (package.members.size() > 1 || package.data.multilabel || !output_names(package.data).empty()) return kOfSeveral;
   const bool standard = std::ranges::any_of(

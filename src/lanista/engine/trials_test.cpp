@@ -197,9 +197,46 @@ TEST(Ranking, GoesByGoalsInOrderThenByParametersThenById) {
   EXPECT_EQ(ranking(view), expected);
 }
 
+// What is equal in all goals, the loss tells apart; where that is equal or is not a number too, parameters and id do.
+TEST(Ranking, BreaksTiesOfGoalsByTheLossOfTheKeptEpoch) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  StudyView view;
+  view.config.goals = {{true, "val_accuracy"}};
+  const auto add = [&](double accuracy, const std::vector<double>& losses, std::int64_t parameters) {
+    TrialView trial;
+    trial.id = TrialId{static_cast<std::uint32_t>(view.trials.size() + 1)};
+    for (const double loss : losses) {
+      const std::int64_t epoch = std::ssize(trial.measurements) + 1;
+      trial.measurements.push_back({trial.id, epoch, epoch, {{"val_accuracy", accuracy}, {"val_loss", loss}}});
+    }
+    trial.parameters = parameters;
+    trial.outcome = study::Outcome{study::OutcomeKind::kSucceeded, "", {}, "", {}};
+    view.trials.push_back(trial);
+  };
+  add(0.9, {0.5, 0.3, 0.4}, 10);
+  add(0.9, {0.6, 0.2, 0.9}, 90);
+  add(0.9, {nan}, 1);
+  add(0.9, {0.3}, 5);
+  add(0.8, {0.1}, 1);
+
+  using Ids = std::vector<TrialId>;
+  EXPECT_EQ(ranking(view), (Ids{TrialId{2}, TrialId{4}, TrialId{1}, TrialId{3}, TrialId{5}}));
+  EXPECT_EQ(result_of(view.config, view.trials[0]).epoch, 2);
+  EXPECT_EQ(pareto_front(standings(view)).size(), 4U) << "a tie is no goal: who is equal in the goals shares the front";
+
+  view.config.train.ties = study::kTiesToEarlier;
+  EXPECT_EQ(ranking(view), (Ids{TrialId{3}, TrialId{4}, TrialId{1}, TrialId{2}, TrialId{5}}));
+  EXPECT_EQ(result_of(view.config, view.trials[0]).epoch, 1);
+
+  view.config.train.ties = study::kTiesByLoss;
+  view.config.goals.push_back({true, "val_loss"});
+  EXPECT_EQ(ranking(view).front(), TrialId{2}) << "a goal that speaks of the loss decides alone";
+  EXPECT_EQ(result_of(view.config, view.trials[1]).epoch, 3);
+}
+
 TEST(Podium, KeepsTheBestAndTellsWhoLeaves) {
   Podium podium(2);
-  const auto at = [](double loss, std::uint32_t id) { return study::Standing{0, {{false, loss}}, 0, TrialId{id}}; };
+  const auto at = [](double loss, std::uint32_t id) { return study::Standing{0, {{false, loss}}, {}, 0, TrialId{id}}; };
   EXPECT_TRUE(podium.admits(at(9, 1)));
   EXPECT_TRUE(podium.add(at(3, 1)).empty());
   EXPECT_TRUE(podium.add(at(2, 2)).empty());

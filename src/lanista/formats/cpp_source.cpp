@@ -286,9 +286,11 @@ std::vector<double> sum(output_size, none);
 std::vector<float> one(output_size);
 const auto add = [&](auto member, double share) {
   member(&normalised[0], one.data());
-  double all = none;
-  for (const float x : one) all = log_sum(all, x);
-  for (Index i = 0; i < output_size; ++i) sum[i] = log_sum(sum[i], std::log(share) + one[i] - all);
+  for (Index row = 0; row < output_size; row += $classes) {
+    double all = none;
+    for (Index i = row; i < row + $classes; ++i) all = log_sum(all, one[i]);
+    for (Index i = row; i < row + $classes; ++i) sum[i] = log_sum(sum[i], std::log(share) + one[i] - all);
+  }
 };
 $calls
 for (Index i = 0; i < output_size; ++i) output[i] = static_cast<float>(sum[i]);
@@ -393,8 +395,9 @@ Result<std::string> to_cpp(const Blended& blended, const CppExport& options, con
   if (once) {
     LANISTA_ASSIGN(body, normalised_text(*blended.members[0].graph, units[0], ops, emitters));
   }
+  const std::string classes = std::to_string(all[0].output.dims.back());
   if (blended.how != Blend::kNumbers) out += kLogSum;
-  return out + predict_text(body + cpp_fill(blend_form(blended.how), {{"calls", calls}})) + tail_text(all[0], options);
+  return out + predict_text(body + cpp_fill(blend_form(blended.how), {{"calls", calls}, {"classes", classes}})) + tail_text(all[0], options);
 }
 
 }  // namespace lanista::formats

@@ -40,10 +40,10 @@ ValueChoice pick(std::string label, std::vector<space::Value> values) {
 }
 ValueChoice pick(std::string label, space::Domain domain) { return {std::move(label), std::move(domain)}; }
 
-Ends ends(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab) {
+Ends ends(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab, std::int64_t positions) {
   std::vector<std::int64_t> shape = input.dims;
   if (input.has_batch()) shape.erase(shape.begin());
-  Ends out{{{"shape", std::move(shape)}}, outputs, vocab};
+  Ends out{{{"shape", std::move(shape)}}, outputs, vocab, positions};
   if (vocab > 0) out.input.set("dtype", std::string("index"));
   return out;
 }

@@ -182,13 +182,14 @@ ValueChoice pick(std::string label, std::vector<space::Value> values);  ///< pic
 ValueChoice pick(std::string label, space::Domain domain);
 
 /// What a model stands between: the attributes of its input (at least "shape", without the batch), the number of its
-/// outputs, and, where it reads tokens, of how many kinds.
+/// outputs, where it reads tokens, of how many kinds, and at how many positions it gives those outputs (0: once).
 struct Ends {
   graph::Attrs input;
   std::int64_t outputs = 0;
   std::int64_t vocab = 0;
+  std::int64_t positions = 0;
 };
-Ends ends(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab = 0);
+Ends ends(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab = 0, std::int64_t positions = 0);
 
 /// A checked space of models. A value that many threads may read; copies share.
 class Blueprint {

@@ -33,7 +33,8 @@ class Expansion {
     LANISTA_ASSIGN(const Typed input, nodes_.add(0, "input", {}, ends_.input));
     Scope scope;
     LANISTA_ASSIGN(const Typed result, chain(root, input, scope, 1));
-    const graph::ValueType wanted{{{graph::kBatch, ends_.outputs}}, graph::DType::kReal};
+    graph::ValueType wanted{{{graph::kBatch, ends_.outputs}}, graph::DType::kReal};
+    if (ends_.positions > 0) wanted.shape.dims.insert(wanted.shape.dims.begin() + 1, ends_.positions);
     if (result.type != wanted) {
       return not_applicable("the model gives " + result.type.shape.text() + ", not " + wanted.shape.text());
     }

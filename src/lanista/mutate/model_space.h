@@ -104,13 +104,34 @@ class ModelSpace {
   std::set<graph::NodeId> frozen_;
 };
 
+/// What a built-in base is fitted to.
+struct BaseFor {
+  /// A run of features that are the zeros and ones of a category.
+  struct Category {
+    std::int64_t begin = 0, size = 0;
+  };
+
+  graph::Shape input;
+  std::int64_t outputs = 0;
+  std::int64_t vocab = 0;      ///< the input is tokens [T] below it; 0: real numbers
+  std::int64_t positions = 0;  ///< outputs are given at each of the tokens; 0: once
+  std::vector<Category> categories = {};  ///< of a table's features, ascending
+};
+
 /// Built-in bases fitted to the data: "small-mlp" (linear 64, relu, linear classes) and "small-cnn" (3x3 convolutions
 /// with 16 and 32 channels, each relu and 2x2 max-pooling, then linear). Input [C, H, W] is flattened for the mlp; the
-/// cnn needs rank 3. Where the input is tokens [T] below `vocab` (0: real numbers), models begin with an embedding, and
-/// there is "small-transformer" (32 features, positions, two blocks of attention with four heads and a hidden layer of
-/// 128, mean over the positions). Errors: kNotFound with the known names; kInvalidArgument if the input does not suit.
-Result<BaseModel> builtin_base(std::string_view name, const graph::Shape& input, std::int64_t outputs,
-                               std::int64_t vocab = 0);
+/// cnn needs rank 3. Tokens begin with an embedding, and there is "small-transformer" (32 features, positions, two
+/// blocks of attention with four heads and a hidden layer of 128, mean over the positions; where every position
+/// answers, causal attention and no mean: the others do not suit). "embedding-mlp" is for tables with categories: each
+/// of four values and more has a linear layer of its own without bias, as wide as the root of their number (2 to 16),
+/// which is an embedding of them; what these give and the other features go through the layers of the mlp. Errors:
+/// kNotFound with the known names; kInvalidArgument if the input does not suit.
+Result<BaseModel> builtin_base(std::string_view name, const BaseFor& wanted);
+inline Result<BaseModel> builtin_base(std::string_view name, const graph::Shape& input, std::int64_t outputs,
+                                      std::int64_t vocab = 0, std::int64_t positions = 0) {
+  return builtin_base(name, BaseFor{input, outputs, vocab, positions});
+}
+/// Those that builtin:auto chooses from: all but "embedding-mlp", which is for those who name it.
 std::vector<std::string> builtin_base_names();
 
 }  // namespace lanista::mutate

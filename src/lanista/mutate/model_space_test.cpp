@@ -166,6 +166,47 @@ TEST(BuiltinBase, BeginsWithAnEmbeddingWhereTheDataIsTokens) {
   EXPECT_EQ(builtin_base("small-transformer", graph::Shape{{16}}, 5, 100)->graph.nodes_of("attention").size(), 2U);
 }
 
+TEST(BuiltinBase, AnswersAtEveryPositionOfATextWhereThatIsAsked) {
+  const auto base = builtin_base("small-transformer", graph::Shape{{16}}, 100, 100, 16);
+  ASSERT_TRUE(base.ok()) << base.error().text();
+  EXPECT_EQ(testing::output_type(base->graph).shape.text(), "[N, 16, 100]");
+  const std::string text = graph::to_text(base->graph);
+  EXPECT_NE(text.find("causal=true"), std::string::npos) << text;
+  EXPECT_EQ(text.find("mean("), std::string::npos) << text;
+  for (const char* name : {"small-mlp", "small-cnn"}) {
+    expect_error(builtin_base(name, graph::Shape{{16}}, 100, 100, 16), Code::kInvalidArgument,
+                 "one at each of 16 positions");
+  }
+}
+
+TEST(BuiltinBase, EmbedsTheCategoriesOfATable) {
+  // Numbers, a category of 3 (left as it is), one of 10, numbers, one of 500 at the end.
+  BaseFor table{graph::Shape{{520}}, 2, 0, 0, {{2, 3}, {5, 10}, {20, 500}}};
+  const auto base = builtin_base("embedding-mlp", table);
+  ASSERT_TRUE(base.ok()) << base.error().text();
+  EXPECT_TRUE(graph::verify(base->graph, graph::builtin_ops()).ok());
+  EXPECT_EQ(graph::to_text(base->graph),
+            "%0 = input(shape=[520])\n"
+            "%1 = slice(%0, axis=1, end=5, start=0)\n"
+            "%2 = slice(%0, axis=1, end=15, start=5)\n"
+            "%3 = linear(%2, bias=false, out=4) \"embedding5\"\n"
+            "%4 = slice(%0, axis=1, end=20, start=15)\n"
+            "%5 = slice(%0, axis=1, end=520, start=20)\n"
+            "%6 = linear(%5, bias=false, out=16) \"embedding20\"\n"
+            "%7 = concat(%1, %3, %4, %6, axis=1)\n"
+            "%8 = linear(%7, out=64) \"hidden\"\n"
+            "%9 = relu(%8)\n"
+            "%10 = linear(%9, out=2)\n"
+            "%11 = output(%10)\n");
+  table.categories = {{0, 520}};
+  const auto alone = builtin_base("embedding-mlp", table);
+  ASSERT_TRUE(alone.ok()) << alone.error().text();
+  EXPECT_TRUE(graph::verify(alone->graph, graph::builtin_ops()).ok());
+  EXPECT_TRUE(alone->graph.nodes_of("concat").empty());
+  table.categories = {{2, 3}};
+  expect_error(builtin_base("embedding-mlp", table), Code::kInvalidArgument, "a category of 4 values or more");
+}
+
 TEST(BuiltinBase, RefusesWhatDoesNotSuit) {
   expect_error(builtin_base("small-transformer", graph::Shape{{20}}, 3), Code::kInvalidArgument,
                "wants tokens, the data is real numbers [20]");

@@ -23,6 +23,7 @@ struct Sample {
   std::vector<double> prediction;
   std::int32_t label = -1;
   std::vector<double> target;
+  std::vector<std::int32_t> labels = {};  ///< of every position
 };
 
 double cross_entropy_of(const Sample& s, double smoothing) {
@@ -98,10 +99,27 @@ std::vector<Sample> samples_of(Program& program, std::int64_t lane, const OwnedB
     if (batch.labels.empty()) {
       samples[i].target = row(batch.targets);
     } else {
-      samples[i].label = batch.labels[i];
+      const auto each = static_cast<std::ptrdiff_t>(batch.labels.size() / samples.size());
+      const auto first = batch.labels.begin() + static_cast<std::ptrdiff_t>(i) * each;
+      samples[i].labels.assign(first, first + each);
+      samples[i].label = samples[i].labels.front();
     }
   }
   return samples;
+}
+
+/// By the formula for one label, of each position's part of the prediction.
+double mean_over_positions(const Formula& formula, const Sample& s, double smoothing) {
+  if (s.labels.size() < 2) return formula(s, smoothing);
+  const std::size_t classes = s.prediction.size() / s.labels.size();
+  long double sum = 0;
+  for (std::size_t k = 0; k < s.labels.size(); ++k) {
+    Sample one{.label = s.labels[k]};
+    const auto first = s.prediction.begin() + static_cast<std::ptrdiff_t>(k * classes);
+    one.prediction.assign(first, first + static_cast<std::ptrdiff_t>(classes));
+    sum += formula(one, smoothing);
+  }
+  return static_cast<double>(sum / static_cast<long double>(s.labels.size()));
 }
 
 /// Has it neither masks nor statistics of the batch? Then a step's forward pass is that of a prediction.
@@ -134,7 +152,7 @@ TEST_P(SampleLosses, AreTheirFormulaOfThePredictionsAndMeanToTheLossOfTheStep) {
     const auto& formula = formulas().at(derived.train.options.loss);
     const std::vector<Sample> samples = samples_of(program, lane, batch);
     for (std::size_t i = 0; i < losses.size(); ++i) {
-      const double wanted = formula(samples[i], smoothing);
+      const double wanted = mean_over_positions(formula, samples[i], smoothing);
       double largest = 1;
       for (const double z : samples[i].prediction) largest = std::max(largest, std::abs(z));
       EXPECT_NEAR(losses[i], wanted, 1e-14 * std::max(std::abs(wanted), largest)) << i;

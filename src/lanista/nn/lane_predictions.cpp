@@ -1,9 +1,11 @@
 // The forward pass in inference form, and what is measured of it. Predictions lie on the host here.
 #include <algorithm>
+#include <numeric>
 #include <variant>
 
 #include "lanista/base/check.h"
 #include "lanista/nn/lane_program.h"
+#include "lanista/step/loss.h"
 
 namespace lanista::nn {
 
@@ -36,7 +38,7 @@ void LaneProgram<T>::evaluate(const BatchSource& batches, std::span<LaneMetrics>
   const std::int64_t width = facts().prediction_size;
   std::vector<double> room(static_cast<std::size_t>(options_.max_batch * width));
   std::vector<HostMetrics> metrics;
-  for (const LaneMetrics& each : lanes) metrics.emplace_back(*each.asked, width, isa_);
+  for (const LaneMetrics& each : lanes) metrics.emplace_back(*each.asked, answer_size(*each.asked), isa_);
   while (const Batch* batch = batches()) {
     const auto used = std::span(room).first(static_cast<std::size_t>(batch->size * width));
     for (std::size_t i = 0; i < lanes.size(); ++i) {
@@ -58,14 +60,25 @@ void LaneProgram<T>::losses(std::int64_t lane, const Batch& batch, double label_
                                                                   std::to_string(predictions.size()) + " predictions");
   }
   predict(lane, batch, predictions);
-  HostMetrics metrics(loss_alone_, width, isa_);
-  std::ranges::copy(metrics.losses(predictions, batch.labels, batch.targets, label_smoothing), out.begin());
+  HostMetrics metrics(loss_alone_, answer_size(loss_alone_), isa_);
+  const auto of_answers = metrics.losses(predictions, batch.labels, batch.targets, label_smoothing);
+  const auto each = static_cast<std::size_t>(positions_);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto own = of_answers.subspan(i * each, each);
+    out[i] = std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(each);
+  }
+}
+
+template <class T>
+std::int64_t LaneProgram<T>::answer_size(const Metrics& asked) const {
+  return step::find_loss(asked.loss)->of_classes() ? row_ : facts().prediction_size;
 }
 
 #define LANISTA_PREDICTIONS(T)                                                        \
   template void LaneProgram<T>::predict(std::int64_t, const Batch&, PredictionsOut);  \
   template void LaneProgram<T>::evaluate(const BatchSource&, std::span<LaneMetrics>); \
-  template void LaneProgram<T>::losses(std::int64_t, const Batch&, double, std::span<double>);
+  template void LaneProgram<T>::losses(std::int64_t, const Batch&, double, std::span<double>); \
+  template std::int64_t LaneProgram<T>::answer_size(const Metrics&) const;
 LANISTA_PREDICTIONS(float)
 LANISTA_PREDICTIONS(double)
 #undef LANISTA_PREDICTIONS

@@ -79,7 +79,7 @@ struct LaneProgram<T>::Plan {
   Place loss, prediction;
   Reorder prediction_out;
   Count prediction_count;
-  std::int64_t classes = 0;
+  std::int64_t classes = 0, positions = 1, row = 1;
   Metrics loss_alone;
   Feed input, target;
   Cut cut;
@@ -160,9 +160,11 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
       plan.target.plan(target, options.max_batch);
     } else {
       plan.classes = prediction.dims.back();
-      plan.target.stride = bytes_of<std::int32_t>(1);
+      plan.positions = target.shape.elements_per_sample();
+      plan.target.stride = bytes_of<std::int32_t>(plan.positions);
     }
   }
+  plan.row = prediction.dims.back();
   plan.infer = infer_section<T>(infer, infer_calls, layout, inputs);
   plan.kind = std::make_shared<const StateKind>(std::move(layout), sizeof(T));
   std::vector<PlanLine> lines = plan.train.plan;
@@ -214,6 +216,8 @@ LaneProgram<T>::LaneProgram(MachineFacts facts, kernels::Isa isa, Plan plan, con
       prediction_out_(plan.prediction_out),
       prediction_count_(plan.prediction_count),
       classes_(plan.classes),
+      positions_(plan.positions),
+      row_(plan.row),
       loss_alone_(std::move(plan.loss_alone)),
       input_(plan.input),
       target_(plan.target),

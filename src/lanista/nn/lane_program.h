@@ -97,6 +97,8 @@ class LaneProgram final : public Machine {
   void feed_features(RunContext<T>& run, std::byte* desk, const Batch& batch) const;
   void feed_batch(RunContext<T>& run, std::byte* desk, const Batch& batch) const;
   void check_labels(const Batch& batch) const;
+  /// Numbers that are one answer: of classes those of one position, else the whole prediction.
+  std::int64_t answer_size(const Metrics& asked) const;
 
   kernels::Isa isa_;
   ProgramOptions options_;
@@ -107,7 +109,9 @@ class LaneProgram final : public Machine {
   Place loss_, prediction_;
   Reorder prediction_out_;
   Count prediction_count_;
-  std::int64_t classes_ = 0;  // cross-entropy: labels are below this
+  std::int64_t classes_ = 0;    // cross-entropy: labels are below this
+  std::int64_t positions_ = 1;  // and a sample has so many
+  std::int64_t row_ = 1;        // of a prediction: its last dimension
   Metrics loss_alone_;        // that the step has; none of a program that only predicts
   Feed input_, target_;
   std::int64_t scratch_offset_ = 0;

@@ -67,8 +67,9 @@ void LaneProgram<T>::feed_features(RunContext<T>& run, std::byte* desk, const Ba
 
 template <class T>
 void LaneProgram<T>::check_labels(const Batch& batch) const {
-  LANISTA_CHECK(static_cast<std::int64_t>(batch.labels.size()) == batch.size,
-                std::to_string(batch.labels.size()) + " labels for " + std::to_string(batch.size) + " samples");
+  LANISTA_CHECK(static_cast<std::int64_t>(batch.labels.size()) == batch.size * positions_,
+                std::to_string(batch.labels.size()) + " labels for " + std::to_string(batch.size) + " samples" +
+                    (positions_ > 1 ? " of " + std::to_string(positions_) + " positions" : ""));
   for (const std::int32_t label : batch.labels) {
     LANISTA_CHECK(label >= 0 && label < classes_,
                   "label " + std::to_string(label) + " of " + std::to_string(classes_) + " classes");

@@ -102,7 +102,8 @@ void add_labels(const Metrics& asked, std::int64_t width, std::span<const double
 
 /// Measures predictions that lie on the host: in double and in sample order, whatever the batches and the precision
 /// were. Predictions are [n, width], with labels [n] or targets [n, width], as the loss wants them; both in the
-/// targets' own unit (see TargetUnit::to_own).
+/// targets' own unit (see TargetUnit::to_own). Where samples have a label at every position, n counts positions: each
+/// is a row of its own for whatever is measured.
 class HostMetrics {
  public:
   /// With the kernels of that level. `asked` outlives this.

@@ -116,7 +116,7 @@ class Program {
   /// Measures lanes' predictions for all batches, each lane on every batch, and adds to its sums: in double and in
   /// sample order, whatever the batches and the precision. Allocates; what it throws leaves the sums of some batches.
   void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes);
-  /// The loss of each sample, [n], by the step's loss with this smoothing of labels: of the forward pass in inference
+  /// The loss of each sample, [n] (the mean over its positions, where it has some), by the step's loss with this smoothing of labels: of the forward pass in inference
   /// form (running statistics, no dropout), not of the step's own, which masks and normalises by the batch. Where a
   /// model has neither, their mean is the loss that train_step tells, to its rounding; with smoothing 0 their sum is
   /// that of evaluate. In double, from predictions in the program's precision. Not of a program that only predicts.

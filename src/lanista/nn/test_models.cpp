@@ -248,6 +248,14 @@ void add_sequences(std::vector<TestModel>& all) {
   all.push_back(
       model("causal_mask_image", "2,5,5",
             {"conv2d(%0, out=3, kernel=[1])", "causal_mask(%1)", "softmax(%2)", "flatten(%3)", "linear(%4, out=4)"}));
+  // An answer at every position, up to more than are computed at a time.
+  all.push_back(model("positions", "3,4", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}));
+  all.push_back(with_loss(model("positions_focal", "3,4", {"linear(%0, out=7)", "tanh(%1)", "linear(%2, out=3)"}), "focal"));
+  all.push_back(model("positions_130", "130,3", {"linear(%0, out=4)"}));
+  all.push_back(model("positions_causal", "5",
+                      {"embedding(%0, vocab=11, dim=6)", "positional_embedding(%1)",
+                       "attention(%2, heads=2, causal=true)", "linear(%3, out=11)"},
+                      "index"));
   for (const std::string options : {"heads=1", "heads=3, causal=true", "heads=2, dropout=0.3"}) {
     all.push_back(token_model("attention_" + options, {"positional_embedding(%1)", "attention(%2, " + options + ")"}));
   }
@@ -338,8 +346,9 @@ OwnedBatch random_batch(const Derived& derived, std::int64_t size, std::uint64_t
       for (float& value : batch.targets) value = value > 0 ? 1.0F : 0.0F;
     }
   } else {
-    for (std::int64_t i = 0; i < size; ++i) {
-      batch.labels.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(prediction.dims[1]))));
+    const std::int64_t classes = prediction.dims.back();
+    for (std::int64_t i = 0; i < prediction.elements(size) / classes; ++i) {
+      batch.labels.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(classes))));
     }
   }
   for (std::int64_t i = 0; i < size; ++i) batch.sample_index.push_back(static_cast<std::int64_t>(rng.below(1000)));

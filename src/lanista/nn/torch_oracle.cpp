@@ -175,17 +175,22 @@ const std::map<std::string, LossRule>& oracle_losses() {
        [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper& hyper) {
          namespace F = torch::nn::functional;
          const at::Tensor labels = at::tensor(at::ArrayRef<std::int32_t>(batch.labels)).to(at::kLong);
-         return F::cross_entropy(
-             prediction, labels,
-             F::CrossEntropyFuncOptions().label_smoothing(hyper.label_smoothing).reduction(torch::kNone));
+         const auto options =
+             F::CrossEntropyFuncOptions().label_smoothing(hyper.label_smoothing).reduction(torch::kNone);
+         // Positions are images' pixels to LibTorch: classes stand before them.
+         if (prediction.dim() == 2) return F::cross_entropy(prediction, labels, options);
+         return by_sample(F::cross_entropy(prediction.transpose(1, 2),
+                                           labels.reshape({prediction.size(0), prediction.size(1)}), options));
        }},
       {"focal",
        [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper& hyper) {
          const at::Tensor labels = at::tensor(at::ArrayRef<std::int32_t>(batch.labels)).to(at::kLong);
-         const at::Tensor logs = at::log_softmax(prediction, 1);
-         const double soft = hyper.label_smoothing / static_cast<double>(prediction.size(1));
-         const at::Tensor share = at::one_hot(labels, prediction.size(1)).to(logs) * (1 - hyper.label_smoothing) + soft;
-         return -(share * (1 - logs.exp()).square() * logs).sum(1);
+         const at::Tensor logs = at::log_softmax(prediction, -1);
+         const double soft = hyper.label_smoothing / static_cast<double>(prediction.size(-1));
+         const at::Tensor share = at::one_hot(labels, prediction.size(-1)).reshape(prediction.sizes()).to(logs) *
+                                      (1 - hyper.label_smoothing) +
+                                  soft;
+         return by_sample(-(share * (1 - logs.exp()).square() * logs).sum(-1).reshape({prediction.size(0), -1}));
        }},
       {"mse",
        [](const at::Tensor& prediction, const OwnedBatch& batch, const LaneHyper&) {

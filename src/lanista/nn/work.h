@@ -35,7 +35,7 @@ struct LaneNumber {
 struct Batch {
   std::int64_t size = 0;                       ///< samples, at most ProgramOptions::max_batch
   std::span<const float> features;             ///< token numbers too: whole numbers, exact below 2^24
-  std::span<const std::int32_t> labels;        ///< cross-entropy: [n]
+  std::span<const std::int32_t> labels;        ///< cross-entropy: [n], or [n, positions]
   std::span<const float> targets;              ///< mse: [n, …]
   std::span<const std::int64_t> sample_index;  ///< [n] numbers of the samples in the data set; keys of
                                                ///< dropout masks

@@ -1,3 +1,5 @@
+#include <initializer_list>
+
 #include "lanista/report/page_columns.h"
 #include "lanista/report/page_data.h"
 
@@ -8,16 +10,26 @@ using nlohmann::json;
 
 constexpr std::size_t kName = 60;
 
-/// Names of the classes that are spoken of, by their numbers; what has no name of its own is left out.
+/// The list at these keys of what the log says of the data; empty where it says another thing.
+json list_at(const json& data, std::initializer_list<const char*> keys) {
+  const json* at = &data;
+  for (const char* key : keys) {
+    const auto found = at->is_object() ? at->find(key) : at->end();
+    if (!at->is_object() || found == at->end()) return json::array();
+    at = &*found;
+  }
+  return at->is_array() ? *at : json::array();
+}
+
+/// Names of the classes or labels that are spoken of, by their numbers; what has no name of its own is left out.
 json class_names(const study::StudyView& view, const study::ModelAssessment& assessment) {
   json out = json::object();
-  const json& data = view.data;
-  const auto labels = data.is_object() ? data.find("labels") : data.end();
-  if (!data.is_object() || labels == data.end() || !labels->is_array()) return out;
+  const json labels = assessment.multilabel ? list_at(view.data, {"schema", "target", "names"})
+                                            : list_at(view.data, {"labels"});
   const auto add = [&](std::int64_t label) {
     const std::string key = std::to_string(label);
-    if (label < 0 || static_cast<std::size_t>(label) >= labels->size()) return;
-    const json& name = (*labels)[static_cast<std::size_t>(label)];
+    if (label < 0 || static_cast<std::size_t>(label) >= labels.size()) return;
+    const json& name = labels[static_cast<std::size_t>(label)];
     if (name.is_string() && name != key) out[key] = clipped(name.get_ref<const std::string&>(), kName);
   };
   for (const study::PartAssessment& part : assessment.parts) {
@@ -40,6 +52,7 @@ json quality_facts(const study::StudyView& view, const PageOptions& options) {
   json out = study::assessment_json(*options.assessment);
   out.erase("weights_hash");
   out["names"] = class_names(view, *options.assessment);
+  out["multilabel"] = options.assessment->multilabel;
   out["percents"] = study::kResidualPercents;
   return out;
 }

@@ -234,6 +234,31 @@ TEST(Page, TellsWhatTheWinnerDoesWithClassesByTheirNames) {
   EXPECT_TRUE(quality_facts(view, options).is_null()) << "it is of another trial";
 }
 
+TEST(Page, TellsHowGoodTheWinnerIsAtEveryLabelByItsName) {
+  study::StudyView view = testing::small_study();
+  view.winner = TrialId{1};
+  PageOptions options{"a", "1"};
+  options.assessment = study::ModelAssessment{TrialId{1}, "abc", 0, 3, {}, true};
+  study::PartAssessment part;
+  part.part = "validation";
+  part.rows = 12;
+  part.classes = {{2, 0, 0, 0}, {0, 7, 0.5, 0.25}, {1, 3, 1, 1}};
+  options.assessment->parts = {part};
+
+  for (const auto& [data, names] :
+       {std::pair(R"({"schema": {"target": {"names": ["rain", "wind", "2"]}}})", R"({"0": "rain", "1": "wind"})"),
+        std::pair(R"({"schema": {"target": {"name": "rain"}}})", "{}"),
+        std::pair(R"({"schema": ["target"]})", "{}"),
+        std::pair(R"({"schema": {"target": {"names": [7, null]}}, "labels": ["a", "b"]})", "{}"),
+        std::pair("[]", "{}")}) {
+    view.data = json::parse(data);
+    const json told = quality_facts(view, options);
+    EXPECT_EQ(told.at("names"), json::parse(names)) << data;
+    EXPECT_EQ(told.at("multilabel"), true);
+    EXPECT_EQ(told.at("parts")[0].at("labels")[1], json::parse(R"({"label": 0, "rows": 7, "precision": 0.5, "recall": 0.25})"));
+  }
+}
+
 TEST(ByImportance, BeginsWithRecordsAndTheWinnerAndHoldsEveryTrialOnce) {
   auto view = testing::random_study(2000, 8);
   const auto ranked = study::ranking(view);

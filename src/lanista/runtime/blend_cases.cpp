@@ -22,6 +22,9 @@ graph::Graph drawn_model(Rng& rng, std::uint64_t kind, std::int64_t outputs) {
     text = "%0 = input(shape=[2,5,4])\n%1 = conv2d(%0, out=" + hidden +
            ", kernel=[3], padding=[1])\n%2 = batch_norm(%1)\n%3 = " + act +
            "(%2)\n%4 = global_avg_pool(%3)\n%5 = linear(%4, out=" + out + ")\n%6 = output(%5)\n";
+  } else if (kind == 3) {
+    text = "%0 = input(shape=[6], dtype=\"index\")\n%1 = embedding(%0, vocab=7, dim=" + hidden + ")\n%2 = " + act +
+           "(%1)\n%3 = linear(%2, out=" + out + ")\n%4 = output(%3)\n";
   } else {
     text = "%0 = input(shape=[6], dtype=\"index\")\n%1 = embedding(%0, vocab=7, dim=" + hidden +
            ")\n%2 = flatten(%1)\n%3 = linear(%2, out=" + out + ")\n%4 = output(%3)\n";
@@ -39,11 +42,11 @@ std::vector<double> drawn_numbers(Rng& rng, std::size_t count, double least) {
 
 BlendCase drawn(std::uint64_t number) {
   Rng rng = Rng(29).split("blends").split(number);
-  const std::uint64_t kind = number % 4 == 3 ? 2 : number % 2;
+  const std::uint64_t kind = number % 4 == 3 ? (number % 8 == 7 ? 3 : 2) : number % 2;  // 3: at every position
   const auto outputs = static_cast<std::int64_t>(2 + rng.below(3));
   const std::size_t members = 2 + rng.below(3);
   const std::size_t entries = kind == 0 ? 5 : 2;
-  const std::uint64_t units = kind == 2 ? 0 : rng.below(3);  // none, one for all, one each
+  const std::uint64_t units = kind >= 2 ? 0 : rng.below(3);  // none, one for all, one each
   BlendCase out{
       .name = "blend " + std::to_string(number), .how = Blend(number / 4 % 3), .members = {}, .shares = {}, .x = {}};
   formats::OnnxExport options{.mean = {}, .scale = {}, .metadata = {}};
@@ -53,7 +56,7 @@ BlendCase drawn(std::uint64_t number) {
       options.mean = drawn_numbers(rng, entries, -1);
       options.scale = drawn_numbers(rng, entries, 0.5);
     }
-    if (out.how == Blend::kNumbers && number % 3 == 0) {
+    if (out.how == Blend::kNumbers && number % 3 == 0 && kind != 3) {
       options.target_mean = drawn_numbers(rng, static_cast<std::size_t>(outputs), -2);
       options.target_scale = drawn_numbers(rng, static_cast<std::size_t>(outputs), 1);
     }
@@ -131,7 +134,7 @@ Tensor predict(const BlendCase& one) {
     members.push_back(predict(member));
   }
   Tensor out = members.front();
-  const auto width = static_cast<std::size_t>(out.elements() / out.shape.front());
+  const auto width = static_cast<std::size_t>(out.shape.back());
   const auto y = elements_of<float>(out);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(blended_number(one, members, i, width));
   return out;

@@ -41,9 +41,10 @@ engine::ModelPackage package_of(const BlendCase& one) {
   package.data.labels.clear();
   package.data.features.dims.assign(one.x.shape.begin() + 1, one.x.shape.end());
   const Tensor y = testing::predict(one);
-  const std::int64_t outputs = y.elements() / y.shape.front();
-  package.data.classes = one.how == Blend::kClasses ? outputs : 0;
-  package.data.target_size = outputs;
+  const bool classes = one.how == Blend::kClasses;
+  package.data.classes = classes ? y.shape.back() : 0;
+  package.data.positions = classes && y.shape.size() == 3 ? y.shape[1] : 0;
+  package.data.target_size = y.elements() / y.shape.front();
   package.data.vocab = one.members.front().graph.nodes_of("embedding").empty() ? 0 : 7;
   const bool alike = std::ranges::all_of(one.members, [&](const auto& each) { return units(each) == common; });
   if (alike) package.data.normalization = common.features;

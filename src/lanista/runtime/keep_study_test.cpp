@@ -36,6 +36,9 @@ std::string study_text(const std::string& train, const std::string& rest = "") {
                        : rest);
 }
 
+/// So coarse a goal that epochs and trials are often equal.
+const std::string kAccuracy = "goal: maximize val_accuracy\nstop: {rule: asha, rungs: [2, 4], eta: 2}\n";
+
 testing::StudyProcess keeping_process(FileSystem& fs, const std::string& text, std::int64_t workers,
                                       std::int64_t lanes = 0) {
   return {fs, {.folder = kFolder, .trials = 8, .workers = workers, .study = text, .lanes = lanes}};
@@ -129,8 +132,8 @@ TEST(KeepStudy, TestsTheWinnerWithTheWeightsThatItKeeps) {
 
 TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
   int resumed = 0;
-  for (const char* train : {"schedule: constant", "steps_per_epoch: 3"}) {
-    const std::string text = study_text(train);
+  for (const std::string& text : {study_text("schedule: constant"), study_text("steps_per_epoch: 3"),
+                                  study_text("schedule: constant", kAccuracy)}) {
     MemoryFileSystem undisturbed;
     ASSERT_TRUE(keeping_process(undisturbed, text, 1, 1).run());
     const Fingerprint wanted = *fingerprint(undisturbed);
@@ -188,8 +191,8 @@ TEST(KeepStudy, KeepsToConstraintsFirst) {
   }
 }
 
-/// The study's log as a build would have written it that knew of no train.keep.
-void make_old(MemoryFileSystem& disk, const std::vector<Record>& records) {
+/// The study's log as a build would have written it that did not know the settings of these lines of its resolved file.
+void make_old(MemoryFileSystem& disk, const std::vector<Record>& records, const std::vector<std::string>& unknown) {
   RealClock clock;
   auto log = *store::LogWriter::open(disk, clock, kFolder);
   for (const Record& record : records) {
@@ -197,38 +200,85 @@ void make_old(MemoryFileSystem& disk, const std::vector<Record>& records) {
     for (const char* name : {"config", "text"}) {
       if (record.type != RecordType::kHeader) continue;
       std::string text = body.at(name);
-      const std::string said = "  keep: \"last\"\n";
-      const std::size_t line = text.find(said);
-      ASSERT_NE(line, std::string::npos);
-      body[name] = text.erase(line, said.size());
+      for (const std::string& said : unknown) {
+        const std::size_t line = text.find(said);
+        ASSERT_NE(line, std::string::npos) << said;
+        text.erase(line, said.size());
+      }
+      body[name] = text;
     }
     ASSERT_TRUE(log.append(record.type, body));
   }
 }
 
-TEST(KeepStudy, OfABuildThatKnewOfNoneStandsForItsLastEpochs) {
-  const std::string text = study_text("keep: last");
+/// A study of `text`, begun by a build that did not know those lines, ends as `text` says wherever this build took over.
+void expect_goes_on_as_begun(const std::string& text, const std::vector<std::string>& unknown, Rng rng) {
   MemoryFileSystem whole;
   ASSERT_TRUE(keeping_process(whole, text, 1).run());
   const Fingerprint wanted = *fingerprint(whole);
   const std::vector<Record> records = *store::read_log(whole, kFolder);
-  Rng rng(5);
   for (int life = 0; life < 8; ++life) {
     MemoryFileSystem disk;
     const auto length = static_cast<std::ptrdiff_t>(rng.between(2, std::ssize(records) - 1));
-    make_old(disk, {records.begin(), records.begin() + length});
+    make_old(disk, {records.begin(), records.begin() + length}, unknown);
     const auto end = keeping_process(disk, text, 2).resume();
     ASSERT_TRUE(end) << end.error().text();
     const Fingerprint seen = *fingerprint(disk);
     const auto behind = [](const std::string& canonical) { return canonical.substr(canonical.find('\n')); };
     EXPECT_EQ(behind(seen.canonical), behind(wanted.canonical));
     EXPECT_EQ(seen.weights, wanted.weights);
-    EXPECT_EQ(logged_view(disk).config.train.keep, study::kKeepLast);
+    const study::TrainConfig& train = logged_view(disk).config.train;
+    EXPECT_EQ(train.keep, logged_view(whole).config.train.keep);
+    EXPECT_EQ(train.ties, logged_view(whole).config.train.ties);
   }
+}
+
+const std::string kTies = "  ties: \"earlier\"\n", kLast = "  keep: \"last\"\n";
+
+TEST(KeepStudy, OfABuildThatKnewOfNoneStandsForItsLastEpochs) {
+  const std::string text = study_text("keep: last, ties: earlier");
+  expect_goes_on_as_begun(text, {kLast, kTies}, Rng(5));
+
+  MemoryFileSystem whole;
+  ASSERT_TRUE(keeping_process(whole, text, 1).run());
   const study::StudyView view = logged_view(whole);
   const study::TrialView& winner = view.trials[view.winner->value - 1];
   const auto package = engine::read_package(whole, kFolder + "/best", graph::builtin_ops());
   expect_measured(measured(view, winner, package->members[0].weights), winner.measurements.back());
+}
+
+TEST(KeepStudy, OfABuildThatKnewOfNoTiesStandsForTheEarlierOfEquals) {
+  expect_goes_on_as_begun(study_text("ties: earlier", kAccuracy), {kTies}, Rng(6));
+}
+
+// The same trials are trained either way; which epoch each stands for, and who wins, is what the loss decides.
+TEST(KeepStudy, TiesOfAccuracyAreDecidedByTheLoss) {
+  std::map<std::string, study::StudyView> views;
+  for (const char* ties : {"loss", "earlier"}) {
+    MemoryFileSystem disk;
+    ASSERT_TRUE(keeping_process(disk, study_text("ties: " + std::string(ties), kAccuracy), 2).run());
+    views[ties] = logged_view(disk);
+    const study::StudyView& view = views[ties];
+    const study::TrialView& winner = view.trials[view.winner->value - 1];
+    const auto package = engine::read_package(disk, kFolder + "/best", graph::builtin_ops());
+    expect_measured(measured(view, winner, package->members[0].weights), study::result_of(view.config, winner));
+  }
+  int decided = 0;
+  ASSERT_EQ(views["loss"].trials.size(), views["earlier"].trials.size());
+  for (std::size_t i = 0; i < views["loss"].trials.size(); ++i) {
+    const study::TrialView& trial = views["loss"].trials[i];
+    ASSERT_EQ(trial.measurements.size(), views["earlier"].trials[i].measurements.size());
+    const auto& by_loss = study::result_of(views["loss"].config, trial).metrics;
+    const auto& earlier = study::result_of(views["earlier"].config, views["earlier"].trials[i]).metrics;
+    EXPECT_EQ(by_loss.at("val_accuracy"), earlier.at("val_accuracy"));
+    EXPECT_LE(by_loss.at("val_loss"), earlier.at("val_loss"));
+    decided += by_loss.at("val_loss") < earlier.at("val_loss") ? 1 : 0;
+    for (const study::Measurement& m : trial.measurements) {
+      if (m.metrics.at("val_accuracy") != by_loss.at("val_accuracy")) continue;
+      EXPECT_GE(m.metrics.at("val_loss"), by_loss.at("val_loss"));
+    }
+  }
+  EXPECT_GE(decided, 1) << "the test's own study";
 }
 
 TEST(KeepStudy, IsRepeatedToTheBit) {

@@ -44,8 +44,7 @@ Result<std::map<std::string, double>> MemberMeasures::measure(std::span<const en
     shares.push_back(member.share);
   }
   const data::DataSpec& spec = first.data->spec();
-  const std::int64_t width = spec.classes > 0 ? spec.classes : spec.target_size;
-  const auto blended = blend(engine::blend_of(spec), all, shares, static_cast<std::size_t>(width));
+  const auto blended = blend(engine::blend_of(spec), all, shares, static_cast<std::size_t>(spec.width()));
   return train::measure_predictions(first, blended, part, prefix_of(part));
 }
 

@@ -147,7 +147,7 @@ PartAssessment assess_classes(const data::Dataset& data, std::span<const Asked> 
   ClassCounts counts(static_cast<std::size_t>(data.spec().classes));
   std::vector<std::int32_t> labels;
   predict_rows(all, [&](std::span<const std::int64_t> some, std::span<const double> logits) {
-    labels.resize(some.size());
+    labels.resize(some.size() * static_cast<std::size_t>(data.spec().labels_per_sample()));
     data.gather_labels(some, labels);
     counts.add(labels, logits);
   });
@@ -174,6 +174,46 @@ PartAssessment assess_numbers(const data::Dataset& data, std::span<const Asked> 
   PartAssessment out;
   tell_numbers(targets, predictions, shown, out);
   return out;
+}
+
+/// Of labels, each for itself: a row has one whose logit is above 0.
+PartAssessment assess_labels(const data::Dataset& data, std::span<const Asked> all) {
+  const auto labels = static_cast<std::size_t>(data.spec().target_size);
+  std::vector<std::int64_t> counts(4 * labels);  // [label, truth, prediction]
+  std::vector<float> truth;
+  PartAssessment out;
+  predict_rows(all, [&](std::span<const std::int64_t> some, std::span<const double> logits) {
+    truth.resize(some.size() * labels);
+    data.gather_raw_targets(some, truth);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const auto row = logits.subspan(i * labels, labels);
+      if (std::any_of(row.begin(), row.end(), [](double x) { return std::isnan(x); })) {
+        ++out.lost;
+        continue;
+      }
+      for (std::size_t k = 0; k < labels; ++k) {
+        ++counts[4 * k + (truth[i * labels + k] != 0 ? 2U : 0U) + (row[k] > 0 ? 1U : 0U)];
+      }
+    }
+  });
+  out.classes = label_scores(counts);
+  std::stable_sort(out.classes.begin(), out.classes.end(), [](const auto& a, const auto& b) {
+    return a.f1() != b.f1() ? a.f1() < b.f1() : a.rows > b.rows;
+  });
+  if (out.classes.size() > PartAssessment::kMostClasses) out.classes.resize(PartAssessment::kMostClasses);
+  return out;
+}
+
+PartAssessment assess_part(const data::Dataset& data, std::span<const Asked> asked) {
+  switch (data.spec().targets().kind) {
+    case step::TargetKind::kClasses:
+      return assess_classes(data, asked);
+    case step::TargetKind::kMultilabel:
+      return assess_labels(data, asked);
+    case step::TargetKind::kNumbers:
+      break;
+  }
+  return assess_numbers(data, asked);
 }
 
 Result<const data::Dataset*> training_of(const data::Dataset& all, const std::optional<std::int64_t>& fold) {
@@ -259,6 +299,7 @@ Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package,
   out.weights_hash = identity_of(package);
   out.classes = spec.classes;
   out.outputs = spec.classes > 0 ? 1 : spec.target_size;
+  out.multilabel = spec.multilabel;
   std::vector<std::pair<std::string, data::Part>> parts{{"validation", data::Part::kValidation}};
   if (tested) parts.emplace_back("test", data::Part::kTest);
   for (const auto& [name, part] : parts) {
@@ -266,9 +307,9 @@ Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package,
     std::size_t rows = 0;
     for (const Asked& each : asked) rows += each.rows.size();
     if (rows == 0) continue;
-    out.parts.push_back(spec.classes > 0 ? assess_classes(*data, asked) : assess_numbers(*data, asked));
+    out.parts.push_back(assess_part(*data, asked));
     out.parts.back().part = name;
-    out.parts.back().rows = static_cast<std::int64_t>(rows);
+    out.parts.back().rows = static_cast<std::int64_t>(rows) * spec.labels_per_sample();
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "lanista/base/memory_file_system.h"
+#include "lanista/base/rng.h"
 #include "lanista/engine/test_support.h"
 #include "lanista/runtime/cpp_program.h"
 #include "lanista/runtime/predictor.h"
@@ -20,6 +21,7 @@ namespace {
 using engine::testing::kFolder;
 using study::PartAssessment;
 using testing::StudyProcess;
+using testing::TemporaryFolder;
 
 /// A study that has ended, its package and its data.
 struct EndedStudy {
@@ -171,6 +173,60 @@ TEST(AssessModel, TellsHowFarOffNumbersAre) {
   for (std::size_t k = 0; k < of.actual.size(); ++k) same += std::abs(of.actual[k] - static_cast<double>(targets[k])) < 0.06 ? 1 : 0;
   EXPECT_LT(same, of.actual.size() / 2) << "these are the first rows, not drawn ones";
   EXPECT_EQ(study::assessment_json(*assess_model(study.package, study.data, false)), study::assessment_json(*assessed));
+}
+
+TEST(AssessModel, CountsEveryLabelForItself) {
+  const TemporaryFolder place;
+  std::string table = "a,b,c,often,seldom,never\n";
+  Rng rng = Rng(6).split("labels");
+  for (int i = 0; i < 3000; ++i) {
+    const double a = rng.normal(), b = rng.normal(), c = rng.normal();
+    table += std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(c) + "," +
+             (a + 0.3 * rng.normal() > -1 ? "1," : "0,") + (b + c > 2.2 ? "1," : "0,") + "0\n";
+  }
+  testing::write(place.path() / "t.csv", table);
+  const EndedStudy study(
+      "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.3)\"}}\ntrain: {epochs: 2}\n"
+      "data: {source: \"csv:" + (place.path() / "t.csv").string() + "?target=often,seldom,never\", batch: 32}\n");
+  ASSERT_TRUE(study.data.spec().multilabel);
+
+  const auto assessed = assess_model(study.package, study.data, true);
+
+  ASSERT_TRUE(assessed) << assessed.error().text();
+  EXPECT_TRUE(assessed->multilabel);
+  EXPECT_EQ(assessed->outputs, 3);
+  ASSERT_EQ(assessed->parts.size(), 2U);
+  double worst = 1;
+  for (const auto& [of, part] : {std::pair(&assessed->parts[0], data::Part::kValidation),
+                                 std::pair(&assessed->parts[1], data::Part::kTest)}) {
+    const auto& rows = study.data.rows(part);
+    const auto predictions = study.predictions(part);
+    std::vector<float> truth(rows.size() * 3);
+    study.data.gather_raw_targets(rows, truth);
+    EXPECT_EQ(of->rows, std::ssize(rows));
+    EXPECT_EQ(of->lost, 0);
+    ASSERT_EQ(of->classes.size(), 3U);
+    double before = 0;
+    for (const study::ClassScore& score : of->classes) {
+      double has = 0, said = 0, both = 0;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const bool is = truth[3 * i + static_cast<std::size_t>(score.label)] == 1;
+        const bool told = predictions[i][static_cast<std::size_t>(score.label)] > 0;
+        has += is ? 1 : 0;
+        said += told ? 1 : 0;
+        both += is && told ? 1 : 0;
+      }
+      EXPECT_EQ(static_cast<double>(score.rows), has);
+      EXPECT_DOUBLE_EQ(score.recall, has > 0 ? both / has : 0);
+      EXPECT_DOUBLE_EQ(score.precision, said > 0 ? both / said : 0);
+      EXPECT_LE(before, score.f1()) << "the worst come first";
+      before = score.f1();
+      worst = std::min(worst, score.f1());
+    }
+    EXPECT_GT(before, 0.8) << "the test's own study";
+  }
+  EXPECT_EQ(worst, 0) << "a label that no row has";
+  EXPECT_TRUE(study::read_assessment(study::assessment_json(*assessed).dump()));
 }
 
 TEST(AssessModel, RefusesOtherData) {

@@ -221,6 +221,8 @@ std::vector<OnnxCase> composed_cases() {
   }
   const auto transformer = mutate::builtin_base("small-transformer", {{8}}, 10, kVocab);
   cases.push_back(make_case(transformer->name, transformer->graph));
+  const auto everywhere = mutate::builtin_base("small-transformer", {{8}}, 10, kVocab, 8);
+  cases.push_back(make_case(everywhere->name + " at every position", everywhere->graph));
   return cases;
 }
 

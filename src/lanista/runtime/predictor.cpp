@@ -111,6 +111,11 @@ Result<std::vector<std::string>> measured_of(const engine::ModelPackage& package
     return Error{Code::kDataLoss, "loss '" + package.loss + "' does not fit the package's data", ""};
   }
   std::vector<std::string> metrics = study::suiting_metrics(targets);
+  // Every position of a text is a row: who ranks all of them would keep vocabulary times text in memory.
+  std::erase_if(metrics, [&](const std::string& name) {
+    return package.data.positions > 0 &&
+           train::Evaluation(package.loss, {name}, package.data.width()).asked().scores;
+  });
   for (const std::string& name : package.metrics) {
     const bool there = std::ranges::find(metrics, name) != metrics.end();
     if (!there && study::check_metric(name, targets)) metrics.push_back(name);
@@ -160,6 +165,7 @@ struct Predictor::Impl {
   std::vector<std::string> metrics;
   study::Targets targets;
   std::size_t width;
+  std::int64_t answer;  ///< numbers that are one (data::DataSpec::width)
   kernels::Isa isa;
   nn::TargetUnit unit;  ///< in which the loss is taken
 };
@@ -188,8 +194,8 @@ Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels
   LANISTA_ASSIGN(auto metrics, measured_of(package));
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
   return Predictor(std::make_unique<Impl>(Impl{std::move(members), package.shares(), package.blend(), package.loss,
-                                               std::move(metrics), package.data.targets(), width, isa,
-                                               train::unit_of(package.data)}));
+                                               std::move(metrics), package.data.targets(), width,
+                                               package.data.width(), isa, train::unit_of(package.data)}));
 }
 
 std::int64_t Predictor::outputs() const { return impl_->members.front().program.prediction_size(); }
@@ -207,16 +213,16 @@ std::vector<double> Predictor::predict(std::span<const float> features) {
     }
     member.unit.to_own(predictions.back());
   }
-  return blend(impl_->how, predictions, impl_->shares, static_cast<std::size_t>(outputs()));
+  return blend(impl_->how, predictions, impl_->shares, static_cast<std::size_t>(impl_->answer));
 }
 
 Assessment Predictor::assess(std::span<const double> predictions, std::span<const std::int32_t> labels,
                              std::span<const float> targets) const {
-  const train::Evaluation evaluation(impl_->loss, impl_->metrics, outputs(), {}, impl_->unit);
+  const train::Evaluation evaluation(impl_->loss, impl_->metrics, impl_->answer, {}, impl_->unit);
   nn::Metrics asked = evaluation.asked();
   asked.confusion = impl_->targets.kind != step::TargetKind::kNumbers;
   nn::MetricSums sums;
-  nn::HostMetrics(asked, outputs(), impl_->isa).add(predictions, labels, targets, sums);
+  nn::HostMetrics(asked, impl_->answer, impl_->isa).add(predictions, labels, targets, sums);
   Assessment out;
   out.rows = sums.samples;
   out.lost = sums.lost;
@@ -283,7 +289,7 @@ class ReadBack {
       predictions.push_back(run(member.program, features, static_cast<std::size_t>(width)));
       unit_in(member.imported).to_own(predictions.back());
     }
-    return blend(how_, predictions, shares_, static_cast<std::size_t>(outputs()));
+    return blend(how_, predictions, shares_, width_);
   }
 
  private:
@@ -291,9 +297,10 @@ class ReadBack {
     formats::ImportedModel imported;
     nn::Program program;
   };
-  explicit ReadBack(const engine::ModelPackage& package) : how_(package.blend()), shares_(package.shares()) {}
+  explicit ReadBack(const engine::ModelPackage& package) : how_(package.blend()), width_(static_cast<std::size_t>(package.data.width())), shares_(package.shares()) {}
 
   Blend how_;
+  std::size_t width_;
   std::vector<double> shares_;
   std::vector<Member> members_;
 };

@@ -28,7 +28,7 @@ class Predictor {
   Predictor& operator=(Predictor&&) noexcept;
   ~Predictor();
 
-  /// Numbers of one prediction: logits of the classes or labels, or the targets.
+  /// Numbers of one prediction: logits of the classes (at every position) or labels, or the targets.
   std::int64_t outputs() const;
   /// Predictions [rows, outputs] of features [rows, …] as data::read_raw of the package's data gives them (normalised;
   /// raw, where members bring units of their own), numbers in the targets' own unit.

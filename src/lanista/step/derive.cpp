@@ -31,7 +31,9 @@ Result<const Def*> named(const Def* found, const char* kind, const std::string& 
 Result<void> add_loss(StepBuilder& builder, Backward& backward, const Loss& loss, TrainingStep& step) {
   const graph::Shape prediction = builder.types().at(step.prediction).shape;
   LANISTA_TRY(loss.fits(prediction));
-  const Attrs target{{"shape", loss.of_classes() ? std::vector<std::int64_t>{} : graph::ops::without_batch(prediction)},
+  std::vector<std::int64_t> wanted = graph::ops::without_batch(prediction);
+  if (loss.of_classes()) wanted.pop_back();
+  const Attrs target{{"shape", std::move(wanted)},
                      {"kind", std::string(loss.of_classes() ? "index" : "real")}};
   step.target = builder.emit("target", {}, target, std::nullopt);
   step.loss = builder.emit(loss.forward.name, {step.prediction, step.target}, {}, std::nullopt);

@@ -205,7 +205,8 @@ TEST(TrainingStep, ComputesOnlyWhatTheCommitAndTheResultsNeedInExecutionOrder) {
 
 TEST(TrainingStep, RefusesOutputsThatDoNotFitTheLoss) {
   const graph::OpTable ops = training_ops(graph::builtin_ops());
-  for (const char* text : {"%0 = input(shape=[3,4])\n%1 = linear(%0, out=2)\n%2 = output(%1)\n",
+  for (const char* text : {"%0 = input(shape=[2,3,4])\n%1 = conv2d(%0, out=2, kernel=[1])\n%2 = output(%1)\n",
+                           "%0 = input(shape=[3,4])\n%1 = linear(%0, out=1)\n%2 = output(%1)\n",
                            "%0 = input(shape=[4])\n%1 = linear(%0, out=1)\n%2 = output(%1)\n"}) {
     const auto step = derive_training_step(testing::parsed(text), {}, ops);
 
@@ -213,6 +214,16 @@ TEST(TrainingStep, RefusesOutputsThatDoNotFitTheLoss) {
     EXPECT_EQ(step.error().code, Code::kInvalidArgument);
     EXPECT_NE(step.error().message.find("at least two classes"), std::string::npos) << step.error().message;
   }
+}
+
+TEST(TrainingStep, WantsAClassAtEveryPositionWhereAModelAnswersThere) {
+  const auto step = derive_training_step(
+      testing::parsed("%0 = input(shape=[5,4])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n"), {},
+      training_ops(graph::builtin_ops()));
+
+  ASSERT_TRUE(step) << step.error().text();
+  EXPECT_EQ(step->types.at(step->target), (graph::ValueType{{{graph::kBatch, 5}}, graph::DType::kIndex}));
+  EXPECT_EQ(step->types.at(step->loss), (graph::ValueType{{{graph::kBatch}}, graph::DType::kReal}));
 }
 
 TEST(TrainingStep, RefusesAModelThatDoesNotVerify) {

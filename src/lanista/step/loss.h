@@ -21,7 +21,8 @@ std::string_view target_word(TargetKind kind);
 /// A loss: everything the system knows about it beside its kernels (kernels/family/loss.inc.h, by the same name).
 struct Loss {
   std::string name;  ///< as studies and recipes write it: "cross_entropy"
-  /// Of classes the target is a class number a sample; else real values in the prediction's shape, of labels 0 or 1.
+  /// Of classes the target is a class number a sample, or one a position of predictions [N, positions, classes], the
+  /// mean over which is the sample's loss; else real values in the prediction's shape, of labels 0 or 1.
   TargetKind kind = TargetKind::kNumbers;
   /// Whether it takes predictions of this shape; the error says what it wants.
   std::function<Result<void>(const graph::Shape& prediction)> fits;

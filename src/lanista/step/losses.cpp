@@ -19,7 +19,18 @@ namespace ops = graph::ops;
 
 ValueType per_sample(DType dtype) { return {Shape{{graph::kBatch}}, dtype}; }
 
-bool holds_classes(const Shape& shape) { return shape.rank() == 2 && shape.dims[1] >= 2; }
+/// Of samples, or of the positions of sequences.
+bool holds_classes(const Shape& shape) {
+  return (shape.rank() == 2 || shape.rank() == 3) && shape.dims.back() >= 2;
+}
+
+constexpr std::string_view kClassShapes = "[N, classes] or [N, positions, classes] with at least two classes";
+
+/// A class number for each row of logits.
+ValueType labels_of(Shape logits) {
+  logits.dims.pop_back();
+  return {std::move(logits), DType::kIndex};
+}
 
 std::string wish_of(const std::string& words) { return words + " wants "; }
 
@@ -27,12 +38,12 @@ Result<void> want_classes(const OpArgs& args, const std::string& words) {
   LANISTA_TRY(ops::want_real(args));
   const Shape& shape = ops::shape_of(args);
   if (!holds_classes(shape)) {
-    return ops::misfit(wish_of(words) + "[N, classes] with at least two classes, but has " + shape.text());
+    return ops::misfit(wish_of(words) + std::string(kClassShapes) + ", but has " + shape.text());
   }
-  return ops::want_type(args, 1, per_sample(DType::kIndex), "the target");
+  return ops::want_type(args, 1, labels_of(shape), "the target");
 }
 
-/// Of classes, from their probabilities, which the gradient is made of.
+/// Of classes, from their probabilities, which the gradient is made of. A sample with positions has the mean over them.
 Loss of_classes(const std::string& name, const std::string& words, const std::string& help) {
   const auto forward = [words](const OpArgs& args) -> Types {
     LANISTA_TRY(want_classes(args, words));
@@ -48,7 +59,7 @@ Loss of_classes(const std::string& name, const std::string& words, const std::st
             if (holds_classes(prediction)) return {};
             return Error{Code::kInvalidArgument,
                          wish_of(words) +
-                             "an output of shape [N, classes] with at least two classes, but the model's is " +
+                             "an output of shape " + std::string(kClassShapes) + ", but the model's is " +
                              prediction.text(),
                          ""};
           },

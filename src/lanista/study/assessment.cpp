@@ -11,7 +11,7 @@ namespace {
 using fields::Malformed;
 using nlohmann::json;
 
-constexpr std::int64_t kLayout = 1;
+constexpr std::int64_t kLayout = 1, kOfLabels = 2;
 
 json reals_json(const auto& values) {
   json out = json::array();
@@ -55,21 +55,31 @@ Residuals read_residuals(const json& object) {
   return out;
 }
 
-json part_json(const PartAssessment& part, std::int64_t classes) {
+json scores_json(const std::vector<ClassScore>& scores) {
+  json out = json::array();
+  for (const ClassScore& score : scores) {
+    out.push_back(
+        {{"label", score.label}, {"rows", score.rows}, {"precision", score.precision}, {"recall", score.recall}});
+  }
+  return out;
+}
+
+json part_json(const PartAssessment& part, const ModelAssessment& of) {
   json out{{"part", part.part}, {"rows", part.rows}, {"lost", part.lost}};
-  if (classes == 0) {
+  if (of.multilabel) {
+    out["labels"] = scores_json(part.classes);
+    return out;
+  }
+  if (of.classes == 0) {
     out["residuals"] = json::array();
-    for (const Residuals& of : part.residuals) out["residuals"].push_back(residuals_json(of));
+    for (const Residuals& each : part.residuals) out["residuals"].push_back(residuals_json(each));
     out["actual"] = reals_json(part.actual);
     out["predicted"] = reals_json(part.predicted);
     return out;
   }
   out["confusion"] = part.confusion;
-  out["classes"] = out["confused"] = json::array();
-  for (const ClassScore& score : part.classes) {
-    out["classes"].push_back(
-        {{"label", score.label}, {"rows", score.rows}, {"precision", score.precision}, {"recall", score.recall}});
-  }
+  out["classes"] = scores_json(part.classes);
+  out["confused"] = json::array();
   for (const Confused& each : part.confused) {
     out["confused"].push_back({{"label", each.label}, {"prediction", each.prediction}, {"rows", each.rows}});
   }
@@ -94,12 +104,25 @@ const json& bounded(const json& object, const char* name, std::size_t most) {
   return list;
 }
 
+std::vector<ClassScore> read_scores(const json& object, const char* name, std::int64_t end) {
+  std::vector<ClassScore> out;
+  for (const json& each : bounded(object, name, PartAssessment::kMostClasses)) {
+    out.push_back({below(each, "label", end), count(each, "rows"), fields::real(each, "precision"),
+                   fields::real(each, "recall")});
+  }
+  return out;
+}
+
 PartAssessment read_part(const json& object, const ModelAssessment& of) {
   PartAssessment out;
   out.part = fields::text(object, "part");
   if (out.part != "validation" && out.part != "test") throw Malformed{"part is '" + out.part + "'"};
   out.rows = count(object, "rows");
   out.lost = count(object, "lost");
+  if (of.multilabel) {
+    out.classes = read_scores(object, "labels", of.outputs);
+    return out;
+  }
   if (of.classes == 0) {
     for (const json& each : bounded(object, "residuals", PartAssessment::kMostOutputs)) {
       out.residuals.push_back(read_residuals(each));
@@ -112,10 +135,7 @@ PartAssessment read_part(const json& object, const ModelAssessment& of) {
     return out;
   }
   out.confusion = read_confusion(object, of.classes);
-  for (const json& each : bounded(object, "classes", PartAssessment::kMostClasses)) {
-    out.classes.push_back({below(each, "label", of.classes), count(each, "rows"), fields::real(each, "precision"),
-                           fields::real(each, "recall")});
-  }
+  out.classes = read_scores(object, "classes", of.classes);
   for (const json& each : bounded(object, "confused", PartAssessment::kMostConfused)) {
     out.confused.push_back(
         {below(each, "label", of.classes), below(each, "prediction", of.classes), count(each, "rows")});
@@ -130,13 +150,13 @@ std::int64_t ModelAssessment::shown() const {
 }
 
 json assessment_json(const ModelAssessment& assessment) {
-  json out{{"v", kLayout},
+  json out{{"v", assessment.multilabel ? kOfLabels : kLayout},
            {"trial", assessment.trial.value},
            {"weights_hash", assessment.weights_hash},
            {"classes", assessment.classes},
            {"outputs", assessment.outputs},
            {"parts", json::array()}};
-  for (const PartAssessment& part : assessment.parts) out["parts"].push_back(part_json(part, assessment.classes));
+  for (const PartAssessment& part : assessment.parts) out["parts"].push_back(part_json(part, assessment));
   return out;
 }
 
@@ -145,10 +165,10 @@ Result<ModelAssessment> read_assessment(std::string_view text) {
   if (!object.is_object()) return Error{Code::kDataLoss, "broken assessment: is not JSON", ""};
   return fields::read_record<ModelAssessment>("assessment", [&]() -> Result<ModelAssessment> {
     const std::int64_t layout = fields::integer(object, "v");
-    if (layout != kLayout) {
-      return Error{layout > kLayout ? Code::kFailedPrecondition : Code::kDataLoss,
-                   "the assessment has layout " + std::to_string(layout) + ", this version reads " +
-                       std::to_string(kLayout),
+    if (layout < kLayout || layout > kOfLabels) {
+      return Error{layout > kOfLabels ? Code::kFailedPrecondition : Code::kDataLoss,
+                   "the assessment has layout " + std::to_string(layout) + ", this version reads up to " +
+                       std::to_string(kOfLabels),
                    ""};
     }
     ModelAssessment out;
@@ -157,6 +177,8 @@ Result<ModelAssessment> read_assessment(std::string_view text) {
     out.classes = count(object, "classes");
     out.outputs = count(object, "outputs");
     if (out.outputs < 1) throw Malformed{"outputs is 0"};
+    out.multilabel = layout == kOfLabels;
+    if (out.multilabel && out.classes > 0) throw Malformed{"labels of classes"};
     for (const json& part : bounded(object, "parts", 2)) out.parts.push_back(read_part(part, out));
     return out;
   });

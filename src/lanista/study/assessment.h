@@ -13,11 +13,14 @@
 
 namespace lanista::study {
 
-/// Of one class: precision and recall are 0 where they would be 0 / 0.
+/// Of one class, or one of several labels: precision and recall are 0 where they would be 0 / 0.
 struct ClassScore {
   std::int64_t label = 0;
   std::int64_t rows = 0;  ///< that have this label
   double precision = 0, recall = 0;
+
+  /// The harmonic mean of the two; 0 / 0 is 0.
+  double f1() const { return precision + recall > 0 ? 2 * precision * recall / (precision + recall) : 0; }
 
   friend bool operator==(const ClassScore&, const ClassScore&) = default;
 };
@@ -47,7 +50,8 @@ struct PartAssessment {
   std::int64_t rows = 0;
   std::int64_t lost = 0;                ///< rows with a prediction that is not a number
   std::vector<std::int64_t> confusion;  ///< by [label, prediction]; empty beyond kMostMatrix classes
-  std::vector<ClassScore> classes;      ///< that have rows, the lowest recall first, then most rows, at most kMostClasses
+  std::vector<ClassScore> classes;      ///< that have rows, the lowest recall first, then most rows, at most kMostClasses; of
+                                        ///< labels all, the lowest f1 first
   std::vector<Confused> confused;       ///< most frequent mistakes first, at most kMostConfused
   std::vector<Residuals> residuals;       ///< of numbers: one an output, at most kMostOutputs
   std::vector<double> actual, predicted;  ///< of numbers: [drawn rows, outputs shown], in the targets' own unit
@@ -62,9 +66,10 @@ struct PartAssessment {
 struct ModelAssessment {
   TrialId trial;
   std::string weights_hash;  ///< of the package that was assessed
-  std::int64_t classes = 0;  ///< 0: numbers
-  std::int64_t outputs = 1;  ///< numbers a prediction, of which min(outputs, kMostOutputs) are shown
+  std::int64_t classes = 0;  ///< 0: numbers, or labels
+  std::int64_t outputs = 1;  ///< numbers a prediction, of which min(outputs, kMostOutputs) are shown; of labels: labels
   std::vector<PartAssessment> parts;
+  bool multilabel = false;  ///< a row has any of `outputs` labels
 
   /// How many outputs are told of.
   std::int64_t shown() const;

@@ -30,8 +30,24 @@ ModelAssessment of_numbers() {
   return out;
 }
 
+ModelAssessment of_labels() {
+  ModelAssessment out{TrialId{3}, "def", 0, 4, {}, true};
+  PartAssessment part{"test", 9, 1, {}, {{3, 0, 0, 0}, {1, 5, 0.5, 0.25}, {0, 8, 1, 0.875}}, {}, {}, {}, {}};
+  out.parts = {part};
+  return out;
+}
+
+TEST(ModelAssessment, OfLabelsIsOfALayoutOfItsOwn) {
+  EXPECT_EQ(assessment_json(of_classes()).at("v"), 1) << "versions before read it";
+  EXPECT_EQ(assessment_json(of_labels()).at("v"), 2) << "they would look for numbers";
+  EXPECT_TRUE(read_assessment(assessment_json(of_labels()).dump())->multilabel);
+  EXPECT_FALSE(read_assessment(assessment_json(of_numbers()).dump())->multilabel);
+  EXPECT_DOUBLE_EQ((ClassScore{0, 5, 0.5, 0.25}).f1(), 1.0 / 3);
+  EXPECT_EQ((ClassScore{0, 5, 0, 0}).f1(), 0);
+}
+
 TEST(ModelAssessment, IsReadAsItWasWritten) {
-  for (const ModelAssessment& each : {of_classes(), of_numbers()}) {
+  for (const ModelAssessment& each : {of_classes(), of_numbers(), of_labels()}) {
     const std::string text = assessment_json(each).dump();
 
     const auto read = read_assessment(text);
@@ -51,7 +67,11 @@ TEST(ModelAssessment, RefusesWhatDoesNotFit) {
     const auto read = read_assessment(json.dump());
     return read ? Code::kInternal : read.error().code;
   };
-  EXPECT_EQ(refused([](auto& j) { j["v"] = 2; }, of_classes()), Code::kFailedPrecondition);
+  EXPECT_EQ(refused([](auto& j) { j["v"] = 3; }, of_classes()), Code::kFailedPrecondition);
+  EXPECT_EQ(refused([](auto& j) { j["v"] = 2; }, of_classes()), Code::kDataLoss);
+  EXPECT_EQ(refused([](auto& j) { j["v"] = 1; }, of_labels()), Code::kDataLoss);
+  EXPECT_EQ(refused([](auto& j) { j["parts"][0]["labels"][0]["label"] = 4; }, of_labels()), Code::kDataLoss);
+  EXPECT_EQ(refused([](auto& j) { j["parts"][0]["labels"][1]["rows"] = -1; }, of_labels()), Code::kDataLoss);
   EXPECT_EQ(refused([](auto& j) { j["v"] = 0; }, of_classes()), Code::kDataLoss);
   EXPECT_EQ(refused([](auto& j) { j["trial"] = 0; }, of_classes()), Code::kDataLoss);
   EXPECT_EQ(refused([](auto& j) { j["parts"][0]["part"] = "train"; }, of_classes()), Code::kDataLoss);

@@ -121,6 +121,13 @@ std::optional<double> usual_number(const StudyConfig& config, const std::string&
   return agreed ? usual : std::nullopt;
 }
 
+std::optional<Goal> tie_goal(const StudyConfig& config) {
+  const std::string loss = "val_loss";
+  const bool is_goal = std::ranges::find(config.goals, loss, &Goal::metric) != config.goals.end();
+  if (config.train.ties != kTiesByLoss || is_goal) return std::nullopt;
+  return Goal{false, loss};
+}
+
 Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, const space::Sample& sample) {
   const TrainConfig& train = config.train;
   Recipe recipe;

@@ -30,6 +30,7 @@ inline constexpr std::int64_t kMaxEpochs = 1'000'000;
 inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
 inline constexpr std::int64_t kMaxSteps = 1'000'000'000'000;  ///< of a trial
 inline constexpr std::string_view kKeepBestEpoch = "best_epoch", kKeepLast = "last";
+inline constexpr std::string_view kTiesByLoss = "loss", kTiesToEarlier = "earlier";
 
 inline constexpr double kMaxClassWeight = 1e6;
 inline constexpr std::string_view kClassWeightsKey = "train.class_weights";  ///< where a study file says them
@@ -98,6 +99,7 @@ struct TrainConfig {
   std::vector<std::string> metrics;   ///< empty: accuracy for classes, mae for numbers; loss is always there
   std::string precision = "float32";  ///< float32 | float64
   std::string keep{kKeepBestEpoch};   ///< which epoch a trial stands for (study/keep.h): best_epoch | last
+  std::string ties{kTiesByLoss};      ///< where all goals are equal: loss (the smaller val_loss) | earlier
   std::int64_t shards = 1;            ///< that the batch of a step is cut in; their gradients are summed in order
   std::int64_t accumulate = 1;        ///< parts of a shard, computed one after the other
   PluginConfig select = {};           ///< which examples are trained on (data/selector.h); no name: all
@@ -152,6 +154,10 @@ struct StudyConfig {
   RunConfig run;
   KeepConfig keep;
 };
+
+/// What decides between results that all goals say are equal, as train.ties says: the loss of the validation part.
+/// nullopt: nothing measured does, or the goals hold that loss already.
+std::optional<Goal> tie_goal(const StudyConfig& config);
 
 /// A trial's own numbers: train's values and data's batch, overridden by the sample. Names a sample may
 /// use: optimizer, lr, momentum, nesterov, weight_decay, beta1, beta2, eps, clip_norm, label_smoothing, schedule,

@@ -16,6 +16,7 @@ KeepRule keep_rule(const StudyConfig& config) {
   std::ranges::copy_if(config.goals, std::back_inserter(rule.goals),
                        [](const Goal& goal) { return is_metric(goal.metric); });
   if (!rule.picks()) return rule;
+  if (auto tie = tie_goal(config)) rule.goals.push_back(*std::move(tie));
   std::ranges::copy_if(config.subject_to, std::back_inserter(rule.constraints),
                        [](const Constraint& constraint) { return constraint.is_measured(); });
   return rule;

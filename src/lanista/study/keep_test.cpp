@@ -43,6 +43,7 @@ DrawnTrial drawn_trial(Rng rng) {
   if (out.config.goals.empty()) out.config.goals.push_back(kGoals[rng.below(kGoals.size())]);
   if (rng.bernoulli(0.5)) std::swap(out.config.goals.front(), out.config.goals.back());
   if (rng.bernoulli(0.15)) out.config.train.keep = kKeepLast;
+  if (rng.bernoulli(0.4)) out.config.train.ties = kTiesToEarlier;
   out.lr = rng.bernoulli(0.5) ? 1 : 0.5;
   out.sample["lr"] = out.lr;
   if (rng.bernoulli(0.5)) {
@@ -89,6 +90,8 @@ std::size_t by_hand(const DrawnTrial& of, std::size_t epochs) {
     if (goal.metric.starts_with("val_")) goals.push_back(goal);
   }
   if (of.config.train.keep == "last" || goals.empty()) return epochs - 1;
+  // Once more by the loss changes nothing where it is a goal.
+  if (of.config.train.ties == "loss") goals.push_back({false, "val_loss"});
   for (std::size_t i = 0; i < epochs; ++i) {
     bool is_best = !std::isnan(of.measurements[i].metrics.at(goals.front().metric));
     for (std::size_t k = 0; k < epochs && is_best; ++k) {
@@ -158,6 +161,8 @@ TEST(KeepRule, ComesBackFromItsText) {
   config.goals = {{true, "val_accuracy"}, {false, "params"}, {false, "val_loss"}};
   config.subject_to = {*Constraint::parse("val_loss * 2 <= lr"), *Constraint::parse("params <= 50k")};
   const KeepRule rule = keep_rule(config);
+  config.goals.pop_back();
+  EXPECT_EQ(keep_rule_json(keep_rule(config)), keep_rule_json(rule)) << "the loss decides ties";
 
   const auto read = keep_rule_from_json(nlohmann::json::parse(keep_rule_json(rule).dump()));
 

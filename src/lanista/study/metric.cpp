@@ -79,6 +79,7 @@ const std::vector<Metric>& metrics() {
        "mean of f1 over all labels; 0 / 0 is 0"},
       {"log_loss", kClasses, false, "mean of minus the logarithm of the label's probability by softmax", 0, {},
        "mean over rows and labels of minus the logarithm of what the sigmoid gives the truth"},
+      {"perplexity", kClasses, false, "e to the power of log_loss: as uncertain as among so many equal classes"},
       {"calibration_error", kClasses, false,
        "mean distance between the largest probability and the accuracy, in 15 bins of that probability"},
       {"matthews", kClasses, true, "correlation of labels and predictions (Matthews); 0 where either is constant"},

@@ -31,10 +31,11 @@ Result<graph::Graph> trial_model(const StudyView& view, const TrialView& trial, 
 namespace {
 
 Standing standing_by(const StudyConfig& config, const Measurement& measurement, const TrialView& trial) {
-  Standing out{violation(config.subject_to, measurement, trial.proposal.sample), {}, trial.parameters, trial.id};
-  for (const double loss : losses(config.goals, measurement)) {
-    out.losses.emplace_back(std::isnan(loss), std::isnan(loss) ? 0 : loss);
-  }
+  const auto ranked = [](double loss) { return std::pair(std::isnan(loss), std::isnan(loss) ? 0 : loss); };
+  const double violated = violation(config.subject_to, measurement, trial.proposal.sample);
+  Standing out{.violation = violated, .parameters = trial.parameters, .trial = trial.id};
+  for (const double loss : losses(config.goals, measurement)) out.losses.push_back(ranked(loss));
+  if (const auto tie = tie_goal(config)) out.tie = ranked(losses({*tie}, measurement).front());
   return out;
 }
 

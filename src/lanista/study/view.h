@@ -92,7 +92,7 @@ struct StudyView {
 Result<graph::Graph> base_model(const StudyView& view, const TrialView& trial);
 Result<graph::Graph> trial_model(const StudyView& view, const TrialView& trial, const graph::OpTable& ops);
 
-/// Which of a trial's measurements it stands for, as its study's train.keep says.
+/// Which of a trial's measurements it stands for, as its study's train.keep and train.ties say.
 Kept kept_of(const StudyConfig& config, const TrialView& trial);
 /// The result of a trial that has measured something: what it stands for, so far or in the end; of one that failed or
 /// was cancelled, the last that it measured.
@@ -101,10 +101,11 @@ const Measurement& result_of(const StudyConfig& config, const TrialView& trial);
 /// What a finished trial is compared by; smaller is better. Goals count in their order: the next one decides only where
 /// those before are equal.
 struct Standing {
-  double violation = 0;                         ///< of the constraints; what keeps to them goes first
-  std::vector<std::pair<bool, double>> losses;  ///< one a goal; {true, 0} for a missing or not-a-number metric: worst
+  double violation = 0;                              ///< of the constraints; what keeps to them goes first
+  std::vector<std::pair<bool, double>> losses = {};  ///< one a goal; {true, 0} for a missing or not-a-number metric: worst
+  std::pair<bool, double> tie = {};                  ///< the same of what decides where goals are equal (tie_goal)
   std::int64_t parameters = 0;
-  TrialId trial;
+  TrialId trial = {};
   auto operator<=>(const Standing&) const = default;
 };
 Standing standing(const StudyConfig& config, const TrialView& trial);
@@ -123,8 +124,8 @@ std::vector<Measurement> joint_results(const StudyConfig& config, const std::vec
 std::optional<Standing> joint_standing(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
 Tally tally_of(const std::vector<const TrialView*>& trainings);
 
-/// Finished trials from best to worst by constraints and goals of their results; ties by fewer parameters, then by id.
-/// Failed ones are left out. With several trainings a proposal, proposals by the averages of their trainings, each in the
+/// Finished trials from best to worst by constraints and goals of their results; ties by train.ties, then by fewer
+/// parameters, then by id. Failed ones are left out. With several trainings a proposal, proposals by the averages of their trainings, each in the
 /// name of its best training.
 std::vector<TrialId> ranking(const StudyView& view);
 /// What ranking() compares, from best to worst.

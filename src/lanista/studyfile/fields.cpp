@@ -153,6 +153,9 @@ Section train_section() {
        field(block, &TrainConfig::keep,
              one_of("keep", {std::string(study::kKeepBestEpoch), std::string(study::kKeepLast)},
                     "the epoch whose weights and measurement a trial stands for; best_epoch: by the goals")),
+       field(block, &TrainConfig::ties,
+             one_of("ties", {std::string(study::kTiesByLoss), std::string(study::kTiesToEarlier)},
+                    "what decides where all goals are equal, between epochs and between trials")),
        quiet(
            field(block, &TrainConfig::shards,
                  within(1, study::kMaxParts, "shards", "parts of a batch whose gradients are summed in their order"))),
@@ -172,7 +175,7 @@ std::vector<Section> study_sections() {
        {field(&StudyConfig::model, &ModelConfig::base,
               any("base",
                   "builtin:auto (all that suit the data), builtin:small-mlp, builtin:small-cnn, "
-                  "builtin:small-transformer, or files in the text form (net.graph)"))}},
+                  "builtin:small-transformer, builtin:embedding-mlp (a table with categories), or files (net.graph)"))}},
       train_section(),
       {"strategy",
        "what to try next; further keys are the strategy's own options",

@@ -420,6 +420,7 @@ Result<study::StudyConfig> read_study(std::string_view text, const std::string& 
 Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file) {
   study::StudyConfig defaults;
   defaults.train.keep = study::kKeepLast;
+  defaults.train.ties = study::kTiesToEarlier;
   return read_with_defaults(text, file, {}, defaults);
 }
 

@@ -379,6 +379,23 @@ TEST(StudyFile, SaysWhichEpochATrialStandsFor) {
   }
 }
 
+TEST(StudyFile, SaysWhatDecidesTies) {
+  const auto ties = [](const std::string& text) { return read_study(text, "s.yaml")->train.ties; };
+  EXPECT_EQ(ties("train: {epochs: 3}\n"), study::kTiesByLoss);
+  for (const std::string_view value : {study::kTiesByLoss, study::kTiesToEarlier}) {
+    study::StudyConfig config;
+    config.train.ties = value;
+    const std::string text = write_study(config);
+    EXPECT_EQ(ties(text), value);
+    EXPECT_EQ(read_stored_study(text, "s.yaml")->train.ties, value);
+    const std::string line = "  ties: \"" + std::string(value) + "\"\n";
+    ASSERT_NE(text.find(line), std::string::npos) << "whatever it is: a file without it is of an older build";
+    std::string old = text;
+    old.erase(old.find(line), line.size());
+    EXPECT_EQ(read_stored_study(old, "s.yaml")->train.ties, study::kTiesToEarlier);
+  }
+}
+
 TEST(StudyFile, KeepsConstraintsAndRepeats) {
   const auto config = read_study(
       "subject_to: [val_loss <= 1, \"params <= 50k\"]\n"

@@ -41,7 +41,7 @@ Rows gather(const data::Dataset& set, std::span<const std::int64_t> rows, bool w
                        .cast<double>();
   }
   if (set.spec().classes > 0) {
-    out.labels.resize(rows.size());
+    out.labels.resize(rows.size() * static_cast<std::size_t>(set.spec().labels_per_sample()));
     set.gather_labels(rows, out.labels);
   } else {
     out.targets.resize(rows.size() * static_cast<std::size_t>(set.spec().target_size));
@@ -80,8 +80,8 @@ struct LinearModel {
 LinearModel constant_model(const data::Dataset& set) {
   const auto& all = set.rows(Part::kTrain);
   const Rows train = gather(set, all, false);
-  const auto rows = static_cast<double>(all.size());
-  LinearModel model{.weights = {}, .offset = VectorXd::Zero(set.spec().outputs())};
+  const auto rows = static_cast<double>(all.size()) * static_cast<double>(set.spec().labels_per_sample());
+  LinearModel model{.weights = {}, .offset = VectorXd::Zero(set.spec().width())};
   for (const std::int32_t label : train.labels) model.offset(label) += 1 / rows;
   for (std::size_t i = 0; i < train.targets.size(); ++i) {
     model.offset(static_cast<Index>(i) % model.offset.size()) += double{train.targets[i]} / rows;
@@ -185,8 +185,8 @@ std::optional<LinearModel> linear_model(const data::Dataset& set) {
 
 void measure(const LinearModel& model, const data::Dataset& set, Part part, const std::string& prefix,
              const Evaluation& evaluation, study::Baseline& baseline) {
-  const std::int64_t outputs = set.spec().outputs();
-  nn::HostMetrics host(evaluation.asked(), outputs, kernels::best_isa());
+  const std::int64_t outputs = set.spec().outputs(), answers = set.spec().labels_per_sample();
+  nn::HostMetrics host(evaluation.asked(), set.spec().width(), kernels::best_isa());
   nn::MetricSums sums;
   const std::span<const std::int64_t> all = set.rows(part);
   const auto at_once = static_cast<std::size_t>(std::max<std::int64_t>(1, kNumbersAtOnce / outputs));
@@ -194,7 +194,7 @@ void measure(const LinearModel& model, const data::Dataset& set, Part part, cons
     const auto some = all.subspan(at, std::min(at_once, all.size() - at));
     const Rows rows = gather(set, some, model.weights.size() > 0);
     const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> said =
-        model.predict(rows.features, static_cast<Index>(some.size()));
+        model.predict(rows.features, static_cast<Index>(some.size()) * answers);
     host.add({said.data(), static_cast<std::size_t>(said.size())}, rows.labels, rows.targets, sums);
   }
   baseline.metrics.merge(evaluation.values(sums, prefix));
@@ -213,7 +213,7 @@ std::vector<study::Baseline> baselines_of_one(const data::Dataset& set, const st
   const std::int64_t outputs = set.spec().outputs();
   const double measured = static_cast<double>(set.rows(Part::kValidation).size() + set.rows(Part::kTest).size());
   if (measured * static_cast<double>(outputs) > kMostMeasured) return out;
-  const Evaluation evaluation(loss, metrics, outputs, own, unit_of(set.spec()));
+  const Evaluation evaluation(loss, metrics, set.spec().width(), own, unit_of(set.spec()));
   const auto add = [&](std::string name, const LinearModel& model) {
     study::Baseline& baseline = out.emplace_back(study::Baseline{std::move(name), {}});
     measure(model, set, Part::kValidation, "val_", evaluation, baseline);

@@ -8,7 +8,7 @@ BatchBuffers::BatchBuffers(std::int64_t batch, const data::DataSpec& spec)
     : batch_(static_cast<std::size_t>(batch)),
       features_(static_cast<std::size_t>(batch * spec.features.elements_per_sample())) {
   if (spec.classes > 0) {
-    labels_.resize(static_cast<std::size_t>(batch));
+    labels_.resize(static_cast<std::size_t>(batch * spec.labels_per_sample()));
   } else {
     targets_.resize(static_cast<std::size_t>(batch * spec.target_size));
   }
@@ -37,7 +37,7 @@ nn::Batch BatchBuffers::with_features(const data::Dataset& data, std::span<const
   batch.sample_index = rows;
   batch.features = ready;
   if (spec.classes > 0) {
-    const auto used = std::span(labels_).first(rows.size());
+    const auto used = std::span(labels_).first(rows.size() * static_cast<std::size_t>(spec.labels_per_sample()));
     data.gather_labels(rows, used);
     batch.labels = used;
   } else {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/base/portable_math.h"
 #include "lanista/nn/score_metrics.h"
 #include "lanista/step/loss.h"
 
@@ -65,6 +66,10 @@ constexpr Entry kEntries[] = {
     {"balanced_accuracy", [](const Asking& ask) { return ask.counted(nn::balanced_accuracy); }},
     {"f1_macro", [](const Asking& ask) { return ask.counted(nn::f1_macro); }},
     {"log_loss", [](const Asking& ask) { return ask.mean(Of::kLogLoss, 0); }},
+    {"perplexity",
+     [](const Asking& ask) -> Value {
+       return [loss = ask.mean(Of::kLogLoss, 0)](const MetricSums& sums) { return portable_exp(loss(sums)); };
+     }},
     {"calibration_error",
      [](const Asking& ask) {
        ask.asked.calibration = true;

@@ -43,6 +43,7 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
                                              {"log_loss", 0.5 - std::log(p)},
                                              {"loss", 0.5 - std::log(p)},
                                              {"matthews", 2 / std::sqrt(12.0)},
+                                             {"perplexity", std::exp(0.5) / p},
                                              {"roc_auc", 0.75}};
   ASSERT_EQ(two.size(), wanted.size());
   for (const auto& [name, value] : wanted) EXPECT_NEAR(two.at(name), value, 1e-12) << name;
@@ -91,6 +92,13 @@ TEST(Evaluation, IsNotImprovedByAPredictionThatIsNoNumber) {
   const auto numbers =
       measured(Evaluation("mse", study::suiting_metrics(0), 2), 2, {1, 2, 3, kNoNumber}, {}, {1, 2, 3, 4});
   for (const auto& [name, value] : numbers) EXPECT_TRUE(std::isnan(value)) << name;
+}
+
+TEST(Evaluation, HasThePerplexityOfItsLogLoss) {
+  const Evaluation evaluation("cross_entropy", {"perplexity", "log_loss"}, 4);
+  EXPECT_DOUBLE_EQ(measured(evaluation, 4, std::vector<double>(8, 1.5), {0, 3}, {}).at("perplexity"), 4);
+  const auto drawn = measured(evaluation, 4, {2, 0, -1, 3, 0.5, 0, 1, 1}, {1, 2}, {});
+  EXPECT_NEAR(drawn.at("perplexity"), std::exp(drawn.at("log_loss")), 1e-13 * drawn.at("perplexity"));
 }
 
 TEST(Evaluation, OfNoSampleIsNoNumber) {

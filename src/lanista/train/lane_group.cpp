@@ -6,6 +6,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/step/training_step.h"
+#include "lanista/train/causality.h"
 #include "lanista/train/evaluation.h"
 
 namespace lanista::train {
@@ -49,6 +50,7 @@ Result<LaneGroup> LaneGroup::create(const TrainerInput& like, std::int64_t lanes
   options.lanes = lanes;
   LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, options));
   LANISTA_TRY(check_predictions(program, like.data->spec()));
+  LANISTA_TRY(check_causality(infer, like.data->spec(), program_options_of(like)));
   return LaneGroup(like, std::move(program));
 }
 
@@ -267,7 +269,7 @@ std::vector<std::map<std::string, double>> LaneGroup::evaluate(std::span<TrialRu
   seat(runs);
   std::vector<Evaluation> evaluations;
   for (const TrialRun* run : runs) {
-    evaluations.push_back(evaluation_of(run->input_, program().prediction_size()));
+    evaluations.push_back(evaluation_of(run->input_));
   }
   std::vector<nn::LaneMetrics> lanes;
   for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -39,7 +39,7 @@ Result<std::map<std::string, double>> measure_weights(const TrainerInput& input,
   LANISTA_TRY(check_measures(input));
   LANISTA_ASSIGN(auto program, with_weights(input, tensors));
   BatchBuffers buffers(input.recipe.batch, input.data->spec());
-  const Evaluation evaluation = evaluation_of(input, program.prediction_size());
+  const Evaluation evaluation = evaluation_of(input);
   nn::LaneMetrics lane{.lane = 0, .asked = &evaluation.asked()};
   program.evaluate(buffers.each(*input.data, input.data->rows(part)), {&lane, 1});
   return evaluation.values(lane.sums, prefix);
@@ -68,18 +68,17 @@ Result<std::map<std::string, double>> measure_predictions(const TrainerInput& in
   LANISTA_TRY(check_measures(input));
   const data::DataSpec& spec = input.data->spec();
   const auto& rows = input.data->rows(part);
-  const std::int64_t width = spec.classes > 0 ? spec.classes : spec.target_size;
-  if (predictions.size() != rows.size() * static_cast<std::size_t>(width)) {
+  if (predictions.size() != rows.size() * static_cast<std::size_t>(spec.outputs())) {
     return Error{Code::kInvalidArgument, "there are not as many predictions as rows", ""};
   }
-  const Evaluation evaluation = evaluation_of(input, width);
-  nn::HostMetrics metrics(evaluation.asked(), width, kernels::best_isa());
+  const Evaluation evaluation = evaluation_of(input);
+  nn::HostMetrics metrics(evaluation.asked(), spec.width(), kernels::best_isa());
   nn::MetricSums sums;
   BatchBuffers buffers(input.recipe.batch, spec);
   const nn::BatchSource batches = buffers.each(*input.data, rows);
   std::size_t at = 0;
   while (const nn::Batch* batch = batches()) {
-    const std::size_t count = static_cast<std::size_t>(batch->size * width);
+    const std::size_t count = static_cast<std::size_t>(batch->size * spec.outputs());
     metrics.add(predictions.subspan(at, count), batch->labels, batch->targets, sums);
     at += count;
   }

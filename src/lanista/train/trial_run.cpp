@@ -92,8 +92,9 @@ TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter, Selecti
       kept_(input.keep, input.known),
       selection_(std::move(selection)) {}
 
-Evaluation evaluation_of(const TrainerInput& input, std::int64_t prediction_size) {
-  return Evaluation(input.recipe.loss, input.metrics, prediction_size, own_metrics(input), unit_of(input.data->spec()));
+Evaluation evaluation_of(const TrainerInput& input) {
+  const data::DataSpec& spec = input.data->spec();
+  return Evaluation(input.recipe.loss, input.metrics, spec.width(), own_metrics(input), unit_of(spec));
 }
 
 Result<void> check_measures(const TrainerInput& input) {

@@ -56,7 +56,7 @@ struct TrainerInput {
 Result<std::vector<study::Measurement>> read_measurements(const std::map<std::string, std::string>& facts);
 
 /// What is measured of this trial, whose loss and metrics suit its data.
-Evaluation evaluation_of(const TrainerInput& input, std::int64_t prediction_size);
+Evaluation evaluation_of(const TrainerInput& input);
 /// Of a program for this trial, of one lane.
 nn::ProgramOptions program_options_of(const TrainerInput& input);
 /// Errors: kInvalidArgument (loss or metrics do not suit the data).

@@ -27,7 +27,9 @@ Result<Chain> entrance(const Ends& ends) {
 Result<Blueprint> network(const graph::OpTable& ops, const Ends& ends, const Options& options) {
   const auto width = options.at("width").get<std::int64_t>();
   if (width % 8 != 0) return misfit("wants a width that 8 divides, for up to 4 heads, not " + std::to_string(width));
-  const auto causal = options.at("causal").get<bool>();
+  // Where every position answers, none may see what it is asked for.
+  const bool everywhere = ends.positions > 0;
+  const bool causal = everywhere || options.at("causal").get<bool>();
   LANISTA_ASSIGN(Chain chain, entrance(ends));
 
   const Chain attention{layer("layer_norm"),
@@ -41,10 +43,10 @@ Result<Blueprint> network(const graph::OpTable& ops, const Ends& ends, const Opt
   blocks.choices = {pick("ratio", {2, 3, 4})};
   chain.push_back({std::move(blocks)});
   chain.push_back(layer("layer_norm"));
-  if (causal) {
+  if (causal && !everywhere) {
     chain.push_back(layer("slice", {{"axis", 1}, {"start", -1}}));  // the last token has seen all
     chain.push_back(layer("flatten"));
-  } else {
+  } else if (!everywhere) {
     chain.push_back(layer("mean", {{"axes", std::vector<std::int64_t>{1}}}));
   }
   chain.push_back(layer("linear", {{"out", formula("outputs")}}));
@@ -60,7 +62,7 @@ PublishedSpace transformer_space() {
           "Vaswani et al., NeurIPS'17; searched dimensions as in AutoFormer, Chen et al., ICCV'21, section 3",
           {{"width", kInt, 32, 8, 8192, {}, "features of a token; half and twice as many are tried too"},
            {"depth", kInt, 3, 1, 48, {}, "blocks, at most"},
-           {"causal", kBool, false, {}, {}, {}, "a token sees only those before it, and the last answers"}},
+           {"causal", kBool, false, {}, {}, {}, "a token sees only those before it, and the last answers; always so with task=next_token, where each does"}},
           {},
           network};
 }

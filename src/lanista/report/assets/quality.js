@@ -68,17 +68,19 @@ function beatenTable(best) {
 function assessedRows(quality) {
   let part = 0, output = 0;
   const body = el("div", {});
-  const chart = quality.classes === 0 ? scatterOf(quality, () => [quality.parts[part], output]) : null;
+  const isNumbers = quality.classes === 0 && !quality.multilabel;
+  const chart = isNumbers ? scatterOf(quality, () => [quality.parts[part], output]) : null;
   function show() {
     const of = quality.parts[part];
-    body.replaceChildren(...(quality.classes > 0 ? classNodes(quality, of) : [residualTable(quality, of)]));
+    body.replaceChildren(...(quality.multilabel ? labelNodes(quality, of) : isNumbers ? [residualTable(quality, of)] : classNodes(quality, of)));
     if (chart) chart.draw();
   }
   if (quality.parts.length === 0) return null;
   show();
-  const outputs = quality.classes === 0 && quality.parts[0].residuals.length;
+  const outputs = isNumbers && quality.parts[0].residuals.length;
+  const title = quality.multilabel ? "How good it is at each label" : isNumbers ? "Predicted and actual" : "Which class it takes for which";
   return el(
-      "div", {class: "after"}, el("h3", {}, quality.classes > 0 ? "Which class it takes for which" : "Predicted and actual"),
+      "div", {class: "after"}, el("h3", {}, title),
       el("div", {class: "controls"},
          quality.parts.length > 1 && choices("Part", quality.parts.map((p, k) => [k, p.part]), 0, (k) => {
            part = k;
@@ -100,10 +102,39 @@ function className(quality, label) {
   return name === undefined ? String(label) : [`${label} `, said(name)];
 }
 
+function percent(share) {
+  return `${(100 * share).toFixed(share > 0.9995 || share < 0.0005 ? 0 : 1)} %`;
+}
+
+// Of labels, of which a row may have any number: each for itself, the worst first, with bars as long as the shares.
+function labelNodes(quality, part) {
+  const f1 = (c) => c.precision + c.recall > 0 ? 2 * c.precision * c.recall / (c.precision + c.recall) : 0;
+  const share = (value) => {
+    const node = el("td", {class: "number share"}, percent(value));
+    node.style.backgroundSize = `${100 * value}% 100%`;
+    return node;
+  };
+  const left = quality.outputs - part.labels.length;
+  const words = [
+    `${plural(part.rows, "row")} of the ${part.part} part`,
+    part.lost ? `, ${short(part.lost)} without a prediction` : "",
+    ". A row has a label if its probability is above a half. The lowest F1 comes first",
+    left > 0 ? `; ${plural(left, "label")} with a higher one left out.` : ".",
+  ].join("");
+  const heads = ["label", "F1", "recall", "precision", "rows that have it"];
+  return [
+    el("p", {class: "caption"}, words),
+    el("div", {class: "scroll", tabindex: 0, role: "group", "aria-label": "F1, recall and precision of each label"},
+       el("table", {class: "plain-table narrow labels"},
+          el("thead", {}, el("tr", {}, heads.map((h, k) => el("th", {scope: "col", class: k ? "number" : null}, h)))),
+          el("tbody", {}, part.labels.map((c) => el("tr", {}, el("th", {scope: "row"}, className(quality, c.label)),
+             [f1(c), real(c.recall), real(c.precision)].map(share), el("td", {class: "number"}, short(c.rows))))))),
+  ];
+}
+
 // Of classes: the matrix, shaded by the share of the label's rows, with recall and precision; of many the worst ones.
 function classNodes(quality, part) {
   const n = quality.classes, known = part.rows - part.lost;
-  const percent = (share) => `${(100 * share).toFixed(share > 0.9995 || share < 0.0005 ? 0 : 1)} %`;
   const right = part.confusion.reduce((sum, count, k) => sum + (k % n === Math.floor(k / n) ? count : 0), 0);
   const words = [
     `${plural(part.rows, "row")} of the ${part.part} part`,
