@@ -8,6 +8,7 @@
 #include "lanista/base/frame.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/records.h"
+#include "lanista/engine/study_state.h"
 #include "lanista/engine/test_support.h"
 #include "lanista/mutate/model_space.h"
 
@@ -227,7 +228,7 @@ TEST(StudyPlan, IsTheSameForExecutorsAndReadersOfTheLogThroughKills) {
     }
   }
   EXPECT_GT(kills, 60);
-  EXPECT_GT(looks.shared, looks.all / 2);
+  EXPECT_GT(looks.shared, looks.all / 4) << "there were plans to compare";
 }
 
 /// The first records of a log as builds before schema 3 wrote them: every plan whole.
