@@ -459,7 +459,7 @@ def messages():
     said = {
         "brief": brief, "start": job, "allow": allow, "finish": {"kind": "finish", "trial": 1, "keep_weights": True, "abandon": False},
         "park": {"kind": "park", "trial": 1}, "pause_all": {"kind": "pause_all"},
-        "arrange": {"kind": "arrange", "plan": "1 3, 2", "allow": [allow]},
+        "arrange": {"kind": "arrange", "groups": "0: 2, 4: 1 3", "allow": [allow]},
         "epoch": {"kind": "epoch", "measurement": {"trial": 1, "epoch": 1, "step": 10, "metrics": {"val_loss": "nan"}}},
         "failure": {"kind": "failure", "trial": 1, "epoch": 1, "reason": "threw"},
         "checkpoint": {"kind": "checkpoint", "trial": 1, "epoch": 1, "step": 10, "address": "abcd"},

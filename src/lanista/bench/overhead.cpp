@@ -27,18 +27,25 @@ constexpr const char* kOneEpoch = "train: {epochs: 1}\n";
 // A thousand trials rest at the first rung before the best of them go on.
 constexpr const char* kThousandPending = "train: {epochs: 9}\nstop: {rule: successive_halving, trials: 1000}\n";
 
+/// What the trials of a case do, and how many of them at once.
+struct Case {
+  std::string name, training;
+  std::int64_t slots = study::StrategyConfig().slots;
+};
+
 // Random search over three numbers; the model is always the same small base, as in Optuna's own overhead.
-study::StudyConfig config_of(const std::string& training, std::int64_t trials) {
+study::StudyConfig config_of(const Case& of, std::int64_t trials) {
   const auto config = studyfile::read_study(R"yaml(
 model: {base: builtin:small-mlp}
 space: {params: {lr: log(1e-4, 1), momentum: range(0, 0.99), weight_decay: log(1e-6, 1e-2)}}
 strategy: {name: random, mutations: [0, 0]}
 budget: {trials: 1}
-)yaml" + training,
+)yaml" + of.training,
                                             "overhead");
   LANISTA_CHECK(config.ok(), "the benchmark's own study file: " + (config ? std::string() : config.error().text()));
   study::StudyConfig out = *config;
   out.budget.trials = trials;
+  out.strategy.slots = of.slots;
   return out;
 }
 
@@ -53,9 +60,9 @@ data::DataSpec digits_spec() {
 }
 
 /// Milliseconds a trial of one whole study.
-Result<double> run_study(FileSystem& fs, const std::string& folder, const std::string& training, std::int64_t trials,
+Result<double> run_study(FileSystem& fs, const std::string& folder, const Case& of, std::int64_t trials,
                          engine::Executor& executor) {
-  auto config = config_of(training, trials);
+  auto config = config_of(of, trials);
   const auto spec = digits_spec();
   LANISTA_TRY(engine::fit_to_data(config, spec));
   RealClock clock;
@@ -81,15 +88,14 @@ Result<double> run_study(FileSystem& fs, const std::string& folder, const std::s
   return seconds * 1e3 / static_cast<double>(trials);
 }
 
-Result<double> in_this_process(FileSystem& fs, const std::string& folder, const std::string& training,
-                               std::int64_t trials) {
+Result<double> in_this_process(FileSystem& fs, const std::string& folder, const Case& of, std::int64_t trials) {
   engine::NoopExecutor executor;
-  return run_study(fs, folder, training, trials, executor);
+  return run_study(fs, folder, of, trials, executor);
 }
 
 /// Every order and every report goes through the socket of one of two worker processes, which do nothing either. Their
 /// begin is part of the time.
-Result<double> through_processes(const std::string& folder, const std::string& training, std::int64_t trials) {
+Result<double> through_processes(const std::string& folder, const Case& of, std::int64_t trials) {
   const RealClock clock;
   engine::WorkerBrief brief;
   brief.study_folder = folder;
@@ -102,7 +108,7 @@ Result<double> through_processes(const std::string& folder, const std::string& t
     static_cast<void>(engine::work_for_engine(socket, idle));
   });
   LANISTA_ASSIGN(const auto executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, how));
-  return run_study(real_file_system(), folder, training, trials, *executor);
+  return run_study(real_file_system(), folder, of, trials, *executor);
 }
 
 }  // namespace
@@ -113,30 +119,30 @@ Result<void> overhead(int repeats, bool json, std::ostream& out) {
     if (!measured) failure = measured.error();
     return measured ? *measured : 0.0;
   };
-  const std::vector<std::pair<std::string, std::string>> cases{{"trials/", kOneEpoch},
-                                                               {"thousand-pending/", kThousandPending}};
-  for (const auto& [name, training] : cases) {
+  const std::vector<Case> cases{
+      {"trials/", kOneEpoch}, {"thousand-pending/", kThousandPending}, {"thousand-at-once/", kOneEpoch, 1000}};
+  for (const Case& of : cases) {
     for (const std::int64_t trials : {1000, 10'000, 100'000}) {
       const std::string folder =
           (std::filesystem::temp_directory_path() / ("lanista-overhead-" + std::to_string(::getpid()))).string();
       std::vector<Arm> arms{{"ours",
-                             [&, &training = training] {
-                               const double ms = value(in_this_process(real_file_system(), folder, training, trials));
+                             [&] {
+                               const double ms = value(in_this_process(real_file_system(), folder, of, trials));
                                std::filesystem::remove_all(folder);
                                return ms;
                              }},
-                            {"memory", [&, &training = training] {
+                            {"memory", [&] {
                                MemoryFileSystem memory;
-                               return value(in_this_process(memory, "study", training, trials));
+                               return value(in_this_process(memory, "study", of, trials));
                              }}};
       if (trials <= kMostThroughProcesses) {
-        arms.push_back({"processes", [&, &training = training] {
-                          const double ms = value(through_processes(folder, training, trials));
+        arms.push_back({"processes", [&] {
+                          const double ms = value(through_processes(folder, of, trials));
                           std::filesystem::remove_all(folder);
                           return ms;
                         }});
       }
-      const auto rows = interleave("overhead", name + std::to_string(trials), "ms/trial", arms, repeats);
+      const auto rows = interleave("overhead", of.name + std::to_string(trials), "ms/trial", arms, repeats);
       if (failure) return *failure;
       for (const auto& row : rows) print(row, json, out);
     }

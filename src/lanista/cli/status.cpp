@@ -5,10 +5,10 @@
 #include "lanista/base/printable.h"
 #include "lanista/base/real_json.h"
 #include "lanista/cli/terminal.h"
-#include "lanista/engine/forecast.h"
 #include "lanista/study/noise.h"
 #include "lanista/study/record_fields.h"
 #include "lanista/study/rungs.h"
+#include "lanista/study/work.h"
 
 namespace lanista::cli {
 namespace {
@@ -127,14 +127,14 @@ json status_json(const std::string& folder, const study::StudyView& view) {
            {"seconds", view.seconds},
            {"ended", view.end_reason.has_value()}};
   if (view.end_reason) out["end_reason"] = *view.end_reason;
-  if (const engine::WorkerUse use = engine::worker_use(view); use.seconds > 0) {
-    out["workers"] = {{"count", use.workers},
+  if (const study::WorkerUse use = study::worker_use(view); use.seconds > 0) {
+    out["workers"] = {{"count", use.workers()},
                       {"seconds", use.seconds},
                       {"utilisation", use.utilisation()},
                       {"bound_seconds", use.bound},
                       {"gap", use.gap()}};
   }
-  for (const engine::Waiting& waiting : engine::waiting_trials(view)) {
+  for (const study::Waiting& waiting : study::waiting_trials(view)) {
     out["waiting"].push_back({{"trial", waiting.trial.value}, {"why", waiting.why}});
   }
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
@@ -145,7 +145,7 @@ json status_json(const std::string& folder, const study::StudyView& view) {
                    {"metrics", study::fields::metrics_json(result.metrics)}};
     if (const json trainings = trainings_json(view, best); !trainings.is_null()) out["best"]["trainings"] = trainings;
   }
-  if (!view.workers.present.empty() || view.workers.lost > 0) out["workers"] = workers_json(view.workers);
+  if (!view.workers.present.empty() || view.workers.lost > 0) out["workers"].update(workers_json(view.workers));
   if (view.winner) out["test"] = study::fields::metrics_json(view.test);
   if (view.ensemble) {
     const std::vector<double> shares = view.ensemble->shares();
@@ -194,9 +194,12 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
       text += "  best " + metric + " " + four_digits(*value) + " (#" + std::to_string(best.id.value) + ")";
     }
   }
-  if (const engine::WorkerUse use = engine::worker_use(view); use.seconds > 0 && use.workers > 0) {
-    text += "  workers " + std::to_string(use.workers) + ", busy " + percent(use.utilisation()) + ", " +
+  if (const study::WorkerUse use = study::worker_use(view); use.seconds > 0) {
+    text += "  workers " + std::to_string(use.workers()) + ", busy " + percent(use.utilisation()) + ", " +
             percent(use.gap()) + " over the least time";
+  }
+  if (const std::string waiting = study::waiting_text(study::waiting_trials(view)); !waiting.empty()) {
+    text += "  " + waiting;
   }
   text = printable(text + workers_text(view));
   for (const study::BracketCounts& bracket : study::bracket_counts(view)) {

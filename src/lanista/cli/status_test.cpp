@@ -29,7 +29,18 @@ TEST(Status, CountsEveryTrialOnceUnderWhatBecameOfIt) {
   EXPECT_EQ(json.at("finished"), 2);  // a duplicate has a result, too
   EXPECT_EQ(status_text("first", one_of_each()),
             "first  not ended  7 trials: 2 finished, 1 stopped, 1 failed, 1 under way, 1 paused, 1 cancelled  0:00"
-            "  best val_accuracy 0.4000 (#4)");
+            "  best val_accuracy 0.4000 (#4)  1 waits for its strategy");
+}
+
+TEST(Status, KeepsHowWorkersWereUsedBesideTheirProcesses) {
+  study::StudyView view = one_of_each();
+  view.spans = {{TrialId{1}, 1, 0, 0, 3}, {TrialId{3}, 1, 1, 0, 1}};
+  view.workers.present = {{0, 412}, {1, 433}};
+
+  const auto workers = status_json("first", view).at("workers");
+
+  EXPECT_EQ(workers.at("count"), 2);
+  EXPECT_EQ(workers.at("present").size(), 2U);
 }
 
 TEST(Status, TellsOfBracketsAndHowFarTheirTrialsGot) {

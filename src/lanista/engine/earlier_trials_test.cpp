@@ -294,8 +294,10 @@ TEST(EarlierTrials, LeaveResumptionExact) {
 TEST(EarlierTrials, AreRefusedByBuildsThatDoNotKnowThem) {
   const auto earlier = taken(old_study(6), small_study())->earlier;
   Bench with, without;
-  ASSERT_TRUE(run_with(with, with.disk, small_study(2), earlier));
-  ASSERT_TRUE(without.run(small_study(2), {}));
+  study::StudyConfig config = small_study(2);
+  config.strategy.slots = 1;
+  ASSERT_TRUE(run_with(with, with.disk, config, earlier));
+  ASSERT_TRUE(without.run(config, {}));
   const auto schema = [](Bench& bench) { return (*store::read_log(bench.disk, kFolder))[0].body.at("schema").get<int>(); };
   EXPECT_EQ(schema(with), 2);
   EXPECT_EQ(schema(without), 1);

@@ -153,6 +153,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   LANISTA_TRY(furnish_folder(fs, folder, config_text));
 
   StudyState state;
+  state.schema = header.at("schema").get<std::int64_t>();
   state.view.config = config;
   state.view.config_text = config_text;
   state.view.data = header.at("data");

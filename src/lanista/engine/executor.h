@@ -143,11 +143,11 @@ struct Park {
 };
 /// Save every started trial at its next step boundary, then stop working.
 struct PauseAll {};
-/// From now on the trials of a group may share their steps, and these may train so far: all at once, so that none of
-/// them begins before its company may. A trial that the plan does not name trains alone. What is shared changes no
-/// number, only the time it takes.
+/// From now on these trials are in these groups, others where they were, and the trials of a group may share their
+/// steps; and these may train so far: all at once, so that none of them begins before its company may. A trial trains
+/// alone until it is told of. What is shared changes no number, only the time it takes.
 struct Arrange {
-  schedule::Plan plan;
+  schedule::Regrouping changes;
   std::vector<Allow> allow;
 };
 using Command = std::variant<Allow, Finish, Park, PauseAll, Arrange>;

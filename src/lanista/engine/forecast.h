@@ -40,22 +40,4 @@ std::string forecast_text(const Forecast& forecast);
 std::string time_text(const Forecast& forecast);
 nlohmann::json forecast_json(const Forecast& forecast);
 
-/// How a log's workers were used.
-struct WorkerUse {
-  std::int64_t workers = 0;  ///< that told of work
-  double seconds = 0;        ///< from the first work to the last
-  double busy_seconds = 0;   ///< in which somebody worked, over all workers
-  double bound = 0;  ///< seconds that so many workers need at least: all work spread evenly, or the longest trial
-  double utilisation() const { return seconds > 0 ? busy_seconds / (seconds * static_cast<double>(workers)) : 0; }
-  double gap() const { return bound > 0 ? seconds / bound - 1 : 0; }  ///< over the bound
-};
-WorkerUse worker_use(const study::StudyView& view);
-
-/// Trials that are open and not trained, and why.
-struct Waiting {
-  TrialId trial;
-  std::string why;
-};
-std::vector<Waiting> waiting_trials(const study::StudyView& view);
-
 }  // namespace lanista::engine

@@ -63,34 +63,5 @@ TEST(Forecast, NeedsWork) {
   EXPECT_EQ(forecast.error().code, Code::kFailedPrecondition);
 }
 
-TEST(WorkerUse, IsWhatSpansCover) {
-  const auto use =
-      worker_use(worked({{TrialId{1}, 1, 0, 1, 3}, {TrialId{2}, 1, 1, 1, 2}, {TrialId{2}, 2, 1, 4, 5}}, 2));
-
-  EXPECT_EQ(use.workers, 2);
-  EXPECT_DOUBLE_EQ(use.seconds, 4);
-  EXPECT_DOUBLE_EQ(use.busy_seconds, 4);
-  EXPECT_DOUBLE_EQ(use.utilisation(), 0.5);
-  EXPECT_DOUBLE_EQ(use.bound, 2);
-  EXPECT_DOUBLE_EQ(use.gap(), 1);
-  EXPECT_EQ(worker_use(worked({}, 1)).workers, 0);
-}
-
-TEST(WaitingTrials, SayWhy) {
-  auto view = worked({{TrialId{1}, 1, 0, 0, 1}}, 4);
-  view.trials[1].paused = true;
-  view.trials[3].outcome = study::Outcome{study::OutcomeKind::kSucceeded, "", {}, "", {}};
-
-  const auto waiting = waiting_trials(view);
-
-  ASSERT_EQ(waiting.size(), 2u);
-  EXPECT_EQ(waiting[0].trial, TrialId{2});
-  EXPECT_NE(waiting[0].why.find("paused after epoch 0"), std::string::npos);
-  EXPECT_EQ(waiting[1].trial, TrialId{3});
-  EXPECT_NE(waiting[1].why.find("2 trials are open"), std::string::npos);
-  view.end_reason = "budget";
-  EXPECT_TRUE(waiting_trials(view).empty());
-}
-
 }  // namespace
 }  // namespace lanista::engine

@@ -120,7 +120,7 @@ json to_json(const PauseAll&) { return {{"kind", "pause_all"}}; }
 json to_json(const Arrange& arrange) {
   json allow = json::array();
   for (const Allow& each : arrange.allow) allow.push_back(to_json(each));
-  return {{"kind", "arrange"}, {"plan", schedule::plan_text(arrange.plan)}, {"allow", std::move(allow)}};
+  return {{"kind", "arrange"}, {"groups", schedule::regrouping_text(arrange.changes)}, {"allow", std::move(allow)}};
 }
 json to_json(const Command& command) {
   return std::visit([](const auto& each) { return to_json(each); }, command);
@@ -134,7 +134,7 @@ Order read_order(const json& in) {
   if (kind == "park") return Command(Park{trial(in, "trial")});
   if (kind == "pause_all") return Command(PauseAll{});
   if (kind != "arrange") throw Malformed{"'" + kind + "' is no order"};
-  Arrange arrange{good(schedule::plan_from_text(text(in, "plan"))), {}};
+  Arrange arrange{good(schedule::regrouping_from_text(text(in, "groups"))), {}};
   for (const json& allow : array(in, "allow")) arrange.allow.push_back(read_allow(allow));
   return Command(std::move(arrange));
 }

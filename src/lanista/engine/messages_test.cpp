@@ -73,14 +73,16 @@ class Draw {
   }
   study::Start start() { return {trial(), rng_.between(1, 1'000'000), text(), text()}; }
   Allow allow() { return {trial(), integer()}; }
-  schedule::Plan plan() {
-    schedule::Plan plan;
+  schedule::Regrouping changes() {
+    schedule::Regrouping changes;
     std::uint32_t id = 0;
-    for (std::uint64_t group = rng_.below(5); group > 0; --group) {
-      plan.groups.emplace_back();
-      for (std::uint64_t lane = 1 + rng_.below(3); lane > 0; --lane) plan.groups.back().trials.push_back(TrialId{++id});
+    for (std::int64_t group = 0; rng_.below(4) > 0; group += rng_.between(1, 1'000'000)) {
+      changes.parts.push_back({group, {}});
+      for (std::uint64_t lane = 1 + rng_.below(4); lane > 0; --lane) {
+        changes.parts.back().trials.push_back(TrialId{++id});
+      }
     }
-    return plan;
+    return changes;
   }
   Order order() {
     switch (rng_.below(6)) {
@@ -95,7 +97,7 @@ class Draw {
       case 4:
         return Command(PauseAll{});
       default:
-        return Command(Arrange{plan(), {allow(), allow()}});
+        return Command(Arrange{changes(), {allow(), allow()}});
     }
   }
   Report report() {

@@ -13,6 +13,7 @@
 #include "lanista/engine/messages.h"
 #include "lanista/engine/worker_fleet.h"
 #include "lanista/engine/worker_protocol.h"
+#include "lanista/schedule/planner.h"
 #include "lanista/store/checkpoints.h"
 
 namespace lanista::engine {
@@ -41,7 +42,7 @@ struct ProcessExecutor::Impl {
   const FleetOptions how;
   std::unique_ptr<WorkerFleet> fleet;  // from the first job on: a refused study leaves nothing behind
   Leases leases;
-  std::optional<schedule::Plan> plan;
+  schedule::Grouping plan;
   std::deque<Report> reports;
   std::optional<Error> broken;
   bool is_pausing = false, has_paused = false;
@@ -75,6 +76,7 @@ struct ProcessExecutor::Impl {
   void send(const std::vector<TrialId>& trials) {
     if (is_pausing) return;
     std::map<std::size_t, std::vector<Allow>> allowed;
+    std::map<std::size_t, std::vector<TrialId>> moved;
     std::vector<const Lease*> sent;
     for (const TrialId trial : trials) {
       Lease* lease = leases.find(trial);
@@ -82,9 +84,13 @@ struct ProcessExecutor::Impl {
       const std::uint64_t token = leases.send(*lease, clock.now());
       fleet->send(lease->worker, WireKind::kStart, with_token(token, encode(Order(Leases::job_of(*lease)))));
       if (lease->allowed > 0) allowed[lease->worker].push_back({trial, lease->allowed});
+      moved[lease->worker].push_back(trial);
       sent.push_back(lease);
     }
-    for (const auto& [worker, all] : allowed) tell(worker, Arrange{plan.value_or(schedule::Plan{}), all});
+    for (const auto& [worker, its] : moved) {
+      Arrange arranged{plan.of(its), std::move(allowed[worker])};
+      if (!arranged.changes.parts.empty() || !arranged.allow.empty()) tell(worker, arranged);
+    }
     for (const Lease* lease : sent) {
       if (lease->parks) tell(lease->worker, Park{lease->job.trial});
       if (lease->finish) tell(lease->worker, *lease->finish);
@@ -106,8 +112,8 @@ struct ProcessExecutor::Impl {
 
   // Those of a group must be allowed at once, in whatever workers they are.
   void arrange(const Arrange& arranged) {
-    plan = arranged.plan;
-    std::vector<Arrange> parts(how.workers, {arranged.plan, {}});
+    plan.apply(arranged.changes);
+    std::vector<Arrange> parts(how.workers, {arranged.changes, {}});
     for (const Allow& allowed : arranged.allow) {
       Lease* lease = leases.find(allowed.trial);
       if (lease == nullptr) continue;
@@ -162,7 +168,6 @@ struct ProcessExecutor::Impl {
 
   void begin(const WorkerFleet::Ready& ready) {
     reports.emplace_back(WorkerReport{static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0});
-    if (plan) tell(ready.worker, Arrange{*plan, {}});
     send(leases.of(ready.worker));
   }
 

@@ -76,7 +76,9 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.memory_gib = 0;
   identity.run.isolation = study::kThreads;
   identity.run.lease_seconds = study::RunConfig().lease_seconds;
-  json body{{"schema", earlier ? store::kSchemaVersion : store::kPlainSchema},
+  const bool has_plans = config.strategy.slots > 1;
+  const std::int64_t schema = has_plans ? store::kSchemaVersion : earlier ? store::kEarlierSchema : store::kPlainSchema;
+  json body{{"schema", schema},
             {"version", LANISTA_VERSION},
             {"config", studyfile::write_study(identity)},
             {"text", config_text},
@@ -91,6 +93,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
 Result<HeaderRecord> read_header(const json& body) {
   return read_record<HeaderRecord>("header", [&] {
     HeaderRecord header;
+    if (body.contains("schema")) header.schema = integer(body, "schema");
     header.text = text(body, "text");
     auto config = studyfile::read_stored_study(header.text, "config.resolved.yaml");
     if (!config) throw Malformed{"the stored configuration cannot be read: " + config.error().message};
@@ -312,10 +315,17 @@ Result<ControlRecord> read_control(const json& body) {
   });
 }
 
-json plan_body(const schedule::Plan& plan) { return json_object("groups", schedule::plan_text(plan)); }
+json plan_body(const schedule::Regrouping& changes) {
+  return json_object("changes", schedule::regrouping_text(changes));
+}
 
-Result<schedule::Plan> read_plan(const json& body) {
-  return read_record<schedule::Plan>("plan", [&] { return good(schedule::plan_from_text(text(body, "groups"))); });
+json plan_body(const schedule::Plan& whole) { return json_object("groups", schedule::plan_text(whole)); }
+
+Result<PlanRecord> read_plan(const json& body) {
+  return read_record<PlanRecord>("plan", [&] {
+    if (body.contains("changes")) return PlanRecord{good(schedule::regrouping_from_text(text(body, "changes"))), false};
+    return PlanRecord{schedule::regrouping_of(good(schedule::plan_from_text(text(body, "groups")))), true};
+  });
 }
 
 json span_body(const study::Span& span) {

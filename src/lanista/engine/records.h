@@ -10,7 +10,7 @@
 #include "lanista/data/dataset.h"
 #include "lanista/engine/executor.h"
 #include "lanista/mutate/model_space.h"
-#include "lanista/schedule/plan.h"
+#include "lanista/schedule/planner.h"
 #include "lanista/store/log.h"
 #include "lanista/strategy/strategy.h"
 #include "lanista/study/config.h"
@@ -25,6 +25,7 @@ namespace lanista::engine {
 
 struct HeaderRecord {
   study::StudyConfig config;
+  std::int64_t schema = store::kPlainSchema;
   std::string text;
   nlohmann::json data, models;
   std::string frozen;  ///< address of the frozen part's weights, which is their hash; empty: all is trained
@@ -120,8 +121,15 @@ struct ControlRecord {
 nlohmann::json control_body(const ControlRecord& control);
 Result<ControlRecord> read_control(const nlohmann::json& body);
 
-nlohmann::json plan_body(const schedule::Plan& plan);
-Result<schedule::Plan> read_plan(const nlohmann::json& body);
+/// What has changed in the plan since the last such record of the attempt, each of which begins with none; or a whole
+/// plan, as in logs of schemas below 3.
+struct PlanRecord {
+  schedule::Regrouping changes;
+  bool is_whole = false;  ///< whoever is not named is in no group
+};
+nlohmann::json plan_body(const schedule::Regrouping& changes);
+nlohmann::json plan_body(const schedule::Plan& whole);
+Result<PlanRecord> read_plan(const nlohmann::json& body);
 
 nlohmann::json span_body(const study::Span& span);
 Result<study::Span> read_span(const nlohmann::json& body);

@@ -18,6 +18,7 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
       state_(std::move(state)),
       models_(std::move(models)),
       strategy_(std::move(strategy)),
+      planner_(services_.machine),
       podium_(podium_size()),
       shelf_(store::CheckpointStore(*services_.fs, folder_)) {
   for (const study::Event& event : past) {
@@ -75,17 +76,12 @@ Result<Summary> StudyEngine::loop() {
 }
 
 Result<void> StudyEngine::arrange() {
-  if (std::exchange(plan_is_old_, false)) {
-    std::vector<schedule::Trial> trials;
-    for (const auto& [id, trial] : active_) {
-      if (trial.started) trials.push_back(trial.planned);
-    }
-    schedule::Plan plan = schedule::shared_plan(trials, services_.machine);
-    if (plan != plan_) {
-      plan_ = std::move(plan);
-      LANISTA_TRY(log_.append_with_next(RecordType::kPlan, plan_body(plan_)));
-      services_.executor->command(Arrange{plan_, std::exchange(allowed_, {})});
-    }
+  if (schedule::Regrouping changes = planner_.changes(); !changes.parts.empty()) {
+    state_.plan.apply(changes);
+    const bool by_changes = state_.schema >= store::kSchemaVersion;  // a log goes on as it began
+    LANISTA_TRY(log_.append_with_next(RecordType::kPlan,
+                                      by_changes ? plan_body(changes) : plan_body(state_.plan.plan())));
+    services_.executor->command(Arrange{std::move(changes), std::exchange(allowed_, {})});
   }
   for (const Allow& allow : std::exchange(allowed_, {})) services_.executor->command(allow);
   return {};

@@ -65,7 +65,6 @@ class StudyEngine final : public Engine {
     std::optional<FailureReport> failure;
     std::optional<study::Outcome> finishing;  ///< it is settled: Finish was commanded, this will be its outcome
     std::optional<FinishedReport> finished;
-    schedule::Trial planned;  ///< of a started trial
     bool pausing = false;  ///< it is settled: Park was commanded, it will be paused
     std::optional<ParkedReport> parked;
     bool settled() const { return finishing || pausing; }
@@ -182,8 +181,7 @@ class StudyEngine final : public Engine {
   std::shared_ptr<const mutate::ModelSpace> models_;
   std::unique_ptr<strategy::Strategy> strategy_;
   Horizon horizon_;
-  schedule::Plan plan_;        // as the executor knows it
-  bool plan_is_old_ = false;   // trials were started or have ended since
+  schedule::Planner planner_;  // of started trials
   std::vector<Allow> allowed_;  // that the executor does not know yet
   Podium podium_;
   Shelf shelf_;

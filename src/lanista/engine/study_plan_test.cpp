@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "lanista/base/frame.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/records.h"
+#include "lanista/engine/study_state.h"
 #include "lanista/engine/test_support.h"
 #include "lanista/mutate/model_space.h"
 
@@ -77,13 +79,16 @@ TEST(StudyPlan, LooksAtTheProposalsOfTheEngineItself) {
 /// The plans of a study's log, in order.
 std::vector<schedule::Plan> logged_plans(Bench& bench) {
   std::vector<schedule::Plan> plans;
+  schedule::Grouping grouping;
   const auto records = store::read_log(bench.disk, testing::kFolder);
   EXPECT_TRUE(records);
   for (const store::Record& record : *records) {
     if (record.type != store::RecordType::kPlan) continue;
-    const auto plan = read_plan(record.body);
-    EXPECT_TRUE(plan) << plan.error().text();
-    plans.push_back(*plan);
+    const auto told = read_plan(record.body);
+    EXPECT_TRUE(told) << told.error().text();
+    EXPECT_FALSE(told->is_whole);
+    grouping.apply(told->changes);
+    plans.push_back(grouping.plan());
   }
   return plans;
 }
@@ -116,25 +121,158 @@ TEST(StudyPlan, IsLoggedWheneverItChangesAndHoldsOnlyWhoIsUnderWay) {
   const auto records = store::read_log(bench.disk, testing::kFolder);
   ASSERT_TRUE(records);
   std::set<TrialId> open;
-  schedule::Plan last;
+  schedule::Grouping grouping;
   int plans = 0;
   for (const store::Record& record : *records) {
     if (record.type == store::RecordType::kProposed) open.insert(TrialId{record.body["trial"].get<std::uint32_t>()});
     if (record.type == store::RecordType::kOutcome) open.erase(TrialId{record.body["trial"].get<std::uint32_t>()});
     if (record.type != store::RecordType::kPlan) continue;
-    const auto plan = read_plan(record.body);
-    ASSERT_TRUE(plan) << plan.error().text();
+    const auto told = read_plan(record.body);
+    ASSERT_TRUE(told) << told.error().text();
+    grouping.apply(told->changes);
+    const schedule::Plan plan = grouping.plan();
     std::set<TrialId> planned;
-    for (const schedule::Group& group : plan->groups) {
+    for (const schedule::Group& group : plan.groups) {
       planned.insert(group.trials.begin(), group.trials.end());
       EXPECT_GT(group.trials.size(), 1U);
     }
-    EXPECT_TRUE(std::ranges::includes(open, planned)) << schedule::plan_text(*plan);
-    EXPECT_NE(*plan, last);
-    last = *plan;
+    EXPECT_TRUE(std::ranges::includes(open, planned)) << schedule::plan_text(plan);
+    EXPECT_FALSE(told->changes.parts.empty());
     ++plans;
   }
   EXPECT_GE(plans, 10);
+}
+
+/// Keeps what it is told of who shares steps with whom, as executors do.
+class Listening final : public testing::PassingExecutor {
+ public:
+  using testing::PassingExecutor::PassingExecutor;
+  Result<void> start(const Job& job) override {
+    heard.apply({{{0, {job.trial}}}});  // of a trial that comes it knows nothing yet
+    return testing::PassingExecutor::start(job);
+  }
+  void command(const Command& command) override {
+    if (const auto* arrange = std::get_if<Arrange>(&command)) heard.apply(arrange->changes);
+    testing::PassingExecutor::command(command);
+  }
+  schedule::Grouping heard;
+};
+
+study::StudyConfig drawn_study(Rng& rng) {
+  study::StudyConfig config = small_study(24);
+  config.strategy.slots = rng.between(2, 12);
+  if (rng.bernoulli(0.5)) {
+    config.strategy = {"random", config.strategy.slots, Options::object()};
+    config.stop = {"successive_halving", {{"trials", 8}, {"eta", 2}}};
+  }
+  return config;
+}
+
+/// How often a reader of the log was compared with the executor, and how often there was a plan to compare.
+struct Looks {
+  int all = 0, shared = 0;
+};
+
+/// One attempt at the study on `bench`'s disk: behind every event a reader of the log sees the groups that the executor
+/// knows. Gives the disk as a kill behind event `kill_behind` leaves it; none: the study ended before.
+std::optional<testing::Files> attempt(Bench& bench, const study::StudyConfig& config, const FakeOptions& options,
+                                      int kill_behind, Looks& looks) {
+  FakeExecutor fake = bench.executor(bench.disk, options);
+  Listening executor(fake);
+  store::LogFollower log(bench.disk, testing::kFolder);
+  StudyState reader;
+  std::size_t read = 0;
+  int events = 0;
+  std::optional<testing::Files> killed;
+  bench.observer.on_event = [&](const StudyView&, const study::Event&) {
+    const auto records = log.more();
+    LANISTA_CHECK(records.ok(), records ? "" : records.error().text());
+    const auto folded = fold_all(reader, *records, [](const study::Event&) {}, read);
+    LANISTA_CHECK(folded.ok(), folded ? "" : folded.error().text());
+    read += records->size();
+    const schedule::Plan seen = reader.plan.plan();
+    EXPECT_EQ(seen, executor.heard.plan()) << schedule::plan_text(seen);
+    ++looks.all;
+    if (!seen.groups.empty()) ++looks.shared;
+    if (++events == kill_behind) killed = bench.disk.files();
+  };
+  const Services services = bench.services(bench.disk, executor);
+  auto engine = bench.disk.exists(testing::kFolder + "/log/000001.log")
+                    ? Engine::resume(testing::kFolder, {}, bench.numerics, services)
+                    : Engine::create(testing::kFolder, config, studyfile::write_study(config), bench.numerics, services);
+  LANISTA_CHECK(engine.ok(), engine ? "" : engine.error().text());
+  const auto summary = (*engine)->run();
+  EXPECT_TRUE(summary) << summary.error().text();
+  return killed;
+}
+
+TEST(StudyPlan, IsTheSameForExecutorsAndReadersOfTheLogThroughKills) {
+  const Rng root(84);
+  Looks looks;
+  int kills = 0;
+  for (std::uint64_t number = 0; number < 30; ++number) {
+    SCOPED_TRACE(number);
+    Rng rng = root.split(number);
+    const study::StudyConfig config = drawn_study(rng);
+    const schedule::Machine machine{.workers = rng.between(1, 3), .lanes = rng.between(0, 5)};
+    testing::Files disk;
+    while (true) {
+      Bench bench;
+      bench.machine = machine;
+      testing::put_all(bench.disk, disk);
+      const FakeOptions options{.seed = rng.next(), .workers = 2, .checkpoint_one_in = 2, .fail_one_in = 9};
+      auto left = attempt(bench, config, options, static_cast<int>(rng.between(1, 60)), looks);
+      if (!left) break;
+      disk = *std::move(left);
+      ++kills;
+    }
+  }
+  EXPECT_GT(kills, 60);
+  EXPECT_GT(looks.shared, looks.all / 4) << "there were plans to compare";
+}
+
+/// The first records of a log as builds before schema 3 wrote them: every plan whole.
+std::string older_log(const std::vector<store::Record>& records, std::size_t count) {
+  std::string bytes;
+  schedule::Grouping grouping;
+  for (std::size_t i = 0; i < count; ++i) {
+    nlohmann::json body = records[i].body;
+    if (records[i].type == store::RecordType::kHeader) body["schema"] = 1;
+    if (records[i].type == store::RecordType::kPlan) {
+      grouping.apply(read_plan(body)->changes);
+      body = {{"groups", schedule::plan_text(grouping.plan())}};
+    }
+    encode_frame(static_cast<std::uint16_t>(records[i].type), body.dump(), bytes);
+  }
+  return bytes;
+}
+
+// What an older build began goes on in its words, so that it may also end it.
+TEST(StudyPlan, OfAnOlderLogIsReadAndWrittenWhole) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(one_model(), {}));
+  const auto records = store::read_log(bench.disk, testing::kFolder);
+  ASSERT_TRUE(records);
+  EXPECT_EQ(records->front().body.at("schema"), 3);
+  for (std::size_t count = 20; count < records->size(); count += 7) {
+    Bench again;
+    again.disk.put(testing::kFolder + "/log/000001.log", older_log(*records, count));
+    ASSERT_TRUE(again.resume({}));
+
+    EXPECT_EQ(again.view().trials.size(), 14U);
+    const auto all = store::read_log(again.disk, testing::kFolder);
+    ASSERT_TRUE(all);
+    int plans = 0;
+    for (const store::Record& record : *all) {
+      if (record.type != store::RecordType::kPlan) continue;
+      EXPECT_TRUE(read_plan(record.body)->is_whole) << record.body.dump();
+      ++plans;
+    }
+    EXPECT_GT(plans, 3);
+    StudyState reader;
+    ASSERT_TRUE(fold_all(reader, *all, [](const study::Event&) {}));
+    EXPECT_LE(reader.plan.plan().groups.size(), 1U) << "a whole plan takes the place of the one before";
+  }
 }
 
 TEST(StudyPlan, EndsWithTheSpace) {

@@ -162,6 +162,7 @@ void StudyState::begin_attempt(double unix_time) {
   seconds_before_ = view.seconds;
   if (view.began == 0) view.began = unix_time;
   view.workers.present.clear();  // they ended with their engine
+  plan = {};
 }
 
 void StudyState::worker(const WorkerReport& told) {
@@ -192,6 +193,7 @@ Result<TrialId> StudyState::running_trial(TrialId id) const {
 
 Result<void> StudyState::apply_header(const json& body) {
   LANISTA_ASSIGN(HeaderRecord header, read_header(body));
+  schema = header.schema;
   view.config = std::move(header.config);
   view.config_text = std::move(header.text);
   view.data = std::move(header.data);
@@ -338,12 +340,14 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       return {};
     }
     case RecordType::kPlan: {
-      LANISTA_ASSIGN(const schedule::Plan plan, read_plan(record.body));
-      for (const schedule::Group& group : plan.groups) {
-        for (const TrialId trial : group.trials) {
+      LANISTA_ASSIGN(const PlanRecord told, read_plan(record.body));
+      for (const schedule::Regrouping::Part& part : told.changes.parts) {
+        for (const TrialId trial : part.trials) {
           if (trial.value > view.trials.size()) return damaged("a plan of " + name_of(trial) + ", which is not there");
         }
       }
+      if (told.is_whole) plan = {};
+      plan.apply(told.changes);
       return {};
     }
     case RecordType::kWorker: {

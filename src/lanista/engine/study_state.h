@@ -52,6 +52,8 @@ class StudyState {
   std::string winding_up;                ///< why paused trials are being ended with the study; empty: they are not
   std::deque<Waiting> waiting;           ///< members of groups that nobody has taken up yet
   std::set<TrialId> behind_barrier;      ///< trials of the last group with a barrier that have neither ended nor paused
+  std::int64_t schema = store::kPlainSchema;  ///< of the log
+  schedule::Grouping plan;               ///< who shares steps with whom, in this attempt
   std::int64_t lost_numbers = 0;         ///< nulls where an old build wrote what JSON cannot hold
 
   /// Folds a record from a log. Errors: kDataLoss (contradiction), kFailedPrecondition (newer schema).

@@ -87,7 +87,7 @@ void StudyEngine::leave(TrialId id) {
   const auto it = active_.find(id);
   if (it == active_.end()) return;
   due_.erase({state_.due(id, it->second.next), id});
-  plan_is_old_ |= it->second.started;
+  if (it->second.started) planner_.leave(id);
   active_.erase(it);
 }
 
@@ -256,9 +256,6 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Co
     job->priority = open.priority;
     job->checkpoint = checkpoint;
     job->frozen = frozen();
-    trial.planned = {trial.id, study::program_key(built.structure, job->recipe),
-                     study::state_bytes(state_.trial(trial.id).parameters, job->recipe),
-                     study::kept_bytes(state_.trial(trial.id).parameters, job->recipe, job->keep)};
     started = services_.executor->start(*job);
     const bool bad_file =
         !started && (started.error().code == Code::kDataLoss || started.error().code == Code::kNotFound);
@@ -273,7 +270,10 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Co
     return {};
   }
   trial.started = true;
-  plan_is_old_ = true;
+  const std::int64_t parameters = state_.trial(trial.id).parameters;
+  planner_.join({trial.id, study::program_key(built.structure, job->recipe),
+                 study::state_bytes(parameters, job->recipe),
+                 study::kept_bytes(parameters, job->recipe, job->keep)});
   allow(trial);
   return {};
 }

@@ -15,7 +15,7 @@
 // where those are more than messages.h has. Free functions; thread-safe. Errors of readers: kDataLoss.
 namespace lanista::engine {
 
-inline constexpr std::int64_t kWorkerProtocol = 1;
+inline constexpr std::int64_t kWorkerProtocol = 2;
 
 enum class WireKind : std::uint16_t {
   // Of the worker.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "lanista/report/facts.h"
 
@@ -42,6 +43,12 @@ Economy economy(const StudyView& view) {
   const std::vector<TrialTimes> times = trial_times(view);
   Economy out;
   out.steps = view.steps;
+  std::set<TrialId> together;
+  for (const study::Span& span : view.spans) {
+    if (span.lanes > 1) together.insert(span.trial);
+    out.most_lanes = std::max(out.most_lanes, span.lanes);
+  }
+  out.together = std::ssize(together);
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
     const TrialView& trial = view.trials[i];
     out.seconds += times[i].seconds;

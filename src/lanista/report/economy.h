@@ -21,6 +21,8 @@ struct Economy {
   double seconds = 0;
   Saving lost;        ///< spent on trials that failed
   Saving early_stop;  ///< had every stopped trial trained to its budget, at its own pace
+  std::int64_t together = 0;   ///< trials that shared steps with others, as lanes of one program
+  std::int64_t most_lanes = 1;  ///< that any step had
   Saving dedup;       ///< had every duplicate been trained like the trial whose result it took
 };
 Economy economy(const study::StudyView& view);

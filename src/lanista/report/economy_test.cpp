@@ -30,6 +30,16 @@ study::Outcome ended(OutcomeKind kind, std::optional<TrialId> same_as = std::nul
   return {kind, "", same_as, "", {}};
 }
 
+TEST(Economy, CountsTrialsThatSharedStepsWithOthers) {
+  study::StudyView view;
+  view.spans = {{TrialId{1}, 1, 0, 0, 1, 2}, {TrialId{2}, 1, 0, 0, 1, 2}, {TrialId{2}, 2, 0, 1, 2, 1},
+                {TrialId{3}, 1, 1, 0, 1, 1}};
+  EXPECT_EQ(economy(view).together, 2);
+  EXPECT_EQ(economy(view).most_lanes, 2);
+  view.spans.clear();
+  EXPECT_EQ(economy(view).together, 0);
+}
+
 TEST(Economy, CountsWhatStoppingSpared) {
   StudyView view;
   add_trial(view, 9, 9, ended(OutcomeKind::kSucceeded));

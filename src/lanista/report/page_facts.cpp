@@ -8,6 +8,7 @@
 #include "lanista/report/failures.h"
 #include "lanista/report/page_columns.h"
 #include "lanista/report/page_data.h"
+#include "lanista/study/work.h"
 
 namespace lanista::report {
 namespace {
@@ -105,9 +106,31 @@ json economy_json(const StudyView& view) {
   const Economy all = economy(view);
   return {{"steps", all.steps},
           {"seconds", number(all.seconds)},
+          {"together", {{"trials", all.together}, {"lanes", all.most_lanes}}},
           {"lost", saving_json(all.lost)},
           {"early_stop", saving_json(all.early_stop)},
           {"dedup", saving_json(all.dedup)}};
+}
+
+/// Null where nobody told of work. `busy` has the first workers' seconds, index = number.
+json work_json(const StudyView& view) {
+  constexpr std::int64_t kMostWorkers = 4096;
+  const study::WorkerUse use = study::worker_use(view);
+  if (use.seconds <= 0) return {};
+  std::vector<double> busy;
+  for (const auto& [worker, seconds] : use.busy) {
+    if (worker < 0 || worker >= kMostWorkers) continue;
+    busy.resize(std::max(busy.size(), static_cast<std::size_t>(worker) + 1));
+    busy[static_cast<std::size_t>(worker)] = seconds;
+  }
+  json each = json::array();
+  for (const double seconds : busy) each.push_back(number(seconds));
+  return {{"workers", use.workers()},
+          {"seconds", number(use.seconds)},
+          {"busy", std::move(each)},
+          {"utilisation", number(use.utilisation())},
+          {"bound", number(use.bound)},
+          {"gap", number(use.gap())}};
 }
 
 json failures_json(const StudyView& view) {
@@ -228,6 +251,8 @@ json study_facts(const StudyView& view, const PageOptions& options) {
           {"states", std::move(states)},
           {"counts", counts_json(view)},
           {"economy", economy_json(view)},
+          {"work", work_json(view)},
+          {"waiting", study::waiting_text(study::waiting_trials(view))},
           {"failures", failures_json(view)}};
 }
 

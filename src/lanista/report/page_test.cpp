@@ -329,6 +329,22 @@ TEST(TimelineColumns, JoinWhatOneTrialDidWithoutAGap) {
   EXPECT_EQ(decoded(whole["trial"]["d"]), std::string("\1\2\1", 3));
 }
 
+TEST(StudyFacts, TellHowWorkersWereUsedAndWhoWaits) {
+  study::StudyView view;
+  view.trials.resize(2);
+  view.trials[0].id = TrialId{1};
+  view.trials[1].id = TrialId{2};
+  EXPECT_TRUE(study_facts(view, {})["work"].is_null());
+  view.spans = {{TrialId{1}, 1, 0, 0, 3}, {TrialId{1}, 2, 2, 0, 4}};
+
+  const json facts = study_facts(view, {});
+
+  EXPECT_EQ(facts["work"]["busy"], json::parse("[3.0, 0.0, 4.0]"));
+  EXPECT_EQ(facts["work"]["workers"], 2);
+  EXPECT_EQ(facts["work"]["bound"], 7.0) << "the longest trial";
+  EXPECT_EQ(facts["waiting"], "1 waits for a worker");
+}
+
 TEST(TimelineColumns, NeverAreMoreThanAsked) {
   study::StudyView view;
   view.trials.resize(500);

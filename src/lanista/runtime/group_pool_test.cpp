@@ -34,12 +34,12 @@ class GroupPoolTest : public WorkerExecutorTest {
   static engine::Arrange arranged(const std::vector<std::vector<std::uint32_t>>& groups, std::int64_t epoch) {
     engine::Arrange arrange;
     for (const auto& ids : groups) {
-      schedule::Group group;
+      schedule::Regrouping::Part& group = arrange.changes.parts.emplace_back();
+      group.group = ids.size() > 1 ? ids.front() : 0;
       for (const std::uint32_t id : ids) {
         group.trials.push_back(TrialId{id});
         arrange.allow.push_back({TrialId{id}, epoch});
       }
-      arrange.plan.groups.push_back(group);
     }
     return arrange;
   }

@@ -41,30 +41,33 @@ TEST(PlanRun, WorkersDoWhatIsPrinted) {
     ASSERT_TRUE(records);
     const auto logged = std::ranges::find(*records, store::RecordType::kPlan, &store::Record::type);
     ASSERT_NE(logged, records->end());
-    const auto plan = engine::read_plan(logged->body);
-    ASSERT_TRUE(plan);
+    const auto record = engine::read_plan(logged->body);
+    ASSERT_TRUE(record);
+    schedule::Grouping grouping;
+    grouping.apply(record->changes);
+    const schedule::Plan plan = grouping.plan();
     schedule::Plan several = printed->plan;
     std::erase_if(several.groups, [](const schedule::Group& group) { return group.trials.size() == 1; });
-    EXPECT_EQ(*plan, several) << engine::plan_text(*printed, false);
+    EXPECT_EQ(plan, several) << engine::plan_text(*printed, false);
 
     const auto view = engine::fold(*records);
     ASSERT_TRUE(view);
     const auto group_of = [&](TrialId trial) {
-      return std::ranges::find_if(plan->groups,
+      return std::ranges::find_if(plan.groups,
                                   [&](const schedule::Group& g) { return std::ranges::count(g.trials, trial) > 0; });
     };
     std::int64_t most = 0;
     for (const study::Span& span : view->spans) {
       const auto group = group_of(span.trial);
       if (span.epoch > 1 || span.trial.value > std::size(printed->predicted.graph.members)) continue;
-      EXPECT_LE(span.lanes, group == plan->groups.end() ? 1 : std::ssize(group->trials)) << span.trial.value;
+      EXPECT_LE(span.lanes, group == plan.groups.end() ? 1 : std::ssize(group->trials)) << span.trial.value;
       most = std::max(most, span.lanes);
     }
     EXPECT_GT(most, 1) << "the study has trials of one program";
     // Everybody may begin at once, so what is begun first is a whole group.
     const auto first = std::ranges::min_element(view->spans, {}, &study::Span::began);
     const auto its = group_of(first->trial);
-    EXPECT_EQ(first->lanes, its == plan->groups.end() ? 1 : std::ssize(its->trials)) << first->trial.value;
+    EXPECT_EQ(first->lanes, its == plan.groups.end() ? 1 : std::ssize(its->trials)) << first->trial.value;
   }
 }
 

@@ -17,10 +17,17 @@ bool comes_before(const Ticket* a, const Ticket* b) {
 
 /// Groups run whole, unless that would leave a free worker without any.
 std::int64_t share_of_a_worker(std::span<const Ticket* const> ready, const Crew& crew) {
-  std::set<TrialId> groups;
-  for (const Ticket* ticket : ready) groups.insert(ticket->group == TrialId{} ? ticket->trial : ticket->group);
+  std::set<std::int64_t> groups;
+  std::int64_t alone = 0;
+  for (const Ticket* ticket : ready) {
+    if (ticket->group == 0) {
+      ++alone;
+    } else {
+      groups.insert(ticket->group);
+    }
+  }
   const std::int64_t free = crew.workers - crew.busy;
-  return std::ssize(groups) < free ? schedule::fair_share(std::ssize(ready), free) : std::ssize(ready);
+  return alone + std::ssize(groups) < free ? schedule::fair_share(std::ssize(ready), free) : std::ssize(ready);
 }
 
 }  // namespace
@@ -46,7 +53,7 @@ Work next_work(const Tickets& tickets, const Crew& crew) {
   const Ticket& first = *ready.front();
   if (crew.pausing) return {WorkKind::kSave, {first.trial}};
   if (first.ends()) return {WorkKind::kFinish, {first.trial}, first.ending()};
-  if (!first.takes_company() || first.group == TrialId{}) return {WorkKind::kTrain, {first.trial}};
+  if (!first.takes_company() || first.group == 0) return {WorkKind::kTrain, {first.trial}};
   Work work{WorkKind::kTrain, {}};
   const std::int64_t most = std::min(share_of_a_worker(ready, crew), crew.lanes);
   for (const Ticket* ticket : ready) {

@@ -46,7 +46,7 @@ struct Ticket {
   const bool solo;  ///< has no lanes beside it: it was there when the process crashed
 
   // What the engine asked since.
-  TrialId group;             ///< first trial of its group in the plan; 0: it trains alone
+  std::int64_t group = 0;    ///< in the plan; 0: it trains alone
   std::int64_t allowed = 0;  ///< epochs
   bool finish_asked = false;
   bool park_asked = false;

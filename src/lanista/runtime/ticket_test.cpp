@@ -20,7 +20,7 @@ Ticket& add(Tickets& tickets, std::uint32_t id, const std::string& key, double s
   job.logical_start = start;
   Ticket& ticket = tickets.try_emplace(job.trial, job, hash_text(key), solo).first->second;
   ticket.allowed = 1;
-  ticket.group = TrialId{static_cast<std::uint32_t>(key.front())};
+  ticket.group = key.front();
   return ticket;
 }
 
@@ -41,7 +41,7 @@ TEST(NextWork, IsTheEarliestTrialWithLanesOfItsGroup) {
 
   EXPECT_EQ(ids(next_work(tickets, {.workers = 1})), (Ids{3, 4, 1}));
   EXPECT_EQ(ids(next_work(tickets, {.workers = 1, .lanes = 2})), (Ids{3, 4}));
-  tickets.at(TrialId{4}).group = TrialId{1};
+  tickets.at(TrialId{4}).group = 1;
   EXPECT_EQ(ids(next_work(tickets, {.workers = 1})), (Ids{3, 1}));
   tickets.erase(TrialId{1});
   add(tickets, 1, "b of another program", 5);
@@ -50,8 +50,8 @@ TEST(NextWork, IsTheEarliestTrialWithLanesOfItsGroup) {
 
 TEST(NextWork, OfTrialsThatNoPlanNamesIsOneByOne) {
   Tickets tickets;
-  add(tickets, 1, "a").group = {};
-  add(tickets, 2, "a").group = {};
+  add(tickets, 1, "a").group = 0;
+  add(tickets, 2, "a").group = 0;
 
   EXPECT_EQ(ids(next_work(tickets, {})), (Ids{1}));
 }
@@ -169,7 +169,7 @@ TEST(NextWork, OfDrawnTicketsIsWhatTheRuleSays) {
       Ticket& it =
           tickets.try_emplace(job.trial, job, hash_text(rng.bernoulli(0.7) ? "one" : "other"), rng.bernoulli(0.1))
               .first->second;
-      it.group = TrialId{rng.bernoulli(0.8) ? 1U : 0U};
+      it.group = rng.bernoulli(0.8) ? 1 : 0;
       it.allowed = rng.between(0, 3);
       it.progress = {rng.between(0, it.allowed), rng.bernoulli(0.1), rng.bernoulli(0.5), false};
       it.finish_asked = rng.bernoulli(0.2);
@@ -205,7 +205,7 @@ TEST(NextWork, OfDrawnTicketsIsWhatTheRuleSays) {
       const Ticket& lane = tickets.at(work.trials[i]);
       ASSERT_TRUE(may_begin(tickets, lane, crew)) << number;
       ASSERT_EQ(lane.group, first->group) << number;
-      ASSERT_NE(lane.group, TrialId{}) << number;
+      ASSERT_NE(lane.group, 0) << number;
       ASSERT_EQ(lane.key, first->key) << number;
       ASSERT_FALSE(lane.solo || first->solo) << number;
       ASSERT_FALSE(lane.signals.wants_to_be_alone || first->signals.wants_to_be_alone) << number;

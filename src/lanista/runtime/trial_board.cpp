@@ -53,10 +53,9 @@ void TrialBoard::allow(const engine::Allow& allowed) {
 }
 
 void TrialBoard::arrange(const engine::Arrange& arranged) {
-  for (auto& [id, ticket] : tickets_) ticket.group = {};
-  for (const schedule::Group& group : arranged.plan.groups) {
-    for (const TrialId trial : group.trials) {
-      if (const auto it = tickets_.find(trial); it != tickets_.end()) it->second.group = group.trials.front();
+  for (const schedule::Regrouping::Part& part : arranged.changes.parts) {
+    for (const TrialId trial : part.trials) {
+      if (const auto it = tickets_.find(trial); it != tickets_.end()) it->second.group = part.group;
     }
   }
   for (const engine::Allow& allowed : arranged.allow) allow(allowed);

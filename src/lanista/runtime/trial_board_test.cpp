@@ -131,8 +131,9 @@ TEST(TrialBoard, GivesEveryTrialToOneAtATime) {
       if (rng.bernoulli(0.3)) {
         engine::Arrange arrange;  // all may begin at once
         for (auto& [id, epochs] : allowed) {
-          if (arrange.plan.groups.empty() || rng.bernoulli(0.1)) arrange.plan.groups.emplace_back();
-          arrange.plan.groups.back().trials.push_back(id);
+          auto& parts = arrange.changes.parts;
+          if (parts.empty() || rng.bernoulli(0.1)) parts.push_back({std::ssize(parts), {}});
+          parts.back().trials.push_back(id);
           const bool goes_on = epochs < kEpochs && !parking.contains(id) && !ending.contains(id);
           if (goes_on) arrange.allow.push_back({id, ++epochs});
         }

@@ -220,7 +220,7 @@ TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenChunks) {
     brief.lanes = 2;
     auto executor = make(brief, real_file_system(), clock);
     for (std::uint32_t id = 1; id <= 2; ++id) ASSERT_TRUE(executor->start(job(id)));
-    executor->command(engine::Arrange{.plan = {{{{TrialId{1}, TrialId{2}}}}},
+    executor->command(engine::Arrange{.changes = {{{1, {TrialId{1}, TrialId{2}}}}},
                                       .allow = {{TrialId{1}, kEpochs}, {TrialId{2}, kEpochs}}});
 
     const auto end = first_end(*executor);

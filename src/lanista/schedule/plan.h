@@ -52,15 +52,27 @@ std::int64_t most_lanes(const Trial& trial, const Machine& machine);
 
 /// Trials of one program are lanes together: as many as most_lanes allows, and no more than a worker's fair share of
 /// all; those of larger populations are dealt evenly, in their order. A pure function: the same trials, in whatever
-/// order, give the same plan. Takes O(n log n).
+/// order, give the same plan, which is a Planner's first. Takes O(n log n).
 Plan make_plan(std::span<const Trial> trials, const Machine& machine);
-
-/// The groups of several in make_plan's answer: all that executors need to know, since a trial that is in no group
-/// trains alone.
-Plan shared_plan(std::span<const Trial> trials, const Machine& machine);
 
 std::string plan_text(const Plan& plan);  ///< "1 5-8, 3": groups, and their trials
 /// Errors: kDataLoss (no such text, a trial that stands in it twice, or more than a million of them).
 Result<Plan> plan_from_text(std::string_view text);
+
+/// How one plan becomes the next: who is in which group from now on. Groups are numbered from 1 and keep their numbers;
+/// only groups of several are spoken of, since a trial that is in none trains alone.
+struct Regrouping {
+  struct Part {
+    std::int64_t group = 0;       ///< 0: in none
+    std::vector<TrialId> trials;  ///< ascending
+    bool operator==(const Part&) const = default;
+  };
+  std::vector<Part> parts;  ///< ascending by group; every trial once
+  bool operator==(const Regrouping&) const = default;
+};
+
+std::string regrouping_text(const Regrouping& changes);  ///< "0: 17, 3: 1017 1020-1022"
+/// Errors: those of plan_from_text; kDataLoss also for a group that stands in it twice.
+Result<Regrouping> regrouping_from_text(std::string_view text);
 
 }  // namespace lanista::schedule

@@ -61,13 +61,6 @@ TEST(Plan, LeavesSomeForEveryWorker) {
   EXPECT_EQ(text(make_plan(of_one_program(3), {.workers = 8})), "1, 2, 3");
 }
 
-TEST(Plan, SharesWhatGroupsOfSeveralHold) {
-  const std::vector<Trial> trials{trial(4, "b"), trial(1, "b"), trial(2, "a"), trial(3, "b"), trial(5, "c")};
-
-  EXPECT_EQ(text(shared_plan(trials, {})), "1 3 4");
-  EXPECT_EQ(shared_plan(of_one_program(1), {}), Plan{});
-}
-
 TEST(Plan, OfNothingIsEmpty) { EXPECT_EQ(make_plan({}, {}), Plan{}); }
 
 TEST(Plan, HoldsWhatItPromisesForRandomTrials) {
@@ -107,9 +100,6 @@ TEST(Plan, HoldsWhatItPromisesForRandomTrials) {
 
     std::ranges::reverse(trials);
     ASSERT_EQ(make_plan(trials, machine), plan) << "their order does not count";
-    Plan several = plan;
-    std::erase_if(several.groups, [](const Group& group) { return group.trials.size() == 1; });
-    ASSERT_EQ(shared_plan(trials, machine), several);
     const auto read = plan_from_text(plan_text(plan));
     ASSERT_TRUE(read) << read.error().text();
     ASSERT_EQ(*read, plan);

@@ -21,7 +21,13 @@ function makeEconomy() {
                   "trial")} took the result of an equal one. Saved against training each like the trial it equals.` :
           "No trial was equal to an earlier one."
     ],
-    ["Training together", null, "Not used: every trial trained in a program of its own."],
+    [
+      "Training together", null,
+      e.together.trials ?
+          `${plural(e.together.trials, "trial")} shared steps with others, up to ${
+              e.together.lanes} in one program; what that saved is not guessed at.` :
+          "Not used: every trial trained in a program of its own."
+    ],
   ];
   const saved = e.early_stop.steps + e.dedup.steps;
   const without = e.steps + saved;

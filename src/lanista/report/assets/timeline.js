@@ -1,5 +1,18 @@
 // Who worked on what, when: one lane a worker.
 
+// How well the workers were used, and how far that is from the limit.
+function workLine() {
+  const work = source.work;
+  if (!work) return null;
+  const most = work.workers === 1 ? "One worker was" : `${work.workers} workers were`;
+  const gap = work.gap < 0.0005 ? "no more than that" : `${Number((100 * work.gap).toPrecision(2))} % more`;
+  return el(
+      "p", {class: "caption after"},
+      `${most} busy ${Math.round(100 * work.utilisation)} % of ${duration(work.seconds)}. What was trained takes at ` +
+          `least ${duration(work.bound)} on as many workers; the study took ${gap}.` +
+          (source.waiting ? ` Of the trials that are not trained now, ${source.waiting}.` : ""));
+}
+
 function makeTimeline() {
   if (timeline.count === 0) return null;
   const kLane = 26, top = 4;
@@ -10,8 +23,8 @@ function makeTimeline() {
     lanes = Math.max(lanes, timeline.worker[k] + 1);
   }
   const shownLanes = Math.min(lanes, 64);
-  const busy = new Float64Array(lanes);
-  for (let k = 0; k < timeline.count; ++k) busy[timeline.worker[k]] += timeline.ended[k] - timeline.began[k];
+  const work = source.work;
+  const share = (lane) => (work ? `${Math.round(100 * (work.busy[lane] || 0) / work.seconds)} % busy` : "");
 
   function paint(ctx, width, height) {
     places = [];
@@ -26,7 +39,7 @@ function makeTimeline() {
       ctx.textAlign = "right";
       ctx.fillText(`worker ${lane}`, left - 10, y + kLane / 2);
       ctx.textAlign = "left";
-      ctx.fillText(`${Math.round(100 * busy[lane] / end)} % busy`, width - right + 6, y + kLane / 2);
+      ctx.fillText(share(lane), width - right + 6, y + kLane / 2);
     }
     for (let k = 0; k < timeline.count; ++k) {
       if (timeline.worker[k] >= shownLanes) continue;
@@ -62,7 +75,7 @@ function makeTimeline() {
   const more = lanes > shownLanes ? ` The first ${shownLanes} of ${lanes} workers are drawn.` : "";
   return section(
       "timeline", "Device timeline",
-      `Worked seconds of the study, a lane for each worker; pauses between attempts are left out.${more}`, chart.node,
+      `Worked seconds of the study, a lane for each worker; pauses between attempts are left out.${more}`, workLine(), chart.node,
       legend(
           [kSucceeded, "trained to its budget"], [kStopped, "stopped early"], [kFailed, "failed"],
           [kRunning, "running"]),
