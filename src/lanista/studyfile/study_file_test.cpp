@@ -314,9 +314,9 @@ TEST(StudyFile, TakesAnOverrideFromAFileAndNamesItsLinesInMistakes) {
   const std::vector<Override> given{{"strategy.enqueue", list, "list.yaml"}};
   EXPECT_EQ(place_in_study("strategy: tpe", "s.yaml", given, "strategy.enqueue[1].batch"),
             "list.yaml:4:10: strategy.enqueue[1].batch");
-  EXPECT_EQ(place_in_study("strategy: tpe", "s.yaml", given, "strategy.name"), "strategy.name");
+  EXPECT_EQ(place_in_study("strategy: tpe", "s.yaml", given, "strategy.name"), "s.yaml:1:11: strategy.name");
 
-  EXPECT_NE(mistakes("", {{"strategy.enqueue", "\nlr: 0.1", "list.yaml"}}).find("list.yaml:2:1: strategy.enqueue: "),
+  EXPECT_NE(mistakes("", {{"strategy.enqueue", "lr: 0.1", "list.yaml"}}).find("list.yaml: strategy.enqueue: expected"),
             std::string::npos);
   EXPECT_NE(mistakes("", {{"strategy.enqueue", "- {lr: 1, lr: 2}", "list.yaml"}}).find("list.yaml:1:"),
             std::string::npos);
