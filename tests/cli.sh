@@ -259,6 +259,12 @@ expect 0 'rank  trial' "$lanista" resume own/wider --trials 1 --quiet
 expect 2 'it is on other data' "$lanista" run --import own/result --out own/elsewhere
 expect 2 'lr was trained otherwise' "$lanista" run own/study.yaml --import own/result --out own/elsewhere --set train.lr=0.2
 expect 2 '--import nowhere' "$lanista" run own/study.yaml --import nowhere --out own/elsewhere
+printf '%s\n' '[{"lr": 0.02}, {"lr": 0.07}]' > own/first.json
+expect 0 'knows 1 trial' "$lanista" run own/study.yaml --enqueue own/first.json --import own/result --out own/enqueued --trials 3 --set 'space.params.lr=log(0.01, 0.3)'
+expect 0 '"lr":0.07' "$lanista" show own/enqueued#2 --json
+printf '%s\n' '- {lr: 0.02}' '- {lr: 7}' > own/first.yaml
+expect 2 'own/first.yaml:2:8: strategy.enqueue[1].lr: 7 is not in' "$lanista" run own/study.yaml --enqueue own/first.yaml --out own/elsewhere --set 'space.params.lr=log(0.01, 0.3)'
+expect 2 'nowhere.yaml' "$lanista" run own/study.yaml --enqueue own/nowhere.yaml --out own/elsewhere
 [ ! -e own/elsewhere ] || { echo "FAILED: a refused import left a study behind"; failed=$((failed + 1)); }
 
 # Metrics that goals, constraints and rungs name, and no list of metrics.

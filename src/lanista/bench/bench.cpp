@@ -5,9 +5,11 @@
 #include "lanista/bench/fluid.h"
 #include "lanista/bench/folds.h"
 #include "lanista/bench/function_race.h"
+#include "lanista/bench/halving_real.h"
 #include "lanista/bench/lanes.h"
 #include "lanista/bench/lineage.h"
 #include "lanista/bench/overhead.h"
+#include "lanista/bench/pack_hyperband.h"
 #include "lanista/bench/prefix.h"
 #include "lanista/bench/selective.h"
 #include "lanista/bench/tabular.h"
@@ -33,12 +35,18 @@ std::vector<Benchmark> benchmarks() {
       plain("folds", "one proposal on five folds as lanes that share augmentation, against five trials one by one",
             folds, 11),
       {"functions", "strategies on functions whose minimum is known: regret after 10 to 100 trainings", functions},
+      {"halving-real",
+       "successive halving on two workers, really trained: ours, one trial a worker, the simulation of both, the bound",
+       halving_real},
       plain("lanes", "trials that stop early in the lanes of a program; arms masked, compacted, refilled; occupancy",
             lanes),
       plain("lineage", "what 1,000 mutated models of 300 nodes share, by ids and by structure; edits and their replay",
             lineage),
       plain("overhead", "engine, strategy and log around 100,000 trials that do nothing; arms ours (with log), memory",
             overhead),
+      {"pack-hyperband",
+       "Hyperband on two workers, really trained: trials alone, with shared samples, as lanes; and the limit of sharing",
+       pack_hyperband},
       plain("prefix",
             "1 to 16 models behind one augmentation or frozen backbone; arms apart, shared, materialised, and the "
             "limit",

@@ -1,13 +1,11 @@
 #include "lanista/bench/epoch_search.h"
 
 #include <algorithm>
-#include <map>
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "lanista/bench/arms.h"
+#include "lanista/bench/search_driver.h"
 #include "lanista/strategy/tpe.h"
 #include "lanista/study/pareto.h"
 
@@ -61,72 +59,48 @@ class Volume {
   double all_ = 0;
 };
 
-struct Trial {
-  TrialId id;
-  std::optional<std::size_t> row;
-  std::int64_t epoch = 0;
-};
-
 class Search {
  public:
   Search(const AccuracyTable& table, strategy::Strategy& strategy, const EpochBudget& budget, std::uint64_t seed)
-      : table_(table), strategy_(strategy), budget_(budget), curves_(table, budget.epochs, seed) {}
+      : table_(table),
+        budget_(budget),
+        curves_(table, budget.epochs, seed),
+        driver_(
+            strategy, budget.slots, [this](const SearchDriver::Trial& trial) { return measured(trial); },
+            [this](const SearchDriver::Trial& trial, study::OutcomeKind kind) { ended(trial, kind); }) {}
 
   Result<EpochRun> run() {
     std::optional<Volume> volume;
     if (budget_.two_goals) volume.emplace(table_);
     const double begin = now_seconds();
     for (const std::int64_t mark : budget_.marks) {
-      while (spent_ < mark) {
-        LANISTA_TRY(fill());
-        if (running_.empty()) break;
-        Trial trial = running_.front();
-        running_.erase(running_.begin());
-        ++spent_;
-        if (!advance(trial)) running_.push_back(trial);
-      }
+      LANISTA_TRY(driver_.run_to(mark));
       out_.after.push_back({best_epoch_ == 0 ? table_.best_validation() : table_.best_validation() - best_final_,
                             volume ? volume->regret(finished_) : 0, kept()});
     }
     out_.seconds = now_seconds() - begin;
+    out_.trials = driver_.trials();
     return std::move(out_);
   }
 
  private:
-  Result<void> fill() {
-    while (static_cast<std::int64_t>(running_.size()) < budget_.slots) {
-      const auto group = strategy_.suggest({1});
-      if (!group && group.error().code != Code::kResourceExhausted) return group.error();
-      if (!group || group->proposals().empty()) return {};
-      const TrialId id{static_cast<std::uint32_t>(++out_.trials)};
-      running_.push_back({id, table_.row_of(group->proposals()[0].sample), 0});
-      strategy_.observe(study::Proposed{id, group->proposals()[0]});
-    }
-    return {};
-  }
-
-  /// Trains an epoch; whether the trial has ended.
-  bool advance(Trial& trial) {
-    if (!trial.row) return end(trial, study::OutcomeKind::kFailed);
-    const double accuracy = curves_.validation(*trial.row, ++trial.epoch);
-    std::map<std::string, double> metrics{{"val_accuracy", accuracy}};
-    if (budget_.two_goals) metrics["weights"] = table_.weights(*trial.row);
-    strategy_.observe(study::Measured{{trial.id, trial.epoch, trial.epoch, std::move(metrics)}});
+  std::optional<Metrics> measured(const SearchDriver::Trial& trial) {
+    const auto row = table_.row_of(trial.proposal.sample);
+    if (!row) return std::nullopt;
+    const double accuracy = curves_.validation(*row, trial.epoch);
     if (std::pair(trial.epoch, accuracy) > std::pair(best_epoch_, best_accuracy_)) {
-      best_epoch_ = trial.epoch, best_accuracy_ = accuracy, best_final_ = table_.row(*trial.row).validation;
+      best_epoch_ = trial.epoch, best_accuracy_ = accuracy, best_final_ = table_.row(*row).validation;
     }
-    if (trial.epoch == budget_.epochs) return end(trial, study::OutcomeKind::kSucceeded);
-    return strategy_.verdict(trial.id).verdict == study::Verdict::kStop && end(trial, study::OutcomeKind::kStopped);
+    Metrics metrics{{"val_accuracy", accuracy}};
+    if (budget_.two_goals) metrics["weights"] = table_.weights(*row);
+    return metrics;
   }
 
-  bool end(const Trial& trial, study::OutcomeKind kind) {
-    study::Outcome outcome;
-    outcome.kind = kind;
-    strategy_.observe(study::Ended{trial.id, outcome});
-    if (!trial.row) return true;
-    (kind == study::OutcomeKind::kSucceeded ? finished_ : stopped_).push_back(losses_of(table_, *trial.row));
+  void ended(const SearchDriver::Trial& trial, study::OutcomeKind kind) {
+    const auto row = table_.row_of(trial.proposal.sample);
+    if (!row) return;
+    (kind == study::OutcomeKind::kSucceeded ? finished_ : stopped_).push_back(losses_of(table_, *row));
     if (kind == study::OutcomeKind::kSucceeded) ++out_.finished;
-    return true;
   }
 
   double kept() const {
@@ -144,26 +118,14 @@ class Search {
   }
 
   const AccuracyTable& table_;
-  strategy::Strategy& strategy_;
   const EpochBudget& budget_;
   TableCurves curves_;
   EpochRun out_;
-  std::vector<Trial> running_;
   std::vector<Losses> finished_, stopped_;
-  std::int64_t spent_ = 0, best_epoch_ = 0;
+  std::int64_t best_epoch_ = 0;
   double best_accuracy_ = 0, best_final_ = 0;
+  SearchDriver driver_;
 };
-
-Result<std::unique_ptr<strategy::Halving>> rule_for(const strategy::Context& context, const EpochBudget& budget) {
-  for (const strategy::StoppingPlugin& plugin : strategy::builtin_stopping_rules()) {
-    if (plugin.name != (budget.asha ? "asha" : "none")) continue;
-    Options given = Options::object();
-    if (budget.asha) given["on"] = budget.asha_on;
-    LANISTA_ASSIGN(const Options options, resolve_options(given, plugin.options));
-    return plugin.make({context.goals, context.epochs}, options);
-  }
-  return Error{Code::kInternal, "there is no such stopping rule", ""};
-}
 
 }  // namespace
 
@@ -172,9 +134,9 @@ Result<EpochRun> search_epochs(const AccuracyTable& table, const strategy::Strat
   strategy::Context context = table.context(seed);
   context.epochs = budget.epochs;
   if (budget.two_goals) context.goals.push_back({false, "weights"});
-  LANISTA_ASSIGN(auto rule, rule_for(context, budget));
-  LANISTA_ASSIGN(auto sampler, plugin.make(context, options));
-  const auto strategy = strategy::compose(std::move(sampler), std::move(rule));
+  Options rule_options = Options::object();
+  if (!budget.on.empty()) rule_options["on"] = budget.on;
+  LANISTA_ASSIGN(const auto strategy, searching(context, plugin, options, budget.rule, rule_options));
   return Search(table, *strategy, budget, seed).run();
 }
 

@@ -15,9 +15,9 @@ struct EpochBudget {
   std::int64_t epochs = 27;         ///< of a trial that nobody stops
   std::int64_t slots = 1;           ///< trials under way; each gets an epoch in turn
   std::vector<std::int64_t> marks;  ///< ascending numbers of epochs; the last ends the search
-  bool asha = false;                ///< with its defaults, or nobody stops a trial
+  std::string rule = "none";        ///< of builtin_stopping_rules, with its defaults; a strategy's own goes before it
   bool two_goals = false;           ///< few weights is the second goal
-  std::string asha_on = {};         ///< the metric by which asha compares; empty: all goals
+  std::string on = {};              ///< the metric by which the rule compares; empty: all goals
 };
 
 struct EpochRun {
@@ -32,7 +32,7 @@ struct EpochRun {
   double seconds = 0;
 };
 
-/// Runs a strategy on simulated curves of the table's cells. A cell that the table does not have is a failed trial of
+/// Runs a strategy on simulated curves of the table's cells, by a SearchDriver. A cell that the table does not have is a failed trial of
 /// one epoch. Volumes are between the front and a corner a tenth of the front's extent beyond its nadir.
 Result<EpochRun> search_epochs(const AccuracyTable& table, const strategy::StrategyPlugin& plugin,
                                const Options& options, const EpochBudget& budget, std::uint64_t seed);

@@ -101,7 +101,7 @@ TEST(AccuracyTable, CountsTheWeightsOfConvolutions) {
 
 TEST(SearchEpochs, SpendsEpochsAndNothingElse) {
   const AccuracyTable table = table_of_six_edges();
-  EpochBudget budget{9, 1, {9 * 4, 9 * 20}, false, false};
+  EpochBudget budget{9, 1, {9 * 4, 9 * 20}};
 
   const EpochRun plain = search(table, "random", budget, 1);
   EXPECT_EQ(plain.trials, 20);
@@ -113,7 +113,7 @@ TEST(SearchEpochs, SpendsEpochsAndNothingElse) {
   const EpochRun beside = search(table, "random", budget, 1);
   EXPECT_EQ(beside.finished, 20);
   EXPECT_EQ(beside.trials, 20 + 3);  // three more have begun
-  budget.asha = true;
+  budget.rule = "asha";
   const EpochRun stopped = search(table, "random", budget, 1);
   EXPECT_GT(stopped.trials, 40);
   EXPECT_LT(stopped.finished, 15);
@@ -123,15 +123,34 @@ TEST(SearchEpochs, FindsMoreInTheSameEpochsWhenTrialsAreStopped) {
   const AccuracyTable table = table_of_six_edges();
   double with = 0, without = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    with += search(table, "random", {27, 1, {27 * 15}, true, false}, seed).after[0].validation_regret / 40;
-    without += search(table, "random", {27, 1, {27 * 15}, false, false}, seed).after[0].validation_regret / 40;
+    with += search(table, "random", {27, 1, {27 * 15}, "asha"}, seed).after[0].validation_regret / 40;
+    without += search(table, "random", {27, 1, {27 * 15}}, seed).after[0].validation_regret / 40;
   }
   EXPECT_LT(with, 0.8 * without);
 }
 
+// Of R = 27 and eta = 3, resumed: brackets of 27, 12, 6, 4 trials; 81 + 78 + 90 + 108 epochs; 1 + 1 + 2 + 4 to the end.
+TEST(SearchEpochs, PausesAndGoesOnAsHyperbandsTableSays) {
+  const AccuracyTable table = table_of_six_edges();
+  const EpochRun cycle = search(table, "random", {27, 1, {357}, "hyperband"}, 1);
+  EXPECT_EQ(cycle.trials, 49);
+  EXPECT_EQ(cycle.finished, 8);
+
+  const EpochRun first = search(table, "random", {27, 1, {81}, "hyperband"}, 1);
+  EXPECT_EQ(first.trials, 27);
+  EXPECT_EQ(first.finished, 1);
+}
+
+TEST(SearchEpochs, LeavesAStrategyItsOwnHalving) {
+  const AccuracyTable table = table_of_six_edges();
+  const EpochRun own = search(table, "dehb", {27, 1, {27 * 15}, "none"}, 1);
+  EXPECT_GT(own.trials, 30);  // fifteen trained to the end would be fifteen
+  EXPECT_GT(own.finished, 0);
+}
+
 TEST(SearchEpochs, KnowsTheWholeFrontWhenEverythingWasTrained) {
   const AccuracyTable table = table_of_six_edges();
-  const EpochRun run = search(table, "grid", {2, 1, {2 * 100, 2 * 729}, false, true}, 1);
+  const EpochRun run = search(table, "grid", {2, 1, {2 * 100, 2 * 729}, "none", true}, 1);
   EXPECT_GT(run.after[0].volume_regret, 1);
   EXPECT_NEAR(run.after[1].volume_regret, 0, 1e-9);
   EXPECT_EQ(run.after[1].kept, 100);
@@ -143,7 +162,7 @@ TEST(SearchEpochs, KeepsTheFrontOfTwoGoalsUnderAsha) {
   const auto kept = [&](const std::string& on) {
     double sum = 0;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-      const EpochRun run = search(table, "random", {27, 1, {27 * 20}, true, true, on}, seed);
+      const EpochRun run = search(table, "random", {27, 1, {27 * 20}, "asha", true, on}, seed);
       sum += run.after[0].kept / 40;
       EXPECT_LT(run.finished, 0.5 * static_cast<double>(run.trials));
     }

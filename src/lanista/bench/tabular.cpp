@@ -68,7 +68,7 @@ Result<void> tabular(const Request& request, std::ostream& out) {
   if (request.file.empty()) {
     return Error{Code::kInvalidArgument, "tabular needs a table: --file accuracy.csv (cell, NAME-val, NAME-test)", ""};
   }
-  LANISTA_ASSIGN(const std::vector<Racer> chosen, racers(request.strategy));
+  LANISTA_ASSIGN(const std::vector<Racer> chosen, racers(request.strategy, request.epochs > 0));
   const std::string name = request.column.empty() ? "cifar10" : request.column;
   LANISTA_ASSIGN(const std::string text, real_file_system().read(request.file, 0));
   auto table = AccuracyTable::read(text, name);

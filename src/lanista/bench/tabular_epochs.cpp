@@ -27,17 +27,16 @@ EpochBudget budget_of(const Request& request) {
 }
 
 struct Rule {
-  std::string name;  ///< behind the strategy's
-  bool asha = false;
-  std::string on = {};  ///< as EpochBudget::asha_on
+  std::string arm;   ///< behind the strategy's name
+  std::string rule;  ///< as EpochBudget::rule
+  std::string on = {};
 };
 
-/// With two goals asha comes twice: by the first goal alone, and by both.
-std::vector<Rule> rules_of(const Request& request) {
-  std::vector<Rule> rules{{"", false}};
-  if (request.two_goals) rules.push_back({"+asha-1-goal", true, "val_accuracy"});
-  rules.push_back({"+asha", true});
-  return rules;
+/// With two goals asha comes twice: by the first goal alone, and by both. A strategy that halves has no other rule.
+std::vector<Rule> rules_of(const Request& request, const strategy::StrategyPlugin& plugin) {
+  if (plugin.halves) return {{"", "none"}};
+  if (request.two_goals) return {{"", "none"}, {"+asha-1-goal", "asha", "val_accuracy"}, {"+asha", "asha"}};
+  return {{"", "none"}, {"+asha", "asha"}, {"+median", "median"}, {"+hyperband", "hyperband"}};
 }
 
 /// All seeds of one strategy, with one rule.
@@ -116,16 +115,16 @@ Result<void> tabular_epochs(const Request& request, const AccuracyTable& table, 
   const int seeds = request.seeds > 0 ? request.seeds : kTabularSeeds;
   if (!request.json) print_head(budget, name, table, out);
   for (const Racer& racer : chosen) {
-    for (const Rule& rule : rules_of(request)) {
-      budget.asha = rule.asha;
-      budget.asha_on = rule.on;
+    for (const Rule& rule : rules_of(request, racer.plugin)) {
+      budget.rule = rule.rule;
+      budget.on = rule.on;
       EpochRace race{budget, {}};
       for (int seed = 0; seed < std::max(1, seeds / racer.seeds_divisor); ++seed) {
         LANISTA_ASSIGN(EpochRun run,
                        search_epochs(table, racer.plugin, racer.options, budget, static_cast<std::uint64_t>(seed)));
         race.runs.push_back(std::move(run));
       }
-      const std::string arm = racer.name + rule.name;
+      const std::string arm = racer.name + rule.arm;
       if (request.json) print_rows(name, arm, race, out);
       if (!request.json) out << table_line(arm, race) << std::flush;
     }

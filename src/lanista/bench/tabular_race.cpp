@@ -17,11 +17,17 @@ Result<Racer> racer(const std::string& name, int seeds_divisor, const nlohmann::
 
 }  // namespace
 
-Result<std::vector<Racer>> racers(const std::string& only) {
+Result<std::vector<Racer>> racers(const std::string& only, bool with_epochs) {
   std::vector<Racer> all;
   for (const char* name : {"random", "evolution", "local_search", "tpe", "policy_gradient", "nsga2"}) {
     LANISTA_ASSIGN(Racer one, racer(name, 1, nlohmann::json::object()));
     all.push_back(std::move(one));
+  }
+  if (with_epochs) {
+    for (const char* name : {"bohb", "dehb"}) {
+      LANISTA_ASSIGN(Racer one, racer(name, 1, nlohmann::json::object()));
+      all.push_back(std::move(one));
+    }
   }
   LANISTA_ASSIGN(Racer gp, racer("gp", 10, {{"refit", 10}, {"candidates", 128}}));
   all.push_back(std::move(gp));

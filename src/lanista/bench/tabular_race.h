@@ -22,8 +22,9 @@ struct Racer {
   Options options;  ///< resolved
 };
 
-/// All that have something to learn from choices, or the one of them that is asked for. Errors: kInvalidArgument.
-Result<std::vector<Racer>> racers(const std::string& only);
+/// All that have something to learn from choices, or the one of them that is asked for; `with_epochs`: those too whose
+/// definition is about epochs. Errors: kInvalidArgument.
+Result<std::vector<Racer>> racers(const std::string& only, bool with_epochs);
 
 struct Mean {
   double mean = 0, deviation = 0;

@@ -305,11 +305,17 @@ int run_study(const RunRequest& request) {
     folder = folder_of(request.study_file);
   }
   const std::string name = request.study_file.empty() ? "default study" : request.study_file;
-  auto config = studyfile::read_study(text, name, request.overrides);
+  std::vector<studyfile::Override> overrides = request.overrides;
+  if (!request.enqueue.empty()) {
+    auto list = real_file_system().read(request.enqueue);
+    if (!list) return report(list.error());
+    overrides.push_back({"strategy.enqueue", *std::move(list), request.enqueue});
+  }
+  auto config = studyfile::read_study(text, name, overrides);
   if (!config) return report(config.error());
   // A mistake that shows only with the data at hand is told with its place all the same.
   const auto refuse = [&](Error error, const std::string& key, const std::string& detail) {
-    error.where = studyfile::place_in_study(text, name, request.overrides, key) + (detail.empty() ? "" : ": " + detail);
+    error.where = studyfile::place_in_study(text, name, overrides, key) + (detail.empty() ? "" : ": " + detail);
     return report(error);
   };
   if (auto whole = studyfile::inline_space(*config, folder, real_file_system()); !whole) {

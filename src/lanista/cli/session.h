@@ -33,6 +33,7 @@ struct RunRequest {
   std::string study_file;  ///< empty: the default study
   std::string out;         ///< empty: studies/<name>-<first free number>
   std::string import;      ///< folder of a study whose trials the strategy knows at first; empty: none
+  std::string enqueue;     ///< file with a list of configurations that are tried first; empty: the study's own
   std::vector<studyfile::Override> overrides;
   Crew crew;
   bool dry_run = false;

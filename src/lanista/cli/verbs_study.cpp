@@ -54,6 +54,8 @@ void add_run(CLI::App& app, int& code) {
       "--import", options->request.import,
       "earlier study (its folder), table (.csv) or Optuna journal: what was measured, as far as it fits, is "
       "known from the start");
+  verb.add_option("--enqueue", options->request.enqueue,
+                  "file (YAML or JSON) with a list of configurations that are tried first, as strategy.enqueue has them");
   verb.add_option("--trials", options->trials, "stop after this many trials")->check(whole(1, kMostTrials));
   verb.add_option("--epochs", options->epochs, "epochs of a trial")->check(whole(1, 1'000'000));
   verb.add_option("--minutes", options->minutes, "guard: stop after this many minutes")->check(real(0.001, 1e6));

@@ -32,9 +32,6 @@ constexpr int kMaxCrashes = 2;
 
 constexpr std::size_t kMostIdleGroups = 64;
 
-// Of augmented epochs that trials share, with folds those of each training.
-constexpr std::int64_t kMostEpochBytes = std::int64_t{512} << 20;
-
 std::int64_t default_workers() {
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   return std::clamp<std::int64_t>(cores, 1, static_cast<std::int64_t>(CrashMarks::kMaxWorkers));
@@ -49,6 +46,11 @@ std::int64_t default_memory() {
 /// Lanes that programs are made with.
 std::int64_t lane_room(const schedule::Machine& machine) {
   return machine.lanes > 0 ? machine.lanes : step::kDefaultLanes;
+}
+
+/// Of shared epochs: no more than a quarter of the memory.
+std::int64_t epoch_room(const schedule::Machine& machine, const data::Dataset& data, const WorkerOptions& options) {
+  return std::min(options.shared_epoch_bytes, machine.bytes / 4 / (std::ssize(data.spec().folds) + 1));
 }
 
 Result<const nn::Backend*> backend_of(const engine::WorkerBrief& brief, const WorkerOptions& options) {
@@ -111,14 +113,14 @@ struct WorkerExecutor::Impl {
         step_ops(step::training_ops(operators.table())),
         checkpoints(f, brief.study_folder),
         budget(wanted.bytes),
-        epochs(d, std::min(kMostEpochBytes, wanted.bytes / 4 / (std::ssize(d.spec().folds) + 1)), &budget),
+        epochs(d, epoch_room(wanted, d, options), &budget),
         frozen({.data = data,
                 .step_ops = step_ops,
                 .checkpoints = checkpoints,
                 .operators = &operators,
                 .budget = &budget,
                 .bytes = wanted.bytes,
-                .epoch_bytes = std::min(kMostEpochBytes, wanted.bytes / 4 / (std::ssize(d.spec().folds) + 1)),
+                .epoch_bytes = epoch_room(wanted, d, options),
                 .backend = &backend}),
         groups(lane_room(wanted), kMostIdleGroups),
         fs(f),

@@ -27,6 +27,8 @@ namespace lanista::runtime {
 struct WorkerOptions {
   const nn::Backend* backend = nullptr;         ///< outlives the executor; null: the CPU at the brief's level
   std::vector<study::Metric> own_metrics = {};  ///< of the caller, which the brief may name beside ours
+  /// Of prepared epochs that trials share, at most; with folds those of each training. 0: each prepares its own batches.
+  std::int64_t shared_epoch_bytes = std::int64_t{512} << 20;
   std::function<void()> before_thread = {};     ///< for tests: before a worker starts; may throw as std::thread does
   /// Told by a worker's thread before it computes steps of these trials.
   std::function<void(std::span<const TrialId>)> in_hand = {};

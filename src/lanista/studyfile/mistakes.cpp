@@ -24,14 +24,19 @@ YAML::Node find_key(const YAML::Node& map, const std::string& key) {
 }
 
 std::string Mistakes::place(const YAML::Node& node, const std::string& path) const {
+  const std::string* file = &file_;
   for (std::string at = path; !at.empty();) {
-    if (overridden_.contains(at)) return "--set " + at;
-    const auto dot = at.rfind('.');
-    at = dot == std::string::npos ? "" : at.substr(0, dot);
+    if (const auto found = overridden_.find(at); found != overridden_.end()) {
+      if (found->second.empty()) return "--set " + at;
+      file = &found->second;
+      break;
+    }
+    const auto end = at.find_last_of(".[");
+    at = end == std::string::npos ? "" : at.substr(0, end);
   }
   const auto mark = node.Mark();
-  if (mark.is_null()) return file_;
-  return file_ + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
+  if (mark.is_null()) return *file;
+  return *file + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
 }
 void Mistakes::add(const YAML::Node& node, const std::string& path, const std::string& message) {
   // One line each: what a file says must not look like a mistake of its own.

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,11 +31,11 @@ YAML::Node node_at(const YAML::Node& root, const std::string& key);
 /// What is wrong with a study file, each mistake with its place; and the conversion of its nodes, which is bounded.
 class Mistakes {
  public:
-  /// `overridden`: keys that came from --set and are named so.
-  Mistakes(std::string file, std::set<std::string> overridden)
+  /// `overridden`: keys that came from --set and are named so, or the files that they came from.
+  Mistakes(std::string file, std::map<std::string, std::string> overridden)
       : file_(std::move(file)), overridden_(std::move(overridden)) {}
 
-  /// "file:line:column", or "--set key".
+  /// "file:line:column", in the file that the key came from, or "--set key".
   std::string place(const YAML::Node& node, const std::string& path) const;
   void add(const YAML::Node& node, const std::string& path, const std::string& message);
   /// An unknown key, with the place where it belongs, the nearest known one or all of them. `elsewhere`: the full names
@@ -49,7 +50,7 @@ class Mistakes {
 
  private:
   std::string file_;
-  std::set<std::string> overridden_;
+  std::map<std::string, std::string> overridden_;  ///< by key the file, if not the command line
   std::vector<std::string> errors_;
   int converted_ = 0;
 };

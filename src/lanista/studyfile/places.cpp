@@ -1,6 +1,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
+#include <optional>
 
 #include "lanista/studyfile/mistakes.h"
 #include "lanista/studyfile/notation.h"
@@ -17,6 +18,7 @@ std::vector<std::string> parts_of(const std::string& key) {
     if (c == '.' || c == '[') parts.emplace_back();
     if (c != '.') parts.back() += c;
   }
+  std::erase(parts, "");  // "[0].x" begins with its first
   return parts;
 }
 
@@ -43,18 +45,32 @@ YAML::Node node_at(const YAML::Node& root, const std::string& key) {
   return node;
 }
 
-std::string place_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
-                           const std::string& key) {
-  for (const Override& each : overrides) {
-    if (key == each.key || key.starts_with(each.key + ".") || key.starts_with(each.key + "[")) return "--set " + key;
-  }
+namespace {
+
+/// "file:line:column" of what stands under `key` in a text; nothing if that has no place of its own.
+std::optional<std::string> place_in(std::string_view text, const std::string& file, const std::string& key) {
   const std::string guarded = protect_calls(text);
-  if (!guard_yaml(guarded, file)) return key;
+  if (!guard_yaml(guarded, file)) return std::nullopt;
   const YAML::Node root = YAML::Load(guarded);
   const YAML::Node node = node_at(root, key);
   const YAML::Mark mark = node.Mark();
-  if (node.is(root) || mark.is_null()) return key;
-  return file + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1) + ": " + key;
+  if (node.is(root) || mark.is_null()) return std::nullopt;
+  return file + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
+}
+
+}  // namespace
+
+std::string place_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
+                           const std::string& key) {
+  for (const Override& each : overrides) {
+    if (key != each.key && !key.starts_with(each.key + ".") && !key.starts_with(each.key + "[")) continue;
+    if (each.file.empty()) return "--set " + key;
+    std::string rest = key.substr(each.key.size());
+    if (rest.starts_with(".")) rest.erase(0, 1);
+    return place_in(each.value, each.file, rest).value_or(each.file) + ": " + key;
+  }
+  const auto place = place_in(text, file, key);
+  return place ? *place + ": " + key : key;
 }
 
 }  // namespace lanista::studyfile

@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "lanista/base/text_distance.h"
@@ -33,7 +34,7 @@ constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
 /// Turns the tree of one study file into a configuration, collecting every mistake.
 class Reader {
  public:
-  Reader(YAML::Node root, std::string file, std::set<std::string> overridden, study::StudyConfig defaults)
+  Reader(YAML::Node root, std::string file, std::map<std::string, std::string> overridden, study::StudyConfig defaults)
       : root_(std::move(root)), mistakes_(std::move(file), std::move(overridden)), config_(std::move(defaults)) {
     // Left to the data unless the file says otherwise; see fit_to_data.
     config_.model.base = {"builtin:auto"};
@@ -369,7 +370,7 @@ class Reader {
 };
 
 Result<void> set_override(YAML::Node root, const Override& override) {
-  const std::string where = "--set " + override.key;
+  const std::string where = override.file.empty() ? "--set " + override.key : override.file;
   const std::string value = protect_calls(override.value);
   LANISTA_TRY(guard_yaml(value, where));
   std::string rest = override.key;
@@ -378,6 +379,12 @@ Result<void> set_override(YAML::Node root, const Override& override) {
     const auto dot = rest.find('.');
     const std::string key = rest.substr(0, dot);
     if (key.empty()) return Error{Code::kInvalidArgument, "a key such as train.epochs is wanted", where};
+    if (override.key.starts_with("strategy.") && at.IsScalar()) {  // a name alone
+      YAML::Node whole(YAML::NodeType::Map);
+      whole["name"] = at.Scalar();
+      root["strategy"] = whole;
+      at.reset(whole);
+    }
     if (!at.IsMap() && !at.IsNull() && at.IsDefined()) {
       return Error{Code::kInvalidArgument, "'" + key + "' cannot be set inside a value that is not a mapping", where};
     }
@@ -398,10 +405,10 @@ Result<study::StudyConfig> read_with_defaults(std::string_view text, const std::
   try {
     YAML::Node root = YAML::Load(protected_text);
     if (root.IsNull()) root = YAML::Node(YAML::NodeType::Map);
-    std::set<std::string> overridden;
+    std::map<std::string, std::string> overridden;
     for (const auto& override : overrides) {
       LANISTA_TRY(set_override(root, override));
-      overridden.insert(override.key);
+      overridden[override.key] = override.file;
     }
     return Reader(root, file, overridden, defaults).read();
   } catch (const YAML::Exception& e) {

@@ -11,10 +11,12 @@
 
 namespace lanista::studyfile {
 
-/// One "--set key.path=value" from the command line; the value is YAML.
+/// One "--set key.path=value" from the command line; the value is YAML. Or a file that stands for the value: mistakes in
+/// it are told with their line there.
 struct Override {
   std::string key;
   std::string value;
+  std::string file = {};  ///< that the value was read from; empty: it stood on the command line
 };
 
 /// Reads and resolves a study file (YAML, at most 1 MB, depth 32, 1,000 aliases, no tags). Every mistake is reported,
@@ -28,8 +30,8 @@ Result<study::StudyConfig> read_study(std::string_view text, const std::string& 
 Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file);
 
 /// Where a key such as "model.base[0]" stands in a study file that can be read, for mistakes that show only with the
-/// data at hand: "file:line:column: key" of it or of what is left of its path, "--set key" if it was overridden, else
-/// the key.
+/// data at hand: "file:line:column: key" of it or of what is left of its path, "--set key" if it was overridden (or
+/// the place in the override's file), else the key.
 std::string place_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
                            const std::string& key);
 

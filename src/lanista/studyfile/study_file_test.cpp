@@ -303,6 +303,26 @@ TEST(StudyFile, TakesOverridesAndNamesThemInMistakes) {
   EXPECT_NE(mistakes("", {{".x", "3"}}).find("a key such as train.epochs is wanted"), std::string::npos);
 }
 
+TEST(StudyFile, TakesAnOverrideFromAFileAndNamesItsLinesInMistakes) {
+  const std::string list = "# mine\n- {lr: 0.1}\n- lr: 0.2\n  batch: 8\n";
+  for (const char* study : {"strategy: tpe", "strategy: {name: tpe, enqueue: [{lr: 0.3}]}"}) {
+    const auto config = read_study(study, "s.yaml", {{"strategy.enqueue", list, "list.yaml"}});
+    ASSERT_TRUE(config) << config.error().text();
+    EXPECT_EQ(config->strategy.name, "tpe");
+    EXPECT_EQ(config->strategy.options.at("enqueue").dump(), R"([{"lr":0.1},{"batch":8,"lr":0.2}])");
+  }
+  const std::vector<Override> given{{"strategy.enqueue", list, "list.yaml"}};
+  EXPECT_EQ(place_in_study("strategy: tpe", "s.yaml", given, "strategy.enqueue[1].batch"),
+            "list.yaml:4:10: strategy.enqueue[1].batch");
+  EXPECT_EQ(place_in_study("strategy: tpe", "s.yaml", given, "strategy.name"), "s.yaml:1:11: strategy.name");
+
+  EXPECT_NE(mistakes("", {{"strategy.enqueue", "lr: 0.1", "list.yaml"}}).find("list.yaml: strategy.enqueue: expected"),
+            std::string::npos);
+  EXPECT_NE(mistakes("", {{"strategy.enqueue", "- {lr: 1, lr: 2}", "list.yaml"}}).find("list.yaml:1:"),
+            std::string::npos);
+  EXPECT_NE(mistakes("", {{"strategy.enqueue", "- {lr: ", "list.yaml"}}).find("list.yaml:"), std::string::npos);
+}
+
 TEST(StudyFile, HoldsOutAgainstHostileYaml) {
   EXPECT_NE(mistakes(std::string(2 << 20, ' ')).find("at most 1048576"), std::string::npos);
   EXPECT_EQ(mistakes(std::string(20'001, '[')),
