@@ -83,7 +83,7 @@ class Draw {
     return plan;
   }
   Order order() {
-    switch (rng_.below(6)) {
+    switch (rng_.below(8)) {
       case 0:
         return job();
       case 1:
@@ -94,6 +94,10 @@ class Draw {
         return Command(Park{trial()});
       case 4:
         return Command(PauseAll{});
+      case 5:
+        return Command(Widen{trial(), text()});
+      case 6:
+        return Command(flag() ? Help{job(), "/" + text()} : Help{});
       default:
         return Command(Arrange{plan(), {allow(), allow()}});
     }
@@ -113,7 +117,7 @@ class Draw {
       case 5:
         return PausedReport{};
       case 6:
-        return SpanReport{trial(), integer(), integer(), real(), real(), integer()};
+        return SpanReport{trial(), integer(), integer(), real(), real(), integer(), integer()};
       case 7:
         return WorkerReport{integer(), integer(), flag(), text(), {trial(), trial()}, real()};
       default:

@@ -39,7 +39,10 @@ class Shares {
 class Helpers {
  public:
   Helpers(const train::LaneGroup& group, TrialSlot& slot, const std::string& session) : slot_(slot) {
-    if (session.empty()) return slot_.lead.reset();
+    if (session.empty()) {
+      slot_.lead.reset();
+      return;
+    }
     if (!slot_.lead || slot_.lead->path() != session) slot_.lead = std::make_unique<train::WideLead>(session);
     const auto state = [&]() -> Result<std::string> {
       train::TrainerState now = slot_.run->save();
