@@ -142,7 +142,9 @@ Order read_order(const json& in) {
   if (kind == "widen") return Command(Widen{trial(in, "trial"), text(in, "session")});
   if (kind == "help") {
     const std::string session = text(in, "session");
-    return Command(Help{session.empty() ? Job{} : read_job(member(in, "job")), session});
+    if (!session.empty()) return Command(Help{read_job(member(in, "job")), session});
+    if (text(in, "job") != "none") throw Malformed{"help for a job without a session"};
+    return Command(Help{});
   }
   if (kind != "arrange") throw Malformed{"'" + kind + "' is no order"};
   Arrange arrange{good(schedule::plan_from_text(text(in, "plan"))), {}};
