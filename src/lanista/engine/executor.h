@@ -104,6 +104,7 @@ struct SpanReport {
   std::int64_t worker = 0;
   double began = 0, ended = 0;
   std::int64_t lanes = 1;  ///< trials that it was trained with, itself included
+  std::int64_t width = 1;  ///< workers that began it together, this one included
 };
 /// The executor itself is broken (disk full while saving, say): the study must pause with this error.
 struct BrokenReport {
@@ -150,7 +151,19 @@ struct Arrange {
   schedule::Regrouping changes;
   std::vector<Allow> allow;
 };
-using Command = std::variant<Allow, Finish, Park, PauseAll, Arrange>;
+/// The trial's steps may be shared with helpers, from the beginning of an epoch to its end: they meet at `session`, a path
+/// in shared memory. Empty: with nobody. Changes no number.
+struct Widen {
+  TrialId trial;
+  std::string session;
+};
+/// Whenever there is nothing else to do, help whoever trains this job; what comes of it is nobody's but theirs. Without a
+/// session: nobody is to be helped.
+struct Help {
+  Job job;
+  std::string session;
+};
+using Command = std::variant<Allow, Finish, Park, PauseAll, Arrange, Widen, Help>;
 
 /// How predictions of several models of such data become one.
 Blend blend_of(const data::DataSpec& data);

@@ -66,7 +66,7 @@ Result<std::optional<Report>> Leases::hear(std::size_t worker, std::uint64_t tok
                    ""};
     }
     lease.told = number;
-    lease.crashes = lease.losses = 0;
+    lease.crashes = lease.losses = lease.helper_losses = 0;
   } else if (const auto* saved = std::get_if<CheckpointReport>(&report)) {
     if (saved->step > lease.saved_step) lease.losses = 0;
     lease.checkpoint = saved->address;
@@ -97,6 +97,7 @@ Leases::Loss Leases::lose(std::size_t worker, bool own_fault, const std::string&
     if (lease.worker != worker) continue;
     const bool was_sent = std::exchange(lease.is_sent, false);
     lease.token = 0;
+    lease.session.clear();
     loss.again.push_back(id);
     if (!was_sent) continue;
     loss.seconds = std::max(loss.seconds, now - lease.safe_at);

@@ -29,8 +29,17 @@ struct Lease {
   double safe_at = 0;           ///< clock seconds: when it was saved, or sent
   int crashes = 0;              ///< of a worker that had it in hand, since its last new epoch
   int losses = 0;               ///< of a worker otherwise, since it last came further
+  std::string session;    ///< where helpers meet the worker, in shared memory; empty: none have been sent for
+  int helper_losses = 0;  ///< workers that were lost while they helped
+  /// May others share its steps? Only of one that has been no trouble.
+  bool takes_helpers() const {
+    return is_sent && job.recipe.shards > 1 && !job.alone && !is_alone() && helper_losses < kHelperLosses;
+  }
+  /// Does its worker train it, or wait?
+  bool has_work() const { return told < allowed || finish || parks; }
   bool is_alone() const { return crashes > 0 || losses >= kLossesTogether; }
 
+  static constexpr int kHelperLosses = 3;    ///< then nobody helps it any more
   static constexpr int kLossesTogether = 3;  ///< then it is tried alone
   static constexpr int kLosses = 6;          ///< then it is given up
 };

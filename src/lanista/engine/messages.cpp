@@ -122,6 +122,12 @@ json to_json(const Arrange& arrange) {
   for (const Allow& each : arrange.allow) allow.push_back(to_json(each));
   return {{"kind", "arrange"}, {"groups", schedule::regrouping_text(arrange.changes)}, {"allow", std::move(allow)}};
 }
+json to_json(const Widen& widen) {
+  return {{"kind", "widen"}, {"trial", widen.trial.value}, {"session", widen.session}};
+}
+json to_json(const Help& help) {
+  return {{"kind", "help"}, {"session", help.session}, {"job", help.session.empty() ? json("none") : to_json(help.job)}};
+}
 json to_json(const Command& command) {
   return std::visit([](const auto& each) { return to_json(each); }, command);
 }
@@ -133,6 +139,13 @@ Order read_order(const json& in) {
   if (kind == "finish") return Command(Finish{trial(in, "trial"), flag(in, "keep_weights"), flag(in, "abandon")});
   if (kind == "park") return Command(Park{trial(in, "trial")});
   if (kind == "pause_all") return Command(PauseAll{});
+  if (kind == "widen") return Command(Widen{trial(in, "trial"), text(in, "session")});
+  if (kind == "help") {
+    const std::string session = text(in, "session");
+    if (!session.empty()) return Command(Help{read_job(member(in, "job")), session});
+    if (text(in, "job") != "none") throw Malformed{"help for a job without a session"};
+    return Command(Help{});
+  }
   if (kind != "arrange") throw Malformed{"'" + kind + "' is no order"};
   Arrange arrange{good(schedule::regrouping_from_text(text(in, "groups"))), {}};
   for (const json& allow : array(in, "allow")) arrange.allow.push_back(read_allow(allow));
@@ -179,7 +192,8 @@ json to_json(const SpanReport& span) {
           {"worker", span.worker},
           {"began", real_json(span.began)},
           {"ended", real_json(span.ended)},
-          {"lanes", span.lanes}};
+          {"lanes", span.lanes},
+          {"width", span.width}};
 }
 json to_json(const BrokenReport& broken) {
   return {{"kind", "broken"},
@@ -221,7 +235,7 @@ Report read_report(const json& in) {
   if (kind == "paused") return PausedReport{};
   if (kind == "span") {
     return SpanReport{trial(in, "trial"), integer(in, "epoch"), integer(in, "worker"),
-                      real(in, "began"),  real(in, "ended"),    integer(in, "lanes")};
+                      real(in, "began"),  real(in, "ended"),    integer(in, "lanes"),   integer(in, "width")};
   }
   if (kind == "broken") return BrokenReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
   if (kind == "worker") return read_worker_report(in);

@@ -85,7 +85,7 @@ class Draw {
     return changes;
   }
   Order order() {
-    switch (rng_.below(6)) {
+    switch (rng_.below(8)) {
       case 0:
         return job();
       case 1:
@@ -96,6 +96,10 @@ class Draw {
         return Command(Park{trial()});
       case 4:
         return Command(PauseAll{});
+      case 5:
+        return Command(Widen{trial(), text()});
+      case 6:
+        return Command(flag() ? Help{job(), "/" + text()} : Help{});
       default:
         return Command(Arrange{changes(), {allow(), allow()}});
     }
@@ -115,7 +119,7 @@ class Draw {
       case 5:
         return PausedReport{};
       case 6:
-        return SpanReport{trial(), integer(), integer(), real(), real(), integer()};
+        return SpanReport{trial(), integer(), integer(), real(), real(), integer(), integer()};
       case 7:
         return WorkerReport{integer(), integer(), flag(), text(), {trial(), trial()}, real()};
       default:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <filesystem>
 #include <set>
 #include <thread>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "lanista/engine/messages.h"
 #include "lanista/engine/worker_fleet.h"
 #include "lanista/engine/worker_protocol.h"
+#include "lanista/schedule/helpers.h"
 #include "lanista/schedule/planner.h"
 #include "lanista/store/checkpoints.h"
 
@@ -21,6 +23,10 @@ namespace {
 
 constexpr int kMeasureTries = 3;
 constexpr double kLook = 0.25;  ///< seconds
+constexpr const char* kSharedMemory = "/dev/shm";
+
+/// What sessions of this executor's workers begin with; one after it has the same, and clears away what a kill left.
+std::string session_name(const std::string& socket) { return "lanista-" + hash_text(socket).hex() + "-"; }
 
 /// Of what a job goes on from, or begins with, that it is there and whole.
 Result<void> check_files(const store::CheckpointStore& files, const Job& job) {
@@ -49,9 +55,17 @@ struct ProcessExecutor::Impl {
   std::set<std::size_t> saving;  // workers that were told to pause and have not said that they did
   std::map<std::size_t, Result<std::map<std::string, double>>> answers;
   std::map<std::size_t, std::string> last_losses;
+  std::map<std::size_t, TrialId> helping;       // workers that have nothing else to do
+  std::map<std::size_t, std::string> sessions;  // that they were sent to
+  std::uint64_t sessions_made = 0;
 
   Impl(FileSystem& f, const Clock& c, FleetOptions options)
-      : clock(c), fs(f), files(f, options.brief.study_folder), how(std::move(options)), leases(how.workers) {}
+      : clock(c), fs(f), files(f, options.brief.study_folder), how(std::move(options)), leases(how.workers) {
+    clear_sessions();
+  }
+  ~Impl() { clear_sessions(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   /// False: it cannot be, and the executor is broken.
   bool begin_workers() {
@@ -153,6 +167,64 @@ struct ProcessExecutor::Impl {
     reports.emplace_back(PausedReport{});
   }
 
+  // Of trials that several workers train.
+
+  void clear_sessions() const {
+    if (how.brief.width < 2) return;
+    std::error_code ignored;
+    for (const auto& file : std::filesystem::directory_iterator(kSharedMemory, ignored)) {
+      if (file.path().filename().string().starts_with(session_name(how.socket))) {
+        std::filesystem::remove(file.path(), ignored);
+      }
+    }
+  }
+
+  /// Sends workers that have nothing to do to help others, and calls back those that have.
+  void send_helpers() {
+    if (how.brief.width < 2 || is_pausing || !fleet) return;
+    std::vector<schedule::Widenable> trials;
+    std::vector<bool> is_busy(how.workers, false);
+    for (const auto& [id, lease] : leases.all()) {
+      if (lease.has_work()) is_busy[lease.worker] = true;
+      if (!lease.takes_helpers()) continue;
+      trials.push_back({id, std::min(how.brief.width, lease.job.recipe.shards) - 1, lease.has_work()});
+    }
+    std::vector<std::size_t> idle;
+    for (std::size_t worker = 0; worker < how.workers; ++worker) {
+      if (is_ready(worker) && !is_busy[worker]) idle.push_back(worker);
+    }
+    const auto wanted = schedule::assign_helpers(trials, idle, helping);
+    for (const auto& [worker, trial] : std::exchange(helping, wanted)) {
+      if (wanted.contains(worker)) continue;
+      tell(worker, Help{});
+      sessions.erase(worker);
+    }
+    for (const auto& [worker, trial] : helping) {
+      Lease& lease = *leases.find(trial);
+      if (lease.session.empty()) {
+        lease.session = std::string(kSharedMemory) + "/" + session_name(how.socket) + std::to_string(sessions_made++);
+        tell(lease.worker, Widen{trial, lease.session});
+      }
+      if (sessions[worker] == lease.session) continue;
+      sessions[worker] = lease.session;
+      tell(worker, Help{Leases::job_of(lease), lease.session});
+    }
+  }
+
+  /// A worker is gone, who may have helped, and whose sessions nobody ends now.
+  void lose_helper(std::size_t worker) {
+    sessions.erase(worker);
+    if (const auto helped = helping.find(worker); helped != helping.end()) {
+      if (Lease* lease = leases.find(helped->second)) ++lease->helper_losses;
+      helping.erase(helped);
+    }
+    for (const TrialId trial : leases.of(worker)) {
+      std::error_code ignored;
+      const Lease& lease = *leases.find(trial);
+      if (!lease.session.empty()) std::filesystem::remove(lease.session, ignored);
+    }
+  }
+
   // From workers.
 
   void take(const WorkerFleet::News& news) {
@@ -160,6 +232,7 @@ struct ProcessExecutor::Impl {
     if (const auto* heard = std::get_if<WorkerFleet::Heard>(&news)) hear(heard->worker, heard->message);
     if (const auto* lost = std::get_if<WorkerFleet::Lost>(&news)) lose(*lost);
     if (const auto* all = std::get_if<WorkerFleet::Broken>(&news)) break_down(all->error);
+    send_helpers();
   }
 
   void break_down(const Error& error) {
@@ -233,6 +306,7 @@ struct ProcessExecutor::Impl {
   }
 
   void lose(const WorkerFleet::Lost& lost) {
+    lose_helper(lost.worker);
     Leases::Loss loss = leases.lose(lost.worker, lost.own_fault, lost.reason, clock.now());
     last_losses[lost.worker] = lost.reason;
     reports.emplace_back(WorkerReport{static_cast<std::int64_t>(lost.worker), lost.process, false, lost.reason,
@@ -330,6 +404,7 @@ void ProcessExecutor::command(const Command& command) {
   if (const auto* asked = std::get_if<Park>(&command)) impl_->park(*asked);
   if (const auto* arranged = std::get_if<Arrange>(&command)) impl_->arrange(*arranged);
   if (std::holds_alternative<PauseAll>(command)) impl_->pause();
+  impl_->send_helpers();
 }
 
 std::optional<Report> ProcessExecutor::next(double seconds) {

@@ -73,6 +73,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   study::StudyConfig identity = config;
   identity.run.workers = 0;
   identity.run.lanes = 0;
+  identity.run.width = 1;
   identity.run.memory_gib = 0;
   identity.run.isolation = study::kThreads;
   identity.run.lease_seconds = study::RunConfig().lease_seconds;
@@ -334,6 +335,7 @@ json span_body(const study::Span& span) {
                           "worker", span.worker,      //
                           "began", real_json(span.began), "ended", real_json(span.ended));
   if (span.lanes > 1) body["lanes"] = span.lanes;
+  if (span.width > 1) body["width"] = span.width;
   return body;
 }
 
@@ -344,7 +346,8 @@ Result<study::Span> read_span(const json& body) {
                        integer(body, "worker"),
                        real(body, "began"),
                        real(body, "ended"),
-                       body.contains("lanes") ? integer(body, "lanes") : 1};
+                       body.contains("lanes") ? integer(body, "lanes") : 1,
+                       body.contains("width") ? integer(body, "width") : 1};
   });
 }
 

@@ -65,6 +65,7 @@ json to_json(const WorkerBrief& brief) {
           {"numeric_class", brief.numeric_class},
           {"workers", brief.workers},
           {"lanes", brief.lanes},
+          {"width", brief.width},
           {"memory_bytes", brief.memory_bytes},
           {"metrics", brief.metrics},
           {"checkpoint_every", real_json(brief.checkpoint_every)},
@@ -80,6 +81,7 @@ WorkerBrief read_brief(const json& in) {
   brief.numeric_class = text(in, "numeric_class");
   brief.workers = integer(in, "workers");
   brief.lanes = integer(in, "lanes");
+  brief.width = integer(in, "width");
   brief.memory_bytes = integer(in, "memory_bytes");
   for (const json& metric : array(in, "metrics")) {
     if (!metric.is_string()) throw Malformed{"'metrics' holds what is no text"};

@@ -9,8 +9,20 @@ namespace lanista::nn {
 struct Part {
   std::int64_t begin = 0, size = 0;
   std::int64_t number = 0;  ///< among the parts of the batch
-  bool first_shard = true;  ///< in the first shard?
+  std::int64_t shard = 0;   ///< that it is of
   bool begins_shard = true, ends_shard = true;
+};
+
+/// Neighbouring shards that one rank of several computes, and where what they give is summed: the first in the order are
+/// added up in one place, later ones keep a place each, until all ranks' places are added up in their order.
+struct ShardRange {
+  std::int64_t begin = 0, end = 0;
+
+  bool has(const Part& part) const { return part.shard >= begin && part.shard < end; }
+  std::int64_t places() const { return begin == 0 ? 1 : end - begin; }
+  std::int64_t place(const Part& part) const { return begin == 0 ? 0 : part.shard - begin; }
+  /// Of a shard that nothing was added up with before.
+  bool opens_place(const Part& part) const { return begin > 0 || part.shard == 0; }
 };
 
 /// How the samples of a step are cut: into shards, and each of these into pieces, neighbouring samples every time, of
@@ -27,16 +39,22 @@ struct Cut {
     each(n, [&](const Part&) { ++count; });
     return count;
   }
+  /// Shards of a batch of n that have samples.
+  std::int64_t used(std::int64_t n) const { return std::min(shards, n); }
+  /// Of a batch of n, what that rank of `width` computes; somebody has nothing to do where width exceeds used(n).
+  ShardRange share(std::int64_t n, std::int64_t width, std::int64_t rank) const {
+    return {first(used(n), width, rank), first(used(n), width, rank + 1)};
+  }
   /// Calls `f(part)` for every part of a batch of n, in order.
   template <class F>
   void each(std::int64_t n, const F& f) const {
     std::int64_t number = 0;
-    for (std::int64_t s = 0; s < std::min(shards, n); ++s) {
+    for (std::int64_t s = 0; s < used(n); ++s) {
       const std::int64_t begin = first(n, shards, s), size = first(n, shards, s + 1) - begin;
       const std::int64_t used = std::min(pieces, size);
       for (std::int64_t p = 0; p < used; ++p, ++number) {
         const std::int64_t at = first(size, pieces, p);
-        f(Part{begin + at, first(size, pieces, p + 1) - at, number, s == 0, p == 0, p + 1 == used});
+        f(Part{begin + at, first(size, pieces, p + 1) - at, number, s, p == 0, p + 1 == used});
       }
     }
   }

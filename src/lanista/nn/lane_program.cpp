@@ -91,6 +91,7 @@ struct LaneProgram<T>::Plan {
   std::int64_t new_buffer_offset = 0;
   std::int64_t value_offset = 0;
   std::int64_t desk_bytes = 0;
+  std::int64_t shard_bytes = 0;
 
   // Parts that wait for each other's values keep an arena and gradients each. Others come one after the other, and
   // their gradients are added to those of the shard, and these to those of the step.
@@ -110,6 +111,7 @@ struct LaneProgram<T>::Plan {
     new_buffer_offset = gradient_offset + gradient_count * gradient_stride;
     value_offset = new_buffer_offset + align_up(bytes_of<T>(kind->layout().buffers));
     desk_bytes = value_offset + align_up(3 * bytes_of<double>(numbers));
+    shard_bytes = std::max(gradient_stride, align_up(bytes_of<double>(numbers))) + align_up(bytes_of<double>(1));
   }
 };
 
@@ -190,7 +192,9 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
                        .trains = train != nullptr,
                        .kind = plan.kind,
                        .lane_numbers = plan.train.numbers,
-                       .plan = std::move(lines)};
+                       .plan = std::move(lines),
+                       .shards = cut.shards,
+                       .shard_bytes = plan.shard_bytes};
     return std::unique_ptr<LaneProgram>(
         new LaneProgram(std::move(facts), isa, std::move(plan), options, std::move(reservation)));
   } catch (const std::bad_alloc&) {

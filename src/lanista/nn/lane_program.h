@@ -75,17 +75,23 @@ class LaneProgram final : public Machine {
               MemoryBudget::Reservation reservation);
   LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
   void train_step(const StepWork& work, std::span<const std::uint8_t> active, std::int64_t step,
-                  std::span<LaneEnd> ends);
-  double train_lane(RunContext<T>& run, std::int64_t lane);
+                  std::span<LaneEnd> ends, ShardPeers* peers);
+  double train_lane(RunContext<T>& run, std::int64_t lane, ShardPeers* peers);
   void commit_lane(const RunContext<T>& run, std::int64_t lane);
   // Compute sections of all parts of a batch that `run` was fed, one desk for all (lane_parts.cpp). `out` gets the sum
   // of their gradients, in order of the parts, or has it added; the sum of losses is the result.
   double sum_parts(const RunContext<T>& run, T* out, bool add);
-  double sum_apart(const RunContext<T>& run, T* out, bool add);
-  double sum_in_step(const RunContext<T>& run, T* out, bool add);
+  // The same, each of the peers its own shards. All have used shards for (Cut::used).
+  double sum_with(ShardPeers& peers, const RunContext<T>& run, T* out);
+  struct Sums;
+  Sums sums_of(ShardPeers& peers) const;
+  void sum_apart(const RunContext<T>& run, const ShardRange& own, const Sums& sums);
+  void sum_in_step(const RunContext<T>& run, const ShardRange& own, Sums sums, ShardPeers* peers);
+  void exchange_values(const RunContext<T>& run, const Exchange<T>& exchange, const ShardRange& own, ShardPeers* peers);
+  RunContext<T> waiting_part(const RunContext<T>& run, const Part& part) const;
   RunContext<T> part_of(const RunContext<T>& run, const Part& part, std::int64_t arena) const;
   double loss_sum(const RunContext<T>& run) const;
-  void add_gradients(T* sum, const T* more) const;
+  void add_gradients(T* sum, const T* first, const T* second) const;
   T* desk_gradients(int thread, std::int64_t number) const {
     return reinterpret_cast<T*>(desk(thread) + gradient_offset_ + number * gradient_stride_);
   }

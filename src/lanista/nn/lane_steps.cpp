@@ -112,12 +112,12 @@ void LaneProgram<T>::run(const Chunk& chunk, std::span<LaneEnd> ends) {
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (chunk.active[i] != 0) ends[i] = {.loss_sum = ends[i].loss_sum, .failure = {}};
   }
-  for (std::int64_t step = 0; step < chunk.steps; ++step) train_step(chunk.work(step), chunk.active, step, ends);
+  for (std::int64_t step = 0; step < chunk.steps; ++step) train_step(chunk.work(step), chunk.active, step, ends, chunk.peers);
 }
 
 template <class T>
 void LaneProgram<T>::train_step(const StepWork& work, std::span<const std::uint8_t> active, std::int64_t step,
-                                std::span<LaneEnd> ends) {
+                                std::span<LaneEnd> ends, ShardPeers* peers) {
   const auto lanes = static_cast<std::size_t>(options_.lanes);
   LANISTA_CHECK(work.hyper.size() == lanes && (work.batches.size() == 1 || work.batches.size() == lanes),
                 "a step wants hyper-parameters for every lane, and one batch or one a lane");
@@ -143,7 +143,7 @@ void LaneProgram<T>::train_step(const StepWork& work, std::span<const std::uint8
       } else {
         feed_batch(run, desk(thread), work.batches[i]);
       }
-      end.loss = train_lane(run, lane);
+      end.loss = train_lane(run, lane, peers);
       end.loss_sum += end.loss * static_cast<double>(run.batch);
       if (!std::isfinite(end.loss) && end.bad_step < 0) end.bad_step = step;
       ++end.steps;
@@ -155,13 +155,17 @@ void LaneProgram<T>::train_step(const StepWork& work, std::span<const std::uint8
 
 // Nothing can fail once the commit begins, so a lane has its step or is as it was.
 template <class T>
-double LaneProgram<T>::train_lane(RunContext<T>& run, std::int64_t lane) {
+double LaneProgram<T>::train_lane(RunContext<T>& run, std::int64_t lane, ShardPeers* peers) {
   double loss = 0;
   if (cut_.whole()) {
     for (const Run<T>& call : train_.calls) call(run);
     loss = static_cast<double>(kernels_->mean(run.batch, run.at(loss_)));
   } else {
-    loss = sum_parts(run, desk_gradients(static_cast<int>(run.thread), 0), false) / static_cast<double>(run.batch);
+    // Where a batch is too small for all of them, each does all of it.
+    const bool is_shared = peers != nullptr && cut_.used(run.batch) >= peers->width();
+    T* const sum = desk_gradients(static_cast<int>(run.thread), 0);
+    loss = is_shared ? sum_with(*peers, run, sum) : sum_parts(run, sum, false);
+    loss /= static_cast<double>(run.batch);
   }
   if (options_.before_commit) options_.before_commit(lane);
   commit_lane(run, lane);

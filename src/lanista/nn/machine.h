@@ -27,6 +27,8 @@ struct MachineFacts {
   std::shared_ptr<const StateKind> kind;
   std::vector<LaneNumber> lane_numbers;
   std::vector<PlanLine> plan;
+  std::int64_t shards = 1;       ///< of a step's batch
+  std::int64_t shard_bytes = 0;  ///< that ranks which share a step tell each other of a shard
 };
 
 /// Predictions, in canonical order.

@@ -195,7 +195,7 @@ TEST_P(Parts, AreSumsOfGradientsInTheirOrder) {
   const OwnedBatch batch = random_batch(derived, size, 5);
   for (const bool add : {false, true}) {
     Cut{4, 1}.each(size, [&](const Part& part) {
-      whole.gradients(0, samples(batch.view(), part), size, kHyper, *sum, add || !part.first_shard);
+      whole.gradients(0, samples(batch.view(), part), size, kHyper, *sum, add || part.shard > 0);
     });
     parts.gradients(0, batch.view(), size, kHyper, *seen, add);
     EXPECT_TRUE(seen->extract() == sum->extract()) << add;

@@ -50,6 +50,8 @@ Machine& Program::trainer() const {
 
 std::int64_t Program::lanes() const { return machine_->facts().lanes; }
 std::int64_t Program::bytes() const { return machine_->bytes(); }
+std::int64_t Program::shards() const { return machine_->facts().shards; }
+std::int64_t Program::shard_bytes() const { return machine_->facts().shard_bytes; }
 std::string Program::describe() const { return machine_->describe(); }
 const std::vector<LaneNumber>& Program::lane_numbers() const { return machine_->facts().lane_numbers; }
 std::vector<PlanLine> Program::plan() const { return machine_->facts().plan; }
@@ -97,6 +99,13 @@ std::int64_t Program::step_count(std::int64_t lane) const { return seated(lane).
 void Program::run(const Chunk& chunk, std::span<LaneEnd> ends) {
   const auto count = static_cast<std::size_t>(lanes());
   LANISTA_CHECK(chunk.active.size() == count && ends.size() == count, "a chunk wants masks and ends for every lane");
+  if (chunk.peers != nullptr) {
+    const std::int64_t width = chunk.peers->width();
+    LANISTA_CHECK(std::ranges::count_if(chunk.active, [](std::uint8_t each) { return each != 0; }) == 1,
+                  "steps of several lanes cannot be shared");
+    LANISTA_CHECK(width >= 2 && width <= shards(),
+                  std::to_string(width) + " ranks for " + std::to_string(shards()) + " shards");
+  }
   trainer().run(chunk, ends);
   machine_->wait();
 }

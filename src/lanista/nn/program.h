@@ -61,6 +61,9 @@ class Program {
   std::int64_t lanes() const;
   std::int64_t bytes() const;    ///< of all planned memory, with the states it holds
   std::string describe() const;  ///< operators, kernels, layouts, bytes; one line an instruction
+  std::int64_t shards() const;  ///< that the batch of a step is cut in
+  /// What ranks that share steps (Chunk::peers) tell each other of a shard.
+  std::int64_t shard_bytes() const;
   /// What LaneHyper::numbers stands for; one attribute may stand here several times.
   const std::vector<LaneNumber>& lane_numbers() const;
   /// Every call of a step, of its commit and of a prediction, in order.

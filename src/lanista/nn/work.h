@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lanista/graph/graph.h"
+#include "lanista/nn/shard_peers.h"
 
 // What machines are given to do, and what they say of it.
 namespace lanista::nn {
@@ -56,6 +57,9 @@ struct Chunk {
   std::span<const std::uint8_t> active;  ///< one a lane; 0: the lane is masked: not computed, not changed
   /// The work of a step, asked for once and in order; it lives until the next is asked for, or the chunk is done.
   std::function<StepWork(std::int64_t step)> work;
+  /// Who shares these steps, of the one active lane then; null: nobody. Their width is at most Program::shards(). If
+  /// they fail, the lane has thrown: it is as it was after its last step, and may go on without them.
+  ShardPeers* peers = nullptr;
 };
 
 /// What became of a lane in a chunk.

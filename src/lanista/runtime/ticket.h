@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "lanista/base/digest.h"
@@ -51,6 +52,7 @@ struct Ticket {
   bool finish_asked = false;
   bool park_asked = false;
   bool keep_weights = false;
+  std::string session;  ///< where helpers may share its steps; empty: there are none
 
   bool running = false;  ///< a worker has it in hand
   Progress progress;

@@ -14,6 +14,7 @@ namespace lanista::runtime {
 void TrialBoard::place(std::unique_ptr<TrialSlot> slot, bool solo, const std::vector<study::Measurement>& repeats) {
   const TrialId trial = slot->job.trial;
   std::unique_lock lock(mutex_);
+  helper_called_ = true;
   worker_rested_.wait(lock, [&] {
     const auto before = tickets_.find(trial);
     return before == tickets_.end() || !before->second.running || broken_;
@@ -32,8 +33,9 @@ void TrialBoard::place(std::unique_ptr<TrialSlot> slot, bool solo, const std::ve
 
 void TrialBoard::command(const engine::Command& command) {
   const std::lock_guard lock(mutex_);
+  helper_called_ = true;
   if (std::holds_alternative<engine::PauseAll>(command)) {
-    pausing_ = true;
+    pausing_ = helper_stops_ = true;
     if (workers_ == 0) reports_.emplace_back(engine::PausedReport{});
   } else if (const auto* arranged = std::get_if<engine::Arrange>(&command)) {
     arrange(*arranged);
@@ -43,6 +45,11 @@ void TrialBoard::command(const engine::Command& command) {
     if (const auto it = tickets_.find(park->trial); it != tickets_.end()) it->second.park_asked = true;
   } else if (const auto* asked = std::get_if<engine::Finish>(&command)) {
     finish(*asked);
+  } else if (const auto* widen = std::get_if<engine::Widen>(&command)) {
+    if (const auto it = tickets_.find(widen->trial); it != tickets_.end()) it->second.session = widen->session;
+  } else if (const auto* help = std::get_if<engine::Help>(&command)) {
+    help_.reset();
+    if (!help->session.empty()) help_ = *help;
   }
   work_changed_.notify_all();
 }
@@ -102,7 +109,7 @@ void TrialBoard::open(std::int64_t workers) {
 
 void TrialBoard::close() {
   const std::lock_guard lock(mutex_);
-  closed_ = true;
+  closed_ = helper_called_ = helper_stops_ = true;
   for (auto& [id, ticket] : tickets_) ticket.signals.abandon = true;  // a running epoch ends at its next step
   work_changed_.notify_all();
 }
@@ -115,11 +122,14 @@ std::optional<TrialBoard::Errand> TrialBoard::take() {
                     : next_work(tickets_, {.workers = workers_, .busy = busy_, .lanes = lanes_, .pausing = pausing_});
     if (!work.trials.empty()) {
       Errand errand{std::move(work), {}};
+      const bool is_one = errand.work.kind == WorkKind::kTrain && errand.work.trials.size() == 1;
+      if (is_one) errand.session = tickets_.at(errand.work.trials.front()).session;
       errand.slots.reserve(errand.work.trials.size());
       for (const TrialId trial : errand.work.trials) errand.slots.push_back(take_slot(trial));
       ++busy_;
       return errand;
     }
+    if (auto help = take_help()) return help;
     if (pausing_ && !quiet_ && !paused_told_ && busy_ == 0) {
       paused_told_ = true;
       reports_.emplace_back(engine::PausedReport{});
@@ -130,9 +140,23 @@ std::optional<TrialBoard::Errand> TrialBoard::take() {
   return std::nullopt;
 }
 
+std::optional<TrialBoard::Errand> TrialBoard::take_help() {
+  helper_called_ = false;
+  if (!help_ || helps_ || quiet_ || pausing_) return std::nullopt;
+  helps_ = true;
+  ++busy_;
+  Errand errand;
+  errand.help = help_;
+  return errand;
+}
+
 void TrialBoard::give_back(Errand errand) {
   const std::lock_guard lock(mutex_);
   --busy_;
+  if (errand.help) {
+    helps_ = false;
+    if (errand.gives_up && help_ && help_->session == errand.help->session) help_.reset();
+  }
   for (auto& slot : errand.slots) put_slot(std::move(slot));
   worker_rested_.notify_all();
   work_changed_.notify_all();
@@ -181,7 +205,7 @@ void TrialBoard::give_back_idle(Slots slots) {
 
 void TrialBoard::hush() {
   std::unique_lock lock(mutex_);
-  quiet_ = true;
+  quiet_ = helper_called_ = true;
   worker_rested_.wait(lock, [&] { return busy_ == 0 || broken_; });
 }
 

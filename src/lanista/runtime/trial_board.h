@@ -30,10 +30,13 @@ namespace lanista::runtime {
 class TrialBoard {
  public:
   using Slots = std::vector<std::unique_ptr<TrialSlot>>;
-  /// Work with the slots of its trials, in their order.
+  /// Work with the slots of its trials, in their order; or, without any, help for another executor's trial.
   struct Errand {
     Work work;
     Slots slots;
+    std::string session = {};  ///< where helpers may share the steps of its one trial
+    std::optional<engine::Help> help = {};
+    bool gives_up = false;  ///< the helper's word: it cannot
   };
 
   /// Programs have so many lanes. Nothing is handed out before open(). `farewell` is called, under the board's mutex,
@@ -64,6 +67,10 @@ class TrialBoard {
   void post(engine::Report report);
   /// For good.
   void break_down(Code code, const char* reason);
+  /// Who helps leaves at the end of an epoch: there is something else to do, or may be.
+  const std::atomic<bool>& helper_is_called() const { return helper_called_; }
+  /// Or at once.
+  const std::atomic<bool>& helper_stops() const { return helper_stops_; }
   /// Everything is to be saved, nothing trained.
   const std::atomic<bool>& pausing() const { return pausing_; }
 
@@ -81,6 +88,7 @@ class TrialBoard {
   void allow(const engine::Allow& allowed);
   void arrange(const engine::Arrange& arranged);
   void finish(const engine::Finish& finish);
+  std::optional<Errand> take_help();
   std::unique_ptr<TrialSlot> take_slot(TrialId trial);
   void put_slot(std::unique_ptr<TrialSlot> slot);
   void erase(TrialId trial);
@@ -89,6 +97,7 @@ class TrialBoard {
   const std::int64_t lanes_;
   const std::function<void(TrialSlot&)> farewell_;
   std::atomic<bool> pausing_ = false;
+  std::atomic<bool> helper_called_ = false, helper_stops_ = false;
 
   std::mutex mutex_;  // guards all that follows
   std::condition_variable work_changed_, report_arrived_, worker_rested_;
@@ -96,6 +105,8 @@ class TrialBoard {
   std::map<TrialId, std::unique_ptr<TrialSlot>> slots_;  // of every ticket; null while a worker has it in hand
   std::deque<engine::Report> reports_;
   std::int64_t workers_ = 0, busy_ = 0;
+  std::optional<engine::Help> help_;  // to be given
+  bool helps_ = false;                // somebody does
   bool quiet_ = true;  // nothing is handed out
   bool closed_ = false;
   bool paused_told_ = false;

@@ -14,6 +14,7 @@
 #include "lanista/runtime/ticket.h"
 #include "lanista/study/trial.h"
 #include "lanista/train/trial_run.h"
+#include "lanista/train/wide_session.h"
 
 namespace lanista::runtime {
 
@@ -31,6 +32,7 @@ struct TrialSlot {
   bool finished = false;            ///< finished, parked or failed: nothing more to do
   Digest key;                       ///< of the programs it can be a lane of
   TrialSignals* signals = nullptr;  ///< its ticket's
+  std::unique_ptr<train::WideLead> lead;  ///< where helpers come, if there may be any
 
   /// What is told of it when it is given back.
   Progress progress() const {

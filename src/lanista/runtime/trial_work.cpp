@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <new>
+#include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
+
+#include "lanista/formats/safetensors.h"
 
 namespace lanista::runtime {
 namespace {
+
+constexpr auto kBetweenSeats = std::chrono::milliseconds(2);
+constexpr std::int64_t kStepsOfHelp = 16;
 
 /// Of a group's time each trial gets its share, one after the other.
 class Shares {
@@ -14,17 +21,54 @@ class Shares {
   Shares(const Clock& clock, std::size_t trials)
       : clock_(clock), began_(clock.now()), trials_(static_cast<double>(trials)) {}
 
-  engine::SpanReport next(const TrialSlot& slot, std::size_t worker) {
+  engine::SpanReport next(const TrialSlot& slot, std::size_t worker, std::int64_t width) {
     const double each = (clock_.now() - began_) / trials_;
     const double begin = began_ + each * told_++;
     return {slot.job.trial, slot.epochs_done + 1, static_cast<std::int64_t>(worker), begin, begin + each,
-            static_cast<std::int64_t>(trials_)};
+            static_cast<std::int64_t>(trials_), width};
   }
 
  private:
   const Clock& clock_;
   double began_, trials_;
   int told_ = 0;
+};
+
+/// The helpers of one epoch of a trial; none, unless its session has some. Who cannot have any trains alone: a session
+/// that cannot be made is no trouble of the trial's.
+class Helpers {
+ public:
+  Helpers(const train::LaneGroup& group, TrialSlot& slot, const std::string& session) : slot_(slot) {
+    if (session.empty()) {
+      slot_.lead.reset();
+      return;
+    }
+    if (!slot_.lead || slot_.lead->path() != session) slot_.lead = std::make_unique<train::WideLead>(session);
+    const auto state = [&]() -> Result<std::string> {
+      train::TrainerState now = slot_.run->save();
+      return formats::encode_safetensors({std::move(now.tensors), std::move(now.facts)});
+    };
+    auto begun = slot_.lead->begin(group.program(), state);
+    if (begun) peers_ = *begun;
+    if (peers_ != nullptr) width_ = peers_->width();
+  }
+  ~Helpers() { end(false); }
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+
+  nn::ShardPeers* peers() const { return peers_; }
+  std::int64_t width() const { return width_; }  ///< that the epoch began with
+  void end(bool whole) {
+    if (std::exchange(peers_, nullptr) != nullptr) slot_.lead->end(whole);
+  }
+  void let_lost_go() {
+    if (peers_ != nullptr && slot_.lead->lost()) end(false);
+  }
+
+ private:
+  TrialSlot& slot_;
+  nn::ShardPeers* peers_ = nullptr;
+  std::int64_t width_ = 1;
 };
 
 /// Steps that a group is given at once: some milliseconds of them, so that who pauses or abandons trials, or wants a
@@ -121,7 +165,7 @@ Result<void> TrialWork::try_run(TrialBoard::Errand& errand, std::size_t worker, 
     LANISTA_ASSIGN(const bool has_state, admit(*group, first));
     if (has_state) LANISTA_TRY(finish(first, errand.work.ending));
   } else {
-    train_epoch(*group, admitted(*group, errand.slots), worker, pausing);
+    train_epoch(*group, admitted(*group, errand.slots), worker, pausing, errand.session);
   }
   shop_.groups.give_back(first.key, *std::move(group));
   return {};
@@ -203,16 +247,19 @@ std::vector<TrialSlot*> TrialWork::admitted(const train::LaneGroup& group, const
 // Between steps no trial is to blame, and what its neighbours have done must not be forgotten: without memory for that
 // the executor is broken.
 void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
-                            const std::atomic<bool>& pausing) {
+                            const std::atomic<bool>& pausing, const std::string& session) {
   try {
-    train_lanes(group, std::move(lanes), worker, pausing);
+    train_lanes(group, std::move(lanes), worker, pausing, session);
   } catch (const std::bad_alloc&) {
     post_(engine::BrokenReport{Error{Code::kResourceExhausted, "out of memory", ""}});
   }
 }
 
 void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
-                            const std::atomic<bool>& pausing) {
+                            const std::atomic<bool>& pausing, const std::string& session) {
+  std::optional<Helpers> helpers;
+  if (lanes.size() == 1) helpers.emplace(group, *lanes.front(), session);
+  const std::int64_t width = helpers ? helpers->width() : 1;
   Shares shares(shop_.clock, lanes.size());
   Slices slices(shop_.clock, shop_.checkpoint_every);
   std::vector<train::TrialRun*> runs;
@@ -221,7 +268,8 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
     runs.clear();
     for (TrialSlot* slot : lanes) runs.push_back(&*slot->run);
     ends.resize(runs.size());
-    slices.spent(group.advance(runs, slices.steps(), ends));
+    slices.spent(group.advance(runs, slices.steps(), ends, helpers ? helpers->peers() : nullptr));
+    if (helpers) helpers->let_lost_go();
     std::vector<TrialSlot*> left;
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       TrialSlot& slot = *lanes[i];
@@ -230,7 +278,8 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
         continue;
       }
       if (ends[i].epoch_ended) {
-        post_(shares.next(slot, worker));
+        if (helpers) helpers->end(true);
+        post_(shares.next(slot, worker, width));
         slot.epochs_done = slot.run->epochs_done();
         post_(engine::EpochReport{slot.run->measurements().back()});
       } else if (!slot.signals->abandon) {
@@ -240,7 +289,45 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
     }
     lanes = std::move(left);
   }
-  for (const TrialSlot* slot : lanes) post_(shares.next(*slot, worker));
+  for (const TrialSlot* slot : lanes) post_(shares.next(*slot, worker, width));
+}
+
+bool TrialWork::help(const engine::Help& help, const std::atomic<bool>& called, const std::atomic<bool>& stops) {
+  try {
+    return try_help(help, called, stops).ok();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+Result<void> TrialWork::try_help(const engine::Help& help, const std::atomic<bool>& called,
+                                 const std::atomic<bool>& stops) {
+  LANISTA_ASSIGN(train::TrainerInput input, trainer_input(help.job));
+  input.keep = {};  // what the trial stands for is kept by its own worker
+  const Digest key = train::machine_key(help.job.model, help.job.recipe, shop_.step_ops, shop_.backend);
+  LANISTA_ASSIGN(train::LaneGroup group, shop_.groups.take(key, input, {}));
+  LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
+  const auto leaves = [&] { return called.load() || stops.load(); };
+  while (!leaves()) {
+    auto seat = train::WideSeat::sit(help.session);
+    if (!seat) {
+      std::this_thread::sleep_for(kBetweenSeats);
+      continue;
+    }
+    while (auto begun = (*seat)->wait(leaves)) {
+      LANISTA_ASSIGN(auto state, formats::decode_safetensors(*begun));
+      LANISTA_TRY(run.restore({std::move(state.tensors), std::move(state.metadata)}));
+      LANISTA_TRY(group.admit(run));
+      train::StepEnd end;
+      while (!end.epoch_ended && end.failure.empty() && !(*seat)->lost() && !stops) {
+        end = group.follow(run, kStepsOfHelp, (*seat)->peers());
+      }
+      if (!end.epoch_ended || (*seat)->lost()) break;
+    }
+  }
+  run.release();
+  shop_.groups.give_back(key, std::move(group));
+  return {};
 }
 
 // A checkpoint that cannot be written is the study's trouble, not the trial's.

@@ -51,6 +51,10 @@ class TrialWork {
   /// Does what next_work chose; an epoch ends before its time when `pausing` gets true. `worker` is its number.
   void run(TrialBoard::Errand& errand, std::size_t worker, const std::atomic<bool>& pausing);
 
+  /// Computes shards of another worker's trial, epoch after epoch, until `called` is true at the end of one, or `stops` is.
+  /// What goes wrong is nobody's failure: the trial's own worker goes on alone. False: there is no use in trying again.
+  bool help(const engine::Help& help, const std::atomic<bool>& called, const std::atomic<bool>& stops);
+
   /// Puts the state of a trial that nobody works on into the store, and gives its memory back. A store that cannot take
   /// it is the study's trouble: it is told, and the trial keeps its state.
   void park(TrialSlot& slot);
@@ -63,10 +67,11 @@ class TrialWork {
   Result<bool> with_memory(TrialSlot& slot, const std::function<Result<void>()>& make);
   Result<bool> admit(const train::LaneGroup& group, TrialSlot& slot);
   std::vector<TrialSlot*> admitted(const train::LaneGroup& group, const TrialBoard::Slots& slots);
+  Result<void> try_help(const engine::Help& help, const std::atomic<bool>& called, const std::atomic<bool>& stops);
   void train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
-                   const std::atomic<bool>& pausing);
+                   const std::atomic<bool>& pausing, const std::string& session);
   void train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
-                   const std::atomic<bool>& pausing);
+                   const std::atomic<bool>& pausing, const std::string& session);
   Result<void> finish(TrialSlot& slot, const Ending& ending);
   void save(TrialSlot& slot);
   void fail(TrialSlot& slot, const std::string& reason);

@@ -185,9 +185,13 @@ struct WorkerExecutor::Impl {
   void work(std::size_t number) {
     kernels::set_flush_to_zero();
     while (auto errand = board.take()) {
-      mark(number, errand->work.trials);
-      trial_work.run(*errand, number, board.pausing());
-      mark(number, {});
+      if (errand->help) {
+        errand->gives_up = !trial_work.help(*errand->help, board.helper_is_called(), board.helper_stops());
+      } else {
+        mark(number, errand->work.trials);
+        trial_work.run(*errand, number, board.pausing());
+        mark(number, {});
+      }
       board.give_back(*std::move(errand));
     }
   }

@@ -45,6 +45,7 @@ struct Span {
   std::int64_t worker = 0;
   double began = 0, ended = 0;
   std::int64_t lanes = 1;  ///< trials that were trained in the same go, this one included
+  std::int64_t width = 1;  ///< workers that began it together
 };
 
 /// What became of worker processes. Of a study whose workers are threads there is nothing to tell.

@@ -204,6 +204,10 @@ std::vector<Section> study_sections() {
               within(0, 64, "workers", "training threads; 0: one per core; never changes results")),
         field(&StudyConfig::run, &RunConfig::lanes,
               within(0, 64, "lanes", "trials a thread trains together, at most; 0: automatic; never changes results")),
+        quiet(field(&StudyConfig::run, &RunConfig::width,
+                    within(1, 8, "width",
+                           "worker processes that train one trial together, at most, where workers are free and "
+                           "train.shards is as large; never changes results"))),
         quiet(field(&StudyConfig::run, &RunConfig::isolation,
                     one_of("isolation", {std::string(kThreads), std::string(kProcesses)},
                            "what a worker is; a process that dies costs its trials some time, not the study; never "

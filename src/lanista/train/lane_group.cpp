@@ -54,7 +54,22 @@ Result<LaneGroup> LaneGroup::create(const TrainerInput& like, std::int64_t lanes
   return LaneGroup(like, std::move(program));
 }
 
-std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends) {
+std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends,
+                                nn::ShardPeers* peers) {
+  const std::int64_t steps = train_chunk(runs, most, ends, peers);
+  measure(runs, ends);
+  return steps;
+}
+
+StepEnd LaneGroup::follow(TrialRun& run, std::int64_t most, nn::ShardPeers& peers) {
+  TrialRun* const one = &run;
+  StepEnd end;
+  train_chunk({&one, 1}, most, {&end, 1}, &peers);
+  return end;
+}
+
+std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends,
+                                    nn::ShardPeers* peers) {
   LANISTA_CHECK(static_cast<std::int64_t>(runs.size()) <= lanes() && runs.size() == ends.size() && most >= 1,
                 std::to_string(runs.size()) + " runs with " + std::to_string(ends.size()) + " ends in a group of " +
                     std::to_string(lanes()) + " lanes");
@@ -67,8 +82,7 @@ std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t mo
   seat(runs);
   begin_epochs(runs, ends);
   select(runs, ends);
-  train(runs, steps, ends);
-  measure(runs, ends);
+  train(runs, steps, ends, peers);
   return steps;
 }
 
@@ -157,20 +171,24 @@ nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_
 }
 
 // Steps of the active lanes. A lane that threw has its next step once more, alone, and then waits for the next chunk.
-void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepEnd> ends) {
+void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepEnd> ends,
+                      nn::ShardPeers* peers) {
   nn::Program& program = seats_->program();
   for (const TrialRun* run : runs) lane_ends_[lane_of(*run)] = {.loss_sum = run->loss_sum_, .failure = {}};
-  const auto chunk_of = [&](std::int64_t count, std::int64_t first, std::span<const std::uint8_t> lanes) {
+  const auto chunk_of = [&](std::int64_t count, std::int64_t first, std::span<const std::uint8_t> lanes,
+                            nn::ShardPeers* with) {
     return nn::Chunk{.steps = count, .active = lanes, .work = [this, runs, first, lanes](std::int64_t step) {
                        return work_of(runs, first + step, lanes);
-                     }};
+                     },
+                     .peers = with};
   };
-  // Who has nothing to train on yet has its step without the machine.
+  // Who has nothing to train on yet has its step without the machine; who cannot take part is no rank.
   std::vector<std::uint8_t> trains = active_;
   for (const TrialRun* run : runs) {
     if (run->selection_ && run->selection_.batch().empty()) trains[lane_of(*run)] = 0;
   }
-  const std::string all = failure_of([&] { program.run(chunk_of(steps, 0, trains), lane_ends_); });
+  nn::ShardPeers* const all_peers = std::ranges::count(trains, std::uint8_t{1}) == 1 ? peers : nullptr;
+  const std::string all = failure_of([&] { program.run(chunk_of(steps, 0, trains, all_peers), lane_ends_); });
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t lane = lane_of(*runs[i]);
     if (active_[lane] == 0) continue;
@@ -182,7 +200,7 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
       alone[lane] = 1;
       const nn::LaneEnd before = std::exchange(end, {.loss_sum = end.loss_sum, .failure = {}});
       ends[i].failure = failure_of([&] {
-        program.run(chunk_of(1, before.steps, alone), lane_ends_);
+        program.run(chunk_of(1, before.steps, alone, nullptr), lane_ends_);
         if (end.failure) std::rethrow_exception(std::exchange(end.failure, nullptr));
       });
       if (end.bad_step >= 0) end.bad_step = before.steps;

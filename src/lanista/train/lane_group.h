@@ -48,25 +48,31 @@ class LaneGroup {
   /// The same for up to `most` steps, but for no more than the first of the runs has to the end of its epoch, or of its
   /// pass over the rows. A run
   /// that was tried again alone may have done fewer than the others. Returns the steps of the chunk.
-  std::int64_t advance(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends);
+  /// With `peers`, others compute shards of one run's steps; what they fail in, it does alone.
+  std::int64_t advance(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends,
+                       nn::ShardPeers* peers = nullptr);
+  /// Steps of a run that are another one's: with its peers, to the end of an epoch that nobody measures here.
+  StepEnd follow(TrialRun& run, std::int64_t most, nn::ShardPeers& peers);
 
   /// Metrics of a run's present weights on a part, names with `prefix` in front.
   std::map<std::string, double> evaluate(TrialRun& run, data::Part part, const std::string& prefix);
 
+  const nn::Program& program() const { return seats_->program(); }
   bool seats(const TrialRun& run) const { return run.state_.sits_in(*seats_); }
   /// All leave their seats but these.
   void keep(std::span<TrialRun* const> runs);
 
  private:
   LaneGroup(const TrainerInput& like, nn::Program program);
-  const nn::Program& program() const { return seats_->program(); }
   void seat(std::span<TrialRun* const> runs);
   static std::size_t lane_of(const TrialRun& run) { return static_cast<std::size_t>(run.state_.lane()); }
   void begin_epochs(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
   void select(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
+  std::int64_t train_chunk(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends,
+                           nn::ShardPeers* peers);
   nn::StepWork work_of(std::span<TrialRun* const> runs, std::int64_t ahead, std::span<const std::uint8_t> lanes);
   nn::Batch read_batch(const TrialRun& run, std::span<const std::int64_t> rows, BatchBuffers& buffers) const;
-  void train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepEnd> ends);
+  void train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepEnd> ends, nn::ShardPeers* peers);
   void measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
   void recalibrate(TrialRun& run);
   std::vector<std::map<std::string, double>> evaluate(std::span<TrialRun* const> runs, data::Part part,

@@ -1,0 +1,183 @@
+// One trial over several worker processes: the bits of one thread, whoever joins, leaves or is killed.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/types.h>
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lanista/base/check.h"
+#include "lanista/base/memory_file_system.h"
+#include "lanista/base/rng.h"
+#include "lanista/engine/process_executor.h"
+#include "lanista/graph/text.h"
+#include "lanista/runtime/worker_executor.h"
+#include "lanista/runtime/worker_process.h"
+
+namespace lanista::runtime {
+namespace {
+
+constexpr std::int64_t kWideTrialEpochs = 30, kLongTrialEpochs = 300;
+
+engine::Job wide_job(std::uint32_t id, std::int64_t shards, std::int64_t epochs = kWideTrialEpochs) {
+  engine::Job job;
+  job.trial = TrialId{id};
+  job.model = *graph::parse(
+      "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=8, kernel=[3,3], padding=[1,1])\n%2 = batch_norm(%1)\n"
+      "%3 = relu(%2)\n%4 = flatten(%3)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n");
+  job.recipe.loss = "cross_entropy";
+  job.recipe.optimizer = "adam";
+  job.recipe.schedule = "cosine";
+  job.recipe.precision = "float32";
+  job.recipe.epochs = epochs;
+  job.recipe.batch = 128;
+  job.recipe.lr = 0.001 * id;
+  job.recipe.beta1 = 0.9;
+  job.recipe.beta2 = 0.999;
+  job.recipe.eps = 1e-8;
+  job.recipe.shards = shards;
+  job.trial_seed = id;
+  job.data_seed = 5;
+  return job;
+}
+
+struct WideOutcome {
+  std::map<TrialId, Digest> states;
+  std::map<TrialId, std::vector<study::Measurement>> measured;
+  std::int64_t wide_spans = 0, losses = 0;
+};
+
+/// Trains jobs to their end, as the engine would; `between` is called every now and then.
+WideOutcome train_all(engine::Executor& executor, const std::vector<engine::Job>& jobs,
+                      const std::function<void(const WideOutcome&)>& between = [](const WideOutcome&) {}) {
+  WideOutcome out;
+  for (const engine::Job& job : jobs) {
+    EXPECT_TRUE(executor.start(job).ok());
+    executor.command(engine::Allow{job.trial, job.recipe.epochs});
+    executor.command(engine::Finish{job.trial, true, false});
+  }
+  const RealClock clock;
+  const double until = clock.now() + 120;
+  while (out.states.size() < jobs.size() && clock.now() < until) {
+    between(out);
+    const auto report = executor.next(0.005);
+    if (!report) continue;
+    if (const auto* epoch = std::get_if<engine::EpochReport>(&*report)) {
+      out.measured[epoch->measurement.trial].push_back(epoch->measurement);
+    }
+    if (const auto* end = std::get_if<engine::FinishedReport>(&*report)) out.states[end->trial] = end->state_hash;
+    if (const auto* span = std::get_if<engine::SpanReport>(&*report)) out.wide_spans += span->width > 1 ? 1 : 0;
+    if (const auto* worker = std::get_if<engine::WorkerReport>(&*report)) out.losses += worker->came ? 0 : 1;
+    if (const auto* failure = std::get_if<engine::FailureReport>(&*report)) {
+      ADD_FAILURE() << failure->reason;
+      out.states[failure->trial] = {};
+    }
+    if (const auto* broken = std::get_if<engine::BrokenReport>(&*report)) {
+      ADD_FAILURE() << broken->error.text();
+      break;
+    }
+  }
+  return out;
+}
+
+class WideTrials : public ::testing::Test {
+ protected:
+  WideTrials() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_wide_XXXXXX").string();
+    LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
+    brief.study_folder = pattern;
+    brief.data.hash = data.spec().hash;
+    brief.numeric_class = nn::cpu_backend().numeric_class();
+    brief.checkpoint_every = 0.1;
+    brief.crash_marks = false;
+  }
+  ~WideTrials() override { std::filesystem::remove_all(brief.study_folder); }
+
+  std::unique_ptr<engine::ProcessExecutor> processes(std::int64_t workers, std::int64_t width) {
+    engine::WorkerBrief of_them = brief;
+    of_them.workers = workers;
+    of_them.width = width;
+    engine::ProcessOptions how;
+    how.launch = engine::launch_function([](const std::string& socket) {
+      static_cast<void>(engine::work_for_engine(socket, worker_of_process(nn::Operators())));
+    });
+    return *engine::ProcessExecutor::create(of_them, real_file_system(), clock, how);
+  }
+  /// On one thread.
+  WideOutcome alone(const std::vector<engine::Job>& jobs) {
+    MemoryFileSystem disk;
+    engine::WorkerBrief one = brief;
+    one.study_folder = "study";
+    one.workers = 1;
+    return train_all(**WorkerExecutor::create(one, data, nn::Operators(), disk, clock), jobs);
+  }
+
+  data::Dataset data = *data::open({}, ".", real_file_system());
+  RealClock clock;
+  engine::WorkerBrief brief;
+};
+
+void expect_same(const WideOutcome& seen, const WideOutcome& wanted) {
+  EXPECT_EQ(seen.states, wanted.states);
+  for (const auto& [trial, measured] : wanted.measured) {
+    const auto& ours = seen.measured.at(trial);
+    ASSERT_EQ(ours.size(), measured.size());
+    for (std::size_t i = 0; i < measured.size(); ++i) EXPECT_EQ(ours[i].metrics, measured[i].metrics);
+  }
+}
+
+TEST_F(WideTrials, HaveTheBitsOfOneThreadAtEveryWidth) {
+  const std::vector<engine::Job> jobs{wide_job(1, 3)};
+  const WideOutcome wanted = alone(jobs);
+  for (const auto& [workers, width] : {std::pair(1, 1), std::pair(2, 1), std::pair(2, 2), std::pair(3, 3)}) {
+    SCOPED_TRACE(std::to_string(workers) + " workers, width " + std::to_string(width));
+    const WideOutcome seen = train_all(*processes(workers, width), jobs);
+    EXPECT_EQ(seen.wide_spans > 0, width > 1);
+    expect_same(seen, wanted);
+  }
+}
+
+// Workers that end their own trials help those of others, and trials without shards have no helpers.
+TEST_F(WideTrials, ShareWorkersWithOtherTrials) {
+  std::vector<engine::Job> jobs;
+  for (std::uint32_t id = 1; id <= 5; ++id) jobs.push_back(wide_job(id, id == 2 ? 1 : 2));
+  const WideOutcome wanted = alone(jobs);
+  const WideOutcome seen = train_all(*processes(2, 2), jobs);
+  expect_same(seen, wanted);
+}
+
+// Whoever it is, leader or helper, at drawn moments of a time in which both work on the trial.
+TEST_F(WideTrials, HaveTheSameBitsWhoeverIsKilled) {
+  const std::vector<engine::Job> jobs{wide_job(1, 2, kLongTrialEpochs)};
+  const WideOutcome wanted = alone(jobs);
+  Rng rng(11);
+  std::int64_t losses = 0;
+  for (int study = 0; study < 8; ++study) {
+    const auto executor = processes(2, 2);
+    std::int64_t wide_before = 0;
+    double due = 0;  // the next kill; 0: not before they work together again
+    int kills = 4;
+    const WideOutcome seen = train_all(*executor, jobs, [&](const WideOutcome& now) {
+      if (due == 0 && now.wide_spans > wide_before) due = clock.now() + rng.uniform(0, 0.03);
+      if (kills == 0 || due == 0 || clock.now() < due) return;
+      const pid_t process = executor->process(static_cast<std::size_t>(rng.below(2)));
+      if (process <= 0) return;
+      ::kill(process, SIGKILL);
+      --kills;
+      due = 0;
+      wide_before = now.wide_spans + 3;  // those that are on their way
+    });
+    losses += seen.losses;
+    expect_same(seen, wanted);
+  }
+  EXPECT_GE(losses, 20);
+}
+
+}  // namespace
+}  // namespace lanista::runtime
