@@ -144,7 +144,8 @@ TEST_F(TextStudy, RefusesBasesThatDoNotAnswerEverywhere) {
                                       std::pair("builtin:small-cnn", "one at each of 12 positions")}) {
     MemoryFileSystem disk;
     std::string text = study();
-    text.replace(text.find("{space: \"builtin:transformer?width=8&depth=2\"}"), 47, std::string("{base: ") + base + "}");
+    const std::size_t from = text.find("{space: \"builtin:transformer"), to = text.find("}\n", from);
+    text.replace(from, to - from, std::string("{base: \"") + base + "\"");
     const auto end = process(disk, text, 1).run();
     ASSERT_FALSE(end);
     EXPECT_NE(end.error().message.find(message), std::string::npos) << end.error().text();
