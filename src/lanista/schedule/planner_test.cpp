@@ -70,7 +70,7 @@ TEST(Planner, GivesUpAGroupThatIsNotNeededAndOpensOneThatIs) {
   ASSERT_EQ(told(planner), "1: 1-3, 2: 4-6");
   join_all(planner, 7, 7);
   EXPECT_EQ(told(planner), "3: 6 7") << "one of them moves, so that nobody is alone";
-  for (const std::uint32_t id : {1, 4}) planner.leave(TrialId{id});
+  for (const std::uint32_t id : {1U, 4U}) planner.leave(TrialId{id});
   planner.leave(TrialId{7});
   EXPECT_EQ(told(planner), "0: 1 4 7, 3: 5");
 }

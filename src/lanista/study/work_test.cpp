@@ -34,7 +34,7 @@ TEST(WorkerUse, CountsStepsThatTrialsSharedOnce) {
 
 TEST(WaitingTrials, SayWhy) {
   StudyView view = worked_on({{TrialId{1}, 1, 0, 0, 1}}, 6);
-  for (const std::size_t paused : {1, 4, 5}) view.trials[paused].paused = true;
+  for (const std::size_t paused : {1U, 4U, 5U}) view.trials[paused].paused = true;
   view.trials[4].rungs = view.trials[5].rungs = {3};
   view.trials[3].outcome = Outcome{OutcomeKind::kSucceeded, "", {}, "", {}};
 
