@@ -114,7 +114,8 @@ double mean_over_positions(const Formula& formula, const Sample& s, double smoot
   const std::size_t classes = s.prediction.size() / s.labels.size();
   long double sum = 0;
   for (std::size_t k = 0; k < s.labels.size(); ++k) {
-    Sample one{.label = s.labels[k]};
+    Sample one;
+    one.label = s.labels[k];
     const auto first = s.prediction.begin() + static_cast<std::ptrdiff_t>(k * classes);
     one.prediction.assign(first, first + static_cast<std::ptrdiff_t>(classes));
     sum += formula(one, smoothing);
