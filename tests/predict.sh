@@ -175,4 +175,19 @@ same "accuracy on a raw array" "$accuracy" "$(measured alone/digits test_accurac
 "$lanista" eval alone/digits npy:test/x.npy,test/y.npy --json > eval.json
 same "loss on a raw array" "$(sed 's/.*"loss":\([-0-9.e]*\).*/\1/' eval.json)" "$(measured alone/digits test_loss)"
 
+# A text: what comes behind a window is the answer at its last position, the only one that the last byte can change.
+awk 'BEGIN { srand(5); split("net trident sand crowd", word, " "); for (i = 0; i < 300; i++) printf "%s ", word[1 + int(rand() * 4)] }' > text.txt
+"$lanista" run --set 'data.source=tokens:text.txt?context=8&task=next_token' --trials 2 --epochs 2 --out text --quiet > /dev/null 2>&1
+printf 'sand and' > one.txt
+printf 'sand anx' > other.txt
+"$lanista" predict text one.txt --out one.csv 2> /dev/null
+"$lanista" predict text other.txt --out other.csv 2> /dev/null
+if [ "$(wc -l < one.csv)" -eq 2 ] && [ "$(head -1 one.csv | tr ',' '\n' | wc -l)" -eq 258 ] && ! cmp -s one.csv other.csv; then
+  echo "the byte behind a text: 256 probabilities that depend on its last one"
+else
+  echo "FAILED: what comes behind a text"
+  failed=1
+fi
+same "they sum to" "$(awk -F, 'NR == 2 { for (i = 3; i <= NF; i++) sum += $i; printf "%.17g", sum }' one.csv)" 1
+
 exit "$failed"

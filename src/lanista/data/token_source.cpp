@@ -86,7 +86,9 @@ struct Cut {
   bool at_every_position = false;
 
   std::int64_t stride() const { return at_every_position ? context : context + 1; }
-  std::int64_t rows_of(std::int64_t tokens) const { return tokens > context ? (tokens - context - 1) / stride() + 1 : 0; }
+  std::int64_t rows_of(std::int64_t tokens) const {
+    return tokens > context ? (tokens - context - 1) / stride() + 1 : 0;
+  }
 };
 
 /// Without the token behind it, a window alone has no labels.
@@ -121,10 +123,8 @@ Result<Found> read_tokens(const Request& request) {
   LANISTA_ASSIGN(context, source.integer("context", 64, 1, kMaxContext));
   if (request.known != nullptr) context = request.known->features.elements_per_sample();
   Cut cut{.context = context};
-  if (source.value("task")) {
-    LANISTA_ASSIGN(const std::string task, source.choice("task", {"last_token", "next_token"}));
-    cut.at_every_position = task == "next_token";
-  }
+  LANISTA_ASSIGN(const std::string task, source.choice("task", {"last_token", "next_token"}));
+  cut.at_every_position = task == "next_token";
   if (request.known != nullptr) cut.at_every_position = request.known->positions > 0;
   LANISTA_ASSIGN(const std::int64_t max_rows, source.integer("rows", INT32_MAX, 1, INT32_MAX));
   LANISTA_ASSIGN(const Encoding encoding, encoding_of(request, path));

@@ -143,6 +143,21 @@ TEST(Fit, TakesTheBasesThatReadTokens) {
   EXPECT_EQ(config.model.base, (std::vector<std::string>{"builtin:small-mlp", "builtin:small-transformer"}));
 }
 
+TEST(Fit, OfNextTokensMeasuresPerplexityAndTakesNoFrozenPart) {
+  data::DataSpec spec = images();
+  spec.features.dims = {16};
+  spec.classes = spec.vocab = 256;
+  spec.positions = 16;
+  auto config = *studyfile::read_study("", "s");
+  ASSERT_TRUE(fit_to_data(config, spec));
+  EXPECT_EQ(config.model.base, std::vector<std::string>{"builtin:small-transformer"});
+  EXPECT_EQ(config.train.metrics, (std::vector<std::string>{"accuracy", "perplexity"}));
+  config.model.frozen = study::FrozenConfig{"%1", "base"};
+  const auto refused = fit_to_data(config, spec);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "model.frozen");
+}
+
 TEST(Fit, SaysHowManyEpochsABudgetInStepsHas) {
   data::DataSpec spec = images();
   spec.split_rows = {100, 20, 20};

@@ -59,8 +59,9 @@ std::int64_t embedding_width(std::int64_t values) {
   return width;
 }
 
-// A row has one value at most: a linear layer without bias looks its weights up, and nothing is added where it has none.
-graph::Graph embedding_mlp(std::int64_t features, std::int64_t outputs, const std::vector<BaseFor::Category>& categories) {
+// A row has one value at most: a linear layer without bias looks its weights up, and gives zeros where it has none.
+graph::Graph embedding_mlp(std::int64_t features, std::int64_t outputs,
+                           const std::vector<BaseFor::Category>& categories) {
   GraphBuilder builder;
   const Port input{builder.add("input", {}, {{"shape", List{features}}}), 0};
   std::vector<Port> parts;
@@ -73,7 +74,8 @@ graph::Graph embedding_mlp(std::int64_t features, std::int64_t outputs, const st
     if (each.begin > done) parts.push_back(run(done, each.begin));
     done = each.begin + each.size;
     const Attrs attrs{{"out", embedding_width(each.size)}, {"bias", false}};
-    parts.push_back({builder.add("linear", {run(each.begin, done)}, attrs, "embedding" + std::to_string(each.begin)), 0});
+    const std::string label = "embedding" + std::to_string(each.begin);
+    parts.push_back({builder.add("linear", {run(each.begin, done)}, attrs, label), 0});
   }
   if (done < features) parts.push_back(run(done, features));
   Port end = parts.size() == 1 ? parts[0] : Port{builder.add("concat", parts, {{"axis", std::int64_t{1}}}), 0};
@@ -152,8 +154,8 @@ Result<BaseModel> builtin_base(std::string_view name, const BaseFor& wanted) {
   if (name == "embedding-mlp") {
     const auto has_many = [](const BaseFor::Category& each) { return each.size >= kFewestValues; };
     if (dims.size() != 1 || std::none_of(categories.begin(), categories.end(), has_many)) {
-      return invalid("wants a table with a category of " + std::to_string(kFewestValues) + " values or more, the data is " +
-                     shown);
+      return invalid("wants a table with a category of " + std::to_string(kFewestValues) +
+                     " values or more, the data is " + shown);
     }
     return BaseModel{std::string(name), embedding_mlp(dims[0], outputs, categories)};
   }

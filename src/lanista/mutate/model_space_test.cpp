@@ -203,6 +203,11 @@ TEST(BuiltinBase, EmbedsTheCategoriesOfATable) {
   ASSERT_TRUE(alone.ok()) << alone.error().text();
   EXPECT_TRUE(graph::verify(alone->graph, graph::builtin_ops()).ok());
   EXPECT_TRUE(alone->graph.nodes_of("concat").empty());
+  table.categories = {{0, 10}};
+  const auto first = builtin_base("embedding-mlp", table);
+  ASSERT_TRUE(first.ok()) << first.error().text();
+  EXPECT_EQ(first->graph.nodes_of("slice").size(), 2U) << "the category, and all that stands behind it";
+  EXPECT_EQ(first->graph.nodes_of("concat").size(), 1U);
   table.categories = {{2, 3}};
   expect_error(builtin_base("embedding-mlp", table), Code::kInvalidArgument, "a category of 4 values or more");
 }

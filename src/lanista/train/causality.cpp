@@ -1,5 +1,6 @@
 #include "lanista/train/causality.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <vector>
@@ -22,11 +23,23 @@ void shake(std::vector<Tensor>& state, Rng& rng) {
   }
 }
 
+constexpr std::uint32_t kMostPartings = 64;
+
+/// From which token on two texts differ: from each but the first; of long texts from drawn ones, and from the last.
+std::vector<std::size_t> partings(std::size_t length, Rng& rng) {
+  const auto all = static_cast<std::uint32_t>(length - 1);
+  std::vector<std::size_t> out{length - 1};
+  for (const std::uint32_t i : rng.sample_without_replacement(all, std::min(all, kMostPartings))) {
+    if (i + 1 != all) out.push_back(i + 1);
+  }
+  return out;
+}
+
 Error sees_ahead(std::int64_t position, std::int64_t token) {
   return {Code::kInvalidArgument,
           "the model answers at position " + std::to_string(position) + " by the token of position " +
-              std::to_string(token) + ", which it is to predict or comes behind: with task=next_token no position may " +
-              "read a later one (attention wants causal=true)",
+              std::to_string(token) + ", which it is to predict or comes behind: with task=next_token no position " +
+              "may read a later one (attention wants causal=true)",
           ""};
 }
 
@@ -48,8 +61,7 @@ Result<void> check_causality(const step::InferenceStep& infer, const data::DataS
   const kernels::FlushToZero as_workers;
   const auto length = static_cast<std::size_t>(spec.positions), width = static_cast<std::size_t>(spec.width());
   const auto vocab = static_cast<std::uint64_t>(spec.vocab);
-  // Where the two texts part: at the last token, and amid.
-  for (const std::size_t part : {length - 1, length / 2}) {
+  for (const std::size_t part : partings(length, rng)) {
     std::vector<float> tokens(2 * length);
     for (std::size_t i = 0; i < length; ++i) {
       const std::uint64_t token = rng.below(vocab);

@@ -67,6 +67,9 @@ TEST(Causality, RefusesModelsThatSeeWhatTheyAreToPredict) {
            std::string("%8 = attention(%1, heads=2)\n"),
            std::string("%2 = transpose(%1, axes=[0,2,1])\n%3 = conv1d(%2, out=6, kernel=3, padding=[1])\n"
                        "%8 = transpose(%3, axes=[0,2,1])\n"),
+           // The first three tokens see each other, the others none.
+           std::string("%2 = slice(%1, axis=1, start=0, end=3)\n%3 = attention(%2, heads=2)\n"
+                       "%4 = slice(%1, axis=1, start=3)\n%8 = concat(%3, %4, axis=1)\n"),
            std::string("%2 = flatten(%1)\n%3 = linear(%2, out=48)\n%8 = reshape(%3, shape=[8,6])\n"),
        }) {
     const auto result = checked(begin + layers + end, spec);
@@ -152,7 +155,8 @@ TEST(NextTokens, AreLearntAndMeasuredTokenByToken) {
     std::vector<double> share(7);
     std::vector<std::int32_t> seen(data.rows(data::Part::kTrain).size() * 8);
     data.gather_labels(data.rows(data::Part::kTrain), seen);
-    for (const std::int32_t label : seen) share[static_cast<std::size_t>(label)] += 1 / static_cast<double>(seen.size());
+    const auto each = 1 / static_cast<double>(seen.size());
+    for (const std::int32_t label : seen) share[static_cast<std::size_t>(label)] += each;
     double of_frequencies = 0;
     for (const std::int32_t label : labels) of_frequencies -= std::log(share[static_cast<std::size_t>(label)]) / tokens;
     EXPECT_NEAR(constant.front().metrics.at("val_loss"), of_frequencies, 1e-9);
