@@ -154,7 +154,7 @@ def compare(case, name, theirs):
     ours, theirs = float(case["metrics"][name]), float(theirs)
     compared += 1
     family = name.rstrip("0123456789") if name != "f1" and name != "r2" else name
-    if math.isnan(ours) and math.isnan(theirs):
+    if ours == theirs or (math.isnan(ours) and math.isnan(theirs)):  # a perplexity may be infinite
         worst.setdefault(family, 0.0)
         return
     difference = abs(ours - theirs) / max(1.0, abs(theirs))
