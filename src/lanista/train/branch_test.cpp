@@ -9,18 +9,10 @@
 #include "lanista/step/optimizer.h"
 #include "lanista/step/training_step.h"
 #include "lanista/train/lane_group.h"
+#include "lanista/train/test_support.h"
 
 namespace lanista::train {
 namespace {
-
-const data::Dataset& digits() {
-  static const data::Dataset set = *data::open({}, ".", real_file_system());
-  return set;
-}
-const graph::OpTable& ops() {
-  static const graph::OpTable table = step::training_ops(graph::builtin_ops());
-  return table;
-}
 
 std::string drawn_model(Rng& rng) {
   static const std::array kMiddles{"relu(%2)", "dropout(%2, p=0.3)", "batch_norm(%2)", "gelu(%2)"};

@@ -13,15 +13,12 @@
 #include "lanista/step/optimizer.h"
 #include "lanista/step/training_step.h"
 #include "lanista/train/lane_group.h"
+#include "lanista/train/test_support.h"
 #include "lanista/train/trainer.h"
 
 namespace lanista::train {
 namespace {
 
-const graph::OpTable& ops() {
-  static const graph::OpTable table = step::training_ops(graph::builtin_ops());
-  return table;
-}
 const data::Dataset& blobs() {  // 50 rows to train on
   static const data::Dataset set = *data::open(
       {.source = "synthetic:blobs?rows=72&classes=3&features=4&seed=1", .augment = {}, .class_weights = {}}, ".",
@@ -252,10 +249,6 @@ TEST(EpochsInSteps, ReadWhatAPlainLoopReads) {
   EXPECT_GT(inside_a_pass, 200);
 }
 
-const data::Dataset& digits() {
-  static const data::Dataset set = *data::open({}, ".", real_file_system());
-  return set;
-}
 
 /// Of five steps a pass, the last one short.
 TrainerInput drawn_trial(Rng rng) {

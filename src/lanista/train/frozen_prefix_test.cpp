@@ -10,6 +10,7 @@
 #include "lanista/nn/program.h"
 #include "lanista/step/training_step.h"
 #include "lanista/train/schedule.h"
+#include "lanista/train/test_support.h"
 #include "lanista/train/trainer.h"
 
 namespace lanista::train {
@@ -21,14 +22,6 @@ constexpr std::int64_t kBatch = 32;
 constexpr std::uint64_t kDataSeed = 12;
 constexpr std::int64_t kRoomy = std::int64_t{1} << 30;
 
-const data::Dataset& digits() {
-  static const data::Dataset set = *data::open({}, ".", real_file_system());
-  return set;
-}
-const graph::OpTable& ops() {
-  static const graph::OpTable table = step::training_ops(graph::builtin_ops());
-  return table;
-}
 
 // A backbone with running statistics, and a head that draws masks.
 const std::string kBackbone =

@@ -11,15 +11,11 @@
 #include "lanista/graph/ops/rules.h"
 #include "lanista/graph/text.h"
 #include "lanista/step/training_step.h"
+#include "lanista/train/test_support.h"
 #include "lanista/train/trainer.h"
 
 namespace lanista::train {
 namespace {
-
-const data::Dataset& digits() {
-  static const data::Dataset set = *data::open({}, ".", real_file_system());
-  return set;
-}
 
 /// The identity with a trained number that must stay close to one: whoever moves it away throws.
 struct Touchy {

@@ -12,19 +12,11 @@
 #include "lanista/step/training_step.h"
 #include "lanista/train/lane_group.h"
 #include "lanista/train/schedule.h"
+#include "lanista/train/test_support.h"
 #include "lanista/train/trainer.h"
 
 namespace lanista::train {
 namespace {
-
-const data::Dataset& digits() {
-  static const data::Dataset set = *data::open({}, ".", real_file_system());
-  return set;
-}
-const graph::OpTable& ops() {
-  static const graph::OpTable table = step::training_ops(graph::builtin_ops());
-  return table;
-}
 
 TrainerInput trial(std::uint32_t id, study::PluginConfig select) {
   study::Recipe recipe;

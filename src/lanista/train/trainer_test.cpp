@@ -4,18 +4,10 @@
 
 #include "lanista/graph/text.h"
 #include "lanista/step/training_step.h"
+#include "lanista/train/test_support.h"
 
 namespace lanista::train {
 namespace {
-
-const data::Dataset& digits() {
-  static const data::Dataset set = *data::open({}, ".", real_file_system());
-  return set;
-}
-const graph::OpTable& ops() {
-  static const graph::OpTable table = step::training_ops(graph::builtin_ops());
-  return table;
-}
 
 graph::Graph mlp(int outputs) {
   return *graph::parse(
