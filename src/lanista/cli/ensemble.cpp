@@ -16,11 +16,11 @@ namespace lanista::cli {
 namespace {
 
 /// The trials whose weights are kept, the best first.
-Result<std::vector<engine::Candidate>> kept_trials(const std::string& folder, const study::StudyView& view,
+Result<std::vector<engine::Model>> kept_trials(const std::string& folder, const study::StudyView& view,
                                                    const data::DataSpec& data) {
   const store::CheckpointStore checkpoints(real_file_system(), folder);
   LANISTA_ASSIGN(const engine::FrozenPart frozen, engine::frozen_part(view));
-  std::vector<engine::Candidate> out;
+  std::vector<engine::Model> out;
   for (const TrialId id : study::ranking(view)) {
     const study::TrialView& trial = view.trials[id.value - 1];
     if (!trial.outcome || trial.outcome->weights.empty()) continue;
@@ -28,7 +28,7 @@ Result<std::vector<engine::Candidate>> kept_trials(const std::string& folder, co
     LANISTA_ASSIGN(graph::Graph model, study::trial_model(view, trial, graph::builtin_ops()));
     LANISTA_ASSIGN(engine::Job job, engine::make_job(view.config, data, trial, std::move(model)));
     job.frozen = frozen;
-    out.push_back({&trial, std::move(job), trial.outcome->weights});
+    out.push_back({engine::Candidate{&trial, std::move(job), trial.outcome->weights}});
   }
   if (out.empty()) return Error{Code::kNotFound, "the study has no trial whose weights are kept", folder};
   return out;
@@ -46,8 +46,8 @@ Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::i
   }
   if (view.config.data.folds) {
     return Error{Code::kInvalidArgument,
-                 "the study has data.folds: every training is measured on other rows, and members must be judged by the "
-                 "same ones",
+                 "the study has data.folds, and its ensemble is made at its end alone: train it with keep.ensemble, or "
+                 "take best/, which is all trainings of the best proposal",
                  "--ensemble"};
   }
   LANISTA_ASSIGN(const data::Dataset data, data::open(view.config.data, folder, real_file_system()));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "lanista/cli/columns.h"
@@ -140,10 +142,34 @@ std::string ensemble_members_text(const study::Ensemble& ensemble, const std::st
   return members + ": " + metric + " " + value_text(ensemble.validation, metric);
 }
 
-/// What best/ is where the winner's trainings on the folds answer together.
+/// "#3 40 %, #7 60 %" of proposals, each in the name of its first training.
+std::string proposals_text(const engine::StudyView& view) {
+  std::map<Digest, std::pair<TrialId, std::int64_t>> proposals;
+  std::vector<Digest> order;
+  std::int64_t sum = 0;
+  for (const study::Ensemble::Member& member : view.ensemble->members) {
+    const Digest key = study::decisions_key(view.trials[member.trial.value - 1].proposal);
+    const auto [found, is_new] = proposals.try_emplace(key, member.trial, 0);
+    if (is_new) order.push_back(key);
+    found->second.second += member.draws;
+    sum += member.draws;
+  }
+  if (order.size() < 2) return {};
+  std::string out;
+  for (const Digest& key : order) {
+    const auto& [trial, draws] = proposals.at(key);
+    char share[16];
+    std::snprintf(share, sizeof share, "%.0f %%", 100.0 * static_cast<double>(draws) / static_cast<double>(sum));
+    out += (out.empty() ? "#" : ", #") + std::to_string(trial.value) + " " + share;
+  }
+  return out;
+}
+
+/// What best/ is where the winner's trainings on the folds answer together, or those of several proposals.
 std::string folds_blend_text(const engine::StudyView& view) {
   if (!view.winner || !view.ensemble) return {};
-  const std::string test = test_name(view.config.goals.front().metric);
+  const std::string& metric = view.config.goals.front().metric;
+  const std::string test = test_name(metric);
   std::string members;
   for (const auto& member : view.ensemble->members) {
     members += (members.empty() ? "#" : ", #") + std::to_string(member.trial.value);
@@ -151,6 +177,12 @@ std::string folds_blend_text(const engine::StudyView& view) {
   const auto tested = [&](const std::map<std::string, double>& metrics) {
     return metrics.contains(test) ? " (test " + value_text(metrics, test) + ")" : std::string();
   };
+  if (const std::string proposals = proposals_text(view); !proposals.empty()) {
+    return " best/ blends all trainings of " + proposals + ": " + metric + " " +
+           value_text(view.ensemble->validation, metric) + tested(view.ensemble->test) + "; training #" +
+           std::to_string(view.winner->value) + " alone is DIR#" + std::to_string(view.winner->value) +
+           tested(view.test) + "\n";
+  }
   return " best/ blends the winner's " + std::to_string(view.ensemble->members.size()) + " trainings " + members +
          tested(view.ensemble->test) + "; #" + std::to_string(view.winner->value) + " alone" +
          (view.test.contains(test) ? tested(view.test) : " is DIR#" + std::to_string(view.winner->value)) + "\n";

@@ -8,6 +8,7 @@
 #include "lanista/base/check.h"
 #include "lanista/graph/infer.h"
 #include "lanista/study/constraint.h"
+#include "lanista/study/trainings.h"
 
 namespace lanista::engine {
 namespace {
@@ -19,12 +20,12 @@ struct Size {
 
 class Choice {
  public:
-  Choice(Executor& executor, const study::StudyConfig& config, std::span<const Candidate> candidates)
-      : executor_(executor), config_(config), candidates_(candidates) {}
+  Choice(Executor& executor, const study::StudyConfig& config, std::span<const Model> models)
+      : executor_(executor), config_(config), models_(models) {}
 
   Result<void> look_at_sizes(const graph::OpTable& ops) {
-    for (const Candidate& candidate : candidates_) {
-      LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(candidate.job.model, ops));
+    for (const Model& model : models_) {
+      LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model.front().job.model, ops));
       sizes_.push_back({static_cast<double>(cost.parameters), cost.forward.flops});
     }
     return {};
@@ -33,14 +34,23 @@ class Choice {
   /// The ensemble of these draws, measured.
   Result<study::Ensemble> measured(std::span<const std::int64_t> draws) const {
     study::Ensemble ensemble;
-    for (std::size_t k = 0; k < draws.size(); ++k) {
-      if (draws[k] > 0) ensemble.members.push_back({candidates_[k].trial->id, draws[k]});
+    std::vector<study::Measurement> folds;
+    for (std::size_t place = 0; place < models_.front().size(); ++place) {
+      study::Ensemble of_fold;
+      for (std::size_t k = 0; k < draws.size(); ++k) {
+        if (draws[k] > 0) of_fold.members.push_back({models_[k][place].trial->id, draws[k]});
+      }
+      LANISTA_ASSIGN(folds.emplace_back().metrics,
+                     executor_.measure(tested(models_, of_fold), data::Part::kValidation));
+      ensemble.members.insert(ensemble.members.end(), of_fold.members.begin(), of_fold.members.end());
     }
-    LANISTA_ASSIGN(ensemble.validation, executor_.measure(tested(candidates_, ensemble), data::Part::kValidation));
+    std::vector<const study::Measurement*> each;
+    for (const study::Measurement& fold : folds) each.push_back(&fold);
+    ensemble.validation = folds.size() == 1 ? folds.front().metrics : study::average(config_, each).metrics;
     return ensemble;
   }
 
-  /// By how much its members break the study's constraints, the worst of them.
+  /// By how much its models break the study's constraints, the worst of them.
   double violation(const study::Ensemble& ensemble, std::span<const std::int64_t> draws) const {
     Size sum;
     for (std::size_t k = 0; k < draws.size(); ++k) {
@@ -51,11 +61,12 @@ class Choice {
     double worst = 0;
     for (std::size_t k = 0; k < draws.size(); ++k) {
       if (draws[k] == 0) continue;
-      study::Measurement seen = study::result_of(config_, *candidates_[k].trial);
+      const study::TrialView& trial = *models_[k].front().trial;
+      study::Measurement seen = study::result_of(config_, trial);
       for (const auto& [name, value] : ensemble.validation) seen.metrics[name] = value;
       seen.metrics["params"] = sum.params;
       seen.metrics["flops"] = sum.flops;
-      worst = std::max(worst, broken_by(seen, candidates_[k].trial->proposal.sample));
+      worst = std::max(worst, broken_by(seen, trial.proposal.sample));
     }
     return worst;
   }
@@ -75,46 +86,53 @@ class Choice {
 
   Executor& executor_;
   const study::StudyConfig& config_;
-  std::span<const Candidate> candidates_;
+  std::span<const Model> models_;
   std::vector<Size> sizes_;
 };
 
 }  // namespace
 
-std::vector<Tested> tested(std::span<const Candidate> candidates, const study::Ensemble& ensemble) {
+std::vector<Tested> tested(std::span<const Model> models, const study::Ensemble& ensemble) {
   const std::vector<double> shares = ensemble.shares();
   std::vector<Tested> out;
   for (std::size_t i = 0; i < ensemble.members.size(); ++i) {
-    const auto of_it = [&](const Candidate& each) { return each.trial->id == ensemble.members[i].trial; };
-    const auto found = std::ranges::find_if(candidates, of_it);
-    LANISTA_CHECK(found != candidates.end(), "an ensemble of others");
-    out.push_back({found->job, found->weights, shares[i]});
+    const Candidate* member = nullptr;
+    for (const Model& model : models) {
+      const auto of_it = [&](const Candidate& each) { return each.trial->id == ensemble.members[i].trial; };
+      if (const auto found = std::ranges::find_if(model, of_it); found != model.end()) member = &*found;
+    }
+    LANISTA_CHECK(member != nullptr, "an ensemble of others");
+    out.push_back({member->job, member->weights, shares[i]});
   }
   return out;
 }
 
 Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config,
-                                        const graph::OpTable& ops, std::span<const Candidate> candidates,
-                                        std::int64_t most) {
-  LANISTA_CHECK(!candidates.empty() && !config.goals.empty(), "an ensemble of nobody, or for nothing");
-  study::Ensemble single{{{candidates.front().trial->id, 1}}};
+                                        const graph::OpTable& ops, std::span<const Model> models, std::int64_t most) {
+  LANISTA_CHECK(!models.empty() && !config.goals.empty(), "an ensemble of nobody, or for nothing");
+  const auto as_large = [&](const Model& model) { return !model.empty() && model.size() == models.front().size(); };
+  LANISTA_CHECK(std::ranges::all_of(models, as_large), "models with a training for some of the folds");
   const study::Goal& goal = config.goals.front();
-  if (!goal.metric.starts_with("val_")) return single;
-  Choice choice(executor, config, candidates);
+  if (!goal.metric.starts_with("val_")) {
+    study::Ensemble first;
+    for (const Candidate& training : models.front()) first.members.push_back({training.trial->id, 1});
+    return first;
+  }
+  Choice choice(executor, config, models);
   LANISTA_TRY(choice.look_at_sizes(ops));
 
-  std::vector<std::int64_t> alone(candidates.size(), 0);
+  std::vector<std::int64_t> alone(models.size(), 0);
   alone[0] = 1;
-  LANISTA_ASSIGN(single, choice.measured(alone));
-  const double allowed = choice.violation(single, alone);
+  LANISTA_ASSIGN(study::Ensemble first, choice.measured(alone));
+  const double allowed = choice.violation(first, alone);
   const auto loss = [&](std::span<const std::int64_t> draws) -> Result<std::optional<double>> {
     LANISTA_ASSIGN(const study::Ensemble ensemble, choice.measured(draws));
     const auto value = ensemble.validation.find(goal.metric);
     if (value == ensemble.validation.end() || choice.violation(ensemble, draws) > allowed) return std::optional<double>();
     return std::optional(goal.maximize ? -value->second : value->second);
   };
-  LANISTA_ASSIGN(const auto draws, study::select_ensemble(candidates.size(), most, loss));
-  return draws == alone ? single : choice.measured(draws);
+  LANISTA_ASSIGN(const auto draws, study::select_ensemble(models.size(), most, loss));
+  return draws == alone ? first : choice.measured(draws);
 }
 
 }  // namespace lanista::engine

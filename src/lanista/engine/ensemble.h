@@ -20,17 +20,22 @@ struct Candidate {
   std::string weights;  ///< address
 };
 
-/// What an executor measures: these members with their shares.
-std::vector<Tested> tested(std::span<const Candidate> candidates, const study::Ensemble& ensemble);
+/// What an ensemble draws at once: a trial, or, with folds, the trainings of a proposal, one a fold.
+using Model = std::vector<Candidate>;
 
-/// The best blend of at most `most` draws of the candidates by the study's first goal, as measured on the validation
-/// part (study::select_ensemble); the first candidate is where it begins, and what it has to beat. A blend must not
-/// break a constraint by more than that one does: of what is measured on the validation part its own values count, of
-/// params and flops the sums over its members, and of all else each member's. With `validation` filled in; a single
-/// member means that no ensemble is better. A goal that is not measured on the validation part has none. A function of
+/// What an executor measures: these members with their shares, of whatever models they are.
+std::vector<Tested> tested(std::span<const Model> models, const study::Ensemble& ensemble);
+
+/// The best blend of at most `most` draws of the models by the study's first goal, as measured on the validation
+/// part (study::select_ensemble); the first model is where it begins, and what it has to beat. With folds the trainings
+/// of one fold are blended and measured on its rows, which none of them trained on, and the folds are averaged as the
+/// study averages trainings; trainings of a place are to be of one fold in all models. A blend must not
+/// break a constraint by more than the first model does: of what is measured on the validation part its own values
+/// count, of params and flops the sums over its models, and of all else each model's. With `validation` filled in; one
+/// model means that no ensemble is better. A goal that is not measured on the validation part has none. A function of
 /// its arguments and of the executor's numbers. Errors: those of Executor::measure.
 Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config,
-                                        const graph::OpTable& ops, std::span<const Candidate> candidates,
+                                        const graph::OpTable& ops, std::span<const Model> models,
                                         std::int64_t most);
 
 }  // namespace lanista::engine

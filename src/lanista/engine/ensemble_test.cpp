@@ -168,13 +168,14 @@ TEST(ChooseEnsemble, KeepsToConstraintsOfTheWholeBlend) {
   Bench bench;
   ASSERT_TRUE(bench.run(ensemble_study(), kBlends));
   const StudyView view = bench.view();
-  std::vector<Candidate> candidates;
+  std::vector<Model> candidates;
   for (const TrialId id : ranking(view)) {
     const TrialView& trial = view.trials[id.value - 1];
     if (candidates.size() == 4) break;
-    candidates.push_back({&trial,
-                          *make_job(view.config, bench.data, trial, *study::trial_model(view, trial, graph::builtin_ops())),
-                          trial.outcome->weights});
+    candidates.push_back(
+        {Candidate{&trial,
+                   *make_job(view.config, bench.data, trial, *study::trial_model(view, trial, graph::builtin_ops())),
+                   trial.outcome->weights}});
   }
   FakeExecutor fake = bench.executor(bench.disk, kBlends);
   const auto chosen = [&](const std::vector<std::string>& constraints) {
@@ -193,7 +194,7 @@ TEST(ChooseEnsemble, KeepsToConstraintsOfTheWholeBlend) {
   for (std::int64_t most = parameters(free) - 1; most > 0; most = most * 3 / 4) {
     const study::Ensemble held = chosen({"params <= " + std::to_string(most)});
     // What the winner breaks by itself, nobody mends.
-    EXPECT_LE(parameters(held), std::max(most, candidates[0].trial->parameters));
+    EXPECT_LE(parameters(held), std::max(most, candidates[0][0].trial->parameters));
     EXPECT_EQ(held.members.front().trial, view.winner);
   }
   ASSERT_GT(free.validation.at("val_accuracy"), 0.8) << "the test's own study";

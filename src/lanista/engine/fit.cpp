@@ -186,12 +186,6 @@ Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data,
                      "' is not measured on the validation part",
                  "keep.ensemble"};
   }
-  if (config.keep.ensemble > 0 && config.data.folds) {
-    return Error{Code::kInvalidArgument,
-                 "with data.folds every training is measured on other rows, and members must be judged by the same ones; "
-                 "leave out keep.ensemble or data.folds",
-                 "keep.ensemble"};
-  }
   for (const auto& parameter : config.space.params.parameters()) known.push_back(parameter.name);
   for (const auto& constraint : config.subject_to) {
     for (const auto& name : constraint.names()) LANISTA_TRY(check_measured(name, known, targets, "subject_to"));

@@ -148,6 +148,54 @@ TEST(FoldedStudy, LeavesTheWinnersTrainingsAsOnePackage) {
   EXPECT_FALSE(bench.disk.exists(kFolder + "/best/model.graph"));
 }
 
+TEST(FoldedStudy, BlendsProposalsByWhatTheyReachOnTheirFoldsTogether) {
+  Bench bench;
+  bench.data = folded_data(3);
+  study::StudyConfig config = folded_study(3, 1);
+  config.stop = {};
+  config.keep.top = 4;
+  config.keep.ensemble = 6;
+  const double gain = 0.5;
+  ASSERT_TRUE(bench.run(config, {.seed = 9, .workers = 2, .luck = 3, .blend_gain = gain}).ok());
+
+  const StudyView view = bench.view();
+  ASSERT_TRUE(view.ensemble);
+  EXPECT_EQ(view.ensemble->members.front().trial, view.winner);
+  // Of every proposal all trainings, as often as each other.
+  std::map<Digest, std::map<std::int64_t, std::int64_t>> draws;
+  for (const auto& member : view.ensemble->members) {
+    const study::Proposal& proposal = view.trials[member.trial.value - 1].proposal;
+    draws[study::decisions_key(proposal)][*proposal.fold] = member.draws;
+  }
+  ASSERT_GT(draws.size(), 1U);
+  // What the executor would say of the blend on each fold, worked out anew.
+  double mean = 0;
+  for (std::int64_t fold = 0; fold < 3; ++fold) {
+    double value = 0, squares = 0, all = 0;
+    for (const auto& [key, of] : draws) all += static_cast<double>(of.at(fold));
+    for (const auto& member : view.ensemble->members) {
+      const TrialView& trial = view.trials[member.trial.value - 1];
+      if (*trial.proposal.fold != fold) continue;
+      const double share = static_cast<double>(member.draws) / all;
+      value += share * study::result_of(config, trial).metrics.at("val_accuracy");
+      squares += share * share;
+    }
+    mean += (value + gain * (1 - squares)) / 3;
+  }
+  for (const auto& [key, of] : draws) {
+    ASSERT_EQ(of.size(), 3U);
+    EXPECT_EQ(of.at(0), of.at(1));
+    EXPECT_EQ(of.at(0), of.at(2));
+  }
+  EXPECT_NEAR(view.ensemble->validation.at("val_accuracy"), mean, 1e-12);
+  EXPECT_GT(mean, -study::standings(view).front().losses.at(0).second);
+  EXPECT_TRUE(view.ensemble->test.contains("test_accuracy"));
+  const auto package = read_package(bench.disk, kFolder + "/best", graph::builtin_ops());
+  ASSERT_TRUE(package) << package.error().text();
+  EXPECT_EQ(package->members.size(), 3 * draws.size());
+  EXPECT_EQ(package->shares(), view.ensemble->shares());
+}
+
 TEST(FoldedStudy, KeepsTheWeightsOfAllTrainingsOfTheKeptProposalsAndOfNoOther) {
   Bench bench;
   bench.data = folded_data(3);
@@ -202,12 +250,15 @@ TEST(FoldedStudy, TrainsAgainWhatAnOlderStudyDidNotKeep) {
 TEST(FoldedStudy, GoesOnIdenticallyAfterAKillAtAnyMoment) {
   FakeOptions options = kDisturbedFolds;
   options.luck = 0.3;
+  options.blend_gain = 0.5;
+  study::StudyConfig config = folded_study(3, 1);
+  config.keep.ensemble = 4;
   Bench reference;
   reference.data = folded_data(3);
   testing::WatchedFileSystem watched(reference.disk);
   std::vector<testing::Files> moments;
   watched.before_change = [&] { moments.push_back(reference.disk.files()); };
-  ASSERT_TRUE(reference.run(folded_study(3, 1), options, watched).ok());
+  ASSERT_TRUE(reference.run(config, options, watched).ok());
   const testing::Files best = best_of(reference.disk);
   EXPECT_TRUE(best.contains(kFolder + "/best/members/1.graph"));
   const auto has_log = std::ranges::find_if(

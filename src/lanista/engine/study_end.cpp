@@ -7,6 +7,28 @@
 #include "lanista/engine/study_engine.h"
 
 namespace lanista::engine {
+namespace {
+
+/// Orders the model's trainings by fold as those of `first` stand. False: it has none for one of these folds.
+bool put_in_order(Model& model, const Model& first) {
+  Model out;
+  for (const Candidate& wanted : first) {
+    const auto same = [&](const Candidate& each) { return each.job.fold == wanted.job.fold; };
+    const auto found = std::ranges::find_if(model, same);
+    if (found == model.end()) return false;
+    out.push_back(*found);
+  }
+  model = std::move(out);
+  return true;
+}
+
+std::vector<std::string> weights_in(const Model& model) {
+  std::vector<std::string> out;
+  for (const Candidate& each : model) out.push_back(each.weights);
+  return out;
+}
+
+}  // namespace
 
 Result<Summary> StudyEngine::end_study() {
   const bool stopped = state_.ending == "stopped by the user";
@@ -31,7 +53,7 @@ Result<Summary> StudyEngine::end_study() {
   }
   if (winner) {
     const TrialView& named = state_.trial(*winner);
-    LANISTA_ASSIGN(ensemble, state_.view.config.data.folds ? blend_of_folds(named) : ensemble_around(named));
+    LANISTA_ASSIGN(ensemble, ensemble_around(named));
     LANISTA_TRY(write_best(ensemble.value_or(study::Ensemble{{{*winner, 1}}}), test));
   }
   const double seconds = services_.clock->now() - began_;
@@ -62,55 +84,50 @@ Result<std::map<std::string, double>> StudyEngine::tested_alone(const TrialView&
   return services_.executor->test(one.job, one.weights);
 }
 
-Result<std::optional<study::Ensemble>> StudyEngine::ensemble_around(const TrialView& winner) {
-  const std::optional<study::Ensemble> none;
-  const std::int64_t most = state_.view.config.keep.ensemble;
-  if (most < 2 || winner.outcome->weights.empty() || services_.data->split_rows[1] == 0) return none;
-  std::vector<Candidate> candidates;
-  LANISTA_ASSIGN(candidates.emplace_back(), candidate(winner));
-  for (const study::Standing& standing : podium_.best()) {
-    const TrialView& trial = state_.trial(standing.trial);
-    if (trial.id == winner.id || trial.outcome->weights.empty()) continue;
-    auto one = candidate(trial);
-    if (!one && one.error().code != Code::kDataLoss) return std::move(one).error();
-    if (one) {
-      candidates.push_back(*std::move(one));
-    } else {
-      event(Level::kWarning, "candidate_lost", {{"trial", trial.id.value}, {"reason", one.error().text()}});
-    }
-  }
-  // Equal weights predict the same: a trial that is another's copy brings nothing.
-  std::set<std::string> seen;
-  std::erase_if(candidates, [&](const Candidate& each) { return !seen.insert(each.weights).second; });
-  LANISTA_ASSIGN(study::Ensemble chosen,
-                 choose_ensemble(*services_.executor, state_.view.config, services_.ops, candidates, most));
-  if (chosen.members.size() == 1) return none;
-  if (has_test_part()) {
-    LANISTA_ASSIGN(chosen.test, services_.executor->measure(tested(candidates, chosen), data::Part::kTest));
-  }
-  return std::optional(std::move(chosen));
-}
-
-// Each was measured on rows that others trained on, so there are no rows to choose shares by.
-Result<std::optional<study::Ensemble>> StudyEngine::blend_of_folds(const TrialView& winner) {
-  std::vector<Candidate> candidates;
-  study::Ensemble blend;
-  for (const TrialView* training : standing_for(winner)) {
+Result<Model> StudyEngine::model_of(const TrialView& named) {
+  Model out;
+  for (const TrialView* training : standing_for(named)) {
     if (training->outcome->weights.empty()) continue;
     auto one = candidate(*training);
     if (!one && one.error().code != Code::kDataLoss) return std::move(one).error();
     if (one) {
-      candidates.push_back(*std::move(one));
-      blend.members.push_back({training->id, 1});
+      out.push_back(*std::move(one));
     } else {
       event(Level::kWarning, "training_lost", {{"trial", training->id.value}, {"reason", one.error().text()}});
     }
   }
-  if (blend.members.size() < 2) return std::optional<study::Ensemble>();
-  if (has_test_part()) {
-    LANISTA_ASSIGN(blend.test, services_.executor->measure(tested(candidates, blend), data::Part::kTest));
+  return out;
+}
+
+Result<std::optional<study::Ensemble>> StudyEngine::ensemble_around(const TrialView& winner) {
+  const std::int64_t most = state_.view.config.keep.ensemble;
+  const bool folds = state_.view.config.data.folds.has_value();
+  const bool chooses = most >= 2 && (folds || services_.data->split_rows[1] > 0);
+  std::vector<Model> models;
+  if (chooses || folds) LANISTA_ASSIGN(models.emplace_back(), model_of(winner));
+  if (models.empty() || models.front().empty()) return std::optional<study::Ensemble>();
+  for (const study::Standing& standing : podium_.best()) {
+    if (!chooses || standing.trial == winner.id) continue;
+    LANISTA_ASSIGN(Model model, model_of(state_.trial(standing.trial)));
+    if (put_in_order(model, models.front())) models.push_back(std::move(model));
   }
-  return std::optional(std::move(blend));
+  // Equal weights predict the same: a model that is another's copy brings nothing.
+  std::set<std::vector<std::string>> seen;
+  std::erase_if(models, [&](const Model& each) { return !seen.insert(weights_in(each)).second; });
+
+  study::Ensemble chosen;
+  for (const Candidate& training : models.front()) chosen.members.push_back({training.trial->id, 1});
+  const std::vector<study::Ensemble::Member> alone = chosen.members;
+  if (models.size() > 1) {
+    LANISTA_ASSIGN(chosen, choose_ensemble(*services_.executor, state_.view.config, services_.ops, models, most));
+    // What one proposal's trainings reach on their folds is what it is ranked by.
+    if (chosen.members == alone) chosen.validation.clear();
+  }
+  if (chosen.members.size() == 1) return std::optional<study::Ensemble>();
+  if (has_test_part()) {
+    LANISTA_ASSIGN(chosen.test, services_.executor->measure(tested(models, chosen), data::Part::kTest));
+  }
+  return std::optional(std::move(chosen));
 }
 
 Result<std::optional<ModelPackage>> StudyEngine::package_of(const TrialView& trial,

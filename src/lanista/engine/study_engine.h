@@ -159,10 +159,11 @@ class StudyEngine final : public Engine {
   bool has_test_part() const { return services_.data->split_rows[2] > 0; }
   /// The winner's metrics on the test part.
   Result<std::map<std::string, double>> tested_alone(const TrialView& winner);
-  /// What keep.ensemble makes of the kept trials, measured on the test part; none: the winner alone is as good.
+  /// The trainings that stand for a trial (standing_for), without those whose weights are lost, which is told.
+  Result<Model> model_of(const TrialView& named);
+  /// What keep.ensemble makes of the kept trials, measured on the test part; none: the winner alone is as good. With
+  /// folds the winner is all its trainings, each with the same share.
   Result<std::optional<study::Ensemble>> ensemble_around(const TrialView& winner);
-  /// With folds, the winner's trainings as one, each with the same share, measured on the test part; none: there is one.
-  Result<std::optional<study::Ensemble>> blend_of_folds(const TrialView& winner);
   /// Writes best/: these trials, blended by their draws. The one place that does. Errors: kDataLoss (weights are lost).
   Result<void> write_best(const study::Ensemble& ensemble, const std::map<std::string, double>& test);
   /// Where the file is lost or damaged the trial is trained again, to the same bits. Errors: kDataLoss.

@@ -141,11 +141,37 @@ Candidate ModelSpace::base(std::int64_t index) const {
   return {index, {}, {}, model, graph::canonical_hash(model, *ops_)};
 }
 
+namespace {
+
+/// An identity behind another one, which nothing chooses together with others; nullopt: there is none.
+std::optional<graph::NodeId> identity_in_a_row(const graph::Graph& model) {
+  for (const auto& node : model.nodes()) {
+    if (node->op != "identity" || !node->label.empty()) continue;
+    if (model.node(node->inputs.front().node).op == "identity") return node->id;
+  }
+  return std::nullopt;
+}
+
+/// Identities in a row become one. One is a place where a layer may come; more of them only make models look different.
+Result<graph::Edited> without_idle_chains(graph::Edited edited, const graph::OpTable& ops) {
+  while (const auto idle = identity_in_a_row(edited.graph)) {
+    graph::Editor editor(edited.graph, ops);
+    editor.bypass(*idle);
+    LANISTA_ASSIGN(graph::Edited shorter, std::move(editor).commit());
+    edited.graph = std::move(shorter.graph);
+    edited.edits.insert(edited.edits.end(), shorter.edits.begin(), shorter.edits.end());
+  }
+  return edited;
+}
+
+}  // namespace
+
 Result<Candidate> ModelSpace::mutate(const Candidate& parent, space::Chooser& choose) const {
   if (mutators_.empty()) return Error{Code::kNotApplicable, "the model space has no mutators", ""};
   const auto asked_before = static_cast<std::ptrdiff_t>(choose.trace().size());
   const Mutator& mutator = *choose.one_of("mutator", mutators_);
   LANISTA_ASSIGN(auto edited, mutator.apply(parent.graph, *ops_, repair_, choose));
+  LANISTA_ASSIGN(edited, without_idle_chains(std::move(edited), *ops_));
   LANISTA_TRY(check_limits(edited.graph));
   LANISTA_TRY(check_frozen(parent.base, edited.graph));
 

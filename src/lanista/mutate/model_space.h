@@ -79,7 +79,8 @@ class ModelSpace {
   Result<Candidate> drawn(std::int64_t base, const space::Sample& sample) const;
   /// `candidate` after recorded mutations. Errors: kNotApplicable if one does not fit (any more), or the limits break.
   Result<Candidate> replay(Candidate candidate, std::span<const space::MutationStep> steps) const;
-  /// `parent` after one mutation: the mutator ("mutator") and its decisions are drawn from `choose`. Errors:
+  /// `parent` after one mutation: the mutator ("mutator") and its decisions are drawn from `choose`. Identities that
+  /// then stand in a row become one, so that models do not grow by what does nothing. Errors:
   /// kNotApplicable, also when the limits are broken.
   Result<Candidate> mutate(const Candidate& parent, space::Chooser& choose) const;
   /// `count` mutations one after the other; a draw that does not apply is drawn again, up to 32 times each, from splits

@@ -114,6 +114,36 @@ TEST(ModelSpace, LeavesFrozenNodesAsTheyAre) {
   expect_error(narrow->mutate(narrow->base(0), 1, Rng(1)), Code::kNotApplicable, "is frozen");
 }
 
+TEST(ModelSpace, MakesOneIdentityOfSeveralInARow) {
+  const auto images = model(
+      "%0 = input(shape=[3,8,8])\n%1 = conv2d(%0, out=4, kernel=[3,3], padding=[1,1])\n%2 = conv2d(%1, out=4, "
+      "kernel=[3,3], padding=[1,1])\n%3 = conv2d(%2, out=4, kernel=[3,3], padding=[1,1])\n%4 = global_avg_pool(%3)\n%5 = "
+      "linear(%4, out=3)\n%6 = output(%5)\n");
+  const auto space = ModelSpace::make(graph::builtin_ops(), {{"images", images}},
+                                      {mutator("swap_op"), mutator("insert"), mutator("add_skip")}, {}, {});
+  ASSERT_TRUE(space.ok()) << space.error().text();
+
+  int identities = 0, folded = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    auto child = space->mutate(space->base(0), 8, Rng(seed));
+    ASSERT_TRUE(child.ok()) << child.error().text();
+    for (const auto& node : child->graph.nodes()) {
+      if (node->op != "identity") continue;
+      ++identities;
+      if (!node->label.empty()) continue;
+      EXPECT_NE(child->graph.node(node->inputs.front().node).op, "identity");
+    }
+    // What was folded is an edit like any other, and the trace alone gives the model, too.
+    EXPECT_EQ(*space->rebuild(0, child->edits), child->graph);
+    const auto again = space->replay(space->base(0), child->steps);
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(again->graph, child->graph);
+    for (const graph::Edit& edit : child->edits) folded += std::holds_alternative<graph::RemoveNode>(edit) ? 1 : 0;
+  }
+  EXPECT_GT(identities, 10);
+  EXPECT_GT(folded, 10);
+}
+
 TEST(ModelSpace, RebuildRefusesEditsThatDoNotFit) {
   const auto space = mlp_space({}, {mutator("widen")});
   ASSERT_TRUE(space.ok());

@@ -1,7 +1,12 @@
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
+#include "lanista/base/check.h"
+#include "lanista/graph/infer.h"
 #include "lanista/strategy/builtin.h"
 #include "lanista/strategy/draw.h"
 #include "lanista/strategy/history.h"
@@ -14,6 +19,7 @@ struct Settings {
   std::int64_t tournament = 6;
   double p_model = 0.8;
   double p_param = 0.5;
+  double parsimony = 0;
   MutationCount mutations;
 };
 
@@ -46,7 +52,9 @@ class RedrawChooser final : public space::Chooser {
 
 /// Regularised evolution (Real et al., AAAI'19): the parent is the best of a random tournament among the last
 /// `population` trials that ended with a result, whatever their fitness; old age is the only way out, and a trial that
-/// failed ages nobody. Fitness is the rank at equal fidelity (history.h), with several goals by fronts.
+/// failed ages nobody. Fitness is the rank at equal fidelity (history.h), with several goals by fronts. With `parsimony`
+/// ranks that lie close together count as one, and of those the model with the fewest parameters wins (bucketed
+/// lexicographic parsimony; Luke and Panait, GECCO'02): what grows has to be better for it.
 class Evolution final : public Folding {
  public:
   Evolution(const Context& context, const Settings& settings)
@@ -69,6 +77,7 @@ class Evolution final : public Folding {
     const bool is_new = put(members_, *std::move(ended)).second;
     if (is_new && again) members_.pop_back();  // too old when it went on; it does not come back
     if (static_cast<std::int64_t>(members_.size()) > settings_.population) members_.pop_front();
+    if (settings_.parsimony > 0) weigh();
   }
 
  private:
@@ -78,9 +87,34 @@ class Evolution final : public Folding {
     const auto k = static_cast<std::uint32_t>(std::min<std::int64_t>(settings_.tournament, n));
     Rng draw = rng;
     std::vector<std::uint32_t> entered = draw.sample_without_replacement(n, k);
-    return members_[*std::min_element(entered.begin(), entered.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return std::pair(standing[a], members_[a].trial) < std::pair(standing[b], members_[b].trial);
-    })];
+    const auto place = [&](std::uint32_t i) {
+      const TrialId trial = members_[i].trial;
+      if (settings_.parsimony <= 0) return std::tuple(standing[i], std::int64_t{0}, trial);
+      return std::tuple(standing[i] / bucket(), parameters_.at(trial), trial);
+    };
+    return members_[*std::min_element(entered.begin(), entered.end(),
+                                      [&](std::uint32_t a, std::uint32_t b) { return place(a) < place(b); })];
+  }
+
+  /// Ranks that count as one.
+  std::int64_t bucket() const {
+    const double ranks = settings_.parsimony * static_cast<double>(settings_.population);
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(ranks));
+  }
+  /// Counts the parameters of members that are new, and forgets those of members that are gone.
+  void weigh() {
+    std::map<TrialId, std::int64_t> old = std::exchange(parameters_, {});
+    for (const Observation& member : members_) {
+      if (const auto known = old.find(member.trial); known != old.end()) {
+        parameters_.insert(*known);
+        continue;
+      }
+      const auto model = context().models->rebuild(member.proposal.base, member.proposal.edits);
+      LANISTA_CHECK(model.ok(), "a member's own edits");
+      const auto cost = graph::model_cost(*model, context().models->ops());
+      LANISTA_CHECK(cost.ok(), "a member's own model");
+      parameters_.emplace(member.trial, cost->parameters);
+    }
   }
 
   Result<study::Proposal> child(const Rng& rng, const std::vector<std::int64_t>& standing) const {
@@ -126,6 +160,7 @@ class Evolution final : public Folding {
   Drawer drawer_;
   History history_;
   std::deque<Observation> members_;  ///< in the order in which they ended
+  std::map<TrialId, std::int64_t> parameters_;  ///< of the members' models, with parsimony
 };
 
 }  // namespace
@@ -139,6 +174,8 @@ StrategyPlugin evolution_plugin() {
        number_option("tournament", Kind::kInt, 6, 1, 10'000, "trials of which the best becomes the parent"),
        number_option("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated"),
        number_option("p_param", Kind::kReal, 0.5, 0, 1, "probability that one of its hyper-parameters is drawn anew"),
+       number_option("parsimony", Kind::kReal, 0, 0, 1,
+                     "share of the population whose ranks count as one, among which the smaller model wins; 0: size is no matter"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         Settings settings;
@@ -146,6 +183,7 @@ StrategyPlugin evolution_plugin() {
         settings.tournament = options.at("tournament").get<std::int64_t>();
         settings.p_model = options.at("p_model").get<double>();
         settings.p_param = options.at("p_param").get<double>();
+        settings.parsimony = options.at("parsimony").get<double>();
         LANISTA_ASSIGN(settings.mutations, mutation_count(options));
         return std::unique_ptr<Sampler>(std::make_unique<Evolution>(context, settings));
       }};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lanista/graph/infer.h"
 #include "lanista/strategy/test_support.h"
 
 namespace lanista::strategy {
@@ -66,6 +67,48 @@ TEST(Evolution, ChangesTheModelByOneMutationOrOneParameterAtMost) {
   }
   EXPECT_GT(models, 5);
   EXPECT_GT(samples, 5);
+}
+
+/// The parent of the next child after `count` random trials with these accuracies, all of which enter the tournament, and
+/// the number of parameters of each.
+std::pair<TrialId, std::vector<std::int64_t>> next_parent(std::uint64_t seed, const std::vector<double>& accuracies,
+                                                          double parsimony) {
+  Context context = small_context(seed);
+  context.goals = {{true, "acc"}};
+  const auto count = std::ssize(accuracies);
+  auto strategy = make(evolution_plugin(), context,
+                       {{"population", count}, {"tournament", count}, {"parsimony", parsimony}, {"mutations", {1, 4}}});
+  std::vector<std::int64_t> sizes;
+  for (std::uint32_t id = 1; id <= accuracies.size(); ++id) {
+    const study::Proposal proposal = testing::must(strategy->suggest({1})).proposals().at(0);
+    const auto built = testing::must(context.models->rebuild(proposal.base, proposal.edits));
+    sizes.push_back(testing::must(graph::model_cost(built, context.models->ops())).parameters);
+    strategy->observe(study::Proposed{TrialId{id}, proposal});
+    strategy->observe(study::Measured{{TrialId{id}, 1, 1, {{"acc", accuracies[id - 1]}}}});
+    strategy->observe(study::Ended{TrialId{id}, {}});
+  }
+  const auto child = testing::must(strategy->suggest({1})).proposals().at(0);
+  LANISTA_CHECK(child.parent.has_value(), "the test's own study");
+  return {*child.parent, sizes};
+}
+
+TEST(Evolution, PrefersTheSmallerOfThoseThatAreAsGoodWhereItIsAskedTo) {
+  int differ = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::vector<double> level(6, 0.5), falling{0.6, 0.59, 0.58, 0.4, 0.3, 0.2};
+    EXPECT_EQ(next_parent(seed, level, 0).first, TrialId{1});
+    const auto smallest_of = [&](const std::vector<std::int64_t>& sizes, std::ptrdiff_t first) {
+      const auto least = std::min_element(sizes.begin(), sizes.begin() + first);
+      return TrialId{static_cast<std::uint32_t>(least - sizes.begin() + 1)};
+    };
+    const auto [parent, sizes] = next_parent(seed, level, 0.01);
+    EXPECT_EQ(parent, smallest_of(sizes, 6));
+    differ += parent != TrialId{1} ? 1 : 0;
+    // Half of six: the ranks 0 to 2 count as one.
+    EXPECT_EQ(next_parent(seed, falling, 0.5).first, smallest_of(sizes, 3));
+    EXPECT_EQ(next_parent(seed, falling, 0.01).first, TrialId{1}) << "better by a little is better";
+  }
+  EXPECT_GT(differ, 5);
 }
 
 TEST(Evolution, PrefersBetterParentsAndNeverAFailedOneWhenAllAreAsked) {
