@@ -277,6 +277,11 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   job.data_seed = study_rng.split("data").key();
   job.logical_start = trial.logical_start;
   job.start = trial.proposal.start;
+  if (!trial.forks.empty()) {
+    const study::Fork& last = trial.forks.back();
+    const auto own = trial.measurements.begin();
+    job.fork = {last.from, {own, own + std::min<std::ptrdiff_t>(last.epoch, std::ssize(trial.measurements))}};
+  }
   job.keep = study::keep_rule(config);
   if (!job.keep.constraints.empty()) job.sample = trial.proposal.sample;
   return job;
