@@ -70,6 +70,16 @@ const std::string& loss_name(const study::StudyConfig& config, const data::DataS
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model);
 
+/// A stretch of a trial's line (study::lineage): trained through this epoch.
+struct LineJob {
+  Job job;
+  std::int64_t through = 0;
+};
+/// What made a trial what it is after its first `epochs` epochs; of one that never forked its own job. `model` is the
+/// trial's. Errors: make_job's.
+Result<std::vector<LineJob>> jobs_of_line(const study::StudyView& view, const data::DataSpec& data,
+                                          const study::TrialView& trial, std::int64_t epochs, const graph::Graph& model);
+
 // What an executor tells. Per trial, epochs come in order and each exactly once per start(); a job that continues from
 // a checkpoint first repeats the measurements the checkpoint carries.
 struct EpochReport {

@@ -243,7 +243,7 @@ Result<std::unique_ptr<Sampler>> make_pbt(const Context& context, const Options&
   settings.quantile = options.at("quantile").get<double>();
   settings.explore.resample = options.at("resample").get<double>();
   settings.epochs = context.epochs;
-  if (settings.interval >= settings.epochs) {
+  if (settings.interval >= settings.epochs && settings.epochs > 1) {
     return refused("interval is " + std::to_string(settings.interval) + "; it must be below the trials' " +
                        std::to_string(settings.epochs) + " epochs, so that somebody can fork",
                    "interval");
