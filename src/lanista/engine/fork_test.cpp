@@ -216,7 +216,7 @@ TEST(Forks, GoOnFromTheirOwnStateWhereTheOtherWasStopped) {
   };
   const auto end = configured(config).go_on(bench, 1);
   ASSERT_TRUE(end.ok()) << end.error().text();
-  EXPECT_TRUE(std::ranges::any_of(bench.sink.events(), [](const auto& e) { return e.name == "fork_lost"; }) ||
+  EXPECT_TRUE(std::ranges::any_of(bench.sink.events(), [](const auto& e) { return e.event == "fork_lost"; }) ||
               forks_in(bench.view()) == 1);
 }
 
