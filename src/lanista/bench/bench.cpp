@@ -4,6 +4,7 @@
 
 #include "lanista/bench/fluid.h"
 #include "lanista/bench/folds.h"
+#include "lanista/bench/fork.h"
 #include "lanista/bench/function_race.h"
 #include "lanista/bench/halving_real.h"
 #include "lanista/bench/lanes.h"
@@ -34,6 +35,8 @@ std::vector<Benchmark> benchmarks() {
        fluid},
       plain("folds", "one proposal on five folds as lanes that share augmentation, against five trials one by one",
             folds, 11),
+      plain("fork", "going on from another trial's state, in memory and through a checkpoint, over a copy of its bytes",
+            fork, 11),
       {"functions", "strategies on functions whose minimum is known: regret after 10 to 100 trainings", functions},
       {"halving-real",
        "successive halving on two workers, really trained: ours, one trial a worker, the simulation of both, the bound",

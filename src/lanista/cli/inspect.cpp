@@ -47,9 +47,38 @@ json trial_json(const LoadedTrial& loaded) {
            {"parameters", trial.parameters},
            {"measurements", measurements},
            {"model", graph::to_text(loaded.model)}};
+  if (!trial.forks.empty()) {
+    out["began_with"] = space::sample_json(trial.first_sample);
+    out["forks"] = json::array();
+    for (const study::Fork& fork : trial.forks) out["forks"].push_back(study::fork_json(fork));
+    out["line"] = json::array();
+    for (const study::Stretch& stretch : study::lineage(loaded.view, trial, std::ssize(trial.measurements))) {
+      out["line"].push_back({{"trial", stretch.trial.value},
+                             {"epochs", {stretch.from + 1, stretch.through}},
+                             {"sample", space::sample_json(stretch.sample)}});
+    }
+  }
   if (trial.outcome) out["outcome"] = study::outcome_json(*trial.outcome);
   if (!trial.measurements.empty()) out["kept_epoch"] = study::result_of(loaded.view.config, trial).epoch;
   return out;
+}
+
+/// What made a forked trial what it is, a line a stretch; empty: it is its own.
+std::string line_text(const StudyView& view, const TrialView& trial) {
+  if (trial.forks.empty()) return "";
+  std::ostringstream out;
+  out << "\nforked        ";
+  for (const study::Fork& fork : trial.forks) {
+    out << (&fork == &trial.forks.front() ? "" : ", ") << "after epoch " << fork.epoch << " from #" << fork.from.value;
+  }
+  out << "\nits weights";
+  for (const study::Stretch& stretch : study::lineage(view, trial, std::ssize(trial.measurements))) {
+    const bool is_one = stretch.from + 1 == stretch.through;
+    out << "\n  epoch" << (is_one ? " " : "s ") << stretch.from + 1;
+    if (!is_one) out << "-" << stretch.through;
+    out << " as #" << stretch.trial.value << " with " << sample_text(stretch.sample);
+  }
+  return out.str();
 }
 
 std::string trial_text(const LoadedTrial& loaded) {
@@ -64,7 +93,7 @@ std::string trial_text(const LoadedTrial& loaded) {
     out << "\nmeasured on   fold " << *fold % *folds + 1 << " of " << *folds;
     if (loaded.view.config.strategy.repeat > 1) out << ", dealing " << *fold / *folds + 1;
   }
-  out << "\ntrained with  " << sample_text(trial.proposal.sample) << "\nparameters    " << trial.parameters
+  out << "\ntrained with  " << sample_text(trial.proposal.sample) << line_text(loaded.view, trial) << "\nparameters    " << trial.parameters
       << "\noutcome       "
       << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +
                               (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)

@@ -415,14 +415,15 @@ int repeat_trial(const RepeatRequest& request) {
   }
   const auto data = data::open(config.data, loaded->folder, real_file_system(), config.strategy.repeat);
   if (!data) return report(data.error());
-  auto job = engine::make_job(config, data->spec(), trial, loaded->model);
-  if (!job) return report(job.error());
+  auto line = engine::jobs_of_line(loaded->view, data->spec(), trial, trial.measurements.back().epoch, loaded->model);
+  if (!line) return report(line.error());
   const auto frozen = engine::frozen_part(loaded->view);
   if (!frozen) return report(frozen.error());
-  job->frozen = *frozen;
+  for (engine::LineJob& each : *line) each.job.frozen = *frozen;
+  const engine::Job* job = &line->back().job;
   const store::CheckpointStore checkpoints(real_file_system(), loaded->folder);
-  const auto repeated = runtime::repeat_trial(
-      *job, trial.measurements.back().epoch, config.train.metrics, *data,
+  const auto repeated = runtime::repeat_line(
+      *line, config.train.metrics, *data,
       [](const study::Measurement& measurement) {
         std::cerr << "epoch " << measurement.epoch << metrics_text(measurement.metrics) << "\n";
       },

@@ -277,9 +277,27 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   job.data_seed = study_rng.split("data").key();
   job.logical_start = trial.logical_start;
   job.start = trial.proposal.start;
+  if (!trial.forks.empty()) {
+    const study::Fork& last = trial.forks.back();
+    const auto own = trial.measurements.begin();
+    job.fork = {last.from, {own, own + std::min<std::ptrdiff_t>(last.epoch, std::ssize(trial.measurements))}};
+  }
   job.keep = study::keep_rule(config);
   if (!job.keep.constraints.empty()) job.sample = trial.proposal.sample;
   return job;
+}
+
+Result<std::vector<LineJob>> jobs_of_line(const study::StudyView& view, const data::DataSpec& data,
+                                          const study::TrialView& trial, std::int64_t epochs, const graph::Graph& model) {
+  std::vector<LineJob> out;
+  for (const study::Stretch& stretch : study::lineage(view, trial, epochs)) {
+    study::TrialView as_it_was = view.trials.at(stretch.trial.value - 1);
+    as_it_was.proposal.sample = stretch.sample;
+    std::erase_if(as_it_was.forks, [&](const study::Fork& fork) { return fork.epoch > stretch.from; });
+    LANISTA_ASSIGN(Job job, make_job(view.config, data, as_it_was, model));
+    out.push_back({std::move(job), stretch.through});
+  }
+  return out;
 }
 
 Result<space::Sample> known_to_keep_by(const Job& job, const graph::OpTable& ops) {

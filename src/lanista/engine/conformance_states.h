@@ -159,6 +159,71 @@ TYPED_TEST_P(ExecutorConformance, BeginsWithTheWeightsThatAnotherTrialLeft) {
   }
 }
 
+// Forking is neither: the trial stays itself, with what it measured so far, and goes on from what another one was.
+TYPED_TEST_P(ExecutorConformance, GoesOnFromAnothersStateAsItself) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  Job own = this->bench.job(1);  // of one program with it
+  own.trial = TrialId{2};
+  own.trial_seed = own.trial_seed + 1;
+  own.recipe.lr *= 0.5;
+  this->start(1);
+  ASSERT_TRUE(this->executor->start(own));
+  for (std::uint32_t id = 1; id <= 2; ++id) {
+    this->allow(id, 1);
+    this->park(id);
+  }
+  const Told rested = this->listen(this->parks(2));
+  const auto had = rested.epochs.at(TrialId{2});
+  const std::string others = rested.parked.at(TrialId{1}).front().address;
+  const auto whole = [&](const std::string& checkpoint, bool forks) {
+    this->executor = this->bench.make();
+    Job job = own;
+    job.checkpoint = checkpoint;
+    if (forks) job.fork = ForkedRun{TrialId{1}, had};
+    const auto started = this->executor->start(job);
+    EXPECT_TRUE(started) << started.error().text();
+    this->allow(2, TestFixture::kEpochs);
+    this->finish(2, true);
+    return this->listen(this->ends(1));
+  };
+  const Told plain = whole(rested.parked.at(TrialId{2}).front().address, false);
+  const Told forked = whole(others, true), again = whole(others, true);
+  // In the middle of what came of the fork.
+  this->executor = this->bench.make();
+  Job job = own;
+  job.checkpoint = others;
+  job.fork = ForkedRun{TrialId{1}, had};
+  ASSERT_TRUE(this->executor->start(job));
+  this->allow(2, 2);
+  this->park(2);
+  const Told resumed = whole(this->listen(this->parks(1)).parked.at(TrialId{2}).front().address, true);
+
+  const auto end = [](const Told& told) { return told.finished.at(TrialId{2}).front(); };
+  const auto texts = [](const Told& told) { return TestFixture::texts(told.epochs.at(TrialId{2})); };
+  for (const Told* told : {&plain, &forked, &again, &resumed}) {
+    this->expect_epochs(*told, 2, TestFixture::kEpochs);
+    EXPECT_EQ(told->epochs.size(), 1U) << "of nobody but itself";
+    EXPECT_EQ(texts(*told).front(), TestFixture::texts(had).front()) << "what it had measured";
+  }
+  EXPECT_NE(end(forked).state_hash, end(plain).state_hash);
+  for (const Told* told : {&again, &resumed}) {
+    EXPECT_EQ(end(*told).state_hash, end(forked).state_hash);
+    EXPECT_EQ(end(*told).weights, end(forked).weights);
+    EXPECT_EQ(texts(*told), texts(forked));
+  }
+  // Whose state is lost does not begin anew.
+  Job lost = job;
+  lost.checkpoint.clear();
+  EXPECT_FALSE(this->executor->start(lost));
+  lost.fork.reset();
+  lost.checkpoint = others;  // of another trial, and no fork
+  if (this->executor->start(lost)) {
+    this->allow(2, 2);
+    this->finish(2);
+    EXPECT_EQ(this->listen(this->ends(1)).failed.size(), 1U);
+  }
+}
+
 TYPED_TEST_P(ExecutorConformance, RefusesAStartThatIsNotThere) {
   if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
   Job job = this->bench.job(2);

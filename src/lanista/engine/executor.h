@@ -33,6 +33,12 @@ struct FrozenPart {
                                   ///< known: whether keeping pays
 };
 
+/// Of a trial that went on from another's state: with a checkpoint that is the other's it goes on from that as itself.
+struct ForkedRun {
+  TrialId from;
+  std::vector<study::Measurement> measurements;  ///< its own, through the epoch of the fork
+};
+
 /// Everything that determines a trial's numbers, and where to go on from.
 struct Job {
   TrialId trial;
@@ -47,6 +53,7 @@ struct Job {
   bool alone = false;            ///< shares no step: it, or who shared one with it, has cost a process its life
   std::string checkpoint;        ///< address of a checkpoint to resume from; empty: from the beginning
   std::optional<study::Start> start = {};  ///< of whose state the beginning is a clone; absent: random values
+  std::optional<ForkedRun> fork = {};  ///< its last; such a job never begins, it goes on from a checkpoint
   FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
   study::KeepRule keep = {};               ///< which of its epochs the trial stands for
   space::Sample sample = {};               ///< its hyper-parameters, of which the rule may speak
@@ -62,6 +69,16 @@ const std::string& loss_name(const study::StudyConfig& config, const data::DataS
 /// is the trial's. Errors: kInvalidArgument (its sample), kDataLoss (the data have no such fold).
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model);
+
+/// A stretch of a trial's line (study::lineage): trained through this epoch.
+struct LineJob {
+  Job job;
+  std::int64_t through = 0;
+};
+/// What made a trial what it is after its first `epochs` epochs; of one that never forked its own job. `model` is the
+/// trial's. Errors: make_job's.
+Result<std::vector<LineJob>> jobs_of_line(const study::StudyView& view, const data::DataSpec& data,
+                                          const study::TrialView& trial, std::int64_t epochs, const graph::Graph& model);
 
 // What an executor tells. Per trial, epochs come in order and each exactly once per start(); a job that continues from
 // a checkpoint first repeats the measurements the checkpoint carries.
@@ -182,6 +199,8 @@ class Executor {
   virtual ~Executor() = default;
   /// Resuming and cloning are two things: a job's checkpoint is its own, with its steps and measurements, and needs
   /// nothing of its start; a start's state is another trial's, of which it takes the weights alone.
+  /// Forking is a third thing: the checkpoint of a job with a fork may be its own or the other trial's, whose state it
+  /// goes on from, with its own recipe, seed and measurements, which it tells first.
   /// Errors: kInvalidArgument, kResourceExhausted, kDataLoss and kNotFound (checkpoint, or the state to start from). The
   /// trial's failure, not the study's.
   virtual Result<void> start(const Job& job) = 0;

@@ -15,7 +15,8 @@ REGISTER_TYPED_TEST_SUITE_P(ExecutorConformance, TellsEveryEpochOnceAndInOrder, 
                             AbandonsWithoutAnEndAndWithoutTouchingOthers, TakesCommandsForTrialsThatAreGoneOrNeverWere,
                             SaysThatItPausedOnceAndThenNothing, GoesOnFromCheckpointsAsIfNothingHadHappened,
                             ParksATrialAtItsAllowedEpochAndLetsGoOfIt, GoesOnFromWhereATrialWasParkedOnWhateverExecutor,
-                            BeginsWithTheWeightsThatAnotherTrialLeft, RefusesAStartThatIsNotThere,
+                            BeginsWithTheWeightsThatAnotherTrialLeft, GoesOnFromAnothersStateAsItself,
+                            RefusesAStartThatIsNotThere,
                             RefusesACheckpointThatIsNotThere, TestsTheWeightsThatItKept,
                             MeasuresTrialsAndBlendsOfThem);
 

@@ -33,6 +33,12 @@ Tensor tensor(const std::string& name, std::int64_t value) {
 FakeExecutor::FakeExecutor(FakeOptions options, store::CheckpointStore files)
     : options_(options), files_(std::move(files)), rng_(Rng(options.seed).split("fake")) {}
 
+std::map<std::string, std::string> FakeExecutor::facts_of(const Trial& trial) {
+  std::map<std::string, std::string> facts{{"measurements", measurements_of(trial.done)}};
+  if (!trial.line.empty()) facts["line"] = trial.line;
+  return facts;
+}
+
 bool FakeExecutor::chosen(const Trial& trial, std::int64_t one_in, std::uint64_t salt) const {
   return one_in > 0 && Rng(trial.nature.lo).split(salt).below(static_cast<std::uint64_t>(one_in)) == 0;
 }
@@ -48,10 +54,24 @@ Result<void> FakeExecutor::start(const Job& job) {
     LANISTA_ASSIGN(const store::Checkpoint checkpoint, files_.get(job.checkpoint));
     for (const auto& item : nlohmann::json::parse(checkpoint.facts.at("measurements"))) {
       LANISTA_ASSIGN(study::Measurement measurement, study::measurement_from_json(item));
-      outbox_.push_back(EpochReport{measurement});
       trial.done.push_back(std::move(measurement));
     }
-    resumed_from_.push_back(job.checkpoint);
+    const auto line = checkpoint.facts.find("line");
+    if (line != checkpoint.facts.end()) trial.line = line->second;
+    const bool is_others = !trial.done.empty() && trial.done.front().trial != job.trial;
+    if (is_others) {
+      const TrialId owner = trial.done.front().trial;
+      if (!job.fork || job.fork->from != owner || job.fork->measurements.size() != trial.done.size()) {
+        return Error{Code::kDataLoss, "checkpoint is of trial " + std::to_string(owner.value), ""};
+      }
+      trial.line += std::to_string(owner.value) + "@" + std::to_string(trial.done.size()) + " ";
+      trial.done = job.fork->measurements;
+    }
+    if (!trial.line.empty()) trial.nature = Hasher().digest(trial.nature).text(trial.line).finish();
+    for (const study::Measurement& each : trial.done) outbox_.push_back(EpochReport{each});
+    (is_others ? forked_from_ : resumed_from_).push_back(job.checkpoint);
+  } else if (job.fork) {
+    return Error{Code::kNotFound, "its state is lost, and it cannot begin again", ""};
   } else if (job.start) {
     LANISTA_TRY(files_.get(job.start->address));
     cloned_from_.push_back(job.start->address);
@@ -151,7 +171,7 @@ Result<std::string> FakeExecutor::keep(const Trial& trial) {
     const std::size_t kept = study::kept_place({trial.job.keep, trial.job.sample}, trial.done);
     if (kept + 1 < trial.done.size()) weights.kept = {weight_of(trial.done[kept].epoch)};
   }
-  weights.facts = {{"measurements", measurements_of(trial.done)}};
+  weights.facts = facts_of(trial);
   return files_.put(weights);
 }
 
@@ -200,7 +220,7 @@ study::Measurement FakeExecutor::measure(const Trial& trial, std::int64_t epoch)
 Result<std::string> FakeExecutor::save(const Trial& trial) {
   store::Checkpoint checkpoint;
   checkpoint.tensors = {tensor("trial", trial.job.trial.value)};
-  checkpoint.facts = {{"measurements", measurements_of(trial.done)}};
+  checkpoint.facts = facts_of(trial);
   return files_.put(checkpoint);
 }
 

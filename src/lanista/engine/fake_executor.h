@@ -44,6 +44,7 @@ class FakeExecutor final : public Executor {
   std::int64_t blends_measured() const { return blends_measured_; }
   std::int64_t epochs_run() const { return epochs_run_; }
   const std::vector<std::string>& resumed_from() const { return resumed_from_; }  ///< checkpoints, in order of start
+  const std::vector<std::string>& forked_from() const { return forked_from_; }    ///< states of others, in order of start
   const std::vector<std::string>& cloned_from() const { return cloned_from_; }    ///< states, in order of start
 
  private:
@@ -52,10 +53,12 @@ class FakeExecutor final : public Executor {
     Digest nature;  ///< of model and recipe
     std::int64_t allowed = 0;
     std::vector<study::Measurement> done;
+    std::string line;  ///< whom it was forked from, and whom those were: part of what it measures from then on
     std::optional<Finish> finish;
     bool park = false;
     std::int64_t epochs() const { return static_cast<std::int64_t>(done.size()); }
   };
+  static std::map<std::string, std::string> facts_of(const Trial& trial);
   bool runnable(const Trial& trial) const;
   void advance(Trial& trial);
   void end(Trial& trial);
@@ -74,7 +77,7 @@ class FakeExecutor final : public Executor {
   std::deque<Report> outbox_;
   bool pausing_ = false;
   std::int64_t epochs_run_ = 0, blends_measured_ = 0;
-  std::vector<std::string> resumed_from_, cloned_from_;
+  std::vector<std::string> resumed_from_, cloned_from_, forked_from_;
 };
 
 }  // namespace lanista::engine

@@ -68,6 +68,18 @@ json keep_json(const Job& job) {
   return keep;
 }
 
+json fork_json(const ForkedRun& fork) {
+  json measurements = json::array();
+  for (const study::Measurement& each : fork.measurements) measurements.push_back(study::measurement_json(each));
+  return {{"from", fork.from.value}, {"measurements", std::move(measurements)}};
+}
+
+ForkedRun read_fork(const json& in) {
+  ForkedRun fork{trial(in, "from"), {}};
+  for (const json& each : array(in, "measurements")) fork.measurements.push_back(good(study::measurement_from_json(each)));
+  return fork;
+}
+
 json to_json(const Job& job) {
   return {{"kind", "start"},
           {"trial", job.trial.value},
@@ -82,6 +94,7 @@ json to_json(const Job& job) {
           {"alone", job.alone},
           {"checkpoint", job.checkpoint},
           {"start", job.start ? study::start_json(*job.start) : json("random")},
+          {"fork", job.fork ? fork_json(*job.fork) : json("none")},
           {"frozen", frozen_json(job.frozen)},
           {"keep", keep_json(job)}};
 }
@@ -100,6 +113,7 @@ Job read_job(const json& in) {
   job.alone = flag(in, "alone");
   job.checkpoint = text(in, "checkpoint");
   if (const json& start = member(in, "start"); start != "random") job.start = good(study::start_from_json(start));
+  if (const json& fork = member(in, "fork"); fork != "none") job.fork = read_fork(fork);
   job.frozen = read_frozen(member(in, "frozen"));
   job.keep = good(study::keep_rule_from_json(member(in, "keep")));
   job.sample = good(space::sample_from_json(member(member(in, "keep"), "sample")));

@@ -64,6 +64,7 @@ class Draw {
     Job job{trial(), *graph::parse(kModels[rng_.below(2)]), recipe(), any(), any(), {}, real(), real(), real(), flag(),
             text()};
     if (flag()) job.start = start();
+    if (flag()) job.fork = ForkedRun{trial(), {{job.trial, 1, 2, {{"val_loss", real()}}}, {job.trial, 2, 4, {}}}};
     if (flag()) job.fold = integer();
     job.frozen = {{graph::NodeId{0}, graph::NodeId{7}}, text(), integer()};
     if (flag()) job.keep.goals = {{flag(), text()}, {flag(), "val_loss"}};
@@ -156,6 +157,7 @@ TEST(Messages, KeepEveryFieldOfAJob) {
   Draw draw(Rng(3));
   Job job = draw.job();
   job.start = draw.start();
+  job.fork.reset();
   job.fold = 7;
   job.keep = {{{true, "val_accuracy"}, {false, "val_loss"}}, {*study::Constraint::parse("val_loss * lr <= params")}};
   job.sample = {{"lr", draw.finite()}, {"batch", draw.integer()}};
@@ -180,6 +182,13 @@ TEST(Messages, KeepEveryFieldOfAJob) {
   EXPECT_EQ(study::keep_rule_json(back.keep), study::keep_rule_json(job.keep));
   EXPECT_EQ(back.sample, job.sample);
   EXPECT_EQ(back.fold, job.fold);
+  EXPECT_FALSE(back.fork);
+  job.fork = ForkedRun{TrialId{8}, {{TrialId{5}, 1, 2, {{"val_loss", 0.1}}}}};
+  const auto forked = decode_order(encode(Order(job)));
+  ASSERT_TRUE(std::get<Job>(*forked).fork);
+  EXPECT_EQ(std::get<Job>(*forked).fork->from, TrialId{8});
+  EXPECT_EQ(std::get<Job>(*forked).fork->measurements.at(0).metrics.at("val_loss"), 0.1);
+  job.fork.reset();
   job.start.reset();
   job.fold.reset();
   const auto plain = decode_order(encode(Order(job)));

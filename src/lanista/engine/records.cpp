@@ -54,6 +54,16 @@ std::size_t count(const json& in, const char* key) {
   return static_cast<std::size_t>(number);
 }
 
+bool strategy_forks(const study::StudyConfig& config) {
+  const auto all = strategy::builtin_strategies();
+  return std::ranges::any_of(all, [&](const auto& each) { return each.forks && each.name == config.strategy.name; });
+}
+
+std::optional<study::Fork> fork_in(const json& in) {
+  if (!in.contains("fork")) return std::nullopt;
+  return good(study::fork_from_json(in["fork"]));
+}
+
 template <class T>
 Result<void> nothing_of(Result<T> read) {
   if (!read) return std::move(read).error();
@@ -78,7 +88,10 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.isolation = study::kThreads;
   identity.run.lease_seconds = study::RunConfig().lease_seconds;
   const bool has_plans = config.strategy.slots > 1;
-  const std::int64_t schema = has_plans ? store::kSchemaVersion : earlier ? store::kEarlierSchema : store::kPlainSchema;
+  const std::int64_t schema = strategy_forks(config) ? store::kForkSchema
+                              : has_plans           ? store::kPlansSchema
+                              : earlier             ? store::kEarlierSchema
+                                                    : store::kPlainSchema;
   json body{{"schema", schema},
             {"version", LANISTA_VERSION},
             {"config", studyfile::write_study(identity)},
@@ -177,6 +190,7 @@ json group_body(const strategy::TrialGroup& group) {
       members.push_back({{"new", study::proposal_json(fresh->proposal)}});
     } else if (const auto* resume = std::get_if<strategy::ResumeTrial>(&member)) {
       members.push_back({{"resume", resume->trial.value}, {"budget", resume->budget}});
+      if (resume->fork) members.back()["fork"] = study::fork_json(*resume->fork);
     } else {
       members.push_back({{"stop", std::get<strategy::StopTrial>(member).trial.value}});
     }
@@ -198,7 +212,7 @@ Result<strategy::TrialGroup> read_group(const json& body) {
         group.members.emplace_back(strategy::NewTrial{good(study::proposal_from_json(member(each, "new")))});
       } else if (each.contains("resume")) {
         group.members.emplace_back(
-            strategy::ResumeTrial{study::fields::trial(each, "resume"), integer(each, "budget")});
+            strategy::ResumeTrial{study::fields::trial(each, "resume"), integer(each, "budget"), fork_in(each)});
       } else {
         group.members.emplace_back(strategy::StopTrial{study::fields::trial(each, "stop")});
       }
@@ -228,16 +242,19 @@ Result<PausedRecord> read_paused(const json& body) {
 }
 
 json resumed_body(const ResumedRecord& resumed) {
-  return {{"trial", resumed.event.trial.value},
-          {"epoch", resumed.event.epoch},
-          {"budget", resumed.event.budget},
-          {"logical_time", real_json(resumed.logical_time)}};
+  json body{{"trial", resumed.event.trial.value},
+            {"epoch", resumed.event.epoch},
+            {"budget", resumed.event.budget},
+            {"logical_time", real_json(resumed.logical_time)}};
+  if (resumed.event.fork) body["fork"] = study::fork_json(*resumed.event.fork);
+  return body;
 }
 
 Result<ResumedRecord> read_resumed(const json& body) {
   return read_record<ResumedRecord>("resumed record", [&] {
-    return ResumedRecord{{study::fields::trial(body, "trial"), integer(body, "epoch"), integer(body, "budget")},
-                         real(body, "logical_time")};
+    return ResumedRecord{
+        {study::fields::trial(body, "trial"), integer(body, "epoch"), integer(body, "budget"), fork_in(body)},
+        real(body, "logical_time")};
   });
 }
 

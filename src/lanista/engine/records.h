@@ -74,6 +74,7 @@ struct PausedRecord {
 nlohmann::json paused_body(const PausedRecord& paused);
 Result<PausedRecord> read_paused(const nlohmann::json& body);
 
+/// With a fork that tells where its state was found.
 struct ResumedRecord {
   study::Resumed event;
   double logical_time = 0;

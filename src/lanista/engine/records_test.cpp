@@ -209,6 +209,18 @@ TEST_F(Records, OfGroupsPausesAndResumptionsSayWhatWasWritten) {
   ASSERT_TRUE(resumed.ok());
   EXPECT_EQ(resumed->event.budget, 9);
   EXPECT_EQ(resumed->logical_time, 0.25);
+  EXPECT_FALSE(resumed->event.fork);
+  EXPECT_FALSE(resumed_body(*resumed).contains("fork")) << "logs of those who do not fork are what they were";
+  const study::Fork fork{TrialId{2}, 3, {{"lr", space::Value(0.1)}, {"schedule", space::Value(std::string("cosine"))}}, "abc"};
+  const auto forked = read_resumed(resumed_body({{TrialId{4}, 3, 9, fork}, 0.25}));
+  ASSERT_TRUE(forked.ok());
+  EXPECT_EQ(forked->event.fork, fork);
+  const auto forks = read_group(group_body({7, {strategy::ResumeTrial{TrialId{1}, 5, fork}}, false, 0}));
+  ASSERT_TRUE(forks.ok());
+  EXPECT_EQ(std::get<strategy::ResumeTrial>(forks->members[0]).fork, fork);
+  nlohmann::json early = resumed_body({{TrialId{4}, 3, 9, fork}, 0.25});
+  early["fork"]["epoch"] = 0;
+  EXPECT_FALSE(read_resumed(early).ok());
   const auto verdict = read_verdict(verdict_body(TrialId{4}, 3, study::Verdict::kPause));
   ASSERT_TRUE(verdict.ok());
   EXPECT_EQ(verdict->verdict, study::Verdict::kPause);

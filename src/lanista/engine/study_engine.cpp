@@ -78,7 +78,7 @@ Result<Summary> StudyEngine::loop() {
 Result<void> StudyEngine::arrange() {
   if (schedule::Regrouping changes = planner_.changes(); !changes.parts.empty()) {
     state_.plan.apply(changes);
-    const bool by_changes = state_.schema >= store::kSchemaVersion;  // a log goes on as it began
+    const bool by_changes = state_.schema >= store::kPlansSchema;  // a log goes on as it began
     LANISTA_TRY(log_.append_with_next(RecordType::kPlan,
                                       by_changes ? plan_body(changes) : plan_body(state_.plan.plan())));
     services_.executor->command(Arrange{std::move(changes), std::exchange(allowed_, {})});

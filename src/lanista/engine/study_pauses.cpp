@@ -42,11 +42,38 @@ Result<void> StudyEngine::note_paused(Active& trial) {
 Result<void> StudyEngine::resume(const strategy::ResumeTrial& member) {
   const TrialId id = member.trial;
   const auto done = static_cast<std::int64_t>(state_.trial(id).measurements.size());
-  const ResumedRecord record{{id, done, member.budget}, state_.now};
+  ResumedRecord record{{id, done, member.budget}, state_.now};
+  if (member.fork) {
+    LANISTA_ASSIGN(record.event.fork, found_fork(id, *member.fork));
+  }
   LANISTA_TRY(log_.append(RecordType::kResumed, resumed_body(record)));
+  if (record.event.fork) {
+    shelf_.hold(record.event.fork->address);
+    shelf_.release(state_.open.at(id).checkpoint);
+  }
   state_.resume(record);
   announce(record.event);
   return start(enter(id, done + 1), state_.open.at(id).checkpoint);
+}
+
+Result<std::optional<study::Fork>> StudyEngine::found_fork(TrialId id, study::Fork fork) {
+  const auto refuse = [&](const std::string& why) {
+    return Error{Code::kInvalidArgument,
+                 "the strategy has trial " + std::to_string(id.value) + " go on from trial " +
+                     std::to_string(fork.from.value) + ", " + why,
+                 "strategy"};
+  };
+  if (fork.from.value < 1 || fork.from.value > state_.view.trials.size()) return refuse("which is not there");
+  if (fork.from == id) return refuse("which is itself");
+  const auto done = static_cast<std::int64_t>(state_.trial(id).measurements.size());
+  if (fork.epoch != done) {
+    return refuse("as of epoch " + std::to_string(fork.epoch) + "; it has trained " + std::to_string(done));
+  }
+  const bool rests = state_.paused(fork.from) && std::ssize(state_.trial(fork.from).measurements) == fork.epoch;
+  if (rests) fork.address = state_.open.at(fork.from).parked;
+  if (!fork.address.empty()) return std::optional(std::move(fork));
+  event(Level::kWarning, "fork_lost", {{"trial", id.value}, {"from", fork.from.value}, {"epoch", fork.epoch}});
+  return std::optional<study::Fork>();  // it was stopped, say, after the group was asked for
 }
 
 void StudyEngine::call_off(TrialId id) {

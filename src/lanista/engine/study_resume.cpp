@@ -33,7 +33,7 @@ Result<void> StudyEngine::begin_attempt() {
 Result<void> StudyEngine::restore_shelf() {
   shelf_.hold(state_.view.frozen);
   for (const TrialView& trial : state_.view.trials) {
-    keys_.emplace(study::run_key(trial.proposal), trial.id);
+    keys_.emplace(study::run_key(trial.begun()), trial.id);
     if (!trial.outcome || !ranks(trial, *trial.outcome)) continue;
     const auto trainings = study::trainings_of(state_.view, trial);
     const auto joint = study::joint_standing(state_.view.config, trainings);
@@ -97,7 +97,7 @@ Result<void> StudyEngine::pick_up() {
 Result<void> StudyEngine::pick_up(TrialId id, bool waits) {
   if (!active_.contains(id)) return {};  // ended meanwhile: what was picked up before it made the strategy stop it
   const OpenTrial& open = state_.open.at(id);
-  const TrialId first = keys_.at(study::run_key(state_.trial(id).proposal));
+  const TrialId first = keys_.at(study::run_key(state_.trial(id).begun()));
   if (first != id) return conclude(id, {study::OutcomeKind::kDuplicate, "", first, "", {}});
   if (open.cancel_asked) return cancel(id, "stopped by the user");
   if (waits) {

@@ -91,6 +91,13 @@ void StudyState::resume(const ResumedRecord& resumed) {
   trial(id).paused = false;
   trial(id).budget = resumed.event.budget;
   if (!trial(id).rungs.empty()) trial(id).rungs.push_back(resumed.event.budget);
+  if (const auto& fork = resumed.event.fork) {
+    TrialView& forked = trial(id);
+    if (forked.forks.empty()) forked.first_sample = forked.proposal.sample;
+    forked.forks.push_back(*fork);
+    forked.proposal.sample = fork->sample;
+    running.checkpoint = fork->address;
+  }
   --paused_;
   const auto asked = take_up([id](const strategy::Member& m) {
     const auto* resume = std::get_if<strategy::ResumeTrial>(&m);
@@ -290,6 +297,12 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       if (!trial(id).paused) return damaged(name_of(id) + " goes on, but it runs");
       if (resumed.event.epoch != epochs_of(trial(id)) || resumed.event.budget <= resumed.event.epoch) {
         return damaged(name_of(id) + " goes on where it was not, or no further");
+      }
+      if (const auto& fork = resumed.event.fork) {
+        const bool known = fork->from.value <= view.trials.size() && fork->from != id;
+        if (!known || fork->epoch != resumed.event.epoch || epochs_of(trial(fork->from)) < fork->epoch) {
+          return damaged(name_of(id) + " goes on from " + name_of(fork->from) + ", which was not there");
+        }
       }
       resume(resumed);
       on_event(resumed.event);

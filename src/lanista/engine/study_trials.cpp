@@ -293,12 +293,16 @@ void StudyEngine::allow(Active& trial) {
 Result<void> StudyEngine::settle(Active& trial) {
   const study::Measurement& measurement = state_.trial(trial.id).measurements.back();
   const std::string reason = divergence(state_.view.config, measurement);
-  if (!reason.empty()) {
+  const bool at_end = measurement.epoch >= study::full_epochs(state_.trial(trial.id).proposal);
+  const auto is_spared = [&] {
+    return !at_end && (state_.open.at(trial.id).verdict || strategy_->verdict(trial.id).spares);
+  };
+  if (!reason.empty() && !is_spared()) {
     if (trial.started) services_.executor->command(Finish{trial.id, false, true});
     LANISTA_TRY(conclude(trial.id, {OutcomeKind::kFailed, reason, {}, "", {}}));
     return fill();
   }
-  if (measurement.epoch >= study::full_epochs(state_.trial(trial.id).proposal)) {
+  if (at_end) {
     return finish(trial, OutcomeKind::kSucceeded, "");
   }
   // A recorded verdict stands, whatever the strategy has learned since.

@@ -181,6 +181,25 @@ json baselines_facts(const StudyView& view) {
   return out;
 }
 
+/// How the winner came to be, where it went on from others' states: who trained its weights, when and with what.
+json line_facts(const StudyView& view) {
+  if (!view.winner) return {};
+  const TrialView& winner = view.trials.at(view.winner->value - 1);
+  if (winner.forks.empty()) return {};
+  json line = json::array();
+  for (const study::Stretch& stretch : study::lineage(view, winner, std::ssize(winner.measurements))) {
+    std::string with;
+    for (const auto& [name, value] : stretch.sample) {
+      with += (with.empty() ? "" : " ") + name + "=" + space::value_text(value);
+    }
+    line.push_back({{"trial", stretch.trial.value},
+                    {"from", stretch.from + 1},
+                    {"through", stretch.through},
+                    {"with", clipped(with, kText)}});
+  }
+  return line;
+}
+
 json study_json(const StudyView& view, const PageOptions& options) {
   const study::StudyConfig& config = view.config;
   json goals = json::array(), bases = json::array(), test = json::object();
@@ -233,6 +252,7 @@ json study_json(const StudyView& view, const PageOptions& options) {
                                     : json()},
            {"config", clipped(view.config_text, kConfigText)}};
   if (view.ensemble) out["ensemble"] = ensemble_facts(*view.ensemble);
+  if (json line = line_facts(view); !line.empty()) out["line"] = std::move(line);
   return out;
 }
 

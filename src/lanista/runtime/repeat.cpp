@@ -3,18 +3,21 @@
 #include <new>
 #include <optional>
 
+#include "lanista/base/check.h"
 #include "lanista/kernels/flush_to_zero.h"
 #include "lanista/runtime/frozen_parts.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/step/training_step.h"
+#include "lanista/train/fork.h"
 
 namespace lanista::runtime {
 namespace {
 
 constexpr std::int64_t kKeptBytes = std::int64_t{1} << 30;  // whatever is kept, the numbers are the same
 
-Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
-                                  const data::Dataset& data,
+Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
+                                  const std::optional<train::TrainerState>& forked_from,
+                                  const std::vector<std::string>& metrics, const data::Dataset& data,
                                   const std::function<void(const study::Measurement&)>& on_epoch,
                                   const nn::Operators& operators, const store::CheckpointStore* checkpoints) {
   const graph::OpTable ops = step::training_ops(operators.table());
@@ -44,6 +47,9 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs, c
                                                        .start = start,
                                                        .keep = job.keep,
                                                        .known = std::move(known)}));
+  if (forked_from) {
+    LANISTA_TRY(trainer.restore(train::forked_state(*forked_from, job.trial_seed, job.fork->measurements)));
+  }
   while (trainer.epochs_done() < epochs) {
     if (trainer.step()) on_epoch(trainer.measurements().back());
   }
@@ -58,9 +64,23 @@ Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, 
                                    const data::Dataset& data,
                                    const std::function<void(const study::Measurement&)>& on_epoch,
                                    const nn::Operators& operators, const store::CheckpointStore* checkpoints) {
+  return repeat_line({{job, epochs}}, metrics, data, on_epoch, operators, checkpoints);
+}
+
+Result<RepeatedTrial> repeat_line(const std::vector<engine::LineJob>& line, const std::vector<std::string>& metrics,
+                                  const data::Dataset& data,
+                                  const std::function<void(const study::Measurement&)>& on_epoch,
+                                  const nn::Operators& operators, const store::CheckpointStore* checkpoints) {
   const kernels::FlushToZero as_workers;  // part of the numerics
+  LANISTA_CHECK(!line.empty() && !line.front().job.fork, "a line begins at its beginning");
   try {
-    return train_alone(job, epochs, metrics, data, on_epoch, operators, checkpoints);
+    std::optional<RepeatedTrial> so_far;
+    for (const engine::LineJob& stretch : line) {
+      std::optional<train::TrainerState> from;
+      if (so_far) from = std::move(so_far->state);
+      LANISTA_ASSIGN(so_far, train_alone(stretch.job, stretch.through, from, metrics, data, on_epoch, operators, checkpoints));
+    }
+    return *std::move(so_far);
   } catch (const std::bad_alloc&) {
     return Error{Code::kResourceExhausted, "out of memory", ""};
   } catch (const std::exception& error) {

@@ -23,6 +23,7 @@
 #include "lanista/runtime/trial_work.h"
 #include "lanista/step/training_step.h"
 #include "lanista/store/checkpoints.h"
+#include "lanista/train/fork.h"
 
 namespace lanista::runtime {
 namespace {
@@ -290,8 +291,17 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   if (!job.checkpoint.empty()) {
     LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(job.checkpoint));
     slot->state = train::TrainerState{std::move(stored.tensors), std::move(stored.facts), std::move(stored.kept)};
+    if (job.fork) {
+      LANISTA_ASSIGN(slot->state, train::own_or_forked(*std::move(slot->state), job.fork->from, job.trial_seed,
+                                                       job.fork->measurements));
+    }
     LANISTA_ASSIGN(repeated, train::read_measurements(slot->state->facts));
     slot->epochs_done = std::ssize(repeated);
+  } else if (job.fork) {
+    return Error{Code::kNotFound,
+                 "its state is lost, and it cannot begin again: it went on from trial " +
+                     std::to_string(job.fork->from.value),
+                 ""};
   } else if (job.start) {
     LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, *job.start));
   }

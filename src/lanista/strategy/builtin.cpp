@@ -25,6 +25,40 @@ StoppingPlugin no_stopping_plugin() {
           }};
 }
 
+namespace {
+
+/// States fit trials of one program, and what is kept of an earlier epoch is of another line.
+std::optional<Error> beside_forks(const StrategyPlugin& plugin, const study::StudyConfig& config) {
+  const auto refuse = [&](const std::string& key, const std::string& what) {
+    return Error{Code::kInvalidArgument, what, key};
+  };
+  if (config.train.keep != study::kKeepLast) {
+    return refuse("train.keep", "is '" + config.train.keep + "'; with strategy " + plugin.name +
+                                    " trials go on from each other's states, so that it must be " +
+                                    std::string(study::kKeepLast) + " or left out");
+  }
+  if (config.strategy.options.value("fixed", "refuse") == "keep") return std::nullopt;
+  const std::string otherwise = " (strategy.fixed: keep has members fork among those that agree in it)";
+  const std::string one = "; strategy " + plugin.name + " trains one model, since a state fits no other" + otherwise;
+  if (config.model.base.size() > 1 && config.model.space.is_null()) {
+    return refuse("model.base", "has " + std::to_string(config.model.base.size()) + " models" + one);
+  }
+  if (!config.model.space.is_null()) return refuse("model.space", "has many models" + one);
+  if (!config.space.mutate.empty()) return refuse("space.mutate", "changes the model" + one);
+  std::string can;
+  for (const std::string& name : study::sample_names()) {
+    if (study::changes_in_training(name)) can += (can.empty() ? "" : ", ") + name;
+  }
+  for (const space::Parameter& parameter : config.space.params.parameters()) {
+    if (study::changes_in_training(parameter.name)) continue;
+    return refuse("space.params", "'" + parameter.name + "' cannot change while a trial trains, which strategy " +
+                                      plugin.name + " is about; what can: " + can + otherwise);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const study::StudyConfig& config) {
   if (!plugin.halves) return std::nullopt;
   const auto refuse = [&](const std::string& key, const std::string& seen, const std::string& allowed) {
@@ -38,13 +72,13 @@ std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const stud
   if (config.strategy.repeat > 1) return refuse("strategy.repeat", std::to_string(config.strategy.repeat), once + "1");
   if (config.strategy.retry > 0) return refuse("strategy.retry", std::to_string(config.strategy.retry), once + "0");
   if (config.data.folds) return refuse("data.folds", std::to_string(*config.data.folds), once + "none");
-  return std::nullopt;
+  return plugin.forks ? beside_forks(plugin, config) : std::nullopt;
 }
 
 std::vector<StrategyPlugin> builtin_strategies() {
   std::vector<StrategyPlugin> all{random_plugin(), grid_plugin(), evolution_plugin(),    nsga2_plugin(),
                                   cmaes_plugin(),  gp_plugin(),   sobol_plugin(),        tpe_plugin(),
-                                  bohb_plugin(),   dehb_plugin(), local_search_plugin(), policy_gradient_plugin()};
+                                  bohb_plugin(),   dehb_plugin(), pbt_plugin(),       local_search_plugin(), policy_gradient_plugin()};
   for (StrategyPlugin& plugin : all) plugin.options.push_back(enqueue_option());
   return all;
 }

@@ -17,6 +17,7 @@ StrategyPlugin cmaes_plugin();
 StrategyPlugin gp_plugin();
 StrategyPlugin bohb_plugin();
 StrategyPlugin dehb_plugin();
+StrategyPlugin pbt_plugin();
 StoppingPlugin no_stopping_plugin();
 StoppingPlugin asha_plugin();
 StoppingPlugin successive_halving_plugin();
@@ -24,6 +25,9 @@ StoppingPlugin hyperband_plugin();
 StoppingPlugin median_plugin();
 StoppingPlugin patience_plugin();
 StoppingPlugin curve_plugin();
+
+/// Members of the bottom, and of the top, of so many: the share rounded up, at most half of them.
+std::int64_t pbt_quantile(std::int64_t members, double quantile);
 
 /// What a rule compares trials by whose option `on` names this metric; empty: the goals. Goals say which way is better,
 /// then what is known of the metric; one that nobody knows is minimised.

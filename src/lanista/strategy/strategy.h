@@ -33,10 +33,12 @@ struct Capacity {
 struct NewTrial {
   study::Proposal proposal;
 };
-/// A paused trial goes on, through the epoch `budget`.
+/// A paused trial goes on, through the epoch `budget`; with `fork` from the state of another trial that is paused at the
+/// same epoch and stands behind it in the group (where that is kept no more, from its own).
 struct ResumeTrial {
   TrialId trial;
   std::int64_t budget = 0;
+  std::optional<study::Fork> fork = {};  ///< without an address
 };
 /// A running or paused trial ends; what it stands for by then counts.
 struct StopTrial {
@@ -74,6 +76,8 @@ struct Ruling {
   /// Of kContinue: it stands through this epoch, that is, before the trial has measured it there is no other verdict,
   /// and workers may train ahead so far. What is no later than the last measurement means the next epoch.
   std::int64_t through = 0;
+  /// Numbers that have left the numbers do not end the trial before its last epoch: it may yet go on from another's state.
+  bool spares = false;
 };
 /// Stands as long as the trial's budget lasts.
 inline constexpr Ruling kGoOn{study::Verdict::kContinue, std::numeric_limits<std::int64_t>::max()};
@@ -156,6 +160,7 @@ struct StrategyPlugin {
   std::vector<OptionSpec> options;
   std::function<Result<std::unique_ptr<Sampler>>(const Context&, const Options&)> make;
   bool halves = false;  ///< it says how far to train, too (Sampler::own_halving): no stopping rule goes with it
+  bool forks = false;  ///< trials go on from each other's states: they stand for their last epoch, and what a state is made for is fixed
 };
 /// What a halving is made from.
 struct Judged {
@@ -171,7 +176,8 @@ struct StoppingPlugin {
   std::function<Result<std::unique_ptr<Halving>>(const Judged&, const Options&)> make;
 };
 /// What in a study does not go with a strategy that halves (StrategyPlugin::halves): a stopping rule, and several
-/// trainings of a proposal. Nullopt: nothing; else the message, at its key.
+/// trainings of a proposal; with one that forks, also another epoch than the last, and what cannot change while a trial
+/// trains. Nullopt: nothing; else the message, at its key.
 std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const study::StudyConfig& config);
 std::vector<StrategyPlugin> builtin_strategies();      ///< samplers; the room's README says what each does
 std::vector<StoppingPlugin> builtin_stopping_rules();  ///< halvings; the room's README says what each does

@@ -105,6 +105,10 @@ const std::vector<std::string>& sample_names() {
   return names;
 }
 
+bool changes_in_training(std::string_view name) {
+  return name != "optimizer" && name != "batch" && std::ranges::find(sample_names(), name) != sample_names().end();
+}
+
 std::optional<double> usual_number(const StudyConfig& config, const std::string& number) {
   std::vector<std::string> optimizers{config.train.optimizer};
   for (const space::Parameter& parameter : config.space.params.parameters()) {

@@ -176,6 +176,9 @@ struct Recipe {
   std::int64_t steps = 0;            ///< at most of all epochs; 0: no matter
 };
 const std::vector<std::string>& sample_names();  ///< what a sample may set
+/// Of those: what may be another value from one step to the next, since steps read it. The others say what a program or
+/// its state is made for (program_key).
+bool changes_in_training(std::string_view name);
 /// What a number of optimisers ("beta2") is where the study says nothing, if all optimisers that it may use agree.
 std::optional<double> usual_number(const StudyConfig& config, const std::string& number);
 /// Errors: kInvalidArgument for a name or a type a recipe does not know.

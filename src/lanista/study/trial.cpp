@@ -63,6 +63,22 @@ Result<Start> start_from_json(const json& in) {
   });
 }
 
+json fork_json(const Fork& fork) {
+  return {{"from", fork.from.value},
+          {"epoch", fork.epoch},
+          {"sample", space::sample_json(fork.sample)},
+          {"address", fork.address}};
+}
+
+Result<Fork> fork_from_json(const json& in) {
+  return read_record<Fork>("fork", [&] {
+    Fork fork{trial(in, "from"), integer(in, "epoch"), good(space::sample_from_json(member(in, "sample"))),
+              text(in, "address")};
+    if (fork.epoch < 1) throw Malformed{"'epoch' is " + std::to_string(fork.epoch) + ", but they count from 1"};
+    return fork;
+  });
+}
+
 std::string_view outcome_name(OutcomeKind kind) {
   for (const auto& [k, name] : kOutcomes) {
     if (k == kind) return name;

@@ -38,6 +38,21 @@ nlohmann::json start_json(const Start& start);
 /// Errors: kDataLoss.
 Result<Start> start_from_json(const nlohmann::json& json);
 
+/// From here on a trial goes on from what another one was: its whole state (parameters, buffers, slots of the optimiser,
+/// counters, place in the data), with hyper-parameters of its own. It stays one trial, with its own name, seed and
+/// measurements: those before the fork are of what it was.
+struct Fork {
+  TrialId from;
+  std::int64_t epoch = 0;  ///< measured last by both
+  space::Sample sample;    ///< the trial's hyper-parameters from here on, all of them
+  std::string address;     ///< of the state; the engine's, which finds it in logical order
+
+  bool operator==(const Fork&) const = default;
+};
+nlohmann::json fork_json(const Fork& fork);
+/// Errors: kDataLoss.
+Result<Fork> fork_from_json(const nlohmann::json& json);
+
 /// A trial is decisions: replaying them gives the graph, bit for bit.
 struct Proposal {
   std::int64_t base = 0;  ///< index into the study's base models
@@ -115,6 +130,7 @@ struct Resumed {
   TrialId trial;
   std::int64_t epoch = 0;  ///< measured last
   std::int64_t budget = 0;
+  std::optional<Fork> fork = {};  ///< absent: from its own state, as it was
 };
 using Event = std::variant<Proposed, Measured, Ended, Paused, Resumed>;
 

@@ -47,6 +47,37 @@ bool same_decisions(const Proposal& a, const Proposal& b) {
 
 }  // namespace
 
+Proposal TrialView::begun() const {
+  Proposal out = proposal;
+  if (!forks.empty()) out.sample = first_sample;
+  return out;
+}
+
+const space::Sample& TrialView::sample_at(std::int64_t epoch) const {
+  for (auto fork = forks.rbegin(); fork != forks.rend(); ++fork) {
+    if (fork->epoch < epoch) return fork->sample;
+  }
+  return forks.empty() ? proposal.sample : first_sample;
+}
+
+std::vector<Stretch> lineage(const StudyView& view, const TrialView& trial, std::int64_t epochs) {
+  // From the end back: before a fork it was another trial, which may have been a third one before.
+  std::vector<Stretch> back;
+  const TrialView* line = &trial;
+  std::int64_t through = epochs;
+  while (through > 0) {
+    const Fork* last = nullptr;
+    for (const Fork& fork : line->forks) {
+      if (fork.epoch < through) last = &fork;
+    }
+    const std::int64_t from = last == nullptr ? 0 : last->epoch;
+    back.push_back({line->id, from, through, line->sample_at(through)});
+    if (last != nullptr) line = &view.trials.at(last->from.value - 1);
+    through = from;
+  }
+  return {back.rbegin(), back.rend()};
+}
+
 Kept kept_of(const StudyConfig& config, const TrialView& trial) { return {keep_rule(config), trial.proposal.sample}; }
 
 const Measurement& result_of(const StudyConfig& config, const TrialView& trial) {

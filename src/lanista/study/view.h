@@ -25,7 +25,7 @@ namespace lanista::study {
 /// One trial as the log tells it.
 struct TrialView {
   TrialId id;
-  Proposal proposal;
+  Proposal proposal;  ///< after a fork with the hyper-parameters that it has now; see begun
   std::vector<Measurement> measurements;  ///< delivered, in order
   std::optional<Outcome> outcome;         ///< absent: running
   double logical_start = 0;
@@ -35,6 +35,21 @@ struct TrialView {
   /// Where it is to rest before the end of its schedule: every budget that it was given so far. Of trials that begin
   /// with all of it empty.
   std::vector<std::int64_t> rungs = {};
+  /// Where it went on from another trial's state, in order, and what it began with, if it ever did.
+  std::vector<Fork> forks = {};
+  space::Sample first_sample = {};
+
+  /// As it was proposed. Its keys (run_key, decisions_key) are of this.
+  Proposal begun() const;
+  /// The hyper-parameters that it trained the epoch with, 1-based.
+  const space::Sample& sample_at(std::int64_t epoch) const;
+};
+
+/// A stretch of training behind a trial's weights: so many epochs as one trial, with its seed and hyper-parameters.
+struct Stretch {
+  TrialId trial;
+  std::int64_t from = 0, through = 0;  ///< epochs from + 1 … through
+  space::Sample sample;
 };
 
 /// A worker's work on one epoch of a trial, or the part of it before a pause. Seconds are worked seconds of the study:
@@ -124,6 +139,10 @@ std::vector<Measurement> joint_results(const StudyConfig& config, const std::vec
 /// of them. nullopt: they are not done, or nothing came of them that can be compared.
 std::optional<Standing> joint_standing(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
 Tally tally_of(const std::vector<const TrialView*>& trainings);
+
+/// What made a trial what it is after its first `epochs` epochs, from the beginning on: of one that never forked, itself.
+/// Replayed in this order it is the trial, bit for bit.
+std::vector<Stretch> lineage(const StudyView& view, const TrialView& trial, std::int64_t epochs);
 
 /// Finished trials from best to worst by constraints and goals of their results; ties by train.ties, then by fewer
 /// parameters, then by id. Failed ones are left out. With several trainings a proposal, proposals by the averages of their trainings, each in the

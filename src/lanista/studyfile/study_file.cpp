@@ -299,6 +299,8 @@ class Reader {
     const auto all = strategy::builtin_strategies();
     const auto plugin = std::ranges::find(all, config_.strategy.name, &strategy::StrategyPlugin::name);
     if (plugin == all.end()) return;
+    const bool keeps = find_key(root_, "train") && find_key(find_key(root_, "train"), "keep");
+    if (plugin->forks && !keeps) config_.train.keep = study::kKeepLast;
     const auto refusal = strategy::beside_own_halving(*plugin, config_);
     if (refusal) mistakes_.add(node_at(root_, refusal->where), refusal->where, refusal->message);
   }

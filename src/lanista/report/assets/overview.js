@@ -105,6 +105,15 @@ function foundText() {
   return [lead, trialLink(trials.id[best]), `, with `, said(goals), test && [" and, on rows kept aside, ", said(test)], ".", besideBaselines(best)];
 }
 
+// Who trained the winner's weights, where it went on from others' states: a line a stretch.
+function lineText() {
+  if (!study.line) return "";
+  const rows = study.line.map(({trial, from, through, with: settings}) =>
+      el("tr", {}, [el("td", {}, from === through ? `epoch ${from}` : `epochs ${from}–${through}`),
+                    el("td", {}, trialLink(trial)), el("td", {}, said(settings))]));
+  return el("table", {class: "line"}, rows);
+}
+
 // What to do with it.
 function nextCommands() {
   const best = study.winner ?? (ranked.length ? trials.id[ranked[0]] : 0);
@@ -133,6 +142,7 @@ function makeOverview() {
          el("dl", {class: "facts"}, fact("Trials", countsText()), fact("Data", dataText()),
          fact("Strategy", [said(study.strategy), ` · ${plural(study.slots, "slot")}`]),
          fact("Taken over", study.earlier ? [`${plural(study.earlier.trials, "trial")} of `, said(study.earlier.study), study.earlier.left_out ? `; ${short(study.earlier.left_out)} did not fit` : ""] : ""),
+         fact("The winner's line", lineText()),
          fact("Stopping rule", said(study.stop)),
          fact("Budget", `${budgetText()}; ${epochsText()} a trial, batch ${study.batch}`),
          fact("Base models", said(study.bases.join(", "))), fact("Seed", study.seed),
