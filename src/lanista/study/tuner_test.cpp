@@ -96,8 +96,7 @@ TEST(TuneSearch, BeginsWithTheTimeThatItIsGiven) {
 }
 
 TEST(TuneSearch, DoublesTheTimeAndAddsATryWhileNothingConverges) {
-  // The first is noisy at 10 and 20 steps; at 40 its windows hide the rise? They do not: step 5 lies in the second of
-  // ten windows of 4. So the third, which is quiet, is what converges.
+  // A jump at step 5 lies in a window of its own share at 10, 20 and 40 steps; the third, which is quiet, converges.
   Scripted run(one_at_a_time(), {noisy_until(10, 0.001), noisy_until(10, 0.001), falls(0.001), falls(0.002)});
 
   run.run();
@@ -143,7 +142,7 @@ TEST(TuneSearch, FreesTheLoserAtOnce) {
 }
 
 TEST(TuneSearch, TakesTheBestUnstableBranchAtTheBound) {
-  // Range -0.24 and rise 2.03: nothing converges, and no slope falls; so with a smaller rise, of 0.05.
+  // At 10 steps the range is -0.1 and the largest rise 0.08; windows of two steps hide the shaking.
   const auto shaky = [](double speed) {
     return [speed](std::int64_t step) {
       return 1 - speed * static_cast<double>(step) + (step % 2 == 0 ? 0.1 : 0);
@@ -154,9 +153,11 @@ TEST(TuneSearch, TakesTheBestUnstableBranchAtTheBound) {
 
   run.run();
 
-  ASSERT_EQ(run.rounds.size(), 2U);
+  ASSERT_EQ(run.rounds.size(), 3U);
+  EXPECT_EQ(run.rounds[0].steps, 10);
   EXPECT_EQ(run.rounds[1].steps, 20);
-  EXPECT_EQ(run.search.tries()[1].seen.trend, Trend::kConverging);  // windows of two steps hide the shaking
+  EXPECT_EQ(run.rounds[2].branches, (Indices{2}));
+  EXPECT_EQ(run.search.tries()[1].seen.trend, Trend::kConverging);
   EXPECT_EQ(run.search.winner(), 1U);
 
   Scripted short_run(rules, {shaky(0.02), shaky(0.03), shaky(0.01)}, 10);

@@ -227,10 +227,13 @@ class Reader {
       return mistakes_.add(node, "strategy.name",
                            "mltuner tunes base models; for models that a search finds, train.tune goes with its strategy");
     }
-    if (const auto stop = find_key(root_, "stop")) {
-      return mistakes_.add(stop, "stop", "mltuner ends its trials itself: strategy.end");
+    const YAML::Node stop = find_key(root_, "stop");
+    if (stop && config_.strategy.options.contains("end")) {
+      return mistakes_.add(stop, "stop", "a trial's end is said twice, here and by strategy.end");
     }
+    const study::StopConfig said = config_.stop;
     auto tuned = tune_of_strategy(config_, budget && budget.IsMap() && find_key(budget, "trials"));
+    if (stop) config_.stop = said;
     if (tuned) return;
     const auto& nodes = extra_nodes_["strategy"];
     const auto culprit = nodes.find(tuned.error().where.substr(0, tuned.error().where.find('.')));

@@ -69,7 +69,9 @@ TEST(Tune, StrategyMltunerStandsForIt) {
   EXPECT_EQ(config->budget.trials, 1);
   expect_within("params", mistake("strategy: mltuner"));
   expect_within("strategy.name", mistake("{strategy: {name: mltuner, params: {lr: 0.1}}, space: {mutate: [widen]}}"));
-  expect_within("strategy.end", mistake("{strategy: {name: mltuner, params: {lr: 0.1}}, stop: {rule: asha}}"));
+  const std::string both = "{strategy: {name: mltuner, params: {lr: 0.1}, end: 3}, stop: {rule: asha}}";
+  expect_within("said twice, here and by strategy.end", mistake(both));
+  EXPECT_EQ(read_study("{strategy: {name: mltuner, params: {lr: 0.1}}, stop: none}", "s")->stop.rule, "none");
   expect_within("cannot change", mistake("{strategy: {name: mltuner, params: {depth: 3}}}"));
 }
 
