@@ -1,5 +1,6 @@
 #include "lanista/cli/inspect.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -81,6 +82,29 @@ std::string line_text(const StudyView& view, const TrialView& trial) {
   return out.str();
 }
 
+/// What a trial tried of itself: a line a branch, under the step at which they parted from it.
+std::string branches_text(const study::TrialView& trial) {
+  std::ostringstream out;
+  for (const auto& measurement : trial.measurements) {
+    if (measurement.branches.empty()) continue;
+    std::int64_t steps = 0;
+    for (const study::Branch& branch : measurement.branches) steps += branch.steps;
+    out << "\nbefore epoch " << measurement.epoch << ", behind step " << measurement.branches.front().step << ": "
+        << measurement.branches.size() - 1 << " branches tried, " << steps << " steps with them\n";
+    for (const study::Branch& branch : measurement.branches) {
+      if (branch.setting.empty()) {
+        out << "    loss " << branch.speed << " at the start\n";
+        continue;
+      }
+      out << (branch.kept ? "  > " : "    ") << sample_text(branch.setting) << "  " << branch.steps << " steps, "
+          << branch.trend << ", " << branch.speed << " a step\n";
+    }
+    const bool any = std::ranges::any_of(measurement.branches, &study::Branch::kept);
+    out << (any ? "" : "  > none made progress; it went on as before\n");
+  }
+  return out.str();
+}
+
 std::string trial_text(const LoadedTrial& loaded) {
   std::ostringstream out;
   const auto& trial = loaded.trial();
@@ -105,6 +129,7 @@ std::string trial_text(const LoadedTrial& loaded) {
     for (const auto& [name, value] : measurement.metrics) out << "  " << name << " " << value;
     out << "\n";
   }
+  out << branches_text(trial);
   if (kept > 0) out << "* the epoch whose weights and metrics are the trial's\n";
   out << "\nedits from " << loaded.base_name() << ": " << trial.proposal.edits.size() << "\n";
   for (const auto& edit : trial.proposal.edits) out << "  " << graph::edit_text(edit) << "\n";

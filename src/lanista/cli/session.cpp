@@ -29,6 +29,7 @@
 #include "lanista/runtime/worker_executor.h"
 #include "lanista/studyfile/blueprint.h"
 #include "lanista/studyfile/outlook.h"
+#include "lanista/studyfile/tuning.h"
 #include "lanista/train/baseline.h"
 
 namespace lanista::cli {
@@ -322,6 +323,9 @@ int run_study(const RunRequest& request) {
   if (auto whole = studyfile::inline_space(*config, folder, real_file_system()); !whole) {
     return refuse(whole.error(), "model.space", "");
   }
+  if (auto whole = studyfile::inline_schedule(*config, folder, real_file_system()); !whole) {
+    return refuse(whole.error(), "train.schedule", "");
+  }
   auto data = data::open(config->data, folder, real_file_system(), config->strategy.repeat);
   if (!data) {
     // Of a setting, or of the source with the file in it.
@@ -420,7 +424,10 @@ int repeat_trial(const RepeatRequest& request) {
   const auto frozen = engine::frozen_part(loaded->view);
   if (!frozen) return report(frozen.error());
   for (engine::LineJob& each : *line) each.job.frozen = *frozen;
-  const engine::Job* job = &line->back().job;
+  engine::Job* job = &line->back().job;
+  // What it found is played back; to the bit that is what it did. Such a trial never forks from another one.
+  const bool tuned = !job->recipe.tune.name.empty() && job->recipe.tune.name != study::kPlayedBack;
+  if (tuned) job->recipe.tune = study::played_back(study::schedule_of(trial.measurements));
   const store::CheckpointStore checkpoints(real_file_system(), loaded->folder);
   const auto repeated = runtime::repeat_line(
       *line, config.train.metrics, *data,

@@ -15,7 +15,9 @@
 #include "lanista/formats/signature.h"
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
+#include "lanista/graph/text.h"
 #include "lanista/study/record_fields.h"
+#include "lanista/study/tuner.h"
 #include "lanista/study/state_names.h"
 
 namespace lanista::engine {
@@ -250,6 +252,9 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
                {"test", study::fields::metrics_json(test)}}},
              {"graph_hash", trial.proposal.graph_hash.hex()}};
   if (trial.proposal.fold) facts["fold"] = *trial.proposal.fold;
+  if (const auto schedule = study::schedule_of(trial.measurements); !schedule.empty()) {
+    facts["schedule"] = study::played_back(schedule).options.at("settings");
+  }
   ModelPackage out{{}, data, recipe.loss, config.train.metrics, std::move(facts)};
   out.members.push_back({std::move(model), std::move(state), recipe.precision});
   return out;

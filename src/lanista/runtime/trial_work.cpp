@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "lanista/formats/safetensors.h"
+#include "lanista/runtime/tune_searcher.h"
+#include "lanista/train/tuning.h"
 
 namespace lanista::runtime {
 namespace {
@@ -165,7 +167,7 @@ Result<void> TrialWork::try_run(TrialBoard::Errand& errand, std::size_t worker, 
     LANISTA_ASSIGN(const bool has_state, admit(*group, first));
     if (has_state) LANISTA_TRY(finish(first, errand.work.ending));
   } else {
-    train_epoch(*group, admitted(*group, errand.slots), worker, pausing, errand.session);
+    train_epoch(*group, tuned(*group, admitted(*group, errand.slots), pausing), worker, pausing, errand.session);
   }
   shop_.groups.give_back(first.key, *std::move(group));
   return {};
@@ -241,6 +243,23 @@ std::vector<TrialSlot*> TrialWork::admitted(const train::LaneGroup& group, const
       lanes.push_back(slot.get());
     }
   }
+  return lanes;
+}
+
+// A search is done at once or not at all: who is called off in the middle stands where it stood.
+std::vector<TrialSlot*> TrialWork::tuned(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
+                                         const std::atomic<bool>& pausing) {
+  std::erase_if(lanes, [&](TrialSlot* slot) {
+    if (!slot->run->wants_search()) return false;
+    const auto leaves = [&] { return pausing.load() || slot->signals->abandon.load(); };
+    bool whole = false;
+    auto ready = with_memory(*slot, [&]() -> Result<void> {
+      LANISTA_ASSIGN(whole, train::search_setting(group, *slot->run, make_tune_searcher, leaves));
+      return {};
+    });
+    if (!ready) fail(*slot, ready.error().text());
+    return !ready || !*ready || !whole;
+  });
   return lanes;
 }
 

@@ -162,8 +162,14 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   recipe.shards = train.shards;
   recipe.accumulate = train.accumulate;
   recipe.select = train.select;
+  recipe.tune = train.tune;
   recipe.steps_per_epoch = train.steps_per_epoch.value_or(0);
   recipe.steps = train.steps.value_or(0);
+  LANISTA_TRY(apply_sample(recipe, sample));
+  return recipe;
+}
+
+Result<void> apply_sample(Recipe& recipe, const space::Sample& sample) {
   for (const auto& [name, value] : sample) {
     if (space::is_model_choice(name)) continue;
     const auto setter = setters().find(name);
@@ -174,7 +180,7 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
     }
     LANISTA_TRY(setter->second(recipe, value));
   }
-  return recipe;
+  return {};
 }
 
 std::string sums_text(const TrainConfig& train) {

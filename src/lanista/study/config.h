@@ -103,6 +103,7 @@ struct TrainConfig {
   std::int64_t shards = 1;            ///< that the batch of a step is cut in; their gradients are summed in order
   std::int64_t accumulate = 1;        ///< parts of a shard, computed one after the other
   PluginConfig select = {};           ///< which examples are trained on (data/selector.h); no name: all
+  PluginConfig tune = {};             ///< what trials change of themselves while they train (tuner.h); no name: nothing
 };
 struct Goal {
   bool maximize = true;
@@ -171,6 +172,7 @@ struct Recipe {
   bool nesterov = false;
   std::vector<PluginConfig> augment = {};
   PluginConfig select = {};  ///< no name: all examples are trained on
+  PluginConfig tune = {};    ///< no name: its numbers stay as they are
   std::int64_t shards = 1, accumulate = 1;
   std::int64_t steps_per_epoch = 0;  ///< 0: a pass over the training rows
   std::int64_t steps = 0;            ///< at most of all epochs; 0: no matter
@@ -183,6 +185,8 @@ bool changes_in_training(std::string_view name);
 std::optional<double> usual_number(const StudyConfig& config, const std::string& number);
 /// Errors: kInvalidArgument for a name or a type a recipe does not know.
 Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, const space::Sample& sample);
+/// Sets what the sample names; choices of the model are passed over. Errors: as of make_recipe.
+Result<void> apply_sample(Recipe& recipe, const space::Sample& sample);
 nlohmann::json recipe_json(const Recipe& recipe);
 /// The inverse. Errors: kDataLoss (a field that is missing or of another kind).
 Result<Recipe> recipe_from_json(const nlohmann::json& json);

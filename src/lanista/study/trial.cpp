@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/base/json_object.h"
+#include "lanista/base/real_json.h"
 #include "lanista/study/record_fields.h"
 
 namespace lanista::study {
@@ -146,11 +147,31 @@ Result<Proposal> proposal_from_json(const json& in) {
   });
 }
 
+json branch_json(const Branch& branch) {
+  return json_object("step", branch.step,                            //
+                     "setting", space::sample_json(branch.setting),  //
+                     "steps", branch.steps,                          //
+                     "trend", branch.trend,                          //
+                     "speed", real_json(branch.speed),               //
+                     "kept", branch.kept);
+}
+
+Result<Branch> branch_from_json(const json& in) {
+  return read_record<Branch>("branch", [&] {
+    Branch branch{integer(in, "step"), good(space::sample_from_json(member(in, "setting"))),
+                  integer(in, "steps"), text(in, "trend"), real(in, "speed"), flag(in, "kept")};
+    if (branch.step < 0 || branch.steps < 0) throw Malformed{"a branch of less than no steps"};
+    return branch;
+  });
+}
+
 json measurement_json(const Measurement& measurement) {
-  return json_object("trial", measurement.trial.value,  //
-                     "epoch", measurement.epoch,        //
-                     "step", measurement.step,          //
-                     "metrics", metrics_json(measurement.metrics));
+  json out = json_object("trial", measurement.trial.value,  //
+                         "epoch", measurement.epoch,        //
+                         "step", measurement.step,          //
+                         "metrics", metrics_json(measurement.metrics));
+  for (const Branch& branch : measurement.branches) out["branches"].push_back(branch_json(branch));
+  return out;
 }
 
 Result<Measurement> measurement_from_json(const json& in) {
@@ -160,6 +181,8 @@ Result<Measurement> measurement_from_json(const json& in) {
     measurement.epoch = integer(in, "epoch");
     measurement.step = integer(in, "step");
     measurement.metrics = metrics(in, "metrics");
+    if (!in.contains("branches")) return measurement;
+    for (const json& branch : array(in, "branches")) measurement.branches.push_back(good(branch_from_json(branch)));
     return measurement;
   });
 }

@@ -83,12 +83,25 @@ Digest decisions_key(const Proposal& proposal);
 /// under one horizon the larger is the same trial trained further.
 Digest run_key(const Proposal& proposal);
 
+/// A short training of a trial's state under another setting, for the trial to learn how it should go on (train.tune).
+/// It is no trial.
+struct Branch {
+  std::int64_t step = 0;    ///< of the trial when it was made
+  space::Sample setting;    ///< what it trained with; empty: what updates nothing, for the loss at the start
+  std::int64_t steps = 0;   ///< that it was trained
+  std::string trend;        ///< "converging", "unstable" or "diverged"; "start" of the one that updates nothing
+  double speed = 0;         ///< by which its loss fell, a step; of "start": that loss
+  bool kept = false;        ///< the trial went on from it
+  bool operator==(const Branch&) const = default;
+};
+
 /// What a trial measured at the end of an epoch. NaN and infinities are data.
 struct Measurement {
   TrialId trial;
   std::int64_t epoch = 0;                 ///< 1-based; strictly increasing in a trial
   std::int64_t step = 0;                  ///< training steps so far
   std::map<std::string, double> metrics;  ///< train_loss, val_loss, val_accuracy, …
+  std::vector<Branch> branches = {};      ///< that the trial tried before the epoch, in their order; none: it did not search
 };
 
 enum class OutcomeKind {
@@ -144,6 +157,8 @@ Result<Proposal> proposal_from_json(const nlohmann::json& json);
 /// Numbers that JSON cannot hold are the texts "nan", "inf", "-inf".
 nlohmann::json measurement_json(const Measurement& measurement);
 Result<Measurement> measurement_from_json(const nlohmann::json& json);
+nlohmann::json branch_json(const Branch& branch);
+Result<Branch> branch_from_json(const nlohmann::json& json);
 nlohmann::json outcome_json(const Outcome& outcome);
 Result<Outcome> outcome_from_json(const nlohmann::json& json);
 

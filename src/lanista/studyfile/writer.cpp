@@ -162,6 +162,9 @@ std::string write_study(const study::StudyConfig& config) {
     if (section.name == "train" && !config.train.select.name.empty()) {
       out << "  select: {" << config.train.select.name << ": " << yaml(config.train.select.options) << "}\n";
     }
+    if (section.name == "train" && !config.train.tune.name.empty()) {
+      out << "  tune: {" << config.train.tune.name << ": " << yaml(config.train.tune.options) << "}\n";
+    }
     if (section.name == "data") write_plugins(out, "augment", config.data.augment);
     if (section.name == "strategy") write_options(out, config.strategy.options);
     if (section.name == "stop") write_options(out, config.stop.options);
@@ -205,6 +208,20 @@ json study_schema() {
   select["description"] = "which examples are trained on; none: all";
   select["default"] = nullptr;
   for (const json& nothing : {json{{"const", "none"}}, json{{"type", "null"}}}) select["anyOf"].push_back(nothing);
+  json& tune = properties["train"]["properties"]["tune"] = plugin_schema(study::builtin_tuners());
+  tune["description"] = "what trials change of themselves while they train; none: nothing";
+  tune["default"] = nullptr;
+  for (const json& nothing : {json{{"const", "none"}}, json{{"type", "null"}}}) tune["anyOf"].push_back(nothing);
+  json& schedule = properties["train"]["properties"]["schedule"];
+  json played_back = object_schema("the settings that the winner of another study went on under, by step");
+  played_back["properties"]["from"] = {{"type", "string"}, {"description", "a study's folder, or its best/"}};
+  played_back["required"] = {"from"};
+  schedule = {{"description", schedule["description"]}, {"default", schedule["default"]}, {"anyOf", {schedule, played_back}}};
+  for (const OptionSpec& option : mltuner_strategy_options()) {
+    if (!properties["strategy"]["properties"].contains(option.name)) {
+      properties["strategy"]["properties"][option.name] = option_schema(option);
+    }
+  }
   properties["keep"]["properties"]["checkpoint_every"] = {{"description", "seconds between checkpoints of a trial"},
                                                           {"default", "30s"}};
   properties["model"]["properties"]["space"] = {

@@ -126,7 +126,7 @@ void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepEnd> ends)
       losses.resize(asked.size());
       if (!asked.empty()) {
         seats_->program().losses(run.state_.lane(), read_batch(run, asked, buffers_[0]),
-                                 run.input_.recipe.label_smoothing, losses);
+                                 run.recipe_at(run.step_).label_smoothing, losses);
       }
       run.selection_.offer(run.place(), rows, losses);
     });

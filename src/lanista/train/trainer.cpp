@@ -6,6 +6,9 @@ namespace lanista::train {
 
 Result<Trainer> Trainer::create(const TrainerInput& input) {
   LANISTA_ASSIGN(auto run, TrialRun::create(input));
+  if (run.tune_rules()) {
+    return Error{Code::kUnimplemented, "a trial that tunes itself is trained by workers, or played back", "train.tune"};
+  }
   LANISTA_ASSIGN(auto group, LaneGroup::create(input, 1));
   LANISTA_TRY(group.admit(run));
   return Trainer(std::move(group), std::move(run));

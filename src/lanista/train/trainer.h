@@ -14,7 +14,8 @@ namespace lanista::train {
 /// epoch. One thread at a time.
 class Trainer {
  public:
-  /// Fresh parameters. Errors: kInvalidArgument (model does not fit data or loss), kResourceExhausted.
+  /// Fresh parameters. Errors: kInvalidArgument (model does not fit data or loss), kResourceExhausted, kUnimplemented
+  /// (the trial searches for its settings: search_setting).
   static Result<Trainer> create(const TrainerInput& input);
   std::int64_t steps_per_epoch() const { return run_.steps_per_epoch(); }
   std::int64_t step_count() const { return run_.step_count(); }    ///< steps done

@@ -40,6 +40,12 @@ Result<void> check_owner(const std::map<std::string, std::string>& facts,
   return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value), ""};
 }
 
+std::string branches_text(const std::vector<study::Branch>& branches) {
+  auto list = nlohmann::json::array();
+  for (const study::Branch& branch : branches) list.push_back(study::branch_json(branch));
+  return list.dump();
+}
+
 std::span<const study::Metric> own_metrics(const TrainerInput& input) {
   if (input.own_metrics == nullptr) return {};
   return *input.own_metrics;
@@ -115,7 +121,9 @@ Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   LANISTA_TRY(check_measures(input));
   LANISTA_ASSIGN(auto augmenter, data::Augmenter::make(input.recipe.augment, input.data->spec()));
   LANISTA_ASSIGN(auto selection, Selection::make(input.recipe, input.trial_seed, input.data->spec().rows));
-  return TrialRun(input, std::move(augmenter), std::move(selection));
+  TrialRun run(input, std::move(augmenter), std::move(selection));
+  LANISTA_TRY(run.begin_settings());
+  return run;
 }
 
 std::int64_t TrialRun::steps_left_at_once() const {
@@ -124,7 +132,7 @@ std::int64_t TrialRun::steps_left_at_once() const {
 }
 
 nn::LaneHyper TrialRun::hyper(std::int64_t ahead) const {
-  const auto& r = input_.recipe;
+  const auto& r = recipe_at(step_ + ahead);
   nn::LaneHyper h;
   const std::int64_t clock = selection_ && selection_.counts_trained() ? selection_.batches() : step_ + ahead;
   h.lr = learning_rate(r, clock, steps_per_epoch());
@@ -151,6 +159,7 @@ std::map<std::string, std::string> TrialRun::facts() const {
     facts["trial"] = std::to_string(input_.trial.value);
     facts["branched_at"] = std::to_string(branched_at_);
   }
+  if (searched_) facts["branches"] = branches_text(*searched_);
   return facts;
 }
 
@@ -194,6 +203,7 @@ Result<void> TrialRun::restore(TrainerState state) {
   Selection selection = selection_;
   if (steps > 0) LANISTA_TRY(selection.restore(selected));
   LANISTA_ASSIGN(KeptEpoch::Found kept, kept_.find(measurements, steps - first, state));
+  LANISTA_TRY(restore_settings(state.facts, measurements));
   const bool is_copy = kept.step >= 0 && kept.step != steps - first;
   if (state_ && is_copy) LANISTA_TRY(check_weights(kept.weights, state_.at_home().kind()));
   if (!state_) {
@@ -346,6 +356,7 @@ bool TrialRun::count_steps(const nn::LaneEnd& end) {
 
 void TrialRun::note_measured(std::map<std::string, double> metrics) {
   study::Measurement measurement{input_.trial, epochs_done() + 1, step_ - branched_at_, std::move(metrics)};
+  if (searched_) measurement.branches = *searched_;
   const std::int64_t begin = epochs_.through(epochs_.over(step_) - 1);
   const std::int64_t trained =
       selection_ ? selection_.trained() : epochs_.rows_read(step_) - epochs_.rows_read(begin);
@@ -354,6 +365,7 @@ void TrialRun::note_measured(std::map<std::string, double> metrics) {
   kept_.observe(measurement, state_);
   measurements_.push_back(std::move(measurement));
   loss_sum_ = 0;
+  searched_.reset();
   selection_.begin_epoch();
   if (step_ % epochs_.pass_steps() == 0) prepared_.reset();
 }

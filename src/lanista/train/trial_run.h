@@ -24,6 +24,7 @@
 #include "lanista/study/keep.h"
 #include "lanista/study/metric.h"
 #include "lanista/study/trial.h"
+#include "lanista/study/tuner.h"
 #include "lanista/train/evaluation.h"
 #include "lanista/train/kept_epoch.h"
 #include "lanista/train/seats.h"
@@ -87,6 +88,29 @@ class TrialRun {
   /// kFailedPrecondition (the parent has no state in memory), kResourceExhausted.
   Result<TrialRun> branch(const TrainerInput& child) const;
 
+  /// Whether it is to search for the setting of what comes next (train.tune): it stands where an epoch begins, and its
+  /// rules say so. What a search found is told by note_search.
+  bool wants_search() const;
+  /// Itself once more, to try a setting from here on: its state is a copy, and it measures and keeps nothing. With
+  /// `data_seed` it reads other mini-batches. Errors: kFailedPrecondition (there is no state in memory),
+  /// kResourceExhausted, kInvalidArgument (the setting).
+  Result<TrialRun> fork(const space::Sample& setting, std::optional<std::uint64_t> data_seed = {}) const;
+  /// The search before this epoch is over. `winner`, a fork of this run, is what it goes on from, under that setting; null:
+  /// from where it stands, as before.
+  void note_search(std::vector<study::Branch> branches, TrialRun* winner);
+  /// The rules of its searches; none: it never searches.
+  const std::optional<study::TuneRules>& tune_rules() const { return tune_rules_; }
+  const study::Recipe& recipe() const { return recipe_at(step_); }  ///< under its present setting
+  std::uint64_t trial_seed() const { return input_.trial_seed; }
+  std::uint64_t data_seed() const { return input_.data_seed; }
+  /// Steps to the end of the epoch.
+  std::int64_t steps_left() const { return epochs_.through(epochs_.over(step_) + 1) - step_; }
+  /// Rows of the step that is next.
+  std::int64_t rows_next() const;
+  double loss_sum() const { return loss_sum_; }  ///< of the epoch in progress, over its rows so far
+  /// Searches so far, and the tries of the last one.
+  std::pair<std::int64_t, std::int64_t> searched() const;
+
   TrialId trial() const { return input_.trial; }
   const Digest& key() const { return key_; }
   std::int64_t steps_per_epoch() const { return epochs_.length; }
@@ -115,6 +139,11 @@ class TrialRun {
 
   const std::vector<std::int64_t>& train_rows() const { return input_.data->rows(data::Part::kTrain); }
   nn::LaneHyper hyper(std::int64_t ahead) const;  // of the step that comes after so many others
+  const study::Recipe& recipe_at(std::int64_t step) const;
+  Result<void> add_setting(std::int64_t step, const space::Sample& setting);
+  Result<void> begin_settings();  // those that stand before anything was trained
+  Result<void> restore_settings(const std::map<std::string, std::string>& facts,
+                                std::span<const study::Measurement> measurements);
   std::int64_t steps_left_at_once() const;        // of its epoch, and of its pass over the rows
   std::map<std::string, std::string> facts() const;
   /// Makes the state: of what was restored, or of its start, or fresh if no step was done. Errors: kResourceExhausted,
@@ -149,6 +178,9 @@ class TrialRun {
   std::vector<study::Measurement> measurements_;
   KeptEpoch kept_;
   Selection selection_;
+  std::optional<study::TuneRules> tune_rules_;
+  std::vector<std::pair<std::int64_t, study::Recipe>> settings_;  // from which step on; empty: input_.recipe
+  std::optional<std::vector<study::Branch>> searched_;  // before the epoch in progress; none: it has not been looked
 };
 
 }  // namespace lanista::train

@@ -1,0 +1,109 @@
+// Studies whose trials tune themselves, really trained: the same with any workers and lanes, killed or not, and a trial's
+// schedule played back is the trial.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "lanista/base/memory_file_system.h"
+#include "lanista/base/rng.h"
+#include "lanista/engine/custom_study.h"
+#include "lanista/engine/test_support.h"
+#include "lanista/kernels/flush_to_zero.h"
+#include "lanista/runtime/repeat.h"
+#include "lanista/runtime/study_process.h"
+#include "lanista/study/tuner.h"
+
+namespace lanista::runtime {
+namespace {
+
+using engine::testing::fingerprint;
+using engine::testing::kFolder;
+
+std::string study(const std::string& searcher, const std::string& further = "") {
+  return "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam], label_smoothing: \"range(0, 0.1)\"}}\n"
+         "train: {epochs: 4, tune: {mltuner: {params: {lr: \"log(1e-4, 1)\", momentum: \"range(0, 0.95)\", "
+         "weight_decay: [0, 1e-4]}, retune: 1, trials: 6, windows: 4, searcher: " +
+         searcher + further +
+         "}}}\n"
+         "data: {source: \"synthetic:blobs?rows=180&classes=3&features=4&seed=1\", batch: 8}\n"
+         "strategy: {name: random, slots: 2}\nkeep: {top: 8, checkpoint_every: 0s}\n";
+}
+
+Result<engine::Summary> run(FileSystem& fs, const std::string& text, std::int64_t workers) {
+  return testing::StudyProcess(fs, {.folder = kFolder, .trials = 4, .workers = workers, .study = text}).run();
+}
+
+TEST(TuneStudy, OfEverySearcherIsTheSameWithAnyWorkers) {
+  for (const char* searcher : {"random", "marginal", "tpe", "gp", "sobol"}) {
+    SCOPED_TRACE(searcher);
+    MemoryFileSystem one, three;
+    const auto ran = run(one, study(searcher), 1);
+    ASSERT_TRUE(ran) << ran.error().text();
+    ASSERT_TRUE(run(three, study(searcher), 3));
+
+    const study::StudyView view = *engine::fold(*store::read_log(one, kFolder));
+    EXPECT_EQ(view.trials.size(), 4U);  // branches are no trials
+    for (const study::TrialView& trial : view.trials) {
+      ASSERT_FALSE(trial.measurements.empty());
+      const auto& branches = trial.measurements.front().branches;
+      ASSERT_GT(branches.size(), 2U);
+      EXPECT_EQ(branches.front().trend, "start");
+      for (std::size_t i = 1; i < branches.size(); ++i) EXPECT_EQ(branches[i].setting.size(), 3U);
+    }
+    EXPECT_EQ(*fingerprint(three), *fingerprint(one));
+  }
+}
+
+// Every trial again, alone, with what it found.
+TEST(TuneStudy, AScheduleThatWasFoundIsTheTrial) {
+  const kernels::FlushToZero as_workers;
+  MemoryFileSystem disk;
+  ASSERT_TRUE(run(disk, study("random", ", second_look: 2, sequential: 3"), 2));
+  const study::StudyView view = *engine::fold(*store::read_log(disk, kFolder));
+  const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
+  int seen = 0;
+  for (const study::TrialView& trial : view.trials) {
+    if (!trial.outcome || !trial.outcome->weights_hash) continue;
+    auto job = *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
+    const auto nothing = [](const study::Measurement&) {};
+    EXPECT_EQ(repeat_trial(job, 1, {}, data, nothing).error().code, Code::kUnimplemented);
+    job.recipe.tune = study::played_back(study::schedule_of(trial.measurements));
+    const auto alone = repeat_trial(job, trial.measurements.back().epoch, view.config.train.metrics, data, nothing);
+    ASSERT_TRUE(alone) << alone.error().text();
+    EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;
+    for (std::size_t i = 0; i < trial.measurements.size(); ++i) {
+      EXPECT_EQ(alone->measurements[i].metrics, trial.measurements[i].metrics);
+    }
+    ++seen;
+  }
+  EXPECT_GE(seen, 2);
+}
+
+TEST(TuneStudy, LeavesNoTraceOfKills) {
+  const std::string text = study("random");
+  MemoryFileSystem undisturbed;
+  const auto ran = run(undisturbed, text, 1);
+  ASSERT_TRUE(ran) << ran.error().text();
+  const auto wanted = *fingerprint(undisturbed);
+  Rng rng(9);
+  int resumed = 0;
+  for (int life = 0; life < 20; ++life) {
+    MemoryFileSystem disk;
+    FaultyFileSystem faulty(disk, {.at = rng.between(12, 250),
+                                   .sticky = true,
+                                   .torn = rng.bernoulli(0.5),
+                                   .error = {Code::kResourceExhausted, "No space left on device", "disk"}});
+    if (run(faulty, text, rng.between(1, 3))) continue;
+    if (!disk.exists(kFolder + "/log")) continue;
+    testing::StudyProcess second(disk, {.folder = kFolder, .trials = 4, .workers = rng.between(1, 3), .study = text});
+    const auto end = second.resume();
+    if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
+    ASSERT_TRUE(end) << end.error().text();
+    ASSERT_EQ(*fingerprint(disk), wanted) << life;
+    ++resumed;
+  }
+  EXPECT_GT(resumed, 10);
+}
+
+}  // namespace
+}  // namespace lanista::runtime

@@ -1,0 +1,367 @@
+#include "lanista/study/tuner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "lanista/base/check.h"
+#include "lanista/base/text_distance.h"
+#include "lanista/space/chooser.h"
+#include "lanista/study/metric.h"
+
+namespace lanista::study {
+namespace {
+
+OptionSpec option(const char* name, OptionSpec::Kind kind, nlohmann::json otherwise, const char* help) {
+  OptionSpec spec;
+  spec.name = name;
+  spec.kind = kind;
+  spec.default_value = std::move(otherwise);
+  spec.help = help;
+  return spec;
+}
+
+OptionSpec number(const char* name, OptionSpec::Kind kind, nlohmann::json otherwise, double min, double max,
+                  const char* help) {
+  OptionSpec spec = option(name, kind, std::move(otherwise), help);
+  spec.min = min;
+  spec.max = max;
+  return spec;
+}
+
+constexpr std::int64_t kLooks = 4;  // at a try before its time, with rules.sequential
+constexpr double kMostSteps = 1e9;
+
+std::vector<OptionSpec> mltuner_options() {
+  using Kind = OptionSpec::Kind;
+  OptionSpec searcher = option("searcher", Kind::kText, "random", "what proposes settings");
+  searcher.allowed = {"random", "grid", "sobol", "tpe", "gp", "marginal"};
+  return {option("params", Kind::kMap, nullptr,
+                 "what is tuned: lr, momentum, weight_decay, … with the notation of space.params"),
+          searcher,
+          number("windows", Kind::kInt, 10, 2, 1000, "window means that a loss trace is cut into"),
+          number("diverged", Kind::kReal, 10.0, 1, 1e300, "times the loss at the start, above which a branch has diverged"),
+          number("unstable", Kind::kReal, 0.1, 0, 1e300, "share of the loss's fall, above which its largest rise is too much"),
+          number("time", Kind::kInt, 0, 0, kMostSteps, "steps of the first tries, at least; never fewer than windows"),
+          number("trials", Kind::kInt, 30, 1, 10'000, "tries of a search, at most"),
+          number("together", Kind::kInt, 4, 1, 64, "tries that begin at once"),
+          number("best", Kind::kInt, 5, 2, 10'000, "so many of the best speeds end a search when they are alike"),
+          number("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which they are alike"),
+          number("retune", Kind::kInt, 4, 0, 1e6,
+                 "epochs without an improvement after which the trial searches again; 0: it never does"),
+          option("on", Kind::kText, "", "metric that is to improve; empty: val_accuracy, or else val_loss"),
+          option("paired", Kind::kBool, true, "whether all branches of a search see the same mini-batches"),
+          number("sequential", Kind::kReal, 0.0, 0, 100,
+                 "standard errors by which a branch that falls behind is given up before its time; 0: none is"),
+          number("second_look", Kind::kReal, 1.0, 1, 100,
+                 "times the trial time that the two best branches run before one is chosen; 1: no second look")};
+}
+
+std::vector<OptionSpec> schedule_options() {
+  using Kind = OptionSpec::Kind;
+  return {option("settings", Kind::kMapList, nlohmann::json::array(),
+                 "settings by step, rising: a list of {step: 0, lr: 0.1, …}, as a model package tells it"),
+          option("from", Kind::kText, "", "a study, or its best/, whose winner's schedule is read in their place")};
+}
+
+}  // namespace
+
+const std::vector<std::string>& tunable_names() {
+  static const std::vector<std::string> names{"lr",    "momentum", "weight_decay", "beta1",
+                                              "beta2", "eps",      "clip_norm",    "label_smoothing"};
+  return names;
+}
+
+Result<void> check_tunable(std::string_view name) {
+  const std::vector<std::string>& names = tunable_names();
+  if (std::ranges::find(names, name) != names.end()) return {};
+  std::string all;
+  for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
+  const std::string near = nearest_name(std::string(name), names);
+  return Error{Code::kInvalidArgument,
+               "'" + std::string(name) + "' cannot change while a trial trains; what can: " + all +
+                   (near.empty() ? "" : "; did you mean '" + near + "'?"),
+               std::string(name)};
+}
+
+const std::vector<TunePlugin>& builtin_tuners() {
+  static const std::vector<TunePlugin> tuners{
+      {"mltuner", "tries settings on branches of the trial itself and goes on from the best", mltuner_options()},
+      {std::string(kPlayedBack), "plays back the settings that a search has found", schedule_options()}};
+  return tuners;
+}
+
+std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements) {
+  std::vector<SettingAt> schedule;
+  for (const Measurement& measurement : measurements) {
+    for (const Branch& branch : measurement.branches) {
+      if (branch.kept) schedule.push_back({branch.step, branch.setting});
+    }
+  }
+  return schedule;
+}
+
+PluginConfig played_back(const std::vector<SettingAt>& schedule) {
+  auto settings = nlohmann::json::array();
+  for (const SettingAt& each : schedule) {
+    nlohmann::json item{{"step", each.step}};
+    for (const auto& [name, value] : each.setting) item[name] = space::value_json(value);
+    settings.push_back(std::move(item));
+  }
+  return {std::string(kPlayedBack), {{"settings", std::move(settings)}}};
+}
+
+Result<std::vector<SettingAt>> read_schedule(const Options& options) {
+  std::vector<SettingAt> schedule;
+  const auto wrong = [&](const std::string& message) {
+    return Error{Code::kInvalidArgument, "entry " + std::to_string(schedule.size() + 1) + ": " + message, "settings"};
+  };
+  if (const auto from = options.find("from"); from != options.end() && *from != "") {
+    return Error{Code::kInvalidArgument, "the schedule of " + from->dump() + " was not read", "from"};
+  }
+  const auto settings = options.find("settings");
+  if (settings == options.end() || !settings->is_array()) return wrong("a list of settings is wanted");
+  for (const nlohmann::json& item : *settings) {
+    SettingAt at;
+    if (!item.is_object() || !item.contains("step") || !item.at("step").is_number_integer()) {
+      return wrong("'step' is missing: from which step on it is trained so");
+    }
+    at.step = item.at("step").get<std::int64_t>();
+    const std::int64_t before = schedule.empty() ? -1 : schedule.back().step;
+    if (at.step <= before) return wrong("step " + std::to_string(at.step) + " is not behind step " + std::to_string(before));
+    for (const auto& [name, value] : item.items()) {
+      if (name == "step") continue;
+      if (const auto known = check_tunable(name); !known) return wrong(known.error().message);
+      if (!value.is_number()) return wrong("'" + name + "' is " + value.dump() + "; a number is wanted");
+      at.setting[name] = value.get<double>();
+    }
+    schedule.push_back(std::move(at));
+  }
+  return schedule;
+}
+
+Result<TuneRules> tune_rules(const PluginConfig& tune) {
+  const auto& plugin = builtin_tuners().front();
+  if (tune.name != plugin.name) {
+    return Error{Code::kInvalidArgument, "'" + tune.name + "' searches nothing; known: " + plugin.name, "train.tune"};
+  }
+  LANISTA_ASSIGN(const Options options, resolve_options(tune.options, plugin.options));
+  TuneRules rules;
+  rules.searcher = options.at("searcher").get<std::string>();
+  rules.trend.windows = options.at("windows").get<std::int64_t>();
+  rules.trend.diverged = options.at("diverged").get<double>();
+  rules.trend.unstable = options.at("unstable").get<double>();
+  rules.time = options.at("time").get<std::int64_t>();
+  rules.trials = options.at("trials").get<std::int64_t>();
+  rules.together = options.at("together").get<std::int64_t>();
+  rules.best = options.at("best").get<std::int64_t>();
+  rules.within = options.at("within").get<double>();
+  rules.retune = options.at("retune").get<std::int64_t>();
+  rules.on = options.at("on").get<std::string>();
+  rules.paired = options.at("paired").get<bool>();
+  rules.sequential = options.at("sequential").get<double>();
+  rules.second_look = options.at("second_look").get<double>();
+  return rules;
+}
+
+ProposeSetting propose_marginally(space::SearchSpace space, space::Sample now, Rng rng) {
+  return [space = std::move(space), now = std::move(now), rng](std::span<const Try> tries) {
+    const auto better = [](const Try& a, const Try& b) {
+      return a.seen.trend != b.seen.trend ? a.seen.trend < b.seen.trend : a.seen.speed > b.seen.speed;
+    };
+    const Try* best = nullptr;
+    for (const Try& tried : tries) {
+      if (tried.seen.speed > 0 && (best == nullptr || better(tried, *best))) best = &tried;
+    }
+    space::Sample setting = best == nullptr ? now : best->setting;
+    const auto& parameters = space.parameters();
+    const space::Parameter& varied = parameters[tries.size() % parameters.size()];
+    space::RandomChooser chooser(rng.split(tries.size()));
+    setting[varied.name] = chooser.draw(varied.name, varied.domain);
+    return std::optional(std::move(setting));
+  };
+}
+
+TuneSearch::TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose)
+    : rules_(std::move(rules)), longest_(longest), trials_(trials), propose_(std::move(propose)) {
+  LANISTA_CHECK(longest_ >= 1 && trials_ >= 1, "a search of nothing");
+  time_ = std::min(std::max(rules_.trend.windows, rules_.time), longest_);
+}
+
+std::int64_t TuneSearch::start_steps() const { return std::min(rules_.trend.windows, longest_); }
+
+void TuneSearch::tell_start(double loss) {
+  start_loss_ = loss;
+  round_ = {propose(rules_.together), time_};
+  if (round_.branches.empty()) finish();
+}
+
+std::vector<std::size_t> TuneSearch::propose(std::int64_t count) {
+  std::vector<std::size_t> fresh;
+  while (std::ssize(fresh) < count && std::ssize(tries_) < trials_ && !exhausted_) {
+    auto setting = propose_(tries_);
+    exhausted_ = !setting.has_value();
+    if (exhausted_) break;
+    fresh.push_back(tries_.size());
+    tries_.push_back({.setting = *std::move(setting), .losses = {}, .seen = {}});
+  }
+  return fresh;
+}
+
+void TuneSearch::tell(std::size_t branch, std::span<const double> losses) {
+  Try& tried = tries_[branch];
+  tried.losses.insert(tried.losses.end(), losses.begin(), losses.end());
+}
+
+void TuneSearch::tell_failed(std::size_t branch) { tries_[branch].failed = true; }
+
+void TuneSearch::end_round() {
+  for (const std::size_t branch : round_.branches) {
+    Try& tried = tries_[branch];
+    tried.seen = {};  // diverged
+    if (!tried.failed && !tried.losses.empty()) tried.seen = convergence_of(start_loss_, tried.losses, rules_.trend);
+    if (tried.seen.trend == Trend::kDiverged) tried.alive = false;
+  }
+  if (stage_ == Stage::kTime) {
+    find_time();
+  } else if (stage_ == Stage::kTries) {
+    look();
+  } else {
+    finish();
+  }
+}
+
+bool TuneSearch::better(std::size_t a, std::size_t b) const {
+  const Convergence &left = tries_[a].seen, &right = tries_[b].seen;
+  if (left.trend != right.trend) return left.trend < right.trend;
+  if (left.speed != right.speed) return left.speed > right.speed;
+  return a < b;
+}
+
+// All that are alive have run the same time.
+void TuneSearch::find_time() {
+  std::vector<std::size_t> alive;
+  for (std::size_t i = 0; i < tries_.size(); ++i) {
+    if (tries_[i].alive) alive.push_back(i);
+  }
+  const bool converges = std::ranges::any_of(alive, [&](std::size_t i) {
+    return tries_[i].seen.trend == Trend::kConverging && tries_[i].seen.speed > 0;
+  });
+  if (converges) {
+    full_ = alive;
+    keep_best(rules_.second_look > 1 ? 2 : 1);
+    stage_ = Stage::kTries;
+    return next_tries();
+  }
+  const bool at_the_bound = time_ == longest_;
+  if (at_the_bound && !alive.empty()) return finish();
+  time_ = std::min(2 * time_, longest_);
+  std::vector<std::size_t> fresh = propose(1);
+  alive.insert(alive.end(), fresh.begin(), fresh.end());
+  if (alive.empty()) return finish();
+  round_ = {std::move(alive), time_};
+}
+
+void TuneSearch::next_tries() {
+  look_ = 0;
+  std::vector<std::size_t> fresh;
+  if (!alike()) fresh = propose(rules_.together);
+  if (fresh.empty()) return end_tries();
+  const std::int64_t looks = rules_.sequential > 0 ? kLooks : 1;
+  round_ = {std::move(fresh), (time_ + looks - 1) / looks};
+}
+
+// With a sequential test a try runs in parts, and those that fall behind the best so far go before their time.
+void TuneSearch::look() {
+  if (round_.steps == time_) return compare();
+  ++look_;
+  const auto leader = std::ranges::min_element(full_, [this](auto a, auto b) { return better(a, b); });
+  const std::span<const double> ahead(tries_[*leader].losses);
+  std::vector<std::size_t> left;
+  for (const std::size_t branch : round_.branches) {
+    Try& tried = tries_[branch];
+    if (!tried.alive) continue;
+    const bool is_behind = round_.steps >= rules_.trend.windows &&
+                           slope_difference(tried.losses, ahead.first(tried.losses.size())) > rules_.sequential;
+    if (is_behind) {
+      tried.alive = false;
+    } else {
+      left.push_back(branch);
+    }
+  }
+  round_ = {std::move(left), (time_ * (look_ + 1) + kLooks - 1) / kLooks};
+  if (round_.branches.empty()) next_tries();
+}
+
+void TuneSearch::compare() {
+  for (const std::size_t branch : round_.branches) {
+    if (tries_[branch].alive) full_.push_back(branch);
+  }
+  keep_best(rules_.second_look > 1 ? 2 : 1);
+  next_tries();
+}
+
+void TuneSearch::keep_best(std::size_t count) {
+  std::vector<std::size_t> order = full_;
+  std::ranges::sort(order, [this](auto a, auto b) { return better(a, b); });
+  for (std::size_t i = count; i < order.size(); ++i) tries_[order[i]].alive = false;
+}
+
+// Slopes of branches that were given up since count as well.
+bool TuneSearch::alike() const {
+  if (std::ssize(full_) < rules_.best) return false;
+  std::vector<double> speeds;
+  for (const std::size_t branch : full_) speeds.push_back(tries_[branch].seen.speed);
+  std::ranges::sort(speeds, std::greater());
+  return 1 - speeds[static_cast<std::size_t>(rules_.best - 1)] / speeds.front() < rules_.within;
+}
+
+void TuneSearch::end_tries() {
+  std::vector<std::size_t> alive;
+  for (std::size_t i = 0; i < tries_.size(); ++i) {
+    if (tries_[i].alive) alive.push_back(i);
+  }
+  const double wanted = rules_.second_look * static_cast<double>(time_);
+  const std::int64_t longer = wanted >= static_cast<double>(longest_) ? longest_ : static_cast<std::int64_t>(wanted);
+  if (alive.size() < 2 || longer <= time_) return finish();
+  stage_ = Stage::kSecondLook;
+  round_ = {std::move(alive), longer};
+}
+
+void TuneSearch::finish() {
+  stage_ = Stage::kOver;
+  round_ = {};
+  best_.reset();
+  for (std::size_t i = 0; i < tries_.size(); ++i) {
+    const bool progresses = tries_[i].alive && tries_[i].seen.speed > 0;
+    if (progresses && (!best_ || better(i, *best_))) best_ = i;
+  }
+  for (std::size_t i = 0; i < tries_.size(); ++i) tries_[i].alive = best_ == i;
+}
+
+std::int64_t TuneSearch::steps() const {
+  std::int64_t steps = start_steps();
+  for (const Try& tried : tries_) steps += std::ssize(tried.losses);
+  return steps;
+}
+
+bool wants_search(const TuneRules& rules, std::span<const Measurement> measurements) {
+  if (measurements.empty()) return true;
+  if (rules.retune == 0) return false;
+  std::string metric = rules.on;
+  if (metric.empty()) metric = measurements.front().metrics.contains("val_accuracy") ? "val_accuracy" : "val_loss";
+  const double sign = more_is_better(metric).value_or(false) ? -1 : 1;
+  std::int64_t since = 0;  // epochs that were over at the best one, or at the last search
+  std::optional<double> best;
+  for (const Measurement& m : measurements) {
+    if (m.epoch > 1 && !m.branches.empty()) since = std::max(since, m.epoch - 1);
+    const auto found = m.metrics.find(metric);
+    if (found == m.metrics.end() || std::isnan(found->second)) continue;
+    if (best && sign * found->second >= *best) continue;
+    best = sign * found->second;
+    since = m.epoch;
+  }
+  return measurements.back().epoch - since >= rules.retune;
+}
+
+}  // namespace lanista::study

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lanista/base/options.h"
+#include "lanista/base/result.h"
+#include "lanista/base/rng.h"
+#include "lanista/space/domain.h"
+#include "lanista/study/config.h"
+#include "lanista/study/convergence.h"
+#include "lanista/study/trial.h"
+
+namespace lanista::study {
+
+// Tuning inside one training (MLtuner: Cui, Ganger, Gibbons, arXiv 1803.07445): branches of the trial's state try
+// settings, the best goes on. All decisions here are folds of losses that were told: no clock, no tensor. The paper's
+// first trial time is what the searcher took to think; here it is in steps, or numbers would depend on a clock.
+
+/// What may change while a trial trains, in the order in which a marginal search goes through it.
+const std::vector<std::string>& tunable_names();
+/// Whether a parameter may be tuned inside a trial. Errors: kInvalidArgument naming what can.
+Result<void> check_tunable(std::string_view name);
+
+/// The kinds of train.tune.
+struct TunePlugin {
+  std::string name;
+  std::string help;
+  std::vector<OptionSpec> options;
+};
+/// mltuner (searches), schedule (plays back what a search found).
+const std::vector<TunePlugin>& builtin_tuners();
+
+/// A setting, from the step on that has so many before it.
+struct SettingAt {
+  std::int64_t step = 0;
+  space::Sample setting;
+  bool operator==(const SettingAt&) const = default;
+};
+/// The name of the kind that plays a schedule back.
+inline constexpr std::string_view kPlayedBack = "schedule";
+/// The settings that a trial with these measurements went on under, by step: a schedule that can be played back.
+std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements);
+/// As train.tune's kind kPlayedBack with its options.
+PluginConfig played_back(const std::vector<SettingAt>& schedule);
+/// Of the options of that kind. Errors: kInvalidArgument (steps that do not rise, a name that cannot change in training,
+/// a value that is no number).
+Result<std::vector<SettingAt>> read_schedule(const Options& options);
+
+/// How a trial tunes itself: train.tune's options as values.
+struct TuneRules {
+  std::string searcher = "random";
+  ConvergenceRule trend;
+  std::int64_t time = 0;       ///< steps of the first try, at least; never fewer than trend.windows
+  std::int64_t trials = 30;    ///< tries of a search, at most
+  std::int64_t together = 4;   ///< tries that begin at once
+  std::int64_t best = 5;       ///< so many best speeds …
+  double within = 0.1;         ///< … that are within this share of the best one end a search
+  std::int64_t retune = 4;     ///< epochs without an improvement after which there is another search; 0: never
+  std::string on;              ///< what is to improve; empty: val_accuracy, or else val_loss
+  bool paired = true;          ///< all branches of a search see the same mini-batches
+  double sequential = 0;       ///< standard errors at which a try is given up before its time; 0: none is
+  double second_look = 1;      ///< the two best run so many times their time before one of them is chosen; 1: they do not
+};
+/// Errors: kInvalidArgument (train.tune is no mltuner, or lacks options).
+Result<TuneRules> tune_rules(const PluginConfig& tune);
+
+/// A try of a search, and what is known of it.
+struct Try {
+  space::Sample setting;
+  std::vector<double> losses;  ///< one a step
+  Convergence seen;            ///< at the length it has
+  bool alive = true;           ///< its branch is there
+  bool failed = false;         ///< it threw, or a loss was no number
+};
+
+/// The next setting, of a search that has tried these; nullopt: there is none.
+using ProposeSetting = std::function<std::optional<space::Sample>(std::span<const Try> tries)>;
+
+/// Settings that differ from the best so far, or else from `now`, in one parameter at a time, which is drawn; they take
+/// turns. `now` has all parameters of the space.
+ProposeSetting propose_marginally(space::SearchSpace space, space::Sample now, Rng rng);
+
+/// One search, told what its branches saw. The trial time doubles until a branch converges, and is fixed then.
+/// Best is: converging before unstable, then the higher speed, then the earlier.
+class TuneSearch {
+ public:
+  /// Branches run `longest` steps at most, at least 1; there are `trials` tries at most, at least 1.
+  TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose);
+
+  /// Steps of the branch that updates nothing, by which the loss at the start is told.
+  std::int64_t start_steps() const;
+  /// Mean loss of that branch; the first round begins.
+  void tell_start(double loss);
+
+  /// Branches to train next, each until it has done so many steps. Empty: the search is over.
+  struct Round {
+    std::vector<std::size_t> branches;
+    std::int64_t steps = 0;
+  };
+  const Round& round() const { return round_; }
+  /// Losses of further steps of a branch of the round.
+  void tell(std::size_t branch, std::span<const double> losses);
+  void tell_failed(std::size_t branch);
+  /// All were told: branches that are not wanted any more are no longer alive, and the next round stands.
+  void end_round();
+
+  const std::vector<Try>& tries() const { return tries_; }
+  /// Of a search that is over. nullopt: no branch makes progress, the training has converged.
+  std::optional<std::size_t> winner() const { return best_; }
+  std::int64_t steps() const;  ///< trained in all, those for the loss at the start included
+
+ private:
+  enum class Stage { kTime, kTries, kSecondLook, kOver };
+  bool better(std::size_t a, std::size_t b) const;
+  std::vector<std::size_t> propose(std::int64_t count);
+  void find_time();
+  void next_tries();
+  void look();
+  void compare();
+  void end_tries();
+  void finish();
+  void keep_best(std::size_t count);
+  bool alike() const;
+
+  TuneRules rules_;
+  std::int64_t longest_, trials_;
+  ProposeSetting propose_;
+  double start_loss_ = 0;
+  Stage stage_ = Stage::kTime;
+  std::int64_t time_ = 0;  ///< of a try
+  std::int64_t look_ = 0;  ///< of the tries at hand that were looked at
+  bool exhausted_ = false;
+  Round round_;
+  std::vector<Try> tries_;
+  std::vector<std::size_t> full_;  ///< tries that ran the whole trial time
+  std::optional<std::size_t> best_;
+};
+
+/// Whether a trial searches before its next epoch: at its beginning, and once rules.retune epochs have passed since its
+/// best one and since the last search.
+bool wants_search(const TuneRules& rules, std::span<const Measurement> measurements);
+
+}  // namespace lanista::study

@@ -1,0 +1,121 @@
+#include "lanista/studyfile/tuning.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lanista/studyfile/tune_space.h"
+
+namespace lanista::studyfile {
+namespace {
+
+constexpr std::string_view kEnd = "end";
+constexpr const char* kScheduleKey = "train.schedule";
+
+bool plays_back(const study::PluginConfig& tune) { return tune.name == study::kPlayedBack; }
+
+bool tunes_rate(const study::PluginConfig& tune) {
+  if (plays_back(tune)) return true;
+  const auto params = tune.options.find("params");
+  return params != tune.options.end() && params->contains("lr");
+}
+
+}  // namespace
+
+std::vector<OptionSpec> mltuner_strategy_options() {
+  std::vector<OptionSpec> options = study::builtin_tuners().front().options;
+  OptionSpec end;
+  end.name = kEnd;
+  end.default_value = 5;
+  end.min = 1;
+  end.max = 1e6;
+  end.help = "mltuner: epochs without an improvement after which the trial ends";
+  options.push_back(std::move(end));
+  return options;
+}
+
+Result<void> check_tuner(const std::string& name, const Options& options) {
+  if (name == study::kPlayedBack) {
+    if (options.at("from") != "" && options.at("settings").empty()) return {};  // read when the study's folder is known
+    LANISTA_TRY(study::read_schedule(options));
+    return {};
+  }
+  LANISTA_TRY(tune_space(options));
+  return {};
+}
+
+study::PluginConfig tidied(study::PluginConfig tune) {
+  if (plays_back(tune)) return tune;
+  const auto space = tune_space(tune.options);
+  if (!space) return tune;
+  for (const space::Parameter& parameter : space->parameters()) {
+    if (tune.options.at("params").at(parameter.name).is_string()) {
+      tune.options["params"][parameter.name] = space::domain_text(parameter.domain);
+    }
+  }
+  return tune;
+}
+
+study::PluginConfig played_back_from(const std::string& folder) {
+  return {std::string(study::kPlayedBack), {{"settings", nlohmann::json::array()}, {"from", folder}}};
+}
+
+std::optional<Error> beside_tuning(const study::StudyConfig& config) {
+  const study::TrainConfig& train = config.train;
+  const auto refusal = [](const char* where, const std::string& message) {
+    return Error{Code::kInvalidArgument, message, where};
+  };
+  if (!train.select.name.empty()) {
+    return refusal("train.tune", "does not go with train.select: losses of chosen examples cannot be compared");
+  }
+  if (!tunes_rate(train.tune)) return std::nullopt;
+  if (train.schedule != "constant" || train.warmup_epochs > 0) {
+    return refusal("train.tune", "changes the learning rate itself; train.schedule must be constant, without warm-up");
+  }
+  const auto& varied = config.space.params.parameters();
+  for (const char* name : {"schedule", "warmup_epochs"}) {
+    if (std::ranges::find(varied, name, &space::Parameter::name) == varied.end()) continue;
+    return refusal("train.tune", "changes the learning rate itself; " + std::string(name) + " cannot vary beside it");
+  }
+  return std::nullopt;
+}
+
+Result<void> tune_of_strategy(study::StudyConfig& config, bool has_trials) {
+  LANISTA_ASSIGN(Options options, resolve_options(config.strategy.options, mltuner_strategy_options()));
+  const nlohmann::json end = options.at(std::string(kEnd));
+  options.erase(std::string(kEnd));
+  LANISTA_TRY(check_tuner(std::string(kMltuner), options));
+  config.train.tune = tidied({std::string(kMltuner), std::move(options)});
+  config.strategy.name = "random";
+  config.strategy.options = Options::object();
+  config.stop.rule = "patience";
+  config.stop.options = {{"epochs", end}};
+  if (!has_trials) config.budget.trials = std::max<std::int64_t>(1, std::ssize(config.model.base));
+  return {};
+}
+
+Result<void> inline_schedule(study::StudyConfig& config, const std::string& folder, FileSystem& fs) {
+  study::PluginConfig& tune = config.train.tune;
+  if (!plays_back(tune)) return {};
+  const auto source = tune.options.value("from", std::string());
+  if (source.empty()) return {};
+  const std::string at = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
+  std::string path = at + "/package.json";
+  if (!fs.exists(path)) path = at + "/best/package.json";
+  if (!fs.exists(path)) {
+    return Error{Code::kNotFound, "'" + source + "' has no package.json, nor has its best/", kScheduleKey};
+  }
+  LANISTA_ASSIGN(const std::string text, fs.read(path, 0));
+  const auto package = nlohmann::json::parse(text, nullptr, false);
+  if (!package.is_object() || !package.contains("schedule")) {
+    return Error{Code::kInvalidArgument, "the model of '" + source + "' was trained under one setting: it tells no schedule",
+                 kScheduleKey};
+  }
+  Options options{{"settings", package.at("schedule")}, {"from", ""}};
+  if (auto good = study::read_schedule(options); !good) {
+    return Error{good.error().code, "the schedule of '" + source + "': " + good.error().message, kScheduleKey};
+  }
+  tune.options = std::move(options);
+  return {};
+}
+
+}  // namespace lanista::studyfile

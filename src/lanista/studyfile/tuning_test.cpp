@@ -1,0 +1,110 @@
+#include "lanista/studyfile/tuning.h"
+
+#include <gtest/gtest.h>
+
+#include "lanista/base/memory_file_system.h"
+#include "lanista/studyfile/study_file.h"
+#include "lanista/studyfile/tune_space.h"
+
+namespace lanista::studyfile {
+namespace {
+
+std::string mistake(const std::string& text) {
+  const auto read = read_study(text, "s.yaml");
+  return read ? "" : read.error().text();
+}
+
+void expect_within(const std::string& part, const std::string& text) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST(Tune, IsReadAndWritten) {
+  EXPECT_EQ(write_study(*read_study("", "s")).find("tune"), std::string::npos);
+  const auto config = read_study("train: {tune: {mltuner: {params: {lr: log(1e-4, 1), momentum: [0, 0.9]}, best: 4}}}",
+                                 "s.yaml");
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->train.tune.name, "mltuner");
+  EXPECT_EQ(config->train.tune.options.at("params").at("lr"), "log(0.0001, 1)");
+  EXPECT_EQ(config->train.tune.options.at("best"), 4);
+
+  const auto again = read_stored_study(write_study(*config), "s.yaml");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->train.tune.options, config->train.tune.options);
+  const auto space = tune_space(again->train.tune.options);
+  ASSERT_TRUE(space);
+  ASSERT_EQ(space->parameters().size(), 2U);
+  EXPECT_EQ(space->parameters()[0].name, "lr");
+  EXPECT_EQ(space::domain_text(space->parameters()[0].domain), "log(0.0001, 1)");
+}
+
+TEST(Tune, RefusesWhatCannotChangeInTraining) {
+  expect_within("'width' cannot change while a trial trains; what can: lr, momentum",
+                mistake("train: {tune: {mltuner: {params: {width: [1, 2]}}}}"));
+  expect_within("'batch' cannot change", mistake("train: {tune: {mltuner: {params: {batch: [16, 32]}}}}"));
+  expect_within("no number", mistake("train: {tune: {mltuner: {params: {lr: [fast]}}}}"));
+  expect_within("a range such as log(1e-3, 0.5)", mistake("train: {tune: {mltuner: {params: {lr: fast}}}}"));
+  expect_within("at least one setting", mistake("train: {tune: {mltuner: {params: {}}}}"));
+  expect_within("params", mistake("train: {tune: mltuner}"));
+  expect_within("mltuner, schedule", mistake("train: {tune: [1]}"));
+}
+
+TEST(Tune, RefusesWhatDoesNotGoWithIt) {
+  const std::string tune = "tune: {mltuner: {params: {lr: log(1e-3, 1)}}}";
+  expect_within("train.schedule must be constant", mistake("train: {schedule: cosine, " + tune + "}"));
+  expect_within("without warm-up", mistake("train: {warmup_epochs: 1, " + tune + "}"));
+  expect_within("train.select", mistake("train: {select: selective, " + tune + "}"));
+  expect_within("cannot vary beside it",
+                mistake("{train: {" + tune + "}, space: {params: {schedule: [constant, cosine]}}}"));
+  EXPECT_EQ(mistake("train: {schedule: cosine, tune: {mltuner: {params: {momentum: range(0, 0.9)}}}}"), "");
+}
+
+TEST(Tune, StrategyMltunerStandsForIt) {
+  const auto config =
+      read_study("{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, end: 7}}", "s");
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->train.tune.name, "mltuner");
+  EXPECT_EQ(config->strategy.name, "random");
+  EXPECT_EQ(config->stop.rule, "patience");
+  EXPECT_EQ(config->stop.options.at("epochs"), 7);
+  EXPECT_EQ(config->budget.trials, 1);
+  expect_within("params", mistake("strategy: mltuner"));
+  expect_within("strategy.name", mistake("{strategy: {name: mltuner, params: {lr: 0.1}}, space: {mutate: [widen]}}"));
+  const std::string both = "{strategy: {name: mltuner, params: {lr: 0.1}, end: 3}, stop: {rule: asha}}";
+  expect_within("said twice, here and by strategy.end", mistake(both));
+  EXPECT_EQ(read_study("{strategy: {name: mltuner, params: {lr: 0.1}}, stop: none}", "s")->stop.rule, "none");
+  expect_within("cannot change", mistake("{strategy: {name: mltuner, params: {depth: 3}}}"));
+}
+
+TEST(Schedule, IsReadOfAPackage) {
+  MemoryFileSystem disk;
+  const std::string package = R"({"schedule": [{"step": 0, "lr": 0.5}, {"step": 80, "lr": 0.05}]})";
+  ASSERT_TRUE(disk.make_folder("/studies/a/best").ok());
+  ASSERT_TRUE(write_atomically(disk, "/studies/a/best/package.json", std::string_view(package)).ok());
+  for (const char* from : {"a", "a/best", "/studies/a"}) {
+    auto config = *read_study("train: {schedule: {from: " + std::string(from) + "}}", "s.yaml");
+    EXPECT_EQ(config.train.tune.name, study::kPlayedBack);
+    ASSERT_TRUE(inline_schedule(config, "/studies", disk).ok());
+    const auto schedule = study::read_schedule(config.train.tune.options);
+    ASSERT_TRUE(schedule) << schedule.error().text();
+    EXPECT_EQ((*schedule)[1], (study::SettingAt{80, {{"lr", 0.05}}}));
+    const auto again = read_stored_study(write_study(config), "s.yaml");
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ(*study::read_schedule(again->train.tune.options), *schedule);
+  }
+}
+
+TEST(Schedule, RefusesWhatIsNone) {
+  MemoryFileSystem disk;
+  auto config = *read_study("train: {schedule: {from: nowhere}}", "s.yaml");
+  EXPECT_EQ(inline_schedule(config, "/studies", disk).error().code, Code::kNotFound);
+  EXPECT_FALSE(study::read_schedule(config.train.tune.options).ok());  // it was not read
+  ASSERT_TRUE(disk.make_folder("/studies/nowhere").ok());
+  ASSERT_TRUE(write_atomically(disk, "/studies/nowhere/package.json", std::string_view("{}")).ok());
+  expect_within("tells no schedule", inline_schedule(config, "/studies", disk).error().text());
+  expect_within("both say", mistake("train: {schedule: {from: a}, tune: {mltuner: {params: {lr: 0.1}}}}"));
+  expect_within("not behind step", mistake("train: {tune: {schedule: {settings: [{step: 3, lr: 1}, {step: 3, lr: 2}]}}}"));
+  expect_within("'step' is missing", mistake("train: {tune: {schedule: {settings: [{lr: 1}]}}}"));
+}
+
+}  // namespace
+}  // namespace lanista::studyfile

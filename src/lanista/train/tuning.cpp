@@ -1,0 +1,157 @@
+#include "lanista/train/tuning.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "lanista/base/rng.h"
+
+namespace lanista::train {
+namespace {
+
+/// The branches of one search, in the lanes of a group.
+class Branches {
+ public:
+  Branches(LaneGroup& group, const TrialRun& run, const std::function<bool()>& leaves)
+      : group_(group), run_(run), leaves_(leaves), rules_(*run.tune_rules()) {}
+
+  /// Mean loss of so many steps that update nothing; none: it was left. A loss that cannot be had is infinite.
+  Result<std::optional<double>> start_loss(std::int64_t steps) {
+    // Without a rate no update moves anything.
+    LANISTA_ASSIGN(TrialRun still, run_.fork({{"lr", 0.0}}));
+    std::vector<Lane> one;
+    one.push_back({&still, {}, ""});
+    if (!train(one, steps)) return std::optional<double>();
+    double sum = 0;
+    for (const double loss : one.front().losses) sum += loss;
+    if (!one.front().failure.empty()) return std::optional(std::numeric_limits<double>::infinity());
+    return std::optional(sum / static_cast<double>(one.front().losses.size()));
+  }
+
+  /// Trains what the round names. False: it was left.
+  Result<bool> train_round(study::TuneSearch& search) {
+    const study::TuneSearch::Round& round = search.round();
+    const auto width = static_cast<std::size_t>(group_.lanes());
+    for (std::size_t first = 0; first < round.branches.size(); first += width) {
+      std::vector<Lane> lanes;
+      const std::size_t last = std::min(first + width, round.branches.size());
+      std::int64_t steps = 0;
+      std::vector<std::size_t> which(round.branches.begin() + static_cast<std::ptrdiff_t>(first),
+                                     round.branches.begin() + static_cast<std::ptrdiff_t>(last));
+      // Lanes of one run have done as many steps; those that are new have done none.
+      std::ranges::stable_sort(which, {}, [&](std::size_t i) { return std::ssize(search.tries()[i].losses); });
+      for (std::size_t begin = 0, end = 0; begin < which.size(); begin = end) {
+        const auto done = std::ssize(search.tries()[which[begin]].losses);
+        lanes.clear();
+        for (end = begin; end < which.size() && std::ssize(search.tries()[which[end]].losses) == done; ++end) {
+          LANISTA_ASSIGN(TrialRun* branch, of(search, which[end]));
+          lanes.push_back({branch, {}, ""});
+        }
+        steps = round.steps - done;
+        if (!train(lanes, steps)) return false;
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+          search.tell(which[begin + i], lanes[i].losses);
+          if (!lanes[i].failure.empty()) search.tell_failed(which[begin + i]);
+        }
+      }
+    }
+    search.end_round();
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (!search.tries()[i].alive) runs_[i].reset();  // its memory is free
+    }
+    return true;
+  }
+
+  TrialRun& at(std::size_t i) { return *runs_[i]; }
+
+ private:
+  struct Lane {
+    TrialRun* run;
+    std::vector<double> losses;  // of each step
+    std::string failure;
+  };
+
+  Result<TrialRun*> of(const study::TuneSearch& search, std::size_t i) {
+    if (runs_.size() <= i) runs_.resize(i + 1);
+    if (!runs_[i]) {
+      std::optional<std::uint64_t> seed;
+      if (!rules_.paired) {
+        seed = Rng(run_.data_seed()).split("branch").split(run_.step_count()).split(i).key();
+      }
+      LANISTA_ASSIGN(TrialRun branch, run_.fork(search.tries()[i].setting, seed));
+      runs_[i].emplace(std::move(branch));
+    }
+    return &*runs_[i];
+  }
+
+  // False: it was left.
+  bool train(std::vector<Lane>& lanes, std::int64_t steps) {
+    for (std::int64_t step = 0; step < steps; ++step) {
+      if (leaves_()) return false;
+      std::vector<TrialRun*> runs;
+      std::vector<Lane*> who;
+      std::vector<double> before;
+      for (Lane& lane : lanes) {
+        if (!lane.failure.empty()) continue;
+        who.push_back(&lane);
+        runs.push_back(lane.run);
+        before.push_back(lane.run->loss_sum());
+      }
+      if (runs.empty()) return true;
+      std::vector<StepEnd> ends(runs.size());
+      const auto rows = static_cast<double>(runs.front()->rows_next());
+      group_.step(runs, ends);
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        who[i]->failure = ends[i].failure;
+        if (ends[i].failure.empty()) who[i]->losses.push_back((runs[i]->loss_sum() - before[i]) / rows);
+      }
+    }
+    return true;
+  }
+
+  LaneGroup& group_;
+  const TrialRun& run_;
+  const std::function<bool()>& leaves_;
+  const study::TuneRules& rules_;
+  std::deque<std::optional<TrialRun>> runs_;  // of each try; none: not begun, or freed
+};
+
+std::vector<study::Branch> told(const study::TuneSearch& search, std::int64_t step, double start) {
+  std::vector<study::Branch> out{{step, {}, search.start_steps(), "start", start, false}};
+  for (std::size_t i = 0; i < search.tries().size(); ++i) {
+    const study::Try& tried = search.tries()[i];
+    out.push_back({step, tried.setting, std::ssize(tried.losses), std::string(study::trend_name(tried.seen.trend)),
+                   tried.seen.speed, search.winner() == i});
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher& make,
+                            const std::function<bool()>& leaves) {
+  const study::TuneRules& rules = *run.tune_rules();
+  const std::int64_t longest = run.steps_left() - 1;
+  if (longest < 1) {
+    run.note_search({}, nullptr);
+    return true;
+  }
+  const auto [searches, last_tries] = run.searched();
+  const std::int64_t trials = searches == 0 ? rules.trials : std::min(rules.trials, std::max<std::int64_t>(last_tries, 1));
+  LANISTA_ASSIGN(study::ProposeSetting propose, make(run));
+  study::TuneSearch search(rules, longest, trials, std::move(propose));
+  Branches branches(group, run, leaves);
+  LANISTA_ASSIGN(const std::optional<double> start, branches.start_loss(search.start_steps()));
+  if (!start) return false;
+  search.tell_start(*start);
+  while (!search.round().branches.empty()) {
+    LANISTA_ASSIGN(const bool done, branches.train_round(search));
+    if (!done) return false;
+  }
+  const auto winner = search.winner();
+  run.note_search(told(search, run.step_count(), *start), winner ? &branches.at(*winner) : nullptr);
+  return true;
+}
+
+}  // namespace lanista::train

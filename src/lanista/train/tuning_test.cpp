@@ -1,0 +1,214 @@
+// A trial that tunes itself: its numbers are a function of its input alone, whatever lanes, leaves and resumptions there
+// are, and the schedule that it found, played back, gives the same bits.
+#include "lanista/train/tuning.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lanista/base/portable_math.h"
+#include "lanista/base/rng.h"
+#include "lanista/graph/text.h"
+#include "lanista/train/test_support.h"
+
+namespace lanista::train {
+namespace {
+
+TrainerInput tuned_trial(Options options = Options::object()) {
+  study::Recipe recipe;
+  recipe.loss = "cross_entropy";
+  recipe.optimizer = "sgd";
+  recipe.schedule = "constant";
+  recipe.precision = "float32";
+  recipe.epochs = 4;
+  recipe.batch = 100;  // thirteen steps an epoch
+  recipe.lr = 1e-4;
+  recipe.momentum = 0.5;
+  options["params"] = {{"lr", "log(1e-4, 1)"}};
+  options["retune"] = 1;
+  options["trials"] = options.value("trials", 6);
+  options["windows"] = 5;
+  recipe.tune = {"mltuner", options};
+  return {.trial = TrialId{4},
+          .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=12)\n"
+                                 "%3 = batch_norm(%2)\n%4 = dropout(%3, p=0.1)\n%5 = linear(%4, out=10)\n"
+                                 "%6 = output(%5)\n"),
+          .recipe = recipe,
+          .metrics = {},
+          .trial_seed = 11,
+          .data_seed = 12,
+          .data = &digits(),
+          .step_ops = &ops()};
+}
+
+/// Rates from 1e-4 to 1, drawn in the logarithm.
+Result<study::ProposeSetting> rates(const TrialRun& run) {
+  const Rng rng = Rng(run.trial_seed()).split(static_cast<std::uint64_t>(run.searched().first));
+  return study::ProposeSetting([rng](std::span<const study::Try> tries) -> std::optional<space::Sample> {
+    return space::Sample{{"lr", std::exp(rng.split(tries.size()).uniform(std::log(1e-4), 0.0))}};
+  });
+}
+
+bool never() { return false; }
+
+struct Trained {
+  TrainerState state;
+  std::vector<study::Measurement> measurements;
+};
+
+void expect_same(const Trained& a, const Trained& b) {
+  EXPECT_EQ(a.state.tensors, b.state.tensors);
+  ASSERT_EQ(a.measurements.size(), b.measurements.size());
+  for (std::size_t i = 0; i < a.measurements.size(); ++i) {
+    EXPECT_EQ(a.measurements[i].metrics, b.measurements[i].metrics);
+    EXPECT_EQ(a.measurements[i].branches, b.measurements[i].branches);
+    EXPECT_EQ(a.measurements[i].step, b.measurements[i].step);
+  }
+}
+
+/// To the end of the epochs, through save and restore at every step that `cut` says.
+Trained train_through(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {}) {
+  auto group = LaneGroup::create(input, lanes);
+  EXPECT_TRUE(group) << group.error().text();
+  TrialRun run = *TrialRun::create(input);
+  TrialRun* one = &run;
+  while (run.epochs_done() < input.recipe.epochs) {
+    EXPECT_TRUE(group->admit(run));
+    if (cut && cut(run.step_count())) {
+      TrialRun back = *TrialRun::create(input);
+      EXPECT_TRUE(back.restore(run.save()));
+      run = std::move(back);
+      EXPECT_TRUE(group->admit(run));
+    }
+    if (run.wants_search()) {
+      const auto searched = search_setting(*group, run, rates, never);
+      EXPECT_TRUE(searched) << searched.error().text();
+      EXPECT_FALSE(run.wants_search());
+    }
+    StepEnd end;
+    group->step({&one, 1}, {&end, 1});
+    EXPECT_EQ(end.failure, "");
+  }
+  return {run.save(), run.measurements()};
+}
+
+TEST(Tuning, FindsARateThatTrainsWhereTheRecipesHardlyDoes) {
+  const Trained tuned = train_through(tuned_trial(), 3);
+  TrainerInput plain = tuned_trial();
+  plain.recipe.tune = {};
+  const Trained untuned = train_through(plain, 1);
+
+  ASSERT_FALSE(tuned.measurements.front().branches.empty());
+  EXPECT_GT(tuned.measurements.back().metrics.at("val_accuracy"), 0.85);
+  EXPECT_LT(untuned.measurements.back().metrics.at("val_accuracy"), 0.5);
+  EXPECT_EQ(tuned.measurements.back().step, untuned.measurements.back().step);  // branches are no steps of the trial
+}
+
+TEST(Tuning, GivesTheSameBitsWithAnyLanes) {
+  const TrainerInput input = tuned_trial({{"second_look", 2}, {"sequential", 3}});
+  const Trained alone = train_through(input, 1);
+
+  for (const std::int64_t lanes : {2, 5, 8}) expect_same(alone, train_through(input, lanes));
+}
+
+TEST(Tuning, GoesOnExactlyFromAnyStep) {
+  const TrainerInput input = tuned_trial();
+  const Trained whole = train_through(input, 4);
+
+  expect_same(whole, train_through(input, 4, [](std::int64_t) { return true; }));
+  Rng rng(5);
+  expect_same(whole, train_through(input, 2, [&](std::int64_t) { return rng.bernoulli(0.2); }));
+}
+
+TEST(Tuning, WhatIsLeftInTheMiddleIsSearchedAgainToTheSameBits) {
+  const TrainerInput input = tuned_trial();
+  auto group = LaneGroup::create(input, 4);
+  TrialRun run = *TrialRun::create(input);
+  ASSERT_TRUE(group->admit(run));
+  const TrainerState before = run.save();
+  for (const int most : {0, 3, 12}) {
+    int asked = 0;
+    const auto left = search_setting(*group, run, rates, [&] { return asked++ == most; });
+    ASSERT_TRUE(left) << left.error().text();
+    EXPECT_FALSE(*left);
+    EXPECT_TRUE(run.wants_search());
+    EXPECT_EQ(run.save().tensors, before.tensors);
+    EXPECT_EQ(run.save().facts, before.facts);
+  }
+}
+
+TEST(Tuning, PlaysAScheduleBackToTheSameBits) {
+  const TrainerInput input = tuned_trial();
+  const Trained tuned = train_through(input, 4);
+  TrainerInput again = input;
+  again.recipe.tune = study::played_back(study::schedule_of(tuned.measurements));
+
+  const Trained played = train_through(again, 1);
+
+  EXPECT_EQ(played.state.tensors, tuned.state.tensors);
+  for (std::size_t i = 0; i < tuned.measurements.size(); ++i) {
+    EXPECT_EQ(played.measurements[i].metrics, tuned.measurements[i].metrics);
+    EXPECT_TRUE(played.measurements[i].branches.empty());
+  }
+}
+
+TEST(Tuning, AForkUnderItsOwnSettingTrainsAsTheRunDoes) {
+  TrainerInput input = tuned_trial();
+  auto group = LaneGroup::create(input, 3);
+  TrialRun run = *TrialRun::create(input);
+  ASSERT_TRUE(group->admit(run));
+  run.note_search({}, nullptr);
+  std::vector<StepEnd> ends(1);
+  std::vector<TrialRun*> one{&run};
+  for (int i = 0; i < 3; ++i) group->step(one, ends);
+  TrialRun fork = *run.fork({{"lr", input.recipe.lr}});
+  one = {&fork};
+  for (int i = 0; i < 5; ++i) group->step(one, ends);
+  one = {&run};
+  for (int i = 0; i < 5; ++i) group->step(one, ends);
+
+  EXPECT_EQ(fork.save().tensors, run.save().tensors);
+  EXPECT_EQ(fork.loss_sum(), run.loss_sum());
+}
+
+TEST(Tuning, BranchesOfPairedSearchesSeeTheSameBatches) {
+  // Two branches of one setting are one another's equals where they are paired, and are not where they are not.
+  const auto same = [](const TrialRun&) -> Result<study::ProposeSetting> {
+    return study::ProposeSetting([](std::span<const study::Try> tries) -> std::optional<space::Sample> {
+      if (tries.size() == 2) return std::nullopt;
+      return space::Sample{{"lr", 0.05}};
+    });
+  };
+  for (const bool paired : {true, false}) {
+    const TrainerInput input = tuned_trial({{"paired", paired}});
+    auto group = LaneGroup::create(input, 3);
+    TrialRun run = *TrialRun::create(input);
+    ASSERT_TRUE(group->admit(run));
+    ASSERT_TRUE(search_setting(*group, run, same, never));
+    run.save();
+    StepEnd end;
+    TrialRun* one = &run;
+    while (!end.epoch_ended) group->step({&one, 1}, {&end, 1});
+    const auto& branches = run.measurements().front().branches;
+    ASSERT_EQ(branches.size(), 3U);
+    EXPECT_EQ(branches[1].speed == branches[2].speed, paired);
+  }
+}
+
+TEST(Tuning, RefusesWhatCannotBe) {
+  TrainerInput input = tuned_trial();
+  input.recipe.select = {"random", {{"keep", 0.3}}};
+  EXPECT_EQ(TrialRun::create(input).error().where, "train.tune");
+  input = tuned_trial();
+  TrialRun run = *TrialRun::create(input);
+  EXPECT_EQ(run.fork({{"lr", 0.1}}).error().code, Code::kFailedPrecondition);
+  auto group = LaneGroup::create(input, 1);
+  ASSERT_TRUE(group->admit(run));
+  EXPECT_EQ(run.fork({{"batch", 16.0}}).error().code, Code::kInvalidArgument);
+  TrainerState broken = run.save();
+  broken.facts["branches"] = "no list";
+  EXPECT_EQ(run.restore(broken).error().code, Code::kDataLoss);
+}
+
+}  // namespace
+}  // namespace lanista::train
