@@ -24,6 +24,7 @@
 #include "lanista/engine/fit.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/process_executor.h"
+#include "lanista/engine/warm_start.h"
 #include "lanista/formats/signature.h"
 #include "lanista/runtime/repeat.h"
 #include "lanista/runtime/worker_executor.h"
@@ -339,8 +340,20 @@ int run_study(const RunRequest& request) {
   if (auto strategy = engine::make_strategy(*config, *models); !strategy) {
     return refuse(strategy.error(), strategy.error().where, "");
   }
+  std::vector<std::string> of_start;
+  if (config->train.start == study::kStartFile) {
+    const auto ops = graph::builtin_ops();
+    const auto start = engine::read_start_file(*config, folder, real_file_system(), ops);
+    if (!start) return refuse(start.error(), start.error().where, "");
+    for (const auto& base : (*models)->bases()) {
+      const auto told = engine::explain_start(*start, base, data->spec(), ops);
+      if (!told) return report(told.error());
+      of_start.push_back("starts from " + start->file.name + ": " + *told);
+    }
+  }
   if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
   std::vector<std::string> notes = data->remarks();
+  notes.insert(notes.end(), of_start.begin(), of_start.end());
   std::optional<study::Earlier> earlier;
   if (!request.import.empty()) {
     auto imported = import_study(request.import, *config, data->spec(), *models, notes);
@@ -420,6 +433,9 @@ int repeat_trial(const RepeatRequest& request) {
   const auto frozen = engine::frozen_part(loaded->view);
   if (!frozen) return report(frozen.error());
   job->frozen = *frozen;
+  if (auto planned = engine::plan_start(*job, loaded->view, graph::builtin_ops()); !planned) {
+    return report(planned.error());
+  }
   const store::CheckpointStore checkpoints(real_file_system(), loaded->folder);
   const auto repeated = runtime::repeat_trial(
       *job, trial.measurements.back().epoch, config.train.metrics, *data,

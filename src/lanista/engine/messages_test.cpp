@@ -64,6 +64,7 @@ class Draw {
     Job job{trial(), *graph::parse(kModels[rng_.below(2)]), recipe(), any(), any(), {}, real(), real(), real(), flag(),
             text()};
     if (flag()) job.start = start();
+    if (flag()) job.transfer = transfer();
     if (flag()) job.fold = integer();
     job.frozen = {{graph::NodeId{0}, graph::NodeId{7}}, text(), integer()};
     if (flag()) job.keep.goals = {{flag(), text()}, {flag(), "val_loss"}};
@@ -71,7 +72,18 @@ class Draw {
     if (flag()) job.sample = {{"lr", finite()}, {"batch", integer()}, {"nesterov", flag()}, {text(), text()}};
     return job;
   }
-  study::Start start() { return {trial(), rng_.between(1, 1'000'000), text(), text()}; }
+  study::Start start() {
+    study::Start start{trial(), rng_.between(1, 1'000'000), text(), text()};
+    if (flag()) start.chosen = true, start.coverage = rng_.uniform(), start.lost = text();
+    return start;
+  }
+  zoo::TransferPlan transfer() {
+    zoo::TransferPlan plan{.exact = flag(), .lost = text()};
+    plan.tensors = {{.name = text(), .kind = zoo::TensorPlan::Kind::kMap, .from = text(), .shape = {2, 1},
+                     .axes = {{{0, zoo::kZero}, {rng_.uniform(), 1}}, {}}},
+                    {.name = text(), .shape = {integer()}}};
+    return plan;
+  }
   Allow allow() { return {trial(), integer()}; }
   schedule::Regrouping changes() {
     schedule::Regrouping changes;

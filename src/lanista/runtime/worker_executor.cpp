@@ -293,7 +293,7 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
     LANISTA_ASSIGN(repeated, train::read_measurements(slot->state->facts));
     slot->epochs_done = std::ssize(repeated);
   } else if (job.start) {
-    LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, *job.start));
+    LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, job, impl_->step_ops));
   }
   impl_->board.place(std::move(slot), job.alone || impl_->crashes.contains(job.trial), repeated);
   return {};
