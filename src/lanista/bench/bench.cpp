@@ -14,6 +14,7 @@
 #include "lanista/bench/prefix.h"
 #include "lanista/bench/selective.h"
 #include "lanista/bench/tabular.h"
+#include "lanista/bench/warm_start.h"
 
 namespace lanista::bench {
 namespace {
@@ -58,7 +59,10 @@ std::vector<Benchmark> benchmarks() {
       plain("selective",
             "training on some of the examples against all of them, with wrong labels, rare classes; repeats are seeds",
             selective),
-      {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial", tabular}};
+      {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial", tabular},
+      {"warm-start", "steps that NAS-Bench-201 cells in an evolution's order take to a target, from random, parents', zoo's "
+       "weights",
+       warm_start}};
   for (Benchmark& race : races()) all.push_back(std::move(race));
   return all;
 }

@@ -110,6 +110,10 @@ std::string trial_text(const LoadedTrial& loaded) {
   const auto& trial = loaded.trial();
   out << "trial #" << trial.id.value << "  " << lineage_text(loaded.view, trial.proposal);
   if (trial.proposal.parent) out << "  (from #" << trial.proposal.parent->value << ")";
+  if (const auto& start = trial.proposal.start) {
+    out << "\nstarted from  " << study::inherited_text(*start);
+    if (start->is_file() && loaded.view.start_file) out << " (" << loaded.view.start_file->name << ")";
+  }
   const std::string choices = choices_text(trial.proposal.sample, std::string::npos);
   if (!choices.empty()) out << "\nchosen        " << choices;
   const auto& folds = loaded.view.config.data.folds;

@@ -24,6 +24,7 @@
 #include "lanista/engine/fit.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/process_executor.h"
+#include "lanista/engine/warm_start.h"
 #include "lanista/formats/signature.h"
 #include "lanista/runtime/repeat.h"
 #include "lanista/runtime/worker_executor.h"
@@ -343,8 +344,20 @@ int run_study(const RunRequest& request) {
   if (auto strategy = engine::make_strategy(*config, *models); !strategy) {
     return refuse(strategy.error(), strategy.error().where, "");
   }
+  std::vector<std::string> of_start;
+  if (config->train.start == study::kStartFile) {
+    const auto ops = graph::builtin_ops();
+    const auto start = engine::read_start_file(*config, folder, real_file_system(), ops);
+    if (!start) return refuse(start.error(), start.error().where, "");
+    for (const auto& base : (*models)->bases()) {
+      const auto told = engine::explain_start(*start, base, data->spec(), ops);
+      if (!told) return report(told.error());
+      of_start.push_back("starts from " + start->file.name + ": " + *told);
+    }
+  }
   if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
   std::vector<std::string> notes = data->remarks();
+  notes.insert(notes.end(), of_start.begin(), of_start.end());
   std::optional<study::Earlier> earlier;
   if (!request.import.empty()) {
     auto imported = import_study(request.import, *config, data->spec(), *models, notes);
@@ -423,7 +436,12 @@ int repeat_trial(const RepeatRequest& request) {
   if (!line) return report(line.error());
   const auto frozen = engine::frozen_part(loaded->view);
   if (!frozen) return report(frozen.error());
-  for (engine::LineJob& each : *line) each.job.frozen = *frozen;
+  for (engine::LineJob& each : *line) {
+    each.job.frozen = *frozen;
+    if (auto planned = engine::plan_start(each.job, loaded->view, graph::builtin_ops()); !planned) {
+      return report(planned.error());
+    }
+  }
   engine::Job* job = &line->back().job;
   // What it found is played back; to the bit that is what it did. Such a trial never forks from another one.
   const bool tuned = !job->recipe.tune.name.empty() && job->recipe.tune.name != study::kPlayedBack;

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <limits>
 
 #include "lanista/cli/session.h"
@@ -45,6 +46,7 @@ void add_run(CLI::App& app, int& code) {
     std::optional<std::int64_t> trials, epochs;
     std::optional<double> minutes;
     std::optional<std::uint64_t> seed;
+    std::string start;
   };
   auto options = std::make_shared<Options>();
   auto& verb = *app.add_subcommand("run", "explore a model space until its budget is spent");
@@ -56,6 +58,9 @@ void add_run(CLI::App& app, int& code) {
       "known from the start");
   verb.add_option("--enqueue", options->request.enqueue,
                   "file (YAML or JSON) with a list of configurations that are tried first, as strategy.enqueue has them");
+  verb.add_option("--start", options->start,
+                  "model package (its folder) or ONNX file whose weights all trials begin with, as far as they can "
+                  "(train.start: file)");
   verb.add_option("--trials", options->trials, "stop after this many trials")->check(whole(1, kMostTrials));
   verb.add_option("--epochs", options->epochs, "epochs of a trial")->check(whole(1, 1'000'000));
   verb.add_option("--minutes", options->minutes, "guard: stop after this many minutes")->check(real(0.001, 1e6));
@@ -73,6 +78,10 @@ void add_run(CLI::App& app, int& code) {
     if (options->epochs) overrides.push_back({"train.epochs", std::to_string(*options->epochs)});
     if (options->minutes) overrides.push_back({"budget.guard_minutes", std::to_string(*options->minutes)});
     if (options->seed) overrides.push_back({"run.seed", std::to_string(*options->seed)});
+    if (!options->start.empty()) {
+      overrides.push_back({"train.start", std::string(study::kStartFile)});
+      overrides.push_back({"train.start_from", std::filesystem::absolute(options->start).lexically_normal().string()});
+    }
     code = run_study(options->request);
   });
 }

@@ -6,6 +6,7 @@
 #include "lanista/base/text_distance.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/onnx_file.h"
+#include "lanista/engine/warm_start.h"
 #include "lanista/formats/signature.h"
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
@@ -22,6 +23,7 @@ namespace lanista::engine {
 namespace {
 
 constexpr std::string_view kBuiltin = "builtin:";
+constexpr double kLeastEase = 0.3;  // ModelKeeper's rule
 
 Error invalid(const std::string& key, const Error& error) {
   const std::string inner = error.where.empty() ? "" : "." + error.where;
@@ -127,6 +129,11 @@ Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::
     const std::string key = "model.base[" + std::to_string(i) + "]";
     auto base = open_base(config.model.base[i], data, folder, fs);
     if (!base) return invalid(key, base.error());
+    if (config.train.start == study::kStartFile) {
+      auto fitted = fitted_base(base->graph, data, ops);
+      if (!fitted) return invalid(key, fitted.error());
+      base->graph = *std::move(fitted);
+    }
     if (auto fits = check_fit(*base, data, ops); !fits) return invalid(key, fits.error());
     bases.push_back(*std::move(base));
   }
@@ -263,6 +270,10 @@ Blend blend_of(const data::DataSpec& data) {
   return data.classes > 0 ? Blend::kClasses : Blend::kNumbers;
 }
 
+std::uint64_t trial_seed(const study::StudyConfig& config, TrialId trial) {
+  return Rng(config.run.seed).split("trial").split(trial.value).key();
+}
+
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model) {
   Job job;
@@ -272,15 +283,17 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   job.model = std::move(model);
   LANISTA_ASSIGN(job.recipe, study::make_recipe(config, loss_name(config, data), trial.proposal.sample));
   job.recipe.epochs = study::full_epochs(trial.proposal);
-  const Rng study_rng(config.run.seed);
-  job.trial_seed = study_rng.split("trial").split(trial.id.value).key();
-  job.data_seed = study_rng.split("data").key();
+  job.trial_seed = trial_seed(config, trial.id);
+  job.data_seed = Rng(config.run.seed).split("data").key();
   job.logical_start = trial.logical_start;
   job.start = trial.proposal.start;
   if (!trial.forks.empty()) {
     const study::Fork& last = trial.forks.back();
     const auto own = trial.measurements.begin();
     job.fork = {last.from, {own, own + std::min<std::ptrdiff_t>(last.epoch, std::ssize(trial.measurements))}};
+  }
+  if (job.start && job.start->chosen && config.train.start_rate == study::kEasedRate) {
+    job.recipe.ease = std::clamp(1 - job.start->coverage, kLeastEase, 1.0);
   }
   job.keep = study::keep_rule(config);
   if (!job.keep.constraints.empty()) job.sample = trial.proposal.sample;
@@ -357,6 +370,12 @@ Result<void> check_config(const study::StudyConfig& config) {
   }
   LANISTA_TRY(at_least("data.batch", config.data.batch, 1));
   LANISTA_TRY(at_least("data.folds", config.data.folds.value_or(2), 2));
+  const std::string& start = config.train.start;
+  if (config.data.folds && (start == study::kStartParent || start == study::kStartStudy)) {
+    return Error{Code::kInvalidArgument,
+                 "is '" + start + "'; with data.folds a parent may have trained on rows that its child is measured on",
+                 "train.start"};
+  }
   LANISTA_TRY(at_least("budget.trials", config.budget.trials.value_or(1), 1));
   if (config.goals.empty()) return Error{Code::kInvalidArgument, "a study needs a goal", "goal"};
   for (const space::Parameter& parameter : config.space.params.parameters()) {

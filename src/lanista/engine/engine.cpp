@@ -7,6 +7,7 @@
 #include "lanista/engine/folder.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/study_engine.h"
+#include "lanista/engine/warm_start.h"
 #include "lanista/graph/op.h"
 
 namespace lanista::engine {
@@ -135,6 +136,11 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
                                           services.ops));
   }
 
+  std::optional<ReadStart> start;
+  if (config.train.start == study::kStartFile) {
+    LANISTA_ASSIGN(start, read_start_file(config, folder, fs, services.ops));
+  }
+
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
   log.check_bodies(check_body);
   if (!log.existing().empty()) {  // somebody was faster
@@ -145,9 +151,17 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   if (frozen) {
     LANISTA_ASSIGN(weights, store::CheckpointStore(fs, folder).put(*frozen));
   }
+  std::optional<study::StartFile> start_file;
+  if (start) {
+    start_file = std::move(start->file);
+    store::Checkpoint file;
+    file.tensors = std::move(start->weights);
+    file.facts["kind"] = "start";
+    LANISTA_ASSIGN(start_file->address, store::CheckpointStore(fs, folder).put(file));
+  }
   // The header first: with it the study can be resumed, whatever happens to the rest.
   const nlohmann::json header = header_body(config, config_text, *services.data, *models, weights, services.baselines,
-                                            services.earlier);
+                                            services.earlier, start_file);
   LANISTA_TRY(log.append(RecordType::kHeader, header));
   LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
   LANISTA_TRY(furnish_folder(fs, folder, config_text));
@@ -159,6 +173,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   state.view.data = header.at("data");
   state.view.models = header.at("models");
   state.view.frozen = weights;
+  state.view.start_file = std::move(start_file);
   state.view.baselines = services.baselines;
   state.view.earlier = services.earlier;
   state.trials = config.budget.trials;

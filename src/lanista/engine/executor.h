@@ -22,6 +22,7 @@
 #include "lanista/study/keep.h"
 #include "lanista/study/trial.h"
 #include "lanista/study/view.h"
+#include "lanista/zoo/transfer.h"
 
 namespace lanista::engine {
 
@@ -54,6 +55,7 @@ struct Job {
   std::string checkpoint;        ///< address of a checkpoint to resume from; empty: from the beginning
   std::optional<study::Start> start = {};  ///< of whose state the beginning is a clone; absent: random values
   std::optional<ForkedRun> fork = {};  ///< its last; such a job never begins, it goes on from a checkpoint
+  std::optional<zoo::TransferPlan> transfer = {};  ///< how the state that `start` names becomes this model's; absent: as it is
   FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
   study::KeepRule keep = {};               ///< which of its epochs the trial stands for
   space::Sample sample = {};               ///< its hyper-parameters, of which the rule may speak
@@ -64,6 +66,9 @@ Result<space::Sample> known_to_keep_by(const Job& job, const graph::OpTable& ops
 
 /// The loss that trials of a study minimise, of step::losses().
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data);
+
+/// Of a trial's initial values and masks.
+std::uint64_t trial_seed(const study::StudyConfig& config, TrialId trial);
 
 /// What a trial trains: a function of the configuration, the kind of targets and the trial's decisions alone. `model`
 /// is the trial's. Errors: kInvalidArgument (its sample), kDataLoss (the data have no such fold).

@@ -13,6 +13,7 @@ Digest nature_of(const Job& job) {
   Hasher hasher;
   hasher.text(graph::to_text(job.model)).text(study::recipe_json(job.recipe).dump());
   if (job.start) hasher.text(job.start->plan).text(job.start->address);  // an address tells the content
+  if (job.transfer) hasher.text(zoo::transfer_json(*job.transfer).dump());
   return hasher.finish();
 }
 

@@ -95,6 +95,7 @@ json to_json(const Job& job) {
           {"checkpoint", job.checkpoint},
           {"start", job.start ? study::start_json(*job.start) : json("random")},
           {"fork", job.fork ? fork_json(*job.fork) : json("none")},
+          {"transfer", job.transfer ? zoo::transfer_json(*job.transfer) : json("none")},
           {"frozen", frozen_json(job.frozen)},
           {"keep", keep_json(job)}};
 }
@@ -114,6 +115,7 @@ Job read_job(const json& in) {
   job.checkpoint = text(in, "checkpoint");
   if (const json& start = member(in, "start"); start != "random") job.start = good(study::start_from_json(start));
   if (const json& fork = member(in, "fork"); fork != "none") job.fork = read_fork(fork);
+  if (const json& plan = member(in, "transfer"); plan != "none") job.transfer = good(zoo::transfer_from_json(plan));
   job.frozen = read_frozen(member(in, "frozen"));
   job.keep = good(study::keep_rule_from_json(member(in, "keep")));
   job.sample = good(space::sample_from_json(member(member(in, "keep"), "sample")));

@@ -65,6 +65,7 @@ class Draw {
             text()};
     if (flag()) job.start = start();
     if (flag()) job.fork = ForkedRun{trial(), {{job.trial, 1, 2, {{"val_loss", real()}}}, {job.trial, 2, 4, {}}}};
+    if (flag()) job.transfer = transfer();
     if (flag()) job.fold = integer();
     job.frozen = {{graph::NodeId{0}, graph::NodeId{7}}, text(), integer()};
     if (flag()) job.keep.goals = {{flag(), text()}, {flag(), "val_loss"}};
@@ -72,7 +73,18 @@ class Draw {
     if (flag()) job.sample = {{"lr", finite()}, {"batch", integer()}, {"nesterov", flag()}, {text(), text()}};
     return job;
   }
-  study::Start start() { return {trial(), rng_.between(1, 1'000'000), text(), text()}; }
+  study::Start start() {
+    study::Start start{trial(), rng_.between(1, 1'000'000), text(), text()};
+    if (flag()) start.chosen = true, start.coverage = rng_.uniform(), start.lost = text();
+    return start;
+  }
+  zoo::TransferPlan transfer() {
+    zoo::TransferPlan plan{.exact = flag(), .lost = text()};
+    plan.tensors = {{.name = text(), .kind = zoo::TensorPlan::Kind::kMap, .from = text(), .shape = {2, 1},
+                     .axes = {{{0, zoo::kZero}, {rng_.uniform(), 1}}, {}}},
+                    {.name = text(), .shape = {integer()}}};
+    return plan;
+  }
   Allow allow() { return {trial(), integer()}; }
   schedule::Regrouping changes() {
     schedule::Regrouping changes;

@@ -74,7 +74,8 @@ Result<void> nothing_of(Result<T> read) {
 
 json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
                  const mutate::ModelSpace& models, const std::string& frozen,
-                 const std::vector<study::Baseline>& baselines, const std::optional<study::Earlier>& earlier) {
+                 const std::vector<study::Baseline>& baselines, const std::optional<study::Earlier>& earlier,
+                 const std::optional<study::StartFile>& start_file) {
   json bases = json::array();
   for (const mutate::BaseModel& base : models.bases()) {
     bases.push_back({{"name", base.name}, {"graph", graph::to_text(base.graph)}});
@@ -101,6 +102,12 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   if (!frozen.empty()) body["frozen"] = frozen;
   if (!baselines.empty()) body["baselines"] = study::baselines_json(baselines);
   if (earlier) body["earlier"] = study::earlier_json(*earlier);
+  if (start_file) {
+    body["start_file"] = {{"name", start_file->name},
+                          {"address", start_file->address},
+                          {"graph", start_file->graph},
+                          {"labels", start_file->labels}};
+  }
   return body;
 }
 
@@ -118,6 +125,14 @@ Result<HeaderRecord> read_header(const json& body) {
     if (numbers && header.config.data.targets == "auto") header.config.data.targets = "raw";
     header.models = member(body, "models");
     if (body.contains("frozen")) header.frozen = text(body, "frozen");
+    if (body.contains("start_file")) {
+      const json& file = body.at("start_file");
+      header.start_file = study::StartFile{text(file, "name"), text(file, "address"), text(file, "graph")};
+      for (const json& label : array(file, "labels")) {
+        if (!label.is_string()) throw Malformed{"a label of 'start_file' is no text"};
+        header.start_file->labels.push_back(label.get<std::string>());
+      }
+    }
     if (body.contains("earlier")) header.earlier = study::read_earlier(body.at("earlier"));
     if (body.contains("baselines")) header.baselines = study::read_baselines(array(body, "baselines"));
     return header;

@@ -31,11 +31,13 @@ struct HeaderRecord {
   std::string frozen;  ///< address of the frozen part's weights, which is their hash; empty: all is trained
   std::vector<study::Baseline> baselines;
   std::optional<study::Earlier> earlier;
+  std::optional<study::StartFile> start_file;
 };
 nlohmann::json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
                            const mutate::ModelSpace& models, const std::string& frozen = "",
                            const std::vector<study::Baseline>& baselines = {},
-                           const std::optional<study::Earlier>& earlier = {});
+                           const std::optional<study::Earlier>& earlier = {},
+                           const std::optional<study::StartFile>& start_file = {});
 Result<HeaderRecord> read_header(const nlohmann::json& body);
 
 /// A long line of descent makes no long records: the first steps and edits of a proposal that its parent has, too, are

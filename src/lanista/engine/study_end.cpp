@@ -5,6 +5,7 @@
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/package.h"
 #include "lanista/engine/study_engine.h"
+#include "lanista/engine/warm_start.h"
 
 namespace lanista::engine {
 namespace {
@@ -70,6 +71,7 @@ Result<Candidate> StudyEngine::candidate(const TrialView& trial) {
   LANISTA_ASSIGN(Costed built, build(trial.proposal));
   LANISTA_ASSIGN(Job job, make_job(state_.view.config, *services_.data, trial, std::move(built.model)));
   job.frozen = frozen();
+  LANISTA_TRY(plan_start(job, state_.view, models_->ops()));
   LANISTA_TRY(weights_of(trial, job));
   return Candidate{&trial, std::move(job), trial.outcome->weights};
 }

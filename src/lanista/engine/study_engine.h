@@ -17,6 +17,7 @@
 #include "lanista/engine/podium.h"
 #include "lanista/engine/shelf.h"
 #include "lanista/engine/study_state.h"
+#include "lanista/zoo/catalogue.h"
 
 namespace lanista::engine {
 
@@ -152,6 +153,12 @@ class StudyEngine final : public Engine {
   void hold_start(TrialId id);
   void drop_weights(const TrialView& trial);
 
+  // study_starts.cpp
+  /// Gives a proposal without a start the one that train.start asks for, or none, where nothing fits that is kept.
+  Result<void> choose_start(TrialId id, study::Proposal& proposal, const graph::Graph& model);
+  Result<std::optional<study::Start>> kept_ancestor(const study::Proposal& proposal) const;
+  Result<std::optional<study::Start>> kept_relative(const graph::Graph& child);
+
   // study_end.cpp
   Result<Summary> end_study();
   /// The package of a trial whose weights are kept; none: they are not. Errors: kDataLoss (they are lost).
@@ -193,6 +200,7 @@ class StudyEngine final : public Engine {
   std::set<std::pair<double, TrialId>> due_;  ///< of every active trial, when its next event is due
   std::unordered_map<Digest, TrialId> keys_;  ///< first trial of each duplicate key; never walked
   std::map<std::int64_t, Costed> bases_;      ///< base models that were used unchanged
+  std::map<TrialId, zoo::MatchModel> kept_models_;  ///< of trials that others may start from
   bool told_to_wait_ = false;                 ///< by the strategy, until the next event
   std::string nothing_left_;                  ///< why the strategy proposes nothing, or empty
   std::string pause_asked_;                   ///< by whom, or empty

@@ -32,6 +32,7 @@ Result<void> StudyEngine::begin_attempt() {
 
 Result<void> StudyEngine::restore_shelf() {
   shelf_.hold(state_.view.frozen);
+  if (const auto& file = state_.view.start_file) shelf_.hold(file->address);
   for (const TrialView& trial : state_.view.trials) {
     keys_.emplace(study::run_key(trial.begun()), trial.id);
     if (!trial.outcome || !ranks(trial, *trial.outcome)) continue;

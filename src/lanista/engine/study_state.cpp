@@ -206,6 +206,7 @@ Result<void> StudyState::apply_header(const json& body) {
   view.data = std::move(header.data);
   view.models = std::move(header.models);
   view.frozen = std::move(header.frozen);
+  view.start_file = std::move(header.start_file);
   view.baselines = std::move(header.baselines);
   view.earlier = std::move(header.earlier);
   trials = view.config.budget.trials;

@@ -4,6 +4,7 @@
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/study_engine.h"
+#include "lanista/engine/warm_start.h"
 #include "lanista/study/program_key.h"
 
 namespace lanista::engine {
@@ -225,6 +226,7 @@ Result<void> StudyEngine::propose(study::Proposal proposal) {
   if (proposal.start) {
     LANISTA_ASSIGN(proposal.start->address, kept_state(*proposal.start));
   }
+  LANISTA_TRY(choose_start(view.id, proposal, built.model));
   const Digest key = study::run_key(proposal);
   view.proposal = std::move(proposal);
   const study::Proposal* parent = state_.sharing_parent(view.proposal);
@@ -246,16 +248,16 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint) {
 
 Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Costed built) {
   auto job = make_job(state_.view.config, *services_.data, state_.trial(trial.id), std::move(built.model));
-  Result<void> started = job ? Result<void>() : Result<void>(job.error());
-  if (job && job->start && job->start->address.empty()) {
+  if (job) job->frozen = frozen();
+  Result<void> started = job ? plan_start(*job, state_.view, models_->ops()) : Result<void>(job.error());
+  if (started && job->start && job->start->address.empty()) {
     started = Error{Code::kNotFound, "nothing is kept of " + study::start_text(*job->start) + ", to start from", ""};
-  } else if (job) {
+  } else if (started) {
     const OpenTrial& open = state_.open.at(trial.id);
     job->logical_epoch = open.logical_epoch;
     job->logical_start = state_.due(trial.id, 0);  // as if it had never rested
     job->priority = open.priority;
     job->checkpoint = checkpoint;
-    job->frozen = frozen();
     started = services_.executor->start(*job);
     const bool bad_file =
         !started && (started.error().code == Code::kDataLoss || started.error().code == Code::kNotFound);

@@ -125,12 +125,13 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
     const TrialView& measured = measured_trial(view, view.trials[i]);
     if (!measured.measurements.empty()) results[i] = &study::result_of(view.config, measured);
   }
-  std::vector<std::string> how, reason, rungs;
+  std::vector<std::string> how, reason, rungs, start;
   for (const std::size_t i : rows) {
     const TrialView& trial = view.trials[i];
     how.push_back(own_steps(view, trial));
     reason.push_back(trial.outcome ? trial.outcome->reason : "");
     rungs.push_back(study::rungs_text(trial));
+    start.push_back(trial.proposal.start ? study::inherited_text(*trial.proposal.start) : "");
   }
   json out{{"count", rows.size()},
            {"id", integers([](std::size_t i) { return static_cast<std::int64_t>(i) + 1; })},
@@ -138,6 +139,7 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
            {"how", packed_names(how)},
            {"reason", packed_names(reason)},
            {"rungs", packed_names(rungs)},
+           {"start", packed_names(start)},
            {"parent", integers([&](std::size_t i) { return id(view.trials[i].proposal.parent); })},
            {"base", integers([&](std::size_t i) { return view.trials[i].proposal.base; })},
            {"budget", integers([&](std::size_t i) { return study::full_epochs(view.trials[i].proposal); })},

@@ -32,7 +32,7 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
   std::shared_ptr<const train::StartWeights> start;
   if (job.start) {
     if (checkpoints == nullptr) return Error{Code::kInvalidArgument, "the state to start from is missing", ""};
-    LANISTA_ASSIGN(start, read_start(*checkpoints, *job.start));
+    LANISTA_ASSIGN(start, read_start(*checkpoints, job, ops));
   }
   LANISTA_ASSIGN(space::Sample known, engine::known_to_keep_by(job, ops));
   LANISTA_ASSIGN(auto trainer, train::Trainer::create({.trial = job.trial,

@@ -5,10 +5,13 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/breeding.h"
 #include "lanista/engine/fit.h"
+#include "lanista/engine/warm_start.h"
 #include "lanista/runtime/repeat.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/runtime/worker_executor.h"
+#include "lanista/step/training_step.h"
 #include "lanista/studyfile/study_file.h"
+#include "lanista/train/trainer.h"
 
 namespace lanista::runtime {
 namespace {
@@ -26,6 +29,16 @@ keep: {top: 3, checkpoint_every: 0s}
 budget: {trials: 8}
 )yaml";
 
+constexpr const char* kWarmStudy = R"yaml(
+model: {base: builtin:small-mlp}
+space: {mutate: [widen, deepen], params: {lr: log(0.01, 0.3)}}
+train: {epochs: 2, start: study, start_rate: eased}
+data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1", batch: 16}
+strategy: {name: evolution, population: 4, tournament: 2, slots: 3}
+keep: {top: 4, checkpoint_every: 0s}
+budget: {trials: 12}
+)yaml";
+
 class StartStudy : public ::testing::Test {
  protected:
   Custom study(std::uint64_t seed) {
@@ -34,12 +47,20 @@ class StartStudy : public ::testing::Test {
     config.run.seed = seed;
     return engine::testing::breeding(config, seed);
   }
+  /// Mutations begin with what the engine finds for them.
+  static Custom warm(std::uint64_t seed, const data::DataSpec& spec) {
+    study::StudyConfig config = *studyfile::read_study(kWarmStudy, "warm");
+    LANISTA_CHECK(engine::fit_to_data(config, spec).ok(), "the test's own study file");
+    config.run.seed = seed;
+    return {config, [config](const auto& models) { return *engine::make_strategy(config, models); }};
+  }
   /// One life of a process. A pause is asked for behind so many events, 0: never.
   Result<engine::Summary> live(MemoryFileSystem& disk, const Custom& study, std::int64_t workers, int events,
-                               const std::function<void()>& on_event = {}) {
+                               const std::function<void()>& on_event = {}, std::int64_t lanes = 0) {
     engine::WorkerBrief brief;
     brief.study_folder = kFolder;
     brief.workers = workers;
+    brief.lanes = lanes;
     brief.crash_marks = false;
     brief.checkpoint_every = 0;
     const auto executor = *WorkerExecutor::create(brief, data, nn::Operators(), disk, clock);
@@ -103,6 +124,71 @@ TEST_F(StartStudy, LeavesNoTraceOfPausesAndKills) {
   EXPECT_GT(all.grandchildren, 0);
 }
 
+TEST_F(StartStudy, ChoosesTheSameParentsOnAnyWorkersAndLanesAndBehindKills) {
+  int started = 0, fresh = 0;
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    SCOPED_TRACE(seed);
+    const Custom custom = warm(seed, data.spec());
+    MemoryFileSystem reference;
+    std::vector<std::map<std::string, std::string>> moments;
+    const auto end = live(reference, custom, 1, 0, [&] { moments.push_back(reference.files()); }, 1);
+    ASSERT_TRUE(end) << end.error().text();
+    for (const auto& trial : engine::fold(*store::read_log(reference, kFolder))->trials) {
+      if (!trial.outcome) continue;
+      if (trial.outcome->kind == study::OutcomeKind::kFailed) ADD_FAILURE() << trial.outcome->reason;
+      ++(trial.proposal.start ? started : fresh);
+    }
+    for (const auto& [workers, lanes] : {std::pair{2, 1}, std::pair{1, 16}, std::pair{2, 16}}) {
+      MemoryFileSystem other;
+      ASSERT_TRUE(live(other, custom, workers, 0, {}, lanes));
+      ASSERT_EQ(engine::testing::first_difference(canonical(other), canonical(reference)), "") << workers << lanes;
+    }
+    for (std::size_t i = seed; i < moments.size(); i += 6) {
+      MemoryFileSystem killed;
+      for (const auto& [path, bytes] : moments[i]) killed.put(path, bytes);
+      const auto summary = live(killed, custom, 2, 0);
+      ASSERT_TRUE(summary) << summary.error().text();
+      ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << i;
+    }
+  }
+  EXPECT_GT(started, 10);
+  EXPECT_GT(fresh, 1);
+}
+
+// What the parent measured last the child would measure before its first step, where the plan says so.
+TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
+  const Custom custom = warm(1, data.spec());
+  MemoryFileSystem disk;
+  ASSERT_TRUE(live(disk, custom, 2, 0));
+  const engine::StudyView view = *engine::fold(*store::read_log(disk, kFolder));
+  const store::CheckpointStore files(disk, kFolder);
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  int exact = 0, repeated = 0;
+  for (const engine::TrialView& trial : view.trials) {
+    if (!trial.proposal.start) continue;
+    auto job = *engine::make_job(custom.config, data.spec(), trial, *study::trial_model(view, trial, ops));
+    ASSERT_TRUE(engine::plan_start(job, view, ops).ok());
+    const auto start = read_start(files, job, ops);
+    if (!start) continue;
+    auto child = *train::Trainer::create({.model = job.model, .recipe = job.recipe, .trial_seed = job.trial_seed,
+                                          .data = &data, .step_ops = &ops, .start = *start});
+    const engine::TrialView& parent = view.trials[trial.proposal.start->parent.value - 1];
+    if (job.transfer->exact) {
+      const double was = parent.measurements.back().metrics.at("val_loss");
+      EXPECT_NEAR(child.evaluate(data::Part::kValidation, "val_").at("val_loss"), was, 1e-5 * std::max(1.0, was));
+      ++exact;
+    }
+    if (!trial.outcome->weights_hash) continue;
+    const auto alone = repeat_trial(job, trial.measurements.back().epoch, {}, data, [](const study::Measurement&) {}, {},
+                                    &files);
+    ASSERT_TRUE(alone) << alone.error().text();
+    EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;
+    ++repeated;
+  }
+  EXPECT_GT(exact, 1);
+  EXPECT_GT(repeated, 1);
+}
+
 TEST_F(StartStudy, HasChildrenThatCanBeRepeatedWhileTheirStartIsKept) {
   int repeated = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -116,7 +202,7 @@ TEST_F(StartStudy, HasChildrenThatCanBeRepeatedWhileTheirStartIsKept) {
       if (!trial.proposal.start || !trial.outcome->weights_hash) continue;
       const auto job = *engine::make_job(custom.config, data.spec(), trial,
                                          *models->rebuild(trial.proposal.base, trial.proposal.edits));
-      const auto start = read_start(files, *job.start);
+      const auto start = read_start(files, job, graph::builtin_ops());
       if (!start) {
         EXPECT_NE(start.error().message.find("to start from, is lost"), std::string::npos) << start.error().message;
         continue;

@@ -43,10 +43,10 @@ struct TrialSlot {
   }
 };
 
-/// The weights that a trial starts with, of the state that its start names. Errors: kNotFound and kDataLoss (the state
+/// The weights that a trial starts with, of the state that its start names, through the plan that the job has for it. Errors: kNotFound and kDataLoss (the state
 /// is lost), kInvalidArgument (its plan).
 Result<std::shared_ptr<const train::StartWeights>> read_start(const store::CheckpointStore& files,
-                                                              const study::Start& start);
+                                                              const engine::Job& job, const graph::OpTable& ops);
 
 /// Hash of names, shapes and bytes of all tensors, of those that are kept behind those of the state.
 Digest state_hash(const train::TrainerState& state);

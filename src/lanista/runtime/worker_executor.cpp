@@ -303,7 +303,7 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
                      std::to_string(job.fork->from.value),
                  ""};
   } else if (job.start) {
-    LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, *job.start));
+    LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, job, impl_->step_ops));
   }
   impl_->board.place(std::move(slot), job.alone || impl_->crashes.contains(job.trial), repeated);
   return {};

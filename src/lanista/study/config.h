@@ -30,6 +30,11 @@ inline constexpr std::int64_t kMaxEpochs = 1'000'000;
 inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
 inline constexpr std::int64_t kMaxSteps = 1'000'000'000'000;  ///< of a trial
 inline constexpr std::string_view kKeepBestEpoch = "best_epoch", kKeepLast = "last";
+/// Random values; what the parent was; else what of the study's best fits best; the weights of a file.
+inline constexpr std::string_view kStartOff = "off", kStartParent = "parent", kStartStudy = "study", kStartFile = "file";
+inline constexpr std::string_view kStartFromBase = "base";  ///< the file of the first base model
+inline constexpr std::string_view kFullRate = "full", kEasedRate = "eased";
+inline constexpr double kEasedShare = 0.05;
 inline constexpr std::string_view kTiesByLoss = "loss", kTiesToEarlier = "earlier";
 
 inline constexpr double kMaxClassWeight = 1e6;
@@ -104,6 +109,9 @@ struct TrainConfig {
   std::int64_t accumulate = 1;        ///< parts of a shard, computed one after the other
   PluginConfig select = {};           ///< which examples are trained on (data/selector.h); no name: all
   PluginConfig tune = {};             ///< what trials change of themselves while they train (tuner.h); no name: nothing
+  std::string start{kStartOff};       ///< what trials begin with: one of start_names()
+  std::string start_from{kStartFromBase};  ///< start: file: an ONNX file, a model package's folder, or "base"
+  std::string start_rate{kFullRate};  ///< behind a start with other weights: full | eased
 };
 struct Goal {
   bool maximize = true;
@@ -176,6 +184,7 @@ struct Recipe {
   std::int64_t shards = 1, accumulate = 1;
   std::int64_t steps_per_epoch = 0;  ///< 0: a pass over the training rows
   std::int64_t steps = 0;            ///< at most of all epochs; 0: no matter
+  double ease = 1;                   ///< factor of the learning rate in the first kEasedShare of all steps
 };
 const std::vector<std::string>& sample_names();  ///< what a sample may set
 /// Of those: what may be another value from one step to the next, since steps read it. The others say what a program or

@@ -41,24 +41,43 @@ Digest run_key(const Proposal& proposal) {
   Hasher hasher;
   hasher.digest(proposal.graph_hash).digest(recipe).number(full_epochs(proposal));
   if (proposal.repeat != 0) hasher.number(proposal.repeat);  // the first has the key that it always had
-  if (proposal.start) {
-    const Start& start = *proposal.start;
-    hasher.text("start").number(static_cast<std::int64_t>(start.parent.value)).number(start.epoch).text(start.plan);
+  if (const Start* start = decided_start(proposal)) {
+    hasher.text("start").number(static_cast<std::int64_t>(start->parent.value)).number(start->epoch).text(start->plan);
   }
   return hasher.finish();
 }
 
 std::string start_text(const Start& start) {
+  if (start.is_file()) return "the file";
   return "trial " + std::to_string(start.parent.value) + " as of epoch " + std::to_string(start.epoch);
 }
 
+std::string inherited_text(const Start& start) {
+  if (!start.chosen) return start_text(start);
+  const auto percent = static_cast<std::int64_t>(start.coverage * 100);  // never more than there is
+  const std::string kept = start.lost.empty() ? "the same function" : "not the same function: " + start.lost;
+  return start_text(start) + ": " + std::to_string(percent) + " % of its weights, " + kept;
+}
+
 json start_json(const Start& start) {
-  return {{"parent", start.parent.value}, {"epoch", start.epoch}, {"plan", start.plan}, {"address", start.address}};
+  json out{{"parent", start.parent.value}, {"epoch", start.epoch}, {"plan", start.plan}, {"address", start.address}};
+  if (!start.chosen) return out;
+  out["chosen"] = true;
+  out["coverage"] = start.coverage;
+  if (!start.lost.empty()) out["lost"] = start.lost;
+  return out;
 }
 
 Result<Start> start_from_json(const json& in) {
   return read_record<Start>("start", [&] {
-    Start start{trial(in, "parent"), integer(in, "epoch"), text(in, "plan"), text(in, "address")};
+    const bool of_file = integer(in, "parent") == 0;
+    Start start{of_file ? TrialId{} : trial(in, "parent"), integer(in, "epoch"), text(in, "plan"), text(in, "address")};
+    start.chosen = in.contains("chosen") && flag(in, "chosen");
+    if (of_file && (start.epoch != 0 || !start.chosen)) throw Malformed{"'parent' is 0, not a trial's number"};
+    if (start.chosen) start.coverage = real(in, "coverage");
+    if (!(start.coverage >= 0 && start.coverage <= 1)) throw Malformed{"'coverage' is no share"};
+    if (start.chosen && in.contains("lost")) start.lost = text(in, "lost");
+    if (of_file) return start;
     if (start.epoch < 1) throw Malformed{"'epoch' is " + std::to_string(start.epoch) + ", but they count from 1"};
     return start;
   });

@@ -25,15 +25,22 @@ struct Start {
   std::int64_t epoch = 0;  ///< measured last by the parent when the state was kept
   std::string plan;        ///< how its weights become the child's; empty: the same structure, every weight as it is
   std::string address;     ///< of the parent's state; the engine's, which finds it in logical order; empty: none is kept
+  bool chosen = false;     ///< by the engine, as train.start asks: it follows from the study, and is nobody's decision
+  double coverage = 1;     ///< share of the child's parameters and buffers that come of the parent's
+  std::string lost = {};   ///< where and why the first value is not the parent's; empty: the same function, or no plan
 
+  /// No other trial of the study: the weights of the file that train.start names, as of the beginning.
+  bool is_file() const { return parent.value == 0; }
   /// Of whoever proposes: the same start, whether its state is found as yet or not.
   bool is_like(const Start& other) const {
     return parent == other.parent && epoch == other.epoch && plan == other.plan;
   }
   bool operator==(const Start&) const = default;
 };
-/// "trial 3 as of epoch 2"
+/// "trial 3 as of epoch 2", or "the file"
 std::string start_text(const Start& start);
+/// "trial 3 as of epoch 2: 87 % of its weights, the same function", of one that the engine chose; of any other start_text.
+std::string inherited_text(const Start& start);
 nlohmann::json start_json(const Start& start);
 /// Errors: kDataLoss.
 Result<Start> start_from_json(const nlohmann::json& json);
@@ -71,13 +78,19 @@ struct Proposal {
   std::optional<Start> start;     ///< absent: random values
 };
 
+/// The start that is one of the proposal's decisions, or null.
+inline const Start* decided_start(const Proposal& proposal) {
+  return proposal.start && !proposal.start->chosen ? &*proposal.start : nullptr;
+}
+
 /// The epochs of its schedule: what a trial trains that nothing ends early. Its budget says only how far it trains now.
 inline std::int64_t full_epochs(const Proposal& proposal) {
   return proposal.horizon > 0 ? proposal.horizon : proposal.budget;
 }
 
 /// Equal for trainings of the same decisions, with whatever seeds and folds: graph, sample, epochs of the schedule and start. A
-/// start is its parent, epoch and plan: where its state was found follows from them.
+/// start is its parent, epoch and plan: where its state was found follows from them. One that the engine chose counts
+/// for nothing.
 Digest decisions_key(const Proposal& proposal);
 /// Equal for trials that do the same as far as both go: the decisions and which training of them it is. Of two budgets
 /// under one horizon the larger is the same trial trained further.

@@ -133,6 +133,15 @@ TEST(Start, IsAPartOfTheDecisionsAndOfTheirKeys) {
 
 TEST(Start, SurvivesJsonAndIsRefusedWithoutItsParts) {
   Proposal before = full_proposal();
+  // What the engine chooses is nobody's decision.
+  Start chosen{TrialId{3}, 2, "lineage 1 0123", "00ff"};
+  chosen.chosen = true, chosen.coverage = 0.1 + 0.2, chosen.lost = "%4 relu: nobody knows";
+  EXPECT_EQ(*start_from_json(nlohmann::json::parse(start_json(chosen).dump())), chosen);
+  Proposal random, found;
+  found.start = chosen;
+  EXPECT_EQ(run_key(found), run_key(random));
+  EXPECT_EQ(decisions_key(found), decisions_key(random));
+
   before.start = Start{TrialId{3}, 2, "grow %2\nby 3", "00ff"};
   const nlohmann::json whole = proposal_json(before);
 

@@ -41,7 +41,8 @@ Standing standing_by(const StudyConfig& config, const Measurement& measurement, 
 
 /// decisions_key's equality without hashing.
 bool same_decisions(const Proposal& a, const Proposal& b) {
-  const bool same_start = a.start.has_value() == b.start.has_value() && (!a.start || a.start->is_like(*b.start));
+  const Start *of_a = decided_start(a), *of_b = decided_start(b);
+  const bool same_start = of_a == nullptr || of_b == nullptr ? of_a == of_b : of_a->is_like(*of_b);
   return same_start && a.graph_hash == b.graph_hash && full_epochs(a) == full_epochs(b) && a.sample == b.sample;
 }
 

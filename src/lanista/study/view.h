@@ -81,6 +81,14 @@ struct WorkerFates {
   std::optional<Lost> last;
 };
 
+/// The model that all trials begin with, as far as they can (train.start: file). Its weights lie with the checkpoints.
+struct StartFile {
+  std::string name;     ///< as the study file has it
+  std::string address;  ///< of the weights
+  std::string graph;    ///< text form
+  std::vector<std::string> labels = {};  ///< of its classes; empty: not known
+};
+
 /// A study as its records tell it: a fold, the same whether records come from a running engine or from the disk.
 struct StudyView {
   StudyConfig config;
@@ -88,6 +96,7 @@ struct StudyView {
   nlohmann::json data;                    ///< facts of the data set, as in its specification
   nlohmann::json models;                  ///< base models: [{"name", "graph" (text form)}]
   std::string frozen;                     ///< address of the frozen part's weights; empty: all is trained
+  std::optional<StartFile> start_file;    ///< absent: trials begin otherwise
   std::vector<Baseline> baselines;        ///< what a search has to beat; empty in studies of builds before
   std::optional<Earlier> earlier;         ///< what it took over of another study when it began
   nlohmann::json numerics;                ///< what the bits depend on, as last recorded

@@ -44,6 +44,8 @@ Result<void> rebase_paths(study::StudyConfig& config, const std::string& from, c
   for (auto& base : config.model.base) {
     if (!base.starts_with("builtin:")) base = rebase(base);
   }
+  auto& start = config.train.start_from;
+  if (start != study::kStartFromBase) start = rebase(start);
   if (auto& frozen = config.model.frozen; frozen && frozen->weights != study::FrozenConfig::kOfTheBase) {
     frozen->weights = rebase(frozen->weights);
   }

@@ -11,7 +11,7 @@ namespace lanista::train {
 ///
 /// Warm-up is linear from lr/(w+1) to lr over w = warmup_epochs * steps_per_epoch steps. After it: constant; step
 /// (times step_factor every step_every epochs, counted from the start); cosine (to zero at the last step, Loshchilov
-/// and Hutter, ICLR'17, without restarts).
+/// and Hutter, ICLR'17, without restarts). Whichever it is, the steps of the first twentieth have recipe.ease of it.
 double learning_rate(const study::Recipe& recipe, std::int64_t step, std::int64_t steps_per_epoch);
 
 }  // namespace lanista::train

@@ -53,6 +53,23 @@ TEST(LearningRate, EndsWhereTheBudgetInStepsDoes) {
   EXPECT_NEAR(learning_rate(r, 40, 10), 0, 1e-15);
 }
 
+TEST(LearningRate, IsEasedInTheFirstTwentiethOfAllSteps) {
+  for (const char* schedule : {"constant", "cosine"}) {
+    const auto plain = recipe(schedule);
+    auto eased = plain;
+    eased.ease = 0.3;
+    for (std::int64_t step = 0; step < 100; ++step) {
+      const double rate = learning_rate(plain, step, 10);
+      EXPECT_EQ(learning_rate(eased, step, 10), step < 5 ? rate * 0.3 : rate) << schedule << " " << step;
+    }
+    eased.steps = 41;  // a twentieth is two and a bit
+    auto short_plain = plain;
+    short_plain.steps = 41;
+    EXPECT_EQ(learning_rate(eased, 2, 10), 0.3 * learning_rate(short_plain, 2, 10));
+    EXPECT_EQ(learning_rate(eased, 3, 10), learning_rate(short_plain, 3, 10));
+  }
+}
+
 TEST(LearningRate, WarmsUpLinearlyAndThenBeginsTheSchedule) {
   auto r = recipe("cosine");
   r.warmup_epochs = 1.5;

@@ -22,4 +22,13 @@ Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, s
   return std::make_shared<const StartWeights>(std::move(weights));
 }
 
+Result<std::shared_ptr<const StartWeights>> transfer_weights(TrainerState parent, const zoo::TransferPlan& plan,
+                                                             const graph::Graph& child, const graph::OpTable& ops,
+                                                             std::uint64_t trial_seed) {
+  const std::vector<Tensor> weights = weights_in(std::move(parent.tensors));
+  auto made = zoo::apply(plan, weights, child, ops, trial_seed);
+  if (!made) return Error{Code::kDataLoss, "the state to start from does not fit: " + made.error().message, ""};
+  return std::make_shared<const StartWeights>(StartWeights{*std::move(made), false});
+}
+
 }  // namespace lanista::train

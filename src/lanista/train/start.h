@@ -8,6 +8,7 @@
 
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
+#include "lanista/zoo/transfer.h"
 
 namespace lanista::train {
 
@@ -38,5 +39,11 @@ struct StartWeights {
 /// begins. To go on with the state of the same trial is another thing, TrialRun::restore. Errors: kInvalidArgument (no
 /// such plan), kDataLoss (a state without weights).
 Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, std::string_view plan);
+
+/// The same of a parent of another structure, through a plan: what it leaves open are the child's own initial values.
+/// `child` is the whole model. Errors: kDataLoss (a state that is not what the plan was made for).
+Result<std::shared_ptr<const StartWeights>> transfer_weights(TrainerState parent, const zoo::TransferPlan& plan,
+                                                             const graph::Graph& child, const graph::OpTable& ops,
+                                                             std::uint64_t trial_seed);
 
 }  // namespace lanista::train

@@ -77,6 +77,7 @@ const trials = (() => {
   out.how = nameColumn("how", packed.how, n);
   out.reason = nameColumn("reason", packed.reason, n);
   out.rungs = nameColumn("rungs", packed.rungs, n);
+  out.start = nameColumn("start", packed.start, n);
   out.ended = realColumn("ended", packed.ended, n);
   out.worked = realColumn("worked", packed.worked, n);
   out.metrics = packed.metrics.map((m) => realColumn(m.name, m.of, n, false));

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <iosfwd>
+
+#include "lanista/base/result.h"
+#include "lanista/bench/bench.h"
+
+namespace lanista::bench {
+
+/// What it saves to begin with the weights of a model that is there. Cells of NAS-Bench-201 arrive in the order of an
+/// evolution, which is drawn once a seed, by the results of random initial values; every arm trains the same cells in the same order:
+/// - `random`: random initial values;
+/// - `lineage`: the weights of the cell's parent, as this arm has trained it;
+/// - `zoo`: those of what room zoo offers among all that this arm has trained before;
+/// - `race`: ten steps of each, and of random values; on with the least validation loss;
+/// - controls: `any` (a parent drawn from all before) and `shrunk` (lineage, times 0.4, plus a tenth of random values).
+/// One stopping rule: no new best accuracy for 8 evaluations of 20 steps, or 60 of them. Rows: steps (in thousands) to the target
+/// accuracy (a model that never reaches it counts with all its steps), the saving of them against `random` in per cent,
+/// the mean best accuracy, its difference from random's, the share of models that took more steps than random's.
+/// Medians and spread are over request.seeds (3). request.cases: digits (200 models), glyphs (60); request.queries:
+/// so many models in place of these.
+Result<void> warm_start(const Request& request, std::ostream& out);
+
+}  // namespace lanista::bench
