@@ -160,6 +160,7 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   recipe.select = train.select;
   recipe.steps_per_epoch = train.steps_per_epoch.value_or(0);
   recipe.steps = train.steps.value_or(0);
+  recipe.all_rows_at = train.all_rows_at.value_or(1);
   for (const auto& [name, value] : sample) {
     if (space::is_model_choice(name)) continue;
     const auto setter = setters().find(name);

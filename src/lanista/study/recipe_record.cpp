@@ -49,6 +49,7 @@ nlohmann::json recipe_json(const Recipe& recipe) {
   if (recipe.accumulate != 1) json["accumulate"] = recipe.accumulate;
   if (recipe.steps_per_epoch != 0) json["steps_per_epoch"] = recipe.steps_per_epoch;
   if (recipe.steps != 0) json["steps"] = recipe.steps;
+  if (recipe.all_rows_at != 1) json["all_rows_at"] = recipe.all_rows_at;
   if (!recipe.select.name.empty()) json["select"] = plugin_json(recipe.select);
   for (const PluginConfig& plugin : recipe.augment) json["augment"].push_back(plugin_json(plugin));
   return json;
@@ -79,6 +80,7 @@ Result<Recipe> recipe_from_json(const nlohmann::json& in) {
     if (in.contains("accumulate")) recipe.accumulate = integer(in, "accumulate");
     if (in.contains("steps_per_epoch")) recipe.steps_per_epoch = integer(in, "steps_per_epoch");
     if (in.contains("steps")) recipe.steps = integer(in, "steps");
+    if (in.contains("all_rows_at")) recipe.all_rows_at = integer(in, "all_rows_at");
     if (in.contains("select")) recipe.select = plugin_of(in.at("select"), "select");
     if (!in.contains("augment")) return recipe;
     for (const nlohmann::json& plugin : array(in, "augment")) recipe.augment.push_back(plugin_of(plugin, "augment"));

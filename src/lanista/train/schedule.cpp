@@ -6,20 +6,35 @@
 #include "lanista/base/portable_math.h"
 
 namespace lanista::train {
+namespace {
+
+std::int64_t steps_of(double epochs, const study::Epochs& of) {
+  if (of.all_rows_at == 1) return static_cast<std::int64_t>(epochs * static_cast<double>(of.length));
+  const auto whole = static_cast<std::int64_t>(epochs);
+  const std::int64_t begin = of.through(whole);
+  const double next = static_cast<double>(of.through(whole + 1) - begin);
+  return begin + static_cast<std::int64_t>((epochs - static_cast<double>(whole)) * next);
+}
+
+}  // namespace
 
 double learning_rate(const study::Recipe& recipe, std::int64_t step, std::int64_t steps_per_epoch) {
-  const auto warmup = static_cast<std::int64_t>(recipe.warmup_epochs * static_cast<double>(steps_per_epoch));
+  return learning_rate(recipe, step, {.rows = steps_per_epoch, .length = steps_per_epoch, .budget = recipe.steps});
+}
+
+double learning_rate(const study::Recipe& recipe, std::int64_t step, const study::Epochs& epochs) {
+  const std::int64_t warmup = steps_of(recipe.warmup_epochs, epochs);
   if (step < warmup) return recipe.lr * static_cast<double>(step + 1) / static_cast<double>(warmup + 1);
 
   if (recipe.schedule == "step") {
     double rate = recipe.lr;
-    const std::int64_t drops = step / steps_per_epoch / std::max<std::int64_t>(1, recipe.step_every);
+    const std::int64_t drops = epochs.over(step) / std::max<std::int64_t>(1, recipe.step_every);
     for (std::int64_t i = 0; i < drops; ++i) rate *= recipe.step_factor;
     return rate;
   }
   if (recipe.schedule == "cosine") {
-    std::int64_t all = recipe.epochs * steps_per_epoch;
-    if (recipe.steps > 0) all = std::min(all, recipe.steps);
+    std::int64_t all = epochs.through(recipe.epochs);
+    if (epochs.budget > 0) all = std::min(all, epochs.budget);
     const std::int64_t total = all - warmup;
     const double done = static_cast<double>(step - warmup) / static_cast<double>(std::max<std::int64_t>(1, total));
     return recipe.lr * 0.5 * (1.0 + portable_cos(std::numbers::pi * std::min(done, 1.0)));
