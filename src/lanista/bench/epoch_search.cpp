@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lanista/bench/arms.h"
-#include "lanista/bench/search_driver.h"
+#include "lanista/bench/searching.h"
 #include "lanista/strategy/tpe.h"
 #include "lanista/study/pareto.h"
 
@@ -66,7 +66,7 @@ class Search {
         budget_(budget),
         curves_(table, budget.epochs, seed),
         driver_(
-            strategy, budget.slots, [this](const SearchDriver::Trial& trial) { return measured(trial); },
+            strategy, {.slots = budget.slots}, [this](const SearchDriver::Trial& trial) { return measured(trial); },
             [this](const SearchDriver::Trial& trial, study::OutcomeKind kind) { ended(trial, kind); }) {}
 
   Result<EpochRun> run() {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "lanista/bench/arms.h"
-#include "lanista/bench/search_driver.h"
+#include "lanista/bench/searching.h"
 
 namespace lanista::bench {
 namespace {
@@ -16,7 +16,7 @@ class FunctionSearch {
       : function_(function),
         budget_(budget),
         rng_(Rng(seed).split("noise")),
-        driver_(strategy, budget.slots, [this](const SearchDriver::Trial& trial) { return measured(trial); }) {}
+        driver_(strategy, {.slots = budget.slots}, [this](const SearchDriver::Trial& trial) { return measured(trial); }) {}
 
   Result<FunctionRun> run() {
     FunctionRun out;

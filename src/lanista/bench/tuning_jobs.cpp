@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lanista/base/portable_math.h"
+#include "lanista/engine/simulated_study.h"
 #include "lanista/schedule/bounds.h"
 
 namespace lanista::bench {
@@ -20,12 +21,8 @@ class Configurations {
  public:
   Configurations(std::uint64_t seed, const Workload& workload) : rng_(seed), workload_(workload) {}
 
-  /// Smaller is better: towards a final loss, by a power of the budget, with noise.
   double loss(std::int64_t number, std::int64_t budget) const {
-    Rng of = rng_.split("curve").split(static_cast<std::uint64_t>(number));
-    const double last = of.normal(), height = of.uniform(0.5, 2);
-    const double noise = of.split(static_cast<std::uint64_t>(budget)).normal();
-    return last + height * portable_pow(static_cast<double>(budget), -0.5) + 0.05 * noise;
+    return engine::made_up_loss(rng_, number, budget);
   }
 
   /// A trial that adds `units` to what a configuration has.

@@ -10,6 +10,7 @@
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
 #include "lanista/engine/forecast.h"
+#include "lanista/engine/simulated_study.h"
 #include "lanista/engine/study_plan.h"
 #include "lanista/graph/op.h"
 #include "lanista/nn/machine_speed.h"
@@ -22,6 +23,7 @@ namespace lanista::cli {
 namespace {
 
 constexpr double kSeconds = 1;                  // to measure all programs of a plan
+constexpr std::int64_t kMostSimulated = 1024;   // trials
 constexpr std::int64_t kLaneBytes = 256 << 10;  // about what a small model trains in
 
 engine::PlanRequest request_of(const PlanAsked& asked, const study::StudyConfig& config) {
@@ -109,15 +111,14 @@ Result<engine::Forecast> here(const engine::StudyPlan& plan, const study::StudyC
 
 int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const data::DataSpec& data,
                const std::shared_ptr<const mutate::ModelSpace>& models) {
-  PlanAsked wanted = asked;
-  if (asked.simulated_on && !asked.trials) {
-    wanted.trials = std::min<std::int64_t>(config.budget.trials.value_or(config.strategy.slots), 1024);
-  }
-  const auto plan = made_plan(wanted, config, data, models);
-  if (!plan) return report(plan.error());
   if (asked.simulated_on) {
-    return print_forecast(engine::forecast_plan(*plan, config.strategy.slots, *asked.simulated_on), asked.json);
+    PlanAsked wanted = asked;
+    if (!wanted.trials) wanted.trials = std::min<std::int64_t>(config.budget.trials.value_or(config.strategy.slots), kMostSimulated);
+    return print_forecast(engine::forecast_study(config, data, models, request_of(wanted, config), *asked.simulated_on),
+                          asked.json);
   }
+  const auto plan = made_plan(asked, config, data, models);
+  if (!plan) return report(plan.error());
   const auto forecast = here(*plan, config);
   if (!forecast) return report(forecast.error());
   if (asked.json) {

@@ -4,7 +4,9 @@
 #include <iterator>
 #include <utility>
 
+#include "lanista/base/check.h"
 #include "lanista/base/rng.h"
+#include "lanista/data/share.h"
 #include "lanista/data/weights.h"
 
 namespace lanista::data {
@@ -173,6 +175,16 @@ const Dataset& Dataset::training(const std::optional<std::int64_t>& fold) const 
   const bool known = trainings_ && *fold >= 0 && *fold < std::ssize(*trainings_);
   LANISTA_CHECK(known, "there is no fold " + std::to_string(*fold) + " in these data");
   return (*trainings_)[static_cast<std::size_t>(*fold)];
+}
+
+std::vector<std::int64_t> Dataset::share_of_train(std::int64_t count, std::uint64_t data_seed) const {
+  const bool strata = spec_.classes > 0 && spec_.positions == 0;
+  std::vector<std::int64_t> share = stratified_order(
+      rows(Part::kTrain), strata ? std::span<const std::int32_t>(*labels_) : std::span<const std::int32_t>(),
+      spec_.classes, data_seed);
+  LANISTA_CHECK(count >= 0 && count <= std::ssize(share), "a share has no more rows than there are");
+  share.resize(static_cast<std::size_t>(count));
+  return share;
 }
 
 void Dataset::gather_features(std::span<const std::int64_t> rows, std::span<float> out) const {

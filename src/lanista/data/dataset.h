@@ -36,6 +36,9 @@ class Dataset {
   const std::vector<std::string>& remarks() const { return remarks_; }
   /// Row numbers (into features and targets) of a part, ascending.
   const std::vector<std::int64_t>& rows(Part part) const { return rows_[static_cast<std::size_t>(part)]; }
+  /// `count` training rows, from 0 to all of them: the first in stratified_order (share.h), so every larger share
+  /// contains them. Targets that are no single class have no strata. O(n log n) in the training rows.
+  std::vector<std::int64_t> share_of_train(std::int64_t count, std::uint64_t data_seed) const;
   /// What a training of `fold` (study::Proposal::fold) sees: the data set itself without one. The fold is one of
   /// spec().folds. Lives as long as the data set and its copies.
   const Dataset& training(const std::optional<std::int64_t>& fold) const;

@@ -340,6 +340,7 @@ study::Epochs epochs_of(const study::StudyConfig& config, const data::DataSpec& 
   recipe.batch = batch_of(config, data, sample);
   recipe.steps_per_epoch = config.train.steps_per_epoch.value_or(0);
   recipe.steps = config.train.steps.value_or(0);
+  recipe.all_rows_at = config.train.all_rows_at.value_or(1);
   return study::epochs_of(recipe, data.split_rows[0]);
 }
 
@@ -347,9 +348,35 @@ std::int64_t least_steps_of_a_trial(const study::StudyConfig& config, const data
   const auto& params = config.space.params.parameters();
   const bool drawn = std::ranges::find(params, "batch", &space::Parameter::name) != params.end();
   study::Epochs epochs = epochs_of(config, data, {});
-  if (drawn && !config.train.steps_per_epoch) epochs.length = 1;
+  if (drawn && !config.train.steps_per_epoch) epochs.length = epochs.all_rows_at = 1;
   return epochs.through(config.train.epochs);
 }
+
+namespace {
+
+/// Epochs that read a growing share of the rows.
+Result<void> check_growing(const study::TrainConfig& train) {
+  if (!train.all_rows_at) return {};
+  const std::string at = "is " + std::to_string(*train.all_rows_at);
+  const auto refused = [](const std::string& what) -> Result<void> {
+    return Error{Code::kInvalidArgument, what, "train.all_rows_at"};
+  };
+  if (*train.all_rows_at < 1 || *train.all_rows_at > train.epochs) {
+    return refused(at + "; it must be at least 1 and at most the " + std::to_string(train.epochs) +
+                   " epochs of a trial, so that one that trains to its end reads all rows");
+  }
+  if (*train.all_rows_at == 1) return {};
+  if (train.steps || train.steps_per_epoch) {
+    return refused(at + ", and an epoch is then a pass over a share of the rows; leave out train." +
+                   (train.steps ? "steps" : "steps_per_epoch"));
+  }
+  if (!train.select.name.empty()) {
+    return refused(at + ", and train.select remembers what all rows have lost; leave out one of the two");
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<void> check_config(const study::StudyConfig& config) {
   const auto at_least = [](const char* key, std::int64_t value, std::int64_t least) -> Result<void> {
@@ -361,6 +388,7 @@ Result<void> check_config(const study::StudyConfig& config) {
   LANISTA_TRY(at_least("train.epochs", config.train.epochs, 1));
   LANISTA_TRY(at_least("train.steps_per_epoch", config.train.steps_per_epoch.value_or(1), 1));
   LANISTA_TRY(at_least("train.steps", config.train.steps.value_or(1), 1));
+  LANISTA_TRY(check_growing(config.train));
   study::TrainConfig settled = config.train;
   LANISTA_TRY(study::settle_epochs(settled));
   if (config.train.steps && (!settled.steps_per_epoch || settled.epochs != config.train.epochs)) {

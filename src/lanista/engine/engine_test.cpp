@@ -288,6 +288,35 @@ TEST(Engine, RefusesStepsThatAreNotSettledAsEpochs) {
   EXPECT_NE(refused([](auto& train) { train.steps = 40; }), "");
 }
 
+TEST(Engine, RefusesGrowingEpochsThatNeverAreWholeOrAreNoPasses) {
+  const auto refused = [](const std::function<void(study::TrainConfig&)>& change) {
+    Bench bench;
+    study::StudyConfig config = small_study();
+    config.train.all_rows_at = config.train.epochs;
+    change(config.train);
+    const auto summary = bench.run(config, {});
+    return summary ? "" : summary.error().text();
+  };
+  EXPECT_EQ(refused([](auto&) {}), "");
+  EXPECT_EQ(refused([](auto& train) {
+              train.all_rows_at = 1;
+              train.steps_per_epoch = 10;
+            }),
+            "") << "they do not grow";
+  const std::string epochs = std::to_string(small_study().train.epochs);
+  const std::string bounds = "it must be at least 1 and at most the " + epochs +
+                             " epochs of a trial, so that one that trains to its end reads all rows";
+  EXPECT_EQ(refused([](auto& train) { train.all_rows_at = 0; }), "train.all_rows_at: is 0; " + bounds);
+  EXPECT_EQ(refused([](auto& train) { ++*train.all_rows_at; }),
+            "train.all_rows_at: is " + std::to_string(small_study().train.epochs + 1) + "; " + bounds);
+  EXPECT_EQ(refused([](auto& train) { train.steps_per_epoch = 10; }),
+            "train.all_rows_at: is " + epochs +
+                ", and an epoch is then a pass over a share of the rows; leave out train.steps_per_epoch");
+  EXPECT_EQ(refused([](auto& train) { train.select = {"random", {{"keep", 0.5}}}; }),
+            "train.all_rows_at: is " + epochs +
+                ", and train.select remembers what all rows have lost; leave out one of the two");
+}
+
 TEST(Engine, RefusesTargetsThatTheDataHoldOtherwise) {
   const auto said = [](const std::string& targets, bool standardised) {
     Bench bench;

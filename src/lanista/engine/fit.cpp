@@ -99,7 +99,9 @@ Result<void> fit_epochs(study::StudyConfig& config, const data::DataSpec& data) 
     }
     train.steps_per_epoch = std::max<std::int64_t>(1, epochs_of(config, data, {}).length);
   }
-  return study::settle_epochs(train);
+  LANISTA_TRY(study::settle_epochs(train));
+  if (train.all_rows_at) train.all_rows_at = std::min(*train.all_rows_at, train.epochs);
+  return {};
 }
 
 /// A proposal of which not all folds are trained is not ranked.

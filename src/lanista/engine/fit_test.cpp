@@ -168,6 +168,10 @@ TEST(Fit, SaysHowManyEpochsABudgetInStepsHas) {
   const std::string text = studyfile::write_study(config);
   EXPECT_EQ(studyfile::write_study(*studyfile::read_study(text, "again")), text) << "from here on without the data";
 
+  auto growing = *studyfile::read_study("train: {epochs: 5, all_rows_at: 9}", "s");
+  ASSERT_TRUE(fit_to_data(growing, spec));
+  EXPECT_EQ(growing.train.all_rows_at, 5) << "who trains to the end reads all rows";
+
   auto said = *studyfile::read_study("train: {steps: 30, steps_per_epoch: 4}\nspace: {params: {batch: [8, 16]}}", "s");
   ASSERT_TRUE(fit_to_data(said, spec));
   EXPECT_EQ(said.train.epochs, 8);

@@ -131,6 +131,10 @@ std::string forecast_text(const Forecast& forecast) {
   const schedule::Course& course = forecast.course;
   std::string text = std::to_string(forecast.trials) + " trials, " + std::to_string(forecast.slots) +
                      " at a time, on " + std::to_string(forecast.cluster.workers) + " workers, simulated\n" +
+                     (forecast.ended_early > 0 ? "halving      " + std::to_string(forecast.ended_early) +
+                                                     " trials end early, " + std::to_string(forecast.resumptions) +
+                                                     " times one goes on from a rung\n"
+                                               : "") +
                      "times        " + forecast.basis + "\n" + "makespan     " + seconds_text(course.makespan) +
                      "   (one trial a worker, in order: " + seconds_text(forecast.first_come) + ")\n" +
                      "utilisation  " + number("%.0f %%", 100 * course.utilisation()) + "\n" + "dual bound   " +
@@ -168,6 +172,8 @@ json forecast_json(const Forecast& forecast) {
   return {{"v", 1},
           {"trials", forecast.trials},
           {"slots", forecast.slots},
+          {"ended_early", forecast.ended_early},
+          {"resumptions", forecast.resumptions},
           {"workers", forecast.cluster.workers},
           {"basis", forecast.basis},
           {"makespan", forecast.course.makespan},

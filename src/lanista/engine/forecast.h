@@ -23,6 +23,8 @@ struct Forecast {
   schedule::Course course;  ///< by our scheduler
   double first_come = 0;    ///< seconds with one trial a worker in their order
   schedule::Bounds bounds;  ///< of all trials, if all could begin at once
+  std::int64_t resumptions = 0;  ///< of trials that had paused at a rung
+  std::int64_t ended_early = 0;  ///< trials
   std::string basis;        ///< where the trials' times come from
   /// What the makespan is over the least time that is possible, as a part of that.
   double gap() const;
@@ -31,7 +33,8 @@ struct Forecast {
 /// The trials of a log with the seconds that workers spent on each, as many under way as the study has slots. Errors:
 /// kFailedPrecondition if nothing was worked on yet; those of schedule::simulate.
 Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& on);
-/// The first proposals of a study with predicted steps, each trained to its full budget: who stops early takes less.
+/// The first proposals of a study with predicted steps, each trained to its full budget: who stops early takes less
+/// (simulated_study.h asks who does).
 Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on);
 
 /// Makespan, utilisation, bound and gap; with a line a worker, of which a column is a part of the time.

@@ -54,6 +54,7 @@ class Draw {
     if (flag()) recipe.accumulate = integer();
     if (flag()) recipe.steps_per_epoch = integer();
     if (flag()) recipe.steps = integer();
+    if (flag()) recipe.all_rows_at = integer();
     if (flag()) recipe.augment = {{"noise", {{"std", 0.5}}}, {text(), Options::object()}};
     return recipe;
   }

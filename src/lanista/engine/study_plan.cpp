@@ -9,6 +9,7 @@
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/executor.h"
 #include "lanista/engine/frozen.h"
+#include "lanista/engine/plan_members.h"
 #include "lanista/fuse/group.h"
 #include "lanista/graph/cut.h"
 #include "lanista/graph/op.h"
@@ -19,33 +20,14 @@
 namespace lanista::engine {
 namespace {
 
-using fuse::DataStep;
 using nlohmann::json;
-
-/// What happens to a sample on its way into a step: all that touches its features reads and writes them once.
-std::vector<DataStep> data_steps(const study::StudyConfig& config, const data::DataSpec& data,
-                                 const graph::CostPrices& prices) {
-  const std::int64_t bytes = data.features.elements_per_sample() * static_cast<std::int64_t>(sizeof(float));
-  const double us = graph::predicted_us(prices, 0, 2 * static_cast<double>(bytes));
-  // Data lies in memory normalised, so that is no work of a step.
-  std::vector<DataStep> steps{{"normalize(" + config.data.normalize + ")", false, 0, bytes},
-                              {"gather", false, us, bytes}};
-  for (const study::PluginConfig& augment : config.data.augment) {
-    std::string options;
-    for (const auto& [name, value] : augment.options.items()) {
-      options += (options.empty() ? "" : ", ") + name + "=" + value.dump();
-    }
-    steps.push_back({augment.name + (options.empty() ? "" : "(" + options + ")"), true, us, bytes});
-  }
-  return steps;
-}
 
 /// The trials a study begins with.
 class Beginning {
  public:
   Beginning(const study::StudyConfig& config, const data::DataSpec& data,
             std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
-      : config_(config), data_(data), models_(std::move(models)), steps_(data_steps(config, data, prices)) {}
+      : config_(config), models_(std::move(models)), members_(config, data, models_, prices) {}
 
   /// At most `wanted` members; StudyPlan's other fields are filled in.
   Result<std::vector<fuse::Member>> draw(std::int64_t wanted, StudyPlan& out) {
@@ -66,8 +48,9 @@ class Beginning {
       strategy->observe(study::Proposed{trial.id, trial.proposal});
       const auto [first, fresh] = keys_.emplace(study::run_key(trial.proposal), trial.id);
       if (fresh) {
-        LANISTA_ASSIGN(fuse::Member member, member_of(trial));
-        members.push_back(std::move(member));
+        LANISTA_ASSIGN(PlannedMember made, members_.make(trial));
+        trials_.push_back(made.trial);
+        members.push_back(std::move(made.member));
         duplicates = 0;
         continue;
       }
@@ -85,32 +68,9 @@ class Beginning {
   const std::vector<schedule::Trial>& trials() const { return trials_; }
 
  private:
-  Result<fuse::Member> member_of(const study::TrialView& trial) {
-    LANISTA_ASSIGN(graph::Graph model, models_->rebuild(trial.proposal.base, trial.proposal.edits));
-    LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
-    LANISTA_ASSIGN(Job job, make_job(config_, data_, trial, std::move(model)));
-    trials_.push_back({trial.id, study::program_key(study::structure_key(job.model, models_->ops()), job.recipe),
-                       study::state_bytes(cost.parameters, job.recipe),
-                       study::kept_bytes(cost.parameters, job.recipe, job.keep)});
-    LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, job.fold));
-    fuse::Recipe recipe{.step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},
-                        .batch_size = job.recipe.batch,
-                        .data = {.dataset = data.hash,
-                                 .order_seed = job.data_seed,
-                                 .num_samples = data.split_rows[0],
-                                 .steps = steps_},
-                        .epochs = study::epochs_of(job.recipe, data.split_rows[0]).passes(job.recipe.epochs),
-                        .precision = precision_of(job.recipe.precision),
-                        .keeps_an_epoch = job.keep.picks()};
-    std::map<graph::NodeId, Digest> frozen;  // equal weights in all trials
-    for (const graph::NodeId id : models_->frozen()) frozen[id] = {};
-    return fuse::Member{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""};
-  }
-
   const study::StudyConfig& config_;
-  const data::DataSpec& data_;
   std::shared_ptr<const mutate::ModelSpace> models_;
-  std::vector<DataStep> steps_;
+  PlanMembers members_;
   std::vector<schedule::Trial> trials_;
   std::unordered_map<Digest, TrialId> keys_;  // never walked
   std::int64_t proposed_ = 0;

@@ -79,10 +79,44 @@ TEST(StepsStudy, OfAPassIsToTheBitTheStudyOfEpochs) {
   }
 }
 
+TEST(GrowingStudy, ThatReadsAllRowsAtOnceIsToTheBitThePlainStudy) {
+  MemoryFileSystem plain, at_once;
+  ASSERT_TRUE(run(plain, study("epochs: 3", false, true), 1));
+  ASSERT_TRUE(run(at_once, study("epochs: 3, all_rows_at: 1", false, true), 2));
+  const auto wanted = *fingerprint(plain), seen = *fingerprint(at_once);
+  EXPECT_EQ(seen.weights, wanted.weights);
+  EXPECT_EQ(engine::testing::first_difference(behind_the_header(seen.canonical), behind_the_header(wanted.canonical)),
+            "");
+}
+
 struct Drawn {
   std::string text;
   std::int64_t length = 0, steps = 0;
+  std::int64_t all_rows_at = 1;
+
+  /// Steps behind so many epochs, in batches of 16 of so many rows.
+  std::int64_t through(std::int64_t epochs, std::int64_t rows) const {
+    if (all_rows_at == 1) return std::min(epochs * length, steps);
+    std::int64_t count = 0;
+    for (std::int64_t epoch = 1; epoch <= epochs; ++epoch) {
+      std::int64_t share = 0;
+      while (share < rows && share * all_rows_at < epoch * rows) ++share;
+      for (; share > 0; share -= 16) ++count;
+    }
+    return count;
+  }
 };
+
+/// Trials that read a growing share of the rows.
+Drawn growing(Rng& rng) {
+  Drawn out;
+  const std::int64_t epochs = rng.between(3, 6);
+  out.all_rows_at = rng.between(2, epochs);
+  out.text = study("epochs: " + std::to_string(epochs) + ", all_rows_at: " + std::to_string(out.all_rows_at) +
+                       ", shards: " + std::to_string(rng.between(1, 2)),
+                   rng.bernoulli(0.5), rng.bernoulli(0.6), rng.bernoulli(0.5) ? ", augment: [noise]" : "");
+  return out;
+}
 
 Drawn drawn(Rng& rng) {
   Drawn out;
@@ -104,7 +138,7 @@ void expect_trained_alone(MemoryFileSystem& disk, const Drawn& of) {
   int seen = 0;
   for (const study::TrialView& trial : view.trials) {
     for (const study::Measurement& each : trial.measurements) {
-      EXPECT_EQ(each.step, std::min(each.epoch * of.length, of.steps));
+      EXPECT_EQ(each.step, of.through(each.epoch, data.spec().split_rows[0]));
     }
     if (!trial.outcome || !trial.outcome->weights_hash) continue;
     auto job =
@@ -125,12 +159,12 @@ void expect_trained_alone(MemoryFileSystem& disk, const Drawn& of) {
 }
 
 // Frozen or not, in parts, augmented, promoted; killed and taken up anywhere, with any number of workers.
-TEST(StepsStudy, LeavesNoTraceOfKills) {
+void expect_no_trace_of_kills(Drawn (*draw)(Rng&), std::uint64_t seeds, int least) {
   int resumed = 0;
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
-    const Drawn of = drawn(rng);
+    const Drawn of = draw(rng);
     MemoryFileSystem undisturbed;
     put_inputs(undisturbed);
     const auto ran = run(undisturbed, of.text, 1);
@@ -156,8 +190,11 @@ TEST(StepsStudy, LeavesNoTraceOfKills) {
       ++resumed;
     }
   }
-  EXPECT_GT(resumed, 20);
+  EXPECT_GT(resumed, least);
 }
+
+TEST(StepsStudy, LeavesNoTraceOfKills) { expect_no_trace_of_kills(drawn, 10, 20); }
+TEST(GrowingStudy, LeavesNoTraceOfKills) { expect_no_trace_of_kills(growing, 6, 12); }
 
 }  // namespace
 }  // namespace lanista::runtime

@@ -165,6 +165,7 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   recipe.tune = train.tune;
   recipe.steps_per_epoch = train.steps_per_epoch.value_or(0);
   recipe.steps = train.steps.value_or(0);
+  recipe.all_rows_at = train.all_rows_at.value_or(1);
   LANISTA_TRY(apply_sample(recipe, sample));
   return recipe;
 }

@@ -91,6 +91,9 @@ struct TrainConfig {
   std::optional<std::int64_t> steps_per_epoch;
   /// The budget in steps, the last of which ends an epoch; `epochs` is then what they come to (settle_epochs). From 1.
   std::optional<std::int64_t> steps;
+  /// Fidelity is the share of the data: epoch e before this one reads e / all_rows_at of the training rows, a stratified
+  /// part that those of later epochs contain. None, or 1: every epoch reads all rows.
+  std::optional<std::int64_t> all_rows_at;
   std::string optimizer = "sgd";      ///< where the space does not choose one; of step::optimizers()
   std::string schedule = "constant";  ///< constant | step | cosine
   std::int64_t step_every = 3;        ///< step: epochs between drops
@@ -185,6 +188,7 @@ struct Recipe {
   std::int64_t steps_per_epoch = 0;  ///< 0: a pass over the training rows
   std::int64_t steps = 0;            ///< at most of all epochs; 0: no matter
   double ease = 1;                   ///< factor of the learning rate in the first kEasedShare of all steps
+  std::int64_t all_rows_at = 1;      ///< the first epoch over all training rows; epoch e before reads e / all_rows_at
 };
 const std::vector<std::string>& sample_names();  ///< what a sample may set
 /// Of those: what may be another value from one step to the next, since steps read it. The others say what a program or

@@ -45,6 +45,56 @@ TEST(Epochs, AreWhatAPlainLoopCounts) {
   }
 }
 
+// Growing ones, rows and steps one by one; which rows a share has is counted, not divided.
+TEST(Epochs, ThatGrowAreWhatAPlainLoopCounts) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    Recipe recipe;
+    recipe.batch = rng.between(1, 9);
+    recipe.all_rows_at = rng.between(2, 15);
+    const Epochs epochs = epochs_of(recipe, rng.between(1, 60));
+    std::int64_t step = 0, rows_read = 0;
+    for (std::int64_t pass = 0; pass < 20; ++pass) {
+      std::int64_t share = 0;
+      while (share < epochs.rows && share * recipe.all_rows_at < (pass + 1) * epochs.rows) ++share;
+      ASSERT_EQ(epochs.pass_rows(pass), share);
+      ASSERT_EQ(epochs.through(pass), step);
+      ASSERT_EQ(epochs.pass_begin(pass), step);
+      ASSERT_GE(epochs.passes(pass) * epochs.rows, rows_read);
+      ASSERT_LT((epochs.passes(pass) - 1) * epochs.rows, std::max<std::int64_t>(rows_read, 1));
+      const std::int64_t begin = step;
+      for (std::int64_t left = share; left > 0; left -= recipe.batch, ++step) {
+        ASSERT_EQ(epochs.pass(step), pass) << step;
+        ASSERT_EQ(epochs.over(step), pass) << step;
+        ASSERT_EQ(epochs.begin(step), begin) << step;
+        ASSERT_EQ(epochs.rows_read(step), rows_read) << step;
+        rows_read += std::min(left, recipe.batch);
+      }
+    }
+  }
+}
+
+TEST(Epochs, ThatGrowAreCountedInLargeStudiesToo) {
+  Recipe recipe;
+  recipe.batch = 7;
+  recipe.all_rows_at = kMaxEpochs;
+  const Epochs epochs = epochs_of(recipe, std::int64_t{1} << 31);
+  std::int64_t steps = 0, rows = 0;
+  for (std::int64_t pass = 0; pass < 3000; ++pass) {
+    ASSERT_EQ(epochs.pass_begin(pass), steps);
+    ASSERT_EQ(epochs.rows_read(steps), rows);
+    steps += (epochs.pass_rows(pass) + 6) / 7;
+    rows += epochs.pass_rows(pass);
+  }
+  // Rows over all shares are half of all passes, and half a share; rounding up adds less than a row, or step, a pass.
+  const double whole = 0x1p31 * static_cast<double>(kMaxEpochs + 1) / 2;
+  const std::int64_t all = epochs.pass_begin(kMaxEpochs);
+  EXPECT_NEAR(static_cast<double>(epochs.rows_read(all)), whole, static_cast<double>(kMaxEpochs));
+  EXPECT_NEAR(static_cast<double>(all), whole / 7, static_cast<double>(kMaxEpochs));
+  EXPECT_EQ(epochs.pass(all - 1), kMaxEpochs - 1);
+}
+
 TEST(Epochs, ArePassesUnlessTheRecipeSaysOtherwise) {
   Recipe recipe;
   recipe.batch = 16;

@@ -132,6 +132,10 @@ Section train_section() {
                           "steps of every epoch; none: a pass over the training rows"))),
        quiet(field(block, &TrainConfig::steps,
                    within(1, study::kMaxSteps, "steps", "budget of a trial, in training steps in place of epochs"))),
+       quiet(field(block, &TrainConfig::all_rows_at,
+                   within(1, study::kMaxEpochs, "all_rows_at",
+                          "fidelity is the share of the data: epoch e below this one reads e / all_rows_at of the "
+                          "training rows, a part of what later ones read"))),
        field(block, &TrainConfig::optimizer, one_of("optimizer", step::optimizer_names(), "update rule")),
        field(block, &TrainConfig::schedule,
              one_of("schedule", {"constant", "step", "cosine"}, "learning rate over time")),

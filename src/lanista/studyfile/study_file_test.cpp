@@ -136,6 +136,16 @@ TEST(StudyFile, TellsOfBatchesInPartsWhereThereAreAny) {
   }
 }
 
+TEST(StudyFile, TellsOfGrowingEpochsWhereThereAreAny) {
+  EXPECT_EQ(write_study(*read_study(default_study(), "default")).find("all_rows_at"), std::string::npos);
+  const auto growing = read_study("train: {epochs: 9, all_rows_at: 6}", "s.yaml");
+  ASSERT_TRUE(growing) << growing.error().text();
+  EXPECT_EQ(growing->train.all_rows_at, 6);
+  const auto again = read_study(write_study(*growing), "again");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->train.all_rows_at, 6);
+}
+
 TEST(StudyFile, TellsOfEpochsInStepsWhereThereAreAny) {
   const auto plain = read_study(default_study(), "default");
   ASSERT_TRUE(plain);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "lanista/base/rng.h"
+#include "lanista/data/share.h"
 #include "lanista/graph/text.h"
 #include "lanista/step/optimizer.h"
 #include "lanista/step/training_step.h"
@@ -73,7 +74,8 @@ class PlainLoop {
   void step() {
     const study::Recipe& recipe = input_.recipe;
     if (rows_.empty()) {
-      const auto order = data::epoch_order(input_.data->rows(data::Part::kTrain), input_.data_seed, ++pass_);
+      ++pass_;
+      const auto order = data::epoch_order(share(pass_), input_.data_seed, pass_);
       rows_.assign(order.begin(), order.end());
     }
     std::vector<std::int64_t> batch;
@@ -90,7 +92,8 @@ class PlainLoop {
     for (std::size_t i = 0; i < 12; ++i) weight_[i] -= lr * of_weight[i];
     for (std::size_t i = 0; i < 3; ++i) bias_[i] -= lr * of_bias[i];
     ++step_;
-    if (++in_epoch_ < length() && step_ != recipe.steps) return;
+    const bool over = recipe.all_rows_at > 1 ? rows_.empty() : ++in_epoch_ == length() || step_ == recipe.steps;
+    if (!over) return;
     train_loss.push_back(loss_ / static_cast<double>(seen_));
     ends.push_back(step_);
     const auto& held_out = input_.data->rows(data::Part::kValidation);
@@ -108,6 +111,29 @@ class PlainLoop {
   std::vector<std::int64_t> ends;
 
  private:
+  /// Rows of a pass: all, or in a growing training the first so many that make up its share.
+  std::vector<std::int64_t> share(std::int64_t pass) const {
+    const auto& all = input_.data->rows(data::Part::kTrain);
+    const std::int64_t parts = input_.recipe.all_rows_at;
+    if (pass + 1 >= parts) return all;
+    std::int64_t count = 0;
+    while (count * parts < (pass + 1) * std::ssize(all)) ++count;
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(input_.data->spec().rows));
+    for (std::size_t row = 0; row < labels.size(); ++row) {
+      const auto one = static_cast<std::int64_t>(row);
+      input_.data->gather_labels({&one, 1}, {&labels[row], 1});
+    }
+    auto rows = data::stratified_order(all, labels, 3, input_.data_seed);
+    rows.resize(static_cast<std::size_t>(count));
+    return rows;
+  }
+
+  std::int64_t steps_of_pass(std::int64_t pass) const {
+    std::int64_t steps = 0;
+    for (std::int64_t left = std::ssize(share(pass)); left > 0; left -= input_.recipe.batch) ++steps;
+    return steps;
+  }
+
   std::int64_t length() const {
     if (input_.recipe.steps_per_epoch > 0) return input_.recipe.steps_per_epoch;
     std::int64_t steps = 0;
@@ -117,6 +143,7 @@ class PlainLoop {
 
   double rate() const {
     const study::Recipe& recipe = input_.recipe;
+    if (recipe.all_rows_at > 1) return growing_rate();
     const double warm = std::floor(recipe.warmup_epochs * static_cast<double>(length()));
     const auto at = static_cast<double>(step_);
     if (at < warm) return recipe.lr * (at + 1) / (warm + 1);
@@ -124,6 +151,24 @@ class PlainLoop {
     if (recipe.schedule == "step")
       return recipe.lr * std::pow(recipe.step_factor, std::floor(at / static_cast<double>(length())));
     const auto all = static_cast<double>(recipe.steps > 0 ? recipe.steps : recipe.epochs * length());
+    return recipe.lr * 0.5 * (1 + std::cos(std::numbers::pi * (at - warm) / std::max(1.0, all - warm)));
+  }
+
+  /// The same by epochs that have as many steps as they happen to have.
+  double growing_rate() const {
+    const study::Recipe& recipe = input_.recipe;
+    std::vector<std::int64_t> steps;
+    for (std::int64_t e = 0; e < recipe.epochs; ++e) steps.push_back(steps_of_pass(e));
+    double warm = 0, all = 0, left = recipe.warmup_epochs;
+    for (const std::int64_t each : steps) {
+      warm += std::floor(std::clamp(left, 0.0, 1.0) * static_cast<double>(each));
+      left -= 1;
+      all += static_cast<double>(each);
+    }
+    const auto at = static_cast<double>(step_);
+    if (at < warm) return recipe.lr * (at + 1) / (warm + 1);
+    if (recipe.schedule == "constant") return recipe.lr;
+    if (recipe.schedule == "step") return recipe.lr * std::pow(recipe.step_factor, static_cast<double>(ends.size()));
     return recipe.lr * 0.5 * (1 + std::cos(std::numbers::pi * (at - warm) / std::max(1.0, all - warm)));
   }
 
@@ -201,20 +246,29 @@ study::Recipe drawn_recipe(Rng& rng, std::int64_t batch) {
   return recipe;
 }
 
+/// Epochs that read a growing share of the rows.
+study::Recipe growing_recipe(Rng& rng, std::int64_t batch) {
+  study::Recipe recipe = drawn_recipe(rng, batch);
+  recipe.steps_per_epoch = recipe.steps = 0;
+  recipe.epochs = rng.between(2, 7);
+  recipe.all_rows_at = rng.between(2, recipe.epochs);
+  return recipe;
+}
+
 // Trials with epochs of their own in the lanes of one group, in chunks of any size, parked and taken back on the way.
-TEST(EpochsInSteps, ReadWhatAPlainLoopReads) {
+void train_as_a_plain_loop(study::Recipe (*draw)(Rng&, std::int64_t), int seeds) {
   ASSERT_EQ(blobs().rows(data::Part::kTrain).size(), 50U);
   int parked = 0, inside_a_pass = 0;
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (int seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE(seed);
-    Rng rng(seed);
+    Rng rng(static_cast<std::uint64_t>(seed));
     const std::int64_t batch = std::array<std::int64_t, 5>{1, 7, 16, 50, 80}[rng.below(5)];
     data::EpochCache cache(blobs(), 1 << 20, nullptr);
     std::vector<TrainerInput> inputs;
     std::vector<TrialRun> runs;
     std::vector<PlainLoop> loops;
     for (std::uint32_t id = 1; id <= 3; ++id) {
-      inputs.push_back(linear_trial(drawn_recipe(rng, batch), id));
+      inputs.push_back(linear_trial(draw(rng, batch), id));
       if (rng.bernoulli(0.5)) inputs.back().epochs = &cache;
       if (rng.bernoulli(0.3)) inputs.back().data_seed = rng.next();
       runs.push_back(*TrialRun::create(inputs.back()));
@@ -245,9 +299,12 @@ TEST(EpochsInSteps, ReadWhatAPlainLoopReads) {
     }
     for (std::size_t i = 0; i < runs.size(); ++i) expect_trained_plainly(inputs[i], runs[i], loops[i]);
   }
-  EXPECT_GT(parked, 300);
-  EXPECT_GT(inside_a_pass, 200);
+  EXPECT_GT(parked, 2 * seeds);
+  EXPECT_GT(inside_a_pass, seeds * 4 / 3);
 }
+
+TEST(EpochsInSteps, ReadWhatAPlainLoopReads) { train_as_a_plain_loop(drawn_recipe, 150); }
+TEST(EpochsThatGrow, ReadWhatAPlainLoopReads) { train_as_a_plain_loop(growing_recipe, 60); }
 
 
 /// Of five steps a pass, the last one short.

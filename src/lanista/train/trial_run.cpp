@@ -127,15 +127,14 @@ Result<TrialRun> TrialRun::create(const TrainerInput& input) {
 }
 
 std::int64_t TrialRun::steps_left_at_once() const {
-  const std::int64_t pass = epochs_.pass_steps();
-  return std::min(epochs_.through(epochs_.over(step_) + 1) - step_, pass - step_ % pass);
+  return std::min(epochs_.through(epochs_.over(step_) + 1), epochs_.pass_begin(pass() + 1)) - step_;
 }
 
 nn::LaneHyper TrialRun::hyper(std::int64_t ahead) const {
   const auto& r = recipe_at(step_ + ahead);
   nn::LaneHyper h;
   const std::int64_t clock = selection_ && selection_.counts_trained() ? selection_.batches() : step_ + ahead;
-  h.lr = learning_rate(r, clock, steps_per_epoch());
+  h.lr = learning_rate(r, clock, epochs_);
   h.momentum = r.momentum;
   h.nesterov = r.nesterov;
   h.weight_decay = r.weight_decay;
@@ -272,7 +271,8 @@ Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
   if (child.data != input_.data) return Error{Code::kInvalidArgument, who + "it has other data", ""};
   if (child.start) return Error{Code::kInvalidArgument, who + "it has a start of its own", ""};
   if (!holds_state()) return Error{Code::kFailedPrecondition, who + "there is no state in memory", ""};
-  if (branch.epochs_.begin(step_) != epochs_.begin(step_)) {
+  const bool same_rows = branch.epochs_.all_rows_at == epochs_.all_rows_at;
+  if (!same_rows || branch.epochs_.begin(step_) != epochs_.begin(step_)) {
     return Error{Code::kInvalidArgument, who + "its epochs begin at other steps", ""};
   }
   branch.step_ = branch.branched_at_ = step_;
@@ -307,7 +307,8 @@ std::vector<double> TrialRun::own_numbers(std::span<const nn::LaneNumber> wanted
 
 bool TrialRun::reads_with(const TrialRun& other) const {
   if (selection_ || other.selection_) return false;
-  return step_ == other.step_ && input_.data_seed == other.input_.data_seed && input_.data == other.input_.data &&
+  return step_ == other.step_ && epochs_.all_rows_at == other.epochs_.all_rows_at &&
+         input_.data_seed == other.input_.data_seed && input_.data == other.input_.data &&
          augment_text_ == other.augment_text_;
 }
 
@@ -323,25 +324,31 @@ void TrialRun::begin_pass(std::span<TrialRun* const> others) {
     break;
   }
   if (!order_) {
+    const std::int64_t share = epochs_.pass_rows(pass());
+    const bool all = share == std::ssize(train_rows());
     // What is selected lies anywhere in the pass.
-    if (input_.epochs != nullptr && !augmenter_.empty() && !selection_) {
+    if (input_.epochs != nullptr && !augmenter_.empty() && !selection_ && all) {
       prepared_ = input_.epochs->get(input_.recipe.augment, augmenter_, input_.data_seed, pass());
     }
-    order_ = std::make_shared<const std::vector<std::int64_t>>(
-        prepared_ ? prepared_->rows : data::epoch_order(train_rows(), input_.data_seed, pass()));
+    const auto order = [&] {
+      return data::epoch_order(all ? train_rows() : input_.data->share_of_train(share, input_.data_seed), input_.data_seed, pass());
+    };
+    order_ = std::make_shared<const std::vector<std::int64_t>>(prepared_ ? prepared_->rows : order());
   }
   order_pass_ = pass();
 }
 
 std::span<const std::int64_t> TrialRun::rows(std::int64_t ahead) const {
   const auto batch = static_cast<std::size_t>(input_.recipe.batch);
-  const std::size_t begin = static_cast<std::size_t>(step_ % epochs_.pass_steps() + ahead) * batch;
+  const std::size_t begin = static_cast<std::size_t>(step_ - epochs_.pass_begin(pass()) + ahead) * batch;
   return std::span(*order_).subspan(begin, std::min(batch, order_->size() - begin));
 }
 
 SelectionPlace TrialRun::place() const {
-  const std::int64_t pass_steps = epochs_.pass_steps();
-  return {.step = step_, .epoch = epochs_.over(step_), .pass = pass(), .ends_pass = step_ % pass_steps + 1 == pass_steps};
+  return {.step = step_,
+          .epoch = epochs_.over(step_),
+          .pass = pass(),
+          .ends_pass = step_ + 1 == epochs_.pass_begin(pass() + 1)};
 }
 
 bool TrialRun::count_steps(const nn::LaneEnd& end) {
@@ -367,7 +374,7 @@ void TrialRun::note_measured(std::map<std::string, double> metrics) {
   loss_sum_ = 0;
   searched_.reset();
   selection_.begin_epoch();
-  if (step_ % epochs_.pass_steps() == 0) prepared_.reset();
+  if (step_ == epochs_.pass_begin(pass())) prepared_.reset();
 }
 
 }  // namespace lanista::train

@@ -152,7 +152,7 @@ class TrialRun {
   Result<void> settle(const nn::Program& program);
   Result<void> begin_with_start(nn::LaneState& fresh) const;
   std::string without_state() const;
-  std::int64_t pass() const { return step_ / epochs_.pass_steps(); }  // over the rows, that it is in
+  std::int64_t pass() const { return epochs_.pass(step_); }  // over the rows, that it is in
   std::vector<double> own_numbers(std::span<const nn::LaneNumber> wanted) const;
   bool reads_with(const TrialRun& other) const;  ///< the same batch in its next step
   void begin_pass(std::span<TrialRun* const> others);

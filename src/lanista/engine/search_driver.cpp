@@ -1,9 +1,12 @@
-#include "lanista/bench/search_driver.h"
+#include "lanista/engine/search_driver.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
-namespace lanista::bench {
+#include "lanista/engine/assembly.h"
+
+namespace lanista::engine {
 
 Result<void> SearchDriver::run_to(std::int64_t epochs) {
   while (spent_ < epochs) {
@@ -11,53 +14,80 @@ Result<void> SearchDriver::run_to(std::int64_t epochs) {
     if (running_.empty()) return {};
     const TrialId id = running_.front();
     running_.pop_front();
+    running_.push_back(id);
     ++spent_;
-    if (advance(id)) running_.push_back(id);
+    advance(id);
   }
   return {};
 }
 
-Result<void> SearchDriver::fill() {
-  while (std::ssize(running_) < slots_) {
+Result<std::vector<TrialId>> SearchDriver::fill() {
+  std::vector<TrialId> begun;
+  while (std::ssize(running_) < limits_.slots) {
     if (waiting_.empty()) {
-      if (barrier_ && !running_.empty()) return {};
+      if (barrier_ && !running_.empty()) break;
+      if (duplicates_ >= kMaxDuplicatesInARow || (spent() && paused_ == 0)) break;
       strategy::Capacity capacity;
-      capacity.free_slots = slots_ - std::ssize(running_);
+      capacity.free_slots = limits_.slots - std::ssize(running_);
+      if (limits_.trials) capacity.new_trials = std::max<std::int64_t>(0, *limits_.trials - proposed_);
       capacity.running = std::ssize(running_);
       capacity.paused = paused_;
       auto answer = strategy_.suggest(capacity);
       if (!answer && answer.error().code != Code::kResourceExhausted) return answer.error();
-      if (!answer || answer->kind != strategy::Suggestion::Kind::kGroup) return {};
+      if (!answer || answer->kind != strategy::Suggestion::Kind::kGroup) break;
       barrier_ = answer->group.barrier;
       for (strategy::Member& member : answer->group.members) waiting_.push_back(std::move(member));
-      if (waiting_.empty()) return {};
+      if (waiting_.empty()) break;
     }
-    take_up(waiting_.front());
+    const bool taken = take_up(waiting_.front(), begun);
     waiting_.pop_front();
+    if (!taken && waiting_.empty()) break;
   }
-  return {};
+  return begun;
 }
 
-void SearchDriver::take_up(const strategy::Member& member) {
+/// False: it is a new trial, and no more are allowed.
+bool SearchDriver::take_up(const strategy::Member& member, std::vector<TrialId>& begun) {
   if (const auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
-    const TrialId id{static_cast<std::uint32_t>(++proposed_)};
-    trials_[id] = {id, fresh->proposal, 0, fresh->proposal.budget};
-    running_.push_back(id);
-    strategy_.observe(study::Proposed{id, fresh->proposal});
+    if (spent()) return false;
+    if (begin(fresh->proposal)) begun.push_back(running_.back());
   } else if (const auto* resume = std::get_if<strategy::ResumeTrial>(&member)) {
     Trial& trial = trials_.at(resume->trial);
     trial.budget = resume->budget;
     --paused_;
     running_.push_back(resume->trial);
+    begun.push_back(resume->trial);
     strategy_.observe(study::Resumed{resume->trial, trial.epoch, resume->budget});
   } else {
     const TrialId id = std::get<strategy::StopTrial>(member).trial;
     if (std::erase(running_, id) == 0) --paused_;
     end(id, study::OutcomeKind::kStopped);
   }
+  return true;
 }
 
-/// Trains an epoch; whether the trial goes on.
+/// False: it repeats another.
+bool SearchDriver::begin(const study::Proposal& proposal) {
+  const TrialId id{static_cast<std::uint32_t>(++proposed_)};
+  strategy_.observe(study::Proposed{id, proposal});
+  if (limits_.passes_over_duplicates) {
+    const auto [first, fresh] = keys_.emplace(study::run_key(proposal), id);
+    duplicates_ = fresh ? 0 : duplicates_ + 1;
+    if (!fresh) {
+      strategy_.observe(study::Ended{id, {study::OutcomeKind::kDuplicate, "", first->second, "", {}}});
+      return false;
+    }
+  }
+  trials_[id] = {id, proposal, 0, proposal.budget};
+  running_.push_back(id);
+  return true;
+}
+
+const SearchDriver::Trial* SearchDriver::under_way(TrialId id) const {
+  const auto at = trials_.find(id);
+  return at != trials_.end() && std::ranges::find(running_, id) != running_.end() ? &at->second : nullptr;
+}
+
 bool SearchDriver::advance(TrialId id) {
   Trial& trial = trials_.at(id);
   ++trial.epoch;
@@ -68,12 +98,14 @@ bool SearchDriver::advance(TrialId id) {
   if (strategy_.verdict(id).verdict == study::Verdict::kStop) return end(id, study::OutcomeKind::kStopped);
   if (trial.epoch < trial.budget) return true;
   ++paused_;
+  std::erase(running_, id);
   strategy_.observe(study::Paused{id, trial.epoch});
   return false;
 }
 
 /// False: it does not go on.
 bool SearchDriver::end(TrialId id, study::OutcomeKind kind) {
+  std::erase(running_, id);
   const auto trial = trials_.extract(id);
   study::Outcome outcome;
   outcome.kind = kind;
@@ -82,19 +114,4 @@ bool SearchDriver::end(TrialId id, study::OutcomeKind kind) {
   return false;
 }
 
-Result<std::unique_ptr<strategy::Strategy>> searching(const strategy::Context& context,
-                                                      const strategy::StrategyPlugin& plugin, const Options& options,
-                                                      const std::string& rule, const Options& rule_options) {
-  LANISTA_ASSIGN(auto sampler, plugin.make(context, options));
-  auto halving = sampler->own_halving();
-  const auto rules = strategy::builtin_stopping_rules();
-  for (const strategy::StoppingPlugin& each : rules) {
-    if (halving != nullptr || each.name != rule) continue;
-    LANISTA_ASSIGN(const Options resolved, resolve_options(rule_options, each.options));
-    LANISTA_ASSIGN(halving, each.make({context.goals, context.epochs}, resolved));
-  }
-  if (halving == nullptr) return Error{Code::kInternal, "there is no stopping rule '" + rule + "'", ""};
-  return strategy::compose(std::move(sampler), std::move(halving));
-}
-
-}  // namespace lanista::bench
+}  // namespace lanista::engine

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/data/spec.h"
+#include "lanista/fuse/member.h"
+#include "lanista/graph/cost_table.h"
+#include "lanista/mutate/model_space.h"
+#include "lanista/schedule/plan.h"
+#include "lanista/study/config.h"
+#include "lanista/study/view.h"
+
+namespace lanista::engine {
+
+/// A trial as those see it who plan and predict.
+struct PlannedMember {
+  fuse::Member member;
+  schedule::Trial trial;  ///< by what the engine's planner decides
+};
+
+/// Makes them of a study's proposals.
+class PlanMembers {
+ public:
+  /// `config` and `data` outlive this.
+  PlanMembers(const study::StudyConfig& config, const data::DataSpec& data,
+              std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices);
+  /// Errors: those of models, costs and make_job.
+  Result<PlannedMember> make(const study::TrialView& trial) const;
+
+ private:
+  const study::StudyConfig& config_;
+  const data::DataSpec& data_;
+  std::shared_ptr<const mutate::ModelSpace> models_;
+  std::vector<fuse::DataStep> steps_;
+};
+
+}  // namespace lanista::engine
