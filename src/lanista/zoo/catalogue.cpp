@@ -32,7 +32,7 @@ Result<void> Catalogue::add(CatalogueEntry entry, PackedModel model) {
   }
   auto& place = entries_[entry.id];
   if (place != nullptr) return Error{Code::kAlreadyExists, "model " + entry.id + " is in the zoo already", ""};
-  place = std::make_unique<Listed>(Listed{std::move(entry), std::move(model)});
+  place = std::make_shared<const Listed>(Listed{std::move(entry), std::move(model)});
   by_task_[place->entry.task].push_back(place.get());
   by_hash_[{place->entry.task, place->model.hash}].push_back(place.get());
   return {};

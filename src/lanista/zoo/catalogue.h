@@ -36,7 +36,7 @@ struct SearchCount {
   std::int64_t aligned = 0;     ///< with whom the whole table was filled
 };
 
-/// Models in memory. Reading is thread-safe.
+/// Models in memory. Reading is thread-safe; copies share the models.
 class Catalogue {
  public:
   /// Errors: kAlreadyExists (an id), kInvalidArgument (no id, or a quality that is no number).
@@ -66,7 +66,7 @@ class Catalogue {
   std::optional<Offer> same(const MatchModel& child, const std::string& task, const MatchOptions& options) const;
 
   Signatures signatures_;
-  std::map<std::string, std::unique_ptr<Listed>> entries_;
+  std::map<std::string, std::shared_ptr<const Listed>> entries_;
   std::map<std::string, std::vector<const Listed*>> by_task_;
   std::map<std::pair<std::string, Digest>, std::vector<const Listed*>> by_hash_;
 };
