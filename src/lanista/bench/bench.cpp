@@ -13,6 +13,7 @@
 #include "lanista/bench/prefix.h"
 #include "lanista/bench/selective.h"
 #include "lanista/bench/tabular.h"
+#include "lanista/bench/zoo_match.h"
 
 namespace lanista::bench {
 namespace {
@@ -55,7 +56,9 @@ std::vector<Benchmark> benchmarks() {
       plain("selective",
             "training on some of the examples against all of them, with wrong labels, rare classes; repeats are seeds",
             selective),
-      {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial", tabular}};
+      {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial", tabular},
+      {"zoo-match", "the best start among 250, 2,500 and 25,000 models: all aligned, those that a bound leaves, by hash",
+       zoo_match}};
   for (Benchmark& race : races()) all.push_back(std::move(race));
   return all;
 }
