@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
+#include "lanista/formats/foreign_networks.h"
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
 #include "lanista/mutate/model_space.h"
@@ -32,11 +33,12 @@ bool is_parameter(const Tensor& tensor) { return tensor.name != "step" && tensor
 
 /// Predictions of a model for rows that follow from the input's shape alone. Weights are random, buffers too, but for
 /// those in `given`.
-Evaluated evaluated(const graph::Graph& model, const std::vector<Tensor>& given, std::uint64_t seed) {
+Evaluated evaluated(const graph::Graph& model, const std::vector<Tensor>& given, std::uint64_t seed,
+                    Precision precision = Precision::kFloat64) {
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   const auto infer = step::derive_inference_step(model, ops);
   EXPECT_TRUE(infer.ok()) << infer.error().text();
-  auto program = nn::Program::compile(*infer, {.max_batch = kRows, .precision = Precision::kFloat64});
+  auto program = nn::Program::compile(*infer, {.max_batch = kRows, .precision = precision});
   EXPECT_TRUE(program.ok()) << program.error().text();
   EXPECT_TRUE(program->begin(0, seed).ok());
   std::vector<Tensor> state = program->extract(0);
@@ -45,9 +47,13 @@ Evaluated evaluated(const graph::Graph& model, const std::vector<Tensor>& given,
     if (!is_parameter(tensor)) continue;
     Rng draws = rng.split(tensor.name);
     const bool variance = tensor.name.ends_with("running_var");
-    for (double& value : elements_of<double>(tensor)) {
-      value = variance ? draws.uniform(0.5, 2.0) : value + 0.3 * draws.normal();
-    }
+    const auto draw = [&](auto values) {
+      using Value = typename decltype(values)::value_type;
+      for (Value& value : values) {
+        value = static_cast<Value>(variance ? draws.uniform(0.5, 2.0) : static_cast<double>(value) + 0.3 * draws.normal());
+      }
+    };
+    precision == Precision::kFloat64 ? draw(elements_of<double>(tensor)) : draw(elements_of<float>(tensor));
     const auto found = std::ranges::find(given, tensor.name, &Tensor::name);
     if (found != given.end()) tensor = *found;
   }
@@ -70,10 +76,11 @@ Evaluated evaluated(const graph::Graph& model, const std::vector<Tensor>& given,
 }
 
 /// max |child - parent| / max |parent|; infinity for outputs of another size or no number.
-double distance(const Evaluated& parent, const graph::Graph& child, const zoo::TransferPlan& plan) {
+double distance(const Evaluated& parent, const graph::Graph& child, const zoo::TransferPlan& plan,
+                Precision precision = Precision::kFloat64) {
   const auto tensors = zoo::apply(plan, parent.weights, child, graph::builtin_ops(), 5);
   EXPECT_TRUE(tensors.ok()) << tensors.error().text();
-  const Evaluated after = evaluated(child, *tensors, 6);
+  const Evaluated after = evaluated(child, *tensors, 6, precision);
   if (after.y.size() != parent.y.size()) return INFINITY;
   double most = 0, size = 1e-300;
   for (std::size_t i = 0; i < after.y.size(); ++i) {
@@ -216,7 +223,44 @@ TEST_P(ExactnessTable, HoldsInDoublePrecision) {
     EXPECT_GE(off, row.off);
   }
 }
+TEST_P(ExactnessTable, HoldsInSinglePrecision) {
+  const Row& row = GetParam();
+  const graph::Graph parent = parsed(filled(row.model, row.before)), child = parsed(filled(row.model, row.after));
+
+  const double off = distance(evaluated(parent, {}, 3, Precision::kFloat32), child, planned(parent, child),
+                              Precision::kFloat32);
+
+  if (row.exact) EXPECT_LE(off, 1e-5);
+  if (!row.exact && row.off > 1e-4) EXPECT_GE(off, row.off);
+}
 INSTANTIATE_TEST_SUITE_P(Rows, ExactnessTable, ::testing::ValuesIn(rows()));
+
+/// Blocks of two layers with a sum around them, `blocks` of them; the first layer of a block has `inner` units.
+graph::Graph deep_model(int blocks, int width, int inner) {
+  const auto number = [](int value) { return std::to_string(value); };
+  std::string text = "%0 = input(shape=[6])\n%1 = linear(%0, out=" + number(width) + ")\n";
+  int last = 1;
+  for (int block = 0; block < blocks; ++block) {
+    const int id = 10 + 10 * block;
+    text += "%" + number(id) + " = layer_norm(%" + number(last) + ")\n%" + number(id + 1) + " = linear(%" + number(id) +
+            ", out=" + number(inner) + ")\n%" + number(id + 2) + " = gelu(%" + number(id + 1) + ")\n%" + number(id + 3) +
+            " = linear(%" + number(id + 2) + ", out=" + number(width) + ")\n%" + number(id + 4) + " = add(%" +
+            number(last) + ", %" + number(id + 3) + ")\n";
+    last = id + 4;
+  }
+  return parsed(text + "%5 = linear(%" + number(last) + ", out=3)\n%6 = output(%5)\n");
+}
+
+// 62 layers with weights, all but the last wider, and five new blocks.
+TEST(TransferPlan, IsExactBeyondFiftyLayers) {
+  const graph::Graph parent = deep_model(30, 6, 5), child = deep_model(35, 12, 11);
+
+  const zoo::TransferPlan plan = planned(parent, child);
+
+  EXPECT_TRUE(plan.exact) << plan.lost;
+  EXPECT_LE(distance(evaluated(parent, {}, 3), child, plan), 1e-10);
+  EXPECT_LE(distance(evaluated(parent, {}, 3, Precision::kFloat32), child, plan, Precision::kFloat32), 1e-4);
+}
 
 TEST(TransferPlan, GivesCopiesOfAUnitUnequalShares) {
   const Row row = rows().front();
@@ -266,6 +310,9 @@ std::vector<mutate::BaseModel> all_bases() {
   auto bases = testing::shipped_bases(kWords);
   EXPECT_TRUE(bases.ok());
   for (mutate::BaseModel& network : testing::small_networks()) bases->push_back(std::move(network));
+  for (auto& foreign : formats::testing::foreign_networks()) {
+    bases->push_back({"imported " + foreign.name, std::move(foreign.model.graph)});
+  }
   return *std::move(bases);
 }
 

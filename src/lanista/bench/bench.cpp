@@ -15,6 +15,7 @@
 #include "lanista/bench/selective.h"
 #include "lanista/bench/tabular.h"
 #include "lanista/bench/warm_start.h"
+#include "lanista/bench/zoo_match.h"
 
 namespace lanista::bench {
 namespace {
@@ -62,7 +63,9 @@ std::vector<Benchmark> benchmarks() {
       {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial", tabular},
       {"warm-start", "steps that NAS-Bench-201 cells in an evolution's order take to a target, from random, parents', zoo's "
        "weights",
-       warm_start}};
+       warm_start},
+      {"zoo-match", "the best start among 250, 2,500 and 25,000 models: all aligned, those that a bound leaves, by hash",
+       zoo_match}};
   for (Benchmark& race : races()) all.push_back(std::move(race));
   return all;
 }

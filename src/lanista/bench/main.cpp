@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "name them all");
   app.add_flag("--json", request.json, "JSON lines instead of a table");
   app.add_option("--repeats", request.repeats, "interleaved repeats of every arm")->check(CLI::Range(1, 1000));
-  app.add_option("--case", request.cases, "train-step, fuse, functions, fluid, halving-real, pack-hyperband, profiles, warm-start: these only (default: all)")
+  app.add_option("--case", request.cases, "train-step, fuse, functions, fluid, halving-real, pack-hyperband, profiles, warm-start, zoo-match: these only (default: all)")
       ->delimiter(',');
   app.add_option("--lanes", request.lanes, "fuse: models at once (default: 1,2,4,...,64)")
       ->delimiter(',')

@@ -73,6 +73,7 @@ std::unique_ptr<CLI::App> command_tree(int& code) {
   add_control_verbs(*app, code);
   add_model_verbs(*app, code);
   add_data_verbs(*app, code);
+  add_zoo_verbs(*app, code);
   add_machine_verbs(*app, code);
   return app;
 }

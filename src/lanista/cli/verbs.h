@@ -15,6 +15,7 @@ void add_inspect_verbs(CLI::App& app, int& code);  ///< status, show, check, rep
 void add_control_verbs(CLI::App& app, int& code);  ///< pause, stop
 void add_model_verbs(CLI::App& app, int& code);    ///< predict, eval, export
 void add_data_verbs(CLI::App& app, int& code);     ///< data ls, data check, data rows, data export
+void add_zoo_verbs(CLI::App& app, int& code);      ///< zoo ls, add, match, show, rm, verify, gc
 void add_machine_verbs(CLI::App& app, int& code);  ///< doctor, bench, completion, man
 
 /// The whole tree.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 #include <utility>
+
+#include "lanista/zoo/align.h"
 
 namespace lanista::zoo {
 namespace {
@@ -11,54 +14,101 @@ namespace {
 /// Steps of similarity; what is below the first is no candidate.
 int step_of(double sim) { return static_cast<int>(std::floor(sim * 20)); }
 
-bool preferred(const CatalogueEntry& a, const CatalogueEntry& b) {
-  return std::tuple(a.quality, a.age, std::string_view(b.id)) > std::tuple(b.quality, b.age, std::string_view(a.id));
-}
-
 }  // namespace
 
-Result<void> Catalogue::add(CatalogueEntry entry) {
+bool Catalogue::preferred(const Listed& a, const Listed& b) {
+  const CatalogueEntry &x = a.entry, &y = b.entry;
+  return std::tuple(x.quality, x.age, std::string_view(y.id)) > std::tuple(y.quality, y.age, std::string_view(x.id));
+}
+
+Result<void> Catalogue::add(CatalogueEntry entry, const MatchModel& model) {
+  return add(std::move(entry), pack(model, signatures_));
+}
+
+Result<void> Catalogue::add(CatalogueEntry entry, PackedModel model) {
   if (entry.id.empty()) return Error{Code::kInvalidArgument, "a model of the zoo needs an id", ""};
   if (!std::isfinite(entry.quality)) {
     return Error{Code::kInvalidArgument, "model " + entry.id + ": its quality is no finite number", ""};
   }
-  std::string id = entry.id;
-  const auto [it, fresh] = entries_.emplace(std::move(id), std::move(entry));
-  if (!fresh) return Error{Code::kAlreadyExists, "model " + it->first + " is in the zoo already", ""};
-  const CatalogueEntry& stored = it->second;
-  by_task_[stored.task].push_back(&stored);
-  by_hash_[{stored.task, stored.model.hash}].push_back(&stored);
+  auto& place = entries_[entry.id];
+  if (place != nullptr) return Error{Code::kAlreadyExists, "model " + entry.id + " is in the zoo already", ""};
+  place = std::make_shared<const Listed>(Listed{std::move(entry), std::move(model)});
+  by_task_[place->entry.task].push_back(place.get());
+  by_hash_[{place->entry.task, place->model.hash}].push_back(place.get());
   return {};
+}
+
+bool Catalogue::remove(const std::string& id) {
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return false;
+  const Listed* listed = found->second.get();
+  std::erase(by_task_[listed->entry.task], listed);
+  std::erase(by_hash_[{listed->entry.task, listed->model.hash}], listed);
+  entries_.erase(found);
+  return true;
+}
+
+/// The preferred one of those that have the child's hash.
+std::optional<Offer> Catalogue::same(const MatchModel& child, const std::string& task,
+                                     const MatchOptions& options) const {
+  const auto found = by_hash_.find({task, child.hash});
+  if (found == by_hash_.end() || found->second.empty()) return std::nullopt;
+  const Listed& one = **std::ranges::min_element(found->second, [](auto* a, auto* b) { return preferred(*a, *b); });
+  Signatures table;
+  const PackedModel packed = pack(child, table);
+  const Places pairs = same_places(one.model, packed);
+  Offer out{one.entry, {}};
+  for (const auto& [i, j] : pairs) out.match.pairs.push_back({one.model.ids[i], packed.ids[j]});
+  if (pairs.empty()) {
+    const ChildModel side(child, options);
+    const PairTable pair_table(signatures_, side.signatures);
+    Alignment alignment(side, signatures_, pair_table);
+    out.match.score = alignment.run(one.model);
+    out.match = match_of(improved(alignment.pairs(), one.model, side, pair_table), out.match.score, one.model, side,
+                         pair_table);
+    return out;
+  }
+  const std::vector<double> weights = node_weights(child, options);
+  out.match.score = std::accumulate(weights.begin(), weights.end(), 0.0);
+  out.match.overlap = child.params;
+  out.match.coverage = out.match.retention = out.match.sim = 1;
+  return out;
 }
 
 std::optional<Offer> Catalogue::best(const MatchModel& child, const std::string& task, const SearchOptions& options,
                                      SearchCount* count) const {
   SearchCount counted;
   std::optional<Offer> best;
-  const auto consider = [&](const CatalogueEntry& entry) {
-    ++counted.aligned;
-    Match one = match(entry.model, child, options.match);
-    const int step = step_of(one.sim);
-    if (step < 1) return;
-    const int known = best ? step_of(best->match.sim) : 0;
-    if (!best || step > known || (step == known && preferred(entry, *best->entry))) {
-      best = Offer{&entry, std::move(one)};
-    }
-  };
   const auto of_task = by_task_.find(task);
   if (of_task != by_task_.end()) {
     counted.candidates = static_cast<std::int64_t>(of_task->second.size());
-    if (const auto same = by_hash_.find({task, child.hash}); same != by_hash_.end()) {
-      consider(**std::ranges::max_element(same->second, [](auto* a, auto* b) { return preferred(*b, *a); }));
-    } else {
-      std::vector<std::pair<double, const CatalogueEntry*>> order;
-      for (const CatalogueEntry* entry : of_task->second) {
-        order.emplace_back(options.exhaustive ? 1.0 : sim_bound(entry->model, child), entry);
+    best = same(child, task, options.match);
+    if (!best) {
+      const ChildModel side(child, options.match);
+      const PairTable table(signatures_, side.signatures);
+      std::vector<std::pair<int, const Listed*>> order;
+      for (const Listed* one : of_task->second) {
+        const int bound = step_of(packed_bound(one->model, side.model, table));
+        if (bound >= 1 || options.exhaustive) order.emplace_back(bound, one);
       }
-      std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first > b.first; });
-      for (const auto& [bound, entry] : order) {
-        if (!options.exhaustive && step_of(bound) < (best ? step_of(best->match.sim) : 1)) break;
-        consider(*entry);
+      std::ranges::sort(order, [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first > b.first : preferred(*a.second, *b.second);
+      });
+      Alignment alignment(side, signatures_, table);
+      const Listed* known = nullptr;
+      int reached = 0;
+      Places pairs;
+      for (const auto& [bound, one] : order) {
+        if (!options.exhaustive && bound < std::max(reached, 1)) break;
+        if (!options.exhaustive && bound == reached && !preferred(*one, *known)) continue;
+        ++counted.aligned;
+        const double score = alignment.run(one->model);
+        Match match = match_of(improved(alignment.pairs(), one->model, side, table), score, one->model, side, table);
+        const int step = step_of(match.sim);
+        if (step < 1 || step < reached || (step == reached && !preferred(*one, *known))) continue;
+        reached = step;
+        known = one;
+        best = Offer{one->entry, std::move(match)};
       }
     }
   }

@@ -2,26 +2,27 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lanista/zoo/match.h"
+#include "lanista/zoo/packed.h"
 
 namespace lanista::zoo {
 
 /// A trained model that others may start from.
 struct CatalogueEntry {
   std::string id;
-  std::string task;     ///< models of other tasks are never offered
-  double quality = 0;   ///< what it reached; larger is better, comparable within a task
-  std::int64_t age = 0; ///< any clock that counts upwards: of two that are as good the younger is offered
-  MatchModel model;
+  std::string task;      ///< models of other tasks are never offered
+  double quality = 0;    ///< what it reached; larger is better, comparable within a task
+  std::int64_t age = 0;  ///< any clock that counts upwards: of two that are as good the younger is offered
 };
 
 /// The model that a child should start from.
 struct Offer {
-  const CatalogueEntry* entry = nullptr;
+  CatalogueEntry entry;
   Match match;
 };
 
@@ -35,24 +36,39 @@ struct SearchCount {
   std::int64_t aligned = 0;     ///< with whom the whole table was filled
 };
 
-/// Models in memory. Reading is thread-safe.
+/// Models in memory. Reading is thread-safe; copies share the models.
 class Catalogue {
  public:
   /// Errors: kAlreadyExists (an id), kInvalidArgument (no id, or a quality that is no number).
-  Result<void> add(CatalogueEntry entry);
+  Result<void> add(CatalogueEntry entry, const MatchModel& model);
+  /// The same with a model over `signatures()`.
+  Result<void> add(CatalogueEntry entry, PackedModel model);
+  /// False if no model has the id.
+  bool remove(const std::string& id);
   std::size_t size() const { return entries_.size(); }
+  /// For models that are added packed.
+  Signatures& signatures() { return signatures_; }
 
   /// Of the models of the task: one that is the same as the child, if there is one; else one of the highest similarity,
   /// in steps of 0.05, and at least 0.05. Of several the best, of equally good ones the youngest, then the first id.
-  /// Models are aligned in descending order of sim_bound, until no bound reaches the best step; so none is missed. The
-  /// same model is found by its hash, in O(log entries); else O(entries x (bound + log)) and what is aligned.
+  /// Models are aligned in descending order of sim_bound and of preference, and only where the bound lets them be
+  /// chosen; so none is missed. The same model is found by its hash, in O(log entries), without an alignment; else
+  /// O(entries x (bound + log)) and what is aligned.
   std::optional<Offer> best(const MatchModel& child, const std::string& task, const SearchOptions& options = {},
                             SearchCount* count = nullptr) const;
 
  private:
-  std::map<std::string, CatalogueEntry> entries_;
-  std::map<std::string, std::vector<const CatalogueEntry*>> by_task_;
-  std::map<std::pair<std::string, Digest>, std::vector<const CatalogueEntry*>> by_hash_;
+  struct Listed {
+    CatalogueEntry entry;
+    PackedModel model;
+  };
+  static bool preferred(const Listed& a, const Listed& b);
+  std::optional<Offer> same(const MatchModel& child, const std::string& task, const MatchOptions& options) const;
+
+  Signatures signatures_;
+  std::map<std::string, std::shared_ptr<const Listed>> entries_;
+  std::map<std::string, std::vector<const Listed*>> by_task_;
+  std::map<std::pair<std::string, Digest>, std::vector<const Listed*>> by_hash_;
 };
 
 }  // namespace lanista::zoo

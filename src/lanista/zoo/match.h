@@ -25,6 +25,7 @@ struct MatchModel {
     std::vector<std::size_t> inputs;                ///< places of nodes, as often as they are read
     std::int64_t readers = 0;                       ///< edges out of it
     double depth = 0;                               ///< of the longest path to it, over that of the output; in [0, 1]
+    std::uint64_t computes = 0;                     ///< half of its structural hash: equal where the same is computed
   };
   std::vector<Node> nodes;
   std::int64_t params = 0;
@@ -60,10 +61,12 @@ double pair_score(const MatchModel::Node& parent, const MatchModel::Node& child)
 
 /// Alignment of DAGs in dependency order. A child's value is divided among those who read it, so a join adds up what a
 /// fork split, and every node counts once. At joins branches are assigned optimally (up to 10 inputs of the parent's
-/// node, beyond that first come). O(parent's nodes x child's nodes x inputs).
+/// node, beyond that first come). Its pairs are then improved by what they have in common, as long as single changes
+/// help; pairs keep the order of paths. Of two models of one hash, nodes that compute the same are paired.
+/// O(parent's nodes x child's nodes x inputs), and some passes over the pairs of one kind.
 Match match(const MatchModel& parent, const MatchModel& child, const MatchOptions& options = {});
 
-/// Never less than match(...).sim: each node of either model at its best. O(nodes x nodes), without a table.
+/// Never less than match(...).sim: each node of either model at its best. O(signatures of one kind, squared).
 double sim_bound(const MatchModel& parent, const MatchModel& child);
 
 }  // namespace lanista::zoo

@@ -1,0 +1,297 @@
+#include "lanista/cli/zoo_verbs.h"
+
+#include <cmath>
+#include <ctime>
+#include <iostream>
+#include <map>
+
+#include "lanista/cli/app.h"
+#include "lanista/cli/columns.h"
+#include "lanista/cli/session.h"
+#include "lanista/cli/terminal.h"
+#include "lanista/cli/use.h"
+#include "lanista/engine/onnx_file.h"
+#include "lanista/engine/zoo_task.h"
+#include "lanista/formats/safetensors.h"
+#include "lanista/graph/text.h"
+#include "lanista/study/metric.h"
+#include "lanista/zoo/query.h"
+
+namespace lanista::cli {
+namespace {
+
+using nlohmann::json;
+using zoo::Store;
+
+struct Quality {
+  double value = 0;
+  std::string metric;
+  std::optional<double> chance = {};
+};
+
+/// A model as its files have it.
+struct Given {
+  graph::Graph graph;
+  std::vector<Tensor> weights = {};
+  std::optional<zoo::TaskKey> task = {};
+  std::optional<Quality> quality = {};
+  json facts = json::object();
+};
+
+/// The first metric that was asked for, on the validation part; else the loss. Larger is better.
+std::optional<Quality> quality_of(const engine::ModelPackage& package) {
+  const json all = package.facts.value(json::json_pointer("/metrics/training"), json::object());
+  const auto value = [&](const std::string& name) -> std::optional<double> {
+    const auto found = all.find("val_" + name);
+    return found != all.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+  };
+  for (const std::string& name : package.metrics) {
+    const auto metric = study::find_metric(name);
+    const auto measured = value(name);
+    if (!metric || !measured) continue;
+    Quality out{metric->metric.maximize ? *measured : -*measured, (metric->metric.maximize ? "" : "-") + name};
+    if (name == "accuracy" && package.data.classes > 0) out.chance = 1.0 / static_cast<double>(package.data.classes);
+    return out;
+  }
+  if (const auto loss = value("loss")) return Quality{-*loss, "-loss"};
+  return std::nullopt;
+}
+
+Result<Given> given_model(const ZooModel& model) {
+  auto& files = real_file_system();
+  Given out;
+  if (!model.graph.empty()) {
+    LANISTA_ASSIGN(const std::string text, files.read(model.graph));
+    LANISTA_ASSIGN(out.graph, graph::parse(text));
+    if (model.target != model.graph) {
+      LANISTA_ASSIGN(const std::string bytes, files.read(model.target));
+      LANISTA_ASSIGN(auto file, formats::decode_safetensors(bytes));
+      out.weights = std::move(file.tensors);
+    }
+  } else if (model.target.ends_with(".onnx")) {
+    LANISTA_ASSIGN(auto imported, engine::import_onnx_file(files, model.target));
+    tell(imported.notices);
+    out.graph = std::move(imported.graph);
+    out.weights = std::move(imported.weights);
+  } else {
+    LANISTA_ASSIGN(auto package, load_package(model.target));
+    if (package.members.size() != 1) {
+      return Error{Code::kInvalidArgument,
+                   "is an ensemble of " + std::to_string(package.members.size()) + " models; the zoo takes one: DIR#TRIAL",
+                   model.target};
+    }
+    out.task = engine::task_key(package.data);
+    out.quality = quality_of(package);
+    out.facts = {{"study", package.facts.value("study", json())},
+                 {"trial", package.facts.value("trial", json())},
+                 {"epochs", package.facts.value("epochs", json())},
+                 {"recipe", package.facts.value("recipe", json())}};
+    out.graph = std::move(package.members.front().model);
+    out.weights = std::move(package.members.front().weights);
+  }
+  if (!model.task_of.empty()) {
+    LANISTA_ASSIGN(const auto package, load_package(model.task_of));
+    out.task = engine::task_key(package.data);
+  }
+  if (!out.task) {
+    return Error{Code::kInvalidArgument, "does not say for which data it is; --task-of names a package or study", model.target};
+  }
+  return out;
+}
+
+json model_json(const zoo::StoredModel& one) {
+  return {{"id", one.id},         {"task", one.task},       {"state", one.state},   {"why", one.why},
+          {"quality", one.quality}, {"metric", one.metric}, {"origin", one.origin}, {"graph_hash", one.graph_hash},
+          {"nodes", one.nodes},   {"parameters", one.params}, {"bytes", one.bytes}, {"hits", one.hits},
+          {"pinned", one.pinned}, {"added", one.added},     {"facts", one.facts}};
+}
+
+std::string percent(double share) { return four_digits(100 * share) + " %"; }
+
+std::string gain_text(const std::optional<zoo::Gain>& gain) {
+  if (!gain) return "unknown: no start from the zoo has been reported for this task";
+  return percent(gain->saving) + " of the steps, from " + std::to_string(gain->outcomes) +
+         (gain->outcomes == 1 ? " start" : " starts") + (gain->of_task ? " from other models of the task" : " from it");
+}
+
+json start_json(const zoo::WarmStart& start) {
+  json pairs = json::array();
+  for (const auto& pair : start.offer.match.pairs) pairs.push_back({pair.a.value, pair.b.value});
+  json gain = nullptr;
+  if (start.gain) {
+    gain = {{"saving", start.gain->saving}, {"outcomes", start.gain->outcomes}, {"of_task", start.gain->of_task}};
+  }
+  return {{"parent", start.offer.entry.id}, {"quality", start.offer.entry.quality}, {"related", start.related},
+          {"similarity", start.offer.match.sim}, {"coverage", start.offer.match.coverage},
+          {"retention", start.offer.match.retention}, {"score", start.offer.match.score},
+          {"exact", start.plan.exact}, {"exact_prefix", start.exact_prefix}, {"lost", start.plan.lost},
+          {"expected_gain", gain}, {"pairs", pairs}, {"plan", zoo::transfer_json(start.plan)}};
+}
+
+std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
+  const zoo::Match& match = start.offer.match;
+  std::string out = "parent      " + start.offer.entry.id + ", quality " + four_digits(start.offer.entry.quality) +
+                    (start.related ? ", trained on other data of the same form\n" : "\n");
+  out += "coverage    " + percent(match.coverage) + " of the new model's weights come from it\n";
+  out += "retention   " + percent(match.retention) + " of its weights are kept; similarity " + four_digits(match.sim) + "\n";
+  out += "function    " + (start.plan.exact ? std::string("exactly the parent's\n")
+                                            : "the parent's up to node " + std::to_string(start.exact_prefix) + " of " +
+                                                  std::to_string(child.size()) + "; " + start.plan.lost + "\n");
+  out += "saves       " + gain_text(start.gain) + "\n\n";
+  std::map<graph::NodeId, graph::NodeId> parents;
+  for (const auto& pair : match.pairs) parents[pair.b] = pair.a;
+  std::vector<Row> rows{{"new", "parent", ""}};
+  for (const graph::NodeId id : child.topo()) {
+    const auto found = parents.find(id);
+    rows.push_back({graph::node_text(child.node(id)),
+                    found == parents.end() ? "-" : graph::node_text(start.parent.node(found->second)), ""});
+  }
+  out += columns(rows, {false, false, false}) + "\n";
+  std::map<std::string, int> kinds;
+  for (const auto& tensor : start.plan.tensors) ++kinds[std::string(zoo::kind_name(tensor.kind))];
+  out += "tensors    ";
+  for (const auto& [kind, count] : kinds) out += " " + std::to_string(count) + " " + kind;
+  return out + "\n";
+}
+
+const char* state_name(zoo::Added::State state) {
+  switch (state) {
+    case zoo::Added::State::kLive: return "added";
+    case zoo::Added::State::kKnown: return "known";
+    case zoo::Added::State::kRefused: return "refused";
+    case zoo::Added::State::kQuarantined: return "quarantined";
+  }
+  return "";
+}
+
+Result<int> list(const ZooRequest& request) {
+  LANISTA_ASSIGN(const Store store, Store::open(request.zoo, Store::Mode::kRead));
+  LANISTA_ASSIGN(const auto models, store.list());
+  if (request.json) {
+    for (const auto& one : models) std::cout << json_line(model_json(one));
+    return int{kDone};
+  }
+  std::vector<Row> rows{{"id", "quality", "metric", "nodes", "weights", "starts", "state", "from", "task"}};
+  for (const auto& one : models) {
+    rows.push_back({one.id, four_digits(one.quality), one.metric, std::to_string(one.nodes),
+                    short_number(static_cast<double>(one.params)), std::to_string(one.hits),
+                    one.state + (one.pinned ? ", pinned" : ""), one.origin, one.task});
+  }
+  std::cout << printable_lines(columns(rows, {false, true, false, true, true, true, false, false, false}));
+  return int{kDone};
+}
+
+Result<int> add(const ZooAddRequest& request) {
+  LANISTA_ASSIGN(Given given, given_model(request.model));
+  std::optional<Quality> quality = given.quality;
+  if (request.quality) quality = Quality{*request.quality, quality ? quality->metric : "given"};
+  if (!quality) {
+    return Error{Code::kInvalidArgument, "does not say how good it is; --quality N, larger is better", request.model.target};
+  }
+  LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kWrite, {.replicas = request.replicas}));
+  LANISTA_ASSIGN(const auto added,
+                 store.add({std::move(given.graph), *given.task, std::move(given.weights), quality->value,
+                            quality->metric, quality->chance, request.model.target, std::move(given.facts)},
+                           graph::builtin_ops()));
+  if (request.json) {
+    std::cout << json_line({{"id", added.id}, {"state", state_name(added.state)}, {"why", added.why}, {"replaced", added.replaced}});
+  } else {
+    std::cout << printable(std::string(state_name(added.state)) + " " + added.id + (added.why.empty() ? "" : ": " + added.why)) << "\n";
+    for (const std::string& id : added.replaced) std::cout << "replaced " << printable(id) << "\n";
+  }
+  const bool kept = added.state == zoo::Added::State::kLive || added.state == zoo::Added::State::kKnown;
+  return int{kept ? kDone : kRefused};
+}
+
+Result<int> match(const ZooMatchRequest& request) {
+  LANISTA_ASSIGN(const Given given, given_model(request.model));
+  LANISTA_ASSIGN(const Store store, Store::open(request.zoo, Store::Mode::kRead));
+  std::vector<std::string> skipped;
+  LANISTA_ASSIGN([[maybe_unused]] const auto models, store.find(*given.task, Store::Scope::kTask, &skipped));
+  tell(skipped);
+  LANISTA_ASSIGN(const auto start, zoo::query(store, given.graph, *given.task, graph::builtin_ops(), {.related = request.related}));
+  if (!start) {
+    if (request.json) std::cout << json_line({{"parent", nullptr}});
+    if (!request.json) std::cout << "the zoo has no model to start from; it would start from random weights\n";
+    return int{kDone};
+  }
+  std::cout << (request.json ? json_line(start_json(*start)) : printable_lines(start_text(*start, given.graph)));
+  return int{kDone};
+}
+
+Result<int> show(const ZooRequest& request) {
+  const bool write = request.pin || request.unpin;
+  LANISTA_ASSIGN(Store store, Store::open(request.zoo, write ? Store::Mode::kWrite : Store::Mode::kRead));
+  LANISTA_ASSIGN(const std::string id, store.resolve(request.id));
+  if (write) LANISTA_TRY(store.pin(id, request.pin));
+  LANISTA_ASSIGN(const auto model, store.show(id));
+  LANISTA_ASSIGN(const auto graph, store.graph(id));
+  LANISTA_ASSIGN(const auto gain, store.expected_gain(id));
+  if (request.json) {
+    json out = model_json(model);
+    out["graph"] = graph::to_text(graph);
+    std::cout << json_line(out);
+    return int{kDone};
+  }
+  std::string out = "model       " + model.id + ", " + model.state + (model.pinned ? ", pinned" : "") +
+                    (model.why.empty() ? "" : ": " + model.why) + "\n";
+  out += "task        " + model.task + "\nquality     " + four_digits(model.quality) + " " + model.metric + "\n";
+  out += "size        " + std::to_string(model.nodes) + " nodes, " + short_number(static_cast<double>(model.params)) +
+         " weights, " + std::to_string(model.bytes) + " bytes\n";
+  out += "from        " + model.origin + "\nstarts      " + std::to_string(model.hits) + "\nsaves       " +
+         gain_text(gain) + "\n\n" + graph::to_text(graph);
+  std::cout << printable_lines(out);
+  return int{kDone};
+}
+
+Result<int> remove(const ZooRequest& request) {
+  if (!real_file_system().exists(request.zoo + "/index.sqlite")) {
+    return Error{Code::kNotFound, "there is no zoo here (it would have a file index.sqlite)", request.zoo};
+  }
+  LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kWrite));
+  LANISTA_ASSIGN(const std::string id, store.resolve(request.id));
+  LANISTA_TRY(store.remove(id));
+  std::cout << (request.json ? json_line({{"removed", id}}) : "removed " + id + "\n");
+  return int{kDone};
+}
+
+Result<int> verify(const ZooRequest& request) {
+  LANISTA_ASSIGN(const Store store, Store::open(request.zoo, Store::Mode::kRead));
+  LANISTA_ASSIGN(const auto found, store.verify(graph::builtin_ops()));
+  for (const auto& one : found) {
+    std::cout << (request.json ? json_line({{"id", one.id}, {"what", one.what}}) : printable(one.id + ": " + one.what) + "\n");
+  }
+  if (found.empty() && !request.json) std::cout << "all models are whole\n";
+  return int{found.empty() ? kDone : kRefused};
+}
+
+Result<int> collect(const ZooGcRequest& request) {
+  if (!real_file_system().exists(request.zoo + "/index.sqlite")) {
+    return Error{Code::kNotFound, "there is no zoo here (it would have a file index.sqlite)", request.zoo};
+  }
+  LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kWrite));
+  std::optional<std::int64_t> budget;
+  if (request.budget) budget = static_cast<std::int64_t>(*request.budget * 1024 * 1024);
+  LANISTA_ASSIGN(const auto done, store.gc(static_cast<std::int64_t>(std::time(nullptr)), budget));
+  if (request.json) {
+    std::cout << json_line({{"evicted", done.evicted}, {"orphans", done.orphans}, {"bytes", done.bytes}});
+    return int{kDone};
+  }
+  for (const std::string& id : done.evicted) std::cout << "evicted " << id << "\n";
+  std::cout << done.orphans << " files without a model removed; " << done.bytes << " bytes of weights stay\n";
+  return int{kDone};
+}
+
+int code_of(const Result<int>& done) { return done ? *done : report(done.error()); }
+
+}  // namespace
+
+int zoo_list(const ZooRequest& request) { return code_of(list(request)); }
+int zoo_add(const ZooAddRequest& request) { return code_of(add(request)); }
+int zoo_match(const ZooMatchRequest& request) { return code_of(match(request)); }
+int zoo_show(const ZooRequest& request) { return code_of(show(request)); }
+int zoo_remove(const ZooRequest& request) { return code_of(remove(request)); }
+int zoo_verify(const ZooRequest& request) { return code_of(verify(request)); }
+int zoo_gc(const ZooGcRequest& request) { return code_of(collect(request)); }
+
+}  // namespace lanista::cli
