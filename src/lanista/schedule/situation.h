@@ -27,7 +27,7 @@ struct Task {
   double left = 1;      ///< part of its budget that remains
   Place place;
   bool begun = false;  ///< it has state, so a change of workers costs expected.resize
-  double changed_at = -std::numeric_limits<double>::infinity();  ///< when it last moved to other workers
+  double changed_at = -std::numeric_limits<double>::infinity();  ///< when it last paid for other workers
   double stalled_until = 0;  ///< it stands still until then, for a change of workers
 };
 
@@ -49,6 +49,7 @@ struct Aim {
   bool spreads = false;   ///< who shares joins the least busy worker, not the busiest with room
   bool by_work = false;   ///< those with the most work begin first: time by how busy they keep a worker
   bool in_order = false;  ///< trials begin in their order, not the longest first
+  bool still = false;     ///< nothing of all that: a worker each, in their order, and nobody moves
   double end = 0;         ///< second by which all will have ended, as it was predicted when the plan was made
   bool operator==(const Aim&) const = default;
 };
