@@ -109,6 +109,15 @@ class Step {
     }
   }
 
+  /// Whether `after` seconds at a new place are sooner than `before` where it is, by the least gain. One that has begun
+  /// must gain even if it is as short, and its move as dear, as the error of its prediction allows.
+  bool pays(std::size_t i, double before, double after) const {
+    const Prediction& trial = task(i).expected;
+    if (!task(i).begun) return after < before * (1 - options_.least_gain);
+    const double shorter = 1 / (1 + trial.error), dearer = 1 / std::max(1e-3, 1 - trial.error);
+    return dearer * trial.resize + shorter * after < shorter * before * (1 - options_.least_gain);
+  }
+
   void start(std::size_t i, double wanted) {
     const double free = static_cast<double>(board_.num_free());
     if (needs_[i] > 1 || free >= wanted) {
@@ -175,10 +184,8 @@ class Step {
     if (shares(i)) return !is_settled(i) && leave(i, now * (1 - options_.least_gain));
     if (width(i) >= most || board_.num_free() == 0 || is_settled(i)) return false;
     std::int64_t best = width(i);
-    double soonest = now * (1 - options_.least_gain);
     for (std::int64_t w = width(i) + 1; w <= std::min(most, width(i) + board_.num_free()); ++w) {
-      const double then = (task(i).begun ? task(i).expected.resize : 0) + remaining(task(i), w);
-      if (then < soonest) {
+      if (pays(i, now, remaining(task(i), w))) {
         best = w;
         break;
       }
@@ -199,7 +206,7 @@ class Step {
       const Load& load = board_.load(worker);
       const double slow = load.count > 0 ? slowdown(load.busy + task(i).expected.busy, load.count + 1, at_.cluster) : 1;
       const double then = cost_paid(i) + remaining(task(i), 1) * slow;
-      if (then >= limit || !leaves_time(worker, slow, limit)) continue;
+      if (then >= limit || !leaves_time(worker, slow, limit) || !pays(i, ends_in(i), then - cost_paid(i))) continue;
       best = worker;
       limit = then;
     }
@@ -230,12 +237,7 @@ class Step {
   std::vector<std::int64_t> needs_;
 };
 
-Decision Towards::decide(const Situation& situation) const {
-  if (!aim_.still) return Step(situation, aim_, options_).decide();
-  Decision decision = first_come()->decide(situation);
-  decision.aim = aim_;
-  return decision;
-}
+Decision Towards::decide(const Situation& situation) const { return Step(situation, aim_, options_).decide(); }
 
 class Elastic : public Policy {
  public:
@@ -296,7 +298,7 @@ class Elastic : public Policy {
   static constexpr std::size_t kCandidates = 4;
   static constexpr std::size_t kCases = 8;
   static constexpr double kEvened = 0.8;  // of the largest error
-  static constexpr double kSure = 2;  // standard deviations
+  static constexpr double kSure = 3;  // standard deviations
   static constexpr double kNearly = 1.2;
   static constexpr std::size_t kMany = 200;  // then a lookahead takes long, and one aim is about as good as another
 
@@ -314,29 +316,31 @@ class Elastic : public Policy {
     const auto same = std::ranges::unique(tried, {}, &Aim::end);
     tried.erase(same.begin(), same.end());
     if (tried.size() > kCandidates) tried.resize(kCandidates);
-    Aim first{.deadline = kNever, .in_order = true, .still = true};
+    // Whatever is so, this is no later than first come: trials begin as early, and a move pays for itself.
+    tried.insert(tried.begin(), {.deadline = kNever, .in_order = true});
+    tried.front().end = predicted_end(situation, Towards(tried.front(), options_));
+    const auto first_come_first = first_come();
     std::vector<std::vector<Prediction>> cases;
     std::vector<double> of_first;
     for (std::uint64_t k = 0; k < kCases; ++k) {
       cases.push_back(k == 0 ? evened(situation) : case_of(situation, k));
-      of_first.push_back(end_if(cases.back(), situation, Towards(first, options_)) - now);
+      of_first.push_back(end_if(cases.back(), situation, *first_come_first) - now);
     }
-    first.end = predicted_end(situation, Towards(first, options_));
-    Aim best = first;
-    double least = 1;
+    Aim best = tried.front();
+    double least = kNever;
     for (std::size_t i = 0; i < tried.size(); ++i) {
       double sum = 0, squares = 0;
       for (std::size_t k = 0; k < kCases && sum < kNever; ++k) {
-        const double limit = now + of_first[k] * (1 + 1e-9);
+        const double limit = i == 0 ? kNever : now + of_first[k] * (1 + 1e-9);
         const double ratio = (end_if(cases[k], situation, Towards(tried[i], options_), limit) - now) / of_first[k];
         sum += ratio, squares += ratio * ratio;
       }
       const double mean = sum / static_cast<double>(kCases);
       if (!(mean < least)) continue;
       const double spread = std::sqrt(std::max(0.0, squares / static_cast<double>(kCases) - mean * mean));
-      if (mean + kSure * spread > 1) continue;
+      if (i > 0 && mean + kSure * spread > 1) continue;
       best = tried[i];
-      least = mean - (has_present && i == 0 ? kSlack : 0);
+      least = mean - (has_present && i == 1 ? kSlack : 0);
     }
     return best;
   }

@@ -49,7 +49,6 @@ struct Aim {
   bool spreads = false;   ///< who shares joins the least busy worker, not the busiest with room
   bool by_work = false;   ///< those with the most work begin first: time by how busy they keep a worker
   bool in_order = false;  ///< trials begin in their order, not the longest first
-  bool still = false;     ///< nothing of all that: a worker each, in their order, and nobody moves
   double end = 0;         ///< second by which all will have ended, as it was predicted when the plan was made
   bool operator==(const Aim&) const = default;
 };
