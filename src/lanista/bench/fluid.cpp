@@ -155,6 +155,7 @@ std::vector<Arrival> misjudged_group(Rng rng, std::int64_t count) {
     Prediction expected = actual;
     expected.steps = rng.uniform(0.5, 1.5);
     expected.resize *= rng.uniform(0.5, 1.5);
+    expected.error = 0.5;
     group.push_back({i, expected, actual, {}});
   }
   return group;

@@ -36,6 +36,8 @@ struct Prediction {
   double busy = 1;      ///< part of the time in which the worker is busy when the trial has it alone
   double memory = 0;    ///< on each of its workers
   double resize = 0;    ///< seconds that a change of workers costs, once the trial has begun
+  /// By what part it may be wrong: what is so times something within 1 - error and 1 + error. 0: it is so.
+  double error = 0;
 };
 
 /// A trial of `seconds` at width 1 whose speed-up at width w is w / (1 + serial (w - 1)).

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lanista/base/rng.h"
+#include "lanista/schedule/baselines.h"
 #include "lanista/schedule/board.h"
 #include "lanista/schedule/bounds.h"
 #include "lanista/schedule/fluid.h"
@@ -107,6 +109,15 @@ class Step {
     }
   }
 
+  /// Whether `after` seconds at a new place are sooner than `before` where it is, by the least gain. One that has begun
+  /// must gain even if it is as short, and its move as dear, as the error of its prediction allows.
+  bool pays(std::size_t i, double before, double after) const {
+    const Prediction& trial = task(i).expected;
+    if (!task(i).begun) return after < before * (1 - options_.least_gain);
+    const double shorter = 1 / (1 + trial.error), dearer = 1 / std::max(1e-3, 1 - trial.error);
+    return dearer * trial.resize + shorter * after < shorter * before * (1 - options_.least_gain);
+  }
+
   void start(std::size_t i, double wanted) {
     const double free = static_cast<double>(board_.num_free());
     if (needs_[i] > 1 || free >= wanted) {
@@ -173,10 +184,8 @@ class Step {
     if (shares(i)) return !is_settled(i) && leave(i, now * (1 - options_.least_gain));
     if (width(i) >= most || board_.num_free() == 0 || is_settled(i)) return false;
     std::int64_t best = width(i);
-    double soonest = now * (1 - options_.least_gain);
     for (std::int64_t w = width(i) + 1; w <= std::min(most, width(i) + board_.num_free()); ++w) {
-      const double then = (task(i).begun ? task(i).expected.resize : 0) + remaining(task(i), w);
-      if (then < soonest) {
+      if (pays(i, now, remaining(task(i), w))) {
         best = w;
         break;
       }
@@ -197,7 +206,7 @@ class Step {
       const Load& load = board_.load(worker);
       const double slow = load.count > 0 ? slowdown(load.busy + task(i).expected.busy, load.count + 1, at_.cluster) : 1;
       const double then = cost_paid(i) + remaining(task(i), 1) * slow;
-      if (then >= limit || !leaves_time(worker, slow, limit)) continue;
+      if (then >= limit || !leaves_time(worker, slow, limit) || !pays(i, ends_in(i), then - cost_paid(i))) continue;
       best = worker;
       limit = then;
     }
@@ -237,32 +246,137 @@ class Elastic : public Policy {
 
   Decision decide(const Situation& situation) const override {
     const double now = situation.now;
-    Aim best;
+    const bool unsure = std::ranges::any_of(situation.tasks, [](const Task& task) { return task.expected.error > 0; });
+    std::vector<Aim> tried;
     double soonest = kNever;
     if (situation.aim.deadline > now) {
-      best = situation.aim;
-      best.end = predicted_end(situation, Towards(best, options_));
-      const bool as_predicted = std::abs(best.end - situation.aim.end) <= kSlack * (situation.aim.end - now);
+      Aim present = situation.aim;
+      present.end = predicted_end(situation, Towards(present, options_));
+      const bool as_predicted = std::abs(present.end - situation.aim.end) <= kSlack * (situation.aim.end - now);
       if (as_predicted && situation.tasks.size() > kFew) return Towards(situation.aim, options_).decide(situation);
-      soonest = cautious(best, now) - kSlack * (best.end - now);
+      soonest = cautious(present, now) - kSlack * (present.end - now);
+      tried.push_back(present);
     }
-    for (Aim& aim : aims(situation)) {
-      aim.end = predicted_end(situation, Towards(aim, options_));
-      if (cautious(aim, now) < soonest) soonest = cautious(aim, now), best = aim;
+    std::size_t best = 0;
+    const auto look = [&](Aim aim) {
+      // Where predictions may be wrong the second best may be better.
+      const double limit = now + (unsure ? kNearly : 1.0) * (soonest - now) / (1 + caution(aim));
+      aim.end = predicted_end(situation, Towards(aim, options_), limit);
+      if (aim.end == kNever) return kNever;
+      tried.push_back(aim);
+      if (cautious(aim, now) < soonest) soonest = cautious(aim, now), best = tried.size() - 1;
+      return cautious(aim, now);
+    };
+    // All ways at some deadlines, then the best ways at all.
+    const std::vector<double> deadlines = deadlines_of(situation);
+    const std::size_t some = std::min<std::size_t>(2, deadlines.size());
+    std::vector<std::pair<double, Aim>> ways;
+    for (Aim way : ways_of(situation)) {
+      double end = kNever;
+      for (std::size_t k = 0; k < some; ++k) {
+        way.deadline = deadlines[k];
+        end = std::min(end, look(way));
+      }
+      if (end < kNever) ways.emplace_back(end, way);
     }
-    return Towards(best, options_).decide(situation);
+    std::ranges::stable_sort(ways, {}, &std::pair<double, Aim>::first);
+    if (ways.size() > kWays) ways.resize(kWays);
+    for (auto& [end, way] : ways) {
+      for (std::size_t k = some; k < deadlines.size(); ++k) {
+        way.deadline = deadlines[k];
+        look(way);
+      }
+    }
+    const Aim chosen = unsure ? safest(situation, std::move(tried)) : tried[best];
+    return Towards(chosen, options_).decide(situation);
   }
 
  private:
   static constexpr double kSlack = 0.01;
   static constexpr std::size_t kFew = 64;
+  static constexpr std::size_t kWays = 4;
+  static constexpr std::size_t kCandidates = 4;
+  static constexpr std::size_t kCases = 8;
+  static constexpr double kEvened = 0.8;  // of the largest error
+  static constexpr double kSure = 3;  // standard deviations
+  static constexpr double kNearly = 1.2;
   static constexpr std::size_t kMany = 200;  // then a lookahead takes long, and one aim is about as good as another
 
-  double cautious(const Aim& aim, double now) const {
-    return aim.in_order && aim.most == 1 ? aim.end : aim.end + options_.caution * (aim.end - now);
+  double caution(const Aim& aim) const { return aim.in_order && aim.most == 1 ? 0 : options_.caution; }
+  double cautious(const Aim& aim, double now) const { return aim.end + caution(aim) * (aim.end - now); }
+
+  /// Of the aims with the earliest ends, and of first come, the one to follow where predictions may be wrong. The first
+  /// is the one in force, if there is one.
+  Aim safest(const Situation& situation, std::vector<Aim> tried) const {
+    const double now = situation.now;
+    const bool has_present = !tried.empty() && situation.aim.deadline > now;
+    std::ranges::stable_sort(tried.begin() + (has_present ? 1 : 0), tried.end(), {},
+                             [&](const Aim& aim) { return cautious(aim, now); });
+    // Equal ends are the same course.
+    const auto same = std::ranges::unique(tried, {}, &Aim::end);
+    tried.erase(same.begin(), same.end());
+    if (tried.size() > kCandidates) tried.resize(kCandidates);
+    // Whatever is so, this is no later than first come: trials begin as early, and a move pays for itself.
+    tried.insert(tried.begin(), {.deadline = kNever, .in_order = true});
+    tried.front().end = predicted_end(situation, Towards(tried.front(), options_));
+    const auto first_come_first = first_come();
+    std::vector<std::vector<Prediction>> cases;
+    std::vector<double> of_first;
+    for (std::uint64_t k = 0; k < kCases; ++k) {
+      cases.push_back(k == 0 ? evened(situation) : case_of(situation, k));
+      of_first.push_back(end_if(cases.back(), situation, *first_come_first) - now);
+    }
+    Aim best = tried.front();
+    double least = kNever;
+    for (std::size_t i = 0; i < tried.size(); ++i) {
+      double sum = 0, squares = 0;
+      for (std::size_t k = 0; k < kCases && sum < kNever; ++k) {
+        const double limit = i == 0 ? kNever : now + of_first[k] * (1 + 1e-9);
+        const double ratio = (end_if(cases[k], situation, Towards(tried[i], options_), limit) - now) / of_first[k];
+        sum += ratio, squares += ratio * ratio;
+      }
+      const double mean = sum / static_cast<double>(kCases);
+      if (!(mean < least)) continue;
+      const double spread = std::sqrt(std::max(0.0, squares / static_cast<double>(kCases) - mean * mean));
+      if (i > 0 && mean + kSure * spread > 1) continue;
+      best = tried[i];
+      least = mean - (has_present && i == 1 ? kSlack : 0);
+    }
+    return best;
   }
 
-  static std::vector<Aim> aims(const Situation& situation) {
+  /// The case that is hardest on plans: who seems to be long has been overestimated, who seems to be short
+  /// underestimated. That is also what errors do to an order by length.
+  static std::vector<Prediction> evened(const Situation& situation) {
+    std::vector<Prediction> all;
+    for (const Task& task : situation.tasks) all.push_back(task.expected);
+    const std::vector<std::size_t> order = longest_first(situation);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const double place = order.size() < 2 ? 0 : 1 - 2 * static_cast<double>(k) / static_cast<double>(order.size() - 1);
+      Prediction& trial = all[order[k]];
+      trial.steps /= 1 + kEvened * trial.error * place;
+    }
+    return all;
+  }
+
+  /// What may be so of each trial: the same whenever it is asked for, and two cases lie on two sides of the prediction.
+  static std::vector<Prediction> case_of(const Situation& situation, std::uint64_t k) {
+    std::vector<Prediction> all;
+    for (const Task& task : situation.tasks) {
+      Prediction trial = task.expected;
+      if (trial.error > 0) {
+        Rng rng = Rng(k / 2).split(static_cast<std::uint64_t>(task.id));
+        const double side = k % 2 == 0 ? trial.error : -trial.error;
+        trial.steps /= 1 + side * rng.uniform(-1, 1);
+        trial.resize /= 1 + side * rng.uniform(-1, 1);
+      }
+      all.push_back(trial);
+    }
+    return all;
+  }
+
+  /// Seconds by which all may have ended, those first that suit most situations.
+  static std::vector<double> deadlines_of(const Situation& situation) {
     std::vector<Prediction> rest;
     std::vector<double> seconds;
     for (const Task& task : situation.tasks) {
@@ -273,23 +387,29 @@ class Elastic : public Policy {
     Cluster there = situation.cluster;
     there.workers = std::max<std::int64_t>(1, situation.num_alive());
     const double least = bounds_of(rest, there).best();
-    const auto all_at = [&](double end, std::vector<Aim>& all) {
-      all.push_back({.deadline = end, .most = 1, .in_order = true});
-      all.push_back({.deadline = end, .most = 1});
-      if (there.shares == 1) return;
-      all.push_back({.deadline = end, .fill = 1.0, .most = there.shares});
-      for (const double fill : {1.15, 1.4, 2.0}) {
-        for (const bool spreads : {false, true}) {
-          all.push_back({.deadline = end, .fill = fill, .most = there.shares, .spreads = spreads});
-          all.push_back({.deadline = end, .fill = fill, .most = there.shares, .spreads = spreads, .by_work = true});
-        }
+    std::vector<double> all;
+    for (const double factor : {1.04, 1.6, 1.0, 1.1, 1.25, 2.5}) {
+      if (seconds.size() <= kMany || all.size() < 2) all.push_back(situation.now + factor * least);
+    }
+    if (const auto level = water_level(seconds, there)) all.push_back(situation.now + *level);
+    return all;
+  }
+
+  /// Aims without a deadline.
+  static std::vector<Aim> ways_of(const Situation& situation) {
+    std::vector<Aim> all{{.most = 1, .in_order = true}, {.most = 1}};
+    // Who shares is settled when trials begin; where all have, only the deadline is left to choose.
+    const std::int64_t most = situation.cluster.shares;
+    if (most == 1 || std::ranges::none_of(situation.tasks, [](const Task& task) { return task.place.waits(); })) {
+      return all;
+    }
+    all.push_back({.fill = 1.0, .most = most});
+    for (const double fill : {1.15, 1.4, 2.0}) {
+      for (const bool spreads : {false, true}) {
+        all.push_back({.fill = fill, .most = most, .spreads = spreads});
+        all.push_back({.fill = fill, .most = most, .spreads = spreads, .by_work = true});
       }
-    };
-    std::vector<Aim> all;
-    std::vector<double> factors{1.0, 1.04, 1.1, 1.25, 1.6, 2.5};
-    if (seconds.size() > kMany) factors = {1.04, 1.6};
-    for (const double factor : factors) all_at(situation.now + factor * least, all);
-    if (const auto level = water_level(seconds, there)) all_at(situation.now + *level, all);
+    }
     return all;
   }
 

@@ -25,6 +25,10 @@ std::unique_ptr<Policy> towards(const Aim& aim, const ElasticOptions& options = 
 /// predicted end (a rollout: Bertsekas, Tsitsiklis and Wu, 1997). Fluid's level (true water filling) and the bounds of
 /// what remains give the aims. The aim in force is kept unless another one is better by a hundredth; among
 /// more than some sixty trials no other is looked for while all goes as it was predicted.
+///
+/// Where predictions may be wrong (Prediction::error), the best few aims are simulated once more in several cases of what
+/// may be so, against first come from here on. An aim that loses in one of these is not followed; of the others the
+/// one that is sooner in the mean is. If all lose, trials begin in their order on a worker each, and nobody moves.
 std::unique_ptr<Policy> elastic(const ElasticOptions& options = {});
 
 }  // namespace lanista::schedule

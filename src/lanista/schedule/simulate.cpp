@@ -85,11 +85,13 @@ class Clock {
     const bool moves = task.place.workers != place.workers;
     task.place = place;
     if (!moves) return false;
-    task.changed_at = at_.now;
     if (place.waits()) return false;
     if (facts_[i].began < 0) facts_[i].began = at_.now;
     const bool costs = task.begun;
-    if (costs) task.stalled_until = at_.now + facts_[i].actual.resize;
+    if (costs) {
+      task.changed_at = at_.now;
+      task.stalled_until = at_.now + facts_[i].actual.resize;
+    }
     task.begun = true;
     return costs;
   }
@@ -261,6 +263,33 @@ class Simulation {
   std::size_t next_change_ = 0;
 };
 
+/// The whole of a task: in the least time, and occupying the least of the workers.
+struct Least {
+  double seconds = 0, area = 0;
+};
+
+Least least_of(const Prediction& trial, const Situation& at) {
+  const double alone = seconds_at(trial, 1);
+  Least least{alone, alone * (at.cluster.shares > 1 ? std::min(1.0, trial.busy) : 1.0)};
+  for (std::int64_t width = 2; width <= at.cluster.widest; ++width) {
+    const double seconds = seconds_at(trial, width);
+    least.seconds = std::min(least.seconds, seconds);
+    least.area = std::min(least.area, static_cast<double>(width) * seconds);
+  }
+  return least;
+}
+
+/// No schedule ends what is left before that: all work spread evenly, and the longest trial as wide as is best.
+double least_end(const Situation& at, const std::vector<Least>& least) {
+  double area = 0, longest = 0;
+  for (std::size_t i = 0; i < least.size(); ++i) {
+    const double left = at.tasks[i].left;
+    area += left * least[i].area;
+    longest = std::max(longest, left * least[i].seconds + std::max(0.0, at.tasks[i].stalled_until - at.now));
+  }
+  return at.now + std::max(longest, area / static_cast<double>(std::max<std::int64_t>(1, at.num_alive())));
+}
+
 }  // namespace
 
 Result<Course> simulate(const Cluster& cluster, Source& source, const Policy& policy,
@@ -269,14 +298,23 @@ Result<Course> simulate(const Cluster& cluster, Source& source, const Policy& po
   return Simulation(cluster, source, policy, options).run();
 }
 
-double predicted_end(Situation situation, const Policy& policy) {
+double predicted_end(Situation situation, const Policy& policy, double limit) {
+  std::vector<Prediction> expected;
+  for (const Task& task : situation.tasks) expected.push_back(task.expected);
+  return end_if(expected, std::move(situation), policy, limit);
+}
+
+double end_if(std::span<const Prediction> actual, Situation situation, const Policy& policy, double limit) {
   std::vector<Fact> facts(situation.tasks.size());
+  std::vector<Least> least;
   for (std::size_t i = 0; i < facts.size(); ++i) {
-    facts[i].actual = situation.tasks[i].expected;
+    facts[i].actual = actual[i];
     facts[i].began = situation.tasks[i].begun ? 0 : -1;
+    least.push_back(least_of(facts[i].actual, situation));
   }
   Clock clock(situation, facts);
   while (!situation.tasks.empty()) {
+    if (least_end(situation, least) >= limit) return kNever;
     const Decision decision = policy.decide(situation);
     situation.aim = decision.aim;
     for (std::size_t i = 0; i < situation.tasks.size(); ++i) {
@@ -293,11 +331,13 @@ double predicted_end(Situation situation, const Policy& policy) {
       if (kept != i) {
         situation.tasks[kept] = std::move(situation.tasks[i]);
         facts[kept] = facts[i];
+        least[kept] = least[i];
       }
       ++kept;
     }
     situation.tasks.resize(kept);
     facts.resize(kept);
+    least.resize(kept);
   }
   return situation.now;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -70,8 +71,11 @@ Result<Course> simulate(const Cluster& cluster, Source& source, const Policy& po
                         const SimulationOptions& options = {});
 
 /// When all tasks of a situation will have ended if predictions hold and nothing else happens. Infinite if `policy`
-/// starves some.
-double predicted_end(Situation situation, const Policy& policy);
+/// starves some, and if it cannot be before `limit`: it stops as soon as the work that is left says so.
+double predicted_end(Situation situation, const Policy& policy, double limit = std::numeric_limits<double>::infinity());
+/// The same if `actual` is so, of each task, whatever is predicted.
+double end_if(std::span<const Prediction> actual, Situation situation, const Policy& policy,
+              double limit = std::numeric_limits<double>::infinity());
 
 /// Trials that are all there from the beginning.
 class OneGroup : public Source {

@@ -27,7 +27,7 @@ struct Task {
   double left = 1;      ///< part of its budget that remains
   Place place;
   bool begun = false;  ///< it has state, so a change of workers costs expected.resize
-  double changed_at = -std::numeric_limits<double>::infinity();  ///< when it last moved to other workers
+  double changed_at = -std::numeric_limits<double>::infinity();  ///< when it last paid for other workers
   double stalled_until = 0;  ///< it stands still until then, for a change of workers
 };
 
