@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanista/base/portable_math.h"
+#include "lanista/cluster/quick_math.h"
 
 namespace lanista::cluster {
 namespace {
@@ -18,7 +18,7 @@ double norm(double a, double b, double gamma) {
   const double ratio = small / large;
   // Less than a rounding error of the larger one.
   if (ratio < 1e-16) return large;
-  return large * portable_exp(portable_log(1 + portable_exp(gamma * portable_log(ratio))) / gamma);
+  return large * quick_exp(quick_log(1 + quick_exp(gamma * quick_log(ratio))) / gamma);
 }
 
 std::int64_t ceiling(double x) { return static_cast<std::int64_t>(std::ceil(x - kSlack)); }
@@ -84,9 +84,10 @@ BestPlan best_plan(const JobModel& model, std::int64_t nodes, std::int64_t repli
   const double least = static_cast<double>(std::max(limits.initial, limits.least_local * replicas));
   const double most = static_cast<double>(limits.most);
   if (least > most) return {};
-  const double ratio = portable_exp(portable_log(most / least) / (kTotals - 1));
+  const double ratio = quick_exp(quick_log(most / least) / (kTotals - 1));
   BestPlan best;
   double total = least;
+  BatchPlan before;
   for (int i = 0; i < kTotals; ++i, total *= ratio) {
     const double local = std::min(total, most) / static_cast<double>(replicas);
     BatchPlan plan;
@@ -96,7 +97,8 @@ BestPlan best_plan(const JobModel& model, std::int64_t nodes, std::int64_t repli
     }
     plan.local = ceiling(local / static_cast<double>(plan.accumulations + 1));
     if (plan.local < limits.least_local || plan.local > limits.most_local) continue;
-    if (i > 0 && plan == best.plan) continue;
+    if (i > 0 && plan == before) continue;
+    before = plan;
     const double scale = static_cast<double>(plan.total(replicas)) / static_cast<double>(limits.initial);
     const double goodput =
         throughput_of(model.throughput, nodes, replicas, plan) * efficiency_of(model.gradients, scale);

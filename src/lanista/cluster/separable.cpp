@@ -1,0 +1,121 @@
+#include "lanista/cluster/separable.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lanista/base/portable_math.h"
+#include "lanista/cluster/knapsack.h"
+#include "lanista/cluster/packing.h"
+
+namespace lanista::cluster {
+namespace {
+
+/// What finished jobs of a kind had done.
+struct Sizes {
+  double sum = 0;
+  std::int64_t count = 0;
+};
+
+class Separable : public Allocator {
+ public:
+  explicit Separable(const SeparableOptions& options) : options_(options) {}
+  std::string_view name() const override {
+    return options_.goal == Goal::kHarmonic ? "exact-harmonic" : "exact-finish";
+  }
+
+  std::vector<Allocation> allocate(const Situation& situation) override {
+    learn(situation);
+    std::vector<std::vector<Choice>> choices;
+    for (std::size_t j = 0; j < situation.jobs.size(); ++j) choices.push_back(choices_of(situation, j));
+    return pack(best_counts(choices, situation.nodes.total()), situation.current, situation.nodes);
+  }
+
+ private:
+  void learn(const Situation& situation) {
+    std::map<std::int64_t, Seen> now;
+    for (const JobView& job : situation.jobs) now[job.id] = {job.kind, job.goodput_service};
+    for (const auto& [id, seen] : seen_) {
+      if (now.contains(id)) continue;
+      // Its last measured progress is a little short of its end.
+      Sizes& sizes = sizes_[seen.kind];
+      sizes.sum += seen.done;
+      ++sizes.count;
+    }
+    seen_ = std::move(now);
+  }
+
+  /// Useful examples that a job is guessed to need still.
+  double left_of(const JobView& job, double first_rate) const {
+    if (options_.guess == SizeGuess::kBudget && job.left) return std::max(*job.left, first_rate);
+    // Never less than a minute's: a job that has just come is not infinitely close to its end.
+    const double least = 60 * first_rate;
+    if (options_.guess == SizeGuess::kKind) {
+      if (const auto known = sizes_.find(job.kind); known != sizes_.end()) {
+        const double mean = known->second.sum / static_cast<double>(known->second.count);
+        if (job.goodput_service < mean) return std::max(mean - job.goodput_service, least);
+      }
+    }
+    return std::max(job.goodput_service, least);
+  }
+
+  std::vector<Choice> choices_of(const Situation& situation, std::size_t j) const {
+    const JobView& job = situation.jobs[j];
+    const std::int32_t total = situation.nodes.total(), had = devices_of(situation.current[j]);
+    std::vector<Choice> all;
+    if (options_.goal == Goal::kHarmonic) {
+      const double fair = std::ceil(static_cast<double>(total) / static_cast<double>(situation.jobs.size()));
+      const double factor = restart_factor(job, situation.restart_seconds);
+      const double unit = job.goodput != nullptr ? job.goodput->packed(1, situation.nodes.devices) : 1;
+      double fair_rate = fair;
+      if (job.goodput != nullptr) {
+        const BatchLimits& limits = job.goodput->model().limits;
+        const auto widest = static_cast<double>(std::max<std::int64_t>(1, limits.most / limits.least_local));
+        fair_rate = job.goodput->at(1, static_cast<std::int64_t>(std::min(fair, widest)));
+      }
+      if (fair_rate <= 0) fair_rate = unit;
+      for_counts(situation, job, [&](std::int32_t k) {
+        const double rate = job.goodput == nullptr ? k : job.goodput->packed(k, situation.nodes.devices);
+        const double scaled = rate / fair_rate * situation.nodes.count / total * (k == had ? 1 : factor);
+        all.push_back({k, -1 / (scaled + 1e-3)});
+      });
+      return all;
+    }
+    const double one = job.goodput != nullptr ? job.goodput->packed(1, situation.nodes.devices) : 1;
+    const double left = left_of(job, one);
+    for_counts(situation, job, [&](std::int32_t k) {
+      double rate = job.goodput == nullptr ? k : job.goodput->packed(k, situation.nodes.devices);
+      // Who changes stands still for a part of the horizon, or of what is left of it.
+      if (k != had && k > 0) {
+        const double seconds = std::min(options_.horizon, left / rate + situation.restart_seconds);
+        rate *= std::max(0.0, 1 - situation.restart_seconds / seconds);
+      }
+      all.push_back({k, rate > 0 ? portable_pow(rate / left, options_.power) : 0});
+    });
+    return all;
+  }
+
+  template <class Visit>
+  static void for_counts(const Situation& situation, const JobView& job, Visit visit) {
+    const std::int32_t most = std::min(job.most, situation.nodes.total());
+    visit(0);
+    for (std::int32_t k = 1; k <= most; ++k) {
+      if (packs(k, situation.nodes)) visit(k);
+    }
+  }
+
+  struct Seen {
+    std::int64_t kind = 0;
+    double done = 0;
+  };
+
+  SeparableOptions options_;
+  std::map<std::int64_t, Seen> seen_;
+  std::map<std::int64_t, Sizes> sizes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Allocator> separable(const SeparableOptions& options) { return std::make_unique<Separable>(options); }
+
+}  // namespace lanista::cluster
