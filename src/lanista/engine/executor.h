@@ -60,6 +60,8 @@ struct Job {
   study::KeepRule keep = {};               ///< which of its epochs the trial stands for
   space::Sample sample = {};               ///< its hyper-parameters, of which the rule may speak
 };
+/// A forked trial goes on from a state or not at all. Errors: kNotFound (there is none).
+Result<void> check_fork(const Job& job);
 /// What the job's rule may want to know beside measurements: hyper-parameters, and where it asks for them, the params
 /// and flops of its model. Errors: graph::model_cost's.
 Result<space::Sample> known_to_keep_by(const Job& job, const graph::OpTable& ops);

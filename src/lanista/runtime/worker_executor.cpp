@@ -284,6 +284,7 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   if (const auto it = impl_->crashes.find(job.trial); it != impl_->crashes.end() && it->second >= kMaxCrashes) {
     return Error{Code::kInternal, "was running in " + std::to_string(it->second) + " crashes of the process", ""};
   }
+  LANISTA_TRY(engine::check_fork(job));
   auto slot = std::make_unique<TrialSlot>();
   slot->job = job;
   slot->key = train::machine_key(job.model, job.recipe, impl_->step_ops, impl_->backend);
@@ -297,11 +298,6 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
     }
     LANISTA_ASSIGN(repeated, train::read_measurements(slot->state->facts));
     slot->epochs_done = std::ssize(repeated);
-  } else if (job.fork) {
-    return Error{Code::kNotFound,
-                 "its state is lost, and it cannot begin again: it went on from trial " +
-                     std::to_string(job.fork->from.value),
-                 ""};
   } else if (job.start) {
     LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, job, impl_->step_ops));
   }

@@ -12,6 +12,7 @@
 #include "lanista/strategy/builtin.h"
 #include "lanista/strategy/draw.h"
 #include "lanista/strategy/explore.h"
+#include "lanista/strategy/filter.h"
 #include "lanista/strategy/ladder.h"
 #include "lanista/study/earlier.h"
 #include "lanista/study/pareto.h"
@@ -43,6 +44,7 @@ class Population {
         params_(context.params),
         on_(std::move(on)),
         constraints_(context.constraints),
+        filter_(context),
         rng_(context.rng.split("generations")) {}
 
   void observe(const study::Event& event) {
@@ -158,24 +160,30 @@ class Population {
       if (sources.empty()) continue;
       const Rng own = rng_.split(static_cast<std::uint64_t>(epoch)).split(trial.value);
       const TrialId from = sources[own.split("from").below(sources.size())];
-      out[trial] = {from, epoch, beside(members_.at(from).proposal.sample, own.split("explore")), ""};
+      out[trial] = {from, epoch, beside(members_.at(from).proposal, own.split("explore")), ""};
     }
     return out;
   }
 
-  /// What cannot change stays.
-  space::Sample beside(const space::Sample& sample, const Rng& rng) const {
-    space::Sample out = explored(params_, sample, settings_.explore, rng);
-    for (const auto& [name, value] : sample) {
-      if (!study::changes_in_training(name)) out[name] = value;
+  /// What cannot change stays. Of draws the first that keeps to the constraints that are known before training; where
+  /// none does, the parent's own.
+  space::Sample beside(const study::Proposal& parent, const Rng& rng) const {
+    study::Proposal child = parent;
+    for (std::uint64_t draw = 0; draw < static_cast<std::uint64_t>(kMaxDraws); ++draw) {
+      child.sample = explored(params_, parent.sample, settings_.explore, rng.split(draw));
+      for (const auto& [name, value] : parent.sample) {
+        if (!study::changes_in_training(name)) child.sample[name] = value;
+      }
+      if (!filter_.broken(child)) return child.sample;
     }
-    return out;
+    return parent.sample;
   }
 
   Settings settings_;
   space::SearchSpace params_;
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
+  Filter filter_;
   Rng rng_;
   std::map<TrialId, Member> members_;  ///< that have not ended
   std::int64_t begun_ = 0;

@@ -266,6 +266,28 @@ TEST(Pbt, IsRebuiltFromItsEvents) {
   }
 }
 
+TEST(Pbt, KeepsToConstraintsThatAreKnownBeforeTraining) {
+  Context context = two_rates(2, 30);
+  context.constraints = {must(study::Constraint::parse("lr * momentum <= 0.3")), must(study::Constraint::parse("lr >= 0.4"))};
+  const auto strategy = pbt(context, {{"population", 6}, {"quantile", 0.5}});
+  Generations play;
+  play.begin_all(*strategy);
+  Rng rng(8);
+  int forks = 0;
+  for (int generation = 0; generation < 29; ++generation) {
+    play.train(*strategy, 30, [&](TrialId, const space::Sample&, std::int64_t) {
+      return std::map<std::string, double>{{"acc", rng.uniform()}};
+    });
+    for (const ResumeTrial& each : play.next(*strategy)) {
+      if (!each.fork) continue;
+      ++forks;
+      EXPECT_LE(rate(each.fork->sample, "lr") * rate(each.fork->sample, "momentum"), 0.3);
+      EXPECT_GE(rate(each.fork->sample, "lr"), 0.4);
+    }
+  }
+  EXPECT_EQ(forks, 3 * 29);
+}
+
 TEST(Pbt, SparesWhatLeftTheNumbersWhileSomebodyHasNot) {
   const Context context = two_rates(1, 4);
   const auto strategy = pbt(context, {{"population", 3}});

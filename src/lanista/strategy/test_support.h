@@ -78,8 +78,10 @@ inline std::unique_ptr<Halving> small_rule(const Context& context) {
                           must(resolve_options({{"rungs", {1, 2}}, {"eta", 2}}, plugin.options))));
 }
 
+/// A population that is asked for no size has room for all that a test proposes.
 inline std::unique_ptr<Strategy> make(const StrategyPlugin& plugin, const Context& context,
-                                      const nlohmann::json& options = Options::object()) {
+                                      nlohmann::json options = Options::object()) {
+  if (plugin.forks && !options.contains("population")) options["population"] = 1000;
   auto sampler = must(plugin.make(context, must(resolve_options(options, plugin.options))));
   auto rule = plugin.halves ? sampler->own_halving() : small_rule(context);
   return compose(std::move(sampler), std::move(rule));
