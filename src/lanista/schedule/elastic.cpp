@@ -121,18 +121,20 @@ class Elastic : public Policy {
     Aim best = tried.front();
     double least = kNever;
     for (std::size_t i = 0; i < tried.size(); ++i) {
+      // The aim in force has been judged: half a plan is worse than either.
+      const bool judged = i == 0 || (i == 1 && has_plan(situation));
       double sum = 0, squares = 0;
       for (std::size_t k = 0; k < kCases && sum < kNever; ++k) {
-        const double limit = i == 0 ? kNever : now + of_first[k] * (1 + 1e-9);
+        const double limit = judged ? kNever : now + of_first[k] * (1 + 1e-9);
         const double ratio = (end_if(cases[k], situation, *towards(tried[i], options_), limit) - now) / of_first[k];
         sum += ratio, squares += ratio * ratio;
       }
       const double mean = sum / static_cast<double>(kCases);
       if (!(mean < least)) continue;
       const double spread = std::sqrt(std::max(0.0, squares / static_cast<double>(kCases) - mean * mean));
-      if (i > 0 && mean + kSure * spread > 1) continue;
+      if (!judged && mean + kSure * spread > 1) continue;
       best = tried[i];
-      least = mean - (i == 1 && has_plan(situation) ? kSlack : 0);
+      least = mean - (judged ? kSlack : 0);
     }
     return best;
   }
