@@ -29,8 +29,7 @@ class Elastic : public Policy {
     double end = kNever;
     if (has_plan(situation)) {
       end = end_of(chosen, situation);
-      const bool as_predicted =
-          std::abs(end - situation.aim.end) <= kSlack * (situation.aim.end - situation.now);
+      const bool as_predicted = std::abs(end - situation.aim.end) <= kSlack * (situation.aim.end - situation.now);
       if (as_predicted && situation.tasks.size() > kFew) return towards(chosen, options_)->decide(situation);
       chosen.end = end;
     }
@@ -146,7 +145,8 @@ class Elastic : public Policy {
     for (const Task& task : situation.tasks) all.push_back(task.expected);
     const std::vector<std::size_t> order = longest_first(situation);
     for (std::size_t k = 0; k < order.size(); ++k) {
-      const double place = order.size() < 2 ? 0 : 1 - 2 * static_cast<double>(k) / static_cast<double>(order.size() - 1);
+      const double place =
+          order.size() < 2 ? 0 : 1 - 2 * static_cast<double>(k) / static_cast<double>(order.size() - 1);
       Prediction& trial = all[order[k]];
       trial.steps /= 1 + kEvened * trial.error * place;
     }
