@@ -25,6 +25,7 @@ struct Request {
   std::int64_t slots = 0;
   bool two_goals = false;
   bool worst = false;  ///< of fluid: random groups with wrong predictions
+  std::uint64_t seed = 20;  ///< of these groups
 };
 
 struct Benchmark {

@@ -168,7 +168,7 @@ Result<void> worst(const Request& request, std::ostream& out) {
     const std::string name = learn_after > 1 ? "worst-errors-stay" : "worst-errors-seen-after-5%";
     std::vector<std::vector<double>> ratios(policies.size());
     for (int k = 0; k < count; ++k) {
-      Rng rng = Rng(20).split(static_cast<std::uint64_t>(k));
+      Rng rng = Rng(request.seed).split(static_cast<std::uint64_t>(k));
       Cluster cluster;
       cluster.workers = rng.between(1, 16);
       const auto group = misjudged_group(rng.split("trials"), rng.between(1, 48));

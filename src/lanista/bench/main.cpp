@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 10'000));
   app.add_flag("--two-goals", request.two_goals, "tabular with --epochs: accuracy and few weights");
   app.add_flag("--worst", request.worst, "fluid: 1,000 random groups with wrong predictions, against first come");
+  app.add_option("--seed", request.seed, "fluid --worst: other groups (default: 20)");
   app.footer(
       "examples:\n  lanista bench --list\n  lanista bench train-step --json\n  lanista bench fuse --case mlp-64,cnn-28 "
       "--lanes 4\n  lanista bench tabular --file "

@@ -36,7 +36,8 @@ struct Prediction {
   double busy = 1;      ///< part of the time in which the worker is busy when the trial has it alone
   double memory = 0;    ///< on each of its workers
   double resize = 0;    ///< seconds that a change of workers costs, once the trial has begun
-  /// By what part it may be wrong: what is so times something within 1 - error and 1 + error. 0: it is so.
+  /// By what part steps and resize may be off: they are what is so times something from 1 - error to 1 + error, each
+  /// its own. 0: they are so. Less than 1.
   double error = 0;
 };
 

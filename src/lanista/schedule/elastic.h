@@ -18,7 +18,8 @@ struct ElasticOptions {
 /// A list scheduler with an aim: trials that cannot end by the deadline on one worker get as many as they need, the
 /// others share workers, as long as that keeps nobody from the deadline and makes a worker busier; whoever still waits
 /// starts when there is room (waves). Workers to spare go to the trial that would end last. Trials that are late get
-/// wider, those with time to spare give workers back when others wait. A decision takes O(trials x workers).
+/// wider, those with time to spare give workers back when others wait. A trial that has begun moves only if that pays
+/// even where its prediction errs against it. A decision takes O(trials x workers).
 std::unique_ptr<Policy> towards(const Aim& aim, const ElasticOptions& options = {});
 
 /// Looks ahead: it simulates `towards` with several aims, from the situation on, and follows the one with the earliest
@@ -26,9 +27,11 @@ std::unique_ptr<Policy> towards(const Aim& aim, const ElasticOptions& options = 
 /// what remains give the aims. The aim in force is kept unless another one is better by a hundredth; among
 /// more than some sixty trials no other is looked for while all goes as it was predicted.
 ///
-/// Where predictions may be wrong (Prediction::error), the best few aims are simulated once more in several cases of what
-/// may be so, against first come from here on. An aim that loses in one of these is not followed; of the others the
-/// one that is sooner in the mean is. If all lose, trials begin in their order on a worker each, and nobody moves.
+/// Where predictions may be wrong (Prediction::error), the best few aims are simulated once more in several cases of
+/// what may be so, beside first come from here on. An aim that loses in one of them, or is not sooner by three times what
+/// its gain varies by, is not begun. What is left is a worker each in the order of arrival, and of workers to spare
+/// what pays even if predictions err against it; of that, the aim in force and the aims that passed, the soonest in the
+/// mean is followed.
 std::unique_ptr<Policy> elastic(const ElasticOptions& options = {});
 
 }  // namespace lanista::schedule

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
@@ -301,6 +302,91 @@ TEST(Elastic, SharesOnlyWhereThatPays) {
     const auto course = simulate(cluster_of(1), source, *policy);
     ASSERT_TRUE(course) << course.error().text();
     EXPECT_NEAR(course->makespan, busy < 1 ? 2.12 : 6, 0.05);
+  }
+}
+
+/// Random trials whose predictions are off by up to half, on few workers.
+std::vector<Arrival> misjudged(Rng rng) {
+  std::vector<Arrival> group;
+  const std::int64_t count = rng.between(2, 14);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double seconds = rng.uniform(0.5, 4);
+    const Prediction actual = prediction_of(seconds, 0.1, rng.uniform(0.4, 1), 0, rng.uniform(0, 0.3) * seconds);
+    Prediction expected = actual;
+    expected.steps *= rng.uniform(0.5, 1.5);
+    expected.resize *= rng.uniform(0.5, 1.5);
+    expected.error = 0.5;
+    group.push_back({i, expected, actual, {}});
+  }
+  return group;
+}
+
+TEST(Elastic, IsHardlyEverLaterThanFirstComeWhereItIsMistaken) {
+  for (std::uint64_t k = 0; k < 40; ++k) {
+    Rng rng = Rng(7).split(k);
+    const Cluster cluster = cluster_of(rng.between(1, 8));
+    const std::vector<Arrival> group = misjudged(rng.split("trials"));
+    SimulationOptions options;
+    options.learn_after = k % 2 == 0 ? 2 : 0.05;
+    OneGroup first(group), second(group);
+    const auto ours = simulate(cluster, first, *elastic(), options);
+    const auto fifo = simulate(cluster, second, *first_come(), options);
+    ASSERT_TRUE(ours && fifo);
+    EXPECT_LE(ours->makespan, 1.02 * fifo->makespan) << k;
+  }
+}
+
+TEST(Elastic, WithoutADeadlineIsNoLaterThanFirstComeWhateverIsSo) {
+  double gained = 0;
+  for (std::uint64_t k = 0; k < 200; ++k) {
+    Rng rng = Rng(8).split(k);
+    const Cluster cluster = cluster_of(rng.between(1, 8));
+    const std::vector<Arrival> group = misjudged(rng.split("trials"));
+    OneGroup first(group), second(group);
+    Aim aim;
+    aim.deadline = std::numeric_limits<double>::infinity();
+    aim.in_order = true;
+    const auto ours = simulate(cluster, first, *towards(aim));
+    const auto fifo = simulate(cluster, second, *first_come());
+    ASSERT_TRUE(ours && fifo);
+    EXPECT_LE(ours->makespan, fifo->makespan * (1 + 1e-9)) << k;
+    gained += 1 - ours->makespan / fifo->makespan;
+  }
+  EXPECT_GT(gained / 200, 0.05);
+}
+
+TEST(PredictedEnd, StopsWhereTheWorkThatIsLeftPassesTheLimit) {
+  for (std::uint64_t k = 0; k < 100; ++k) {
+    Rng rng = Rng(9).split(k);
+    Situation situation;
+    situation.cluster = cluster_of(rng.between(1, 6));
+    situation.alive.assign(static_cast<std::size_t>(situation.cluster.workers), true);
+    for (const Arrival& each : misjudged(rng.split("trials"))) {
+      Task task;
+      task.id = each.id;
+      task.expected = each.expected;
+      situation.tasks.push_back(task);
+    }
+    const double end = predicted_end(situation, *elastic());
+    EXPECT_EQ(predicted_end(situation, *elastic(), end * 1.001), end) << k;
+    EXPECT_EQ(predicted_end(situation, *elastic(), end * 0.3), std::numeric_limits<double>::infinity()) << k;
+  }
+}
+
+TEST(Elastic, DecidesNothingWhereNoWorkerIsLeft) {
+  Situation situation;
+  situation.cluster = cluster_of(2);
+  situation.alive = {false, false};
+  Task task;
+  task.expected = prediction_of(1, 0.1);
+  for (const double error : {0.0, 0.5}) {
+    task.expected.error = error;
+    situation.tasks = {task};
+
+    const Decision decision = elastic()->decide(situation);
+
+    ASSERT_EQ(decision.places.size(), 1u);
+    EXPECT_TRUE(decision.places[0].waits());
   }
 }
 

@@ -43,7 +43,7 @@ struct Load {
 
 /// What a plan aims at; policies that plan ahead go on with it while it holds.
 struct Aim {
-  double deadline = 0;    ///< second by which all is to have ended; 0: there is no plan
+  double deadline = 0;    ///< second by which all is to have ended; 0: there is no plan; infinite: whenever that is
   double fill = 1;        ///< how busy trials that share a worker may make it together
   std::int64_t most = 1;  ///< trials on a worker
   bool spreads = false;   ///< who shares joins the least busy worker, not the busiest with room
