@@ -166,7 +166,7 @@ TEST(Lineage, IsWhoTrainedTheWeightsEpochByEpoch) {
 }
 
 TEST(Forks, LeaveNoTraceOfKills) {
-  testing::expect_no_trace_of_kills(configured(forking_study(6, 3)), 9);
+  testing::expect_no_trace_of_kills(configured(forking_study(6, 3)), 15);
   std::int64_t forks = 0, trials = 0;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Bench bench;
@@ -174,7 +174,7 @@ TEST(Forks, LeaveNoTraceOfKills) {
     const StudyView view = bench.view();
     forks += forks_in(view);
     trials += std::ssize(view.trials);
-    testing::expect_no_trace_of_kills(restless(seed), 11);
+    testing::expect_no_trace_of_kills(restless(seed), 23);
     if (::testing::Test::HasFatalFailure()) return;
   }
   EXPECT_GT(forks, 20);
