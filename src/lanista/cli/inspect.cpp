@@ -64,7 +64,7 @@ json trial_json(const LoadedTrial& loaded) {
 }
 
 /// What made a forked trial what it is, a line a stretch; empty: it is its own.
-std::string line_text(const StudyView& view, const TrialView& trial) {
+std::string line_text(const study::StudyView& view, const study::TrialView& trial) {
   if (trial.forks.empty()) return "";
   std::ostringstream out;
   out << "\nforked        ";
