@@ -50,7 +50,8 @@ std::vector<Benchmark> benchmarks() {
       plain("overhead", "engine, strategy and log around 100,000 trials that do nothing; arms ours (with log), memory",
             overhead),
       {"pack-hyperband",
-       "Hyperband on two workers, really trained: trials alone, with shared samples, as lanes; and the limit of sharing",
+       "Hyperband on two workers, really trained: trials alone, with shared samples, as lanes; and the limit of "
+       "sharing",
        pack_hyperband},
       plain("prefix",
             "1 to 16 models behind one augmentation or frozen backbone; arms apart, shared, materialised, and the "

@@ -31,9 +31,10 @@ Result<std::vector<Model>> models(const data::DataSpec& data) {
     LANISTA_ASSIGN(mutate::BaseModel model, mutate::builtin_base(base, data.features, data.classes));
     out.push_back({name, std::move(model.graph)});
   }
-  LANISTA_ASSIGN(graph::Graph wide, graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=1024)\n"
-                                                 "%3 = relu(%2)\n%4 = linear(%3, out=1024)\n%5 = relu(%4)\n"
-                                                 "%6 = linear(%5, out=10)\n%7 = output(%6)\n"));
+  LANISTA_ASSIGN(graph::Graph wide,
+                 graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=1024)\n"
+                              "%3 = relu(%2)\n%4 = linear(%3, out=1024)\n%5 = relu(%4)\n"
+                              "%6 = linear(%5, out=10)\n%7 = output(%6)\n"));
   out.push_back({"wide-mlp-digits", std::move(wide)});
   return out;
 }
@@ -66,7 +67,8 @@ Result<void> through_the_store(const train::TrialRun& parent, train::TrialRun& c
   LANISTA_TRY(files.remove(address));
   std::vector<study::Measurement> measured = parent.measurements();
   for (study::Measurement& each : measured) each.trial = own.trial;
-  return child.restore(train::forked_state({std::move(stored.tensors), std::move(stored.facts), {}}, own.trial_seed, measured));
+  return child.restore(
+      train::forked_state({std::move(stored.tensors), std::move(stored.facts), {}}, own.trial_seed, measured));
 }
 
 Result<void> one(const Model& model, const data::Dataset& digits, const graph::OpTable& ops, int repeats, bool json,
@@ -103,19 +105,18 @@ Result<void> one(const Model& model, const data::Dataset& digits, const graph::O
   std::vector<std::byte> from(bytes, std::byte{1}), to(bytes, std::byte{2});
   MemoryFileSystem disk;
   store::CheckpointStore files(disk, "/fork");
-  const std::vector<Arm> arms{
-      micros("copy",
-             [&] {
-               std::memcpy(to.data(), from.data(), bytes);
-               from[0] = to[bytes - 1];  // somebody reads it
-             }),
-      micros("branch",
-             [&] {
-               auto branch = parent.branch(own);
-               keep(branch ? Result<void>() : Result<void>(branch.error()));
-             }),
-      micros("park", [&] { keep(through_the_store(parent, child, own, files)); }),
-      micros("step", [&] { step(trained); })};
+  const std::vector<Arm> arms{micros("copy",
+                                     [&] {
+                                       std::memcpy(to.data(), from.data(), bytes);
+                                       from[0] = to[bytes - 1];  // somebody reads it
+                                     }),
+                              micros("branch",
+                                     [&] {
+                                       auto branch = parent.branch(own);
+                                       keep(branch ? Result<void>() : Result<void>(branch.error()));
+                                     }),
+                              micros("park", [&] { keep(through_the_store(parent, child, own, files)); }),
+                              micros("step", [&] { step(trained); })};
   const std::vector<std::vector<double>> all = rounds(arms, repeats);
   if (failed) return *failed;
   if (!ends[0].failure.empty()) return Error{Code::kInternal, ends[0].failure, "fork"};

@@ -65,7 +65,7 @@ json trial_json(const LoadedTrial& loaded) {
 }
 
 /// What made a forked trial what it is, a line a stretch; empty: it is its own.
-std::string line_text(const StudyView& view, const TrialView& trial) {
+std::string line_text(const study::StudyView& view, const study::TrialView& trial) {
   if (trial.forks.empty()) return "";
   std::ostringstream out;
   out << "\nforked        ";
@@ -121,8 +121,8 @@ std::string trial_text(const LoadedTrial& loaded) {
     out << "\nmeasured on   fold " << *fold % *folds + 1 << " of " << *folds;
     if (loaded.view.config.strategy.repeat > 1) out << ", dealing " << *fold / *folds + 1;
   }
-  out << "\ntrained with  " << sample_text(trial.proposal.sample) << line_text(loaded.view, trial) << "\nparameters    " << trial.parameters
-      << "\noutcome       "
+  out << "\ntrained with  " << sample_text(trial.proposal.sample) << line_text(loaded.view, trial) << "\nparameters    "
+      << trial.parameters << "\noutcome       "
       << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +
                               (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)
                         : std::string(trial.paused ? "none yet: paused" : "under way"))

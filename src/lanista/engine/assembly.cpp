@@ -301,7 +301,8 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
 }
 
 Result<std::vector<LineJob>> jobs_of_line(const study::StudyView& view, const data::DataSpec& data,
-                                          const study::TrialView& trial, std::int64_t epochs, const graph::Graph& model) {
+                                          const study::TrialView& trial, std::int64_t epochs,
+                                          const graph::Graph& model) {
   std::vector<LineJob> out;
   for (const study::Stretch& stretch : study::lineage(view, trial, epochs)) {
     study::TrialView as_it_was = view.trials.at(stretch.trial.value - 1);

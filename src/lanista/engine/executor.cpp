@@ -4,9 +4,10 @@ namespace lanista::engine {
 
 Result<void> check_fork(const Job& job) {
   if (!job.fork || !job.checkpoint.empty()) return {};
-  return Error{Code::kNotFound,
-               "its state is lost, and it cannot begin again: it went on from trial " + std::to_string(job.fork->from.value),
-               ""};
+  return Error{
+      Code::kNotFound,
+      "its state is lost, and it cannot begin again: it went on from trial " + std::to_string(job.fork->from.value),
+      ""};
 }
 
 namespace {

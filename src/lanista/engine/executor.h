@@ -54,7 +54,7 @@ struct Job {
   bool alone = false;            ///< shares no step: it, or who shared one with it, has cost a process its life
   std::string checkpoint;        ///< address of a checkpoint to resume from; empty: from the beginning
   std::optional<study::Start> start = {};  ///< of whose state the beginning is a clone; absent: random values
-  std::optional<ForkedRun> fork = {};  ///< its last; such a job never begins, it goes on from a checkpoint
+  std::optional<ForkedRun> fork = {};      ///< its last; such a job never begins, it goes on from a checkpoint
   std::optional<zoo::TransferPlan> transfer = {};  ///< how the state that `start` names becomes this model's; absent: as it is
   FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
   study::KeepRule keep = {};               ///< which of its epochs the trial stands for
@@ -85,7 +85,8 @@ struct LineJob {
 /// What made a trial what it is after its first `epochs` epochs; of one that never forked its own job. `model` is the
 /// trial's. Errors: make_job's.
 Result<std::vector<LineJob>> jobs_of_line(const study::StudyView& view, const data::DataSpec& data,
-                                          const study::TrialView& trial, std::int64_t epochs, const graph::Graph& model);
+                                          const study::TrialView& trial, std::int64_t epochs,
+                                          const graph::Graph& model);
 
 // What an executor tells. Per trial, epochs come in order and each exactly once per start(); a job that continues from
 // a checkpoint first repeats the measurements the checkpoint carries.
@@ -208,8 +209,8 @@ class Executor {
   /// nothing of its start; a start's state is another trial's, of which it takes the weights alone.
   /// Forking is a third thing: the checkpoint of a job with a fork may be its own or the other trial's, whose state it
   /// goes on from, with its own recipe, seed and measurements, which it tells first.
-  /// Errors: kInvalidArgument, kResourceExhausted, kDataLoss and kNotFound (checkpoint, or the state to start from). The
-  /// trial's failure, not the study's.
+  /// Errors: kInvalidArgument, kResourceExhausted, kDataLoss and kNotFound (checkpoint, or the state to start from).
+  /// The trial's failure, not the study's.
   virtual Result<void> start(const Job& job) = 0;
   virtual void command(const Command& command) = 0;
   /// The next report, waiting at most `seconds`; nullopt on time-out.

@@ -16,8 +16,7 @@ REGISTER_TYPED_TEST_SUITE_P(ExecutorConformance, TellsEveryEpochOnceAndInOrder, 
                             SaysThatItPausedOnceAndThenNothing, GoesOnFromCheckpointsAsIfNothingHadHappened,
                             ParksATrialAtItsAllowedEpochAndLetsGoOfIt, GoesOnFromWhereATrialWasParkedOnWhateverExecutor,
                             BeginsWithTheWeightsThatAnotherTrialLeft, GoesOnFromAnothersStateAsItself,
-                            RefusesAStartThatIsNotThere,
-                            RefusesACheckpointThatIsNotThere, TestsTheWeightsThatItKept,
+                            RefusesAStartThatIsNotThere, RefusesACheckpointThatIsNotThere, TestsTheWeightsThatItKept,
                             MeasuresTrialsAndBlendsOfThem);
 
 }  // namespace lanista::engine::testing

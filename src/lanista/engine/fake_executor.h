@@ -44,7 +44,7 @@ class FakeExecutor final : public Executor {
   std::int64_t blends_measured() const { return blends_measured_; }
   std::int64_t epochs_run() const { return epochs_run_; }
   const std::vector<std::string>& resumed_from() const { return resumed_from_; }  ///< checkpoints, in order of start
-  const std::vector<std::string>& forked_from() const { return forked_from_; }    ///< states of others, in order of start
+  const std::vector<std::string>& forked_from() const { return forked_from_; }  ///< states of others, in order of start
   const std::vector<std::string>& cloned_from() const { return cloned_from_; }    ///< states, in order of start
 
  private:

@@ -21,7 +21,8 @@ study::StudyConfig forking_study(std::int64_t epochs, std::int64_t slots) {
   study::StudyConfig config = testing::small_study(30);
   config.space.mutate.clear();
   config.space.params = {};
-  LANISTA_CHECK(config.space.params.add({"lr", space::FloatRange{0.01, 0.5, 0, true}, {}}).ok(), "the test's own space");
+  LANISTA_CHECK(config.space.params.add({"lr", space::FloatRange{0.01, 0.5, 0, true}, {}}).ok(),
+                "the test's own space");
   LANISTA_CHECK(config.space.params.add({"momentum", space::FloatRange{0, 0.9, 0, false}, {}}).ok(), "the same");
   config.train.epochs = epochs;
   config.train.keep = study::kKeepLast;
@@ -128,7 +129,8 @@ TEST(Forks, AreToldByTheLogAndTheViewAsThePopulationAskedForThem) {
     EXPECT_EQ(trial.proposal.sample, trial.forks.empty() ? trial.begun().sample : trial.forks.back().sample);
   }
   const auto records = *store::read_log(bench.disk, kFolder);
-  EXPECT_EQ(records.front().body.at("schema"), store::kForkSchema) << "an older build would go on from the wrong states";
+  EXPECT_EQ(records.front().body.at("schema"), store::kForkSchema)
+      << "an older build would go on from the wrong states";
 }
 
 /// By recursion, epoch by epoch: who trained it, and with what.
@@ -166,7 +168,7 @@ TEST(Lineage, IsWhoTrainedTheWeightsEpochByEpoch) {
 }
 
 TEST(Forks, LeaveNoTraceOfKills) {
-  testing::expect_no_trace_of_kills(configured(forking_study(6, 3)), 9);
+  testing::expect_no_trace_of_kills(configured(forking_study(6, 3)), 15);
   std::int64_t forks = 0, trials = 0;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Bench bench;
@@ -174,7 +176,7 @@ TEST(Forks, LeaveNoTraceOfKills) {
     const StudyView view = bench.view();
     forks += forks_in(view);
     trials += std::ssize(view.trials);
-    testing::expect_no_trace_of_kills(restless(seed), 11);
+    testing::expect_no_trace_of_kills(restless(seed), 23);
     if (::testing::Test::HasFatalFailure()) return;
   }
   EXPECT_GT(forks, 20);
@@ -212,7 +214,8 @@ TEST(Forks, GoOnFromTheirOwnStateWhereTheOtherWasStopped) {
     const auto* resumed = std::get_if<study::Resumed>(&event);
     if (resumed == nullptr || resumed->epoch != 2 || !resumed->fork || forks_in(view) != 1) return;
     for (const TrialView& trial : view.trials) {
-      if (trial.paused && trial.id != resumed->trial) bench.disk.put(kFolder + "/control/stop-trial-" + std::to_string(trial.id.value), "");
+      if (trial.paused && trial.id != resumed->trial)
+        bench.disk.put(kFolder + "/control/stop-trial-" + std::to_string(trial.id.value), "");
     }
   };
   const auto end = configured(config).go_on(bench, 1);

@@ -76,7 +76,8 @@ json fork_json(const ForkedRun& fork) {
 
 ForkedRun read_fork(const json& in) {
   ForkedRun fork{trial(in, "from"), {}};
-  for (const json& each : array(in, "measurements")) fork.measurements.push_back(good(study::measurement_from_json(each)));
+  for (const json& each : array(in, "measurements"))
+    fork.measurements.push_back(good(study::measurement_from_json(each)));
   return fork;
 }
 

@@ -211,7 +211,8 @@ TEST_F(Records, OfGroupsPausesAndResumptionsSayWhatWasWritten) {
   EXPECT_EQ(resumed->logical_time, 0.25);
   EXPECT_FALSE(resumed->event.fork);
   EXPECT_FALSE(resumed_body(*resumed).contains("fork")) << "logs of those who do not fork are what they were";
-  const study::Fork fork{TrialId{2}, 3, {{"lr", space::Value(0.1)}, {"schedule", space::Value(std::string("cosine"))}}, "abc"};
+  const study::Fork fork{
+      TrialId{2}, 3, {{"lr", space::Value(0.1)}, {"schedule", space::Value(std::string("cosine"))}}, "abc"};
   const auto forked = read_resumed(resumed_body({{TrialId{4}, 3, 9, fork}, 0.25}));
   ASSERT_TRUE(forked.ok());
   EXPECT_EQ(forked->event.fork, fork);

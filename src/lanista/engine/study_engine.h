@@ -136,7 +136,8 @@ class StudyEngine final : public Engine {
   Result<void> pause(Active& trial);
   Result<void> note_paused(Active& trial);
   Result<void> resume(const strategy::ResumeTrial& member);
-  /// The fork with the address of its state; none: nothing is kept of it. Errors: kInvalidArgument (there was never any).
+  /// The fork with the address of its state; none: nothing is kept of it. Errors: kInvalidArgument (there was never
+  /// any).
   Result<std::optional<study::Fork>> found_fork(TrialId id, study::Fork fork);
   /// Whoever trains it need not end it.
   void call_off(TrialId trial);

@@ -1,5 +1,5 @@
-// Studies of population based training, really trained: their trials go on from each other's states, and stopped and taken
-// up anywhere, on any workers and lanes, they come to the same end.
+// Studies of population based training, really trained: their trials go on from each other's states, and stopped and
+// taken up anywhere, on any workers and lanes, they come to the same end.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -39,7 +39,8 @@ keep: {top: 2, checkpoint_every: 0s}
 
 class PbtStudy : public ::testing::TestWithParam<const char*> {
  protected:
-  PbtStudy() : config(*studyfile::read_study(GetParam(), "pbt")), data(*data::open(config.data, ".", real_file_system())) {
+  PbtStudy()
+      : config(*studyfile::read_study(GetParam(), "pbt")), data(*data::open(config.data, ".", real_file_system())) {
     LANISTA_CHECK(engine::fit_to_data(config, data.spec()).ok(), "the test's own study file");
   }
   /// One life of a process. A pause is asked for behind so many events, 0: never.
@@ -118,7 +119,8 @@ TEST_P(PbtStudy, HasTrialsThatAreRepeatedToTheBitAlongTheirLines) {
   std::size_t longest = 0;
   for (const engine::TrialView& trial : view.trials) {
     const std::int64_t epochs = trial.measurements.back().epoch;
-    const auto line = *engine::jobs_of_line(view, data.spec(), trial, epochs, *models->rebuild(trial.proposal.base, {}));
+    const auto line =
+        *engine::jobs_of_line(view, data.spec(), trial, epochs, *models->rebuild(trial.proposal.base, {}));
     longest = std::max(longest, line.size());
     std::vector<study::Measurement> told;
     const auto again = repeat_line(line, {}, data, [&](const study::Measurement& m) { told.push_back(m); });

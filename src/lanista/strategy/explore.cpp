@@ -35,7 +35,8 @@ Value neighbour(const space::Categorical& list, const Value& value, bool up) {
 Value multiplied(const space::IntRange& range, std::int64_t value, double factor) {
   const std::int64_t last = (range.hi - range.lo) / range.step;  // the place of the largest
   const std::int64_t here = (value - range.lo) / range.step;
-  const double wanted = (static_cast<double>(value) * factor - static_cast<double>(range.lo)) / static_cast<double>(range.step);
+  const double wanted =
+      (static_cast<double>(value) * factor - static_cast<double>(range.lo)) / static_cast<double>(range.step);
   auto place = static_cast<std::int64_t>(std::floor(std::clamp(wanted, 0.0, static_cast<double>(last)) + 0.5));
   if (place == here && value != 0) place += (factor > 1) == (value > 0) ? 1 : -1;
   return range.lo + std::clamp<std::int64_t>(place, 0, last) * range.step;

@@ -92,7 +92,7 @@ class Population {
   struct Member {
     study::Proposal proposal;  ///< with its present hyper-parameters
     Digest nature;
-    std::int64_t epoch = 0;    ///< measured last
+    std::int64_t epoch = 0;  ///< measured last
     std::vector<double> losses;
     double violation = 0;
     bool failed = false;  ///< what it measured last is no number
@@ -118,8 +118,8 @@ class Population {
     member->violation = study::violation(constraints_, m, member->proposal.sample);
     const auto train = m.metrics.find("train_loss");
     const auto is_number = [](double value) { return std::isfinite(value); };
-    member->failed = !std::ranges::all_of(member->losses, is_number) ||
-                     (train != m.metrics.end() && !is_number(train->second));
+    member->failed =
+        !std::ranges::all_of(member->losses, is_number) || (train != m.metrics.end() && !is_number(train->second));
   }
 
   void go_on(const study::Resumed& resumed) {

@@ -98,9 +98,9 @@ double rate(const space::Sample& sample, const char* name) { return std::get<dou
 
 TEST(PbtQuantile, IsTheShareRoundedUpAndAtMostHalf) {
   const std::map<std::pair<std::int64_t, double>, std::int64_t> table{
-      {{1, 0.25}, 0},  {{2, 0.25}, 1},  {{3, 0.25}, 1},  {{3, 0.5}, 1},    {{4, 0.25}, 1},  {{5, 0.25}, 2}, {{8, 0.25}, 2},
-      {{9, 0.25}, 3},  {{10, 0.2}, 2},  {{20, 0.15}, 3}, {{40, 0.2}, 8},   {{8, 0}, 0},     {{7, 0.5}, 3},  {{100, 0.07}, 7},
-      {{80, 0.2}, 16}, {{10, 0.01}, 1}, {{5, 0.5}, 2},   {{30, 0.1}, 3}};
+      {{1, 0.25}, 0}, {{2, 0.25}, 1},   {{3, 0.25}, 1},  {{3, 0.5}, 1},   {{4, 0.25}, 1}, {{5, 0.25}, 2},
+      {{8, 0.25}, 2}, {{9, 0.25}, 3},   {{10, 0.2}, 2},  {{20, 0.15}, 3}, {{40, 0.2}, 8}, {{8, 0}, 0},
+      {{7, 0.5}, 3},  {{100, 0.07}, 7}, {{80, 0.2}, 16}, {{10, 0.01}, 1}, {{5, 0.5}, 2},  {{30, 0.1}, 3}};
   for (const auto& [asked, size] : table) EXPECT_EQ(pbt_quantile(asked.first, asked.second), size) << asked.first;
 }
 
@@ -110,7 +110,8 @@ TEST(Exploration, MultipliesRealNumbersAndClipsThem) {
     const double lo = rng.uniform(0.001, 1), hi = lo + rng.uniform(0.1, 3);
     const space::FloatRange range{lo, hi, 0, rng.bernoulli(0.5)};
     const double value = rng.uniform(lo, hi);
-    const double got = std::get<double>(explored(range, value, {0, 1.2, 0.8}, rng.split(static_cast<std::uint64_t>(i))));
+    const double got =
+        std::get<double>(explored(range, value, {0, 1.2, 0.8}, rng.split(static_cast<std::uint64_t>(i))));
     EXPECT_TRUE(got == std::min(hi, value * 1.2) || got == std::max(lo, value * 0.8)) << value << " " << got;
   }
   EXPECT_EQ(explored(space::FloatRange{0, 1, 0, false}, 0.0, {0, 1.2, 0.8}, Rng(1)), Value(0.0));
@@ -122,21 +123,27 @@ TEST(Exploration, StaysOnTheGridAndMovesWholeNumbersAtLeastOneStep) {
     const std::int64_t step = rng.between(1, 5), lo = rng.between(-20, 20), count = rng.between(2, 30);
     const space::IntRange range{lo, lo + step * count, step, false};
     const std::int64_t value = lo + step * rng.between(0, count);
-    const auto got = std::get<std::int64_t>(explored(range, value, {0, 1.2, 0.8}, rng.split(static_cast<std::uint64_t>(i))));
+    const auto got =
+        std::get<std::int64_t>(explored(range, value, {0, 1.2, 0.8}, rng.split(static_cast<std::uint64_t>(i))));
     EXPECT_TRUE(space::domain_contains(range, got)) << value << " " << got;
     const bool at_an_end = value == lo || value == lo + step * count;
-    if (value != 0 && !at_an_end) EXPECT_NE(got, value);
+    if (value != 0 && !at_an_end) {
+      EXPECT_NE(got, value);
+    }
     EXPECT_LE(std::abs(static_cast<double>(got - value)),
-              std::max(0.2 * std::abs(static_cast<double>(value)) + 0.5 * static_cast<double>(step), static_cast<double>(step)));
+              std::max(0.2 * std::abs(static_cast<double>(value)) + 0.5 * static_cast<double>(step),
+                       static_cast<double>(step)));
     const space::FloatRange quantised{static_cast<double>(lo), static_cast<double>(lo + count), 0.25, false};
     const Value on = static_cast<double>(lo) + 0.25 * static_cast<double>(rng.between(0, 4 * count));
-    EXPECT_TRUE(space::domain_contains(quantised, explored(quantised, on, {0, 1.2, 0.8}, rng.split("q").split(static_cast<std::uint64_t>(i)))));
+    EXPECT_TRUE(space::domain_contains(
+        quantised, explored(quantised, on, {0, 1.2, 0.8}, rng.split("q").split(static_cast<std::uint64_t>(i)))));
   }
 }
 
 TEST(Exploration, GoesToANeighbourInAListOfNumbersAndDrawsNamesAnew) {
   const space::Categorical numbers{{Value(1.0), Value(4.0), Value(2.0)}};
-  const space::Categorical names{{Value(std::string("constant")), Value(std::string("step")), Value(std::string("cosine"))}};
+  const space::Categorical names{
+      {Value(std::string("constant")), Value(std::string("step")), Value(std::string("cosine"))}};
   std::map<std::string, int> seen, drawn;
   constexpr int kTries = 3000;
   for (std::uint64_t i = 0; i < kTries; ++i) {
@@ -187,7 +194,8 @@ TEST(Pbt, ForksAsTheRuleSays) {
     const std::int64_t size = rng.between(2, 13), epochs = rng.between(3, 7), interval = rng.between(1, 2);
     const double quantile = rng.bernoulli(0.5) ? 0.25 : 0.2;
     const Context context = two_rates(round, epochs);
-    const auto strategy = pbt(context, {{"population", size}, {"interval", interval}, {"quantile", quantile}, {"resample", 0}});
+    const auto strategy =
+        pbt(context, {{"population", size}, {"interval", interval}, {"quantile", quantile}, {"resample", 0}});
     Generations play;
     play.begin_all(*strategy);
     ASSERT_EQ(std::ssize(play.members), size);
@@ -207,8 +215,9 @@ TEST(Pbt, ForksAsTheRuleSays) {
         if (!std::isnan(value)) order.emplace_back(-value, id);
       }
       std::sort(order.begin(), order.end());
-      const auto wanted = static_cast<std::size_t>(
-          std::min(std::ceil(std::round(static_cast<double>(size) * quantile * 100) / 100), std::floor(static_cast<double>(size) / 2)));
+      const auto wanted =
+          static_cast<std::size_t>(std::min(std::ceil(std::round(static_cast<double>(size) * quantile * 100) / 100),
+                                            std::floor(static_cast<double>(size) / 2)));
       std::set<TrialId> top, bottom = failed;
       for (std::size_t i = 0; i < std::min(wanted, order.size()); ++i) top.insert(order[i].second);
       for (std::size_t i = order.size(); i-- > top.size() && bottom.size() < wanted;) bottom.insert(order[i].second);
@@ -268,7 +277,8 @@ TEST(Pbt, IsRebuiltFromItsEvents) {
 
 TEST(Pbt, KeepsToConstraintsThatAreKnownBeforeTraining) {
   Context context = two_rates(2, 30);
-  context.constraints = {must(study::Constraint::parse("lr * momentum <= 0.3")), must(study::Constraint::parse("lr >= 0.4"))};
+  context.constraints = {must(study::Constraint::parse("lr * momentum <= 0.3")),
+                         must(study::Constraint::parse("lr >= 0.4"))};
   const auto strategy = pbt(context, {{"population", 6}, {"quantile", 0.5}});
   Generations play;
   play.begin_all(*strategy);
@@ -305,7 +315,9 @@ TEST(Pbt, SparesWhatLeftTheNumbersWhileSomebodyHasNot) {
   ASSERT_EQ(resumed.size(), 3U);
   for (const ResumeTrial& each : resumed) {
     ASSERT_EQ(each.fork.has_value(), each.trial.value != 2) << "all that failed, whatever the quantile";
-    if (each.fork) EXPECT_EQ(each.fork->from.value, 2U);
+    if (each.fork) {
+      EXPECT_EQ(each.fork->from.value, 2U);
+    }
   }
   play.train(*strategy, 4, all_but(0));  // nobody
   for (const ResumeTrial& each : play.next(*strategy)) EXPECT_FALSE(each.fork);
@@ -328,7 +340,8 @@ TEST(Pbt, GoesOnWithThoseThatBeganWhereNoMoreCome) {
 
 TEST(Pbt, ForksAmongThoseThatAgreeInWhatIsFixed) {
   Context context = two_rates(4, 8);
-  ASSERT_TRUE(context.params.add({"batch", space::Categorical{{Value(std::int64_t{16}), Value(std::int64_t{32})}}, {}}).ok());
+  ASSERT_TRUE(
+      context.params.add({"batch", space::Categorical{{Value(std::int64_t{16}), Value(std::int64_t{32})}}, {}}).ok());
   const auto strategy = pbt(context, {{"population", 12}, {"fixed", "keep"}, {"quantile", 0.5}, {"resample", 1}});
   Generations play;
   play.begin_all(*strategy);
@@ -401,7 +414,9 @@ TEST(Pbt, RefusesByNameWhatCannotChangeInTraining) {
   config.train.keep = study::kKeepLast;
   config.model.base = {"builtin:small-mlp"};
   EXPECT_FALSE(beside_own_halving(pbt_plugin(), config));
-  const auto refusal = [](const study::StudyConfig& c) { return beside_own_halving(pbt_plugin(), c).value_or(Error{Code::kInternal, "", ""}); };
+  const auto refusal = [](const study::StudyConfig& c) {
+    return beside_own_halving(pbt_plugin(), c).value_or(Error{Code::kInternal, "", ""});
+  };
   study::StudyConfig kept = config;
   kept.train.keep = study::kKeepBestEpoch;
   EXPECT_EQ(refusal(kept).where, "train.keep");
@@ -415,7 +430,9 @@ TEST(Pbt, RefusesByNameWhatCannotChangeInTraining) {
   EXPECT_EQ(refusal(mutated).where, "space.mutate");
   for (const char* name : {"batch", "optimizer"}) {
     study::StudyConfig varied = config;
-    ASSERT_TRUE(varied.space.params.add({name, space::Categorical{{Value(std::int64_t{8}), Value(std::int64_t{16})}}, {}}).ok());
+    ASSERT_TRUE(
+        varied.space.params.add({name, space::Categorical{{Value(std::int64_t{8}), Value(std::int64_t{16})}}, {}})
+            .ok());
     const Error told = refusal(varied);
     EXPECT_EQ(told.where, "space.params");
     EXPECT_NE(told.message.find("'" + std::string(name) + "'"), std::string::npos);

@@ -73,5 +73,25 @@ TEST(StateBytes, AreOfParametersAndSlots) {
   EXPECT_EQ(state_bytes(10, adam), 240);
 }
 
+// Trials of one program go on from each other's states, whatever of this differs.
+TEST(ChangesInTraining, IsWhatNoProgramIsMadeFor) {
+  const Digest structure = hash_text("a model");
+  const StudyConfig config;
+  const space::Value cosine(std::string("cosine")), adam(std::string("adam"));
+  for (const std::string& name : sample_names()) {
+    space::Value value = 0.25;
+    if (name == "schedule") value = cosine;
+    if (name == "optimizer") value = adam;
+    if (name == "nesterov") value = true;
+    if (name == "batch") value = std::int64_t{7};
+    const auto plain = make_recipe(config, "cross_entropy", {}),
+               varied = make_recipe(config, "cross_entropy", {{name, value}});
+    ASSERT_TRUE(plain && varied) << name << " " << varied.error().text();
+    EXPECT_NE(recipe_json(*plain), recipe_json(*varied)) << name;
+    EXPECT_EQ(program_key(structure, *plain) == program_key(structure, *varied), changes_in_training(name)) << name;
+  }
+  EXPECT_FALSE(changes_in_training("model.depth"));
+}
+
 }  // namespace
 }  // namespace lanista::study

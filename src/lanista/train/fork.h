@@ -10,9 +10,9 @@
 
 namespace lanista::train {
 
-/// The state of another trial at the end of an epoch as the state of the trial that forks from it (study::Fork): with its
-/// own seed and its own measurements so far; everything else (parameters, buffers, slots, counters, place in the data,
-/// what a selection remembers) stays. TrialRun::restore says what of it does not fit.
+/// The state of another trial at the end of an epoch as the state of the trial that forks from it (study::Fork): with
+/// its own seed and its own measurements so far; everything else (parameters, buffers, slots, counters, place in the
+/// data, what a selection remembers) stays. TrialRun::restore says what of it does not fit.
 TrainerState forked_state(TrainerState other, std::uint64_t trial_seed,
                           const std::vector<study::Measurement>& measurements);
 

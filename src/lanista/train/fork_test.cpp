@@ -1,5 +1,5 @@
-// A trial that goes on from another's state computes what that other would have computed, to the bit: over all test models
-// of operators, optimisers, schedules and ways to select examples. Drawn cases every day; all of them with
+// A trial that goes on from another's state computes what that other would have computed, to the bit: over all test
+// models of operators, optimisers, schedules and ways to select examples. Drawn cases every day; all of them with
 // LANISTA_WHOLE_CROSS=1.
 #include "lanista/train/fork.h"
 
@@ -43,7 +43,8 @@ data::Dataset rows_for(const nn::testing::Derived& derived) {
     raw.spec.multilabel = loss.kind == step::TargetKind::kMultilabel;
   }
   data::Split split;
-  for (std::int64_t row = 0; row < all.size; ++row) split[row < kRows ? 0 : row < kRows + kOthers ? 1 : 2].push_back(row);
+  for (std::int64_t row = 0; row < all.size; ++row)
+    split[row < kRows ? 0 : row < kRows + kOthers ? 1 : 2].push_back(row);
   auto made = data::Dataset::make(std::move(raw), std::move(split), "none", "raw");
   LANISTA_CHECK(made.ok(), made ? "" : made.error().text());
   return *std::move(made);
@@ -141,7 +142,9 @@ void expect_twins(const TrainerInput& input, std::uint64_t salt) {
       child = std::move(back);
     }
     ASSERT_TRUE(step(group, parent) && step(group, child));
-    if (branch) ASSERT_TRUE(step(group, *branch));
+    if (branch) {
+      ASSERT_TRUE(step(group, *branch));
+    }
   }
   EXPECT_TRUE(child.save().tensors == parent.save().tensors);
   EXPECT_TRUE(branch->save().tensors == parent.save().tensors);
@@ -192,7 +195,9 @@ TEST(Fork, WithUnchangedSettingsIsTheOthersNextTwoHundredSteps) {
 
 TEST(Fork, HasMasksAndARateOfItsOwn) {
   nn::testing::TestModel model = nn::testing::model_named("mlp");
-  model.text = "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.5)\n%3 = linear(%2, out=5)\n%4 = output(%3)\n";
+  model.text =
+      "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.5)\n%3 = linear(%2, out=5)\n%4 = "
+      "output(%3)\n";
   const nn::testing::Derived derived = nn::testing::derive(model);
   const data::Dataset data = rows_for(derived);
   const TrainerInput input = trial_of({0, 0, 0, 0}, derived, data);
