@@ -133,10 +133,14 @@ class SimulatedStudy : public schedule::Source {
     const double loss = made_up_loss(rng_, trial.id.value, trial.epoch);
     SearchDriver::Metrics out{{"train_loss", portable_exp(0.3 * loss)}, {"val_loss", portable_exp(0.3 * loss)}};
     const auto add = [&](const std::string& name) {
+      if (out.contains(name)) return;
       const bool more = study::more_is_better(name).value_or(false);
       out[name] = more ? 1 / (1 + portable_exp(loss)) : portable_exp(0.3 * loss);
     };
     for (const std::string& metric : config_.train.metrics) add("val_" + metric);
+    for (const study::Goal& goal : config_.goals) {
+      if (goal.metric.starts_with("val_")) add(goal.metric);
+    }
     return out;
   }
 

@@ -20,6 +20,7 @@ ClusterFile workers(std::int64_t count) {
   ClusterFile on;
   on.cluster.workers = count;
   on.cluster.widest = on.cluster.shares = 1;
+  on.cluster.memory = 1e18;
   return on;
 }
 

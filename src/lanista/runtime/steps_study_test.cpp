@@ -81,6 +81,7 @@ TEST(StepsStudy, OfAPassIsToTheBitTheStudyOfEpochs) {
 
 TEST(GrowingStudy, ThatReadsAllRowsAtOnceIsToTheBitThePlainStudy) {
   MemoryFileSystem plain, at_once;
+  for (MemoryFileSystem* disk : {&plain, &at_once}) put_inputs(*disk);
   ASSERT_TRUE(run(plain, study("epochs: 3", false, true), 1));
   ASSERT_TRUE(run(at_once, study("epochs: 3, all_rows_at: 1", false, true), 2));
   const auto wanted = *fingerprint(plain), seen = *fingerprint(at_once);
