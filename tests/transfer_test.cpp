@@ -230,8 +230,12 @@ TEST_P(ExactnessTable, HoldsInSinglePrecision) {
   const double off = distance(evaluated(parent, {}, 3, Precision::kFloat32), child, planned(parent, child),
                               Precision::kFloat32);
 
-  if (row.exact) EXPECT_LE(off, 1e-5);
-  if (!row.exact && row.off > 1e-4) EXPECT_GE(off, row.off);
+  if (row.exact) {
+    EXPECT_LE(off, 1e-5);
+  }
+  if (!row.exact && row.off > 1e-4) {
+    EXPECT_GE(off, row.off);
+  }
 }
 INSTANTIATE_TEST_SUITE_P(Rows, ExactnessTable, ::testing::ValuesIn(rows()));
 

@@ -132,7 +132,14 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops) {
       state.weights_folder() + "/tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
   const std::string path = state.weights_folder() + "/" + State::file_name(ready.weights);
   // The slow part, before anybody has to wait.
-  if (!bad) LANISTA_TRY(files.write_file(temporary, bytes_of(ready.file)));
+  const auto discard = [&] {
+    if (files.exists(temporary)) (void)files.remove(temporary).ok();
+  };
+  if (!bad) {
+    const Result<void> written = files.write_file(temporary, bytes_of(ready.file));
+    if (!written) discard();  // a part of it may be there
+    LANISTA_TRY(written);
+  }
 
   Added out{ready.id};
   const auto place_file = [&]() -> Result<void> {
@@ -202,7 +209,7 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops) {
     return {};
   };
   Result<void> done = state.index.change(admit);
-  if (files.exists(temporary)) (void)files.remove(temporary).ok();
+  discard();
   LANISTA_TRY(std::move(done));
   if (!out.replaced.empty()) LANISTA_TRY(state.drop_files(out.replaced));
   return out;

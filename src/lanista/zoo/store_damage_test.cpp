@@ -217,7 +217,9 @@ TEST(StoreDamage, AFailingDiskLeavesNothingHalf) {
     Store after = opened(folder.path());
     EXPECT_TRUE(after.verify(kOps)->empty()) << at;
     EXPECT_TRUE(after.weights(before).ok());
-    if (!id.empty()) EXPECT_TRUE(after.weights(id).ok()) << at;
+    if (!id.empty()) {
+      EXPECT_TRUE(after.weights(id).ok()) << at;
+    }
     EXPECT_EQ(real_file_system().list(folder.path() + "/weights")->size(), id.empty() ? 1U : 2U) << at;
     if (files.calls() <= at) break;
     EXPECT_LT(at, 29) << "more calls than were tried";

@@ -63,7 +63,9 @@ TEST(Store, FindsWhatACatalogueInMemoryFinds) {
       ASSERT_TRUE(store.remove(live[gone].first).ok());
       live.erase(live.begin() + static_cast<std::ptrdiff_t>(gone));
     }
-    if (step == 40) ASSERT_TRUE(store.gc(0).ok());
+    if (step == 40) {
+      ASSERT_TRUE(store.gc(0).ok());
+    }
     if (step % 4 != 3) continue;
     Catalogue memory;
     for (std::size_t k = 0; k < live.size(); ++k) {
@@ -164,7 +166,9 @@ TEST(Store, KeepsTheBestAndTheNewestOfOneStructure) {
     model.tensors = testing::drawn_weights(model.graph, ids.size());
     const Added one = added(store, model);
     ids.push_back(one.id);
-    if (ids.size() == 3) EXPECT_EQ(one.replaced, std::vector{ids[1]});
+    if (ids.size() == 3) {
+      EXPECT_EQ(one.replaced, std::vector{ids[1]});
+    }
   }
 
   EXPECT_EQ((*store.find(kDigits))->size(), 2U);

@@ -1,0 +1,20 @@
+// zoo_storm FOLDER SECONDS [PROCESSES]: processes add models to a zoo, match and sweep at a time, and are killed at any
+// place; then everything that was acknowledged must be there, and the index whole.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "lanista/zoo/test_storm.h"
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: zoo_storm FOLDER SECONDS [PROCESSES]\n");
+    return 2;
+  }
+  const auto tally = lanista::zoo::testing::storm(
+      argv[1], {.processes = argc > 3 ? std::atoi(argv[3]) : 8, .milliseconds = std::atol(argv[2]) * 1000});
+  std::printf("%ld models acknowledged, %ld processes killed\n%s", static_cast<long>(tally.acknowledged),
+              static_cast<long>(tally.killed), tally.failures.c_str());
+  return tally.failures.empty() && tally.acknowledged > 0 ? 0 : 1;
+}
