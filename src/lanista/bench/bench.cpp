@@ -9,6 +9,7 @@
 #include "lanista/bench/halving_real.h"
 #include "lanista/bench/lanes.h"
 #include "lanista/bench/lineage.h"
+#include "lanista/bench/mltuner.h"
 #include "lanista/bench/overhead.h"
 #include "lanista/bench/pack_hyperband.h"
 #include "lanista/bench/prefix.h"
@@ -47,6 +48,7 @@ std::vector<Benchmark> benchmarks() {
             lanes),
       plain("lineage", "what 1,000 mutated models of 300 nodes share, by ids and by structure; edits and their replay",
             lineage),
+      {"mltuner", "steps to a target accuracy, tuning included: branches inside a trial against whole trainings", mltuner},
       plain("overhead", "engine, strategy and log around 100,000 trials that do nothing; arms ours (with log), memory",
             overhead),
       {"pack-hyperband",

@@ -24,7 +24,7 @@ TEST(Tune, IsReadAndWritten) {
                                  "s.yaml");
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->train.tune.name, "mltuner");
-  EXPECT_EQ(config->train.tune.options.at("params").at("lr"), "log(0.0001, 1)");
+  EXPECT_EQ(config->train.tune.options.at("params").at("lr"), "log(1e-04, 1)");
   EXPECT_EQ(config->train.tune.options.at("best"), 4);
 
   const auto again = read_stored_study(write_study(*config), "s.yaml");
@@ -34,7 +34,7 @@ TEST(Tune, IsReadAndWritten) {
   ASSERT_TRUE(space);
   ASSERT_EQ(space->parameters().size(), 2U);
   EXPECT_EQ(space->parameters()[0].name, "lr");
-  EXPECT_EQ(space::domain_text(space->parameters()[0].domain), "log(0.0001, 1)");
+  EXPECT_EQ(space::domain_text(space->parameters()[0].domain), "log(1e-04, 1)");
 }
 
 TEST(Tune, RefusesWhatCannotChangeInTraining) {

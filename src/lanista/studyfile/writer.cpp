@@ -9,6 +9,7 @@
 #include "lanista/studyfile/fields.h"
 #include "lanista/studyfile/notation.h"
 #include "lanista/studyfile/study_file.h"
+#include "lanista/studyfile/tuning.h"
 
 namespace lanista::studyfile {
 namespace {
