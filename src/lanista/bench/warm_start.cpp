@@ -21,7 +21,7 @@
 namespace lanista::bench {
 namespace {
 
-constexpr std::int64_t kEpochSteps = 20, kMostEpochs = 60, kPatience = 8, kRaceSteps = 10;
+constexpr std::int64_t kEpochSteps = 20, kMostEpochs = 40, kPatience = 8, kRaceSteps = 10;
 constexpr double kShrink = 0.4, kPerturb = 0.1;  // Ash and Adams, NeurIPS'20
 
 /// A model as an arm has trained it.
@@ -47,7 +47,7 @@ using Weights = std::shared_ptr<const train::StartWeights>;
 
 Result<Weights> through(const Arriving& now, const Trained& parent, std::span<const graph::NodePair> pairs) {
   LANISTA_ASSIGN(const auto plan, zoo::plan_transfer(parent.model, now.model, pairs, now.ops, {.seed = now.seed}));
-  if (zoo::inherited_share(plan) < engine::kLeastCoverage) return Weights();
+  if (!plan.exact && zoo::inherited_share(plan) < engine::kLeastCoverage) return Weights();
   return train::transfer_weights(parent.state, plan, now.model, now.ops, now.seed);
 }
 
@@ -120,7 +120,8 @@ Result<Trained> train_from(const Arriving& now, std::vector<Weights> starts) {
     if (!best || loss < best_loss) best.emplace(std::move(trainer)), best_loss = loss;
   }
   Trained out{now.model, {}, 0, lost, 0, false};
-  for (std::int64_t epoch = 0, since_best = 0; epoch < kMostEpochs && since_best < kPatience; ++epoch) {
+  const auto done = [&](std::int64_t since_best) { return out.reached && since_best >= kPatience; };
+  for (std::int64_t epoch = 0, since_best = 0; epoch < kMostEpochs && !done(since_best); ++epoch) {
     do ++out.steps;
     while (!best->step());
     const double accuracy = best->measurements().back().metrics.at("val_accuracy");
@@ -210,7 +211,9 @@ void print_task(const WarmTask& task, const std::vector<std::vector<WarmArm>>& s
     const auto row = [&](const std::string& unit, const std::function<double(const WarmArm&, const WarmArm&)>& value) {
       std::vector<double> values;
       for (const auto& arms : seeds) values.push_back(value(arms[a], arms.front()));
-      print(summary("warm-start", task.name, kArms[a], unit, values), json, out);
+      std::ranges::sort(values);
+      const double range = values.back() - values.front(), median = values[values.size() / 2];
+      print({"warm-start", task.name, kArms[a], unit, median, range, static_cast<int>(values.size())}, json, out);
     };
     row("ksteps to target", [](const WarmArm& arm, const WarmArm&) { return total(arm, &Trained::to_target) / 1e3; });
     row("ksteps in all", [](const WarmArm& arm, const WarmArm&) { return total(arm, &Trained::steps) / 1e3; });

@@ -14,7 +14,7 @@ namespace {
 
 using Cell = mutate::Nasbench201Cell;
 
-constexpr std::size_t kPopulation = 20, kTournament = 5;
+constexpr std::size_t kPopulation = 10, kTournament = 3;
 constexpr std::int64_t kSide = 12, kStroke = 6, kGlyphs = 8, kGlyphRows = 1600;
 
 using Stroke = std::array<float, kStroke * kStroke>;

@@ -33,7 +33,7 @@ struct Arrival {
   std::optional<std::size_t> parent;
 };
 
-/// Regularised evolution of cells: 20 random ones, then the best of 5 of the last 20, with another operation on one
+/// Regularised evolution of cells: 10 random ones, then the best of 3 of the last 10, with another operation on one
 /// edge. No cell that computes nothing, none twice. Pure: a function of seed and accuracies.
 class CellEvolution {
  public:

@@ -62,7 +62,7 @@ Result<void> StudyEngine::choose_start(TrialId id, study::Proposal& proposal, co
   if (start->is_file()) {
     LANISTA_ASSIGN(taken, with_classes(std::move(taken), labels_of(state_.view, *start), parent, model, models_->ops()));
   }
-  if (taken.coverage < kLeastCoverage) return {};
+  if (!taken.is_worth_it()) return {};
   start->plan = std::move(taken.word);
   start->chosen = true;
   start->coverage = taken.coverage;

@@ -118,12 +118,13 @@ Result<Inheritance> with_classes(Inheritance taken, const ClassLabels& labels, c
     tensor.axes[0] = {rows, {}};
   }
   taken.plan.exact = false;
+  const bool up_to_there = std::ranges::find(taken.plan.exact_nodes, now->inputs.front().node) != taken.plan.exact_nodes.end();
   std::erase_if(taken.plan.exact_nodes, [&](graph::NodeId id) {
     return id == now->id || id == child.nodes_of("output").front();
   });
   const std::string classes = std::to_string(known) + " of " + std::to_string(rows.size()) + " classes are known";
   const std::string of_head = graph::port_text({now->id, 0}) + " linear: " + classes;
-  if (taken.plan.lost.empty()) taken.plan.lost = of_head;
+  if (taken.plan.lost.empty() || up_to_there) taken.plan.lost = of_head;
   sign(taken, taken.word.substr(0, taken.word.find(' ')));
   return taken;
 }
@@ -193,7 +194,7 @@ Result<std::string> explain_start(const ReadStart& start, const mutate::BaseMode
   LANISTA_ASSIGN(const graph::Graph parent, graph::parse(start.file.graph));
   LANISTA_ASSIGN(Inheritance taken, inherit_best(parent, base.graph, 0, {}, ops));
   LANISTA_ASSIGN(taken, with_classes(std::move(taken), {start.file.labels, data.labels}, parent, base.graph, ops));
-  if (taken.coverage < kLeastCoverage) return "base " + base.name + " is too unlike it and begins with random values";
+  if (!taken.is_worth_it()) return "base " + base.name + " is too unlike it and begins with random values";
   study::Start told;
   told.chosen = true, told.coverage = taken.coverage, told.lost = taken.plan.lost;
   return "base " + base.name + study::inherited_text(told).substr(study::start_text(told).size());

@@ -25,7 +25,7 @@ namespace lanista::engine {
 inline constexpr std::string_view kByLineage = "lineage";  ///< by their ids (zoo::lineage_mapping)
 inline constexpr std::string_view kByMatch = "match";      ///< by zoo::match
 
-/// A start that brings less is none.
+/// A start that brings less, and keeps no function, is none.
 inline constexpr double kLeastCoverage = 0.1;
 
 /// What a child takes of a parent.
@@ -33,6 +33,7 @@ struct Inheritance {
   std::string word;  ///< of study::Start::plan: "lineage 1 0123456789abcdef"
   zoo::TransferPlan plan;
   double coverage = 0;  ///< zoo::inherited_share
+  bool is_worth_it() const { return plan.exact || coverage >= kLeastCoverage; }
 };
 /// Pairs by `how`. Of what is not trained (`frozen`) the plan says nothing. Errors: kInvalidArgument (no such way);
 /// those of zoo::plan_transfer.

@@ -133,7 +133,8 @@ TEST_F(StartStudy, ChoosesTheSameParentsOnAnyWorkersAndLanesAndBehindKills) {
     std::vector<std::map<std::string, std::string>> moments;
     const auto end = live(reference, custom, 1, 0, [&] { moments.push_back(reference.files()); }, 1);
     ASSERT_TRUE(end) << end.error().text();
-    for (const auto& trial : engine::fold(*store::read_log(reference, kFolder))->trials) {
+    const engine::StudyView view = *engine::fold(*store::read_log(reference, kFolder));
+    for (const engine::TrialView& trial : view.trials) {
       if (!trial.outcome) continue;
       if (trial.outcome->kind == study::OutcomeKind::kFailed) ADD_FAILURE() << trial.outcome->reason;
       ++(trial.proposal.start ? started : fresh);
