@@ -41,9 +41,4 @@ struct Planned {
 /// the same plan. Errors: those of check(Problem); kResourceExhausted where nothing fits, naming the least that is missing.
 Result<Planned> make_plan(const Problem& problem, const PlanOptions& options = {});
 
-/// What was looked at, for people.
-std::string explain(const Planned& planned, const Problem& problem);
-/// A table of the stages.
-std::string plan_text(const Plan& plan, const Problem& problem);
-
 }  // namespace lanista::pipeline
