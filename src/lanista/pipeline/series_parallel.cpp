@@ -74,10 +74,8 @@ class Reducer {
     }
     source_ = find(source), sink_ = find(sink);
     in_.resize(joined_.size()), out_.resize(joined_.size());
-    for (std::uint32_t v = 0; v < count; ++v) {
-      parts_.push_back({Tree::Shape::kLeaf, v, kNone, kNone});
-      connect(find(2 * v), find(2 * v + 1), v);
-    }
+    for (std::uint32_t v = 0; v < count; ++v) parts_.push_back({Tree::Shape::kLeaf, v, kNone, kNone});
+    for (std::uint32_t v = 0; v < count; ++v) connect(find(2 * v), find(2 * v + 1), v);
     for (const auto& [from, to] : model.edges) {
       const std::uint32_t a = find(2 * from + 1), b = find(2 * to);
       if (a != b) connect(a, b, kNone);
@@ -204,7 +202,7 @@ class Reducer {
       for (const std::uint32_t e : out_[open[i]]) {
         if (!inside.contains(e)) continue;
         const std::uint32_t to = edges_[e].to;
-        depth[to] = std::max(depth[to], mine + 1);
+        depth[to] = std::max(depth[to], mine + (edges_[e].part != kNone ? 1 : 0));
         if (edges_[e].part != kNone) strata[mine].push_back(edges_[e].part);
         if (++waits[to] == entering[to] && to != region.to) open.push_back(to);
       }
