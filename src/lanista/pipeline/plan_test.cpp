@@ -1,0 +1,93 @@
+#include "lanista/pipeline/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lanista/pipeline/test_support.h"
+
+namespace lanista::pipeline {
+namespace {
+
+std::vector<std::int64_t> in_flight(const Plan& plan) {
+  std::vector<std::int64_t> all;
+  for (const Stage& stage : plan.stages) all.push_back(stage.in_flight);
+  return all;
+}
+
+TEST(InFlight, IsThatOfThePapersExample) {
+  const Problem chain = a_problem(3, {{0, 1}, {1, 2}}, 64, 3);
+
+  EXPECT_EQ(in_flight(one_each(chain, {1, 2, 4})), (std::vector<std::int64_t>{10, 8, 4}));
+  EXPECT_EQ(in_flight(one_each(chain, {4, 4, 4})), (std::vector<std::int64_t>{12, 8, 4}));
+}
+
+TEST(InFlight, IsThatOfCandleUnoInAChainAndAsAGraph) {
+  Problem uno = a_problem(6, {{0, 4}, {1, 4}, {2, 4}, {3, 4}, {4, 5}}, 4096, 6);
+  Plan plan{uno.model.hash, 4096, {}};
+  for (std::uint32_t i = 0; i < 6; ++i) plan.stages.push_back({{i}, 64, 1, {i}, 64, {}});
+
+  EXPECT_EQ(in_flight(*arranged(plan, uno.model, true)), (std::vector<std::int64_t>{384, 320, 256, 192, 128, 64}));
+  EXPECT_EQ(in_flight(*arranged(plan, uno.model)), (std::vector<std::int64_t>{192, 192, 192, 192, 128, 64}));
+}
+
+TEST(Plan, IsReadAsItWasWritten) {
+  const Problem problem = a_problem(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, 8, 4);
+  const Plan plan = one_each(problem, {2});
+
+  const auto read = read_plan(nlohmann::json::parse(plan_json(plan).dump()));
+
+  ASSERT_TRUE(read.ok()) << read.error().text();
+  EXPECT_EQ(*read, plan);
+  EXPECT_TRUE(check(*read, problem).ok());
+}
+
+TEST(Plan, IsRefusedWhereItIsNotOneOfTheProblem) {
+  const Problem problem = a_problem(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, 8, 4);
+  const Plan good = one_each(problem, {2});
+  const auto refusal = [&](auto change) {
+    Plan plan = good;
+    change(plan);
+    const auto result = check(plan, problem);
+    return result.ok() ? std::string("taken") : result.error().message;
+  };
+
+  EXPECT_NE(refusal([](Plan& p) { p.model = {}; }).find("the plan is of model"), std::string::npos);
+  EXPECT_EQ(refusal([](Plan& p) { p.stages[1].micro_batch = 3; }),
+            "stage 1: a micro-batch of 3 does not divide the batch of 8");
+  EXPECT_EQ(refusal([](Plan& p) { p.stages[3].operators = {2}; }),
+            "stage 3: operator 2 is not of the model or stands twice");
+  EXPECT_EQ(refusal([](Plan& p) { p.stages[2].devices = {1, 2}; }),
+            "device 1 is in stages 1 and 2; allowed are stages with the same devices, or with none in common");
+  EXPECT_EQ(refusal([](Plan& p) { p.stages[0].successors = {1}; }),
+            "stage 2 reads stage 0, which must stand before it and name it as a successor");
+  EXPECT_NE(refusal([](Plan& p) { p.stages[0].devices = {9}; }).find("allowed are 0 to 3"), std::string::npos);
+  EXPECT_NE(refusal([](Plan& p) { p.stages[0].in_flight = 3; }).find("allowed are multiples of 2"), std::string::npos);
+}
+
+TEST(Plan, IsNotReadFromDamage) {
+  auto json = plan_json(one_each(a_problem(2, {{0, 1}}, 4, 2), {2}));
+  const auto refused = [](const nlohmann::json& damaged) { return !read_plan(damaged).ok(); };
+
+  auto other = json;
+  other["pipeline"] = 2;
+  EXPECT_TRUE(refused(other));
+  other = json;
+  other["stages"][0]["operators"] = {-1};
+  EXPECT_TRUE(refused(other));
+  other = json;
+  other["stages"][1].erase("devices");
+  EXPECT_TRUE(refused(other));
+  EXPECT_TRUE(refused(nlohmann::json::array()));
+}
+
+TEST(Model, IsRefusedWhereItCannotBeCut) {
+  EXPECT_EQ(check(a_problem(2, {{0, 1}, {1, 0}}, 4, 2)).error().message,
+            "the model cannot be cut into stages: its operators form a cycle");
+  Problem unlinked = a_problem(2, {{0, 1}}, 4, 2);
+  unlinked.devices.classes.push_back(unlinked.devices.classes[0]);
+  EXPECT_FALSE(check(unlinked).ok());
+}
+
+}  // namespace
+}  // namespace lanista::pipeline
