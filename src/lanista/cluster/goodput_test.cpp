@@ -152,14 +152,14 @@ TEST(NoiseScale, OfAKnownQuadraticIsRight) {
 
 TEST(NoiseScale, DividesByThePreconditioner) {
   const std::vector<double> p{2, 1, 4};
-  const GradientStats stats = estimated(20'000, 4, 1, 64, 1, p);
+  const GradientStats stats = estimated(10'000, 4, 1, 64, 1, p);
   EXPECT_NEAR(stats.sqr, 0.25 * 0.25 + 0.25 * 0.25 + 0.25 * 0.25, 0.01);
   EXPECT_NEAR(stats.var, (0.25 + 1 + 1.0 / 16) / 64, 0.0005);
 }
 
 TEST(NoiseScale, IsTheSameHoweverAStepWasDealt) {
-  const GradientStats two = estimated(20'000, 2, 1, 64, 1), eight = estimated(20'000, 8, 1, 64, 1),
-                      large = estimated(20'000, 8, 4, 64, 1);
+  const GradientStats two = estimated(8'000, 2, 1, 64, 1), eight = estimated(8'000, 8, 1, 64, 1),
+                      large = estimated(8'000, 8, 4, 64, 1);
   EXPECT_NEAR(two.var, eight.var, 0.05 * two.var);
   EXPECT_NEAR(large.var, eight.var, 0.05 * two.var);
   EXPECT_NEAR(two.sqr, eight.sqr, 0.05 * two.sqr);

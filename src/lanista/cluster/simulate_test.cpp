@@ -96,7 +96,7 @@ TEST(Simulation, OfOneRigidJobIsWorkedOutByHand) {
 }
 
 TEST(Simulation, OfEveryPolicyEndsBehindTheBoundAndIsTheSameTwice) {
-  const Workload workload = workload_of(crowd(12));
+  const Workload workload = workload_of(crowd(6));
   const double bound = bounds_of(workload, {}).best();
   EXPECT_GT(bound, 0);
   for (const NamedPolicy& policy : policies()) {
