@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "lanista/bench/cluster.h"
 #include "lanista/bench/fluid.h"
 #include "lanista/bench/folds.h"
 #include "lanista/bench/fork.h"
@@ -34,6 +35,8 @@ Benchmark plain(std::string name, std::string help, Runner runner, int repeats =
 
 std::vector<Benchmark> benchmarks() {
   std::vector<Benchmark> all{
+      {"cluster", "simulated: jobs of a workload (--file, --data) on 16 nodes of 4 devices, average completion time",
+       cluster},
       {"fluid", "simulated: schedulers of trial groups on 4 to 64 workers, makespan over the dual bound; --worst",
        fluid},
       plain("folds", "one proposal on five folds as lanes that share augmentation, against five trials one by one",

@@ -19,6 +19,7 @@ struct Request {
   std::vector<std::int64_t> lanes;
   // Of tabular, fluid and profiles; empty or 0: its own choice.
   std::string file, column, strategy;
+  std::string data;  ///< of cluster: the folder of traces
   int seeds = 0;
   std::int64_t queries = 0;
   std::int64_t epochs = 0;  ///< of a simulated curve; 0: only final values

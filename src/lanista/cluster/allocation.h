@@ -58,16 +58,16 @@ struct Truth {
 /// A job that is not finished, as an allocator sees it.
 struct JobView {
   std::int64_t id = 0;
-  double submitted = 0;             ///< seconds
-  double age = 0;                   ///< since then
-  double service = 0;               ///< device-seconds it had
-  double goodput_service = 0;       ///< useful examples it has made
-  std::int32_t restarts = 0;        ///< times that it was given other devices
-  std::int32_t wanted = 1;          ///< replicas that its user asks for
-  std::int32_t most = 1;            ///< replicas that it may have now
-  std::int64_t kind = 0;            ///< jobs of one number run the same program
+  double submitted = 0;                   ///< seconds
+  double age = 0;                         ///< since then
+  double service = 0;                     ///< device-seconds it had
+  double goodput_service = 0;             ///< useful examples it has made
+  std::int32_t restarts = 0;              ///< times that it was given other devices
+  std::int32_t wanted = 1;                ///< replicas that its user asks for
+  std::int32_t most = 1;                  ///< replicas that it may have now
+  std::int64_t kind = 0;                  ///< jobs of one number run the same program
   const GoodputTable* goodput = nullptr;  ///< nothing until something is known
-  std::optional<double> left;       ///< useful examples that it still needs, if it has a budget and says so
+  std::optional<double> left;             ///< useful examples that it still needs, if it has a budget and says so
   const Truth* truth = nullptr;
 };
 

@@ -123,7 +123,8 @@ StepTimes Application::look_up(const std::string& placement, std::int32_t nodes,
   }
   GridPoint nearest = scattered_.points().front();
   const auto distance = [&](const GridPoint& p) {
-    return std::tuple(std::abs(p[1] - replicas), std::abs(p[0] - nodes), std::abs(p[2] - static_cast<std::int32_t>(local)));
+    return std::tuple(std::abs(p[1] - replicas), std::abs(p[0] - nodes),
+                      std::abs(p[2] - static_cast<std::int32_t>(local)));
   };
   for (const GridPoint& p : scattered_.points()) {
     if (distance(p) < distance(nearest)) nearest = p;
@@ -173,7 +174,8 @@ Result<Measured> read_times(FileSystem& fs, const std::string& folder) {
     LANISTA_ASSIGN(const double sync, placements.number(row, 3, 0));
     Curve& curve = all.placed[placement];
     curve.emplace_back(local, StepTimes{step, sync});
-    auto& [sum, count] = sums[{static_cast<std::int32_t>(placement.size()), replicas, static_cast<std::int32_t>(local)}];
+    auto& [sum, count] =
+        sums[{static_cast<std::int32_t>(placement.size()), replicas, static_cast<std::int32_t>(local)}];
     sum.step += step;
     sum.sync += sync;
     ++count;

@@ -38,8 +38,9 @@ struct BatchLimits {
 /// A job of the traces of Pollux's artefact (OSDI'21). Times are cached, so one is for one thread.
 class Application {
  public:
-  Application(std::string name, std::vector<ValidationRun> runs, std::map<std::string, std::vector<std::pair<std::int64_t, StepTimes>>> placed,
-              ScatteredTable scattered, BatchLimits limits);
+  Application(std::string name, std::vector<ValidationRun> runs,
+              std::map<std::string, std::vector<std::pair<std::int64_t, StepTimes>>> placed, ScatteredTable scattered,
+              BatchLimits limits);
 
   const std::string& name() const { return name_; }
   const BatchLimits& limits() const { return limits_; }
@@ -78,8 +79,8 @@ class Application {
 /// Reads `folder`/NAME: placements.csv (placement,local_bsz,step_time,sync_time; a placement has a digit a node),
 /// scalability.csv (num_nodes,num_replicas,local_bsz,step_time,sync_time), validation-BATCH.csv
 /// (progress,iteration,metric,grad_sqr,grad_var; a row an epoch). If there is a between.csv, with the columns of
-/// scalability.csv, its times are taken in place of interpolated ones. Errors: kNotFound, kIo; kDataLoss naming file, row,
-/// column and what stands there.
+/// scalability.csv, its times are taken in place of interpolated ones. Errors: kNotFound, kIo; kDataLoss naming file,
+/// row, column and what stands there.
 Result<Application> read_application(FileSystem& fs, const std::string& folder, const std::string& name);
 
 }  // namespace lanista::cluster

@@ -20,8 +20,8 @@ using ModelVector = std::array<double, 7>;
 ModelVector vector_of(const ThroughputModel& model);
 ThroughputModel model_of(const ModelVector& v);
 
-/// What a fit makes small: root mean squared errors of the logarithms of both times, 1e-3 (gamma - 1)^2, and 1e-2 of the
-/// squared beta/alpha of both links. Fills `gradient`, if there is one, with the derivatives by the seven numbers.
+/// What a fit makes small: root mean squared errors of the logarithms of both times, 1e-3 (gamma - 1)^2, and 1e-2 of
+/// the squared beta/alpha of both links. Fills `gradient`, if there is one, with the derivatives by the seven numbers.
 double fit_loss(std::span<const StepSample> samples, const ModelVector& v, ModelVector* gradient);
 
 struct FitResult {

@@ -31,8 +31,8 @@ struct BatchPlan {
   bool operator==(const BatchPlan&) const = default;
 };
 
-/// What a step of batch M helps, in steps of the initial batch: (var + sqr) / (var/S + sqr), S = M/M0; from 1 to S. That
-/// is AdaScale's gain (Johnson et al. 2020), by which SGD's learning rate is multiplied and progress is counted.
+/// What a step of batch M helps, in steps of the initial batch: (var + sqr) / (var/S + sqr), S = M/M0; from 1 to S.
+/// That is AdaScale's gain (Johnson et al. 2020), by which SGD's learning rate is multiplied and progress is counted.
 double gain_of(const GradientStats& stats, double scale);
 /// (phi + M0) / (phi + M), phi = M0 var / sqr: how much an example helps, compared with one of an initial batch.
 double efficiency_of(const GradientStats& stats, double scale);
@@ -72,7 +72,9 @@ BestPlan best_plan(const JobModel& model, std::int64_t nodes, std::int64_t repli
 BatchPlan plan_of_total(const BatchLimits& limits, std::int64_t total, std::int64_t replicas);
 
 /// Whether a change from what runs to `best` is worth it: more than 5 % better.
-inline bool worth_changing(double running_goodput, double best_goodput) { return best_goodput > 1.05 * running_goodput; }
+inline bool worth_changing(double running_goodput, double best_goodput) {
+  return best_goodput > 1.05 * running_goodput;
+}
 
 /// Steps of the initial batch that steps of any batch were worth: where a budget ends whatever the batches were.
 class ScaleInvariantProgress {

@@ -31,8 +31,8 @@ struct ClassChoice {
 };
 /// Sia's integer programme (Jayaram Subramanya et al., SOSP'23): for each job one of its choices or none, so that the
 /// sum of values is largest and each class has devices enough; index of the choice, -1 for none. A dynamic programme
-/// over what is left of all classes, O(jobs x choices x product of (class size + 1)). Errors: kResourceExhausted if that
-/// product passes a million.
+/// over what is left of all classes, O(jobs x choices x product of (class size + 1)). Errors: kResourceExhausted if
+/// that product passes a million.
 Result<std::vector<std::int32_t>> best_classes(std::span<const std::vector<ClassChoice>> choices,
                                                std::span<const std::int32_t> sizes);
 

@@ -167,9 +167,9 @@ class Cell {
     const Point origin = point_of(points_[set.front()]);
     for (const std::size_t i : set) {
       const Point d = point_of(points_[i]) - origin;
-      if (axes.empty() ? dot(d, d) > 0
-                       : axes.size() == 1 ? dot(cross(axes[0], d), cross(axes[0], d)) > 1e-6L
-                                          : std::fabs(dot(cross(axes[0], axes[1]), d)) > 1e-6L) {
+      if (axes.empty()       ? dot(d, d) > 0
+          : axes.size() == 1 ? dot(cross(axes[0], d), cross(axes[0], d)) > 1e-6L
+                             : std::fabs(dot(cross(axes[0], axes[1]), d)) > 1e-6L) {
         axes.push_back(d);
       }
       if (axes.size() == 3) break;

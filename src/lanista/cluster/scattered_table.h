@@ -17,8 +17,8 @@ struct StepTimes {
   bool operator==(const StepTimes&) const = default;
 };
 
-/// Linear interpolation over the Delaunay triangulation of measured points. Points on a grid lie on common spheres, so a
-/// triangulation has many choices; here a cell is cut from its point that comes last in `points` on, which is
+/// Linear interpolation over the Delaunay triangulation of measured points. Points on a grid lie on common spheres, so
+/// a triangulation has many choices; here a cell is cut from its point that comes last in `points` on, which is
 /// deterministic and continuous over the cell.
 class ScatteredTable {
  public:

@@ -48,7 +48,7 @@ class Separable : public Allocator {
   /// Useful examples that a job is guessed to need still.
   double left_of(const JobView& job, double first_rate) const {
     if (options_.guess == SizeGuess::kBudget && job.left) return std::max(*job.left, first_rate);
-    // Never less than a minute's: a job that has just come is not infinitely close to its end.
+    // Who is past what its kind needed, or nearly there, may be a minute from its end.
     const double least = 60 * first_rate;
     if (options_.guess == SizeGuess::kKind) {
       if (const auto known = sizes_.find(job.kind); known != sizes_.end()) {
@@ -56,7 +56,7 @@ class Separable : public Allocator {
         if (job.goodput_service < mean) return std::max(mean - job.goodput_service, least);
       }
     }
-    return std::max(job.goodput_service, least);
+    return std::max(job.goodput_service, options_.newcomer * first_rate);
   }
 
   std::vector<Choice> choices_of(const Situation& situation, std::size_t j) const {

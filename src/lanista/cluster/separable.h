@@ -22,8 +22,10 @@ enum class SizeGuess {
 struct SeparableOptions {
   Goal goal = Goal::kHarmonic;
   SizeGuess guess = SizeGuess::kAttained;
-  double power = 0.5;      ///< kFinish: of a job's rate, from small (fair) to 1 (the most finished soonest)
-  double horizon = 240;    ///< kFinish: seconds over which a change of devices must pay
+  double newcomer =
+      60;  ///< kFinish: device-seconds that a job is guessed to need at least if nothing is known of its kind
+  double power = 0.5;    ///< kFinish: of a job's rate, from small (fair) to 1 (the most finished soonest)
+  double horizon = 240;  ///< kFinish: seconds over which a change of devices must pay
 };
 
 /// The allocation that is best among all where every job has a power of two of a node's devices or whole nodes: a

@@ -80,9 +80,10 @@ class Simulation {
       for (const Share& share : allocation) ++distributed[static_cast<std::size_t>(share.node)];
     }
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      const bool meets = is_distributed(allocations_[i]) && std::ranges::any_of(allocations_[i], [&](const Share& share) {
-                           return distributed[static_cast<std::size_t>(share.node)] > 1;
-                         });
+      const bool meets =
+          is_distributed(allocations_[i]) && std::ranges::any_of(allocations_[i], [&](const Share& share) {
+            return distributed[static_cast<std::size_t>(share.node)] > 1;
+          });
       jobs_[i].advance(options_.interval, meets ? options_.interference : 0);
     }
     now_ += options_.interval;

@@ -19,10 +19,10 @@ enum class JobFreedom {
 
 struct SimulationOptions {
   Nodes nodes;
-  double interval = 60;         ///< seconds between decisions
-  double restart_seconds = 30;  ///< that a job stands still when its devices change
+  double interval = 60;              ///< seconds between decisions
+  double restart_seconds = 30;       ///< that a job stands still when its devices change
   double told_restart_seconds = 30;  ///< what allocators believe of that
-  double interference = 0;      ///< part of its speed that a distributed job loses beside another one on a node
+  double interference = 0;           ///< part of its speed that a distributed job loses beside another one on a node
   JobFreedom freedom = JobFreedom::kAdaptive;
   bool tells_truth = false;   ///< fills JobView::truth
   bool tells_budget = false;  ///< fills JobView::left
@@ -30,9 +30,9 @@ struct SimulationOptions {
   bool shares_profiles = false;
   /// Pollux's artefact gives `ncf` one device and its user's batch, whatever the policy: with kAdaptive.
   bool pins_ncf = true;
-  double noise_factor = 1;   ///< what jobs believe of their gradient noise, over what is so
-  double sync_factor = 1;    ///< what they measure of synchronisation, over what is so
-  double until = 1e9;        ///< seconds after which a job that is not finished is an error
+  double noise_factor = 1;  ///< what jobs believe of their gradient noise, over what is so
+  double sync_factor = 1;   ///< what they measure of synchronisation, over what is so
+  double until = 1e9;       ///< seconds after which a job that is not finished is an error
 };
 
 /// How a job went.
@@ -52,7 +52,7 @@ struct ClusterCourse {
   double device_seconds() const;
   std::int64_t restarts() const;
   std::int64_t decisions = 0;
-  std::int64_t fits = 0;     ///< of throughput models
+  std::int64_t fits = 0;  ///< of throughput models
 };
 
 /// Deterministic. Every interval: jobs go on, then the allocator decides on those that have come and are not finished.

@@ -177,10 +177,11 @@ JobView SimulatedJob::view(double now) {
     };
   }
   const std::int64_t last = application_.epochs() - 1;
-  truth_->steps_left = last <= epoch_ ? 1
-                                      : (application_.iterations(submission_.batch, last) -
-                                         application_.iterations(submission_.batch, epoch_)) *
-                                            submission_.length;
+  truth_->steps_left =
+      last <= epoch_
+          ? 1
+          : (application_.iterations(submission_.batch, last) - application_.iterations(submission_.batch, epoch_)) *
+                submission_.length;
   view.truth = truth_.get();
   return view;
 }

@@ -23,9 +23,9 @@ struct Workload {
   std::vector<Submission> jobs;  ///< in their order in the file
 };
 
-/// Reads a workload of Pollux's artefact (name,time,application,num_replicas,batch_size) and the traces of what it names
-/// in `data`/traces, or `data` itself. Errors: those of read_application; kDataLoss for a batch that the application
-/// was never trained with, and for a file without jobs.
+/// Reads a workload of Pollux's artefact (name,time,application,num_replicas,batch_size) and the traces of what it
+/// names in `data`/traces, or `data` itself. Errors: those of read_application; kDataLoss for a batch that the
+/// application was never trained with, and for a file without jobs.
 Result<Workload> read_workload(FileSystem& fs, const std::string& path, const std::string& data);
 
 }  // namespace lanista::cluster

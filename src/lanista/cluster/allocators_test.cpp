@@ -1,0 +1,326 @@
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "lanista/base/rng.h"
+#include "lanista/cluster/baselines.h"
+#include "lanista/cluster/bounds.h"
+#include "lanista/cluster/genetic.h"
+#include "lanista/cluster/knapsack.h"
+#include "lanista/cluster/packing.h"
+#include "lanista/cluster/separable.h"
+
+namespace lanista::cluster {
+namespace {
+
+TEST(Knapsack, IsTheBestOfAll) {
+  Rng rng(1);
+  for (int round = 0; round < 200; ++round) {
+    const std::int32_t total = static_cast<std::int32_t>(rng.between(1, 8));
+    std::vector<std::vector<Choice>> choices(static_cast<std::size_t>(rng.between(1, 5)));
+    for (auto& job : choices) {
+      job.push_back({0, rng.uniform(-1, 1)});
+      for (const std::int32_t k : {1, 2, 4}) job.push_back({k, rng.uniform(-1, 2)});
+    }
+    double best = -1e300;
+    const std::function<void(std::size_t, std::int32_t, double)> all = [&](std::size_t j, std::int32_t left,
+                                                                           double sum) {
+      if (j == choices.size()) {
+        best = std::max(best, sum);
+        return;
+      }
+      for (const Choice& choice : choices[j]) {
+        if (choice.devices <= left) all(j + 1, left - choice.devices, sum + choice.value);
+      }
+    };
+    all(0, total, 0);
+    const auto counts = best_counts(choices, total);
+    ASSERT_EQ(counts.size(), choices.size());
+    double sum = 0;
+    std::int32_t used = 0;
+    for (std::size_t j = 0; j < counts.size(); ++j) {
+      used += counts[j];
+      for (const Choice& choice : choices[j]) sum += choice.devices == counts[j] ? choice.value : 0;
+    }
+    EXPECT_LE(used, total);
+    EXPECT_NEAR(sum, best, 1e-12);
+  }
+  EXPECT_TRUE(best_counts(std::vector<std::vector<Choice>>{{{3, 1.0}}}, 2).empty()) << "nothing fits";
+}
+
+TEST(Knapsack, GreedyIsAsGoodWhereValuesAreConcave) {
+  Rng rng(2);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<double> scale, power;
+    std::vector<std::vector<Choice>> choices(6);
+    for (auto& job : choices) {
+      scale.push_back(rng.uniform(0.1, 3));
+      power.push_back(rng.uniform(0.1, 0.9));
+      for (std::int32_t k = 0; k <= 12; ++k) job.push_back({k, scale.back() * std::pow(k, power.back())});
+    }
+    const auto value = [&](std::size_t j, std::int32_t k) { return scale[j] * std::pow(k, power[j]); };
+    const auto exact = best_counts(choices, 12), greedy = greedy_counts(6, 12, value);
+    double a = 0, b = 0;
+    for (std::size_t j = 0; j < 6; ++j) {
+      a += value(j, exact[j]);
+      b += value(j, greedy[j]);
+    }
+    EXPECT_NEAR(a, b, 1e-9);
+  }
+}
+
+TEST(DeviceClasses, AreTheBestOfAll) {
+  Rng rng(3);
+  for (int round = 0; round < 100; ++round) {
+    const std::vector<std::int32_t> sizes{3, 4};
+    std::vector<std::vector<ClassChoice>> choices(4);
+    for (auto& job : choices) {
+      for (std::int32_t c = 0; c < 2; ++c) {
+        for (const std::int32_t k : {1, 2, 4}) job.push_back({c, k, rng.uniform(-0.5, 2)});
+      }
+    }
+    double best = -1e300;
+    const std::function<void(std::size_t, std::int32_t, std::int32_t, double)> all = [&](std::size_t j, std::int32_t a,
+                                                                                         std::int32_t b, double sum) {
+      if (j == choices.size()) {
+        best = std::max(best, sum);
+        return;
+      }
+      all(j + 1, a, b, sum);
+      for (const auto& choice : choices[j]) {
+        const std::int32_t after_a = a - (choice.device_class == 0 ? choice.devices : 0),
+                           after_b = b - (choice.device_class == 1 ? choice.devices : 0);
+        if (after_a >= 0 && after_b >= 0) all(j + 1, after_a, after_b, sum + choice.value);
+      }
+    };
+    all(0, sizes[0], sizes[1], 0);
+    const auto chosen = best_classes(choices, sizes);
+    ASSERT_TRUE(chosen);
+    double sum = 0;
+    std::vector<std::int32_t> used{0, 0};
+    for (std::size_t j = 0; j < choices.size(); ++j) {
+      if ((*chosen)[j] < 0) continue;
+      const auto& choice = choices[j][static_cast<std::size_t>((*chosen)[j])];
+      sum += choice.value;
+      used[static_cast<std::size_t>(choice.device_class)] += choice.devices;
+    }
+    EXPECT_LE(used[0], sizes[0]);
+    EXPECT_LE(used[1], sizes[1]);
+    EXPECT_NEAR(sum, best, 1e-12);
+  }
+  const std::vector<std::int32_t> huge{1000, 1000};
+  EXPECT_EQ(best_classes({}, huge).error().code, Code::kResourceExhausted);
+}
+
+TEST(Barrier, EndsAsSoonAsAnyDealLets) {
+  Rng rng(4);
+  for (int round = 0; round < 200; ++round) {
+    const std::int32_t total = static_cast<std::int32_t>(rng.between(3, 9));
+    std::vector<std::vector<double>> seconds(static_cast<std::size_t>(rng.between(1, 3)));
+    for (auto& job : seconds) {
+      double at = rng.uniform(1, 10);
+      for (std::int32_t k = 0; k < total; ++k, at *= rng.uniform(0.5, 1)) job.push_back(at);
+    }
+    double best = std::numeric_limits<double>::infinity();
+    const std::function<void(std::size_t, std::int32_t, double)> all = [&](std::size_t j, std::int32_t left,
+                                                                           double end) {
+      if (j == seconds.size()) {
+        best = std::min(best, end);
+        return;
+      }
+      for (std::int32_t k = 1; k <= left; ++k)
+        all(j + 1, left - k, std::max(end, seconds[j][static_cast<std::size_t>(k - 1)]));
+    };
+    all(0, total, 0);
+    const auto counts = barrier_counts(seconds, total);
+    ASSERT_EQ(counts.size(), seconds.size());
+    double end = 0;
+    std::int32_t used = 0;
+    for (std::size_t j = 0; j < counts.size(); ++j) {
+      used += counts[j];
+      end = std::max(end, seconds[j][static_cast<std::size_t>(counts[j] - 1)]);
+    }
+    EXPECT_LE(used, total);
+    EXPECT_DOUBLE_EQ(end, best);
+  }
+  EXPECT_TRUE(barrier_counts(std::vector<std::vector<double>>{{1.0}, {1.0}}, 1).empty());
+}
+
+TEST(Packing, NeverPutsTwoDistributedJobsOnANodeAndKeepsWhoMayStay) {
+  Rng rng(5);
+  const Nodes nodes{8, 4};
+  std::vector<Allocation> current(12);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<std::int32_t> counts;
+    std::int32_t left = nodes.total();
+    for (std::size_t j = 0; j < current.size(); ++j) {
+      std::int32_t k = std::vector<std::int32_t>{0, 1, 2, 4, 8, 12}[rng.below(6)];
+      // Half of them as before, so that there is something to keep.
+      if (rng.bernoulli(0.5)) k = devices_of(current[j]);
+      counts.push_back(k <= left ? k : 0);
+      left -= counts.back();
+    }
+    const auto packed = pack(counts, current, nodes);
+    std::vector<std::int32_t> used(8, 0), spanning(8, 0);
+    bool moved = false, grew = false;
+    for (std::size_t j = 0; j < packed.size(); ++j) {
+      EXPECT_EQ(devices_of(packed[j]), counts[j]);
+      EXPECT_LE(packed[j].size(), static_cast<std::size_t>((counts[j] + 3) / 4));
+      for (const Share& share : packed[j]) {
+        used[static_cast<std::size_t>(share.node)] += share.devices;
+        spanning[static_cast<std::size_t>(share.node)] += packed[j].size() > 1;
+      }
+      moved = moved || (counts[j] == devices_of(current[j]) && packed[j] != current[j]);
+      grew = grew || counts[j] > devices_of(current[j]);
+    }
+    for (std::size_t n = 0; n < 8; ++n) {
+      EXPECT_LE(used[n], 4);
+      EXPECT_LE(spanning[n], 1);
+    }
+    EXPECT_TRUE(!moved || grew) << "nobody moves where nobody grows";
+    current = packed;
+  }
+}
+
+/// Jobs with models of their own.
+struct Crowd {
+  std::deque<GoodputTable> tables;
+  std::vector<JobView> views;
+  std::vector<Allocation> current;
+  Nodes nodes{2, 4};
+
+  Crowd(std::size_t jobs, Rng rng, Nodes where) : nodes(where) {
+    for (std::size_t j = 0; j < jobs; ++j) {
+      JobModel model;
+      model.throughput = {
+          rng.uniform(0.05, 0.2), 0.01, rng.uniform(0.05, 0.5), 0.002, rng.uniform(0.01, 0.1), 0.001, 1};
+      model.gradients = {1, rng.uniform(1, 100)};
+      model.limits = {32, 2048, 8, 128};
+      tables.emplace_back(model);
+      JobView view;
+      view.id = static_cast<std::int64_t>(j);
+      view.age = rng.uniform(100, 5000);
+      view.most = 8;
+      view.wanted = 2;
+      view.service = rng.uniform(0, 1000);
+      view.goodput = &tables.back();
+      views.push_back(view);
+    }
+    current.resize(jobs);
+  }
+  Situation situation() const { return {1000, nodes, 30, views, current}; }
+  /// Pollux's fitness of device counts, packed, everybody new.
+  double cost(const std::vector<std::int32_t>& counts) const {
+    const double fair = std::ceil(static_cast<double>(nodes.total()) / static_cast<double>(views.size()));
+    double sum = 0;
+    for (std::size_t j = 0; j < views.size(); ++j) {
+      const double unit = tables[j].at(1, static_cast<std::int64_t>(fair));
+      double s = tables[j].packed(counts[j], nodes.devices) / unit * nodes.count / nodes.total();
+      if (counts[j] != devices_of(current[j])) s *= views[j].age / (views[j].age + 30);
+      sum += 1 / (s + 1e-3);
+    }
+    return sum / static_cast<double>(views.size());
+  }
+};
+
+std::vector<std::int32_t> counts_of(const std::vector<Allocation>& all) {
+  std::vector<std::int32_t> counts;
+  for (const Allocation& allocation : all) counts.push_back(devices_of(allocation));
+  return counts;
+}
+
+TEST(Separable, IsTheBestOfAllPackedCounts) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Crowd crowd(4, Rng(seed), {2, 4});
+    double best = 1e300;
+    const std::int32_t options[] = {0, 1, 2, 4, 8};
+    for (const auto a : options) {
+      for (const auto b : options) {
+        for (const auto c : options) {
+          for (const auto d : options) {
+            if (a + b + c + d <= 8) best = std::min(best, crowd.cost({a, b, c, d}));
+          }
+        }
+      }
+    }
+    const auto decided = separable()->allocate(crowd.situation());
+    ASSERT_TRUE(check_allocations(crowd.situation(), decided));
+    EXPECT_NEAR(crowd.cost(counts_of(decided)), best, 1e-9 * best);
+  }
+}
+
+TEST(Genetic, ComesNearTheExactAnswerAndKeepsItsRules) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    Crowd crowd(6, Rng(seed), {4, 4});
+    const auto search = genetic({.population = 40, .generations = 40, .seed = seed});
+    std::vector<Allocation> decided;
+    for (int i = 0; i < 2; ++i) decided = search->allocate(crowd.situation());
+    ASSERT_TRUE(check_allocations(crowd.situation(), decided));
+    std::vector<int> spanning(4, 0);
+    for (std::size_t j = 0; j < decided.size(); ++j) {
+      EXPECT_LE(devices_of(decided[j]), crowd.views[j].most);
+      if (!is_distributed(decided[j])) continue;
+      for (const Share& share : decided[j]) EXPECT_LE(++spanning[static_cast<std::size_t>(share.node)], 1);
+    }
+    const double exact = crowd.cost(counts_of(separable()->allocate(crowd.situation())));
+    EXPECT_LE(crowd.cost(counts_of(decided)), 1.1 * exact);
+    EXPECT_EQ(genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.situation()),
+              genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.situation()));
+  }
+}
+
+TEST(Separable, DoesNotMoveAJobForLessThanItCosts) {
+  Crowd crowd(3, Rng(9), {2, 4});
+  const auto policy = separable({.goal = Goal::kFinish});
+  crowd.current = policy->allocate(crowd.situation());
+  EXPECT_EQ(policy->allocate(crowd.situation()), crowd.current);
+}
+
+TEST(Baselines, GiveWhatUsersAskForInTheirOrder) {
+  Crowd crowd(5, Rng(1), {2, 4});
+  for (auto& view : crowd.views) view.wanted = 3;
+  EXPECT_EQ(counts_of(first_come()->allocate(crowd.situation())), (std::vector<std::int32_t>{3, 3, 0, 0, 0}));
+  crowd.views[3].wanted = 2;
+  EXPECT_EQ(counts_of(tiresias()->allocate(crowd.situation())), (std::vector<std::int32_t>{3, 3, 0, 2, 0}))
+      << "who fits into what is left is let past";
+}
+
+TEST(Baselines, TiresiasDemotesWhoHadSixteenDeviceHours) {
+  Crowd crowd(2, Rng(1), {1, 4});
+  for (auto& view : crowd.views) view.wanted = 4;
+  const auto policy = tiresias();
+  Situation situation = crowd.situation();
+  situation.now = 0;
+  crowd.current = policy->allocate(situation);
+  ASSERT_EQ(counts_of(crowd.current), (std::vector<std::int32_t>{4, 0}));
+  situation.current = crowd.current;
+  situation.now = 4 * 3600 - 1;
+  EXPECT_EQ(counts_of(policy->allocate(situation)), (std::vector<std::int32_t>{4, 0}));
+  situation.now = 4 * 3600;
+  EXPECT_EQ(counts_of(policy->allocate(situation)), (std::vector<std::int32_t>{0, 4}));
+}
+
+TEST(Allocations, AreRefusedWhereTheyGiveWhatIsNotThere) {
+  const Crowd crowd(2, Rng(1), {2, 4});
+  const auto code = [&](std::vector<Allocation> all) {
+    const auto checked = check_allocations(crowd.situation(), all);
+    return checked ? Code::kCancelled : checked.error().code;
+  };
+  EXPECT_EQ(code({{{0, 4}}, {{1, 4}}}), Code::kCancelled);
+  EXPECT_EQ(code({{{0, 3}}, {{0, 2}}}), Code::kInvalidArgument);
+  EXPECT_EQ(code({{{2, 1}}, {}}), Code::kInvalidArgument);
+  EXPECT_EQ(code({{{0, 1}, {0, 1}}, {}}), Code::kInvalidArgument);
+  EXPECT_EQ(code({{}}), Code::kInvalidArgument);
+}
+
+TEST(Bounds, OfShortestFirstAreThoseOfAHandWorkedCase) {
+  // 4 devices: jobs of 8, 4 and 12 device-seconds at 0, 1 and 100: [0,1] first, [1,2] second, [2,3] first, [100,103].
+  const std::vector<double> arrivals{0, 1, 100}, work{8, 3.9, 12};
+  EXPECT_NEAR(shortest_first_mean(arrivals, work, 4), (2.975 + 0.975 + 3) / 3, 1e-12);
+}
+
+}  // namespace
+}  // namespace lanista::cluster
