@@ -18,7 +18,7 @@ struct ElasticOptions {
 /// A list scheduler with an aim: trials that cannot end by the deadline on one worker get as many as they need, the
 /// others share workers, as long as that keeps nobody from the deadline and makes a worker busier; whoever still waits
 /// starts when there is room (waves). Workers to spare go to the trial that would end last. Trials that are late get
-/// wider, those with time to spare give workers back when others wait. A trial that has begun moves only if that pays
+/// wider, those with time to spare give workers back when others wait. One that has begun gets more only if that pays
 /// even where its prediction errs against it. A decision takes O(trials x workers).
 std::unique_ptr<Policy> towards(const Aim& aim, const ElasticOptions& options = {});
 
