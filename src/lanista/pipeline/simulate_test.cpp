@@ -53,7 +53,7 @@ double run_events(const Case& one, const Plan& plan) {
   return events(one.next, one.sizes, one.forward, one.turns, in_flight, plan.batch);
 }
 
-TEST(InFlight, IsEnoughAndNotTooMuchByADiscreteEventRun) {
+TEST(InFlight, IsEnoughByADiscreteEventRun) {
   // Stages of the same time a sample: what is asked is whether the pipeline is full, not whether some stage is slow.
   for (std::uint64_t i = 0; i < 60; ++i) {
     for (const int kind : {0, 1, 2}) {
