@@ -159,25 +159,22 @@ class Search {
         if (dice_.chance(kTenth)) cells[j * nodes_ + n] = 0;
       }
     }
-    std::vector<std::uint8_t>& free = scratch_;
-    free.clear();
+    // On a node with room a job in J is drawn anew, and one of those that are there already.
+    const double one = 1.0 / static_cast<double>(jobs_);
     for (std::size_t n = 0; n < nodes_; ++n) {
-      std::int32_t used = 0;
-      for (std::size_t j = 0; j < jobs_; ++j) used += cells[j * nodes_ + n];
-      if (used < devices_) free.push_back(static_cast<std::uint8_t>(n));
-    }
-    if (free.empty()) return;
-    const double one = 1.0 / static_cast<double>(free.size());
-    for (std::size_t j = 0; j < jobs_; ++j) {
-      std::uint8_t* row = &cells[j * nodes_];
-      std::int32_t occupied = 0;
-      for (const std::uint8_t n : free) occupied += row[n] != 0;
-      const double two = occupied > 0 ? 1.0 / occupied : 0;
+      std::int32_t used = 0, present = 0;
+      for (std::size_t j = 0; j < jobs_; ++j) {
+        used += cells[j * nodes_ + n];
+        present += cells[j * nodes_ + n] != 0;
+      }
+      if (used >= devices_) continue;
+      const double two = present > 0 ? 1.0 / present : 0;
       const auto rare = static_cast<std::uint32_t>(one * 65536),
                  often = static_cast<std::uint32_t>((one + two - one * two) * 65536);
-      for (const std::uint8_t n : free) {
-        if (!dice_.chance(row[n] != 0 ? often : rare)) continue;
-        row[n] = static_cast<std::uint8_t>(row[n] + dice_.below(static_cast<std::uint32_t>(devices_ - row[n] + 1)));
+      for (std::size_t j = 0; j < jobs_; ++j) {
+        std::uint8_t& cell = cells[j * nodes_ + n];
+        if (!dice_.chance(cell != 0 ? often : rare)) continue;
+        cell = static_cast<std::uint8_t>(cell + dice_.below(static_cast<std::uint32_t>(devices_ - cell + 1)));
       }
     }
   }
