@@ -12,7 +12,7 @@
 namespace lanista::schedule {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 class Towards : public Policy {
  public:
@@ -45,7 +45,7 @@ class Step {
     double wanted = 0;
     for (const std::size_t i : order_) wanted += board_.place(i).waits() ? static_cast<double>(needs_[i]) : 0;
     // Without a deadline nobody has more than it needs.
-    if (left_ < kNever && wanted > static_cast<double>(board_.num_free())) give_back(wanted);
+    if (left_ < kNoLimit && wanted > static_cast<double>(board_.num_free())) give_back(wanted);
     for (const std::size_t i : order_) {
       if (!board_.place(i).waits()) {
         if (ends_in(i) > left_) hurry(i);
