@@ -50,7 +50,8 @@ Evaluated evaluated(const graph::Graph& model, const std::vector<Tensor>& given,
     const auto draw = [&](auto values) {
       using Value = typename decltype(values)::value_type;
       for (Value& value : values) {
-        value = static_cast<Value>(variance ? draws.uniform(0.5, 2.0) : static_cast<double>(value) + 0.3 * draws.normal());
+        value =
+            static_cast<Value>(variance ? draws.uniform(0.5, 2.0) : static_cast<double>(value) + 0.3 * draws.normal());
       }
     };
     precision == Precision::kFloat64 ? draw(elements_of<double>(tensor)) : draw(elements_of<float>(tensor));
@@ -227,8 +228,8 @@ TEST_P(ExactnessTable, HoldsInSinglePrecision) {
   const Row& row = GetParam();
   const graph::Graph parent = parsed(filled(row.model, row.before)), child = parsed(filled(row.model, row.after));
 
-  const double off = distance(evaluated(parent, {}, 3, Precision::kFloat32), child, planned(parent, child),
-                              Precision::kFloat32);
+  const double off =
+      distance(evaluated(parent, {}, 3, Precision::kFloat32), child, planned(parent, child), Precision::kFloat32);
 
   if (row.exact) {
     EXPECT_LE(off, 1e-5);
@@ -247,9 +248,9 @@ graph::Graph deep_model(int blocks, int width, int inner) {
   for (int block = 0; block < blocks; ++block) {
     const int id = 10 + 10 * block;
     text += "%" + number(id) + " = layer_norm(%" + number(last) + ")\n%" + number(id + 1) + " = linear(%" + number(id) +
-            ", out=" + number(inner) + ")\n%" + number(id + 2) + " = gelu(%" + number(id + 1) + ")\n%" + number(id + 3) +
-            " = linear(%" + number(id + 2) + ", out=" + number(width) + ")\n%" + number(id + 4) + " = add(%" +
-            number(last) + ", %" + number(id + 3) + ")\n";
+            ", out=" + number(inner) + ")\n%" + number(id + 2) + " = gelu(%" + number(id + 1) + ")\n%" +
+            number(id + 3) + " = linear(%" + number(id + 2) + ", out=" + number(width) + ")\n%" + number(id + 4) +
+            " = add(%" + number(last) + ", %" + number(id + 3) + ")\n";
     last = id + 4;
   }
   return parsed(text + "%5 = linear(%" + number(last) + ", out=3)\n%6 = output(%5)\n");

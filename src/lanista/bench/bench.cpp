@@ -51,7 +51,8 @@ std::vector<Benchmark> benchmarks() {
             lanes),
       plain("lineage", "what 1,000 mutated models of 300 nodes share, by ids and by structure; edits and their replay",
             lineage),
-      {"mltuner", "steps to a target accuracy, tuning included: branches inside a trial against whole trainings", mltuner},
+      {"mltuner", "steps to a target accuracy, tuning included: branches inside a trial against whole trainings",
+       mltuner},
       plain("overhead", "engine, strategy and log around 100,000 trials that do nothing; arms ours (with log), memory",
             overhead),
       {"pack-hyperband",
@@ -67,10 +68,12 @@ std::vector<Benchmark> benchmarks() {
             "training on some of the examples against all of them, with wrong labels, rare classes; repeats are seeds",
             selective),
       {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial", tabular},
-      {"warm-start", "steps that NAS-Bench-201 cells in an evolution's order take to a target, from random, parents', zoo's "
+      {"warm-start",
+       "steps that NAS-Bench-201 cells in an evolution's order take to a target, from random, parents', zoo's "
        "weights",
        warm_start},
-      {"zoo-match", "the best start among 250, 2,500 and 25,000 models: all aligned, those that a bound leaves, by hash",
+      {"zoo-match",
+       "the best start among 250, 2,500 and 25,000 models: all aligned, those that a bound leaves, by hash",
        zoo_match}};
   for (Benchmark& race : races()) all.push_back(std::move(race));
   return all;

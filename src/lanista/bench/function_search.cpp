@@ -16,7 +16,8 @@ class FunctionSearch {
       : function_(function),
         budget_(budget),
         rng_(Rng(seed).split("noise")),
-        driver_(strategy, {.slots = budget.slots}, [this](const SearchDriver::Trial& trial) { return measured(trial); }) {}
+        driver_(strategy, {.slots = budget.slots},
+                [this](const SearchDriver::Trial& trial) { return measured(trial); }) {}
 
   Result<FunctionRun> run() {
     FunctionRun out;

@@ -30,7 +30,9 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "name them all");
   app.add_flag("--json", request.json, "JSON lines instead of a table");
   app.add_option("--repeats", request.repeats, "interleaved repeats of every arm")->check(CLI::Range(1, 1000));
-  app.add_option("--case", request.cases, "cluster, train-step, fuse, functions, fluid, halving-real, mltuner, pack-hyperband, profiles, warm-start, zoo-match: these only (default: all)")
+  app.add_option("--case", request.cases,
+                 "cluster, train-step, fuse, functions, fluid, halving-real, mltuner, pack-hyperband, profiles, "
+                 "warm-start, zoo-match: these only (default: all)")
       ->delimiter(',');
   app.add_option("--lanes", request.lanes, "fuse: models at once (default: 1,2,4,...,64)")
       ->delimiter(',')
@@ -41,12 +43,13 @@ int main(int argc, char** argv) {
   app.add_option("--data", request.data, "cluster: folder of the traces of the workload's applications");
   app.add_option("--column", request.column, "tabular: NAME of the columns (default: cifar10)");
   app.add_option("--strategy", request.strategy, "tabular, functions: this one only; cluster: this arm only");
-  app.add_option(
-         "--seeds", request.seeds,
-         "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10; mltuner: 3); fluid: groups or jobs "
-         "of a case; warm-start: streams of models (default: 3); cluster: of pollux's search")
+  app.add_option("--seeds", request.seeds,
+                 "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10; mltuner: 3); fluid: "
+                 "groups or jobs "
+                 "of a case; warm-start: streams of models (default: 3); cluster: of pollux's search")
       ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--queries", request.queries, "tabular, functions: trials of a search (default: 500; 100); warm-start: models of a stream")
+  app.add_option("--queries", request.queries,
+                 "tabular, functions: trials of a search (default: 500; 100); warm-start: models of a stream")
       ->check(CLI::Range(1, 1'000'000'000));
   app.add_option(
          "--epochs", request.epochs,

@@ -40,7 +40,8 @@ struct Task {
 constexpr const char* kCell =
     "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=8, kernel=[3,3], padding=[1])\n%2 = batch_norm(%1)\n%3 = relu(%2)\n"
     "%4 = conv2d(%3, out=8, kernel=[3,3], padding=[1])\n%5 = batch_norm(%4)\n%6 = conv2d(%3, out=8, kernel=[1,1])\n"
-    "%7 = batch_norm(%6)\n%8 = add(%2, %5, %7)\n%9 = global_avg_pool(%8)\n%10 = linear(%9, out=10)\n%11 = output(%10)\n";
+    "%7 = batch_norm(%6)\n%8 = add(%2, %5, %7)\n%9 = global_avg_pool(%8)\n%10 = linear(%9, out=10)\n%11 = "
+    "output(%10)\n";
 
 /// Sequences of four kinds, each with its own chain of tokens.
 data::RawData chains() {
@@ -126,7 +127,8 @@ class Course {
   /// Steps of the epoch, with those of its search; infinite loss: none.
   Result<double> epoch() {
     if (run_.wants_search()) {
-      LANISTA_ASSIGN(const bool done, train::search_setting(group_, run_, runtime::make_tune_searcher, [] { return false; }));
+      LANISTA_ASSIGN(const bool done,
+                     train::search_setting(group_, run_, runtime::make_tune_searcher, [] { return false; }));
       LANISTA_CHECK(done, "nobody leaves");
     }
     train::TrialRun* const one = &run_;
@@ -182,7 +184,10 @@ class Races {
     bases.push_back(std::move(base));
     LANISTA_ASSIGN(auto models, mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), {}, {}, {}));
     const strategy::Context context{std::make_shared<const mutate::ModelSpace>(std::move(models)),
-                                    searched(), {{true, "val_accuracy"}}, kEpochs, Rng(seed)};
+                                    searched(),
+                                    {{true, "val_accuracy"}},
+                                    kEpochs,
+                                    Rng(seed)};
     const auto plugins = strategy::builtin_strategies();
     const auto plugin = std::ranges::find(plugins, sampler, &strategy::StrategyPlugin::name);
     LANISTA_ASSIGN(const Options options, resolve_options(Options::object(), plugin->options));
@@ -245,10 +250,12 @@ struct Way {
 
 std::vector<Way> ways() {
   const auto tuned = [](std::string name, Options options) {
-    return Way{std::move(name), [options](const Races& races, std::uint64_t seed) { return races.inside(options, seed); }};
+    return Way{std::move(name),
+               [options](const Races& races, std::uint64_t seed) { return races.inside(options, seed); }};
   };
   const auto searched = [](std::string name, std::string sampler, std::string rule) {
-    return Way{std::move(name), [=](const Races& races, std::uint64_t seed) { return races.outside(sampler, rule, seed); }};
+    return Way{std::move(name),
+               [=](const Races& races, std::uint64_t seed) { return races.outside(sampler, rule, seed); }};
   };
   return {{"oracle", [](const Races& races, std::uint64_t seed) { return races.oracle(seed); }},
           tuned("published", {{"together", 1}, {"paired", false}}),
@@ -296,7 +303,8 @@ Result<void> mltuner(const Request& request, std::ostream& out) {
       out.flush();
     }
   }
-  if (all.empty()) return Error{Code::kNotFound, "there is no such case (known: digits-cnn, nb201-cell, transformer-tiny)", "--case"};
+  if (all.empty())
+    return Error{Code::kNotFound, "there is no such case (known: digits-cnn, nb201-cell, transformer-tiny)", "--case"};
   for (const Way& arm : arms) {
     const double over = std::exp(mean_logarithm(all[arm.name]) - mean_logarithm(all["oracle"]));
     print({"mltuner", "geometric mean", arm.name, "x oracle", over, 0, seeds}, request.json, out);

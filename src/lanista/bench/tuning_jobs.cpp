@@ -21,9 +21,7 @@ class Configurations {
  public:
   Configurations(std::uint64_t seed, const Workload& workload) : rng_(seed), workload_(workload) {}
 
-  double loss(std::int64_t number, std::int64_t budget) const {
-    return engine::made_up_loss(rng_, number, budget);
-  }
+  double loss(std::int64_t number, std::int64_t budget) const { return engine::made_up_loss(rng_, number, budget); }
 
   /// A trial that adds `units` to what a configuration has.
   Arrival part(std::int64_t id, std::int64_t number, std::int64_t units) const {

@@ -28,9 +28,9 @@ constexpr double kShrink = 0.4, kPerturb = 0.1;  // Ash and Adams, NeurIPS'20
 struct Trained {
   graph::Graph model;
   train::TrainerState state;
-  double accuracy = 0;           ///< the best that it measured
-  std::int64_t steps = 0;        ///< all, those of lost branches included
-  std::int64_t to_target = 0;    ///< of those; all of them where it never came there
+  double accuracy = 0;         ///< the best that it measured
+  std::int64_t steps = 0;      ///< all, those of lost branches included
+  std::int64_t to_target = 0;  ///< of those; all of them where it never came there
   bool reached = false;
 };
 
@@ -98,7 +98,8 @@ Result<Weights> shrunk(const Arriving& now) {
     auto values = elements_of<float>(tensor);
     const auto noise = elements_of<float>(*random);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<float>(kShrink * static_cast<double>(values[i]) + kPerturb * static_cast<double>(noise[i]));
+      values[i] =
+          static_cast<float>(kShrink * static_cast<double>(values[i]) + kPerturb * static_cast<double>(noise[i]));
     }
   }
   return Weights(out);
@@ -139,8 +140,8 @@ Result<Trained> train_from(const Arriving& now, std::vector<Weights> starts) {
 class WarmArm {
  public:
   explicit WarmArm(std::string name) : name_(std::move(name)) {}
-  Result<void> train(const WarmTask& task, const graph::OpTable& ops, const graph::Graph& model,
-                     const Arrival& arrival, std::uint64_t seed) {
+  Result<void> train(const WarmTask& task, const graph::OpTable& ops, const graph::Graph& model, const Arrival& arrival,
+                     std::uint64_t seed) {
     const Arriving now{task, ops, done, model, arrival.parent, Rng(seed).split("model").split(done.size()).key()};
     std::vector<Weights> starts;
     if (name_ == "lineage" || name_ == "race") {
@@ -177,7 +178,7 @@ const std::vector<std::string> kArms{"random", "lineage", "zoo", "race", "any", 
 
 /// What one seed comes to: arms in the order of kArms.
 Result<std::vector<WarmArm>> run_seed(const WarmTask& task, const graph::OpTable& ops, std::int64_t models,
-                                  std::uint64_t seed) {
+                                      std::uint64_t seed) {
   const kernels::FlushToZero as_workers;
   LANISTA_ASSIGN(const auto space, CellModels::make(task.data.spec(), ops));
   const CellEvolution evolution(seed);
@@ -253,9 +254,8 @@ Result<void> warm_start(const Request& request, std::ostream& out) {
     const std::int64_t models = request.queries > 0 ? request.queries : task.models;
     std::vector<std::future<Result<std::vector<WarmArm>>>> under_way;
     for (int seed = 1; seed <= seeds; ++seed) {
-      under_way.push_back(std::async(std::launch::async, [&, seed] {
-        return run_seed(task, ops, models, static_cast<std::uint64_t>(seed));
-      }));
+      under_way.push_back(std::async(
+          std::launch::async, [&, seed] { return run_seed(task, ops, models, static_cast<std::uint64_t>(seed)); }));
     }
     std::vector<std::vector<WarmArm>> done;
     for (auto& one : under_way) {

@@ -120,10 +120,12 @@ Result<void> zoo_match(const Request& request, std::ostream& out) {
   }
   zoo::Catalogue catalogue;
   for (const std::size_t size : {std::size_t{250}, std::size_t{2500}, std::size_t{25000}}) {
-    if (!request.cases.empty() && std::ranges::find(request.cases, std::to_string(size)) == request.cases.end()) continue;
+    if (!request.cases.empty() && std::ranges::find(request.cases, std::to_string(size)) == request.cases.end())
+      continue;
     while (catalogue.size() < size) {
       auto model = models.next();
-      if (!model) return Error{Code::kInternal, "the spaces gave only " + std::to_string(catalogue.size()) + " models", ""};
+      if (!model)
+        return Error{Code::kInternal, "the spaces gave only " + std::to_string(catalogue.size()) + " models", ""};
       const auto age = static_cast<std::int64_t>(catalogue.size());
       const double quality = Rng(18).split(static_cast<std::uint64_t>(age)).uniform();
       if (known.size() < kChildren) known.push_back(*model);

@@ -17,7 +17,7 @@ namespace {
 
 /// The trials whose weights are kept, the best first.
 Result<std::vector<engine::Model>> kept_trials(const std::string& folder, const study::StudyView& view,
-                                                   const data::DataSpec& data) {
+                                               const data::DataSpec& data) {
   const store::CheckpointStore checkpoints(real_file_system(), folder);
   LANISTA_ASSIGN(const engine::FrozenPart frozen, engine::frozen_part(view));
   std::vector<engine::Model> out;

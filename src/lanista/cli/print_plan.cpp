@@ -113,7 +113,8 @@ int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const d
                const std::shared_ptr<const mutate::ModelSpace>& models) {
   if (asked.simulated_on) {
     PlanAsked wanted = asked;
-    if (!wanted.trials) wanted.trials = std::min<std::int64_t>(config.budget.trials.value_or(config.strategy.slots), kMostSimulated);
+    if (!wanted.trials)
+      wanted.trials = std::min<std::int64_t>(config.budget.trials.value_or(config.strategy.slots), kMostSimulated);
     return print_forecast(engine::forecast_study(config, data, models, request_of(wanted, config), *asked.simulated_on),
                           asked.json);
   }

@@ -45,8 +45,10 @@ void add_match(CLI::App& zoo, int& code) {
   auto& verb = *zoo.add_subcommand("match", "from which model a new one would start, and how; changes nothing");
   add_model(verb, request->model);
   add_common(verb, request->zoo, request->json);
-  verb.add_flag("--related", request->related, "where the task has nothing, also models of other data of the same form");
-  verb.footer(examples({"lanista zoo match studies/digits-2#3", "lanista zoo match net.onnx --task-of studies/digits-1"}));
+  verb.add_flag("--related", request->related,
+                "where the task has nothing, also models of other data of the same form");
+  verb.footer(
+      examples({"lanista zoo match studies/digits-2#3", "lanista zoo match net.onnx --task-of studies/digits-1"}));
   verb.callback([request, &code] { code = zoo_match(*request); });
 }
 
@@ -66,7 +68,8 @@ void add_of_id(CLI::App& zoo, int& code, const char* name, const char* help, con
 
 void add_verify(CLI::App& zoo, int& code) {
   auto request = std::make_shared<ZooRequest>();
-  auto& verb = *zoo.add_subcommand("verify", "read everything and compare it with its hashes; exit 3 if something is damaged");
+  auto& verb =
+      *zoo.add_subcommand("verify", "read everything and compare it with its hashes; exit 3 if something is damaged");
   add_common(verb, request->zoo, request->json);
   verb.footer(examples({"lanista zoo verify"}));
   verb.callback([request, &code] { code = zoo_verify(*request); });
@@ -74,7 +77,8 @@ void add_verify(CLI::App& zoo, int& code) {
 
 void add_gc(CLI::App& zoo, int& code) {
   auto request = std::make_shared<ZooGcRequest>();
-  auto& verb = *zoo.add_subcommand("gc", "remove files that belong to no model; with --budget evict models until it fits");
+  auto& verb =
+      *zoo.add_subcommand("gc", "remove files that belong to no model; with --budget evict models until it fits");
   add_common(verb, request->zoo, request->json);
   verb.add_option("--budget", request->budget, "MiB that weights may take")->check(real(0, 1e12));
   verb.footer(examples({"lanista zoo gc", "lanista zoo gc --budget 500"}));

@@ -76,9 +76,10 @@ Result<Given> given_model(const ZooModel& model) {
   } else {
     LANISTA_ASSIGN(auto package, load_package(model.target));
     if (package.members.size() != 1) {
-      return Error{Code::kInvalidArgument,
-                   "is an ensemble of " + std::to_string(package.members.size()) + " models; the zoo takes one: DIR#TRIAL",
-                   model.target};
+      return Error{
+          Code::kInvalidArgument,
+          "is an ensemble of " + std::to_string(package.members.size()) + " models; the zoo takes one: DIR#TRIAL",
+          model.target};
     }
     out.task = engine::task_key(package.data);
     out.quality = quality_of(package);
@@ -94,16 +95,17 @@ Result<Given> given_model(const ZooModel& model) {
     out.task = engine::task_key(package.data);
   }
   if (!out.task) {
-    return Error{Code::kInvalidArgument, "does not say for which data it is; --task-of names a package or study", model.target};
+    return Error{Code::kInvalidArgument, "does not say for which data it is; --task-of names a package or study",
+                 model.target};
   }
   return out;
 }
 
 json model_json(const zoo::StoredModel& one) {
-  return {{"id", one.id},         {"task", one.task},       {"state", one.state},   {"why", one.why},
-          {"quality", one.quality}, {"metric", one.metric}, {"origin", one.origin}, {"graph_hash", one.graph_hash},
-          {"nodes", one.nodes},   {"parameters", one.params}, {"bytes", one.bytes}, {"hits", one.hits},
-          {"pinned", one.pinned}, {"added", one.added},     {"facts", one.facts}};
+  return {{"id", one.id},           {"task", one.task},         {"state", one.state},   {"why", one.why},
+          {"quality", one.quality}, {"metric", one.metric},     {"origin", one.origin}, {"graph_hash", one.graph_hash},
+          {"nodes", one.nodes},     {"parameters", one.params}, {"bytes", one.bytes},   {"hits", one.hits},
+          {"pinned", one.pinned},   {"added", one.added},       {"facts", one.facts}};
 }
 
 std::string percent(double share) { return four_digits(100 * share) + " %"; }
@@ -121,11 +123,19 @@ json start_json(const zoo::WarmStart& start) {
   if (start.gain) {
     gain = {{"saving", start.gain->saving}, {"outcomes", start.gain->outcomes}, {"of_task", start.gain->of_task}};
   }
-  return {{"parent", start.offer.entry.id}, {"quality", start.offer.entry.quality}, {"related", start.related},
-          {"similarity", start.offer.match.sim}, {"coverage", start.offer.match.coverage},
-          {"retention", start.offer.match.retention}, {"score", start.offer.match.score},
-          {"exact", start.plan.exact}, {"exact_prefix", start.exact_prefix}, {"lost", start.plan.lost},
-          {"expected_gain", gain}, {"pairs", pairs}, {"plan", zoo::transfer_json(start.plan)}};
+  return {{"parent", start.offer.entry.id},
+          {"quality", start.offer.entry.quality},
+          {"related", start.related},
+          {"similarity", start.offer.match.sim},
+          {"coverage", start.offer.match.coverage},
+          {"retention", start.offer.match.retention},
+          {"score", start.offer.match.score},
+          {"exact", start.plan.exact},
+          {"exact_prefix", start.exact_prefix},
+          {"lost", start.plan.lost},
+          {"expected_gain", gain},
+          {"pairs", pairs},
+          {"plan", zoo::transfer_json(start.plan)}};
 }
 
 std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
@@ -133,7 +143,8 @@ std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
   std::string out = "parent      " + start.offer.entry.id + ", quality " + four_digits(start.offer.entry.quality) +
                     (start.related ? ", trained on other data of the same form\n" : "\n");
   out += "coverage    " + percent(match.coverage) + " of the new model's weights come from it\n";
-  out += "retention   " + percent(match.retention) + " of its weights are kept; similarity " + four_digits(match.sim) + "\n";
+  out += "retention   " + percent(match.retention) + " of its weights are kept; similarity " + four_digits(match.sim) +
+         "\n";
   out += "function    " + (start.plan.exact ? std::string("exactly the parent's\n")
                                             : "the parent's up to node " + std::to_string(start.exact_prefix) + " of " +
                                                   std::to_string(child.size()) + "; " + start.plan.lost + "\n");
@@ -156,10 +167,14 @@ std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
 
 const char* state_name(zoo::Added::State state) {
   switch (state) {
-    case zoo::Added::State::kLive: return "added";
-    case zoo::Added::State::kKnown: return "known";
-    case zoo::Added::State::kRefused: return "refused";
-    case zoo::Added::State::kQuarantined: return "quarantined";
+    case zoo::Added::State::kLive:
+      return "added";
+    case zoo::Added::State::kKnown:
+      return "known";
+    case zoo::Added::State::kRefused:
+      return "refused";
+    case zoo::Added::State::kQuarantined:
+      return "quarantined";
   }
   return "";
 }
@@ -186,7 +201,8 @@ Result<int> add(const ZooAddRequest& request) {
   std::optional<Quality> quality = given.quality;
   if (request.quality) quality = Quality{*request.quality, quality ? quality->metric : "given"};
   if (!quality) {
-    return Error{Code::kInvalidArgument, "does not say how good it is; --quality N, larger is better", request.model.target};
+    return Error{Code::kInvalidArgument, "does not say how good it is; --quality N, larger is better",
+                 request.model.target};
   }
   LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kWrite, {.replicas = request.replicas}));
   LANISTA_ASSIGN(const auto added,
@@ -194,9 +210,12 @@ Result<int> add(const ZooAddRequest& request) {
                             quality->metric, quality->chance, request.model.target, std::move(given.facts)},
                            graph::builtin_ops()));
   if (request.json) {
-    std::cout << json_line({{"id", added.id}, {"state", state_name(added.state)}, {"why", added.why}, {"replaced", added.replaced}});
+    std::cout << json_line(
+        {{"id", added.id}, {"state", state_name(added.state)}, {"why", added.why}, {"replaced", added.replaced}});
   } else {
-    std::cout << printable(std::string(state_name(added.state)) + " " + added.id + (added.why.empty() ? "" : ": " + added.why)) << "\n";
+    std::cout << printable(std::string(state_name(added.state)) + " " + added.id +
+                           (added.why.empty() ? "" : ": " + added.why))
+              << "\n";
     for (const std::string& id : added.replaced) std::cout << "replaced " << printable(id) << "\n";
   }
   const bool kept = added.state == zoo::Added::State::kLive || added.state == zoo::Added::State::kKnown;
@@ -209,7 +228,8 @@ Result<int> match(const ZooMatchRequest& request) {
   std::vector<std::string> skipped;
   LANISTA_ASSIGN([[maybe_unused]] const auto models, store.find(*given.task, Store::Scope::kTask, &skipped));
   tell(skipped);
-  LANISTA_ASSIGN(const auto start, zoo::query(store, given.graph, *given.task, graph::builtin_ops(), {.related = request.related}));
+  LANISTA_ASSIGN(const auto start,
+                 zoo::query(store, given.graph, *given.task, graph::builtin_ops(), {.related = request.related}));
   if (!start) {
     if (request.json) std::cout << json_line({{"parent", nullptr}});
     if (!request.json) std::cout << "the zoo has no model to start from; it would start from random weights\n";
@@ -259,7 +279,8 @@ Result<int> verify(const ZooRequest& request) {
   LANISTA_ASSIGN(const Store store, Store::open(request.zoo, Store::Mode::kRead));
   LANISTA_ASSIGN(const auto found, store.verify(graph::builtin_ops()));
   for (const auto& one : found) {
-    std::cout << (request.json ? json_line({{"id", one.id}, {"what", one.what}}) : printable(one.id + ": " + one.what) + "\n");
+    std::cout << (request.json ? json_line({{"id", one.id}, {"what", one.what}})
+                               : printable(one.id + ": " + one.what) + "\n");
   }
   if (found.empty() && !request.json) std::cout << "all models are whole\n";
   return int{found.empty() ? kDone : kRefused};

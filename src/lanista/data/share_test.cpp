@@ -86,8 +86,9 @@ TEST(StratifiedOrder, IsDrawnWithTheSeed) {
 }
 
 TEST(ShareOfTrain, IsInEveryLargerOneAndAllInTheLast) {
-  const auto set = open({.source = "synthetic:blobs?rows=97&classes=3&features=4&seed=1", .augment = {}, .class_weights = {}},
-                        ".", real_file_system());
+  const auto set =
+      open({.source = "synthetic:blobs?rows=97&classes=3&features=4&seed=1", .augment = {}, .class_weights = {}}, ".",
+           real_file_system());
   ASSERT_TRUE(set);
   const auto& train = set->rows(Part::kTrain);
   std::set<std::int64_t> before;

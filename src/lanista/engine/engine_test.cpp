@@ -302,7 +302,8 @@ TEST(Engine, RefusesGrowingEpochsThatNeverAreWholeOrAreNoPasses) {
               train.all_rows_at = 1;
               train.steps_per_epoch = 10;
             }),
-            "") << "they do not grow";
+            "")
+      << "they do not grow";
   const std::string epochs = std::to_string(small_study().train.epochs);
   const std::string bounds = "it must be at least 1 and at most the " + epochs +
                              " epochs of a trial, so that one that trains to its end reads all rows";
@@ -312,7 +313,9 @@ TEST(Engine, RefusesGrowingEpochsThatNeverAreWholeOrAreNoPasses) {
   EXPECT_EQ(refused([](auto& train) { train.steps_per_epoch = 10; }),
             "train.all_rows_at: is " + epochs +
                 ", and an epoch is then a pass over a share of the rows; leave out train.steps_per_epoch");
-  EXPECT_EQ(refused([](auto& train) { train.select = {"random", {{"keep", 0.5}}}; }),
+  EXPECT_EQ(refused([](auto& train) {
+              train.select = {"random", {{"keep", 0.5}}};
+            }),
             "train.all_rows_at: is " + epochs +
                 ", and train.select remembers what all rows have lost; leave out one of the two");
 }

@@ -107,8 +107,8 @@ std::vector<Tested> tested(std::span<const Model> models, const study::Ensemble&
   return out;
 }
 
-Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config,
-                                        const graph::OpTable& ops, std::span<const Model> models, std::int64_t most) {
+Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config, const graph::OpTable& ops,
+                                        std::span<const Model> models, std::int64_t most) {
   LANISTA_CHECK(!models.empty() && !config.goals.empty(), "an ensemble of nobody, or for nothing");
   const auto as_large = [&](const Model& model) { return !model.empty() && model.size() == models.front().size(); };
   LANISTA_CHECK(std::ranges::all_of(models, as_large), "models with a training for some of the folds");

@@ -34,8 +34,7 @@ std::vector<Tested> tested(std::span<const Model> models, const study::Ensemble&
 /// count, of params and flops the sums over its models, and of all else each model's. With `validation` filled in; one
 /// model means that no ensemble is better. A goal that is not measured on the validation part has none. A function of
 /// its arguments and of the executor's numbers. Errors: those of Executor::measure.
-Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config,
-                                        const graph::OpTable& ops, std::span<const Model> models,
-                                        std::int64_t most);
+Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config, const graph::OpTable& ops,
+                                        std::span<const Model> models, std::int64_t most);
 
 }  // namespace lanista::engine

@@ -172,10 +172,9 @@ TEST(ChooseEnsemble, KeepsToConstraintsOfTheWholeBlend) {
   for (const TrialId id : ranking(view)) {
     const TrialView& trial = view.trials[id.value - 1];
     if (candidates.size() == 4) break;
-    candidates.push_back(
-        {Candidate{&trial,
-                   *make_job(view.config, bench.data, trial, *study::trial_model(view, trial, graph::builtin_ops())),
-                   trial.outcome->weights}});
+    candidates.push_back({Candidate{
+        &trial, *make_job(view.config, bench.data, trial, *study::trial_model(view, trial, graph::builtin_ops())),
+        trial.outcome->weights}});
   }
   FakeExecutor fake = bench.executor(bench.disk, kBlends);
   const auto chosen = [&](const std::vector<std::string>& constraints) {

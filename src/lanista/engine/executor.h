@@ -55,7 +55,8 @@ struct Job {
   std::string checkpoint;        ///< address of a checkpoint to resume from; empty: from the beginning
   std::optional<study::Start> start = {};  ///< of whose state the beginning is a clone; absent: random values
   std::optional<ForkedRun> fork = {};      ///< its last; such a job never begins, it goes on from a checkpoint
-  std::optional<zoo::TransferPlan> transfer = {};  ///< how the state that `start` names becomes this model's; absent: as it is
+  std::optional<zoo::TransferPlan> transfer =
+      {};                                  ///< how the state that `start` names becomes this model's; absent: as it is
   FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
   study::KeepRule keep = {};               ///< which of its epochs the trial stands for
   space::Sample sample = {};               ///< its hyper-parameters, of which the rule may speak

@@ -129,20 +129,19 @@ std::string forecast_text(const Forecast& forecast) {
   constexpr int kColumns = 64;
   constexpr std::int32_t kMostLines = 64;
   const schedule::Course& course = forecast.course;
-  std::string text = std::to_string(forecast.trials) + " trials, " + std::to_string(forecast.slots) +
-                     " at a time, on " + std::to_string(forecast.cluster.workers) + " workers, simulated\n" +
-                     (forecast.ended_early > 0 ? "halving      " + std::to_string(forecast.ended_early) +
-                                                     " trials end early, " + std::to_string(forecast.resumptions) +
-                                                     " times one goes on from a rung\n"
-                                               : "") +
-                     "times        " + forecast.basis + "\n" + "makespan     " + seconds_text(course.makespan) +
-                     "   (one trial a worker, in order: " + seconds_text(forecast.first_come) + ")\n" +
-                     "utilisation  " + number("%.0f %%", 100 * course.utilisation()) + "\n" + "dual bound   " +
-                     seconds_text(forecast.bounds.dual) + "   (work " + seconds_text(forecast.bounds.area) +
-                     ", longest trial " + seconds_text(forecast.bounds.longest) + ", with changes of width " +
-                     seconds_text(forecast.bounds.best()) + ")\n" + "gap          " +
-                     number("%.1f %%", 100 * forecast.gap()) + " over the least time\n" + "changes      " +
-                     std::to_string(course.resizes) + " of width, " + seconds_text(course.resize_seconds) + "\n\n";
+  std::string text =
+      std::to_string(forecast.trials) + " trials, " + std::to_string(forecast.slots) + " at a time, on " +
+      std::to_string(forecast.cluster.workers) + " workers, simulated\n" +
+      (forecast.ended_early > 0 ? "halving      " + std::to_string(forecast.ended_early) + " trials end early, " +
+                                      std::to_string(forecast.resumptions) + " times one goes on from a rung\n"
+                                : "") +
+      "times        " + forecast.basis + "\n" + "makespan     " + seconds_text(course.makespan) +
+      "   (one trial a worker, in order: " + seconds_text(forecast.first_come) + ")\n" + "utilisation  " +
+      number("%.0f %%", 100 * course.utilisation()) + "\n" + "dual bound   " + seconds_text(forecast.bounds.dual) +
+      "   (work " + seconds_text(forecast.bounds.area) + ", longest trial " + seconds_text(forecast.bounds.longest) +
+      ", with changes of width " + seconds_text(forecast.bounds.best()) + ")\n" + "gap          " +
+      number("%.1f %%", 100 * forecast.gap()) + " over the least time\n" + "changes      " +
+      std::to_string(course.resizes) + " of width, " + seconds_text(course.resize_seconds) + "\n\n";
   const auto lines = static_cast<std::int32_t>(std::min<std::int64_t>(forecast.cluster.workers, kMostLines));
   for (std::int32_t worker = 0; worker < lines; ++worker) {
     text += number("%4.0f ", worker) + worker_line(forecast, worker, kColumns) + "\n";

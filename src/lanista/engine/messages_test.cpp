@@ -81,7 +81,10 @@ class Draw {
   }
   zoo::TransferPlan transfer() {
     zoo::TransferPlan plan{.exact = flag(), .lost = text()};
-    plan.tensors = {{.name = text(), .kind = zoo::TensorPlan::Kind::kMap, .from = text(), .shape = {2, 1},
+    plan.tensors = {{.name = text(),
+                     .kind = zoo::TensorPlan::Kind::kMap,
+                     .from = text(),
+                     .shape = {2, 1},
                      .axes = {{{0, zoo::kZero}, {rng_.uniform(), 1}}, {}}},
                     {.name = text(), .shape = {integer()}}};
     return plan;

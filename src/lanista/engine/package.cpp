@@ -15,10 +15,9 @@
 #include "lanista/formats/signature.h"
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
-#include "lanista/graph/text.h"
 #include "lanista/study/record_fields.h"
-#include "lanista/study/tuner.h"
 #include "lanista/study/state_names.h"
+#include "lanista/study/tuner.h"
 
 namespace lanista::engine {
 namespace {

@@ -43,20 +43,17 @@ Result<PlannedMember> PlanMembers::make(const study::TrialView& trial) const {
   LANISTA_ASSIGN(graph::Graph model, models_->rebuild(trial.proposal.base, trial.proposal.edits));
   LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
   LANISTA_ASSIGN(Job job, make_job(config_, data_, trial, std::move(model)));
-  const schedule::Trial planned{trial.id,
-                                study::program_key(study::structure_key(job.model, models_->ops()), job.recipe),
-                                study::state_bytes(cost.parameters, job.recipe),
-                                study::kept_bytes(cost.parameters, job.recipe, job.keep)};
+  const schedule::Trial planned{
+      trial.id, study::program_key(study::structure_key(job.model, models_->ops()), job.recipe),
+      study::state_bytes(cost.parameters, job.recipe), study::kept_bytes(cost.parameters, job.recipe, job.keep)};
   LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, job.fold));
-  fuse::Recipe recipe{.step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},
-                      .batch_size = job.recipe.batch,
-                      .data = {.dataset = data.hash,
-                               .order_seed = job.data_seed,
-                               .num_samples = data.split_rows[0],
-                               .steps = steps_},
-                      .epochs = study::epochs_of(job.recipe, data.split_rows[0]).passes(job.recipe.epochs),
-                      .precision = precision_of(job.recipe.precision),
-                      .keeps_an_epoch = job.keep.picks()};
+  fuse::Recipe recipe{
+      .step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},
+      .batch_size = job.recipe.batch,
+      .data = {.dataset = data.hash, .order_seed = job.data_seed, .num_samples = data.split_rows[0], .steps = steps_},
+      .epochs = study::epochs_of(job.recipe, data.split_rows[0]).passes(job.recipe.epochs),
+      .precision = precision_of(job.recipe.precision),
+      .keeps_an_epoch = job.keep.picks()};
   std::map<graph::NodeId, Digest> frozen;  // equal weights in all trials
   for (const graph::NodeId id : models_->frozen()) frozen[id] = {};
   return PlannedMember{fuse::Member{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""}, planned};

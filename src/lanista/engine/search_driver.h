@@ -41,8 +41,8 @@ class SearchDriver {
   SearchDriver(strategy::Strategy& strategy, const Limits& limits, Measure measure, Ended ended = {})
       : strategy_(strategy), limits_(limits), measure_(std::move(measure)), ended_(std::move(ended)) {}
 
-  /// Trials under way get an epoch each in turn, until so many epochs have been spent in all, or the strategy has nothing
-  /// more. Errors: the strategy's.
+  /// Trials under way get an epoch each in turn, until so many epochs have been spent in all, or the strategy has
+  /// nothing more. Errors: the strategy's.
   Result<void> run_to(std::int64_t epochs);
 
   /// By hand: what begins or goes on now, as slots are free. Errors: the strategy's.
@@ -66,7 +66,7 @@ class SearchDriver {
   Ended ended_;
   std::map<TrialId, Trial> trials_;  ///< that have not ended
   std::deque<TrialId> running_;
-  std::deque<strategy::Member> waiting_;  ///< of the group in hand
+  std::deque<strategy::Member> waiting_;      ///< of the group in hand
   std::unordered_map<Digest, TrialId> keys_;  ///< by study::run_key; never walked
   bool barrier_ = false;
   int duplicates_ = 0;  ///< in a row

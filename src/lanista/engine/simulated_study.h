@@ -18,11 +18,12 @@ namespace lanista::engine {
 double made_up_loss(const Rng& rng, std::int64_t number, std::int64_t budget);
 
 /// What a whole study would take on a cluster: its own strategy and stopping rule ask for trials, pause, resume and end
-/// them (SearchDriver), each stretch between two decisions takes its predicted time under the scheduler, and what trials
-/// measure is made up (made_up_loss with the study's seed), so which of them go on is an example. Nothing is trained.
-/// Trials are those of the budget, or request.trials; where neither is said, as many as the study has slots; a budget in
-/// steps or minutes ends nothing here. Bounds are of the same stretches as if no trial waited for another. Errors: those
-/// of models, strategy and predictions, and of schedule::simulate; kResourceExhausted if there is nothing to propose.
+/// them (SearchDriver), each stretch between two decisions takes its predicted time under the scheduler, and what
+/// trials measure is made up (made_up_loss with the study's seed), so which of them go on is an example. Nothing is
+/// trained. Trials are those of the budget, or request.trials; where neither is said, as many as the study has slots; a
+/// budget in steps or minutes ends nothing here. Bounds are of the same stretches as if no trial waited for another.
+/// Errors: those of models, strategy and predictions, and of schedule::simulate; kResourceExhausted if there is nothing
+/// to propose.
 Result<Forecast> forecast_study(const study::StudyConfig& config, const data::DataSpec& data,
                                 std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request,
                                 const ClusterFile& on);

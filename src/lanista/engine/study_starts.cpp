@@ -60,7 +60,8 @@ Result<void> StudyEngine::choose_start(TrialId id, study::Proposal& proposal, co
   const std::uint64_t seed = trial_seed(state_.view.config, id);
   LANISTA_ASSIGN(Inheritance taken, inherit_best(parent, model, seed, models_->frozen(), models_->ops()));
   if (start->is_file()) {
-    LANISTA_ASSIGN(taken, with_classes(std::move(taken), labels_of(state_.view, *start), parent, model, models_->ops()));
+    LANISTA_ASSIGN(taken,
+                   with_classes(std::move(taken), labels_of(state_.view, *start), parent, model, models_->ops()));
   }
   if (!taken.is_worth_it()) return {};
   start->plan = std::move(taken.word);

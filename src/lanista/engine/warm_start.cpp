@@ -93,8 +93,8 @@ Result<zoo::TransferPlan> recorded_plan(const study::Start& start, const graph::
   LANISTA_ASSIGN(made, with_classes(std::move(made), labels, parent, child, ops));
   if (made.word == start.plan) return std::move(made.plan);
   return Error{Code::kDataLoss,
-               "the start from " + study::start_text(start) + " was planned as '" + start.plan + "', this build plans '" +
-                   made.word + "'",
+               "the start from " + study::start_text(start) + " was planned as '" + start.plan +
+                   "', this build plans '" + made.word + "'",
                ""};
 }
 
@@ -118,10 +118,10 @@ Result<Inheritance> with_classes(Inheritance taken, const ClassLabels& labels, c
     tensor.axes[0] = {rows, {}};
   }
   taken.plan.exact = false;
-  const bool up_to_there = std::ranges::find(taken.plan.exact_nodes, now->inputs.front().node) != taken.plan.exact_nodes.end();
-  std::erase_if(taken.plan.exact_nodes, [&](graph::NodeId id) {
-    return id == now->id || id == child.nodes_of("output").front();
-  });
+  const bool up_to_there =
+      std::ranges::find(taken.plan.exact_nodes, now->inputs.front().node) != taken.plan.exact_nodes.end();
+  std::erase_if(taken.plan.exact_nodes,
+                [&](graph::NodeId id) { return id == now->id || id == child.nodes_of("output").front(); });
   const std::string classes = std::to_string(known) + " of " + std::to_string(rows.size()) + " classes are known";
   const std::string of_head = graph::port_text({now->id, 0}) + " linear: " + classes;
   if (taken.plan.lost.empty() || up_to_there) taken.plan.lost = of_head;
@@ -183,7 +183,8 @@ Result<ReadStart> read_start_file(const study::StudyConfig& config, const std::s
   if (!package) return Error{package.error().code, package.error().text(), kFromKey};
   if (package->members.size() > 1) {
     return Error{Code::kInvalidArgument,
-                 source + " is a blend of " + std::to_string(package->members.size()) + " models; a start is one", kFromKey};
+                 source + " is a blend of " + std::to_string(package->members.size()) + " models; a start is one",
+                 kFromKey};
   }
   ModelMember& member = package->members.front();
   return ReadStart{{source, "", graph::to_text(member.model), package->data.labels}, std::move(member.weights)};
@@ -203,7 +204,8 @@ Result<std::string> explain_start(const ReadStart& start, const mutate::BaseMode
 ClassLabels labels_of(const study::StudyView& view, const study::Start& start) {
   if (!start.is_file() || !view.start_file) return {};
   const nlohmann::json& labels = view.data.contains("labels") ? view.data.at("labels") : nlohmann::json::array();
-  return {view.start_file->labels, labels.is_array() ? labels.get<std::vector<std::string>>() : std::vector<std::string>()};
+  return {view.start_file->labels,
+          labels.is_array() ? labels.get<std::vector<std::string>>() : std::vector<std::string>()};
 }
 
 Result<graph::Graph> start_model(const study::StudyView& view, const study::Start& start, const graph::OpTable& ops) {

@@ -10,9 +10,9 @@
 #include "lanista/base/tensor.h"
 #include "lanista/data/spec.h"
 #include "lanista/engine/executor.h"
-#include "lanista/mutate/model_space.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
+#include "lanista/mutate/model_space.h"
 #include "lanista/study/view.h"
 #include "lanista/zoo/transfer.h"
 
@@ -47,8 +47,8 @@ Result<Inheritance> inherit_best(const graph::Graph& parent, const graph::Graph&
 struct ClassLabels {
   std::vector<std::string> parent, child;
 };
-/// Rows of the last layer by the labels of classes, where both sides say them; where either does not, and there is another number of
-/// classes, the last layer is fresh. Of models that end in a linear layer; any other keeps its plan.
+/// Rows of the last layer by the labels of classes, where both sides say them; where either does not, and there is
+/// another number of classes, the last layer is fresh. Of models that end in a linear layer; any other keeps its plan.
 Result<Inheritance> with_classes(Inheritance taken, const ClassLabels& labels, const graph::Graph& parent,
                                  const graph::Graph& child, const graph::OpTable& ops);
 
@@ -72,8 +72,8 @@ Result<std::string> explain_start(const ReadStart& start, const mutate::BaseMode
                                   const graph::OpTable& ops);
 ClassLabels labels_of(const study::StudyView& view, const study::Start& start);
 
-/// A base model with the inputs and the classes of other data: the shape of its input, where that has as many dimensions, and the outputs
-/// of its last layer, where that is linear. Errors: verify's (it does not fit together so).
+/// A base model with the inputs and the classes of other data: the shape of its input, where that has as many
+/// dimensions, and the outputs of its last layer, where that is linear. Errors: verify's (it does not fit together so).
 Result<graph::Graph> fitted_base(const graph::Graph& base, const data::DataSpec& data, const graph::OpTable& ops);
 
 /// The model whose weights a start takes. Errors: study::trial_model's, kDataLoss.

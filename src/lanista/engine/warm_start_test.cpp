@@ -153,9 +153,9 @@ TEST(WarmStart, EasesTheRateByWhatIsNotInherited) {
 }
 
 graph::Graph net(std::int64_t inputs, std::int64_t hidden, std::int64_t classes) {
-  return *graph::parse("%0 = input(shape=[" + std::to_string(inputs) + "])\n%1 = linear(%0, out=" +
-                       std::to_string(hidden) + ")\n%2 = relu(%1)\n%3 = linear(%2, out=" + std::to_string(classes) +
-                       ")\n%4 = output(%3)\n");
+  return *graph::parse("%0 = input(shape=[" + std::to_string(inputs) +
+                       "])\n%1 = linear(%0, out=" + std::to_string(hidden) +
+                       ")\n%2 = relu(%1)\n%3 = linear(%2, out=" + std::to_string(classes) + ")\n%4 = output(%3)\n");
 }
 
 /// Every number another one.
@@ -210,7 +210,8 @@ TEST(WarmStart, FromAFileTakesClassesByTheirNames) {
   // The same number of classes without names stays where it is, and so do the same names.
   const graph::Graph same = net(4, 6, 3);
   const Inheritance whole = *inherit_best(parent, same, 7, {}, ops);
-  for (const ClassLabels& labels : {ClassLabels{}, ClassLabels{{"a", "b", "c"}, {"a", "b", "c"}}, ClassLabels{{"a"}, {}}}) {
+  for (const ClassLabels& labels :
+       {ClassLabels{}, ClassLabels{{"a", "b", "c"}, {"a", "b", "c"}}, ClassLabels{{"a"}, {}}}) {
     EXPECT_EQ(with_classes(whole, labels, parent, same, ops)->word, whole.word);
   }
   const Inheritance turned = *with_classes(whole, {{"a", "b", "c"}, {"c", "b", "a"}}, parent, same, ops);
@@ -264,7 +265,8 @@ TEST(WarmStart, FromAPackageBeginsEveryTrialThatIsLikeIt) {
   ASSERT_FALSE(lost.ok());
   EXPECT_EQ(lost.error().where, "train.start_from");
   config.train.start_from = study::kStartFromBase;
-  EXPECT_NE(other.run(config, {.seed = 3}).error().message.find("builtin:small-mlp brings no weights"), std::string::npos);
+  EXPECT_NE(other.run(config, {.seed = 3}).error().message.find("builtin:small-mlp brings no weights"),
+            std::string::npos);
 }
 
 TEST(WarmStart, IsRefusedWithFolds) {

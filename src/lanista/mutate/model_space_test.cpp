@@ -117,7 +117,8 @@ TEST(ModelSpace, LeavesFrozenNodesAsTheyAre) {
 TEST(ModelSpace, MakesOneIdentityOfSeveralInARow) {
   const auto images = model(
       "%0 = input(shape=[3,8,8])\n%1 = conv2d(%0, out=4, kernel=[3,3], padding=[1,1])\n%2 = conv2d(%1, out=4, "
-      "kernel=[3,3], padding=[1,1])\n%3 = conv2d(%2, out=4, kernel=[3,3], padding=[1,1])\n%4 = global_avg_pool(%3)\n%5 = "
+      "kernel=[3,3], padding=[1,1])\n%3 = conv2d(%2, out=4, kernel=[3,3], padding=[1,1])\n%4 = global_avg_pool(%3)\n%5 "
+      "= "
       "linear(%4, out=3)\n%6 = output(%5)\n");
   const auto space = ModelSpace::make(graph::builtin_ops(), {{"images", images}},
                                       {mutator("swap_op"), mutator("insert"), mutator("add_skip")}, {}, {});

@@ -4,19 +4,20 @@
 
 namespace lanista::pipeline {
 
-/// What others' planners give, from their definitions (graphpipe.md 6), made into plans of ours: a chain of stages under
-/// the synchronous 1F1B schedule, each waiting for the one before. They know one class of devices and one memory size.
+/// What others' planners give, from their definitions (graphpipe.md 6), made into plans of ours: a chain of stages
+/// under the synchronous 1F1B schedule, each waiting for the one before. They know one class of devices and one memory
+/// size.
 
 struct Baseline {
   Plan plan;
-  double seconds = 0;           ///< a step, simulated
+  double seconds = 0;              ///< a step, simulated
   std::size_t sets_looked_at = 0;  ///< antichains or downsets, of one micro-batch size
 };
 
 /// PipeDream (SOSP'19): the model in a row of antichains, then the least time of the slowest stage over all cuts and
-/// all numbers of devices a stage, with its sum of gradients; memory by the number of micro-batches in flight. For every
-/// power of two that divides the batch, or `micro_batch` alone; the best of them by simulation.
-/// Errors: kUnimplemented for several classes of devices; kResourceExhausted where nothing fits.
+/// all numbers of devices a stage, with its sum of gradients; memory by the number of micro-batches in flight. For
+/// every power of two that divides the batch, or `micro_batch` alone; the best of them by simulation. Errors:
+/// kUnimplemented for several classes of devices; kResourceExhausted where nothing fits.
 Result<Baseline> pipedream(const Problem& problem, std::int64_t micro_batch = 0);
 
 inline constexpr std::size_t kMostDownsets = 40'000;

@@ -47,8 +47,8 @@ Bounds bounds_of(const Plan& plan, const Problem& problem) {
       head[s] = std::max(head[s], head[from] + timing.stages[from].forward + timing.edges[e].forth);
     }
   }
-  // Weight gradients need not hold up anybody, so behind a stage only input gradients are sure to follow; the last stage
-  // on the way back has a weight gradient to make.
+  // Weight gradients need not hold up anybody, so behind a stage only input gradients are sure to follow; the last
+  // stage on the way back has a weight gradient to make.
   for (std::size_t s = 0; s < count; ++s) {
     for (const std::uint32_t e : timing.in[s]) {
       const std::uint32_t from = timing.edges[e].edge.from;
@@ -57,11 +57,13 @@ Bounds bounds_of(const Plan& plan, const Problem& problem) {
       tail[s] = std::max(tail[s], timing.edges[e].back + its.input_grad + behind);
     }
     const StageTimes& mine = timing.stages[s];
-    const double ends = std::max(passes(s) * mine.weight_grad + mine.reduce, mine.weight_grad + tail[s] - mine.weight_grad);
+    const double ends =
+        std::max(passes(s) * mine.weight_grad + mine.reduce, mine.weight_grad + tail[s] - mine.weight_grad);
     bounds.stage = std::max(bounds.stage, head[s] + passes(s) * (mine.forward + mine.input_grad) + ends);
   }
   for (const EdgeTimes& edge : timing.edges) {
-    bounds.transfer = std::max({bounds.transfer, edge.forth * passes(edge.edge.from), edge.back * passes(edge.edge.to)});
+    bounds.transfer =
+        std::max({bounds.transfer, edge.forth * passes(edge.edge.from), edge.back * passes(edge.edge.to)});
   }
   return bounds;
 }

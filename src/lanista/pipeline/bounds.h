@@ -4,8 +4,8 @@
 
 namespace lanista::pipeline {
 
-/// Seconds that no step is below (graphpipe.md 5). Those of a problem hold for every plan of it and every schedule, those
-/// of a plan for every schedule of it.
+/// Seconds that no step is below (graphpipe.md 5). Those of a problem hold for every plan of it and every schedule,
+/// those of a plan for every schedule of it.
 struct Bounds {
   double work = 0;      ///< LB1: all work at each operator's best time per sample, on all devices, without a bubble
   double stage = 0;     ///< LB2, of a plan: longest way to a stage, all its passes, longest way back

@@ -26,7 +26,8 @@ Fronts::Fronts(const Problem& problem, const Outline& outline, std::int64_t micr
       degrees_.push_back({c, d, at->second});
       if (!fresh) continue;
       std::vector<double> sum{0};
-      for (const std::uint32_t op : outline.order) sum.push_back(sum.back() + work_at(problem.model.operators[op], samples));
+      for (const std::uint32_t op : outline.order)
+        sum.push_back(sum.back() + work_at(problem.model.operators[op], samples));
       times_.push_back(std::move(sum));
     }
     for (const Link& link : devices.links[c]) {
@@ -157,8 +158,10 @@ void Fronts::add_runs(const Outline::Node& node, std::size_t i, const std::vecto
     std::size_t low = i, high = count;
     while (low < high) {
       const std::size_t middle = (low + high + 1) / 2;
-      if (rate(begin, outline_.nodes[node.parts[middle - 1]].end, degree) <= limit_) low = middle;
-      else high = middle - 1;
+      if (rate(begin, outline_.nodes[node.parts[middle - 1]].end, degree) <= limit_)
+        low = middle;
+      else
+        high = middle - 1;
     }
     std::size_t step = 1;
     for (int tries = 0; low > i && tries < kShorterRuns; ++tries) {
@@ -195,7 +198,9 @@ Fronts::Front Fronts::solve_parallel(const Outline::Node& node, std::int32_t hei
     const Front alone{Value{{}, height, 0, 0}};
     for (const Degree& degree : degrees_) {
       std::size_t j = i;
-      while (j < count && rate(outline_.nodes[node.parts[i]].begin, outline_.nodes[node.parts[j]].end, degree) <= limit_) ++j;
+      while (j < count &&
+             rate(outline_.nodes[node.parts[i]].begin, outline_.nodes[node.parts[j]].end, degree) <= limit_)
+        ++j;
       for (int tries = 0; j > i && tries < kShorterRuns; ++tries, --j) {
         Front stage;
         if (!add_run(node, i, j, degree, alone, stage) || stage.empty()) continue;

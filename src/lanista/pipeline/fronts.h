@@ -20,9 +20,9 @@ struct Cut {
 ///
 /// A value is what a part of the tree needs if what comes behind it holds `height` micro-batches in flight: devices of
 /// each class, and how many micro-batches its source then holds. Of values only those remain that no other one equals
-/// or beats in all of these (at most kMostValues, those with fewest devices). Values are remembered over probes: what was found for t holds for every
-/// smaller t' that its own slowest stage still meets, and what is impossible at t is so at all t' below. Parts that are
-/// alike in everything (Outline::Node::like) are worked out once.
+/// or beats in all of these (at most kMostValues, those with fewest devices). Values are remembered over probes: what
+/// was found for t holds for every smaller t' that its own slowest stage still meets, and what is impossible at t is so
+/// at all t' below. Parts that are alike in everything (Outline::Node::like) are worked out once.
 class Fronts {
  public:
   static constexpr std::size_t kMostValues = 8;
@@ -63,7 +63,7 @@ class Fronts {
   struct Degree {
     std::size_t device_class;
     std::int64_t devices;
-    std::size_t table;     ///< of prefix times
+    std::size_t table;  ///< of prefix times
   };
 
   const Front& solve(std::uint32_t node, std::int32_t height);
@@ -88,7 +88,7 @@ class Fronts {
   std::vector<Degree> degrees_;
   std::vector<std::vector<double>> times_;  ///< [table][operators so far]
   std::vector<double> parameters_, kept_;
-  Link link_;                               ///< the slowest
+  Link link_;  ///< the slowest
   double limit_ = 0;
   std::vector<Part> parts_;
   std::map<std::pair<std::uint32_t, std::int32_t>, Remembered> memo_;

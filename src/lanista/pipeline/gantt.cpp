@@ -30,7 +30,8 @@ std::string gantt(const Course& course, const Schedule& schedule, const Plan& pl
       line += busy < cell / 2 ? '.' : kLetters[static_cast<std::size_t>(most)];
     }
     for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-      if (plan.stages[s].devices == schedule.places[p].devices) stages += (stages.empty() ? "" : ",") + std::to_string(s);
+      if (plan.stages[s].devices == schedule.places[p].devices)
+        stages += (stages.empty() ? "" : ",") + std::to_string(s);
     }
     char busy[32];
     std::snprintf(busy, sizeof busy, " %3.0f %%", 100 * course.busy_seconds[p] / course.seconds);

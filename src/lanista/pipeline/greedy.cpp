@@ -19,8 +19,13 @@ struct Progress {
 class Greedy {
  public:
   Greedy(const Plan& plan, const Problem& problem, const GreedyRule& rule)
-      : plan_(plan), rule_(rule), timing_(plan, problem), flow_(plan, timing_), schedule_{places_of(plan, &stages_)},
-        place_of_(plan.stages.size()), free_(stages_.size(), 0) {
+      : plan_(plan),
+        rule_(rule),
+        timing_(plan, problem),
+        flow_(plan, timing_),
+        schedule_{places_of(plan, &stages_)},
+        place_of_(plan.stages.size()),
+        free_(stages_.size(), 0) {
     for (const Stage& stage : plan.stages) {
       const auto most = static_cast<std::int64_t>(std::floor(static_cast<double>(stage.in_flight) * rule.in_flight));
       progress_.push_back({static_cast<std::uint32_t>(plan.batch / stage.micro_batch), 0, 0, 0,
@@ -178,8 +183,9 @@ Schedule split_backward(Plan& plan, const Problem& problem) {
     Plan wider = plan;
     for (Stage& stage : wider.stages) {
       const auto micro = static_cast<double>(stage.micro_batch);
-      stage.in_flight = std::min(plan.batch, static_cast<std::int64_t>(std::floor(static_cast<double>(stage.in_flight) *
-                                                                                  in_flight / micro) * micro));
+      stage.in_flight = std::min(
+          plan.batch,
+          static_cast<std::int64_t>(std::floor(static_cast<double>(stage.in_flight) * in_flight / micro) * micro));
     }
     if (!fits(wider, problem)) break;
     for (const bool forwards_first : {false, true}) {
@@ -222,7 +228,8 @@ Result<Plan> interleaved(const Plan& plan, const Problem& problem, std::int64_t 
   if (chunks < 1 || parts > order.size()) {
     return Error{Code::kInvalidArgument,
                  std::to_string(chunks) + " chunks for " + std::to_string(stages) + " stages; allowed are 1 to " +
-                     std::to_string(order.size() / stages) + ", by the operators there are", ""};
+                     std::to_string(order.size() / stages) + ", by the operators there are",
+                 ""};
   }
   Plan out{plan.model, plan.batch, {}};
   for (std::size_t i = 0; i < order.size(); ++i) {

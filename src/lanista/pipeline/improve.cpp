@@ -229,7 +229,8 @@ Result<Plan> plan_of(const Draft& draft, const Problem& problem) {
     const std::size_t its = problem.devices.class_of(stage.devices[0]);
     for (std::int64_t& device : stage.devices) device = next[its]++;
     if (next[its] > end[its]) {
-      return Error{Code::kResourceExhausted, "more devices of class " + problem.devices.classes[its].name + " than there are", ""};
+      return Error{Code::kResourceExhausted,
+                   "more devices of class " + problem.devices.classes[its].name + " than there are", ""};
     }
   }
   return plan;

@@ -18,8 +18,8 @@ Result<void> check_operator(const Operator& op, std::size_t place) {
   if (op.forward.empty() || op.forward.size() > 64 || op.input_grad.size() != op.forward.size() ||
       op.weight_grad.size() != op.forward.size()) {
     return mistaken(name + ": times of " + std::to_string(op.forward.size()) + ", " +
-                 std::to_string(op.input_grad.size()) + " and " + std::to_string(op.weight_grad.size()) +
-                 " batch sizes; allowed are 1 to 64, equally many of forward, input_grad and weight_grad");
+                    std::to_string(op.input_grad.size()) + " and " + std::to_string(op.weight_grad.size()) +
+                    " batch sizes; allowed are 1 to 64, equally many of forward, input_grad and weight_grad");
   }
   for (const Curve* curve : {&op.forward, &op.input_grad, &op.weight_grad}) {
     if (!std::ranges::all_of(*curve, from_zero)) return mistaken(name + ": a time is no number from zero on");
@@ -93,7 +93,7 @@ Devices equal_devices(std::int64_t count, double memory_bytes, Link link) {
 Result<void> check(const Model& model) {
   if (model.operators.empty() || model.operators.size() > kMostOperators) {
     return mistaken("a model of " + std::to_string(model.operators.size()) + " operators; allowed are 1 to " +
-                 std::to_string(kMostOperators));
+                    std::to_string(kMostOperators));
   }
   if (model.batch < 1 || model.batch > (std::int64_t{1} << 40)) {
     return mistaken("a batch of " + std::to_string(model.batch) + "; allowed is a whole number from 1 to 2^40");
@@ -102,10 +102,11 @@ Result<void> check(const Model& model) {
   for (std::size_t i = 0; i < model.operators.size(); ++i) LANISTA_TRY(check_operator(model.operators[i], i));
   for (std::size_t i = 0; i < model.edges.size(); ++i) {
     const auto& [from, to] = model.edges[i];
-    const std::string name = "edge " + std::to_string(i) + " from " + std::to_string(from) + " to " + std::to_string(to);
+    const std::string name =
+        "edge " + std::to_string(i) + " from " + std::to_string(from) + " to " + std::to_string(to);
     if (from >= model.operators.size() || to >= model.operators.size() || from == to) {
       return mistaken(name + ": allowed are two different operators of 0 to " +
-                   std::to_string(model.operators.size() - 1));
+                      std::to_string(model.operators.size() - 1));
     }
     if (i > 0 && !(model.edges[i - 1] < model.edges[i])) return mistaken(name + " stands twice or out of order");
   }
@@ -123,8 +124,8 @@ Result<void> check(const Devices& devices) {
   for (const DeviceClass& each : devices.classes) {
     if (each.count < 1 || each.count > kMostDevices || each.per_machine < 1) {
       return mistaken("class " + each.name + ": count " + std::to_string(each.count) + ", per_machine " +
-                   std::to_string(each.per_machine) + "; allowed are whole numbers from 1 to " +
-                   std::to_string(kMostDevices));
+                      std::to_string(each.per_machine) + "; allowed are whole numbers from 1 to " +
+                      std::to_string(kMostDevices));
     }
     if (!(each.memory_bytes > 0) || !std::isfinite(each.speed) || !(each.speed > 0) || !usable(each.inside)) {
       return mistaken("class " + each.name + ": memory, speed and the rate of its link must be greater than zero");

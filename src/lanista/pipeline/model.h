@@ -82,8 +82,8 @@ struct Problem {
   Devices devices;
 };
 
-/// Errors: kInvalidArgument naming the operator, edge, class or link that is wrong and what is allowed: a cycle, an edge
-/// of an operator that is not there, times that are no numbers from zero on, more than 64 batch sizes, more than
+/// Errors: kInvalidArgument naming the operator, edge, class or link that is wrong and what is allowed: a cycle, an
+/// edge of an operator that is not there, times that are no numbers from zero on, more than 64 batch sizes, more than
 /// kMostClasses classes or kMostDevices devices.
 Result<void> check(const Problem& problem);
 Result<void> check(const Model& model);

@@ -28,7 +28,8 @@ void draw_together(std::vector<std::uint32_t>& parts, std::vector<Outline::Node>
 /// What flows into every node, each operator's value counted once a node.
 void count_bytes(Outline& outline, const Model& model) {
   auto& nodes = outline.nodes;
-  std::vector<std::uint32_t> leaf(outline.order.size(), kNoNode), above(nodes.size(), kNoNode), before(nodes.size(), kNoNode);
+  std::vector<std::uint32_t> leaf(outline.order.size(), kNoNode), above(nodes.size(), kNoNode),
+      before(nodes.size(), kNoNode);
   for (std::uint32_t n = 0; n < nodes.size(); ++n) {
     nodes[n].received = nodes[n].from_afar = 0;
     for (std::size_t i = 0; i < nodes[n].parts.size(); ++i) {
@@ -146,7 +147,8 @@ Outline in_a_row(const Outline& outline, const Model& model) {
     for (std::size_t i = node.parts.size(); i-- > 0;) open.push_back(node.parts[i]);
   }
   row.root = static_cast<std::uint32_t>(row.nodes.size());
-  row.nodes.push_back({Tree::Shape::kSeries, 0, static_cast<std::uint32_t>(row.order.size()), std::move(parts), 0, 0, 0});
+  row.nodes.push_back(
+      {Tree::Shape::kSeries, 0, static_cast<std::uint32_t>(row.order.size()), std::move(parts), 0, 0, 0});
   count_bytes(row, model);
   find_alike(row, model);
   return row;

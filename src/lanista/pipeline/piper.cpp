@@ -42,7 +42,10 @@ bool contains(const Set& large, const Set& small) {
 class Downsets {
  public:
   Downsets(const Problem& problem, const std::vector<Set>& sets, std::int64_t micro_batch)
-      : problem_(problem), sets_(sets), neighbours_(problem.model), micro_batch_(micro_batch),
+      : problem_(problem),
+        sets_(sets),
+        neighbours_(problem.model),
+        micro_batch_(micro_batch),
         devices_(static_cast<std::size_t>(problem.devices.count())),
         micro_batches_(static_cast<std::size_t>(problem.model.batch / micro_batch)),
         most_(std::min(devices_, micro_batches_)) {

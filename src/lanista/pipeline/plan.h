@@ -13,11 +13,11 @@ namespace lanista::pipeline {
 /// Operators that run together, micro-batch by micro-batch, on devices of one class. Several devices share every
 /// micro-batch among themselves (data parallel). Stages with equal devices take turns there.
 struct Stage {
-  std::vector<std::uint32_t> operators;  ///< ascending
-  std::int64_t micro_batch = 1;          ///< samples; divides the batch
-  std::int64_t k = 1;                    ///< forwards and backwards alternate in turns of k
-  std::vector<std::int64_t> devices;     ///< ascending
-  std::int64_t in_flight = 1;            ///< samples whose activations are held at most
+  std::vector<std::uint32_t> operators;   ///< ascending
+  std::int64_t micro_batch = 1;           ///< samples; divides the batch
+  std::int64_t k = 1;                     ///< forwards and backwards alternate in turns of k
+  std::vector<std::int64_t> devices;      ///< ascending
+  std::int64_t in_flight = 1;             ///< samples whose activations are held at most
   std::vector<std::uint32_t> successors;  ///< stages that wait for this one, ascending; those that read it among them
   bool operator==(const Stage&) const = default;
 };
@@ -60,10 +60,11 @@ std::vector<double> bytes_of(const Plan& plan, const Model& model);
 /// Stages on the longest path.
 std::size_t depth_of(const Plan& plan);
 
-/// Whether the plan is one of this problem. Errors: kFailedPrecondition of another model's plan; kInvalidArgument naming
-/// stage, value and what is allowed: an operator in no stage or in two, a circle of stages, a successor left out,
-/// micro-batches that do not divide the batch, devices that are not there, of two classes or in two stages' unequal sets,
-/// k or in-flight samples that are no whole micro-batches; kResourceExhausted where a stage does not fit its devices.
+/// Whether the plan is one of this problem. Errors: kFailedPrecondition of another model's plan; kInvalidArgument
+/// naming stage, value and what is allowed: an operator in no stage or in two, a circle of stages, a successor left
+/// out, micro-batches that do not divide the batch, devices that are not there, of two classes or in two stages'
+/// unequal sets, k or in-flight samples that are no whole micro-batches; kResourceExhausted where a stage does not fit
+/// its devices.
 Result<void> check(const Plan& plan, const Problem& problem);
 
 /// {"pipeline": 1, "model": hash, "batch": ..., "stages": [...]}

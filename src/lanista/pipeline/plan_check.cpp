@@ -21,9 +21,9 @@ Result<void> check_stage(const Plan& plan, std::size_t s, const Problem& problem
     return wrong(name + ": a micro-batch of " + std::to_string(stage.micro_batch) + " does not divide the batch of " +
                  std::to_string(plan.batch));
   }
-  if (stage.k < 1 || stage.k > plan.batch) return wrong(name + ": k is " + std::to_string(stage.k) + "; allowed is 1 on");
-  if (stage.in_flight < stage.micro_batch || stage.in_flight > plan.batch ||
-      stage.in_flight % stage.micro_batch != 0) {
+  if (stage.k < 1 || stage.k > plan.batch)
+    return wrong(name + ": k is " + std::to_string(stage.k) + "; allowed is 1 on");
+  if (stage.in_flight < stage.micro_batch || stage.in_flight > plan.batch || stage.in_flight % stage.micro_batch != 0) {
     return wrong(name + ": " + std::to_string(stage.in_flight) + " samples in flight; allowed are multiples of " +
                  std::to_string(stage.micro_batch) + " up to " + std::to_string(plan.batch));
   }
@@ -92,7 +92,8 @@ std::vector<T> numbers(const json& value, std::int64_t most) {
 
 std::int64_t count_at(const json& object, const char* key) {
   const json& value = object.at(key);
-  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > (std::int64_t{1} << 40)) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
+      value.get<std::int64_t>() > (std::int64_t{1} << 40)) {
     throw std::out_of_range(std::string(key) + ": a whole number from 1 to 2^40");
   }
   return value.get<std::int64_t>();

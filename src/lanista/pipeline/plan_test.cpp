@@ -57,7 +57,9 @@ TEST(Plan, IsRefusedWhereItIsNotOneOfTheProblem) {
             "stage 1: a micro-batch of 3 does not divide the batch of 8");
   EXPECT_EQ(refusal([](Plan& p) { p.stages[3].operators = {2}; }),
             "stage 3: operator 2 is not of the model or stands twice");
-  EXPECT_EQ(refusal([](Plan& p) { p.stages[2].devices = {1, 2}; }),
+  EXPECT_EQ(refusal([](Plan& p) {
+              p.stages[2].devices = {1, 2};
+            }),
             "device 1 is in stages 1 and 2; allowed are stages with the same devices, or with none in common");
   EXPECT_EQ(refusal([](Plan& p) { p.stages[0].successors = {1}; }),
             "stage 2 reads stage 0, which must stand before it and name it as a successor");

@@ -78,8 +78,7 @@ class Planner {
 
   /// (m + depth - 1) micro-batches of the slowest stage.
   double estimate(const Fronts::Found& found, std::int64_t micro_batch) const {
-    return found.seconds_per_sample *
-           static_cast<double>(problem_.model.batch + (found.depth - 1) * micro_batch);
+    return found.seconds_per_sample * static_cast<double>(problem_.model.batch + (found.depth - 1) * micro_batch);
   }
 
   void take(std::vector<Fronts::Found> all, const Outline& outline, std::int64_t micro_batch) {
@@ -141,8 +140,8 @@ class Planner {
     const auto looked = static_cast<double>(model.operators.size() + model.edges.size()) +
                         4.0 * static_cast<double>(model.batch / judged_[0].draft.micro_batch) *
                             static_cast<double>(judged_[0].draft.parts.size());
-    auto left = static_cast<std::int64_t>(std::min(options_.improvement * kTrialWork / looked,
-                                                   options_.improvement * static_cast<double>(kMostTrials)));
+    auto left = static_cast<std::int64_t>(
+        std::min(options_.improvement * kTrialWork / looked, options_.improvement * static_cast<double>(kMostTrials)));
     const std::int64_t all = left;
     std::vector<Judged> starts;
     for (const Judged& each : judged_) {

@@ -11,7 +11,7 @@ namespace lanista::pipeline {
 
 struct PlanOptions {
   std::optional<std::int64_t> micro_batch;  ///< this one only
-  double precision = 0.01;  ///< of the search for the time per sample
+  double precision = 0.01;                  ///< of the search for the time per sample
   double improvement = 1;                   ///< times the usual number of trials of the last improvement; 0: none
 };
 
@@ -25,20 +25,21 @@ struct Finalist {
 
 struct Planned {
   Plan plan;
-  double seconds = 0;        ///< a step under kFkB, simulated
-  double loss = 1;           ///< critical path of the decomposition over the model's
-  std::int64_t probes = 0;   ///< questions whether a time per sample can be met
+  double seconds = 0;                       ///< a step under kFkB, simulated
+  double loss = 1;                          ///< critical path of the decomposition over the model's
+  std::int64_t probes = 0;                  ///< questions whether a time per sample can be met
   std::int64_t states = 0, remembered = 0;  ///< that were worked out, and that were known from earlier probes
   std::int64_t simulations = 0;
   std::vector<Finalist> finalists;  ///< the best first
 };
 
-/// Cuts a model into stages (GraphPipe, ASPLOS'25, section 5; graphpipe.md 3). For every micro-batch size, a power of two
-/// that divides the batch, it looks by bisection for the least time per sample for which a dynamic programme over the
-/// series-parallel tree, and one over its operators in a row, finds stages that meet it and fit into memory; the
+/// Cuts a model into stages (GraphPipe, ASPLOS'25, section 5; graphpipe.md 3). For every micro-batch size, a power of
+/// two that divides the batch, it looks by bisection for the least time per sample for which a dynamic programme over
+/// the series-parallel tree, and one over its operators in a row, finds stages that meet it and fit into memory; the
 /// programme keeps for each part the least devices of each class and samples in flight. What it found is simulated,
-/// and the best few are improved by moving operators and devices between stages as long as the simulated step gets shorter. The same problem gives
-/// the same plan. Errors: those of check(Problem); kResourceExhausted where nothing fits, naming the least that is missing.
+/// and the best few are improved by moving operators and devices between stages as long as the simulated step gets
+/// shorter. The same problem gives the same plan. Errors: those of check(Problem); kResourceExhausted where nothing
+/// fits, naming the least that is missing.
 Result<Planned> make_plan(const Problem& problem, const PlanOptions& options = {});
 
 }  // namespace lanista::pipeline

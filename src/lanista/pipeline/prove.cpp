@@ -8,7 +8,8 @@
 namespace lanista::pipeline {
 namespace {
 
-using Key = std::tuple<int, std::uint32_t, std::uint32_t>;  // what is done: 0 forward, 1 input gradient, 2 weight gradient
+using Key =
+    std::tuple<int, std::uint32_t, std::uint32_t>;  // what is done: 0 forward, 1 input gradient, 2 weight gradient
 
 /// Where each pass and each transfer stands, as one number over all places.
 struct Directory {
@@ -32,13 +33,26 @@ Result<void> fill(const Schedule& schedule, Directory& all) {
       if (i > 0) all.later[at - 1].push_back(at);
       std::vector<int> done;
       switch (action.kind) {
-        case Kind::kForward: done = {0}; break;
-        case Kind::kBackward: done = {1, 2}; break;
-        case Kind::kInputGrad: done = {1}; break;
-        case Kind::kWeightGrad: done = {2}; break;
-        case Kind::kSend: all.transfers[{action.gradient, action.stage, action.peer}][0].push_back(at); break;
-        case Kind::kReceive: all.transfers[{action.gradient, action.peer, action.stage}][1].push_back(at); break;
-        default: break;
+        case Kind::kForward:
+          done = {0};
+          break;
+        case Kind::kBackward:
+          done = {1, 2};
+          break;
+        case Kind::kInputGrad:
+          done = {1};
+          break;
+        case Kind::kWeightGrad:
+          done = {2};
+          break;
+        case Kind::kSend:
+          all.transfers[{action.gradient, action.stage, action.peer}][0].push_back(at);
+          break;
+        case Kind::kReceive:
+          all.transfers[{action.gradient, action.peer, action.stage}][1].push_back(at);
+          break;
+        default:
+          break;
       }
       for (const int what : done) {
         if (!all.passes.emplace(Key{what, action.stage, action.micro}, at).second) {
@@ -82,7 +96,8 @@ Result<void> link_passes(const Plan& plan, Directory& all) {
       for (int what = 0; what < 3; ++what) {
         const std::size_t at = find(what, s, m);
         if (at == SIZE_MAX) {
-          return stuck("stage " + std::to_string(s) + " has no pass " + std::string(1, "FIW"[what]) + std::to_string(m));
+          return stuck("stage " + std::to_string(s) + " has no pass " + std::string(1, "FIW"[what]) +
+                       std::to_string(m));
         }
         if (what > 0) wait(all, find(what - 1, s, m), at);
         if (what < 2 && m > 0) wait(all, find(what, s, m - 1), at);

@@ -54,9 +54,9 @@ Plan with_whole_batch_in_flight(Plan plan);
 
 /// Which of the things that could begin comes first.
 struct GreedyRule {
-  bool split = false;          ///< the two parts of backward passes apart: weight gradients fill what would be idle
+  bool split = false;           ///< the two parts of backward passes apart: weight gradients fill what would be idle
   bool forwards_first = false;  ///< else backwards are
-  double in_flight = 1;        ///< times the plan's samples, up to the batch
+  double in_flight = 1;         ///< times the plan's samples, up to the batch
 };
 /// The order in which places would do it if each, when free, began the first thing that it can: a list schedule on the
 /// simulator's times. Forward passes wait while all in-flight samples are held (a sample is held until its weight
@@ -73,13 +73,13 @@ Schedule split_backward(Plan& plan, const Problem& problem);
 /// the plan is not a chain.
 Result<Plan> interleaved(const Plan& plan, const Problem& problem, std::int64_t chunks);
 
-/// The same with SEND and RECV: a value is sent once to each stage that reads it, right after the pass that made it, and
-/// received right before the first pass that needs it.
+/// The same with SEND and RECV: a value is sent once to each stage that reads it, right after the pass that made it,
+/// and received right before the first pass that needs it.
 Schedule lowered(const Schedule& schedule, const Plan& plan, const Model& model);
 
-/// Proves that a lowered or plain schedule ends, whatever takes how long: a topological sort of the orders of all places
-/// together with what passes wait for, and every transfer matched in order. Errors: kFailedPrecondition naming the
-/// first action that waits for ever, or a transfer without a partner.
+/// Proves that a lowered or plain schedule ends, whatever takes how long: a topological sort of the orders of all
+/// places together with what passes wait for, and every transfer matched in order. Errors: kFailedPrecondition naming
+/// the first action that waits for ever, or a transfer without a partner.
 Result<void> prove(const Schedule& schedule, const Plan& plan);
 
 }  // namespace lanista::pipeline

@@ -151,8 +151,10 @@ class Reducer {
         }
         std::uint32_t mine = parent[v];
         while (mine != other) {
-          if (depth[mine] >= depth[other]) mine = parent[mine];
-          else other = parent[other];
+          if (depth[mine] >= depth[other])
+            mine = parent[mine];
+          else
+            other = parent[other];
         }
         parent[v] = mine;
       }

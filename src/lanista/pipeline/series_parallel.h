@@ -7,14 +7,14 @@
 
 namespace lanista::pipeline {
 
-/// A series-parallel decomposition: leaves are operators; parts of a series run one after the other, parts of a parallel
-/// node depend on each other in nothing. Series and parallel nodes alternate and have two parts at least.
+/// A series-parallel decomposition: leaves are operators; parts of a series run one after the other, parts of a
+/// parallel node depend on each other in nothing. Series and parallel nodes alternate and have two parts at least.
 struct Tree {
   enum class Shape { kLeaf, kSeries, kParallel };
   struct Node {
     Shape shape = Shape::kLeaf;
-    std::uint32_t op = 0;                ///< of a leaf
-    std::vector<std::uint32_t> parts;    ///< of others, by number; every part's number is smaller than the node's
+    std::uint32_t op = 0;              ///< of a leaf
+    std::vector<std::uint32_t> parts;  ///< of others, by number; every part's number is smaller than the node's
   };
   std::vector<Node> nodes;
   std::uint32_t root = 0;

@@ -105,12 +105,18 @@ void Flow::finish(const Action& action, double end) {
 double Flow::seconds(const Action& action) const {
   const StageTimes& times = timing.stages[action.stage];
   switch (action.kind) {
-    case Kind::kForward: return times.forward;
-    case Kind::kBackward: return times.backward();
-    case Kind::kInputGrad: return times.input_grad;
-    case Kind::kWeightGrad: return times.weight_grad;
-    case Kind::kReduce: return times.reduce;
-    default: return 0;
+    case Kind::kForward:
+      return times.forward;
+    case Kind::kBackward:
+      return times.backward();
+    case Kind::kInputGrad:
+      return times.input_grad;
+    case Kind::kWeightGrad:
+      return times.weight_grad;
+    case Kind::kReduce:
+      return times.reduce;
+    default:
+      return 0;
   }
 }
 
@@ -161,7 +167,8 @@ Result<Course> simulate(const Schedule& schedule, const Plan& plan, const Proble
   for (std::size_t p = 0; p < schedule.places.size(); ++p) {
     if (at[p] < schedule.places[p].actions.size()) {
       return Error{Code::kFailedPrecondition,
-                   "place " + std::to_string(p) + " waits for ever at " + text_of(schedule.places[p].actions[at[p]]), ""};
+                   "place " + std::to_string(p) + " waits for ever at " + text_of(schedule.places[p].actions[at[p]]),
+                   ""};
     }
     course.seconds = std::max(course.seconds, clock[p]);
     course.spans.insert(course.spans.end(), of_place[p].begin(), of_place[p].end());

@@ -47,18 +47,18 @@ struct Course {
   std::vector<Span> spans;                 ///< in the order of the places; empty if not asked for
 };
 
-/// Runs a schedule of computations on a clock of its own: a place does its actions in order, each when what it waits for
-/// has arrived; transfers go while places compute, one after the other along each edge and direction. Passes of other
-/// micro-batch sizes wait for the last sample that they need. O(actions times edges of a stage); the result does not
-/// depend on the order in which places are looked at. Errors: kFailedPrecondition where it never ends.
+/// Runs a schedule of computations on a clock of its own: a place does its actions in order, each when what it waits
+/// for has arrived; transfers go while places compute, one after the other along each edge and direction. Passes of
+/// other micro-batch sizes wait for the last sample that they need. O(actions times edges of a stage); the result does
+/// not depend on the order in which places are looked at. Errors: kFailedPrecondition where it never ends.
 Result<Course> simulate(const Schedule& schedule, const Plan& plan, const Problem& problem, bool spans = true);
 
-/// Seconds of kFkB alone; what searches call. Requires equal k and micro-batches that never wait for ever; infinity where
-/// they do.
+/// Seconds of kFkB alone; what searches call. Requires equal k and micro-batches that never wait for ever; infinity
+/// where they do.
 double kfkb_seconds(const Plan& plan, const Timing& timing);
 
-/// A Gantt chart of `columns` characters: a line a place, each cell what ran there for most of it ('F', 'B', 'I', 'W', 'R'
-/// or '.'), and how busy the place was.
+/// A Gantt chart of `columns` characters: a line a place, each cell what ran there for most of it ('F', 'B', 'I', 'W',
+/// 'R' or '.'), and how busy the place was.
 std::string gantt(const Course& course, const Schedule& schedule, const Plan& plan, std::size_t columns = 96);
 
 }  // namespace lanista::pipeline

@@ -110,8 +110,8 @@ TEST(Schedules, AreProvedAndEndForRandomPlans) {
     const Schedule split = split_backward(wide, one.problem);
     const Plan whole = with_whole_batch_in_flight(one.plan);
     const auto plain = simulate(kfkb(one.plan, one.problem), one.plan, one.problem);
-    for (const auto& [schedule, plan] : {std::pair{kfkb(one.plan, one.problem), one.plan},
-                                         std::pair{gpipe(whole), whole}, std::pair{split, wide}}) {
+    for (const auto& [schedule, plan] :
+         {std::pair{kfkb(one.plan, one.problem), one.plan}, std::pair{gpipe(whole), whole}, std::pair{split, wide}}) {
       EXPECT_TRUE(prove(schedule, plan).ok());
       const auto proof = prove(lowered(schedule, plan, one.problem.model), plan);
       EXPECT_TRUE(proof.ok()) << proof.error().text();

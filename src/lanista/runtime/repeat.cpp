@@ -78,7 +78,8 @@ Result<RepeatedTrial> repeat_line(const std::vector<engine::LineJob>& line, cons
     for (const engine::LineJob& stretch : line) {
       std::optional<train::TrainerState> from;
       if (so_far) from = std::move(so_far->state);
-      LANISTA_ASSIGN(so_far, train_alone(stretch.job, stretch.through, from, metrics, data, on_epoch, operators, checkpoints));
+      LANISTA_ASSIGN(so_far,
+                     train_alone(stretch.job, stretch.through, from, metrics, data, on_epoch, operators, checkpoints));
     }
     return *std::move(so_far);
   } catch (const std::bad_alloc&) {

@@ -24,9 +24,9 @@ Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, 
                                    const nn::Operators& operators = {},
                                    const store::CheckpointStore* checkpoints = nullptr);
 
-/// The same of a trial that went on from others' states: the stretches of its line (engine::jobs_of_line), each from the
-/// state of the one before. Measurements are those of the line, each in the name of who trained it, so that they are the
-/// trial's own from its last fork on. Errors: those of repeat_trial.
+/// The same of a trial that went on from others' states: the stretches of its line (engine::jobs_of_line), each from
+/// the state of the one before. Measurements are those of the line, each in the name of who trained it, so that they
+/// are the trial's own from its last fork on. Errors: those of repeat_trial.
 Result<RepeatedTrial> repeat_line(const std::vector<engine::LineJob>& line, const std::vector<std::string>& metrics,
                                   const data::Dataset& data,
                                   const std::function<void(const study::Measurement&)>& on_epoch,

@@ -131,7 +131,8 @@ TEST_F(StartStudy, ChoosesTheSameParentsOnAnyWorkersAndLanesAndBehindKills) {
     const Custom custom = warm(seed, data.spec());
     MemoryFileSystem reference;
     std::vector<std::map<std::string, std::string>> moments;
-    const auto end = live(reference, custom, 1, 0, [&] { moments.push_back(reference.files()); }, 1);
+    const auto end = live(
+        reference, custom, 1, 0, [&] { moments.push_back(reference.files()); }, 1);
     ASSERT_TRUE(end) << end.error().text();
     const engine::StudyView view = *engine::fold(*store::read_log(reference, kFolder));
     for (const engine::TrialView& trial : view.trials) {
@@ -171,8 +172,12 @@ TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
     ASSERT_TRUE(engine::plan_start(job, view, ops).ok());
     const auto start = read_start(files, job, ops);
     if (!start) continue;
-    auto child = *train::Trainer::create({.model = job.model, .recipe = job.recipe, .trial_seed = job.trial_seed,
-                                          .data = &data, .step_ops = &ops, .start = *start});
+    auto child = *train::Trainer::create({.model = job.model,
+                                          .recipe = job.recipe,
+                                          .trial_seed = job.trial_seed,
+                                          .data = &data,
+                                          .step_ops = &ops,
+                                          .start = *start});
     const engine::TrialView& parent = view.trials[trial.proposal.start->parent.value - 1];
     if (job.transfer->exact) {
       const double was = parent.measurements.back().metrics.at("val_loss");
@@ -180,8 +185,8 @@ TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
       ++exact;
     }
     if (!trial.outcome->weights_hash) continue;
-    const auto alone = repeat_trial(job, trial.measurements.back().epoch, {}, data, [](const study::Measurement&) {}, {},
-                                    &files);
+    const auto alone = repeat_trial(
+        job, trial.measurements.back().epoch, {}, data, [](const study::Measurement&) {}, {}, &files);
     ASSERT_TRUE(alone) << alone.error().text();
     EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;
     ++repeated;

@@ -43,8 +43,8 @@ struct TrialSlot {
   }
 };
 
-/// The weights that a trial starts with, of the state that its start names, through the plan that the job has for it. Errors: kNotFound and kDataLoss (the state
-/// is lost), kInvalidArgument (its plan).
+/// The weights that a trial starts with, of the state that its start names, through the plan that the job has for it.
+/// Errors: kNotFound and kDataLoss (the state is lost), kInvalidArgument (its plan).
 Result<std::shared_ptr<const train::StartWeights>> read_start(const store::CheckpointStore& files,
                                                               const engine::Job& job, const graph::OpTable& ops);
 

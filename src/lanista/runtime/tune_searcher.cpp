@@ -67,7 +67,8 @@ Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
   const auto plugins = strategy::builtin_strategies();
   const auto plugin = std::ranges::find(plugins, rules.searcher, &strategy::StrategyPlugin::name);
   if (plugin == plugins.end()) {
-    return Error{Code::kInvalidArgument, "'" + rules.searcher + "' proposes no settings", "train.tune.mltuner.searcher"};
+    return Error{Code::kInvalidArgument, "'" + rules.searcher + "' proposes no settings",
+                 "train.tune.mltuner.searcher"};
   }
   LANISTA_ASSIGN(const Options options, resolve_options(Options::object(), plugin->options));
   LANISTA_ASSIGN(auto models, no_models());
@@ -75,17 +76,16 @@ Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
   LANISTA_ASSIGN(const auto fresh, plugin->make(context, options));  // what it refuses is refused now
   LANISTA_ASSIGN(const strategy::Suggestion first, fresh->draw(1));
   if (first.proposals().empty()) return study::ProposeSetting([](auto) { return std::nullopt; });
-  return study::ProposeSetting(
-      [plugin = *plugin, options, context, like = first.proposals().front()](
-          std::span<const study::Try> tries) -> std::optional<space::Sample> {
-        const auto sampler = told(plugin, options, context, like, tries);
-        if (!sampler) return std::nullopt;
-        const auto next = (*sampler)->draw(1);
-        if (!next) return std::nullopt;
-        const auto proposals = next->proposals();
-        if (proposals.empty()) return std::nullopt;
-        return proposals.front().sample;
-      });
+  return study::ProposeSetting([plugin = *plugin, options, context, like = first.proposals().front()](
+                                   std::span<const study::Try> tries) -> std::optional<space::Sample> {
+    const auto sampler = told(plugin, options, context, like, tries);
+    if (!sampler) return std::nullopt;
+    const auto next = (*sampler)->draw(1);
+    if (!next) return std::nullopt;
+    const auto proposals = next->proposals();
+    if (proposals.empty()) return std::nullopt;
+    return proposals.front().sample;
+  });
 }
 
 }  // namespace lanista::runtime

@@ -1,5 +1,5 @@
-// Studies whose trials tune themselves, really trained: the same with any workers and lanes, killed or not, and a trial's
-// schedule played back is the trial.
+// Studies whose trials tune themselves, really trained: the same with any workers and lanes, killed or not, and a
+// trial's schedule played back is the trial.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ using engine::testing::fingerprint;
 using engine::testing::kFolder;
 
 std::string study(const std::string& searcher, const std::string& further = "") {
-  return "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam], label_smoothing: \"range(0, 0.1)\"}}\n"
+  return "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam], label_smoothing: \"range(0, "
+         "0.1)\"}}\n"
          "train: {epochs: 4, tune: {mltuner: {params: {lr: \"log(1e-4, 1)\", momentum: \"range(0, 0.95)\", "
          "weight_decay: [0, 1e-4]}, retune: 1, trials: 6, windows: 4, searcher: " +
          searcher + further +
@@ -64,7 +65,8 @@ TEST(TuneStudy, AScheduleThatWasFoundIsTheTrial) {
   int seen = 0;
   for (const study::TrialView& trial : view.trials) {
     if (!trial.outcome || !trial.outcome->weights_hash) continue;
-    auto job = *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
+    auto job =
+        *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
     const auto nothing = [](const study::Measurement&) {};
     EXPECT_EQ(repeat_trial(job, 1, {}, data, nothing).error().code, Code::kUnimplemented);
     job.recipe.tune = study::played_back(study::schedule_of(trial.measurements));

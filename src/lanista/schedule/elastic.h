@@ -28,10 +28,10 @@ std::unique_ptr<Policy> towards(const Aim& aim, const ElasticOptions& options = 
 /// more than some sixty trials no other is looked for while all goes as it was predicted.
 ///
 /// Where predictions may be wrong (Prediction::error), the best few aims are simulated once more in several cases of
-/// what may be so, beside first come from here on. An aim that loses in one of them, or is not sooner by three times what
-/// its gain varies by, is not begun. What is left is a worker each in the order of arrival, and of workers to spare
-/// what pays even if predictions err against it; of that, the aim in force and the aims that passed, the soonest in the
-/// mean is followed.
+/// what may be so, beside first come from here on. An aim that loses in one of them, or is not sooner by three times
+/// what its gain varies by, is not begun. What is left is a worker each in the order of arrival, and of workers to
+/// spare what pays even if predictions err against it; of that, the aim in force and the aims that passed, the soonest
+/// in the mean is followed.
 std::unique_ptr<Policy> elastic(const ElasticOptions& options = {});
 
 }  // namespace lanista::schedule

@@ -76,9 +76,10 @@ std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const stud
 }
 
 std::vector<StrategyPlugin> builtin_strategies() {
-  std::vector<StrategyPlugin> all{random_plugin(), grid_plugin(), evolution_plugin(),    nsga2_plugin(),
-                                  cmaes_plugin(),  gp_plugin(),   sobol_plugin(),        tpe_plugin(),
-                                  bohb_plugin(),   dehb_plugin(), pbt_plugin(),       local_search_plugin(), policy_gradient_plugin()};
+  std::vector<StrategyPlugin> all{random_plugin(),         grid_plugin(), evolution_plugin(), nsga2_plugin(),
+                                  cmaes_plugin(),          gp_plugin(),   sobol_plugin(),     tpe_plugin(),
+                                  bohb_plugin(),           dehb_plugin(), pbt_plugin(),       local_search_plugin(),
+                                  policy_gradient_plugin()};
   for (StrategyPlugin& plugin : all) plugin.options.push_back(enqueue_option());
   return all;
 }

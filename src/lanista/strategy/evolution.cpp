@@ -52,9 +52,9 @@ class RedrawChooser final : public space::Chooser {
 
 /// Regularised evolution (Real et al., AAAI'19): the parent is the best of a random tournament among the last
 /// `population` trials that ended with a result, whatever their fitness; old age is the only way out, and a trial that
-/// failed ages nobody. Fitness is the rank at equal fidelity (history.h), with several goals by fronts. With `parsimony`
-/// ranks that lie close together count as one, and of those the model with the fewest parameters wins (bucketed
-/// lexicographic parsimony; Luke and Panait, GECCO'02): what grows has to be better for it.
+/// failed ages nobody. Fitness is the rank at equal fidelity (history.h), with several goals by fronts. With
+/// `parsimony` ranks that lie close together count as one, and of those the model with the fewest parameters wins
+/// (bucketed lexicographic parsimony; Luke and Panait, GECCO'02): what grows has to be better for it.
 class Evolution final : public Folding {
  public:
   Evolution(const Context& context, const Settings& settings)
@@ -175,7 +175,8 @@ StrategyPlugin evolution_plugin() {
        number_option("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated"),
        number_option("p_param", Kind::kReal, 0.5, 0, 1, "probability that one of its hyper-parameters is drawn anew"),
        number_option("parsimony", Kind::kReal, 0, 0, 1,
-                     "share of the population whose ranks count as one, among which the smaller model wins; 0: size is no matter"),
+                     "share of the population whose ranks count as one, among which the smaller model wins; 0: size is "
+                     "no matter"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         Settings settings;

@@ -69,8 +69,8 @@ TEST(Evolution, ChangesTheModelByOneMutationOrOneParameterAtMost) {
   EXPECT_GT(samples, 5);
 }
 
-/// The parent of the next child after `count` random trials with these accuracies, all of which enter the tournament, and
-/// the number of parameters of each.
+/// The parent of the next child after `count` random trials with these accuracies, all of which enter the tournament,
+/// and the number of parameters of each.
 std::pair<TrialId, std::vector<std::int64_t>> next_parent(std::uint64_t seed, const std::vector<double>& accuracies,
                                                           double parsimony) {
   Context context = small_context(seed);

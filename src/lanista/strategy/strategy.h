@@ -33,8 +33,8 @@ struct Capacity {
 struct NewTrial {
   study::Proposal proposal;
 };
-/// A paused trial goes on, through the epoch `budget`; with `fork` from the state of another trial that is paused at the
-/// same epoch and stands behind it in the group (where that is kept no more, from its own).
+/// A paused trial goes on, through the epoch `budget`; with `fork` from the state of another trial that is paused at
+/// the same epoch and stands behind it in the group (where that is kept no more, from its own).
 struct ResumeTrial {
   TrialId trial;
   std::int64_t budget = 0;
@@ -76,7 +76,8 @@ struct Ruling {
   /// Of kContinue: it stands through this epoch, that is, before the trial has measured it there is no other verdict,
   /// and workers may train ahead so far. What is no later than the last measurement means the next epoch.
   std::int64_t through = 0;
-  /// Numbers that have left the numbers do not end the trial before its last epoch: it may yet go on from another's state.
+  /// Numbers that have left the numbers do not end the trial before its last epoch: it may yet go on from another's
+  /// state.
   bool spares = false;
 };
 /// Stands as long as the trial's budget lasts.
@@ -160,7 +161,8 @@ struct StrategyPlugin {
   std::vector<OptionSpec> options;
   std::function<Result<std::unique_ptr<Sampler>>(const Context&, const Options&)> make;
   bool halves = false;  ///< it says how far to train, too (Sampler::own_halving): no stopping rule goes with it
-  bool forks = false;  ///< trials go on from each other's states: they stand for their last epoch, and what a state is made for is fixed
+  bool forks = false;   ///< trials go on from each other's states: they stand for their last epoch, and what a state is
+                        ///< made for is fixed
 };
 /// What a halving is made from.
 struct Judged {

@@ -31,7 +31,8 @@ inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
 inline constexpr std::int64_t kMaxSteps = 1'000'000'000'000;  ///< of a trial
 inline constexpr std::string_view kKeepBestEpoch = "best_epoch", kKeepLast = "last";
 /// Random values; what the parent was; else what of the study's best fits best; the weights of a file.
-inline constexpr std::string_view kStartOff = "off", kStartParent = "parent", kStartStudy = "study", kStartFile = "file";
+inline constexpr std::string_view kStartOff = "off", kStartParent = "parent", kStartStudy = "study",
+                                  kStartFile = "file";
 inline constexpr std::string_view kStartFromBase = "base";  ///< the file of the first base model
 inline constexpr std::string_view kFullRate = "full", kEasedRate = "eased";
 inline constexpr double kEasedShare = 0.05;
@@ -91,8 +92,8 @@ struct TrainConfig {
   std::optional<std::int64_t> steps_per_epoch;
   /// The budget in steps, the last of which ends an epoch; `epochs` is then what they come to (settle_epochs). From 1.
   std::optional<std::int64_t> steps;
-  /// Fidelity is the share of the data: epoch e before this one reads e / all_rows_at of the training rows, a stratified
-  /// part that those of later epochs contain. None, or 1: every epoch reads all rows.
+  /// Fidelity is the share of the data: epoch e before this one reads e / all_rows_at of the training rows, a
+  /// stratified part that those of later epochs contain. None, or 1: every epoch reads all rows.
   std::optional<std::int64_t> all_rows_at;
   std::string optimizer = "sgd";      ///< where the space does not choose one; of step::optimizers()
   std::string schedule = "constant";  ///< constant | step | cosine
@@ -114,7 +115,7 @@ struct TrainConfig {
   PluginConfig tune = {};             ///< what trials change of themselves while they train (tuner.h); no name: nothing
   std::string start{kStartOff};       ///< what trials begin with: one of start_names()
   std::string start_from{kStartFromBase};  ///< start: file: an ONNX file, a model package's folder, or "base"
-  std::string start_rate{kFullRate};  ///< behind a start with other weights: full | eased
+  std::string start_rate{kFullRate};       ///< behind a start with other weights: full | eased
 };
 struct Goal {
   bool maximize = true;

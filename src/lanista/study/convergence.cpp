@@ -39,7 +39,8 @@ Convergence judge_convergence(std::span<const double> times, std::span<const dou
 
 Convergence convergence_of(double start, std::span<const double> losses, const ConvergenceRule& rule) {
   LANISTA_CHECK(!losses.empty(), "a trend of no losses");
-  const std::size_t windows = std::min(static_cast<std::size_t>(std::max<std::int64_t>(rule.windows, 1)), losses.size());
+  const std::size_t windows =
+      std::min(static_cast<std::size_t>(std::max<std::int64_t>(rule.windows, 1)), losses.size());
   std::vector<double> times{0}, means{start};
   for (std::size_t i = 0; i < windows; ++i) {
     const std::size_t begin = i * losses.size() / windows, end = (i + 1) * losses.size() / windows;

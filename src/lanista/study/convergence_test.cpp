@@ -70,7 +70,8 @@ TEST(Convergence, OfAShortTraceHasFewerWindows) {
 TEST(Convergence, AgreesWithBruteForce) {
   Rng rng(7);
   for (int i = 0; i < 200; ++i) {
-    const auto count = static_cast<std::size_t>(rng.between(1, 60)), most = static_cast<std::size_t>(rng.between(1, 12));
+    const auto count = static_cast<std::size_t>(rng.between(1, 60)),
+               most = static_cast<std::size_t>(rng.between(1, 12));
     Numbers losses(count);
     for (double& loss : losses) loss = rng.uniform(0.1, 3);
     Numbers times{0}, means{1.5};

@@ -17,7 +17,8 @@ struct Epochs {
   std::int64_t batch = 1;   ///< rows of a step
   std::int64_t length = 1;  ///< steps of an epoch
   std::int64_t budget = 0;  ///< the step behind which an epoch ends though it is short; 0: there is none
-  std::int64_t all_rows_at = 1;  ///< the first pass over all rows, counted from 1; pass p before it reads p / all_rows_at
+  std::int64_t all_rows_at =
+      1;  ///< the first pass over all rows, counted from 1; pass p before it reads p / all_rows_at
 
   std::int64_t pass_steps() const { return (rows + batch - 1) / batch; }  ///< of a pass over all rows
   /// Rows that pass `pass`, counted from 0, reads: its share of them, rounded up.

@@ -177,8 +177,9 @@ json branch_json(const Branch& branch) {
 
 Result<Branch> branch_from_json(const json& in) {
   return read_record<Branch>("branch", [&] {
-    Branch branch{integer(in, "step"), good(space::sample_from_json(member(in, "setting"))),
-                  integer(in, "steps"), text(in, "trend"), real(in, "speed"), flag(in, "kept")};
+    Branch branch{integer(in, "step"),  good(space::sample_from_json(member(in, "setting"))),
+                  integer(in, "steps"), text(in, "trend"),
+                  real(in, "speed"),    flag(in, "kept")};
     if (branch.step < 0 || branch.steps < 0) throw Malformed{"a branch of less than no steps"};
     return branch;
   });

@@ -39,15 +39,16 @@ struct Start {
 };
 /// "trial 3 as of epoch 2", or "the file"
 std::string start_text(const Start& start);
-/// "trial 3 as of epoch 2: 87 % of its weights, the same function", of one that the engine chose; of any other start_text.
+/// "trial 3 as of epoch 2: 87 % of its weights, the same function", of one that the engine chose; of any other
+/// start_text.
 std::string inherited_text(const Start& start);
 nlohmann::json start_json(const Start& start);
 /// Errors: kDataLoss.
 Result<Start> start_from_json(const nlohmann::json& json);
 
-/// From here on a trial goes on from what another one was: its whole state (parameters, buffers, slots of the optimiser,
-/// counters, place in the data), with hyper-parameters of its own. It stays one trial, with its own name, seed and
-/// measurements: those before the fork are of what it was.
+/// From here on a trial goes on from what another one was: its whole state (parameters, buffers, slots of the
+/// optimiser, counters, place in the data), with hyper-parameters of its own. It stays one trial, with its own name,
+/// seed and measurements: those before the fork are of what it was.
 struct Fork {
   TrialId from;
   std::int64_t epoch = 0;  ///< measured last by both
@@ -88,9 +89,9 @@ inline std::int64_t full_epochs(const Proposal& proposal) {
   return proposal.horizon > 0 ? proposal.horizon : proposal.budget;
 }
 
-/// Equal for trainings of the same decisions, with whatever seeds and folds: graph, sample, epochs of the schedule and start. A
-/// start is its parent, epoch and plan: where its state was found follows from them. One that the engine chose counts
-/// for nothing.
+/// Equal for trainings of the same decisions, with whatever seeds and folds: graph, sample, epochs of the schedule and
+/// start. A start is its parent, epoch and plan: where its state was found follows from them. One that the engine chose
+/// counts for nothing.
 Digest decisions_key(const Proposal& proposal);
 /// Equal for trials that do the same as far as both go: the decisions and which training of them it is. Of two budgets
 /// under one horizon the larger is the same trial trained further.
@@ -99,12 +100,12 @@ Digest run_key(const Proposal& proposal);
 /// A short training of a trial's state under another setting, for the trial to learn how it should go on (train.tune).
 /// It is no trial.
 struct Branch {
-  std::int64_t step = 0;    ///< of the trial when it was made
-  space::Sample setting;    ///< what it trained with; empty: what updates nothing, for the loss at the start
-  std::int64_t steps = 0;   ///< that it was trained
-  std::string trend;        ///< "converging", "unstable" or "diverged"; "start" of the one that updates nothing
-  double speed = 0;         ///< by which its loss fell, a step; of "start": that loss
-  bool kept = false;        ///< the trial went on from it
+  std::int64_t step = 0;   ///< of the trial when it was made
+  space::Sample setting;   ///< what it trained with; empty: what updates nothing, for the loss at the start
+  std::int64_t steps = 0;  ///< that it was trained
+  std::string trend;       ///< "converging", "unstable" or "diverged"; "start" of the one that updates nothing
+  double speed = 0;        ///< by which its loss fell, a step; of "start": that loss
+  bool kept = false;       ///< the trial went on from it
   bool operator==(const Branch&) const = default;
 };
 
@@ -114,7 +115,8 @@ struct Measurement {
   std::int64_t epoch = 0;                 ///< 1-based; strictly increasing in a trial
   std::int64_t step = 0;                  ///< training steps so far
   std::map<std::string, double> metrics;  ///< train_loss, val_loss, val_accuracy, …
-  std::vector<Branch> branches = {};      ///< that the trial tried before the epoch, in their order; none: it did not search
+  std::vector<Branch> branches =
+      {};  ///< that the trial tried before the epoch, in their order; none: it did not search
 };
 
 enum class OutcomeKind {

@@ -36,25 +36,27 @@ std::vector<OptionSpec> mltuner_options() {
   using Kind = OptionSpec::Kind;
   OptionSpec searcher = option("searcher", Kind::kText, "random", "what proposes settings");
   searcher.allowed = {"random", "grid", "sobol", "tpe", "gp", "marginal"};
-  return {option("params", Kind::kMap, nullptr,
-                 "what is tuned: lr, momentum, weight_decay, … with the notation of space.params"),
-          searcher,
-          number("windows", Kind::kInt, 10, 2, 1000, "window means that a loss trace is cut into"),
-          number("diverged", Kind::kReal, 10.0, 1, 1e300, "times the loss at the start, above which a branch has diverged"),
-          number("unstable", Kind::kReal, 0.1, 0, 1e300, "share of the loss's fall, above which its largest rise is too much"),
-          number("time", Kind::kInt, 0, 0, kMostSteps, "steps of the first tries, at least; never fewer than windows"),
-          number("trials", Kind::kInt, 30, 1, 10'000, "tries of a search, at most"),
-          number("together", Kind::kInt, 4, 1, 64, "tries that begin at once"),
-          number("best", Kind::kInt, 5, 2, 10'000, "so many of the best speeds end a search when they are alike"),
-          number("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which they are alike"),
-          number("retune", Kind::kInt, 4, 0, 1e6,
-                 "epochs without an improvement after which the trial searches again; 0: it never does"),
-          option("on", Kind::kText, "", "metric that is to improve; empty: val_accuracy, or else val_loss"),
-          option("paired", Kind::kBool, true, "whether all branches of a search see the same mini-batches"),
-          number("sequential", Kind::kReal, 0.0, 0, 100,
-                 "standard errors by which a branch that falls behind is given up before its time; 0: none is"),
-          number("second_look", Kind::kReal, 1.0, 1, 100,
-                 "times the trial time that the two best branches run before one is chosen; 1: no second look")};
+  return {
+      option("params", Kind::kMap, nullptr,
+             "what is tuned: lr, momentum, weight_decay, … with the notation of space.params"),
+      searcher,
+      number("windows", Kind::kInt, 10, 2, 1000, "window means that a loss trace is cut into"),
+      number("diverged", Kind::kReal, 10.0, 1, 1e300, "times the loss at the start, above which a branch has diverged"),
+      number("unstable", Kind::kReal, 0.1, 0, 1e300,
+             "share of the loss's fall, above which its largest rise is too much"),
+      number("time", Kind::kInt, 0, 0, kMostSteps, "steps of the first tries, at least; never fewer than windows"),
+      number("trials", Kind::kInt, 30, 1, 10'000, "tries of a search, at most"),
+      number("together", Kind::kInt, 4, 1, 64, "tries that begin at once"),
+      number("best", Kind::kInt, 5, 2, 10'000, "so many of the best speeds end a search when they are alike"),
+      number("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which they are alike"),
+      number("retune", Kind::kInt, 4, 0, 1e6,
+             "epochs without an improvement after which the trial searches again; 0: it never does"),
+      option("on", Kind::kText, "", "metric that is to improve; empty: val_accuracy, or else val_loss"),
+      option("paired", Kind::kBool, true, "whether all branches of a search see the same mini-batches"),
+      number("sequential", Kind::kReal, 0.0, 0, 100,
+             "standard errors by which a branch that falls behind is given up before its time; 0: none is"),
+      number("second_look", Kind::kReal, 1.0, 1, 100,
+             "times the trial time that the two best branches run before one is chosen; 1: no second look")};
 }
 
 std::vector<OptionSpec> schedule_options() {
@@ -128,7 +130,8 @@ Result<std::vector<SettingAt>> read_schedule(const Options& options) {
     }
     at.step = item.at("step").get<std::int64_t>();
     const std::int64_t before = schedule.empty() ? -1 : schedule.back().step;
-    if (at.step <= before) return wrong("step " + std::to_string(at.step) + " is not behind step " + std::to_string(before));
+    if (at.step <= before)
+      return wrong("step " + std::to_string(at.step) + " is not behind step " + std::to_string(before));
     for (const auto& [name, value] : item.items()) {
       if (name == "step") continue;
       if (const auto known = check_tunable(name); !known) return wrong(known.error().message);
@@ -244,9 +247,8 @@ void TuneSearch::find_time() {
   for (std::size_t i = 0; i < tries_.size(); ++i) {
     if (tries_[i].alive) alive.push_back(i);
   }
-  const bool converges = std::ranges::any_of(alive, [&](std::size_t i) {
-    return tries_[i].seen.trend == Trend::kConverging && tries_[i].seen.speed > 0;
-  });
+  const bool converges = std::ranges::any_of(
+      alive, [&](std::size_t i) { return tries_[i].seen.trend == Trend::kConverging && tries_[i].seen.speed > 0; });
   if (converges) {
     full_ = alive;
     keep_best(rules_.second_look > 1 ? 2 : 1);

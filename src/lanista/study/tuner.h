@@ -47,24 +47,24 @@ inline constexpr std::string_view kPlayedBack = "schedule";
 std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements);
 /// As train.tune's kind kPlayedBack with its options.
 PluginConfig played_back(const std::vector<SettingAt>& schedule);
-/// Of the options of that kind. Errors: kInvalidArgument (steps that do not rise, a name that cannot change in training,
-/// a value that is no number).
+/// Of the options of that kind. Errors: kInvalidArgument (steps that do not rise, a name that cannot change in
+/// training, a value that is no number).
 Result<std::vector<SettingAt>> read_schedule(const Options& options);
 
 /// How a trial tunes itself: train.tune's options as values.
 struct TuneRules {
   std::string searcher = "random";
   ConvergenceRule trend;
-  std::int64_t time = 0;       ///< steps of the first try, at least; never fewer than trend.windows
-  std::int64_t trials = 30;    ///< tries of a search, at most
-  std::int64_t together = 4;   ///< tries that begin at once
-  std::int64_t best = 5;       ///< so many best speeds …
-  double within = 0.1;         ///< … that are within this share of the best one end a search
-  std::int64_t retune = 4;     ///< epochs without an improvement after which there is another search; 0: never
-  std::string on;              ///< what is to improve; empty: val_accuracy, or else val_loss
-  bool paired = true;          ///< all branches of a search see the same mini-batches
-  double sequential = 0;       ///< standard errors at which a try is given up before its time; 0: none is
-  double second_look = 1;      ///< the two best run so many times their time before one of them is chosen; 1: they do not
+  std::int64_t time = 0;      ///< steps of the first try, at least; never fewer than trend.windows
+  std::int64_t trials = 30;   ///< tries of a search, at most
+  std::int64_t together = 4;  ///< tries that begin at once
+  std::int64_t best = 5;      ///< so many best speeds …
+  double within = 0.1;        ///< … that are within this share of the best one end a search
+  std::int64_t retune = 4;    ///< epochs without an improvement after which there is another search; 0: never
+  std::string on;             ///< what is to improve; empty: val_accuracy, or else val_loss
+  bool paired = true;         ///< all branches of a search see the same mini-batches
+  double sequential = 0;      ///< standard errors at which a try is given up before its time; 0: none is
+  double second_look = 1;  ///< the two best run so many times their time before one of them is chosen; 1: they do not
 };
 /// Errors: kInvalidArgument (train.tune is no mltuner, or lacks options).
 Result<TuneRules> tune_rules(const PluginConfig& tune);

@@ -144,9 +144,7 @@ TEST(TuneSearch, FreesTheLoserAtOnce) {
 TEST(TuneSearch, TakesTheBestUnstableBranchAtTheBound) {
   // At 10 steps the range is -0.1 and the largest rise 0.08; windows of two steps hide the shaking.
   const auto shaky = [](double speed) {
-    return [speed](std::int64_t step) {
-      return 1 - speed * static_cast<double>(step) + (step % 2 == 0 ? 0.1 : 0);
-    };
+    return [speed](std::int64_t step) { return 1 - speed * static_cast<double>(step) + (step % 2 == 0 ? 0.1 : 0); };
   };
   TuneRules rules = one_at_a_time();
   Scripted run(rules, {shaky(0.02), shaky(0.03), shaky(0.01)}, 20);
@@ -236,7 +234,9 @@ TEST(TuneSearch, LooksASecondTimeAtTheTwoBest) {
   TuneRules rules = one_at_a_time();
   rules.second_look = 3;
   // The first falls faster at once, and no further.
-  const Curve early = [](std::int64_t step) { return 1 - 0.02 * static_cast<double>(std::min<std::int64_t>(step, 10)); };
+  const Curve early = [](std::int64_t step) {
+    return 1 - 0.02 * static_cast<double>(std::min<std::int64_t>(step, 10));
+  };
   Scripted run(rules, {early, falls(.015), falls(.001)});
 
   run.run();

@@ -25,7 +25,7 @@ namespace lanista::study {
 /// One trial as the log tells it.
 struct TrialView {
   TrialId id;
-  Proposal proposal;  ///< after a fork with the hyper-parameters that it has now; see begun
+  Proposal proposal;                      ///< after a fork with the hyper-parameters that it has now; see begun
   std::vector<Measurement> measurements;  ///< delivered, in order
   std::optional<Outcome> outcome;         ///< absent: running
   double logical_start = 0;
@@ -83,9 +83,9 @@ struct WorkerFates {
 
 /// The model that all trials begin with, as far as they can (train.start: file). Its weights lie with the checkpoints.
 struct StartFile {
-  std::string name;     ///< as the study file has it
-  std::string address;  ///< of the weights
-  std::string graph;    ///< text form
+  std::string name;                      ///< as the study file has it
+  std::string address;                   ///< of the weights
+  std::string graph;                     ///< text form
   std::vector<std::string> labels = {};  ///< of its classes; empty: not known
 };
 
@@ -149,8 +149,8 @@ std::vector<Measurement> joint_results(const StudyConfig& config, const std::vec
 std::optional<Standing> joint_standing(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
 Tally tally_of(const std::vector<const TrialView*>& trainings);
 
-/// What made a trial what it is after its first `epochs` epochs, from the beginning on: of one that never forked, itself.
-/// Replayed in this order it is the trial, bit for bit.
+/// What made a trial what it is after its first `epochs` epochs, from the beginning on: of one that never forked,
+/// itself. Replayed in this order it is the trial, bit for bit.
 std::vector<Stretch> lineage(const StudyView& view, const TrialView& trial, std::int64_t epochs);
 
 /// Finished trials from best to worst by constraints and goals of their results; ties by train.ties, then by fewer

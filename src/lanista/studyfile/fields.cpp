@@ -160,19 +160,22 @@ Section train_section() {
        field(block, &TrainConfig::ties,
              one_of("ties", {std::string(study::kTiesByLoss), std::string(study::kTiesToEarlier)},
                     "what decides where all goals are equal, between epochs and between trials")),
-       quiet(field(block, &TrainConfig::start,
-                   one_of("start",
-                          {std::string(study::kStartOff), std::string(study::kStartParent), std::string(study::kStartStudy),
-                           std::string(study::kStartFile)},
-                          "what trials begin with; off: random values; parent: the weights of the trial that they are a "
-                          "mutation of; study: those, else of the kept trial that is most alike; file: see start_from"))),
+       quiet(
+           field(block, &TrainConfig::start,
+                 one_of("start",
+                        {std::string(study::kStartOff), std::string(study::kStartParent),
+                         std::string(study::kStartStudy), std::string(study::kStartFile)},
+                        "what trials begin with; off: random values; parent: the weights of the trial that they are a "
+                        "mutation of; study: those, else of the kept trial that is most alike; file: see start_from"))),
        quiet(field(block, &TrainConfig::start_from,
-                   any("start_from", "start: file: an ONNX file, the folder of a model package, or base: the file of the "
-                                     "base model"))),
-       quiet(field(block, &TrainConfig::start_rate,
-                   one_of("start_rate", {std::string(study::kFullRate), std::string(study::kEasedRate)},
-                          "learning rate behind such a start; eased: in the first twentieth of the steps 1 - coverage of "
-                          "it, at least 0.3"))),
+                   any("start_from",
+                       "start: file: an ONNX file, the folder of a model package, or base: the file of the "
+                       "base model"))),
+       quiet(
+           field(block, &TrainConfig::start_rate,
+                 one_of("start_rate", {std::string(study::kFullRate), std::string(study::kEasedRate)},
+                        "learning rate behind such a start; eased: in the first twentieth of the steps 1 - coverage of "
+                        "it, at least 0.3"))),
        quiet(
            field(block, &TrainConfig::shards,
                  within(1, study::kMaxParts, "shards", "parts of a batch whose gradients are summed in their order"))),

@@ -28,9 +28,9 @@ using nlohmann::json;
 /// Keys at the top that are no section of fields, and keys of sections that are read by hand.
 constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to"};
 constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
-    {"data", "augment"},   {"model", "space"},           {"model", "frozen"}, {"train", "class_weights"},
-    {"train", "select"},   {"train", "tune"},            {"keep", "checkpoint_every"}, {"space", "mutate"}, {"space", "repair"},
-    {"space", "params"},   {"space", "limits"}};
+    {"data", "augment"}, {"model", "space"},  {"model", "frozen"},          {"train", "class_weights"},
+    {"train", "select"}, {"train", "tune"},   {"keep", "checkpoint_every"}, {"space", "mutate"},
+    {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
 
 /// Turns the tree of one study file into a configuration, collecting every mistake.
 class Reader {
@@ -189,13 +189,15 @@ class Reader {
     if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
     if (!config_.train.tune.name.empty()) return said_twice(node, path);
     std::vector<study::PluginConfig> read;
-    read_plugin(node, path, study::builtin_tuners(), read, mistakes_,
-                [](const study::TunePlugin& plugin, const Options& options) { return check_tuner(plugin.name, options); });
+    read_plugin(
+        node, path, study::builtin_tuners(), read, mistakes_,
+        [](const study::TunePlugin& plugin, const Options& options) { return check_tuner(plugin.name, options); });
     if (!read.empty()) config_.train.tune = tidied(std::move(read.front()));
   }
 
   void said_twice(const YAML::Node& node, const std::string& path) {
-    mistakes_.add(node, path, "train.tune and train.schedule: {from: DIR} both say what changes in training; one of them");
+    mistakes_.add(node, path,
+                  "train.tune and train.schedule: {from: DIR} both say what changes in training; one of them");
   }
 
   // schedule: {from: DIR}, which is a kind of tune in short.
@@ -224,8 +226,9 @@ class Reader {
       return mistakes_.add(node, "strategy.name", "mltuner is said twice, here and by train.tune");
     }
     if (!config_.space.mutate.empty() || !config_.model.space.is_null()) {
-      return mistakes_.add(node, "strategy.name",
-                           "mltuner tunes base models; for models that a search finds, train.tune goes with its strategy");
+      return mistakes_.add(
+          node, "strategy.name",
+          "mltuner tunes base models; for models that a search finds, train.tune goes with its strategy");
     }
     const YAML::Node stop = find_key(root_, "stop");
     if (stop && config_.strategy.options.contains("end")) {

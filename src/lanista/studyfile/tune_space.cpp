@@ -43,7 +43,9 @@ Result<space::SearchSpace> tune_space(const Options& options) {
   for (const std::string& name : study::tunable_names()) {
     const auto found = params->find(name);
     if (found == params->end()) continue;
-    const auto wrong = [&](const Error& error) { return Error{Code::kInvalidArgument, error.message, "params." + name}; };
+    const auto wrong = [&](const Error& error) {
+      return Error{Code::kInvalidArgument, error.message, "params." + name};
+    };
     auto domain = domain_of(*found);
     if (!domain) return wrong(domain.error());
     if (auto added = space.add({name, *domain, {}}); !added) return wrong(added.error());

@@ -107,8 +107,8 @@ Result<void> inline_schedule(study::StudyConfig& config, const std::string& fold
   LANISTA_ASSIGN(const std::string text, fs.read(path, 0));
   const auto package = nlohmann::json::parse(text, nullptr, false);
   if (!package.is_object() || !package.contains("schedule")) {
-    return Error{Code::kInvalidArgument, "the model of '" + source + "' was trained under one setting: it tells no schedule",
-                 kScheduleKey};
+    return Error{Code::kInvalidArgument,
+                 "the model of '" + source + "' was trained under one setting: it tells no schedule", kScheduleKey};
   }
   Options options{{"settings", package.at("schedule")}, {"from", ""}};
   if (auto good = study::read_schedule(options); !good) {

@@ -20,8 +20,8 @@ void expect_within(const std::string& part, const std::string& text) {
 
 TEST(Tune, IsReadAndWritten) {
   EXPECT_EQ(write_study(*read_study("", "s")).find("tune"), std::string::npos);
-  const auto config = read_study("train: {tune: {mltuner: {params: {lr: log(1e-4, 1), momentum: [0, 0.9]}, best: 4}}}",
-                                 "s.yaml");
+  const auto config =
+      read_study("train: {tune: {mltuner: {params: {lr: log(1e-4, 1), momentum: [0, 0.9]}, best: 4}}}", "s.yaml");
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->train.tune.name, "mltuner");
   EXPECT_EQ(config->train.tune.options.at("params").at("lr"), "log(1e-04, 1)");
@@ -59,8 +59,8 @@ TEST(Tune, RefusesWhatDoesNotGoWithIt) {
 }
 
 TEST(Tune, StrategyMltunerStandsForIt) {
-  const auto config =
-      read_study("{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, end: 7}}", "s");
+  const auto config = read_study(
+      "{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, end: 7}}", "s");
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->train.tune.name, "mltuner");
   EXPECT_EQ(config->strategy.name, "random");
@@ -102,7 +102,8 @@ TEST(Schedule, RefusesWhatIsNone) {
   ASSERT_TRUE(write_atomically(disk, "/studies/nowhere/package.json", std::string_view("{}")).ok());
   expect_within("tells no schedule", inline_schedule(config, "/studies", disk).error().text());
   expect_within("both say", mistake("train: {schedule: {from: a}, tune: {mltuner: {params: {lr: 0.1}}}}"));
-  expect_within("not behind step", mistake("train: {tune: {schedule: {settings: [{step: 3, lr: 1}, {step: 3, lr: 2}]}}}"));
+  expect_within("not behind step",
+                mistake("train: {tune: {schedule: {settings: [{step: 3, lr: 1}, {step: 3, lr: 2}]}}}"));
   expect_within("'step' is missing", mistake("train: {tune: {schedule: {settings: [{lr: 1}]}}}"));
 }
 

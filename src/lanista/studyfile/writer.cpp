@@ -217,7 +217,8 @@ json study_schema() {
   json played_back = object_schema("the settings that the winner of another study went on under, by step");
   played_back["properties"]["from"] = {{"type", "string"}, {"description", "a study's folder, or its best/"}};
   played_back["required"] = {"from"};
-  schedule = {{"description", schedule["description"]}, {"default", schedule["default"]}, {"anyOf", {schedule, played_back}}};
+  schedule = {
+      {"description", schedule["description"]}, {"default", schedule["default"]}, {"anyOf", {schedule, played_back}}};
   for (const OptionSpec& option : mltuner_strategy_options()) {
     if (!properties["strategy"]["properties"].contains(option.name)) {
       properties["strategy"]["properties"][option.name] = option_schema(option);

@@ -306,7 +306,6 @@ void train_as_a_plain_loop(study::Recipe (*draw)(Rng&, std::int64_t), int seeds)
 TEST(EpochsInSteps, ReadWhatAPlainLoopReads) { train_as_a_plain_loop(drawn_recipe, 150); }
 TEST(EpochsThatGrow, ReadWhatAPlainLoopReads) { train_as_a_plain_loop(growing_recipe, 60); }
 
-
 /// Of five steps a pass, the last one short.
 TrainerInput drawn_trial(Rng rng) {
   study::Recipe recipe = plain_recipe();

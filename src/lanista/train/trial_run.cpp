@@ -331,7 +331,8 @@ void TrialRun::begin_pass(std::span<TrialRun* const> others) {
       prepared_ = input_.epochs->get(input_.recipe.augment, augmenter_, input_.data_seed, pass());
     }
     const auto order = [&] {
-      return data::epoch_order(all ? train_rows() : input_.data->share_of_train(share, input_.data_seed), input_.data_seed, pass());
+      return data::epoch_order(all ? train_rows() : input_.data->share_of_train(share, input_.data_seed),
+                               input_.data_seed, pass());
     };
     order_ = std::make_shared<const std::vector<std::int64_t>>(prepared_ ? prepared_->rows : order());
   }

@@ -95,8 +95,8 @@ class TrialRun {
   /// `data_seed` it reads other mini-batches. Errors: kFailedPrecondition (there is no state in memory),
   /// kResourceExhausted, kInvalidArgument (the setting).
   Result<TrialRun> fork(const space::Sample& setting, std::optional<std::uint64_t> data_seed = {}) const;
-  /// The search before this epoch is over. `winner`, a fork of this run, is what it goes on from, under that setting; null:
-  /// from where it stands, as before.
+  /// The search before this epoch is over. `winner`, a fork of this run, is what it goes on from, under that setting;
+  /// null: from where it stands, as before.
   void note_search(std::vector<study::Branch> branches, TrialRun* winner);
   /// The rules of its searches; none: it never searches.
   const std::optional<study::TuneRules>& tune_rules() const { return tune_rules_; }

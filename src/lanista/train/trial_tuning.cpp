@@ -110,9 +110,7 @@ void TrialRun::note_search(std::vector<study::Branch> branches, TrialRun* winner
   input_.start.reset();
 }
 
-std::int64_t TrialRun::rows_next() const {
-  return epochs_.rows_read(step_ + 1) - epochs_.rows_read(step_);
-}
+std::int64_t TrialRun::rows_next() const { return epochs_.rows_read(step_ + 1) - epochs_.rows_read(step_); }
 
 std::pair<std::int64_t, std::int64_t> TrialRun::searched() const {
   std::pair<std::int64_t, std::int64_t> out{0, 0};

@@ -45,7 +45,7 @@ class Branches {
         const auto done = std::ssize(search.tries()[which[begin]].losses);
         lanes.clear();
         for (end = begin; end < which.size() && std::ssize(search.tries()[which[end]].losses) == done; ++end) {
-          LANISTA_ASSIGN(TrialRun* branch, of(search, which[end]));
+          LANISTA_ASSIGN(TrialRun * branch, of(search, which[end]));
           lanes.push_back({branch, {}, ""});
         }
         steps = round.steps - done;
@@ -138,7 +138,8 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
     return true;
   }
   const auto [searches, last_tries] = run.searched();
-  const std::int64_t trials = searches == 0 ? rules.trials : std::min(rules.trials, std::max<std::int64_t>(last_tries, 1));
+  const std::int64_t trials =
+      searches == 0 ? rules.trials : std::min(rules.trials, std::max<std::int64_t>(last_tries, 1));
   LANISTA_ASSIGN(study::ProposeSetting propose, make(run));
   study::TuneSearch search(rules, longest, trials, std::move(propose));
   Branches branches(group, run, leaves);

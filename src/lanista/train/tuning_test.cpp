@@ -1,5 +1,5 @@
-// A trial that tunes itself: its numbers are a function of its input alone, whatever lanes, leaves and resumptions there
-// are, and the schedule that it found, played back, gives the same bits.
+// A trial that tunes itself: its numbers are a function of its input alone, whatever lanes, leaves and resumptions
+// there are, and the schedule that it found, played back, gives the same bits.
 #include "lanista/train/tuning.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,8 @@ void expect_same(const Trained& a, const Trained& b) {
 }
 
 /// To the end of the epochs, through save and restore at every step that `cut` says.
-Trained train_through(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {}) {
+Trained train_through(const TrainerInput& input, std::int64_t lanes,
+                      const std::function<bool(std::int64_t)>& cut = {}) {
   auto group = LaneGroup::create(input, lanes);
   EXPECT_TRUE(group) << group.error().text();
   TrialRun run = *TrialRun::create(input);

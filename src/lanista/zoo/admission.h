@@ -27,9 +27,9 @@ std::vector<std::string> surplus(std::vector<Replica> replicas, std::size_t most
 struct Resident {
   std::string id;
   std::int64_t bytes = 0;
-  double value = 0;              ///< savings it brought, in trainings
+  double value = 0;  ///< savings it brought, in trainings
   bool held = false;
-  std::vector<double> serves;    ///< of each recent query: similarity times quality in [0, 1]
+  std::vector<double> serves;  ///< of each recent query: similarity times quality in [0, 1]
 };
 /// Which to keep under a budget of bytes: held ones; of the others by what they add a byte, greedily, where a set is
 /// worth its values and, of each query, its best answer (facility location). Returns

@@ -22,7 +22,8 @@ TEST(Admission, RefusesWhatIsNoBetterThanChanceOrFarBelowTheMedian) {
 }
 
 TEST(Admission, KeepsTheBestTheNewestAndWhatIsHeldOfReplicas) {
-  const std::vector<Replica> all{{"old best", 0.9, 1}, {"held", 0.1, 2, true}, {"poor", 0.2, 3}, {"fair", 0.5, 4}, {"new", 0.3, 5}};
+  const std::vector<Replica> all{
+      {"old best", 0.9, 1}, {"held", 0.1, 2, true}, {"poor", 0.2, 3}, {"fair", 0.5, 4}, {"new", 0.3, 5}};
 
   EXPECT_EQ(surplus(all, 5), std::vector<std::string>{});
   EXPECT_EQ(surplus(all, 4), std::vector<std::string>{"poor"});

@@ -20,7 +20,9 @@ ChildModel::ChildModel(const MatchModel& child, const MatchOptions& options)
     : ChildModel(child, options, Signatures()) {}
 
 ChildModel::ChildModel(const MatchModel& child, const MatchOptions& options, Signatures table)
-    : model(pack(child, table)), weights(node_weights(child, options)), reach(model),
+    : model(pack(child, table)),
+      weights(node_weights(child, options)),
+      reach(model),
       unit_weights(options.unit_weights) {
   signatures = std::move(table);
   for (const MatchModel::Node& node : child.nodes) {
@@ -53,8 +55,7 @@ void Alignment::fill_row(std::size_t i) {
   const std::uint32_t signature = i == 0 ? 0 : parent_->signatures[i - 1];
   const double* pair = i == 0 ? nullptr : table_.scores_of(signature);
   const double skip_parent =
-      i == 0 ? 0
-             : kParentPenalty * (child_.unit_weights || parents_[signature].params > 0 ? 1.0 : kWithoutWeights);
+      i == 0 ? 0 : kParentPenalty * (child_.unit_weights || parents_[signature].params > 0 ? 1.0 : kWithoutWeights);
 
   const auto passed = [&](std::size_t j) { return (single ? above[j] : at(best_parent(i, j), j)) - skip_parent; };
   here[0] = i == 0 ? 0 : passed(0);
@@ -207,7 +208,9 @@ Places Alignment::pairs() const {
     seen[i * columns_ + j] = true;
     const auto from = child.inputs_of(j - 1);
     switch (moves_[i * columns_ + j]) {
-      case kSkipParent: left.emplace_back(parent_->inputs_of(i - 1).empty() ? 0 : best_parent(i, j), j); break;
+      case kSkipParent:
+        left.emplace_back(parent_->inputs_of(i - 1).empty() ? 0 : best_parent(i, j), j);
+        break;
       case kSkipChild:
         for (const std::uint32_t c : from) left.emplace_back(i, c + 1);
         break;
@@ -221,7 +224,8 @@ Places Alignment::pairs() const {
         for (std::size_t k = 0; k < from.size(); ++k) left.emplace_back(to[k], from[k] + 1);
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
   std::ranges::sort(out, {}, &Places::value_type::second);

@@ -14,9 +14,9 @@ namespace lanista::zoo {
 /// The child's side of a search. A value; reading is thread-safe.
 struct ChildModel {
   Signatures signatures;
-  PackedModel model;  ///< over `signatures`
-  std::vector<double> weights;   ///< what a node counts
-  std::vector<double> shares;    ///< what goes to one of a node's readers: 1 / readers
+  PackedModel model;            ///< over `signatures`
+  std::vector<double> weights;  ///< what a node counts
+  std::vector<double> shares;   ///< what goes to one of a node's readers: 1 / readers
   Reach reach;
   bool unit_weights = false;
 
@@ -61,18 +61,18 @@ class Alignment {
   std::vector<std::uint8_t> moves_;
 };
 
-/// Pairs that are worth more: each unpaired node, or one with a better partner, in turn takes its partner, where what it
-/// displaces (that partner's old one, and pairs whose order it would turn round) is worth less. Repeats while something
-/// is gained. Then nodes without parameters are paired whose inputs are. Pairs keep the order of paths: of two of the
-/// child's nodes on a path, the partners are not on a path the other way.
+/// Pairs that are worth more: each unpaired node, or one with a better partner, in turn takes its partner, where what
+/// it displaces (that partner's old one, and pairs whose order it would turn round) is worth less. Repeats while
+/// something is gained. Then nodes without parameters are paired whose inputs are. Pairs keep the order of paths: of
+/// two of the child's nodes on a path, the partners are not on a path the other way.
 Places improved(Places pairs, const PackedModel& parent, const ChildModel& child, const PairTable& table);
 
 /// Elements that the pairs have in common.
 std::int64_t overlap_of(const Places& pairs, const PackedModel& parent, const ChildModel& child,
                         const PairTable& table);
 
-/// Of two models of one canonical hash: pairs of nodes that compute the same, inputs paired with each other. Empty where
-/// alike branches leave it open which goes with which. O(nodes log nodes).
+/// Of two models of one canonical hash: pairs of nodes that compute the same, inputs paired with each other. Empty
+/// where alike branches leave it open which goes with which. O(nodes log nodes).
 Places same_places(const PackedModel& parent, const PackedModel& child);
 
 /// The match that such pairs are.

@@ -13,13 +13,17 @@ constexpr int kMostBytesOfAValue = 64 << 20;
 Code code_of(int sqlite) {
   switch (sqlite & 0xff) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return Code::kUnavailable;
+    case SQLITE_LOCKED:
+      return Code::kUnavailable;
     case SQLITE_FULL:
-    case SQLITE_NOMEM: return Code::kResourceExhausted;
+    case SQLITE_NOMEM:
+      return Code::kResourceExhausted;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-    case SQLITE_TOOBIG: return Code::kDataLoss;
-    default: return Code::kIo;
+    case SQLITE_TOOBIG:
+      return Code::kDataLoss;
+    default:
+      return Code::kIo;
   }
 }
 
@@ -60,8 +64,8 @@ Result<Database> Database::open(const std::string& path, bool write) {
   Database out;
   out.path_ = path;
   sqlite3* raw = nullptr;
-  const int flags = (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE) |
-                    SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
+  const int flags = (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX |
+                    SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
   const int opened = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
   out.db_.reset(raw);
   if (raw == nullptr) return Error{Code::kResourceExhausted, "no memory to open the index", path};

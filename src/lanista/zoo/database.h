@@ -34,8 +34,8 @@ class SqlRow {
 };
 
 /// An SQLite file with a write-ahead log. Not thread-safe; any number of processes.
-/// Errors: kUnavailable (others held it for longer than the busy timeout), kResourceExhausted (disk full), kDataLoss (no
-/// database, or a damaged one), kIo; `where` is the path.
+/// Errors: kUnavailable (others held it for longer than the busy timeout), kResourceExhausted (disk full), kDataLoss
+/// (no database, or a damaged one), kIo; `where` is the path.
 class Database {
  public:
   /// Opens the file, with `write` creates it.

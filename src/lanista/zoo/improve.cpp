@@ -14,7 +14,11 @@ constexpr int kMostPasses = 12;
 class Pairing {
  public:
   Pairing(const PackedModel& parent, const ChildModel& child, const PairTable& table)
-      : parent_(parent), child_(child), table_(table), reach_(parent), partner_(child.model.size(), kNobody),
+      : parent_(parent),
+        child_(child),
+        table_(table),
+        reach_(parent),
+        partner_(child.model.size(), kNobody),
         owner_(parent.size(), kNobody) {
     for (std::uint32_t i = 0; i < parent.size(); ++i) by_kind_[table.kind_of_parent(parent.signatures[i])].push_back(i);
   }
@@ -172,10 +176,10 @@ Places improved(Places pairs, const PackedModel& parent, const ChildModel& child
   for (std::uint32_t j = 0; j < child.model.size(); ++j) {
     if (child.signature_params(j) > 0) order.push_back(j);
   }
-  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    return child.signature_params(a) > child.signature_params(b);
-  });
-  for (int pass = 0; pass < kMostPasses && improve_once(pairing, order); ++pass) {}
+  std::ranges::stable_sort(
+      order, [&](std::uint32_t a, std::uint32_t b) { return child.signature_params(a) > child.signature_params(b); });
+  for (int pass = 0; pass < kMostPasses && improve_once(pairing, order); ++pass) {
+  }
   pair_the_rest(pairing, parent, child);
   pairs.clear();
   for (std::uint32_t j = 0; j < child.model.size(); ++j) {
@@ -201,9 +205,8 @@ Places same_places(const PackedModel& parent, const PackedModel& child) {
     for (const std::uint32_t c : child.inputs_of(j)) wanted.push_back(partner[c]);
     // In the written order first; of a commutative operator in any.
     const auto [begin, end] = free.equal_range(child.computes[j]);
-    auto found = std::find_if(begin, end, [&](const auto& one) {
-      return std::ranges::equal(parent.inputs_of(one.second), wanted);
-    });
+    auto found = std::find_if(
+        begin, end, [&](const auto& one) { return std::ranges::equal(parent.inputs_of(one.second), wanted); });
     if (found == end) {
       std::ranges::sort(wanted);
       found = std::find_if(begin, end, [&](const auto& one) {

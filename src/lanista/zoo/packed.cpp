@@ -82,8 +82,7 @@ void count_holders(PackedModel& model, const Signatures& table) {
 }
 
 PairTable::PairTable(const Signatures& parents, const Signatures& children)
-    : columns_(children.size()), scores_(parents.size() * columns_, kMismatch),
-      overlaps_(parents.size() * columns_) {
+    : columns_(children.size()), scores_(parents.size() * columns_, kMismatch), overlaps_(parents.size() * columns_) {
   for (std::uint32_t c = 0; c < columns_; ++c) child_kinds_.push_back(parents.kind_number(children[c].kind));
   for (std::uint32_t p = 0; p < parents.size(); ++p) {
     parent_kinds_.push_back(parents[p].kind_number);

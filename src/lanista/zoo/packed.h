@@ -74,9 +74,7 @@ class PairTable {
  public:
   PairTable(const Signatures& parents, const Signatures& children);
   double score(std::uint32_t parent, std::uint32_t child) const { return scores_[parent * columns_ + child]; }
-  std::int64_t overlap(std::uint32_t parent, std::uint32_t child) const {
-    return overlaps_[parent * columns_ + child];
-  }
+  std::int64_t overlap(std::uint32_t parent, std::uint32_t child) const { return overlaps_[parent * columns_ + child]; }
   /// score(parent, 0), score(parent, 1), ...
   const double* scores_of(std::uint32_t parent) const { return scores_.data() + parent * columns_; }
   bool same_kind(std::uint32_t parent, std::uint32_t child) const {

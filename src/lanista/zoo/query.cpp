@@ -60,7 +60,8 @@ Result<std::optional<LoadedStart>> load_start(Store& store, const graph::Graph& 
         parent ? apply((*start)->plan, *parent, child, ops, options.transfer.seed) : std::move(parent);
     if (tensors) return std::optional(LoadedStart{**std::move(start), *std::move(tensors), std::move(skipped)});
     if (tensors.error().code == Code::kNotFound) continue;  // removed since
-    if (tensors.error().code != Code::kDataLoss && tensors.error().code != Code::kInvalidArgument) return tensors.error();
+    if (tensors.error().code != Code::kDataLoss && tensors.error().code != Code::kInvalidArgument)
+      return tensors.error();
     skipped.push_back(tensors.error().message);
     LANISTA_TRY(store.quarantine(id, tensors.error().message));
   }

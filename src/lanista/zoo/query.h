@@ -20,12 +20,13 @@ struct QueryOptions {
 
 /// From which model a new one should start, and how.
 struct WarmStart {
-  Offer offer;          ///< offer.entry.id: the parent
+  Offer offer;  ///< offer.entry.id: the parent
   graph::Graph parent;
   TransferPlan plan;
-  bool related = false;          ///< the parent is of another data set
-  std::int64_t exact_prefix = 0; ///< leading nodes of the child, in dependency order, that compute what the parent's do
-  std::optional<Gain> gain = {};      ///< what earlier starts saved
+  bool related = false;  ///< the parent is of another data set
+  std::int64_t exact_prefix =
+      0;  ///< leading nodes of the child, in dependency order, that compute what the parent's do
+  std::optional<Gain> gain = {};  ///< what earlier starts saved
 };
 
 /// The best start for `child` that `catalogue` has; nullopt: none. `graph_of` reads a parent's graph. Errors: verify's,

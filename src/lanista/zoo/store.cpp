@@ -80,10 +80,10 @@ Result<void> check_version(Database& index, const std::string& path, bool write)
     return Error{Code::kFailedPrecondition, "this SQLite file is no index of a zoo", path};
   }
   if (version != kVersion) {
-    return Error{Code::kFailedPrecondition,
-                 "the zoo is of version " + std::to_string(version) + ", this build reads version " +
-                     std::to_string(kVersion),
-                 path};
+    return Error{
+        Code::kFailedPrecondition,
+        "the zoo is of version " + std::to_string(version) + ", this build reads version " + std::to_string(kVersion),
+        path};
   }
   return {};
 }
@@ -170,18 +170,18 @@ Result<void> Store::State::retire(const std::string& id, const std::string& stat
 }
 
 Result<void> Store::State::drop_files(const std::vector<std::string>& ids) {
-  // In a change of its own: a crash between leaves an orphan, never a model without weights; and nobody can add the same
-  // weights while it looks.
+  // In a change of its own: a crash between leaves an orphan, never a model without weights; and nobody can add the
+  // same weights while it looks.
   return index.change([&]() -> Result<void> {
     for (const std::string& id : ids) {
       std::string weights;
-      LANISTA_TRY(index.each(
-          "SELECT weights FROM models AS gone WHERE id = ?1 AND weights <> '' AND NOT EXISTS "
-          "(SELECT 1 FROM models WHERE weights = gone.weights AND state <> 'removed')",
-          {id}, [&](const SqlRow& row) -> Result<void> {
-            weights = row.text(0);
-            return {};
-          }));
+      LANISTA_TRY(
+          index.each("SELECT weights FROM models AS gone WHERE id = ?1 AND weights <> '' AND NOT EXISTS "
+                     "(SELECT 1 FROM models WHERE weights = gone.weights AND state <> 'removed')",
+                     {id}, [&](const SqlRow& row) -> Result<void> {
+                       weights = row.text(0);
+                       return {};
+                     }));
       if (!weights.empty()) LANISTA_TRY(files().remove(weights_folder() + "/" + file_name(weights)));
     }
     return {};
@@ -221,8 +221,9 @@ Result<void> Store::lease(const std::string& id, const std::string& holder, std:
 
 Result<void> Store::release(const std::string& id, const std::string& holder) {
   const std::scoped_lock lock(state_->mutex);
-  return state_->index.change(
-      [&] { return state_->index.run("DELETE FROM leases WHERE model = ?1 AND holder = ?2", {id, holder}); });
+  return state_->index.change([&] {
+    return state_->index.run("DELETE FROM leases WHERE model = ?1 AND holder = ?2", {id, holder});
+  });
 }
 
 }  // namespace lanista::zoo

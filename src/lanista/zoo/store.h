@@ -24,11 +24,11 @@ namespace lanista::zoo {
 struct NewModel {
   graph::Graph graph;
   TaskKey task;
-  std::vector<Tensor> tensors;   ///< all parameters and buffers of the graph, of one precision
-  double quality = 0;            ///< on a held-out part; larger is better
-  std::string metric;            ///< what that is: "accuracy"; "-rmse" where smaller numbers are better
+  std::vector<Tensor> tensors;        ///< all parameters and buffers of the graph, of one precision
+  double quality = 0;                 ///< on a held-out part; larger is better
+  std::string metric;                 ///< what that is: "accuracy"; "-rmse" where smaller numbers are better
   std::optional<double> chance = {};  ///< the quality of a guess, where that is known
-  std::string origin = {};       ///< for people: "studies/digits-1#7"
+  std::string origin = {};            ///< for people: "studies/digits-1#7"
   nlohmann::json facts = nlohmann::json::object();  ///< whatever else is known: epochs, recipe
 };
 
@@ -57,11 +57,11 @@ struct StoredModel {
 
 /// How a training went that a model was the start of.
 struct Outcome {
-  std::string parent;             ///< id
-  std::string child;              ///< graph hash of what was trained
-  double steps = 0;               ///< to the target
-  double reference = 0;           ///< what a random start took, or was expected to take
-  std::string source;             ///< who says so
+  std::string parent;    ///< id
+  std::string child;     ///< graph hash of what was trained
+  double steps = 0;      ///< to the target
+  double reference = 0;  ///< what a random start took, or was expected to take
+  std::string source;    ///< who says so
 };
 struct Gain {
   double saving = 0;  ///< mean share of steps, 1 - steps / reference; below 0 where it cost more
@@ -109,8 +109,8 @@ class Store {
     kTask,    ///< the same data
     kFamily,  ///< whatever takes and gives the same: see TaskKey::family
   };
-  /// The live models of a task, to search in. Kept between calls; only what changed is read. What cannot be read is left
-  /// out and said in `skipped`, a line each.
+  /// The live models of a task, to search in. Kept between calls; only what changed is read. What cannot be read is
+  /// left out and said in `skipped`, a line each.
   Result<std::shared_ptr<const Catalogue>> find(const TaskKey& task, Scope scope = Scope::kTask,
                                                 std::vector<std::string>* skipped = nullptr) const;
 

@@ -56,10 +56,12 @@ Result<std::vector<Tensor>> fitting_tensors(const NewModel& model, const graph::
 
 /// The first tensor that holds something else than finite numbers; empty: none.
 std::string without_numbers(const std::vector<Tensor>& tensors) {
-  const auto finite = [](const auto values) { return std::ranges::all_of(values, [](auto x) { return std::isfinite(x); }); };
+  const auto finite = [](const auto values) {
+    return std::ranges::all_of(values, [](auto x) { return std::isfinite(x); });
+  };
   for (const Tensor& tensor : tensors) {
-    const bool all = tensor.type == ElementType::kF32 ? finite(elements_of<float>(tensor))
-                                                      : finite(elements_of<double>(tensor));
+    const bool all =
+        tensor.type == ElementType::kF32 ? finite(elements_of<float>(tensor)) : finite(elements_of<double>(tensor));
     if (!all) return tensor.name;
   }
   return "";
@@ -181,7 +183,8 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops) {
     LANISTA_ASSIGN(const std::int64_t change, state.next_change());
     if (!bad) {
       alike.push_back({ready.id, model.quality, change, false});
-      out.replaced = surplus(std::move(alike), static_cast<std::size_t>(std::max<std::int64_t>(state.options.replicas, 1)));
+      out.replaced =
+          surplus(std::move(alike), static_cast<std::size_t>(std::max<std::int64_t>(state.options.replicas, 1)));
       if (std::ranges::find(out.replaced, ready.id) != out.replaced.end()) {
         out.state = Added::State::kRefused;
         out.why = "the zoo has " + std::to_string(state.options.replicas) + " better models of this structure";
@@ -196,13 +199,14 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops) {
     LANISTA_ASSIGN(const auto numbers, state.signature_numbers(table));
     const std::string view = packed_bytes(packed, numbers);
     LANISTA_TRY(state.index.run(
-        "INSERT OR REPLACE INTO models VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, "
+        "INSERT OR REPLACE INTO models VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, "
+        "?17, "
         "?18, ?19, 0, 0)",
-        {ready.id, task, model.task.family(), std::string(bad ? "quarantined" : "live"), out.why, ready.match.hash.hex(),
-         ready.relaxed, ready.graph, bytes_of(view), static_cast<std::int64_t>(packed.size()), packed.params,
-         bad ? std::string() : ready.weights, bad ? std::int64_t{0} : static_cast<std::int64_t>(ready.file.size()),
-         model.quality, model.metric, model.origin, model.facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-         change, change}));
+        {ready.id, task, model.task.family(), std::string(bad ? "quarantined" : "live"), out.why,
+         ready.match.hash.hex(), ready.relaxed, ready.graph, bytes_of(view), static_cast<std::int64_t>(packed.size()),
+         packed.params, bad ? std::string() : ready.weights,
+         bad ? std::int64_t{0} : static_cast<std::int64_t>(ready.file.size()), model.quality, model.metric,
+         model.origin, model.facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), change, change}));
     for (const std::string& gone : out.replaced) {
       LANISTA_TRY(state.retire(gone, "removed", "replaced by " + ready.id));
     }

@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "lanista/zoo/query.h"
-#include "lanista/zoo/test_storm.h"
 #include "lanista/zoo/test_store.h"
+#include "lanista/zoo/test_storm.h"
 
 namespace lanista::zoo {
 namespace {
@@ -50,9 +50,10 @@ struct Damaged {
     std::string out;
     sqlite3* db = nullptr;
     sqlite3_open((folder.path() + "/index.sqlite").c_str(), &db);
-    sqlite3_exec(db, ("SELECT weights FROM models WHERE id = '" + id + "'").c_str(),
-                 [](void* to, int, char** values, char**) { return *static_cast<std::string*>(to) = values[0], 0; }, &out,
-                 nullptr);
+    sqlite3_exec(
+        db, ("SELECT weights FROM models WHERE id = '" + id + "'").c_str(),
+        [](void* to, int, char** values, char**) { return *static_cast<std::string*>(to) = values[0], 0; }, &out,
+        nullptr);
     sqlite3_close(db);
     return folder.path() + "/weights/" + out + ".safetensors";
   }
@@ -114,11 +115,12 @@ TEST(StoreDamage, OfAFileThatIsGoneOrALinkIsNamedAndSkipped) {
 }
 
 TEST(StoreDamage, OfAnIndexThatLiesAboutTensorsIsNamedAndSkipped) {
-  for (const char* lie : {"shape = '[1000000000,1000000000,1000000000]'", "shape = '[3]'", "shape = 'x'", "begin = -5", "begin = 1000000",
-                          "bytes = 4000000000000", "type = 77", "sha256 = 'ab'"}) {
+  for (const char* lie : {"shape = '[1000000000,1000000000,1000000000]'", "shape = '[3]'", "shape = 'x'", "begin = -5",
+                          "begin = 1000000", "bytes = 4000000000000", "type = 77", "sha256 = 'ab'"}) {
     Damaged zoo("lie");
     sql(zoo.folder.path(), "UPDATE tensors SET " + std::string(lie) +
-                               " WHERE place = 0 AND weights = (SELECT weights FROM models WHERE id = '" + zoo.bad + "')");
+                               " WHERE place = 0 AND weights = (SELECT weights FROM models WHERE id = '" + zoo.bad +
+                               "')");
     zoo.expect_named_and_skipped("weights of model");
   }
 }

@@ -24,11 +24,11 @@ Result<void> Store::report_outcome(const Outcome& outcome) {
   }
   const std::scoped_lock lock(state_->mutex);
   return state_->index.change([&]() -> Result<void> {
-    LANISTA_TRY(state_->index.run(
-        "INSERT INTO outcomes(parent, task, child, steps, reference, source, change) "
-        "SELECT id, task, ?2, ?3, ?4, ?5, (SELECT value FROM meta WHERE name = 'change') FROM models "
-        "WHERE id = ?1 AND state <> 'removed'",
-        {outcome.parent, outcome.child, outcome.steps, outcome.reference, outcome.source}));
+    LANISTA_TRY(
+        state_->index.run("INSERT INTO outcomes(parent, task, child, steps, reference, source, change) "
+                          "SELECT id, task, ?2, ?3, ?4, ?5, (SELECT value FROM meta WHERE name = 'change') FROM models "
+                          "WHERE id = ?1 AND state <> 'removed'",
+                          {outcome.parent, outcome.child, outcome.steps, outcome.reference, outcome.source}));
     if (state_->index.changed_rows() == 0) {
       return Error{Code::kNotFound, "the zoo has no model " + outcome.parent, state_->folder};
     }
@@ -65,8 +65,8 @@ Result<void> Store::note_query(const TaskKey& task, const MatchModel& child) {
     const PackedModel packed = pack(child, table);
     LANISTA_ASSIGN(const auto numbers, state_->signature_numbers(table));
     const std::string view = packed_bytes(packed, numbers);
-    LANISTA_TRY(index.run("INSERT INTO queries(task, view) VALUES(?1, ?2)",
-                          {task.text(), std::as_bytes(std::span(view))}));
+    LANISTA_TRY(
+        index.run("INSERT INTO queries(task, view) VALUES(?1, ?2)", {task.text(), std::as_bytes(std::span(view))}));
     return index.run(
         "DELETE FROM queries WHERE task = ?1 AND number NOT IN "
         "(SELECT number FROM queries WHERE task = ?1 ORDER BY number DESC LIMIT ?2)",

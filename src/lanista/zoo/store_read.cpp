@@ -10,13 +10,14 @@ namespace lanista::zoo {
 namespace {
 
 constexpr const char* kColumns =
-    "SELECT id, task, state, why, metric, origin, graph_hash, quality, nodes, params, bytes, added, hits, pinned, facts "
+    "SELECT id, task, state, why, metric, origin, graph_hash, quality, nodes, params, bytes, added, hits, pinned, "
+    "facts "
     "FROM models ";
 
 StoredModel stored(const SqlRow& row) {
-  StoredModel out{row.text(0), row.text(1), row.text(2), row.text(3),    row.text(4),    row.text(5),    row.text(6),
-                  row.real(7), row.integer(8), row.integer(9), row.integer(10), row.integer(11), row.integer(12),
-                  row.integer(13) != 0, nlohmann::json::object()};
+  StoredModel out{row.text(0),     row.text(1),     row.text(2),     row.text(3),          row.text(4),
+                  row.text(5),     row.text(6),     row.real(7),     row.integer(8),       row.integer(9),
+                  row.integer(10), row.integer(11), row.integer(12), row.integer(13) != 0, nlohmann::json::object()};
   auto facts = nlohmann::json::parse(row.text(14), nullptr, false);
   if (facts.is_object()) out.facts = std::move(facts);
   return out;
@@ -55,19 +56,20 @@ Result<std::shared_ptr<const Catalogue>> Store::find(const TaskKey& task, Scope 
     if (known.catalogue.use_count() > 1) known.catalogue = std::make_shared<Catalogue>(*known.catalogue);
     Catalogue& catalogue = *known.catalogue;
     LANISTA_TRY(read_signatures(state.index, known.signatures, known.places, catalogue.signatures()));
-    LANISTA_TRY(state.index.each(
-        std::string("SELECT id, state, quality, added, view FROM models WHERE ") + (family ? "family" : "task") +
-            " = ?1 AND change > ?2 ORDER BY change, id",
-        {text, known.change}, [&](const SqlRow& row) -> Result<void> {
-          const std::string id = row.text(0);
-          catalogue.remove(id);
-          if (row.text(1) != "live") return {};
-          auto model = packed_from_bytes(row.blob(4), known.places, catalogue.signatures());
-          Result<void> added = model ? catalogue.add({id, text, row.real(2), row.integer(3)}, *std::move(model))
-                                     : Result<void>(model.error());
-          if (!added) known.skipped.push_back("model " + id + " is left out: " + added.error().message);
-          return {};
-        }));
+    LANISTA_TRY(state.index.each(std::string("SELECT id, state, quality, added, view FROM models WHERE ") +
+                                     (family ? "family" : "task") + " = ?1 AND change > ?2 ORDER BY change, id",
+                                 {text, known.change}, [&](const SqlRow& row) -> Result<void> {
+                                   const std::string id = row.text(0);
+                                   catalogue.remove(id);
+                                   if (row.text(1) != "live") return {};
+                                   auto model = packed_from_bytes(row.blob(4), known.places, catalogue.signatures());
+                                   Result<void> added =
+                                       model ? catalogue.add({id, text, row.real(2), row.integer(3)}, *std::move(model))
+                                             : Result<void>(model.error());
+                                   if (!added)
+                                     known.skipped.push_back("model " + id + " is left out: " + added.error().message);
+                                   return {};
+                                 }));
     known.epoch = epoch;
     known.change = change;
     return {};
@@ -87,7 +89,8 @@ Result<graph::Graph> Store::graph(const std::string& id) const {
                                  }));
   if (!text) return unknown(id, state_->folder);
   auto graph = graph::parse(*text);
-  if (!graph) return Error{Code::kDataLoss, "the graph of model " + id + " is damaged: " + graph.error().text(), state_->folder};
+  if (!graph)
+    return Error{Code::kDataLoss, "the graph of model " + id + " is damaged: " + graph.error().text(), state_->folder};
   return graph;
 }
 
@@ -120,13 +123,16 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
           const bool whole = shape.is_array() && std::ranges::all_of(shape, [](const auto& dim) {
                                return dim.is_number_integer() && dim.template get<std::int64_t>() >= 0;
                              });
-          if (!whole || (type != static_cast<std::int64_t>(ElementType::kF32) &&
-                         type != static_cast<std::int64_t>(ElementType::kF64)) ||
+          if (!whole ||
+              (type != static_cast<std::int64_t>(ElementType::kF32) &&
+               type != static_cast<std::int64_t>(ElementType::kF64)) ||
               row.integer(3) < 0 || row.integer(4) < 0) {
             return damaged("what the index says of tensor " + name);
           }
           Place one{{name, static_cast<ElementType>(type), shape.get<std::vector<std::int64_t>>(), {}},
-                    static_cast<std::uint64_t>(row.integer(3)), static_cast<std::uint64_t>(row.integer(4)), row.text(5)};
+                    static_cast<std::uint64_t>(row.integer(3)),
+                    static_cast<std::uint64_t>(row.integer(4)),
+                    row.text(5)};
           std::int64_t bytes = static_cast<std::int64_t>(element_size(one.tensor.type));
           for (const std::int64_t dim : one.tensor.shape) {
             if (__builtin_mul_overflow(bytes, dim, &bytes)) return damaged("the shape of tensor " + name);
@@ -141,7 +147,8 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
   for (Place& one : places) {
     auto bytes = read_beneath(state_->weights_folder(), State::file_name(*file), one.begin, one.bytes);
     if (!bytes) return damaged("tensor " + one.tensor.name + ": " + bytes.error().text());
-    if (sha256_hex(*bytes) != one.sha256) return damaged("tensor " + one.tensor.name + " has another SHA-256 than the index says");
+    if (sha256_hex(*bytes) != one.sha256)
+      return damaged("tensor " + one.tensor.name + " has another SHA-256 than the index says");
     one.tensor.bytes = *std::move(bytes);
     out.push_back(std::move(one.tensor));
   }
@@ -165,7 +172,8 @@ Result<std::string> Store::resolve(const std::string& beginning) const {
   if (found.empty() || beginning.empty()) return unknown(beginning, state_->folder);
   if (found.size() > 1 && found.front() != beginning) {
     return Error{Code::kInvalidArgument,
-                 "several models begin with " + beginning + ": " + found[0] + ", " + found[1] + (found.size() > 2 ? ", ..." : ""),
+                 "several models begin with " + beginning + ": " + found[0] + ", " + found[1] +
+                     (found.size() > 2 ? ", ..." : ""),
                  state_->folder};
   }
   return found.front();

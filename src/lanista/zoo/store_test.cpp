@@ -56,7 +56,8 @@ TEST(Store, FindsWhatACatalogueInMemoryFinds) {
   std::vector<std::pair<std::string, NewModel>> live;
   Rng rng(5);
   for (std::uint64_t step = 0; step < 60; ++step) {
-    const NewModel model = drawn_model(step, 0.5 + 0.1 * static_cast<double>(rng.below(4)), rng.bernoulli(0.8) ? kDigits : kCats);
+    const NewModel model =
+        drawn_model(step, 0.5 + 0.1 * static_cast<double>(rng.below(4)), rng.bernoulli(0.8) ? kDigits : kCats);
     live.emplace_back(added(store, model).id, model);
     if (step % 5 == 4) {
       const std::size_t gone = rng.below(live.size());
@@ -70,8 +71,11 @@ TEST(Store, FindsWhatACatalogueInMemoryFinds) {
     Catalogue memory;
     for (std::size_t k = 0; k < live.size(); ++k) {
       const auto match = MatchModel::of(live[k].second.graph, kOps);
-      ASSERT_TRUE(memory.add({live[k].first, live[k].second.task.text(), live[k].second.quality,
-                              static_cast<std::int64_t>(k)}, *match).ok());
+      ASSERT_TRUE(
+          memory
+              .add({live[k].first, live[k].second.task.text(), live[k].second.quality, static_cast<std::int64_t>(k)},
+                   *match)
+              .ok());
     }
     const auto child = MatchModel::of(testing::random_layers(Rng(72).split(step), 8), kOps);
     const auto found = reader.find(kDigits);
@@ -181,7 +185,8 @@ TEST(Store, EvictsUnderABudgetButNothingThatIsHeld) {
   const Folder folder("evict");
   Store store = opened(folder.path(), Mode::kWrite, {.replicas = 1000});
   std::vector<std::string> ids;
-  for (std::uint64_t k = 0; k < 12; ++k) ids.push_back(added(store, drawn_model(k, 0.5 + 0.01 * static_cast<double>(k))).id);
+  for (std::uint64_t k = 0; k < 12; ++k)
+    ids.push_back(added(store, drawn_model(k, 0.5 + 0.01 * static_cast<double>(k))).id);
   const auto child = MatchModel::of(drawn_model(3, 0).graph, kOps);
   ASSERT_TRUE(store.note_query(kDigits, *child).ok());
   ASSERT_TRUE(store.pin(ids[0], true).ok());

@@ -31,15 +31,16 @@ struct Views {
 
 Result<Views> read_views(Database& index, std::vector<Resident>& residents, std::int64_t now) {
   Views out;
-  LANISTA_TRY(index.each("SELECT number, text FROM signatures ORDER BY number", {},
-                         [&](const SqlRow& row) -> Result<void> {
-                           const auto one = signature_from_text(row.blob(1));
-                           if (one) out.places[row.integer(0)] = out.table.intern(one->kind, one->shapes);
-                           return {};
-                         }));
+  LANISTA_TRY(
+      index.each("SELECT number, text FROM signatures ORDER BY number", {}, [&](const SqlRow& row) -> Result<void> {
+        const auto one = signature_from_text(row.blob(1));
+        if (one) out.places[row.integer(0)] = out.table.intern(one->kind, one->shapes);
+        return {};
+      }));
   LANISTA_TRY(index.each(
       "SELECT id, task, quality, view, bytes, "
-      "pinned OR EXISTS (SELECT 1 FROM leases WHERE model = id AND until > ?1) FROM models WHERE state = 'live' ORDER BY added",
+      "pinned OR EXISTS (SELECT 1 FROM leases WHERE model = id AND until > ?1) FROM models WHERE state = 'live' ORDER "
+      "BY added",
       {now}, [&](const SqlRow& row) -> Result<void> {
         residents.push_back({row.text(0), row.integer(4), 0, row.integer(5) != 0, {}});
         auto model = packed_from_bytes(row.blob(3), out.places, out.table);
@@ -137,9 +138,10 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
       std::vector<Resident> residents;
       LANISTA_ASSIGN(views, read_views(index, residents, 0));
       return index.each(
-          "SELECT id, state, graph_hash, graph, view, weights, bytes FROM models WHERE state <> 'removed' ORDER BY id", {},
-          [&](const SqlRow& row) -> Result<void> {
-            entries.push_back({row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5), row.integer(6)});
+          "SELECT id, state, graph_hash, graph, view, weights, bytes FROM models WHERE state <> 'removed' ORDER BY id",
+          {}, [&](const SqlRow& row) -> Result<void> {
+            entries.push_back(
+                {row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5), row.integer(6)});
             return {};
           });
     }));
@@ -183,7 +185,8 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
   }
   LANISTA_ASSIGN(const auto names, state_->files().list(state_->weights_folder()));
   for (const std::string& name : names) {
-    if (!wanted.contains(name) && !name.starts_with("tmp-")) out.push_back({name, "belongs to no model; gc removes it"});
+    if (!wanted.contains(name) && !name.starts_with("tmp-"))
+      out.push_back({name, "belongs to no model; gc removes it"});
   }
   return out;
 }

@@ -50,7 +50,8 @@ class Folder {
   std::string path_;
 };
 
-inline Store opened(const std::string& folder, Store::Mode mode = Store::Mode::kWrite, const Store::Options& options = {}) {
+inline Store opened(const std::string& folder, Store::Mode mode = Store::Mode::kWrite,
+                    const Store::Options& options = {}) {
   auto store = Store::open(folder, mode, options);
   EXPECT_TRUE(store.ok()) << store.error().text();
   return *std::move(store);

@@ -32,7 +32,8 @@ struct StormTally {
 /// Adds models and asks for starts until it is killed; writes the id of every model that add() answered for.
 [[noreturn]] inline void storm_worker(const std::string& folder, std::uint64_t life) {
   const graph::OpTable ops = graph::builtin_ops();
-  const int out = ::open((folder + "/acknowledged-" + std::to_string(life)).c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  const int out =
+      ::open((folder + "/acknowledged-" + std::to_string(life)).c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   const auto complain = [&](const std::string& what) {
     const std::string line = "! " + what + "\n";
     [[maybe_unused]] const ssize_t put = ::write(out, line.data(), line.size());
@@ -104,7 +105,8 @@ inline StormTally storm(const std::string& folder, const StormOptions& options) 
         continue;
       }
       ++tally.acknowledged;
-      if (const auto weights = store->weights(line); !weights) tally.failures += "lost " + weights.error().text() + "\n";
+      if (const auto weights = store->weights(line); !weights)
+        tally.failures += "lost " + weights.error().text() + "\n";
     }
   }
   return tally;

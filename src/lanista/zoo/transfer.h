@@ -98,8 +98,8 @@ Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Grap
 Result<std::vector<Tensor>> apply(const TransferPlan& plan, std::span<const Tensor> parent, const graph::Graph& child,
                                   const graph::OpTable& ops, std::uint64_t seed);
 
-/// The share of the child's parameters and buffers that come of the parent's: copied or mapped, not fresh, zero, or of a
-/// new layer. In [0, 1]; 0 of a child without any.
+/// The share of the child's parameters and buffers that come of the parent's: copied or mapped, not fresh, zero, or of
+/// a new layer. In [0, 1]; 0 of a child without any.
 double inherited_share(const TransferPlan& plan);
 
 /// {"lanista_transfer":1, ...}; index lists that only count upwards are left out.
