@@ -14,7 +14,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/bench/arms.h"
 #include "lanista/bench/recipe.h"
-#include "lanista/bench/search_driver.h"
+#include "lanista/bench/searching.h"
 #include "lanista/graph/text.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/mutate/model_space.h"
@@ -196,7 +196,7 @@ class Races {
     std::map<TrialId, std::unique_ptr<Course>> courses;
     Result<void> trouble;
     SearchDriver driver(
-        *strategy, 1,
+        *strategy, {.slots = 1},
         [&](const SearchDriver::Trial& trial) -> std::optional<Metrics> {
           auto& course = courses[trial.id];
           if (!course) {

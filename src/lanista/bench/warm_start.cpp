@@ -61,7 +61,7 @@ Result<Weights> of_zoo(const Arriving& now, zoo::Catalogue& known) {
   LANISTA_ASSIGN(const auto model, zoo::MatchModel::of(now.model, now.ops));
   const auto offer = known.best(model, now.task.name);
   if (!offer) return Weights();
-  return through(now, now.before[static_cast<std::size_t>(offer->entry->age)], offer->match.pairs);
+  return through(now, now.before[static_cast<std::size_t>(offer->entry.age)], offer->match.pairs);
 }
 
 Result<Weights> of_any(const Arriving& now) {
@@ -140,7 +140,7 @@ Result<Trained> train_from(const Arriving& now, std::vector<Weights> starts) {
 class WarmArm {
  public:
   explicit WarmArm(std::string name) : name_(std::move(name)) {}
-  Result<void> train(const WarmTask& task, const graph::OpTable& ops, const graph::Graph& model, const Arrival& arrival,
+  Result<void> train(const WarmTask& task, const graph::OpTable& ops, const graph::Graph& model, const CellArrival& arrival,
                      std::uint64_t seed) {
     const Arriving now{task, ops, done, model, arrival.parent, Rng(seed).split("model").split(done.size()).key()};
     std::vector<Weights> starts;
@@ -160,9 +160,9 @@ class WarmArm {
     if (name_ == "random" || name_ == "race") starts.emplace_back();
     LANISTA_ASSIGN(Trained trained, train_from(now, std::move(starts)));
     if (name_ == "zoo" || name_ == "race") {
-      LANISTA_ASSIGN(auto matched, zoo::MatchModel::of(model, ops));
-      LANISTA_TRY(known_.add({std::to_string(done.size()), task.name, trained.accuracy,
-                              static_cast<std::int64_t>(done.size()), std::move(matched)}));
+      LANISTA_ASSIGN(const auto matched, zoo::MatchModel::of(model, ops));
+      const auto age = static_cast<std::int64_t>(done.size());
+      LANISTA_TRY(known_.add({std::to_string(age), task.name, trained.accuracy, age}, matched));
     }
     done.push_back(std::move(trained));
     return {};
@@ -182,7 +182,7 @@ Result<std::vector<WarmArm>> run_seed(const WarmTask& task, const graph::OpTable
   const kernels::FlushToZero as_workers;
   LANISTA_ASSIGN(const auto space, CellModels::make(task.data.spec(), ops));
   const CellEvolution evolution(seed);
-  std::vector<Arrival> arrivals;
+  std::vector<CellArrival> arrivals;
   std::vector<double> accuracy;
   std::vector<WarmArm> arms;
   for (const std::string& name : kArms) arms.emplace_back(name);

@@ -78,10 +78,10 @@ Result<WarmTask> glyphs_task() {
   return WarmTask{"glyphs", std::move(data), 60, 0.8};
 }
 
-Arrival CellEvolution::next(const std::vector<Arrival>& before, const std::vector<double>& accuracy) const {
+CellArrival CellEvolution::next(const std::vector<CellArrival>& before, const std::vector<double>& accuracy) const {
   std::set<std::string> seen;
   const auto key = [](const Cell& cell) { return mutate::nasbench201_key(cell, mutate::Nasbench201Same::kFunction); };
-  for (const Arrival& one : before) seen.insert(key(one.cell));
+  for (const CellArrival& one : before) seen.insert(key(one.cell));
   Rng rng = rng_.split(before.size());
   const auto random_cell = [&] { return Cell::at(static_cast<std::int64_t>(rng.below(Cell::kCount))); };
   const auto fresh = [&](const Cell& cell) { return mutate::nasbench201_live(cell) && !seen.contains(key(cell)); };

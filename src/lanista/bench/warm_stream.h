@@ -28,7 +28,7 @@ Result<WarmTask> digits_task();
 Result<WarmTask> glyphs_task();
 
 /// A cell that was asked for, and the number of the one that it is a mutation of.
-struct Arrival {
+struct CellArrival {
   mutate::Nasbench201Cell cell;
   std::optional<std::size_t> parent;
 };
@@ -39,7 +39,7 @@ class CellEvolution {
  public:
   explicit CellEvolution(std::uint64_t seed) : rng_(Rng(seed).split("cells")) {}
   /// Of what has been told so far.
-  Arrival next(const std::vector<Arrival>& before, const std::vector<double>& accuracy) const;
+  CellArrival next(const std::vector<CellArrival>& before, const std::vector<double>& accuracy) const;
 
  private:
   Rng rng_;

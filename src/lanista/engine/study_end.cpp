@@ -106,8 +106,9 @@ Result<std::optional<study::Ensemble>> StudyEngine::ensemble_around(const TrialV
   const bool folds = state_.view.config.data.folds.has_value();
   const bool chooses = most >= 2 && (folds || services_.data->split_rows[1] > 0);
   std::vector<Model> models;
-  if (chooses || folds) LANISTA_ASSIGN(models.emplace_back(), model_of(winner));
-  if (models.empty() || models.front().empty()) return std::optional<study::Ensemble>();
+  if (!chooses && !folds) return std::optional<study::Ensemble>();
+  LANISTA_ASSIGN(models.emplace_back(), model_of(winner));
+  if (models.front().empty()) return std::optional<study::Ensemble>();
   for (const study::Standing& standing : podium_.best()) {
     if (!chooses || standing.trial == winner.id) continue;
     LANISTA_ASSIGN(Model model, model_of(state_.trial(standing.trial)));

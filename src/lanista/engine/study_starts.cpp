@@ -32,13 +32,13 @@ Result<std::optional<study::Start>> StudyEngine::kept_relative(const graph::Grap
       LANISTA_ASSIGN(zoo::MatchModel model, zoo::MatchModel::of(built.model, models_->ops()));
       known = kept_models_.emplace(trial.id, std::move(model)).first;
     }
-    LANISTA_TRY(kept.add({std::to_string(trial.id.value), "", quality, trial.id.value, known->second}));
+    LANISTA_TRY(kept.add({std::to_string(trial.id.value), "", quality, trial.id.value}, known->second));
     quality -= 1;
   }
   LANISTA_ASSIGN(const zoo::MatchModel model, zoo::MatchModel::of(child, models_->ops()));
   const auto offer = kept.best(model, "");
   if (!offer) return std::optional<study::Start>();
-  const TrialView& best = state_.trial(TrialId{static_cast<std::uint32_t>(std::stoul(offer->entry->id))});
+  const TrialView& best = state_.trial(TrialId{static_cast<std::uint32_t>(std::stoul(offer->entry.id))});
   return std::optional(study::Start{best.id, best.measurements.back().epoch, "", best.outcome->weights});
 }
 

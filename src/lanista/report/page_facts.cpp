@@ -184,7 +184,7 @@ json baselines_facts(const StudyView& view) {
 /// How the winner came to be, where it went on from others' states: who trained its weights, when and with what.
 json line_facts(const StudyView& view) {
   if (!view.winner) return {};
-  const TrialView& winner = view.trials.at(view.winner->value - 1);
+  const study::TrialView& winner = view.trials.at(view.winner->value - 1);
   if (winner.forks.empty()) return {};
   json line = json::array();
   for (const study::Stretch& stretch : study::lineage(view, winner, std::ssize(winner.measurements))) {

@@ -95,12 +95,12 @@ Result<graph::Graph> Store::graph(const std::string& id) const {
 }
 
 Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vector<std::string>& names) const {
-  struct Place {
+  struct StoredTensor {
     Tensor tensor;
     std::uint64_t begin = 0, bytes = 0;
     std::string sha256;
   };
-  std::vector<Place> places;
+  std::vector<StoredTensor> places;
   std::optional<std::string> file;
   const auto damaged = [&](const std::string& what) {
     return Error{Code::kDataLoss, "the weights of model " + id + " are damaged: " + what, state_->folder};
@@ -129,7 +129,7 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
               row.integer(3) < 0 || row.integer(4) < 0) {
             return damaged("what the index says of tensor " + name);
           }
-          Place one{{name, static_cast<ElementType>(type), shape.get<std::vector<std::int64_t>>(), {}},
+          StoredTensor one{{name, static_cast<ElementType>(type), shape.get<std::vector<std::int64_t>>(), {}},
                     static_cast<std::uint64_t>(row.integer(3)),
                     static_cast<std::uint64_t>(row.integer(4)),
                     row.text(5)};
@@ -144,7 +144,7 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
   };
   LANISTA_TRY(state_->index.read(find_places));
   std::vector<Tensor> out;
-  for (Place& one : places) {
+  for (StoredTensor& one : places) {
     auto bytes = read_beneath(state_->weights_folder(), State::file_name(*file), one.begin, one.bytes);
     if (!bytes) return damaged("tensor " + one.tensor.name + ": " + bytes.error().text());
     if (sha256_hex(*bytes) != one.sha256)
