@@ -80,7 +80,8 @@ class Draw {
     return start;
   }
   zoo::TransferPlan transfer() {
-    zoo::TransferPlan plan{.exact = flag(), .lost = text()};
+    zoo::TransferPlan plan;
+    plan.exact = flag(), plan.lost = text();
     plan.tensors = {{.name = text(),
                      .kind = zoo::TensorPlan::Kind::kMap,
                      .from = text(),

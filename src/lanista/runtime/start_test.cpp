@@ -172,8 +172,10 @@ TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
     ASSERT_TRUE(engine::plan_start(job, view, ops).ok());
     const auto start = read_start(files, job, ops);
     if (!start) continue;
-    auto child = *train::Trainer::create({.model = job.model,
+    auto child = *train::Trainer::create({.trial = trial.id,
+                                          .model = job.model,
                                           .recipe = job.recipe,
+                                          .metrics = {},
                                           .trial_seed = job.trial_seed,
                                           .data = &data,
                                           .step_ops = &ops,
