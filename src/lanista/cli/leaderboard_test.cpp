@@ -95,12 +95,20 @@ TEST(Leaderboard, SaysThatBestIsTheWinnersTrainingsOnTheFolds) {
   auto view = three_trials();
   view.config.data.folds = 2;
   EXPECT_EQ(ensemble_text(view), "") << "a study that an older build ended";
+  const study::Proposal other = view.trials[0].proposal;
+  view.trials[0].proposal = view.trials[1].proposal;
   view.ensemble = study::Ensemble{{{TrialId{2}, 1}, {TrialId{1}, 1}}, {}, {{"test_accuracy", 0.965}}};
   EXPECT_EQ(ensemble_text(view),
             " best/ blends the winner's 2 trainings #2, #1 (test 0.9650); #2 alone (test 0.9601)\n");
   view.ensemble->test.clear();
   view.test.clear();
   EXPECT_EQ(ensemble_text(view), " best/ blends the winner's 2 trainings #2, #1; #2 alone is DIR#2\n");
+
+  view.trials[0].proposal = other;  // chosen by keep.ensemble
+  view.ensemble->members[0].draws = 3;
+  view.ensemble->validation = {{"val_accuracy", 0.98}};
+  EXPECT_EQ(ensemble_text(view),
+            " best/ blends all trainings of #2 75 %, #1 25 %: val_accuracy 0.9800; training #2 alone is DIR#2\n");
 }
 
 TEST(Leaderboard, ShowsAtMostTheRowsAsked) {

@@ -78,7 +78,7 @@ void add_verify(CLI::App& zoo, int& code) {
 void add_gc(CLI::App& zoo, int& code) {
   auto request = std::make_shared<ZooGcRequest>();
   auto& verb =
-      *zoo.add_subcommand("gc", "remove files that belong to no model; with --budget evict models until it fits");
+      *zoo.add_subcommand("gc", "remove files that belong to no model; with a budget evict models until it fits");
   add_common(verb, request->zoo, request->json);
   verb.add_option("--budget", request->budget, "MiB that weights may take")->check(real(0, 1e12));
   verb.footer(examples({"lanista zoo gc", "lanista zoo gc --budget 500"}));

@@ -250,6 +250,7 @@ TEST(EarlierTrials, AreKnownToEveryStrategyAndNeverProposedAgain) {
     study::StudyConfig config = small_study(12);
     config.strategy = {plugin.name, 3, Options::object()};
     if (plugin.halves) config.stop = {};
+    if (plugin.forks) config.train.keep = study::kKeepLast, config.strategy.options = {{"fixed", "keep"}};
     Bench bench;
     const auto end = run_with(bench, bench.disk, config, earlier);
     ASSERT_TRUE(end) << plugin.name << ": " << end.error().text();

@@ -37,6 +37,10 @@ std::optional<Error> beside_forks(const StrategyPlugin& plugin, const study::Stu
                                     " trials go on from each other's states, so that it must be " +
                                     std::string(study::kKeepLast) + " or left out");
   }
+  if (!config.train.tune.name.empty()) {
+    return refuse("train.tune", "has trials find their own settings, and strategy " + plugin.name +
+                                    " gives them others whenever they fork; one of the two");
+  }
   if (config.strategy.options.value("fixed", "refuse") == "keep") return std::nullopt;
   const std::string otherwise = " (strategy.fixed: keep has members fork among those that agree in it)";
   const std::string one = "; strategy " + plugin.name + " trains one model, since a state fits no other" + otherwise;

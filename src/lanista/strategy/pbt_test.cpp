@@ -425,6 +425,9 @@ TEST(Pbt, RefusesByNameWhatCannotChangeInTraining) {
   EXPECT_EQ(refusal(two).where, "model.base");
   two.strategy.options = {{"fixed", "keep"}};
   EXPECT_EQ(refusal(two).where, "");
+  study::StudyConfig tuned = config;
+  tuned.train.tune.name = "mltuner";
+  EXPECT_EQ(refusal(tuned).where, "train.tune");
   study::StudyConfig mutated = config;
   mutated.space.mutate.push_back({"widen", Options::object()});
   EXPECT_EQ(refusal(mutated).where, "space.mutate");

@@ -17,6 +17,7 @@ std::string join(const std::vector<std::string>& words) {
 }
 
 YAML::Node find_key(const YAML::Node& map, const std::string& key) {
+  if (!map.IsMap()) return YAML::Node(YAML::NodeType::Undefined);
   for (const auto& item : map) {
     if (item.first.as<std::string>() == key) return item.second;
   }

@@ -22,7 +22,7 @@ std::vector<std::string> names_of(const Plugins& plugins) {
   return names;
 }
 
-/// The value of a key, or an undefined node.
+/// The value of a key, or an undefined node, also of what is no mapping.
 YAML::Node find_key(const YAML::Node& map, const std::string& key);
 
 /// What stands under a key such as "model.base[0].x", or the last node on the way that is there.
