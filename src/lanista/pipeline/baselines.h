@@ -4,27 +4,31 @@
 
 namespace lanista::pipeline {
 
-/// What others' planners give, from their definitions (graphpipe.md 6), made into plans of ours: a chain of stages
-/// under the synchronous 1F1B schedule, each waiting for the one before. They know one class of devices and one memory
-/// size.
+/// What others' planners give, from their definitions (graphpipe.md 6), made into plans of ours under the synchronous
+/// 1F1B schedule. Both make a chain of stages. They run as the better of two: each stage waits for the one before, as
+/// in their own runtimes, or only for those it reads. They know one class of devices and one memory size.
 
 struct Baseline {
   Plan plan;
   double seconds = 0;              ///< a step, simulated
-  std::size_t sets_looked_at = 0;  ///< antichains or downsets, of one micro-batch size
+  double chain_seconds = 0;        ///< the best step where every stage waits for the one before; infinity if none fits
+  std::size_t sets_looked_at = 0;  ///< prefixes or downsets, of one micro-batch size, the empty one included
 };
 
-/// PipeDream (SOSP'19): the model in a row of antichains, then the least time of the slowest stage over all cuts and
-/// all numbers of devices a stage, with its sum of gradients; memory by the number of micro-batches in flight. For
-/// every power of two that divides the batch, or `micro_batch` alone; the best of them by simulation. Errors:
-/// kUnimplemented for several classes of devices; kResourceExhausted where nothing fits.
-Result<Baseline> pipedream(const Problem& problem, std::int64_t micro_batch = 0);
+inline constexpr std::size_t kMostSets = 40'000;
 
-inline constexpr std::size_t kMostDownsets = 40'000;
+/// PipeDream (SOSP'19): the DAG of augmented antichains in topological order, each standing for the prefix that it and
+/// all before it are, then the least time of the slowest stage over all chains of prefixes that contain one another and
+/// all numbers of devices a stage, with its sum of gradients; memory by the number of micro-batches in flight. For
+/// every power of two that divides the batch, or `micro_batch` alone; the best of them by simulation. Where there are
+/// more than kMostSets prefixes, only those of one way through the DAG, depth first (sets_looked_at tells). Of its
+/// hierarchy of machines it knows one level. O(prefixes^2 devices^2). Errors: kUnimplemented for several classes of
+/// devices; kResourceExhausted where nothing fits.
+Result<Baseline> pipedream(const Problem& problem, std::int64_t micro_batch = 0);
 
 /// Piper (NeurIPS'21) without tensor parallelism and recomputation: stages are differences of nested downsets. The same
 /// choice of micro-batches. Errors: as above, and kResourceExhausted naming the limit where there are more than
-/// kMostDownsets, as the released program gives up there.
+/// kMostSets, as the released program gives up there.
 Result<Baseline> piper(const Problem& problem, std::int64_t micro_batch = 0);
 
 /// A chain as both make it: operators of every stage and its devices, in order.

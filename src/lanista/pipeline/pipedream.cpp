@@ -1,13 +1,13 @@
 #include <algorithm>
 
 #include "lanista/pipeline/chains.h"
+#include "lanista/pipeline/closed_sets.h"
 
 namespace lanista::pipeline {
 namespace {
 
-/// The model in a row, one operator a state. PipeDream sorts its antichains topologically, and the prefix that an
-/// antichain stands for is it and all before it; on a topological order that walks branches one after the other, as its
-/// depth-first sort does, two states differ by one operator.
+/// One way through the DAG of antichains: a topological order that walks branches one after the other, so that two
+/// states differ by one operator.
 std::vector<std::uint32_t> row_of(const Model& model) {
   const Neighbours neighbours(model);
   std::vector<std::uint32_t> row, ready;
@@ -27,81 +27,168 @@ std::vector<std::uint32_t> row_of(const Model& model) {
   return row;
 }
 
-/// The least time of the slowest stage for all operators of a row on `devices` devices.
-class Row {
- public:
-  Row(const Problem& problem, const std::vector<std::uint32_t>& row, std::int64_t micro_batch)
-      : problem_(problem), row_(row), micro_batch_(micro_batch), devices_(problem.devices.count()) {
-    for (const std::uint32_t o : row) {
-      const Operator& op = problem.model.operators[o];
-      work_.push_back(work_.back() + work_at(op, micro_batch));
-      bytes_.push_back(bytes_.back() + op.parameter_bytes);
-      kept_.push_back(kept_.back() + op.activation_bytes);
-    }
+/// What a stage is made of.
+struct Sums {
+  double work = 0, bytes = 0, kept = 0;
+  void add(const Operator& op, std::int64_t micro_batch) {
+    work += work_at(op, micro_batch);
+    bytes += op.parameter_bytes;
+    kept += op.activation_bytes;
   }
+  Sums operator-(const Sums& other) const { return {work - other.work, bytes - other.bytes, kept - other.kept}; }
+};
 
-  std::vector<ChainPart> run() {
-    const std::size_t n = row_.size();
-    const auto all = static_cast<std::size_t>(devices_);
-    // best[m][j]: operators before j on m devices; how: begin and devices of the last stage.
-    std::vector<std::vector<double>> best(all + 1, std::vector<double>(n + 1, 1e300));
-    using Last = std::pair<std::size_t, std::size_t>;
-    std::vector<std::vector<Last>> how(all + 1, std::vector<Last>(n + 1));
-    best[0][0] = 0;
-    for (std::size_t m = 1; m <= all; ++m) {
-      for (std::size_t j = 1; j <= n; ++j) {
-        for (std::size_t mine = 1; mine <= m; ++mine) {
-          for (std::size_t k = j; k-- > 0;) {
-            const double stage = seconds(k, j, static_cast<std::int64_t>(mine));
-            if (stage >= best[m][j]) break;  // longer stages only take longer
-            if (best[m - mine][k] >= 1e300) continue;
-            if (!fits(k, j, static_cast<std::int64_t>(mine), devices_ - static_cast<std::int64_t>(m - mine))) break;
-            const double slowest = std::max(best[m - mine][k], stage);
-            if (slowest < best[m][j]) best[m][j] = slowest, how[m][j] = {k, mine};
-          }
+/// What a stage costs on so many machines.
+struct Costs {
+  const Problem& problem;
+  std::int64_t micro_batch;
+
+  /// (compute + 4 (m - 1) parameters / (bandwidth m)) / m; transfers of activations are hidden. The sum of gradients is
+  /// shared by all micro-batches of a step, as weights are synchronous here.
+  double seconds(const Sums& stage, std::size_t m) const {
+    const auto machines = static_cast<double>(m);
+    const double rate = problem.devices.links[0][0].bytes_per_second;
+    const double micro_batches = static_cast<double>(problem.model.batch / micro_batch);
+    const double sum = 4 * (machines - 1) * stage.bytes / (rate * machines) / micro_batches;
+    return (stage.work + sum) / machines;
+  }
+  /// Every device holds as many micro-batches as stages of this width follow, it included.
+  bool fits(const Sums& stage, std::size_t machines, std::size_t remaining) const {
+    const auto m = static_cast<std::int64_t>(machines);
+    if (m > micro_batch) return false;
+    const std::int64_t follow = (static_cast<std::int64_t>(remaining) + m - 1) / m;
+    const std::int64_t in_flight = std::min(follow, problem.model.batch / micro_batch);
+    const double samples = static_cast<double>(in_flight * ((micro_batch + m - 1) / m));
+    return problem.model.parameter_copies * stage.bytes + samples * stage.kept <=
+           problem.devices.classes[0].memory_bytes;
+  }
+};
+
+/// A chain of stages and the time of its slowest one.
+struct RowCut {
+  double slowest = 1e300;
+  std::vector<ChainPart> parts;  ///< none where nothing fits
+};
+
+/// The best cut of a row of operators.
+RowCut cut_row(const Costs& costs, const std::vector<std::uint32_t>& row) {
+  const std::size_t n = row.size();
+  const auto all = static_cast<std::size_t>(costs.problem.devices.count());
+  std::vector<Sums> before(1);
+  for (const std::uint32_t o : row) {
+    before.push_back(before.back());
+    before.back().add(costs.problem.model.operators[o], costs.micro_batch);
+  }
+  // best[m][j]: operators before j on m devices; how: begin and devices of the last stage.
+  std::vector<std::vector<double>> best(all + 1, std::vector<double>(n + 1, 1e300));
+  using Last = std::pair<std::size_t, std::size_t>;
+  std::vector<std::vector<Last>> how(all + 1, std::vector<Last>(n + 1));
+  best[0][0] = 0;
+  for (std::size_t m = 1; m <= all; ++m) {
+    for (std::size_t j = 1; j <= n; ++j) {
+      for (std::size_t mine = 1; mine <= m; ++mine) {
+        for (std::size_t k = j; k-- > 0;) {
+          const Sums stage = before[j] - before[k];
+          const double seconds = costs.seconds(stage, mine);
+          if (seconds >= best[m][j]) break;  // longer stages only take longer
+          if (best[m - mine][k] >= 1e300) continue;
+          if (!costs.fits(stage, mine, all - (m - mine))) break;
+          const double slowest = std::max(best[m - mine][k], seconds);
+          if (slowest < best[m][j]) best[m][j] = slowest, how[m][j] = {k, mine};
         }
       }
     }
-    std::size_t m = 0;
-    for (std::size_t each = 1; each <= all; ++each) {
-      if (best[each][n] < 1e300 && (m == 0 || best[each][n] < best[m][n])) m = each;
+  }
+  std::size_t m = 0;
+  for (std::size_t each = 1; each <= all; ++each) {
+    if (best[each][n] < 1e300 && (m == 0 || best[each][n] < best[m][n])) m = each;
+  }
+  RowCut cut;
+  if (m == 0) return cut;
+  cut.slowest = best[m][n];
+  for (std::size_t j = n; j > 0;) {
+    const auto [k, mine] = how[m][j];
+    const auto first = row.begin();
+    cut.parts.insert(cut.parts.begin(),
+                     {{first + static_cast<std::ptrdiff_t>(k), first + static_cast<std::ptrdiff_t>(j)},
+                      static_cast<std::int64_t>(mine)});
+    j = k;
+    m -= mine;
+  }
+  return cut;
+}
+
+/// The best cut of all prefixes that antichains stand for: a stage is the difference of two of which one contains the
+/// other. `limit`: no stage is slower, but for rounding, as one
+/// way through them shows.
+class Antichains {
+ public:
+  Antichains(const Costs& costs, const std::vector<OperatorSet>& sets, double limit)
+      : costs_(costs),
+        sets_(sets),
+        all_(static_cast<std::size_t>(costs.problem.devices.count())),
+        limit_(limit * (1 + 1e-9)) {
+    for (const OperatorSet& set : sets) {
+      Sums& sums = sums_.emplace_back();
+      for (std::uint32_t o = 0; o < costs.problem.model.operators.size(); ++o) {
+        if (has(set, o)) sums.add(costs.problem.model.operators[o], costs.micro_batch);
+      }
+    }
+    table_.assign(sets.size() * (all_ + 1), {});
+    at(0, 0).slowest = 0;
+  }
+
+  std::vector<ChainPart> run() {
+    const double most_work = limit_ * static_cast<double>(all_);
+    for (std::size_t j = 1; j < sets_.size(); ++j) {
+      for (std::size_t k = 0; k < j; ++k) {
+        const Sums stage = sums_[j] - sums_[k];
+        if (stage.work <= most_work && contains(sets_[j], sets_[k])) add_stage(j, k, stage);
+      }
+    }
+    std::size_t set = sets_.size() - 1, m = 0;
+    for (std::size_t each = 1; each <= all_; ++each) {
+      if (at(set, each).slowest < at(set, m).slowest) m = each;
     }
     std::vector<ChainPart> parts;
-    if (m == 0) return parts;
-    for (std::size_t j = n; j > 0;) {
-      const auto [k, mine] = how[m][j];
-      const auto first = row_.begin();
-      parts.insert(parts.begin(), {{first + static_cast<std::ptrdiff_t>(k), first + static_cast<std::ptrdiff_t>(j)},
-                                   static_cast<std::int64_t>(mine)});
-      j = k;
-      m -= mine;
+    while (m > 0) {
+      const Cell& cell = at(set, m);
+      ChainPart part{{}, static_cast<std::int64_t>(cell.machines)};
+      for (std::uint32_t o = 0; o < costs_.problem.model.operators.size(); ++o) {
+        if (has(sets_[set], o) && !has(sets_[cell.before], o)) part.operators.push_back(o);
+      }
+      parts.insert(parts.begin(), std::move(part));
+      set = cell.before;
+      m -= cell.machines;
     }
     return parts;
   }
 
  private:
-  /// (compute + 4 (m - 1) parameters / (bandwidth m)) / m; transfers of activations are hidden. The sum of gradients is
-  /// shared by all micro-batches of a step, as weights are synchronous here.
-  double seconds(std::size_t k, std::size_t j, std::int64_t m) const {
-    const auto machines = static_cast<double>(m);
-    const double rate = problem_.devices.links[0][0].bytes_per_second;
-    const double micro_batches = static_cast<double>(problem_.model.batch / micro_batch_);
-    const double sum = 4 * (machines - 1) * (bytes_[j] - bytes_[k]) / (rate * machines) / micro_batches;
-    return (work_[j] - work_[k] + sum) / machines;
-  }
-  /// Every device holds as many micro-batches as stages of this width follow.
-  bool fits(std::size_t k, std::size_t j, std::int64_t m, std::int64_t remaining) const {
-    if (m > micro_batch_) return false;
-    const std::int64_t in_flight = std::min((remaining + m - 1) / m, problem_.model.batch / micro_batch_);
-    const double samples = static_cast<double>(in_flight * ((micro_batch_ + m - 1) / m));
-    return problem_.model.parameter_copies * (bytes_[j] - bytes_[k]) + samples * (kept_[j] - kept_[k]) <=
-           problem_.devices.classes[0].memory_bytes;
+  struct Cell {
+    double slowest = 1e300;
+    std::uint32_t before = 0, machines = 0;
+  };
+  Cell& at(std::size_t set, std::size_t machines) { return table_[set * (all_ + 1) + machines]; }
+
+  void add_stage(std::size_t j, std::size_t k, const Sums& stage) {
+    for (std::size_t mine = 1; mine <= all_; ++mine) {
+      const double seconds = costs_.seconds(stage, mine);
+      if (seconds > limit_) continue;
+      for (std::size_t m = mine; m <= all_; ++m) {
+        const double slowest = std::max(at(k, m - mine).slowest, seconds);
+        if (slowest >= at(j, m).slowest || !costs_.fits(stage, mine, all_ - (m - mine))) continue;
+        at(j, m) = {slowest, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(mine)};
+      }
+    }
   }
 
-  const Problem& problem_;
-  const std::vector<std::uint32_t>& row_;
-  const std::int64_t micro_batch_, devices_;
-  std::vector<double> work_{0}, bytes_{0}, kept_{0};
+  const Costs& costs_;
+  const std::vector<OperatorSet>& sets_;
+  const std::size_t all_;
+  const double limit_;
+  std::vector<Sums> sums_;
+  std::vector<Cell> table_;
 };
 
 }  // namespace
@@ -132,9 +219,13 @@ Result<Plan> chain_plan(const std::vector<ChainPart>& parts, std::int64_t micro_
 Result<Baseline> pipedream(const Problem& problem, std::int64_t micro_batch) {
   LANISTA_TRY(check(problem));
   const auto row = row_of(problem.model);
-  LANISTA_ASSIGN(auto best, best_chain(problem, micro_batch, "PipeDream's planner",
-                                       [&](std::int64_t b) { return Row(problem, row, b).run(); }));
-  best.sets_looked_at = row.size();
+  const auto sets = closed_sets(Neighbours(problem.model).previous, kMostSets);
+  LANISTA_ASSIGN(auto best, best_chain(problem, micro_batch, "PipeDream's planner", [&](std::int64_t b) {
+                   const Costs costs{problem, b};
+                   RowCut cut = cut_row(costs, row);
+                   return sets.empty() ? std::move(cut.parts) : Antichains(costs, sets, cut.slowest).run();
+                 }));
+  best.sets_looked_at = sets.empty() ? row.size() + 1 : sets.size();
   return best;
 }
 

@@ -1,47 +1,16 @@
 #include <algorithm>
-#include <map>
 
 #include "lanista/pipeline/chains.h"
+#include "lanista/pipeline/closed_sets.h"
 
 namespace lanista::pipeline {
 namespace {
 
-/// A set of operators, a bit each.
-using Set = std::vector<std::uint64_t>;
-
-bool has(const Set& set, std::uint32_t op) { return (set[op / 64] >> (op % 64) & 1) != 0; }
-
-/// All sets closed under successors, smaller ones first. Empty if there are more than `most`.
-std::vector<Set> downsets(const Neighbours& neighbours, std::size_t most) {
-  const std::size_t count = neighbours.next.size();
-  std::vector<Set> found{Set((count + 63) / 64, 0)};
-  std::map<Set, std::size_t> known{{found[0], 0}};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    for (std::uint32_t op = 0; op < count; ++op) {
-      if (has(found[i], op)) continue;
-      const auto& next = neighbours.next[op];
-      if (!std::ranges::all_of(next, [&](std::uint32_t n) { return has(found[i], n); })) continue;
-      Set larger = found[i];
-      larger[op / 64] |= std::uint64_t{1} << (op % 64);
-      if (!known.emplace(larger, found.size()).second) continue;
-      found.push_back(std::move(larger));
-      if (found.size() > most) return {};
-    }
-  }
-  return found;
-}
-
-bool contains(const Set& large, const Set& small) {
-  for (std::size_t w = 0; w < large.size(); ++w) {
-    if ((small[w] & ~large[w]) != 0) return false;
-  }
-  return true;
-}
-
-/// dp[set][k devices][s data-parallel degrees in all]: the least time of the slowest stage of the operators of a set.
+/// dp[set][s data-parallel degrees in all]: the least time of the slowest stage of the operators of a set. Without
+/// tensor parallelism degrees are devices, so the table's third axis (devices) would only repeat the second.
 class Downsets {
  public:
-  Downsets(const Problem& problem, const std::vector<Set>& sets, std::int64_t micro_batch)
+  Downsets(const Problem& problem, const std::vector<OperatorSet>& sets, std::int64_t micro_batch)
       : problem_(problem),
         sets_(sets),
         neighbours_(problem.model),
@@ -56,28 +25,27 @@ class Downsets {
   }
 
   std::vector<ChainPart> run() {
-    table_.assign(sets_.size() * (devices_ + 1) * (most_ + 1), {});
-    for (std::size_t k = 0; k <= devices_; ++k) at(0, k, 0).seconds = 0;
+    table_.assign(sets_.size() * (most_ + 1), {});
+    at(0, 0).seconds = 0;
     for (std::size_t i = 1; i < sets_.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (contains(sets_[i], sets_[j])) add_stage(i, j);
       }
     }
     std::vector<ChainPart> parts;
-    std::size_t set = sets_.size() - 1, k = devices_, s = 0;
+    std::size_t set = sets_.size() - 1, s = 0;
     for (std::size_t each = 1; each <= most_; ++each) {
-      if (s == 0 || at(set, k, each).seconds < at(set, k, s).seconds) s = each;
+      if (s == 0 || at(set, each).seconds < at(set, s).seconds) s = each;
     }
-    if (s == 0 || at(set, k, s).seconds >= 1e300) return parts;
+    if (s == 0 || at(set, s).seconds >= 1e300) return parts;
     while (set != 0) {
-      const Cell& cell = at(set, k, s);
+      const Cell& cell = at(set, s);
       ChainPart part{{}, static_cast<std::int64_t>(cell.degree)};
       for (std::uint32_t op = 0; op < work_.size(); ++op) {
         if (has(sets_[set], op) && !has(sets_[cell.before], op)) part.operators.push_back(op);
       }
       parts.push_back(std::move(part));
       set = cell.before;
-      k -= cell.degree;
       s -= cell.degree;
     }
     return parts;
@@ -88,15 +56,13 @@ class Downsets {
     double seconds = 1e300;
     std::uint32_t before = 0, degree = 0;
   };
-  Cell& at(std::size_t set, std::size_t k, std::size_t s) {
-    return table_[(set * (devices_ + 1) + k) * (most_ + 1) + s];
-  }
+  Cell& at(std::size_t set, std::size_t s) { return table_[set * (most_ + 1) + s]; }
 
   /// What a stage is made of, whatever its degree.
   struct Sums {
     double work = 0, cut = 0, parameters = 0, kept = 0;
   };
-  Sums sums_of(const Set& large, const Set& small) const {
+  Sums sums_of(const OperatorSet& large, const OperatorSet& small) const {
     Sums sums;
     for (std::size_t w = 0; w < large.size(); ++w) {
       for (std::uint64_t bits = large[w] & ~small[w]; bits != 0; bits &= bits - 1) {
@@ -129,19 +95,17 @@ class Downsets {
       for (std::size_t s = degree; s <= most_; ++s) {
         const auto in_flight = static_cast<double>((s + degree - 1) / degree);
         if (in_flight * batch * sums.kept + problem_.model.parameter_copies * sums.parameters > memory) break;
-        for (std::size_t k = degree; k <= devices_; ++k) {
-          const double slowest = std::max(at(j, k - degree, s - degree).seconds, seconds);
-          Cell& cell = at(i, k, s);
-          if (slowest < cell.seconds) {
-            cell = {slowest, static_cast<std::uint32_t>(j), static_cast<std::uint32_t>(degree)};
-          }
+        const double slowest = std::max(at(j, s - degree).seconds, seconds);
+        Cell& cell = at(i, s);
+        if (slowest < cell.seconds) {
+          cell = {slowest, static_cast<std::uint32_t>(j), static_cast<std::uint32_t>(degree)};
         }
       }
     }
   }
 
   const Problem& problem_;
-  const std::vector<Set>& sets_;
+  const std::vector<OperatorSet>& sets_;
   const Neighbours neighbours_;
   const std::int64_t micro_batch_;
   const std::size_t devices_, micro_batches_, most_;
@@ -154,10 +118,10 @@ class Downsets {
 
 Result<Baseline> piper(const Problem& problem, std::int64_t micro_batch) {
   LANISTA_TRY(check(problem));
-  const auto sets = downsets(Neighbours(problem.model), kMostDownsets);
+  const auto sets = closed_sets(Neighbours(problem.model).next, kMostSets);
   if (sets.empty()) {
     return Error{Code::kResourceExhausted,
-                 "Piper's planner gives up: more than " + std::to_string(kMostDownsets) + " downsets", ""};
+                 "Piper's planner gives up: more than " + std::to_string(kMostSets) + " downsets", ""};
   }
   LANISTA_ASSIGN(auto best, best_chain(problem, micro_batch, "Piper's planner",
                                        [&](std::int64_t b) { return Downsets(problem, sets, b).run(); }));
