@@ -72,6 +72,62 @@ TEST(Knapsack, GreedyIsAsGoodWhereValuesAreConcave) {
   }
 }
 
+/// Each job's choices as one list, or equal ones shared.
+ChoiceLists lists_of(const std::vector<std::vector<Choice>>& kinds, const std::vector<std::uint32_t>& kind_of) {
+  ChoiceLists lists;
+  for (const auto& kind : kinds) {
+    lists.choices.insert(lists.choices.end(), kind.begin(), kind.end());
+    lists.ends.push_back(lists.choices.size());
+  }
+  lists.list_of = kind_of;
+  return lists;
+}
+
+TEST(Knapsack, OfACrowdIsAsGoodAsThatOfEverybody) {
+  Rng rng(12);
+  int waited = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const std::int32_t total = static_cast<std::int32_t>(rng.between(0, 12));
+    std::vector<std::vector<Choice>> kinds(static_cast<std::size_t>(rng.between(1, 40)));
+    for (auto& kind : kinds) {
+      // Some have one device at most, some cannot have one, and some had rather none.
+      kind.push_back({0, rng.uniform(-1, 1)});
+      const std::int32_t from = rng.bernoulli(0.2) ? 2 : 1, most = rng.bernoulli(0.5) ? 1 : 4;
+      const double level = rng.uniform(-0.5, 2);
+      for (std::int32_t k = from; k <= most; k *= 2) kind.push_back({k, level + rng.uniform(-0.5, 2) * k});
+    }
+    std::vector<std::uint32_t> kind_of(static_cast<std::size_t>(rng.between(0, 60)));
+    for (auto& kind : kind_of) kind = static_cast<std::uint32_t>(rng.below(kinds.size()));
+    std::vector<std::vector<Choice>> everybody;
+    for (const std::uint32_t kind : kind_of) everybody.push_back(kinds[kind]);
+    const auto exact = best_counts(everybody, total), crowd = crowd_counts(lists_of(kinds, kind_of), total);
+    ASSERT_EQ(crowd.size(), everybody.size());
+    const auto sum_of = [&](const std::vector<std::int32_t>& counts) {
+      double sum = 0;
+      for (std::size_t j = 0; j < counts.size(); ++j) {
+        for (const Choice& choice : everybody[j]) sum += choice.devices == counts[j] ? choice.value : 0;
+      }
+      return sum;
+    };
+    std::int32_t used = 0;
+    for (const std::int32_t k : crowd) used += k;
+    EXPECT_LE(used, total);
+    EXPECT_NEAR(sum_of(crowd), sum_of(exact), 1e-9);
+    waited += static_cast<std::int32_t>(kind_of.size()) > total;
+  }
+  EXPECT_GT(waited, 500);
+}
+
+TEST(Knapsack, OfACrowdLetsTheFirstOfEqualsIn) {
+  const std::vector<std::vector<Choice>> kinds{{{0, 0}, {1, 0.5}}, {{0, 0}, {1, 0.25}, {2, 1.5}}};
+  std::vector<std::uint32_t> kind_of(1000, 0);
+  kind_of[999] = 1;
+  std::vector<std::int32_t> counts(1000, 0);
+  counts[0] = counts[1] = 1;
+  counts[999] = 2;
+  EXPECT_EQ(crowd_counts(lists_of(kinds, kind_of), 4), counts);
+}
+
 TEST(DeviceClasses, AreTheBestOfAll) {
   Rng rng(3);
   for (int round = 0; round < 100; ++round) {
@@ -185,6 +241,34 @@ TEST(Packing, NeverPutsTwoDistributedJobsOnANodeAndKeepsWhoMayStay) {
   }
 }
 
+TEST(Packing, SendsAwayOnlyWhoIsOnTheEmptiestNode) {
+  Rng rng(6);
+  const Nodes nodes{8, 4};
+  for (int round = 0; round < 50; ++round) {
+    // Jobs of one device fill nodes to a half or so, and there comes one that needs a node.
+    std::vector<Allocation> current;
+    const auto least = static_cast<std::int32_t>(rng.below(8));
+    for (std::int32_t n = 0; n < nodes.count; ++n) {
+      const std::int64_t here = n == least ? 1 : rng.between(2, 3);
+      for (std::int64_t i = 0; i < here; ++i) current.push_back({{n, 1}});
+    }
+    std::vector<std::int32_t> counts(current.size(), 1);
+    const auto comes = static_cast<std::ptrdiff_t>(rng.below(counts.size() + 1));
+    counts.insert(counts.begin() + comes, 4);
+    current.insert(current.begin() + comes, Allocation{});
+    const auto packed = pack(counts, current, nodes);
+    for (std::size_t j = 0; j < packed.size(); ++j) {
+      if (counts[j] == 4) {
+        EXPECT_EQ(packed[j], (Allocation{{least, 4}}));
+      } else if (current[j].front().node == least) {
+        EXPECT_NE(packed[j].front().node, least);
+      } else {
+        EXPECT_EQ(packed[j], current[j]) << "who is not in the way stays";
+      }
+    }
+  }
+}
+
 /// Jobs with models of their own.
 struct Crowd {
   std::deque<GoodputTable> tables;
@@ -269,6 +353,74 @@ TEST(Genetic, ComesNearTheExactAnswerAndKeepsItsRules) {
     EXPECT_LE(crowd.cost(counts_of(decided)), 1.1 * exact);
     EXPECT_EQ(genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.situation()),
               genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.situation()));
+  }
+}
+
+TEST(Genetic, KeepsDistributedJobsApartWhereMeetingWouldBeFaster) {
+  // Two jobs that are much faster on six devices than on four: on three nodes they would have to share one.
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Crowd crowd(2, Rng(1), {3, 4});
+    crowd.tables.clear();
+    for (JobView& view : crowd.views) {
+      JobModel model;
+      model.throughput = {0.1, 0.05, 0.001, 0.0001, 0.001, 0.0001, 1};
+      model.gradients = {1, 1000};
+      model.limits = {32, 4096, 8, 128};
+      crowd.tables.emplace_back(model);
+      view.goodput = &crowd.tables.back();
+      view.most = 6;
+      view.age = 1e6;
+    }
+    const GoodputTable& table = crowd.tables.back();
+    ASSERT_GT(table.at(2, 6), 1.2 * table.at(1, 4));
+    const auto search = genetic({.population = 30, .generations = 30, .seed = seed});
+    // The second time they are told to have met.
+    for (int i = 0; i < 2; ++i) {
+      const auto decided = search->allocate(crowd.situation());
+      ASSERT_TRUE(check_allocations(crowd.situation(), decided));
+      std::vector<int> spanning(3, 0);
+      for (const Allocation& allocation : decided) {
+        EXPECT_FALSE(allocation.empty());
+        if (!is_distributed(allocation)) continue;
+        for (const Share& share : allocation) EXPECT_LE(++spanning[static_cast<std::size_t>(share.node)], 1);
+      }
+      crowd.current = {{{0, 4}, {1, 2}}, {{1, 2}, {2, 4}}};
+    }
+  }
+}
+
+TEST(Separable, IsTheSameWhetherNewcomersAreAlike) {
+  // A thousand that wait, of two kinds, beside four that are known; the oracle deals to each on its own.
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    Crowd crowd(4, Rng(seed), {4, 4});
+    Rng rng(seed + 100);
+    for (int i = 0; i < 1000; ++i) {
+      JobView view;
+      view.id = 4 + i;
+      view.age = rng.uniform(0, 100);
+      view.most = i % 2 == 0 ? 1 : 2;
+      crowd.views.push_back(view);
+    }
+    crowd.current.resize(crowd.views.size());
+    const double fair = 1;
+    std::vector<std::vector<Choice>> choices;
+    for (std::size_t j = 0; j < crowd.views.size(); ++j) {
+      const JobView& view = crowd.views[j];
+      const double unit = j < 4 ? crowd.tables[j].at(1, 1) : fair;
+      choices.push_back({{0, -1000}});
+      for (std::int32_t k = 1; k <= view.most; k *= 2) {
+        const double rate = j < 4 ? crowd.tables[j].packed(k, 4) : k;
+        choices.back().push_back({k, -1 / (rate / unit * 4 / 16 * view.age / (view.age + 30) + 1e-3)});
+      }
+    }
+    EXPECT_EQ(counts_of(separable()->allocate(crowd.situation())), best_counts(choices, 16));
+    // Above, each differs by its age. Where that does not count they are equal, and the first of them enter.
+    const auto decided = counts_of(separable({.goal = Goal::kFinish})->allocate(crowd.situation()));
+    std::int32_t last = 1 << 30;
+    for (std::size_t j = 4; j < decided.size(); j += 2) {
+      EXPECT_LE(decided[j], last) << "in the order of their coming";
+      last = decided[j];
+    }
   }
 }
 
