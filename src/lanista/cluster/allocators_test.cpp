@@ -1,11 +1,10 @@
 #include <cmath>
 #include <deque>
-#include <functional>
-#include <limits>
 
 #include <gtest/gtest.h>
 
 #include "lanista/base/rng.h"
+#include "lanista/cluster/barrier.h"
 #include "lanista/cluster/baselines.h"
 #include "lanista/cluster/bounds.h"
 #include "lanista/cluster/genetic.h"
@@ -15,139 +14,6 @@
 
 namespace lanista::cluster {
 namespace {
-
-TEST(Knapsack, IsTheBestOfAll) {
-  Rng rng(1);
-  for (int round = 0; round < 200; ++round) {
-    const std::int32_t total = static_cast<std::int32_t>(rng.between(1, 8));
-    std::vector<std::vector<Choice>> choices(static_cast<std::size_t>(rng.between(1, 5)));
-    for (auto& job : choices) {
-      job.push_back({0, rng.uniform(-1, 1)});
-      for (const std::int32_t k : {1, 2, 4}) job.push_back({k, rng.uniform(-1, 2)});
-    }
-    double best = -1e300;
-    const std::function<void(std::size_t, std::int32_t, double)> all = [&](std::size_t j, std::int32_t left,
-                                                                           double sum) {
-      if (j == choices.size()) {
-        best = std::max(best, sum);
-        return;
-      }
-      for (const Choice& choice : choices[j]) {
-        if (choice.devices <= left) all(j + 1, left - choice.devices, sum + choice.value);
-      }
-    };
-    all(0, total, 0);
-    const auto counts = best_counts(choices, total);
-    ASSERT_EQ(counts.size(), choices.size());
-    double sum = 0;
-    std::int32_t used = 0;
-    for (std::size_t j = 0; j < counts.size(); ++j) {
-      used += counts[j];
-      for (const Choice& choice : choices[j]) sum += choice.devices == counts[j] ? choice.value : 0;
-    }
-    EXPECT_LE(used, total);
-    EXPECT_NEAR(sum, best, 1e-12);
-  }
-  EXPECT_TRUE(best_counts(std::vector<std::vector<Choice>>{{{3, 1.0}}}, 2).empty()) << "nothing fits";
-}
-
-TEST(Knapsack, GreedyIsAsGoodWhereValuesAreConcave) {
-  Rng rng(2);
-  for (int round = 0; round < 100; ++round) {
-    std::vector<double> scale, power;
-    std::vector<std::vector<Choice>> choices(6);
-    for (auto& job : choices) {
-      scale.push_back(rng.uniform(0.1, 3));
-      power.push_back(rng.uniform(0.1, 0.9));
-      for (std::int32_t k = 0; k <= 12; ++k) job.push_back({k, scale.back() * std::pow(k, power.back())});
-    }
-    const auto value = [&](std::size_t j, std::int32_t k) { return scale[j] * std::pow(k, power[j]); };
-    const auto exact = best_counts(choices, 12), greedy = greedy_counts(6, 12, value);
-    double a = 0, b = 0;
-    for (std::size_t j = 0; j < 6; ++j) {
-      a += value(j, exact[j]);
-      b += value(j, greedy[j]);
-    }
-    EXPECT_NEAR(a, b, 1e-9);
-  }
-}
-
-TEST(DeviceClasses, AreTheBestOfAll) {
-  Rng rng(3);
-  for (int round = 0; round < 100; ++round) {
-    const std::vector<std::int32_t> sizes{3, 4};
-    std::vector<std::vector<ClassChoice>> choices(4);
-    for (auto& job : choices) {
-      for (std::int32_t c = 0; c < 2; ++c) {
-        for (const std::int32_t k : {1, 2, 4}) job.push_back({c, k, rng.uniform(-0.5, 2)});
-      }
-    }
-    double best = -1e300;
-    const std::function<void(std::size_t, std::int32_t, std::int32_t, double)> all = [&](std::size_t j, std::int32_t a,
-                                                                                         std::int32_t b, double sum) {
-      if (j == choices.size()) {
-        best = std::max(best, sum);
-        return;
-      }
-      all(j + 1, a, b, sum);
-      for (const auto& choice : choices[j]) {
-        const std::int32_t after_a = a - (choice.device_class == 0 ? choice.devices : 0),
-                           after_b = b - (choice.device_class == 1 ? choice.devices : 0);
-        if (after_a >= 0 && after_b >= 0) all(j + 1, after_a, after_b, sum + choice.value);
-      }
-    };
-    all(0, sizes[0], sizes[1], 0);
-    const auto chosen = best_classes(choices, sizes);
-    ASSERT_TRUE(chosen);
-    double sum = 0;
-    std::vector<std::int32_t> used{0, 0};
-    for (std::size_t j = 0; j < choices.size(); ++j) {
-      if ((*chosen)[j] < 0) continue;
-      const auto& choice = choices[j][static_cast<std::size_t>((*chosen)[j])];
-      sum += choice.value;
-      used[static_cast<std::size_t>(choice.device_class)] += choice.devices;
-    }
-    EXPECT_LE(used[0], sizes[0]);
-    EXPECT_LE(used[1], sizes[1]);
-    EXPECT_NEAR(sum, best, 1e-12);
-  }
-  const std::vector<std::int32_t> huge{1000, 1000};
-  EXPECT_EQ(best_classes({}, huge).error().code, Code::kResourceExhausted);
-}
-
-TEST(Barrier, EndsAsSoonAsAnyDealLets) {
-  Rng rng(4);
-  for (int round = 0; round < 200; ++round) {
-    const std::int32_t total = static_cast<std::int32_t>(rng.between(3, 9));
-    std::vector<std::vector<double>> seconds(static_cast<std::size_t>(rng.between(1, 3)));
-    for (auto& job : seconds) {
-      double at = rng.uniform(1, 10);
-      for (std::int32_t k = 0; k < total; ++k, at *= rng.uniform(0.5, 1)) job.push_back(at);
-    }
-    double best = std::numeric_limits<double>::infinity();
-    const std::function<void(std::size_t, std::int32_t, double)> all = [&](std::size_t j, std::int32_t left,
-                                                                           double end) {
-      if (j == seconds.size()) {
-        best = std::min(best, end);
-        return;
-      }
-      for (std::int32_t k = 1; k <= left; ++k)
-        all(j + 1, left - k, std::max(end, seconds[j][static_cast<std::size_t>(k - 1)]));
-    };
-    all(0, total, 0);
-    const auto counts = barrier_counts(seconds, total);
-    ASSERT_EQ(counts.size(), seconds.size());
-    double end = 0;
-    std::int32_t used = 0;
-    for (std::size_t j = 0; j < counts.size(); ++j) {
-      used += counts[j];
-      end = std::max(end, seconds[j][static_cast<std::size_t>(counts[j] - 1)]);
-    }
-    EXPECT_LE(used, total);
-    EXPECT_DOUBLE_EQ(end, best);
-  }
-  EXPECT_TRUE(barrier_counts(std::vector<std::vector<double>>{{1.0}, {1.0}}, 1).empty());
-}
 
 TEST(Packing, NeverPutsTwoDistributedJobsOnANodeAndKeepsWhoMayStay) {
   Rng rng(5);
@@ -182,6 +48,34 @@ TEST(Packing, NeverPutsTwoDistributedJobsOnANodeAndKeepsWhoMayStay) {
     }
     EXPECT_TRUE(!moved || grew) << "nobody moves where nobody grows";
     current = packed;
+  }
+}
+
+TEST(Packing, SendsAwayOnlyWhoIsOnTheEmptiestNode) {
+  Rng rng(6);
+  const Nodes nodes{8, 4};
+  for (int round = 0; round < 50; ++round) {
+    // Jobs of one device fill nodes to a half or so, and there comes one that needs a node.
+    std::vector<Allocation> current;
+    const auto least = static_cast<std::int32_t>(rng.below(8));
+    for (std::int32_t n = 0; n < nodes.count; ++n) {
+      const std::int64_t here = n == least ? 1 : rng.between(2, 3);
+      for (std::int64_t i = 0; i < here; ++i) current.push_back({{n, 1}});
+    }
+    std::vector<std::int32_t> counts(current.size(), 1);
+    const auto comes = static_cast<std::ptrdiff_t>(rng.below(counts.size() + 1));
+    counts.insert(counts.begin() + comes, 4);
+    current.insert(current.begin() + comes, Allocation{});
+    const auto packed = pack(counts, current, nodes);
+    for (std::size_t j = 0; j < packed.size(); ++j) {
+      if (counts[j] == 4) {
+        EXPECT_EQ(packed[j], (Allocation{{least, 4}}));
+      } else if (current[j].front().node == least) {
+        EXPECT_NE(packed[j].front().node, least);
+      } else {
+        EXPECT_EQ(packed[j], current[j]) << "who is not in the way stays";
+      }
+    }
   }
 }
 
@@ -252,6 +146,51 @@ TEST(Separable, IsTheBestOfAllPackedCounts) {
   }
 }
 
+TEST(BarrierGroup, EndsAsSoonAsAnyPackedCountsLet) {
+  Rng rng(8);
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    Crowd crowd(3, Rng(seed), {2, 4});
+    for (JobView& view : crowd.views) view.left = rng.uniform(1e4, 1e6);
+    const auto options = {1, 2, 4, 8};
+    const auto policy = barrier();
+    // The second time it starts from devices that it dealt to other lengths.
+    for (int time = 0; time < 2; ++time) {
+      const auto end_of = [&](const std::vector<std::int32_t>& counts) {
+        double end = 0;
+        for (std::size_t j = 0; j < 3; ++j) {
+          const double wait = counts[j] == devices_of(crowd.current[j]) ? 0 : 30;
+          end = std::max(end, *crowd.views[j].left / crowd.tables[j].packed(counts[j], 4) + wait);
+        }
+        return end;
+      };
+      double best = 1e300;
+      for (const auto a : options) {
+        for (const auto b : options) {
+          for (const auto c : options) {
+            if (a + b + c <= 8) best = std::min(best, end_of({a, b, c}));
+          }
+        }
+      }
+      const auto decided = policy->allocate(crowd.situation());
+      ASSERT_TRUE(check_allocations(crowd.situation(), decided));
+      EXPECT_DOUBLE_EQ(end_of(counts_of(decided)), best);
+      crowd.current = decided;
+      EXPECT_EQ(policy->allocate(crowd.situation()), decided) << "nobody moves for nothing";
+      for (JobView& view : crowd.views) *view.left *= rng.uniform(0.3, 0.9);
+    }
+  }
+}
+
+TEST(BarrierGroup, BeginsWithTheLongestWhereDevicesAreFew) {
+  Crowd crowd(10, Rng(1), {2, 4});
+  for (JobView& view : crowd.views) {
+    view.goodput = nullptr;
+    view.left = 1000.0 * static_cast<double>(1 + view.id);
+  }
+  EXPECT_EQ(counts_of(barrier()->allocate(crowd.situation())),
+            (std::vector<std::int32_t>{0, 0, 1, 1, 1, 1, 1, 1, 1, 1}));
+}
+
 TEST(Genetic, ComesNearTheExactAnswerAndKeepsItsRules) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     Crowd crowd(6, Rng(seed), {4, 4});
@@ -269,6 +208,74 @@ TEST(Genetic, ComesNearTheExactAnswerAndKeepsItsRules) {
     EXPECT_LE(crowd.cost(counts_of(decided)), 1.1 * exact);
     EXPECT_EQ(genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.situation()),
               genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.situation()));
+  }
+}
+
+TEST(Genetic, KeepsDistributedJobsApartWhereMeetingWouldBeFaster) {
+  // Two jobs that are much faster on six devices than on four: on three nodes they would have to share one.
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Crowd crowd(2, Rng(1), {3, 4});
+    crowd.tables.clear();
+    for (JobView& view : crowd.views) {
+      JobModel model;
+      model.throughput = {0.1, 0.05, 0.001, 0.0001, 0.001, 0.0001, 1};
+      model.gradients = {1, 1000};
+      model.limits = {32, 4096, 8, 128};
+      crowd.tables.emplace_back(model);
+      view.goodput = &crowd.tables.back();
+      view.most = 6;
+      view.age = 1e6;
+    }
+    const GoodputTable& table = crowd.tables.back();
+    ASSERT_GT(table.at(2, 6), 1.2 * table.at(1, 4));
+    const auto search = genetic({.population = 30, .generations = 30, .seed = seed});
+    // The second time they are told to have met.
+    for (int i = 0; i < 2; ++i) {
+      const auto decided = search->allocate(crowd.situation());
+      ASSERT_TRUE(check_allocations(crowd.situation(), decided));
+      std::vector<int> spanning(3, 0);
+      for (const Allocation& allocation : decided) {
+        EXPECT_FALSE(allocation.empty());
+        if (!is_distributed(allocation)) continue;
+        for (const Share& share : allocation) EXPECT_LE(++spanning[static_cast<std::size_t>(share.node)], 1);
+      }
+      crowd.current = {{{0, 4}, {1, 2}}, {{1, 2}, {2, 4}}};
+    }
+  }
+}
+
+TEST(Separable, IsTheSameWhetherNewcomersAreAlike) {
+  // A thousand that wait, of two kinds, beside four that are known; the oracle deals to each on its own.
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    Crowd crowd(4, Rng(seed), {4, 4});
+    Rng rng(seed + 100);
+    for (int i = 0; i < 1000; ++i) {
+      JobView view;
+      view.id = 4 + i;
+      view.age = rng.uniform(0, 100);
+      view.most = i % 2 == 0 ? 1 : 2;
+      crowd.views.push_back(view);
+    }
+    crowd.current.resize(crowd.views.size());
+    const double fair = 1;
+    std::vector<std::vector<Choice>> choices;
+    for (std::size_t j = 0; j < crowd.views.size(); ++j) {
+      const JobView& view = crowd.views[j];
+      const double unit = j < 4 ? crowd.tables[j].at(1, 1) : fair;
+      choices.push_back({{0, -1000}});
+      for (std::int32_t k = 1; k <= view.most; k *= 2) {
+        const double rate = j < 4 ? crowd.tables[j].packed(k, 4) : k;
+        choices.back().push_back({k, -1 / (rate / unit * 4 / 16 * view.age / (view.age + 30) + 1e-3)});
+      }
+    }
+    EXPECT_EQ(counts_of(separable()->allocate(crowd.situation())), best_counts(choices, 16));
+    // Above, each differs by its age. Where that does not count they are equal, and the first of them enter.
+    const auto decided = counts_of(separable({.goal = Goal::kFinish})->allocate(crowd.situation()));
+    std::int32_t last = 1 << 30;
+    for (std::size_t j = 4; j < decided.size(); j += 2) {
+      EXPECT_LE(decided[j], last) << "in the order of their coming";
+      last = decided[j];
+    }
   }
 }
 

@@ -18,43 +18,67 @@ struct Least {
   double device_seconds = 0;  ///< however slowly
 };
 
-/// Seconds of a step of the initial batch at the best of all configurations, epoch by epoch.
-Least least_of(const Application& application, const Nodes& nodes, bool pinned) {
+/// Seconds of a step of the initial batch on k devices at the best of all batches, epoch by epoch.
+std::vector<double> fastest_on(const Application& application, const Nodes& nodes, std::int32_t k, bool pinned) {
   const BatchLimits& limits = application.limits();
-  Least least;
+  std::vector<double> fastest(static_cast<std::size_t>(application.epochs()), kForever);
+  if (!packs(k, nodes) || k * limits.least_local > limits.most) return fastest;
+  std::vector<std::int32_t> placement;
+  for (std::int32_t left = k; left > 0; left -= placement.back()) placement.push_back(std::min(left, nodes.devices));
+  const double first = static_cast<double>(std::max(limits.initial, limits.least_local * k));
+  for (int i = 0; i < 50; ++i) {
+    const double wanted = pinned ? static_cast<double>(limits.most)
+                                 : first * std::pow(static_cast<double>(limits.most) / first, i / 49.0);
+    const BatchPlan plan = plan_of_total(limits, static_cast<std::int64_t>(std::llround(wanted)), k);
+    const std::int64_t batch = plan.total(k);
+    if (plan.local < limits.least_local || batch < limits.initial || batch > limits.most) continue;
+    const StepTimes times = application.step_times(placement, plan.local);
+    const double step = times.step + (times.step - times.sync) * static_cast<double>(plan.accumulations);
+    for (std::int64_t e = 0; e < application.epochs(); ++e) {
+      const double gain =
+          gain_of(application.gradients(batch, e), static_cast<double>(batch) / static_cast<double>(limits.initial));
+      double& at = fastest[static_cast<std::size_t>(e)];
+      at = std::min(at, step / gain);
+    }
+    if (pinned) break;
+  }
+  return fastest;
+}
+
+double progress_in(const Application& application, std::size_t epoch) {
+  const auto e = static_cast<std::int64_t>(epoch);
+  return application.progress_after(e + 1) - application.progress_after(e);
+}
+
+Least least_of(const Application& application, const Nodes& nodes, bool pinned) {
   std::vector<double> fastest(static_cast<std::size_t>(application.epochs()), kForever), thriftiest = fastest;
   for (std::int32_t k = 1; k <= (pinned ? 1 : nodes.total()); ++k) {
-    if (!packs(k, nodes) || k * limits.least_local > limits.most) continue;
-    std::vector<std::int32_t> placement;
-    for (std::int32_t left = k; left > 0; left -= placement.back()) placement.push_back(std::min(left, nodes.devices));
-    const double first = static_cast<double>(std::max(limits.initial, limits.least_local * k));
-    for (int i = 0; i < 50; ++i) {
-      const double wanted = pinned ? static_cast<double>(limits.most)
-                                   : first * std::pow(static_cast<double>(limits.most) / first, i / 49.0);
-      const BatchPlan plan = plan_of_total(limits, static_cast<std::int64_t>(std::llround(wanted)), k);
-      const std::int64_t batch = plan.total(k);
-      if (plan.local < limits.least_local || batch < limits.initial || batch > limits.most) continue;
-      const StepTimes times = application.step_times(placement, plan.local);
-      const double step = times.step + (times.step - times.sync) * static_cast<double>(plan.accumulations);
-      for (std::int64_t e = 0; e < application.epochs(); ++e) {
-        const double gain =
-            gain_of(application.gradients(batch, e), static_cast<double>(batch) / static_cast<double>(limits.initial));
-        const auto at = static_cast<std::size_t>(e);
-        fastest[at] = std::min(fastest[at], step / gain);
-        thriftiest[at] = std::min(thriftiest[at], step / gain * k);
-      }
-      if (pinned) break;
+    const auto here = fastest_on(application, nodes, k, pinned);
+    for (std::size_t e = 0; e < here.size(); ++e) {
+      fastest[e] = std::min(fastest[e], here[e]);
+      thriftiest[e] = std::min(thriftiest[e], here[e] * k);
     }
   }
-  for (std::int64_t e = 0; e < application.epochs(); ++e) {
-    const double progress = application.progress_after(e + 1) - application.progress_after(e);
-    least.seconds += progress * fastest[static_cast<std::size_t>(e)];
-    least.device_seconds += progress * thriftiest[static_cast<std::size_t>(e)];
+  Least least;
+  for (std::size_t e = 0; e < fastest.size(); ++e) {
+    least.seconds += progress_in(application, e) * fastest[e];
+    least.device_seconds += progress_in(application, e) * thriftiest[e];
   }
   return least;
 }
 
 }  // namespace
+
+std::vector<double> least_seconds(const Application& application, const Nodes& nodes) {
+  std::vector<double> all;
+  for (std::int32_t k = 1; k <= nodes.total(); ++k) {
+    const auto fastest = fastest_on(application, nodes, k, false);
+    double seconds = 0;
+    for (std::size_t e = 0; e < fastest.size(); ++e) seconds += progress_in(application, e) * fastest[e];
+    all.push_back(seconds);
+  }
+  return all;
+}
 
 double shortest_first_mean(std::span<const double> arrivals, std::span<const double> work, double devices) {
   std::vector<std::size_t> order(arrivals.size());

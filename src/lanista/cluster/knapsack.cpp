@@ -9,13 +9,17 @@ namespace lanista::cluster {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-std::vector<std::int32_t> best_counts(std::span<const std::vector<Choice>> choices, std::int32_t total) {
+namespace {
+
+/// The dynamic programme; `choices_of(j)` is a range of Choice.
+template <class ChoicesOf>
+std::vector<std::int32_t> programme(std::size_t jobs, const ChoicesOf& choices_of, std::int32_t total) {
   const auto width = static_cast<std::size_t>(total) + 1;
   std::vector<double> best(width, 0), next(width);
-  std::vector<std::int32_t> taken(choices.size() * width, -1);
-  for (std::size_t j = 0; j < choices.size(); ++j) {
+  std::vector<std::int32_t> taken(jobs * width, -1);
+  for (std::size_t j = 0; j < jobs; ++j) {
     std::ranges::fill(next, kNever);
-    for (const Choice& choice : choices[j]) {
+    for (const Choice& choice : choices_of(j)) {
       for (std::size_t used = static_cast<std::size_t>(choice.devices); used < width; ++used) {
         const double value = best[used - static_cast<std::size_t>(choice.devices)] + choice.value;
         if (value <= next[used]) continue;
@@ -25,14 +29,69 @@ std::vector<std::int32_t> best_counts(std::span<const std::vector<Choice>> choic
     }
     std::swap(best, next);
   }
-  std::vector<std::int32_t> counts(choices.size(), 0);
+  std::vector<std::int32_t> counts(jobs, 0);
   auto left = width - 1;
-  for (std::size_t j = choices.size(); j-- > 0;) {
+  for (std::size_t j = jobs; j-- > 0;) {
     const std::int32_t devices = taken[j * width + left];
     if (devices < 0) return {};
     counts[j] = devices;
     left -= static_cast<std::size_t>(devices);
   }
+  return counts;
+}
+
+/// What a list's first device gains, and what a device of it gains at most.
+struct Worth {
+  double first = kNever, best = 0;
+};
+
+Worth worth_of(std::span<const Choice> list) {
+  Worth worth;
+  for (const Choice& choice : list) {
+    if (choice.devices == 0) continue;
+    const double gain = choice.value - list.front().value;
+    if (choice.devices == 1) worth.first = gain;
+    worth.best = std::max(worth.best, gain / choice.devices);
+  }
+  return worth;
+}
+
+/// Jobs that may get devices, in their order.
+std::vector<std::size_t> entrants_of(const ChoiceLists& lists, std::size_t total) {
+  const std::size_t jobs = lists.list_of.size();
+  std::vector<Worth> worths;
+  for (std::size_t i = 0; i < lists.ends.size(); ++i) worths.push_back(worth_of(lists.list(i)));
+  const auto worth = [&](std::size_t j) -> const Worth& { return worths[lists.list_of[j]]; };
+  std::vector<std::pair<double, std::size_t>> first(jobs);
+  for (std::size_t j = 0; j < jobs; ++j) first[j] = {-worth(j).first, j};
+  double enough = 0;
+  std::vector<bool> enters(jobs, false);
+  if (total > 0 && jobs > total) {
+    const auto last = first.begin() + static_cast<std::ptrdiff_t>(total) - 1;
+    std::ranges::nth_element(first, last);
+    enough = std::max(0.0, -last->first);
+    for (auto it = first.begin(); it <= last; ++it) enters[it->second] = true;
+  }
+  std::vector<std::size_t> all;
+  for (std::size_t j = 0; j < jobs; ++j) {
+    if (worth(j).best > (enters[j] ? 0 : enough)) all.push_back(j);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> best_counts(std::span<const std::vector<Choice>> choices, std::int32_t total) {
+  return programme(
+      choices.size(), [&](std::size_t j) { return std::span(choices[j]); }, total);
+}
+
+std::vector<std::int32_t> crowd_counts(const ChoiceLists& lists, std::int32_t total) {
+  const auto entrants = entrants_of(lists, static_cast<std::size_t>(total));
+  const auto dealt = programme(
+      entrants.size(), [&](std::size_t e) { return lists.list(lists.list_of[entrants[e]]); }, total);
+  std::vector<std::int32_t> counts(lists.list_of.size(), 0);
+  for (std::size_t e = 0; e < entrants.size(); ++e) counts[entrants[e]] = dealt[e];
   return counts;
 }
 

@@ -19,6 +19,21 @@ struct Choice {
 /// Devices of each job, so that the sum of values is largest and that of devices at most `total`. `choices` of a job
 /// need not begin with none; one that cannot be met makes all empty. The first of equals. O(jobs x total x choices).
 std::vector<std::int32_t> best_counts(std::span<const std::vector<Choice>> choices, std::int32_t total);
+/// What jobs are worth, in lists of choices one behind the other, each of which begins with no devices. Jobs with the
+/// same list share it.
+struct ChoiceLists {
+  std::vector<Choice> choices;
+  std::vector<std::size_t> ends;       ///< of each list among the choices
+  std::vector<std::uint32_t> list_of;  ///< of each job
+  std::span<const Choice> list(std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends[i - 1];
+    return std::span(choices).subspan(begin, ends[i] - begin);
+  }
+};
+/// The same for a crowd: no more jobs than devices can get some, so the programme is run only for those that may be
+/// among them. A job whose best gain per device is no more than what `total` others gain by their first device is not:
+/// its devices would be as well with those of them that have none. O(jobs + lists + entrants x total x choices).
+std::vector<std::int32_t> crowd_counts(const ChoiceLists& lists, std::int32_t total);
 /// The same by one device after the other to whoever gains most, from none on: `value(job, devices)`. Exact where every
 /// job's values are concave. O(total x log jobs).
 std::vector<std::int32_t> greedy_counts(std::size_t jobs, std::int32_t total,

@@ -26,17 +26,35 @@ class Separable : public Allocator {
 
   std::vector<Allocation> allocate(const Situation& situation) override {
     learn(situation);
-    std::vector<std::vector<Choice>> choices;
-    for (std::size_t j = 0; j < situation.jobs.size(); ++j) choices.push_back(choices_of(situation, j));
-    return pack(best_counts(choices, situation.nodes.total()), situation.current, situation.nodes);
+    lists_.choices.clear();
+    lists_.ends.clear();
+    lists_.list_of.clear();
+    recent_.clear();
+    for (std::size_t j = 0; j < situation.jobs.size(); ++j) lists_.list_of.push_back(list_for(situation, j));
+    return pack(crowd_counts(lists_, situation.nodes.total()), situation.current, situation.nodes);
   }
 
  private:
+  struct Seen {
+    std::int64_t id = 0, kind = 0;
+    double done = 0;
+  };
+  /// Of a job with no goodput yet: all that its choices depend on.
+  struct Newcomer {
+    double worth = 0;  ///< what is left of it, or the factor of a change
+    std::int32_t most = 0, had = 0;
+    bool operator==(const Newcomer&) const = default;
+  };
+
   void learn(const Situation& situation) {
-    std::map<std::int64_t, Seen> now;
-    for (const JobView& job : situation.jobs) now[job.id] = {job.kind, job.goodput_service};
-    for (const auto& [id, seen] : seen_) {
-      if (now.contains(id)) continue;
+    std::vector<Seen> now;
+    now.reserve(situation.jobs.size());
+    for (const JobView& job : situation.jobs) now.push_back({job.id, job.kind, job.goodput_service});
+    if (!std::ranges::is_sorted(now, {}, &Seen::id)) std::ranges::sort(now, {}, &Seen::id);
+    auto next = now.begin();
+    for (const Seen& seen : seen_) {
+      while (next != now.end() && next->id < seen.id) ++next;
+      if (next != now.end() && next->id == seen.id) continue;
       // Its last measured progress is a little short of its end.
       Sizes& sizes = sizes_[seen.kind];
       sizes.sum += seen.done;
@@ -59,10 +77,33 @@ class Separable : public Allocator {
     return std::max(job.goodput_service, options_.newcomer * first_rate);
   }
 
-  std::vector<Choice> choices_of(const Situation& situation, std::size_t j) const {
+  /// The job's list, which newcomers that are alike share.
+  std::uint32_t list_for(const Situation& situation, std::size_t j) {
+    constexpr std::size_t kRemembered = 8;
+    const JobView& job = situation.jobs[j];
+    const Newcomer newcomer{
+        options_.goal == Goal::kHarmonic ? restart_factor(job, situation.restart_seconds) : left_of(job, 1), job.most,
+        devices_of(situation.current[j])};
+    if (job.goodput == nullptr) {
+      for (const auto& [known, list] : recent_) {
+        if (known == newcomer) return list;
+      }
+    }
+    add_choices(situation, j, lists_.choices);
+    lists_.ends.push_back(lists_.choices.size());
+    const auto list = static_cast<std::uint32_t>(lists_.ends.size() - 1);
+    if (job.goodput != nullptr) return list;
+    if (recent_.size() < kRemembered) {
+      recent_.emplace_back(newcomer, list);
+    } else {
+      recent_[list % kRemembered] = {newcomer, list};
+    }
+    return list;
+  }
+
+  void add_choices(const Situation& situation, std::size_t j, std::vector<Choice>& all) const {
     const JobView& job = situation.jobs[j];
     const std::int32_t total = situation.nodes.total(), had = devices_of(situation.current[j]);
-    std::vector<Choice> all;
     if (options_.goal == Goal::kHarmonic) {
       const double fair = std::ceil(static_cast<double>(total) / static_cast<double>(situation.jobs.size()));
       const double factor = restart_factor(job, situation.restart_seconds);
@@ -79,7 +120,7 @@ class Separable : public Allocator {
         const double scaled = rate / fair_rate * situation.nodes.count / total * (k == had ? 1 : factor);
         all.push_back({k, -1 / (scaled + 1e-3)});
       });
-      return all;
+      return;
     }
     const double one = job.goodput != nullptr ? job.goodput->packed(1, situation.nodes.devices) : 1;
     const double left = left_of(job, one);
@@ -92,7 +133,6 @@ class Separable : public Allocator {
       }
       all.push_back({k, rate > 0 ? portable_pow(rate / left, options_.power) : 0});
     });
-    return all;
   }
 
   template <class Visit>
@@ -104,14 +144,11 @@ class Separable : public Allocator {
     }
   }
 
-  struct Seen {
-    std::int64_t kind = 0;
-    double done = 0;
-  };
-
   SeparableOptions options_;
-  std::map<std::int64_t, Seen> seen_;
+  std::vector<Seen> seen_;  ///< by id
   std::map<std::int64_t, Sizes> sizes_;
+  ChoiceLists lists_;
+  std::vector<std::pair<Newcomer, std::uint32_t>> recent_;
 };
 
 }  // namespace

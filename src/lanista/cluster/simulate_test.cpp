@@ -82,6 +82,51 @@ TEST(ScatteredTable, StaysBetweenTheValuesOfItsCell) {
   for (std::size_t i = 0; i < points.size(); ++i) EXPECT_NEAR(table.at(points[i])->sync, values[i].sync, 1e-12);
 }
 
+TEST(ScatteredTable, CutsABoxIntoTheSixPathsThroughIt) {
+  // A box of a grid whose last point is the first to be cut from falls into the simplices of all ways along its edges
+  // from its first corner to its last: each step takes the axis that has the largest part left.
+  Rng rng(3);
+  const std::int32_t xs[] = {1, 6, 9}, ys[] = {2, 4, 11}, zs[] = {0, 8, 15};
+  std::vector<GridPoint> points;
+  std::vector<StepTimes> values;
+  for (const int x : xs) {
+    for (const int y : ys) {
+      for (const int z : zs) {
+        points.push_back({x, y, z});
+        values.push_back({rng.uniform(), rng.uniform()});
+      }
+    }
+  }
+  const ScatteredTable table(points, values);
+  const auto value_at = [&](const std::array<std::size_t, 3>& i) { return values[i[0] * 9 + i[1] * 3 + i[2]]; };
+  for (int round = 0; round < 300; ++round) {
+    const GridPoint q{static_cast<std::int32_t>(rng.between(1, 9)), static_cast<std::int32_t>(rng.between(2, 11)),
+                      static_cast<std::int32_t>(rng.between(0, 15))};
+    std::array<std::size_t, 3> corner{};
+    std::vector<std::pair<double, std::size_t>> parts;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::int32_t* marks = axis == 0 ? xs : axis == 1 ? ys : zs;
+      corner[axis] = q[axis] >= marks[1] ? 1 : 0;
+      const double low = marks[corner[axis]], high = marks[corner[axis] + 1];
+      parts.emplace_back((q[axis] - low) / (high - low), axis);
+    }
+    std::ranges::sort(parts, std::greater<>());
+    double step = 0, sync = 0, before = 1;
+    for (std::size_t i = 0; i <= 3; ++i) {
+      const double weight = before - (i < 3 ? parts[i].first : 0);
+      step += weight * value_at(corner).step;
+      sync += weight * value_at(corner).sync;
+      if (i == 3) break;
+      before = parts[i].first;
+      ++corner[parts[i].second];
+    }
+    const auto at = table.at(q);
+    ASSERT_TRUE(at.has_value());
+    EXPECT_NEAR(at->step, step, 1e-9);
+    EXPECT_NEAR(at->sync, sync, 1e-9);
+  }
+}
+
 TEST(Simulation, OfOneRigidJobIsWorkedOutByHand) {
   // Two replicas of 128 in two halves: step 0.1 + 0.64 + 0.05, one accumulation 0.74: 1.53 s; M0 32, scale 8.
   const Workload workload = workload_of("a,100,net,2,256\n");
@@ -177,6 +222,28 @@ TEST(Traces, SayWhereTheyAreWrong) {
   EXPECT_NE(error_of("data/traces/net/validation-x.csv", "", good).find("needs a batch size"), std::string::npos);
   EXPECT_NE(error_of("data/traces/net/scalability.csv", "num_nodes\n1\n", good).find("num_replicas"),
             std::string::npos);
+}
+
+TEST(Traces, AreReadAlongTheCurveOfAPlacement) {
+  MemoryFileSystem fs;
+  write_net(fs);
+  write_text(fs, "data/traces/net/placements.csv",
+             "placement,local_bsz,step_time,sync_time\n"
+             "123,16,5,3\n123,8,1,0.5\n123,64,6,4\n1,8,1,0\n4,64,9,0\n44,8,1,0\n44,64,9,0\n");
+  const auto net = read_application(fs, "data/traces", "net");
+  ASSERT_TRUE(net) << net.error().text();
+  const auto at = [&](const std::vector<std::int32_t>& placement, std::int64_t local) {
+    return net->step_times(placement, local);
+  };
+  for (const std::vector<std::int32_t>& ring :
+       std::vector<std::vector<std::int32_t>>{{1, 2, 3}, {2, 3, 1}, {3, 1, 2}}) {
+    EXPECT_EQ(at(ring, 4), (StepTimes{1, 0.5})) << "the smallest batch below all";
+    EXPECT_EQ(at(ring, 8), (StepTimes{1, 0.5}));
+    EXPECT_EQ(at(ring, 10), (StepTimes{2, 1.125}));
+    EXPECT_EQ(at(ring, 16), (StepTimes{5, 3}));
+    EXPECT_EQ(at(ring, 28), (StepTimes{5.25, 3.25}));
+    EXPECT_EQ(at(ring, 100), (StepTimes{6, 4})) << "the largest above all";
+  }
 }
 
 TEST(Traces, TakeWhatIsToldBetweenThePoints) {
