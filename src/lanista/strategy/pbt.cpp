@@ -68,6 +68,7 @@ class Population {
 
   /// The next generation; empty while anybody trains.
   std::vector<lanista::strategy::Member> next() const {
+    if (members_.empty()) return {};
     std::int64_t epoch = std::numeric_limits<std::int64_t>::max();
     for (const auto& [trial, member] : members_) {
       if (!member.rests) return {};
