@@ -109,6 +109,7 @@ Result<void> sensitivity(const Scene& scene) {
 Result<void> cluster(const Request& request, std::ostream& out) {
   Scene scene{request, out, {}, 0};
   if (scene.wants("speed")) LANISTA_TRY(cluster_speed(request, out));
+  if (scene.wants("search")) LANISTA_TRY(cluster_search(request, out));
   if (!scene.wants("completion") && !scene.wants("sensitivity")) return {};
   if (request.file.empty() || request.data.empty()) {
     return Error{Code::kInvalidArgument,

@@ -150,7 +150,8 @@ TEST(BarrierGroup, EndsAsSoonAsAnyPackedCountsLet) {
   Rng rng(8);
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Crowd crowd(3, Rng(seed), {2, 4});
-    for (JobView& view : crowd.views) view.left = rng.uniform(1e4, 1e6);
+    // Short enough that a restart decides, or long.
+    for (JobView& view : crowd.views) view.left = rng.uniform(1e3, seed % 2 == 0 ? 1e5 : 1e6);
     const auto options = {1, 2, 4, 8};
     const auto policy = barrier();
     // The second time it starts from devices that it dealt to other lengths.
@@ -179,6 +180,39 @@ TEST(BarrierGroup, EndsAsSoonAsAnyPackedCountsLet) {
       for (JobView& view : crowd.views) *view.left *= rng.uniform(0.3, 0.9);
     }
   }
+}
+
+TEST(BarrierGroup, LeavesDevicesToWhoEndsInTimeWithThem) {
+  Crowd crowd(2, Rng(1), {2, 4});
+  JobModel model;
+  // Eight devices are slower than four: the link between nodes costs more than they save.
+  model.throughput = {0.1, 0.005, 0.4, 0.0001, 0.01, 0.0001, 1};
+  model.gradients = {1, 100};
+  model.limits = {32, 2048, 8, 256};
+  model.rule = BatchRule::kFixed;
+  model.fixed_batch = 256;
+  crowd.tables.clear();
+  for (JobView& view : crowd.views) {
+    crowd.tables.emplace_back(model);
+    view.goodput = &crowd.tables.back();
+  }
+  crowd.views[0].left = 1e4;
+  crowd.views[1].left = 1e6;
+  crowd.views[1].most = 2;
+  crowd.current = {{{0, 4}}, {}};
+  EXPECT_EQ(counts_of(barrier()->allocate(crowd.situation())), (std::vector<std::int32_t>{4, 2}))
+      << "nobody needs what the short one has";
+  crowd.views[1].most = 8;
+  crowd.views[1].left = 1e4;
+  crowd.views[0].left = 1e6;
+  crowd.current = {{{0, 4}, {1, 4}}, {}};
+  const GoodputTable& table = crowd.tables.front();
+  ASSERT_GT(table.at(1, 4), 1.3 * table.at(2, 8));
+  ASSERT_LT(table.at(1, 4), 1.9 * table.at(2, 8));
+  EXPECT_EQ(counts_of(barrier()->allocate(
+                {1000, crowd.nodes, 30, std::span(crowd.views).first(1), std::span(crowd.current).first(1)})),
+            (std::vector<std::int32_t>{4}))
+      << "what is too slow is not kept";
 }
 
 TEST(BarrierGroup, BeginsWithTheLongestWhereDevicesAreFew) {
