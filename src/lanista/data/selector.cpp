@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
 #include "lanista/base/text_distance.h"
@@ -192,17 +193,6 @@ class OfEachBatch final : public Selector {
   Draws draws_;
 };
 
-OptionSpec option(const char* name, OptionSpec::Kind kind, nlohmann::json otherwise, double min, double max,
-                  const char* help) {
-  OptionSpec spec;
-  spec.name = name;
-  spec.kind = kind;
-  spec.default_value = std::move(otherwise);
-  spec.min = min;
-  spec.max = max;
-  spec.help = help;
-  return spec;
-}
 using OptionKind = OptionSpec::Kind;
 constexpr double kMost = 1e6;
 
@@ -212,7 +202,7 @@ std::vector<OptionSpec> with_common(std::vector<OptionSpec> own) {
 }
 
 OptionSpec keep_option() {
-  return option("keep", OptionKind::kReal, 0.5, 0.001, 1, "share of the examples that are trained on");
+  return number_option("keep", OptionKind::kReal, 0.5, 0.001, 1, "share of the examples that are trained on");
 }
 
 Result<SelectorPlugin> plugin_of(const study::PluginConfig& select) {
@@ -245,41 +235,45 @@ const std::vector<OptionSpec>& selection_options() {
     clock.allowed = {"read", "trained"};
     clock.help = "what the learning rate's schedule counts: batches read, or batches trained on";
     return std::vector<OptionSpec>{
-        option("warmup_epochs", OptionKind::kInt, 1, 0, kMost, "first epochs that train on all examples"),
-        option("from", OptionKind::kReal, 0, 0, 1, "share of the epochs before which all examples are trained on"),
-        option("until", OptionKind::kReal, 1, 0, 1, "share of the epochs after which all examples are trained on"),
-        option("interrupt", OptionKind::kInt, 0, 0, kMost, "every so-manieth batch is trained on whole; 0: none"),
-        option("max_wait", OptionKind::kInt, 4, 1, kMost,
-               "batches read after which a batch is trained on, filled up from the last one read"),
-        option("recalibrate", OptionKind::kInt, 0, 0, kMost,
-               "batches of all rows that batch norm's running statistics are renewed by before an epoch is measured"),
+        number_option("warmup_epochs", OptionKind::kInt, 1, 0, kMost, "first epochs that train on all examples"),
+        number_option("from", OptionKind::kReal, 0, 0, 1,
+                      "share of the epochs before which all examples are trained on"),
+        number_option("until", OptionKind::kReal, 1, 0, 1,
+                      "share of the epochs after which all examples are trained on"),
+        number_option("interrupt", OptionKind::kInt, 0, 0, kMost,
+                      "every so-manieth batch is trained on whole; 0: none"),
+        number_option("max_wait", OptionKind::kInt, 4, 1, kMost,
+                      "batches read after which a batch is trained on, filled up from the last one read"),
+        number_option(
+            "recalibrate", OptionKind::kInt, 0, 0, kMost,
+            "batches of all rows that batch norm's running statistics are renewed by before an epoch is measured"),
         clock};
   }();
   return options;
 }
 
 std::vector<SelectorPlugin> builtin_selectors() {
-  return {{"selective",
-           "examples with probability rank^beta, by how their loss ranks among the last ones (Selective-Backprop)",
-           with_common({option("beta", OptionKind::kReal, 1.0, 0, 100, "0: all; a share of 1 / (1 + beta) is trained on"),
-                        option("history", OptionKind::kInt, 1024, 1, 1e6, "losses that a loss is ranked among"),
-                        option("floor", OptionKind::kReal, 0.01, 0, 1, "least probability"),
-                        option("stale", OptionKind::kInt, 1, 1, kMost, "passes that a loss counts for before it is measured again")}),
-           [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
-             return std::make_unique<Percentile>(options, facts);
-           }},
-          {"batch",
-           "a share of each batch, without replacement, weighted by how losses rank in it (Composer's rule)",
-           with_common({keep_option()}),
-           [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
-             return std::make_unique<OfEachBatch>(options.at("keep").get<double>(), facts);
-           }},
-          {"random",
-           "a share of the examples by chance, whatever their losses: the control",
-           with_common({keep_option()}),
-           [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
-             return std::make_unique<Random>(options.at("keep").get<double>(), facts);
-           }}};
+  return {
+      {"selective",
+       "examples with probability rank^beta, by how their loss ranks among the last ones (Selective-Backprop)",
+       with_common(
+           {number_option("beta", OptionKind::kReal, 1.0, 0, 100, "0: all; a share of 1 / (1 + beta) is trained on"),
+            number_option("history", OptionKind::kInt, 1024, 1, 1e6, "losses that a loss is ranked among"),
+            number_option("floor", OptionKind::kReal, 0.01, 0, 1, "least probability"),
+            number_option("stale", OptionKind::kInt, 1, 1, kMost,
+                          "passes that a loss counts for before it is measured again")}),
+       [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
+         return std::make_unique<Percentile>(options, facts);
+       }},
+      {"batch", "a share of each batch, without replacement, weighted by how losses rank in it (Composer's rule)",
+       with_common({keep_option()}),
+       [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
+         return std::make_unique<OfEachBatch>(options.at("keep").get<double>(), facts);
+       }},
+      {"random", "a share of the examples by chance, whatever their losses: the control", with_common({keep_option()}),
+       [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
+         return std::make_unique<Random>(options.at("keep").get<double>(), facts);
+       }}};
 }
 
 Result<Options> selection_settings(const study::PluginConfig& select) {

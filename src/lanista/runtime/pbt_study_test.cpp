@@ -10,6 +10,7 @@
 #include "lanista/engine/custom_study.h"
 #include "lanista/engine/fit.h"
 #include "lanista/runtime/repeat.h"
+#include "lanista/runtime/study_life.h"
 #include "lanista/runtime/worker_executor.h"
 #include "lanista/studyfile/study_file.h"
 
@@ -46,27 +47,8 @@ class PbtStudy : public ::testing::TestWithParam<const char*> {
   /// One life of a process. A pause is asked for behind so many events, 0: never.
   Result<engine::Summary> live(MemoryFileSystem& disk, std::int64_t workers, std::int64_t lanes, int events,
                                const std::function<void()>& on_event = {}) {
-    engine::WorkerBrief brief;
-    brief.study_folder = kFolder;
-    brief.workers = workers;
-    brief.lanes = lanes;
-    brief.crash_marks = false;
-    brief.checkpoint_every = 0;
-    const auto executor = *WorkerExecutor::create(brief, data, nn::Operators(), disk, clock);
-    std::atomic<int> pause = 0;
-    engine::Observer observer;
-    observer.on_event = [&, seen = 0](const auto&, const auto&) mutable {
-      if (++seen == events) pause = 15;
-      if (on_event) on_event();
-    };
     const Custom study{config, [&](const auto& models) { return *engine::make_strategy(config, models); }};
-    return study.go_on({.fs = &disk,
-                        .clock = &clock,
-                        .executor = executor.get(),
-                        .data = &data.spec(),
-                        .pause = &pause,
-                        .observer = observer,
-                        .machine = executor->machine()});
+    return testing::live(disk, study, data, clock, {workers, lanes, events, on_event});
   }
   static std::string canonical(MemoryFileSystem& disk) {
     return store::canonical_export(*store::read_log(disk, kFolder));

@@ -7,6 +7,7 @@
 #include "lanista/engine/fit.h"
 #include "lanista/engine/warm_start.h"
 #include "lanista/runtime/repeat.h"
+#include "lanista/runtime/study_life.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/runtime/worker_executor.h"
 #include "lanista/step/training_step.h"
@@ -57,26 +58,7 @@ class StartStudy : public ::testing::Test {
   /// One life of a process. A pause is asked for behind so many events, 0: never.
   Result<engine::Summary> live(MemoryFileSystem& disk, const Custom& study, std::int64_t workers, int events,
                                const std::function<void()>& on_event = {}, std::int64_t lanes = 0) {
-    engine::WorkerBrief brief;
-    brief.study_folder = kFolder;
-    brief.workers = workers;
-    brief.lanes = lanes;
-    brief.crash_marks = false;
-    brief.checkpoint_every = 0;
-    const auto executor = *WorkerExecutor::create(brief, data, nn::Operators(), disk, clock);
-    std::atomic<int> pause = 0;
-    engine::Observer observer;
-    observer.on_event = [&, seen = 0](const auto&, const auto&) mutable {
-      if (++seen == events) pause = 15;
-      if (on_event) on_event();
-    };
-    return study.go_on({.fs = &disk,
-                        .clock = &clock,
-                        .executor = executor.get(),
-                        .data = &data.spec(),
-                        .pause = &pause,
-                        .observer = observer,
-                        .machine = executor->machine()});
+    return testing::live(disk, study, data, clock, {workers, lanes, events, on_event});
   }
   static std::string canonical(MemoryFileSystem& disk) {
     return store::canonical_export(*store::read_log(disk, kFolder));

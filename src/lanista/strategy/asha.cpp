@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/strategy/brackets.h"
 #include "lanista/strategy/builtin.h"
 #include "lanista/strategy/ladder.h"
-#include "lanista/strategy/option_specs.h"
 #include "lanista/strategy/rung.h"
 #include "lanista/strategy/standing.h"
 #include "lanista/study/pareto.h"

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/strategy/builtin.h"
 #include "lanista/strategy/math/extrapolation.h"
-#include "lanista/strategy/option_specs.h"
 #include "lanista/strategy/standing.h"
 #include "lanista/study/metric.h"
 #include "lanista/study/pareto.h"

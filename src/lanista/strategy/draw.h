@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/strategy/folding.h"
-#include "lanista/strategy/option_specs.h"
 #include "lanista/strategy/strategy.h"
 
 namespace lanista::strategy {

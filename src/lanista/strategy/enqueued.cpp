@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/base/text_distance.h"
 #include "lanista/strategy/draw.h"
 #include "lanista/strategy/filter.h"
-#include "lanista/strategy/option_specs.h"
 
 namespace lanista::strategy {
 namespace {

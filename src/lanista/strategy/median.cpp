@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/strategy/builtin.h"
-#include "lanista/strategy/option_specs.h"
 #include "lanista/study/pareto.h"
 
 namespace lanista::strategy {

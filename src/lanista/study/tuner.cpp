@@ -5,29 +5,13 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/base/option_specs.h"
 #include "lanista/base/text_distance.h"
 #include "lanista/space/chooser.h"
 #include "lanista/study/metric.h"
 
 namespace lanista::study {
 namespace {
-
-OptionSpec option(const char* name, OptionSpec::Kind kind, nlohmann::json otherwise, const char* help) {
-  OptionSpec spec;
-  spec.name = name;
-  spec.kind = kind;
-  spec.default_value = std::move(otherwise);
-  spec.help = help;
-  return spec;
-}
-
-OptionSpec number(const char* name, OptionSpec::Kind kind, nlohmann::json otherwise, double min, double max,
-                  const char* help) {
-  OptionSpec spec = option(name, kind, std::move(otherwise), help);
-  spec.min = min;
-  spec.max = max;
-  return spec;
-}
 
 constexpr std::int64_t kLooks = 4;  // at a try before its time, with rules.sequential
 constexpr double kMostSteps = 1e9;
@@ -40,23 +24,25 @@ std::vector<OptionSpec> mltuner_options() {
       option("params", Kind::kMap, nullptr,
              "what is tuned: lr, momentum, weight_decay, … with the notation of space.params"),
       searcher,
-      number("windows", Kind::kInt, 10, 2, 1000, "window means that a loss trace is cut into"),
-      number("diverged", Kind::kReal, 10.0, 1, 1e300, "times the loss at the start, above which a branch has diverged"),
-      number("unstable", Kind::kReal, 0.1, 0, 1e300,
-             "share of the loss's fall, above which its largest rise is too much"),
-      number("time", Kind::kInt, 0, 0, kMostSteps, "steps of the first tries, at least; never fewer than windows"),
-      number("trials", Kind::kInt, 30, 1, 10'000, "tries of a search, at most"),
-      number("together", Kind::kInt, 4, 1, 64, "tries that begin at once"),
-      number("best", Kind::kInt, 5, 2, 10'000, "so many of the best speeds end a search when they are alike"),
-      number("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which they are alike"),
-      number("retune", Kind::kInt, 4, 0, 1e6,
-             "epochs without an improvement after which the trial searches again; 0: it never does"),
+      number_option("windows", Kind::kInt, 10, 2, 1000, "window means that a loss trace is cut into"),
+      number_option("diverged", Kind::kReal, 10.0, 1, 1e300,
+                    "times the loss at the start, above which a branch has diverged"),
+      number_option("unstable", Kind::kReal, 0.1, 0, 1e300,
+                    "share of the loss's fall, above which its largest rise is too much"),
+      number_option("time", Kind::kInt, 0, 0, kMostSteps,
+                    "steps of the first tries, at least; never fewer than windows"),
+      number_option("trials", Kind::kInt, 30, 1, 10'000, "tries of a search, at most"),
+      number_option("together", Kind::kInt, 4, 1, 64, "tries that begin at once"),
+      number_option("best", Kind::kInt, 5, 2, 10'000, "so many of the best speeds end a search when they are alike"),
+      number_option("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which they are alike"),
+      number_option("retune", Kind::kInt, 4, 0, 1e6,
+                    "epochs without an improvement after which the trial searches again; 0: it never does"),
       option("on", Kind::kText, "", "metric that is to improve; empty: val_accuracy, or else val_loss"),
       option("paired", Kind::kBool, true, "whether all branches of a search see the same mini-batches"),
-      number("sequential", Kind::kReal, 0.0, 0, 100,
-             "standard errors by which a branch that falls behind is given up before its time; 0: none is"),
-      number("second_look", Kind::kReal, 1.0, 1, 100,
-             "times the trial time that the two best branches run before one is chosen; 1: no second look")};
+      number_option("sequential", Kind::kReal, 0.0, 0, 100,
+                    "standard errors by which a branch that falls behind is given up before its time; 0: none is"),
+      number_option("second_look", Kind::kReal, 1.0, 1, 100,
+                    "times the trial time that the two best branches run before one is chosen; 1: no second look")};
 }
 
 std::vector<OptionSpec> schedule_options() {

@@ -17,7 +17,7 @@
 #include "lanista/studyfile/notation.h"
 #include "lanista/studyfile/plugins.h"
 #include "lanista/studyfile/space_reader.h"
-#include "lanista/studyfile/tuning.h"
+#include "lanista/studyfile/tuning_reader.h"
 #include "lanista/studyfile/yaml_guard.h"
 
 namespace lanista::studyfile {
@@ -61,7 +61,7 @@ class Reader {
     if (const auto node = find_key(root_, "subject_to")) read_constraints(node);
     if (const auto node = find_key(root_, "space")) read_space(node, config_, mistakes_);
     if (!find_key(root_, "name")) config_.name = name_of_source(config_.data.source);
-    read_strategy_mltuner();
+    read_strategy_mltuner(root_, extra_nodes_["strategy"], config_, mistakes_);
     check_plugins();
     check_whole();
     if (mistakes_.empty()) return config_;
@@ -137,7 +137,7 @@ class Reader {
       const std::string path = section.name + "." + key;
       const auto field = std::ranges::find(section.fields, key, [](const Field& f) { return f.spec.name; });
       if (section.name == "train" && key == "schedule" && item.second.IsMap()) {
-        read_played_back(item.second, path);
+        read_played_back(item.second, path, config_, mistakes_);
       } else if (field != section.fields.end()) {
         read_field(*field, item.second, path);
       } else if (section.name == "keep" && key == "checkpoint_every") {
@@ -157,7 +157,7 @@ class Reader {
       } else if (section.name == "train" && key == "select") {
         read_select(item.second, path);
       } else if (section.name == "train" && key == "tune") {
-        read_tune(item.second, path);
+        read_tune(item.second, path, config_, mistakes_);
       } else if (section.name == "model" && key == "space") {
         read_model_space(item.second, path);
       } else if (section.name == "model" && key == "frozen") {
@@ -183,65 +183,6 @@ class Reader {
                                options.at("from").dump() + " lies behind until, " + options.at("until").dump(), "from"};
                 });
     if (!read.empty()) config_.train.select = std::move(read.front());
-  }
-
-  void read_tune(const YAML::Node& node, const std::string& path) {
-    if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
-    if (!config_.train.tune.name.empty()) return said_twice(node, path);
-    std::vector<study::PluginConfig> read;
-    read_plugin(
-        node, path, study::builtin_tuners(), read, mistakes_,
-        [](const study::TunePlugin& plugin, const Options& options) { return check_tuner(plugin.name, options); });
-    if (!read.empty()) config_.train.tune = tidied(std::move(read.front()));
-  }
-
-  void said_twice(const YAML::Node& node, const std::string& path) {
-    mistakes_.add(node, path,
-                  "train.tune and train.schedule: {from: DIR} both say what changes in training; one of them");
-  }
-
-  // schedule: {from: DIR}, which is a kind of tune in short.
-  void read_played_back(const YAML::Node& node, const std::string& path) {
-    if (!config_.train.tune.name.empty()) return said_twice(node, path);
-    const YAML::Node from = find_key(node, "from");
-    if (!from || node.size() != 1 || !from.IsScalar() || from.Scalar().empty()) {
-      return mistakes_.add(node, path, "a schedule's name, or {from: DIR} of the study whose settings are played back");
-    }
-    config_.train.tune = played_back_from(from.Scalar());
-  }
-
-  void check_tune() {
-    const YAML::Node train = find_key(root_, "train");
-    if (config_.train.tune.name.empty()) return;
-    const YAML::Node node = train && find_key(train, "tune") ? find_key(train, "tune") : train;
-    if (auto refused = beside_tuning(config_)) mistakes_.add(node, refused->where, refused->message);
-  }
-
-  // strategy: mltuner is one trial, or as many as the budget says, that tune themselves.
-  void read_strategy_mltuner() {
-    if (config_.strategy.name != kMltuner) return;
-    const YAML::Node node = find_key(root_, "strategy");
-    const YAML::Node budget = find_key(root_, "budget");
-    if (!config_.train.tune.name.empty()) {
-      return mistakes_.add(node, "strategy.name", "mltuner is said twice, here and by train.tune");
-    }
-    if (!config_.space.mutate.empty() || !config_.model.space.is_null()) {
-      return mistakes_.add(
-          node, "strategy.name",
-          "mltuner tunes base models; for models that a search finds, train.tune goes with its strategy");
-    }
-    const YAML::Node stop = find_key(root_, "stop");
-    if (stop && config_.strategy.options.contains("end")) {
-      return mistakes_.add(stop, "stop", "a trial's end is said twice, here and by strategy.end");
-    }
-    const study::StopConfig said = config_.stop;
-    auto tuned = tune_of_strategy(config_, budget && budget.IsMap() && find_key(budget, "trials"));
-    if (stop) config_.stop = said;
-    if (tuned) return;
-    const auto& nodes = extra_nodes_["strategy"];
-    const auto culprit = nodes.find(tuned.error().where.substr(0, tuned.error().where.find('.')));
-    mistakes_.add(culprit == nodes.end() ? node : culprit->second, "strategy." + tuned.error().where,
-                  tuned.error().message);
   }
 
   void read_field(const Field& field, const YAML::Node& node, const std::string& path) {
@@ -412,7 +353,7 @@ class Reader {
       mistakes_.add(find_key(root_, "model"), "model.base", "at least one base model is wanted");
     check_frozen(model);
     check_epochs();
-    check_tune();
+    check_tune(root_, config_, mistakes_);
     // Folds take the place of a validation part.
     if (config_.data.split[1] == 0 && !config_.data.folds) {
       bad_split(find_key(find_key(root_, "data"), "split"), json(config_.data.split));

@@ -7,9 +7,9 @@
 
 #include "lanista/base/options.h"
 
-namespace lanista::strategy {
+namespace lanista {
 
-// Options of samplers and halvings.
+// Options of plug-ins, in a line each.
 
 inline OptionSpec option(const char* name, OptionSpec::Kind kind, nlohmann::json value, const char* help) {
   OptionSpec spec;
@@ -42,4 +42,4 @@ inline OptionSpec text_option(const char* name, const char* value, const char* h
   return spec;
 }
 
-}  // namespace lanista::strategy
+}  // namespace lanista

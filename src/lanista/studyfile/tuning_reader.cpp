@@ -1,0 +1,69 @@
+#include "lanista/studyfile/tuning_reader.h"
+
+#include <utility>
+#include <vector>
+
+#include "lanista/studyfile/plugins.h"
+#include "lanista/studyfile/tuning.h"
+
+namespace lanista::studyfile {
+namespace {
+
+void said_twice(const YAML::Node& node, const std::string& path, Mistakes& mistakes) {
+  mistakes.add(node, path, "train.tune and train.schedule: {from: DIR} both say what changes in training; one of them");
+}
+
+}  // namespace
+
+void read_tune(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
+  if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
+  if (!config.train.tune.name.empty()) return said_twice(node, path, mistakes);
+  std::vector<study::PluginConfig> read;
+  read_plugin(
+      node, path, study::builtin_tuners(), read, mistakes,
+      [](const study::TunePlugin& plugin, const Options& options) { return check_tuner(plugin.name, options); });
+  if (!read.empty()) config.train.tune = tidied(std::move(read.front()));
+}
+
+void read_played_back(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
+  if (!config.train.tune.name.empty()) return said_twice(node, path, mistakes);
+  const YAML::Node from = find_key(node, "from");
+  if (!from || node.size() != 1 || !from.IsScalar() || from.Scalar().empty()) {
+    return mistakes.add(node, path, "a schedule's name, or {from: DIR} of the study whose settings are played back");
+  }
+  config.train.tune = played_back_from(from.Scalar());
+}
+
+void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, YAML::Node>& options,
+                           study::StudyConfig& config, Mistakes& mistakes) {
+  if (config.strategy.name != kMltuner) return;
+  const YAML::Node node = find_key(root, "strategy");
+  const YAML::Node budget = find_key(root, "budget");
+  if (!config.train.tune.name.empty()) {
+    return mistakes.add(node, "strategy.name", "mltuner is said twice, here and by train.tune");
+  }
+  if (!config.space.mutate.empty() || !config.model.space.is_null()) {
+    return mistakes.add(node, "strategy.name",
+                        "mltuner tunes base models; for models that a search finds, train.tune goes with its strategy");
+  }
+  const YAML::Node stop = find_key(root, "stop");
+  if (stop && config.strategy.options.contains("end")) {
+    return mistakes.add(stop, "stop", "a trial's end is said twice, here and by strategy.end");
+  }
+  const study::StopConfig said = config.stop;
+  auto tuned = tune_of_strategy(config, budget && find_key(budget, "trials"));
+  if (stop) config.stop = said;
+  if (tuned) return;
+  const auto culprit = options.find(tuned.error().where.substr(0, tuned.error().where.find('.')));
+  mistakes.add(culprit == options.end() ? node : culprit->second, "strategy." + tuned.error().where,
+               tuned.error().message);
+}
+
+void check_tune(const YAML::Node& root, const study::StudyConfig& config, Mistakes& mistakes) {
+  if (config.train.tune.name.empty()) return;
+  const YAML::Node train = find_key(root, "train");
+  const YAML::Node tune = train ? find_key(train, "tune") : train;
+  if (auto refused = beside_tuning(config)) mistakes.add(tune ? tune : train, refused->where, refused->message);
+}
+
+}  // namespace lanista::studyfile
