@@ -30,6 +30,8 @@ TEST(Admission, KeepsTheBestTheNewestAndWhatIsHeldOfReplicas) {
   EXPECT_EQ(surplus(all, 3), (std::vector<std::string>{"poor", "fair"}));
   EXPECT_EQ(surplus({{"a", 0.9, 1}, {"b", 0.5, 2}}, 1), std::vector<std::string>{"b"});
   EXPECT_EQ(surplus({{"a", 0.5, 1}, {"b", 0.9, 2}}, 1), std::vector<std::string>{"a"});
+  EXPECT_EQ(surplus({{"a", 0.9, 1}, {"b", 0.5, 2, true}, {"c", 0.4, 3, true}}, 1), std::vector<std::string>{})
+      << "the best stays beside those that are held";
 }
 
 /// What a set is worth.

@@ -206,6 +206,15 @@ TEST(Store, EvictsUnderABudgetButNothingThatIsHeld) {
   EXPECT_TRUE(store.verify(kOps)->empty());
   EXPECT_EQ((*store.find(kDigits))->size(), 12 - done->evicted.size());
   EXPECT_EQ(store.pin(done->evicted.front(), true).error().code, Code::kNotFound);
+
+  // With room for nobody those stay that are held, each as long as it is.
+  ASSERT_TRUE(store.gc(50, 1).ok());
+  EXPECT_EQ((*store.find(kDigits))->size(), 2U);
+  EXPECT_TRUE(store.show(ids[0]).ok());
+  EXPECT_TRUE(store.show(ids[1]).ok());
+  ASSERT_TRUE(store.gc(200, 1).ok());
+  EXPECT_EQ((*store.find(kDigits))->size(), 1U);
+  EXPECT_TRUE(store.show(ids[0]).ok());
 }
 
 TEST(Store, ExpectsOfAStartWhatOutcomesSay) {
