@@ -13,11 +13,9 @@ import json
 import math
 import statistics
 import sys
-import time
-import warnings
 
 import numpy
-import optuna
+import optuna_search
 
 EPOCHS = {"branin": 1, "hartmann6": 1, "tree": 1, "mf_hartmann": 27}
 NOISE = 0.05
@@ -56,35 +54,13 @@ def draw(case, trial):
 def search(case, arm, trainings, seed):
     """Regrets after as many epochs as the trainings have, and seconds."""
     epochs, noise = EPOCHS[case], numpy.random.default_rng(seed)
-    marks, spent, best, regrets = [n * epochs for n in trainings], 0, (0, 0.0, math.inf), []
-    if arm == "optuna-random":
-        sampler = optuna.samplers.RandomSampler(seed=seed)
-    elif "group" in arm:
-        sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True)
-    else:
-        sampler = optuna.samplers.TPESampler(seed=seed)
-    pruner = optuna.pruners.NopPruner()
-    if arm.endswith("+hyperband"):
-        pruner = optuna.pruners.HyperbandPruner(min_resource=1, max_resource=epochs, reduction_factor=3)
-    study = optuna.create_study(sampler=sampler, pruner=pruner)
-    begin = time.perf_counter()
-    while spent < marks[-1]:
-        trial = study.ask()
+
+    def drawn(trial):
         value = draw(case, trial)
-        state = optuna.trial.TrialState.COMPLETE
-        for epoch in range(1, epochs + 1):
-            loss = value(epoch / epochs) + (NOISE * noise.standard_normal() if epochs > 1 else 0)
-            best = min(best, (-epoch, loss, value(1)))
-            spent += 1
-            if epochs > 1:
-                trial.report(loss, epoch)
-            if spent in marks:
-                regrets.append(best[2] - MINIMA[case])
-            if epoch < epochs and trial.should_prune():
-                state = optuna.trial.TrialState.PRUNED
-                break
-        study.tell(trial, loss if state == optuna.trial.TrialState.COMPLETE else None, state=state)
-    return regrets, time.perf_counter() - begin
+        return (lambda epoch: value(epoch / epochs) + (NOISE * noise.standard_normal() if epochs > 1 else 0),
+                value(1) - MINIMA[case])
+
+    return optuna_search.search(drawn, epochs, [n * epochs for n in trainings], arm, seed)
 
 
 def arms_of(case):
@@ -119,9 +95,7 @@ def main():
     parser.add_argument("--case", default=",".join(EPOCHS))
     parser.add_argument("--ours")
     options = parser.parse_args()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    warnings.filterwarnings("ignore")
-    print(f"optuna {optuna.__version__}", file=sys.stderr)
+    print(f"optuna {optuna_search.quiet()}", file=sys.stderr)
     trainings = [n for n in (10, 25, 50, 100) if n < options.trainings] + [options.trainings]
     rows = []
     for case in options.case.split(","):
