@@ -17,7 +17,8 @@ fail() {
 }
 
 "$lanista" check "$study" > out 2>&1 || fail "check of $study"
-"$lanista" run "$study" --out study --quiet --set budget.trials=4 --set train.epochs=1 --set stop=none > out 2>&1 ||
+"$lanista" run "$study" --out study --quiet --set budget.trials=4 --set train.epochs=1 --set stop=none \
+  --set train.zoo="$work/zoo" > out 2>&1 ||
   fail "run of $study"
 grep -q 'rank  trial' out || fail "$study ends without a table"
 [ "$(grep -cE '^ +[0-9]+ +#[0-9]+[+!]? ' out)" -ge 2 ] || fail "$study ranks fewer than two trials"

@@ -4,6 +4,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -176,9 +177,24 @@ class WarmArm {
 
 const std::vector<std::string> kArms{"random", "lineage", "zoo", "race", "any", "shrunk"};
 
+double total(const WarmArm& arm, std::int64_t Trained::*steps) {
+  double out = 0;
+  for (const Trained& one : arm.done) out += static_cast<double>(one.*steps);
+  return out;
+}
+
+double mean(const WarmArm& arm, const std::function<double(const Trained&)>& value) {
+  double out = 0;
+  for (const Trained& one : arm.done) out += value(one) / static_cast<double>(arm.done.size());
+  return out;
+}
+
+/// Called after every model of a stream: what its arms have come to.
+using Told = std::function<void(std::uint64_t seed, const std::vector<WarmArm>& arms)>;
+
 /// What one seed comes to: arms in the order of kArms.
 Result<std::vector<WarmArm>> run_seed(const WarmTask& task, const graph::OpTable& ops, std::int64_t models,
-                                      std::uint64_t seed) {
+                                      std::uint64_t seed, const Told& told) {
   const kernels::FlushToZero as_workers;
   LANISTA_ASSIGN(const auto space, CellModels::make(task.data.spec(), ops));
   const CellEvolution evolution(seed);
@@ -191,20 +207,9 @@ Result<std::vector<WarmArm>> run_seed(const WarmTask& task, const graph::OpTable
     LANISTA_ASSIGN(const graph::Graph model, space.model(arrivals.back().cell, ops));
     for (WarmArm& arm : arms) LANISTA_TRY(arm.train(task, ops, model, arrivals.back(), seed));
     accuracy.push_back(arms.front().done.back().accuracy);
+    told(seed, arms);
   }
   return arms;
-}
-
-double total(const WarmArm& arm, std::int64_t Trained::*steps) {
-  double out = 0;
-  for (const Trained& one : arm.done) out += static_cast<double>(one.*steps);
-  return out;
-}
-
-double mean(const WarmArm& arm, const std::function<double(const Trained&)>& value) {
-  double out = 0;
-  for (const Trained& one : arm.done) out += value(one) / static_cast<double>(arm.done.size());
-  return out;
 }
 
 void print_task(const WarmTask& task, const std::vector<std::vector<WarmArm>>& seeds, bool json, std::ostream& out) {
@@ -243,6 +248,24 @@ void print_task(const WarmTask& task, const std::vector<std::vector<WarmArm>>& s
   }
 }
 
+/// A line for every tenth model of a stream, so that a run that is ended early has told something.
+void print_progress(const WarmTask& task, std::int64_t models, std::uint64_t seed, const std::vector<WarmArm>& arms,
+                    std::ostream& out) {
+  const auto known = std::ssize(arms.front().done);
+  if (known % 10 != 0 && known != models) return;
+  const std::string stream = task.name + " seed " + std::to_string(seed) + " after " + std::to_string(known);
+  for (std::size_t a = 0; a < kArms.size(); ++a) {
+    const auto accuracy = [](const Trained& one) { return one.accuracy; };
+    const auto row = [&](const char* unit, double value) {
+      print({"warm-start", stream, kArms[a], unit, value, 0, 1}, false, out);
+    };
+    row("ksteps to target", total(arms[a], &Trained::to_target) / 1e3);
+    row("ksteps in all", total(arms[a], &Trained::steps) / 1e3);
+    row("accuracy%", 100 * mean(arms[a], accuracy));
+  }
+  out.flush();
+}
+
 }  // namespace
 
 Result<void> warm_start(const Request& request, std::ostream& out) {
@@ -252,10 +275,16 @@ Result<void> warm_start(const Request& request, std::ostream& out) {
     LANISTA_ASSIGN(const WarmTask task, make());
     if (!request.cases.empty() && std::ranges::find(request.cases, task.name) == request.cases.end()) continue;
     const std::int64_t models = request.queries > 0 ? request.queries : task.models;
+    std::mutex printing;
+    const Told told = [&](std::uint64_t seed, const std::vector<WarmArm>& arms) {
+      const std::scoped_lock lock(printing);
+      if (!request.json) print_progress(task, models, seed, arms, out);
+    };
     std::vector<std::future<Result<std::vector<WarmArm>>>> under_way;
     for (int seed = 1; seed <= seeds; ++seed) {
-      under_way.push_back(std::async(
-          std::launch::async, [&, seed] { return run_seed(task, ops, models, static_cast<std::uint64_t>(seed)); }));
+      under_way.push_back(std::async(std::launch::async, [&, seed] {
+        return run_seed(task, ops, models, static_cast<std::uint64_t>(seed), told);
+      }));
     }
     std::vector<std::vector<WarmArm>> done;
     for (auto& one : under_way) {

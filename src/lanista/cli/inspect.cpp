@@ -112,6 +112,10 @@ std::string trial_text(const LoadedTrial& loaded) {
   if (trial.proposal.parent) out << "  (from #" << trial.proposal.parent->value << ")";
   if (const auto& start = trial.proposal.start) {
     out << "\nstarted from  " << study::inherited_text(*start);
+    if (const auto model = loaded.view.zoo_models.find(start->zoo); model != loaded.view.zoo_models.end()) {
+      out << "\n              of quality " << four_digits(model->second.quality) << " "
+          << printable(model->second.metric) << (model->second.related ? ", trained on other data" : "");
+    }
     if (start->is_file() && loaded.view.start_file) out << " (" << loaded.view.start_file->name << ")";
   }
   const std::string choices = choices_text(trial.proposal.sample, std::string::npos);

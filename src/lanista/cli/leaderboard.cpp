@@ -253,6 +253,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   }
   std::string text = columns(rows, right);
   text += ensemble_text(view) + noise_text(view) + baselines_text(view);
+  if (const std::string zoo = study::zoo_text(view); !zoo.empty()) text += " " + printable(zoo) + "\n";
   if (any_stopped) text += " * ended early by the stopping rule\n";
   if (any_earlier) text += " k/n the best of n epochs was the k-th: its weights and metrics are those of the trial\n";
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";

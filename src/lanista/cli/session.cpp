@@ -24,6 +24,7 @@
 #include "lanista/engine/fit.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/process_executor.h"
+#include "lanista/engine/study_zoo.h"
 #include "lanista/engine/warm_start.h"
 #include "lanista/formats/signature.h"
 #include "lanista/runtime/repeat.h"
@@ -297,6 +298,21 @@ void tell(const std::vector<std::string>& notes) {
   }
 }
 
+namespace {
+
+/// What a study may take of its zoo, in a sentence.
+std::string zoo_note(const study::ZooMoment& zoo, const std::string& folder) {
+  if (!zoo.trouble.empty()) return "trials begin without the zoo: " + zoo.trouble;
+  if (zoo.models == 0) {
+    return "the zoo " + folder +
+           " has no model of this task: trials begin without it, and those that are kept go into it";
+  }
+  return "trials may begin with " + std::to_string(zoo.models) + " models of the zoo " + folder +
+         (zoo.related ? ", trained on other data of the same form" : "");
+}
+
+}  // namespace
+
 int run_study(const RunRequest& request) {
   std::string text(studyfile::default_study());
   std::string folder = ".";
@@ -398,6 +414,9 @@ int run_study(const RunRequest& request) {
     return engine.error().code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;  // a full disk
   }
   if (taken) taken->keep();
+  if (const auto& zoo = (*engine)->view().zoo; zoo && !request.view.quiet) {
+    tell({zoo_note(*zoo, engine::zoo_place(*config, session.data.spec(), out).folder)});
+  }
   session.show_up("study", request.view);
   return run_engine(session, **engine, request.view);
 }

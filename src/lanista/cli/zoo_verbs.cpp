@@ -1,5 +1,6 @@
 #include "lanista/cli/zoo_verbs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <iostream>
@@ -10,11 +11,11 @@
 #include "lanista/cli/session.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/use.h"
+#include "lanista/data/unfitted.h"
 #include "lanista/engine/onnx_file.h"
 #include "lanista/engine/zoo_task.h"
 #include "lanista/formats/safetensors.h"
 #include "lanista/graph/text.h"
-#include "lanista/study/metric.h"
 #include "lanista/zoo/query.h"
 
 namespace lanista::cli {
@@ -23,38 +24,49 @@ namespace {
 using nlohmann::json;
 using zoo::Store;
 
-struct Quality {
-  double value = 0;
-  std::string metric;
-  std::optional<double> chance = {};
-};
-
 /// A model as its files have it.
 struct Given {
   graph::Graph graph;
   std::vector<Tensor> weights = {};
   std::optional<zoo::TaskKey> task = {};
-  std::optional<Quality> quality = {};
+  std::optional<engine::ZooQuality> quality = {};
   json facts = json::object();
 };
 
-/// The first metric that was asked for, on the validation part; else the loss. Larger is better.
-std::optional<Quality> quality_of(const engine::ModelPackage& package) {
-  const json all = package.facts.value(json::json_pointer("/metrics/training"), json::object());
-  const auto value = [&](const std::string& name) -> std::optional<double> {
-    const auto found = all.find("val_" + name);
-    return found != all.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
-  };
-  for (const std::string& name : package.metrics) {
-    const auto metric = study::find_metric(name);
-    const auto measured = value(name);
-    if (!metric || !measured) continue;
-    Quality out{metric->metric.maximize ? *measured : -*measured, (metric->metric.maximize ? "" : "-") + name};
-    if (name == "accuracy" && package.data.classes > 0) out.chance = 1.0 / static_cast<double>(package.data.classes);
-    return out;
+/// What every feature is normalised by; entries stand for runs of features, none for `none`.
+std::vector<double> spread(const std::vector<double>& entries, std::size_t width, double none) {
+  std::vector<double> out(width, none);
+  for (std::size_t k = 0; k < width && !entries.empty(); ++k) out[k] = entries[k * entries.size() / width];
+  return out;
+}
+
+/// Whether the file's model sees the features as studies of the data do; those that are always zero do not count.
+bool same_units(const formats::ImportedModel& model, const data::DataSpec& data) {
+  const auto width = static_cast<std::size_t>(data.features.elements(1));
+  const data::Normalization& of_data = data.normalization;
+  const auto unseen = data::unseen_features(data);
+  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-5 * std::max(1.0, std::abs(b)); };
+  const auto mean = spread(model.mean, width, 0), scale = spread(model.scale, width, 1);
+  const auto mean_of_data = spread(of_data.mean, width, 0), scale_of_data = spread(of_data.scale, width, 1);
+  for (std::size_t k = 0; k < width; ++k) {
+    if (std::ranges::find(unseen, k) != unseen.end()) continue;
+    if (!near(mean[k], mean_of_data[k]) || !near(scale[k], scale_of_data[k])) return false;
   }
-  if (const auto loss = value("loss")) return Quality{-*loss, "-loss"};
-  return std::nullopt;
+  return true;
+}
+
+/// Models of the zoo see their inputs as the data's studies do. Errors: kInvalidArgument (the file's model does not).
+Result<void> check_units(const formats::ImportedModel& model, const data::DataSpec& data, const std::string& file) {
+  const bool own = !model.mean.empty() || !model.scale.empty() || !model.missing.empty();
+  if (same_units(model, data)) return {};
+  if (!own) {
+    tell({file + ": takes numbers as they are, studies of these data normalise them; training has to find that out"});
+    return {};
+  }
+  return Error{Code::kInvalidArgument,
+               "normalises its input by other numbers than studies of these data do, so in the zoo it would be another "
+               "model; --task-of must name the data that it was trained for",
+               file};
 }
 
 Result<Given> given_model(const ZooModel& model) {
@@ -71,7 +83,13 @@ Result<Given> given_model(const ZooModel& model) {
   } else if (model.target.ends_with(".onnx")) {
     LANISTA_ASSIGN(auto imported, engine::import_onnx_file(files, model.target));
     tell(imported.notices);
-    out.graph = std::move(imported.graph);
+    if (!model.task_of.empty()) {
+      LANISTA_ASSIGN(const auto package, load_package(model.task_of));
+      LANISTA_TRY(check_units(imported, package.data, model.target));
+    }
+    std::vector<std::string> notices;
+    LANISTA_ASSIGN(out.graph, engine::trainable_form(imported.graph, notices));
+    tell(notices);
     out.weights = std::move(imported.weights);
   } else {
     LANISTA_ASSIGN(auto package, load_package(model.target));
@@ -82,11 +100,8 @@ Result<Given> given_model(const ZooModel& model) {
           model.target};
     }
     out.task = engine::task_key(package.data);
-    out.quality = quality_of(package);
-    out.facts = {{"study", package.facts.value("study", json())},
-                 {"trial", package.facts.value("trial", json())},
-                 {"epochs", package.facts.value("epochs", json())},
-                 {"recipe", package.facts.value("recipe", json())}};
+    out.quality = engine::zoo_quality(package);
+    out.facts = engine::zoo_facts(package);
     out.graph = std::move(package.members.front().model);
     out.weights = std::move(package.members.front().weights);
   }
@@ -198,8 +213,8 @@ Result<int> list(const ZooRequest& request) {
 
 Result<int> add(const ZooAddRequest& request) {
   LANISTA_ASSIGN(Given given, given_model(request.model));
-  std::optional<Quality> quality = given.quality;
-  if (request.quality) quality = Quality{*request.quality, quality ? quality->metric : "given"};
+  std::optional<engine::ZooQuality> quality = given.quality;
+  if (request.quality) quality = engine::ZooQuality{*request.quality, quality ? quality->metric : "given"};
   if (!quality) {
     return Error{Code::kInvalidArgument, "does not say how good it is; --quality N, larger is better",
                  request.model.target};
@@ -208,7 +223,7 @@ Result<int> add(const ZooAddRequest& request) {
   LANISTA_ASSIGN(const auto added,
                  store.add({std::move(given.graph), *given.task, std::move(given.weights), quality->value,
                             quality->metric, quality->chance, request.model.target, std::move(given.facts)},
-                           graph::builtin_ops()));
+                           graph::builtin_ops(), static_cast<std::int64_t>(std::time(nullptr))));
   if (request.json) {
     std::cout << json_line(
         {{"id", added.id}, {"state", state_name(added.state)}, {"why", added.why}, {"replaced", added.replaced}});

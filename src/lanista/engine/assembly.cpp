@@ -400,10 +400,13 @@ Result<void> check_config(const study::StudyConfig& config) {
   LANISTA_TRY(at_least("data.batch", config.data.batch, 1));
   LANISTA_TRY(at_least("data.folds", config.data.folds.value_or(2), 2));
   const std::string& start = config.train.start;
-  if (config.data.folds && (start == study::kStartParent || start == study::kStartStudy)) {
+  if (config.data.folds && (start == study::kStartParent || start == study::kStartStudy || start == study::kStartZoo)) {
     return Error{Code::kInvalidArgument,
                  "is '" + start + "'; with data.folds a parent may have trained on rows that its child is measured on",
                  "train.start"};
+  }
+  if (start == study::kStartZoo && config.train.zoo.empty()) {
+    return Error{Code::kInvalidArgument, "names no folder", "train.zoo"};
   }
   LANISTA_TRY(at_least("budget.trials", config.budget.trials.value_or(1), 1));
   if (config.goals.empty()) return Error{Code::kInvalidArgument, "a study needs a goal", "goal"};

@@ -11,6 +11,7 @@
 #include "lanista/base/sanitized.h"
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/study_engine.h"
+#include "lanista/engine/study_zoo.h"
 #include "lanista/engine/test_support.h"
 
 namespace lanista::engine::testing {
@@ -30,6 +31,11 @@ struct Custom {
     FakeExecutor fake = bench.executor(fs, options);
     return go_on(bench.services(fs, fake));
   }
+  std::optional<study::ZooMoment> zoo_moment(const Services& services) const {
+    if (config.train.start != study::kStartZoo) return std::nullopt;
+    return StudyZoo::begin(zoo_place(config, *services.data, kFolder), config.train.zoo_tasks == study::kRelatedTasks,
+                           static_cast<std::int64_t>(services.clock->unix_time()));
+  }
   /// With any executor, over any data.
   Result<Summary> go_on(const Services& services) const {
     FileSystem& fs = *services.fs;
@@ -39,8 +45,9 @@ struct Custom {
     StudyState state;
     std::vector<study::Event> past;
     if (log->existing().empty()) {
-      LANISTA_TRY(log->append(store::RecordType::kHeader,
-                              header_body(config, studyfile::write_study(config), *services.data, *models)));
+      LANISTA_TRY(
+          log->append(store::RecordType::kHeader, header_body(config, studyfile::write_study(config), *services.data,
+                                                              *models, "", {}, {}, {}, zoo_moment(services))));
       LANISTA_TRY(fold_all(state, *store::read_log(fs, kFolder), [](const study::Event&) {}));
     } else {
       LANISTA_TRY(fold_all(state, log->existing(), [&](const study::Event& event) { past.push_back(event); }));

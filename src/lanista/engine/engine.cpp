@@ -7,6 +7,7 @@
 #include "lanista/engine/folder.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/study_engine.h"
+#include "lanista/engine/study_zoo.h"
 #include "lanista/engine/warm_start.h"
 #include "lanista/graph/op.h"
 
@@ -159,9 +160,14 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
     file.facts["kind"] = "start";
     LANISTA_ASSIGN(start_file->address, store::CheckpointStore(fs, folder).put(file));
   }
+  std::optional<study::ZooMoment> zoo;
+  if (config.train.start == study::kStartZoo) {
+    zoo = StudyZoo::begin(zoo_place(config, *services.data, folder), config.train.zoo_tasks == study::kRelatedTasks,
+                          static_cast<std::int64_t>(services.clock->unix_time()));
+  }
   // The header first: with it the study can be resumed, whatever happens to the rest.
   const nlohmann::json header = header_body(config, config_text, *services.data, *models, weights, services.baselines,
-                                            services.earlier, start_file);
+                                            services.earlier, start_file, zoo);
   LANISTA_TRY(log.append(RecordType::kHeader, header));
   LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
   LANISTA_TRY(furnish_folder(fs, folder, config_text));
@@ -174,6 +180,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   state.view.models = header.at("models");
   state.view.frozen = weights;
   state.view.start_file = std::move(start_file);
+  state.view.zoo = std::move(zoo);
   state.view.baselines = services.baselines;
   state.view.earlier = services.earlier;
   state.trials = config.budget.trials;

@@ -75,7 +75,7 @@ Result<void> nothing_of(Result<T> read) {
 json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
                  const mutate::ModelSpace& models, const std::string& frozen,
                  const std::vector<study::Baseline>& baselines, const std::optional<study::Earlier>& earlier,
-                 const std::optional<study::StartFile>& start_file) {
+                 const std::optional<study::StartFile>& start_file, const std::optional<study::ZooMoment>& zoo) {
   json bases = json::array();
   for (const mutate::BaseModel& base : models.bases()) {
     bases.push_back({{"name", base.name}, {"graph", graph::to_text(base.graph)}});
@@ -108,6 +108,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
                           {"graph", start_file->graph},
                           {"labels", start_file->labels}};
   }
+  if (zoo) body["zoo"] = study::zoo_moment_json(*zoo);
   return body;
 }
 
@@ -133,6 +134,7 @@ Result<HeaderRecord> read_header(const json& body) {
         header.start_file->labels.push_back(label.get<std::string>());
       }
     }
+    if (body.contains("zoo")) header.zoo = study::read_zoo_moment(body.at("zoo"));
     if (body.contains("earlier")) header.earlier = study::read_earlier(body.at("earlier"));
     if (body.contains("baselines")) header.baselines = study::read_baselines(array(body, "baselines"));
     return header;
@@ -140,14 +142,16 @@ Result<HeaderRecord> read_header(const json& body) {
 }
 
 json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
-                   const study::Proposal* parent) {
-  return json_object("trial", trial.id.value,  //
-                     "proposal",
-                     parent == nullptr ? study::proposal_json(trial.proposal) : child_json(trial.proposal, *parent),
-                     "logical_start", real_json(trial.logical_start),  //
-                     "logical_epoch", real_json(logical_epoch),        //
-                     "parameters", trial.parameters,                   //
-                     "key", key.hex());
+                   const study::Proposal* parent, const study::ZooModel* zoo_model) {
+  json body = json_object(
+      "trial", trial.id.value,  //
+      "proposal", parent == nullptr ? study::proposal_json(trial.proposal) : child_json(trial.proposal, *parent),
+      "logical_start", real_json(trial.logical_start),  //
+      "logical_epoch", real_json(logical_epoch),        //
+      "parameters", trial.parameters,                   //
+      "key", key.hex());
+  if (zoo_model != nullptr) body["zoo_model"] = study::zoo_model_json(*zoo_model);
+  return body;
 }
 
 Result<ProposedRecord> read_proposed(const json& body) {
@@ -169,6 +173,7 @@ Result<ProposedRecord> read_proposed(const json& body) {
     record.logical_start = real(body, "logical_start");
     record.logical_epoch = real(body, "logical_epoch");
     record.parameters = integer(body, "parameters");
+    if (body.contains("zoo_model")) record.zoo_model = study::read_zoo_model(body.at("zoo_model"));
     return record;
   });
 }

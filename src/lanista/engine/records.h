@@ -32,12 +32,14 @@ struct HeaderRecord {
   std::vector<study::Baseline> baselines;
   std::optional<study::Earlier> earlier;
   std::optional<study::StartFile> start_file;
+  std::optional<study::ZooMoment> zoo;
 };
 nlohmann::json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
                            const mutate::ModelSpace& models, const std::string& frozen = "",
                            const std::vector<study::Baseline>& baselines = {},
                            const std::optional<study::Earlier>& earlier = {},
-                           const std::optional<study::StartFile>& start_file = {});
+                           const std::optional<study::StartFile>& start_file = {},
+                           const std::optional<study::ZooMoment>& zoo = {});
 Result<HeaderRecord> read_header(const nlohmann::json& body);
 
 /// A long line of descent makes no long records: the first steps and edits of a proposal that its parent has, too, are
@@ -48,10 +50,11 @@ struct ProposedRecord {
   double logical_start = 0, logical_epoch = 1;
   std::int64_t parameters = 0;
   std::size_t steps_of_parent = 0, edits_of_parent = 0;
+  std::optional<study::ZooModel> zoo_model;  ///< that the trial begins with, where no trial did before
 };
-/// `parent`: of which the trial is a child, or null.
+/// `parent`: of which the trial is a child, or null. `zoo_model`: see ProposedRecord, or null.
 nlohmann::json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
-                             const study::Proposal* parent = nullptr);
+                             const study::Proposal* parent = nullptr, const study::ZooModel* zoo_model = nullptr);
 Result<ProposedRecord> read_proposed(const nlohmann::json& body);
 /// Puts in what the parent has, too. Errors: kDataLoss (it has not that many).
 Result<void> complete(ProposedRecord& record, const study::Proposal& parent);

@@ -63,6 +63,7 @@ Result<Summary> StudyEngine::end_study() {
   LANISTA_TRY(log_.append(store::RecordType::kStudyEnd, study_end_body(reason, winner, test, ensemble)));
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(shelf_.flush());
+  if (zoo_) zoo_->release();
   state_.end_study(reason, winner, std::move(test), std::move(ensemble));
   return Summary{stopped ? End::kStoppedByUser : End::kDone, reason};
 }

@@ -17,6 +17,8 @@
 #include "lanista/engine/podium.h"
 #include "lanista/engine/shelf.h"
 #include "lanista/engine/study_state.h"
+#include "lanista/engine/study_zoo.h"
+#include "lanista/engine/warm_start.h"
 #include "lanista/zoo/catalogue.h"
 
 namespace lanista::engine {
@@ -155,10 +157,33 @@ class StudyEngine final : public Engine {
   void drop_weights(const TrialView& trial);
 
   // study_starts.cpp
-  /// Gives a proposal without a start the one that train.start asks for, or none, where nothing fits that is kept.
-  Result<void> choose_start(TrialId id, study::Proposal& proposal, const graph::Graph& model);
+  /// A start, and what the child takes of it.
+  struct Found {
+    study::Start start;
+    Inheritance taken;
+  };
+  /// Gives a proposal without a start the one that train.start asks for, or none, where nothing fits that is kept. The
+  /// model that it is, where it is one of the zoo.
+  Result<std::optional<study::ZooModel>> choose_start(TrialId id, study::Proposal& proposal, const graph::Graph& model);
   Result<std::optional<study::Start>> kept_ancestor(const study::Proposal& proposal) const;
   Result<std::optional<study::Start>> kept_relative(const graph::Graph& child);
+  /// What the study itself has; none: nothing that is worth it.
+  Result<std::optional<Found>> own_start(TrialId id, const study::Proposal& proposal, const graph::Graph& model);
+
+  // study_zoo_starts.cpp
+  void open_zoo();
+  struct FoundInZoo {
+    Found found;
+    study::ZooModel model;
+  };
+  /// What the zoo has that gives more than `own`, its weights put with the checkpoints.
+  Result<std::optional<FoundInZoo>> zoo_start(TrialId id, const graph::Graph& child, const std::optional<Found>& own);
+  /// Address of a zoo's model with the checkpoints; empty: it is damaged or gone, which was told.
+  Result<std::string> fetched(const std::string& id, const graph::Graph& graph);
+  /// Puts the weights that an open trial begins with there again, should they be lost.
+  Result<void> mend_zoo_start(TrialId id);
+  /// Puts a trial that has ended into the zoo, if its weights are kept, and says how its own start served it.
+  void tell_zoo(const TrialView& trial);
 
   // study_end.cpp
   Result<Summary> end_study();
@@ -202,6 +227,8 @@ class StudyEngine final : public Engine {
   std::unordered_map<Digest, TrialId> keys_;  ///< first trial of each duplicate key; never walked
   std::map<std::int64_t, Costed> bases_;      ///< base models that were used unchanged
   std::map<TrialId, zoo::MatchModel> kept_models_;  ///< of trials that others may start from
+  std::optional<StudyZoo> zoo_;
+  std::map<std::string, std::string> fetched_;  ///< addresses of the zoo's models, by id
   bool told_to_wait_ = false;                 ///< by the strategy, until the next event
   std::string nothing_left_;                  ///< why the strategy proposes nothing, or empty
   std::string pause_asked_;                   ///< by whom, or empty

@@ -124,6 +124,7 @@ Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
   shelf_.hold(outcome.weights);
   shelf_.release(checkpoint);
   const TrialView& trial = state_.trial(id);
+  tell_zoo(trial);
   if (!ranks(trial, outcome)) drop_weights(trial);
   const auto trainings = study::trainings_of(state_.view, trial);
   if (!study::trainings_done(state_.view.config, study::tally_of(trainings))) return {};

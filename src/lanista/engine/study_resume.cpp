@@ -27,6 +27,7 @@ Result<void> StudyEngine::begin_attempt() {
   for (const Request& request : requests) {
     if (request.kind == Request::Kind::kPause) LANISTA_TRY(remove_request(*services_.fs, folder_, request));
   }
+  open_zoo();
   return {};
 }
 
@@ -48,10 +49,12 @@ Result<void> StudyEngine::restore_shelf() {
     for (const TrialView* each : standing_for(state_.trial(s.trial))) {
       shelf_.hold(each->outcome->weights);
       hold_start(each->id);
+      tell_zoo(*each);  // whoever was killed behind the record has not
     }
   }
   for (auto& [id, open] : state_.open) {
     hold_start(id);
+    LANISTA_TRY(mend_zoo_start(id));
     if (open.checkpoint.empty()) continue;
     const auto whole = shelf_.files().get(open.checkpoint);
     if (whole) {

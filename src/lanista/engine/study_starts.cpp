@@ -42,20 +42,19 @@ Result<std::optional<study::Start>> StudyEngine::kept_relative(const graph::Grap
   return std::optional(study::Start{best.id, best.measurements.back().epoch, "", best.outcome->weights});
 }
 
-Result<void> StudyEngine::choose_start(TrialId id, study::Proposal& proposal, const graph::Graph& model) {
+Result<std::optional<StudyEngine::Found>> StudyEngine::own_start(TrialId id, const study::Proposal& proposal,
+                                                                 const graph::Graph& model) {
   const std::string& wanted = state_.view.config.train.start;
-  const bool of_file = wanted == study::kStartFile && state_.view.start_file;
-  if (wanted == study::kStartOff || proposal.start) return {};
   std::optional<study::Start> start;
-  if (of_file) {
+  if (wanted == study::kStartFile && state_.view.start_file) {
     start = study::Start{{}, 0, "", state_.view.start_file->address, true};
   } else {
     LANISTA_ASSIGN(start, kept_ancestor(proposal));
   }
-  if (!start && wanted == study::kStartStudy) {
+  if (!start && (wanted == study::kStartStudy || wanted == study::kStartZoo)) {
     LANISTA_ASSIGN(start, kept_relative(model));
   }
-  if (!start) return {};
+  if (!start) return std::optional<Found>();
   LANISTA_ASSIGN(const graph::Graph parent, start_model(state_.view, *start, models_->ops()));
   const std::uint64_t seed = trial_seed(state_.view.config, id);
   LANISTA_ASSIGN(Inheritance taken, inherit_best(parent, model, seed, models_->frozen(), models_->ops()));
@@ -63,13 +62,24 @@ Result<void> StudyEngine::choose_start(TrialId id, study::Proposal& proposal, co
     LANISTA_ASSIGN(taken,
                    with_classes(std::move(taken), labels_of(state_.view, *start), parent, model, models_->ops()));
   }
-  if (!taken.is_worth_it()) return {};
-  start->plan = std::move(taken.word);
-  start->chosen = true;
-  start->coverage = taken.coverage;
-  start->lost = std::move(taken.plan.lost);
-  proposal.start = std::move(start);
-  return {};
+  if (!taken.is_worth_it()) return std::optional<Found>();
+  return std::optional(Found{*std::move(start), std::move(taken)});
+}
+
+Result<std::optional<study::ZooModel>> StudyEngine::choose_start(TrialId id, study::Proposal& proposal,
+                                                                 const graph::Graph& model) {
+  std::optional<study::ZooModel> of_zoo;
+  if (state_.view.config.train.start == study::kStartOff || proposal.start) return of_zoo;
+  LANISTA_ASSIGN(std::optional<Found> found, own_start(id, proposal, model));
+  LANISTA_ASSIGN(std::optional<FoundInZoo> better, zoo_start(id, model, found));
+  if (better) found = std::move(better->found), of_zoo = std::move(better->model);
+  if (!found) return of_zoo;
+  found->start.plan = std::move(found->taken.word);
+  found->start.chosen = true;
+  found->start.coverage = found->taken.coverage;
+  found->start.lost = std::move(found->taken.plan.lost);
+  proposal.start = std::move(found->start);
+  return of_zoo;
 }
 
 }  // namespace lanista::engine

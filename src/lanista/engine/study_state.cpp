@@ -207,6 +207,7 @@ Result<void> StudyState::apply_header(const json& body) {
   view.models = std::move(header.models);
   view.frozen = std::move(header.frozen);
   view.start_file = std::move(header.start_file);
+  view.zoo = std::move(header.zoo);
   view.baselines = std::move(header.baselines);
   view.earlier = std::move(header.earlier);
   trials = view.config.budget.trials;
@@ -245,6 +246,12 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       if (proposed.trial.value != view.trials.size() + 1) return damaged("proposals are not numbered in order");
       if (proposed.proposal.start && proposed.proposal.start->parent >= proposed.trial) {
         return damaged(name_of(proposed.trial) + " starts from " + name_of(proposed.proposal.start->parent));
+      }
+      if (auto& model = proposed.zoo_model) view.zoo_models.insert_or_assign(model->id, *std::move(model));
+      if (const auto& start = proposed.proposal.start; start && !start->zoo.empty()) {
+        if (!view.zoo_models.contains(start->zoo)) {
+          return damaged(name_of(proposed.trial) + " starts from a model of the zoo that nothing is said of");
+        }
       }
       if (proposed.steps_of_parent + proposed.edits_of_parent > 0) {
         const study::Proposal* parent = sharing_parent(proposed.proposal);

@@ -226,12 +226,15 @@ Result<void> StudyEngine::propose(study::Proposal proposal) {
   if (proposal.start) {
     LANISTA_ASSIGN(proposal.start->address, kept_state(*proposal.start));
   }
-  LANISTA_TRY(choose_start(view.id, proposal, built.model));
+  LANISTA_ASSIGN(const auto of_zoo, choose_start(view.id, proposal, built.model));
+  const bool first_use = of_zoo && !state_.view.zoo_models.contains(of_zoo->id);
   const Digest key = study::run_key(proposal);
   view.proposal = std::move(proposal);
   const study::Proposal* parent = state_.sharing_parent(view.proposal);
-  LANISTA_TRY(log_.append(RecordType::kProposed, proposed_body(view, logical_epoch, key, parent)));
+  LANISTA_TRY(log_.append(RecordType::kProposed,
+                          proposed_body(view, logical_epoch, key, parent, first_use ? &*of_zoo : nullptr)));
   const TrialId id = view.id;
+  if (first_use) state_.view.zoo_models.emplace(of_zoo->id, *of_zoo);
   state_.propose(std::move(view), logical_epoch);
   hold_start(id);
   announce(study::Proposed{id, state_.trial(id).proposal});

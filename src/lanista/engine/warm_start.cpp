@@ -209,6 +209,13 @@ ClassLabels labels_of(const study::StudyView& view, const study::Start& start) {
 }
 
 Result<graph::Graph> start_model(const study::StudyView& view, const study::Start& start, const graph::OpTable& ops) {
+  if (!start.zoo.empty()) {
+    const auto known = view.zoo_models.find(start.zoo);
+    auto model = graph::parse(known == view.zoo_models.end() ? "" : known->second.graph);
+    if (!model)
+      return Error{Code::kDataLoss, "the zoo's model to start from cannot be read: " + model.error().text(), "log"};
+    return model;
+  }
   if (start.is_file() && view.start_file) {
     auto model = graph::parse(view.start_file->graph);
     if (!model) return Error{Code::kDataLoss, "the model to start from cannot be read: " + model.error().text(), "log"};

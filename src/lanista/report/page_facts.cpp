@@ -252,6 +252,7 @@ json study_json(const StudyView& view, const PageOptions& options) {
                                     : json()},
            {"config", clipped(view.config_text, kConfigText)}};
   if (view.ensemble) out["ensemble"] = ensemble_facts(*view.ensemble);
+  if (const std::string zoo = study::zoo_text(view); !zoo.empty()) out["zoo"] = clipped(zoo, kLongText);
   if (json line = line_facts(view); !line.empty()) out["line"] = std::move(line);
   return out;
 }

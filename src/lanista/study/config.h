@@ -30,9 +30,12 @@ inline constexpr std::int64_t kMaxEpochs = 1'000'000;
 inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
 inline constexpr std::int64_t kMaxSteps = 1'000'000'000'000;  ///< of a trial
 inline constexpr std::string_view kKeepBestEpoch = "best_epoch", kKeepLast = "last";
-/// Random values; what the parent was; else what of the study's best fits best; the weights of a file.
-inline constexpr std::string_view kStartOff = "off", kStartParent = "parent", kStartStudy = "study",
+/// Random values; what the parent was; else what of the study's best fits best; that, or what a zoo has, if it fits
+/// better; the weights of a file.
+inline constexpr std::string_view kStartOff = "off", kStartParent = "parent", kStartStudy = "study", kStartZoo = "zoo",
                                   kStartFile = "file";
+inline constexpr std::string_view kZooFolder = "zoo";                             ///< where no other is named
+inline constexpr std::string_view kSameTask = "same", kRelatedTasks = "related";  ///< train.zoo_tasks
 inline constexpr std::string_view kStartFromBase = "base";  ///< the file of the first base model
 inline constexpr std::string_view kFullRate = "full", kEasedRate = "eased";
 inline constexpr double kEasedShare = 0.05;
@@ -115,6 +118,8 @@ struct TrainConfig {
   PluginConfig tune = {};             ///< what trials change of themselves while they train (tuner.h); no name: nothing
   std::string start{kStartOff};       ///< what trials begin with: one of start_names()
   std::string start_from{kStartFromBase};  ///< start: file: an ONNX file, a model package's folder, or "base"
+  std::string zoo{kZooFolder};             ///< start: zoo: the folder, which trials that end are put into, too
+  std::string zoo_tasks{kSameTask};        ///< start: zoo: same | related: where that has none, models of other data
   std::string start_rate{kFullRate};       ///< behind a start with other weights: full | eased
 };
 struct Goal {

@@ -48,6 +48,7 @@ Digest run_key(const Proposal& proposal) {
 }
 
 std::string start_text(const Start& start) {
+  if (!start.zoo.empty()) return "the zoo's model " + start.zoo;
   if (start.is_file()) return "the file";
   return "trial " + std::to_string(start.parent.value) + " as of epoch " + std::to_string(start.epoch);
 }
@@ -65,19 +66,22 @@ json start_json(const Start& start) {
   out["chosen"] = true;
   out["coverage"] = start.coverage;
   if (!start.lost.empty()) out["lost"] = start.lost;
+  if (!start.zoo.empty()) out["zoo"] = start.zoo;
   return out;
 }
 
 Result<Start> start_from_json(const json& in) {
   return read_record<Start>("start", [&] {
-    const bool of_file = integer(in, "parent") == 0;
-    Start start{of_file ? TrialId{} : trial(in, "parent"), integer(in, "epoch"), text(in, "plan"), text(in, "address")};
+    const bool of_none = integer(in, "parent") == 0;
+    Start start{of_none ? TrialId{} : trial(in, "parent"), integer(in, "epoch"), text(in, "plan"), text(in, "address")};
     start.chosen = in.contains("chosen") && flag(in, "chosen");
-    if (of_file && (start.epoch != 0 || !start.chosen)) throw Malformed{"'parent' is 0, not a trial's number"};
+    if (of_none && (start.epoch != 0 || !start.chosen)) throw Malformed{"'parent' is 0, not a trial's number"};
     if (start.chosen) start.coverage = real(in, "coverage");
     if (!(start.coverage >= 0 && start.coverage <= 1)) throw Malformed{"'coverage' is no share"};
     if (start.chosen && in.contains("lost")) start.lost = text(in, "lost");
-    if (of_file) return start;
+    if (in.contains("zoo")) start.zoo = text(in, "zoo");
+    if (!start.zoo.empty() && !of_none) throw Malformed{"'zoo' beside the 'parent' of a trial"};
+    if (of_none) return start;
     if (start.epoch < 1) throw Malformed{"'epoch' is " + std::to_string(start.epoch) + ", but they count from 1"};
     return start;
   });

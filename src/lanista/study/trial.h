@@ -29,8 +29,10 @@ struct Start {
   double coverage = 1;     ///< share of the child's parameters and buffers that come of the parent's
   std::string lost = {};   ///< where and why the first value is not the parent's; empty: the same function, or no plan
 
+  std::string zoo = {};  ///< id of the zoo's model that it is; empty: none of a zoo
+
   /// No other trial of the study: the weights of the file that train.start names, as of the beginning.
-  bool is_file() const { return parent.value == 0; }
+  bool is_file() const { return parent.value == 0 && zoo.empty(); }
   /// Of whoever proposes: the same start, whether its state is found as yet or not.
   bool is_like(const Start& other) const {
     return parent == other.parent && epoch == other.epoch && plan == other.plan;

@@ -19,6 +19,7 @@
 #include "lanista/study/keep.h"
 #include "lanista/study/trainings.h"
 #include "lanista/study/trial.h"
+#include "lanista/study/zoo_start.h"
 
 namespace lanista::study {
 
@@ -97,6 +98,8 @@ struct StudyView {
   nlohmann::json models;                  ///< base models: [{"name", "graph" (text form)}]
   std::string frozen;                     ///< address of the frozen part's weights; empty: all is trained
   std::optional<StartFile> start_file;    ///< absent: trials begin otherwise
+  std::optional<ZooMoment> zoo;           ///< absent: trials take nothing of a zoo
+  std::map<std::string, ZooModel> zoo_models;  ///< by id: those that trials began with
   std::vector<Baseline> baselines;        ///< what a search has to beat; empty in studies of builds before
   std::optional<Earlier> earlier;         ///< what it took over of another study when it began
   nlohmann::json numerics;                ///< what the bits depend on, as last recorded

@@ -160,13 +160,21 @@ Section train_section() {
        field(block, &TrainConfig::ties,
              one_of("ties", {std::string(study::kTiesByLoss), std::string(study::kTiesToEarlier)},
                     "what decides where all goals are equal, between epochs and between trials")),
-       quiet(
-           field(block, &TrainConfig::start,
-                 one_of("start",
-                        {std::string(study::kStartOff), std::string(study::kStartParent),
-                         std::string(study::kStartStudy), std::string(study::kStartFile)},
-                        "what trials begin with; off: random values; parent: the weights of the trial that they are a "
-                        "mutation of; study: those, else of the kept trial that is most alike; file: see start_from"))),
+       quiet(field(
+           block, &TrainConfig::start,
+           one_of("start",
+                  {std::string(study::kStartOff), std::string(study::kStartParent), std::string(study::kStartStudy),
+                   std::string(study::kStartZoo), std::string(study::kStartFile)},
+                  "what trials begin with; off: random values; parent: the weights of the trial that they are a "
+                  "mutation of; study: those, else of the kept trial that is most alike; zoo: that, or a model of the "
+                  "zoo that gives more; file: see "
+                  "start_from"))),
+       quiet(field(block, &TrainConfig::zoo,
+                   any("zoo", "start: zoo: its folder, which trials that are kept are put into, too"))),
+       quiet(field(block, &TrainConfig::zoo_tasks,
+                   one_of("zoo_tasks", {std::string(study::kSameTask), std::string(study::kRelatedTasks)},
+                          "start: zoo: models of the same data, or, where there are none, of other data of the same "
+                          "form"))),
        quiet(field(block, &TrainConfig::start_from,
                    any("start_from",
                        "start: file: an ONNX file, the folder of a model package, or base: the file of the "

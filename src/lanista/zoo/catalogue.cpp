@@ -50,10 +50,17 @@ bool Catalogue::remove(const std::string& id) {
 
 /// The preferred one of those that have the child's hash.
 std::optional<Offer> Catalogue::same(const MatchModel& child, const std::string& task,
-                                     const MatchOptions& options) const {
+                                     const SearchOptions& search) const {
   const auto found = by_hash_.find({task, child.hash});
-  if (found == by_hash_.end() || found->second.empty()) return std::nullopt;
-  const Listed& one = **std::ranges::min_element(found->second, [](auto* a, auto* b) { return preferred(*a, *b); });
+  if (found == by_hash_.end()) return std::nullopt;
+  const Listed* chosen = nullptr;
+  for (const Listed* each : found->second) {
+    if (search.admits && !search.admits(each->entry)) continue;
+    if (chosen == nullptr || preferred(*each, *chosen)) chosen = each;
+  }
+  if (chosen == nullptr) return std::nullopt;
+  const Listed& one = *chosen;
+  const MatchOptions& options = search.match;
   Signatures table;
   const PackedModel packed = pack(child, table);
   const Places pairs = same_places(one.model, packed);
@@ -82,12 +89,13 @@ std::optional<Offer> Catalogue::best(const MatchModel& child, const std::string&
   const auto of_task = by_task_.find(task);
   if (of_task != by_task_.end()) {
     counted.candidates = static_cast<std::int64_t>(of_task->second.size());
-    best = same(child, task, options.match);
+    best = same(child, task, options);
     if (!best) {
       const ChildModel side(child, options.match);
       const PairTable table(signatures_, side.signatures);
       std::vector<std::pair<int, const Listed*>> order;
       for (const Listed* one : of_task->second) {
+        if (options.admits && !options.admits(one->entry)) continue;
         const int bound = step_of(packed_bound(one->model, side.model, table));
         if (bound >= 1 || options.exhaustive) order.emplace_back(bound, one);
       }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@ struct Offer {
 
 struct SearchOptions {
   MatchOptions match = {};
+  std::function<bool(const CatalogueEntry&)> admits = {};  ///< others are no candidates; without it all are
   bool exhaustive = false;  ///< align with every model, for tests and benchmarks; the answer is the same
 };
 
@@ -63,7 +65,7 @@ class Catalogue {
     PackedModel model;
   };
   static bool preferred(const Listed& a, const Listed& b);
-  std::optional<Offer> same(const MatchModel& child, const std::string& task, const MatchOptions& options) const;
+  std::optional<Offer> same(const MatchModel& child, const std::string& task, const SearchOptions& options) const;
 
   Signatures signatures_;
   std::map<std::string, std::shared_ptr<const Listed>> entries_;

@@ -59,7 +59,7 @@ TEST(Match, OfAResidualChainCountsEveryNodeOnce) {
 }
 
 TEST(Match, NeverCountsMoreThanTheChildHas) {
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases(1000); ++seed) {
     const MatchModel parent = model_of(random_layers(Rng(12).split(seed), 10));
     const MatchModel child = model_of(random_layers(Rng(13).split(seed), 10));
     const Match one = match(parent, child, kUnit);
@@ -73,7 +73,7 @@ TEST(Match, NeverCountsMoreThanTheChildHas) {
 }
 
 TEST(Match, PairsEachNodeOnceAndOnlyOfOneKind) {
-  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases(500); ++seed) {
     const graph::Graph a = random_layers(Rng(14).split(seed), 10), b = random_layers(Rng(15).split(seed), 10);
     const Match one = match(model_of(a), model_of(b));
 
@@ -168,7 +168,7 @@ std::int64_t best_overlap(const MatchModel& parent, const MatchModel& child) {
 
 TEST(Match, IsNearTheBestOfAllPairings) {
   std::vector<double> gaps;
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases(400); ++seed) {
     const MatchModel parent = model_of(random_layers(Rng(18).split(seed), 5));
     const MatchModel child = model_of(random_layers(Rng(19).split(seed), 5));
     const std::int64_t best = best_overlap(parent, child);

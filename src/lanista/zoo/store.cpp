@@ -226,4 +226,31 @@ Result<void> Store::release(const std::string& id, const std::string& holder) {
   });
 }
 
+Result<std::int64_t> Store::lease_all(const TaskKey& task, Scope scope, std::int64_t newest, const std::string& holder,
+                                      std::int64_t until) {
+  const std::scoped_lock lock(state_->mutex);
+  const bool family = scope == Scope::kFamily;
+  std::int64_t out = 0;
+  const auto insert = [&]() -> Result<void> {
+    LANISTA_TRY(state_->index.run(
+        std::string("INSERT OR REPLACE INTO leases SELECT id, ?2, ?3 FROM models WHERE state = 'live' AND ") +
+            (family ? "family" : "task") + " = ?1 AND added <= ?4",
+        {family ? task.family() : task.text(), holder, until, newest}));
+    out = state_->index.changed_rows();
+    return {};
+  };
+  LANISTA_TRY(state_->index.change(insert));
+  return out;
+}
+
+Result<void> Store::release_all(const std::string& holder) {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->index.change([&] { return state_->index.run("DELETE FROM leases WHERE holder = ?1", {holder}); });
+}
+
+Result<std::int64_t> Store::last_change() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->number("SELECT value FROM meta WHERE name = 'change'");
+}
+
 }  // namespace lanista::zoo

@@ -101,9 +101,10 @@ class Store {
   Store& operator=(Store&&) noexcept;
   ~Store();
 
-  /// Errors: also kInvalidArgument naming the tensor that is missing, has another shape, or belongs to no node; a
-  /// quality that is no number; a graph that is none.
-  Result<Added> add(const NewModel& model, const graph::OpTable& ops);
+  /// `now`: the clock of leases, of which those that are over protect nothing; without it all count. Errors: also
+  /// kInvalidArgument naming the tensor that is missing, has another shape, or belongs to no node; a quality that is no
+  /// number; a graph that is none.
+  Result<Added> add(const NewModel& model, const graph::OpTable& ops, std::int64_t now = 0);
 
   enum class Scope {
     kTask,    ///< the same data
@@ -132,10 +133,18 @@ class Store {
   /// The same until `until` seconds of the caller's clock; a later lease of the holder replaces it.
   Result<void> lease(const std::string& id, const std::string& holder, std::int64_t until);
   Result<void> release(const std::string& id, const std::string& holder);
+  /// The same for all live models of a task or family that were added by the change `newest`, in one change. Gives how
+  /// many.
+  Result<std::int64_t> lease_all(const TaskKey& task, Scope scope, std::int64_t newest, const std::string& holder,
+                                 std::int64_t until);
+  Result<void> release_all(const std::string& holder);
+  /// The number of the last change; models are numbered by the change that added them (StoredModel::added).
+  Result<std::int64_t> last_change() const;
 
   /// Counts a training that starts from the model.
   Result<void> report_hit(const std::string& id);
-  /// Errors: also kInvalidArgument for steps that are no positive numbers.
+  /// What the same source has said of the same parent and child already is not told again. Errors: also
+  /// kInvalidArgument for steps that are no positive numbers.
   Result<void> report_outcome(const Outcome& outcome);
   /// What outcomes say of starts from the model, else from others of its task; nullopt where there are none.
   Result<std::optional<Gain>> expected_gain(const std::string& id) const;

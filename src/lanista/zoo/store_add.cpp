@@ -123,7 +123,7 @@ Result<std::vector<std::int64_t>> Store::State::signature_numbers(const Signatur
   return out;
 }
 
-Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops) {
+Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops, std::int64_t now) {
   LANISTA_ASSIGN(const Prepared ready, prepare(model, ops));
   const std::scoped_lock lock(state_->mutex);
   State& state = *state_;
@@ -163,16 +163,17 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops) {
     std::vector<double> others;
     std::vector<Replica> alike;
     const std::string task = model.task.text();
-    LANISTA_TRY(state.index.each(
-        "SELECT quality, relaxed_hash, id, added, pinned OR EXISTS (SELECT 1 FROM leases WHERE model = id) "
-        "FROM models WHERE task = ?1 AND state = 'live'",
-        {task}, [&](const SqlRow& row) -> Result<void> {
-          others.push_back(row.real(0));
-          if (row.text(1) == ready.relaxed) {
-            alike.push_back({row.text(2), row.real(0), row.integer(3), row.integer(4) != 0});
-          }
-          return {};
-        }));
+    LANISTA_TRY(
+        state.index.each("SELECT quality, relaxed_hash, id, added, pinned OR EXISTS (SELECT 1 FROM leases WHERE model "
+                         "= id AND until > ?2) "
+                         "FROM models WHERE task = ?1 AND state = 'live'",
+                         {task, now}, [&](const SqlRow& row) -> Result<void> {
+                           others.push_back(row.real(0));
+                           if (row.text(1) == ready.relaxed) {
+                             alike.push_back({row.text(2), row.real(0), row.integer(3), row.integer(4) != 0});
+                           }
+                           return {};
+                         }));
     out.why = bad ? "tensor " + ready.bad + " holds something else than finite numbers"
                   : refusal(model.quality, model.chance, std::move(others));
     if (!out.why.empty() && !bad) {

@@ -181,6 +181,33 @@ TEST(Store, KeepsTheBestAndTheNewestOfOneStructure) {
   EXPECT_EQ(real_file_system().list(folder.path() + "/weights")->size(), 2U);
 }
 
+TEST(Store, HoldsReplicasForAsLongAsTheyAreLeased) {
+  const Folder folder("leased");
+  Store store = opened(folder.path(), Mode::kWrite, {.replicas = 2});
+  NewModel model = drawn_model(4, 0);
+  const auto add_one = [&](double quality, std::int64_t now) {
+    model.quality = quality;
+    model.tensors = testing::drawn_weights(model.graph, static_cast<std::uint64_t>(1000 * quality));
+    return *store.add(model, kOps, now);
+  };
+  const std::string worst = add_one(0.5, 0).id;
+  add_one(0.9, 0);
+  EXPECT_EQ(*store.last_change(), 2);
+  EXPECT_EQ(*store.lease_all(kDigits, Store::Scope::kTask, 1, "a study", 100), 1) << "what was there by then";
+  EXPECT_EQ(*store.lease_all(kCats, Store::Scope::kTask, 2, "a study", 100), 0);
+
+  EXPECT_TRUE(add_one(0.7, 99).replaced.empty());
+  const Added last = add_one(0.8, 100);
+  ASSERT_EQ(last.replaced.size(), 2U) << "the lease is over";
+  EXPECT_EQ(last.replaced.front(), worst);
+
+  ASSERT_EQ(*store.lease_all(kDigits, Store::Scope::kFamily, 1000, "a study", 1000), 2);
+  ASSERT_TRUE(store.lease(last.id, "another", 1000).ok());
+  ASSERT_TRUE(store.release_all("a study").ok());
+  EXPECT_EQ(store.gc(200, 1)->evicted.size(), 1U);
+  EXPECT_TRUE(store.show(last.id).ok()) << "it is another's";
+}
+
 TEST(Store, EvictsUnderABudgetButNothingThatIsHeld) {
   const Folder folder("evict");
   Store store = opened(folder.path(), Mode::kWrite, {.replicas = 1000});
@@ -232,6 +259,10 @@ TEST(Store, ExpectsOfAStartWhatOutcomesSay) {
   EXPECT_EQ(own->outcomes, 2);
   EXPECT_FALSE(own->of_task);
   EXPECT_TRUE(other->of_task);
+  ASSERT_TRUE(store.report_outcome({one, "c2", 20, 100, "race"}).ok());
+  EXPECT_EQ((*store.expected_gain(one))->outcomes, 2) << "who tells it twice is heard once";
+  ASSERT_TRUE(store.report_outcome({one, "c2", 20, 100, "another"}).ok());
+  EXPECT_EQ((*store.expected_gain(one))->outcomes, 3);
   EXPECT_EQ(store.report_outcome({one, "c3", 0, 100, ""}).error().code, Code::kInvalidArgument);
   EXPECT_EQ(store.report_outcome({"none", "c3", 1, 100, ""}).error().code, Code::kNotFound);
 }

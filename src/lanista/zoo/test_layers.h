@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,11 @@
 #include "lanista/graph/graph.h"
 
 namespace lanista::zoo::testing {
+
+/// A fifth of the random cases that a property is tried on; LANISTA_WHOLE_ZOO has all of them.
+inline std::uint64_t cases(std::uint64_t whole) {
+  return std::getenv("LANISTA_WHOLE_ZOO") != nullptr ? whole : whole / 5;
+}
 
 /// A model of random layers with sums of equal widths, all values [N, width].
 inline graph::Graph random_layers(Rng rng, std::int64_t most) {
