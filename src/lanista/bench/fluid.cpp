@@ -161,11 +161,19 @@ std::vector<Arrival> misjudged_group(Rng rng, std::int64_t count) {
   return group;
 }
 
-Result<void> worst(const Request& request, std::ostream& out) {
+Result<void> worst(const Request& request, const std::set<std::string>& wanted, std::ostream& out) {
   const auto policies = schedulers();
   const int count = request.seeds > 0 ? request.seeds : kWorst;
-  for (const double learn_after : {2.0, 0.05}) {
-    const std::string name = learn_after > 1 ? "worst-errors-stay" : "worst-errors-seen-after-5%";
+  struct Variant {
+    const char* name;
+    double learn_after;
+    bool shows_pace;
+  };
+  // Errors that stay: nobody corrects a prediction, but whoever looks sees how fast a trial gets on.
+  for (const auto& [name, learn_after, shows_pace] : {Variant{"worst-errors-stay", 2, true},
+                                                      {"worst-errors-seen-after-5%", 0.05, true},
+                                                      {"worst-nothing-seen", 2, false}}) {
+    if (!wanted.empty() && !wanted.contains(name)) continue;
     std::vector<std::vector<double>> ratios(policies.size());
     for (int k = 0; k < count; ++k) {
       Rng rng = Rng(request.seed).split(static_cast<std::uint64_t>(k));
@@ -174,6 +182,7 @@ Result<void> worst(const Request& request, std::ostream& out) {
       const auto group = misjudged_group(rng.split("trials"), rng.between(1, 48));
       schedule::SimulationOptions options;
       options.learn_after = learn_after;
+      options.shows_pace = shows_pace;
       double first = 0;
       for (std::size_t a = 0; a < policies.size(); ++a) {
         schedule::OneGroup source(group);
@@ -198,8 +207,8 @@ Result<void> worst(const Request& request, std::ostream& out) {
 }  // namespace
 
 Result<void> fluid(const Request& request, std::ostream& out) {
-  if (request.worst) return worst(request, out);
   const std::set<std::string> wanted(request.cases.begin(), request.cases.end());
+  if (request.worst) return worst(request, wanted, out);
   LANISTA_TRY(groups(request, wanted, out));
   return jobs(request, wanted, out);
 }

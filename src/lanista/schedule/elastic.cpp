@@ -24,7 +24,8 @@ class Elastic : public Policy {
   explicit Elastic(const ElasticOptions& options) : options_(options) {}
   std::string_view name() const override { return "ours"; }
 
-  Decision decide(const Situation& situation) const override {
+  Decision decide(const Situation& given) const override {
+    const Situation situation = as_seen(given);
     Aim chosen = situation.aim;
     double end = kNever;
     if (has_plan(situation)) {
@@ -49,12 +50,14 @@ class Elastic : public Policy {
   static constexpr std::size_t kFew = 64;
   static constexpr std::size_t kMany = 200;  // then a lookahead takes long, and one aim is about as good as another
   static constexpr std::size_t kWays = 4;    // that are tried at all deadlines
+  static constexpr std::size_t kDrawn = 2;     // aims whose order is drawn,
+  static constexpr std::uint64_t kDraws = 12;  // so often each
   // Where predictions may be wrong.
   static constexpr std::size_t kCandidates = 4;
-  static constexpr std::size_t kCases = 8;
+  static constexpr std::size_t kCases = 16;
   static constexpr double kNearly = 1.2;  // times the earliest end: who is looked at once more
   static constexpr double kEvened = 0.8;  // of the largest error
-  static constexpr double kSure = 3;      // standard deviations
+  static constexpr double kSure = 4;      // standard deviations
 
   static bool has_plan(const Situation& situation) { return situation.aim.deadline > situation.now; }
   double caution(const Aim& aim) const { return aim.in_order && aim.most == 1 ? 0 : options_.caution; }
@@ -96,8 +99,27 @@ class Elastic : public Policy {
         look(way);
       }
     }
-    std::ranges::stable_sort(tried, {}, [&](const Aim& aim) { return cautious(aim, now); });
+    const auto sort_tried = [&] {
+      std::ranges::stable_sort(tried, {}, [&](const Aim& aim) { return cautious(aim, now); });
+    };
+    sort_tried();
+    if (!unsure) {
+      for (Aim aim : worth_drawing(situation, tried, present)) {
+        for (aim.drawn = 1; aim.drawn <= kDraws; ++aim.drawn) look(aim);
+      }
+      sort_tried();
+    }
     return tried;
+  }
+
+  /// The best aims so far, if an order that is drawn makes another schedule of them. It is a matter of chance which of
+  /// many trials are left for the end, and whether they then fill the workers; so a few chances are taken.
+  static std::vector<Aim> worth_drawing(const Situation& situation, std::vector<Aim> best, const Aim& present) {
+    if (std::ranges::none_of(situation.tasks, [](const Task& task) { return task.place.waits(); })) return {};
+    if (best.empty() && has_plan(situation)) best.push_back(present);
+    std::erase_if(best, [](const Aim& aim) { return aim.in_order; });
+    if (best.size() > kDrawn) best.resize(kDrawn);
+    return best;
   }
 
   /// Which of some aims to follow where predictions may be wrong, or the one that begins trials in their order and

@@ -24,11 +24,14 @@ std::unique_ptr<Policy> towards(const Aim& aim, const ElasticOptions& options = 
 
 /// Looks ahead: it simulates `towards` with several aims, from the situation on, and follows the one with the earliest
 /// predicted end (a rollout: Bertsekas, Tsitsiklis and Wu, 1997). Fluid's level (true water filling) and the bounds of
-/// what remains give the aims. The aim in force is kept unless another one is better by a hundredth; among
+/// what remains give the aims; of the best ones the order of the trials is drawn a dozen times, too (randomised priority
+/// rules: Kolisch and Drexl, 1996). The aim in force is kept unless another one is better by a hundredth; among
 /// more than some sixty trials no other is looked for while all goes as it was predicted.
 ///
+/// Trials that have begun are taken as their pace shows them (`as_seen`).
+///
 /// Where predictions may be wrong (Prediction::error), the best few aims are simulated once more in several cases of
-/// what may be so, beside first come from here on. An aim that loses in one of them, or is not sooner by three times
+/// what may be so, beside first come from here on. An aim that loses in one of them, or is not sooner by four times
 /// what its gain varies by, is not begun. What is left is a worker each in the order of arrival, and of workers to
 /// spare what pays even if predictions err against it; of that, the aim in force and the aims that passed, the soonest
 /// in the mean is followed.

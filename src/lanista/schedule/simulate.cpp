@@ -19,6 +19,7 @@ struct Fact {
   Prediction actual;
   double ends_at = 0;  ///< part of its budget that is left when it ends: 0, or more for one that fails
   double rate = 0;     ///< of its budget a second, in the present situation
+  double hoped = 0;    ///< the same if its prediction held
   double arrived = 0, began = -1;
   double snapshot_left = 1;
   double since = 0;  ///< of its place
@@ -30,28 +31,19 @@ class Clock {
  public:
   Clock(Situation& situation, std::vector<Fact>& facts) : at_(situation), facts_(facts) {}
 
-  /// How fast everybody is now.
+  /// How fast everybody is now, and would be by prediction.
   void set_rates() {
     loads_.assign(at_.alive.size(), {});
+    hoped_.assign(at_.alive.size(), {});
     for (std::size_t i = 0; i < at_.tasks.size(); ++i) {
       for (const std::int32_t worker : at_.tasks[i].place.workers) {
-        Load& load = loads_[static_cast<std::size_t>(worker)];
-        ++load.count;
-        load.busy += facts_[i].actual.busy;
+        add(loads_[static_cast<std::size_t>(worker)], facts_[i].actual);
+        add(hoped_[static_cast<std::size_t>(worker)], at_.tasks[i].expected);
       }
     }
     for (std::size_t i = 0; i < at_.tasks.size(); ++i) {
-      const Place& place = at_.tasks[i].place;
-      if (place.waits()) {
-        facts_[i].rate = 0;
-        continue;
-      }
-      double seconds = seconds_at(facts_[i].actual, static_cast<std::int64_t>(place.workers.size()));
-      if (place.workers.size() == 1) {
-        const Load& load = loads_[static_cast<std::size_t>(place.workers.front())];
-        if (load.count > 1) seconds *= slowdown(load.busy, load.count, at_.cluster);
-      }
-      facts_[i].rate = seconds > 0 ? 1 / seconds : kNever;
+      facts_[i].rate = rate_of(facts_[i].actual, at_.tasks[i].place, loads_);
+      facts_[i].hoped = rate_of(at_.tasks[i].expected, at_.tasks[i].place, hoped_);
     }
   }
 
@@ -74,7 +66,9 @@ class Clock {
       const Fact& fact = facts_[i];
       if (fact.rate == 0) continue;
       const double from = std::max(at_.now, at_.tasks[i].stalled_until);
-      if (then > from) at_.tasks[i].left = std::max(0.0, at_.tasks[i].left - (then - from) * fact.rate);
+      if (then <= from) continue;
+      at_.tasks[i].left = std::max(0.0, at_.tasks[i].left - (then - from) * fact.rate);
+      at_.tasks[i].due += (then - from) * fact.hoped;
     }
     at_.now = then;
   }
@@ -97,9 +91,25 @@ class Clock {
   }
 
  private:
+  static void add(Load& load, const Prediction& trial) {
+    ++load.count;
+    load.busy += trial.busy;
+  }
+
+  /// Of a budget a second.
+  double rate_of(const Prediction& trial, const Place& place, const std::vector<Load>& loads) const {
+    if (place.waits()) return 0;
+    double seconds = seconds_at(trial, static_cast<std::int64_t>(place.workers.size()));
+    if (place.workers.size() == 1) {
+      const Load& load = loads[static_cast<std::size_t>(place.workers.front())];
+      if (load.count > 1) seconds *= slowdown(load.busy, load.count, at_.cluster);
+    }
+    return seconds > 0 ? 1 / seconds : kNever;
+  }
+
   Situation& at_;
   std::vector<Fact>& facts_;
-  std::vector<Load> loads_;
+  std::vector<Load> loads_, hoped_;
 };
 
 class Simulation {
@@ -192,6 +202,7 @@ class Simulation {
     course_.available_seconds += seconds * static_cast<double>(at_.num_alive());
     clock_.pass_to(then);
     for (std::size_t i = 0; i < at_.tasks.size(); ++i) {
+      if (!options_.shows_pace) at_.tasks[i].due = 0;
       const double done = 1 - at_.tasks[i].left;
       const double kept =
           options_.snapshot > 0 ? std::floor(done / options_.snapshot + 1e-9) * options_.snapshot : done;
@@ -205,6 +216,7 @@ class Simulation {
       if (facts_[i].known || !clock_.is_at(i, 1 - options_.learn_after)) continue;
       facts_[i].known = true;
       at_.tasks[i].expected = facts_[i].actual;
+      at_.tasks[i].due = 1 - at_.tasks[i].left;
     }
   }
 
@@ -224,7 +236,9 @@ class Simulation {
         if (std::ranges::find(at_.tasks[i].place.workers, change.worker) == at_.tasks[i].place.workers.end()) continue;
         close_stretch(i);
         clock_.put(i, {});
+        const double done = 1 - at_.tasks[i].left;
         at_.tasks[i].left = facts_[i].snapshot_left;
+        if (done > 0) at_.tasks[i].due *= (1 - at_.tasks[i].left) / done;
       }
     }
     return {};

@@ -45,6 +45,7 @@ struct SimulationOptions {
   std::vector<WorkerChange> changes;  ///< in the order of time
   double snapshot = 0.1;              ///< what a trial does between two snapshots, as a part of its budget
   double learn_after = 2;             ///< part of a budget after which the actual times are known; above 1: never
+  bool shows_pace = true;             ///< Task::due is kept; false: nobody can see how fast a trial gets on
 };
 
 /// A trial on workers, without a change.

@@ -161,6 +161,85 @@ TEST(Simulate, TellsTheTruthAboutATrialThatHasRunAWhile) {
   EXPECT_NEAR(course->makespan, 10, 1e-9);
 }
 
+/// What AsSeen's tests look at: seconds that each trial seems to take, by id, at every decision.
+std::vector<std::map<std::int64_t, double>> seconds_seen(std::vector<Arrival> trials, const SimulationOptions& options) {
+  std::vector<std::map<std::int64_t, double>> all;
+  Scripted policy;
+  policy.script = [&](const Situation& situation) {
+    std::map<std::int64_t, double>& seen = all.emplace_back();
+    Decision decision;
+    const Situation known = as_seen(situation);
+    for (const Task& task : known.tasks) {
+      seen[task.id] = seconds_at(task.expected, 1);
+      const auto worker = static_cast<std::int32_t>(task.id);
+      if (situation.alive[static_cast<std::size_t>(worker)]) decision.places.push_back({{worker}, 1});
+      else decision.places.emplace_back();
+    }
+    return decision;
+  };
+  OneGroup source(std::move(trials));
+  const auto course = simulate(cluster_of(3), source, policy, options);
+  EXPECT_TRUE(course) << course.error().text();
+  return all;
+}
+
+TEST(AsSeen, TakesATrialToBeAsLongAsItsPaceSays) {
+  const std::vector<Arrival> trials{{0, prediction_of(5, 0), prediction_of(12, 0), {}},
+                                    {1, prediction_of(5, 0), prediction_of(4, 0), {}},
+                                    {2, prediction_of(6, 0), prediction_of(6, 0), {}}};
+  const auto seen = seconds_seen(trials, {});
+
+  ASSERT_EQ(seen.size(), 3u);  // at the beginning, and when trials 1 and 2 have ended
+  EXPECT_EQ(seen[0], (std::map<std::int64_t, double>{{0, 5}, {1, 5}, {2, 6}}));
+  EXPECT_NEAR(seen[1].at(0), 12, 1e-9);
+  EXPECT_EQ(seen[1].at(2), 6);  // it keeps its prediction to the bit
+  EXPECT_NEAR(seen[2].at(0), 12, 1e-9);
+}
+
+TEST(AsSeen, StaysTrueWhereWorkIsLostAndWherePredictionsAreCorrected) {
+  const std::vector<Arrival> trials{{0, prediction_of(5, 0), prediction_of(10, 0), {}}};
+  SimulationOptions options;
+  options.snapshot = 0.25;
+  options.learn_after = 0.9;
+  options.changes = {{4, 0, false}, {5, 0, true}, {7, 1, false}};
+  const auto seen = seconds_seen(trials, options);
+
+  ASSERT_EQ(seen.size(), 5u);  // beginning, lost with 0.4 done and 0.25 kept, joined, a change elsewhere, learnt
+  EXPECT_EQ(seen[0].at(0), 5);
+  for (std::size_t k = 1; k < seen.size(); ++k) EXPECT_NEAR(seen[k].at(0), 10, 1e-9) << k;
+}
+
+TEST(AsSeen, BelievesPredictionsWhereNoPaceIsShown) {
+  const std::vector<Arrival> trials{{0, prediction_of(5, 0), prediction_of(12, 0), {}},
+                                    {1, prediction_of(5, 0), prediction_of(4, 0), {}}};
+  SimulationOptions options;
+  options.shows_pace = false;
+  for (const auto& seen : seconds_seen(trials, options)) EXPECT_EQ(seen.at(0), 5);
+}
+
+TEST(AsSeen, LeavesInDoubtOnlyWhatAChangeCosts) {
+  Situation situation;
+  situation.cluster = cluster_of(1);
+  situation.alive = {true};
+  Task task;
+  task.expected = prediction_of(10, 0, 1, 0, 2);
+  task.expected.error = 0.5;
+  task.left = 0.5;
+  task.due = 0.75;
+  situation.tasks = {task, task};
+  situation.tasks[1].left = 0.999;  // a thousandth tells nothing
+  const Situation known = as_seen(situation);
+
+  EXPECT_EQ(seconds_at(known.tasks[0].expected, 1), 15);
+  EXPECT_EQ(known.tasks[0].expected.error, 0);
+  EXPECT_EQ(known.tasks[0].expected.resize, 4);
+  EXPECT_EQ(seconds_at(known.tasks[1].expected, 1), 10);
+  EXPECT_EQ(known.tasks[1].expected.error, 0.5);
+  const Situation again = as_seen(known);  // the same twice
+  EXPECT_EQ(again.tasks[0].expected.steps, known.tasks[0].expected.steps);
+  EXPECT_EQ(again.tasks[0].expected.resize, known.tasks[0].expected.resize);
+}
+
 TEST(CheckDecision, RefusesWhatOversubscribes) {
   Situation situation;
   situation.cluster = cluster_of(2);

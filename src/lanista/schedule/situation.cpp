@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <string>
 
 namespace lanista::schedule {
@@ -21,6 +22,23 @@ std::vector<Load> Situation::loads() const {
     }
   }
   return all;
+}
+
+Situation as_seen(Situation situation) {
+  constexpr double kSeen = 0.01, kOff = 0.01;
+  for (Task& task : situation.tasks) {
+    const double done = 1 - task.left;
+    if (done < kSeen || task.due <= 0) continue;
+    Prediction& trial = task.expected;
+    const double longer = task.due / done;
+    if (std::abs(longer - 1) > kOff) {
+      trial.steps *= longer;
+      task.due = done;
+    }
+    trial.resize /= 1 - trial.error;
+    trial.error = 0;
+  }
+  return situation;
 }
 
 Result<void> check_decision(const Situation& situation, const Decision& decision) {

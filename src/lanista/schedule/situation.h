@@ -25,6 +25,7 @@ struct Task {
   std::int64_t id = 0;
   Prediction expected;  ///< of its whole budget
   double left = 1;      ///< part of its budget that remains
+  double due = 0;       ///< part of its budget that it would have done by now if its prediction held
   Place place;
   bool begun = false;  ///< it has state, so a change of workers costs expected.resize
   double changed_at = -std::numeric_limits<double>::infinity();  ///< when it last paid for other workers
@@ -49,7 +50,10 @@ struct Aim {
   bool spreads = false;   ///< who shares joins the least busy worker, not the busiest with room
   bool by_work = false;   ///< those with the most work begin first: time by how busy they keep a worker
   bool in_order = false;  ///< trials begin in their order, not the longest first
-  double end = 0;         ///< second by which all will have ended, as it was predicted when the plan was made
+  /// 0: the order is as said. Otherwise it is drawn by this number: what trials are ordered by is taken as up to 30 %
+  /// more or less.
+  std::uint64_t drawn = 0;
+  double end = 0;  ///< second by which all will have ended, as it was predicted when the plan was made
   bool operator==(const Aim&) const = default;
 };
 
@@ -64,6 +68,11 @@ struct Situation {
   /// Of every worker, by the places that tasks have.
   std::vector<Load> loads() const;
 };
+
+/// What can be known of trials by looking at them: one that has done a hundredth of its budget takes as long as its pace
+/// so far says, so that nothing is in doubt of it but what a change of workers costs; that is taken at its dearest.
+/// Where no `due` is kept (0), predictions stay.
+Situation as_seen(Situation situation);
 
 /// What is to happen: a place for each task, in their order.
 struct Decision {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string_view>
 #include <vector>
 
+#include "lanista/base/rng.h"
 #include "lanista/schedule/board.h"
 #include "lanista/schedule/fluid.h"
 
@@ -33,10 +35,15 @@ class Step {
     left_ = std::max(0.0, aim.deadline - situation.now);
     widest_ = std::min(situation.cluster.widest, situation.num_alive());
     order_ = longest_first(situation);
-    if (aim.in_order) std::ranges::sort(order_);
-    if (aim.by_work) {
-      const auto work = [&](std::size_t i) { return -remaining(task(i), 1) * task(i).expected.busy; };
-      std::ranges::stable_sort(order_, {}, work);
+    if (aim.in_order) {
+      std::ranges::sort(order_);
+    } else if (aim.by_work || aim.drawn != 0) {
+      std::vector<double> size;
+      for (std::size_t i = 0; i < at_.tasks.size(); ++i) {
+        const double said = remaining(task(i), 1) * (aim.by_work ? task(i).expected.busy : 1);
+        size.push_back(aim.drawn == 0 ? said : said * drawn_factor(i));
+      }
+      std::ranges::stable_sort(order_, std::greater(), [&](std::size_t i) { return size[i]; });
     }
     for (std::size_t i = 0; i < at_.tasks.size(); ++i) needs_.push_back(need(i));
   }
@@ -63,6 +70,11 @@ class Step {
   const Task& task(std::size_t i) const { return at_.tasks[i]; }
   std::int64_t width(std::size_t i) const { return static_cast<std::int64_t>(board_.place(i).workers.size()); }
   bool shares(std::size_t i) const { return width(i) == 1 && board_.load(board_.place(i).workers.front()).count > 1; }
+
+  double drawn_factor(std::size_t i) const {
+    constexpr double kWide = 0.3;
+    return 1 + kWide * Rng(aim_.drawn).split(static_cast<std::uint64_t>(task(i).id)).uniform(-1, 1);
+  }
 
   /// What moving it costs now; nothing if it has not begun, or has been moved already.
   double cost(std::size_t i) const { return task(i).begun && !moved_[i] ? task(i).expected.resize : 0; }
