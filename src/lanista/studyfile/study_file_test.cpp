@@ -242,6 +242,7 @@ TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
       {"goal: maximise val_accuracy",
        "s.yaml:1:7: goal: 'maximise val_accuracy' is not allowed; allowed: 'maximize METRIC'"},
       {"strategy: {name: evolutoin}", "s.yaml:1:18: strategy.name: 'evolutoin' is not known; known: "},
+      {"strategy: {name: mltunr}", "mltuner; did you mean 'mltuner'?"},
       {"strategy: {name: evolution, populaton: 3}", "s.yaml:1:29: strategy.populaton: "},
       {"strategy: {name: evolution, population: 0}", "s.yaml:1:29: strategy.population: "},
       {"stop: {rule: asha, rungs: x}", "stop.rungs: "},
