@@ -185,11 +185,12 @@ class Races {
     std::vector<Cost> best;
     double least = std::log(static_cast<double>(kEpochs) * 1e6) * seeds;
     double cap = std::numeric_limits<double>::infinity();
+    const std::int64_t epochs = task_.rate_changes ? kMostTrainings * kEpochs : kEpochs;
     for (const study::Recipe& recipe : grid()) {
       std::vector<Cost> costs;
       double sum = 0;
       for (int s = 0; s < seeds && sum < least; ++s) {
-        LANISTA_ASSIGN(costs.emplace_back(), fixed(recipe, first + static_cast<std::uint64_t>(s), 1, kEpochs, cap));
+        LANISTA_ASSIGN(costs.emplace_back(), fixed(recipe, first + static_cast<std::uint64_t>(s), 1, epochs, cap));
         if (!costs.back().reached) break;
         sum += std::log(costs.back().steps);
       }
