@@ -42,7 +42,9 @@ int main(int argc, char** argv) {
                  "workload, with columns name, time, application, num_replicas, batch_size");
   app.add_option("--data", request.data, "cluster: folder of the traces of the workload's applications");
   app.add_option("--column", request.column, "tabular: NAME of the columns (default: cifar10)");
-  app.add_option("--strategy", request.strategy, "tabular, functions: this one only; cluster, mltuner: this arm only (mltuner: or its options as JSON)");
+  app.add_option(
+      "--strategy", request.strategy,
+      "tabular, functions: this one only; cluster, mltuner: this arm only (mltuner: or its options as JSON)");
   app.add_option("--seeds", request.seeds,
                  "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10; mltuner: 10); fluid: "
                  "groups or jobs "

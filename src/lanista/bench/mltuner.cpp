@@ -29,8 +29,8 @@ constexpr std::int64_t kLanes = 8;
 constexpr std::int64_t kMostTrainings = 20;  // the cap, in whole trainings
 constexpr double kHopeless = 2.5;
 constexpr int kSeeds = 10;
-constexpr std::uint64_t kFirstSeed = 101;   // of the tasks that are reported
-constexpr std::uint64_t kFirstTrial = 1;    // of those for development
+constexpr std::uint64_t kFirstSeed = 101;  // of the tasks that are reported
+constexpr std::uint64_t kFirstTrial = 1;   // of those for development
 
 /// What a search cost until it got there, or gave up.
 struct Cost {
@@ -331,8 +331,7 @@ std::vector<Way> ways(const std::string& only) {
   if (only.starts_with("{")) return {tuned("tried", Options::parse(only))};
   std::vector<Way> all{
       {"oracle", [](const Races& races, std::uint64_t first, int seeds) { return races.oracle(first, seeds); }},
-      tuned("published",
-            {{"together", 1}, {"paired", false}, {"halving", 0}, {"searcher", "random"}, {"retune", 4}}),
+      tuned("published", {{"together", 1}, {"paired", false}, {"halving", 0}, {"searcher", "random"}, {"retune", 4}}),
       tuned("ours", Options::object()),
       tuned("ours-unpaired", {{"paired", false}}),
       tuned("ours-random", {{"searcher", "random"}}),
@@ -383,7 +382,8 @@ Result<void> mltuner(const Request& request, std::ostream& out) {
       print(summary("mltuner", task.name, arm.name, "steps", steps), request.json, out);
       print(summary("mltuner", task.name, arm.name, "s", seconds), request.json, out);
       print({"mltuner", task.name, arm.name, "reached", reached, 0, seeds}, request.json, out);
-      print({"mltuner", task.name, arm.name, "steps, geometric mean", std::exp(mean_logarithm(steps)), 0, seeds}, request.json, out);
+      print({"mltuner", task.name, arm.name, "steps, geometric mean", std::exp(mean_logarithm(steps)), 0, seeds},
+            request.json, out);
       out.flush();
     }
   }

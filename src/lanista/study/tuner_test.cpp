@@ -36,12 +36,13 @@ struct Scripted {
   Scripted(TuneRules rules, std::vector<Curve> all, std::int64_t longest = 1000, std::int64_t trials = 100,
            bool from_now = false)
       : curves(std::move(all)),
-        search(std::move(rules), longest, trials,
-               [count = curves.size()](std::span<const Try> tries) -> std::optional<space::Sample> {
-                 if (tries.size() == count) return std::nullopt;
-                 return space::Sample{{"lr", static_cast<double>(tries.size())}};
-               },
-               from_now) {
+        search(
+            std::move(rules), longest, trials,
+            [count = curves.size()](std::span<const Try> tries) -> std::optional<space::Sample> {
+              if (tries.size() == count) return std::nullopt;
+              return space::Sample{{"lr", static_cast<double>(tries.size())}};
+            },
+            from_now) {
     search.tell_start(search.start_steps() == 0 ? std::nan("") : 1);
   }
   void one_round() {
@@ -343,7 +344,8 @@ TEST(TuneRace, WaitsAndLooksLongerWhereSearchesFindNothing) {
   TuneRules rules = race();
   const auto searched = [](std::int64_t epoch, double rate) {
     Measurement m{TrialId{1}, epoch, epoch * 10, {{"val_accuracy", 0.5}}};
-    if (rate > 0) m.branches = {{0, {{"lr", 0.5}}, 4, "converging", 1, false}, {0, {{"lr", rate}}, 4, "converging", 1, true}};
+    if (rate > 0)
+      m.branches = {{0, {{"lr", 0.5}}, 4, "converging", 1, false}, {0, {{"lr", rate}}, 4, "converging", 1, true}};
     return m;
   };
   std::vector<Measurement> seen{searched(1, 0.1)};
@@ -357,7 +359,8 @@ TEST(TuneRace, WaitsAndLooksLongerWhereSearchesFindNothing) {
   rules.retune = 1;
   for (std::int64_t epochs = 1; epochs < 4; ++epochs) {
     seen.push_back(searched(std::ssize(seen) + 1, 0));
-    EXPECT_EQ(wants_search(rules, seen), epochs == 3) << epochs;  // the last search was before an epoch that counts, too
+    EXPECT_EQ(wants_search(rules, seen), epochs == 3)
+        << epochs;  // the last search was before an epoch that counts, too
   }
   seen.push_back(searched(std::ssize(seen) + 1, 0.2));
   EXPECT_EQ(longer_after(rules, seen), 1);
