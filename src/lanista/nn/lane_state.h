@@ -53,8 +53,8 @@ class LaneState {
 
   /// As `make`, in place.
   void initialise(std::uint64_t trial_seed);
-  /// A state of the same bits, in the same memory until one of the two is trained or written: a clone costs no copy, the
-  /// first update of either costs one. Its bytes are reserved at once. Errors: as of make.
+  /// A state of the same bits, in the same memory until one of the two is trained or written: a clone costs no copy,
+  /// the first update of either costs one. Its bytes are reserved at once. Errors: as of make.
   Result<LaneState> clone() const;
   /// The same for another trial: its masks are its own from here on.
   Result<LaneState> clone(std::uint64_t trial_seed) const;
@@ -69,7 +69,8 @@ class LaneState {
   /// unchanged.
   Result<void> assign(std::span<const Tensor> tensors);
 
-  /// To be called before anything is written through the pointers below. Throws std::bad_alloc; nothing has changed then.
+  /// To be called before anything is written through the pointers below. Throws std::bad_alloc; nothing has changed
+  /// then.
   void make_own() { memory_.make_own(); }
   bool is_shared() const { return memory_.is_shared(); }
   // For programs, in their element type.

@@ -58,7 +58,7 @@ struct TuneRules {
   std::int64_t time = 0;      ///< steps of the first try, at least; never fewer than trend.windows
   std::int64_t trials = 30;   ///< tries of a search, at most
   std::int64_t together = 4;  ///< tries that begin at once
-  std::int64_t halving = 0;   ///< of tries that begin together one of so many goes on, so many times as long; 0: published
+  std::int64_t halving = 0;   ///< one of so many that began together goes on, so many times as long; 0: published
   std::int64_t best = 5;      ///< so many best speeds …
   double within = 0.1;        ///< … that are within this share of the best one end a search
   std::int64_t retune = 4;    ///< epochs without an improvement after which there is another search; 0: never
