@@ -71,6 +71,13 @@ Result<void> through_the_store(const train::TrialRun& parent, train::TrialRun& c
       train::forked_state({std::move(stored.tensors), std::move(stored.facts), {}}, own.trial_seed, measured));
 }
 
+/// A fork's state, and what its first update does beyond those of others.
+Result<void> cloned(const nn::LaneState& state, bool written) {
+  LANISTA_ASSIGN(nn::LaneState copy, state.clone(2));
+  if (written) copy.make_own();
+  return {};
+}
+
 Result<void> one(const Model& model, const data::Dataset& digits, const graph::OpTable& ops, int repeats, bool json,
                  std::ostream& out) {
   const train::TrainerInput input{.trial = TrialId{1},
@@ -103,12 +110,21 @@ Result<void> one(const Model& model, const data::Dataset& digits, const graph::O
   };
   const auto bytes = static_cast<std::size_t>(group.program().state_kind().bytes());
   std::vector<std::byte> from(bytes, std::byte{1}), to(bytes, std::byte{2});
+  LANISTA_ASSIGN(const nn::LaneState state, group.program().make_state(1));
+  const space::Sample setting{{"lr", 0.01}};
   MemoryFileSystem disk;
   store::CheckpointStore files(disk, "/fork");
   const std::vector<Arm> arms{micros("copy",
                                      [&] {
                                        std::memcpy(to.data(), from.data(), bytes);
                                        from[0] = to[bytes - 1];  // somebody reads it
+                                     }),
+                              micros("state", [&] { keep(cloned(state, false)); }),
+                              micros("state-written", [&] { keep(cloned(state, true)); }),
+                              micros("fork",
+                                     [&] {
+                                       auto fork = parent.fork(setting);
+                                       keep(fork ? Result<void>() : Result<void>(fork.error()));
                                      }),
                               micros("branch",
                                      [&] {
@@ -128,9 +144,10 @@ Result<void> one(const Model& model, const data::Dataset& digits, const graph::O
     for (std::size_t r = 0; r < all[a].size(); ++r) each.push_back(scale * all[a][r] / all[b][r]);
     print(summary("fork", name, arm, unit, each), json, out);
   };
-  ratio("branch/copy", "times", 1, 0, 1);
-  ratio("branch-each-epoch", "%", 1, 3, 100 / epoch);
-  ratio("park-each-epoch", "%", 2, 3, 100 / epoch);
+  for (const std::size_t arm : {1U, 2U, 3U, 4U}) ratio(arms[arm].name + "/copy", "times", arm, 0, 1);
+  ratio("fork-each-epoch", "%", 3, 6, 100 / epoch);
+  ratio("branch-each-epoch", "%", 4, 6, 100 / epoch);
+  ratio("park-each-epoch", "%", 5, 6, 100 / epoch);
   return {};
 }
 

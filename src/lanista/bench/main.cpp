@@ -42,9 +42,11 @@ int main(int argc, char** argv) {
                  "workload, with columns name, time, application, num_replicas, batch_size");
   app.add_option("--data", request.data, "cluster: folder of the traces of the workload's applications");
   app.add_option("--column", request.column, "tabular: NAME of the columns (default: cifar10)");
-  app.add_option("--strategy", request.strategy, "tabular, functions: this one only; cluster: this arm only");
+  app.add_option(
+      "--strategy", request.strategy,
+      "tabular, functions: this one only; cluster, mltuner: this arm only (mltuner: or its options as JSON)");
   app.add_option("--seeds", request.seeds,
-                 "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10; mltuner: 3); fluid: "
+                 "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10; mltuner: 10); fluid: "
                  "groups or jobs "
                  "of a case; warm-start: streams of models (default: 3); cluster: of pollux's search")
       ->check(CLI::Range(1, 1'000'000));

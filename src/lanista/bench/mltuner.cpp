@@ -10,16 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/base/file_system.h"
-#include "lanista/base/rng.h"
 #include "lanista/bench/arms.h"
+#include "lanista/bench/mltuner_tasks.h"
 #include "lanista/bench/recipe.h"
 #include "lanista/bench/searching.h"
-#include "lanista/graph/text.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/runtime/tune_searcher.h"
 #include "lanista/step/training_step.h"
+#include "lanista/train/fork.h"
 #include "lanista/train/tuning.h"
 
 namespace lanista::bench {
@@ -28,69 +27,25 @@ namespace {
 constexpr std::int64_t kEpochs = 27;  // of a whole training
 constexpr std::int64_t kLanes = 8;
 constexpr std::int64_t kMostTrainings = 20;  // the cap, in whole trainings
-constexpr int kSeeds = 3;
-
-struct Task {
-  std::string name;
-  data::Dataset data;
-  graph::Graph model;
-  double target = 0;  ///< accuracy on the validation part
-};
-
-constexpr const char* kCell =
-    "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=8, kernel=[3,3], padding=[1])\n%2 = batch_norm(%1)\n%3 = relu(%2)\n"
-    "%4 = conv2d(%3, out=8, kernel=[3,3], padding=[1])\n%5 = batch_norm(%4)\n%6 = conv2d(%3, out=8, kernel=[1,1])\n"
-    "%7 = batch_norm(%6)\n%8 = add(%2, %5, %7)\n%9 = global_avg_pool(%8)\n%10 = linear(%9, out=10)\n%11 = "
-    "output(%10)\n";
-
-/// Sequences of four kinds, each with its own chain of tokens.
-data::RawData chains() {
-  constexpr std::int64_t kTokens = 16, kLength = 24, kKinds = 4, kRows = 1200;
-  data::RawData raw;
-  raw.spec.name = raw.spec.source = "chains";
-  raw.spec.features = {{kLength}};
-  raw.spec.vocab = kTokens;
-  raw.spec.classes = kKinds;
-  raw.spec.labels = {"a", "b", "c", "d"};
-  Rng rng(23);
-  std::vector<std::vector<std::int64_t>> next(kKinds * kTokens);
-  for (auto& choices : next) {
-    for (int i = 0; i < 4; ++i) choices.push_back(rng.between(0, kTokens - 1));
-  }
-  for (std::int64_t row = 0; row < kRows; ++row) {
-    const std::int64_t kind = rng.between(0, kKinds - 1);
-    std::int64_t token = rng.between(0, kTokens - 1);
-    for (std::int64_t i = 0; i < kLength; ++i) {
-      raw.features.push_back(static_cast<float>(token));
-      const auto& choices = next[static_cast<std::size_t>(kind * kTokens + token)];
-      token = choices[rng.below(choices.size())];
-    }
-    raw.labels.push_back(static_cast<std::int32_t>(kind));
-  }
-  return raw;
-}
-
-Result<std::vector<Task>> make_tasks() {
-  LANISTA_ASSIGN(auto digits, data::open({}, ".", real_file_system()));
-  LANISTA_ASSIGN(auto cnn, mutate::builtin_base("small-cnn", digits.spec().features, digits.spec().classes));
-  LANISTA_ASSIGN(auto cell, graph::parse(kCell));
-  data::RawData raw = chains();
-  data::Split split;
-  for (std::int64_t row = 0; row < raw.rows(); ++row) split[row % 4 == 0 ? 1 : 0].push_back(row);
-  LANISTA_ASSIGN(auto text, data::Dataset::make(std::move(raw), std::move(split), "auto", "auto"));
-  LANISTA_ASSIGN(auto transformer, mutate::builtin_base("small-transformer", text.spec().features, text.spec().classes,
-                                                        text.spec().vocab));
-  std::vector<Task> tasks;
-  tasks.push_back({"digits-cnn", digits, std::move(cnn.graph), 0.975});
-  tasks.push_back({"nb201-cell", digits, std::move(cell), 0.95});
-  tasks.push_back({"transformer-tiny", std::move(text), std::move(transformer.graph), 0.9});
-  return tasks;
-}
+constexpr double kHopeless = 2.5;
+constexpr int kSeeds = 10;
+constexpr std::uint64_t kFirstSeed = 101;  // of the tasks that are reported
+constexpr std::uint64_t kFirstTrial = 1;   // of those for development
 
 /// What a search cost until it got there, or gave up.
 struct Cost {
   double steps = 0, seconds = 0;
   bool reached = false;
+};
+
+/// How a strategy searches.
+struct Outside {
+  std::string sampler;
+  std::string rule = "none";
+  std::int64_t epochs = kEpochs;
+  Options rule_options = Options::object();
+  Options options = Options::object();
+  std::int64_t slots = 1;
 };
 
 space::SearchSpace searched() {
@@ -104,27 +59,39 @@ space::SearchSpace searched() {
   return space;
 }
 
+/// What nobody has chosen: the middle of the space.
+study::Recipe recipe_of(const TuneTask& task) {
+  study::Recipe recipe = plain_recipe();
+  recipe.loss = task.loss;
+  recipe.batch = task.batch;
+  recipe.steps_per_epoch = task.steps_per_epoch;
+  recipe.lr = 0.01;
+  recipe.momentum = 0.5;
+  recipe.weight_decay = 1e-4;
+  return recipe;
+}
+
 /// A training of a task, an epoch at a time.
 class Course {
  public:
-  static Result<std::unique_ptr<Course>> make(const Task& task, study::Recipe recipe, std::uint64_t seed,
-                                              const graph::OpTable& ops, std::int64_t lanes) {
+  static Result<std::unique_ptr<Course>> make(const TuneTask& task, study::Recipe recipe, std::uint64_t seed,
+                                              std::uint64_t data_seed, const graph::OpTable& ops, std::int64_t lanes) {
     const train::TrainerInput input{.trial = TrialId{1},
                                     .model = task.model,
                                     .recipe = std::move(recipe),
                                     .metrics = {},
                                     .trial_seed = seed,
-                                    .data_seed = seed,
+                                    .data_seed = data_seed,
                                     .data = &task.data,
                                     .step_ops = &ops};
     LANISTA_ASSIGN(auto group, train::LaneGroup::create(input, lanes));
     LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
     LANISTA_TRY(group.admit(run));
-    return std::unique_ptr<Course>(new Course(std::move(group), std::move(run)));
+    return std::unique_ptr<Course>(new Course(input, std::move(group), std::move(run)));
   }
 
   std::int64_t epoch_steps() const { return run_.steps_per_epoch(); }
-  /// Steps of the epoch, with those of its search; infinite loss: none.
+  /// Steps of the epoch, with those of its search.
   Result<double> epoch() {
     if (run_.wants_search()) {
       LANISTA_ASSIGN(const bool done,
@@ -141,80 +108,150 @@ class Course {
     }
     return steps;
   }
-  double accuracy() const { return run_.measurements().back().metrics.at("val_accuracy"); }
+  double measured(const char* metric) const { return run_.measurements().back().metrics.at(metric); }
+  const std::vector<study::Measurement>& measurements() const { return run_.measurements(); }
+  train::TrainerState save() const { return run_.save(); }
+
+  /// From here on what another one was, under a recipe of its own.
+  Result<void> take_over(const train::TrainerState& other, study::Recipe recipe) {
+    input_.recipe = std::move(recipe);
+    LANISTA_ASSIGN(auto run, train::TrialRun::create(input_));
+    LANISTA_TRY(run.restore(train::forked_state({other.tensors, other.facts, {}}, input_.trial_seed, measurements())));
+    run_ = std::move(run);
+    return group_.admit(run_);
+  }
 
  private:
-  Course(train::LaneGroup group, train::TrialRun run) : group_(std::move(group)), run_(std::move(run)) {}
+  Course(train::TrainerInput input, train::LaneGroup group, train::TrialRun run)
+      : input_(std::move(input)), group_(std::move(group)), run_(std::move(run)) {}
+  train::TrainerInput input_;
   train::LaneGroup group_;
   train::TrialRun run_;
 };
 
+/// Trainings that a strategy asks for.
+class Population {
+ public:
+  Population(const TuneTask& task, const graph::OpTable& ops, std::uint64_t seed)
+      : task_(task), ops_(ops), seed_(seed) {}
+
+  /// An epoch of one of them. Steps of it, and what it measured.
+  Result<std::pair<double, double>> train(const SearchDriver::Trial& trial) {
+    Member& member = members_[trial.id];
+    study::Recipe recipe = recipe_of(task_);
+    LANISTA_TRY(study::apply_sample(recipe, trial.proposal.sample));
+    if (!member.course) {
+      const std::uint64_t own = Rng(seed_).split(trial.id.value).key();
+      LANISTA_ASSIGN(member.course, Course::make(task_, std::move(recipe), own, own, ops_, 1));
+    } else if (trial.fork) {
+      LANISTA_TRY(member.course->take_over(members_.at(trial.fork->from).states.at(trial.fork->epoch), recipe));
+    }
+    LANISTA_ASSIGN(const double steps, member.course->epoch());
+    if (keeps_states_) member.states[trial.epoch] = member.course->save();
+    return std::pair(steps, member.course->measured(task_.metric()));
+  }
+  void end(TrialId id) {
+    if (!keeps_states_) members_.erase(id);
+  }
+  /// Others go on from what any of them was.
+  void keep_states() { keeps_states_ = true; }
+
+ private:
+  struct Member {
+    std::unique_ptr<Course> course;
+    std::map<std::int64_t, train::TrainerState> states;  // by epoch
+  };
+  const TuneTask& task_;
+  const graph::OpTable& ops_;
+  std::uint64_t seed_;
+  bool keeps_states_ = false;
+  std::map<TrialId, Member> members_;
+};
+
 class Races {
  public:
-  Races(const Task& task, const graph::OpTable& ops) : task_(task), ops_(ops) {}
+  Races(const TuneTask& task, const graph::OpTable& ops) : task_(task), ops_(ops) {}
 
   Result<Cost> inside(Options options, std::uint64_t seed) const {
     options["params"] = {{"lr", "log(1e-4, 1)"}, {"momentum", "range(0, 0.95)"}, {"weight_decay", "log(1e-6, 1e-2)"}};
-    study::Recipe recipe = plain_recipe();
+    study::Recipe recipe = recipe_of(task_);
     recipe.tune = {"mltuner", std::move(options)};
     return fixed(std::move(recipe), seed, kLanes, kMostTrainings * kEpochs);
   }
 
-  /// The best of a grid, by the median over no seed but this one.
-  Result<Cost> oracle(std::uint64_t seed) const {
-    Cost best{std::numeric_limits<double>::infinity(), 0, false};
-    for (int i = 0; i <= 12; ++i) {
-      for (const double momentum : {0.0, 0.5, 0.8, 0.9, 0.95}) {
-        study::Recipe recipe = plain_recipe();
-        recipe.lr = std::pow(10.0, -3 + 0.25 * i);
-        recipe.momentum = momentum;
-        recipe.weight_decay = 1e-4;
-        LANISTA_ASSIGN(const Cost cost, fixed(std::move(recipe), seed, 1, kEpochs));
-        const bool better = cost.reached != best.reached ? cost.reached : cost.steps < best.steps;
-        if (better) best = cost;
+  /// The setting of a grid by which these seeds together get there first: the steps of each. One that in any of them
+  /// takes kHopeless times the mean of the best so far is left.
+  Result<std::vector<Cost>> oracle(std::uint64_t first, int seeds) const {
+    std::vector<Cost> best;
+    double least = std::log(static_cast<double>(kEpochs) * 1e6) * seeds;
+    double cap = std::numeric_limits<double>::infinity();
+    const std::int64_t epochs = task_.rate_changes ? kMostTrainings * kEpochs : kEpochs;
+    for (const study::Recipe& recipe : grid()) {
+      std::vector<Cost> costs;
+      double sum = 0;
+      for (int s = 0; s < seeds && sum < least; ++s) {
+        LANISTA_ASSIGN(costs.emplace_back(), fixed(recipe, first + static_cast<std::uint64_t>(s), 1, epochs, cap));
+        if (!costs.back().reached) break;
+        sum += std::log(costs.back().steps);
+      }
+      if (!costs.back().reached || std::ssize(costs) < seeds || sum >= least) continue;
+      least = sum;
+      best = std::move(costs);
+      cap = kHopeless * std::exp(least / seeds);
+    }
+    if (best.empty()) return Error{Code::kInternal, "no setting of the grid reaches the target of " + task_.name, ""};
+    return best;
+  }
+
+  /// The best that settings with usual momentum measure in a whole training: targets are chosen by it.
+  Result<Cost> ceiling(std::uint64_t seed) const {
+    Cost best;
+    for (const study::Recipe& recipe : grid()) {
+      if (recipe.momentum != 0.9) continue;
+      LANISTA_ASSIGN(const auto course, Course::make(task_, recipe, seed, seed, ops_, 1));
+      for (std::int64_t epoch = 1; epoch <= kEpochs; ++epoch) {
+        LANISTA_TRY(course->epoch());
+        const double value = course->measured(task_.metric());
+        const bool more = task_.loss == "cross_entropy" ? value > best.steps : value < best.steps;
+        if (std::isfinite(value) && (best.steps == 0 || more)) best.steps = value;
       }
     }
     return best;
   }
 
   /// Whole trainings, one after the other, as a strategy says.
-  Result<Cost> outside(const std::string& sampler, const std::string& rule, std::uint64_t seed) const {
+  Result<Cost> outside(const Outside& way, std::uint64_t seed) const {
     LANISTA_ASSIGN(auto base, mutate::builtin_base("small-mlp", {{1}}, 2));
     std::vector<mutate::BaseModel> bases;
     bases.push_back(std::move(base));
     LANISTA_ASSIGN(auto models, mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), {}, {}, {}));
     const strategy::Context context{std::make_shared<const mutate::ModelSpace>(std::move(models)),
                                     searched(),
-                                    {{true, "val_accuracy"}},
-                                    kEpochs,
+                                    {{task_.loss == "cross_entropy", task_.metric()}},
+                                    way.epochs,
                                     Rng(seed)};
     const auto plugins = strategy::builtin_strategies();
-    const auto plugin = std::ranges::find(plugins, sampler, &strategy::StrategyPlugin::name);
-    LANISTA_ASSIGN(const Options options, resolve_options(Options::object(), plugin->options));
-    LANISTA_ASSIGN(const auto strategy, searching(context, *plugin, options, rule));
+    const auto plugin = std::ranges::find(plugins, way.sampler, &strategy::StrategyPlugin::name);
+    LANISTA_ASSIGN(const Options options, resolve_options(way.options, plugin->options));
+    LANISTA_ASSIGN(const auto strategy, searching(context, *plugin, options, way.rule, way.rule_options));
     Cost cost;
-    std::map<TrialId, std::unique_ptr<Course>> courses;
+    Population population(task_, ops_, seed);
+    if (plugin->forks) population.keep_states();
     Result<void> trouble;
     SearchDriver driver(
-        *strategy, {.slots = 1},
+        *strategy, {.slots = way.slots},
         [&](const SearchDriver::Trial& trial) -> std::optional<Metrics> {
-          auto& course = courses[trial.id];
-          if (!course) {
-            study::Recipe recipe = plain_recipe();
-            trouble = study::apply_sample(recipe, trial.proposal.sample);
-            const std::uint64_t own = Rng(seed).split(trial.id.value).key();
-            auto made = Course::make(task_, std::move(recipe), own, ops_, 1);
-            if (!made) trouble = made.error();
-            if (!trouble) return std::nullopt;
-            course = *std::move(made);
+          const auto end = population.train(trial);
+          if (!end) {
+            trouble = end.error();
+            return std::nullopt;
           }
-          auto steps = course->epoch();
-          if (!steps) return std::nullopt;
-          cost.steps += *steps;
-          cost.reached = cost.reached || course->accuracy() >= task_.target;
-          return Metrics{{"val_accuracy", course->accuracy()}};
+          cost.steps += end->first;
+          cost.reached = cost.reached || task_.reached(end->second);
+          if (!std::isfinite(end->second)) return std::nullopt;
+          return Metrics{{task_.metric(), end->second}};
         },
-        [&](const SearchDriver::Trial& trial, study::OutcomeKind) { courses.erase(trial.id); });
+        [&](const SearchDriver::Trial& trial, study::OutcomeKind) { population.end(trial.id); });
     const double start = now_seconds();
     for (std::int64_t epochs = 1; epochs <= kMostTrainings * kEpochs && !cost.reached; ++epochs) {
       LANISTA_TRY(driver.run_to(epochs));
@@ -225,50 +262,90 @@ class Races {
   }
 
  private:
-  Result<Cost> fixed(study::Recipe recipe, std::uint64_t seed, std::int64_t lanes, std::int64_t epochs) const {
+  std::vector<study::Recipe> grid() const {
+    std::vector<study::Recipe> all;
+    for (const double momentum : {0.9, 0.8, 0.95, 0.5, 0.0}) {
+      for (int i = 0; i <= 12; ++i) {
+        all.push_back(recipe_of(task_));
+        all.back().lr = std::pow(10.0, -0.25 * i);
+        all.back().momentum = momentum;
+      }
+    }
+    return all;
+  }
+
+  Result<Cost> fixed(study::Recipe recipe, std::uint64_t seed, std::int64_t lanes, std::int64_t epochs,
+                     double most = std::numeric_limits<double>::infinity()) const {
     const double start = now_seconds();
-    LANISTA_ASSIGN(const auto course, Course::make(task_, std::move(recipe), seed, ops_, lanes));
+    LANISTA_ASSIGN(const auto course, Course::make(task_, std::move(recipe), seed, seed, ops_, lanes));
     Cost cost;
-    const double cap = static_cast<double>(epochs * course->epoch_steps());
+    const double cap = std::min(most, static_cast<double>(epochs * course->epoch_steps()));
     while (!cost.reached && cost.steps < cap) {
       LANISTA_ASSIGN(const double steps, course->epoch());
       cost.steps += steps;
-      cost.reached = course->accuracy() >= task_.target;
+      cost.reached = task_.reached(course->measured(task_.metric()));
     }
     cost.seconds = now_seconds() - start;
     return cost;
   }
 
-  const Task& task_;
+  const TuneTask& task_;
   const graph::OpTable& ops_;
 };
 
 struct Way {
   std::string name;
-  std::function<Result<Cost>(const Races&, std::uint64_t seed)> run;
+  std::function<Result<std::vector<Cost>>(const Races&, std::uint64_t first, int seeds)> run;
 };
 
-std::vector<Way> ways() {
-  const auto tuned = [](std::string name, Options options) {
-    return Way{std::move(name),
-               [options](const Races& races, std::uint64_t seed) { return races.inside(options, seed); }};
-  };
-  const auto searched = [](std::string name, std::string sampler, std::string rule) {
-    return Way{std::move(name),
-               [=](const Races& races, std::uint64_t seed) { return races.outside(sampler, rule, seed); }};
-  };
-  return {{"oracle", [](const Races& races, std::uint64_t seed) { return races.oracle(seed); }},
-          tuned("published", {{"together", 1}, {"paired", false}}),
-          tuned("ours", Options::object()),
-          tuned("ours-unpaired", {{"paired", false}}),
-          tuned("ours-sequential", {{"sequential", 3}}),
-          tuned("ours-second-look", {{"second_look", 3}}),
-          tuned("ours-tpe", {{"searcher", "tpe"}}),
-          searched("hyperband", "random", "hyperband"),
-          searched("gp", "gp", "none"),
-          searched("random", "random", "none")};
+Way each_seed(std::string name, std::function<Result<Cost>(const Races&, std::uint64_t seed)> run) {
+  return {std::move(name), [run = std::move(run)](const Races& races, std::uint64_t first, int seeds) {
+            std::vector<Cost> costs;
+            for (int i = 0; i < seeds; ++i) {
+              auto cost = run(races, first + static_cast<std::uint64_t>(i));
+              if (!cost) return Result<std::vector<Cost>>(cost.error());
+              costs.push_back(*cost);
+            }
+            return Result<std::vector<Cost>>(std::move(costs));
+          }};
 }
 
+Way tuned(std::string name, Options options) {
+  return each_seed(std::move(name), [options = std::move(options)](const Races& races, std::uint64_t seed) {
+    return races.inside(options, seed);
+  });
+}
+
+Way whole(std::string name, Outside outside) {
+  return each_seed(std::move(name), [outside = std::move(outside)](const Races& races, std::uint64_t seed) {
+    return races.outside(outside, seed);
+  });
+}
+
+/// `only`: an arm's name, or options of train.tune's mltuner as JSON, to try them.
+/// "ceiling" is an arm that stands for itself.
+std::vector<Way> ways(const std::string& only) {
+  if (only == "ceiling") {
+    return {each_seed(only, [](const Races& races, std::uint64_t seed) { return races.ceiling(seed); })};
+  }
+  if (only.starts_with("{")) return {tuned("tried", Options::parse(only))};
+  std::vector<Way> all{
+      {"oracle", [](const Races& races, std::uint64_t first, int seeds) { return races.oracle(first, seeds); }},
+      tuned("published", {{"together", 1}, {"paired", false}, {"halving", 0}, {"searcher", "random"}, {"retune", 4}}),
+      tuned("ours", Options::object()),
+      tuned("ours-unpaired", {{"paired", false}}),
+      tuned("ours-random", {{"searcher", "random"}}),
+      tuned("ours-retune-4", {{"retune", 4}}),
+      whole("hyperband", {"random", "hyperband"}),
+      whole("hyperband-9", {"random", "hyperband", 9}),
+      whole("hyperband-81", {"random", "hyperband", 81}),
+      whole("hyperband-eta-4", {"random", "hyperband", 16, {{"eta", 4}}}),
+      whole("gp", {"gp"}),
+      whole("random", {"random"}),
+      whole("pbt", {.sampler = "pbt", .rule = "", .slots = 8})};
+  if (!only.empty()) std::erase_if(all, [&](const Way& way) { return way.name != only; });
+  return all;
+}
 double mean_logarithm(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += std::log(value);
@@ -281,36 +358,44 @@ Result<void> mltuner(const Request& request, std::ostream& out) {
   kernels::set_flush_to_zero();
   const int seeds = request.seeds > 0 ? request.seeds : kSeeds;
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
-  LANISTA_ASSIGN(const std::vector<Task> tasks, make_tasks());
-  const std::vector<Way> arms = ways();
+  LANISTA_ASSIGN(const std::vector<TuneTask> tasks, tune_tasks());
+  const std::vector<Way> arms = ways(request.strategy);
   std::map<std::string, std::vector<double>> all;  // steps of every task and seed, of each arm
-  for (const Task& task : tasks) {
-    if (!request.cases.empty() && std::ranges::find(request.cases, task.name) == request.cases.end()) continue;
+  std::string known;
+  int ran = 0;
+  for (const TuneTask& task : tasks) {
+    known += (known.empty() ? "" : ", ") + task.name;
+    const bool asked = std::ranges::find(request.cases, task.name) != request.cases.end();
+    if (request.cases.empty() ? !task.reported : !asked) continue;
+    ++ran;
     const Races races(task, ops);
     for (const Way& arm : arms) {
+      LANISTA_ASSIGN(const std::vector<Cost> costs, arm.run(races, task.reported ? kFirstSeed : kFirstTrial, seeds));
       std::vector<double> steps, seconds;
       double reached = 0;
-      for (int seed = 1; seed <= seeds; ++seed) {
-        LANISTA_ASSIGN(const Cost cost, arm.run(races, static_cast<std::uint64_t>(seed)));
+      for (const Cost& cost : costs) {
         steps.push_back(cost.steps);
         seconds.push_back(cost.seconds);
         reached += cost.reached ? 1.0 / seeds : 0;
-        all[arm.name].push_back(cost.steps);
+        if (!task.rate_changes) all[arm.name].push_back(cost.steps);
       }
       print(summary("mltuner", task.name, arm.name, "steps", steps), request.json, out);
       print(summary("mltuner", task.name, arm.name, "s", seconds), request.json, out);
       print({"mltuner", task.name, arm.name, "reached", reached, 0, seeds}, request.json, out);
+      print({"mltuner", task.name, arm.name, "steps, geometric mean", std::exp(mean_logarithm(steps)), 0, seeds},
+            request.json, out);
       out.flush();
     }
   }
-  if (all.empty())
-    return Error{Code::kNotFound, "there is no such case (known: digits-cnn, nb201-cell, transformer-tiny)", "--case"};
-  for (const Way& arm : arms) {
-    const double over = std::exp(mean_logarithm(all[arm.name]) - mean_logarithm(all["oracle"]));
-    print({"mltuner", "geometric mean", arm.name, "x oracle", over, 0, seeds}, request.json, out);
-  }
-  const double saved = std::exp(mean_logarithm(all["hyperband"]) - mean_logarithm(all["ours"]));
-  print({"mltuner", "geometric mean", "hyperband / ours", "x steps", saved, 0, seeds}, request.json, out);
+  if (ran == 0) return Error{Code::kNotFound, "there is no such case (known: " + known + ")", "--case"};
+  const auto ratio = [&](const std::string& name, const std::string& unit, const std::string& over,
+                         const std::string& under) {
+    if (all[over].empty() || all[under].empty()) return;
+    const double times = std::exp(mean_logarithm(all[over]) - mean_logarithm(all[under]));
+    print({"mltuner", "geometric mean", name, unit, times, 0, seeds}, request.json, out);
+  };
+  for (const Way& arm : arms) ratio(arm.name, "x oracle", arm.name, "oracle");
+  ratio("hyperband / ours", "x steps", "hyperband", "ours");
   return {};
 }
 

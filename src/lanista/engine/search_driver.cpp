@@ -57,7 +57,9 @@ bool SearchDriver::take_up(const strategy::Member& member, std::vector<TrialId>&
     --paused_;
     running_.push_back(resume->trial);
     begun.push_back(resume->trial);
-    strategy_.observe(study::Resumed{resume->trial, trial.epoch, resume->budget});
+    trial.fork = resume->fork;
+    if (trial.fork) trial.proposal.sample = trial.fork->sample;
+    strategy_.observe(study::Resumed{resume->trial, trial.epoch, resume->budget, resume->fork});
   } else {
     const TrialId id = std::get<strategy::StopTrial>(member).trial;
     if (std::erase(running_, id) == 0) --paused_;
@@ -92,6 +94,7 @@ bool SearchDriver::advance(TrialId id) {
   Trial& trial = trials_.at(id);
   ++trial.epoch;
   auto metrics = measure_(trial);
+  trial.fork.reset();
   if (!metrics) return end(id, study::OutcomeKind::kFailed);
   strategy_.observe(study::Measured{{id, trial.epoch, trial.epoch, *std::move(metrics)}});
   if (trial.epoch == study::full_epochs(trial.proposal)) return end(id, study::OutcomeKind::kSucceeded);

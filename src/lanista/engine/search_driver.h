@@ -27,6 +27,7 @@ class SearchDriver {
     study::Proposal proposal;
     std::int64_t epoch = 0;   ///< measured last
     std::int64_t budget = 0;  ///< at which it pauses, if its schedule is longer
+    std::optional<study::Fork> fork = {};  ///< before this epoch it became what another one was
   };
   struct Limits {
     std::int64_t slots = 1;                   ///< trials under way at a time

@@ -66,6 +66,7 @@ Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const S
 template <class T>
 void commit(LaneState& state, const T* gradients, const T* new_buffers, const CommitSection<T>& section,
             const LaneHyper& hyper, const kernels::Kernels<T>& k) {
+  state.make_own();
   const StateLayout& layout = state.kind().layout();
   RunContext<T> run;
   if (hyper.clip_norm > 0) {
@@ -89,6 +90,7 @@ void commit(LaneState& state, const T* gradients, const T* new_buffers, const Co
 
 template <class T>
 void renew_buffers(LaneState& state, const T* new_buffers) {
+  state.make_own();
   for (const Range& each : state.kind().layout().renewed) {
     std::copy_n(new_buffers + each.begin, each.count, state.buffers<T>() + each.begin);
   }

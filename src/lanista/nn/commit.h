@@ -24,7 +24,8 @@ Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const S
                                         const SectionInputs<T>& inputs);
 
 /// The commit of a lane: `gradients` (as the parameters lie; scaled down if they exceed clip_norm) go into parameters
-/// and slots, `new_buffers` into buffers, and the step is counted. Cannot fail.
+/// and slots, `new_buffers` into buffers, and the step is counted. A state that shares its
+/// memory gets its own first: throws std::bad_alloc, and then nothing has changed; else cannot fail.
 template <class T>
 void commit(LaneState& state, const T* gradients, const T* new_buffers, const CommitSection<T>& section,
             const LaneHyper& hyper, const kernels::Kernels<T>& k);

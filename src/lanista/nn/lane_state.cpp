@@ -145,18 +145,11 @@ StateKind::StateKind(StateLayout layout, std::size_t element_size)
       part_offset_(part_offsets(layout_, element_size)),
       digest_(digest_of(layout_, element_size)) {}
 
-Result<LaneState> LaneState::allocate(std::shared_ptr<const StateKind> kind, MemoryBudget* budget) {
+Result<LaneState> LaneState::reserve(std::shared_ptr<const StateKind> kind, MemoryBudget* budget) {
   LaneState state;
   state.budget_ = budget;
   if (budget != nullptr) {
     LANISTA_ASSIGN(state.reservation_, budget->reserve(kind->bytes()));
-  }
-  try {
-    state.memory_ = AlignedBytes(kind->bytes());
-  } catch (const std::bad_alloc&) {
-    return Error{.code = Code::kResourceExhausted,
-                 .message = "the system has no memory for a state of " + std::to_string(kind->bytes()) + " bytes",
-                 .where = {}};
   }
   state.kind_ = std::move(kind);
   return state;
@@ -164,14 +157,21 @@ Result<LaneState> LaneState::allocate(std::shared_ptr<const StateKind> kind, Mem
 
 Result<LaneState> LaneState::make(std::shared_ptr<const StateKind> kind, std::uint64_t trial_seed,
                                   MemoryBudget* budget) {
-  LANISTA_ASSIGN(LaneState state, allocate(std::move(kind), budget));
+  LANISTA_ASSIGN(LaneState state, reserve(std::move(kind), budget));
+  try {
+    state.memory_ = SharedBytes(state.bytes());
+  } catch (const std::bad_alloc&) {
+    return Error{.code = Code::kResourceExhausted,
+                 .message = "the system has no memory for a state of " + std::to_string(state.bytes()) + " bytes",
+                 .where = {}};
+  }
   state.initialise(trial_seed);
   return state;
 }
 
 Result<LaneState> LaneState::clone() const {
-  LANISTA_ASSIGN(LaneState copy, allocate(kind_, budget_));
-  std::memcpy(copy.memory_.data(), memory_.data(), static_cast<std::size_t>(bytes()));
+  LANISTA_ASSIGN(LaneState copy, reserve(kind_, budget_));
+  copy.memory_ = memory_.share();
   copy.step_ = step_;
   copy.seed_ = seed_;
   return copy;
@@ -184,6 +184,7 @@ Result<LaneState> LaneState::clone(std::uint64_t trial_seed) const {
 }
 
 void LaneState::initialise(std::uint64_t trial_seed) {
+  make_own();
   step_ = 0;
   seed_ = trial_seed;
   kind_->is_double() ? initialise_as<double>() : initialise_as<float>();
@@ -194,10 +195,12 @@ std::vector<Tensor> LaneState::extract() const {
 }
 
 Result<void> LaneState::insert(std::span<const Tensor> state) {
+  make_own();
   return kind_->is_double() ? insert_as<double>(state) : insert_as<float>(state);
 }
 
 Result<void> LaneState::assign(std::span<const Tensor> tensors) {
+  make_own();
   return kind_->is_double() ? assign_as<double>(tensors) : assign_as<float>(tensors);
 }
 

@@ -9,7 +9,7 @@
 #include "lanista/base/memory_budget.h"
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
-#include "lanista/nn/aligned_bytes.h"
+#include "lanista/nn/shared_bytes.h"
 #include "lanista/nn/state_layout.h"
 
 namespace lanista::nn {
@@ -53,7 +53,8 @@ class LaneState {
 
   /// As `make`, in place.
   void initialise(std::uint64_t trial_seed);
-  /// A state of the same bits. Errors: as of make.
+  /// A state of the same bits, in the same memory until one of the two is trained or written: a clone costs no copy,
+  /// the first update of either costs one. Its bytes are reserved at once. Errors: as of make.
   Result<LaneState> clone() const;
   /// The same for another trial: its masks are its own from here on.
   Result<LaneState> clone(std::uint64_t trial_seed) const;
@@ -68,6 +69,10 @@ class LaneState {
   /// unchanged.
   Result<void> assign(std::span<const Tensor> tensors);
 
+  /// To be called before anything is written through the pointers below. Throws std::bad_alloc; nothing has changed
+  /// then.
+  void make_own() { memory_.make_own(); }
+  bool is_shared() const { return memory_.is_shared(); }
   // For programs, in their element type.
   template <class T>
   T* parameters() const {
@@ -84,7 +89,7 @@ class LaneState {
   void count_step() { ++step_; }
 
  private:
-  static Result<LaneState> allocate(std::shared_ptr<const StateKind> kind, MemoryBudget* budget);
+  static Result<LaneState> reserve(std::shared_ptr<const StateKind> kind, MemoryBudget* budget);
   template <class T>
   T* part(std::size_t k) const {
     return reinterpret_cast<T*>(memory_.data() + kind_->part_offset(k));
@@ -103,7 +108,7 @@ class LaneState {
   std::shared_ptr<const StateKind> kind_;
   MemoryBudget* budget_ = nullptr;
   MemoryBudget::Reservation reservation_;
-  AlignedBytes memory_;
+  SharedBytes memory_;  // with whoever was cloned from it, until one of them is written
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
 };

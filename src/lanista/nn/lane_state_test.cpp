@@ -86,5 +86,40 @@ TEST(LaneStateClone, ForAnotherTrialDiffersInItsSeedAlone) {
   EXPECT_EQ(state.seed(), 5U);
 }
 
+TEST(LaneStateClone, SharesItsMemoryUntilOneOfThemIsWritten) {
+  const Program program = program_of(small_cnn(), "adam");
+  LaneState state = *program.make_state(5);
+  const std::vector<Tensor> before = state.extract();
+  LaneState first = *state.clone(), second = *state.clone();
+  EXPECT_TRUE(state.is_shared());
+  EXPECT_EQ(first.parameters<float>(), state.parameters<float>());
+
+  first.initialise(9);
+
+  EXPECT_NE(first.parameters<float>(), state.parameters<float>());
+  EXPECT_FALSE(first.is_shared());
+  EXPECT_TRUE(state.extract() == before);
+  EXPECT_TRUE(second.extract() == before);
+  EXPECT_FALSE(first.extract() == before);
+  second = {};
+  EXPECT_FALSE(state.is_shared()) << "the last owner writes in place";
+  const float* const place = state.parameters<float>();
+  state.make_own();
+  EXPECT_EQ(state.parameters<float>(), place);
+}
+
+TEST(LaneStateClone, SetsAndTakesTensorsOfItsOwn) {
+  const Program program = program_of(small_mlp(), "sgd");
+  const LaneState state = *program.make_state(5);
+  const std::vector<Tensor> before = state.extract(), other = program.make_state(6)->extract();
+  LaneState inserted = *state.clone(), assigned = *state.clone();
+
+  ASSERT_TRUE(inserted.insert(other));
+  ASSERT_TRUE(assigned.assign(std::span(other).first(1)));
+
+  EXPECT_TRUE(inserted.extract() == other);
+  EXPECT_TRUE(state.extract() == before);
+}
+
 }  // namespace
 }  // namespace lanista::nn

@@ -54,16 +54,10 @@ space::Sample setting_now(const study::Recipe& recipe, const space::SearchSpace&
   return now;
 }
 
-}  // namespace
-
-Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
-  const study::TuneRules& rules = *run.tune_rules();
-  LANISTA_ASSIGN(space::SearchSpace space, studyfile::tune_space(run.recipe().tune.options));
-  const Rng rng = Rng(run.trial_seed()).split("tune").split(static_cast<std::uint64_t>(run.searched().first));
-  if (rules.searcher == "marginal") {
-    space::Sample now = setting_now(run.recipe(), space);
-    return study::propose_marginally(std::move(space), std::move(now), rng);
-  }
+/// What the rules' searcher proposes.
+Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::SearchSpace space, space::Sample now,
+                                          const Rng& rng) {
+  if (rules.searcher == "marginal") return study::propose_marginally(std::move(space), std::move(now), rng);
   const auto plugins = strategy::builtin_strategies();
   const auto plugin = std::ranges::find(plugins, rules.searcher, &strategy::StrategyPlugin::name);
   if (plugin == plugins.end()) {
@@ -86,6 +80,23 @@ Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
     if (proposals.empty()) return std::nullopt;
     return proposals.front().sample;
   });
+}
+
+}  // namespace
+
+Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
+  const study::TuneRules& rules = *run.tune_rules();
+  LANISTA_ASSIGN(space::SearchSpace space, studyfile::tune_space(run.recipe().tune.options));
+  const auto searches = run.searched().first;
+  const space::Sample now = setting_now(run.recipe(), space);
+  const Rng rng = Rng(run.trial_seed()).split("tune").split(static_cast<std::uint64_t>(searches));
+  LANISTA_ASSIGN(auto searcher, searcher_of(rules, std::move(space), now, rng));
+  if (rules.halving == 0 || searches == 0) return searcher;
+  return study::ProposeSetting(
+      [searcher = std::move(searcher), now](std::span<const study::Try> tries) -> std::optional<space::Sample> {
+        if (tries.empty()) return now;
+        return searcher(tries);
+      });
 }
 
 }  // namespace lanista::runtime

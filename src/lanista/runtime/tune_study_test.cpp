@@ -59,7 +59,7 @@ TEST(TuneStudy, OfEverySearcherIsTheSameWithAnyWorkers) {
 TEST(TuneStudy, AScheduleThatWasFoundIsTheTrial) {
   const kernels::FlushToZero as_workers;
   MemoryFileSystem disk;
-  ASSERT_TRUE(run(disk, study("random", ", second_look: 2, sequential: 3"), 2));
+  ASSERT_TRUE(run(disk, study("random", ", halving: 0, second_look: 2, sequential: 3"), 2));
   const study::StudyView view = *engine::fold(*store::read_log(disk, kFolder));
   const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
   int seen = 0;

@@ -15,11 +15,15 @@ namespace {
 
 constexpr std::int64_t kLooks = 4;  // at a try before its time, with rules.sequential
 constexpr double kMostSteps = 1e9;
+constexpr std::int64_t kMostPatience = 4;  // times rules.retune, where searches find nothing better
 
 std::vector<OptionSpec> mltuner_options() {
   using Kind = OptionSpec::Kind;
-  OptionSpec searcher = option("searcher", Kind::kText, "random", "what proposes settings");
+  OptionSpec searcher = option("searcher", Kind::kText, "sobol", "what proposes settings");
   searcher.allowed = {"random", "grid", "sobol", "tpe", "gp", "marginal"};
+  OptionSpec halving = number_option("halving", Kind::kInt, 2, 0, 64,
+                                     "of tries that begin at once one of so many goes on, so many times as long; 0: "
+                                     "the published search, a try at a time against the best so far");
   return {
       option("params", Kind::kMap, nullptr,
              "what is tuned: lr, momentum, weight_decay, … with the notation of space.params"),
@@ -29,13 +33,14 @@ std::vector<OptionSpec> mltuner_options() {
                     "times the loss at the start, above which a branch has diverged"),
       number_option("unstable", Kind::kReal, 0.1, 0, 1e300,
                     "share of the loss's fall, above which its largest rise is too much"),
-      number_option("time", Kind::kInt, 0, 0, kMostSteps,
-                    "steps of the first tries, at least; never fewer than windows"),
+      number_option("time", Kind::kInt, 4, 0, kMostSteps,
+                    "steps of the first tries, at least; without halving never fewer than windows"),
       number_option("trials", Kind::kInt, 30, 1, 10'000, "tries of a search, at most"),
-      number_option("together", Kind::kInt, 4, 1, 64, "tries that begin at once"),
+      number_option("together", Kind::kInt, 8, 1, 64, "tries that begin at once"),
+      halving,
       number_option("best", Kind::kInt, 5, 2, 10'000, "so many of the best speeds end a search when they are alike"),
       number_option("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which they are alike"),
-      number_option("retune", Kind::kInt, 4, 0, 1e6,
+      number_option("retune", Kind::kInt, 1, 0, 1e6,
                     "epochs without an improvement after which the trial searches again; 0: it never does"),
       option("on", Kind::kText, "", "metric that is to improve; empty: val_accuracy, or else val_loss"),
       option("paired", Kind::kBool, true, "whether all branches of a search see the same mini-batches"),
@@ -145,6 +150,11 @@ Result<TuneRules> tune_rules(const PluginConfig& tune) {
   rules.together = options.at("together").get<std::int64_t>();
   rules.best = options.at("best").get<std::int64_t>();
   rules.within = options.at("within").get<double>();
+  rules.halving = options.at("halving").get<std::int64_t>();
+  if (rules.halving == 1) {
+    return Error{Code::kInvalidArgument, "halving is 1, so that a search would never end; allowed: 0, or 2 to 64",
+                 "train.tune"};
+  }
   rules.retune = options.at("retune").get<std::int64_t>();
   rules.on = options.at("on").get<std::string>();
   rules.paired = options.at("paired").get<bool>();
@@ -171,13 +181,21 @@ ProposeSetting propose_marginally(space::SearchSpace space, space::Sample now, R
   };
 }
 
-TuneSearch::TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose)
-    : rules_(std::move(rules)), longest_(longest), trials_(trials), propose_(std::move(propose)) {
+TuneSearch::TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose,
+                       bool from_now)
+    : rules_(std::move(rules)), longest_(longest), trials_(trials), propose_(std::move(propose)), from_now_(from_now) {
   LANISTA_CHECK(longest_ >= 1 && trials_ >= 1, "a search of nothing");
+  if (rules_.halving > 0) {
+    stage_ = Stage::kRace;
+    time_ = std::min(std::max<std::int64_t>(rules_.time, 1), longest_);
+    return;
+  }
   time_ = std::min(std::max(rules_.trend.windows, rules_.time), longest_);
 }
 
-std::int64_t TuneSearch::start_steps() const { return std::min(rules_.trend.windows, longest_); }
+std::int64_t TuneSearch::start_steps() const {
+  return rules_.halving > 0 ? 0 : std::min(rules_.trend.windows, longest_);
+}
 
 void TuneSearch::tell_start(double loss) {
   start_loss_ = loss;
@@ -205,6 +223,7 @@ void TuneSearch::tell(std::size_t branch, std::span<const double> losses) {
 void TuneSearch::tell_failed(std::size_t branch) { tries_[branch].failed = true; }
 
 void TuneSearch::end_round() {
+  if (stage_ == Stage::kRace) return race();
   for (const std::size_t branch : round_.branches) {
     Try& tried = tries_[branch];
     tried.seen = {};  // diverged
@@ -225,6 +244,60 @@ bool TuneSearch::better(std::size_t a, std::size_t b) const {
   if (left.trend != right.trend) return left.trend < right.trend;
   if (left.speed != right.speed) return left.speed > right.speed;
   return a < b;
+}
+
+// All of the round have run the same time, on the same batches where they are paired, so they are compared by what
+// their losses have come to: no trend has to be told from the noise of batches.
+void TuneSearch::race() {
+  if (std::isnan(start_loss_)) start_loss_ = first_loss();
+  std::vector<std::size_t> order;
+  for (const std::size_t branch : round_.branches) {
+    Try& tried = tries_[branch];
+    tried.seen = tried.failed ? Convergence{} : level_of(tried.losses);
+    tried.alive = tried.seen.trend != Trend::kDiverged;
+    if (tried.alive) order.push_back(branch);
+  }
+  if (order.empty()) {
+    round_ = {propose(rules_.together), time_};
+    if (round_.branches.empty()) finish();
+    return;
+  }
+  std::ranges::sort(order, [this](auto a, auto b) {
+    return std::pair(tries_[a].seen.slope, a) < std::pair(tries_[b].seen.slope, b);
+  });
+  const std::int64_t share = round_.steps == longest_ ? 1 : std::ssize(order) / rules_.halving;
+  const auto stay = static_cast<std::size_t>(std::max<std::int64_t>(1, share));
+  for (std::size_t i = stay; i < order.size(); ++i) tries_[order[i]].alive = false;
+  if (stay == 1) return finish();
+  order.resize(stay);
+  std::ranges::sort(order);
+  round_ = {std::move(order), std::min(round_.steps * rules_.halving, longest_)};
+}
+
+// Before its first update a branch tells the loss at the start.
+double TuneSearch::first_loss() const {
+  double sum = 0, count = 0;
+  for (const std::size_t branch : round_.branches) {
+    const std::vector<double>& losses = tries_[branch].losses;
+    if (losses.empty() || !std::isfinite(losses.front())) continue;
+    sum += losses.front();
+    ++count;
+  }
+  return sum / count;
+}
+
+// What the later half of a trace has come to, against the start.
+Convergence TuneSearch::level_of(std::span<const double> losses) const {
+  if (losses.empty() || !std::ranges::all_of(losses, [](double loss) { return std::isfinite(loss); })) return {};
+  const auto later = losses.subspan(losses.size() / 2);
+  double sum = 0;
+  for (const double loss : later) sum += loss;
+  const double level = sum / static_cast<double>(later.size());
+  Convergence out;
+  out.slope = (level - start_loss_) / static_cast<double>(losses.size());
+  out.speed = std::max(-out.slope, 0.0);
+  out.trend = level > rules_.trend.diverged * start_loss_ ? Trend::kDiverged : Trend::kConverging;
+  return out;
 }
 
 // All that are alive have run the same time.
@@ -321,7 +394,9 @@ void TuneSearch::finish() {
   round_ = {};
   best_.reset();
   for (std::size_t i = 0; i < tries_.size(); ++i) {
-    const bool progresses = tries_[i].alive && tries_[i].seen.speed > 0;
+    // What beats the setting at hand on the same batches is better, wherever its loss began.
+    const bool beats = rules_.halving > 0 && from_now_ && tries_.size() > 1;
+    const bool progresses = tries_[i].alive && (tries_[i].seen.speed > 0 || beats);
     if (progresses && (!best_ || better(i, *best_))) best_ = i;
   }
   for (std::size_t i = 0; i < tries_.size(); ++i) tries_[i].alive = best_ == i;
@@ -331,6 +406,20 @@ std::int64_t TuneSearch::steps() const {
   std::int64_t steps = start_steps();
   for (const Try& tried : tries_) steps += std::ssize(tried.losses);
   return steps;
+}
+
+std::int64_t longer_after(const TuneRules& rules, std::span<const Measurement> measurements) {
+  std::int64_t times = 1;
+  if (rules.halving == 0) return times;
+  const space::Sample* setting = nullptr;  // under which it trains
+  for (const Measurement& m : measurements) {
+    if (m.branches.empty()) continue;
+    const auto kept = std::ranges::find(m.branches, true, &Branch::kept);
+    const bool is_new = kept != m.branches.end() && (setting == nullptr || kept->setting != *setting);
+    times = is_new ? 1 : std::min(2 * times, kMostPatience);
+    if (is_new) setting = &kept->setting;
+  }
+  return times;
 }
 
 bool wants_search(const TuneRules& rules, std::span<const Measurement> measurements) {
@@ -349,7 +438,7 @@ bool wants_search(const TuneRules& rules, std::span<const Measurement> measureme
     best = sign * found->second;
     since = m.epoch;
   }
-  return measurements.back().epoch - since >= rules.retune;
+  return measurements.back().epoch - since >= rules.retune * longer_after(rules, measurements);
 }
 
 }  // namespace lanista::study

@@ -58,6 +58,7 @@ struct TuneRules {
   std::int64_t time = 0;      ///< steps of the first try, at least; never fewer than trend.windows
   std::int64_t trials = 30;   ///< tries of a search, at most
   std::int64_t together = 4;  ///< tries that begin at once
+  std::int64_t halving = 0;   ///< one of so many that began together goes on, so many times as long; 0: published
   std::int64_t best = 5;      ///< so many best speeds …
   double within = 0.1;        ///< … that are within this share of the best one end a search
   std::int64_t retune = 4;    ///< epochs without an improvement after which there is another search; 0: never
@@ -85,17 +86,22 @@ using ProposeSetting = std::function<std::optional<space::Sample>(std::span<cons
 /// turns. `now` has all parameters of the space.
 ProposeSetting propose_marginally(space::SearchSpace space, space::Sample now, Rng rng);
 
-/// One search, told what its branches saw. The trial time doubles until a branch converges, and is fixed then.
-/// Best is: converging before unstable, then the higher speed, then the earlier.
+/// One search, told what its branches saw. As published the trial time doubles until a branch converges, and is fixed
+/// then. Best is: converging before unstable, then the higher speed, then the earlier. With rules.halving those that
+/// begin together race instead: at a look those whose losses have come to less than those of most others go on, longer,
+/// until one is left (successive halving, Jamieson and Talwalkar 2016, of states in place of trainings).
 class TuneSearch {
  public:
-  /// Branches run `longest` steps at most, at least 1; there are `trials` tries at most, at least 1.
-  TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose);
+  /// Branches run `longest` steps at most, at least 1; there are `trials` tries at most, at least 1. `from_now`: with
+  /// rules.halving the first try is the setting at hand, and what beats it wins even if its loss does not fall.
+  TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose, bool from_now = false);
 
-  /// Steps of the branch that updates nothing, by which the loss at the start is told.
+  /// Steps of the branch that updates nothing, by which the loss at the start is told. 0 with rules.halving: branches
+  /// tell it by their first loss, which is of the state that they have in common.
   std::int64_t start_steps() const;
-  /// Mean loss of that branch; the first round begins.
+  /// Mean loss of that branch, not-a-number if there is none; the first round begins.
   void tell_start(double loss);
+  double start_loss() const { return start_loss_; }
 
   /// Branches to train next, each until it has done so many steps. Empty: the search is over.
   struct Round {
@@ -115,10 +121,13 @@ class TuneSearch {
   std::int64_t steps() const;  ///< trained in all, those for the loss at the start included
 
  private:
-  enum class Stage { kTime, kTries, kSecondLook, kOver };
+  enum class Stage { kTime, kTries, kSecondLook, kRace, kOver };
   bool better(std::size_t a, std::size_t b) const;
   std::vector<std::size_t> propose(std::int64_t count);
   void find_time();
+  void race();
+  double first_loss() const;
+  Convergence level_of(std::span<const double> losses) const;
   void next_tries();
   void look();
   void compare();
@@ -130,6 +139,7 @@ class TuneSearch {
   TuneRules rules_;
   std::int64_t longest_, trials_;
   ProposeSetting propose_;
+  bool from_now_ = false;
   double start_loss_ = 0;
   Stage stage_ = Stage::kTime;
   std::int64_t time_ = 0;  ///< of a try
@@ -140,6 +150,10 @@ class TuneSearch {
   std::vector<std::size_t> full_;  ///< tries that ran the whole trial time
   std::optional<std::size_t> best_;
 };
+
+/// With rules.halving: how many times as long as rules say branches run and a trial waits for its next search. Each
+/// search that leaves the setting as it is doubles that, up to kMostPatience; 1 again where one was found.
+std::int64_t longer_after(const TuneRules& rules, std::span<const Measurement> measurements);
 
 /// Whether a trial searches before its next epoch: at its beginning, and once rules.retune epochs have passed since its
 /// best one and since the last search.

@@ -33,14 +33,17 @@ struct Scripted {
   TuneSearch search;
   std::vector<TuneSearch::Round> rounds;
 
-  Scripted(TuneRules rules, std::vector<Curve> all, std::int64_t longest = 1000, std::int64_t trials = 100)
+  Scripted(TuneRules rules, std::vector<Curve> all, std::int64_t longest = 1000, std::int64_t trials = 100,
+           bool from_now = false)
       : curves(std::move(all)),
-        search(std::move(rules), longest, trials,
-               [count = curves.size()](std::span<const Try> tries) -> std::optional<space::Sample> {
-                 if (tries.size() == count) return std::nullopt;
-                 return space::Sample{{"lr", static_cast<double>(tries.size())}};
-               }) {
-    search.tell_start(1);
+        search(
+            std::move(rules), longest, trials,
+            [count = curves.size()](std::span<const Try> tries) -> std::optional<space::Sample> {
+              if (tries.size() == count) return std::nullopt;
+              return space::Sample{{"lr", static_cast<double>(tries.size())}};
+            },
+            from_now) {
+    search.tell_start(search.start_steps() == 0 ? std::nan("") : 1);
   }
   void one_round() {
     const TuneSearch::Round round = search.round();
@@ -248,6 +251,124 @@ TEST(TuneSearch, LooksASecondTimeAtTheTwoBest) {
   EXPECT_EQ(run.alive(), (Indices{1}));
 }
 
+TuneRules race() {
+  TuneRules rules;
+  rules.together = 8;
+  rules.halving = 2;
+  rules.time = 4;
+  return rules;
+}
+
+/// Eight of them, the sixth the fastest; `also` is added to the loss of every step.
+std::vector<Curve> eight(const std::function<double(std::int64_t)>& also) {
+  std::vector<Curve> curves;
+  for (const double speed : {.001, .002, .003, .004, .005, .009, .006, .0005}) {
+    curves.push_back([=](std::int64_t step) { return falls(speed)(step - 1) + also(step); });
+  }
+  return curves;
+}
+
+TEST(TuneRace, HalvesThoseThatBeginTogetherAndDoublesTheirTime) {
+  Scripted run(race(), eight([](auto) { return 0; }));
+  EXPECT_EQ(run.search.start_steps(), 0);
+
+  run.run();
+
+  ASSERT_EQ(run.rounds.size(), 3U);
+  EXPECT_EQ(run.rounds[0].branches, (Indices{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(run.rounds[0].steps, 4);
+  EXPECT_EQ(run.rounds[1].branches, (Indices{3, 4, 5, 6}));
+  EXPECT_EQ(run.rounds[1].steps, 8);
+  EXPECT_EQ(run.rounds[2].branches, (Indices{5, 6}));
+  EXPECT_EQ(run.rounds[2].steps, 16);
+  EXPECT_EQ(run.search.winner(), 5U);
+  EXPECT_EQ(run.alive(), (Indices{5}));
+  EXPECT_EQ(run.search.steps(), 8 * 4 + 4 * 4 + 2 * 8);
+  EXPECT_EQ(run.search.start_loss(), 1);  // the first losses, before any update
+}
+
+TEST(TuneRace, DoesNotMindWhatTheBatchesDoToAll) {
+  // A noise far above what tells the branches apart: as published, all would be unstable.
+  Scripted run(race(), eight([](std::int64_t step) { return 2 + std::sin(static_cast<double>(7 * step)); }));
+
+  run.run();
+
+  EXPECT_EQ(run.search.winner(), 5U);
+  EXPECT_EQ(run.rounds.size(), 3U);
+}
+
+TEST(TuneRace, EndsWithItsEpoch) {
+  Scripted run(race(), eight([](auto) { return 0; }), 6);
+
+  run.run();
+
+  ASSERT_EQ(run.rounds.size(), 2U);
+  EXPECT_EQ(run.rounds[1].steps, 6);
+  EXPECT_EQ(run.search.winner(), 5U);
+}
+
+TEST(TuneRace, BeginsAgainWhileAllDiverge) {
+  TuneRules rules = race();
+  rules.together = 2;
+  const Curve bad = [](std::int64_t step) { return step == 1 ? 1.0 : 100.0; };
+  const Curve no_number = [](std::int64_t step) { return step == 1 ? 1.0 : std::nan(""); };
+  Scripted run(rules, {bad, no_number, falls(.01), bad, falls(.02)});
+
+  run.run();
+
+  ASSERT_EQ(run.rounds.size(), 2U);
+  EXPECT_EQ(run.rounds[1].branches, (Indices{2, 3}));
+  EXPECT_EQ(run.search.winner(), 2U);
+
+  Scripted none(rules, {bad, bad, bad, no_number});
+  none.run();
+  EXPECT_EQ(none.rounds.size(), 2U);
+  EXPECT_EQ(none.search.winner(), std::nullopt);
+}
+
+TEST(TuneRace, IsWonByWhatBeatsTheSettingAtHand) {
+  TuneRules rules = race();
+  rules.together = 2;
+  const std::vector<Curve> rising{falls(-.02), falls(-.01)};  // batches get harder
+
+  Scripted against(rules, rising, 1000, 100, true);
+  against.run();
+  EXPECT_EQ(against.search.winner(), 1U);
+
+  Scripted at_first(rules, rising);
+  at_first.run();
+  EXPECT_EQ(at_first.search.winner(), std::nullopt);
+}
+
+TEST(TuneRace, WaitsAndLooksLongerWhereSearchesFindNothing) {
+  TuneRules rules = race();
+  const auto searched = [](std::int64_t epoch, double rate) {
+    Measurement m{TrialId{1}, epoch, epoch * 10, {{"val_accuracy", 0.5}}};
+    if (rate > 0)
+      m.branches = {{0, {{"lr", 0.5}}, 4, "converging", 1, false}, {0, {{"lr", rate}}, 4, "converging", 1, true}};
+    return m;
+  };
+  std::vector<Measurement> seen{searched(1, 0.1)};
+  EXPECT_EQ(longer_after(rules, seen), 1);
+  seen.push_back(searched(2, 0));  // did not search
+  EXPECT_EQ(longer_after(rules, seen), 1);
+  for (const std::int64_t times : {2, 4, 4}) {
+    seen.push_back(searched(std::ssize(seen) + 1, 0.1));
+    EXPECT_EQ(longer_after(rules, seen), times);
+  }
+  rules.retune = 1;
+  for (std::int64_t epochs = 1; epochs < 4; ++epochs) {
+    seen.push_back(searched(std::ssize(seen) + 1, 0));
+    EXPECT_EQ(wants_search(rules, seen), epochs == 3)
+        << epochs;  // the last search was before an epoch that counts, too
+  }
+  seen.push_back(searched(std::ssize(seen) + 1, 0.2));
+  EXPECT_EQ(longer_after(rules, seen), 1);
+  rules.halving = 0;
+  seen.push_back(searched(std::ssize(seen) + 1, 0.2));
+  EXPECT_EQ(longer_after(rules, seen), 1);
+}
+
 Measurement measured(std::int64_t epoch, double accuracy, bool searched = false) {
   Measurement m{TrialId{1}, epoch, epoch * 10, {{"val_accuracy", accuracy}, {"val_loss", 1 - accuracy}}};
   if (searched) m.branches.push_back({});
@@ -290,6 +411,9 @@ TEST(TuneRules, ComeFromOptions) {
   EXPECT_EQ(rules->trials, 30);
   EXPECT_FALSE(rules->paired);
   EXPECT_FALSE(tune_rules({"mltuner", Options::object()}).ok());
+  const auto endless = tune_rules({"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"halving", 1}}});
+  ASSERT_FALSE(endless.ok());
+  EXPECT_NE(endless.error().message.find("halving is 1"), std::string::npos);
   EXPECT_FALSE(tune_rules({"other", Options::object()}).ok());
 }
 

@@ -17,6 +17,7 @@
 #include "lanista/studyfile/notation.h"
 #include "lanista/studyfile/plugins.h"
 #include "lanista/studyfile/space_reader.h"
+#include "lanista/studyfile/tuning.h"
 #include "lanista/studyfile/tuning_reader.h"
 #include "lanista/studyfile/yaml_guard.h"
 
@@ -301,7 +302,8 @@ class Reader {
   }
 
   void check_plugins() {
-    check_plugin(strategy::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options);
+    check_plugin(strategy::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options,
+                 {std::string(kMltuner)});
     check_plugin(strategy::builtin_stopping_rules(), "stop", "rule", config_.stop.rule, config_.stop.options);
     const auto all = strategy::builtin_strategies();
     const auto plugin = std::ranges::find(all, config_.strategy.name, &strategy::StrategyPlugin::name);
@@ -313,16 +315,18 @@ class Reader {
   }
   template <class Plugins>
   void check_plugin(const Plugins& plugins, const std::string& section, const std::string& key, const std::string& name,
-                    json& options) {
+                    json& options, const std::vector<std::string>& further = {}) {
     const auto section_node = find_key(root_, section);
     const auto node = section_node && section_node.IsMap() && find_key(section_node, key) ? find_key(section_node, key)
                       : section_node && section_node.IsScalar()                           ? section_node
                                                                                           : root_;
     const auto plugin = std::ranges::find(plugins, name, [](const auto& p) { return p.name; });
     if (plugin == plugins.end()) {
-      const std::string near = nearest_name(name, names_of(plugins));
+      std::vector<std::string> known = names_of(plugins);
+      known.insert(known.end(), further.begin(), further.end());
+      const std::string near = nearest_name(name, known);
       return mistakes_.add(node, section + "." + key,
-                           "'" + name + "' is not known; known: " + join(names_of(plugins)) +
+                           "'" + name + "' is not known; known: " + join(known) +
                                (near.empty() ? "" : "; did you mean '" + near + "'?"));
     }
     auto resolved = resolve_options(options, plugin->options);

@@ -240,6 +240,11 @@ json study_schema() {
     properties["strategy"]["properties"]["name"]["enum"].push_back(plugin.name);
     for (const auto& option : plugin.options) properties["strategy"]["properties"][option.name] = option_schema(option);
   }
+  properties["strategy"]["properties"]["name"]["enum"].push_back(std::string(kMltuner));
+  for (const auto& option : mltuner_strategy_options()) {
+    auto& known = properties["strategy"]["properties"];
+    if (!known.contains(option.name)) known[option.name] = option_schema(option);
+  }
   for (const auto& plugin : strategy::builtin_stopping_rules()) {
     properties["stop"]["properties"]["rule"]["enum"].push_back(plugin.name);
     for (const auto& option : plugin.options) properties["stop"]["properties"][option.name] = option_schema(option);

@@ -98,6 +98,15 @@ TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter, Selecti
       kept_(input.keep, input.known),
       selection_(std::move(selection)) {}
 
+TrialRun::TrialRun(const TrainerInput& input, const TrialRun& like)
+    : input_(input),
+      augmenter_(like.augmenter_),
+      key_(like.key_),
+      augment_text_(like.augment_text_),
+      epochs_(like.epochs_),
+      kept_(input.keep, input.known),
+      tune_rules_(like.tune_rules_) {}
+
 Evaluation evaluation_of(const TrainerInput& input) {
   const data::DataSpec& spec = input.data->spec();
   return Evaluation(input.recipe.loss, input.metrics, spec.width(), own_metrics(input), unit_of(spec));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lanista/base/check.h"
 #include "lanista/train/trial_run.h"
 
 namespace lanista::train {
@@ -88,7 +89,8 @@ Result<TrialRun> TrialRun::fork(const space::Sample& setting, std::optional<std:
   input.keep = {};
   input.start.reset();
   if (data_seed) input.data_seed = *data_seed;
-  LANISTA_ASSIGN(TrialRun out, create(input));
+  LANISTA_CHECK(!selection_, "a fork of a run that selects its examples");
+  TrialRun out(input, *this);  // what is checked and derived of the input is the parent's
   out.settings_ = settings_;
   LANISTA_TRY(out.add_setting(step_, setting));
   LANISTA_ASSIGN(out.state_, state_.clone(input_.trial_seed));

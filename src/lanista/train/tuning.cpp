@@ -18,6 +18,7 @@ class Branches {
 
   /// Mean loss of so many steps that update nothing; none: it was left. A loss that cannot be had is infinite.
   Result<std::optional<double>> start_loss(std::int64_t steps) {
+    if (steps == 0) return std::optional(std::numeric_limits<double>::quiet_NaN());  // branches tell it themselves
     // Without a rate no update moves anything.
     LANISTA_ASSIGN(TrialRun still, run_.fork({{"lr", 0.0}}));
     std::vector<Lane> one;
@@ -117,8 +118,8 @@ class Branches {
   std::deque<std::optional<TrialRun>> runs_;  // of each try; none: not begun, or freed
 };
 
-std::vector<study::Branch> told(const study::TuneSearch& search, std::int64_t step, double start) {
-  std::vector<study::Branch> out{{step, {}, search.start_steps(), "start", start, false}};
+std::vector<study::Branch> told(const study::TuneSearch& search, std::int64_t step) {
+  std::vector<study::Branch> out{{step, {}, search.start_steps(), "start", search.start_loss(), false}};
   for (std::size_t i = 0; i < search.tries().size(); ++i) {
     const study::Try& tried = search.tries()[i];
     out.push_back({step, tried.setting, std::ssize(tried.losses), std::string(study::trend_name(tried.seen.trend)),
@@ -141,7 +142,9 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
   const std::int64_t trials =
       searches == 0 ? rules.trials : std::min(rules.trials, std::max<std::int64_t>(last_tries, 1));
   LANISTA_ASSIGN(study::ProposeSetting propose, make(run));
-  study::TuneSearch search(rules, longest, trials, std::move(propose));
+  study::TuneRules now = rules;
+  now.time *= study::longer_after(rules, run.measurements());
+  study::TuneSearch search(now, longest, trials, std::move(propose), searches > 0);
   Branches branches(group, run, leaves);
   LANISTA_ASSIGN(const std::optional<double> start, branches.start_loss(search.start_steps()));
   if (!start) return false;
@@ -151,7 +154,7 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
     if (!done) return false;
   }
   const auto winner = search.winner();
-  run.note_search(told(search, run.step_count(), *start), winner ? &branches.at(*winner) : nullptr);
+  run.note_search(told(search, run.step_count()), winner ? &branches.at(*winner) : nullptr);
   return true;
 }
 

@@ -106,10 +106,12 @@ TEST(Tuning, FindsARateThatTrainsWhereTheRecipesHardlyDoes) {
 }
 
 TEST(Tuning, GivesTheSameBitsWithAnyLanes) {
-  const TrainerInput input = tuned_trial({{"second_look", 2}, {"sequential", 3}});
-  const Trained alone = train_through(input, 1);
+  for (const TrainerInput& input :
+       {tuned_trial(), tuned_trial({{"halving", 0}, {"together", 4}, {"second_look", 2}, {"sequential", 3}})}) {
+    const Trained alone = train_through(input, 1);
 
-  for (const std::int64_t lanes : {2, 5, 8}) expect_same(alone, train_through(input, lanes));
+    for (const std::int64_t lanes : {2, 5, 8}) expect_same(alone, train_through(input, lanes));
+  }
 }
 
 TEST(Tuning, GoesOnExactlyFromAnyStep) {
@@ -127,7 +129,7 @@ TEST(Tuning, WhatIsLeftInTheMiddleIsSearchedAgainToTheSameBits) {
   TrialRun run = *TrialRun::create(input);
   ASSERT_TRUE(group->admit(run));
   const TrainerState before = run.save();
-  for (const int most : {0, 3, 12}) {
+  for (const int most : {0, 3, 11}) {
     int asked = 0;
     const auto left = search_setting(*group, run, rates, [&] { return asked++ == most; });
     ASSERT_TRUE(left) << left.error().text();
