@@ -307,7 +307,7 @@ std::string zoo_note(const study::ZooMoment& zoo, const std::string& folder) {
     return "the zoo " + folder +
            " has no model of this task: trials begin without it, and those that are kept go into it";
   }
-  return "trials may begin with " + std::to_string(zoo.models) + " models of the zoo " + folder +
+  return "trials may begin with " + std::to_string(zoo.models) + " models of the zoo in " + folder +
          (zoo.related ? ", trained on other data of the same form" : "");
 }
 
