@@ -13,8 +13,8 @@ constexpr int kShorterRuns = 24;         // how many shorter runs are tried wher
 
 }  // namespace
 
-Fronts::Fronts(const Problem& problem, const Outline& outline, std::int64_t micro_batch)
-    : problem_(problem), outline_(outline), micro_batch_(micro_batch), link_{0, 1e300} {
+Fronts::Fronts(const Problem& problem, const Outline& outline, std::int64_t micro_batch, bool guests)
+    : problem_(problem), outline_(outline), micro_batch_(micro_batch), guests_(guests), link_{0, 1e300} {
   const Devices& devices = problem.devices;
   std::map<std::int64_t, std::size_t> tables;
   for (std::size_t c = 0; c < devices.classes.size(); ++c) {
@@ -108,14 +108,15 @@ void Fronts::insert(Front& front, const Value& value) {
 }
 
 Fronts::Value Fronts::sum_of(const Value& first, const Value& second, std::int32_t height) {
-  Value sum{{}, height, 0, std::max(first.slowest, second.slowest)};
+  Value sum{{}, height, 0, std::max(first.slowest, second.slowest), first.guests + second.guests};
+  sum.slowest = std::max(sum.slowest, sum.guests / kGuests);
   for (std::size_t c = 0; c < kMostClasses; ++c) sum.devices[c] = first.devices[c] + second.devices[c];
   return sum;
 }
 
 void Fronts::add_joined(const Value& first, const Value& second, std::int32_t height, std::uint32_t shift, Front& out) {
   Value sum = sum_of(first, second, height);
-  if (!wanted(out, sum)) return;
+  if (sum.slowest > limit_ || !wanted(out, sum)) return;
   sum.part = static_cast<std::uint32_t>(parts_.size());
   parts_.push_back({{}, first.part, second.part, shift});
   insert(out, sum);
@@ -139,7 +140,7 @@ bool Fronts::add_run(const Outline::Node& node, std::size_t i, std::size_t j, co
       all = false;
       continue;
     }
-    Value stage{{}, 0, 0, rate(begin, end, degree)};
+    Value stage{{}, 0, 0, rate(begin, end, degree), 0};
     stage.devices[degree.device_class] = static_cast<std::int32_t>(degree.devices);
     Value sum = sum_of(stage, value, value.height + 1);
     if (!wanted(out, sum)) continue;
@@ -148,6 +149,17 @@ bool Fronts::add_run(const Outline::Node& node, std::size_t i, std::size_t j, co
     insert(out, sum);
   }
   return all;
+}
+
+/// Operators as a stage without devices beside or in front of `rest`.
+void Fronts::add_guest(std::uint32_t begin, std::uint32_t end, const Value& rest, std::int32_t height, Front& out) {
+  const double seconds = rate(begin, end, degrees_.front());
+  if (seconds > kGuest * limit_) return;
+  Value sum = sum_of({{}, 0, 0, seconds / kGuest, seconds}, rest, height);
+  if (sum.slowest > limit_ || !wanted(out, sum)) return;
+  sum.part = static_cast<std::uint32_t>(parts_.size());
+  parts_.push_back({{begin, end, 0, 0}, 0, rest.part, 0});
+  insert(out, sum);
 }
 
 void Fronts::add_runs(const Outline::Node& node, std::size_t i, const std::vector<Front>& best, Front& out) {
@@ -175,11 +187,16 @@ void Fronts::add_runs(const Outline::Node& node, std::size_t i, const std::vecto
 Fronts::Front Fronts::solve_series(const Outline::Node& node, std::int32_t height) {
   const std::size_t count = node.parts.size();
   std::vector<Front> best(count + 1);
-  best[count] = {Value{{}, height, 0, 0}};
+  best[count] = {Value{{}, height, 0, 0, 0}};
   for (std::size_t i = count; i-- > 0;) {
     add_runs(node, i, best, best[i]);
     const Outline::Node& part = outline_.nodes[node.parts[i]];
-    if (part.parts.empty()) continue;
+    if (part.parts.empty()) {
+      const auto branches = [&](std::size_t at) { return at < count && !outline_.nodes[node.parts[at]].parts.empty(); };
+      if (!guests_ || (!branches(i - 1) && !branches(i + 1))) continue;
+      for (const Value& rest : best[i + 1]) add_guest(part.begin, part.end, rest, rest.height + 1, best[i]);
+      continue;
+    }
     const std::uint32_t shift = part.begin - outline_.nodes[part.like].begin;
     for (const Value& rest : best[i + 1]) {
       for (const Value& mine : solve(part.like, rest.height)) add_joined(mine, rest, mine.height, shift, best[i]);
@@ -195,7 +212,7 @@ Fronts::Front Fronts::solve_parallel(const Outline::Node& node, std::int32_t hei
   best[count] = {Value{}};
   for (std::size_t i = count; i-- > 0;) {
     // Whole branches as one stage: their height is that of one stage, whatever stands beside them.
-    const Front alone{Value{{}, height, 0, 0}};
+    const Front alone{Value{{}, height, 0, 0, 0}};
     for (const Degree& degree : degrees_) {
       std::size_t j = i;
       while (j < count &&
@@ -211,6 +228,11 @@ Fronts::Front Fronts::solve_parallel(const Outline::Node& node, std::int32_t hei
       }
     }
     const Outline::Node& part = outline_.nodes[node.parts[i]];
+    if (guests_) {
+      for (const Value& rest : best[i + 1]) {
+        add_guest(part.begin, part.end, rest, std::max(height + 1, rest.height), best[i]);
+      }
+    }
     if (part.parts.empty()) continue;
     const std::uint32_t shift = part.begin - outline_.nodes[part.like].begin;
     for (const Value& mine : solve(part.like, height)) {

@@ -159,15 +159,6 @@ Schedule in_parts(Schedule schedule) {
   return schedule;
 }
 
-bool fits(const Plan& plan, const Problem& problem) {
-  const auto bytes = bytes_of(plan, problem.model);
-  for (std::size_t s = 0; s < bytes.size(); ++s) {
-    const auto its = problem.devices.class_of(plan.stages[s].devices[0]);
-    if (bytes[s] > problem.devices.classes[its].memory_bytes) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<Schedule> greedy(const Plan& plan, const Problem& problem, const GreedyRule& rule) {

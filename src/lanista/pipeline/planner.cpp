@@ -37,6 +37,7 @@ class Planner {
     tree_ = outline_of(tree, problem.model, few ? 0 : work / (kParts * static_cast<double>(problem.devices.count())));
     row_ = in_a_row(tree_, problem.model);
     branches_ = tree_.nodes[tree_.root].parts.size() != row_.nodes[row_.root].parts.size();
+    guests_ = few && branches_;
   }
 
   /// The best first.
@@ -54,6 +55,7 @@ class Planner {
       const auto batch = static_cast<double>(problem_.model.batch);
       if (best_seconds() <= size.least * batch) continue;  // not even without any ramp
       search(tree_, size.micro_batch);
+      if (guests_) search(tree_, size.micro_batch, true);
       if (branches_) search(row_, size.micro_batch);
     }
     sort();
@@ -87,13 +89,13 @@ class Planner {
     for (const Fronts::Found& found : all) {
       if (found.seconds_per_sample * static_cast<double>(problem_.model.batch) > best_seconds()) continue;
       ++out_.simulations;
-      Judged judged = judge(draft_of(found.cuts, outline.order, micro_batch), problem_);
+      Judged judged = judge(draft_of(found.cuts, outline.order, micro_batch, problem_), problem_);
       if (judged.seconds < 1e300) judged_.push_back(std::move(judged));
     }
   }
 
-  void search(const Outline& outline, std::int64_t micro_batch) {
-    Fronts fronts(problem_, outline, micro_batch);
+  void search(const Outline& outline, std::int64_t micro_batch, bool guests = false) {
+    Fronts fronts(problem_, outline, micro_batch, guests);
     double low = fronts.least(), high = low;
     std::vector<Fronts::Found> found;
     const auto probe = [&](double t) {
@@ -165,6 +167,7 @@ class Planner {
   Planned& out_;
   Outline tree_, row_;
   bool branches_ = false;  ///< else both are the same
+  bool guests_ = false;
   std::vector<Judged> judged_;
 };
 
