@@ -14,6 +14,7 @@ constexpr double kParts = 16;         // of a device's fair share: smaller parts
 constexpr std::size_t kWhole = 256;   // so few operators are never drawn together
 constexpr std::size_t kJudged = 6;    // answers of a probe that are simulated
 constexpr std::size_t kImproved = 4;  // finalists that are improved
+constexpr std::size_t kSplit = 12;    // finalists whose backward passes are split
 constexpr double kTrialWork = 6e6;    // operators, edges and passes looked at by all trials of improvements
 constexpr std::int64_t kMostTrials = 6000;
 
@@ -192,6 +193,20 @@ Error nothing_fits(const Problem& problem) {
           ""};
 }
 
+/// Takes the finalist whose step is the shortest with split backward passes.
+void split_finalists(const std::vector<Judged>& all, const Problem& problem, Planned& planned) {
+  for (std::size_t i = 0; i < all.size() && i < kSplit; ++i) {
+    auto plan = plan_of(all[i].draft, problem);
+    if (!plan) continue;
+    Schedule schedule = split_backward(*plan, problem);
+    const auto course = simulate(schedule, *plan, problem, false);
+    if (!course || course->seconds >= planned.seconds) continue;
+    planned.plan = *std::move(plan);
+    planned.schedule = std::move(schedule);
+    planned.seconds = course->seconds;
+  }
+}
+
 }  // namespace
 
 Result<Planned> make_plan(const Problem& problem, const PlanOptions& options) {
@@ -207,6 +222,8 @@ Result<Planned> make_plan(const Problem& problem, const PlanOptions& options) {
   if (all.empty()) return nothing_fits(problem);
   LANISTA_ASSIGN(planned.plan, plan_of(all.front().draft, problem));
   planned.seconds = all.front().seconds;
+  planned.schedule = kfkb(planned.plan, problem);
+  if (options.split) split_finalists(all, problem, planned);
   for (std::size_t i = 0; i < all.size() && i < 12; ++i) {
     LANISTA_ASSIGN(const Plan plan, plan_of(all[i].draft, problem));
     double slowest = 0;
