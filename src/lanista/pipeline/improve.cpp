@@ -25,8 +25,12 @@ void lodge_with(Draft& draft, std::size_t guest, std::size_t host) {
 /// Tries changes of a draft until one is better.
 class Search {
  public:
-  Search(const Problem& problem, std::int64_t& trials)
-      : problem_(problem), trials_(trials), neighbours_(problem.model), rank_(problem.model.operators.size()) {
+  Search(const Problem& problem, std::int64_t& trials, bool guests)
+      : problem_(problem),
+        trials_(trials),
+        guests_(guests),
+        neighbours_(problem.model),
+        rank_(problem.model.operators.size()) {
     const auto order = dependency_order(neighbours_);
     for (std::uint32_t i = 0; i < order.size(); ++i) rank_[order[i]] = i;
   }
@@ -230,7 +234,7 @@ class Search {
   /// of its stage need not wait with it; and such guests elsewhere.
   bool lodge() {
     const auto stage = stages();
-    if (best_.draft.parts.size() > 4 * kFewStages) return false;
+    if (!guests_ || best_.draft.parts.size() > 4 * kFewStages) return false;
     std::set<std::vector<std::uint32_t>> tried;
     for (const auto& [u, v] : problem_.model.edges) {
       if (stage[u] == stage[v]) continue;
@@ -265,6 +269,7 @@ class Search {
 
   const Problem& problem_;
   std::int64_t& trials_;
+  const bool guests_;
   const Neighbours neighbours_;
   std::vector<std::uint32_t> rank_;
   Judged best_;
@@ -371,8 +376,8 @@ Judged judge(Draft draft, const Problem& problem) {
   return judged;
 }
 
-Judged improved(Judged start, const Problem& problem, std::int64_t& trials) {
-  return Search(problem, trials).run(std::move(start));
+Judged improved(Judged start, const Problem& problem, std::int64_t& trials, bool guests) {
+  return Search(problem, trials, guests).run(std::move(start));
 }
 
 }  // namespace lanista::pipeline

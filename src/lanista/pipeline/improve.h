@@ -40,6 +40,6 @@ Judged judge(Draft draft, const Problem& problem);
 /// Moves operators between stages, devices between stages, cuts stages, draws them together and lodges what waits for
 /// other stages, or what these wait for, as a stage of its own on the same devices, as long as the step gets shorter
 /// (first improvement, in a fixed order), at most `trials` simulations, which are subtracted.
-Judged improved(Judged start, const Problem& problem, std::int64_t& trials);
+Judged improved(Judged start, const Problem& problem, std::int64_t& trials, bool guests = true);
 
 }  // namespace lanista::pipeline

@@ -38,7 +38,7 @@ class Planner {
     tree_ = outline_of(tree, problem.model, few ? 0 : work / (kParts * static_cast<double>(problem.devices.count())));
     row_ = in_a_row(tree_, problem.model);
     branches_ = tree_.nodes[tree_.root].parts.size() != row_.nodes[row_.root].parts.size();
-    guests_ = few && branches_;
+    guests_ = options.guests && few && branches_;
   }
 
   /// The best first.
@@ -156,7 +156,7 @@ class Planner {
     for (std::size_t i = 0; i < starts.size() && left > 0; ++i) {
       std::int64_t mine = left / static_cast<std::int64_t>(starts.size() - i);
       left -= mine;
-      judged_.push_back(improved(std::move(starts[i]), problem_, mine));
+      judged_.push_back(improved(std::move(starts[i]), problem_, mine, options_.guests));
       left += mine;
     }
     out_.simulations += all - left;
