@@ -69,7 +69,7 @@ Problem large_problem(std::int64_t branches, std::int64_t operators) {
     for (int n = 1; n <= 256; n *= 2) op.forward.push_back(1e-5 + seconds * n);
     op.input_grad = op.weight_grad = op.forward;
     op.activation_bytes = op.output_bytes = 1e4;
-    op.parameter_bytes = 1e5;
+    op.parameter_bytes = 1e6;  // held four times: too much for one device
     model.operators.push_back(std::move(op));
     return static_cast<std::uint32_t>(model.operators.size() - 1);
   };

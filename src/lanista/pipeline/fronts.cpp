@@ -9,7 +9,7 @@ namespace lanista::pipeline {
 namespace {
 
 constexpr std::int64_t kAllDegrees = 8;  // up to so many devices a stage may have any number, above powers of two
-constexpr int kShorterRuns = 24;         // how many shorter runs are tried where memory or a link forbids the longest
+constexpr std::size_t kShorterRuns = 24;  // how many shorter runs are tried where memory or a link forbids the longest
 
 }  // namespace
 
@@ -23,7 +23,12 @@ Fronts::Fronts(const Problem& problem, const Outline& outline, std::int64_t micr
       if (d > kAllDegrees && (d & (d - 1)) != 0) continue;
       const std::int64_t samples = (micro_batch + d - 1) / d;
       const auto [at, fresh] = tables.emplace(samples, times_.size());
-      degrees_.push_back({c, d, at->second});
+      const DeviceClass& its = devices.classes[c];
+      const Link& link = d <= its.per_machine ? its.inside : devices.links[c][c];
+      const auto batch = static_cast<double>(problem.model.batch);
+      const double wait = d > 1 ? reduce_seconds(0, d, link) / batch : 0;
+      degrees_.push_back({c, d, at->second, 1 / its.speed / static_cast<double>(micro_batch), wait,
+                          d > 1 ? reduce_seconds(1, d, link) / batch - wait : 0});
       if (!fresh) continue;
       std::vector<double> sum{0};
       for (const std::uint32_t op : outline.order)
@@ -52,17 +57,9 @@ double Fronts::least() const {
 }
 
 double Fronts::rate(std::uint32_t begin, std::uint32_t end, const Degree& degree) const {
-  const DeviceClass& its = problem_.devices.classes[degree.device_class];
-  const double passes = (times_[degree.table][end] - times_[degree.table][begin]) / its.speed;
-  double rate = passes / static_cast<double>(micro_batch_);
+  const std::vector<double>& times = times_[degree.table];
   const double bytes = parameters_[end] - parameters_[begin];
-  if (degree.devices > 1 && bytes > 0) {
-    const Link& link = degree.devices <= its.per_machine
-                           ? its.inside
-                           : problem_.devices.links[degree.device_class][degree.device_class];
-    rate += reduce_seconds(bytes, degree.devices, link) / static_cast<double>(problem_.model.batch);
-  }
-  return rate;
+  return (times[end] - times[begin]) * degree.per_second + (bytes > 0 ? degree.reduce + bytes * degree.reduce_byte : 0);
 }
 
 bool Fronts::fits(std::uint32_t begin, std::uint32_t end, const Degree& degree, double received,
@@ -162,24 +159,21 @@ void Fronts::add_guest(std::uint32_t begin, std::uint32_t end, const Value& rest
   insert(out, sum);
 }
 
-void Fronts::add_runs(const Outline::Node& node, std::size_t i, const std::vector<Front>& best, Front& out) {
-  const std::size_t count = node.parts.size();
+/// `ends`: of each degree where the longest run from the part behind ended; one that begins further in front ends no
+/// later.
+void Fronts::add_runs(const Outline::Node& node, std::size_t i, const std::vector<Front>& best,
+                      std::vector<std::size_t>& ends, Front& out) {
   const std::uint32_t begin = outline_.nodes[node.parts[i]].begin;
-  for (const Degree& degree : degrees_) {
+  for (std::size_t d = 0; d < degrees_.size(); ++d) {
+    const Degree& degree = degrees_[d];
     // The longest run that meets the limit leaves the least to the others.
-    std::size_t low = i, high = count;
-    while (low < high) {
-      const std::size_t middle = (low + high + 1) / 2;
-      if (rate(begin, outline_.nodes[node.parts[middle - 1]].end, degree) <= limit_)
-        low = middle;
-      else
-        high = middle - 1;
-    }
+    std::size_t& end = ends[d];
+    while (end > i && rate(begin, outline_.nodes[node.parts[end - 1]].end, degree) > limit_) --end;
     std::size_t step = 1;
-    for (int tries = 0; low > i && tries < kShorterRuns; ++tries) {
-      if (add_run(node, i, low, degree, best[low], out) && !best[low].empty()) break;
-      if (tries >= kShorterRuns / 2) step = std::max<std::size_t>(1, (low - i) / 3);
-      low = low > i + step ? low - step : i;
+    for (std::size_t j = end, tries = 0; j > i && tries < kShorterRuns; ++tries) {
+      if (!best[j].empty() && add_run(node, i, j, degree, best[j], out)) break;
+      if (tries >= kShorterRuns / 2) step = std::max<std::size_t>(1, (j - i) / 3);
+      j = j > i + step ? j - step : i;
     }
   }
 }
@@ -188,8 +182,9 @@ Fronts::Front Fronts::solve_series(const Outline::Node& node, std::int32_t heigh
   const std::size_t count = node.parts.size();
   std::vector<Front> best(count + 1);
   best[count] = {Value{{}, height, 0, 0, 0}};
+  std::vector<std::size_t> ends(degrees_.size(), count);
   for (std::size_t i = count; i-- > 0;) {
-    add_runs(node, i, best, best[i]);
+    add_runs(node, i, best, ends, best[i]);
     const Outline::Node& part = outline_.nodes[node.parts[i]];
     if (part.parts.empty()) {
       const auto branches = [&](std::size_t at) { return at < count && !outline_.nodes[node.parts[at]].parts.empty(); };
@@ -218,7 +213,7 @@ Fronts::Front Fronts::solve_parallel(const Outline::Node& node, std::int32_t hei
       while (j < count &&
              rate(outline_.nodes[node.parts[i]].begin, outline_.nodes[node.parts[j]].end, degree) <= limit_)
         ++j;
-      for (int tries = 0; j > i && tries < kShorterRuns; ++tries, --j) {
+      for (std::size_t tries = 0; j > i && tries < kShorterRuns; ++tries, --j) {
         Front stage;
         if (!add_run(node, i, j, degree, alone, stage) || stage.empty()) continue;
         for (const Value& rest : best[j]) {

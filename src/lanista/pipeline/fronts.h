@@ -70,12 +70,15 @@ class Fronts {
     std::size_t device_class;
     std::int64_t devices;
     std::size_t table;  ///< of prefix times
+    // What a second of these is a sample of, and what a sum of gradients takes a sample.
+    double per_second, reduce, reduce_byte;
   };
 
   const Front& solve(std::uint32_t node, std::int32_t height);
   Front solve_series(const Outline::Node& node, std::int32_t height);
   Front solve_parallel(const Outline::Node& node, std::int32_t height);
-  void add_runs(const Outline::Node& node, std::size_t i, const std::vector<Front>& best, Front& out);
+  void add_runs(const Outline::Node& node, std::size_t i, const std::vector<Front>& best,
+                std::vector<std::size_t>& ends, Front& out);
   bool add_run(const Outline::Node& node, std::size_t i, std::size_t j, const Degree& degree, const Front& rest,
                Front& out);
   void add_guest(std::uint32_t begin, std::uint32_t end, const Value& rest, std::int32_t height, Front& out);

@@ -38,6 +38,7 @@ class Planner {
     tree_ = outline_of(tree, problem.model, few ? 0 : work / (kParts * static_cast<double>(problem.devices.count())));
     row_ = in_a_row(tree_, problem.model);
     branches_ = tree_.nodes[tree_.root].parts.size() != row_.nodes[row_.root].parts.size();
+    few_ = few;
     guests_ = options.guests && few && branches_;
   }
 
@@ -129,9 +130,16 @@ class Planner {
       }
     }
     take(std::move(found), outline, micro_batch);
-    // A slower stage may save more of the ramp than it costs.
+    // A slower stage may save more of the ramp than it costs, up to where it alone would take longer than the best
+    // plan.
+    const double most = best_seconds() / static_cast<double>(problem_.model.batch) * (1 - 1e-9);
     for (const double slack : {1.08, 1.25}) {
-      if (high * slack < meets * 4 && probe(high * slack)) take(std::move(found), outline, micro_batch);
+      if (high * slack < meets * 4 && high * slack < most && probe(high * slack))
+        take(std::move(found), outline, micro_batch);
+    }
+    for (const double part : {0.5, 1.0}) {
+      if (few_ && most > high * 1.25 && probe(high + part * (most - high)))
+        take(std::move(found), outline, micro_batch);
     }
     out_.states += fronts.states;
     out_.remembered += fronts.remembered;
@@ -168,7 +176,7 @@ class Planner {
   Planned& out_;
   Outline tree_, row_;
   bool branches_ = false;  ///< else both are the same
-  bool guests_ = false;
+  bool few_ = false, guests_ = false;
   std::vector<Judged> judged_;
 };
 
