@@ -45,6 +45,14 @@ Fronts::Fronts(const Problem& problem, const Outline& outline, std::int64_t micr
     parameters_.push_back(parameters_.back() + problem.model.operators[op].parameter_bytes);
     kept_.push_back(kept_.back() + problem.model.operators[op].activation_bytes);
   }
+  received_.assign(outline.nodes.size(), 0);
+  for (const Outline::Node& node : outline.nodes) {
+    double sum = 0;
+    for (const std::uint32_t part : node.parts) {
+      const Outline::Node& its = outline.nodes[part];
+      received_[part] = sum += node.shape == Tree::Shape::kSeries ? its.from_afar : its.received;
+    }
+  }
   parts_.emplace_back();  // number 0 is nothing
 }
 
@@ -123,12 +131,8 @@ void Fronts::add_joined(const Value& first, const Value& second, std::int32_t he
 bool Fronts::add_run(const Outline::Node& node, std::size_t i, std::size_t j, const Degree& degree, const Front& rest,
                      Front& out) {
   const std::uint32_t begin = outline_.nodes[node.parts[i]].begin, end = outline_.nodes[node.parts[j - 1]].end;
-  double received = outline_.nodes[node.parts[i]].received;
-  const bool series = node.shape == Tree::Shape::kSeries;
-  for (std::size_t q = i + 1; q < j; ++q) {
-    const Outline::Node& part = outline_.nodes[node.parts[q]];
-    received += series ? part.from_afar : part.received;
-  }
+  const double received =
+      outline_.nodes[node.parts[i]].received + received_[node.parts[j - 1]] - received_[node.parts[i]];
   const auto batch = static_cast<double>(micro_batch_);
   if (received > 0 && link_.of(batch * received / static_cast<double>(degree.devices)) > limit_ * batch) return false;
   bool all = true;

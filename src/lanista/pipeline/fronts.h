@@ -99,6 +99,7 @@ class Fronts {
   std::vector<Degree> degrees_;
   std::vector<std::vector<double>> times_;  ///< [table][operators so far]
   std::vector<double> parameters_, kept_;
+  std::vector<double> received_;  ///< [node]: by it and the parts in front of it, in its series or beside it
   Link link_;  ///< the slowest
   double limit_ = 0;
   std::vector<Part> parts_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 
 #include "lanista/pipeline/improve.h"
@@ -47,18 +48,27 @@ class Planner {
     struct Size {
       double least;
       std::int64_t micro_batch;
+      std::unique_ptr<Fronts> row;
     };
     std::vector<Size> sizes;
     for (const std::int64_t b : sizes_of(problem_, options_)) {
-      sizes.push_back({Fronts(problem_, row_, b).least(), b});
+      auto row = std::make_unique<Fronts>(problem_, row_, b);
+      sizes.push_back({row->least(), b, std::move(row)});
     }
     std::ranges::stable_sort(sizes, {}, &Size::least);
-    for (const Size& size : sizes) {
+    for (Size& size : sizes) {
       const auto batch = static_cast<double>(problem_.model.batch);
       if (best_seconds() <= size.least * batch) continue;  // not even without any ramp
-      search(tree_, size.micro_batch);
-      if (guests_) search(tree_, size.micro_batch, true);
-      if (branches_) search(row_, size.micro_batch);
+      if (branches_) {
+        Fronts tree(problem_, tree_, size.micro_batch);
+        search(tree, tree_, size.micro_batch);
+      }
+      if (guests_) {
+        Fronts tree(problem_, tree_, size.micro_batch, true);
+        search(tree, tree_, size.micro_batch);
+      }
+      search(*size.row, row_, size.micro_batch);
+      size.row.reset();
     }
     sort();
     improve();
@@ -96,8 +106,7 @@ class Planner {
     }
   }
 
-  void search(const Outline& outline, std::int64_t micro_batch, bool guests = false) {
-    Fronts fronts(problem_, outline, micro_batch, guests);
+  void search(Fronts& fronts, const Outline& outline, std::int64_t micro_batch) {
     double low = fronts.least(), high = low;
     std::vector<Fronts::Found> found;
     const auto probe = [&](double t) {
