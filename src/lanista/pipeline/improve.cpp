@@ -360,6 +360,7 @@ Result<Plan> plan_of(const Draft& draft, const Problem& problem) {
 
 Judged judge(Draft draft, const Problem& problem) {
   Judged judged{std::move(draft), 1e300, 0};
+  if (judged.draft.parts.empty()) return judged;
   const auto plan = plan_of(judged.draft, problem);
   if (!plan) return judged;
   if (!fits(*plan, problem)) return judged;

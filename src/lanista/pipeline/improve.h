@@ -22,7 +22,7 @@ struct Draft {
   bool operator==(const Draft&) const = default;
 };
 /// Guests (Cut::degree of 0) go to the stage with the least to do of those that they read or that read them and that
-/// have memory for their parameters; to any other if none of these has. There must be one stage that is no guest.
+/// have memory for their parameters; to any other if none of these has. No parts where all would be guests.
 Draft draft_of(const std::vector<Cut>& cuts, const std::vector<std::uint32_t>& order, std::int64_t micro_batch,
                const Problem& problem);
 /// The plan of a draft: devices are dealt out in dependency order, so that neighbours share machines. Errors: as

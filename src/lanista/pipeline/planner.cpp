@@ -238,6 +238,7 @@ Result<Planned> make_plan(const Problem& problem, const PlanOptions& options) {
   const auto all = Planner(problem, options, planned).run();
   if (all.empty()) return nothing_fits(problem);
   LANISTA_ASSIGN(planned.plan, plan_of(all.front().draft, problem));
+  LANISTA_TRY(check(planned.plan, problem));
   planned.seconds = all.front().seconds;
   planned.schedule = kfkb(planned.plan, problem);
   if (options.split) split_finalists(all, problem, planned);
