@@ -54,6 +54,68 @@ TEST(Planner, GivesTwoBranchesStagesOfTheirOwn) {
   EXPECT_DOUBLE_EQ(planned->seconds, (4 + 2 - 1) * 3.0);
 }
 
+/// Two branches of two operators of 1 and a join of nearly nothing.
+Problem joined_branches(std::int64_t devices) {
+  Problem problem = a_problem(5, {{0, 1}, {1, 4}, {2, 3}, {3, 4}}, 16, devices);
+  problem.model.operators[4] = an_operator(0.001);
+  problem.model.operators[4].weight_grad.assign(problem.model.operators[4].forward.size(), 0);
+  problem.model.hash = hash_of(problem.model);
+  return problem;
+}
+
+TEST(Planner, LodgesAJoinWithOneOfItsBranches) {
+  const Problem problem = joined_branches(2);
+  PlanOptions options;
+  options.micro_batch = 1;
+
+  const auto guests = make_plan(problem, options);
+  options.guests = false;
+  const auto alone = make_plan(problem, options);
+
+  ASSERT_TRUE(guests.ok() && alone.ok());
+  EXPECT_TRUE(check(guests->plan, problem).ok());
+  EXPECT_EQ(guests->plan.stages.size(), 3u);
+  EXPECT_NEAR(guests->seconds, 16 * 6, 0.1);      // nobody ever waits
+  EXPECT_GT(alone->seconds, (16 + 1) * 6 - 2.1);  // the join's branch waits for the other one's first pass
+  const auto course = simulate(guests->schedule, guests->plan, problem);
+  ASSERT_TRUE(course.ok());
+  EXPECT_DOUBLE_EQ(course->seconds, guests->seconds);
+}
+
+TEST(Planner, SplitsBackwardPassesOfWhateverIsBestSo) {
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    const Problem problem = random_problem(Rng(55).split(i), 14, 4, 16);
+    PlanOptions options;
+    const auto plain = make_plan(problem, options);
+    options.split = true;
+    const auto split = make_plan(problem, options);
+    ASSERT_TRUE(plain.ok() && split.ok());
+
+    EXPECT_LE(split->seconds, plain->seconds * (1 + 1e-12)) << i;
+    EXPECT_GE(split->seconds * (1 + 1e-9), bounds_of(split->plan, problem).best()) << i;
+    EXPECT_TRUE(prove(split->schedule, split->plan).ok());
+    EXPECT_DOUBLE_EQ(simulate(split->schedule, split->plan, problem)->seconds, split->seconds) << i;
+  }
+}
+
+TEST(Planner, TakesAllDevicesForTheWholeBatchWhereThatIsBest) {
+  // A start of 10 and 1 a sample: cut in two, micro-batches pay for the start, or the second stage waits for the first.
+  Problem problem = a_problem(2, {{0, 1}}, 15, 5);
+  for (Operator& op : problem.model.operators) {
+    for (std::size_t i = 0; i < op.forward.size(); ++i) {
+      op.forward[i] = op.input_grad[i] = op.weight_grad[i] = 10 + static_cast<double>(std::int64_t{1} << i);
+    }
+  }
+  PlanOptions options;
+  options.micro_batch = 15;
+
+  const auto planned = make_plan(problem, options);
+
+  ASSERT_TRUE(planned.ok());
+  EXPECT_EQ(planned->plan.stages.size(), 1u);
+  EXPECT_DOUBLE_EQ(planned->seconds, 2 * 3 * (10 + 3));
+}
+
 TEST(Planner, KeepsToTheMemoryAndSaysWhatIsMissing) {
   Problem problem = a_problem(4, {{0, 1}, {1, 2}, {2, 3}}, 8, 4);
   for (Operator& op : problem.model.operators) op.activation_bytes = 10, op.parameter_bytes = 5;
