@@ -180,8 +180,7 @@ void add_simulate(CLI::App& app, int& code) {
   add_pipeline_options(verb, options->is_pipeline, options->pipeline);
   auto* flag = verb.get_option("--pipeline");
   cluster->excludes(flag);
-  verb.add_option("--plan", options->pipeline.plan, "a plan that `plan --pipeline --out` wrote (default: a new one)")
-      ->needs(flag);
+  verb.add_option("--plan", options->pipeline.plan, "a plan that `plan` wrote (default: a new one)")->needs(flag);
   verb.add_flag("--json", request->json, "one JSON object on stdout");
   verb.footer(examples({"lanista simulate study.yaml --cluster cluster.yaml",
                         "lanista simulate studies/digits-1 --cluster cluster.yaml --json",
