@@ -30,9 +30,10 @@ int main(int argc, char** argv) {
   app.add_flag("--list", list, "name them all");
   app.add_flag("--json", request.json, "JSON lines instead of a table");
   app.add_option("--repeats", request.repeats, "interleaved repeats of every arm")->check(CLI::Range(1, 1000));
-  app.add_option("--case", request.cases,
-                 "cluster, train-step, fuse, functions, fluid, halving-real, mltuner, pack-hyperband, profiles, "
-                 "warm-start, zoo-match: these only (default: all)")
+  app.add_option(
+         "--case", request.cases,
+         "cluster, train-step, fuse, functions, fluid, halving-real, mltuner, pack-hyperband, pipeline, profiles, "
+         "warm-start, zoo-match: these only (default: all)")
       ->delimiter(',');
   app.add_option("--lanes", request.lanes, "fuse: models at once (default: 1,2,4,...,64)")
       ->delimiter(',')
@@ -48,7 +49,8 @@ int main(int argc, char** argv) {
   app.add_option("--seeds", request.seeds,
                  "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10; mltuner: 10); fluid: "
                  "groups or jobs "
-                 "of a case; warm-start: streams of models (default: 3); cluster: of pollux's search")
+                 "of a case; warm-start: streams of models (default: 3); cluster: of pollux's search; "
+                 "pipeline: graphs of a campaign")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--queries", request.queries,
                  "tabular, functions: trials of a search (default: 500; 100); warm-start: models of a stream")
@@ -61,7 +63,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 10'000));
   app.add_flag("--two-goals", request.two_goals, "tabular with --epochs: accuracy and few weights");
   app.add_flag("--worst", request.worst, "fluid: 1,000 random groups with wrong predictions, against first come");
-  app.add_option("--seed", request.seed, "fluid --worst: other groups (default: 20)");
+  app.add_option("--seed", request.seed, "fluid --worst, pipeline: other groups, other graphs (default: 20)");
   app.footer(
       "examples:\n  lanista bench --list\n  lanista bench train-step --json\n  lanista bench fuse --case mlp-64,cnn-28 "
       "--lanes 4\n  lanista bench tabular --file "

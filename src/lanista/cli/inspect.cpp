@@ -8,10 +8,11 @@
 #include <thread>
 
 #include "lanista/cli/app.h"
-#include "lanista/cli/leaderboard.h"
 #include "lanista/cli/kept_assessment.h"
+#include "lanista/cli/leaderboard.h"
 #include "lanista/cli/live_page.h"
 #include "lanista/cli/load.h"
+#include "lanista/cli/pipeline_verbs.h"
 #include "lanista/cli/session.h"
 #include "lanista/cli/show_plan.h"
 #include "lanista/cli/signals.h"
@@ -202,6 +203,7 @@ int show_status(const StatusRequest& request) {
 }
 
 int show_study(const ShowRequest& request) {
+  if (request.plan && request.target.ends_with(".json")) return show_pipeline_plan(request.target, request.json);
   if (request.plan) return show_plan(request.target, request.json);
   if (!parse_target(request.target).has_trial) {
     if (request.dot) return report({Code::kInvalidArgument, "--dot wants a trial: DIR#TRIAL", request.target});

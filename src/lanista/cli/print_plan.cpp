@@ -111,6 +111,7 @@ Result<engine::Forecast> here(const engine::StudyPlan& plan, const study::StudyC
 
 int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const data::DataSpec& data,
                const std::shared_ptr<const mutate::ModelSpace>& models) {
+  if (asked.pipeline) return pipeline_of_study(*asked.pipeline, config, data, *models);
   if (asked.simulated_on) {
     PlanAsked wanted = asked;
     if (!wanted.trials)

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "lanista/cli/pipeline_verbs.h"
 #include "lanista/data/spec.h"
 #include "lanista/engine/cluster_file.h"
 #include "lanista/mutate/model_space.h"
@@ -21,6 +22,7 @@ struct PlanAsked {
   /// Not the plan is printed, but what the study's trials would take there; none given: as many trials as its budget
   /// has, at most 1024.
   std::optional<engine::ClusterFile> simulated_on;
+  std::optional<PipelineAsked> pipeline;  ///< the stages of its first base model
 };
 
 /// Prints what would run together of a study's first trials on this machine, whose speed it measures in well under a

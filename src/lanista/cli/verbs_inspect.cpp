@@ -17,12 +17,15 @@ void add_status(CLI::App& app, int& code) {
 void add_show(CLI::App& app, int& code) {
   auto show = std::make_shared<ShowRequest>();
   auto& show_verb = *app.add_subcommand("show", "a study's table, or one trial in full");
-  show_verb.add_option("target", show->target, "DIR or DIR#TRIAL (a number, or best)")->required();
+  show_verb.add_option("target", show->target, "DIR or DIR#TRIAL (a number, or best); with --plan also PLAN.json")
+      ->required();
   show_verb.add_option("--top", show->top, "rows of the table")->check(whole(1, 1'000'000'000));
   show_verb.add_flag("--json", show->json, "JSON on stdout");
   show_verb.add_flag("--dot", show->dot, "the trial's model as Graphviz source");
-  show_verb.add_flag("--plan", show->plan,
-                     "the program of a trial (DIR: the best): kernels, layouts, bytes, predicted and measured time");
+  show_verb.add_flag(
+      "--plan", show->plan,
+      "the program of a trial (DIR: the best): kernels, layouts, bytes, predicted and measured time; of a "
+      "pipeline's plan (PLAN.json) its stages");
   show_verb.add_flag("--config", show->config, "the resolved study file");
   show_verb.add_flag("--canonical", show->canonical, "the canonical export of the log: equal for equal studies");
   show_verb.footer(examples({"lanista show studies/digits-1", "lanista show studies/digits-1#12",

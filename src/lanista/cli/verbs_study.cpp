@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "lanista/cli/pipeline_verbs.h"
 #include "lanista/cli/session.h"
 #include "lanista/cli/simulate.h"
 #include "lanista/cli/verbs.h"
@@ -86,15 +87,47 @@ void add_run(CLI::App& app, int& code) {
   });
 }
 
+/// What `plan --pipeline` and `simulate --pipeline` have in common.
+void add_pipeline_options(CLI::App& verb, bool& pipeline, PipelineAsked& asked) {
+  auto* flag =
+      verb.add_flag("--pipeline", pipeline,
+                    "one model across devices: of a study the first base model; of a file with a model and its "
+                    "costs (MODEL.json, a PipeDream profile, a Piper input) that one");
+  verb.add_option("--devices", asked.devices, "what there is, YAML: classes, links (docs/pipelines.md)")->needs(flag);
+  verb.add_option("--schedule", asked.schedule, "kfkb (default), gpipe, or split: backward passes in two parts")
+      ->check(CLI::IsMember({"kfkb", "gpipe", "split"}))
+      ->needs(flag);
+  verb.add_option("--batch", asked.batch, "samples of a step (default: the study's, the file's)")
+      ->check(whole(1, std::int64_t{1} << 40))
+      ->needs(flag);
+  verb.add_option("--unit", asked.unit, "seconds of a unit of time in a Piper input (default: 1)")
+      ->check(real(1e-12, 1e6))
+      ->needs(flag);
+}
+
+/// A file with a model, or a study.
+int run_pipeline(const PipelineAsked& asked, const std::string& study, std::vector<studyfile::Override> overrides) {
+  if (is_pipeline_file(study)) return pipeline_of_file(asked, study);
+  RunRequest request;
+  request.study_file = study;
+  request.overrides = std::move(overrides);
+  request.plan = PlanAsked{};
+  request.plan->pipeline = asked;
+  return run_study(request);
+}
+
 void add_plan(CLI::App& app, int& code) {
   struct Options {
     std::string study;
     PlanAsked asked;
+    bool is_pipeline = false;
+    PipelineAsked pipeline;
     std::vector<std::string> set;
   };
   auto options = std::make_shared<Options>();
   auto& verb = *app.add_subcommand("plan", "which of a study's first trials would run together; trains nothing");
-  verb.add_option("study", options->study, "study file (YAML); without one, the digits study");
+  verb.add_option("study", options->study,
+                  "study file (YAML); without one, the digits study; with --pipeline also a model");
   verb.add_option("--trials", options->asked.trials, "so many trials (default: strategy.slots)")->check(whole(1, 1024));
   verb.add_option("--workers", options->asked.workers, "training threads (default: one per core)")->check(whole(1, 64));
   verb.add_option("--lanes", options->asked.lanes, "trials that a thread trains together, at most (default: automatic)")
@@ -103,8 +136,23 @@ void add_plan(CLI::App& app, int& code) {
   verb.add_flag("--explain", options->asked.explain, "also what is shared, and why not more");
   verb.add_flag("--json", options->asked.json, "one JSON object on stdout");
   verb.add_option("--set", options->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
-  verb.footer(examples({"lanista plan study.yaml", "lanista plan study.yaml --trials 40 --explain"}));
+  add_pipeline_options(verb, options->is_pipeline, options->pipeline);
+  auto* flag = verb.get_option("--pipeline");
+  verb.add_option("--micro-batch", options->pipeline.micro_batch, "samples of a micro-batch (default: the best)")
+      ->check(whole(1, std::int64_t{1} << 40))
+      ->needs(flag);
+  verb.add_option("--out", options->pipeline.out, "write the pipeline's plan there (JSON)")->needs(flag);
+  verb.add_option("--costs", options->pipeline.costs, "write the model with its costs there (JSON)")->needs(flag);
+  verb.footer(examples({"lanista plan study.yaml", "lanista plan study.yaml --trials 40 --explain",
+                        "lanista plan --pipeline study.yaml --devices devices.yaml --out plan.json"}));
   verb.callback([options, &code] {
+    if (options->is_pipeline) {
+      options->pipeline.measure = options->asked.measure;
+      options->pipeline.explain = options->asked.explain;
+      options->pipeline.json = options->asked.json;
+      code = run_pipeline(options->pipeline, options->study, overrides_of(options->set));
+      return;
+    }
     RunRequest request;
     request.study_file = options->study;
     request.overrides = overrides_of(options->set);
@@ -114,18 +162,38 @@ void add_plan(CLI::App& app, int& code) {
 }
 
 void add_simulate(CLI::App& app, int& code) {
-  auto request = std::make_shared<SimulateRequest>();
+  struct Options {
+    SimulateRequest request;
+    bool is_pipeline = false;
+    PipelineAsked pipeline;
+  };
+  auto options = std::make_shared<Options>();
+  auto* request = &options->request;
   auto& verb = *app.add_subcommand("simulate", "what a study would take on a cluster: makespan, bound, gap, timeline");
-  verb.add_option("study", request->study, "study file (predicted times), or folder of a study (measured times)")
+  verb.add_option("study", request->study,
+                  "study file (predicted times), or folder of a study (measured times); with --pipeline also a model")
       ->required();
-  verb.add_option("--cluster", request->cluster,
-                  "what there is, YAML: workers, shares, widest, memory_mb, reserve, interference, busy, serial, "
-                  "resize_seconds")
-      ->required();
+  auto* cluster =
+      verb.add_option("--cluster", request->cluster,
+                      "what there is, YAML: workers, shares, widest, memory_mb, reserve, interference, busy, serial, "
+                      "resize_seconds");
+  add_pipeline_options(verb, options->is_pipeline, options->pipeline);
+  auto* flag = verb.get_option("--pipeline");
+  cluster->excludes(flag);
+  verb.add_option("--plan", options->pipeline.plan, "a plan that `plan` wrote (default: a new one)")->needs(flag);
   verb.add_flag("--json", request->json, "one JSON object on stdout");
   verb.footer(examples({"lanista simulate study.yaml --cluster cluster.yaml",
-                        "lanista simulate studies/digits-1 --cluster cluster.yaml --json"}));
-  verb.callback([request, &code] { code = simulate_study(*request); });
+                        "lanista simulate studies/digits-1 --cluster cluster.yaml --json",
+                        "lanista simulate --pipeline model.json --devices devices.yaml --plan plan.json"}));
+  verb.callback([options, &code] {
+    if (options->is_pipeline) {
+      options->pipeline.json = options->request.json;
+      code = run_pipeline(options->pipeline, options->request.study, {});
+      return;
+    }
+    if (options->request.cluster.empty()) throw CLI::RequiredError("--cluster");
+    code = simulate_study(options->request);
+  });
 }
 
 void add_resume(CLI::App& app, int& code) {

@@ -9,7 +9,6 @@
 
 #include "lanista/studyfile/mapping.h"
 #include "lanista/studyfile/mistakes.h"
-#include "lanista/studyfile/yaml_guard.h"
 
 namespace lanista::engine {
 namespace {
@@ -66,20 +65,10 @@ std::vector<Field> fields() {
   };
 }
 
-Result<YAML::Node> parsed(const std::string& text, const std::string& file) {
-  try {
-    return YAML::Load(text);
-  } catch (const YAML::Exception& e) {
-    return Error{Code::kInvalidArgument, e.msg,
-                 file + ":" + std::to_string(e.mark.line + 1) + ":" + std::to_string(e.mark.column + 1)};
-  }
-}
-
 }  // namespace
 
 Result<ClusterFile> read_cluster(std::string_view text, const std::string& file) {
-  LANISTA_TRY(studyfile::guard_yaml(text, file));
-  LANISTA_ASSIGN(const YAML::Node root, parsed(std::string(text), file));
+  LANISTA_ASSIGN(const YAML::Node root, studyfile::load_yaml(text, file));
   studyfile::Mistakes mistakes(file, {});
   ClusterFile out;
   out.cluster.memory = 1e18;  // of which nobody runs out

@@ -11,7 +11,8 @@ namespace lanista::pipeline {
 struct Baseline {
   Plan plan;
   double seconds = 0;              ///< a step, simulated
-  double chain_seconds = 0;        ///< the best step where every stage waits for the one before; infinity if none fits
+  Plan chain;                      ///< the best plan where every stage waits for the one before; no stages if none fits
+  double chain_seconds = 0;        ///< its step; infinity if none fits
   std::size_t sets_looked_at = 0;  ///< prefixes or downsets, of one micro-batch size, the empty one included
 };
 
@@ -30,6 +31,11 @@ Result<Baseline> pipedream(const Problem& problem, std::int64_t micro_batch = 0)
 /// choice of micro-batches. Errors: as above, and kResourceExhausted naming the limit where there are more than
 /// kMostSets, as the released program gives up there.
 Result<Baseline> piper(const Problem& problem, std::int64_t micro_batch = 0);
+
+/// The model as tools hand it on: a chain in the order of PipeDream's one way through its antichains.
+Problem in_a_chain(const Problem& problem);
+/// What a planner makes of that chain, run on the model as it is. Errors: as the planner.
+Result<Baseline> given_the_chain(const Problem& problem, Result<Baseline> (*planner)(const Problem&, std::int64_t));
 
 /// A chain as both make it: operators of every stage and its devices, in order.
 struct ChainPart {

@@ -149,5 +149,25 @@ TEST(Baselines, RunAsTheBetterOfAChainAndTrueDependencies) {
   }
 }
 
+TEST(Baselines, GivenTheChainCutItAndRunOnTheGraph) {
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    const Problem problem = any_graph(Rng(63).split(i), 7, 3);
+    const Problem chain = in_a_chain(problem);
+    EXPECT_EQ(chain.model.edges.size(), 6u);
+    for (const auto planner : {pipedream, piper}) {
+      const auto planned = given_the_chain(problem, planner);
+      const auto of_chain = planner(chain, 0);
+      ASSERT_TRUE(planned.ok() && of_chain.ok());
+
+      EXPECT_TRUE(check(planned->plan, problem).ok());
+      EXPECT_TRUE(check(planned->chain, problem).ok());
+      // Nothing is sent here, so as a sequence it takes what it takes on the chain, and never less as a graph.
+      EXPECT_NEAR(planned->chain_seconds, of_chain->seconds, 1e-9) << i;
+      EXPECT_LE(planned->seconds, planned->chain_seconds) << i;
+      EXPECT_EQ(depth_of(planned->chain), planned->chain.stages.size());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lanista::pipeline

@@ -24,7 +24,7 @@ Result<Baseline> best_chain(const Problem& problem, std::int64_t micro_batch, st
   const auto take = [&](Plan plan, bool chain) {
     if (!check(plan, problem)) return;
     const double seconds = kfkb_seconds(plan, Timing(plan, problem));
-    if (chain) best.chain_seconds = std::min(best.chain_seconds, seconds);
+    if (chain && seconds < best.chain_seconds) best.chain_seconds = seconds, best.chain = plan;
     if (seconds < best.seconds) best.seconds = seconds, best.plan = std::move(plan);
   };
   for (std::int64_t b = 1; b <= problem.model.batch && problem.model.batch % b == 0; b *= 2) {

@@ -9,12 +9,12 @@ namespace lanista::pipeline {
 namespace {
 
 constexpr std::int64_t kAllDegrees = 8;  // up to so many devices a stage may have any number, above powers of two
-constexpr int kShorterRuns = 24;         // how many shorter runs are tried where memory or a link forbids the longest
+constexpr std::size_t kShorterRuns = 24;  // how many shorter runs are tried where memory or a link forbids the longest
 
 }  // namespace
 
-Fronts::Fronts(const Problem& problem, const Outline& outline, std::int64_t micro_batch)
-    : problem_(problem), outline_(outline), micro_batch_(micro_batch), link_{0, 1e300} {
+Fronts::Fronts(const Problem& problem, const Outline& outline, std::int64_t micro_batch, bool guests)
+    : problem_(problem), outline_(outline), micro_batch_(micro_batch), guests_(guests), link_{0, 1e300} {
   const Devices& devices = problem.devices;
   std::map<std::int64_t, std::size_t> tables;
   for (std::size_t c = 0; c < devices.classes.size(); ++c) {
@@ -23,7 +23,12 @@ Fronts::Fronts(const Problem& problem, const Outline& outline, std::int64_t micr
       if (d > kAllDegrees && (d & (d - 1)) != 0) continue;
       const std::int64_t samples = (micro_batch + d - 1) / d;
       const auto [at, fresh] = tables.emplace(samples, times_.size());
-      degrees_.push_back({c, d, at->second});
+      const DeviceClass& its = devices.classes[c];
+      const Link& link = d <= its.per_machine ? its.inside : devices.links[c][c];
+      const auto batch = static_cast<double>(problem.model.batch);
+      const double wait = d > 1 ? reduce_seconds(0, d, link) / batch : 0;
+      degrees_.push_back({c, d, at->second, 1 / its.speed / static_cast<double>(micro_batch), wait,
+                          d > 1 ? reduce_seconds(1, d, link) / batch - wait : 0});
       if (!fresh) continue;
       std::vector<double> sum{0};
       for (const std::uint32_t op : outline.order)
@@ -40,6 +45,14 @@ Fronts::Fronts(const Problem& problem, const Outline& outline, std::int64_t micr
     parameters_.push_back(parameters_.back() + problem.model.operators[op].parameter_bytes);
     kept_.push_back(kept_.back() + problem.model.operators[op].activation_bytes);
   }
+  received_.assign(outline.nodes.size(), 0);
+  for (const Outline::Node& node : outline.nodes) {
+    double sum = 0;
+    for (const std::uint32_t part : node.parts) {
+      const Outline::Node& its = outline.nodes[part];
+      received_[part] = sum += node.shape == Tree::Shape::kSeries ? its.from_afar : its.received;
+    }
+  }
   parts_.emplace_back();  // number 0 is nothing
 }
 
@@ -52,17 +65,9 @@ double Fronts::least() const {
 }
 
 double Fronts::rate(std::uint32_t begin, std::uint32_t end, const Degree& degree) const {
-  const DeviceClass& its = problem_.devices.classes[degree.device_class];
-  const double passes = (times_[degree.table][end] - times_[degree.table][begin]) / its.speed;
-  double rate = passes / static_cast<double>(micro_batch_);
+  const std::vector<double>& times = times_[degree.table];
   const double bytes = parameters_[end] - parameters_[begin];
-  if (degree.devices > 1 && bytes > 0) {
-    const Link& link = degree.devices <= its.per_machine
-                           ? its.inside
-                           : problem_.devices.links[degree.device_class][degree.device_class];
-    rate += reduce_seconds(bytes, degree.devices, link) / static_cast<double>(problem_.model.batch);
-  }
-  return rate;
+  return (times[end] - times[begin]) * degree.per_second + (bytes > 0 ? degree.reduce + bytes * degree.reduce_byte : 0);
 }
 
 bool Fronts::fits(std::uint32_t begin, std::uint32_t end, const Degree& degree, double received,
@@ -108,14 +113,15 @@ void Fronts::insert(Front& front, const Value& value) {
 }
 
 Fronts::Value Fronts::sum_of(const Value& first, const Value& second, std::int32_t height) {
-  Value sum{{}, height, 0, std::max(first.slowest, second.slowest)};
+  Value sum{{}, height, 0, std::max(first.slowest, second.slowest), first.guests + second.guests};
+  sum.slowest = std::max(sum.slowest, sum.guests / kGuests);
   for (std::size_t c = 0; c < kMostClasses; ++c) sum.devices[c] = first.devices[c] + second.devices[c];
   return sum;
 }
 
 void Fronts::add_joined(const Value& first, const Value& second, std::int32_t height, std::uint32_t shift, Front& out) {
   Value sum = sum_of(first, second, height);
-  if (!wanted(out, sum)) return;
+  if (sum.slowest > limit_ || !wanted(out, sum)) return;
   sum.part = static_cast<std::uint32_t>(parts_.size());
   parts_.push_back({{}, first.part, second.part, shift});
   insert(out, sum);
@@ -125,12 +131,8 @@ void Fronts::add_joined(const Value& first, const Value& second, std::int32_t he
 bool Fronts::add_run(const Outline::Node& node, std::size_t i, std::size_t j, const Degree& degree, const Front& rest,
                      Front& out) {
   const std::uint32_t begin = outline_.nodes[node.parts[i]].begin, end = outline_.nodes[node.parts[j - 1]].end;
-  double received = outline_.nodes[node.parts[i]].received;
-  const bool series = node.shape == Tree::Shape::kSeries;
-  for (std::size_t q = i + 1; q < j; ++q) {
-    const Outline::Node& part = outline_.nodes[node.parts[q]];
-    received += series ? part.from_afar : part.received;
-  }
+  const double received =
+      outline_.nodes[node.parts[i]].received + received_[node.parts[j - 1]] - received_[node.parts[i]];
   const auto batch = static_cast<double>(micro_batch_);
   if (received > 0 && link_.of(batch * received / static_cast<double>(degree.devices)) > limit_ * batch) return false;
   bool all = true;
@@ -139,7 +141,7 @@ bool Fronts::add_run(const Outline::Node& node, std::size_t i, std::size_t j, co
       all = false;
       continue;
     }
-    Value stage{{}, 0, 0, rate(begin, end, degree)};
+    Value stage{{}, 0, 0, rate(begin, end, degree), 0};
     stage.devices[degree.device_class] = static_cast<std::int32_t>(degree.devices);
     Value sum = sum_of(stage, value, value.height + 1);
     if (!wanted(out, sum)) continue;
@@ -150,24 +152,32 @@ bool Fronts::add_run(const Outline::Node& node, std::size_t i, std::size_t j, co
   return all;
 }
 
-void Fronts::add_runs(const Outline::Node& node, std::size_t i, const std::vector<Front>& best, Front& out) {
-  const std::size_t count = node.parts.size();
+/// Operators as a stage without devices beside or in front of `rest`.
+void Fronts::add_guest(std::uint32_t begin, std::uint32_t end, const Value& rest, std::int32_t height, Front& out) {
+  const double seconds = rate(begin, end, degrees_.front());
+  if (seconds > kGuest * limit_) return;
+  Value sum = sum_of({{}, 0, 0, seconds / kGuest, seconds}, rest, height);
+  if (sum.slowest > limit_ || !wanted(out, sum)) return;
+  sum.part = static_cast<std::uint32_t>(parts_.size());
+  parts_.push_back({{begin, end, 0, 0}, 0, rest.part, 0});
+  insert(out, sum);
+}
+
+/// `ends`: of each degree where the longest run from the part behind ended; one that begins further in front ends no
+/// later.
+void Fronts::add_runs(const Outline::Node& node, std::size_t i, const std::vector<Front>& best,
+                      std::vector<std::size_t>& ends, Front& out) {
   const std::uint32_t begin = outline_.nodes[node.parts[i]].begin;
-  for (const Degree& degree : degrees_) {
+  for (std::size_t d = 0; d < degrees_.size(); ++d) {
+    const Degree& degree = degrees_[d];
     // The longest run that meets the limit leaves the least to the others.
-    std::size_t low = i, high = count;
-    while (low < high) {
-      const std::size_t middle = (low + high + 1) / 2;
-      if (rate(begin, outline_.nodes[node.parts[middle - 1]].end, degree) <= limit_)
-        low = middle;
-      else
-        high = middle - 1;
-    }
+    std::size_t& end = ends[d];
+    while (end > i && rate(begin, outline_.nodes[node.parts[end - 1]].end, degree) > limit_) --end;
     std::size_t step = 1;
-    for (int tries = 0; low > i && tries < kShorterRuns; ++tries) {
-      if (add_run(node, i, low, degree, best[low], out) && !best[low].empty()) break;
-      if (tries >= kShorterRuns / 2) step = std::max<std::size_t>(1, (low - i) / 3);
-      low = low > i + step ? low - step : i;
+    for (std::size_t j = end, tries = 0; j > i && tries < kShorterRuns; ++tries) {
+      if (!best[j].empty() && add_run(node, i, j, degree, best[j], out)) break;
+      if (tries >= kShorterRuns / 2) step = std::max<std::size_t>(1, (j - i) / 3);
+      j = j > i + step ? j - step : i;
     }
   }
 }
@@ -175,11 +185,17 @@ void Fronts::add_runs(const Outline::Node& node, std::size_t i, const std::vecto
 Fronts::Front Fronts::solve_series(const Outline::Node& node, std::int32_t height) {
   const std::size_t count = node.parts.size();
   std::vector<Front> best(count + 1);
-  best[count] = {Value{{}, height, 0, 0}};
+  best[count] = {Value{{}, height, 0, 0, 0}};
+  std::vector<std::size_t> ends(degrees_.size(), count);
   for (std::size_t i = count; i-- > 0;) {
-    add_runs(node, i, best, best[i]);
+    add_runs(node, i, best, ends, best[i]);
     const Outline::Node& part = outline_.nodes[node.parts[i]];
-    if (part.parts.empty()) continue;
+    if (part.parts.empty()) {
+      const auto branches = [&](std::size_t at) { return at < count && !outline_.nodes[node.parts[at]].parts.empty(); };
+      if (!guests_ || (!branches(i - 1) && !branches(i + 1))) continue;
+      for (const Value& rest : best[i + 1]) add_guest(part.begin, part.end, rest, rest.height + 1, best[i]);
+      continue;
+    }
     const std::uint32_t shift = part.begin - outline_.nodes[part.like].begin;
     for (const Value& rest : best[i + 1]) {
       for (const Value& mine : solve(part.like, rest.height)) add_joined(mine, rest, mine.height, shift, best[i]);
@@ -195,13 +211,13 @@ Fronts::Front Fronts::solve_parallel(const Outline::Node& node, std::int32_t hei
   best[count] = {Value{}};
   for (std::size_t i = count; i-- > 0;) {
     // Whole branches as one stage: their height is that of one stage, whatever stands beside them.
-    const Front alone{Value{{}, height, 0, 0}};
+    const Front alone{Value{{}, height, 0, 0, 0}};
     for (const Degree& degree : degrees_) {
       std::size_t j = i;
       while (j < count &&
              rate(outline_.nodes[node.parts[i]].begin, outline_.nodes[node.parts[j]].end, degree) <= limit_)
         ++j;
-      for (int tries = 0; j > i && tries < kShorterRuns; ++tries, --j) {
+      for (std::size_t tries = 0; j > i && tries < kShorterRuns; ++tries, --j) {
         Front stage;
         if (!add_run(node, i, j, degree, alone, stage) || stage.empty()) continue;
         for (const Value& rest : best[j]) {
@@ -211,6 +227,11 @@ Fronts::Front Fronts::solve_parallel(const Outline::Node& node, std::int32_t hei
       }
     }
     const Outline::Node& part = outline_.nodes[node.parts[i]];
+    if (guests_) {
+      for (const Value& rest : best[i + 1]) {
+        add_guest(part.begin, part.end, rest, std::max(height + 1, rest.height), best[i]);
+      }
+    }
     if (part.parts.empty()) continue;
     const std::uint32_t shift = part.begin - outline_.nodes[part.like].begin;
     for (const Value& mine : solve(part.like, height)) {

@@ -13,7 +13,7 @@ namespace lanista::pipeline {
 struct Cut {
   std::uint32_t begin = 0, end = 0;
   std::size_t device_class = 0;
-  std::int64_t degree = 1;  ///< devices
+  std::int64_t degree = 1;  ///< devices; 0: a guest on those of another stage
 };
 
 /// The dynamic programme for one micro-batch size: which stages meet a time per sample.
@@ -23,12 +23,17 @@ struct Cut {
 /// or beats in all of these (at most kMostValues, those with fewest devices). Values are remembered over probes: what
 /// was found for t holds for every smaller t' that its own slowest stage still meets, and what is impossible at t is so
 /// at all t' below. Parts that are alike in everything (Outline::Node::like) are worked out once.
+///
+/// With `guests`, what stands beside a fork or a join and takes next to nothing (kGuest of t, all of them together
+/// kGuests) may be a stage without devices of its own: as a part of one of the branches' stages it would make that one
+/// wait for all the others.
 class Fronts {
  public:
   static constexpr std::size_t kMostValues = 8;
+  static constexpr double kGuest = 0.03, kGuests = 0.25;
 
   /// Both outlive it.
-  Fronts(const Problem& problem, const Outline& outline, std::int64_t micro_batch);
+  Fronts(const Problem& problem, const Outline& outline, std::int64_t micro_batch, bool guests = false);
 
   struct Found {
     std::vector<Cut> cuts;
@@ -49,6 +54,7 @@ class Fronts {
     std::int32_t height = 0;
     std::uint32_t part = 0;
     double slowest = 0;
+    double guests = 0;  ///< seconds a sample of all guests
   };
   using Front = std::vector<Value>;
   struct Remembered {
@@ -64,14 +70,18 @@ class Fronts {
     std::size_t device_class;
     std::int64_t devices;
     std::size_t table;  ///< of prefix times
+    // What a second of these is a sample of, and what a sum of gradients takes a sample.
+    double per_second, reduce, reduce_byte;
   };
 
   const Front& solve(std::uint32_t node, std::int32_t height);
   Front solve_series(const Outline::Node& node, std::int32_t height);
   Front solve_parallel(const Outline::Node& node, std::int32_t height);
-  void add_runs(const Outline::Node& node, std::size_t i, const std::vector<Front>& best, Front& out);
+  void add_runs(const Outline::Node& node, std::size_t i, const std::vector<Front>& best,
+                std::vector<std::size_t>& ends, Front& out);
   bool add_run(const Outline::Node& node, std::size_t i, std::size_t j, const Degree& degree, const Front& rest,
                Front& out);
+  void add_guest(std::uint32_t begin, std::uint32_t end, const Value& rest, std::int32_t height, Front& out);
   static Value sum_of(const Value& first, const Value& second, std::int32_t height);
   void add_joined(const Value& first, const Value& second, std::int32_t height, std::uint32_t shift, Front& out);
   double rate(std::uint32_t begin, std::uint32_t end, const Degree& degree) const;
@@ -85,9 +95,11 @@ class Fronts {
   const Problem& problem_;
   const Outline& outline_;
   const std::int64_t micro_batch_;
+  const bool guests_;
   std::vector<Degree> degrees_;
   std::vector<std::vector<double>> times_;  ///< [table][operators so far]
   std::vector<double> parameters_, kept_;
+  std::vector<double> received_;  ///< [node]: by it and the parts in front of it, in its series or beside it
   Link link_;  ///< the slowest
   double limit_ = 0;
   std::vector<Part> parts_;

@@ -10,6 +10,8 @@
 namespace lanista::pipeline {
 namespace {
 
+constexpr double kCheap = 0.02;  // of a place's longest pass
+
 /// How far a stage has come.
 struct Progress {
   std::uint32_t count = 0, forward = 0, input_grad = 0, weight_grad = 0;
@@ -25,14 +27,18 @@ class Greedy {
         flow_(plan, timing_),
         schedule_{places_of(plan, &stages_)},
         place_of_(plan.stages.size()),
-        free_(stages_.size(), 0) {
+        free_(stages_.size(), 0),
+        longest_(stages_.size(), 0) {
     for (const Stage& stage : plan.stages) {
       const auto most = static_cast<std::int64_t>(std::floor(static_cast<double>(stage.in_flight) * rule.in_flight));
       progress_.push_back({static_cast<std::uint32_t>(plan.batch / stage.micro_batch), 0, 0, 0,
                            std::clamp(most, stage.micro_batch, plan.batch)});
     }
     for (std::uint32_t p = 0; p < stages_.size(); ++p) {
-      for (const std::uint32_t s : stages_[p]) place_of_[s] = p;
+      for (const std::uint32_t s : stages_[p]) {
+        place_of_[s] = p;
+        longest_[p] = std::max({longest_[p], timing_.stages[s].forward, timing_.stages[s].input_grad});
+      }
     }
   }
 
@@ -90,19 +96,22 @@ class Greedy {
 
   bool choose(std::uint32_t place, double time, Action* found) const {
     const auto& mine = stages_[place];
+    for (const std::uint32_t s : mine) {
+      // What takes nearly nothing is not put off: its samples would be held for it.
+      if (timing_.stages[s].weight_grad <= kCheap * longest_[place] && weight_grad_at(s, found)) return true;
+    }
     for (const bool backward : {!rule_.forwards_first, rule_.forwards_first}) {
       // Later stages first: what is nearest to its end frees memory soonest.
       for (std::size_t i = mine.size(); i-- > 0;) {
         if (backward ? backward_at(mine[i], time, found) : forward_at(mine[i], time, found)) return true;
       }
     }
-    for (const std::uint32_t s : mine) {
-      const Progress& its = progress_[s];
-      if (its.weight_grad == its.input_grad) continue;
-      *found = {Kind::kWeightGrad, s, its.weight_grad};
-      return true;
-    }
-    return false;
+    return std::ranges::any_of(mine, [&](std::uint32_t s) { return weight_grad_at(s, found); });
+  }
+
+  bool weight_grad_at(std::uint32_t s, Action* found) const {
+    *found = {Kind::kWeightGrad, s, progress_[s].weight_grad};
+    return progress_[s].weight_grad < progress_[s].input_grad;
   }
 
   void act(std::uint32_t place, double time) {
@@ -138,6 +147,7 @@ class Greedy {
   Schedule schedule_;
   std::vector<std::uint32_t> place_of_;
   std::vector<double> free_;
+  std::vector<double> longest_;  ///< pass of a place
   std::vector<Progress> progress_;
   std::priority_queue<Event> events_;
 };
@@ -157,15 +167,6 @@ Schedule in_parts(Schedule schedule) {
     place.actions = std::move(actions);
   }
   return schedule;
-}
-
-bool fits(const Plan& plan, const Problem& problem) {
-  const auto bytes = bytes_of(plan, problem.model);
-  for (std::size_t s = 0; s < bytes.size(); ++s) {
-    const auto its = problem.devices.class_of(plan.stages[s].devices[0]);
-    if (bytes[s] > problem.devices.classes[its].memory_bytes) return false;
-  }
-  return true;
 }
 
 }  // namespace

@@ -40,9 +40,9 @@ double seconds_at(const Curve& curve, std::int64_t samples) {
   const auto n = static_cast<std::uint64_t>(std::max<std::int64_t>(samples, 1));
   const auto below = static_cast<std::size_t>(std::bit_width(n) - 1);
   if (below + 1 >= curve.size()) {
-    return curve.back() * static_cast<double>(n) / std::ldexp(1.0, static_cast<int>(curve.size()) - 1);
+    return curve.back() * static_cast<double>(n) / static_cast<double>(std::uint64_t{1} << (curve.size() - 1));
   }
-  const double part = static_cast<double>(n) / std::ldexp(1.0, static_cast<int>(below)) - 1;
+  const double part = static_cast<double>(n) / static_cast<double>(std::uint64_t{1} << below) - 1;
   return curve[below] + part * (curve[below + 1] - curve[below]);
 }
 

@@ -216,6 +216,30 @@ Result<Plan> chain_plan(const std::vector<ChainPart>& parts, std::int64_t micro_
   return plan;
 }
 
+Problem in_a_chain(const Problem& problem) {
+  Problem chain = problem;
+  const auto row = row_of(problem.model);
+  chain.model.edges.clear();
+  for (std::size_t i = 0; i + 1 < row.size(); ++i) chain.model.edges.push_back({row[i], row[i + 1]});
+  std::ranges::sort(chain.model.edges);
+  chain.model.hash = hash_of(chain.model);
+  return chain;
+}
+
+Result<Baseline> given_the_chain(const Problem& problem, Result<Baseline> (*planner)(const Problem&, std::int64_t)) {
+  LANISTA_TRY(check(problem));
+  const Problem chain = in_a_chain(problem);
+  return best_chain(problem, 0, "a planner that was given the chain", [&](std::int64_t b) {
+    std::vector<ChainPart> parts;
+    const auto planned = planner(chain, b);
+    if (!planned) return parts;
+    for (const Stage& stage : planned->plan.stages) {
+      parts.push_back({stage.operators, static_cast<std::int64_t>(stage.devices.size())});
+    }
+    return parts;
+  });
+}
+
 Result<Baseline> pipedream(const Problem& problem, std::int64_t micro_batch) {
   LANISTA_TRY(check(problem));
   const auto row = row_of(problem.model);

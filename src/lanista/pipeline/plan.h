@@ -57,6 +57,8 @@ void set_turns(Plan& plan);
 double bytes_of(const Plan& plan, std::size_t stage, const Model& model);
 /// The same of all stages, in one pass over the model.
 std::vector<double> bytes_of(const Plan& plan, const Model& model);
+/// Whether they all fit into the memory of their devices; those that share devices together.
+Result<void> fits(const Plan& plan, const Problem& problem);
 /// Stages on the longest path.
 std::size_t depth_of(const Plan& plan);
 

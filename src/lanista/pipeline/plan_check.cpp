@@ -62,22 +62,6 @@ Result<void> check_devices(const Plan& plan) {
   return {};
 }
 
-Result<void> check_memory(const Plan& plan, const Problem& problem) {
-  const auto bytes = bytes_of(plan, problem.model);
-  std::map<std::int64_t, double> held;
-  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    const std::int64_t device = plan.stages[s].devices[0];
-    const DeviceClass& its = problem.devices.classes[problem.devices.class_of(device)];
-    if ((held[device] += bytes[s]) > its.memory_bytes) {
-      return wrong("stage " + std::to_string(s) + " takes its devices to " +
-                       std::to_string(static_cast<std::int64_t>(held[device] / 1e6)) + " MB; a device of class " +
-                       its.name + " has " + std::to_string(static_cast<std::int64_t>(its.memory_bytes / 1e6)),
-                   Code::kResourceExhausted);
-    }
-  }
-  return {};
-}
-
 template <class T>
 std::vector<T> numbers(const json& value, std::int64_t most) {
   std::vector<T> out;
@@ -131,7 +115,23 @@ Result<void> check(const Plan& plan, const Problem& problem) {
     }
   }
   LANISTA_TRY(check_devices(plan));
-  return check_memory(plan, problem);
+  return fits(plan, problem);
+}
+
+Result<void> fits(const Plan& plan, const Problem& problem) {
+  const auto bytes = bytes_of(plan, problem.model);
+  std::map<std::int64_t, double> held;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const std::int64_t device = plan.stages[s].devices[0];
+    const DeviceClass& its = problem.devices.classes[problem.devices.class_of(device)];
+    if ((held[device] += bytes[s]) > its.memory_bytes) {
+      return wrong("stage " + std::to_string(s) + " takes its devices to " +
+                       std::to_string(static_cast<std::int64_t>(held[device] / 1e6)) + " MB; a device of class " +
+                       its.name + " has " + std::to_string(static_cast<std::int64_t>(its.memory_bytes / 1e6)),
+                   Code::kResourceExhausted);
+    }
+  }
+  return {};
 }
 
 json plan_json(const Plan& plan) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lanista/pipeline/plan_text.h"
 #include "lanista/pipeline/test_support.h"
 
 namespace lanista::pipeline {
@@ -89,6 +90,40 @@ TEST(Model, IsRefusedWhereItCannotBeCut) {
   Problem unlinked = a_problem(2, {{0, 1}}, 4, 2);
   unlinked.devices.classes.push_back(unlinked.devices.classes[0]);
   EXPECT_FALSE(check(unlinked).ok());
+}
+
+TEST(Plan, CountsTheMemoryOfStagesThatShareADeviceTogether) {
+  Problem problem = a_problem(2, {{0, 1}}, 4, 2);
+  for (Operator& op : problem.model.operators) op.parameter_bytes = 10;
+  problem.devices = equal_devices(2, 70, {0, 1e18});
+  Plan plan = one_each(problem, {2});
+  EXPECT_TRUE(check(plan, problem).ok());
+
+  plan.stages[1].devices = plan.stages[0].devices;
+
+  EXPECT_EQ(check(plan, problem).error().code, Code::kResourceExhausted);
+  EXPECT_FALSE(fits(plan, problem).ok());
+  problem.devices = equal_devices(2, 80, {0, 1e18});
+  EXPECT_TRUE(check(plan, problem).ok());
+}
+
+TEST(PlanText, NamesStagesAndWhoComesNext) {
+  Problem problem = a_problem(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, 8, 4);
+  for (std::size_t i = 0; i < 4; ++i) problem.model.operators[i].name = "op" + std::to_string(i);
+  const Plan plan = one_each(problem, {2});
+
+  const std::string text = plan_text(plan, &problem);
+
+  EXPECT_NE(text.find("4 stages, 3 on the longest way; a step has 8 samples\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  0      1,2   0        2            1  6          2000.000    4000.000"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("3  op3\n"), std::string::npos) << text;
+  EXPECT_EQ(plan_text(plan, nullptr).find("op3"), std::string::npos);
+  const Schedule schedule = kfkb(plan, problem);
+  const auto course = simulate(schedule, plan, problem);
+  EXPECT_NE(course_text(*course, schedule, plan, problem).find("a step takes 36000.000 ms, 0.2 samples a second"),
+            std::string::npos)
+      << course_text(*course, schedule, plan, problem);
 }
 
 }  // namespace

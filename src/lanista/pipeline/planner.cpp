@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 
 #include "lanista/pipeline/improve.h"
@@ -14,6 +15,7 @@ constexpr double kParts = 16;         // of a device's fair share: smaller parts
 constexpr std::size_t kWhole = 256;   // so few operators are never drawn together
 constexpr std::size_t kJudged = 6;    // answers of a probe that are simulated
 constexpr std::size_t kImproved = 4;  // finalists that are improved
+constexpr std::size_t kSplit = 12;    // finalists whose backward passes are split
 constexpr double kTrialWork = 6e6;    // operators, edges and passes looked at by all trials of improvements
 constexpr std::int64_t kMostTrials = 6000;
 
@@ -37,6 +39,8 @@ class Planner {
     tree_ = outline_of(tree, problem.model, few ? 0 : work / (kParts * static_cast<double>(problem.devices.count())));
     row_ = in_a_row(tree_, problem.model);
     branches_ = tree_.nodes[tree_.root].parts.size() != row_.nodes[row_.root].parts.size();
+    few_ = few;
+    guests_ = options.guests && few && branches_;
   }
 
   /// The best first.
@@ -44,17 +48,27 @@ class Planner {
     struct Size {
       double least;
       std::int64_t micro_batch;
+      std::unique_ptr<Fronts> row;
     };
     std::vector<Size> sizes;
     for (const std::int64_t b : sizes_of(problem_, options_)) {
-      sizes.push_back({Fronts(problem_, row_, b).least(), b});
+      auto row = std::make_unique<Fronts>(problem_, row_, b);
+      sizes.push_back({row->least(), b, std::move(row)});
     }
     std::ranges::stable_sort(sizes, {}, &Size::least);
-    for (const Size& size : sizes) {
+    for (Size& size : sizes) {
       const auto batch = static_cast<double>(problem_.model.batch);
       if (best_seconds() <= size.least * batch) continue;  // not even without any ramp
-      search(tree_, size.micro_batch);
-      if (branches_) search(row_, size.micro_batch);
+      if (branches_) {
+        Fronts tree(problem_, tree_, size.micro_batch);
+        search(tree, tree_, size.micro_batch);
+      }
+      if (guests_) {
+        Fronts tree(problem_, tree_, size.micro_batch, true);
+        search(tree, tree_, size.micro_batch);
+      }
+      search(*size.row, row_, size.micro_batch);
+      size.row.reset();
     }
     sort();
     improve();
@@ -87,13 +101,12 @@ class Planner {
     for (const Fronts::Found& found : all) {
       if (found.seconds_per_sample * static_cast<double>(problem_.model.batch) > best_seconds()) continue;
       ++out_.simulations;
-      Judged judged = judge(draft_of(found.cuts, outline.order, micro_batch), problem_);
+      Judged judged = judge(draft_of(found.cuts, outline.order, micro_batch, problem_), problem_);
       if (judged.seconds < 1e300) judged_.push_back(std::move(judged));
     }
   }
 
-  void search(const Outline& outline, std::int64_t micro_batch) {
-    Fronts fronts(problem_, outline, micro_batch);
+  void search(Fronts& fronts, const Outline& outline, std::int64_t micro_batch) {
     double low = fronts.least(), high = low;
     std::vector<Fronts::Found> found;
     const auto probe = [&](double t) {
@@ -126,9 +139,16 @@ class Planner {
       }
     }
     take(std::move(found), outline, micro_batch);
-    // A slower stage may save more of the ramp than it costs.
+    // A slower stage may save more of the ramp than it costs, up to where it alone would take longer than the best
+    // plan.
+    const double most = best_seconds() / static_cast<double>(problem_.model.batch) * (1 - 1e-9);
     for (const double slack : {1.08, 1.25}) {
-      if (high * slack < meets * 4 && probe(high * slack)) take(std::move(found), outline, micro_batch);
+      if (high * slack < meets * 4 && high * slack < most && probe(high * slack))
+        take(std::move(found), outline, micro_batch);
+    }
+    for (const double part : {0.5, 1.0}) {
+      if (few_ && most > high * 1.25 && probe(high + part * (most - high)))
+        take(std::move(found), outline, micro_batch);
     }
     out_.states += fronts.states;
     out_.remembered += fronts.remembered;
@@ -153,7 +173,7 @@ class Planner {
     for (std::size_t i = 0; i < starts.size() && left > 0; ++i) {
       std::int64_t mine = left / static_cast<std::int64_t>(starts.size() - i);
       left -= mine;
-      judged_.push_back(improved(std::move(starts[i]), problem_, mine));
+      judged_.push_back(improved(std::move(starts[i]), problem_, mine, options_.guests));
       left += mine;
     }
     out_.simulations += all - left;
@@ -165,6 +185,7 @@ class Planner {
   Planned& out_;
   Outline tree_, row_;
   bool branches_ = false;  ///< else both are the same
+  bool few_ = false, guests_ = false;
   std::vector<Judged> judged_;
 };
 
@@ -189,6 +210,20 @@ Error nothing_fits(const Problem& problem) {
           ""};
 }
 
+/// Takes the finalist whose step is the shortest with split backward passes.
+void split_finalists(const std::vector<Judged>& all, const Problem& problem, Planned& planned) {
+  for (std::size_t i = 0; i < all.size() && i < kSplit; ++i) {
+    auto plan = plan_of(all[i].draft, problem);
+    if (!plan) continue;
+    Schedule schedule = split_backward(*plan, problem);
+    const auto course = simulate(schedule, *plan, problem, false);
+    if (!course || course->seconds >= planned.seconds) continue;
+    planned.plan = *std::move(plan);
+    planned.schedule = std::move(schedule);
+    planned.seconds = course->seconds;
+  }
+}
+
 }  // namespace
 
 Result<Planned> make_plan(const Problem& problem, const PlanOptions& options) {
@@ -203,7 +238,10 @@ Result<Planned> make_plan(const Problem& problem, const PlanOptions& options) {
   const auto all = Planner(problem, options, planned).run();
   if (all.empty()) return nothing_fits(problem);
   LANISTA_ASSIGN(planned.plan, plan_of(all.front().draft, problem));
+  LANISTA_TRY(check(planned.plan, problem));
   planned.seconds = all.front().seconds;
+  planned.schedule = kfkb(planned.plan, problem);
+  if (options.split) split_finalists(all, problem, planned);
   for (std::size_t i = 0; i < all.size() && i < 12; ++i) {
     LANISTA_ASSIGN(const Plan plan, plan_of(all[i].draft, problem));
     double slowest = 0;

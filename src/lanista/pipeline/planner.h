@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lanista/pipeline/plan.h"
+#include "lanista/pipeline/schedule.h"
 
 namespace lanista::pipeline {
 
@@ -13,6 +13,8 @@ struct PlanOptions {
   std::optional<std::int64_t> micro_batch;  ///< this one only
   double precision = 0.01;                  ///< of the search for the time per sample
   double improvement = 1;                   ///< times the usual number of trials of the last improvement; 0: none
+  bool guests = true;                       ///< what waits for several branches may be on the devices of one of them
+  bool split = false;                       ///< the best under split_backward of what is good under kFkB
 };
 
 /// A plan that was simulated.
@@ -20,12 +22,13 @@ struct Finalist {
   std::int64_t micro_batch = 0;
   std::size_t stages = 0, depth = 0;
   double seconds_per_sample = 0;  ///< of the slowest stage
-  double seconds = 0;             ///< a step, simulated
+  double seconds = 0;             ///< a step, simulated (under kFkB)
 };
 
 struct Planned {
   Plan plan;
-  double seconds = 0;                       ///< a step under kFkB, simulated
+  Schedule schedule;                        ///< kFkB, or split_backward
+  double seconds = 0;                       ///< a step of it, simulated
   double loss = 1;                          ///< critical path of the decomposition over the model's
   std::int64_t probes = 0;                  ///< questions whether a time per sample can be met
   std::int64_t states = 0, remembered = 0;  ///< that were worked out, and that were known from earlier probes

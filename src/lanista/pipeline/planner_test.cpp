@@ -7,94 +7,13 @@
 
 #include "lanista/pipeline/baselines.h"
 #include "lanista/pipeline/bounds.h"
+#include "lanista/pipeline/exact.h"
 #include "lanista/pipeline/series_parallel.h"
 #include "lanista/pipeline/simulate.h"
 #include "lanista/pipeline/test_support.h"
 
 namespace lanista::pipeline {
 namespace {
-
-/// The best step of all partitions into stages without a circle, all numbers of devices and all powers of two as
-/// micro-batches, by `events`. Times of the operators are a start and so much a sample; nothing is sent.
-class Oracle {
- public:
-  explicit Oracle(const Problem& problem) : problem_(problem), stage_(problem.model.operators.size(), 0) {}
-  double run() {
-    assign(0, 0);
-    return best_;
-  }
-
- private:
-  void assign(std::size_t op, std::size_t used) {
-    if (op == stage_.size()) return judge(used);
-    for (std::size_t s = 0; s <= used && s < static_cast<std::size_t>(problem_.devices.count()); ++s) {
-      stage_[op] = s;
-      assign(op + 1, std::max(used, s + 1));
-    }
-  }
-
-  void judge(std::size_t count) {
-    std::vector<std::vector<std::uint32_t>> next(count);
-    for (const auto& [u, v] : problem_.model.edges) {
-      const std::size_t a = stage_[u], b = stage_[v];
-      if (a != b && std::ranges::find(next[a], b) == next[a].end()) next[a].push_back(static_cast<std::uint32_t>(b));
-    }
-    std::vector<std::int64_t> height(count, 0);
-    for (std::size_t round = 0; round <= count; ++round) {  // heights settle in so many rounds, or there is a circle
-      bool changed = false;
-      for (std::size_t s = 0; s < count; ++s) {
-        std::int64_t most = 1;
-        for (const std::uint32_t n : next[s]) most = std::max(most, height[n] + 1);
-        changed = changed || most != height[s];
-        height[s] = most;
-      }
-      if (!changed) break;
-      if (round == count) return;
-    }
-    std::vector<std::int64_t> degree(count, 1);
-    give(next, height, degree, 0, problem_.devices.count() - static_cast<std::int64_t>(count));
-  }
-
-  void give(const std::vector<std::vector<std::uint32_t>>& next, const std::vector<std::int64_t>& height,
-            std::vector<std::int64_t>& degree, std::size_t s, std::int64_t left) {
-    if (s == degree.size()) return time(next, height, degree);
-    for (std::int64_t more = 0; more <= left; ++more) {
-      degree[s] = 1 + more;
-      give(next, height, degree, s + 1, left - more);
-    }
-    degree[s] = 1;
-  }
-
-  void time(const std::vector<std::vector<std::uint32_t>>& next, const std::vector<std::int64_t>& height,
-            const std::vector<std::int64_t>& degree) {
-    const std::int64_t batch = problem_.model.batch;
-    for (std::int64_t b = 1; b <= batch; b *= 2) {
-      std::vector<double> forward(degree.size(), 0);
-      std::vector<std::int64_t> in_flight;
-      bool possible = true;
-      for (std::size_t s = 0; s < degree.size(); ++s) {
-        possible = possible && degree[s] <= b;
-        in_flight.push_back(std::min(batch, height[s] * b));
-      }
-      if (!possible) continue;
-      for (std::size_t op = 0; op < stage_.size(); ++op) {
-        const Curve& curve = problem_.model.operators[op].forward;  // linear: a start and so much a sample
-        const double each = curve[1] - curve[0];
-        const std::int64_t samples = (b + degree[stage_[op]] - 1) / degree[stage_[op]];
-        forward[stage_[op]] += curve[0] - each + each * static_cast<double>(samples);
-      }
-      double slowest = 0;
-      for (const double each : forward) slowest = std::max(slowest, 3 * each * static_cast<double>(batch / b));
-      if (slowest >= best_) continue;
-      const std::vector<std::int64_t> sizes(degree.size(), b), turns(degree.size(), 1);
-      best_ = std::min(best_, events(next, sizes, forward, turns, in_flight, batch));
-    }
-  }
-
-  const Problem& problem_;
-  std::vector<std::size_t> stage_;
-  double best_ = 1e300;
-};
 
 TEST(Planner, IsWithinTwoPercentOfTheBestOfAllPartitions) {
   for (std::uint64_t i = 0; i < 20; ++i) {
@@ -103,7 +22,7 @@ TEST(Planner, IsWithinTwoPercentOfTheBestOfAllPartitions) {
     ASSERT_TRUE(planned.ok()) << planned.error().text();
     EXPECT_TRUE(check(planned->plan, problem).ok());
 
-    const double best = Oracle(problem).run();
+    const double best = exact_seconds(problem);
 
     EXPECT_LE(planned->seconds, best * 1.02) << i;
     EXPECT_GE(planned->seconds, best * (1 - 1e-9)) << i;
@@ -133,6 +52,68 @@ TEST(Planner, GivesTwoBranchesStagesOfTheirOwn) {
   EXPECT_EQ(planned->plan.stages.size(), 3u);
   EXPECT_EQ(depth_of(planned->plan), 2u);
   EXPECT_DOUBLE_EQ(planned->seconds, (4 + 2 - 1) * 3.0);
+}
+
+/// Two branches of two operators of 1 and a join of nearly nothing.
+Problem joined_branches(std::int64_t devices) {
+  Problem problem = a_problem(5, {{0, 1}, {1, 4}, {2, 3}, {3, 4}}, 16, devices);
+  problem.model.operators[4] = an_operator(0.001);
+  problem.model.operators[4].weight_grad.assign(problem.model.operators[4].forward.size(), 0);
+  problem.model.hash = hash_of(problem.model);
+  return problem;
+}
+
+TEST(Planner, LodgesAJoinWithOneOfItsBranches) {
+  const Problem problem = joined_branches(2);
+  PlanOptions options;
+  options.micro_batch = 1;
+
+  const auto guests = make_plan(problem, options);
+  options.guests = false;
+  const auto alone = make_plan(problem, options);
+
+  ASSERT_TRUE(guests.ok() && alone.ok());
+  EXPECT_TRUE(check(guests->plan, problem).ok());
+  EXPECT_EQ(guests->plan.stages.size(), 3u);
+  EXPECT_NEAR(guests->seconds, 16 * 6, 0.1);      // nobody ever waits
+  EXPECT_GT(alone->seconds, (16 + 1) * 6 - 2.1);  // the join's branch waits for the other one's first pass
+  const auto course = simulate(guests->schedule, guests->plan, problem);
+  ASSERT_TRUE(course.ok());
+  EXPECT_DOUBLE_EQ(course->seconds, guests->seconds);
+}
+
+TEST(Planner, SplitsBackwardPassesOfWhateverIsBestSo) {
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    const Problem problem = random_problem(Rng(55).split(i), 14, 4, 16);
+    PlanOptions options;
+    const auto plain = make_plan(problem, options);
+    options.split = true;
+    const auto split = make_plan(problem, options);
+    ASSERT_TRUE(plain.ok() && split.ok());
+
+    EXPECT_LE(split->seconds, plain->seconds * (1 + 1e-12)) << i;
+    EXPECT_GE(split->seconds * (1 + 1e-9), bounds_of(split->plan, problem).best()) << i;
+    EXPECT_TRUE(prove(split->schedule, split->plan).ok());
+    EXPECT_DOUBLE_EQ(simulate(split->schedule, split->plan, problem)->seconds, split->seconds) << i;
+  }
+}
+
+TEST(Planner, TakesAllDevicesForTheWholeBatchWhereThatIsBest) {
+  // A start of 10 and 1 a sample: cut in two, micro-batches pay for the start, or the second stage waits for the first.
+  Problem problem = a_problem(2, {{0, 1}}, 15, 5);
+  for (Operator& op : problem.model.operators) {
+    for (std::size_t i = 0; i < op.forward.size(); ++i) {
+      op.forward[i] = op.input_grad[i] = op.weight_grad[i] = 10 + static_cast<double>(std::int64_t{1} << i);
+    }
+  }
+  PlanOptions options;
+  options.micro_batch = 15;
+
+  const auto planned = make_plan(problem, options);
+
+  ASSERT_TRUE(planned.ok());
+  EXPECT_EQ(planned->plan.stages.size(), 1u);
+  EXPECT_DOUBLE_EQ(planned->seconds, 2 * 3 * (10 + 3));
 }
 
 TEST(Planner, KeepsToTheMemoryAndSaysWhatIsMissing) {

@@ -136,6 +136,22 @@ TEST(Schedules, SplitBackwardFillsTheRampsOfAChain) {
   EXPECT_LT(after, 0.9 * before);
 }
 
+TEST(Schedules, SplitBackwardHoldsNothingForAGuest) {
+  // Two branches of two stages; their join has no weights and is a guest of the last one.
+  Problem problem = a_problem(5, {{0, 1}, {1, 4}, {2, 3}, {3, 4}}, 16, 4);
+  problem.model.operators[4] = an_operator(0.001);
+  problem.model.operators[4].weight_grad.assign(7, 0);
+  problem.model.hash = hash_of(problem.model);
+  Plan plan = one_each(problem, {2});
+  plan.stages[4].devices = plan.stages[3].devices;
+  plan.stages[3].in_flight = plan.stages[1].in_flight = 6;  // room to spare
+
+  const auto course = simulate(split_backward(plan, problem), plan, problem);
+
+  ASSERT_TRUE(course.ok());
+  EXPECT_LT(course->seconds, 48 + 2.1);  // all the work, and the first forward pass that the second stages wait for
+}
+
 TEST(Proof, FindsWhoWaitsForEver) {
   const Problem chain = a_problem(2, {{0, 1}}, 4, 2);
   const Plan plan = one_each(chain, {1});

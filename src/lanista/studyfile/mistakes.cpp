@@ -5,6 +5,7 @@
 #include "lanista/base/printable.h"
 #include "lanista/base/text_distance.h"
 #include "lanista/studyfile/notation.h"
+#include "lanista/studyfile/yaml_guard.h"
 
 namespace lanista::studyfile {
 
@@ -16,10 +17,20 @@ std::string join(const std::vector<std::string>& words) {
   return out;
 }
 
+Result<YAML::Node> load_yaml(std::string_view text, const std::string& file) {
+  LANISTA_TRY(guard_yaml(text, file));
+  try {
+    return YAML::Load(std::string(text));
+  } catch (const YAML::Exception& e) {
+    return Error{Code::kInvalidArgument, e.msg,
+                 file + ":" + std::to_string(e.mark.line + 1) + ":" + std::to_string(e.mark.column + 1)};
+  }
+}
+
 YAML::Node find_key(const YAML::Node& map, const std::string& key) {
   if (!map.IsMap()) return YAML::Node(YAML::NodeType::Undefined);
   for (const auto& item : map) {
-    if (item.first.as<std::string>() == key) return item.second;
+    if (item.first.IsScalar() && item.first.Scalar() == key) return item.second;
   }
   return YAML::Node(YAML::NodeType::Undefined);
 }

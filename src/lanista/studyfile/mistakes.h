@@ -5,9 +5,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "lanista/base/result.h"
 
 namespace lanista::studyfile {
 
@@ -21,6 +24,9 @@ std::vector<std::string> names_of(const Plugins& plugins) {
   for (const auto& plugin : plugins) names.push_back(plugin.name);
   return names;
 }
+
+/// The nodes of a YAML text that guard_yaml lets through. Errors: kInvalidArgument with its place.
+Result<YAML::Node> load_yaml(std::string_view text, const std::string& file);
 
 /// The value of a key, or an undefined node, also of what is no mapping.
 YAML::Node find_key(const YAML::Node& map, const std::string& key);

@@ -1,0 +1,83 @@
+#include "lanista/pipeline/plan_text.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "lanista/pipeline/bounds.h"
+
+namespace lanista::pipeline {
+namespace {
+
+using Row = std::vector<std::string>;
+
+std::string fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+/// "0-3,7"
+template <class Number>
+std::string ranges(const std::vector<Number>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    text += (text.empty() ? "" : ",") + std::to_string(numbers[i]);
+    if (end - i > 1) text += (end - i > 2 ? "-" : ",") + std::to_string(numbers[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+std::string table(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const Row& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) line += "  " + row[c] + std::string(widths[c] - row[c].size(), ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string plan_text(const Plan& plan, const Problem* problem) {
+  std::vector<Row> rows{{"stage", "next", "devices", "micro-batch", "k", "in flight"}};
+  if (problem != nullptr) rows[0].insert(rows[0].end(), {"forward ms", "backward ms", "memory MB"});
+  rows[0].push_back("operators");
+  std::vector<StageTimes> times;
+  std::vector<double> bytes;
+  if (problem != nullptr) times = times_of(plan, *problem), bytes = bytes_of(plan, problem->model);
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const Stage& stage = plan.stages[s];
+    Row& row = rows.emplace_back(Row{std::to_string(s), ranges(stage.successors), ranges(stage.devices),
+                                     std::to_string(stage.micro_batch), std::to_string(stage.k),
+                                     std::to_string(stage.in_flight)});
+    std::string names = ranges(stage.operators);
+    if (problem != nullptr) {
+      row.insert(row.end(),
+                 {fixed(1e3 * times[s].forward, 3), fixed(1e3 * times[s].backward(), 3), fixed(1e-6 * bytes[s], 1)});
+      names += "  " + problem->model.operators[stage.operators.front()].name;
+      if (stage.operators.size() > 1) names += " .. " + problem->model.operators[stage.operators.back()].name;
+    }
+    row.push_back(names);
+  }
+  return std::to_string(plan.stages.size()) + " stages, " + std::to_string(depth_of(plan)) +
+         " on the longest way; a step has " + std::to_string(plan.batch) + " samples\n" + table(rows);
+}
+
+std::string course_text(const Course& course, const Schedule& schedule, const Plan& plan, const Problem& problem) {
+  const double bound = bounds_of(plan, problem).best(), any = bounds_of(problem).best();
+  return "a step takes " + fixed(1e3 * course.seconds, 3) + " ms, " +
+         fixed(static_cast<double>(plan.batch) / course.seconds, 1) + " samples a second; no schedule of this plan " +
+         fixed(1e3 * bound, 3) + ", no plan " + fixed(1e3 * any, 3) + " ms or less\n" + gantt(course, schedule, plan);
+}
+
+}  // namespace lanista::pipeline
