@@ -119,24 +119,14 @@ Plan random_cut(Rng& rng, const pipeline::Problem& problem, std::int64_t places,
   return must(pipeline::arranged(std::move(plan), problem.model));
 }
 
-// Equal devices of as many classes: a stage then never gets two of them.
-pipeline::Devices single_devices(std::int64_t count) {
-  pipeline::Devices devices = pipeline::equal_devices(1, 1e18, {1e-6, 1e10});
-  const pipeline::Link link = devices.links.at(0).at(0);
-  devices.classes.resize(static_cast<std::size_t>(count), devices.classes.front());
-  devices.links.assign(static_cast<std::size_t>(count),
-                       std::vector<pipeline::Link>(static_cast<std::size_t>(count), link));
-  return devices;
-}
-
 }  // namespace
 
 graph::Graph random_branchy(Rng rng, Extras extras) { return Builder(rng, extras).build(); }
 
-PipelineCase random_case(Rng rng, const graph::Graph& model, const graph::OpTable& ops, std::int64_t batch,
+PipelineCase random_case(Rng rng, const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
                          bool may_be_unequal) {
   PipelineCase made;
-  made.planned = must(runtime::planned_model(model, ops, batch, 4));
+  made.planned = must(runtime::planned_step(train, ops, batch, 4));
   for (pipeline::Operator& op : made.planned.model.operators) {
     for (pipeline::Curve* curve : {&op.forward, &op.input_grad, &op.weight_grad}) {
       const double factor = rng.uniform(0.2, 5);
@@ -144,7 +134,7 @@ PipelineCase random_case(Rng rng, const graph::Graph& model, const graph::OpTabl
     }
   }
   const std::int64_t places = rng.between(1, 4);
-  made.problem = {made.planned.model, single_devices(places)};
+  made.problem = {made.planned.model, runtime::single_devices(places, 1e-6)};
   const bool is_planned = rng.bernoulli(0.3);
   if (is_planned) {
     made.plan = must(pipeline::make_plan(made.problem, {.micro_batch = batch / (batch % 4 == 0 ? 4 : 2)})).plan;

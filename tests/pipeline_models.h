@@ -35,7 +35,7 @@ struct PipelineCase {
   bool is_equal = true;      ///< all stages have one micro-batch size
   bool is_shared = false;    ///< some place has several stages
 };
-PipelineCase random_case(Rng rng, const graph::Graph& model, const graph::OpTable& ops, std::int64_t batch,
+PipelineCase random_case(Rng rng, const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
                          bool may_be_unequal);
 
 }  // namespace lanista::testing

@@ -98,8 +98,8 @@ class Case {
         ops_(step::training_ops(graph::builtin_ops())),
         model_(random_branchy(rng_.split("model"), extras_)),
         batch_(std::array<std::int64_t, 3>{8, 12, 16}[rng_.below(3)]),
-        cut_(random_case(rng_.split("cut"), model_, graph::builtin_ops(), batch_, true)),
         train_(must(step::derive_training_step(model_, {"cross_entropy", rng_.bernoulli(0.5) ? "adam" : "sgd"}, ops_))),
+        cut_(random_case(rng_.split("cut"), train_, ops_, batch_, true)),
         infer_(must(step::derive_inference_step(model_, ops_))),
         number_(number) {
     hyper_ = {.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_norm = 0.7, .label_smoothing = 0};
@@ -345,8 +345,8 @@ class Case {
   graph::OpTable ops_;
   graph::Graph model_;
   std::int64_t batch_;
-  PipelineCase cut_;
   step::TrainingStep train_;
+  PipelineCase cut_;
   step::InferenceStep infer_;
   std::uint64_t number_;
   nn::LaneHyper hyper_;

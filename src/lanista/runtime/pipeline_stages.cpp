@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,20 +12,121 @@
 namespace lanista::runtime {
 namespace {
 
+using graph::NodeId;
+
 double bytes_of(const graph::ValueType& type) { return 4.0 * static_cast<double>(type.shape.elements_per_sample()); }
 
-// A sample forward; gradients of inputs and of parameters take about as much each.
-void price(const graph::Cost& cost, bool is_trained, std::int64_t batch, const graph::CostPrices& prices,
-           pipeline::Operator& op) {
-  for (std::int64_t n = 1;; n *= 2) {
-    const auto samples = static_cast<double>(n);
-    const double seconds = 1e-6 * graph::predicted_us(prices, cost.flops * samples, cost.bytes * samples);
-    op.forward.push_back(seconds);
-    op.input_grad.push_back(seconds);
-    op.weight_grad.push_back(is_trained ? seconds : 0);
-    if (n >= batch) return;
+// What a node of the step costs a sample.
+graph::Cost cost_of(const graph::Node& node, const step::TrainingStep& train, const graph::OpTable& ops) {
+  const graph::OpDef& def = *ops.find(node.op);
+  const std::vector<graph::ValueType> inputs = train.types.inputs(node);
+  if (def.cost) {
+    return def.cost({std::span(inputs).first(graph::num_data_inputs(node, def)), node.attrs, def});
   }
+  graph::Cost cost;
+  for (const graph::ValueType& type : inputs) cost.bytes += bytes_of(type);
+  for (const graph::ValueType& type : train.types.outputs(node.id)) cost.bytes += bytes_of(type);
+  return cost;
 }
+
+// Nodes of a step that lead to some of it.
+std::set<NodeId> upstream(const step::TrainingStep& train, std::vector<NodeId> from) {
+  std::set<NodeId> found;
+  while (!from.empty()) {
+    const NodeId id = from.back();
+    from.pop_back();
+    if (!found.insert(id).second) continue;
+    for (const graph::Port& port : train.graph.node(id).inputs) from.push_back(port.node);
+  }
+  return found;
+}
+
+// Nodes of the backward pass whose result ends as a gradient of a parameter are the part that nobody waits for.
+std::set<NodeId> of_weights(const step::TrainingStep& train) {
+  std::set<NodeId> ends;
+  for (const auto& [parameter, gradient] : train.gradient) ends.insert(gradient.node);
+  for (const NodeId id : train.compute) {
+    for (const graph::Port& port : train.graph.node(id).inputs) ends.erase(port.node);
+  }
+  return ends;
+}
+
+}  // namespace
+
+Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
+                                  double copies, const graph::CostPrices& prices) {
+  PlannedModel planned;
+  pipeline::Model& model = planned.model;
+  model.batch = batch;
+  model.parameter_copies = copies;
+  const std::set<NodeId> forward = upstream(train, {train.loss.node});
+  const std::set<NodeId> weights = of_weights(train);
+  const std::set<NodeId> computed(train.compute.begin(), train.compute.end());
+  std::map<NodeId, std::uint32_t> number;
+  for (const NodeId id : train.compute) {
+    const auto origin = train.origin.find(id);
+    if (origin == train.origin.end()) continue;
+    const auto [at, is_new] = number.emplace(origin->second, static_cast<std::uint32_t>(planned.nodes.size()));
+    if (!is_new) continue;
+    planned.nodes.push_back(origin->second);
+    model.operators.emplace_back().name = "%" + std::to_string(origin->second.value) + " " + train.graph.node(id).op;
+  }
+  for (std::int64_t n = 1;; n *= 2) {
+    for (pipeline::Operator& op : model.operators) {
+      for (pipeline::Curve* curve : {&op.forward, &op.input_grad, &op.weight_grad}) curve->push_back(0);
+    }
+    for (const NodeId id : train.compute) {
+      const auto origin = train.origin.find(id);
+      if (origin == train.origin.end()) continue;
+      pipeline::Operator& op = model.operators[number.at(origin->second)];
+      const graph::Cost cost = cost_of(train.graph.node(id), train, ops);
+      const auto samples = static_cast<double>(n);
+      (forward.contains(id) ? op.forward : weights.contains(id) ? op.weight_grad : op.input_grad).back() +=
+          1e-6 * graph::predicted_us(prices, cost.flops * samples, cost.bytes * samples);
+    }
+    if (n >= batch) break;
+  }
+  std::map<NodeId, NodeId> result;  // the last forward node of an operator makes what others read
+  for (const NodeId id : train.compute) {
+    const auto origin = train.origin.find(id);
+    if (origin == train.origin.end() || !forward.contains(id)) continue;
+    const std::uint32_t to = number.at(origin->second);
+    result[origin->second] = id;
+    for (const graph::ValueType& type : train.types.outputs(id)) {
+      if (type.shape.has_batch()) model.operators[to].activation_bytes += bytes_of(type);
+    }
+    for (const graph::Port& port : train.graph.node(id).inputs) {
+      if (!computed.contains(port.node)) continue;
+      const std::uint32_t from = number.at(train.origin.at(port.node));
+      if (from != to) model.edges.emplace_back(from, to);
+    }
+  }
+  for (const auto& [origin, id] : result) {
+    model.operators[number.at(origin)].output_bytes = bytes_of(train.types.at({id, 0}));
+  }
+  for (const step::StateTensor& tensor : train.state) {
+    const auto found = number.find(train.origin.at(tensor.node));
+    if (found == number.end()) continue;
+    model.operators[found->second].parameter_bytes += 4.0 * static_cast<double>(tensor.shape.elements_per_sample());
+  }
+  std::ranges::sort(model.edges);
+  model.edges.erase(std::ranges::unique(model.edges).begin(), model.edges.end());
+  model.hash = pipeline::hash_of(model);
+  LANISTA_TRY(pipeline::check(model));
+  return planned;
+}
+
+pipeline::Devices single_devices(std::int64_t count, double seconds, double memory_bytes) {
+  const auto classes = static_cast<std::size_t>(std::min<std::int64_t>(count, pipeline::kMostClasses));
+  pipeline::Devices devices = pipeline::equal_devices(1, memory_bytes, {seconds, 1e10});
+  const pipeline::DeviceClass one = devices.classes.front();
+  const pipeline::Link link = devices.links.at(0).at(0);
+  devices.classes.assign(classes, one);
+  devices.links.assign(classes, std::vector<pipeline::Link>(classes, link));
+  return devices;
+}
+
+namespace {
 
 Result<nn::StagePass> pass_of(const pipeline::Action& action) {
   nn::StagePass pass{.stage = action.stage, .micro = action.micro};
@@ -48,52 +150,6 @@ Result<nn::StagePass> pass_of(const pipeline::Action& action) {
 }
 
 }  // namespace
-
-Result<PlannedModel> planned_model(const graph::Graph& graph, const graph::OpTable& ops, std::int64_t batch,
-                                   double copies, const graph::CostPrices& prices) {
-  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(graph, ops));
-  PlannedModel planned;
-  planned.model.batch = batch;
-  planned.model.parameter_copies = copies;
-  planned.model.hash = graph::canonical_hash(graph, ops);
-  std::map<graph::NodeId, std::uint32_t> number;
-  for (const graph::NodeId id : graph.topo()) {
-    const graph::Node& node = graph.node(id);
-    if (node.op == "input" || node.op == "output") continue;
-    const graph::OpDef& def = *ops.find(node.op);
-    const std::vector<graph::ValueType> inputs = types.inputs(node);
-    const graph::OpArgs args{std::span(inputs).first(graph::num_data_inputs(node, def)), node.attrs, def};
-    pipeline::Operator op;
-    op.name = "%" + std::to_string(id.value) + " " + node.op;
-    graph::Cost cost = def.cost ? def.cost(args) : graph::Cost{};
-    for (const graph::ValueType& type : types.outputs(id)) op.output_bytes += bytes_of(type);
-    for (const graph::ValueType& type : inputs) cost.bytes += def.cost ? 0 : bytes_of(type);
-    if (!def.cost) cost.bytes += op.output_bytes;
-    op.activation_bytes = op.output_bytes;
-    bool is_trained = false;
-    if (def.params) {
-      for (const graph::ParamSpec& param : def.params(args)) {
-        op.parameter_bytes += 4.0 * static_cast<double>(param.shape.elements_per_sample());
-        is_trained = is_trained || param.trained;
-      }
-    }
-    price(cost, is_trained, batch, prices, op);
-    const auto at = static_cast<std::uint32_t>(planned.nodes.size());
-    number[id] = at;
-    for (const graph::Port& port : node.inputs) {
-      if (const auto from = number.find(port.node); from != number.end()) {
-        planned.model.edges.emplace_back(from->second, at);
-      }
-    }
-    planned.nodes.push_back(id);
-    planned.model.operators.push_back(std::move(op));
-  }
-  auto& edges = planned.model.edges;
-  std::ranges::sort(edges);
-  edges.erase(std::ranges::unique(edges).begin(), edges.end());
-  LANISTA_TRY(pipeline::check(planned.model));
-  return planned;
-}
 
 Result<nn::Stages> stages_of(const pipeline::Plan& plan, const pipeline::Schedule& schedule,
                              const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes) {

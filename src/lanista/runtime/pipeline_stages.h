@@ -8,20 +8,27 @@
 #include "lanista/graph/op.h"
 #include "lanista/nn/stages.h"
 #include "lanista/pipeline/schedule.h"
+#include "lanista/step/training_step.h"
 
 // From what room `pipeline` plans to what room `nn` runs.
 namespace lanista::runtime {
 
-/// A model as a planner sees it, and the model's node of each of its operators.
+/// A training step as a planner sees it, and the model's node of each of its operators.
 struct PlannedModel {
   pipeline::Model model;
-  std::vector<graph::NodeId> nodes;  ///< all but input and output, in dependency order
+  std::vector<graph::NodeId> nodes;  ///< in dependency order
 };
 
-/// Costs by count of operations and bytes at these prices; bytes of float32 values. `copies` are numbers held for every
-/// parameter. Nothing is measured: whoever has measured puts the times in. Errors: as of graph::infer_shapes.
-Result<PlannedModel> planned_model(const graph::Graph& graph, const graph::OpTable& ops, std::int64_t batch,
-                                   double copies, const graph::CostPrices& prices = {});
+/// An operator for each node of the model that computes something. Its forward and backward pass cost what their nodes of
+/// the step do, counted in operations and bytes, at these prices; nothing is measured: whoever has measured puts the
+/// times in. Bytes are those of float32 values. `copies` are numbers held for every parameter. `ops` is
+/// step::training_ops(...). Errors: those of pipeline::check.
+Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
+                                  double copies, const graph::CostPrices& prices = {});
+
+/// As many devices of one speed as can be told apart (pipeline::kMostClasses), each a class of its own: so no plan gives
+/// a stage two of them, which would sum gradients in another order. A transfer takes `seconds` and its bytes.
+pipeline::Devices single_devices(std::int64_t count, double seconds, double memory_bytes = 1e18);
 
 /// A plan with its schedule (without transfers) as threads of one process run it, a place a thread. What is given is
 /// checked, and proved to end, before anything is made of it. Errors: those of pipeline::check and pipeline::prove;
