@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "lanista/base/check.h"
+#include "lanista/bench/random_cuts.h"
 #include "lanista/pipeline/planner.h"
 
 namespace lanista::testing {
@@ -81,42 +81,15 @@ class Builder {
   graph::GraphBuilder model_;
 };
 
-// Runs of a random order in which every operator stands behind those that it reads: no circle can arise.
-Plan random_cut(Rng& rng, const pipeline::Problem& problem, std::int64_t places, bool may_be_unequal) {
-  const pipeline::Neighbours near(problem.model);
-  const std::size_t n = problem.model.operators.size();
-  std::vector<std::size_t> waits(n);
-  for (std::size_t i = 0; i < n; ++i) waits[i] = near.previous[i].size();
-  std::vector<std::uint32_t> ready, order;
-  for (std::uint32_t i = 0; i < n; ++i) {
-    if (waits[i] == 0) ready.push_back(i);
-  }
-  while (!ready.empty()) {
-    const std::size_t pick = rng.below(ready.size());
-    order.push_back(ready[pick]);
-    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(pick));
-    for (const std::uint32_t next : near.next[order.back()]) {
-      if (--waits[next] == 0) ready.push_back(next);
-    }
-  }
+// Between two and six stages, of equal micro-batches or drawn one by one; never the whole batch.
+Plan drawn_cut(Rng& rng, const pipeline::Problem& problem, std::int64_t places, bool may_be_unequal) {
   std::vector<std::int64_t> sizes;
-  for (std::int64_t b = 1; b <= problem.model.batch; ++b) {
-    if (problem.model.batch % b == 0 && b < problem.model.batch) sizes.push_back(b);
+  for (std::int64_t b = 1; b < problem.model.batch; ++b) {
+    if (problem.model.batch % b == 0) sizes.push_back(b);
   }
-  const bool is_unequal = may_be_unequal && rng.bernoulli(0.5);
-  const std::int64_t size = sizes[rng.below(sizes.size())];
-  const auto stages = static_cast<std::size_t>(rng.between(2, std::min<std::int64_t>(6, static_cast<std::int64_t>(n))));
-  Plan plan{problem.model.hash, problem.model.batch, {}};
-  for (std::size_t s = 0; s < stages; ++s) {
-    pipeline::Stage stage;
-    stage.operators.assign(order.begin() + static_cast<std::ptrdiff_t>(s * n / stages),
-                           order.begin() + static_cast<std::ptrdiff_t>((s + 1) * n / stages));
-    std::ranges::sort(stage.operators);
-    stage.micro_batch = is_unequal ? sizes[rng.below(sizes.size())] : size;
-    stage.devices = {static_cast<std::int64_t>(s) % places};
-    plan.stages.push_back(std::move(stage));
-  }
-  return must(pipeline::arranged(std::move(plan), problem.model));
+  if (!may_be_unequal || rng.bernoulli(0.5)) sizes = {sizes[rng.below(sizes.size())]};
+  const auto most = std::min<std::int64_t>(6, static_cast<std::int64_t>(problem.model.operators.size()));
+  return bench::random_cut(rng, problem, static_cast<std::size_t>(rng.between(2, most)), sizes, places);
 }
 
 }  // namespace
@@ -139,7 +112,7 @@ PipelineCase random_case(Rng rng, const step::TrainingStep& train, const graph::
   if (is_planned) {
     made.plan = must(pipeline::make_plan(made.problem, {.micro_batch = batch / (batch % 4 == 0 ? 4 : 2)})).plan;
   } else {
-    made.plan = random_cut(rng, made.problem, places, may_be_unequal);
+    made.plan = drawn_cut(rng, made.problem, places, may_be_unequal);
   }
   auto& stages = made.plan.stages;
   made.is_equal = std::ranges::all_of(stages, [&](const auto& s) { return s.micro_batch == stages[0].micro_batch; });

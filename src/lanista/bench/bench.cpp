@@ -13,6 +13,7 @@
 #include "lanista/bench/mltuner.h"
 #include "lanista/bench/overhead.h"
 #include "lanista/bench/pack_hyperband.h"
+#include "lanista/bench/pipeline_real.h"
 #include "lanista/bench/prefix.h"
 #include "lanista/bench/selective.h"
 #include "lanista/bench/tabular.h"
@@ -59,6 +60,10 @@ std::vector<Benchmark> benchmarks() {
        "Hyperband on two workers, really trained: trials alone, with shared samples, as lanes; and the limit of "
        "sharing",
        pack_hyperband},
+      plain("pipeline-real",
+            "steps of branchy models in stages on two threads, really done: against one thread, bounds and the "
+            "simulation",
+            pipeline_real),
       plain("prefix",
             "1 to 16 models behind one augmentation or frozen backbone; arms apart, shared, materialised, and the "
             "limit",

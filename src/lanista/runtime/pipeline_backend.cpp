@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "lanista/nn/machine.h"
-#include "lanista/pipeline/planner.h"
 #include "lanista/pipeline/simulate.h"
 #include "lanista/runtime/pipeline_stages.h"
 #include "lanista/step/optimizer.h"
@@ -43,13 +42,13 @@ Result<std::optional<nn::Stages>> plan_stages(const step::TrainingStep& train, c
   LANISTA_ASSIGN(const PlannedModel planned, planned_step(train, ops, options.max_batch, 3 + slots));
   const std::int64_t micro = options.max_batch / (options.shards * options.accumulate);
   const pipeline::Problem problem{planned.model, single_devices(places, kHandOver)};
-  LANISTA_ASSIGN(pipeline::Planned best, pipeline::make_plan(problem, {.micro_batch = micro}));
-  const pipeline::Schedule schedule = pipeline::split_backward(best.plan, problem);
-  LANISTA_ASSIGN(const auto course, pipeline::simulate(schedule, best.plan, problem, false));
+  LANISTA_ASSIGN(const ChosenPlan best, chosen_plan(problem, micro));
+  if (best.plan.stages.size() == 1) return std::optional<nn::Stages>();
+  LANISTA_ASSIGN(const auto course, pipeline::simulate(best.schedule, best.plan, problem, false));
   double alone = 0;
   for (const double seconds : course.busy_seconds) alone += seconds;
   if (alone < least_gain * course.seconds) return std::optional<nn::Stages>();
-  LANISTA_ASSIGN(nn::Stages stages, stages_of(best.plan, schedule, problem, planned.nodes));
+  LANISTA_ASSIGN(nn::Stages stages, stages_of(best.plan, best.schedule, problem, planned.nodes));
   return std::optional<nn::Stages>(std::move(stages));
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "lanista/graph/infer.h"
+#include "lanista/pipeline/planner.h"
+#include "lanista/pipeline/simulate.h"
 
 namespace lanista::runtime {
 namespace {
@@ -128,6 +130,30 @@ pipeline::Devices single_devices(std::int64_t count, double seconds, double memo
 
 namespace {
 
+// Each stage by the sets of other stages that its operators read, directly or not.
+pipeline::Plan unfolded(const pipeline::Plan& plan, const pipeline::Model& model) {
+  const pipeline::Neighbours near(model);
+  std::vector<std::size_t> stage_of(model.operators.size());
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    for (const std::uint32_t op : plan.stages[s].operators) stage_of[op] = s;
+  }
+  std::vector<std::set<std::size_t>> read(model.operators.size());  // with its own stage
+  pipeline::Plan finer{plan.model, plan.batch, {}};
+  std::map<std::pair<std::size_t, std::set<std::size_t>>, std::size_t> known;
+  for (const std::uint32_t op : pipeline::dependency_order(near)) {
+    read[op].insert(stage_of[op]);
+    for (const std::uint32_t before : near.previous[op]) read[op].insert(read[before].begin(), read[before].end());
+    const auto [at, is_new] = known.emplace(std::pair(stage_of[op], read[op]), finer.stages.size());
+    if (is_new) {
+      finer.stages.push_back(plan.stages[stage_of[op]]);
+      finer.stages.back().operators.clear();
+    }
+    finer.stages[at->second].operators.push_back(op);
+  }
+  for (pipeline::Stage& stage : finer.stages) std::ranges::sort(stage.operators);
+  return finer;
+}
+
 Result<nn::StagePass> pass_of(const pipeline::Action& action) {
   nn::StagePass pass{.stage = action.stage, .micro = action.micro};
   switch (action.kind) {
@@ -150,6 +176,23 @@ Result<nn::StagePass> pass_of(const pipeline::Action& action) {
 }
 
 }  // namespace
+
+Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t micro_batch) {
+  LANISTA_ASSIGN(const pipeline::Planned planned, pipeline::make_plan(problem, {.micro_batch = micro_batch}));
+  ChosenPlan best;
+  const auto consider = [&](pipeline::Plan plan) -> Result<void> {
+    ChosenPlan one{.plan = std::move(plan), .schedule = {}};
+    one.schedule = pipeline::split_backward(one.plan, problem);
+    LANISTA_ASSIGN(const auto course, pipeline::simulate(one.schedule, one.plan, problem, false));
+    one.seconds = course.seconds;
+    if (best.plan.stages.empty() || one.seconds < best.seconds) best = std::move(one);
+    return {};
+  };
+  LANISTA_TRY(consider(planned.plan));
+  auto finer = pipeline::arranged(unfolded(planned.plan, problem.model), problem.model);
+  if (finer && pipeline::check(*finer, problem)) LANISTA_TRY(consider(*std::move(finer)));
+  return best;
+}
 
 Result<nn::Stages> stages_of(const pipeline::Plan& plan, const pipeline::Schedule& schedule,
                              const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes) {

@@ -30,6 +30,17 @@ Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::
 /// a stage two of them, which would sum gradients in another order. A transfer takes `seconds` and its bytes.
 pipeline::Devices single_devices(std::int64_t count, double seconds, double memory_bytes = 1e18);
 
+/// A plan with its schedule, and what a step takes by simulation.
+struct ChosenPlan {
+  pipeline::Plan plan;
+  pipeline::Schedule schedule;
+  double seconds = 0;
+};
+/// The planner's plan for micro-batches of this size, or the same with its stages unfolded where that is faster by
+/// simulation: what does not read other stages, and what reads other ones of them, are then stages apart that take turns
+/// at their place, so a branch need not wait for the others that its join reads. Errors: those of pipeline::make_plan.
+Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t micro_batch);
+
 /// A plan with its schedule (without transfers) as threads of one process run it, a place a thread. What is given is
 /// checked, and proved to end, before anything is made of it. Errors: those of pipeline::check and pipeline::prove;
 /// kUnimplemented where several devices share the micro-batches of a stage.
