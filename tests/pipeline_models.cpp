@@ -129,8 +129,8 @@ PipelineCase random_case(Rng rng, const step::TrainingStep& train, const graph::
     made.plan = pipeline::with_whole_batch_in_flight(made.plan);
     made.schedule = pipeline::gpipe(made.plan);
   } else {
-    made.schedule = kind == 3 ? pipeline::split_backward(made.plan, made.problem)
-                              : pipeline::kfkb(made.plan, made.problem);
+    made.schedule =
+        kind == 3 ? pipeline::split_backward(made.plan, made.problem) : pipeline::kfkb(made.plan, made.problem);
   }
   // Where micro-batches of unlike sizes starve each other, or two stages of a place do: the one that never can.
   if (!pipeline::prove(made.schedule, made.plan) || !pipeline::check(made.plan, made.problem)) {

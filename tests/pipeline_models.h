@@ -31,9 +31,9 @@ struct PipelineCase {
   pipeline::Problem problem;
   pipeline::Plan plan;
   pipeline::Schedule schedule;
-  std::string kind;          ///< "1F1B", "2F2B", "gpipe", "split"; "planned" in front where the planner cut
-  bool is_equal = true;      ///< all stages have one micro-batch size
-  bool is_shared = false;    ///< some place has several stages
+  std::string kind;        ///< "1F1B", "2F2B", "gpipe", "split"; "planned" in front where the planner cut
+  bool is_equal = true;    ///< all stages have one micro-batch size
+  bool is_shared = false;  ///< some place has several stages
 };
 PipelineCase random_case(Rng rng, const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
                          bool may_be_unequal);

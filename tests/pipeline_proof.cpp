@@ -83,7 +83,8 @@ struct OwnedBatch {
   Batch part(std::int64_t begin, std::int64_t count) const {
     const auto at = [&](const auto& values) {
       const std::size_t width = values.size() / labels.size();
-      return std::span(values).subspan(width * static_cast<std::size_t>(begin), width * static_cast<std::size_t>(count));
+      return std::span(values).subspan(width * static_cast<std::size_t>(begin),
+                                       width * static_cast<std::size_t>(count));
     };
     return {.size = count, .features = at(features), .labels = at(labels), .targets = {}, .sample_index = at(index)};
   }
@@ -225,8 +226,8 @@ class Case {
       for (std::size_t i = 0; i < of.size(); ++i) {
         const double distance = of[i] == values[i] ? 0 : std::abs(of[i] - values[i]) / unit;
         worst = std::max(worst, distance);
-        want(distance <= kTolerance, "gradient of " + tensor.name + " is off by " + std::to_string(distance / 1e-12) +
-                                         "e-12 of its size");
+        want(distance <= kTolerance,
+             "gradient of " + tensor.name + " is off by " + std::to_string(distance / 1e-12) + "e-12 of its size");
       }
     }
   }
@@ -245,8 +246,8 @@ class Case {
     compare_bytes(course);
   }
 
-  // What is merely renamed goes straight from its maker to its reader, and nothing comes back where nothing trained lies
-  // upstream: such models are left out.
+  // What is merely renamed goes straight from its maker to its reader, and nothing comes back where nothing trained
+  // lies upstream: such models are left out.
   void compare_bytes(const pipeline::Course& course) const {
     const auto edges = pipeline::edges_of(cut_.plan, cut_.problem.model);
     if (!is_plain()) return;
@@ -327,7 +328,8 @@ class Case {
       const std::int64_t size = i % 3 == 2 ? rng_.between(1, batch_) : batch_;
       const OwnedBatch batch(rng_.split(static_cast<std::uint64_t>(1000 + i)), size, 6);
       std::vector<std::int64_t> sizes;
-      for (std::int64_t p = 0; p < std::min(parts, size); ++p) sizes.push_back(size / parts + (p < size % parts ? 1 : 0));
+      for (std::int64_t p = 0; p < std::min(parts, size); ++p)
+        sizes.push_back(size / parts + (p < size % parts ? 1 : 0));
       double loss = accumulate(plain, batch, sizes, sum) / static_cast<double>(size);
       plain.commit(0, sum, hyper_);
       const Batch all = batch.all();
@@ -385,8 +387,9 @@ int prove(std::uint64_t cases, std::uint64_t first) {
   for (const auto& [kind, count] : kinds) std::printf("%4d %s\n", count, kind.c_str());
   std::printf("%llu cases, %d with unlike micro-batches, %d with places of several stages, %d steps trained\n",
               static_cast<unsigned long long>(cases), unlike, shared, steps);
-  std::printf("%d by formulas of their own; furthest from the whole batch: %.2g of 1e-12; %lld bytes sent as simulated\n",
-              by_formula, worst / kTolerance, static_cast<long long>(counted));
+  std::printf(
+      "%d by formulas of their own; furthest from the whole batch: %.2g of 1e-12; %lld bytes sent as simulated\n",
+      by_formula, worst / kTolerance, static_cast<long long>(counted));
   if (failed > 0) std::printf("%d FAILED\n", failed);
   return failed > 0 ? 1 : 0;
 }

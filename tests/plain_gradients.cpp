@@ -63,7 +63,8 @@ class Sample {
     } else if (node.op == "add" || node.op == "mul") {
       y = x;
       for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-        for (std::size_t e = 0; e < y.size(); ++e) y[e] = node.op == "add" ? y[e] + in(node, i)[e] : y[e] * in(node, i)[e];
+        for (std::size_t e = 0; e < y.size(); ++e)
+          y[e] = node.op == "add" ? y[e] + in(node, i)[e] : y[e] * in(node, i)[e];
       }
     } else {
       throw std::invalid_argument("no formula for " + node.op);

@@ -16,8 +16,8 @@ struct PlainStep {
 };
 
 /// From the formulas, in double: value by value forward, then backward along every use, one sample after the other.
-/// Knows linear, relu, tanh, sigmoid, identity, add, mul and concat of values of one dimension; throws on others. Shares
-/// no code with the product but the graph it reads.
+/// Knows linear, relu, tanh, sigmoid, identity, add, mul and concat of values of one dimension; throws on others.
+/// Shares no code with the product but the graph it reads.
 PlainStep plain_step(const graph::Graph& model, const std::map<std::string, std::vector<double>>& parameters,
                      const std::vector<float>& features, const std::vector<std::int32_t>& labels);
 

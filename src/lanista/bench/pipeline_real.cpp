@@ -27,8 +27,8 @@ constexpr std::int64_t kPlaces = 2, kBatch = 256, kMicro = 32, kClasses = 10;
 constexpr double kHandOver = 20e-6;
 const nn::LaneHyper kHyper{.lr = 0.001, .momentum = 0.9};
 
-// `branches` of so many linear layers with relu over one input, whose ends meet side by side (or in a sum) before a last
-// layer.
+// `branches` of so many linear layers with relu over one input, whose ends meet side by side (or in a sum) before a
+// last layer.
 std::string branchy(std::int64_t inputs, int branches, int layers, std::int64_t width, bool is_sum) {
   std::string text = "%0 = input(shape=[" + std::to_string(inputs) + "])\n", ends;
   int id = 0;
@@ -207,7 +207,8 @@ Result<void> two_branches(int repeats, bool json, std::ostream& out) {
   if (!same) return other_bits(name);
   const std::vector<Arm> arms{bench.arm("alone", bench.alone), bench.arm("ours", ours)};
   const auto seen = rounds(arms, repeats);
-  for (std::size_t a = 0; a < arms.size(); ++a) print(summary("pipeline-real", name, arms[a].name, "us", seen[a]), json, out);
+  for (std::size_t a = 0; a < arms.size(); ++a)
+    print(summary("pipeline-real", name, arms[a].name, "us", seen[a]), json, out);
   std::vector<double> gain, of_bound;
   for (std::size_t r = 0; r < seen[0].size(); ++r) {
     gain.push_back(seen[0][r] / seen[1][r]);
@@ -256,8 +257,8 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
       LANISTA_ASSIGN(one, runtime::chosen_plan(bench.problem, kMicro));
     } else {
       one.plan = random_cut(rng, bench.problem, 2 + rng.below(4), {kMicro}, kPlaces);
-      one.schedule = i % 3 == 0 ? pipeline::split_backward(one.plan, bench.problem)
-                                : pipeline::kfkb(one.plan, bench.problem);
+      one.schedule =
+          i % 3 == 0 ? pipeline::split_backward(one.plan, bench.problem) : pipeline::kfkb(one.plan, bench.problem);
       LANISTA_ASSIGN(const auto course, pipeline::simulate(one.schedule, one.plan, bench.problem, false));
       one.seconds = course.seconds;
     }
@@ -288,7 +289,8 @@ Result<runtime::ChosenPlan> halves(const pipeline::Problem& problem, std::size_t
   pipeline::Plan plan{problem.model.hash, problem.model.batch, {}};
   plan.stages.assign(3, {.operators = {}, .micro_batch = problem.model.batch, .devices = {1}, .successors = {}});
   plan.stages[0].devices = {0};
-  for (std::uint32_t i = 0; i < n; ++i) plan.stages[i + 1 == n ? 2 : i < each * branches / 2 ? 0 : 1].operators.push_back(i);
+  for (std::uint32_t i = 0; i < n; ++i)
+    plan.stages[i + 1 == n ? 2 : i < each * branches / 2 ? 0 : 1].operators.push_back(i);
   runtime::ChosenPlan one;
   LANISTA_ASSIGN(one.plan, pipeline::arranged(std::move(plan), problem.model));
   one.schedule = pipeline::split_backward(one.plan, problem);
@@ -299,8 +301,8 @@ Result<runtime::ChosenPlan> halves(const pipeline::Problem& problem, std::size_t
 
 // Eight trials of one small model. As branches of one graph their logits are added up: the same operators, but one loss
 // in place of eight, so times alone can be compared.
-Result<void> population(const std::string& name, std::int64_t inputs, std::int64_t width, std::int64_t batch, int repeats,
-                        bool json, std::ostream& out) {
+Result<void> population(const std::string& name, std::int64_t inputs, std::int64_t width, std::int64_t batch,
+                        int repeats, bool json, std::ostream& out) {
   constexpr std::int64_t kTrials = 8;
   LANISTA_ASSIGN(const Subject one, Subject::make(branchy(inputs, 1, 2, width, true), batch));
   LANISTA_ASSIGN(const Subject all, Subject::make(branchy(inputs, kTrials, 2, width, true), batch));

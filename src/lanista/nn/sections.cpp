@@ -26,8 +26,7 @@ std::vector<Delivery> deliveries(const step::TrainingStep& train, const Lowered&
     const auto found = sources.find(item.tensor.node);
     if (found == sources.end()) continue;
     const Space space = item.tensor.trained ? Space::kGradient : Space::kNewBuffer;
-    result.push_back(
-        {lowered.source(found->second), {space, bytes_of<T>(item.range.begin)}, item.layout, item.range});
+    result.push_back({lowered.source(found->second), {space, bytes_of<T>(item.range.begin)}, item.layout, item.range});
   }
   return result;
 }

@@ -231,9 +231,8 @@ Result<StagePieces> deal(const Lowered& lowered, const StageCut& cut, const step
       pieces.crossings.push_back({port, from, to, gradient, type});
     }
   }
-  std::ranges::sort(pieces.crossings, {}, [](const Crossing& each) {
-    return std::tuple(each.from, each.value, each.to);
-  });
+  std::ranges::sort(pieces.crossings, {},
+                    [](const Crossing& each) { return std::tuple(each.from, each.value, each.to); });
   for (std::uint32_t i = 0; i < stages; ++i) {
     const std::set<NodeId> urgent = upstream(wanted[i], [&](NodeId id) {
       std::vector<Port> own;

@@ -135,9 +135,8 @@ void StageRun<T>::await(const StagePass& pass) {
   std::unique_lock lock(mutex_);
   const auto ready = [&] {
     if (failure_ || pass.kind == StagePass::Kind::kWeightGrad) return true;
-    return std::ranges::all_of(forth ? work.before : work.after, [&](std::uint32_t other) {
-      return (forth ? forward_ : backward_)[other] >= wanted;
-    });
+    return std::ranges::all_of(forth ? work.before : work.after,
+                               [&](std::uint32_t other) { return (forth ? forward_ : backward_)[other] >= wanted; });
   };
   changed_.wait(lock, ready);
   if (failure_) throw Stopped{};

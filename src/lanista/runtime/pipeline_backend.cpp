@@ -13,8 +13,10 @@
 namespace lanista::runtime {
 namespace {
 
-constexpr double kHandOver = 20e-6;  // seconds from the end of a pass to the beginning of another thread's
-constexpr double kLeastGain = 1.2;   // promised, where nobody said how many threads
+// From the end of a pass to the beginning of another thread's, in seconds, and what a plan must promise: where nobody
+// asked for threads. Who does gets them.
+constexpr double kHandOver = 20e-6, kLeastGain = 1.2;
+constexpr double kHandOverAsked = 1e-7;
 
 Result<void> check_parts(const nn::ProgramOptions& options) {
   const std::int64_t parts = options.shards * options.accumulate;
@@ -33,7 +35,7 @@ Result<void> check_parts(const nn::ProgramOptions& options) {
 
 // None where the plan promises too little.
 Result<std::optional<nn::Stages>> plan_stages(const step::TrainingStep& train, const nn::ProgramOptions& options,
-                                              std::int64_t places, double least_gain) {
+                                              std::int64_t places, bool is_asked) {
   const graph::OpTable own = options.step_ops != nullptr    ? graph::OpTable()
                              : options.operators != nullptr ? step::training_ops(options.operators->table())
                                                             : step::training_ops(graph::builtin_ops());
@@ -41,13 +43,13 @@ Result<std::optional<nn::Stages>> plan_stages(const step::TrainingStep& train, c
   const auto slots = static_cast<double>(step::find_optimizer(train.options.optimizer)->slots.size());
   LANISTA_ASSIGN(const PlannedModel planned, planned_step(train, ops, options.max_batch, 3 + slots));
   const std::int64_t micro = options.max_batch / (options.shards * options.accumulate);
-  const pipeline::Problem problem{planned.model, single_devices(places, kHandOver)};
+  const pipeline::Problem problem{planned.model, single_devices(places, is_asked ? kHandOverAsked : kHandOver)};
   LANISTA_ASSIGN(const ChosenPlan best, chosen_plan(problem, micro));
   if (best.plan.stages.size() == 1) return std::optional<nn::Stages>();
   LANISTA_ASSIGN(const auto course, pipeline::simulate(best.schedule, best.plan, problem, false));
   double alone = 0;
   for (const double seconds : course.busy_seconds) alone += seconds;
-  if (alone < least_gain * course.seconds) return std::optional<nn::Stages>();
+  if (!is_asked && alone < kLeastGain * course.seconds) return std::optional<nn::Stages>();
   LANISTA_ASSIGN(nn::Stages stages, stages_of(best.plan, best.schedule, problem, planned.nodes));
   return std::optional<nn::Stages>(std::move(stages));
 }
@@ -63,7 +65,7 @@ Result<std::unique_ptr<nn::Machine>> PipelineBackend::compile(const step::Traini
   const auto cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
   const std::int64_t places = std::min<std::int64_t>(places_ > 0 ? places_ : cores, pipeline::kMostClasses);
   if (places == 1) return inner_.compile(train, infer, options);
-  LANISTA_ASSIGN(const auto stages, plan_stages(*train, options, places, places_ > 0 ? 0 : kLeastGain));
+  LANISTA_ASSIGN(const auto stages, plan_stages(*train, options, places, places_ > 0));
   nn::ProgramOptions own = options;
   if (stages) own.stages = &*stages;
   return inner_.compile(train, infer, own);

@@ -8,8 +8,9 @@
 namespace lanista::runtime {
 
 /// Programs of another backend whose steps several threads share by operators: the model is cut into stages by room
-/// `pipeline`, for the micro-batches that the recipe sums gradients over anyway (shards, or parts of a shard). So numbers
-/// are those of the other backend's, to the bit, whatever the number of threads; its name and numeric class too.
+/// `pipeline`, for the micro-batches that the recipe sums gradients over anyway (shards, or parts of a shard). So
+/// numbers are those of the other backend's, to the bit, whatever the number of threads; its name and numeric class
+/// too.
 ///
 /// Programs that cannot be shared so are the other backend's own: those that only predict, those with several threads
 /// for lanes, and those whose model has batch norm, whose statistics over a batch no micro-batch of a pipeline knows.

@@ -83,8 +83,10 @@ Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::
       pipeline::Operator& op = model.operators[number.at(origin->second)];
       const graph::Cost cost = cost_of(train.graph.node(id), train, ops);
       const auto samples = static_cast<double>(n);
-      (forward.contains(id) ? op.forward : weights.contains(id) ? op.weight_grad : op.input_grad).back() +=
-          1e-6 * graph::predicted_us(prices, cost.flops * samples, cost.bytes * samples);
+      (forward.contains(id)   ? op.forward
+       : weights.contains(id) ? op.weight_grad
+                              : op.input_grad)
+          .back() += 1e-6 * graph::predicted_us(prices, cost.flops * samples, cost.bytes * samples);
     }
     if (n >= batch) break;
   }
