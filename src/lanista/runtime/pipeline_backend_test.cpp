@@ -9,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "lanista/graph/text.h"
 #include "lanista/nn/test_models.h"
 #include "lanista/runtime/pipeline_stages.h"
+#include "lanista/train/test_support.h"
+#include "lanista/train/trainer.h"
 
 namespace lanista::runtime {
 namespace {
@@ -95,6 +98,54 @@ TEST(PipelineBackend, CutsAModelIntoStages) {
   const auto plain = compiled(model, nn::cpu_backend(), kBatch, 4);
   ASSERT_TRUE(plain.ok());
   EXPECT_EQ(plain->describe().find(" edge+"), std::string::npos);
+}
+
+// As studies do it: data in their order, short last batches, measurements; stopped at any step, gone on with any number.
+TEST(PipelineBackend, TrainsTrialsThatGoOnWithAnyNumberOfThreads) {
+  const nn::Backend& cpu = nn::cpu_backend();
+  const PipelineBackend two(cpu, 2), four(cpu, 4);
+  const auto trial = [&](const std::vector<const nn::Backend*>& backends, int stop_every) {
+    train::TrainerInput input;
+    input.trial = TrialId{1};
+    input.model = *graph::parse(kBranches);
+    input.recipe.loss = "cross_entropy";
+    input.recipe.optimizer = "adam";
+    input.recipe.schedule = "cosine";
+    input.recipe.precision = "float32";
+    input.recipe.epochs = 2;
+    input.recipe.batch = kBatch;
+    input.recipe.accumulate = 4;
+    input.recipe.lr = 0.005;
+    input.recipe.beta1 = 0.9;
+    input.recipe.beta2 = 0.999;
+    input.recipe.eps = 1e-8;
+    input.trial_seed = 7;
+    input.data_seed = 5;
+    input.data = &train::digits();
+    input.step_ops = &train::ops();
+    std::size_t turn = 0;
+    const auto begin = [&] {
+      input.backend = backends[turn++ % backends.size()];
+      auto made = train::Trainer::create(input);
+      EXPECT_TRUE(made.ok()) << made.error().text();
+      return *std::move(made);
+    };
+    train::Trainer trainer = begin();
+    for (int step = 1; trainer.epochs_done() < 2; ++step) {
+      trainer.step();
+      if (step % stop_every != 0) continue;
+      const train::TrainerState state = trainer.save();
+      trainer = begin();
+      const auto restored = trainer.restore(state);
+      EXPECT_TRUE(restored.ok()) << restored.error().text();
+    }
+    return trainer.save();
+  };
+  const train::TrainerState wanted = trial({&cpu}, 1000);
+  for (const auto& backends : {std::vector<const nn::Backend*>{&two}, {&two, &cpu, &four}}) {
+    const train::TrainerState seen = trial(backends, 5);
+    EXPECT_TRUE(seen.tensors == wanted.tensors && seen.facts == wanted.facts) << backends.size();
+  }
 }
 
 TEST(PipelineBackend, LeavesBatchNormToOneThread) {
