@@ -33,7 +33,7 @@ class StageRun {
     const step::TrainingStep& train;
     const Lowered& lowered;
     const StateLayout& layout;
-    SectionInputs<T> section;  ///< as for a whole program; its max_batch is the program's
+    SectionInputs<T> section;                          ///< as for a whole program; its max_batch is the program's
     std::int64_t input_stride = 0, target_stride = 0;  ///< bytes of a sample of what a batch brings
   };
   /// Errors: kUnimplemented (what cannot go from stage to stage), kResourceExhausted (Stages::place_bytes).

@@ -27,9 +27,7 @@ const LaneHyper kHyper{.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_
 // backward passes, the weights' parts last of all.
 Stages in_stages(const graph::Graph& model, std::size_t count, std::int64_t parts = kParts) {
   std::vector<graph::NodeId> nodes = model.topo();
-  std::erase_if(nodes, [&](graph::NodeId id) {
-    return model.node(id).op == "input" || model.node(id).op == "output";
-  });
+  std::erase_if(nodes, [&](graph::NodeId id) { return model.node(id).op == "input" || model.node(id).op == "output"; });
   count = std::min(count, nodes.size());
   Stages stages;
   stages.places.resize(std::min<std::size_t>(count, 2));
@@ -172,7 +170,8 @@ TEST(Stages, RehearseEveryLineOfTheirPlan) {
   EXPECT_EQ(lines, ours.plan().size());
 }
 
-// An operator that throws, sooner or later, and in any stage: nothing hangs, nothing has changed, the next step is done.
+// An operator that throws, sooner or later, and in any stage: nothing hangs, nothing has changed, the next step is
+// done.
 struct Thrower {
   std::shared_ptr<std::atomic<int>> left;
   template <class T>
@@ -199,7 +198,8 @@ TEST(Stages, LeaveALaneAsItWasWhereOneThrows) {
   const auto model = graph::parse(
       "%0 = input(shape=[6])\n%1 = linear(%0, out=6)\n%2 = thrower(%1)\n%3 = linear(%2, out=6)\n%4 = relu(%3)\n"
       "%5 = linear(%4, out=5)\n%6 = output(%5)\n");
-  const Derived derived{*model, *step::derive_training_step(*model, {}, ops), *step::derive_inference_step(*model, ops)};
+  const Derived derived{*model, *step::derive_training_step(*model, {}, ops),
+                        *step::derive_inference_step(*model, ops)};
   const Stages stages = in_stages(derived.model, 4);
   ProgramOptions options = options_of(&stages);
   options.operators = &operators;
