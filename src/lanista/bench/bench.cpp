@@ -14,6 +14,7 @@
 #include "lanista/bench/overhead.h"
 #include "lanista/bench/pack_hyperband.h"
 #include "lanista/bench/pipeline.h"
+#include "lanista/bench/pipeline_real.h"
 #include "lanista/bench/prefix.h"
 #include "lanista/bench/selective.h"
 #include "lanista/bench/tabular.h"
@@ -63,6 +64,10 @@ std::vector<Benchmark> benchmarks() {
       {"pipeline",
        "simulated: GraphPipe's models on 4 to 32 devices, samples a second by PipeDream, Piper, ours, split backward",
        pipeline},
+      plain("pipeline-real",
+            "steps of branchy models in stages on two threads, really done: against one thread, bounds and the "
+            "simulation",
+            pipeline_real),
       plain("prefix",
             "1 to 16 models behind one augmentation or frozen backbone; arms apart, shared, materialised, and the "
             "limit",

@@ -23,8 +23,8 @@ std::string folder_of(const std::string& file) {
 /// How many threads or processes and how much memory train a study changes none of its numbers; nor does its name.
 bool matters(const Comparison::Difference& difference) {
   const auto& key = difference.key;
-  return key != "name" && key != "run.workers" && key != "run.lanes" && key != "run.memory_gib" &&
-         key != "run.width" && key != "run.isolation" && key != "run.lease_seconds";
+  return key != "name" && key != "run.workers" && key != "run.lanes" && key != "run.memory_gib" && key != "run.width" &&
+         key != "run.pipeline" && key != "run.isolation" && key != "run.lease_seconds";
 }
 
 std::vector<Comparison::Difference> differences(const study::StudyConfig& stored, const study::StudyConfig& claimed) {

@@ -272,6 +272,7 @@ engine::WorkerBrief worker_brief(const study::StudyConfig& config, const Crew& c
   brief.workers = crew.workers.value_or(config.run.workers);
   brief.lanes = crew.lanes.value_or(config.run.lanes);
   brief.width = config.run.width;
+  brief.pipeline = config.run.pipeline;
   brief.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
   brief.metrics = config.train.metrics;
   brief.checkpoint_every = config.keep.checkpoint_every;

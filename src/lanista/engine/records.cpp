@@ -85,6 +85,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.workers = 0;
   identity.run.lanes = 0;
   identity.run.width = 1;
+  identity.run.pipeline = 1;
   identity.run.memory_gib = 0;
   identity.run.isolation = study::kThreads;
   identity.run.lease_seconds = study::RunConfig().lease_seconds;

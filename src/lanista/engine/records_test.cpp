@@ -65,6 +65,7 @@ TEST_F(Records, OfHeadersIdentifyAStudyWhateverItMayUse) {
   other.run.workers = 7;
   other.run.lanes = 3;
   other.run.width = 2;
+  other.run.pipeline = 3;
   other.run.memory_gib = 1.5;
   const auto models = make_model_space(config, bench.data, "", bench.disk);
   const json one = header_body(config, studyfile::write_study(config), bench.data, **models);

@@ -66,6 +66,7 @@ json to_json(const WorkerBrief& brief) {
           {"workers", brief.workers},
           {"lanes", brief.lanes},
           {"width", brief.width},
+          {"pipeline", brief.pipeline},
           {"memory_bytes", brief.memory_bytes},
           {"metrics", brief.metrics},
           {"checkpoint_every", real_json(brief.checkpoint_every)},
@@ -82,6 +83,7 @@ WorkerBrief read_brief(const json& in) {
   brief.workers = integer(in, "workers");
   brief.lanes = integer(in, "lanes");
   brief.width = integer(in, "width");
+  brief.pipeline = integer(in, "pipeline");
   brief.memory_bytes = integer(in, "memory_bytes");
   for (const json& metric : array(in, "metrics")) {
     if (!metric.is_string()) throw Malformed{"'metrics' holds what is no text"};

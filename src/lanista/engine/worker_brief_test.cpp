@@ -27,7 +27,7 @@ class Draw {
     if (rng_.bernoulli(0.5)) brief.data.hash = Digest{rng_.next(), rng_.next()};
     brief.isa = text();
     brief.numeric_class = text();
-    for (auto* field : {&brief.workers, &brief.lanes, &brief.width, &brief.memory_bytes}) *field = integer();
+    for (auto* field : {&brief.workers, &brief.lanes, &brief.width, &brief.pipeline, &brief.memory_bytes}) *field = integer();
     for (std::uint64_t i = rng_.below(4); i > 0; --i) brief.metrics.push_back(text());
     brief.checkpoint_every = real();
     brief.crash_marks = rng_.bernoulli(0.5);

@@ -21,8 +21,9 @@
 namespace lanista::nn {
 
 /// Where bytes may lie; the program sets one base pointer a space before it runs a lane.
-enum class Space : std::uint8_t { kArena, kParameter, kGradient, kBuffer, kNewBuffer, kInput, kTarget, kSlot };
-inline constexpr std::size_t kSpaces = 8;
+/// kEdge: what came from other stages.
+enum class Space : std::uint8_t { kArena, kParameter, kGradient, kBuffer, kNewBuffer, kInput, kTarget, kSlot, kEdge };
+inline constexpr std::size_t kSpaces = 9;
 
 /// Of so many elements.
 template <class T>

@@ -80,6 +80,7 @@ void LaneProgram<T>::add_gradients(T* sum, const T* first, const T* second) cons
 
 template <class T>
 double LaneProgram<T>::sum_parts(const RunContext<T>& run, T* out, bool add) {
+  if (stages_) return stages_->sum(run, out, desk_gradients(static_cast<int>(run.thread), gradient_count_ - 1), add);
   double loss = 0;
   const ShardRange all = cut_.share(run.batch, 1, 0);
   const Sums sums{.gradients = out, .loss = &loss, .add = add};

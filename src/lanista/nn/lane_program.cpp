@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <new>
+#include <system_error>
 #include <type_traits>
 
 #include "lanista/base/check.h"
 #include "lanista/nn/commit.h"
 #include "lanista/nn/plan_lines.h"
 #include "lanista/nn/sections.h"
+#include "lanista/nn/stage_cut.h"
 
 namespace lanista::nn {
 namespace {
@@ -36,6 +38,19 @@ Result<void> check_options(kernels::Isa isa, const ProgramOptions& options) {
                        std::to_string(kMaxParts));
   }
   return {};
+}
+
+// Stages have threads and parts of their own.
+Result<void> check_stages(const step::TrainingStep& train, const ProgramOptions& options) {
+  LANISTA_TRY(check(*options.stages, train));
+  const std::int64_t pieces = options.stages->pieces();
+  if (options.threads != 1) {
+    return bad_options("threads is " + std::to_string(options.threads) + ", but must be 1 where a model is in stages");
+  }
+  if (options.shards * options.accumulate == pieces && std::min(options.shards, options.accumulate) == 1) return {};
+  return bad_options("shards is " + std::to_string(options.shards) + " and accumulate " +
+                     std::to_string(options.accumulate) + ", but one must be 1 and the other " +
+                     std::to_string(pieces) + ", as many as the stages' micro-batches");
 }
 
 // A buffer takes one value a step: only where the parts of a batch agree on it can there be parts.
@@ -83,6 +98,7 @@ struct LaneProgram<T>::Plan {
   Metrics loss_alone;
   Feed input, target;
   Cut cut;
+  std::unique_ptr<StageRun<T>> stages;
   std::int64_t arena_stride = 0;
   std::int64_t scratch_offset = 0;
   std::int64_t gradient_offset = 0;
@@ -120,7 +136,9 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
                                                                 const step::InferenceStep& infer,
                                                                 const ProgramOptions& options) {
   LANISTA_TRY(check_options(isa, options));
-  const Cut cut{options.shards, options.accumulate};
+  const Stages* const stages = train != nullptr ? options.stages : nullptr;
+  if (stages != nullptr) LANISTA_TRY(check_stages(*train, options));
+  const Cut cut = stages != nullptr ? Cut{1, stages->pieces()} : Cut{options.shards, options.accumulate};
   static const Operators shipped;
   const Operators& operators = options.operators != nullptr ? *options.operators : shipped;
   const graph::OpTable own_ops = options.step_ops != nullptr ? graph::OpTable() : step::training_ops(operators.table());
@@ -139,12 +157,17 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
                                 .line = common_line<T>(isa, options)};
   const std::vector<Fusion> fusions = fusions_of(table);
   const LoweringFacts lowering{ops, fusions};
+  const StageCut stage_cut = stages != nullptr ? cut_of(*stages, *train) : StageCut{};
   Lowered train_calls;
-  if (train != nullptr) train_calls = lower(train->graph, train->types, train->compute, results_of(*train), lowering);
+  if (train != nullptr) {
+    std::set<graph::Port> kept = results_of(*train);
+    kept.insert(stage_cut.crossing.begin(), stage_cut.crossing.end());
+    train_calls = lower(train->graph, train->types, train->compute, kept, lowering);
+  }
   const Lowered infer_calls = lower(infer.graph, infer.types, infer.compute, {infer.prediction}, lowering);
   LANISTA_TRY(check_kernels(train_calls, inputs));
   LANISTA_TRY(check_kernels(infer_calls, inputs));
-  if (train != nullptr && !cut.whole()) LANISTA_TRY(check_buffers(*train, train_calls, table));
+  if (train != nullptr && stages == nullptr && !cut.whole()) LANISTA_TRY(check_buffers(*train, train_calls, table));
 
   Plan plan;
   plan.cut = cut;
@@ -152,10 +175,9 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
                  lay_out_state(train, train_calls, infer, infer_calls,
                                [&](const Call& call, std::size_t input) { return wanted_layout(table, call, input); }));
   const graph::Shape& prediction = infer.types.at(infer.prediction).shape;
+  plan.input.plan(infer.types.at(infer.input), options.max_batch);
   if (train != nullptr) {
-    plan.train = train_section<T>(*train, train_calls, layout, inputs);
-    for (LaneNumber& number : plan.train.numbers) number.node = train->origin.at(number.node);
-    plan.loss = plan.train.places.at(train_calls.source(train->loss));
+    if (stages == nullptr) plan.train = train_section<T>(*train, train_calls, layout, inputs);
     plan.loss_alone.loss = train->options.loss;
     const graph::ValueType& target = train->types.at(train->target);
     if (target.dtype == graph::DType::kReal) {
@@ -165,6 +187,16 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
       plan.positions = target.shape.elements_per_sample();
       plan.target.stride = bytes_of<std::int32_t>(plan.positions);
     }
+    if (stages != nullptr) {
+      SectionInputs<T> whole = inputs;
+      whole.max_batch = options.max_batch;
+      LANISTA_ASSIGN(plan.stages, StageRun<T>::plan({*stages, stage_cut, *train, train_calls, layout, whole,
+                                                     plan.input.stride, plan.target.stride}));
+      plan.train = plan.stages->facts();
+    } else {
+      plan.loss = plan.train.places.at(train_calls.source(train->loss));
+    }
+    for (LaneNumber& number : plan.train.numbers) number.node = train->origin.at(number.node);
   }
   plan.row = prediction.dims.back();
   plan.infer = infer_section<T>(infer, infer_calls, layout, inputs);
@@ -178,10 +210,9 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
   plan.prediction = plan.infer.places.at(infer_calls.source(infer.prediction));
   plan.prediction_out = Reorder::out_of(prediction, value_layout(prediction));
   plan.prediction_count = Count(prediction);
-  plan.input.plan(infer.types.at(infer.input), options.max_batch);
   plan.place_memory(options.max_batch);
 
-  const std::int64_t desks = options.threads * plan.desk_bytes;
+  const std::int64_t desks = options.threads * plan.desk_bytes + (plan.stages ? plan.stages->bytes() : 0);
   MemoryBudget::Reservation reservation;
   if (options.budget != nullptr) {
     LANISTA_ASSIGN(reservation, options.budget->reserve(desks));
@@ -193,10 +224,15 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
                        .kind = plan.kind,
                        .lane_numbers = plan.train.numbers,
                        .plan = std::move(lines),
-                       .shards = cut.shards,
+                       .shards = stages != nullptr ? 1 : cut.shards,
                        .shard_bytes = plan.shard_bytes};
+    if (plan.stages) plan.stages->start();
     return std::unique_ptr<LaneProgram>(
         new LaneProgram(std::move(facts), isa, std::move(plan), options, std::move(reservation)));
+  } catch (const std::system_error& error) {
+    return Error{.code = Code::kResourceExhausted,
+                 .message = std::string("the system has no thread for every place: ") + error.what(),
+                 .where = {}};
   } catch (const std::bad_alloc&) {
     return Error{.code = Code::kResourceExhausted,
                  .message = "the system has no memory for a program of " + std::to_string(desks) + " bytes",
@@ -237,12 +273,15 @@ LaneProgram<T>::LaneProgram(MachineFacts facts, kernels::Isa isa, Plan plan, con
       kind_(std::move(plan.kind)),
       states_(static_cast<std::size_t>(options.lanes)),
       memory_(options.threads * plan.desk_bytes),
-      team_(options.threads) {}
+      stages_(std::move(plan.stages)),
+      team_(options.threads) {
+  options_.stages = nullptr;  // the caller's
+}
 
 template <class T>
 std::int64_t LaneProgram<T>::bytes() const {
   const auto held = std::ranges::count_if(states_, [](const LaneState& state) { return static_cast<bool>(state); });
-  return options_.threads * desk_bytes_ + held * kind_->bytes();
+  return options_.threads * desk_bytes_ + (stages_ ? stages_->bytes() : 0) + held * kind_->bytes();
 }
 
 template <class T>

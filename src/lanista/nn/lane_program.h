@@ -18,6 +18,7 @@
 #include "lanista/nn/metrics.h"
 #include "lanista/nn/program.h"
 #include "lanista/nn/section.h"
+#include "lanista/nn/stage_run.h"
 #include "lanista/nn/team.h"
 
 namespace lanista::nn {
@@ -132,6 +133,7 @@ class LaneProgram final : public Machine {
   std::shared_ptr<const StateKind> kind_;
   std::vector<LaneState> states_;  // of each lane; none where it is empty
   AlignedBytes memory_;            // desks
+  std::unique_ptr<StageRun<T>> stages_;  // none where one thread does all of a step
   Team team_;
 };
 

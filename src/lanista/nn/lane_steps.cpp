@@ -157,7 +157,12 @@ void LaneProgram<T>::train_step(const StepWork& work, std::span<const std::uint8
 template <class T>
 double LaneProgram<T>::train_lane(RunContext<T>& run, std::int64_t lane, ShardPeers* peers) {
   double loss = 0;
-  if (cut_.whole()) {
+  LANISTA_CHECK(!stages_ || peers == nullptr, "a step in stages is shared by samples too");
+  if (stages_) {
+    loss = sum_parts(run, desk_gradients(static_cast<int>(run.thread), 0), false);
+    loss = cut_.whole() ? static_cast<double>(kernels_->mean(run.batch, stages_->losses()))
+                        : loss / static_cast<double>(run.batch);
+  } else if (cut_.whole()) {
     for (const Run<T>& call : train_.calls) call(run);
     loss = static_cast<double>(kernels_->mean(run.batch, run.at(loss_)));
   } else {
@@ -202,13 +207,14 @@ void LaneProgram<T>::rehearse(const Batch& batch, const LaneHyper& hyper, const 
   RunContext<T> run = context(0, 0);
   run.hyper = &hyper;
   feed_batch(run, desk(0), batch);
-  run = part_of(run, {.begin = 0, .size = std::min(batch.size, cut_.largest(options_.max_batch))}, 0);
+  if (!stages_) run = part_of(run, {.begin = 0, .size = std::min(batch.size, cut_.largest(options_.max_batch))}, 0);
   const auto each = [&](const std::vector<Run<T>>& calls) {
     for (const Run<T>& call : calls) {
       call(run);
       done();
     }
   };
+  if (stages_) stages_->rehearse(run, desk_gradients(0, 0), done);
   auto exchange = train_.exchanges.begin();
   for (std::size_t i = 0; i < train_.calls.size(); ++i) {
     if (exchange != train_.exchanges.end() && exchange->call == i) {

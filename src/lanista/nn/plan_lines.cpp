@@ -6,8 +6,8 @@ namespace lanista::nn {
 namespace {
 
 std::string place_text(Place place) {
-  static constexpr std::array<std::string_view, kSpaces> kNames{"arena",      "parameter", "gradient", "buffer",
-                                                                "new_buffer", "input",     "target",   "slot"};
+  static constexpr std::array<std::string_view, kSpaces> kNames{
+      "arena", "parameter", "gradient", "buffer", "new_buffer", "input", "target", "slot", "edge"};
   return std::string(kNames[static_cast<std::size_t>(place.space)]) + "+" + std::to_string(place.offset);
 }
 

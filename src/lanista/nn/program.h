@@ -16,6 +16,7 @@
 #include "lanista/nn/metrics.h"
 #include "lanista/nn/opaque.h"
 #include "lanista/nn/plan.h"
+#include "lanista/nn/stages.h"
 #include "lanista/nn/work.h"
 #include "lanista/step/training_step.h"
 
@@ -32,6 +33,9 @@ struct ProgramOptions {
   /// A step's batch is cut in so many shards, and each of them in so many parts; gradients of parts are computed one
   /// after the other, in an arena of the largest part, and summed in order, those of a shard first. Sums depend on it.
   std::int64_t shards = 1, accumulate = 1;
+  /// Cuts a step into stages for several threads at once; read while compiling. Then `threads` is 1, and a batch comes
+  /// in as many parts (shards x accumulate, of which one is 1) as its finest micro-batches. Null: no stages.
+  const Stages* stages = nullptr;
   int threads = 1;  ///< that share out the lanes; no sum is ever split, so results do not depend on it
   Precision precision = Precision::kFloat32;
   const Backend* backend = nullptr;          ///< that compiles the program; null: the CPU's at its best level

@@ -5,11 +5,9 @@
 #include "lanista/nn/plan_lines.h"
 
 namespace lanista::nn {
-namespace {
 
 using graph::Port;
 
-// Where and how the state's sources lie.
 template <class T>
 void place_state(SectionInputs<T>& inputs, const StateLayout& layout, const std::vector<step::StateTensor>& state) {
   for (std::size_t i = 0; i < state.size(); ++i) {
@@ -20,14 +18,6 @@ void place_state(SectionInputs<T>& inputs, const StateLayout& layout, const std:
   }
 }
 
-// A result of the compute section that the commit section wants in the lane's own memory.
-struct Delivery {
-  Port value;
-  Place place;
-  Layout layout;
-  std::int64_t elements;
-};
-
 template <class T>
 std::vector<Delivery> deliveries(const step::TrainingStep& train, const Lowered& lowered, const StateLayout& layout) {
   std::vector<Delivery> result;
@@ -36,13 +26,10 @@ std::vector<Delivery> deliveries(const step::TrainingStep& train, const Lowered&
     const auto found = sources.find(item.tensor.node);
     if (found == sources.end()) continue;
     const Space space = item.tensor.trained ? Space::kGradient : Space::kNewBuffer;
-    result.push_back(
-        {lowered.source(found->second), {space, bytes_of<T>(item.range.begin)}, item.layout, item.range.count});
+    result.push_back({lowered.source(found->second), {space, bytes_of<T>(item.range.begin)}, item.layout, item.range});
   }
   return result;
 }
-
-}  // namespace
 
 std::set<Port> results_of(const step::TrainingStep& train) {
   std::set<Port> ports{train.loss};
@@ -75,10 +62,10 @@ Section<T> train_section(const step::TrainingStep& train, const Lowered& lowered
   Section<T> section = build_section(lowered, inputs);
   for (const Delivery& copy : copies) {
     const Place from = section.places.at(copy.value);
-    const auto size = static_cast<std::size_t>(bytes_of<T>(copy.elements));
+    const auto size = static_cast<std::size_t>(bytes_of<T>(copy.range.count));
     section.calls.push_back(
         [from, to = copy.place, size](const RunContext<T>& run) { std::memcpy(run.at(to), run.at(from), size); });
-    section.plan.push_back(copy_line<T>(inputs.line, copy.value.node, copy.elements, from, copy.place));
+    section.plan.push_back(copy_line<T>(inputs.line, copy.value.node, copy.range.count, from, copy.place));
   }
   return section;
 }
@@ -93,6 +80,10 @@ Section<T> infer_section(const step::InferenceStep& infer, const Lowered& lowere
   return build_section(lowered, inputs);
 }
 
+template void place_state(SectionInputs<float>&, const StateLayout&, const std::vector<step::StateTensor>&);
+template void place_state(SectionInputs<double>&, const StateLayout&, const std::vector<step::StateTensor>&);
+template std::vector<Delivery> deliveries<float>(const step::TrainingStep&, const Lowered&, const StateLayout&);
+template std::vector<Delivery> deliveries<double>(const step::TrainingStep&, const Lowered&, const StateLayout&);
 template Section<float> train_section(const step::TrainingStep&, const Lowered&, const StateLayout&,
                                       SectionInputs<float>);
 template Section<double> train_section(const step::TrainingStep&, const Lowered&, const StateLayout&,

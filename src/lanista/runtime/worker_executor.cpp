@@ -17,6 +17,7 @@
 #include "lanista/runtime/frozen_parts.h"
 #include "lanista/runtime/group_pool.h"
 #include "lanista/runtime/member_measures.h"
+#include "lanista/runtime/pipeline_backend.h"
 #include "lanista/runtime/shared_epochs.h"
 #include "lanista/runtime/trial_board.h"
 #include "lanista/runtime/trial_slot.h"
@@ -85,6 +86,7 @@ Result<void> check_brief(const engine::WorkerBrief& brief, const data::DataSpec&
 struct WorkerExecutor::Impl {
   const schedule::Machine wanted;
   const data::Dataset& data;
+  const PipelineBackend pipelines;  // where a trial has several threads
   const nn::Backend& backend;
   nn::Operators operators;
   graph::OpTable step_ops;
@@ -109,7 +111,8 @@ struct WorkerExecutor::Impl {
        const WorkerOptions& options, FileSystem& f, const Clock& clock)
       : wanted(machine_of(brief)),
         data(d),
-        backend(b),
+        pipelines(b, brief.pipeline),
+        backend(brief.pipeline == 1 ? b : pipelines),
         operators(std::move(all)),
         step_ops(step::training_ops(operators.table())),
         checkpoints(f, brief.study_folder),
@@ -264,7 +267,8 @@ schedule::Machine WorkerExecutor::machine() const {
 }
 
 schedule::Machine machine_of(const engine::WorkerBrief& brief) {
-  return {.workers = brief.workers > 0 ? brief.workers : default_workers(),
+  const std::int64_t each = std::max<std::int64_t>(1, brief.pipeline);  // threads of a worker
+  return {.workers = brief.workers > 0 ? brief.workers : std::max<std::int64_t>(1, default_workers() / each),
           .lanes = std::min(brief.lanes, static_cast<std::int64_t>(CrashMarks::kMaxLanes)),
           .bytes = brief.memory_bytes > 0 ? brief.memory_bytes : default_memory()};
 }

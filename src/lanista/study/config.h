@@ -149,6 +149,7 @@ struct RunConfig {
   std::int64_t workers = 0;  ///< 0: one per core
   std::int64_t lanes = 0;    ///< trials of one program that a worker trains together; 0: as suits the machine
   std::int64_t width = 1;    ///< worker processes that train one trial together, at most
+  std::int64_t pipeline = 1;  ///< threads of a worker that share a trial's step by operators; 0: as it pays
   std::uint64_t seed = 1;
   double memory_gib = 0;  ///< of all programs together; 0: three quarters of the machine's
   std::string isolation = std::string(kThreads);  ///< kThreads, kProcesses

@@ -1,0 +1,458 @@
+#include "lanista/bench/pipeline_real.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <ostream>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "lanista/base/check.h"
+#include "lanista/base/rng.h"
+#include "lanista/bench/arms.h"
+#include "lanista/bench/random_cuts.h"
+#include "lanista/graph/text.h"
+#include "lanista/nn/program.h"
+#include "lanista/pipeline/schedule.h"
+#include "lanista/pipeline/simulate.h"
+#include "lanista/runtime/pipeline_stages.h"
+#include "lanista/step/training_step.h"
+
+namespace lanista::bench {
+namespace {
+
+constexpr std::int64_t kPlaces = 2, kBatch = 256, kMicro = 32, kClasses = 10;
+constexpr double kHandOver = 20e-6;
+const nn::LaneHyper kHyper{.lr = 0.001, .momentum = 0.9};
+
+// `branches` of so many linear layers with relu over one input, whose ends meet side by side (or in a sum) before a
+// last layer.
+std::string branchy(std::int64_t inputs, int branches, int layers, std::int64_t width, bool is_sum) {
+  std::string text = "%0 = input(shape=[" + std::to_string(inputs) + "])\n", ends;
+  int id = 0;
+  const auto add = [&](const std::string& what) {
+    text += "%" + std::to_string(++id) + " = " + what + "\n";
+    return "%" + std::to_string(id);
+  };
+  for (int b = 0; b < branches; ++b) {
+    std::string x = "%0";
+    for (int l = 0; l < layers; ++l) {
+      x = add("linear(" + x + ", out=" + std::to_string(width) + ")");
+      x = add("relu(" + x + ")");
+    }
+    if (is_sum) x = add("linear(" + x + ", out=" + std::to_string(kClasses) + ")");
+    ends += (b > 0 ? ", " : "") + x;
+  }
+  std::string end = ends;
+  if (branches > 1) end = add((is_sum ? "add(" : "concat(") + ends + ")");
+  if (!is_sum) end = add("linear(" + end + ", out=" + std::to_string(kClasses) + ")");
+  add("output(" + end + ")");
+  return text;
+}
+
+struct Samples {
+  std::vector<float> features;
+  std::vector<std::int32_t> labels;
+  std::vector<std::int64_t> index;
+
+  Samples(std::int64_t count, std::int64_t width) {
+    Rng rng(3);
+    for (std::int64_t i = 0; i < count * width; ++i) features.push_back(static_cast<float>(rng.normal()));
+    for (std::int64_t i = 0; i < count; ++i) {
+      labels.push_back(static_cast<std::int32_t>(rng.below(kClasses)));
+      index.push_back(i);
+    }
+  }
+  nn::Batch view() const {
+    return {.size = static_cast<std::int64_t>(labels.size()),
+            .features = features,
+            .labels = labels,
+            .targets = {},
+            .sample_index = index};
+  }
+};
+
+// A model with its steps.
+struct Subject {
+  graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  step::TrainingStep train;
+  step::InferenceStep infer;
+  std::int64_t batch = 0;
+
+  static Result<Subject> make(const std::string& text, std::int64_t batch) {
+    Subject subject;
+    subject.batch = batch;
+    LANISTA_ASSIGN(const graph::Graph model, graph::parse(text));
+    LANISTA_ASSIGN(subject.train, step::derive_training_step(model, {}, subject.ops));
+    LANISTA_ASSIGN(subject.infer, step::derive_inference_step(model, subject.ops));
+    return subject;
+  }
+  Result<nn::Program> compile(std::int64_t parts, const nn::Stages* stages, std::int64_t lanes = 1,
+                              int threads = 1) const {
+    nn::ProgramOptions options{.lanes = lanes, .max_batch = batch, .accumulate = parts, .stages = stages};
+    options.threads = threads;
+    LANISTA_ASSIGN(nn::Program program, nn::Program::compile(train, infer, options));
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      LANISTA_TRY(program.begin(lane, static_cast<std::uint64_t>(lane) + 1));
+    }
+    return program;
+  }
+};
+
+void step_of(nn::Program& program, const nn::Batch& batch) {
+  const auto lanes = static_cast<std::size_t>(program.lanes());
+  const std::vector<nn::LaneHyper> hyper(lanes, kHyper);
+  const std::vector<std::uint8_t> active(lanes, 1);
+  std::vector<double> loss(lanes);
+  program.train_step({&batch, 1}, hyper, active, loss);
+}
+
+double cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Seconds of a core of every pass of a step whose stages are single operators, all at one place.
+class Stopwatch final : public nn::StageObserver {
+ public:
+  void begins(std::size_t, const nn::StagePass&) override { begin_ = cpu_seconds(); }
+  void ends(std::size_t, const nn::StagePass& pass) override {
+    times[{pass.stage, pass.kind}].push_back(cpu_seconds() - begin_);
+  }
+  void sent(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
+  void holds(std::uint32_t, std::int64_t) override {}
+
+  std::map<std::pair<std::uint32_t, nn::StagePass::Kind>, std::vector<double>> times;
+
+ private:
+  double begin_ = 0;
+};
+
+// What passes take of a core while two threads do them, and what a step would take of two cores that nobody else wants:
+// the same passes in the same order, each when what it waits for has ended.
+class Replay final : public nn::StageObserver {
+ public:
+  explicit Replay(nn::Stages stages) : stages_(std::move(stages)) {
+    begin_.resize(stages_.places.size());
+    took_.resize(stages_.places.size());
+  }
+  void begins(std::size_t place, const nn::StagePass&) override { begin_[place] = cpu_seconds(); }
+  void ends(std::size_t place, const nn::StagePass&) override { took_[place].push_back(cpu_seconds() - begin_[place]); }
+  void sent(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
+  void holds(std::uint32_t, std::int64_t) override {}
+
+  // Of the step that was done last; micro-batches are of equal sizes.
+  double seconds() {
+    using Kind = nn::StagePass::Kind;
+    std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, double> ended;  // forward, stage, micro-batch
+    std::vector<std::size_t> at(stages_.places.size());
+    std::vector<double> clock(at.size());
+    for (bool moved = true; std::exchange(moved, false);) {
+      for (std::size_t p = 0; p < at.size(); ++p) {
+        for (; at[p] < stages_.places[p].size(); ++at[p], moved = true) {
+          const nn::StagePass& pass = stages_.places[p][at[p]];
+          const bool forth = pass.kind == Kind::kForward;
+          double ready = clock[p];
+          bool waits = false;
+          for (std::uint32_t s = 0; s < stages_.stages.size() && pass.kind != Kind::kWeightGrad; ++s) {
+            const auto& after = stages_.stages[forth ? s : pass.stage].after;
+            if (std::ranges::count(after, forth ? pass.stage : s) == 0) continue;
+            const auto found = ended.find({forth, s, pass.micro});
+            waits = waits || found == ended.end();
+            if (!waits) ready = std::max(ready, found->second);
+          }
+          if (waits) break;
+          clock[p] = ready + took_[p][at[p]];
+          if (pass.kind != Kind::kWeightGrad) ended[{forth, pass.stage, pass.micro}] = clock[p];
+        }
+      }
+    }
+    for (auto& times : took_) times.clear();
+    return *std::ranges::max_element(clock);
+  }
+
+ private:
+  nn::Stages stages_;
+  std::vector<double> begin_;
+  std::vector<std::vector<double>> took_;
+};
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+// Puts in the model what its operators take, each measured alone, for micro-batches of one size.
+Result<void> profile(const Subject& subject, runtime::PlannedModel& planned, const Samples& samples, int repeats) {
+  pipeline::Problem problem{planned.model, runtime::single_devices(1, 0)};
+  pipeline::Plan plan{planned.model.hash, subject.batch, {}};
+  for (std::uint32_t i = 0; i < planned.nodes.size(); ++i) plan.stages.push_back({{i}, kMicro, 1, {0}, kMicro, {}});
+  LANISTA_ASSIGN(plan, pipeline::arranged(std::move(plan), planned.model));
+  plan = pipeline::with_whole_batch_in_flight(plan);
+  LANISTA_ASSIGN(const auto schedule, pipeline::greedy(plan, problem, {.split = true}));
+  LANISTA_ASSIGN(nn::Stages stages, runtime::stages_of(plan, schedule, problem, planned.nodes));
+  Stopwatch watch;
+  stages.observer = &watch;
+  LANISTA_ASSIGN(nn::Program program, subject.compile(subject.batch / kMicro, &stages));
+  for (int i = 0; i < repeats; ++i) step_of(program, samples.view());
+  for (std::uint32_t s = 0; s < plan.stages.size(); ++s) {
+    pipeline::Operator& op = planned.model.operators[plan.stages[s].operators.front()];
+    const auto put = [&](pipeline::Curve& curve, nn::StagePass::Kind kind) {
+      const double each = median(watch.times[{s, kind}]) / static_cast<double>(kMicro);
+      for (std::size_t k = 0; k < curve.size(); ++k) curve[k] = each * static_cast<double>(std::int64_t{1} << k);
+    };
+    put(op.forward, nn::StagePass::Kind::kForward);
+    put(op.input_grad, nn::StagePass::Kind::kInputGrad);
+    put(op.weight_grad, nn::StagePass::Kind::kWeightGrad);
+  }
+  return {};
+}
+
+// A model, measured; and one thread that does all of it.
+struct Bench {
+  Subject subject;
+  Samples samples;
+  runtime::PlannedModel planned;
+  pipeline::Problem problem;
+  nn::Program alone;
+
+  static Result<Bench> make(const std::string& text, std::int64_t inputs, int repeats) {
+    LANISTA_ASSIGN(Subject subject, Subject::make(text, kBatch));
+    Samples samples(kBatch, inputs);
+    LANISTA_ASSIGN(auto planned, runtime::planned_step(subject.train, subject.ops, kBatch, 4));
+    LANISTA_TRY(profile(subject, planned, samples, repeats));
+    LANISTA_ASSIGN(nn::Program alone, subject.compile(kBatch / kMicro, nullptr));
+    pipeline::Problem problem{planned.model, runtime::single_devices(kPlaces, kHandOver)};
+    return Bench{std::move(subject), std::move(samples), std::move(planned), std::move(problem), std::move(alone)};
+  }
+  Result<nn::Program> program(const pipeline::Plan& plan, const pipeline::Schedule& schedule) const {
+    LANISTA_ASSIGN(const nn::Stages stages, runtime::stages_of(plan, schedule, problem, planned.nodes));
+    return subject.compile(kBatch / kMicro, &stages);
+  }
+  // Microseconds of a step.
+  Arm arm(std::string name, nn::Program& of) const {
+    return timed(std::move(name), {{[&of, this] { step_of(of, samples.view()); }, 1}});
+  }
+};
+
+Error other_bits(const std::string& name) {
+  return {Code::kInternal, name + ": a pipeline and one thread came to different weights", ""};
+}
+
+// Both do as many steps, so they must have come to the same bits.
+Result<bool> same_bits(const Bench& bench, nn::Program& ours) {
+  LANISTA_ASSIGN(nn::Program alone, bench.subject.compile(kBatch / kMicro, nullptr));
+  ours.initialise(0, 1);
+  for (int i = 0; i < 2; ++i) {
+    step_of(alone, bench.samples.view());
+    step_of(ours, bench.samples.view());
+  }
+  return alone.extract(0) == ours.extract(0);
+}
+
+// On a machine with other work, where two threads do not get two cores.
+Result<void> replayed(const Bench& bench, const runtime::ChosenPlan& chosen, const std::string& name, int repeats,
+                      bool json, std::ostream& out) {
+  LANISTA_ASSIGN(nn::Stages stages,
+                 runtime::stages_of(chosen.plan, chosen.schedule, bench.problem, bench.planned.nodes));
+  Replay replay(stages);
+  stages.observer = &replay;
+  LANISTA_ASSIGN(nn::Program ours, bench.subject.compile(kBatch / kMicro, &stages));
+  LANISTA_ASSIGN(nn::Program alone, bench.subject.compile(kBatch / kMicro, nullptr));
+  std::vector<double> of_one, of_two, gain;
+  for (int i = -1; i < repeats; ++i) {
+    const double begin = cpu_seconds();
+    step_of(alone, bench.samples.view());
+    const double one = cpu_seconds() - begin;
+    step_of(ours, bench.samples.view());
+    const double two = replay.seconds();
+    if (i < 0) continue;  // warm now
+    of_one.push_back(1e6 * one);
+    of_two.push_back(1e6 * two);
+    gain.push_back(one / two);
+  }
+  print(summary("pipeline-real", name, "alone-core-time", "us", of_one), json, out);
+  print(summary("pipeline-real", name, "replayed-core-time", "us", of_two), json, out);
+  print(summary("pipeline-real", name, "gain-replayed", "", gain), json, out);
+  return {};
+}
+
+Result<void> two_branches(int repeats, bool json, std::ostream& out) {
+  const std::string name = "two-branches/2";
+  LANISTA_ASSIGN(Bench bench, Bench::make(branchy(1024, 2, 3, 1024, false), 1024, 3));
+  LANISTA_ASSIGN(const auto chosen, runtime::chosen_plan(bench.problem, kMicro));
+  LANISTA_ASSIGN(nn::Program ours, bench.program(chosen.plan, chosen.schedule));
+  LANISTA_ASSIGN(const bool same, same_bits(bench, ours));
+  if (!same) return other_bits(name);
+  const std::vector<Arm> arms{bench.arm("alone", bench.alone), bench.arm("ours", ours)};
+  const auto seen = rounds(arms, repeats);
+  for (std::size_t a = 0; a < arms.size(); ++a)
+    print(summary("pipeline-real", name, arms[a].name, "us", seen[a]), json, out);
+  std::vector<double> gain, of_bound;
+  for (std::size_t r = 0; r < seen[0].size(); ++r) {
+    gain.push_back(seen[0][r] / seen[1][r]);
+    of_bound.push_back(gain.back() / static_cast<double>(kPlaces));
+  }
+  print({"pipeline-real", name, "simulated", "us", 1e6 * chosen.seconds, 0, 1}, json, out);
+  print(summary("pipeline-real", name, "gain", "", gain), json, out);
+  print(summary("pipeline-real", name, "gain-of-bound", "", of_bound), json, out);
+  LANISTA_TRY(replayed(bench, chosen, name, repeats, json, out));
+  double shortest = 1e9;
+  const auto times = pipeline::times_of(chosen.plan, bench.problem);
+  for (const auto& stage : times) shortest = std::min(shortest, stage.forward + stage.backward());
+  print({"pipeline-real", name, "shortest-stage", "us", 1e6 * shortest, 0, 1}, json, out);
+  return {};
+}
+
+// Steps of a plan, replayed; a first one warms up.
+Result<std::vector<double>> replays(const Bench& bench, const runtime::ChosenPlan& plan, int repeats) {
+  LANISTA_ASSIGN(nn::Stages stages, runtime::stages_of(plan.plan, plan.schedule, bench.problem, bench.planned.nodes));
+  Replay replay(stages);
+  stages.observer = &replay;
+  LANISTA_ASSIGN(nn::Program program, bench.subject.compile(kBatch / kMicro, &stages));
+  std::vector<double> seconds;
+  for (int i = 0; i <= repeats; ++i) {
+    step_of(program, bench.samples.view());
+    const double took = replay.seconds();
+    if (i > 0) seconds.push_back(took);
+  }
+  return seconds;
+}
+
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+  std::vector<double> rank(values.size());
+  for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<double>(i);
+  return rank;
+}
+
+double spearman(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> x = ranks(a), y = ranks(b);
+  const double mean = static_cast<double>(a.size() - 1) / 2;
+  double both = 0, own = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    both += (x[i] - mean) * (y[i] - mean);
+    own += (x[i] - mean) * (x[i] - mean);
+  }
+  return both / own;
+}
+
+// Random plans and the planner's own: what the simulator says of each, and what it takes.
+Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
+  const std::string name = "plans-30/2";
+  LANISTA_ASSIGN(Bench bench, Bench::make(branchy(512, 3, 3, 640, false), 512, 3));
+  Rng rng(5);
+  std::vector<nn::Program> programs;
+  std::vector<double> predicted, replayed;
+  for (int i = 0; i <= 30; ++i) {
+    runtime::ChosenPlan one;
+    if (i == 0) {
+      LANISTA_ASSIGN(one, runtime::chosen_plan(bench.problem, kMicro));
+    } else {
+      // Some at one place: what is predicted must tell good plans from bad ones.
+      one.plan = random_cut(rng, bench.problem, 2 + rng.below(5), {kMicro}, i % 5 == 0 ? 1 : kPlaces);
+      if (i % 3 == 2) one.plan = pipeline::with_whole_batch_in_flight(one.plan);
+      one.schedule = i % 3 == 0   ? pipeline::split_backward(one.plan, bench.problem)
+                     : i % 3 == 1 ? pipeline::kfkb(one.plan, bench.problem)
+                                  : pipeline::gpipe(one.plan);
+      LANISTA_ASSIGN(const auto course, pipeline::simulate(one.schedule, one.plan, bench.problem, false));
+      one.seconds = course.seconds;
+    }
+    LANISTA_ASSIGN(nn::Program program, bench.program(one.plan, one.schedule));
+    programs.push_back(std::move(program));
+    predicted.push_back(1e6 * one.seconds);
+    LANISTA_ASSIGN(const std::vector<double> took, replays(bench, one, repeats));
+    replayed.push_back(1e6 * median(took));
+  }
+  std::vector<Arm> arms;
+  for (std::size_t i = 0; i < programs.size(); ++i) arms.push_back(bench.arm(std::to_string(i), programs[i]));
+  const auto seen = rounds(arms, repeats);
+  std::vector<double> measured;
+  for (const auto& each : seen) measured.push_back(median(each));
+  const auto compare = [&](const std::string& with, const std::vector<double>& real) {
+    std::vector<double> off;
+    for (std::size_t i = 0; i < real.size(); ++i) off.push_back(std::abs(predicted[i] / real[i] - 1));
+    const auto row = [&](const std::string& arm, double value) {
+      print({"pipeline-real", name, arm + with, "", value, 0, repeats}, json, out);
+    };
+    row("spearman", spearman(predicted, real));
+    row("error", median(off));
+    row("error-at-most", *std::ranges::max_element(off));
+    row("chosen-over-best", real[0] / *std::ranges::min_element(real));
+  };
+  compare("", measured);
+  compare("-replayed", replayed);
+  return {};
+}
+
+// Half of the branches at each of two places, and what joins them at the second, after its own.
+Result<runtime::ChosenPlan> halves(const pipeline::Problem& problem, std::size_t branches) {
+  const auto n = static_cast<std::uint32_t>(problem.model.operators.size());
+  const auto each = static_cast<std::uint32_t>((n - 1) / branches);
+  pipeline::Plan plan{problem.model.hash, problem.model.batch, {}};
+  plan.stages.assign(3, {.operators = {}, .micro_batch = problem.model.batch, .devices = {1}, .successors = {}});
+  plan.stages[0].devices = {0};
+  for (std::uint32_t i = 0; i < n; ++i)
+    plan.stages[i + 1 == n ? 2 : i < each * branches / 2 ? 0 : 1].operators.push_back(i);
+  runtime::ChosenPlan one;
+  LANISTA_ASSIGN(one.plan, pipeline::arranged(std::move(plan), problem.model));
+  one.schedule = pipeline::split_backward(one.plan, problem);
+  LANISTA_ASSIGN(const auto course, pipeline::simulate(one.schedule, one.plan, problem, false));
+  one.seconds = course.seconds;
+  return one;
+}
+
+// Eight trials of one small model. As branches of one graph their logits are added up: the same operators, but one loss
+// in place of eight, so times alone can be compared.
+Result<void> population(const std::string& name, std::int64_t inputs, std::int64_t width, std::int64_t batch,
+                        int repeats, bool json, std::ostream& out) {
+  constexpr std::int64_t kTrials = 8;
+  LANISTA_ASSIGN(const Subject one, Subject::make(branchy(inputs, 1, 2, width, true), batch));
+  LANISTA_ASSIGN(const Subject all, Subject::make(branchy(inputs, kTrials, 2, width, true), batch));
+  const Samples samples(batch, inputs);
+  std::vector<nn::Program> single;
+  for (std::int64_t i = 0; i < kTrials; ++i) {
+    LANISTA_ASSIGN(nn::Program program, one.compile(1, nullptr));
+    single.push_back(std::move(program));
+  }
+  LANISTA_ASSIGN(nn::Program fused, one.compile(1, nullptr, kTrials, kPlaces));
+  LANISTA_ASSIGN(const auto planned, runtime::planned_step(all.train, all.ops, batch, 4));
+  const pipeline::Problem problem{planned.model, runtime::single_devices(kPlaces, kHandOver)};
+  LANISTA_ASSIGN(const auto chosen, halves(problem, kTrials));
+  LANISTA_ASSIGN(const auto plan, runtime::chosen_plan(problem, batch));
+  LANISTA_ASSIGN(const auto stages, runtime::stages_of(chosen.plan, chosen.schedule, problem, planned.nodes));
+  LANISTA_ASSIGN(nn::Program branches, all.compile(1, &stages));
+  const auto turns = [&](std::size_t begin, std::size_t end) {
+    return [&, begin, end] {
+      for (std::size_t i = begin; i < end; ++i) step_of(single[i], samples.view());
+    };
+  };
+  const double trials = kTrials;
+  const std::vector<Arm> arms{
+      timed("single", {{turns(0, kTrials), trials}}),
+      timed("packed", {{turns(0, kTrials / 2), trials / 2}, {turns(kTrials / 2, kTrials), trials / 2}}),
+      timed("fused", {{[&] { step_of(fused, samples.view()); }, trials}}),
+      timed("branches", {{[&] { step_of(branches, samples.view()); }, trials}})};
+  for (const Row& row : interleave("pipeline-real", name, "us", arms, repeats)) print(row, json, out);
+  print({"pipeline-real", name, "planner-over-halves", "", plan.seconds / chosen.seconds, 0, 1}, json, out);
+  return {};
+}
+
+}  // namespace
+
+Result<void> pipeline_real(int repeats, bool json, std::ostream& out) {
+  LANISTA_TRY(two_branches(repeats, json, out));
+  LANISTA_TRY(thirty_plans(repeats, json, out));
+  LANISTA_TRY(population("population-8/mlp-64", 64, 64, 32, repeats, json, out));
+  return population("population-8/mlp-512", 64, 512, 32, repeats, json, out);
+}
+
+}  // namespace lanista::bench
