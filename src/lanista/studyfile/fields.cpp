@@ -232,6 +232,9 @@ std::vector<Section> study_sections() {
                     one_of("isolation", {std::string(kThreads), std::string(kProcesses)},
                            "what a worker is; a process that dies costs its trials some time, not the study; never "
                            "changes results"))),
+        quiet(field(&StudyConfig::run, &RunConfig::devices,
+                    one_of("devices", {std::string(kCpu), std::string(kTorchCpu)},
+                           "what trains: own kernels, or a library's; one of them, and results are of its kind"))),
         quiet(field(&StudyConfig::run, &RunConfig::lease_seconds,
                     within(0.1, 86400, "lease_seconds",
                            "a worker process that is silent for so long has lost its trials, which go on in another"))),
