@@ -1,6 +1,7 @@
 #include "lanista/device/aten_backend.h"
 
 #include <ATen/Parallel.h>
+#include <dlfcn.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -10,6 +11,15 @@
 namespace lanista::device {
 namespace {
 
+// Workers have threads of their own, and no sum is split: one thread in ATen, and in the BLAS behind it.
+void be_single_threaded() {
+  at::set_num_threads(1);
+  void* const blas = ::dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_NOLOAD);
+  if (blas == nullptr) return;
+  if (const auto set = reinterpret_cast<void (*)(int)>(::dlsym(blas, "openblas_set_num_threads"))) set(1);
+  ::dlclose(blas);
+}
+
 class AtenCpu final : public nn::Backend {
  public:
   std::string_view name() const override { return "torch:cpu"; }
@@ -17,8 +27,7 @@ class AtenCpu final : public nn::Backend {
   std::string_view numeric_class() const override { return "aten/" TORCH_VERSION "/cpu"; }
   Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                const nn::ProgramOptions& options) const override {
-    // Workers have threads of their own; no sum is split.
-    at::set_num_threads(1);
+    be_single_threaded();
     try {
       return AtenMachine::compile(train, infer, options, at::Device(at::kCPU));
     } catch (const c10::Error& error) {

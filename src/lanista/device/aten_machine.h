@@ -77,6 +77,7 @@ class AtenMachine final : public nn::Machine {
   Computed compute(const Fed& fed, const Frame& frame, const std::function<void()>& done = {}) const;
   void commit_lanes(const Lanes& lanes, const Computed& of, const UpdateHyper& hyper,
                     std::span<const std::uint8_t> active);
+  Tensor mask_of(std::span<const std::uint8_t> active) const;
   Tensor predictions(const Fed& fed) const;
   void train_step(const nn::StepWork& work, std::int64_t step);
   void train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active, std::int64_t step);

@@ -18,7 +18,4 @@ struct AtenMachine::Pending {
   Tensor bad_step;        ///< [lanes], -1: none
 };
 
-/// What ATen throws, as an exception of the standard library: one line, without its stack.
-[[noreturn]] void rethrow_as_ours();
-
 }  // namespace lanista::device

@@ -1,5 +1,6 @@
 #include "lanista/device/aten_section.h"
 
+#include <stdexcept>
 #include <utility>
 
 #include "lanista/base/check.h"
@@ -41,7 +42,7 @@ Result<AtenSection> AtenSection::make(const std::string& name, const graph::Grap
     section.draws_masks_ |= node.op == "dropout_train";
     for (const graph::Port port : node.inputs) last[port] = section.calls_.size();
     for (std::uint32_t slot = 0; slot < out.size(); ++slot) last[{id, slot}] = section.calls_.size();
-    section.calls_.push_back({id, entry->second(call), node.inputs, {}});
+    section.calls_.push_back({id, node.op, entry->second(call), node.inputs, {}});
   }
   for (const auto& [port, at] : last) {
     if (!keep.contains(port)) section.calls_[at].dead.push_back(port);
@@ -53,7 +54,13 @@ void AtenSection::run(const Frame& frame, Values& values, const std::function<vo
   for (const Call& call : calls_) {
     Tensors in;
     for (const graph::Port port : call.inputs) in.push_back(values.at(port));
-    Tensors out = call.run(frame, in);
+    Tensors out;
+    try {
+      out = call.run(frame, in);
+    } catch (const c10::Error& error) {  // whose text has its stack in it
+      const std::string text = error.what_without_backtrace();
+      throw std::runtime_error("device: operator '" + call.op + "': " + text.substr(0, text.find('\n')));
+    }
     for (std::uint32_t slot = 0; slot < out.size(); ++slot) values[{call.id, slot}] = std::move(out[slot]);
     for (const graph::Port port : call.dead) values.erase(port);
     if (done) done();

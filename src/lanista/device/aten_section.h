@@ -24,7 +24,8 @@ class AtenSection {
                                   const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
                                   const graph::OpTable& ops, const AtenTable& table);
 
-  /// Adds what is kept to `values`, which holds the sources. `done` is called after every call of the plan.
+  /// Adds what is kept to `values`, which holds the sources. `done` is called after every call of the plan. Throws
+  /// std::runtime_error, naming the operator, for whatever ATen throws.
   void run(const Frame& frame, Values& values, const std::function<void()>& done = {}) const;
   const std::vector<nn::LaneNumber>& numbers() const { return numbers_; }
   bool draws_masks() const { return draws_masks_; }
@@ -33,6 +34,7 @@ class AtenSection {
  private:
   struct Call {
     graph::NodeId id;
+    std::string op;
     AtenRun run;
     std::vector<graph::Port> inputs, dead;
   };

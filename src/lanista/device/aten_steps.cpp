@@ -10,15 +10,6 @@
 
 namespace lanista::device {
 
-void rethrow_as_ours() {
-  try {
-    throw;
-  } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    throw std::runtime_error("device: " + text.substr(0, text.find('\n')));
-  }
-}
-
 void AtenMachine::check_hyper(const nn::LaneHyper& hyper) const {
   LANISTA_CHECK(hyper.numbers.empty() || hyper.numbers.size() == facts().lane_numbers.size(),
                 std::to_string(hyper.numbers.size()) + " numbers of a lane instead of " +
@@ -152,12 +143,16 @@ AtenMachine::Computed AtenMachine::compute(const Fed& fed, const Frame& frame, c
   return of;
 }
 
+// [lanes] of truth values.
+Tensor AtenMachine::mask_of(std::span<const std::uint8_t> active) const {
+  return at::tensor(std::vector<std::int64_t>(active.begin(), active.end()), at::kLong).to(real_.device()) != 0;
+}
+
 // Everything is computed before anything is written; what is written is selected, so that no lane meets another's.
 void AtenMachine::commit_lanes(const Lanes& lanes, const Computed& of, const UpdateHyper& hyper,
                                std::span<const std::uint8_t> active) {
   const nn::StateLayout& layout = kind_->layout();
-  const Tensor mask = (at::tensor(std::vector<std::int64_t>(active.begin(), active.end()), at::kLong).to(real_.device()) != 0)
-                          .unsqueeze(1);
+  const Tensor mask = mask_of(active).unsqueeze(1);
   std::vector<std::pair<Tensor, Tensor>> writes;
   const auto write = [&](const Tensor& to, const Tensor& value) { writes.emplace_back(to, at::where(mask, value, to)); };
   const Tensor scale = clip_scale(hyper, of.gradients);
@@ -237,30 +232,27 @@ void AtenMachine::train_group(const Fed& fed, const nn::StepWork& work, std::vec
     pending_->active[begin + i] = active[i] = 0;
   };
   try {
-    try {
-      const auto hyper = work.hyper.subspan(begin, count);
-      const Computed of = compute(fed, frame_of(fed, hyper, active));
-      for (std::size_t i = 0; i < count && options_.before_commit; ++i) {
-        if (active[i] == 0) continue;
-        try {
-          options_.before_commit(static_cast<std::int64_t>(begin + i));
-        } catch (...) {
-          fail(i);
-        }
+    const auto hyper = work.hyper.subspan(begin, count);
+    const Computed of = compute(fed, frame_of(fed, hyper, active));
+    for (std::size_t i = 0; i < count && options_.before_commit; ++i) {
+      if (active[i] == 0) continue;
+      try {
+        options_.before_commit(static_cast<std::int64_t>(begin + i));
+      } catch (...) {
+        fail(i);
       }
-      const Tensor loss = row_sum(of.losses.to(at::kDouble)).squeeze(1) / static_cast<double>(fed.size);
-      commit_lanes(fed.lanes, of, hyper_of(fed.lanes, hyper), active);
-
-      const Tensor mask = at::tensor(std::vector<std::int64_t>(active.begin(), active.end()), at::kLong).to(real_.device()) != 0;
-      const auto own = [&](Tensor& all) { return all.narrow(0, fed.lanes.begin, fed.lanes.count); };
-      const Tensor sum = own(pending_->loss_sum), last = own(pending_->loss), bad = own(pending_->bad_step);
-      const Tensor worse = mask.logical_and(at::isfinite(loss).logical_not()).logical_and(bad < 0);
-      sum.copy_(at::where(mask, sum + loss * static_cast<double>(fed.size), sum));
-      last.copy_(at::where(mask, loss, last));
-      bad.copy_(at::where(worse, at::full_like(bad, step), bad));
-    } catch (const c10::Error&) {
-      rethrow_as_ours();
     }
+    const Tensor mask = mask_of(active);
+    const auto own = [&](Tensor& all) { return all.narrow(0, fed.lanes.begin, fed.lanes.count); };
+    const Tensor sum = own(pending_->loss_sum), last = own(pending_->loss), bad = own(pending_->bad_step);
+    const Tensor loss = row_sum(of.losses.to(at::kDouble)).squeeze(1) / static_cast<double>(fed.size);
+    const Tensor worse = mask.logical_and(at::isfinite(loss).logical_not()).logical_and(bad < 0);
+    const Tensor new_sum = at::where(mask, sum + loss * static_cast<double>(fed.size), sum);
+    const Tensor new_last = at::where(mask, loss, last), new_bad = at::where(worse, at::full_like(bad, step), bad);
+    commit_lanes(fed.lanes, of, hyper_of(fed.lanes, hyper), active);  // the last that may fail
+    sum.copy_(new_sum);
+    last.copy_(new_last);
+    bad.copy_(new_bad);
     for (std::size_t i = 0; i < count; ++i) pending_->ends[begin + i].steps += active[i];
   } catch (...) {
     // A device fails whole: all of these lanes are as they were after their last step.
