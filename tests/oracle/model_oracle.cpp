@@ -72,9 +72,9 @@ int run(const std::string& kind, std::uint64_t count, std::uint64_t first, const
   std::printf(
       "%s%s: %lld models, %d differ; %lld values, worst error %.2g of the largest element; %lld ill-conditioned "
       "models, %lld with values that are no numbers; %.1f models/s\n",
-      device != nullptr ? "torch:cpu " : "", kind.c_str(), static_cast<long long>(tally.models), failures.count, static_cast<long long>(tally.values),
-      tally.worst, static_cast<long long>(tally.ill_conditioned), static_cast<long long>(tally.not_finite),
-      static_cast<double>(tally.models) / seconds);
+      device != nullptr ? "torch:cpu " : "", kind.c_str(), static_cast<long long>(tally.models), failures.count,
+      static_cast<long long>(tally.values), tally.worst, static_cast<long long>(tally.ill_conditioned),
+      static_cast<long long>(tally.not_finite), static_cast<double>(tally.models) / seconds);
   for (const auto& [op, times] : failures.by_operator) std::printf("  differs with %-20s %d\n", op.c_str(), times);
   return failures.count == 0 && tally.models > 0 ? 0 : 1;
 }

@@ -86,9 +86,8 @@ struct Session {
     LANISTA_ASSIGN(backend, backend_of(config, has_processes));
     if (backend != nullptr) brief.numeric_class = backend->numeric_class();
     if (!has_processes) {
-      LANISTA_ASSIGN(auto threads,
-                     runtime::WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(), clock,
-                                                     {.backend = backend}));
+      LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(),
+                                                                   clock, {.backend = backend}));
       machine = threads->machine();
       executor = std::move(threads);
       return {};
@@ -402,8 +401,8 @@ int run_study(const RunRequest& request) {
   services.baselines =
       train::baselines(session.data, engine::loss_name(*config, session.data.spec()), config->train.metrics);
   services.earlier = std::move(earlier);
-  auto engine = engine::Engine::create(out, *config, studyfile::write_study(*config),
-                                       session.numerics(), std::move(services));
+  auto engine =
+      engine::Engine::create(out, *config, studyfile::write_study(*config), session.numerics(), std::move(services));
   if (!engine) {
     const int code = refuse(engine.error(), engine.error().where, "");
     return engine.error().code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;  // a full disk

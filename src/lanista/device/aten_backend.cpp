@@ -31,7 +31,9 @@ class AtenCpu final : public nn::Backend {
     try {
       return AtenMachine::compile(train, infer, options, at::Device(at::kCPU));
     } catch (const c10::Error& error) {
-      return Error{.code = Code::kUnavailable, .message = std::string("torch:cpu: ") + error.what_without_backtrace(), .where = {}};
+      return Error{.code = Code::kUnavailable,
+                   .message = std::string("torch:cpu: ") + error.what_without_backtrace(),
+                   .where = {}};
     }
   }
 };

@@ -29,9 +29,7 @@ AtenRun linear(const AtenCall&) {
 
 Tensor linear_grad_x(const Tensors& in) { return unrolled(at::bmm(rows(in[0]), in[1]), in[0]); }
 // [in, out] as it lies in the state.
-Tensor linear_grad_w(const Tensors& in) {
-  return at::bmm(rows(in[0]).transpose(1, 2), rows(in[1])).transpose(1, 2);
-}
+Tensor linear_grad_w(const Tensors& in) { return at::bmm(rows(in[0]).transpose(1, 2), rows(in[1])).transpose(1, 2); }
 
 // Sizes of a convolution from x to y.
 struct Conv {

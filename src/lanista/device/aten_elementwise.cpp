@@ -140,8 +140,8 @@ void drop(const Frame& frame, std::size_t number, std::uint64_t origin, const Te
     const LaneKey& key = frame.keys[static_cast<std::size_t>(lane)];
     if (!key.active) continue;
     kernel.dropout(frame.batch, per_sample, key.samples.data(),
-                   frame.host_numbers[static_cast<std::size_t>(lane) * numbers + number],
-                   {key.seed, key.step, origin}, x.data_ptr<T>() + lane * each, y.data_ptr<T>() + lane * each);
+                   frame.host_numbers[static_cast<std::size_t>(lane) * numbers + number], {key.seed, key.step, origin},
+                   x.data_ptr<T>() + lane * each, y.data_ptr<T>() + lane * each);
   }
 }
 
@@ -150,7 +150,8 @@ AtenRun dropout_train(const AtenCall& call) {
           image = call.x().rank() == 4](const Frame& frame, const Tensors& in) {
     const Tensor x = (image ? in[0].permute({0, 1, 3, 4, 2}) : in[0]).contiguous();
     Tensor y = at::zeros_like(x);
-    x.scalar_type() == at::kFloat ? drop<float>(frame, number, origin, x, y) : drop<double>(frame, number, origin, x, y);
+    x.scalar_type() == at::kFloat ? drop<float>(frame, number, origin, x, y)
+                                  : drop<double>(frame, number, origin, x, y);
     return Tensors{image ? y.permute({0, 1, 4, 2, 3}) : y};
   };
 }

@@ -144,12 +144,10 @@ void add_losses(AtenTable& table) {
     return c * (d - c * 0.5);
   });
   table["huber_grad"] = slope_of_error(1, within_one);
-  table["bce"] = entry([](const Frame& frame, const Tensors& in) {
-    return Tensors{mean_of(frame, log_loss(in[0], in[1]))};
-  });
-  table["bce_grad"] = entry([](const Frame& frame, const Tensors& in) {
-    return Tensors{scaled(frame, sigmoid_of(in[0]) - in[1], 1)};
-  });
+  table["bce"] =
+      entry([](const Frame& frame, const Tensors& in) { return Tensors{mean_of(frame, log_loss(in[0], in[1]))}; });
+  table["bce_grad"] =
+      entry([](const Frame& frame, const Tensors& in) { return Tensors{scaled(frame, sigmoid_of(in[0]) - in[1], 1)}; });
 }
 
 }  // namespace lanista::device

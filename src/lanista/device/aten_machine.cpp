@@ -5,7 +5,6 @@
 #include <new>
 #include <utility>
 
-
 #include "lanista/base/check.h"
 #include "lanista/device/aten_pending.h"
 #include "lanista/nn/layout.h"
@@ -73,8 +72,8 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
   const AtenTable table = aten_table();
   Parts parts;
   parts.infer = infer;
-  LANISTA_ASSIGN(parts.predict, AtenSection::make("infer", infer.graph, infer.types, infer.compute, {infer.prediction},
-                                                  ops, table));
+  LANISTA_ASSIGN(parts.predict,
+                 AtenSection::make("infer", infer.graph, infer.types, infer.compute, {infer.prediction}, ops, table));
   facts.plan.clear();
   const std::size_t element = element_size(*facts.kind);
   std::int64_t values = bytes_of_values(infer.graph, infer.types, infer.compute, options.max_batch, element);
@@ -83,7 +82,8 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
     std::set<graph::Port> keep{train->loss};
     for (const auto& [parameter, gradient] : train->gradient) keep.insert(gradient);
     for (const auto& [buffer, value] : train->renewed) keep.insert(value);
-    LANISTA_ASSIGN(parts.compute, AtenSection::make("train", train->graph, train->types, train->compute, keep, ops, table));
+    LANISTA_ASSIGN(parts.compute,
+                   AtenSection::make("train", train->graph, train->types, train->compute, keep, ops, table));
     const auto update = aten_updates().find(train->options.optimizer);
     if (update == aten_updates().end()) {
       return unimplemented("optimiser '" + train->options.optimizer + "' has no form on this device; run on the CPU " +
@@ -92,8 +92,14 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
     parts.update = update->second;
     values = std::max(values, bytes_of_values(train->graph, train->types, train->compute, options.max_batch, element));
     facts.plan = parts.compute.plan();
-    facts.plan.push_back({.section = "commit", .node = {}, .op = train->options.optimizer,
-                          .kernel = train->options.optimizer, .family = "aten", .attrs = {}, .inputs = {}, .outputs = {}});
+    facts.plan.push_back({.section = "commit",
+                          .node = {},
+                          .op = train->options.optimizer,
+                          .kernel = train->options.optimizer,
+                          .family = "aten",
+                          .attrs = {},
+                          .inputs = {},
+                          .outputs = {}});
   }
   facts.plan.insert(facts.plan.end(), parts.predict.plan().begin(), parts.predict.plan().end());
   for (nn::PlanLine& line : facts.plan) line.batch = options.max_batch;
@@ -143,8 +149,8 @@ std::int64_t AtenMachine::bytes() const {
 }
 
 std::string AtenMachine::describe() const {
-  std::string text = std::string(kind_->is_double() ? "float64" : "float32") + " aten on " + real_.device().str() + ", " +
-                     std::to_string(options_.lanes) + " lanes, up to " + std::to_string(options_.max_batch) +
+  std::string text = std::string(kind_->is_double() ? "float64" : "float32") + " aten on " + real_.device().str() +
+                     ", " + std::to_string(options_.lanes) + " lanes, up to " + std::to_string(options_.max_batch) +
                      " samples, " + std::to_string(bytes()) + " bytes\n";
   for (const nn::PlanLine& line : facts().plan) text += line.text() + "\n";
   return text;
@@ -197,7 +203,9 @@ std::vector<lanista::Tensor> AtenMachine::copy_out(std::int64_t lane) const {
   return states_[static_cast<std::size_t>(lane)].extract();
 }
 
-Result<nn::LaneGradients> AtenMachine::make_gradients() const { return nn::LaneGradients::make(kind_, options_.budget); }
+Result<nn::LaneGradients> AtenMachine::make_gradients() const {
+  return nn::LaneGradients::make(kind_, options_.budget);
+}
 
 // Some lanes' part of the state, [lanes, elements]: parameters, buffers, or a slot.
 Tensor AtenMachine::part_of(const Lanes& lanes, std::size_t part, std::int64_t elements) const {

@@ -94,7 +94,7 @@ class AtenMachine final : public nn::Machine {
   std::int64_t classes_ = 0, positions_ = 1, row_ = 1;
   std::int64_t planned_bytes_ = 0;  // of values, with all lanes
   MemoryBudget::Reservation reservation_;
-  Tensor rows_;                       // [lanes, elements of a state]
+  Tensor rows_;                        // [lanes, elements of a state]
   std::vector<nn::LaneState> states_;  // the host's memory of each; none where a lane is empty
   std::unique_ptr<Pending> pending_;   // of a chunk under way
 };

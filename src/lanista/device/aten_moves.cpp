@@ -8,9 +8,7 @@ namespace lanista::device {
 namespace {
 
 AtenRun reshape(const AtenCall& call) {
-  return [y = call.y()](const Frame& frame, const Tensors& in) {
-    return Tensors{in[0].reshape(sizes_of(frame, y))};
-  };
+  return [y = call.y()](const Frame& frame, const Tensors& in) { return Tensors{in[0].reshape(sizes_of(frame, y))}; };
 }
 
 AtenRun transpose(const AtenCall& call) {
@@ -36,12 +34,12 @@ AtenRun slice(const AtenCall& call) {
 }
 
 AtenRun slice_grad(const AtenCall& call) {
-  return [axis = axis_of(call), start = call.args.integer("start"), y = call.y()](const Frame& frame,
-                                                                                 const Tensors& in) {
-    Tensor dx = at::zeros(sizes_of(frame, y), frame.real);
-    dx.narrow(axis, start, in[0].size(axis)).copy_(in[0]);
-    return Tensors{dx};
-  };
+  return
+      [axis = axis_of(call), start = call.args.integer("start"), y = call.y()](const Frame& frame, const Tensors& in) {
+        Tensor dx = at::zeros(sizes_of(frame, y), frame.real);
+        dx.narrow(axis, start, in[0].size(axis)).copy_(in[0]);
+        return Tensors{dx};
+      };
 }
 
 // `sign` -1 cuts off instead.
@@ -107,9 +105,8 @@ AtenRun scale_grad_gate(const AtenCall& call) {
 AtenRun channel_shuffle(const AtenCall& call) {
   return [groups = call.args.integer("groups")](const Frame&, const Tensors& in) {
     const Tensor& x = in[0];
-    return Tensors{x.reshape({x.size(0), x.size(1), groups, -1, x.size(3), x.size(4)})
-                       .transpose(2, 3)
-                       .reshape(x.sizes())};
+    return Tensors{
+        x.reshape({x.size(0), x.size(1), groups, -1, x.size(3), x.size(4)}).transpose(2, 3).reshape(x.sizes())};
   };
 }
 

@@ -85,7 +85,8 @@ AtenRun batch_norm_grad(const AtenCall&) {
 // The last `axes` dimensions are normalised: [lanes, rows, len], with weights [lanes, 1, len].
 AtenRun layer_norm(const AtenCall& call, bool keeps) {
   std::int64_t len = 1;
-  for (std::int64_t i = 0; i < call.args.integer("axes"); ++i) len *= call.x().dims[call.x().rank() - 1 - static_cast<std::size_t>(i)];
+  for (std::int64_t i = 0; i < call.args.integer("axes"); ++i)
+    len *= call.x().dims[call.x().rank() - 1 - static_cast<std::size_t>(i)];
   const bool affine = call.args.flag("affine");
   return [len, affine, keeps, eps = call.args.real("eps"), out = call.out](const Frame& frame, const Tensors& in) {
     const Tensor x = in[0].reshape({frame.lanes, -1, len});

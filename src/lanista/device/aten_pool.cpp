@@ -68,7 +68,7 @@ Tensor of_windows(const Pool& s, const at::TensorOptions& real, F f) {
 // The first of the largest, or the last that is no number; an empty window gives minus infinity and no index.
 AtenRun max_pool(const AtenCall& call) {
   return [s = pool_of(call.args, call.x(), call.y()), indexed = call.out.size() > 1](const Frame& frame,
-                                                                                    const Tensors& in) {
+                                                                                     const Tensors& in) {
     const Tensor image = framed(in[0], s, -std::numeric_limits<double>::infinity());
     const Tensor here = framed(at::ones({1, 1, 1, s.h, s.w}, frame.real.dtype(at::kBool)), s, 0);
     Tensor best, where;
@@ -89,8 +89,8 @@ AtenRun max_pool(const AtenCall& call) {
 // Adds to every cell what `of` says that the windows give it, and takes the frame off.
 template <class F>
 Tensor spread(const Pool& s, const Tensor& dy, F of) {
-  Tensor dx = at::zeros({dy.size(0), dy.size(1), dy.size(2), s.pads.top + s.h + s.below(), s.pads.left + s.w + s.right()},
-                        dy.options());
+  Tensor dx = at::zeros(
+      {dy.size(0), dy.size(1), dy.size(2), s.pads.top + s.h + s.below(), s.pads.left + s.w + s.right()}, dy.options());
   for_cells(s, [&](std::int64_t i, std::int64_t j) { cell_of(dx, s, i, j).add_(of(i * s.kw + j)); });
   return dx.narrow(3, s.pads.top, s.h).narrow(4, s.pads.left, s.w);
 }
@@ -98,8 +98,7 @@ Tensor spread(const Pool& s, const Tensor& dy, F of) {
 AtenRun max_pool_grad(const AtenCall& call) {
   return [s = pool_of(call.args, call.y(), call.x(1))](const Frame&, const Tensors& in) {
     const Tensor none = at::zeros_like(in[1]);
-    return Tensors{
-        spread(s, in[1], [&](std::int64_t cell) { return at::where(in[0] == cell, in[1], none); })};
+    return Tensors{spread(s, in[1], [&](std::int64_t cell) { return at::where(in[0] == cell, in[1], none); })};
   };
 }
 
@@ -110,8 +109,8 @@ Tensor divisors(const Pool& s, bool padding, const at::TensorOptions& real) {
     return std::min(first + window, size + (padding ? behind : 0)) - begin;
   };
   return of_windows(s, real, [&](std::int64_t row, std::int64_t column) {
-    return static_cast<double>(std::max<std::int64_t>(
-        1, reach(row, s.kh, s.h, s.pads.bottom) * reach(column, s.kw, s.w, s.pads.right)));
+    return static_cast<double>(
+        std::max<std::int64_t>(1, reach(row, s.kh, s.h, s.pads.bottom) * reach(column, s.kw, s.w, s.pads.right)));
   });
 }
 

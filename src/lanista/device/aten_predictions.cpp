@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-
 #include "lanista/base/check.h"
 #include "lanista/device/aten_pending.h"
 #include "lanista/step/loss.h"
@@ -26,9 +25,9 @@ void AtenMachine::predict(std::int64_t lane, const nn::Batch& batch, nn::Predict
   const Tensor all = predictions({.lanes = {lane, 1}, .size = batch.size, .of = {&batch}, .shared = true});
   std::visit(
       [&](auto span) {
-        LANISTA_CHECK(static_cast<std::int64_t>(span.size()) == all.numel(),
-                      "room for " + std::to_string(span.size()) + " predictions instead of " +
-                          std::to_string(all.numel()));
+        LANISTA_CHECK(
+            static_cast<std::int64_t>(span.size()) == all.numel(),
+            "room for " + std::to_string(span.size()) + " predictions instead of " + std::to_string(all.numel()));
         const auto copy = [&](const auto* from) {
           std::transform(from, from + all.numel(), span.begin(),
                          [](auto value) { return static_cast<typename decltype(span)::value_type>(value); });

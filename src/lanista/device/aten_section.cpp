@@ -12,8 +12,14 @@ nn::PlanLine line_of(const std::string& section, const graph::Node& node, const 
   const auto value = [](const graph::ValueType& type) {
     return nn::PlanValue{.shape = type.shape, .layout = "strided", .place = "device"};
   };
-  nn::PlanLine line{.section = section, .node = node.id, .op = node.op, .kernel = node.op, .family = "aten", .attrs = {},
-                    .inputs = {}, .outputs = {}};
+  nn::PlanLine line{.section = section,
+                    .node = node.id,
+                    .op = node.op,
+                    .kernel = node.op,
+                    .family = "aten",
+                    .attrs = {},
+                    .inputs = {},
+                    .outputs = {}};
   for (const graph::ValueType& type : call.args.inputs) line.inputs.push_back(value(type));
   for (const graph::ValueType& type : call.out) line.outputs.push_back(value(type));
   return line;
@@ -32,9 +38,10 @@ Result<AtenSection> AtenSection::make(const std::string& name, const graph::Grap
     if (def != nullptr && def->role == graph::OpRole::kSource) continue;
     const auto entry = table.find(node.op);
     if (def == nullptr || entry == table.end()) {
-      return Error{.code = Code::kUnimplemented,
-                   .message = "operator '" + node.op + "' has no form on this device; run on the CPU (run.devices: [cpu])",
-                   .where = {}};
+      return Error{
+          .code = Code::kUnimplemented,
+          .message = "operator '" + node.op + "' has no form on this device; run on the CPU (run.devices: [cpu])",
+          .where = {}};
     }
     const std::vector<graph::ValueType> in = types.inputs(node), out = types.outputs(id);
     const AtenCall call{.args = {in, node.attrs, *def}, .out = out, .id = id, .numbers = section.numbers_};

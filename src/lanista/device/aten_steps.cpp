@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <utility>
 
-
 #include "lanista/base/check.h"
 #include "lanista/device/aten_pending.h"
 
@@ -100,7 +99,9 @@ Frame AtenMachine::frame_of(const Fed& fed, std::span<const nn::LaneHyper> hyper
     const nn::LaneState& state = states_[static_cast<std::size_t>(fed.lanes.begin) + i];
     LaneKey key;
     if (active[i] != 0 && batch != nullptr) {
-      key = {.seed = state.seed(), .step = static_cast<std::uint64_t>(state.step_count()), .active = true,
+      key = {.seed = state.seed(),
+             .step = static_cast<std::uint64_t>(state.step_count()),
+             .active = true,
              .samples = batch->sample_index};
     }
     frame.keys.push_back(key);
@@ -122,7 +123,8 @@ UpdateHyper AtenMachine::hyper_of(const Lanes& lanes, std::span<const nn::LaneHy
   return UpdateHyper(hyper, done, real_);
 }
 
-AtenMachine::Computed AtenMachine::compute(const Fed& fed, const Frame& frame, const std::function<void()>& done) const {
+AtenMachine::Computed AtenMachine::compute(const Fed& fed, const Frame& frame,
+                                           const std::function<void()>& done) const {
   Values values;
   bind_state(fed.lanes, train_->state, values);
   values[train_->input] = values_of(fed, &nn::Batch::features, train_->types.at(train_->input));
@@ -154,13 +156,16 @@ void AtenMachine::commit_lanes(const Lanes& lanes, const Computed& of, const Upd
   const nn::StateLayout& layout = kind_->layout();
   const Tensor mask = mask_of(active).unsqueeze(1);
   std::vector<std::pair<Tensor, Tensor>> writes;
-  const auto write = [&](const Tensor& to, const Tensor& value) { writes.emplace_back(to, at::where(mask, value, to)); };
+  const auto write = [&](const Tensor& to, const Tensor& value) {
+    writes.emplace_back(to, at::where(mask, value, to));
+  };
   const Tensor scale = clip_scale(hyper, of.gradients);
   for (const nn::Range& run : layout.trained) {
     const auto piece = [&](const Tensor& flat) { return flat.narrow(1, run.begin, run.count); };
     const Tensor parameters = piece(part_of(lanes, 0, layout.parameters));
     std::vector<Tensor> slots;
-    for (std::size_t k = 0; k < layout.slots.size(); ++k) slots.push_back(piece(part_of(lanes, 2 + k, layout.parameters)));
+    for (std::size_t k = 0; k < layout.slots.size(); ++k)
+      slots.push_back(piece(part_of(lanes, 2 + k, layout.parameters)));
     const Updated updated = update_(hyper, piece(of.gradients) * scale, parameters, slots);
     write(parameters, updated.parameters);
     for (std::size_t k = 0; k < slots.size(); ++k) write(slots[k], updated.slots[k]);

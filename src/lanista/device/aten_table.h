@@ -27,12 +27,12 @@ struct LaneKey {
 /// [lanes, …]; behind the lanes its dimensions are those of the graph, whatever the strides are.
 struct Frame {
   std::int64_t lanes = 0, batch = 0;
-  std::int64_t total = 0;          ///< samples of the step; its loss is the mean over them
-  at::TensorOptions real = {};     ///< element type and device of real values
-  std::vector<LaneKey> keys = {};   ///< of each lane; none in inference
-  Tensor smoothing = {};           ///< [lanes] of labels
-  Tensor weights = {};             ///< [lanes, batch] of samples; undefined: 1 each
-  Tensor numbers = {};              ///< [lanes, k] of MachineFacts::lane_numbers, double
+  std::int64_t total = 0;                 ///< samples of the step; its loss is the mean over them
+  at::TensorOptions real = {};            ///< element type and device of real values
+  std::vector<LaneKey> keys = {};         ///< of each lane; none in inference
+  Tensor smoothing = {};                  ///< [lanes] of labels
+  Tensor weights = {};                    ///< [lanes, batch] of samples; undefined: 1 each
+  Tensor numbers = {};                    ///< [lanes, k] of MachineFacts::lane_numbers, double
   std::vector<double> host_numbers = {};  ///< the same, for kernels of the host
 };
 

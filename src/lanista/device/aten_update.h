@@ -12,8 +12,24 @@ namespace lanista::device {
 /// Numbers of lanes for one step as updates want them: a row a lane of what follows from LaneHyper, in double.
 class UpdateHyper {
  public:
-  enum Column { kRate, kAdamRate, kMomentum, kDecay, kShrink, kBeta1, kTake1, kBeta2, kTake2, kRoot, kEps, kNesterov,
-                kFirst, kClip, kSmoothing, kColumns };
+  enum Column {
+    kRate,
+    kAdamRate,
+    kMomentum,
+    kDecay,
+    kShrink,
+    kBeta1,
+    kTake1,
+    kBeta2,
+    kTake2,
+    kRoot,
+    kEps,
+    kNesterov,
+    kFirst,
+    kClip,
+    kSmoothing,
+    kColumns
+  };
 
   /// `steps_done` is of each lane, before this step.
   UpdateHyper(std::span<const nn::LaneHyper> hyper, std::span<const std::int64_t> steps_done,

@@ -51,7 +51,9 @@ bool has_driver(const char* name) {
 
 Finding gpu() {
   const bool there = ::access("/dev/nvidia0", F_OK) == 0, driven = has_driver("libcuda.so.1");
-  const std::string value = !there ? "none" : driven ? "present, with a driver" : "present, but libcuda.so.1 is missing";
+  const std::string value = !there   ? "none"
+                            : driven ? "present, with a driver"
+                                     : "present, but libcuda.so.1 is missing";
   return {"gpu", value, there ? "this version trains on the CPU alone; docs/gpu.md tells what is still missing" : ""};
 }
 

@@ -1,4 +1,5 @@
-// What a device must keep of lanes: states that come and go, neighbours that do not feel each other. All by their bytes.
+// What a device must keep of lanes: states that come and go, neighbours that do not feel each other. All by their
+// bytes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,8 +16,15 @@ namespace {
 
 using namespace testing;
 
-const std::vector<const char*> kSome{"mlp", "conv_grouped", "batch_norm_image", "layer_norm", "max_pool_overlapping",
-                                     "dropout", "attention_heads_2__dropout_0_3", "embedding", "resize_bilinear"};
+const std::vector<const char*> kSome{"mlp",
+                                     "conv_grouped",
+                                     "batch_norm_image",
+                                     "layer_norm",
+                                     "max_pool_overlapping",
+                                     "dropout",
+                                     "attention_heads_2__dropout_0_3",
+                                     "embedding",
+                                     "resize_bilinear"};
 
 nn::ProgramOptions on_torch(std::int64_t lanes, Precision precision = Precision::kFloat32) {
   return {.lanes = lanes, .max_batch = kBatch, .precision = precision, .backend = &torch_cpu()};
@@ -39,8 +47,11 @@ void steps(nn::Program& program, const Derived& derived, const std::vector<std::
   nn::Batch batch;
   std::vector<nn::LaneEnd> own(trials.size());
   std::vector<nn::LaneEnd>& all = ends != nullptr ? *ends : own;
-  program.run({.steps = count, .active = active, .work = [&](std::int64_t step) -> nn::StepWork {
-                 owned = random_batch(derived, (from + step) % 3 == 2 ? 5 : kBatch, static_cast<std::uint64_t>(from + step));
+  program.run({.steps = count,
+               .active = active,
+               .work = [&](std::int64_t step) -> nn::StepWork {
+                 owned = random_batch(derived, (from + step) % 3 == 2 ? 5 : kBatch,
+                                      static_cast<std::uint64_t>(from + step));
                  batch = owned.view();
                  return {{&batch, 1}, hyper};
                }},
@@ -83,7 +94,8 @@ TEST(AtenLanes, DoNotFeelANeighbourThatDiverged) {
     std::vector<std::vector<Tensor>> states;
     for (const bool diverges : {false, true}) {
       nn::Program program = compile_empty(derived, on_torch(4));
-      for (std::int64_t lane = 0; lane < 4; ++lane) ASSERT_TRUE(program.begin(lane, trials[static_cast<std::size_t>(lane)]).ok());
+      for (std::int64_t lane = 0; lane < 4; ++lane)
+        ASSERT_TRUE(program.begin(lane, trials[static_cast<std::size_t>(lane)]).ok());
       steps(program, derived, trials, 0, 2);
       std::vector<nn::LaneEnd> ends(4);
       if (diverges) {

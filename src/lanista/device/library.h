@@ -11,7 +11,7 @@ namespace lanista::device {
 
 /// What a library offers.
 struct Library {
-  std::string about;  ///< "LibTorch 1.13.1, CPU AVX2"
+  std::string about;                                            ///< "LibTorch 1.13.1, CPU AVX2"
   Result<const nn::Backend*> (*open)(std::string_view device);  ///< by the name behind "torch:"
 };
 

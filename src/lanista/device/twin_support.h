@@ -26,7 +26,8 @@ struct Recipe {
   /// Lanes differ, and the rate falls from step to step.
   nn::LaneHyper at(std::int64_t lane, std::int64_t step) const {
     nn::LaneHyper h = hyper;
-    h.lr *= (1 + 0.1 * static_cast<double>(lane % 3)) * (step < 5 ? 1 : 0.5 + 0.5 * std::cos(0.1 * static_cast<double>(step)));
+    h.lr *= (1 + 0.1 * static_cast<double>(lane % 3)) *
+            (step < 5 ? 1 : 0.5 + 0.5 * std::cos(0.1 * static_cast<double>(step)));
     if (lane % 2 == 1) h.weight_decay += 0.01;
     return h;
   }

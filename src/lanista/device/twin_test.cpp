@@ -1,5 +1,5 @@
-// Twins: the same trials on own kernels and on a device, twenty steps each. LANISTA_WHOLE_TWINS=1 tries every model with
-// every recipe on more lanes; otherwise each model has its turn with one recipe, in one precision.
+// Twins: the same trials on own kernels and on a device, twenty steps each. LANISTA_WHOLE_TWINS=1 tries every model
+// with every recipe on more lanes; otherwise each model has its turn with one recipe, in one precision.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,8 @@ void disturb(nn::Program& program, std::int64_t lane, double size) {
   Rng rng(99);
   for (Tensor& tensor : state) {
     const auto each = [&](auto values) {
-      for (auto& value : values) value *= static_cast<std::decay_t<decltype(value)>>(1 + size * (2 * rng.uniform() - 1));
+      for (auto& value : values)
+        value *= static_cast<std::decay_t<decltype(value)>>(1 + size * (2 * rng.uniform() - 1));
     };
     if (tensor.type == ElementType::kF64) each(elements_of<double>(tensor));
     if (tensor.type == ElementType::kF32) each(elements_of<float>(tensor));
@@ -79,8 +80,8 @@ Trained train(const Setting& s, const nn::Backend& backend) {
   return trained;
 }
 
-// What twins may differ by, and where rounding alone does more: then the same program, started a rounding away, says how
-// much (as `model_oracle` asks its oracle). A bias whose gradient is zero in exact arithmetic is the usual reason.
+// What twins may differ by, and where rounding alone does more: then the same program, started a rounding away, says
+// how much (as `model_oracle` asks its oracle). A bias whose gradient is zero in exact arithmetic is the usual reason.
 struct Bound {
   double usual, rounding, times;
 };
@@ -146,7 +147,8 @@ TEST(Twin, PredictsMeasuresAndRanksAlike) {
     const nn::Batch view = batch.view();
     std::vector<std::vector<double>> answers;
     for (const nn::Backend* backend : {&nn::cpu_backend(), &torch_cpu()}) {
-      nn::Program program = compile(derived, {.lanes = 3, .max_batch = 8, .precision = Precision::kFloat64, .backend = backend});
+      nn::Program program =
+          compile(derived, {.lanes = 3, .max_batch = 8, .precision = Precision::kFloat64, .backend = backend});
       program.initialise(1, 5);
       std::vector<double> all(static_cast<std::size_t>(6 * program.prediction_size()));
       program.predict(1, view, std::span(all));
