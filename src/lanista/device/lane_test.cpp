@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "lanista/device/twin_support.h"
+#include "lanista/device/test_support.h"
 #include "lanista/graph/opaque.h"
 #include "lanista/nn/kernel_table.h"
 #include "lanista/step/optimizer.h"

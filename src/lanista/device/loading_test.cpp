@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "lanista/device/device.h"
-#include "lanista/device/twin_support.h"
+#include "lanista/device/test_support.h"
 
 namespace lanista::device {
 namespace {

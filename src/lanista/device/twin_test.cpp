@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "lanista/base/rng.h"
-#include "lanista/device/twin_support.h"
+#include "lanista/device/test_support.h"
 
 namespace lanista::device {
 namespace {
@@ -113,6 +114,12 @@ void compare(const Setting& s, Tally& tally) {
                                          << ", where a rounding does " << rounding;
 }
 
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", value);
+  return text;
+}
+
 void compare_all(Precision precision) {
   const std::vector<TestModel> models = operator_models();
   const std::vector<Recipe> all = recipes();
@@ -127,7 +134,7 @@ void compare_all(Precision precision) {
   }
   ::testing::Test::RecordProperty("twins", tally.twins);
   ::testing::Test::RecordProperty("ill_conditioned", tally.ill_conditioned);
-  ::testing::Test::RecordProperty("worst", std::to_string(tally.worst));
+  ::testing::Test::RecordProperty("worst", text_of(tally.worst));
   EXPECT_LT(tally.ill_conditioned, tally.twins / 4);
 }
 
