@@ -41,12 +41,16 @@ struct Setup {
   Derived derived;
   Draws draws;
   std::size_t optimizer;
+  const nn::Backend& backend;
 
-  Setup(const Case& each, std::size_t kind)
+  Setup(const Case& each, std::size_t kind, const nn::Backend* device)
       : c(each),
         derived(nn::testing::derive({each.origin, graph::to_text(each.model), each.loss}, optimizer_named(kind))),
         draws(draws_of(each, derived)),
-        optimizer(kind) {}
+        optimizer(kind),
+        backend(device != nullptr ? *device : nn::cpu_backend(draws.isa)) {
+    if (device != nullptr) draws.shards = draws.accumulate = 1;  // batches in parts are for the CPU
+  }
 
   std::string name(const std::string& what) const { return optimizer_named(optimizer) + " " + what; }
 };
@@ -62,7 +66,7 @@ struct Ours {
                                                      .shards = setup.draws.shards,
                                                      .accumulate = setup.draws.accumulate,
                                                      .precision = Precision::kFloat64,
-                                                     .backend = &nn::cpu_backend(setup.draws.isa)})) {
+                                                     .backend = &setup.backend})) {
     program.initialise(0, setup.draws.trial_seed);
     start = shaken(setup.c, program.extract(0));
     reset();
@@ -228,7 +232,7 @@ class Comparison {
     for (const auto& batch : setup_.draws.batches) sizes += " " + std::to_string(batch.size);
     return Difference{name, "batches of" + sizes + " in " + std::to_string(setup_.draws.shards) + " x " +
                                 std::to_string(setup_.draws.accumulate) + " parts, " +
-                                std::string(kernels::isa_name(setup_.draws.isa)) + ": off by " + number(error) +
+                                std::string(setup_.backend.name()) + ": off by " + number(error) +
                                 " of its largest element, rounding may do " + number(rounding) + "; " +
                                 first_difference(value, want, std::max(kTolerance, rounding) * scale)};
   }
@@ -287,13 +291,13 @@ class Comparison {
 
 }  // namespace
 
-std::optional<Difference> compare(const Case& c, Tally& tally) {
+std::optional<Difference> compare(const Case& c, Tally& tally, const nn::Backend* device) {
   ++tally.models;
   bool ill_conditioned = false, not_finite = false;
   std::optional<Difference> found;
   try {
     for (std::size_t kind = 0; kind < step::optimizers().size() && !found; ++kind) {
-      const Setup setup(c, kind);
+      const Setup setup(c, kind, device);
       Comparison comparison(setup);
       found = comparison.run(tally);
       ill_conditioned = ill_conditioned || comparison.ill_conditioned();

@@ -1,8 +1,9 @@
 // The proof that training computes what it should: models against LibTorch's autograd, losses and optimisers in
 // float64. Random graphs over the whole operator table, models of every published space, mutated models.
 //
-//   model_oracle [random|published|mutated] [COUNT [FIRST]]
+//   model_oracle [torch:cpu] [random|published|mutated] [COUNT [FIRST]]
 //
+// torch:cpu: not own kernels but that device is judged.
 // COUNT models from number FIRST on (of each space, for published ones). What differs is shrunk to a smaller model that
 // still does, and printed.
 #include <torch/torch.h>
@@ -16,6 +17,7 @@
 
 #include "cases.h"
 #include "compare.h"
+#include "lanista/device/aten_backend.h"
 #include "lanista/graph/text.h"
 #include "shrink.h"
 
@@ -35,31 +37,31 @@ void print(const char* title, const Case& c, const Difference& difference) {
                c.loss.c_str(), difference.what.c_str(), difference.text.c_str(), graph::to_text(c.model).c_str());
 }
 
-void report(const Case& c, const Difference& difference, Failures& failures) {
+void report(const Case& c, const Difference& difference, const nn::Backend* device, Failures& failures) {
   if (++failures.count > kMostPrinted) return;
   print(c.origin.c_str(), c, difference);
   const Case small = shrunk(
       c,
       [&](const Case& candidate) {
         Tally unused;
-        const auto found = compare(candidate, unused);
+        const auto found = compare(candidate, unused, device);
         return found && (found->what == "exception") == (difference.what == "exception");
       },
       kTriesOfShrinking);
   Tally unused;
-  if (const auto still = compare(small, unused)) print("  shrunk", small, *still);
+  if (const auto still = compare(small, unused, device)) print("  shrunk", small, *still);
   std::set<std::string> operators;
   for (const auto& node : small.model.nodes()) operators.insert(node->op);
   for (const std::string& op : operators) ++failures.by_operator[op];
 }
 
-int run(const std::string& kind, std::uint64_t count, std::uint64_t first) {
+int run(const std::string& kind, std::uint64_t count, std::uint64_t first, const nn::Backend* device) {
   torch::set_num_threads(1);
   const auto begin = std::chrono::steady_clock::now();
   Tally tally;
   Failures failures;
   const auto judge = [&](const Case& c) {
-    if (const auto difference = compare(c, tally)) report(c, *difference, failures);
+    if (const auto difference = compare(c, tally, device)) report(c, *difference, device, failures);
   };
   if (kind == "random") {
     for (std::uint64_t number = first; number < first + count; ++number) judge(random_case(number));
@@ -68,11 +70,11 @@ int run(const std::string& kind, std::uint64_t count, std::uint64_t first) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf(
-      "%s: %lld models, %d differ; %lld values, worst error %.2g of the largest element; %lld ill-conditioned "
+      "%s%s: %lld models, %d differ; %lld values, worst error %.2g of the largest element; %lld ill-conditioned "
       "models, %lld with values that are no numbers; %.1f models/s\n",
-      kind.c_str(), static_cast<long long>(tally.models), failures.count, static_cast<long long>(tally.values),
-      tally.worst, static_cast<long long>(tally.ill_conditioned), static_cast<long long>(tally.not_finite),
-      static_cast<double>(tally.models) / seconds);
+      device != nullptr ? "torch:cpu " : "", kind.c_str(), static_cast<long long>(tally.models), failures.count,
+      static_cast<long long>(tally.values), tally.worst, static_cast<long long>(tally.ill_conditioned),
+      static_cast<long long>(tally.not_finite), static_cast<double>(tally.models) / seconds);
   for (const auto& [op, times] : failures.by_operator) std::printf("  differs with %-20s %d\n", op.c_str(), times);
   return failures.count == 0 && tally.models > 0 ? 0 : 1;
 }
@@ -83,12 +85,16 @@ int run(const std::string& kind, std::uint64_t count, std::uint64_t first) {
 int main(int argc, char** argv) {
   int next = 1;
   std::string kind = "random";
-  if (argc > 1 && (std::string(argv[1]) == "published" || std::string(argv[1]) == "mutated" || argv[1] == kind)) {
-    kind = argv[next++];
+  const auto says = [&](const char* word) { return argc > next && std::string(argv[next]) == word; };
+  const lanista::nn::Backend* device = nullptr;
+  if (says("torch:cpu")) {
+    device = *lanista::device::aten_backend("cpu");
+    ++next;
   }
+  if (says("published") || says("mutated") || says("random")) kind = argv[next++];
   const auto number = [&](std::uint64_t otherwise) {
     return argc > next ? std::strtoull(argv[next++], nullptr, 10) : otherwise;
   };
   const std::uint64_t count = number(kind == "published" ? 50 : 2000), first = number(0);
-  return lanista::oracle::run(kind, count, first);
+  return lanista::oracle::run(kind, count, first, device);
 }

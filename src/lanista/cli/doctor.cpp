@@ -15,6 +15,7 @@
 #include "lanista/cli/app.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/cli/version.h"
+#include "lanista/device/device.h"
 #include "lanista/engine/worker_socket.h"
 #include "lanista/nn/machine_speed.h"
 #include "lanista/runtime/worker_executor.h"
@@ -50,11 +51,6 @@ Finding file_system() {
   constexpr long kNfs = 0x6969;
   if (static_cast<long>(kind.f_type) != kNfs) return {"file system", "local", ""};
   return {"file system", "NFS", "locks depend on the server: let one process at a time work on a study"};
-}
-
-Finding gpu() {
-  const bool there = ::access("/dev/nvidia0", F_OK) == 0;
-  return {"gpu", there ? "present" : "none", there ? "this version trains on the CPU alone" : ""};
 }
 
 /// What worker processes of a study here would speak through.
@@ -110,7 +106,7 @@ std::vector<Finding> findings() {
   for (auto& finding : speed(isa)) out.push_back(std::move(finding));
   const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   out.push_back({"memory", one_decimal(gib(memory), "GiB"), ""});
-  out.push_back(gpu());
+  for (const device::Finding& each : device::findings()) out.push_back({each.name, each.value, each.advice});
   out.push_back(disk());
   out.push_back(file_system());
   out.push_back(isolation());

@@ -8,6 +8,7 @@
 
 #include "lanista/base/memory_reserve.h"
 #include "lanista/cli/app.h"
+#include "lanista/cli/devices.h"
 #include "lanista/cli/import_study.h"
 #include "lanista/cli/inspect.h"
 #include "lanista/cli/kept_assessment.h"
@@ -63,6 +64,7 @@ struct Session {
   data::Dataset data;
   std::unique_ptr<engine::Executor> executor;
   schedule::Machine machine;
+  const nn::Backend* backend = nullptr;  // null: own kernels
   bool has_processes = false;
   Progress progress;
   std::optional<LivePageThread> page;
@@ -82,9 +84,11 @@ struct Session {
     brief.data.folder = folder;
     brief.data.hash = data.spec().hash;
     has_processes = crew.isolation.value_or(config.run.isolation) == study::kProcesses;
+    LANISTA_ASSIGN(backend, backend_of(config, has_processes));
+    if (backend != nullptr) brief.numeric_class = backend->numeric_class();
     if (!has_processes) {
-      LANISTA_ASSIGN(auto threads,
-                     runtime::WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(), clock));
+      LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(),
+                                                                   clock, {.backend = backend}));
       machine = threads->machine();
       executor = std::move(threads);
       return {};
@@ -97,6 +101,10 @@ struct Session {
     processes.lease_seconds = config.run.lease_seconds;
     LANISTA_ASSIGN(executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, processes));
     return {};
+  }
+
+  nlohmann::json numerics() const {
+    return backend != nullptr ? runtime::numerics(*backend) : runtime::numerics(kernels::best_isa());
   }
 
   std::string crew_text() const {
@@ -361,6 +369,8 @@ int run_study(const RunRequest& request) {
   if (auto strategy = engine::make_strategy(*config, *models); !strategy) {
     return refuse(strategy.error(), strategy.error().where, "");
   }
+  const bool processes = request.crew.isolation.value_or(config->run.isolation) == study::kProcesses;
+  if (auto trained = backend_of(*config, processes); !trained) return refuse(trained.error(), "run.devices", "");
   std::vector<std::string> of_start;
   if (config->train.start == study::kStartFile) {
     const auto ops = graph::builtin_ops();
@@ -408,8 +418,8 @@ int run_study(const RunRequest& request) {
   services.baselines =
       train::baselines(session.data, engine::loss_name(*config, session.data.spec()), config->train.metrics);
   services.earlier = std::move(earlier);
-  auto engine = engine::Engine::create(out, *config, studyfile::write_study(*config),
-                                       runtime::numerics(kernels::best_isa()), std::move(services));
+  auto engine =
+      engine::Engine::create(out, *config, studyfile::write_study(*config), session.numerics(), std::move(services));
   if (!engine) {
     const int code = refuse(engine.error(), engine.error().where, "");
     return engine.error().code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;  // a full disk
@@ -431,8 +441,7 @@ int resume_study(const ResumeRequest& request) {
 
   Session session(*config, request.folder, *std::move(data), request.view);
   if (auto made = session.make_executor(request.crew); !made) return report(made.error());
-  auto engine = engine::Engine::resume(request.folder, request.extension, runtime::numerics(kernels::best_isa()),
-                                       session.services());
+  auto engine = engine::Engine::resume(request.folder, request.extension, session.numerics(), session.services());
   if (!engine) return report(engine.error());
   session.show_up("resume", request.view);
   return run_engine(session, **engine, request.view);

@@ -72,5 +72,7 @@ schedule::Machine machine_of(const engine::WorkerBrief& brief);
 
 /// What the bits of a study depend on: ISA level, numeric class, compiler, threads. Recorded in the log.
 nlohmann::json numerics(kernels::Isa isa);
+/// The same of a study that another backend trains: its class, and its name.
+nlohmann::json numerics(const nn::Backend& backend);
 
 }  // namespace lanista::runtime

@@ -145,6 +145,8 @@ struct BudgetConfig {
 };
 /// Workers are threads of the engine's process, or processes that may die without it.
 inline constexpr std::string_view kThreads = "thread", kProcesses = "process";
+/// What trains: own kernels, or LibTorch on the CPU.
+inline constexpr std::string_view kCpu = "cpu", kTorchCpu = "torch:cpu";
 struct RunConfig {
   std::int64_t workers = 0;  ///< 0: one per core
   std::int64_t lanes = 0;    ///< trials of one program that a worker trains together; 0: as suits the machine
@@ -153,6 +155,8 @@ struct RunConfig {
   std::uint64_t seed = 1;
   double memory_gib = 0;  ///< of all programs together; 0: three quarters of the machine's
   std::string isolation = std::string(kThreads);  ///< kThreads, kProcesses
+  /// That train, by name: kCpu, or one that device::open knows. Results are of its numeric class.
+  std::vector<std::string> devices{std::string(kCpu)};
   double lease_seconds = 10;  ///< a worker process that is silent for so long has lost its trials
 };
 struct KeepConfig {

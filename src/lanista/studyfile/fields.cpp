@@ -200,10 +200,11 @@ std::vector<Section> study_sections() {
       data_section(),
       {"model",
        "where the search starts",
-       {field(&StudyConfig::model, &ModelConfig::base,
-              any("base",
-                  "builtin:auto (all that suit the data), builtin:small-mlp, builtin:small-cnn, "
-                  "builtin:small-transformer, builtin:embedding-mlp (a table with categories), or files (net.graph)"))}},
+       {field(
+           &StudyConfig::model, &ModelConfig::base,
+           any("base",
+               "builtin:auto (all that suit the data), builtin:small-mlp, builtin:small-cnn, "
+               "builtin:small-transformer, builtin:embedding-mlp (a table with categories), or files (net.graph)"))}},
       train_section(),
       {"strategy",
        "what to try next; further keys are the strategy's own options",
@@ -211,7 +212,8 @@ std::vector<Section> study_sections() {
         field(&StudyConfig::strategy, &StrategyConfig::slots,
               within(1, 4096, "slots", "trials under way at a time on the logical clock")),
         field(&StudyConfig::strategy, &StrategyConfig::repeat,
-              within(1, 1000, "repeat", "trainings of every proposal, each with its own seed; with data.folds, dealings of them")),
+              within(1, 1000, "repeat",
+                     "trainings of every proposal, each with its own seed; with data.folds, dealings of them")),
         field(&StudyConfig::strategy, &StrategyConfig::average,
               one_of("average", {"mean", "median"}, "what the strategy learns, and the winner is chosen by, of them")),
         field(&StudyConfig::strategy, &StrategyConfig::retry,
@@ -244,6 +246,9 @@ std::vector<Section> study_sections() {
                     one_of("isolation", {std::string(kThreads), std::string(kProcesses)},
                            "what a worker is; a process that dies costs its trials some time, not the study; never "
                            "changes results"))),
+        quiet(field(&StudyConfig::run, &RunConfig::devices,
+                    one_of("devices", {std::string(kCpu), std::string(kTorchCpu)},
+                           "what trains: own kernels, or a library's; one of them, and results are of its kind"))),
         quiet(field(&StudyConfig::run, &RunConfig::lease_seconds,
                     within(0.1, 86400, "lease_seconds",
                            "a worker process that is silent for so long has lost its trials, which go on in another"))),

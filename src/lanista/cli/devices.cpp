@@ -1,0 +1,27 @@
+#include "lanista/cli/devices.h"
+
+#include "lanista/device/device.h"
+
+namespace lanista::cli {
+namespace {
+
+Error cannot(const std::string& message) { return {Code::kUnimplemented, message, "run.devices"}; }
+
+}  // namespace
+
+Result<const nn::Backend*> backend_of(const study::StudyConfig& config, bool worker_processes) {
+  const std::vector<std::string>& devices = config.run.devices;
+  if (devices.size() != 1) {
+    return cannot(std::to_string(devices.size()) + " devices: a study trains on one of them in this version");
+  }
+  const std::string& name = devices.front();
+  if (name == study::kCpu) return nullptr;
+  const std::string without = " on device " + name + " yet; leave it out, or run.devices: [cpu]";
+  if (worker_processes) return cannot("run.isolation: process cannot be" + without);
+  if (config.train.shards > 1 || config.train.accumulate > 1) {
+    return cannot("train.shards and train.accumulate above 1 cannot be" + without);
+  }
+  return device::open(name);
+}
+
+}  // namespace lanista::cli

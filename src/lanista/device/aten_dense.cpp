@@ -1,0 +1,201 @@
+// Linear layers, convolutions and matrix products. A convolution gathers its windows and is a product of each lane and
+// group; nothing is ever scattered.
+#include "lanista/device/aten_table.h"
+#include "lanista/graph/ops/rules.h"
+#include "lanista/graph/ops/window.h"
+
+namespace lanista::device {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+// All dimensions between the lanes and the last are rows.
+Tensor rows(const Tensor& x) { return x.reshape({x.size(0), -1, x.size(-1)}); }
+
+// The rows back as they stood in `like`.
+Tensor unrolled(const Tensor& y, const Tensor& like) {
+  Sizes sizes = like.sizes().vec();
+  sizes.back() = y.size(-1);
+  return y.reshape(sizes);
+}
+
+AtenRun linear(const AtenCall&) {
+  return [](const Frame&, const Tensors& in) {
+    Tensor y = at::bmm(rows(in[0]), in[1].transpose(1, 2));
+    if (in.size() > 2) y = y + in[2].unsqueeze(1);
+    return Tensors{unrolled(y, in[0])};
+  };
+}
+
+Tensor linear_grad_x(const Tensors& in) { return unrolled(at::bmm(rows(in[0]), in[1]), in[0]); }
+// [in, out] as it lies in the state.
+Tensor linear_grad_w(const Tensors& in) { return at::bmm(rows(in[0]).transpose(1, 2), rows(in[1])).transpose(1, 2); }
+
+// Sizes of a convolution from x to y.
+struct Conv {
+  std::int64_t h, w, ci, oh, ow, co, kh, kw, groups;
+  std::int64_t stride_h, stride_w, dilation_h, dilation_w;
+  graph::ops::Pads pads;
+};
+
+Conv conv_of(const graph::OpArgs& args, const graph::Shape& x, const graph::Shape& w, const graph::Shape& y) {
+  const auto stride = args.pair("stride"), dilation = args.pair("dilation");
+  return {.h = x.dims[2],
+          .w = x.dims[3],
+          .ci = x.dims[1],
+          .oh = y.dims[2],
+          .ow = y.dims[3],
+          .co = y.dims[1],
+          .kh = w.dims[2],
+          .kw = w.dims[3],
+          .groups = args.integer("groups"),
+          .stride_h = stride.first,
+          .stride_w = stride.second,
+          .dilation_h = dilation.first,
+          .dilation_w = dilation.second,
+          .pads = graph::ops::pads_of(args)};
+}
+
+Tensor channels_last(const Tensor& x) { return x.permute({0, 1, 3, 4, 2}); }
+Tensor channels_first(const Tensor& x) { return x.permute({0, 1, 4, 2, 3}); }
+
+// [lanes, n, h, w, c] between zeros; what is less than none is cut off.
+Tensor framed(const Tensor& x, std::int64_t top, std::int64_t bottom, std::int64_t left, std::int64_t right) {
+  return at::constant_pad_nd(x, {0, 0, left, right, top, bottom}, 0).contiguous();
+}
+
+// The windows of framed images: [lanes groups, n oh ow, kh kw c/groups].
+Tensor windows(const Tensor& framed, const Conv& s) {
+  const std::int64_t lanes = framed.size(0), n = framed.size(1), c = framed.size(4), each = c / s.groups;
+  const std::int64_t row = framed.size(3) * c, image = framed.size(2) * row;
+  return framed
+      .as_strided({lanes, s.groups, n, s.oh, s.ow, s.kh, s.kw, each},
+                  {n * image, each, image, s.stride_h * row, s.stride_w * c, s.dilation_h * row, s.dilation_w * c, 1})
+      .reshape({lanes * s.groups, n * s.oh * s.ow, s.kh * s.kw * each});
+}
+
+Tensor windows_of_x(const Tensor& x, const Conv& s) {
+  return windows(framed(channels_last(x), s.pads.top, s.pads.bottom, s.pads.left, s.pads.right), s);
+}
+
+// [lanes, n, oh, ow, c] as [lanes groups, n oh ow, c/groups], and back.
+Tensor by_group(const Tensor& y, std::int64_t groups) {
+  const std::int64_t lanes = y.size(0), c = y.size(4);
+  return y.reshape({lanes, -1, groups, c / groups}).transpose(1, 2).reshape({lanes * groups, -1, c / groups});
+}
+
+Tensor from_groups(const Tensor& y, std::int64_t lanes, std::int64_t groups, std::int64_t n, std::int64_t h,
+                   std::int64_t w) {
+  return y.reshape({lanes, groups, n * h * w, -1}).transpose(1, 2).reshape({lanes, n, h, w, -1});
+}
+
+// [lanes, co, ci/groups, kh, kw] as [lanes groups, kh kw ci/groups, co/groups].
+Tensor weights_of(const Tensor& weight, const Conv& s) {
+  return weight.permute({0, 3, 4, 2, 1})
+      .reshape({weight.size(0), s.kh * s.kw * s.ci / s.groups, s.groups, s.co / s.groups})
+      .transpose(1, 2)
+      .reshape({weight.size(0) * s.groups, -1, s.co / s.groups});
+}
+
+// The same convolution the other way round: windows turned, channels changed places.
+Tensor turned_weights_of(const Tensor& weight, const Conv& s) {
+  const std::int64_t lanes = weight.size(0);
+  return weight.flip({3, 4})
+      .reshape({lanes, s.groups, s.co / s.groups, s.ci / s.groups, s.kh, s.kw})
+      .permute({0, 1, 4, 5, 2, 3})
+      .reshape({lanes * s.groups, s.kh * s.kw * s.co / s.groups, s.ci / s.groups});
+}
+
+Tensor conv2d_of(const Tensor& x, const Tensor& weight, const Conv& s) {
+  const Tensor y = at::bmm(windows_of_x(x, s), weights_of(weight, s));
+  return channels_first(from_groups(y, x.size(0), s.groups, x.size(1), s.oh, s.ow));
+}
+
+// dy spread by the stride, then a convolution of step one with the weights turned.
+Tensor conv2d_grad_x_of(const Tensor& dy, const Tensor& weight, const Conv& s) {
+  const std::int64_t lanes = dy.size(0), n = dy.size(1);
+  const std::int64_t high = (s.oh - 1) * s.stride_h + 1, wide = (s.ow - 1) * s.stride_w + 1;
+  Tensor spread = channels_last(dy);
+  if (s.stride_h > 1 || s.stride_w > 1) {
+    Tensor zeros = at::zeros({lanes, n, high, wide, s.co}, dy.options());
+    zeros.slice(2, 0, high, s.stride_h).slice(3, 0, wide, s.stride_w).copy_(spread);
+    spread = zeros;
+  }
+  const std::int64_t reach_h = s.dilation_h * (s.kh - 1), reach_w = s.dilation_w * (s.kw - 1);
+  const std::int64_t top = reach_h - s.pads.top, left = reach_w - s.pads.left;
+  Conv back = s;
+  back.oh = s.h;
+  back.ow = s.w;
+  back.stride_h = back.stride_w = 1;
+  const Tensor whole = framed(spread, top, s.h + reach_h - top - high, left, s.w + reach_w - left - wide);
+  const Tensor dx = at::bmm(windows(whole, back), turned_weights_of(weight, s));
+  return channels_first(from_groups(dx, lanes, s.groups, n, s.h, s.w));
+}
+
+Tensor conv2d_grad_w_of(const Tensor& x, const Tensor& dy, const Conv& s) {
+  const Tensor dw = at::bmm(windows_of_x(x, s).transpose(1, 2), by_group(channels_last(dy), s.groups));
+  return dw.reshape({x.size(0), s.groups, s.kh, s.kw, s.ci / s.groups, s.co / s.groups})
+      .permute({0, 1, 5, 4, 2, 3})
+      .reshape({x.size(0), s.co, s.ci / s.groups, s.kh, s.kw});
+}
+
+AtenRun conv2d(const AtenCall& call) {
+  return [s = conv_of(call.args, call.x(0), call.x(1), call.y())](const Frame&, const Tensors& in) {
+    Tensor y = conv2d_of(in[0], in[1], s);
+    if (in.size() > 2) y = y + beside(in[2], 2, 5);
+    return Tensors{y};
+  };
+}
+
+AtenRun conv2d_grad_x(const AtenCall& call) {
+  return [s = conv_of(call.args, call.y(), call.x(1), call.x(0))](const Frame&, const Tensors& in) {
+    return Tensors{conv2d_grad_x_of(in[0], in[1], s)};
+  };
+}
+
+AtenRun conv2d_grad_w(const AtenCall& call) {
+  return [s = conv_of(call.args, call.x(0), call.y(), call.x(1))](const Frame&, const Tensors& in) {
+    return Tensors{conv2d_grad_w_of(in[0], in[1], s)};
+  };
+}
+
+AtenRun conv_transpose2d(const AtenCall& call) {
+  return [s = conv_of(call.args, call.y(), call.x(1), call.x(0))](const Frame&, const Tensors& in) {
+    Tensor y = conv2d_grad_x_of(in[0], in[1], s);
+    if (in.size() > 2) y = y + beside(in[2], 2, 5);
+    return Tensors{y};
+  };
+}
+
+AtenRun channel_sum(const AtenCall& call) {
+  return [channel = channel_of(call.x())](const Frame&, const Tensors& in) {
+    return Tensors{column_sum(rows_of(in[0], channel))};
+  };
+}
+
+AtenRun matmul(const AtenCall& call) {
+  const bool left = call.args.flag("transpose_a"), right = call.args.flag("transpose_b");
+  return [left, right, y = call.y()](const Frame& frame, const Tensors& in) {
+    const auto matrices = [](const Tensor& x, bool transposed) {
+      const Tensor all = x.reshape({-1, x.size(-2), x.size(-1)});
+      return transposed ? all.transpose(1, 2) : all;
+    };
+    return Tensors{at::bmm(matrices(in[0], left), matrices(in[1], right)).reshape(sizes_of(frame, y))};
+  };
+}
+
+}  // namespace
+
+void add_dense(AtenTable& table) {
+  table["linear"] = linear;
+  table["linear_grad_x"] = plain(linear_grad_x);
+  table["linear_grad_w"] = plain(linear_grad_w);
+  table["channel_sum"] = channel_sum;
+  table["conv2d"] = conv2d;
+  table["conv2d_grad_x"] = conv2d_grad_x;
+  table["conv2d_grad_w"] = conv2d_grad_w;
+  table["conv_transpose2d"] = conv_transpose2d;
+  table["matmul"] = matmul;
+}
+
+}  // namespace lanista::device

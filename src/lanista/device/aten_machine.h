@@ -1,0 +1,102 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "lanista/device/aten_section.h"
+#include "lanista/device/aten_update.h"
+#include "lanista/nn/backend.h"
+#include "lanista/step/training_step.h"
+
+namespace lanista::device {
+
+/// Form A: a step of all lanes as calls of ATen. States lie as rows of one tensor, [lanes, bytes of StateKind], so that
+/// to seat, evict or clone one is to copy a row; lanes that are masked or empty are computed where they lie between
+/// others, and never written.
+class AtenMachine final : public nn::Machine {
+ public:
+  /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form here, a batch in parts),
+  /// kResourceExhausted.
+  static Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+                                                      const nn::ProgramOptions& options, at::Device device);
+  ~AtenMachine() override;
+
+  std::int64_t bytes() const override;
+  std::string describe() const override;
+  Result<nn::LaneState> make_state(std::uint64_t trial_seed) const override;
+  void attach(std::int64_t lane, nn::LaneState&& state) override;
+  nn::LaneState detach(std::int64_t lane) override;
+  Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) override;
+  std::int64_t step_count(std::int64_t lane) const override;
+  std::vector<lanista::Tensor> copy_out(std::int64_t lane) const override;
+  void run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) override;
+  void wait() override;
+  Result<nn::LaneGradients> make_gradients() const override;
+  double gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total, const nn::LaneHyper& hyper,
+                   nn::LaneGradients& out, bool add) override;
+  void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override;
+  void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override;
+  void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionsOut out) override;
+  void evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) override;
+  void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
+  void rehearse(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
+
+ private:
+  // Neighbouring lanes.
+  struct Lanes {
+    std::int64_t begin = 0, count = 0;
+  };
+  // What the batches of a step bring: one for all of these lanes, or one a lane; null where a lane has none here.
+  struct Fed {
+    Lanes lanes;
+    std::int64_t size = 0;
+    std::vector<const nn::Batch*> of;
+    bool shared = false;
+  };
+  struct Computed {
+    Tensor losses;     // [lanes, batch]
+    Tensor gradients;  // [lanes, parameters]
+    Tensor buffers;    // [lanes, buffers], where they are renewed
+  };
+  struct Pending;
+  struct Parts;
+
+  AtenMachine(nn::MachineFacts facts, Parts parts, const nn::ProgramOptions& options, at::Device device);
+  nn::LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
+  Tensor row_on_host(std::int64_t lane) const;
+  Tensor part_of(const Lanes& lanes, std::size_t part, std::int64_t elements) const;
+  void bind_state(const Lanes& lanes, const std::vector<step::StateTensor>& state, Values& values) const;
+  Tensor piece_of(const Tensor& flat, const nn::StateItem& item) const;
+
+  void check_batch(const nn::Batch& batch, bool trains) const;
+  Frame frame_of(const Fed& fed, std::span<const nn::LaneHyper> hyper, std::span<const std::uint8_t> active) const;
+  Tensor values_of(const Fed& fed, std::span<const float> nn::Batch::*member, const graph::ValueType& type) const;
+  Tensor labels_of(const Fed& fed) const;
+  UpdateHyper hyper_of(const Lanes& lanes, std::span<const nn::LaneHyper> hyper) const;
+  Computed compute(const Fed& fed, const Frame& frame, const std::function<void()>& done = {}) const;
+  void commit_lanes(const Lanes& lanes, const Computed& of, const UpdateHyper& hyper,
+                    std::span<const std::uint8_t> active);
+  Tensor mask_of(std::span<const std::uint8_t> active) const;
+  Tensor predictions(const Fed& fed) const;
+  void train_step(const nn::StepWork& work, std::int64_t step);
+  void train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active, std::int64_t step);
+  void check_hyper(const nn::LaneHyper& hyper) const;
+  std::int64_t answer_size(const nn::Metrics& asked) const;
+
+  nn::ProgramOptions options_;
+  at::TensorOptions real_;
+  std::shared_ptr<const nn::StateKind> kind_;
+  std::optional<step::TrainingStep> train_;
+  step::InferenceStep infer_;
+  AtenSection compute_, predict_;
+  AtenUpdate update_ = nullptr;
+  std::int64_t classes_ = 0, positions_ = 1, row_ = 1;
+  std::int64_t planned_bytes_ = 0;  // of values, with all lanes
+  MemoryBudget::Reservation reservation_;
+  Tensor rows_;                        // [lanes, elements of a state]
+  std::vector<nn::LaneState> states_;  // the host's memory of each; none where a lane is empty
+  std::unique_ptr<Pending> pending_;   // of a chunk under way
+};
+
+}  // namespace lanista::device

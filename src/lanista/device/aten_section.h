@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "lanista/device/aten_table.h"
+#include "lanista/graph/graph.h"
+#include "lanista/graph/infer.h"
+#include "lanista/nn/plan.h"
+
+namespace lanista::device {
+
+using Values = std::map<graph::Port, Tensor>;
+
+/// Nodes of a step graph as calls, in their order. A value goes when its last reader is done.
+class AtenSection {
+ public:
+  AtenSection() = default;
+  /// `keep` are values that somebody reads later; `name` stands in the plan. Errors: kUnimplemented, naming an operator
+  /// without an entry and the way out.
+  static Result<AtenSection> make(const std::string& name, const graph::Graph& graph, const graph::Types& types,
+                                  const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
+                                  const graph::OpTable& ops, const AtenTable& table);
+
+  /// Adds what is kept to `values`, which holds the sources. `done` is called after every call of the plan. Throws
+  /// std::runtime_error, naming the operator, for whatever ATen throws.
+  void run(const Frame& frame, Values& values, const std::function<void()>& done = {}) const;
+  const std::vector<nn::LaneNumber>& numbers() const { return numbers_; }
+  bool draws_masks() const { return draws_masks_; }
+  const std::vector<nn::PlanLine>& plan() const { return plan_; }
+
+ private:
+  struct Call {
+    graph::NodeId id;
+    std::string op;
+    AtenRun run;
+    std::vector<graph::Port> inputs, dead;
+  };
+
+  std::vector<Call> calls_;
+  std::vector<nn::LaneNumber> numbers_;
+  std::vector<nn::PlanLine> plan_;
+  bool draws_masks_ = false;
+};
+
+}  // namespace lanista::device

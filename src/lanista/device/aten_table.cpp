@@ -1,0 +1,52 @@
+#include "lanista/device/aten_table.h"
+
+#include "lanista/graph/ops/rules.h"
+
+namespace lanista::device {
+
+AtenTable aten_table() {
+  AtenTable table;
+  add_dense(table);
+  add_elementwise(table);
+  add_norms(table);
+  add_pools(table);
+  add_moves(table);
+  add_losses(table);
+  return table;
+}
+
+std::vector<std::int64_t> sizes_of(const Frame& frame, const graph::Shape& shape) {
+  std::vector<std::int64_t> sizes{frame.lanes};
+  for (const std::int64_t dim : shape.dims) sizes.push_back(dim == graph::kBatch ? frame.batch : dim);
+  return sizes;
+}
+
+Tensor column_sum(const Tensor& rows) {
+  return at::bmm(at::ones({rows.size(0), 1, rows.size(1)}, rows.options()), rows).squeeze(1);
+}
+
+Tensor row_sum(const Tensor& x) { return at::sum(x.contiguous(), {-1}, true); }
+
+Tensor rows_of(const Tensor& x, std::int64_t channel) {
+  std::vector<std::int64_t> order;
+  for (std::int64_t i = 0; i < x.dim(); ++i) {
+    if (i != channel) order.push_back(i);
+  }
+  order.push_back(channel);
+  return x.permute(order).reshape({x.size(0), -1, x.size(channel)});
+}
+
+Tensor beside(const Tensor& values, std::int64_t channel, std::int64_t rank) {
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(rank), 1);
+  sizes[0] = values.size(0);
+  sizes[static_cast<std::size_t>(channel)] = values.size(1);
+  return values.reshape(sizes);
+}
+
+std::int64_t channel_of(const graph::Shape& shape) {
+  return static_cast<std::int64_t>(graph::ops::channel_dim(shape)) + 1;
+}
+
+Tensor sigmoid_of(const Tensor& x) { return 1 / (at::exp((x * -1).contiguous()) + 1); }
+
+}  // namespace lanista::device

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lanista/device/aten.h"
+#include "lanista/graph/op.h"
+#include "lanista/nn/work.h"
+
+namespace lanista::device {
+
+using at::Tensor;
+
+/// What keys a lane's masks in a step.
+struct LaneKey {
+  std::uint64_t seed = 0, step = 0;
+  bool active = false;
+  std::span<const std::int64_t> samples;  ///< [batch] numbers of them in the data set
+};
+
+/// What the calls of a section see when they run. A value is a tensor [lanes, batch, …], one without a batch
+/// [lanes, …]; behind the lanes its dimensions are those of the graph, whatever the strides are.
+struct Frame {
+  std::int64_t lanes = 0, batch = 0;
+  std::int64_t total = 0;                 ///< samples of the step; its loss is the mean over them
+  at::TensorOptions real = {};            ///< element type and device of real values
+  std::vector<LaneKey> keys = {};         ///< of each lane; none in inference
+  Tensor smoothing = {};                  ///< [lanes] of labels
+  Tensor weights = {};                    ///< [lanes, batch] of samples; undefined: 1 each
+  Tensor numbers = {};                    ///< [lanes, k] of MachineFacts::lane_numbers, double
+  std::vector<double> host_numbers = {};  ///< the same, for kernels of the host
+};
+
+/// A call before it runs.
+struct AtenCall {
+  graph::OpArgs args;  ///< types of all inputs, parameters too
+  const std::vector<graph::ValueType>& out;
+  graph::NodeId id;
+  std::vector<nn::LaneNumber>& numbers;  ///< of the section so far
+
+  const graph::Shape& x(std::size_t i = 0) const { return args.inputs[i].shape; }
+  const graph::Shape& y(std::size_t i = 0) const { return out[i].shape; }
+  /// The index in Frame::numbers of an attribute that lanes may set.
+  std::size_t own_number(const std::string& attr) const {
+    numbers.push_back({id, attr, args.real(attr)});
+    return numbers.size() - 1;
+  }
+};
+
+using Tensors = std::vector<Tensor>;
+/// Values of all inputs in, of all outputs out. What does not depend on lane or batch is fixed in it.
+using AtenRun = std::function<Tensors(const Frame&, const Tensors&)>;
+using AtenPrepare = std::function<AtenRun(const AtenCall&)>;
+/// By the name of the operator. Kernels of the CPU have a table of the same names, less the fusions.
+using AtenTable = std::map<std::string, AtenPrepare, std::less<>>;
+
+/// Every operator of steps that this backend knows, but updates (aten_update.h).
+AtenTable aten_table();
+
+// Its parts, one file each.
+void add_dense(AtenTable& table);
+void add_elementwise(AtenTable& table);
+void add_norms(AtenTable& table);
+void add_pools(AtenTable& table);
+void add_moves(AtenTable& table);
+void add_losses(AtenTable& table);
+
+// What several parts use.
+
+/// An entry that reads nothing of its call.
+template <class F>
+AtenPrepare plain(F f) {
+  return [f](const AtenCall&) -> AtenRun { return [f](const Frame&, const Tensors& in) { return Tensors{f(in)}; }; };
+}
+
+/// The sizes of a value of this shape.
+std::vector<std::int64_t> sizes_of(const Frame& frame, const graph::Shape& shape);
+/// [.., R, C] -> [.., C]: the sum of rows, as a product with ones, so that every lane's is computed alike.
+Tensor column_sum(const Tensor& rows);
+/// The sum along the last dimension, which stays with size 1.
+Tensor row_sum(const Tensor& x);
+/// Channels last: [lanes, rows, channels] of a value whose channels are dimension `channel` of the tensor.
+Tensor rows_of(const Tensor& x, std::int64_t channel);
+/// [lanes, C] as [lanes, 1, C, 1, …], with the channels at dimension `channel` of `rank`.
+Tensor beside(const Tensor& values, std::int64_t channel, std::int64_t rank);
+/// Dimension of the tensor that holds the channels of a value: behind the lanes, so one more than the graph says.
+std::int64_t channel_of(const graph::Shape& shape);
+Tensor sigmoid_of(const Tensor& x);
+
+}  // namespace lanista::device

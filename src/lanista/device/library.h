@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lanista/nn/backend.h"
+
+// What a device library and the program that opens it must agree on. The library holds no room but this one: whatever
+// it uses of others it finds in the program.
+namespace lanista::device {
+
+/// What a library offers.
+struct Library {
+  std::string about;                                            ///< "LibTorch 1.13.1, CPU AVX2"
+  Result<const nn::Backend*> (*open)(std::string_view device);  ///< by the name behind "torch:"
+};
+
+/// Equal where compiler and the types that cross the border are.
+std::string library_stamp();
+
+inline constexpr const char* kStampSymbol = "lanista_device_stamp";      ///< const char* of no arguments
+inline constexpr const char* kLibrarySymbol = "lanista_device_library";  ///< const Library* of no arguments
+
+}  // namespace lanista::device

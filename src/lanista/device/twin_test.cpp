@@ -1,0 +1,179 @@
+// Twins: the same trials on own kernels and on a device, twenty steps each. LANISTA_WHOLE_TWINS=1 tries every model
+// with every recipe on more lanes; otherwise each model has its turn with one recipe, in one precision.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "lanista/base/rng.h"
+#include "lanista/device/test_support.h"
+
+namespace lanista::device {
+namespace {
+
+using namespace testing;
+
+constexpr std::int64_t kSteps = 20;
+
+struct Setting {
+  TestModel model;
+  Recipe recipe;
+  Precision precision = Precision::kFloat64;
+  std::int64_t lanes = 1;
+  double disturbance = 0;  ///< relative, of every number that a trial starts from
+};
+
+void disturb(nn::Program& program, std::int64_t lane, double size) {
+  std::vector<Tensor> state = program.extract(lane);
+  Rng rng(99);
+  for (Tensor& tensor : state) {
+    const auto each = [&](auto values) {
+      for (auto& value : values)
+        value *= static_cast<std::decay_t<decltype(value)>>(1 + size * (2 * rng.uniform() - 1));
+    };
+    if (tensor.type == ElementType::kF64) each(elements_of<double>(tensor));
+    if (tensor.type == ElementType::kF32) each(elements_of<float>(tensor));
+  }
+  LANISTA_CHECK(program.insert(lane, state).ok(), "the state of the same program");
+}
+
+// Every fifth batch is short; in every fourth step lanes read batches of their own, of different sizes and weights.
+std::vector<OwnedBatch> batches_of(const Derived& derived, std::int64_t step, std::int64_t lanes) {
+  const bool apart = step % 4 == 3 && lanes > 1;
+  std::vector<OwnedBatch> owned;
+  for (std::int64_t i = 0; i < (apart ? lanes : 1); ++i) {
+    const std::int64_t size = step % 5 == 4 ? 3 : apart && i % 2 == 1 ? 5 : kBatch;
+    owned.push_back(random_batch(derived, size, static_cast<std::uint64_t>(7000 + step * 20 + i)));
+    for (std::int64_t n = 0; step % 6 == 3 && i < 2 && n < size; ++n) {
+      owned.back().weights.push_back(0.5F * static_cast<float>(n % 4));
+    }
+  }
+  return owned;
+}
+
+Trained train(const Setting& s, const nn::Backend& backend) {
+  const Derived derived = derive(s.model, s.recipe.optimizer);
+  Trained trained{
+      compile(derived, {.lanes = s.lanes, .max_batch = kBatch, .precision = s.precision, .backend = &backend}), {}};
+  nn::Program& program = trained.program;
+  for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
+    program.initialise(lane, 7 + static_cast<std::uint64_t>(lane));
+    if (s.disturbance > 0) disturb(program, lane, s.disturbance);
+  }
+  std::vector<std::vector<double>> numbers(static_cast<std::size_t>(s.lanes));
+  for (std::size_t lane = 1; lane < numbers.size(); ++lane) {
+    for (const nn::LaneNumber& each : program.lane_numbers()) numbers[lane].push_back(each.value * 0.7);
+  }
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    const std::vector<OwnedBatch> owned = batches_of(derived, step, s.lanes);
+    std::vector<nn::Batch> batches;
+    for (const OwnedBatch& each : owned) batches.push_back(each.view());
+    std::vector<nn::LaneHyper> hyper;
+    for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
+      hyper.push_back(s.recipe.at(lane, step));
+      hyper.back().numbers = numbers[static_cast<std::size_t>(lane)];
+    }
+    const std::vector<std::uint8_t> active(static_cast<std::size_t>(s.lanes), 1);
+    std::vector<double> loss(static_cast<std::size_t>(s.lanes));
+    program.train_step(batches, hyper, active, loss);
+    trained.losses.push_back(loss);
+  }
+  return trained;
+}
+
+// What twins may differ by, and where rounding alone does more: then the same program, started a rounding away, says
+// how much (as `model_oracle` asks its oracle). A bias whose gradient is zero in exact arithmetic is the usual reason.
+struct Bound {
+  double usual, rounding, times;
+};
+
+Bound bound_of(Precision precision) {
+  return precision == Precision::kFloat64 ? Bound{1e-10, 1e-15, 100} : Bound{1e-5, 1e-6, 10};
+}
+
+struct Tally {
+  int twins = 0, ill_conditioned = 0;
+  double worst = 0;  ///< of the others
+};
+
+void compare(const Setting& s, Tally& tally) {
+  const Trained own = train(s, nn::cpu_backend());
+  std::string where;
+  const double far = train(s, torch_cpu()).distance(own, &where);
+  const Bound bound = bound_of(s.precision);
+  ++tally.twins;
+  if (far <= bound.usual) {
+    tally.worst = std::max(tally.worst, far);
+    return;
+  }
+  ++tally.ill_conditioned;
+  Setting away = s;
+  away.disturbance = bound.rounding;
+  const double rounding = train(away, nn::cpu_backend()).distance(own);
+  EXPECT_LE(far, bound.times * rounding) << s.model.name << " " << s.recipe.name << " at " << where
+                                         << ", where a rounding does " << rounding;
+}
+
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", value);
+  return text;
+}
+
+void compare_all(Precision precision) {
+  const std::vector<TestModel> models = operator_models();
+  const std::vector<Recipe> all = recipes();
+  const std::vector<std::int64_t> lanes = whole() ? std::vector<std::int64_t>{1, 3, 16} : std::vector<std::int64_t>{2};
+  Tally tally;
+  const std::size_t turn = precision == Precision::kFloat64 ? 0 : 1;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      if (!whole() && (i % 2 != turn || r != i / 2 % all.size())) continue;
+      for (const std::int64_t count : lanes) compare({models[i], all[r], precision, count}, tally);
+    }
+  }
+  ::testing::Test::RecordProperty("twins", tally.twins);
+  ::testing::Test::RecordProperty("ill_conditioned", tally.ill_conditioned);
+  ::testing::Test::RecordProperty("worst", text_of(tally.worst));
+  EXPECT_LT(tally.ill_conditioned, tally.twins / 4);
+}
+
+TEST(Twin, AgreesInFloat64OverTwentySteps) { compare_all(Precision::kFloat64); }
+TEST(Twin, AgreesInFloat32OverTwentySteps) { compare_all(Precision::kFloat32); }
+
+TEST(Twin, OfEveryRecipeAgrees) {
+  Tally tally;
+  for (const Recipe& recipe : recipes()) compare({small_cnn(), recipe, Precision::kFloat64, 3}, tally);
+  EXPECT_EQ(tally.ill_conditioned, 0);
+}
+
+TEST(Twin, PredictsMeasuresAndRanksAlike) {
+  for (const char* name : {"mlp", "dropout", "batch_norm_image", "positions", "mse_image", "bce"}) {
+    const Derived derived = derive(model_named(name));
+    const OwnedBatch batch = random_batch(derived, 6, 3);
+    const nn::Batch view = batch.view();
+    std::vector<std::vector<double>> answers;
+    for (const nn::Backend* backend : {&nn::cpu_backend(), &torch_cpu()}) {
+      nn::Program program =
+          compile(derived, {.lanes = 3, .max_batch = 8, .precision = Precision::kFloat64, .backend = backend});
+      program.initialise(1, 5);
+      std::vector<double> all(static_cast<std::size_t>(6 * program.prediction_size()));
+      program.predict(1, view, std::span(all));
+      std::vector<double> losses(6);
+      program.losses(1, view, 0.1, losses);
+      all.insert(all.end(), losses.begin(), losses.end());
+      const nn::Metrics asked{.loss = derived.train.options.loss};
+      std::vector<nn::LaneMetrics> lanes{{.lane = 0, .asked = &asked}, {.lane = 2, .asked = &asked}};
+      bool told = false;
+      program.evaluate([&]() -> const nn::Batch* { return std::exchange(told, true) ? nullptr : &view; }, lanes);
+      for (const nn::LaneMetrics& each : lanes) all.push_back(each.sums.loss);
+      answers.push_back(std::move(all));
+    }
+    for (std::size_t i = 0; i < answers[0].size(); ++i) {
+      EXPECT_NEAR(answers[0][i], answers[1][i], 1e-12 * std::max(1.0, std::fabs(answers[0][i]))) << name << " " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanista::device
