@@ -171,6 +171,8 @@ void AtenMachine::attach(std::int64_t lane, nn::LaneState&& state) {
   const c10::InferenceMode no_gradients;
   state_of(lane) = std::move(state);
   try {
+    // What is written here later may not be anybody else's.
+    state_of(lane).make_own();
     rows_.select(0, lane).copy_(row_on_host(lane));
   } catch (...) {
     state = std::move(state_of(lane));
@@ -187,7 +189,15 @@ nn::LaneState AtenMachine::detach(std::int64_t lane) {
 
 Result<void> AtenMachine::clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) {
   const c10::InferenceMode no_gradients;
-  LANISTA_ASSIGN(state_of(to), state_of(from).clone(trial_seed));
+  LANISTA_ASSIGN(nn::LaneState copy, state_of(from).clone(trial_seed));
+  try {
+    copy.make_own();
+  } catch (const std::bad_alloc&) {
+    return Error{.code = Code::kResourceExhausted,
+                 .message = "the system has no memory for a state of " + std::to_string(kind_->bytes()) + " bytes",
+                 .where = {}};
+  }
+  state_of(to) = std::move(copy);
   rows_.select(0, to).copy_(rows_.select(0, from));
   return {};
 }
