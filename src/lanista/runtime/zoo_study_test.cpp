@@ -65,7 +65,8 @@ TEST_F(ZooStudy, IsFilledByOneAndStartsTheNextWhichIsTheSameOnAnyWorkersAndBehin
   {
     zoo::Store store = zoo::testing::opened(folder.path());
     EXPECT_TRUE(store.verify(graph::builtin_ops())->empty());
-    for (const auto& model : *store.list()) {
+    const auto models = *store.list();
+    for (const auto& model : models) {
       ++filled;
       EXPECT_GT(model.facts.at("reference").at("steps").get<std::int64_t>(), 0) << model.origin;
       EXPECT_EQ(model.metric, "accuracy");
@@ -90,7 +91,8 @@ TEST_F(ZooStudy, IsFilledByOneAndStartsTheNextWhichIsTheSameOnAnyWorkersAndBehin
   {
     zoo::Store store = zoo::testing::opened(folder.path());
     std::int64_t told = 0;
-    for (const auto& model : *store.list()) {
+    const auto models = *store.list();
+    for (const auto& model : models) {
       const auto gain = store.expected_gain(model.id);
       if (*gain && !(*gain)->of_task) told += (*gain)->outcomes;
     }

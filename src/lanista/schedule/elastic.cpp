@@ -50,7 +50,7 @@ class Elastic : public Policy {
   static constexpr std::size_t kFew = 64;
   static constexpr std::size_t kMany = 200;  // then a lookahead takes long, and one aim is about as good as another
   static constexpr std::size_t kWays = 4;    // that are tried at all deadlines
-  static constexpr std::size_t kDrawn = 2;     // aims whose order is drawn,
+  static constexpr std::size_t kDrawn = 2;   // aims whose order is drawn,
   static constexpr std::uint64_t kDraws = 12;  // so often each
   // Where predictions may be wrong.
   static constexpr std::size_t kCandidates = 4;
