@@ -55,7 +55,7 @@ TEST(Layering, NoIncludeGoesUpstairs) {
 
 TEST(Layering, TheTableKnowsTheWholeHouse) {
   const Layers layers = real_layers();
-  EXPECT_EQ(layers.torch, (std::set<std::string>{"nn", "train", "runtime", "bench"}));
+  EXPECT_EQ(layers.torch, (std::set<std::string>{"nn", "train", "runtime", "bench", "device"}));
   EXPECT_TRUE(layers.may_include.at("engine").contains("base"));
   EXPECT_FALSE(layers.may_include.at("engine").contains("nn"));
   EXPECT_FALSE(layers.may_include.at("base").contains("graph"));
