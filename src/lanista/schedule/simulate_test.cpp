@@ -162,7 +162,8 @@ TEST(Simulate, TellsTheTruthAboutATrialThatHasRunAWhile) {
 }
 
 /// What AsSeen's tests look at: seconds that each trial seems to take, by id, at every decision.
-std::vector<std::map<std::int64_t, double>> seconds_seen(std::vector<Arrival> trials, const SimulationOptions& options) {
+std::vector<std::map<std::int64_t, double>> seconds_seen(std::vector<Arrival> trials,
+                                                         const SimulationOptions& options) {
   std::vector<std::map<std::int64_t, double>> all;
   Scripted policy;
   policy.script = [&](const Situation& situation) {
@@ -172,8 +173,10 @@ std::vector<std::map<std::int64_t, double>> seconds_seen(std::vector<Arrival> tr
     for (const Task& task : known.tasks) {
       seen[task.id] = seconds_at(task.expected, 1);
       const auto worker = static_cast<std::int32_t>(task.id);
-      if (situation.alive[static_cast<std::size_t>(worker)]) decision.places.push_back({{worker}, 1});
-      else decision.places.emplace_back();
+      if (situation.alive[static_cast<std::size_t>(worker)])
+        decision.places.push_back({{worker}, 1});
+      else
+        decision.places.emplace_back();
     }
     return decision;
   };

@@ -69,9 +69,9 @@ struct Situation {
   std::vector<Load> loads() const;
 };
 
-/// What can be known of trials by looking at them: one that has done a hundredth of its budget takes as long as its pace
-/// so far says, so that nothing is in doubt of it but what a change of workers costs; that is taken at its dearest.
-/// Where no `due` is kept (0), predictions stay.
+/// What can be known of trials by looking at them: one that has done a hundredth of its budget takes as long as its
+/// pace so far says, so that nothing is in doubt of it but what a change of workers costs; that is taken at its
+/// dearest. Where no `due` is kept (0), predictions stay.
 Situation as_seen(Situation situation);
 
 /// What is to happen: a place for each task, in their order.
