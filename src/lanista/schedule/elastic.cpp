@@ -113,9 +113,11 @@ class Elastic : public Policy {
   }
 
   /// The best aims so far, if an order that is drawn makes another schedule of them. It is a matter of chance which of
-  /// many trials are left for the end, and whether they then fill the workers; so a few chances are taken.
+  /// many trials are left for the end, and whether they then fill the workers; so a few chances are taken. Of few that
+  /// wait the lookahead has seen the orders that matter.
   static std::vector<Aim> worth_drawing(const Situation& situation, std::vector<Aim> best, const Aim& present) {
-    if (std::ranges::none_of(situation.tasks, [](const Task& task) { return task.place.waits(); })) return {};
+    const auto waiting = std::ranges::count_if(situation.tasks, [](const Task& task) { return task.place.waits(); });
+    if (waiting < situation.num_alive()) return {};
     if (best.empty() && has_plan(situation)) best.push_back(present);
     std::erase_if(best, [](const Aim& aim) { return aim.in_order; });
     if (best.size() > kDrawn) best.resize(kDrawn);
