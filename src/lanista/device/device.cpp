@@ -29,6 +29,8 @@ std::string reason_of_loader() {
 Result<const Library*> load(const std::string& file) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
+  // One thread in the BLAS: it would ask for others as it is opened, and end the program where it gets none.
+  ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
   void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return unavailable(reason_of_loader());
   const auto stamp = reinterpret_cast<const char* (*)()>(::dlsym(handle, kStampSymbol));
@@ -94,11 +96,8 @@ Result<const nn::Backend*> open(std::string_view name, const std::string& file) 
 std::vector<Finding> findings() {
   const std::string file = library_file();
   Finding torch{"torch", "none", ""};
-  if (::access(file.c_str(), F_OK) == 0) {
-    const auto library = load(file);
-    torch.value = library ? (*library)->about + " (run.devices: torch:cpu)" : "cannot be opened";
-    if (!library) torch.advice = library.error().message;
-  }
+  // It is looked at, not opened: LibTorch is large, and who asks what is here may have little.
+  if (::access(file.c_str(), R_OK) == 0) torch.value = "LibTorch's library is here (run.devices: torch:cpu)";
   return {gpu(), std::move(torch)};
 }
 
