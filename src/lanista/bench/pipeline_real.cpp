@@ -1,14 +1,10 @@
 #include "lanista/bench/pipeline_real.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <ostream>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +12,8 @@
 #include "lanista/base/rng.h"
 #include "lanista/bench/arms.h"
 #include "lanista/bench/random_cuts.h"
+#include "lanista/bench/ranks.h"
+#include "lanista/bench/stage_watch.h"
 #include "lanista/graph/text.h"
 #include "lanista/nn/program.h"
 #include "lanista/pipeline/schedule.h"
@@ -111,77 +109,6 @@ void step_of(nn::Program& program, const nn::Batch& batch) {
   std::vector<double> loss(lanes);
   program.train_step({&batch, 1}, hyper, active, loss);
 }
-
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-// Seconds of a core of every pass of a step whose stages are single operators, all at one place.
-class Stopwatch final : public nn::StageObserver {
- public:
-  void begins(std::size_t, const nn::StagePass&) override { begin_ = cpu_seconds(); }
-  void ends(std::size_t, const nn::StagePass& pass) override {
-    times[{pass.stage, pass.kind}].push_back(cpu_seconds() - begin_);
-  }
-  void sent(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
-  void holds(std::uint32_t, std::int64_t) override {}
-
-  std::map<std::pair<std::uint32_t, nn::StagePass::Kind>, std::vector<double>> times;
-
- private:
-  double begin_ = 0;
-};
-
-// What passes take of a core while two threads do them, and what a step would take of two cores that nobody else wants:
-// the same passes in the same order, each when what it waits for has ended.
-class Replay final : public nn::StageObserver {
- public:
-  explicit Replay(nn::Stages stages) : stages_(std::move(stages)) {
-    begin_.resize(stages_.places.size());
-    took_.resize(stages_.places.size());
-  }
-  void begins(std::size_t place, const nn::StagePass&) override { begin_[place] = cpu_seconds(); }
-  void ends(std::size_t place, const nn::StagePass&) override { took_[place].push_back(cpu_seconds() - begin_[place]); }
-  void sent(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
-  void holds(std::uint32_t, std::int64_t) override {}
-
-  // Of the step that was done last; micro-batches are of equal sizes.
-  double seconds() {
-    using Kind = nn::StagePass::Kind;
-    std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, double> ended;  // forward, stage, micro-batch
-    std::vector<std::size_t> at(stages_.places.size());
-    std::vector<double> clock(at.size());
-    for (bool moved = true; std::exchange(moved, false);) {
-      for (std::size_t p = 0; p < at.size(); ++p) {
-        for (; at[p] < stages_.places[p].size(); ++at[p], moved = true) {
-          const nn::StagePass& pass = stages_.places[p][at[p]];
-          const bool forth = pass.kind == Kind::kForward;
-          double ready = clock[p];
-          bool waits = false;
-          for (std::uint32_t s = 0; s < stages_.stages.size() && pass.kind != Kind::kWeightGrad; ++s) {
-            const auto& after = stages_.stages[forth ? s : pass.stage].after;
-            if (std::ranges::count(after, forth ? pass.stage : s) == 0) continue;
-            const auto found = ended.find({forth, s, pass.micro});
-            waits = waits || found == ended.end();
-            if (!waits) ready = std::max(ready, found->second);
-          }
-          if (waits) break;
-          clock[p] = ready + took_[p][at[p]];
-          if (pass.kind != Kind::kWeightGrad) ended[{forth, pass.stage, pass.micro}] = clock[p];
-        }
-      }
-    }
-    for (auto& times : took_) times.clear();
-    return *std::ranges::max_element(clock);
-  }
-
- private:
-  nn::Stages stages_;
-  std::vector<double> begin_;
-  std::vector<std::vector<double>> took_;
-};
 
 double median(std::vector<double> values) {
   std::ranges::sort(values);
@@ -325,26 +252,6 @@ Result<std::vector<double>> replays(const Bench& bench, const runtime::ChosenPla
   return seconds;
 }
 
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
-  std::vector<double> rank(values.size());
-  for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<double>(i);
-  return rank;
-}
-
-double spearman(const std::vector<double>& a, const std::vector<double>& b) {
-  const std::vector<double> x = ranks(a), y = ranks(b);
-  const double mean = static_cast<double>(a.size() - 1) / 2;
-  double both = 0, own = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    both += (x[i] - mean) * (y[i] - mean);
-    own += (x[i] - mean) * (x[i] - mean);
-  }
-  return both / own;
-}
-
 // Random plans and the planner's own: what the simulator says of each, and what it takes.
 Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
   const std::string name = "plans-30/2";
@@ -383,7 +290,7 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
     const auto row = [&](const std::string& arm, double value) {
       print({"pipeline-real", name, arm + with, "", value, 0, repeats}, json, out);
     };
-    row("spearman", spearman(predicted, real));
+    row("spearman", rank_correlation(predicted, real));
     row("error", median(off));
     row("error-at-most", *std::ranges::max_element(off));
     row("chosen-over-best", real[0] / *std::ranges::min_element(real));

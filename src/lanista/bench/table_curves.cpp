@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "lanista/base/check.h"
 #include "lanista/base/portable_math.h"
+#include "lanista/bench/ranks.h"
 
 namespace lanista::bench {
 namespace {
@@ -18,19 +18,6 @@ double left_at(std::int64_t epoch, std::int64_t epochs, double rate) {
   if (epoch == epochs) return 0;
   const double end = portable_pow(static_cast<double>(epochs), -rate);
   return (portable_pow(static_cast<double>(epoch), -rate) - end) / (1 - end);
-}
-
-/// Equal values share the mean of their places.
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  std::vector<double> out(values.size());
-  for (std::size_t i = 0, end = 0; i < order.size(); i = end) {
-    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (std::size_t k = i; k < end; ++k) out[order[k]] = static_cast<double>(i + end - 1) / 2;
-  }
-  return out;
 }
 
 }  // namespace
@@ -56,15 +43,7 @@ double TableCurves::rank_correlation(std::int64_t epoch) const {
     now.push_back(validation(row, epoch));
     at_end.push_back(table_->row(row).validation);
   }
-  const std::vector<double> a = ranks(now), b = ranks(at_end);
-  const double middle = static_cast<double>(a.size() - 1) / 2;
-  double ab = 0, aa = 0, bb = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    ab += (a[i] - middle) * (b[i] - middle);
-    aa += (a[i] - middle) * (a[i] - middle);
-    bb += (b[i] - middle) * (b[i] - middle);
-  }
-  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
+  return lanista::bench::rank_correlation(now, at_end);
 }
 
 }  // namespace lanista::bench

@@ -23,12 +23,10 @@
 #include "lanista/data/dataset.h"
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/fit.h"
-#include "lanista/engine/frozen.h"
 #include "lanista/engine/process_executor.h"
 #include "lanista/engine/study_zoo.h"
 #include "lanista/engine/warm_start.h"
 #include "lanista/formats/signature.h"
-#include "lanista/runtime/repeat.h"
 #include "lanista/runtime/worker_executor.h"
 #include "lanista/studyfile/blueprint.h"
 #include "lanista/studyfile/outlook.h"
@@ -253,12 +251,6 @@ int run_engine(Session& session, engine::Engine& engine, const View& shown) {
   return view.winner && whole ? kDone : kStudyFailed;
 }
 
-std::string metrics_text(const std::map<std::string, double>& metrics) {
-  std::ostringstream text;
-  for (const auto& [name, value] : metrics) text << "  " << printable(name) << " " << value;
-  return text.str();
-}
-
 std::string folder_of(const std::string& file) {
   const auto parent = fs::path(file).parent_path().string();
   return parent.empty() ? "." : parent;
@@ -306,21 +298,6 @@ void tell(const std::vector<std::string>& notes) {
     std::cerr << "lanista: " << printable_lines(note, kMessageLines, kMessageColumns) << "\n";
   }
 }
-
-namespace {
-
-/// What a study may take of its zoo, in a sentence.
-std::string zoo_note(const study::ZooMoment& zoo, const std::string& folder) {
-  if (!zoo.trouble.empty()) return "trials begin without the zoo: " + zoo.trouble;
-  if (zoo.models == 0) {
-    return "the zoo " + folder +
-           " has no model of this task: trials begin without it, and those that are kept go into it";
-  }
-  return "trials may begin with " + std::to_string(zoo.models) + " models of the zoo in " + folder +
-         (zoo.related ? ", trained on other data of the same form" : "");
-}
-
-}  // namespace
 
 int run_study(const RunRequest& request) {
   std::string text(studyfile::default_study());
@@ -426,7 +403,7 @@ int run_study(const RunRequest& request) {
   }
   if (taken) taken->keep();
   if (const auto& zoo = (*engine)->view().zoo; zoo && !request.view.quiet) {
-    tell({zoo_note(*zoo, engine::zoo_place(*config, session.data.spec(), out).folder)});
+    tell({study::zoo_note(*zoo, engine::zoo_place(*config, session.data.spec(), out).folder)});
   }
   session.show_up("study", request.view);
   return run_engine(session, **engine, request.view);
@@ -445,64 +422,6 @@ int resume_study(const ResumeRequest& request) {
   if (!engine) return report(engine.error());
   session.show_up("resume", request.view);
   return run_engine(session, **engine, request.view);
-}
-
-int repeat_trial(const RepeatRequest& request) {
-  if (!parse_target(request.target).has_trial) {
-    return report({Code::kInvalidArgument, "which trial? DIR#TRIAL", request.target});
-  }
-  auto loaded = load_trial(request.target);
-  if (!loaded) return report(loaded.error());
-  const auto& config = loaded->view.config;
-  const auto& trial = loaded->trial();
-  if (trial.measurements.empty()) {
-    return report(
-        {Code::kFailedPrecondition, "the trial measured nothing, so there is nothing to repeat", request.target});
-  }
-  const auto data = data::open(config.data, loaded->folder, real_file_system(), config.strategy.repeat);
-  if (!data) return report(data.error());
-  auto line = engine::jobs_of_line(loaded->view, data->spec(), trial, trial.measurements.back().epoch, loaded->model);
-  if (!line) return report(line.error());
-  const auto frozen = engine::frozen_part(loaded->view);
-  if (!frozen) return report(frozen.error());
-  for (engine::LineJob& each : *line) {
-    each.job.frozen = *frozen;
-    if (auto planned = engine::plan_start(each.job, loaded->view, graph::builtin_ops()); !planned) {
-      return report(planned.error());
-    }
-  }
-  engine::Job* job = &line->back().job;
-  // What it found is played back; to the bit that is what it did. Such a trial never forks from another one.
-  const bool tuned = !job->recipe.tune.name.empty() && job->recipe.tune.name != study::kPlayedBack;
-  if (tuned) job->recipe.tune = study::played_back(study::schedule_of(trial.measurements));
-  const store::CheckpointStore checkpoints(real_file_system(), loaded->folder);
-  const auto repeated = runtime::repeat_line(
-      *line, config.train.metrics, *data,
-      [](const study::Measurement& measurement) {
-        std::cerr << "epoch " << measurement.epoch << metrics_text(measurement.metrics) << "\n";
-      },
-      {}, &checkpoints);
-  if (!repeated) return report(repeated.error());
-
-  if (!request.out.empty()) {
-    const auto state = engine::whole_state(train::standing_weights(repeated->state), job->frozen, checkpoints);
-    if (!state) return report(state.error());
-    const auto package = engine::make_package(config, data->spec(), trial, job->recipe, loaded->model, *state, {});
-    if (auto written = engine::write_package(real_file_system(), request.out, package); !written) {
-      return report(written.error());
-    }
-    std::cerr << "model " << request.out << "\n";
-  }
-  const auto kept = study::kept_place(study::kept_of(config, trial), repeated->measurements);
-  const study::Measurement& result = repeated->measurements[kept];
-  const bool known = trial.outcome && trial.outcome->weights_hash;
-  const bool equal = known && *trial.outcome->weights_hash == repeated->hash;
-  std::cout << "trial " << trial.id.value << metrics_text(result.metrics)
-            << (equal   ? "  equal to the study's to the bit"
-                : known ? "  DIFFERENT from the study's: other data, or another class of numerics"
-                        : "  (the study noted no weights to compare with)")
-            << "\n";
-  return known && !equal ? kStudyFailed : kDone;
 }
 
 }  // namespace lanista::cli

@@ -49,12 +49,6 @@ struct ResumeRequest {
   View view;
 };
 
-/// What `repeat` was asked.
-struct RepeatRequest {
-  std::string target;  ///< DIR#TRIAL
-  std::string out;     ///< folder for the model package; empty: none
-};
-
 /// Prints an error on stderr, "lanista: …", and gives the exit code that fits its kind.
 int report(const Error& error);
 
@@ -66,6 +60,5 @@ engine::WorkerBrief worker_brief(const study::StudyConfig& config, const Crew& c
 
 int run_study(const RunRequest& request);
 int resume_study(const ResumeRequest& request);
-int repeat_trial(const RepeatRequest& request);
 
 }  // namespace lanista::cli

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "lanista/cli/pipeline_verbs.h"
+#include "lanista/cli/repeat.h"
 #include "lanista/cli/session.h"
 #include "lanista/cli/simulate.h"
 #include "lanista/cli/verbs.h"

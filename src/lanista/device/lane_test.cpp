@@ -139,11 +139,13 @@ TEST(AtenLanes, AreEvictedRefilledClonedAndCompacted) {
     ASSERT_TRUE(other.begin(0, 3).ok());
     steps(other, derived, {3}, 0, 2);
     nn::LaneState parent = other.detach(0);
+    const std::vector<Tensor> before = parent.extract();
     auto child = parent.clone(8);
     ASSERT_TRUE(child.ok());
     other.attach(0, *std::move(child));
     steps(other, derived, {8}, 2, 1);
     EXPECT_EQ(program.extract(0), other.extract(0)) << name;
+    EXPECT_EQ(parent.extract(), before) << name << ": what is trained may not share memory with who waits";
   }
 }
 

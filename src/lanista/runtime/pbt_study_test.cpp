@@ -19,6 +19,7 @@ namespace {
 
 using engine::testing::Custom;
 using engine::testing::kFolder;
+using testing::canonical;
 
 constexpr const char* kBlobs = R"yaml(
 model: {base: builtin:small-mlp}
@@ -47,11 +48,7 @@ class PbtStudy : public ::testing::TestWithParam<const char*> {
   /// One life of a process. A pause is asked for behind so many events, 0: never.
   Result<engine::Summary> live(MemoryFileSystem& disk, std::int64_t workers, std::int64_t lanes, int events,
                                const std::function<void()>& on_event = {}) {
-    const Custom study{config, [&](const auto& models) { return *engine::make_strategy(config, models); }};
-    return testing::live(disk, study, data, clock, {workers, lanes, events, on_event});
-  }
-  static std::string canonical(MemoryFileSystem& disk) {
-    return store::canonical_export(*store::read_log(disk, kFolder));
+    return testing::live(disk, testing::as_configured(config), data, clock, {workers, lanes, events, on_event});
   }
 
   study::StudyConfig config;

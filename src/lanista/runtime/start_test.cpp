@@ -19,6 +19,7 @@ namespace {
 
 using engine::testing::Custom;
 using engine::testing::kFolder;
+using testing::canonical;
 
 constexpr const char* kStudy = R"yaml(
 model: {base: builtin:small-mlp}
@@ -53,22 +54,15 @@ class StartStudy : public ::testing::Test {
     study::StudyConfig config = *studyfile::read_study(kWarmStudy, "warm");
     LANISTA_CHECK(engine::fit_to_data(config, spec).ok(), "the test's own study file");
     config.run.seed = seed;
-    return {config, [config](const auto& models) { return *engine::make_strategy(config, models); }};
+    return testing::as_configured(config);
   }
   /// One life of a process. A pause is asked for behind so many events, 0: never.
   Result<engine::Summary> live(MemoryFileSystem& disk, const Custom& study, std::int64_t workers, int events,
                                const std::function<void()>& on_event = {}, std::int64_t lanes = 0) {
     return testing::live(disk, study, data, clock, {workers, lanes, events, on_event});
   }
-  static std::string canonical(MemoryFileSystem& disk) {
-    return store::canonical_export(*store::read_log(disk, kFolder));
-  }
 
-  data::Dataset data = [] {
-    study::DataConfig config;
-    config.source = "synthetic:blobs?rows=96&classes=3&features=4&seed=1";
-    return *data::open(config, ".", real_file_system());
-  }();
+  data::Dataset data = testing::blobs();
   RealClock clock;
 };
 

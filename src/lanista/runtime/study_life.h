@@ -7,8 +7,10 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/data/dataset.h"
+#include "lanista/engine/assembly.h"
 #include "lanista/engine/custom_study.h"
 #include "lanista/runtime/worker_executor.h"
+#include "lanista/store/log.h"
 
 namespace lanista::runtime::testing {
 
@@ -40,6 +42,22 @@ inline Result<engine::Summary> live(MemoryFileSystem& disk, const engine::testin
                       .pause = &pause,
                       .observer = observer,
                       .machine = executor->machine()});
+}
+
+inline std::string canonical(MemoryFileSystem& disk) {
+  return store::canonical_export(*store::read_log(disk, engine::testing::kFolder));
+}
+
+/// Three blobs in four dimensions, 96 rows.
+inline data::Dataset blobs() {
+  study::DataConfig config;
+  config.source = "synthetic:blobs?rows=96&classes=3&features=4&seed=1";
+  return *data::open(config, ".", real_file_system());
+}
+
+/// A study with the strategy that its file names.
+inline engine::testing::Custom as_configured(study::StudyConfig config) {
+  return {config, [config](const auto& models) { return *engine::make_strategy(config, models); }};
 }
 
 }  // namespace lanista::runtime::testing

@@ -17,6 +17,7 @@ namespace {
 
 using engine::testing::Custom;
 using engine::testing::kFolder;
+using testing::canonical;
 using zoo::testing::Folder;
 
 constexpr const char* kStudy = R"yaml(
@@ -36,7 +37,7 @@ class ZooStudy : public ::testing::Test {
     LANISTA_CHECK(engine::fit_to_data(config, data.spec()).ok(), "the test's own study file");
     config.run.seed = seed;
     config.train.zoo = folder;
-    return {config, [config](const auto& models) { return *engine::make_strategy(config, models); }};
+    return testing::as_configured(config);
   }
   engine::StudyView lived(MemoryFileSystem& disk, const Custom& study, std::int64_t workers, std::int64_t lanes,
                           const std::function<void()>& on_event = {}) {
@@ -44,15 +45,8 @@ class ZooStudy : public ::testing::Test {
     EXPECT_TRUE(end.ok()) << end.error().text();
     return *engine::fold(*store::read_log(disk, kFolder));
   }
-  static std::string canonical(MemoryFileSystem& disk) {
-    return store::canonical_export(*store::read_log(disk, kFolder));
-  }
 
-  data::Dataset data = [] {
-    study::DataConfig config;
-    config.source = "synthetic:blobs?rows=96&classes=3&features=4&seed=1";
-    return *data::open(config, ".", real_file_system());
-  }();
+  data::Dataset data = testing::blobs();
   RealClock clock;
 };
 

@@ -114,8 +114,9 @@ class Elastic : public Policy {
 
   /// The best aims so far, if an order that is drawn makes another schedule of them. It is a matter of chance which of
   /// many trials are left for the end, and whether they then fill the workers; so a few chances are taken. Of few that
-  /// wait the lookahead has seen the orders that matter.
+  /// wait the lookahead has seen the orders that matter; where widths may change, the last ones get wider instead.
   static std::vector<Aim> worth_drawing(const Situation& situation, std::vector<Aim> best, const Aim& present) {
+    if (situation.cluster.widest > 1) return {};
     const auto waiting = std::ranges::count_if(situation.tasks, [](const Task& task) { return task.place.waits(); });
     if (waiting < situation.num_alive()) return {};
     if (best.empty() && has_plan(situation)) best.push_back(present);

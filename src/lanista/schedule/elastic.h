@@ -25,8 +25,9 @@ std::unique_ptr<Policy> towards(const Aim& aim, const ElasticOptions& options = 
 /// Looks ahead: it simulates `towards` with several aims, from the situation on, and follows the one with the earliest
 /// predicted end (a rollout: Bertsekas, Tsitsiklis and Wu, 1997). Fluid's level (true water filling) and the bounds of
 /// what remains give the aims; of the best ones the order of the trials is drawn a dozen times, too, where a queue
-/// waits (randomised priority rules: Kolisch and Drexl, 1996). The aim in force is kept unless another one is better by
-/// a hundredth; among more than some sixty trials no other is looked for while all goes as it was predicted.
+/// waits and no trial may have more than a worker (randomised priority rules: Kolisch and Drexl, 1996). The aim in
+/// force is kept unless another one is better by a hundredth; among more than some sixty trials no other is looked for
+/// while all goes as it was predicted.
 ///
 /// Trials that have begun are taken as their pace shows them (`as_seen`).
 ///

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "lanista/schedule/cluster.h"
+#include "lanista/schedule/simulate.h"
 
 namespace lanista::schedule {
 
@@ -13,5 +14,8 @@ inline Cluster cluster_of(std::int64_t workers, std::int64_t shares = 4, std::in
   cluster.widest = widest;
   return cluster;
 }
+
+/// A trial that is as predicted.
+inline Arrival arrival(std::int64_t id, const Prediction& trial) { return {id, trial, trial, {}}; }
 
 }  // namespace lanista::schedule

@@ -5,163 +5,16 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/base/option_specs.h"
-#include "lanista/base/text_distance.h"
 #include "lanista/space/chooser.h"
 #include "lanista/study/metric.h"
 
 namespace lanista::study {
 namespace {
 
-constexpr std::int64_t kLooks = 4;  // at a try before its time, with rules.sequential
-constexpr double kMostSteps = 1e9;
+constexpr std::int64_t kLooks = 4;         // at a try before its time, with rules.sequential
 constexpr std::int64_t kMostPatience = 4;  // times rules.retune, where searches find nothing better
 
-std::vector<OptionSpec> mltuner_options() {
-  using Kind = OptionSpec::Kind;
-  OptionSpec searcher = option("searcher", Kind::kText, "sobol", "what proposes settings");
-  searcher.allowed = {"random", "grid", "sobol", "tpe", "gp", "marginal"};
-  OptionSpec halving = number_option("halving", Kind::kInt, 2, 0, 64,
-                                     "of tries that begin at once one of so many goes on, so many times as long; 0: "
-                                     "the published search, a try at a time against the best so far");
-  return {
-      option("params", Kind::kMap, nullptr,
-             "what is tuned: lr, momentum, weight_decay, … with the notation of space.params"),
-      searcher,
-      number_option("windows", Kind::kInt, 10, 2, 1000, "window means that a loss trace is cut into"),
-      number_option("diverged", Kind::kReal, 10.0, 1, 1e300,
-                    "times the loss at the start, above which a branch has diverged"),
-      number_option("unstable", Kind::kReal, 0.1, 0, 1e300,
-                    "share of the loss's fall, above which its largest rise is too much"),
-      number_option("time", Kind::kInt, 4, 0, kMostSteps,
-                    "steps of the first tries, at least; without halving never fewer than windows"),
-      number_option("trials", Kind::kInt, 30, 1, 10'000, "tries of a search, at most"),
-      number_option("together", Kind::kInt, 8, 1, 64, "tries that begin at once"),
-      halving,
-      number_option("best", Kind::kInt, 5, 2, 10'000, "so many of the best speeds end a search when they are alike"),
-      number_option("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which they are alike"),
-      number_option("retune", Kind::kInt, 1, 0, 1e6,
-                    "epochs without an improvement after which the trial searches again; 0: it never does"),
-      option("on", Kind::kText, "", "metric that is to improve; empty: val_accuracy, or else val_loss"),
-      option("paired", Kind::kBool, true, "whether all branches of a search see the same mini-batches"),
-      number_option("sequential", Kind::kReal, 0.0, 0, 100,
-                    "standard errors by which a branch that falls behind is given up before its time; 0: none is"),
-      number_option("second_look", Kind::kReal, 1.0, 1, 100,
-                    "times the trial time that the two best branches run before one is chosen; 1: no second look")};
-}
-
-std::vector<OptionSpec> schedule_options() {
-  using Kind = OptionSpec::Kind;
-  return {option("settings", Kind::kMapList, nlohmann::json::array(),
-                 "settings by step, rising: a list of {step: 0, lr: 0.1, …}, as a model package tells it"),
-          option("from", Kind::kText, "", "a study, or its best/, whose winner's schedule is read in their place")};
-}
-
 }  // namespace
-
-const std::vector<std::string>& tunable_names() {
-  static const std::vector<std::string> names{"lr",    "momentum", "weight_decay", "beta1",
-                                              "beta2", "eps",      "clip_norm",    "label_smoothing"};
-  return names;
-}
-
-Result<void> check_tunable(std::string_view name) {
-  const std::vector<std::string>& names = tunable_names();
-  if (std::ranges::find(names, name) != names.end()) return {};
-  std::string all;
-  for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
-  const std::string near = nearest_name(std::string(name), names);
-  return Error{Code::kInvalidArgument,
-               "'" + std::string(name) + "' cannot change while a trial trains; what can: " + all +
-                   (near.empty() ? "" : "; did you mean '" + near + "'?"),
-               std::string(name)};
-}
-
-const std::vector<TunePlugin>& builtin_tuners() {
-  static const std::vector<TunePlugin> tuners{
-      {"mltuner", "tries settings on branches of the trial itself and goes on from the best", mltuner_options()},
-      {std::string(kPlayedBack), "plays back the settings that a search has found", schedule_options()}};
-  return tuners;
-}
-
-std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements) {
-  std::vector<SettingAt> schedule;
-  for (const Measurement& measurement : measurements) {
-    for (const Branch& branch : measurement.branches) {
-      if (branch.kept) schedule.push_back({branch.step, branch.setting});
-    }
-  }
-  return schedule;
-}
-
-PluginConfig played_back(const std::vector<SettingAt>& schedule) {
-  auto settings = nlohmann::json::array();
-  for (const SettingAt& each : schedule) {
-    nlohmann::json item{{"step", each.step}};
-    for (const auto& [name, value] : each.setting) item[name] = space::value_json(value);
-    settings.push_back(std::move(item));
-  }
-  return {std::string(kPlayedBack), {{"settings", std::move(settings)}}};
-}
-
-Result<std::vector<SettingAt>> read_schedule(const Options& options) {
-  std::vector<SettingAt> schedule;
-  const auto wrong = [&](const std::string& message) {
-    return Error{Code::kInvalidArgument, "entry " + std::to_string(schedule.size() + 1) + ": " + message, "settings"};
-  };
-  if (const auto from = options.find("from"); from != options.end() && *from != "") {
-    return Error{Code::kInvalidArgument, "the schedule of " + from->dump() + " was not read", "from"};
-  }
-  const auto settings = options.find("settings");
-  if (settings == options.end() || !settings->is_array()) return wrong("a list of settings is wanted");
-  for (const nlohmann::json& item : *settings) {
-    SettingAt at;
-    if (!item.is_object() || !item.contains("step") || !item.at("step").is_number_integer()) {
-      return wrong("'step' is missing: from which step on it is trained so");
-    }
-    at.step = item.at("step").get<std::int64_t>();
-    const std::int64_t before = schedule.empty() ? -1 : schedule.back().step;
-    if (at.step <= before)
-      return wrong("step " + std::to_string(at.step) + " is not behind step " + std::to_string(before));
-    for (const auto& [name, value] : item.items()) {
-      if (name == "step") continue;
-      if (const auto known = check_tunable(name); !known) return wrong(known.error().message);
-      if (!value.is_number()) return wrong("'" + name + "' is " + value.dump() + "; a number is wanted");
-      at.setting[name] = value.get<double>();
-    }
-    schedule.push_back(std::move(at));
-  }
-  return schedule;
-}
-
-Result<TuneRules> tune_rules(const PluginConfig& tune) {
-  const auto& plugin = builtin_tuners().front();
-  if (tune.name != plugin.name) {
-    return Error{Code::kInvalidArgument, "'" + tune.name + "' searches nothing; known: " + plugin.name, "train.tune"};
-  }
-  LANISTA_ASSIGN(const Options options, resolve_options(tune.options, plugin.options));
-  TuneRules rules;
-  rules.searcher = options.at("searcher").get<std::string>();
-  rules.trend.windows = options.at("windows").get<std::int64_t>();
-  rules.trend.diverged = options.at("diverged").get<double>();
-  rules.trend.unstable = options.at("unstable").get<double>();
-  rules.time = options.at("time").get<std::int64_t>();
-  rules.trials = options.at("trials").get<std::int64_t>();
-  rules.together = options.at("together").get<std::int64_t>();
-  rules.best = options.at("best").get<std::int64_t>();
-  rules.within = options.at("within").get<double>();
-  rules.halving = options.at("halving").get<std::int64_t>();
-  if (rules.halving == 1) {
-    return Error{Code::kInvalidArgument, "halving is 1, so that a search would never end; allowed: 0, or 2 to 64",
-                 "train.tune"};
-  }
-  rules.retune = options.at("retune").get<std::int64_t>();
-  rules.on = options.at("on").get<std::string>();
-  rules.paired = options.at("paired").get<bool>();
-  rules.sequential = options.at("sequential").get<double>();
-  rules.second_look = options.at("second_look").get<double>();
-  return rules;
-}
 
 ProposeSetting propose_marginally(space::SearchSpace space, space::Sample now, Rng rng) {
   return [space = std::move(space), now = std::move(now), rng](std::span<const Try> tries) {

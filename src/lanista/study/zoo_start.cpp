@@ -138,6 +138,16 @@ ZooSaving zoo_saving(const StudyView& view) {
   return out;
 }
 
+std::string zoo_note(const ZooMoment& zoo, const std::string& folder) {
+  if (!zoo.trouble.empty()) return "trials begin without the zoo: " + zoo.trouble;
+  if (zoo.models == 0) {
+    return "the zoo " + folder +
+           " has no model of this task: trials begin without it, and those that are kept go into it";
+  }
+  return "trials may begin with " + std::to_string(zoo.models) + " models of the zoo in " + folder +
+         (zoo.related ? ", trained on other data of the same form" : "");
+}
+
 std::string zoo_text(const StudyView& view) {
   if (!view.zoo) return {};
   if (!view.zoo->trouble.empty())
@@ -154,6 +164,7 @@ std::string zoo_text(const StudyView& view) {
   if (saved.reached < saved.compared) out += " (the others count as no saving)";
   out += ", where from random values these took " + std::to_string(saved.reference);
   if (saved.related) out += " on their own data";
+  if (percent < 0) return out + ": " + std::to_string(-percent) + " % more steps than that";
   return out + ": " + std::to_string(percent) + " % of the steps saved";
 }
 

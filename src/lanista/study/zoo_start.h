@@ -71,6 +71,8 @@ struct ZooSaving {
   double saving() const { return reference > 0 ? 1 - static_cast<double>(steps) / static_cast<double>(reference) : 0; }
 };
 ZooSaving zoo_saving(const StudyView& view);
+/// What a study may take of its zoo, in a sentence.
+std::string zoo_note(const ZooMoment& zoo, const std::string& folder);
 /// What the zoo brought, in a sentence or two: what was saved and against what, or why nothing was taken. Empty: the
 /// study knows of no zoo.
 std::string zoo_text(const StudyView& view);
