@@ -75,6 +75,7 @@ file=$(find across/weights -name '*.safetensors' | head -1)
 printf 'x' | dd of="$file" bs=1 seek="$(($(wc -c < "$file") - 3))" conv=notrunc 2> /dev/null
 expect 3 'has another SHA-256' "$lanista" zoo verify --zoo across
 expect 0 'removed ' "$lanista" zoo rm "$id"
+"$lanista" zoo ls --json 2> /dev/null | grep -qF "$id" && fail "zoo rm $id: it is still listed"
 expect 0 'files without a model removed' "$lanista" zoo gc
 
 [ "$failed" -eq 0 ] && echo "the zoo does what its pages say"
