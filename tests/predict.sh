@@ -72,6 +72,13 @@ same "loss of an ensemble of $(wc -l < members)" "$(sed 's/.*"loss":\([-0-9.e]*\
 "$lanista" export many --ensemble 8 --package again 2> exported || { cat exported; failed=1; }
 for file in again/members/*; do cmp "$file" "alone/many/members/${file##*/}" || failed=1; done
 
+# The same of a study with folds, whose models are as many trainings each.
+"$lanista" run --set "data.source=$source" --set data.folds=3 --set model.base=builtin:small-mlp --set 'goal=[minimize val_loss]' --set stop=none --set keep.top=4 --set keep.ensemble=6 --trials 15 --epochs 5 --out dealt --quiet > /dev/null 2>&1
+[ "$(ls dealt/best/members | wc -l)" -gt 6 ] || { echo "FAILED: an ensemble with folds has one proposal"; failed=1; }
+"$lanista" export dealt --ensemble 6 --package dealt-again 2> exported || { cat exported; failed=1; }
+diff -r dealt/best/members dealt-again/members || failed=1
+cmp dealt/best/model.onnx dealt-again/model.onnx || failed=1
+
 # Numbers to predict, from a table.
 awk 'BEGIN {
   srand(5); print "price,area,quarter"

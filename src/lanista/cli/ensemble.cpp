@@ -15,23 +15,26 @@
 namespace lanista::cli {
 namespace {
 
-/// The trials whose weights are kept, the best first.
-Result<std::vector<engine::Model>> kept_trials(const std::string& folder, const study::StudyView& view,
+/// What is kept, the best first: trials, or with folds the trainings of a proposal whose weights are there.
+Result<std::vector<engine::Model>> kept_models(const std::string& folder, const study::StudyView& view,
                                                const data::DataSpec& data) {
   const store::CheckpointStore checkpoints(real_file_system(), folder);
   LANISTA_ASSIGN(const engine::FrozenPart frozen, engine::frozen_part(view));
   std::vector<engine::Model> out;
   for (const TrialId id : study::ranking(view)) {
-    const study::TrialView& trial = view.trials[id.value - 1];
-    if (!trial.outcome || trial.outcome->weights.empty()) continue;
-    if (!real_file_system().exists(checkpoints.path(trial.outcome->weights))) continue;
-    LANISTA_ASSIGN(graph::Graph model, study::trial_model(view, trial, graph::builtin_ops()));
-    LANISTA_ASSIGN(engine::Job job, engine::make_job(view.config, data, trial, std::move(model)));
-    job.frozen = frozen;
-    out.push_back({engine::Candidate{&trial, std::move(job), trial.outcome->weights}});
+    engine::Model model;
+    for (const study::TrialView* trial : study::standing_for(view, view.trials[id.value - 1])) {
+      if (!trial->outcome || trial->outcome->weights.empty()) continue;
+      if (!real_file_system().exists(checkpoints.path(trial->outcome->weights))) continue;
+      LANISTA_ASSIGN(graph::Graph net, study::trial_model(view, *trial, graph::builtin_ops()));
+      LANISTA_ASSIGN(engine::Job job, engine::make_job(view.config, data, *trial, std::move(net)));
+      job.frozen = frozen;
+      model.push_back({trial, std::move(job), trial->outcome->weights});
+    }
+    if (!model.empty()) out.push_back(std::move(model));
   }
   if (out.empty()) return Error{Code::kNotFound, "the study has no trial whose weights are kept", folder};
-  return out;
+  return engine::drawable(std::move(out));
 }
 
 }  // namespace
@@ -44,14 +47,8 @@ Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::i
                      "' is not measured on the validation part",
                  "--ensemble"};
   }
-  if (view.config.data.folds) {
-    return Error{Code::kInvalidArgument,
-                 "the study has data.folds, and its ensemble is made at its end alone: train it with keep.ensemble, or "
-                 "take best/, which is all trainings of the best proposal",
-                 "--ensemble"};
-  }
   LANISTA_ASSIGN(const data::Dataset data, data::open(view.config.data, folder, real_file_system()));
-  LANISTA_ASSIGN(const auto candidates, kept_trials(folder, view, data.spec()));
+  LANISTA_ASSIGN(const auto candidates, kept_models(folder, view, data.spec()));
   engine::WorkerBrief brief = worker_brief(view.config, {.workers = 1, .lanes = {}, .isolation = {}});
   brief.study_folder = folder;
   brief.data.folder = folder;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "lanista/base/check.h"
@@ -90,7 +92,36 @@ class Choice {
   std::vector<Size> sizes_;
 };
 
+/// Orders the model's trainings by fold as those of `first` stand. False: it has none for one of these folds.
+bool put_in_order(Model& model, const Model& first) {
+  Model out;
+  for (const Candidate& wanted : first) {
+    const auto same = [&](const Candidate& each) { return each.job.fold == wanted.job.fold; };
+    const auto found = std::ranges::find_if(model, same);
+    if (found == model.end()) return false;
+    out.push_back(*found);
+  }
+  model = std::move(out);
+  return true;
+}
+
+std::vector<std::string> weights_in(const Model& model) {
+  std::vector<std::string> out;
+  for (const Candidate& each : model) out.push_back(each.weights);
+  return out;
+}
+
 }  // namespace
+
+std::vector<Model> drawable(std::vector<Model> models) {
+  if (models.empty()) return models;
+  const Model first = models.front();
+  std::erase_if(models, [&](Model& each) { return !put_in_order(each, first); });
+  // Equal weights predict the same: a model that is another's copy brings nothing.
+  std::set<std::vector<std::string>> seen;
+  std::erase_if(models, [&](const Model& each) { return !seen.insert(weights_in(each)).second; });
+  return models;
+}
 
 std::vector<Tested> tested(std::span<const Model> models, const study::Ensemble& ensemble) {
   const std::vector<double> shares = ensemble.shares();

@@ -23,6 +23,10 @@ struct Candidate {
 /// What an ensemble draws at once: a trial, or, with folds, the trainings of a proposal, one a fold.
 using Model = std::vector<Candidate>;
 
+/// Of models, those that an ensemble around the first may draw: with a training for each fold of the first's, in its
+/// order of folds, and no copies, whose weights are those of one before.
+std::vector<Model> drawable(std::vector<Model> models);
+
 /// What an executor measures: these members with their shares, of whatever models they are.
 std::vector<Tested> tested(std::span<const Model> models, const study::Ensemble& ensemble);
 

@@ -8,28 +8,6 @@
 #include "lanista/engine/warm_start.h"
 
 namespace lanista::engine {
-namespace {
-
-/// Orders the model's trainings by fold as those of `first` stand. False: it has none for one of these folds.
-bool put_in_order(Model& model, const Model& first) {
-  Model out;
-  for (const Candidate& wanted : first) {
-    const auto same = [&](const Candidate& each) { return each.job.fold == wanted.job.fold; };
-    const auto found = std::ranges::find_if(model, same);
-    if (found == model.end()) return false;
-    out.push_back(*found);
-  }
-  model = std::move(out);
-  return true;
-}
-
-std::vector<std::string> weights_in(const Model& model) {
-  std::vector<std::string> out;
-  for (const Candidate& each : model) out.push_back(each.weights);
-  return out;
-}
-
-}  // namespace
 
 Result<Summary> StudyEngine::end_study() {
   const bool stopped = state_.ending == "stopped by the user";
@@ -89,7 +67,7 @@ Result<std::map<std::string, double>> StudyEngine::tested_alone(const TrialView&
 
 Result<Model> StudyEngine::model_of(const TrialView& named) {
   Model out;
-  for (const TrialView* training : standing_for(named)) {
+  for (const TrialView* training : study::standing_for(state_.view, named)) {
     if (training->outcome->weights.empty()) continue;
     auto one = candidate(*training);
     if (!one && one.error().code != Code::kDataLoss) return std::move(one).error();
@@ -113,11 +91,9 @@ Result<std::optional<study::Ensemble>> StudyEngine::ensemble_around(const TrialV
   for (const study::Standing& standing : podium_.best()) {
     if (!chooses || standing.trial == winner.id) continue;
     LANISTA_ASSIGN(Model model, model_of(state_.trial(standing.trial)));
-    if (put_in_order(model, models.front())) models.push_back(std::move(model));
+    models.push_back(std::move(model));
   }
-  // Equal weights predict the same: a model that is another's copy brings nothing.
-  std::set<std::vector<std::string>> seen;
-  std::erase_if(models, [&](const Model& each) { return !seen.insert(weights_in(each)).second; });
+  models = drawable(std::move(models));
 
   study::Ensemble chosen;
   for (const Candidate& training : models.front()) chosen.members.push_back({training.trial->id, 1});

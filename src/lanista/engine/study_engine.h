@@ -150,9 +150,6 @@ class StudyEngine final : public Engine {
   Result<void> cancel(TrialId trial, const std::string& reason);
   /// Address of the state that a start names, or empty, where none is kept. Errors: kInvalidArgument (no such trial).
   Result<std::string> kept_state(const study::Start& start) const;
-  /// The trials whose weights are kept for a proposal in the name of `named`: that one, with folds all its trainings
-  /// that may be ranked, which predict together, the named one first.
-  std::vector<const TrialView*> standing_for(const TrialView& named) const;
   void hold_start(TrialId id);
   void drop_weights(const TrialView& trial);
 
@@ -194,7 +191,7 @@ class StudyEngine final : public Engine {
   bool has_test_part() const { return services_.data->split_rows[2] > 0; }
   /// The winner's metrics on the test part.
   Result<std::map<std::string, double>> tested_alone(const TrialView& winner);
-  /// The trainings that stand for a trial (standing_for), without those whose weights are lost, which is told.
+  /// The trainings that stand for a trial (study::standing_for), without those whose weights are lost, which is told.
   Result<Model> model_of(const TrialView& named);
   /// What keep.ensemble makes of the kept trials, measured on the test part; none: the winner alone is as good. With
   /// folds the winner is all its trainings, each with the same share.

@@ -129,14 +129,15 @@ Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
   const auto trainings = study::trainings_of(state_.view, trial);
   if (!study::trainings_done(state_.view.config, study::tally_of(trainings))) return {};
   const auto joint = study::joint_standing(state_.view.config, trainings);
-  const auto stays = joint ? standing_for(state_.trial(joint->trial)) : std::vector<const TrialView*>();
+  const auto stays =
+      joint ? study::standing_for(state_.view, state_.trial(joint->trial)) : std::vector<const TrialView*>();
   for (const TrialView* each : trainings) {
     const bool kept = std::ranges::find(stays, each) != stays.end();
     if (!kept && ranks(*each, *each->outcome)) drop_weights(*each);
   }
   if (!joint) return {};
   for (const TrialId out : podium_.add(*joint)) {
-    for (const TrialView* each : standing_for(state_.trial(out))) drop_weights(*each);
+    for (const TrialView* each : study::standing_for(state_.view, state_.trial(out))) drop_weights(*each);
   }
   return {};
 }
@@ -165,15 +166,6 @@ Result<std::string> StudyEngine::kept_state(const study::Start& start) const {
   if (state_.paused(parent.id)) return state_.open.at(parent.id).parked;
   const bool is_kept = parent.outcome && shelf_.holds(parent.outcome->weights);
   return is_kept ? parent.outcome->weights : std::string();
-}
-
-std::vector<const TrialView*> StudyEngine::standing_for(const TrialView& named) const {
-  if (!state_.view.config.data.folds) return {&named};
-  auto out = study::trainings_of(state_.view, named);
-  std::erase_if(out, [](const TrialView* each) { return !each->outcome || !ranks(*each, *each->outcome); });
-  // The named one goes first.
-  std::ranges::stable_partition(out, [&](const TrialView* each) { return each->id == named.id; });
-  return out;
 }
 
 void StudyEngine::hold_start(TrialId id) {

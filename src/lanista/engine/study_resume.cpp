@@ -46,7 +46,7 @@ Result<void> StudyEngine::restore_shelf() {
     hold_start(trial.id);
   }
   for (const study::Standing& s : podium_.best()) {
-    for (const TrialView* each : standing_for(state_.trial(s.trial))) {
+    for (const TrialView* each : study::standing_for(state_.view, state_.trial(s.trial))) {
       shelf_.hold(each->outcome->weights);
       hold_start(each->id);
       tell_zoo(*each);  // whoever was killed behind the record has not

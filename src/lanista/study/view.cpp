@@ -97,6 +97,14 @@ bool ranks(const TrialView& trial, const Outcome& outcome) {
   return finished && !trial.measurements.empty();
 }
 
+std::vector<const TrialView*> standing_for(const StudyView& view, const TrialView& named) {
+  if (!view.config.data.folds) return {&named};
+  auto out = trainings_of(view, named);
+  std::erase_if(out, [](const TrialView* each) { return !each->outcome || !ranks(*each, *each->outcome); });
+  std::ranges::stable_partition(out, [&](const TrialView* each) { return each->id == named.id; });
+  return out;
+}
+
 std::vector<const TrialView*> trainings_of(const StudyView& view, const TrialView& trial) {
   if (trainings_each(view.config) == 1) return {&trial};
   // Its first training is not far before it.

@@ -144,6 +144,9 @@ bool ranks(const TrialView& trial, const Outcome& outcome);
 /// The trials that train the same decisions as `trial`, itself included, in their order. With one
 /// training a proposal (trainings_each) the trial alone.
 std::vector<const TrialView*> trainings_of(const StudyView& view, const TrialView& trial);
+/// The trials that predict together in the name of `named`, and whose weights are kept together: itself, or with
+/// data.folds the trainings of its proposal that may be ranked, itself first.
+std::vector<const TrialView*> standing_for(const StudyView& view, const TrialView& named);
 /// What the trainings of a proposal stood for, together, as of the last epoch that all of them measured; empty: there
 /// is no such epoch. In the order of `trainings`, of those that may be ranked.
 std::vector<Measurement> joint_results(const StudyConfig& config, const std::vector<const TrialView*>& trainings);
