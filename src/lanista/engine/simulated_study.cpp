@@ -1,6 +1,7 @@
 #include "lanista/engine/simulated_study.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,6 +30,12 @@ struct Price {
   double bytes = 0;
   study::Epochs epochs;
 };
+
+std::string megabytes(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f MB", bytes * 1e-6);
+  return text;
+}
 
 /// A study that nobody trains, as a source of work: a piece is what a trial trains until somebody decides.
 class SimulatedStudy : public schedule::Source {
@@ -100,6 +107,12 @@ class SimulatedStudy : public schedule::Source {
   Result<void> ask(TrialId id, std::vector<Arrival>& asked) {
     const SearchDriver::Trial& trial = *driver_.under_way(id);
     LANISTA_ASSIGN(const Price price, price_of(trial));
+    if (const double room = on_.cluster.usable_memory(); price.bytes > room) {
+      return Error{Code::kResourceExhausted,
+                   "trial " + std::to_string(id.value) + " needs " + megabytes(price.bytes) +
+                       ", as predicted; a worker of the cluster has " + megabytes(room) + " for trials",
+                   "memory_mb"};
+    }
     const std::int64_t end = std::min(trial.budget, study::full_epochs(trial.proposal));
     const std::int64_t through = std::clamp(strategy_.verdict(id).through, trial.epoch + 1, end);
     const double seconds =

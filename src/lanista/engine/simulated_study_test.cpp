@@ -117,6 +117,17 @@ TEST(SimulatedStudy, CountsStepsOfEpochsThatGrow) {
   EXPECT_NEAR(growing->course.makespan / plain->course.makespan, grown / whole, 1e-9);
 }
 
+TEST(SimulatedStudy, NamesWhoNeedsMoreThanAWorkerHas) {
+  ClusterFile on = workers(2);
+  on.cluster.memory = 1000;
+  const auto forecast = simulated(equal_trials("none", Options::object(), 3, 3), on);
+  ASSERT_FALSE(forecast);
+  EXPECT_EQ(forecast.error().code, Code::kResourceExhausted);
+  EXPECT_EQ(forecast.error().where, "memory_mb");
+  EXPECT_NE(forecast.error().text().find("trial 1 needs "), std::string::npos) << forecast.error().text();
+  EXPECT_NE(forecast.error().text().find("has 0.00 MB"), std::string::npos) << forecast.error().text();
+}
+
 TEST(SimulatedStudy, EndsWithTheSpace) {
   study::StudyConfig config = equal_trials("none", Options::object(), 4, 3);
   config.budget.trials = 5;
