@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 struct Counts {
-  std::size_t running = 0, paused = 0, finished = 0, stopped = 0, failed = 0, cancelled = 0;
+  std::size_t running = 0, paused = 0, finished = 0, stopped = 0, failed = 0, cancelled = 0, implied = 0;
 };
 
 Counts count(const study::StudyView& view) {
@@ -39,6 +39,9 @@ Counts count(const study::StudyView& view) {
         break;
       case study::OutcomeKind::kCancelled:
         ++counts.cancelled;
+        break;
+      case study::OutcomeKind::kImplied:
+        ++counts.implied;
         break;
     }
   }
