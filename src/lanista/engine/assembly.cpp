@@ -334,8 +334,7 @@ Result<space::Sample> known_to_keep_by(const Job& job, const graph::OpTable& ops
 std::int64_t group_size(const study::StudyConfig& config) {
   constexpr std::int64_t kToChooseFrom = 64;
   if (config.strategy.group > 0) return config.strategy.group;
-  const bool orders = config.strategy.order != study::kAsGiven &&
-                      std::ranges::any_of(config.implied, [](const auto& rule) { return !rule.along.empty(); });
+  const bool orders = config.strategy.order != study::kAsGiven && !config.implied.empty();
   if (!orders || config.stop.rule != "none") return 1;
   const auto plugin = find_plugin(strategy::builtin_strategies(), config.strategy.name, "strategy.name");
   return plugin && !plugin->learns ? kToChooseFrom : 1;

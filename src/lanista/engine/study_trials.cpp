@@ -32,7 +32,11 @@ std::string divergence(const study::StudyConfig& config, const study::Measuremen
 void StudyEngine::announce(const study::Event& event) {
   strategy_->observe(event);
   horizon_.observe(event, *strategy_);
+  const std::size_t contradicted = implications_.contradicted().size();
   implications_.observe(event);
+  if (const auto wrong = implications_.contradicted(); wrong.size() > contradicted) {
+    this->event(Level::kWarning, "rule_contradicted", {{"rules", wrong}});
+  }
   if (services_.observer.on_event) services_.observer.on_event(state_.view, event);
 }
 

@@ -358,6 +358,11 @@ TEST(Order, NeededFirstTrainsWhatDoesNotFailAndTheNearestThatFailAndNothingElse)
     given += trained_of(grid, fails, study::kAsGiven);
     whole += std::ssize(grid);
   }
+  // docs/benchmarks.md has them: --gtest_output=json
+  RecordProperty("none", static_cast<int>(whole));
+  RecordProperty("given", static_cast<int>(given));
+  RecordProperty("informative", static_cast<int>(informative));
+  RecordProperty("needed_first", static_cast<int>(needed));
   EXPECT_LT(needed, informative);
   EXPECT_LT(informative, given);
   EXPECT_LT(given, whole);

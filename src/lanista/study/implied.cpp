@@ -40,17 +40,15 @@ Result<std::string> text_of(const json& in, const char* key, const std::string& 
 }  // namespace
 
 const std::vector<std::string>& implying_events() {
-  static const std::vector<std::string> all{std::string(kWhenDiverged), std::string(kWhenOutOfMemory),
-                                            std::string(kWhenRungDecided)};
+  static const std::vector<std::string> all{std::string(kWhenDiverged), std::string(kWhenOutOfMemory)};
   return all;
 }
 
 std::string rule_text(const ImpliedRule& rule) {
-  return rule.along.empty() ? rule.when : rule.when + " along " + rule.along + (rule.up ? " up" : " down");
+  return rule.when + " along " + rule.along + (rule.up ? " up" : " down");
 }
 
 json rule_json(const ImpliedRule& rule) {
-  if (rule.along.empty()) return {{"when", rule.when}};
   return {{"when", rule.when}, {"along", rule.along}, {"direction", rule.up ? "up" : "down"}};
 }
 
@@ -74,12 +72,6 @@ Result<ImpliedRule> rule_from_json(const json& in) {
     const std::string near = nearest_name(rule.when, implying_events());
     return refused("'" + rule.when + "' is no event; " + events + (near.empty() ? "" : "; did you mean '" + near + "'?"),
                    "when");
-  }
-  if (rule.when == kWhenRungDecided) {
-    for (const char* key : {"along", "direction"}) {
-      if (in.contains(key)) return refused("is not for " + rule.when + ", which needs no parameter", key);
-    }
-    return rule;
   }
   LANISTA_ASSIGN(rule.along, text_of(in, "along", "a parameter of the space"));
   LANISTA_ASSIGN(const std::string direction, text_of(in, "direction", "up or down"));
@@ -107,7 +99,6 @@ Result<void> check_rules(const std::vector<ImpliedRule>& rules, const std::vecto
                                                "': together they say that one failure is everybody's",
                      where);
     }
-    if (rule.along.empty()) continue;
     if (std::ranges::find(names, rule.along) == names.end()) {
       const std::string near = nearest_name(rule.along, names);
       return refused("'" + rule.along + "' is no parameter of the space; there are " +
@@ -125,10 +116,6 @@ Result<void> check_rules(const std::vector<ImpliedRule>& rules, const std::vecto
   return {};
 }
 
-bool has_rung_rule(const std::vector<ImpliedRule>& rules) {
-  return std::ranges::find(rules, kWhenRungDecided, &ImpliedRule::when) != rules.end();
-}
-
 std::string_view failure_event(const Outcome& outcome) {
   if (outcome.kind != OutcomeKind::kFailed) return {};
   if (outcome.reason.starts_with("diverged: ")) return kWhenDiverged;
@@ -144,8 +131,7 @@ std::optional<double> place_of(const space::Value& value) {
 }
 
 OutcomeKind told_kind(const Outcome& outcome) {
-  if (outcome.kind != OutcomeKind::kImplied) return outcome.kind;
-  return outcome.rule == kWhenRungDecided ? OutcomeKind::kCancelled : OutcomeKind::kFailed;
+  return outcome.kind == OutcomeKind::kImplied ? OutcomeKind::kFailed : outcome.kind;
 }
 
 }  // namespace lanista::study

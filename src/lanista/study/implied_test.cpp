@@ -25,29 +25,25 @@ std::string refusal_of(const std::vector<ImpliedRule>& rules) {
 }
 
 TEST(ImpliedRule, ComesBackFromItsNotation) {
-  for (const ImpliedRule& rule : {ImpliedRule{"diverged", "lr", true}, ImpliedRule{"out_of_memory", "batch", false},
-                                  ImpliedRule{"rung_decided", "", true}}) {
+  for (const ImpliedRule& rule : {ImpliedRule{"diverged", "lr", true}, ImpliedRule{"out_of_memory", "batch", false}}) {
     const auto back = rule_from_json(rule_json(rule));
 
     ASSERT_TRUE(back.ok()) << back.error().text();
     EXPECT_EQ(*back, rule);
   }
   EXPECT_EQ(rule_text({"diverged", "lr", true}), "diverged along lr up");
-  EXPECT_EQ(rule_text({"rung_decided", "", true}), "rung_decided");
 }
 
 TEST(ImpliedRule, SaysWhatIsWrongWithIt) {
   EXPECT_EQ(refusal("up"), "\"up\" is not allowed; a rule is {when: EVENT, along: PARAMETER, direction: up or down}");
-  EXPECT_EQ(refusal({{"along", "lr"}}), "when: is missing: one of diverged, out_of_memory, rung_decided");
+  EXPECT_EQ(refusal({{"along", "lr"}}), "when: is missing: one of diverged, out_of_memory");
   EXPECT_EQ(refusal({{"when", "divergd"}}),
-            "when: 'divergd' is no event; one of diverged, out_of_memory, rung_decided; did you mean 'diverged'?");
-  EXPECT_EQ(refusal({{"when", 3}}), "when: 3 is not allowed; one of diverged, out_of_memory, rung_decided");
+            "when: 'divergd' is no event; one of diverged, out_of_memory; did you mean 'diverged'?");
+  EXPECT_EQ(refusal({{"when", 3}}), "when: 3 is not allowed; one of diverged, out_of_memory");
   EXPECT_EQ(refusal({{"when", "diverged"}}), "along: is missing: a parameter of the space");
   EXPECT_EQ(refusal({{"when", "diverged"}, {"along", "lr"}}), "direction: is missing: up or down");
   EXPECT_EQ(refusal({{"when", "diverged"}, {"along", "lr"}, {"direction", "left"}}),
             "direction: 'left' is not allowed; up or down");
-  EXPECT_EQ(refusal({{"when", "rung_decided"}, {"along", "lr"}}),
-            "along: is not for rung_decided, which needs no parameter");
   EXPECT_EQ(refusal({{"when", "diverged"}, {"allong", "lr"}, {"direction", "up"}}),
             "allong: is no key of a rule; there are when, along, direction; did you mean 'along'?");
 }
@@ -80,12 +76,10 @@ TEST(FailureEvent, IsTakenFromTheReason) {
   EXPECT_EQ(of(OutcomeKind::kImplied, "diverged: "), "") << "nobody saw it";
 }
 
-TEST(TellingStrategies, AnImpliedFailureIsAFailureAndADecidedRungSaysNothing) {
+TEST(TellingStrategies, AnImpliedFailureIsAFailure) {
   Outcome implied{OutcomeKind::kImplied, "", {}, "", {}};
   implied.rule = "diverged along lr up";
   EXPECT_EQ(told_kind(implied), OutcomeKind::kFailed);
-  implied.rule = "rung_decided";
-  EXPECT_EQ(told_kind(implied), OutcomeKind::kCancelled);
   EXPECT_EQ(told_kind({OutcomeKind::kStopped, "", {}, "", {}}), OutcomeKind::kStopped);
 }
 

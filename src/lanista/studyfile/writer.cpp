@@ -274,7 +274,7 @@ json study_schema() {
   rule["properties"] = {{"when", {{"enum", study::implying_events()}}},
                         {"along", {{"type", "string"}, {"description", "a numeric parameter of the space"}}},
                         {"direction", {{"enum", {"up", "down"}}}}};
-  rule["required"] = {"when"};
+  rule["required"] = {"when", "along", "direction"};
   properties["implied"] = {{"description", "what the result of one trial says of others"},
                            {"anyOf", {{{"type", "array"}, {"items", rule}}, {{"const", "none"}}, {{"type", "null"}}}}};
   return schema;
