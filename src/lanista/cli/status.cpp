@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 struct Counts {
-  std::size_t running = 0, paused = 0, finished = 0, stopped = 0, failed = 0, cancelled = 0;
+  std::size_t running = 0, paused = 0, finished = 0, stopped = 0, failed = 0, cancelled = 0, implied = 0;
 };
 
 Counts count(const study::StudyView& view) {
@@ -39,6 +39,9 @@ Counts count(const study::StudyView& view) {
         break;
       case study::OutcomeKind::kCancelled:
         ++counts.cancelled;
+        break;
+      case study::OutcomeKind::kImplied:
+        ++counts.implied;
         break;
     }
   }
@@ -123,6 +126,7 @@ json status_json(const std::string& folder, const study::StudyView& view) {
            {"stopped", counts.stopped},
            {"failed", counts.failed},
            {"cancelled", counts.cancelled},
+           {"implied", counts.implied},
            {"steps", view.steps},
            {"seconds", view.seconds},
            {"ended", view.end_reason.has_value()}};
@@ -185,7 +189,8 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
                      " finished, " + std::to_string(counts.stopped) + " stopped, " + std::to_string(counts.failed) +
                      " failed, " + std::to_string(counts.running) + " under way" +
                      (counts.paused > 0 ? ", " + std::to_string(counts.paused) + " paused" : "") +
-                     (counts.cancelled > 0 ? ", " + std::to_string(counts.cancelled) + " cancelled" : "") + "  " +
+                     (counts.cancelled > 0 ? ", " + std::to_string(counts.cancelled) + " cancelled" : "") +
+                     (counts.implied > 0 ? ", " + std::to_string(counts.implied) + " implied, not trained" : "") + "  " +
                      clock_text(view.seconds);
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];

@@ -246,6 +246,9 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   LANISTA_ASSIGN(const strategy::Context context, strategy_context(config, std::move(models)));
   const bool repeats = study::trainings_each(config) > 1 || config.strategy.retry > 0;
   if (auto refusal = strategy::beside_own_halving(plugin, config)) return *std::move(refusal);
+  if (auto known = study::check_rules(config.implied, context.params.parameters()); !known) {
+    return Error{known.error().code, known.error().message, "implied" + known.error().where};
+  }
   auto sampler = plugin.make(context, *options);
   if (!sampler) return invalid("strategy", sampler.error());
   if (auto own = (*sampler)->own_halving()) rule = std::move(own);
@@ -326,6 +329,15 @@ Result<space::Sample> known_to_keep_by(const Job& job, const graph::OpTable& ops
   known["params"] = static_cast<double>(cost.parameters);
   known["flops"] = cost.forward.flops;
   return known;
+}
+
+std::int64_t group_size(const study::StudyConfig& config) {
+  constexpr std::int64_t kToChooseFrom = 64;
+  if (config.strategy.group > 0) return config.strategy.group;
+  const bool orders = config.strategy.order != study::kAsGiven && !config.implied.empty();
+  if (!orders || config.stop.rule != "none") return 1;
+  const auto plugin = find_plugin(strategy::builtin_strategies(), config.strategy.name, "strategy.name");
+  return plugin && !plugin->learns ? kToChooseFrom : 1;
 }
 
 std::int64_t batch_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample) {

@@ -12,6 +12,11 @@ namespace lanista::engine {
 /// After so many proposals in a row that repeat earlier ones, a strategy has nothing left.
 inline constexpr int kMaxDuplicatesInARow = 1000;
 
+/// After so many implied trials in a row, whatever else a strategy may propose is implied, too.
+inline constexpr int kMaxImpliedInARow = 10'000;
+/// New trials that are asked for at a time.
+std::int64_t group_size(const study::StudyConfig& config);
+
 /// The model space of a configuration over given base models; where it has a space of models, over that: the base is
 /// then that of a study that has begun, or absent.
 Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyConfig& config,

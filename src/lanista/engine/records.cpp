@@ -90,7 +90,8 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.isolation = study::kThreads;
   identity.run.lease_seconds = study::RunConfig().lease_seconds;
   const bool has_plans = config.strategy.slots > 1;
-  const std::int64_t schema = strategy_forks(config) ? store::kForkSchema
+  const std::int64_t schema = !config.implied.empty() ? store::kImpliedSchema
+                              : strategy_forks(config) ? store::kForkSchema
                               : has_plans            ? store::kPlansSchema
                               : earlier              ? store::kEarlierSchema
                                                      : store::kPlainSchema;
@@ -143,7 +144,7 @@ Result<HeaderRecord> read_header(const json& body) {
 }
 
 json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
-                   const study::Proposal* parent, const study::ZooModel* zoo_model) {
+                   const study::Proposal* parent, const study::ZooModel* zoo_model, std::size_t place) {
   json body = json_object(
       "trial", trial.id.value,  //
       "proposal", parent == nullptr ? study::proposal_json(trial.proposal) : child_json(trial.proposal, *parent),
@@ -152,6 +153,7 @@ json proposed_body(const study::TrialView& trial, double logical_epoch, const Di
       "parameters", trial.parameters,                   //
       "key", key.hex());
   if (zoo_model != nullptr) body["zoo_model"] = study::zoo_model_json(*zoo_model);
+  if (place > 0) body["place"] = place;
   return body;
 }
 
@@ -175,6 +177,7 @@ Result<ProposedRecord> read_proposed(const json& body) {
     record.logical_epoch = real(body, "logical_epoch");
     record.parameters = integer(body, "parameters");
     if (body.contains("zoo_model")) record.zoo_model = study::read_zoo_model(body.at("zoo_model"));
+    if (body.contains("place")) record.place = count(body, "place");
     return record;
   });
 }
@@ -216,10 +219,12 @@ json group_body(const strategy::TrialGroup& group) {
       members.push_back({{"stop", std::get<strategy::StopTrial>(member).trial.value}});
     }
   }
-  return {{"id", group.id},
-          {"members", std::move(members)},
-          {"barrier", group.barrier},
-          {"priority", real_json(group.priority)}};
+  json out{{"id", group.id},
+           {"members", std::move(members)},
+           {"barrier", group.barrier},
+           {"priority", real_json(group.priority)}};
+  for (const double cost : group.costs) out["costs"].push_back(real_json(cost));
+  return out;
 }
 
 Result<strategy::TrialGroup> read_group(const json& body) {
@@ -238,6 +243,9 @@ Result<strategy::TrialGroup> read_group(const json& body) {
         group.members.emplace_back(strategy::StopTrial{study::fields::trial(each, "stop")});
       }
     }
+    if (!body.contains("costs")) return group;
+    for (const json& cost : array(body, "costs")) group.costs.push_back(real(json{{"cost", cost}}, "cost"));
+    if (group.costs.size() != group.members.size()) throw Malformed{"'costs' are not those of its members"};
     return group;
   });
 }

@@ -50,11 +50,13 @@ struct ProposedRecord {
   double logical_start = 0, logical_epoch = 1;
   std::int64_t parameters = 0;
   std::size_t steps_of_parent = 0, edits_of_parent = 0;
+  std::size_t place = 0;  ///< which it is of the new trials of groups that wait
   std::optional<study::ZooModel> zoo_model;  ///< that the trial begins with, where no trial did before
 };
 /// `parent`: of which the trial is a child, or null. `zoo_model`: see ProposedRecord, or null.
 nlohmann::json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
-                             const study::Proposal* parent = nullptr, const study::ZooModel* zoo_model = nullptr);
+                             const study::Proposal* parent = nullptr, const study::ZooModel* zoo_model = nullptr,
+                             std::size_t place = 0);
 Result<ProposedRecord> read_proposed(const nlohmann::json& body);
 /// Puts in what the parent has, too. Errors: kDataLoss (it has not that many).
 Result<void> complete(ProposedRecord& record, const study::Proposal& parent);

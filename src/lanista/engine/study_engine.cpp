@@ -18,12 +18,14 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
       state_(std::move(state)),
       models_(std::move(models)),
       strategy_(std::move(strategy)),
+      implications_(state_.view.config.implied),
       planner_(services_.machine),
       podium_(podium_size()),
       shelf_(store::CheckpointStore(*services_.fs, folder_)) {
   for (const study::Event& event : past) {
     strategy_->observe(event);
     horizon_.observe(event, *strategy_);
+    implications_.observe(event);
   }
 }
 

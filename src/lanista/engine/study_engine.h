@@ -19,6 +19,7 @@
 #include "lanista/engine/study_state.h"
 #include "lanista/engine/study_zoo.h"
 #include "lanista/engine/warm_start.h"
+#include "lanista/strategy/implications.h"
 #include "lanista/zoo/catalogue.h"
 
 namespace lanista::engine {
@@ -113,11 +114,13 @@ class StudyEngine final : public Engine {
   Result<bool> fill_one();
   Result<bool> ask();
   bool can_take_up(const strategy::Member& member) const;
-  Result<bool> take_up(strategy::Member member);
+  /// `place`: which the new trial is of those that wait.
+  Result<bool> take_up(strategy::Member member, std::size_t place = 0);
   bool barrier_holds() const;
   bool trials_spent() const;
   Result<bool> budget_allows(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const;
-  Result<void> propose(study::Proposal proposal);
+  Result<void> propose(study::Proposal proposal, std::size_t place);
+  double logical_epoch_of(const study::Proposal& proposal, const Costed& built) const;
   Result<void> start(Active& trial, const std::string& checkpoint);
   Result<void> start(Active& trial, const std::string& checkpoint, Costed built);
   /// Of a trial that is settled and came back: how far it has to train is told as well.
@@ -134,6 +137,16 @@ class StudyEngine final : public Engine {
   std::size_t podium_size() const;
   FrozenPart frozen() const;  ///< of every job
 
+  // study_implied.cpp: what results say of other trials, and in which order groups are taken up
+  std::optional<strategy::Implications::Implied> implied(TrialId id) const;
+  /// Ends whoever is open and implied, the first always first, so that it does not matter how far a killed process came.
+  Result<void> end_implied();
+  Result<void> end_implied(TrialId id, const strategy::Implications::Implied& by);
+  /// Puts the costs of its members into a group that is to be ordered.
+  Result<void> price(strategy::TrialGroup& group);
+  /// Which of the waiting members is taken up, where `first` is the first that can be.
+  std::size_t next_in_line(std::size_t first);
+
   // study_pauses.cpp: rests and ends, and what is kept
   Result<void> pause(Active& trial);
   Result<void> note_paused(Active& trial);
@@ -147,6 +160,7 @@ class StudyEngine final : public Engine {
   Result<void> retire(TrialId trial, const std::string& reason);
   Result<void> wind_up();
   Result<void> conclude(TrialId trial, study::Outcome outcome);
+  Result<void> conclude_alone(TrialId trial, study::Outcome outcome);  ///< without what it says of others
   Result<void> cancel(TrialId trial, const std::string& reason);
   /// Address of the state that a start names, or empty, where none is kept. Errors: kInvalidArgument (no such trial).
   Result<std::string> kept_state(const study::Start& start) const;
@@ -214,6 +228,7 @@ class StudyEngine final : public Engine {
   std::shared_ptr<const mutate::ModelSpace> models_;
   std::unique_ptr<strategy::Strategy> strategy_;
   Horizon horizon_;
+  strategy::Implications implications_;
   schedule::Planner planner_;  // of started trials
   std::vector<Allow> allowed_;  // that the executor does not know yet
   Podium podium_;

@@ -36,7 +36,7 @@ Result<void> StudyEngine::note_paused(Active& trial) {
   leave(id);
   state_.pause(record);
   announce(record.event);
-  return {};
+  return end_implied();
 }
 
 Result<void> StudyEngine::resume(const strategy::ResumeTrial& member) {
@@ -115,6 +115,11 @@ Result<void> StudyEngine::wind_up() {
 }
 
 Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
+  LANISTA_TRY(conclude_alone(id, std::move(outcome)));
+  return end_implied();
+}
+
+Result<void> StudyEngine::conclude_alone(TrialId id, study::Outcome outcome) {
   const double time = state_.now;
   LANISTA_TRY(log_.append(RecordType::kOutcome, outcome_body(id, outcome, time)));
   const std::string checkpoint = state_.open.at(id).checkpoint;

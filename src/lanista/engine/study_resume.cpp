@@ -92,6 +92,7 @@ Result<void> StudyEngine::pick_up() {
   if (!state_.ending.empty()) return end_now(state_.ending);
   if (!state_.winding_up.empty()) return wind_up();
   for (const TrialId id : paused_and_cancelled) LANISTA_TRY(cancel(id, "stopped by the user"));
+  LANISTA_TRY(end_implied());
   // Verdicts first: the strategy has seen what it had seen when they were due, and no request that was obeyed later.
   for (const TrialId id : waiting) LANISTA_TRY(pick_up(id, true));
   for (const TrialId id : running) LANISTA_TRY(pick_up(id, false));

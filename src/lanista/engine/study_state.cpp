@@ -27,7 +27,7 @@ const study::Proposal* StudyState::sharing_parent(const study::Proposal& child) 
   return inherited_ + parent.steps.size() + parent.edits.size() <= kMostInherited ? &parent : nullptr;
 }
 
-void StudyState::propose(TrialView trial, double logical_epoch) {
+void StudyState::propose(TrialView trial, double logical_epoch, std::size_t place) {
   LANISTA_CHECK(trial.id.value == view.trials.size() + 1, "trials are numbered in order");
   // A proposal right behind another one: that was no duplicate, or its outcome would stand between them.
   if (last == Last::kProposed) duplicates_in_a_row = 0;
@@ -37,7 +37,9 @@ void StudyState::propose(TrialView trial, double logical_epoch) {
   OpenTrial& running = open[trial.id];
   running.logical_epoch = logical_epoch;
   running.began = trial.logical_start;
-  const auto asked = take_up([](const strategy::Member& m) { return std::holds_alternative<strategy::NewTrial>(m); });
+  const auto asked = take_up([&place](const strategy::Member& m) {
+    return std::holds_alternative<strategy::NewTrial>(m) && place-- == 0;
+  });
   if (asked) {
     running.priority = asked->priority;
     if (asked->barrier) behind_barrier.insert(trial.id);
@@ -64,7 +66,11 @@ double StudyState::due(TrialId id, std::int64_t epoch) const {
 }
 
 void StudyState::begin_group(const strategy::TrialGroup& group) {
-  for (const strategy::Member& member : group.members) waiting.push_back({member, group.barrier, group.priority});
+  ++groups_;
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    waiting.push_back({group.members[i], group.barrier, group.priority, groups_});
+    if (i < group.costs.size()) waiting.back().cost = group.costs[i];
+  }
 }
 
 void StudyState::pause(const PausedRecord& paused) {
@@ -73,6 +79,7 @@ void StudyState::pause(const PausedRecord& paused) {
   resting.verdict.reset();
   resting.checkpoint = resting.parked = paused.address;
   resting.parked_hash = paused.weights_hash;
+  implied_in_a_row = 0;
   trial(id).paused = true;
   behind_barrier.erase(id);
   ++paused_;
@@ -115,7 +122,7 @@ void StudyState::measure(const study::Measurement& measurement) {
   TrialView& t = trial(measurement.trial);
   view.steps += measurement.step - (t.measurements.empty() ? 0 : t.measurements.back().step);
   t.measurements.push_back(measurement);
-  duplicates_in_a_row = 0;
+  duplicates_in_a_row = implied_in_a_row = 0;
   last = Last::kMeasured;
   last_trial = measurement.trial;
   now = due(measurement.trial, measurement.epoch);
@@ -136,6 +143,7 @@ void StudyState::end(TrialId id, const study::Outcome& outcome, double logical_t
   while (take_up(is_of_it)) {
   }
   duplicates_in_a_row = outcome.kind == study::OutcomeKind::kDuplicate ? duplicates_in_a_row + 1 : 0;
+  implied_in_a_row = outcome.kind == study::OutcomeKind::kImplied ? implied_in_a_row + 1 : 0;
   last = Last::kOther;
   now = logical_time;
 }
@@ -156,7 +164,7 @@ void StudyState::extend(const Engine::Extension& extension) {
   if (extension.trials) trials = more(static_cast<std::int64_t>(view.trials.size()), *extension.trials);
   if (extension.steps) steps = more(view.steps, *extension.steps);
   if (extension.minutes) minutes = view.seconds / 60 + *extension.minutes;
-  duplicates_in_a_row = 0;
+  duplicates_in_a_row = implied_in_a_row = 0;
   view.end_reason.reset();
   view.winner.reset();
   view.ensemble.reset();
@@ -266,7 +274,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       trial.logical_start = proposed.logical_start;
       trial.parameters = proposed.parameters;
       const study::Proposed event{trial.id, trial.proposal};
-      propose(std::move(trial), proposed.logical_epoch);
+      propose(std::move(trial), proposed.logical_epoch, proposed.place);
       on_event(event);
       return {};
     }
@@ -319,6 +327,9 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kOutcome: {
       LANISTA_ASSIGN(OutcomeRecord ended, read_outcome(body));
       LANISTA_TRY(open_trial(ended.trial));
+      if (const auto& by = ended.outcome.implied_by; by && (by->value > view.trials.size() || *by == ended.trial)) {
+        return damaged(name_of(ended.trial) + " is implied by " + name_of(*by) + ", which is not there");
+      }
       end(ended.trial, ended.outcome, ended.logical_time);
       on_event(study::Ended{ended.trial, std::move(ended.outcome)});
       return {};

@@ -10,6 +10,7 @@
 
 #include "lanista/engine/engine.h"
 #include "lanista/engine/records.h"
+#include "lanista/strategy/implications.h"
 
 namespace lanista::engine {
 
@@ -37,6 +38,9 @@ class StudyState {
     strategy::Member member;
     bool barrier = false;
     double priority = 0;
+    std::int64_t group = 0;      ///< number of its group, of those that were recorded
+    std::optional<double> cost = {};  ///< that the group is ordered by; absent: it is taken up as given
+    std::optional<strategy::Implications::Places> places = {};  ///< the engine's, which looks them up once
   };
 
   StudyView view;
@@ -45,6 +49,7 @@ class StudyState {
   TrialId last_trial;
   double now = 0;                        ///< logical time of the last record
   std::int64_t duplicates_in_a_row = 0;  ///< proposed since the last event that was none
+  std::int64_t implied_in_a_row = 0;     ///< trials ended so since the last other event but a proposal
   std::optional<std::int64_t> trials;    ///< budget, extensions included
   std::optional<std::int64_t> steps;     ///< budget, extensions included
   std::optional<double> minutes;         ///< guard, extensions included
@@ -60,7 +65,8 @@ class StudyState {
   Result<void> apply(const store::Record& record, const std::function<void(const study::Event&)>& on_event);
 
   // The same, for those who have the values at hand.
-  void propose(TrialView trial, double logical_epoch);
+  /// `place`: which it is of the new trials that wait.
+  void propose(TrialView trial, double logical_epoch, std::size_t place = 0);
   void measure(const study::Measurement& measurement);
   void verdict(TrialId trial, study::Verdict verdict);
   void begin_group(const strategy::TrialGroup& group);
@@ -92,6 +98,7 @@ class StudyState {
   /// A waiting member was taken up, or will never be. Gives what was known of it.
   std::optional<Waiting> take_up(const std::function<bool(const strategy::Member&)>& is_meant);
   static constexpr std::size_t kMostInherited = std::size_t{1} << 22;
+  std::int64_t groups_ = 0;
   std::size_t inherited_ = 0;  ///< steps and edits of all parents so far, once for each child
   double seconds_before_ = 0;
   std::int64_t paused_ = 0;

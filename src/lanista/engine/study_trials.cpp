@@ -32,6 +32,11 @@ std::string divergence(const study::StudyConfig& config, const study::Measuremen
 void StudyEngine::announce(const study::Event& event) {
   strategy_->observe(event);
   horizon_.observe(event, *strategy_);
+  const std::size_t contradicted = implications_.contradicted().size();
+  implications_.observe(event);
+  if (const auto wrong = implications_.contradicted(); wrong.size() > contradicted) {
+    this->event(Level::kWarning, "rule_contradicted", {{"rules", wrong}});
+  }
   if (services_.observer.on_event) services_.observer.on_event(state_.view, event);
 }
 
@@ -135,8 +140,13 @@ Result<void> StudyEngine::fill() {
 }
 
 Result<bool> StudyEngine::fill_one() {
-  for (const StudyState::Waiting& waiting : state_.waiting) {
-    if (can_take_up(waiting.member)) return take_up(strategy::Member(waiting.member));
+  for (std::size_t i = 0; i < state_.waiting.size(); ++i) {
+    if (!can_take_up(state_.waiting[i].member)) continue;
+    const std::size_t next = next_in_line(i);
+    const auto is_new = [](const auto& w) { return std::holds_alternative<strategy::NewTrial>(w.member); };
+    const auto place = std::count_if(state_.waiting.begin(),
+                                     state_.waiting.begin() + static_cast<std::ptrdiff_t>(next), is_new);
+    return take_up(strategy::Member(state_.waiting[next].member), static_cast<std::size_t>(place));
   }
   if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots || barrier_holds()) return false;
   return ask();
@@ -147,8 +157,13 @@ Result<bool> StudyEngine::ask() {
     nothing_left_ = "the strategy proposes only what was tried before";
     return false;
   }
+  if (state_.implied_in_a_row >= kMaxImpliedInARow) {
+    nothing_left_ = "the strategy proposes only what is implied to fail";
+    return false;
+  }
   if (trials_spent() && state_.paused_trials() == 0) return false;
-  strategy::Capacity capacity;  // slot by slot, so that each answer knows of those before
+  strategy::Capacity capacity;  // slot by slot, so that each answer knows of those before, unless they learn nothing
+  capacity.free_slots = group_size(state_.view.config);
   if (state_.trials) {
     capacity.new_trials = std::max<std::int64_t>(0, *state_.trials - std::ssize(state_.view.trials));
   }
@@ -171,16 +186,17 @@ Result<bool> StudyEngine::ask() {
   if (is_one) return take_up(std::move(group.members.front()));
   const bool any = std::ranges::any_of(group.members, [&](const auto& member) { return can_take_up(member); });
   if (!any) return false;
+  LANISTA_TRY(price(group));
   LANISTA_TRY(log_.append(RecordType::kGroup, group_body(group)));
   state_.begin_group(group);
   return true;
 }
 
-Result<bool> StudyEngine::take_up(strategy::Member member) {
+Result<bool> StudyEngine::take_up(strategy::Member member, std::size_t place) {
   if (auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
     LANISTA_ASSIGN(const bool allowed, budget_allows(fresh->proposal, 0, fresh->proposal.budget));
     if (!allowed) return false;
-    LANISTA_TRY(propose(std::move(fresh->proposal)));
+    LANISTA_TRY(propose(std::move(fresh->proposal), place));
     return true;
   }
   if (const auto* resumed = std::get_if<strategy::ResumeTrial>(&member)) {
@@ -198,6 +214,10 @@ Result<bool> StudyEngine::take_up(strategy::Member member) {
                        std::to_string(study::full_epochs(trial.proposal)),
                    "strategy"};
     }
+    if (const auto by = implications_.of(id, resumed->budget)) {
+      LANISTA_TRY(end_implied(id, *by));
+      return true;
+    }
     LANISTA_ASSIGN(const bool allowed, budget_allows(trial.proposal, done, resumed->budget));
     if (!allowed) return false;
     LANISTA_TRY(resume(*resumed));
@@ -212,17 +232,20 @@ Result<bool> StudyEngine::take_up(strategy::Member member) {
   return true;
 }
 
-Result<void> StudyEngine::propose(study::Proposal proposal) {
+double StudyEngine::logical_epoch_of(const study::Proposal& proposal, const Costed& built) const {
+  // Backward costs about twice the forward pass; an epoch always takes some logical time.
+  return static_cast<double>(epochs_of(state_.view.config, data_of(proposal), proposal.sample).length) *
+         static_cast<double>(batch_of(state_.view.config, data_of(proposal), proposal.sample)) * 3 *
+         std::max(built.cost.forward.flops, 1.0);
+}
+
+Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t place) {
   TrialView view;
   view.id = TrialId{static_cast<std::uint32_t>(state_.view.trials.size() + 1)};
   view.logical_start = state_.now;
   LANISTA_ASSIGN(Costed built, build(proposal));
   view.parameters = built.cost.parameters;
-  // Backward costs about twice the forward pass; an epoch always takes some logical time.
-  const double logical_epoch =
-      static_cast<double>(epochs_of(state_.view.config, data_of(proposal), proposal.sample).length) *
-      static_cast<double>(batch_of(state_.view.config, data_of(proposal), proposal.sample)) * 3 *
-      std::max(built.cost.forward.flops, 1.0);
+  const double logical_epoch = logical_epoch_of(proposal, built);
   if (proposal.start) {
     LANISTA_ASSIGN(proposal.start->address, kept_state(*proposal.start));
   }
@@ -232,16 +255,18 @@ Result<void> StudyEngine::propose(study::Proposal proposal) {
   view.proposal = std::move(proposal);
   const study::Proposal* parent = state_.sharing_parent(view.proposal);
   LANISTA_TRY(log_.append(RecordType::kProposed,
-                          proposed_body(view, logical_epoch, key, parent, first_use ? &*of_zoo : nullptr)));
+                          proposed_body(view, logical_epoch, key, parent, first_use ? &*of_zoo : nullptr, place)));
   const TrialId id = view.id;
   if (first_use) state_.view.zoo_models.emplace(of_zoo->id, *of_zoo);
-  state_.propose(std::move(view), logical_epoch);
+  state_.propose(std::move(view), logical_epoch, place);
   hold_start(id);
   announce(study::Proposed{id, state_.trial(id).proposal});
 
   const auto [first, fresh] = keys_.emplace(key, id);
   if (!fresh) return conclude(id, {OutcomeKind::kDuplicate, "", first->second, "", {}});
-  return start(enter(id, 1), "", std::move(built));
+  Active& trial = enter(id, 1);
+  if (const auto by = implied(id)) return end_implied(id, *by);
+  return start(trial, "", std::move(built));
 }
 
 Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint) {

@@ -109,6 +109,8 @@ json user_attributes(const study::StudyView& view, const study::TrialView& trial
   if (rank) out["rank"] = *rank;
   if (trial.proposal.parent) out["parent"] = trial.proposal.parent->value;
   if (trial.outcome && trial.outcome->same_as) out["same_as"] = trial.outcome->same_as->value;
+  if (trial.outcome && trial.outcome->implied_by) out["implied_by"] = trial.outcome->implied_by->value;
+  if (trial.outcome && !trial.outcome->rule.empty()) out["rule"] = trial.outcome->rule;
   if (trial.outcome && !trial.outcome->reason.empty()) out["reason"] = trial.outcome->reason;
   if (trial.measurements.empty()) return out;
   const study::Measurement& last = trial.measurements.back();

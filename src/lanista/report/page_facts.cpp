@@ -149,7 +149,7 @@ json failures_json(const StudyView& view) {
 
 /// How many trials are in each state, in the order of "states".
 json counts_json(const StudyView& view) {
-  std::vector<std::int64_t> counts(7, 0);
+  std::vector<std::int64_t> counts(8, 0);
   for (const study::TrialView& trial : view.trials) ++counts.at(state_number(trial));
   return counts;
 }
@@ -266,6 +266,7 @@ json study_facts(const StudyView& view, const PageOptions& options) {
     states.push_back(study::outcome_name(kind));
   }
   states.push_back("paused");
+  states.push_back(study::outcome_name(study::OutcomeKind::kImplied));
   return {{"v", 1},
           {"study", study_json(view, options)},
           {"proposed", view.trials.size()},

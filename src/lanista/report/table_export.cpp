@@ -142,6 +142,8 @@ std::string trials_jsonl(const study::StudyView& view) {
     if (places[i]) line["rank"] = *places[i];
     if (trial.outcome && !trial.outcome->reason.empty()) line["reason"] = trial.outcome->reason;
     if (trial.outcome && trial.outcome->same_as) line["same_as"] = trial.outcome->same_as->value;
+    if (trial.outcome && trial.outcome->implied_by) line["implied_by"] = trial.outcome->implied_by->value;
+    if (trial.outcome && !trial.outcome->rule.empty()) line["rule"] = trial.outcome->rule;
     out += dump(line) + "\n";
   }
   return out;

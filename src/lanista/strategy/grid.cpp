@@ -69,7 +69,10 @@ StrategyPlugin grid_plugin() {
       {grain},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         return std::unique_ptr<Sampler>(std::make_unique<GridSearch>(context, options.at("grain").get<std::int64_t>()));
-      }};
+      },
+      false,
+      false,
+      false};
 }
 
 }  // namespace lanista::strategy

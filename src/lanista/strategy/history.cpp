@@ -164,7 +164,7 @@ std::optional<Observation> History::observe(const study::Event& event) {
     seen.again = running_.erase(ended->trial) == 0;
     resting_.erase(ended->trial);
     using study::OutcomeKind;
-    const OutcomeKind kind = seen.outcome = ended->outcome.kind;
+    const OutcomeKind kind = seen.outcome = study::told_kind(ended->outcome);
     if (kind == OutcomeKind::kDuplicate) return std::nullopt;
     if (kind == OutcomeKind::kFailed || kind == OutcomeKind::kCancelled) seen.losses.clear();
     return seen;

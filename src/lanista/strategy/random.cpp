@@ -28,7 +28,10 @@ StrategyPlugin random_plugin() {
           [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
             LANISTA_ASSIGN(const MutationCount count, mutation_count(options));
             return std::unique_ptr<Sampler>(std::make_unique<RandomSearch>(context, count));
-          }};
+          },
+          false,
+          false,
+          false};
 }
 
 }  // namespace lanista::strategy

@@ -124,7 +124,10 @@ StrategyPlugin sobol_plugin() {
                        ""};
         }
         return std::unique_ptr<Sampler>(std::move(search));
-      }};
+      },
+      false,
+      false,
+      false};
 }
 
 }  // namespace lanista::strategy

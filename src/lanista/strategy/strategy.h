@@ -53,6 +53,9 @@ struct TrialGroup {
   std::vector<Member> members;
   bool barrier = false;  ///< nothing more is asked for before all members have ended or are paused
   double priority = 0;   ///< workers prefer higher ones; changes no number
+  /// Of its members, in logical time, as of when they were asked for: by them the engine orders a group of a study with
+  /// rules (study/implied.h). Empty: taken up as given.
+  std::vector<double> costs = {};
 
   /// Of the members that are new.
   std::vector<study::Proposal> proposals() const;
@@ -163,6 +166,7 @@ struct StrategyPlugin {
   bool halves = false;  ///< it says how far to train, too (Sampler::own_halving): no stopping rule goes with it
   bool forks = false;   ///< trials go on from each other's states: they stand for their last epoch, and what a state is
                         ///< made for is fixed
+  bool learns = true;   ///< what it proposes depends on results; else many may be asked for at a time
 };
 /// What a halving is made from.
 struct Judged {

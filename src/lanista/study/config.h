@@ -13,6 +13,7 @@
 #include "lanista/base/result.h"
 #include "lanista/space/domain.h"
 #include "lanista/study/constraint.h"
+#include "lanista/study/implied.h"
 
 namespace lanista::study {
 
@@ -133,6 +134,8 @@ struct StrategyConfig {
   std::int64_t repeat = 1;       ///< trainings of every proposal, each with its own seed
   std::string average = "mean";  ///< mean | median: what the strategy learns of them
   std::int64_t retry = 0;        ///< failed trainings of a proposal that are done again with another seed
+  std::string order{kNeededFirst};  ///< of a group's members, where there are rules of `implied`
+  std::int64_t group = 0;           ///< new trials that are asked for at a time; 0: as suits the strategy
 };
 struct StopConfig {
   std::string rule = "none";  ///< none | asha
@@ -172,6 +175,7 @@ struct StudyConfig {
   TrainConfig train;
   std::vector<Goal> goals{Goal{}};
   std::vector<Constraint> subject_to;  ///< what trials must keep to
+  std::vector<ImpliedRule> implied = {};  ///< what the result of one trial says of others
   StrategyConfig strategy;
   StopConfig stop;
   BudgetConfig budget;

@@ -40,6 +40,9 @@ void Tally::count(OutcomeKind kind) {
     case OutcomeKind::kDuplicate:
       ++duplicate;
       break;
+    case OutcomeKind::kImplied:
+      ++implied;
+      break;
   }
 }
 
@@ -50,13 +53,14 @@ std::int64_t trainings_each(const StudyConfig& config) {
 std::int64_t trainings_wanted(const StudyConfig& config, const Tally& tally) {
   // Means over different folds are not comparable, so those that are left are trained however one went.
   const std::int64_t stopped = config.data.folds ? 0 : tally.stopped;
-  if (stopped + tally.cancelled + tally.duplicate > 0 || tally.failed > config.strategy.retry) return 0;
+  if (stopped + tally.cancelled + tally.duplicate + tally.implied > 0 || tally.failed > config.strategy.retry) return 0;
   return std::max<std::int64_t>(0, trainings_each(config) + tally.failed - tally.proposed);
 }
 
 OutcomeKind joint_outcome(const StudyConfig& config, const Tally& tally) {
   if (tally.duplicate > 0) return OutcomeKind::kDuplicate;
   if (tally.failed > config.strategy.retry) return OutcomeKind::kFailed;
+  if (tally.implied > 0) return OutcomeKind::kImplied;
   if (tally.stopped > 0) return OutcomeKind::kStopped;
   return tally.cancelled > 0 ? OutcomeKind::kCancelled : OutcomeKind::kSucceeded;
 }

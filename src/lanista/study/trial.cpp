@@ -17,7 +17,8 @@ constexpr std::pair<OutcomeKind, std::string_view> kOutcomes[] = {{OutcomeKind::
                                                                   {OutcomeKind::kStopped, "stopped"},
                                                                   {OutcomeKind::kFailed, "failed"},
                                                                   {OutcomeKind::kCancelled, "cancelled"},
-                                                                  {OutcomeKind::kDuplicate, "duplicate"}};
+                                                                  {OutcomeKind::kDuplicate, "duplicate"},
+                                                                  {OutcomeKind::kImplied, "implied"}};
 
 }  // namespace
 
@@ -217,6 +218,8 @@ json outcome_json(const Outcome& outcome) {
   if (outcome.same_as) out["same_as"] = outcome.same_as->value;
   if (!outcome.weights.empty()) out["weights"] = outcome.weights;
   if (outcome.weights_hash) out["weights_hash"] = outcome.weights_hash->hex();
+  if (outcome.implied_by) out["implied_by"] = outcome.implied_by->value;
+  if (!outcome.rule.empty()) out["rule"] = outcome.rule;
   return out;
 }
 
@@ -236,6 +239,9 @@ Result<Outcome> outcome_from_json(const json& in) {
     if (in.contains("same_as")) outcome.same_as = trial(in, "same_as");
     if (in.contains("weights")) outcome.weights = text(in, "weights");
     if (in.contains("weights_hash")) outcome.weights_hash = digest(in, "weights_hash");
+    if (in.contains("implied_by")) outcome.implied_by = trial(in, "implied_by");
+    if (in.contains("rule")) outcome.rule = text(in, "rule");
+    if (outcome.kind == OutcomeKind::kImplied && !outcome.implied_by) throw Malformed{"an implied outcome names no trial"};
     return outcome;
   });
 }

@@ -127,6 +127,7 @@ enum class OutcomeKind {
   kFailed,     ///< diverged, out of memory, an exception, a crash: data like any other
   kCancelled,  ///< ended by the user
   kDuplicate,  ///< equal to an earlier trial, whose result it takes
+  kImplied,    ///< not trained, or no further: a rule of the study says of another trial's result what it would give
 };
 std::string_view outcome_name(OutcomeKind kind);
 
@@ -136,6 +137,8 @@ struct Outcome {
   std::optional<TrialId> same_as;      ///< kDuplicate
   std::string weights;                 ///< content address of the final weights; empty if none were kept
   std::optional<Digest> weights_hash;  ///< of the final state's bytes, kept or not
+  std::optional<TrialId> implied_by = {};  ///< whose result ended it by a rule
+  std::string rule = {};                   ///< which (implied.h): "diverged along lr up"
 };
 
 // What a strategy sees, in logical order.

@@ -83,7 +83,8 @@ Kept kept_of(const StudyConfig& config, const TrialView& trial) { return {keep_r
 
 const Measurement& result_of(const StudyConfig& config, const TrialView& trial) {
   const bool is_lost =
-      trial.outcome && (trial.outcome->kind == OutcomeKind::kFailed || trial.outcome->kind == OutcomeKind::kCancelled);
+      trial.outcome && (trial.outcome->kind == OutcomeKind::kFailed || trial.outcome->kind == OutcomeKind::kCancelled ||
+                        trial.outcome->kind == OutcomeKind::kImplied);
   if (is_lost) return trial.measurements.back();
   return trial.measurements[kept_place(kept_of(config, trial), trial.measurements)];
 }

@@ -217,7 +217,16 @@ std::vector<Section> study_sections() {
         field(&StudyConfig::strategy, &StrategyConfig::average,
               one_of("average", {"mean", "median"}, "what the strategy learns, and the winner is chosen by, of them")),
         field(&StudyConfig::strategy, &StrategyConfig::retry,
-              within(0, 1000, "retry", "failed trainings of a proposal that are done again with another seed"))}},
+              within(0, 1000, "retry", "failed trainings of a proposal that are done again with another seed")),
+        quiet(field(&StudyConfig::strategy, &StrategyConfig::order,
+                    one_of("order",
+                           {std::string(kNeededFirst), std::string(kInformativeFirst), std::string(kAsGiven)},
+                           "of a group's trials, where there are rules of implied: whom nobody spares first; by the "
+                           "cost that each is expected to spare others over its own; as the strategy has them"))),
+        quiet(field(&StudyConfig::strategy, &StrategyConfig::group,
+                    within(0, 4096, "group",
+                           "new trials that are asked for at a time; 0: 64 where implied has rules, no trial ends "
+                           "early and the strategy learns nothing, else 1")))}},
       {"stop",
        "when to end a trial early; further keys are the rule's own options",
        {field(&StudyConfig::stop, &StopConfig::rule, any("rule", "stopping rule"))}},

@@ -27,7 +27,7 @@ namespace {
 using nlohmann::json;
 
 /// Keys at the top that are no section of fields, and keys of sections that are read by hand.
-constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to"};
+constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to", "implied"};
 constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
     {"data", "augment"}, {"model", "space"},  {"model", "frozen"},          {"train", "class_weights"},
     {"train", "select"}, {"train", "tune"},   {"keep", "checkpoint_every"}, {"space", "mutate"},
@@ -61,6 +61,7 @@ class Reader {
     if (const auto node = find_key(root_, "goal")) read_goals(node);
     if (const auto node = find_key(root_, "subject_to")) read_constraints(node);
     if (const auto node = find_key(root_, "space")) read_space(node, config_, mistakes_);
+    if (const auto node = find_key(root_, "implied")) read_implied(node);
     if (!find_key(root_, "name")) config_.name = name_of_source(config_.data.source);
     read_strategy_mltuner(root_, extra_nodes_["strategy"], config_, mistakes_);
     check_plugins();
@@ -299,6 +300,37 @@ class Reader {
     };
     if (!node.IsSequence()) return add(node);
     for (const auto& item : node) add(item);
+  }
+
+  /// Whether choices inside the model are there is known when the model is: see fit_to_data.
+  void read_implied(const YAML::Node& node) {
+    if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
+    if (!node.IsSequence()) {
+      return mistakes_.add(node, "implied", "a list of rules {when: EVENT, along: PARAMETER, direction: up or down}");
+    }
+    bool are_all_read = true;
+    for (std::size_t i = 0; i < node.size(); ++i) {
+      const std::string path = "implied[" + std::to_string(i) + "]";
+      auto rule = study::rule_from_json(mistakes_.to_json(node[i]));
+      if (rule) {
+        config_.implied.push_back(*std::move(rule));
+        continue;
+      }
+      are_all_read = false;
+      const std::string& where = rule.error().where;
+      mistakes_.add(node_at(root_, path + (where.empty() ? "" : "." + where)), path + (where.empty() ? "" : "." + where), rule.error().message);
+    }
+    if (!are_all_read) return;
+    std::vector<space::Parameter> known = config_.space.params.parameters();
+    for (const study::ImpliedRule& rule : config_.implied) {
+      if (!space::is_model_choice(rule.along)) continue;
+      known.push_back({rule.along, space::IntRange{0, 1}, {}});
+    }
+    const auto checked = study::check_rules(config_.implied, known);
+    if (!checked) {
+      const std::string& where = checked.error().where;
+      mistakes_.add(node_at(root_, "implied" + where), "implied" + where, checked.error().message);
+    }
   }
 
   void check_plugins() {

@@ -492,5 +492,40 @@ TEST(StudyFile, RefusesAFrozenPartThatNoModelHas) {
   EXPECT_TRUE(has(text, "a mapping")) << text;
 }
 
+TEST(StudyFile, ReadsRulesOfWhatOneTrialSaysOfOthers) {
+  const std::string space = "space: {params: {lr: [0.1, 0.2], optimizer: [sgd, adam]}}\n";
+  const auto config = read_study(space + "implied:\n  - {when: diverged, along: lr, direction: up}\n"
+                                         "strategy: {name: grid, order: informative, group: 8}\n",
+                                 "mine.yaml");
+
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  ASSERT_EQ(config->implied.size(), 1U);
+  EXPECT_EQ(config->implied.front(), (study::ImpliedRule{"diverged", "lr", true}));
+  EXPECT_EQ(config->strategy.order, "informative");
+  EXPECT_EQ(config->strategy.group, 8);
+  const auto again = read_study(write_study(*config), "again.yaml");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->implied, config->implied);
+}
+
+TEST(StudyFile, SaysWhatIsWrongWithARule) {
+  const std::string space = "space: {params: {lr: [0.1, 0.2], optimizer: [sgd, adam]}}\n";
+  const auto refusal = [&](const std::string& rule) {
+    const auto config = read_study(space + "implied:\n  - " + rule + "\n", "mine.yaml");
+    return config ? "" : config.error().message;
+  };
+
+  EXPECT_EQ(refusal("{when: divergd, along: lr, direction: up}"),
+            "mine.yaml:3:12: implied[0].when: 'divergd' is no event; one of diverged, out_of_memory; did you mean "
+            "'diverged'?");
+  EXPECT_EQ(refusal("{when: diverged, along: batch, direction: up}"),
+            "mine.yaml:3:29: implied[0].along: 'batch' is no parameter of the space; there are lr, optimizer");
+  EXPECT_EQ(refusal("{when: diverged, along: optimizer, direction: up}"),
+            "mine.yaml:3:29: implied[0].along: 'optimizer' is choice(sgd, adam), which has no order; a range, or choices "
+            "that are all numbers");
+  EXPECT_EQ(refusal("up"), "mine.yaml:3:5: implied[0]: \"up\" is not allowed; a rule is {when: EVENT, along: PARAMETER, "
+                           "direction: up or down}");
+}
+
 }  // namespace
 }  // namespace lanista::studyfile

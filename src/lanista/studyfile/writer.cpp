@@ -176,6 +176,8 @@ std::string write_study(const study::StudyConfig& config) {
   for (const auto& goal : config.goals) out << "  - " << goal_text(goal) << "\n";
   if (!config.subject_to.empty()) out << "subject_to:\n";
   for (const auto& constraint : config.subject_to) out << "  - " << yaml(constraint.text()) << "\n";
+  if (!config.implied.empty()) out << "implied:\n";
+  for (const auto& rule : config.implied) out << "  - " << yaml(study::rule_json(rule)) << "\n";
   return out.str();
 }
 
@@ -268,6 +270,13 @@ json study_schema() {
                               {"description",
                                "inequalities over metrics, hyper-parameters, params and flops, such as val_loss <= 1 "
                                "or params <= 50k"}};
+  json rule = object_schema("whoever lies further than a trial that failed so, and is equal otherwise, is not trained");
+  rule["properties"] = {{"when", {{"enum", study::implying_events()}}},
+                        {"along", {{"type", "string"}, {"description", "a numeric parameter of the space"}}},
+                        {"direction", {{"enum", {"up", "down"}}}}};
+  rule["required"] = {"when", "along", "direction"};
+  properties["implied"] = {{"description", "what the result of one trial says of others"},
+                           {"anyOf", {{{"type", "array"}, {"items", rule}}, {{"const", "none"}}, {{"type", "null"}}}}};
   return schema;
 }
 

@@ -7,7 +7,9 @@ function readTheme() {
            of ["ink", "soft", "faint", "rule", "ground", "paper", "accent", "good", "warn", "bad", "far", "near"]) {
     theme[name] = css.getPropertyValue(`--${name}`).trim();
   }
-  theme.stateColours = [theme.warn, theme.good, theme.accent, theme.bad, theme.soft, theme.faint];
+  theme.stateColours = [
+    theme.warn, theme.good, theme.accent, theme.bad, theme.soft, theme.faint, theme.soft, theme.faint
+  ];
   const part = (hex, k) => parseInt(hex.slice(1 + 2 * k, 3 + 2 * k), 16);
   theme.ramp = Array.from({length: 12}, (_, step) => {
     const mix =
