@@ -59,11 +59,42 @@ std::int64_t epochs_to_best(const study::StudyConfig& config, const study::Trial
   return 0;
 }
 
+/// The mean of what is no longer than twenty times the median: what is longer was no matter of the epoch, but a wait for
+/// a rung, say.
+double without_waits(const std::vector<double>& values) {
+  constexpr double kWait = 20;
+  const double most = kWait * median(values);
+  double sum = 0, count = 0;
+  for (const double value : values) {
+    if (value > most) continue;
+    sum += value;
+    ++count;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+/// Of each span, the seconds since its worker's last one in which it did nothing for a trial.
+std::vector<double> seconds_between(const std::vector<study::Span>& spans) {
+  std::vector<double> out(spans.size(), 0);
+  std::map<std::int64_t, std::vector<std::size_t>> of_worker;
+  for (std::size_t i = 0; i < spans.size(); ++i) of_worker[spans[i].worker].push_back(i);
+  for (auto& [worker, all] : of_worker) {
+    std::ranges::sort(all, {}, [&](std::size_t i) { return std::pair(spans[i].began, spans[i].ended); });
+    for (std::size_t k = 1; k < all.size(); ++k) {
+      const study::Span& span = spans[all[k]];
+      const double known = span.costs.set_up + span.costs.restoring + span.costs.saving;
+      out[all[k]] = std::max(0.0, span.began - spans[all[k - 1]].ended - known);
+    }
+  }
+  return out;
+}
+
 /// All that spans tell of a program at a width.
 struct Told {
   study::StepShape shape;
   std::int64_t width = 1, lanes = 1, spans = 0, bytes = 0;
-  std::vector<double> step = {}, evaluation_row = {}, set_up = {}, save = {}, restore = {}, epochs = {};
+  double steps = 0, stepping = 0, rows = 0, evaluating = 0;
+  std::vector<double> between = {}, set_up = {}, save = {}, restore = {}, epochs = {};
 };
 
 /// What short spans tell of making a program is that it was there.
@@ -81,8 +112,9 @@ Profile row_of(const Told& told, const std::string& device, std::int64_t residen
           .lanes = told.lanes,
           .residents = residents,
           .spans = told.spans,
-          .step = median(told.step),
-          .evaluation_row = median(told.evaluation_row),
+          .step = told.stepping / told.steps,
+          .evaluation_row = told.rows > 0 ? told.evaluating / told.rows : 0,
+          .between = without_waits(told.between),
           .set_up = median(std::move(made)),
           .save = median(told.save),
           .restore = median(told.restore),
@@ -153,7 +185,9 @@ Result<std::vector<Profile>> profiles_of(const study::StudyView& view, const dat
   }
   std::vector<Told> all;
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> places;
-  for (const study::Span& span : view.spans) {
+  const std::vector<double> between = seconds_between(view.spans);
+  for (std::size_t i = 0; i < view.spans.size(); ++i) {
+    const study::Span& span = view.spans[i];
     const auto trial = known.find(span.trial);
     if (trial == known.end() || span.costs.steps < 1) continue;
     const study::SpanCosts& costs = span.costs;
@@ -162,9 +196,13 @@ Result<std::vector<Profile>> profiles_of(const study::StudyView& view, const dat
     Told& told = all[place->second];
     ++told.spans;
     told.bytes = std::max(told.bytes, costs.bytes);
-    add_if(told.step, costs.stepping / static_cast<double>(costs.steps));
-    if (trial->second.validation_rows > 0)
-      add_if(told.evaluation_row, costs.evaluating / trial->second.validation_rows);
+    told.steps += static_cast<double>(costs.steps);
+    told.stepping += costs.stepping;
+    if (costs.evaluating > 0) {
+      told.evaluating += costs.evaluating;
+      told.rows += trial->second.validation_rows;
+    }
+    told.between.push_back(between[i]);
     add_if(told.set_up, costs.set_up);
     add_if(told.save, costs.saving);
     add_if(told.restore, costs.restoring);
@@ -213,7 +251,7 @@ KnownTimes::KnownTimes(const std::vector<store::StudyProfiles>& studies, const s
   }
   programs_ = programs.size();
   std::vector<schedule::TimedRow> steps, evaluations;
-  std::vector<double> set_up, save, restore, serial;
+  std::vector<double> between, set_up, save, restore, serial;
   for (const Profile& row : rows_) {
     auto features = features_of(row.shape, row.width, row.lanes, row.residents);
     steps.push_back({row.shape.program, features, std::log(row.step / row.shape.nominal_step())});
@@ -221,6 +259,7 @@ KnownTimes::KnownTimes(const std::vector<store::StudyProfiles>& studies, const s
       const double value = std::log(row.evaluation_row / nominal_row(row.shape));
       evaluations.push_back({row.shape.program, std::move(features), value});
     }
+    add_if(between, row.between);
     add_if(set_up, row.set_up);
     add_if(save, row.save);
     add_if(restore, row.restore);
@@ -235,6 +274,7 @@ KnownTimes::KnownTimes(const std::vector<store::StudyProfiles>& studies, const s
   if (!steps.empty()) step_ = schedule::TimeModel::fit(std::move(steps));
   if (!evaluations.empty()) evaluation_ = schedule::TimeModel::fit(std::move(evaluations));
   if (!serial.empty()) serial_ = median(std::move(serial));
+  between_ = median(std::move(between));
   set_up_ = median(std::move(set_up));
   save_ = median(std::move(save));
   restore_ = median(std::move(restore));
@@ -257,6 +297,7 @@ std::optional<ExpectedTimes> KnownTimes::expected(const study::StepShape& shape,
   if (!step_) return std::nullopt;
   const auto features = features_of(shape, width, lanes, residents);
   ExpectedTimes out{.step = shape.nominal_step() * std::exp(step_->predict(features)),
+                    .between = between_,
                     .set_up = set_up_,
                     .resize = save_ + set_up_ + restore_};
   if (evaluation_) out.evaluation_row = nominal_row(shape) * std::exp(evaluation_->predict(features));
@@ -268,7 +309,7 @@ std::optional<ExpectedTimes> KnownTimes::expected(const study::StepShape& shape,
     return apart(row.lanes, lanes) + apart(row.residents, residents);
   };
   std::optional<double> nearest;
-  std::vector<std::pair<double, double>> step, evaluation;
+  std::vector<std::pair<double, double>> step, evaluation, between;
   for (const Profile& row : rows_) {
     if (row.shape.program != shape.program || row.width != width) continue;
     const double distance = off(row);
@@ -277,14 +318,17 @@ std::optional<ExpectedTimes> KnownTimes::expected(const study::StepShape& shape,
       nearest = distance;
       step.clear();
       evaluation.clear();
+      between.clear();
     }
     const auto weight = static_cast<double>(row.spans);
     step.emplace_back(row.step, weight);
+    between.emplace_back(row.between, weight);
     if (row.evaluation_row > 0) evaluation.emplace_back(row.evaluation_row, weight);
   }
   if (!nearest) return out;
   out.measured = true;
   out.step = weighted_median(std::move(step));
+  out.between = weighted_median(std::move(between));
   if (!evaluation.empty()) out.evaluation_row = weighted_median(std::move(evaluation));
   return out;
 }

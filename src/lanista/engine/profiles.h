@@ -45,12 +45,13 @@ struct ExpectedTimes {
   bool measured = false;      ///< of this very program; else by regression
   double step = 0;            ///< seconds of a step of one trial
   double evaluation_row = 0;  ///< seconds a row that is measured on
+  double between = 0;         ///< seconds an epoch in which the worker is told what to do
   double set_up = 0;          ///< seconds, once
   double resize = 0;          ///< seconds: a snapshot, a program made, and going on from the snapshot
 
   /// Of so much training of one trial, without making its program.
   double seconds(std::int64_t steps, std::int64_t epochs, std::int64_t validation_rows) const {
-    return step * static_cast<double>(steps) +
+    return step * static_cast<double>(steps) + between * static_cast<double>(epochs) +
            evaluation_row * static_cast<double>(epochs) * static_cast<double>(validation_rows);
   }
 };
@@ -90,7 +91,7 @@ class KnownTimes {
   std::vector<study::Profile> rows_;  // of this device
   std::optional<schedule::TimeModel> step_, evaluation_;
   std::optional<double> serial_;
-  double set_up_ = 0, save_ = 0, restore_ = 0;  // medians
+  double between_ = 0, set_up_ = 0, save_ = 0, restore_ = 0;  // medians
   std::size_t programs_ = 0, studies_ = 0, elsewhere_ = 0;
 };
 

@@ -73,6 +73,13 @@ TimeModel TimeModel::fit(std::vector<TimedRow> rows, double penalty) {
     row.features = model.standardised(row.features);
     model.intercept_ += row.value / count;
   }
+  model.least_ = model.most_ = rows.front().features;
+  for (const TimedRow& row : rows) {
+    for (std::size_t f = 0; f < width; ++f) {
+      model.least_[f] = std::min(model.least_[f], row.features[f]);
+      model.most_[f] = std::max(model.most_[f], row.features[f]);
+    }
+  }
   const auto n = static_cast<Eigen::Index>(rows.size()), p = static_cast<Eigen::Index>(width);
   Eigen::MatrixXd x(n, p);
   Eigen::VectorXd y(n);
@@ -118,7 +125,7 @@ std::vector<double> TimeModel::standardised(const std::vector<double>& features)
 double TimeModel::predict(const std::vector<double>& features) const {
   const std::vector<double> at = standardised(features);
   double value = intercept_;
-  for (std::size_t f = 0; f < at.size(); ++f) value += slopes_[f] * at[f];
+  for (std::size_t f = 0; f < at.size(); ++f) value += slopes_[f] * std::clamp(at[f], least_[f], most_[f]);
   std::vector<std::pair<double, std::size_t>> near;
   near.reserve(rows_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) {

@@ -23,8 +23,8 @@ struct TimeError {
 
 /// Ridge regression (an intercept that is not shrunk, features to a mean of 0 and a deviation of 1, those that do not
 /// vary left out), and of what it leaves the mean of the three nearest rows, weighted by 1 / (distance + 0.05), with a
-/// weight of 2 on nothing at all; a distance is the root mean square over features. A value: a pure function of the
-/// rows in their order.
+/// weight of 2 on nothing at all; a distance is the root mean square over features. The line ends where the rows end:
+/// outside of their range in a feature its nearest end counts. A value: a pure function of the rows in their order.
 class TimeModel {
  public:
   /// With the penalty of kPenalties that predicts best what is left out; of few rows, with the largest. At least one
@@ -46,6 +46,7 @@ class TimeModel {
   std::vector<double> standardised(const std::vector<double>& features) const;
 
   std::vector<TimedRow> rows_;                 // their features standardised
+  std::vector<double> least_, most_;            // of each standardised feature
   std::vector<double> means_, scales_, slopes_;  // a scale of 0: left out
   std::vector<double> residuals_;              // of rows_
   double intercept_ = 0, penalty_ = 0;

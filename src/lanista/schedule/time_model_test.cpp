@@ -55,7 +55,14 @@ long double by_definition(const std::vector<TimedRow>& rows, double penalty, con
   }
   const auto line = [&](const Row& at) {
     long double value = intercept;
-    for (std::size_t f = 0; f < p; ++f) value += at[f] * system[f][p] / system[f][f];
+    for (std::size_t f = 0; f < p; ++f) {
+      long double least = x[0][f], most = x[0][f];
+      for (const Row& row : x) {
+        least = std::min(least, row[f]);
+        most = std::max(most, row[f]);
+      }
+      value += std::min(std::max(at[f], least), most) * system[f][p] / system[f][f];
+    }
     return value;
   };
   const Row at = scaled(asked);

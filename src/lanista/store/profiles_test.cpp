@@ -42,6 +42,7 @@ study::Profile drawn_row(Rng& rng) {
                      .spans = rng.between(1, 1000)};
   row.step = seconds();
   row.evaluation_row = seconds();
+  row.between = seconds();
   row.set_up = seconds();
   row.save = seconds();
   row.restore = seconds();

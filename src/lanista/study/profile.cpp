@@ -88,6 +88,7 @@ json profile_json(const Profile& profile) {
           {"spans", profile.spans},
           {"step_seconds", profile.step},
           {"evaluation_row_seconds", profile.evaluation_row},
+          {"between_seconds", profile.between},
           {"set_up_seconds", profile.set_up},
           {"save_seconds", profile.save},
           {"restore_seconds", profile.restore},
@@ -116,6 +117,7 @@ Result<Profile> read_profile(const json& in) {
     out.spans = count(in, "spans", 1);
     out.step = from(in, "step_seconds", 0);
     out.evaluation_row = from(in, "evaluation_row_seconds", 0);
+    out.between = from(in, "between_seconds", 0);
     out.set_up = from(in, "set_up_seconds", 0);
     out.save = from(in, "save_seconds", 0);
     out.restore = from(in, "restore_seconds", 0);

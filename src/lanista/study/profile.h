@@ -35,7 +35,8 @@ struct StepShape {
 /// Of a trial's model and recipe. O(nodes). Errors: those of shape inference.
 Result<StepShape> step_shape(const graph::Graph& model, const graph::OpTable& ops, const Recipe& recipe);
 
-/// What was measured of a program on a machine, in one study: medians over the spans of its trials. 0: not known.
+/// What was measured of a program on a machine, in one study: means over the spans of its trials, since a machine that
+/// has something else to do now and then takes as long as it takes. 0: not known.
 struct Profile {
   StepShape shape;
   std::string device;          ///< model of the CPU and numeric class
@@ -45,6 +46,7 @@ struct Profile {
   std::int64_t spans = 0;      ///< that it is of
   double step = 0;             ///< seconds of a step of one trial
   double evaluation_row = 0;   ///< seconds a row that is measured on
+  double between = 0;          ///< seconds of an epoch in which its worker was told what to do, or waited for that
   double set_up = 0;           ///< seconds in which the program was made
   double save = 0, restore = 0;  ///< seconds of a snapshot, and of going on from one
   std::int64_t bytes = 0;        ///< of the program with its states, at most
