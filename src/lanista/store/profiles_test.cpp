@@ -123,6 +123,7 @@ TEST(Profiles, PassOverWhatIsDamaged) {
   payload.replace(payload.find("\"version\":1"), 11, "\"version\":2");
   encode_frame(1, payload, framed);
   expect_passed_over(framed, "newer");
+  ASSERT_FALSE(store.read()->passed_over.empty());
   EXPECT_NE(store.read()->passed_over.front().message.find("version 2"), std::string::npos);
 }
 
