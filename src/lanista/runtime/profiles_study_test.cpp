@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lanista/base/log_sink.h"
+#include "lanista/engine/fit.h"
 #include "lanista/engine/profiles.h"
 #include "lanista/engine/study_plan.h"
 #include "lanista/kernels/flush_to_zero.h"
@@ -21,14 +22,16 @@ using testing::canonical;
 
 constexpr const char* kTimes = "times";
 
-study::StudyConfig small_study(const std::string& more = "") {
-  return *studyfile::read_study(
+study::StudyConfig small_study(const data::Dataset& data) {
+  study::StudyConfig config = *studyfile::read_study(
       "model: {base: [builtin:small-mlp]}\n"
       "space: {mutate: [{widen: {by: [0.5, 2]}}], params: {lr: \"log(0.01, 0.1)\", batch: \"choice(4, 8)\"}}\n"
       "train: {epochs: 4}\ndata: {source: \"synthetic:blobs?rows=96&classes=3&features=4&seed=1\"}\n"
-      "strategy: {name: random, slots: 4}\nstop: {rule: asha, rungs: [1, 2], eta: 2}\nbudget: {trials: 8}\n" +
-          more,
+      "goal: maximize val_accuracy\n"
+      "strategy: {name: random, slots: 4}\nstop: {rule: asha, rungs: [1, 2], eta: 2}\nbudget: {trials: 8}\n",
       "test");
+  EXPECT_TRUE(engine::fit_to_data(config, data.spec()).ok());
+  return config;
 }
 
 struct Lived {
@@ -51,7 +54,7 @@ Lived live(MemoryFileSystem& disk, FileSystem& fs, const data::Dataset& data, co
   engine::Observer observer;
   observer.on_event = [&, seen = 0](const auto&, const auto&) mutable { pause = ++seen == events ? 15 : pause.load(); };
   NullSink sink;
-  const auto summary = as_configured(small_study())
+  const auto summary = as_configured(small_study(data))
                            .go_on({.fs = &fs,
                                    .clock = &clock,
                                    .sink = &sink,
@@ -107,7 +110,7 @@ TEST(ProfilesStudy, KnowsItsProgramsWheneverItPausesAndOnceWhenItEnds) {
   EXPECT_EQ(known.studies(), 1U);
 
   // What `plan` draws first is what the study trained first.
-  const auto config = small_study();
+  const auto config = small_study(data);
   const auto models = *engine::make_model_space(config, data.spec(), ".", real_file_system());
   engine::PlanRequest request{.trials = 4, .machine = {.workers = 2, .lanes = 4}};
   const auto blind = *engine::plan_study(config, data.spec(), models, request);
