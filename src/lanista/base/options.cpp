@@ -73,13 +73,18 @@ Result<Json> check_number(const OptionSpec& spec, const Json& value) {
 }
 
 Result<Json> check_element(const OptionSpec& spec, const Json& value) {
-  const Error wrong = invalid(spec, "expected " + std::string(element_name(spec.kind)) + ", not " + shown(value));
+  const bool has_words = (spec.kind == Kind::kInt || spec.kind == Kind::kIntList) && !spec.allowed.empty();
+  const Error wrong = invalid(spec, "expected " + std::string(element_name(spec.kind)) +
+                                        (has_words ? " or " + joined(spec.allowed) : "") + ", not " + shown(value));
   switch (spec.kind) {
     case Kind::kBool:
       if (!value.is_boolean()) return wrong;
       return value;
     case Kind::kInt:
     case Kind::kIntList:
+      if (value.is_string() && std::find(spec.allowed.begin(), spec.allowed.end(), value) != spec.allowed.end()) {
+        return value;  // a word in the place of a number
+      }
       if (!value.is_number_integer()) return wrong;
       if (value.is_number_unsigned() &&
           value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {

@@ -20,7 +20,7 @@ struct OptionSpec {
   Kind kind = Kind::kInt;
   nlohmann::json default_value;      ///< null: the option must be given
   std::optional<double> min, max;    ///< inclusive; for lists: of each element
-  std::vector<std::string> allowed;  ///< texts; empty: any
+  std::vector<std::string> allowed;  ///< texts; empty: any. Of kInt: words that may stand in the place of a number
   std::string help;
   bool silent_default = false;  ///< resolved options leave it out where it has its default
 };

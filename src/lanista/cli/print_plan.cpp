@@ -34,7 +34,8 @@ engine::PlanRequest request_of(const PlanAsked& asked, const study::StudyConfig&
       .prices = {.calls = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kLaneBytes).gb_per_second},
                  .memory_gb_per_second = speed.memory.back().gb_per_second},
       .costs = {},
-      .measured_on = {.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)}};
+      .measured_on = {.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)},
+      .known = asked.known};
 }
 
 /// What a trial's program spends on every node of its model, as rows of a table.

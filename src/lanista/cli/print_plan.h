@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "lanista/cli/pipeline_verbs.h"
 #include "lanista/data/spec.h"
 #include "lanista/engine/cluster_file.h"
+#include "lanista/engine/profiles.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/study/config.h"
 
@@ -19,6 +21,8 @@ struct PlanAsked {
   bool measure = false;                        ///< time the programs; else predict from the machine's speed
   bool explain = false;
   bool json = false;
+  std::optional<std::string> profiles;              ///< folder of times, or off; none: as the study says
+  std::shared_ptr<const engine::KnownTimes> known;  ///< what is in it, of this machine; null: nothing
   /// Not the plan is printed, but what the study's trials would take there; none given: as many trials as its budget
   /// has, at most 1024.
   std::optional<engine::ClusterFile> simulated_on;

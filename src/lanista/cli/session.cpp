@@ -16,6 +16,7 @@
 #include "lanista/cli/live_page.h"
 #include "lanista/cli/load.h"
 #include "lanista/cli/new_folder.h"
+#include "lanista/cli/profiles_verbs.h"
 #include "lanista/cli/progress.h"
 #include "lanista/cli/signals.h"
 #include "lanista/cli/use.h"
@@ -97,6 +98,7 @@ struct Session {
     engine::ProcessOptions processes;
     processes.launch = engine::launch_this_program();
     processes.lease_seconds = config.run.lease_seconds;
+    if (brief.width == study::kAutoWidth) processes.known = known_times(engine::profiles_folder(config, folder));
     LANISTA_ASSIGN(executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, processes));
     return {};
   }
@@ -124,7 +126,9 @@ struct Session {
                                progress.on_idle(view);
                              },
                          .on_package = [this](bool tested) { assess(tested); }},
-            .machine = machine};
+            .machine = machine,
+            .profiles = {engine::profiles_folder(config, folder),
+                         this_device(backend != nullptr ? backend->numeric_class() : std::string_view())}};
   }
 
   /// The report shows more where this succeeds; a study is whole without it.
@@ -271,7 +275,8 @@ engine::WorkerBrief worker_brief(const study::StudyConfig& config, const Crew& c
   brief.numeric_class = nn::cpu_backend().numeric_class();
   brief.workers = crew.workers.value_or(config.run.workers);
   brief.lanes = crew.lanes.value_or(config.run.lanes);
-  brief.width = config.run.width;
+  const bool is_cut = config.run.pipeline != 1;  // by operators, and not by shards as well
+  brief.width = config.run.width == study::kAutoWidth && is_cut ? 1 : config.run.width;
   brief.pipeline = config.run.pipeline;
   brief.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
   brief.metrics = config.train.metrics;
@@ -348,6 +353,14 @@ int run_study(const RunRequest& request) {
   }
   const bool processes = request.crew.isolation.value_or(config->run.isolation) == study::kProcesses;
   if (auto trained = backend_of(*config, processes); !trained) return refuse(trained.error(), "run.devices", "");
+  if (config->run.width > 1 && config->run.pipeline != 1) {
+    return refuse(
+        {Code::kInvalidArgument,
+         "workers share a trial's steps by the shards of its batch or by its operators, not by both; leave out "
+         "run.width, or run.pipeline",
+         "run.width"},
+        "run.width", "");
+  }
   std::vector<std::string> of_start;
   if (config->train.start == study::kStartFile) {
     const auto ops = graph::builtin_ops();
@@ -359,7 +372,11 @@ int run_study(const RunRequest& request) {
       of_start.push_back("starts from " + start->file.name + ": " + *told);
     }
   }
-  if (request.plan) return print_plan(*request.plan, *config, data->spec(), *models);
+  if (request.plan) {
+    PlanAsked asked = *request.plan;
+    if (!asked.pipeline) asked.known = known_times(planned_profiles(asked.profiles, *config, folder));
+    return print_plan(asked, *config, data->spec(), *models);
+  }
   std::vector<std::string> notes = data->remarks();
   notes.insert(notes.end(), of_start.begin(), of_start.end());
   std::optional<study::Earlier> earlier;

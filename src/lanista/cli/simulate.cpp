@@ -34,6 +34,7 @@ int simulate_study(const SimulateRequest& request) {
   run.study_file = request.study;
   run.plan = PlanAsked{};
   run.plan->json = request.json;
+  run.plan->profiles = request.profiles;
   run.plan->simulated_on = *cluster;
   return run_study(run);
 }

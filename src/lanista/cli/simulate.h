@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "lanista/engine/forecast.h"
@@ -9,6 +10,7 @@ namespace lanista::cli {
 struct SimulateRequest {
   std::string study;  ///< a study file, or the folder of a study
   std::string cluster;
+  std::optional<std::string> profiles;  ///< folder of times, or off; none: as the study says
   bool json = false;
 };
 

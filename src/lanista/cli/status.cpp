@@ -141,6 +141,11 @@ json status_json(const std::string& folder, const study::StudyView& view) {
   for (const study::Waiting& waiting : study::waiting_trials(view)) {
     out["waiting"].push_back({{"trial", waiting.trial.value}, {"why", waiting.why}});
   }
+  for (const study::TrialWidths& widths : study::trial_widths(view)) {
+    json seconds = json::object();
+    for (const auto& [width, step] : widths.step_seconds) seconds[std::to_string(width)] = step;
+    out["widths"].push_back({{"trial", widths.trial.value}, {"last", widths.last}, {"step_seconds", seconds}});
+  }
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
     const study::Measurement& result = study::result_of(view.config, best);
@@ -206,6 +211,7 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
   if (const std::string waiting = study::waiting_text(study::waiting_trials(view)); !waiting.empty()) {
     text += "  " + waiting;
   }
+  if (const std::string widths = study::widths_text(view); !widths.empty()) text += "  " + widths;
   text = printable(text + workers_text(view));
   for (const study::BracketCounts& bracket : study::bracket_counts(view)) {
     text += "\n  " + std::to_string(bracket.trials) + " trials from epoch " + std::to_string(bracket.first) + " on";

@@ -134,6 +134,8 @@ void add_plan(CLI::App& app, int& code) {
   verb.add_option("--lanes", options->asked.lanes, "trials that a thread trains together, at most (default: automatic)")
       ->check(whole(1, 64));
   verb.add_flag("--measure", options->asked.measure, "time the programs, not only predict from the machine's speed");
+  verb.add_option("--profiles", options->asked.profiles,
+                  "folder of times that earlier studies took, or off (default: as run.profiles says)");
   verb.add_flag("--explain", options->asked.explain, "also what is shared, and why not more");
   verb.add_flag("--json", options->asked.json, "one JSON object on stdout");
   verb.add_option("--set", options->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
@@ -178,6 +180,8 @@ void add_simulate(CLI::App& app, int& code) {
       verb.add_option("--cluster", request->cluster,
                       "what there is, YAML: workers, shares, widest, memory_mb, reserve, interference, busy, serial, "
                       "resize_seconds");
+  verb.add_option("--profiles", request->profiles,
+                  "of a study file: folder of times that earlier studies took, or off (default: as run.profiles says)");
   add_pipeline_options(verb, options->is_pipeline, options->pipeline);
   auto* flag = verb.get_option("--pipeline");
   cluster->excludes(flag);

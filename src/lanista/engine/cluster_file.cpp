@@ -59,9 +59,16 @@ std::vector<Field> fields() {
       real("interference", 0, 10, "a number from 0 to 10",
            [](ClusterFile& out, double value) { out.cluster.interference = value; }),
       real("busy", 0.01, 1, "a number from 0.01 to 1", [](ClusterFile& out, double value) { out.busy = value; }),
-      real("serial", 0, 1, "a number from 0 to 1", [](ClusterFile& out, double value) { out.serial = value; }),
+      real("serial", 0, 1, "a number from 0 to 1",
+           [](ClusterFile& out, double value) {
+             out.serial = value;
+             out.says_serial = true;
+           }),
       real("resize_seconds", 0, 1e6, "a number from 0",
-           [](ClusterFile& out, double value) { out.resize_seconds = value; }),
+           [](ClusterFile& out, double value) {
+             out.resize_seconds = value;
+             out.says_resize = true;
+           }),
   };
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,15 @@ struct ClusterFile {
   double busy = 1;            ///< part of the time in which a trial keeps its worker busy
   double serial = 0.1;        ///< of a step: what further workers do not make shorter
   double resize_seconds = 0;  ///< what a change of workers costs a trial
+  bool says_serial = false, says_resize = false;  ///< the file has them
+
+  /// With what the file does not say as earlier studies have it, where they know.
+  ClusterFile settled(std::optional<double> known_serial, std::optional<double> known_resize) const {
+    ClusterFile out = *this;
+    if (!says_serial) out.serial = known_serial.value_or(serial);
+    if (!says_resize) out.resize_seconds = known_resize.value_or(resize_seconds);
+    return out;
+  }
 };
 
 /// Reads YAML: `workers` must be there; `shares`, `widest`, `memory_mb`, `reserve`, `interference`, `busy`, `serial`,

@@ -15,6 +15,7 @@
 #include "lanista/base/result.h"
 #include "lanista/data/dataset.h"
 #include "lanista/engine/executor.h"
+#include "lanista/engine/profiles.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/schedule/plan.h"
 #include "lanista/store/checkpoints.h"
@@ -62,6 +63,7 @@ struct Services {
   Observer observer;
   schedule::Machine machine = {};  ///< that the executor trains on
   std::vector<study::Baseline> baselines = {};  ///< of a new study, for its header
+  ProfilePlace profiles = {};                   ///< where times are remembered, whenever the study pauses or ends
   std::optional<study::Earlier> earlier = {};   ///< of a new study, for its header: what its strategy knows at first
 };
 

@@ -131,6 +131,7 @@ struct SpanReport {
   double began = 0, ended = 0;
   std::int64_t lanes = 1;  ///< trials that it was trained with, itself included
   std::int64_t width = 1;  ///< workers that began it together, this one included
+  study::SpanCosts costs = {};  ///< what the seconds went into
 };
 /// The executor itself is broken (disk full while saving, say): the study must pause with this error.
 struct BrokenReport {

@@ -118,8 +118,16 @@ Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const 
           std::ceil(static_cast<double>(recipe.data.num_samples) / static_cast<double>(recipe.batch_size)) *
           static_cast<double>(recipe.epochs);
       const double bytes = static_cast<double>(group.bytes) / static_cast<double>(members.size());
-      trials[m] = arrival(member.trial, steps * us * 1e-6, bytes, on);
+      const double seconds = plan.times.empty() ? steps * us * 1e-6 : plan.times[m].seconds;
+      trials[m] = arrival(member.trial, seconds, bytes, on);
     }
+  }
+  if (!plan.times.empty()) {
+    const auto measured = std::ranges::count_if(plan.times, &MemberTime::measured);
+    return forecast(trials, slots, on,
+                    "of earlier studies: " + std::to_string(measured) + " of " + std::to_string(plan.times.size()) +
+                        " trials as their programs took, the others by regression (" + plan.known +
+                        "); with measuring, each trial to its full budget");
   }
   return forecast(trials, slots, on,
                   "predicted from the cost of a step; training alone, no measuring, each trial to its full budget");

@@ -210,7 +210,8 @@ json to_json(const SpanReport& span) {
           {"began", real_json(span.began)},
           {"ended", real_json(span.ended)},
           {"lanes", span.lanes},
-          {"width", span.width}};
+          {"width", span.width},
+          {"costs", study::span_costs_json(span.costs)}};
 }
 json to_json(const BrokenReport& broken) {
   return {{"kind", "broken"},
@@ -251,8 +252,9 @@ Report read_report(const json& in) {
   }
   if (kind == "paused") return PausedReport{};
   if (kind == "span") {
-    return SpanReport{trial(in, "trial"), integer(in, "epoch"), integer(in, "worker"),
-                      real(in, "began"),  real(in, "ended"),    integer(in, "lanes"),   integer(in, "width")};
+    return SpanReport{
+        trial(in, "trial"), integer(in, "epoch"), integer(in, "worker"), real(in, "began"),
+        real(in, "ended"),  integer(in, "lanes"), integer(in, "width"),  study::read_span_costs(member(in, "costs"))};
   }
   if (kind == "broken") return BrokenReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
   if (kind == "worker") return read_worker_report(in);

@@ -90,6 +90,11 @@ class Draw {
                     {.name = text(), .shape = {integer()}}};
     return plan;
   }
+  study::SpanCosts costs() {
+    const auto seconds = [this] { return rng_.uniform(0, 1000); };
+    return {rng_.between(0, 1'000'000), seconds(), seconds(), seconds(), seconds(), seconds(),
+            rng_.between(0, 1 << 30)};
+  }
   Allow allow() { return {trial(), integer()}; }
   schedule::Regrouping changes() {
     schedule::Regrouping changes;
@@ -137,7 +142,7 @@ class Draw {
       case 5:
         return PausedReport{};
       case 6:
-        return SpanReport{trial(), integer(), integer(), real(), real(), integer(), integer()};
+        return SpanReport{trial(), integer(), integer(), real(), real(), integer(), integer(), costs()};
       case 7:
         return WorkerReport{integer(), integer(), flag(), text(), {trial(), trial()}, real()};
       default:

@@ -56,7 +56,14 @@ Result<PlannedMember> PlanMembers::make(const study::TrialView& trial) const {
       .keeps_an_epoch = job.keep.picks()};
   std::map<graph::NodeId, Digest> frozen;  // equal weights in all trials
   for (const graph::NodeId id : models_->frozen()) frozen[id] = {};
-  return PlannedMember{fuse::Member{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""}, planned};
+  LANISTA_ASSIGN(study::StepShape shape, study::step_shape(job.model, models_->ops(), job.recipe));
+  const study::Epochs epochs = study::epochs_of(job.recipe, data.split_rows[0]);
+  return PlannedMember{fuse::Member{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""},
+                       planned,
+                       std::move(shape),
+                       epochs,
+                       job.recipe.epochs,
+                       data.split_rows[1]};
 }
 
 }  // namespace lanista::engine

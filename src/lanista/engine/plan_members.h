@@ -10,6 +10,8 @@
 #include "lanista/mutate/model_space.h"
 #include "lanista/schedule/plan.h"
 #include "lanista/study/config.h"
+#include "lanista/study/epochs.h"
+#include "lanista/study/profile.h"
 #include "lanista/study/view.h"
 
 namespace lanista::engine {
@@ -18,6 +20,10 @@ namespace lanista::engine {
 struct PlannedMember {
   fuse::Member member;
   schedule::Trial trial;  ///< by what the engine's planner decides
+  study::StepShape shape;
+  study::Epochs epochs;
+  std::int64_t full = 0;             ///< epochs of its schedule
+  std::int64_t validation_rows = 0;  ///< that it is measured on at the end of each
 };
 
 /// Makes them of a study's proposals.

@@ -16,13 +16,16 @@
 #include "lanista/engine/worker_protocol.h"
 #include "lanista/schedule/helpers.h"
 #include "lanista/schedule/planner.h"
+#include "lanista/schedule/width_choice.h"
 #include "lanista/store/checkpoints.h"
+#include "lanista/study/program_key.h"
 
 namespace lanista::engine {
 namespace {
 
 constexpr int kMeasureTries = 3;
 constexpr double kLook = 0.25;  ///< seconds
+constexpr std::int64_t kWidest = 8;  ///< as run.width
 constexpr const char* kSharedMemory = "/dev/shm";
 
 /// What sessions of this executor's workers begin with; one after it has the same, and clears away what a kill left.
@@ -59,9 +62,18 @@ struct ProcessExecutor::Impl {
   std::map<std::size_t, TrialId> helping;       // workers that have nothing else to do
   std::map<std::size_t, std::string> sessions;  // that they were sent to
   std::uint64_t sessions_made = 0;
+  const std::shared_ptr<const KnownTimes> known;  // null: nothing
+  const graph::OpTable ops = graph::builtin_ops();
+  schedule::WidthChoice widths;             // of programs, if they are to find out
+  std::map<TrialId, std::string> programs;  // of trials that may have helpers then
 
-  Impl(FileSystem& f, const Clock& c, FleetOptions options)
-      : clock(c), fs(f), files(f, options.brief.study_folder), how(std::move(options)), leases(how.workers) {
+  Impl(FileSystem& f, const Clock& c, FleetOptions options, std::shared_ptr<const KnownTimes> times)
+      : clock(c),
+        fs(f),
+        files(f, options.brief.study_folder),
+        how(std::move(options)),
+        leases(how.workers),
+        known(std::move(times)) {
     clear_sessions();
   }
   ~Impl() { clear_sessions(); }
@@ -170,8 +182,35 @@ struct ProcessExecutor::Impl {
 
   // Of trials that several workers train.
 
+  bool finds_widths() const { return how.brief.width == study::kAutoWidth; }
+  /// Workers of one trial, at most.
+  std::int64_t widest() const {
+    return finds_widths() ? std::min<std::int64_t>(kWidest, static_cast<std::int64_t>(how.workers)) : how.brief.width;
+  }
+
+  void note_program(const Job& job) {
+    programs.erase(job.trial);
+    if (!finds_widths() || widest() < 2 || job.recipe.shards < 2) return;
+    std::string program = study::program_key(study::structure_key(job.model, ops), job.recipe).hex();
+    if (known) widths.know(program, known->widths(program));
+    programs.emplace(job.trial, std::move(program));
+  }
+
+  /// An epoch of a trial that was alone in its steps tells how long they are with so many workers.
+  void note_span(const SpanReport& span) {
+    const auto program = programs.find(span.trial);
+    if (program == programs.end() || span.lanes != 1 || span.costs.steps < 1) return;
+    widths.observe(program->second, span.width, span.costs.stepping / static_cast<double>(span.costs.steps));
+  }
+
+  std::int64_t wanted_width(const Lease& lease) const {
+    const std::int64_t most = std::min(widest(), lease.job.recipe.shards);
+    const auto program = programs.find(lease.job.trial);
+    return program == programs.end() ? most : widths.wanted(program->second, most);
+  }
+
   void clear_sessions() const {
-    if (how.brief.width < 2) return;
+    if (widest() < 2) return;
     std::error_code ignored;
     for (const auto& file : std::filesystem::directory_iterator(kSharedMemory, ignored)) {
       if (file.path().filename().string().starts_with(session_name(how.socket))) {
@@ -182,13 +221,14 @@ struct ProcessExecutor::Impl {
 
   /// Sends workers that have nothing to do to help others, and calls back those that have.
   void send_helpers() {
-    if (how.brief.width < 2 || is_pausing || !fleet) return;
+    if (widest() < 2 || is_pausing || !fleet) return;
     std::vector<schedule::Widenable> trials;
     std::vector<bool> is_busy(how.workers, false);
     for (const auto& [id, lease] : leases.all()) {
       if (lease.has_work()) is_busy[lease.worker] = true;
       if (!lease.takes_helpers()) continue;
-      trials.push_back({id, std::min(how.brief.width, lease.job.recipe.shards) - 1, lease.has_work()});
+      const std::int64_t width = wanted_width(lease);
+      if (width > 1) trials.push_back({id, width - 1, lease.has_work()});
     }
     std::vector<std::size_t> idle;
     for (std::size_t worker = 0; worker < how.workers; ++worker) {
@@ -285,7 +325,9 @@ struct ProcessExecutor::Impl {
       return {};
     }
     LANISTA_ASSIGN(auto heard, leases.hear(worker, said.token, std::move(told), clock.now()));
-    if (heard) reports.push_back(*std::move(heard));
+    if (!heard) return {};
+    if (const auto* span = std::get_if<SpanReport>(&*heard)) note_span(*span);
+    reports.push_back(*std::move(heard));
     return {};
   }
 
@@ -378,7 +420,8 @@ Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::create(const WorkerBri
   how.lease_seconds = options.lease_seconds;
   how.launch = options.launch;
   how.socket = options.socket.empty() ? brief.study_folder + "/control/workers.sock" : options.socket;
-  return std::unique_ptr<ProcessExecutor>(new ProcessExecutor(std::make_unique<Impl>(fs, clock, std::move(how))));
+  return std::unique_ptr<ProcessExecutor>(
+      new ProcessExecutor(std::make_unique<Impl>(fs, clock, std::move(how), options.known)));
 }
 
 ProcessExecutor::ProcessExecutor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -394,6 +437,7 @@ Result<void> ProcessExecutor::start(const Job& job) {
         std::holds_alternative<CheckpointReport>(report) || std::holds_alternative<ParkedReport>(report);
     return !is_file && trial_of(report) == job.trial;
   });
+  impl_->note_program(job);
   impl_->leases.grant(job);
   if (impl_->begin_workers()) impl_->send({job.trial});
   return {};

@@ -11,6 +11,7 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
 #include "lanista/engine/executor.h"
+#include "lanista/engine/profiles.h"
 #include "lanista/engine/worker_brief.h"
 #include "lanista/engine/worker_process.h"
 
@@ -20,6 +21,7 @@ namespace lanista::engine {
 struct ProcessOptions {
   LaunchWorker launch = {};   ///< a function that begins one that runs work_for_engine
   double lease_seconds = 10;  ///< a worker that is silent for so long has lost its trials
+  std::shared_ptr<const KnownTimes> known = {};  ///< what widths begin with, where they are to be found out
   std::string socket = {};    ///< where they knock; empty: control/workers.sock of the study
 };
 

@@ -88,6 +88,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.pipeline = 1;
   identity.run.memory_gib = 0;
   identity.run.isolation = study::kThreads;
+  identity.run.profiles = study::kAutoProfiles;
   identity.run.lease_seconds = study::RunConfig().lease_seconds;
   const bool has_plans = config.strategy.slots > 1;
   const std::int64_t schema = !config.implied.empty() ? store::kImpliedSchema
@@ -382,6 +383,7 @@ json span_body(const study::Span& span) {
                           "began", real_json(span.began), "ended", real_json(span.ended));
   if (span.lanes > 1) body["lanes"] = span.lanes;
   if (span.width > 1) body["width"] = span.width;
+  if (span.costs != study::SpanCosts()) body["costs"] = study::span_costs_json(span.costs);
   return body;
 }
 
@@ -393,7 +395,8 @@ Result<study::Span> read_span(const json& body) {
                        real(body, "began"),
                        real(body, "ended"),
                        body.contains("lanes") ? integer(body, "lanes") : 1,
-                       body.contains("width") ? integer(body, "width") : 1};
+                       body.contains("width") ? integer(body, "width") : 1,
+                       body.contains("costs") ? study::read_span_costs(body.at("costs")) : study::SpanCosts()};
   });
 }
 

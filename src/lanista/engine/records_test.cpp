@@ -125,6 +125,19 @@ TEST_F(Records, OfEveryTypeComeBackWithAnyNumber) {
   }
 }
 
+TEST_F(Records, OfSpansTellWhatTheSecondsWentInto) {
+  study::Span span{TrialId{1}, 2, 0, 1.5, 2.5, 3, 2, {40, 0.75, 0.125, 0.5, 0, 0.25, 4096}};
+  const auto read = read_span(through_the_log(RecordType::kSpan, span_body(span)));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->costs, span.costs);
+  EXPECT_FALSE(span_body({TrialId{1}, 2, 0, 1.5, 2.5}).contains("costs"));  // as builds before
+  for (const char* broken : {"[40,0.75]", "[40,-1,0,0,0,0,1]", "[0.5,1,0,0,0,0,1]", "7", "[40,\"a\",0,0,0,0,1]"}) {
+    nlohmann::json body = span_body(span);
+    body["costs"] = nlohmann::json::parse(broken);
+    EXPECT_EQ(read_span(body).error().code, Code::kDataLoss) << broken;
+  }
+}
+
 TEST_F(Records, OfChildrenTellOnlyWhatTheirParentsHaveNot) {
   study::TrialView child;
   child.id = TrialId{1};

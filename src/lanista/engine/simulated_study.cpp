@@ -26,9 +26,15 @@ using schedule::Prediction;
 
 /// What a trial costs.
 struct Price {
-  double seconds = 0;  ///< of a step
+  ExpectedTimes times;
   double bytes = 0;
   study::Epochs epochs;
+  std::int64_t validation_rows = 0;
+
+  double seconds(std::int64_t from, std::int64_t through) const {
+    const double made = from == 0 ? times.set_up : 0;
+    return made + times.seconds(epochs.through(through) - epochs.through(from), through - from, validation_rows);
+  }
 };
 
 std::string megabytes(double bytes) {
@@ -115,8 +121,7 @@ class SimulatedStudy : public schedule::Source {
     }
     const std::int64_t end = std::min(trial.budget, study::full_epochs(trial.proposal));
     const std::int64_t through = std::clamp(strategy_.verdict(id).through, trial.epoch + 1, end);
-    const double seconds =
-        price.seconds * static_cast<double>(price.epochs.through(through) - price.epochs.through(trial.epoch));
+    const double seconds = price.seconds(trial.epoch, through);
     seconds_[id] += seconds;
     const Prediction piece = prediction(seconds, price.bytes);
     asked.push_back({std::ssize(pieces_), piece, piece, {}});
@@ -130,6 +135,8 @@ class SimulatedStudy : public schedule::Source {
     view.id = trial.id;
     view.proposal = trial.proposal;
     LANISTA_ASSIGN(PlannedMember planned, members_.make(view));
+    const auto known =
+        request_.known ? request_.known->expected(planned.shape, 1, 1, on_.cluster.workers) : std::nullopt;
     std::vector<fuse::Member> alone;
     alone.push_back(std::move(planned.member));
     const std::vector<std::vector<std::size_t>> programs{{0}};
@@ -137,8 +144,10 @@ class SimulatedStudy : public schedule::Source {
                    fuse::plan_of(std::move(alone), programs, ops_,
                                  fuse::TableCost(request_.costs, request_.measured_on, request_.prices)));
     LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, trial.proposal.fold));
-    const Price price{plan.groups.front().steady_us() * 1e-6, static_cast<double>(plan.groups.front().bytes),
-                      epochs_of(config_, data, trial.proposal.sample)};
+    ExpectedTimes times{.step = plan.groups.front().steady_us() * 1e-6};
+    if (known) times = *known;
+    const Price price{times, static_cast<double>(plan.groups.front().bytes),
+                      epochs_of(config_, data, trial.proposal.sample), planned.validation_rows};
     return prices_.emplace(trial.id, price).first->second;
   }
 
@@ -184,14 +193,17 @@ double made_up_loss(const Rng& rng, std::int64_t number, std::int64_t budget) {
 
 Result<Forecast> forecast_study(const study::StudyConfig& config, const data::DataSpec& data,
                                 std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request,
-                                const ClusterFile& on) {
+                                const ClusterFile& file) {
   LANISTA_TRY(check_config(config));
+  const bool is_known = request.known && !request.known->empty();
+  const ClusterFile on = is_known ? file.settled(request.known->serial(), request.known->resize()) : file;
   const std::int64_t trials = request.trials.value_or(config.budget.trials.value_or(config.strategy.slots));
   Forecast out;
   out.cluster = on.cluster;
   out.slots = config.strategy.slots;
-  out.basis = "predicted from the cost of a step; training alone, no measuring; results are made up (seed " +
-              std::to_string(config.run.seed) + "), so who goes on is an example";
+  out.basis = (is_known ? "of earlier studies (" + request.known->text() + ")"
+                        : std::string("predicted from the cost of a step; training alone, no measuring")) +
+              "; results are made up (seed " + std::to_string(config.run.seed) + "), so who goes on is an example";
   const auto ours = schedule::elastic(), fifo = schedule::first_come();
   for (const schedule::Policy* policy : {fifo.get(), ours.get()}) {
     LANISTA_ASSIGN(const auto strategy, make_strategy(config, models));

@@ -42,6 +42,7 @@ Result<Summary> StudyEngine::end_study() {
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(shelf_.flush());
   if (zoo_) zoo_->release();
+  remember();
   state_.end_study(reason, winner, std::move(test), std::move(ensemble));
   return Summary{stopped ? End::kStoppedByUser : End::kDone, reason};
 }

@@ -115,8 +115,8 @@ Result<void> StudyEngine::take(Report report) {
   } else if (const auto* span = std::get_if<SpanReport>(&report)) {
     // Worked seconds, as in the view: the clock goes on between attempts.
     const double offset = state_.seconds_before() - began_;
-    const study::Span worked{span->trial,          span->epoch,          span->worker,
-                             span->began + offset, span->ended + offset, span->lanes, span->width};
+    const study::Span worked{span->trial,          span->epoch, span->worker, span->began + offset,
+                             span->ended + offset, span->lanes, span->width,  span->costs};
     LANISTA_TRY(log_.append(RecordType::kSpan, span_body(worked)));
     state_.view.spans.push_back(worked);
   } else if (const auto* worker = std::get_if<WorkerReport>(&report)) {

@@ -94,6 +94,7 @@ class StudyEngine final : public Engine {
   Result<void> end_now(const std::string& reason);
   Result<void> note_worked();
   Result<Summary> pause();
+  void remember();
 
   // study_engine.cpp: the loop
   Result<Summary> loop();

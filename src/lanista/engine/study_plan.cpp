@@ -51,6 +51,7 @@ class Beginning {
         LANISTA_ASSIGN(PlannedMember made, members_.make(trial));
         trials_.push_back(made.trial);
         members.push_back(std::move(made.member));
+        planned_.push_back(std::move(made));  // its member is gone
         duplicates = 0;
         continue;
       }
@@ -66,12 +67,15 @@ class Beginning {
 
   /// As planners look at them, in the order of the members.
   const std::vector<schedule::Trial>& trials() const { return trials_; }
+  /// Without their members.
+  const std::vector<PlannedMember>& planned() const { return planned_; }
 
  private:
   const study::StudyConfig& config_;
   std::shared_ptr<const mutate::ModelSpace> models_;
   PlanMembers members_;
   std::vector<schedule::Trial> trials_;
+  std::vector<PlannedMember> planned_;
   std::unordered_map<Digest, TrialId> keys_;  // never walked
   std::int64_t proposed_ = 0;
 };
@@ -99,6 +103,17 @@ Result<std::vector<SharedPrefix>> shared_prefixes(std::span<const fuse::Member> 
     found.push_back(std::move(prefix));
   }
   return found;
+}
+
+/// Groups that are trained at the same time slow each other down, as workers of the studies that are known did.
+void add_times(StudyPlan& out, const std::vector<PlannedMember>& planned,
+               const std::vector<std::vector<std::size_t>>& programs, const KnownTimes& known) {
+  const std::int64_t residents = std::min<std::int64_t>(out.machine.workers, std::ssize(programs));
+  out.times.resize(planned.size());
+  for (const auto& members : programs) {
+    for (const std::size_t m : members) out.times[m] = member_time(planned[m], known, std::ssize(members), residents);
+  }
+  out.known = known.text();
 }
 
 std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
@@ -130,6 +145,14 @@ std::string numbers(const schedule::Group& group) {
 
 }  // namespace
 
+MemberTime member_time(const PlannedMember& member, const KnownTimes& known, std::int64_t lanes,
+                       std::int64_t residents) {
+  const auto expected = known.expected(member.shape, 1, lanes, residents);
+  if (!expected) return {};
+  return {expected->measured, expected->set_up + expected->seconds(member.epochs.through(member.full), member.full,
+                                                                   member.validation_rows)};
+}
+
 Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataSpec& data,
                              std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request) {
   LANISTA_TRY(check_config(config));
@@ -159,6 +182,7 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   LANISTA_ASSIGN(out.predicted,
                  fuse::plan_of(std::move(members), programs, ops,
                                fuse::TableCost(request.costs, request.measured_on, request.prices)));
+  if (request.known && !request.known->empty()) add_times(out, beginning.planned(), programs, *request.known);
   return out;
 }
 
@@ -171,6 +195,7 @@ std::string plan_text(const StudyPlan& plan, bool explained) {
   }
   text += "\n";
   for (const SharedPrefix& prefix : plan.prefixes) text += prefix_text(prefix, plan.augmented);
+  if (!plan.known.empty()) text += "times known: " + plan.known + "\n";
   if (!plan.nothing_left.empty()) text += "no more: " + plan.nothing_left + "\n";
   for (std::size_t g = 0; g < plan.plan.groups.size(); ++g) {
     const fuse::Group& group = plan.predicted.groups[g];
@@ -211,6 +236,13 @@ json plan_json(const StudyPlan& plan, bool explained) {
                              {"why_not", prefix.keeping.why_not},
                              {"bytes", prefix.keeping.bytes_per_sample * prefix.keeping.num_samples},
                              {"epochs", prefix.keeping.epochs}});
+  }
+  if (!plan.times.empty()) {
+    out["known"] = {{"text", plan.known}, {"measured", json::array()}, {"seconds", json::array()}};
+    for (const MemberTime& time : plan.times) {
+      out["known"]["measured"].push_back(time.measured);
+      out["known"]["seconds"].push_back(time.seconds);
+    }
   }
   if (explained) out["explained"] = fuse::explain(plan.predicted);
   return out;

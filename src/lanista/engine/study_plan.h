@@ -10,6 +10,7 @@
 
 #include "lanista/base/result.h"
 #include "lanista/data/spec.h"
+#include "lanista/engine/profiles.h"
 #include "lanista/fuse/plan.h"
 #include "lanista/fuse/table_cost.h"
 #include "lanista/mutate/model_space.h"
@@ -25,6 +26,13 @@ struct PlanRequest {
   fuse::MachinePrices prices{};
   graph::CostTable costs{};  ///< what was measured, under fuse::work_text
   graph::CostKey measured_on{};  ///< whose rows of it count
+  std::shared_ptr<const KnownTimes> known = {};  ///< what earlier studies took on this machine; null: nothing
+};
+
+/// What a whole trial is expected to take, after what earlier studies took.
+struct MemberTime {
+  bool measured = false;  ///< its program is known; else by regression
+  double seconds = 0;     ///< with measuring and the making of its program
 };
 
 /// What a study's first trials do not train, and whether what it gives is kept.
@@ -41,10 +49,17 @@ struct StudyPlan {
   fuse::Plan predicted;        ///< the same groups: what they share and take
   std::vector<SharedPrefix> prefixes;  ///< of studies with a frozen part; models that go on alike share a longer one
   schedule::Machine machine;
+  std::vector<MemberTime> times;  ///< of each member of `predicted`; empty: no study is known
+  std::string known;              ///< in words, what `times` are of
   bool augmented = false;      ///< then what is kept of prefixes is only what is measured on
   std::int64_t duplicates = 0;  ///< proposals that repeat an earlier one; they are not trained
   std::string nothing_left;     ///< why there are fewer trials than were asked for, or empty
 };
+
+struct PlannedMember;
+/// With so many lanes in its go, and so many workers that train at the same time. Something must be known.
+MemberTime member_time(const PlannedMember& member, const KnownTimes& known, std::int64_t lanes,
+                       std::int64_t residents);
 
 /// Draws the first proposals of a study as the engine does, before any result is in, and plans them as the engine does
 /// (schedule::make_plan): the first plan that a study of so many slots logs. Trains nothing. Errors: those of models,

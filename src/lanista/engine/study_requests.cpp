@@ -121,7 +121,14 @@ Result<Summary> StudyEngine::pause() {
   LANISTA_TRY(log_.append(RecordType::kAttempt, worked_body("paused", services_.clock->now() - began_)));
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(shelf_.flush());
+  remember();
   return Summary{End::kPaused, pause_asked_};
+}
+
+// What is remembered of times is worth no study: whatever is wrong with it is told.
+void StudyEngine::remember() {
+  const auto done = remember_times(state_.view, *services_.data, models_->ops(), services_.profiles, *services_.fs);
+  if (!done) event(Level::kWarning, "profiles", {{"reason", done.error().text()}});
 }
 
 }  // namespace lanista::engine

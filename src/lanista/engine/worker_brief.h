@@ -38,7 +38,7 @@ struct WorkerBrief {
   std::string numeric_class;         ///< of the study's numbers; empty: whatever that level gives
   std::int64_t workers = 0;          ///< threads; 0: one per core
   std::int64_t lanes = 0;            ///< trials that a worker trains together, at most; 0: as many as pay
-  std::int64_t width = 1;            ///< workers that train one trial together, at most
+  std::int64_t width = 1;            ///< workers that train one trial together, at most; 0: as it pays
   std::int64_t pipeline = 1;         ///< threads of a worker that share a trial's step by operators; 0: as it pays
   std::int64_t memory_bytes = 0;     ///< of all programs; 0: three quarters of the machine's memory
   std::vector<std::string> metrics;  ///< as in the study file

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lanista/formats/safetensors.h"
+#include "lanista/runtime/span_meter.h"
 #include "lanista/runtime/tune_searcher.h"
 #include "lanista/train/tuning.h"
 
@@ -23,11 +24,18 @@ class Shares {
   Shares(const Clock& clock, std::size_t trials)
       : clock_(clock), began_(clock.now()), trials_(static_cast<double>(trials)) {}
 
-  engine::SpanReport next(const TrialSlot& slot, std::size_t worker, std::int64_t width) {
+  engine::SpanReport next(TrialSlot& slot, std::size_t worker, std::int64_t width, std::int64_t bytes) {
     const double each = (clock_.now() - began_) / trials_;
     const double begin = began_ + each * told_++;
-    return {slot.job.trial, slot.epochs_done + 1, static_cast<std::int64_t>(worker), begin, begin + each,
-            static_cast<std::int64_t>(trials_), width};
+    slot.costs.bytes = bytes;
+    return {slot.job.trial,
+            slot.epochs_done + 1,
+            static_cast<std::int64_t>(worker),
+            begin,
+            begin + each,
+            static_cast<std::int64_t>(trials_),
+            width,
+            std::exchange(slot.costs, {})};
   }
 
  private:
@@ -157,12 +165,14 @@ Result<void> TrialWork::try_run(TrialBoard::Errand& errand, std::size_t worker, 
     if (slot->run) begun.push_back(&*slot->run);
   }
   std::optional<train::LaneGroup> group;
+  const double asked = shop_.clock.now();
   LANISTA_ASSIGN(const bool ready, with_memory(first, [&]() -> Result<void> {
                    LANISTA_ASSIGN(const train::TrainerInput like, trainer_input(first.job));
                    LANISTA_ASSIGN(group, shop_.groups.take(first.key, like, begun));
                    return {};
                  }));
   if (!ready) return {};
+  first.costs.set_up += shop_.clock.now() - asked;
   if (errand.work.kind == WorkKind::kFinish) {
     LANISTA_ASSIGN(const bool has_state, admit(*group, first));
     if (has_state) LANISTA_TRY(finish(first, errand.work.ending));
@@ -199,7 +209,9 @@ Result<bool> TrialWork::admit(const train::LaneGroup& group, TrialSlot& slot) {
     input.start = std::exchange(slot.start, nullptr);
     LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
     if (slot.state) {
+      const double began = shop_.clock.now();
       LANISTA_TRY(run.restore(*std::exchange(slot.state, std::nullopt)));
+      slot.costs.restoring += shop_.clock.now() - began;
       slot.saved_step = run.step_count();
     }
     slot.run.emplace(std::move(run));
@@ -283,11 +295,22 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
   Slices slices(shop_.clock, shop_.checkpoint_every);
   std::vector<train::TrialRun*> runs;
   std::vector<train::StepEnd> ends;
+  std::vector<study::SpanCosts*> costs;
+  std::vector<std::uint8_t> ended;
   while (!lanes.empty() && !pausing) {
     runs.clear();
-    for (TrialSlot* slot : lanes) runs.push_back(&*slot->run);
+    costs.clear();
+    for (TrialSlot* slot : lanes) {
+      runs.push_back(&*slot->run);
+      costs.push_back(&slot->costs);
+    }
     ends.resize(runs.size());
-    slices.spent(group.advance(runs, slices.steps(), ends, helpers ? helpers->peers() : nullptr));
+    const double began = shop_.clock.now();
+    const std::int64_t steps = group.advance(runs, slices.steps(), ends, helpers ? helpers->peers() : nullptr);
+    ended.clear();
+    for (const train::StepEnd& end : ends) ended.push_back(end.epoch_ended ? 1 : 0);
+    add_chunk(shop_.clock.now() - began, steps, costs, ended);
+    slices.spent(steps);
     if (helpers) helpers->let_lost_go();
     std::vector<TrialSlot*> left;
     for (std::size_t i = 0; i < lanes.size(); ++i) {
@@ -298,7 +321,7 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
       }
       if (ends[i].epoch_ended) {
         if (helpers) helpers->end(true);
-        post_(shares.next(slot, worker, width));
+        post_(shares.next(slot, worker, width, group.bytes()));
         slot.epochs_done = slot.run->epochs_done();
         post_(engine::EpochReport{slot.run->measurements().back()});
       } else if (!slot.signals->abandon) {
@@ -308,7 +331,7 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
     }
     lanes = std::move(left);
   }
-  for (const TrialSlot* slot : lanes) post_(shares.next(*slot, worker, width));
+  for (TrialSlot* slot : lanes) post_(shares.next(*slot, worker, width, group.bytes()));
 }
 
 bool TrialWork::help(const engine::Help& help, const std::atomic<bool>& called, const std::atomic<bool>& stops) {
@@ -360,8 +383,10 @@ void TrialWork::save(TrialSlot& slot) {
       return Error{Code::kResourceExhausted, "out of memory", ""};
     }
   };
+  const double began = shop_.clock.now();
   const auto address = put();
   slot.saved_at = shop_.clock.now();
+  slot.costs.saving = slot.saved_at - began;
   slot.saved_step = slot.run->step_count();
   if (!address) return post_(engine::BrokenReport{address.error()});
   post_(engine::CheckpointReport{slot.job.trial, slot.run->epochs_done(), slot.saved_step, *address});

@@ -152,6 +152,31 @@ TEST_F(WideTrials, ShareWorkersWithOtherTrials) {
   expect_same(seen, wanted);
 }
 
+// Measured alone and shared, and with whatever of both is kept; processes are killed on the way.
+TEST_F(WideTrials, HaveTheSameBitsWhateverWidthTheyFind) {
+  const std::vector<engine::Job> jobs{wide_job(1, 2, kLongTrialEpochs), wide_job(2, 1)};
+  const WideOutcome wanted = alone(jobs);
+  Rng rng(12);
+  std::int64_t losses = 0;
+  for (int study = 0; study < 3; ++study) {
+    const auto executor = processes(2, study::kAutoWidth);
+    double due = clock.now() + 0.2;
+    int kills = study == 0 ? 0 : 4;
+    const WideOutcome seen = train_all(*executor, jobs, [&](const WideOutcome&) {
+      if (kills == 0 || clock.now() < due) return;
+      const pid_t process = executor->process(static_cast<std::size_t>(rng.below(2)));
+      if (process <= 0) return;
+      ::kill(process, SIGKILL);
+      --kills;
+      due = clock.now() + rng.uniform(0.02, 0.15);
+    });
+    EXPECT_GE(seen.wide_spans, study == 0 ? 2 : 0);  // it was tried
+    losses += seen.losses;
+    expect_same(seen, wanted);
+  }
+  EXPECT_GE(losses, 4);
+}
+
 // Whoever it is, leader or helper, at drawn moments of a time in which both work on the trial.
 TEST_F(WideTrials, HaveTheSameBitsWhoeverIsKilled) {
   const std::vector<engine::Job> jobs{wide_job(1, 2, kLongTrialEpochs)};

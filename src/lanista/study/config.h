@@ -150,6 +150,12 @@ struct BudgetConfig {
 inline constexpr std::string_view kThreads = "thread", kProcesses = "process";
 /// What trains: own kernels, or LibTorch on the CPU.
 inline constexpr std::string_view kCpu = "cpu", kTorchCpu = "torch:cpu";
+/// run.profiles: where times of programs are kept, beside a folder's name.
+inline constexpr std::string_view kAutoProfiles = "auto", kNoProfiles = "off";
+/// The first is the folder in which `lanista run` puts studies, the other one what lies there then.
+inline constexpr std::string_view kStudiesFolder = "studies", kProfilesFolder = ".profiles";
+/// run.width, where each program is to find out what suits it.
+inline constexpr std::int64_t kAutoWidth = 0;
 struct RunConfig {
   std::int64_t workers = 0;  ///< 0: one per core
   std::int64_t lanes = 0;    ///< trials of one program that a worker trains together; 0: as suits the machine
@@ -158,6 +164,7 @@ struct RunConfig {
   std::uint64_t seed = 1;
   double memory_gib = 0;  ///< of all programs together; 0: three quarters of the machine's
   std::string isolation = std::string(kThreads);  ///< kThreads, kProcesses
+  std::string profiles{kAutoProfiles};            ///< folder of times that outlive studies, kAutoProfiles, kNoProfiles
   /// That train, by name: kCpu, or one that device::open knows. Results are of its numeric class.
   std::vector<std::string> devices{std::string(kCpu)};
   double lease_seconds = 10;  ///< a worker process that is silent for so long has lost its trials

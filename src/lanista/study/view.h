@@ -17,6 +17,7 @@
 #include "lanista/study/earlier.h"
 #include "lanista/study/ensemble.h"
 #include "lanista/study/keep.h"
+#include "lanista/study/span_costs.h"
 #include "lanista/study/trainings.h"
 #include "lanista/study/trial.h"
 #include "lanista/study/zoo_start.h"
@@ -62,6 +63,7 @@ struct Span {
   double began = 0, ended = 0;
   std::int64_t lanes = 1;  ///< trials that were trained in the same go, this one included
   std::int64_t width = 1;  ///< workers that began it together
+  SpanCosts costs = {};    ///< what the seconds went into
 };
 
 /// What became of worker processes. Of a study whose workers are threads there is nothing to tell.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <utility>
 
 namespace lanista::study {
@@ -39,6 +40,62 @@ WorkerUse worker_use(const StudyView& view) {
   for (const auto& [trial, worked] : seconds) longest = std::max(longest, worked);
   use.bound = std::max(use.busy_seconds() / static_cast<double>(use.workers()), longest);
   return use;
+}
+
+std::vector<TrialWidths> trial_widths(const StudyView& view) {
+  std::map<TrialId, std::map<std::int64_t, std::vector<double>>> told;
+  std::map<TrialId, std::pair<std::int64_t, std::int64_t>> widths;  // the widest, the last
+  for (const Span& span : view.spans) {
+    auto& [most, last] = widths[span.trial];
+    most = std::max(most, span.width);
+    last = span.width;
+    if (span.costs.steps > 0) {
+      told[span.trial][span.width].push_back(span.costs.stepping / static_cast<double>(span.costs.steps));
+    }
+  }
+  std::vector<TrialWidths> out;
+  for (const auto& [trial, width] : widths) {
+    if (width.first < 2) continue;
+    TrialWidths of{trial, width.second, {}};
+    for (auto& [each, seconds] : told[trial]) {
+      std::ranges::sort(seconds);
+      of.step_seconds[each] = seconds[seconds.size() / 2];
+    }
+    out.push_back(std::move(of));
+  }
+  return out;
+}
+
+std::string widths_text(const StudyView& view) {
+  const auto by = [](std::int64_t workers) {
+    return " by " + std::to_string(workers) + (workers == 1 ? " worker" : " workers");
+  };
+  const auto milliseconds = [](double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
+    return std::string(text);
+  };
+  std::string text;
+  std::size_t others = 0;
+  for (const TrialWidths& each : trial_widths(view)) {
+    const TrialView& trial = view.trials.at(each.trial.value - 1);
+    if (view.end_reason || trial.outcome || trial.paused) {
+      ++others;
+      continue;
+    }
+    text += (text.empty() ? "trial " : ", trial ") + std::to_string(each.trial.value) + by(each.last);
+    std::string why;
+    if (const auto now = each.step_seconds.find(each.last); now != each.step_seconds.end()) {
+      why = milliseconds(now->second) + " a step";
+    }
+    for (const auto& [width, seconds] : each.step_seconds) {
+      if (width != each.last) why += (why.empty() ? "" : "; ") + milliseconds(seconds) + by(width);
+    }
+    if (!why.empty()) text += " (" + why + ")";
+  }
+  if (others == 0) return text;
+  return text + (text.empty() ? "" : ", ") + std::to_string(others) + (others == 1 ? " trial" : " trials") +
+         " had more than one worker at times";
 }
 
 std::vector<Waiting> waiting_trials(const StudyView& view) {

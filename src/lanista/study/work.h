@@ -22,6 +22,18 @@ struct WorkerUse {
 /// O(n log n) in the spans. Trials that shared steps are each told the time of all, which counts once.
 WorkerUse worker_use(const StudyView& view);
 
+/// What the steps of a trial took with how many workers (run.width), of a trial that ever had more than one.
+struct TrialWidths {
+  TrialId trial;
+  std::int64_t last = 1;                        ///< workers of its last epoch
+  std::map<std::int64_t, double> step_seconds;  ///< medians by width, of epochs that say
+};
+/// In the order of trials. O(n log n) in the spans.
+std::vector<TrialWidths> trial_widths(const StudyView& view);
+/// "trial 3 by 2 workers (1.9 ms a step; 3.2 ms by 1)" of the trials under way, and how many others there were; empty:
+/// none ever shared its steps.
+std::string widths_text(const StudyView& view);
+
 /// What an open trial that is not trained waits for.
 enum class WaitsFor {
   kRung,      ///< whether its halving takes it further

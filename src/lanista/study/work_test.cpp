@@ -54,5 +54,35 @@ TEST(WaitingTrials, SayWhy) {
   EXPECT_EQ(waiting_text({}), "");
 }
 
+TEST(Widths, AreThoseOfTrialsThatSharedTheirSteps) {
+  StudyView view;
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    TrialView trial;
+    trial.id = TrialId{id};
+    view.trials.push_back(std::move(trial));
+  }
+  const auto span = [&](std::uint32_t trial, std::int64_t epoch, std::int64_t width, double step) {
+    view.spans.push_back({TrialId{trial}, epoch, 0, 0, 1, 1, width, {10, 10 * step, 0, 0, 0, 0, 0}});
+  };
+  span(1, 1, 1, 0.004);
+  EXPECT_EQ(widths_text(view), "");
+  span(2, 1, 1, 0.004);
+  span(2, 2, 2, 0.0025);
+  span(2, 3, 2, 0.0035);
+  span(2, 4, 2, 0.003);
+  span(3, 1, 2, 0.009);
+  view.spans.push_back({TrialId{3}, 2, 0, 0, 1});  // of a build that says nothing of costs
+  const auto widths = trial_widths(view);
+  ASSERT_EQ(widths.size(), 2U);
+  EXPECT_EQ(widths[0].trial, TrialId{2});
+  EXPECT_EQ(widths[0].last, 2);
+  EXPECT_EQ(widths[0].step_seconds, (std::map<std::int64_t, double>{{1, 0.004}, {2, 0.003}}));
+  EXPECT_EQ(widths_text(view),
+            "trial 2 by 2 workers (3 ms a step; 4 ms by 1 worker), trial 3 by 1 worker (9 ms by 2 workers)");
+  view.trials[2].paused = true;
+  EXPECT_EQ(widths_text(view),
+            "trial 2 by 2 workers (3 ms a step; 4 ms by 1 worker), 1 trial had more than one worker at times");
+}
+
 }  // namespace
 }  // namespace lanista::study

@@ -59,6 +59,16 @@ OptionSpec any(std::string name, std::string help) {
   spec.help = std::move(help);
   return spec;
 }
+/// A word for a number that no count can be.
+Field or_auto(Field whole) {
+  whole.spec.allowed = {"auto"};
+  whole.set = [set = whole.set](StudyConfig& c, const Json& value) { set(c, value.is_string() ? Json(0) : value); };
+  whole.get = [get = whole.get](const StudyConfig& c) {
+    const Json value = get(c);
+    return value == 0 ? Json("auto") : value;
+  };
+  return whole;
+}
 OptionSpec one_of(std::string name, std::vector<std::string> allowed, std::string help) {
   OptionSpec spec = any(std::move(name), std::move(help));
   spec.allowed = std::move(allowed);
@@ -243,10 +253,11 @@ std::vector<Section> study_sections() {
               within(0, 64, "workers", "training threads; 0: one per core; never changes results")),
         field(&StudyConfig::run, &RunConfig::lanes,
               within(0, 64, "lanes", "trials a thread trains together, at most; 0: automatic; never changes results")),
-        quiet(field(&StudyConfig::run, &RunConfig::width,
-                    within(1, 8, "width",
-                           "worker processes that train one trial together, at most, where workers are free and "
-                           "train.shards is as large; never changes results"))),
+        quiet(
+            or_auto(field(&StudyConfig::run, &RunConfig::width,
+                          within(1, 8, "width",
+                                 "worker processes that train one trial together, at most, where workers are free "
+                                 "and train.shards is as large; auto: as shortens its steps; never changes results")))),
         quiet(field(&StudyConfig::run, &RunConfig::pipeline,
                     within(0, 4, "pipeline",
                            "threads of a worker that share the steps of a trial by operators, in the micro-batches of "
@@ -255,6 +266,10 @@ std::vector<Section> study_sections() {
                     one_of("isolation", {std::string(kThreads), std::string(kProcesses)},
                            "what a worker is; a process that dies costs its trials some time, not the study; never "
                            "changes results"))),
+        quiet(field(&StudyConfig::run, &RunConfig::profiles,
+                    any("profiles",
+                        "folder in which times of programs are remembered for predictions; auto: .profiles beside "
+                        "studies in studies/, off elsewhere; off; never changes results"))),
         quiet(field(&StudyConfig::run, &RunConfig::devices,
                     one_of("devices", {std::string(kCpu), std::string(kTorchCpu)},
                            "what trains: own kernels, or a library's; one of them, and results are of its kind"))),

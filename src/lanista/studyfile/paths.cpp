@@ -47,6 +47,9 @@ Result<void> rebase_paths(study::StudyConfig& config, const std::string& from, c
   auto& start = config.train.start_from;
   if (start != study::kStartFromBase) start = rebase(start);
   config.train.zoo = config.train.start == study::kStartZoo ? rebase(config.train.zoo) : config.train.zoo;
+  if (auto& profiles = config.run.profiles; profiles != study::kAutoProfiles && profiles != study::kNoProfiles) {
+    profiles = rebase(profiles);
+  }
   if (auto& frozen = config.model.frozen; frozen && frozen->weights != study::FrozenConfig::kOfTheBase) {
     frozen->weights = rebase(frozen->weights);
   }

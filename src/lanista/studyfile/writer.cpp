@@ -101,7 +101,11 @@ json option_schema(const OptionSpec& spec) {
   }
   if (spec.min) item["minimum"] = *spec.min;
   if (spec.max) item["maximum"] = *spec.max;
-  if (!spec.allowed.empty()) item["enum"] = spec.allowed;
+  if (!spec.allowed.empty() && spec.kind == Kind::kInt) {
+    item = {{"anyOf", {item, {{"enum", spec.allowed}}}}};
+  } else if (!spec.allowed.empty()) {
+    item["enum"] = spec.allowed;
+  }
   const bool list = spec.kind == Kind::kIntList || spec.kind == Kind::kRealList || spec.kind == Kind::kTextList ||
                     spec.kind == Kind::kMapList;
   json schema = list ? json{{"type", "array"}, {"items", item}} : item;
