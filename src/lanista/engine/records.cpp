@@ -90,7 +90,8 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.isolation = study::kThreads;
   identity.run.lease_seconds = study::RunConfig().lease_seconds;
   const bool has_plans = config.strategy.slots > 1;
-  const std::int64_t schema = strategy_forks(config) ? store::kForkSchema
+  const std::int64_t schema = config.train.start_race > 0 ? store::kRaceSchema
+                              : strategy_forks(config) ? store::kForkSchema
                               : has_plans            ? store::kPlansSchema
                               : earlier              ? store::kEarlierSchema
                                                      : store::kPlainSchema;
