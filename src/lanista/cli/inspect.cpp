@@ -22,6 +22,7 @@
 #include "lanista/graph/text.h"
 #include "lanista/report/importance.h"
 #include "lanista/report/page.h"
+#include "lanista/study/start_race.h"
 
 namespace lanista::cli {
 namespace {
@@ -111,8 +112,10 @@ std::string trial_text(const LoadedTrial& loaded) {
   const auto& trial = loaded.trial();
   out << "trial #" << trial.id.value << "  " << lineage_text(loaded.view, trial.proposal);
   if (trial.proposal.parent) out << "  (from #" << trial.proposal.parent->value << ")";
-  if (const auto& start = trial.proposal.start) {
-    out << "\nstarted from  " << study::inherited_text(*start);
+  if (trial.proposal.start) {
+    out << "\nstarted from  " << study::began_text(trial);
+  }
+  if (const study::Start* start = study::begun_with(trial)) {
     if (const auto model = loaded.view.zoo_models.find(start->zoo); model != loaded.view.zoo_models.end()) {
       out << "\n              of quality " << four_digits(model->second.quality) << " "
           << printable(model->second.metric) << (model->second.related ? ", trained on other data" : "");
@@ -138,6 +141,7 @@ std::string trial_text(const LoadedTrial& loaded) {
     for (const auto& [name, value] : measurement.metrics) out << "  " << name << " " << value;
     out << "\n";
   }
+  if (const std::string race = study::race_text(trial); !race.empty()) out << "\nrace of starts" << race << "\n";
   out << branches_text(trial);
   if (kept > 0) out << "* the epoch whose weights and metrics are the trial's\n";
   out << "\nedits from " << loaded.base_name() << ": " << trial.proposal.edits.size() << "\n";

@@ -17,6 +17,7 @@
 #include "lanista/strategy/per_fold.h"
 #include "lanista/strategy/repeat.h"
 #include "lanista/strategy/standing.h"
+#include "lanista/study/start_race.h"
 #include "lanista/studyfile/blueprint.h"
 
 namespace lanista::engine {
@@ -289,14 +290,24 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   job.trial_seed = trial_seed(config, trial.id);
   job.data_seed = Rng(config.run.seed).split("data").key();
   job.logical_start = trial.logical_start;
-  job.start = trial.proposal.start;
+  const auto ease_of = [&](const study::Start* start) {
+    const bool eased = start != nullptr && start->chosen && config.train.start_rate == study::kEasedRate;
+    return eased ? std::clamp(1 - start->coverage, kLeastEase, 1.0) : 1.0;
+  };
+  const study::Start* start = study::begun_with(trial);
+  if (start != nullptr) job.start = *start;
+  job.recipe.ease = ease_of(start);
+  if (start != nullptr) job.recipe.recalibrate = config.train.start_recalibrate;
+  if (trial.proposal.race && trial.measurements.empty()) {
+    job.race.steps = trial.proposal.race->steps;
+    for (const study::Start& rival : trial.proposal.race->rivals) {
+      job.race.rivals.push_back({rival, {}, ease_of(&rival)});
+    }
+  }
   if (!trial.forks.empty()) {
     const study::Fork& last = trial.forks.back();
     const auto own = trial.measurements.begin();
     job.fork = {last.from, {own, own + std::min<std::ptrdiff_t>(last.epoch, std::ssize(trial.measurements))}};
-  }
-  if (job.start && job.start->chosen && config.train.start_rate == study::kEasedRate) {
-    job.recipe.ease = std::clamp(1 - job.start->coverage, kLeastEase, 1.0);
   }
   job.keep = study::keep_rule(config);
   if (!job.keep.constraints.empty()) job.sample = trial.proposal.sample;
@@ -389,6 +400,48 @@ Result<void> check_growing(const study::TrainConfig& train) {
   return {};
 }
 
+/// What is made of a start, where there is one.
+Result<void> check_start(const study::TrainConfig& train) {
+  const bool off = train.start == study::kStartOff;
+  const auto refused = [](const char* key, const std::string& what) -> Result<void> {
+    return Error{Code::kInvalidArgument, what, key};
+  };
+  if (train.start_recalibrate < 0 || train.start_recalibrate > study::kMaxStartBatches) {
+    return refused("train.start_recalibrate", "is " + std::to_string(train.start_recalibrate) + "; it must be 0 to " +
+                                                  std::to_string(study::kMaxStartBatches));
+  }
+  if (train.start_recalibrate > 0 && off) {
+    return refused("train.start_recalibrate", "is " + std::to_string(train.start_recalibrate) +
+                                                  ", and train.start is off; say parent, study, zoo or file there");
+  }
+  if (train.start_shrink == study::kShrinkByLoss && (off || train.start == study::kStartFile)) {
+    return refused("train.start_shrink", "is 'loss', and train.start is " + train.start +
+                                             "; it goes with parent, study and zoo, whose models are of these data");
+  }
+  return {};
+}
+
+/// Starts that race.
+Result<void> check_race(const study::TrainConfig& train) {
+  if (train.start_race == 0) return {};
+  const auto refused = [&](const std::string& what) -> Result<void> {
+    return Error{Code::kInvalidArgument, "is " + std::to_string(train.start_race) + what, "train.start_race"};
+  };
+  if (train.start_race < 0 || train.start_race > study::kMaxRaceSteps) {
+    return refused("; it must be 0 to " + std::to_string(study::kMaxRaceSteps));
+  }
+  if (train.start == study::kStartOff) {
+    return refused(", and train.start is off, so there is nothing to race; say parent, study, zoo or file there");
+  }
+  if (!train.select.name.empty()) {
+    return refused(", and train.select has racers train on examples of their own; leave out one of the two");
+  }
+  if (!train.tune.name.empty()) {
+    return refused(", and train.tune searches at a trial's beginning itself; leave out one of the two");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_config(const study::StudyConfig& config) {
@@ -420,6 +473,8 @@ Result<void> check_config(const study::StudyConfig& config) {
   if (start == study::kStartZoo && config.train.zoo.empty()) {
     return Error{Code::kInvalidArgument, "names no folder", "train.zoo"};
   }
+  LANISTA_TRY(check_start(config.train));
+  LANISTA_TRY(check_race(config.train));
   LANISTA_TRY(at_least("budget.trials", config.budget.trials.value_or(1), 1));
   if (config.goals.empty()) return Error{Code::kInvalidArgument, "a study needs a goal", "goal"};
   for (const space::Parameter& parameter : config.space.params.parameters()) {

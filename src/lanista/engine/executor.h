@@ -40,6 +40,18 @@ struct ForkedRun {
   std::vector<study::Measurement> measurements;  ///< its own, through the epoch of the fork
 };
 
+/// What a job's start has to be better than (study::StartRace); random values are not among these.
+struct RacedStart {
+  std::int64_t steps = 0;  ///< 0: there is no race
+  struct Rival {
+    study::Start start;
+    std::optional<zoo::TransferPlan> transfer = {};  ///< as Job::transfer
+    double ease = 1;                                 ///< as Recipe::ease, if the trial goes on from it
+    std::optional<graph::Graph> parent = {};         ///< as Job::parent
+  };
+  std::vector<Rival> rivals = {};
+};
+
 /// Everything that determines a trial's numbers, and where to go on from.
 struct Job {
   TrialId trial;
@@ -57,6 +69,10 @@ struct Job {
   std::optional<ForkedRun> fork = {};      ///< its last; such a job never begins, it goes on from a checkpoint
   std::optional<zoo::TransferPlan> transfer =
       {};                                  ///< how the state that `start` names becomes this model's; absent: as it is
+  /// The model that `start` is of, where the loss has to say which of its units stay (train.start_shrink): `transfer` is
+  /// then made anew by whoever has the weights. Absent: it stands.
+  std::optional<graph::Graph> parent = {};
+  RacedStart race = {};                    ///< before its first step; over, once an epoch is measured
   FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
   study::KeepRule keep = {};               ///< which of its epochs the trial stands for
   space::Sample sample = {};               ///< its hyper-parameters, of which the rule may speak

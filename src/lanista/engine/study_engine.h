@@ -174,13 +174,18 @@ class StudyEngine final : public Engine {
     study::Start start;
     Inheritance taken;
   };
-  /// Gives a proposal without a start the one that train.start asks for, or none, where nothing fits that is kept. The
-  /// model that it is, where it is one of the zoo.
+  /// Gives a proposal without a start the one that train.start asks for, or none, where nothing fits that is kept, and
+  /// those that race it. The model of the zoo that is among them.
   Result<std::optional<study::ZooModel>> choose_start(TrialId id, study::Proposal& proposal, const graph::Graph& model);
   Result<std::optional<study::Start>> kept_ancestor(const study::Proposal& proposal) const;
   Result<std::optional<study::Start>> kept_relative(const graph::Graph& child);
-  /// What the study itself has; none: nothing that is worth it.
-  Result<std::optional<Found>> own_start(TrialId id, const study::Proposal& proposal, const graph::Graph& model);
+  /// What the child takes of a start; none: nothing that is worth it.
+  Result<std::optional<Found>> inherited(TrialId id, study::Start start, const graph::Graph& model) const;
+  /// What the study itself has that is worth it, that by lineage first; `all`: what is most alike, beside it.
+  Result<std::vector<Found>> own_starts(TrialId id, const study::Proposal& proposal, const graph::Graph& model,
+                                        bool all);
+  /// Steps of a race of starts; 0: there is none.
+  std::int64_t race_steps(const study::Proposal& proposal) const;
 
   // study_zoo_starts.cpp
   void open_zoo();
@@ -188,12 +193,13 @@ class StudyEngine final : public Engine {
     Found found;
     study::ZooModel model;
   };
-  /// What the zoo has that gives more than `own`, its weights put with the checkpoints.
-  Result<std::optional<FoundInZoo>> zoo_start(TrialId id, const graph::Graph& child, const std::optional<Found>& own);
+  /// What the zoo has that gives more than `own` (null: whatever it gives), its weights put with the checkpoints.
+  Result<std::optional<FoundInZoo>> zoo_start(TrialId id, const graph::Graph& child, const Found* own);
   /// Address of a zoo's model with the checkpoints; empty: it is damaged or gone, which was told.
   Result<std::string> fetched(const std::string& id, const graph::Graph& graph);
   /// Puts the weights that an open trial begins with there again, should they be lost.
   Result<void> mend_zoo_start(TrialId id);
+  Result<void> mend_zoo_start(TrialId id, const study::Start* start);
   /// Puts a trial that has ended into the zoo, if its weights are kept, and says how its own start served it.
   void tell_zoo(const TrialView& trial);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lanista/engine/study_engine.h"
+#include "lanista/study/start_race.h"
 
 // What a trial leaves when it rests or ends, who goes on from it, and what is kept of it.
 namespace lanista::engine {
@@ -174,13 +175,13 @@ Result<std::string> StudyEngine::kept_state(const study::Start& start) const {
 }
 
 void StudyEngine::hold_start(TrialId id) {
-  if (const auto& start = state_.trial(id).proposal.start) shelf_.hold(start->address);
+  for (const study::Start* start : study::starts_of(state_.trial(id).proposal)) shelf_.hold(start->address);
 }
 
 // What was lost of the trial could be made anew from its start, until nothing of it is wanted.
 void StudyEngine::drop_weights(const TrialView& trial) {
   shelf_.release(trial.outcome->weights);
-  if (trial.proposal.start) shelf_.release(trial.proposal.start->address);
+  for (const study::Start* start : study::starts_of(trial.proposal)) shelf_.release(start->address);
 }
 
 }  // namespace lanista::engine

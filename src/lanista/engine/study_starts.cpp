@@ -1,4 +1,6 @@
 // What a trial begins with, where the study file leaves that to the engine (`train.start`).
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "lanista/engine/assembly.h"
@@ -42,43 +44,76 @@ Result<std::optional<study::Start>> StudyEngine::kept_relative(const graph::Grap
   return std::optional(study::Start{best.id, best.measurements.back().epoch, "", best.outcome->weights});
 }
 
-Result<std::optional<StudyEngine::Found>> StudyEngine::own_start(TrialId id, const study::Proposal& proposal,
-                                                                 const graph::Graph& model) {
-  const std::string& wanted = state_.view.config.train.start;
-  std::optional<study::Start> start;
-  if (wanted == study::kStartFile && state_.view.start_file) {
-    start = study::Start{{}, 0, "", state_.view.start_file->address, true};
-  } else {
-    LANISTA_ASSIGN(start, kept_ancestor(proposal));
-  }
-  if (!start && (wanted == study::kStartStudy || wanted == study::kStartZoo)) {
-    LANISTA_ASSIGN(start, kept_relative(model));
-  }
-  if (!start) return std::optional<Found>();
-  LANISTA_ASSIGN(const graph::Graph parent, start_model(state_.view, *start, models_->ops()));
+Result<std::optional<StudyEngine::Found>> StudyEngine::inherited(TrialId id, study::Start start,
+                                                                const graph::Graph& model) const {
+  LANISTA_ASSIGN(const graph::Graph parent, start_model(state_.view, start, models_->ops()));
   const std::uint64_t seed = trial_seed(state_.view.config, id);
   LANISTA_ASSIGN(Inheritance taken, inherit_best(parent, model, seed, models_->frozen(), models_->ops()));
-  if (start->is_file()) {
+  if (start.is_file()) {
     LANISTA_ASSIGN(taken,
-                   with_classes(std::move(taken), labels_of(state_.view, *start), parent, model, models_->ops()));
+                   with_classes(std::move(taken), labels_of(state_.view, start), parent, model, models_->ops()));
   }
   if (!taken.is_worth_it()) return std::optional<Found>();
-  return std::optional(Found{*std::move(start), std::move(taken)});
+  return std::optional(Found{std::move(start), std::move(taken)});
+}
+
+Result<std::vector<StudyEngine::Found>> StudyEngine::own_starts(TrialId id, const study::Proposal& proposal,
+                                                                const graph::Graph& model, bool all) {
+  const std::string& wanted = state_.view.config.train.start;
+  std::vector<study::Start> starts;
+  if (wanted == study::kStartFile && state_.view.start_file) {
+    starts.push_back({{}, 0, "", state_.view.start_file->address, true});
+  } else {
+    LANISTA_ASSIGN(const auto ancestor, kept_ancestor(proposal));
+    if (ancestor) starts.push_back(*ancestor);
+  }
+  if ((starts.empty() || all) && (wanted == study::kStartStudy || wanted == study::kStartZoo)) {
+    LANISTA_ASSIGN(const auto relative, kept_relative(model));
+    if (relative && (starts.empty() || starts.front().parent != relative->parent)) starts.push_back(*relative);
+  }
+  std::vector<Found> out;
+  for (study::Start& start : starts) {
+    LANISTA_ASSIGN(auto found, inherited(id, std::move(start), model));
+    if (found) out.push_back(*std::move(found));
+  }
+  return out;
+}
+
+std::int64_t StudyEngine::race_steps(const study::Proposal& proposal) const {
+  const std::int64_t wanted = state_.view.config.train.start_race;
+  if (wanted == 0) return 0;
+  const study::Epochs epochs = epochs_of(state_.view.config, data_of(proposal), proposal.sample);
+  return std::min(wanted, epochs.through(1) - 1);  // the last one of an epoch is the trial's own, to be measured
 }
 
 Result<std::optional<study::ZooModel>> StudyEngine::choose_start(TrialId id, study::Proposal& proposal,
                                                                  const graph::Graph& model) {
   std::optional<study::ZooModel> of_zoo;
   if (state_.view.config.train.start == study::kStartOff || proposal.start) return of_zoo;
-  LANISTA_ASSIGN(std::optional<Found> found, own_start(id, proposal, model));
-  LANISTA_ASSIGN(std::optional<FoundInZoo> better, zoo_start(id, model, found));
-  if (better) found = std::move(better->found), of_zoo = std::move(better->model);
-  if (!found) return of_zoo;
-  found->start.plan = std::move(found->taken.word);
-  found->start.chosen = true;
-  found->start.coverage = found->taken.coverage;
-  found->start.lost = std::move(found->taken.plan.lost);
-  proposal.start = std::move(found->start);
+  const std::int64_t steps = race_steps(proposal);
+  LANISTA_ASSIGN(std::vector<Found> found, own_starts(id, proposal, model, steps > 0));
+  LANISTA_ASSIGN(std::optional<FoundInZoo> in_zoo,
+                 zoo_start(id, model, found.empty() || steps > 0 ? nullptr : &found.front()));
+  if (in_zoo) {
+    if (steps == 0) found.clear();  // it gives more
+    found.push_back(std::move(in_zoo->found));
+    of_zoo = std::move(in_zoo->model);
+  }
+  if (found.empty()) return of_zoo;
+  if (steps > 0) std::ranges::stable_sort(found, std::greater(), [](const Found& one) { return one.taken.worth(); });
+  found.resize(std::min(found.size(), static_cast<std::size_t>(steps > 0 ? study::kRacingParents : 1)));
+  std::vector<study::Start> starts;
+  for (Found& each : found) {
+    study::Start& start = starts.emplace_back(std::move(each.start));
+    start.plan = std::move(each.taken.word);
+    start.chosen = true;
+    start.coverage = each.taken.coverage;
+    start.lost = std::move(each.taken.plan.lost);
+  }
+  const bool takes_zoo = std::ranges::any_of(starts, [](const study::Start& start) { return !start.zoo.empty(); });
+  if (!takes_zoo) of_zoo.reset();
+  if (steps > 0) proposal.race = study::StartRace{steps, 0, {starts.begin() + 1, starts.end()}};
+  proposal.start = std::move(starts.front());
   return of_zoo;
 }
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "lanista/study/start_race.h"
+
 namespace lanista::engine {
 namespace {
 
@@ -36,7 +38,7 @@ void StudyState::propose(TrialView trial, double logical_epoch, std::size_t plac
   now = trial.logical_start;
   OpenTrial& running = open[trial.id];
   running.logical_epoch = logical_epoch;
-  running.began = trial.logical_start;
+  running.began = trial.logical_start + (trial.proposal.race ? trial.proposal.race->time : 0);
   const auto asked = take_up([&place](const strategy::Member& m) {
     return std::holds_alternative<strategy::NewTrial>(m) && place-- == 0;
   });
@@ -121,6 +123,7 @@ void StudyState::resume(const ResumedRecord& resumed) {
 void StudyState::measure(const study::Measurement& measurement) {
   TrialView& t = trial(measurement.trial);
   view.steps += measurement.step - (t.measurements.empty() ? 0 : t.measurements.back().step);
+  view.steps += study::steps_given_up(measurement.race);
   t.measurements.push_back(measurement);
   duplicates_in_a_row = implied_in_a_row = 0;
   last = Last::kMeasured;
@@ -252,12 +255,12 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kProposed: {
       LANISTA_ASSIGN(ProposedRecord proposed, read_proposed(body));
       if (proposed.trial.value != view.trials.size() + 1) return damaged("proposals are not numbered in order");
-      if (proposed.proposal.start && proposed.proposal.start->parent >= proposed.trial) {
-        return damaged(name_of(proposed.trial) + " starts from " + name_of(proposed.proposal.start->parent));
-      }
       if (auto& model = proposed.zoo_model) view.zoo_models.insert_or_assign(model->id, *std::move(model));
-      if (const auto& start = proposed.proposal.start; start && !start->zoo.empty()) {
-        if (!view.zoo_models.contains(start->zoo)) {
+      for (const study::Start* start : study::starts_of(proposed.proposal)) {
+        if (start->parent >= proposed.trial) {
+          return damaged(name_of(proposed.trial) + " starts from " + name_of(start->parent));
+        }
+        if (!start->zoo.empty() && !view.zoo_models.contains(start->zoo)) {
           return damaged(name_of(proposed.trial) + " starts from a model of the zoo that nothing is said of");
         }
       }
@@ -283,6 +286,10 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       LANISTA_ASSIGN(const TrialId id, running_trial(m.trial));
       if (m.epoch != epochs_of(trial(id)) + 1) {
         return damaged(name_of(id) + " measured epoch " + std::to_string(m.epoch) + " out of order");
+      }
+      const auto& race = trial(id).proposal.race;
+      if (!m.race.empty() && (m.epoch != 1 || !race || std::ssize(m.race) != race->racers())) {
+        return damaged(name_of(id) + " tells of a race that it was not in");
       }
       measure(m);
       on_event(study::Measured{std::move(m)});

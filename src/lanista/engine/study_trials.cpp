@@ -6,6 +6,7 @@
 #include "lanista/engine/study_engine.h"
 #include "lanista/engine/warm_start.h"
 #include "lanista/study/program_key.h"
+#include "lanista/study/start_race.h"
 
 namespace lanista::engine {
 namespace {
@@ -101,7 +102,10 @@ Result<bool> StudyEngine::budget_allows(const study::Proposal& proposal, std::in
   if (!state_.steps) return true;
   const auto steps_of = [&](const study::Proposal& trial, std::int64_t from, std::int64_t to) {
     const study::Epochs epochs = epochs_of(state_.view.config, data_of(trial), trial.sample);
-    return epochs.through(to) - epochs.through(from);
+    const std::int64_t steps = epochs.through(to) - epochs.through(from);
+    if (from > 0) return steps;
+    if (trial.race) return steps + study::steps_given_up(*trial.race);
+    return steps + (trial.start ? 0 : race_steps(trial) * study::kRacingParents);  // at most, before it has a start
   };
   // Running trials have their whole budget set aside, so that the limit holds to the step.
   std::int64_t wanted = state_.view.steps + steps_of(proposal, done, budget);
@@ -250,6 +254,11 @@ Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t place) {
     LANISTA_ASSIGN(proposal.start->address, kept_state(*proposal.start));
   }
   LANISTA_ASSIGN(const auto of_zoo, choose_start(view.id, proposal, built.model));
+  if (proposal.race) {
+    const study::Epochs epochs = epochs_of(state_.view.config, data_of(proposal), proposal.sample);
+    const auto steps = static_cast<double>(study::steps_given_up(*proposal.race));
+    proposal.race->time = logical_epoch * steps / static_cast<double>(epochs.length);
+  }
   const bool first_use = of_zoo && !state_.view.zoo_models.contains(of_zoo->id);
   const Digest key = study::run_key(proposal);
   view.proposal = std::move(proposal);

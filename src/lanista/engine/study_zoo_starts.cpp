@@ -6,6 +6,7 @@
 #include "lanista/engine/study_engine.h"
 #include "lanista/engine/zoo_task.h"
 #include "lanista/graph/text.h"
+#include "lanista/study/start_race.h"
 
 namespace lanista::engine {
 namespace {
@@ -22,10 +23,9 @@ void StudyEngine::open_zoo() {
 }
 
 Result<std::optional<StudyEngine::FoundInZoo>> StudyEngine::zoo_start(TrialId id, const graph::Graph& child,
-                                                                      const std::optional<Found>& own) {
+                                                                      const Found* own) {
   if (!zoo_) return std::optional<FoundInZoo>();
   const graph::OpTable& ops = models_->ops();
-  const auto worth = [](const Inheritance& one) { return std::pair(one.plan.exact, one.coverage); };
   while (true) {
     LANISTA_ASSIGN(std::optional<StudyZoo::Offered> offered, zoo_->offer(child, ops));
     if (!offered) return std::optional<FoundInZoo>();
@@ -35,7 +35,7 @@ Result<std::optional<StudyEngine::FoundInZoo>> StudyEngine::zoo_start(TrialId id
       zoo_->leave_out(model, taken.error().text(), false);
       continue;
     }
-    if (!taken->is_worth_it() || (own && worth(own->taken) >= worth(*taken))) return std::optional<FoundInZoo>();
+    if (!taken->is_worth_it() || (own != nullptr && own->taken.worth() >= taken->worth())) return std::optional<FoundInZoo>();
     LANISTA_ASSIGN(std::string address, fetched(model, offered->graph));
     if (address.empty()) continue;
     zoo_->note_start(model, child, ops);
@@ -59,8 +59,13 @@ Result<std::string> StudyEngine::fetched(const std::string& id, const graph::Gra
 }
 
 Result<void> StudyEngine::mend_zoo_start(TrialId id) {
-  const auto& start = state_.trial(id).proposal.start;
-  if (!start || start->zoo.empty() || shelf_.files().get(start->address)) return {};
+  for (const study::Start* start : study::starts_of(state_.trial(id).proposal)) {
+    if (!start->zoo.empty() && !shelf_.files().get(start->address)) return mend_zoo_start(id, start);
+  }
+  return {};  // of all of them no more than one is the zoo's
+}
+
+Result<void> StudyEngine::mend_zoo_start(TrialId id, const study::Start* start) {
   const auto lost = [&](const std::string& why) {
     event(Level::kWarning, "start_lost", {{"trial", id.value}, {"model", start->zoo}, {"reason", why}});
     return Result<void>();  // whoever has no checkpoint of its own fails and says so
@@ -83,7 +88,7 @@ void StudyEngine::tell_zoo(const TrialView& trial) {
   const std::string source =
       zoo_place(state_.view.config, *services_.data, folder_).holder + "#" + std::to_string(trial.id.value);
   if (const auto outcome = study::start_outcome(state_.view, trial)) {
-    const study::ZooModel& model = state_.view.zoo_models.at(trial.proposal.start->zoo);
+    const study::ZooModel& model = state_.view.zoo_models.at(study::begun_with(trial)->zoo);
     if (!model.related) {
       zoo_->report({model.id, trial.proposal.graph_hash.hex(), static_cast<double>(outcome->steps),
                     static_cast<double>(outcome->reference), source});

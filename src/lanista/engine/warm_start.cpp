@@ -9,6 +9,7 @@
 #include "lanista/graph/editor.h"
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
+#include "lanista/zoo/importance.h"
 #include "lanista/zoo/match.h"
 
 namespace lanista::engine {
@@ -60,10 +61,11 @@ std::vector<std::int64_t> class_rows(const ClassLabels& labels, std::int64_t of_
 }  // namespace
 
 Result<Inheritance> inherit(std::string_view how, const graph::Graph& parent, const graph::Graph& child,
-                            std::uint64_t seed, const std::set<graph::NodeId>& frozen, const graph::OpTable& ops) {
+                            std::uint64_t seed, const std::set<graph::NodeId>& frozen, const graph::OpTable& ops,
+                            const UnitScores& scores) {
   LANISTA_ASSIGN(const auto pairs, pairs_by(how, parent, child, ops));
   Inheritance out;
-  LANISTA_ASSIGN(out.plan, zoo::plan_transfer(parent, child, pairs, ops, {.seed = seed}));
+  LANISTA_ASSIGN(out.plan, zoo::plan_transfer(parent, child, pairs, ops, {.seed = seed, .scores = scores}));
   if (!frozen.empty()) {
     LANISTA_ASSIGN(const auto params, graph::parameters(child, ops));
     std::erase_if(out.plan.tensors, [&](const zoo::TensorPlan& tensor) {
@@ -80,8 +82,7 @@ Result<Inheritance> inherit_best(const graph::Graph& parent, const graph::Graph&
   LANISTA_ASSIGN(Inheritance lineage, inherit(kByLineage, parent, child, seed, frozen, ops));
   if (lineage.plan.exact) return lineage;
   LANISTA_ASSIGN(Inheritance match, inherit(kByMatch, parent, child, seed, frozen, ops));
-  const auto worth = [](const Inheritance& one) { return std::pair(one.plan.exact, one.coverage); };
-  return worth(match) > worth(lineage) ? std::move(match) : std::move(lineage);
+  return match.worth() > lineage.worth() ? std::move(match) : std::move(lineage);
 }
 
 Result<zoo::TransferPlan> recorded_plan(const study::Start& start, const graph::Graph& parent,
@@ -227,11 +228,32 @@ Result<graph::Graph> start_model(const study::StudyView& view, const study::Star
   return study::trial_model(view, view.trials[start.parent.value - 1], ops);
 }
 
+Result<zoo::TransferPlan> scored_plan(const Job& job, const study::Start& start, const graph::Graph& parent,
+                                      const UnitScores& scores, const graph::OpTable& ops) {
+  const std::string how = start.plan.substr(0, start.plan.find(' '));
+  LANISTA_ASSIGN(Inheritance made, inherit(how, parent, job.model, job.trial_seed, job.frozen.nodes, ops, scores));
+  return std::move(made.plan);
+}
+
 Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpTable& ops) {
-  if (!job.start || job.start->plan.empty() || job.start->address.empty()) return {};
-  LANISTA_ASSIGN(const graph::Graph parent, start_model(view, *job.start, ops));
-  LANISTA_ASSIGN(job.transfer, recorded_plan(*job.start, parent, job.model, job.trial_seed, job.frozen.nodes,
-                                             labels_of(view, *job.start), ops));
+  // Of a model in two parts there is no loss here: its head sees other inputs than the parent.
+  const bool by_loss = view.config.train.start_shrink == study::kShrinkByLoss && job.frozen.nodes.empty();
+  const auto plan_of = [&](const study::Start& start, auto& transfer, auto& scored) -> Result<void> {
+    if (start.plan.empty() || start.address.empty()) return {};
+    LANISTA_ASSIGN(const graph::Graph parent, start_model(view, start, ops));
+    LANISTA_ASSIGN(zoo::TransferPlan plan, recorded_plan(start, parent, job.model, job.trial_seed, job.frozen.nodes,
+                                                         labels_of(view, start), ops));
+    if (by_loss && !start.is_file()) {
+      LANISTA_ASSIGN(const bool drops, zoo::drops_units(plan, parent, ops));
+      if (drops) scored = parent;
+    }
+    transfer = std::move(plan);
+    return {};
+  };
+  if (job.start) LANISTA_TRY(plan_of(*job.start, job.transfer, job.parent));
+  for (RacedStart::Rival& rival : job.race.rivals) {
+    LANISTA_TRY(plan_of(rival.start, rival.transfer, rival.parent));
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,12 +34,18 @@ struct Inheritance {
   std::string word;  ///< of study::Start::plan: "lineage 1 0123456789abcdef"
   zoo::TransferPlan plan;
   double coverage = 0;  ///< zoo::inherited_share
+  std::pair<bool, double> worth() const { return {plan.exact, coverage}; }  ///< more is better
   bool is_worth_it() const { return plan.exact || coverage >= kLeastCoverage; }
 };
+using UnitScores = std::map<graph::NodeId, std::vector<double>>;  ///< zoo::TransferOptions::scores
 /// Pairs by `how`. Of what is not trained (`frozen`) the plan says nothing. Errors: kInvalidArgument (no such way);
 /// those of zoo::plan_transfer.
 Result<Inheritance> inherit(std::string_view how, const graph::Graph& parent, const graph::Graph& child,
-                            std::uint64_t seed, const std::set<graph::NodeId>& frozen, const graph::OpTable& ops);
+                            std::uint64_t seed, const std::set<graph::NodeId>& frozen, const graph::OpTable& ops,
+                            const UnitScores& scores = {});
+/// The plan of a job for this start, where `scores` say which of the units of `parent` stay (Job::parent).
+Result<zoo::TransferPlan> scored_plan(const Job& job, const study::Start& start, const graph::Graph& parent,
+                                      const UnitScores& scores, const graph::OpTable& ops);
 /// The way that keeps the function, or else inherits more; lineage of two that are alike.
 Result<Inheritance> inherit_best(const graph::Graph& parent, const graph::Graph& child, std::uint64_t seed,
                                  const std::set<graph::NodeId>& frozen, const graph::OpTable& ops);
@@ -78,7 +85,8 @@ Result<graph::Graph> fitted_base(const graph::Graph& base, const data::DataSpec&
 
 /// The model whose weights a start takes. Errors: study::trial_model's, kDataLoss.
 Result<graph::Graph> start_model(const study::StudyView& view, const study::Start& start, const graph::OpTable& ops);
-/// Puts the plan of its start into a job whose frozen part is known; one without a plan stays as it is. Errors:
+/// Puts the plan of its start into a job whose frozen part is known, and the model that it is of, where the loss chooses
+/// its units (train.start_shrink); one without a plan stays as it is. Errors:
 /// start_model's, recorded_plan's.
 Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpTable& ops);
 

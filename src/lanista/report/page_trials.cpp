@@ -6,6 +6,7 @@
 #include "lanista/report/page_columns.h"
 #include "lanista/report/page_data.h"
 #include "lanista/study/rungs.h"
+#include "lanista/study/start_race.h"
 
 namespace lanista::report {
 namespace {
@@ -131,7 +132,7 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
     how.push_back(own_steps(view, trial));
     reason.push_back(trial.outcome ? trial.outcome->reason : "");
     rungs.push_back(study::rungs_text(trial));
-    start.push_back(trial.proposal.start ? study::inherited_text(*trial.proposal.start) : "");
+    start.push_back(study::began_text(trial));
   }
   json out{{"count", rows.size()},
            {"id", integers([](std::size_t i) { return static_cast<std::int64_t>(i) + 1; })},

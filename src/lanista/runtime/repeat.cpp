@@ -29,24 +29,23 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
                                         .operators = &operators, .bytes = kKeptBytes});
     LANISTA_ASSIGN(head, frozen->head_of(job));
   }
-  std::shared_ptr<const train::StartWeights> start;
+  LANISTA_ASSIGN(space::Sample known, engine::known_to_keep_by(job, ops));
+  train::TrainerInput input{.trial = job.trial,
+                            .model = head.model,
+                            .recipe = job.recipe,
+                            .metrics = metrics,
+                            .trial_seed = job.trial_seed,
+                            .data_seed = job.data_seed,
+                            .data = head.data,
+                            .step_ops = &ops,
+                            .operators = &operators,
+                            .keep = job.keep,
+                            .known = std::move(known)};
   if (job.start) {
     if (checkpoints == nullptr) return Error{Code::kInvalidArgument, "the state to start from is missing", ""};
-    LANISTA_ASSIGN(start, read_start(*checkpoints, job, ops));
+    LANISTA_ASSIGN(input.start, read_start(*checkpoints, job, ops, scored_as(input)));
   }
-  LANISTA_ASSIGN(space::Sample known, engine::known_to_keep_by(job, ops));
-  LANISTA_ASSIGN(auto trainer, train::Trainer::create({.trial = job.trial,
-                                                       .model = head.model,
-                                                       .recipe = job.recipe,
-                                                       .metrics = metrics,
-                                                       .trial_seed = job.trial_seed,
-                                                       .data_seed = job.data_seed,
-                                                       .data = head.data,
-                                                       .step_ops = &ops,
-                                                       .operators = &operators,
-                                                       .start = start,
-                                                       .keep = job.keep,
-                                                       .known = std::move(known)}));
+  LANISTA_ASSIGN(auto trainer, train::Trainer::create(input));
   if (forked_from) {
     LANISTA_TRY(trainer.restore(train::forked_state(*forked_from, job.trial_seed, job.fork->measurements)));
   }

@@ -10,6 +10,7 @@
 #include "lanista/formats/safetensors.h"
 #include "lanista/runtime/span_meter.h"
 #include "lanista/runtime/tune_searcher.h"
+#include "lanista/train/start_race.h"
 #include "lanista/train/tuning.h"
 
 namespace lanista::runtime {
@@ -129,6 +130,8 @@ Result<train::TrainerInput> TrialWork::trainer_input(const engine::Job& job) con
                              .own_metrics = &shop_.own_metrics,
                              .budget = &shop_.budget,
                              .epochs = head.epochs,
+                             .race_steps = job.race.steps,
+                             .rivals = rivals_of(job),
                              .backend = &shop_.backend,
                              .keep = job.keep,
                              .known = std::move(known)};
@@ -177,7 +180,7 @@ Result<void> TrialWork::try_run(TrialBoard::Errand& errand, std::size_t worker, 
     LANISTA_ASSIGN(const bool has_state, admit(*group, first));
     if (has_state) LANISTA_TRY(finish(first, errand.work.ending));
   } else {
-    train_epoch(*group, tuned(*group, admitted(*group, errand.slots), pausing), worker, pausing, errand.session);
+    train_epoch(*group, made_ready(*group, admitted(*group, errand.slots), pausing), worker, pausing, errand.session);
   }
   shop_.groups.give_back(first.key, *std::move(group));
   return {};
@@ -207,6 +210,7 @@ Result<bool> TrialWork::admit(const train::LaneGroup& group, TrialSlot& slot) {
   if (!slot.run) {
     LANISTA_ASSIGN(train::TrainerInput input, trainer_input(slot.job));
     input.start = std::exchange(slot.start, nullptr);
+    if (!slot.rivals.empty()) input.rivals = std::exchange(slot.rivals, {});
     LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
     if (slot.state) {
       const double began = shop_.clock.now();
@@ -258,15 +262,18 @@ std::vector<TrialSlot*> TrialWork::admitted(const train::LaneGroup& group, const
   return lanes;
 }
 
-// A search is done at once or not at all: who is called off in the middle stands where it stood.
-std::vector<TrialSlot*> TrialWork::tuned(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
+// A race or a search is done at once or not at all: who is called off in the middle stands where it stood.
+std::vector<TrialSlot*> TrialWork::made_ready(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
                                          const std::atomic<bool>& pausing) {
   std::erase_if(lanes, [&](TrialSlot* slot) {
-    if (!slot->run->wants_search()) return false;
+    const bool races = slot->run->wants_race();
+    if (!races && !slot->run->wants_search()) return false;
     const auto leaves = [&] { return pausing.load() || slot->signals->abandon.load(); };
     bool whole = false;
     auto ready = with_memory(*slot, [&]() -> Result<void> {
-      LANISTA_ASSIGN(whole, train::search_setting(group, *slot->run, make_tune_searcher, leaves));
+      auto done = races ? train::race_starts(group, *slot->run, leaves)
+                        : train::search_setting(group, *slot->run, make_tune_searcher, leaves);
+      LANISTA_ASSIGN(whole, std::move(done));
       return {};
     });
     if (!ready) fail(*slot, ready.error().text());

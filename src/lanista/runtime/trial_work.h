@@ -67,9 +67,10 @@ class TrialWork {
   Result<bool> with_memory(TrialSlot& slot, const std::function<Result<void>()>& make);
   Result<bool> admit(const train::LaneGroup& group, TrialSlot& slot);
   std::vector<TrialSlot*> admitted(const train::LaneGroup& group, const TrialBoard::Slots& slots);
-  /// Those of the lanes that may train their epoch: who tunes itself has searched by then, if it wanted to.
-  std::vector<TrialSlot*> tuned(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
-                                const std::atomic<bool>& pausing);
+  /// Those of the lanes that may train their epoch: whose start races has raced, and who tunes itself has searched by
+  /// then, if it wanted to.
+  std::vector<TrialSlot*> made_ready(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
+                                     const std::atomic<bool>& pausing);
   Result<void> try_help(const engine::Help& help, const std::atomic<bool>& called, const std::atomic<bool>& stops);
   void train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                    const std::atomic<bool>& pausing, const std::string& session);

@@ -292,6 +292,12 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   auto slot = std::make_unique<TrialSlot>();
   slot->job = job;
   slot->key = train::machine_key(job.model, job.recipe, impl_->step_ops, impl_->backend);
+  ScoreUnits score;
+  const auto asks = [](const engine::RacedStart::Rival& rival) { return rival.parent.has_value(); };
+  if (job.parent || std::ranges::any_of(job.race.rivals, asks)) {
+    LANISTA_ASSIGN(train::TrainerInput input, impl_->trial_work.trainer_input(job));
+    score = scored_as(std::move(input));
+  }
   std::vector<study::Measurement> repeated;
   if (!job.checkpoint.empty()) {
     LANISTA_ASSIGN(auto stored, impl_->checkpoints.get(job.checkpoint));
@@ -303,7 +309,12 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
     LANISTA_ASSIGN(repeated, train::read_measurements(slot->state->facts));
     slot->epochs_done = std::ssize(repeated);
   } else if (job.start) {
-    LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, job, impl_->step_ops));
+    LANISTA_ASSIGN(slot->start, read_start(impl_->checkpoints, job, impl_->step_ops, score));
+  }
+  // Behind its first step a trial has had its race.
+  const auto began = [&] { return slot->state && slot->state->facts.contains("race"); };
+  if (job.race.steps > 0 && repeated.empty() && !began()) {
+    LANISTA_ASSIGN(slot->rivals, read_rivals(impl_->checkpoints, job, impl_->step_ops, score));
   }
   impl_->board.place(std::move(slot), job.alone || impl_->crashes.contains(job.trial), repeated);
   return {};

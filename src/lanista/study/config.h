@@ -40,6 +40,11 @@ inline constexpr std::string_view kSameTask = "same", kRelatedTasks = "related";
 inline constexpr std::string_view kStartFromBase = "base";  ///< the file of the first base model
 inline constexpr std::string_view kFullRate = "full", kEasedRate = "eased";
 inline constexpr double kEasedShare = 0.05;
+inline constexpr std::int64_t kMaxRaceSteps = 1'000'000;
+inline constexpr std::int64_t kMaxStartBatches = 1'000'000;
+/// The first of them; those that the loss, to first order, would miss most.
+inline constexpr std::string_view kShrinkFirst = "first", kShrinkByLoss = "loss";
+inline constexpr std::int64_t kRacingParents = 2;  ///< of a race, at most; random values beside them
 inline constexpr std::string_view kTiesByLoss = "loss", kTiesToEarlier = "earlier";
 
 inline constexpr double kMaxClassWeight = 1e6;
@@ -122,6 +127,9 @@ struct TrainConfig {
   std::string zoo{kZooFolder};             ///< start: zoo: the folder, which trials that end are put into, too
   std::string zoo_tasks{kSameTask};        ///< start: zoo: same | related: where that has none, models of other data
   std::string start_rate{kFullRate};       ///< behind a start with other weights: full | eased
+  std::int64_t start_recalibrate = 0;      ///< batches that renew running statistics behind a start; 0: none
+  std::string start_shrink{kShrinkFirst};  ///< which units of a wider parent stay: first | loss
+  std::int64_t start_race = 0;             ///< steps in which a start has to beat others, and random values; 0: none
 };
 struct Goal {
   bool maximize = true;
@@ -210,6 +218,7 @@ struct Recipe {
   std::int64_t steps_per_epoch = 0;  ///< 0: a pass over the training rows
   std::int64_t steps = 0;            ///< at most of all epochs; 0: no matter
   double ease = 1;                   ///< factor of the learning rate in the first kEasedShare of all steps
+  std::int64_t recalibrate = 0;      ///< batches that renew running statistics before the first epoch is measured
   std::int64_t all_rows_at = 1;      ///< the first epoch over all training rows; epoch e before reads e / all_rows_at
 };
 const std::vector<std::string>& sample_names();  ///< what a sample may set

@@ -50,6 +50,7 @@ nlohmann::json recipe_json(const Recipe& recipe) {
   if (recipe.steps_per_epoch != 0) json["steps_per_epoch"] = recipe.steps_per_epoch;
   if (recipe.steps != 0) json["steps"] = recipe.steps;
   if (recipe.ease != 1) json["ease"] = recipe.ease;
+  if (recipe.recalibrate != 0) json["recalibrate"] = recipe.recalibrate;
   if (recipe.all_rows_at != 1) json["all_rows_at"] = recipe.all_rows_at;
   if (!recipe.select.name.empty()) json["select"] = plugin_json(recipe.select);
   if (!recipe.tune.name.empty()) json["tune"] = plugin_json(recipe.tune);
@@ -83,6 +84,7 @@ Result<Recipe> recipe_from_json(const nlohmann::json& in) {
     if (in.contains("steps_per_epoch")) recipe.steps_per_epoch = integer(in, "steps_per_epoch");
     if (in.contains("steps")) recipe.steps = integer(in, "steps");
     if (in.contains("ease")) recipe.ease = real(in, "ease");
+    if (in.contains("recalibrate")) recipe.recalibrate = integer(in, "recalibrate");
     if (in.contains("all_rows_at")) recipe.all_rows_at = integer(in, "all_rows_at");
     if (in.contains("select")) recipe.select = plugin_of(in.at("select"), "select");
     if (in.contains("tune")) recipe.tune = plugin_of(in.at("tune"), "tune");

@@ -88,6 +88,25 @@ Result<Start> start_from_json(const json& in) {
   });
 }
 
+json start_race_json(const StartRace& race) {
+  json rivals = json::array();
+  for (const Start& rival : race.rivals) rivals.push_back(start_json(rival));
+  return {{"steps", race.steps}, {"time", real_json(race.time)}, {"rivals", std::move(rivals)}};
+}
+
+Result<StartRace> start_race_from_json(const json& in) {
+  return read_record<StartRace>("race", [&] {
+    StartRace race{integer(in, "steps"), real(in, "time")};
+    if (race.steps < 1) throw Malformed{"'steps' is " + std::to_string(race.steps) + ", but who races does some"};
+    if (!(race.time >= 0)) throw Malformed{"'time' is no time"};
+    for (const json& rival : array(in, "rivals")) {
+      race.rivals.push_back(good(start_from_json(rival)));
+      if (!race.rivals.back().chosen) throw Malformed{"a rival that nobody chose"};
+    }
+    return race;
+  });
+}
+
 json fork_json(const Fork& fork) {
   return {{"from", fork.from.value},
           {"epoch", fork.epoch},
@@ -142,6 +161,7 @@ json proposal_json(const Proposal& proposal) {
   if (proposal.repeat != 0) out["repeat"] = proposal.repeat;
   if (proposal.fold) out["fold"] = *proposal.fold;
   if (proposal.start) out["start"] = start_json(*proposal.start);
+  if (proposal.race) out["race"] = start_race_json(*proposal.race);
   return out;
 }
 
@@ -167,6 +187,8 @@ Result<Proposal> proposal_from_json(const json& in) {
     if (in.contains("fold")) proposal.fold = integer(in, "fold");
     if (proposal.fold && *proposal.fold < 0) throw Malformed{"'fold' is below 0"};
     if (in.contains("start")) proposal.start = good(start_from_json(member(in, "start")));
+    if (in.contains("race")) proposal.race = good(start_race_from_json(member(in, "race")));
+    if (proposal.race && (!proposal.start || !proposal.start->chosen)) throw Malformed{"a 'race' without a start"};
     return proposal;
   });
 }
@@ -190,12 +212,25 @@ Result<Branch> branch_from_json(const json& in) {
   });
 }
 
+json racer_json(const Racer& racer) {
+  return {{"steps", racer.steps}, {"loss", real_json(racer.loss)}, {"kept", racer.kept}};
+}
+
+Result<Racer> racer_from_json(const json& in) {
+  return read_record<Racer>("racer", [&] {
+    Racer racer{integer(in, "steps"), real(in, "loss"), flag(in, "kept")};
+    if (racer.steps < 0) throw Malformed{"a racer of less than no steps"};
+    return racer;
+  });
+}
+
 json measurement_json(const Measurement& measurement) {
   json out = json_object("trial", measurement.trial.value,  //
                          "epoch", measurement.epoch,        //
                          "step", measurement.step,          //
                          "metrics", metrics_json(measurement.metrics));
   for (const Branch& branch : measurement.branches) out["branches"].push_back(branch_json(branch));
+  for (const Racer& racer : measurement.race) out["race"].push_back(racer_json(racer));
   return out;
 }
 
@@ -206,8 +241,9 @@ Result<Measurement> measurement_from_json(const json& in) {
     measurement.epoch = integer(in, "epoch");
     measurement.step = integer(in, "step");
     measurement.metrics = metrics(in, "metrics");
-    if (!in.contains("branches")) return measurement;
-    for (const json& branch : array(in, "branches")) measurement.branches.push_back(good(branch_from_json(branch)));
+    const auto each = [&](const char* name) { return in.contains(name) ? array(in, name) : json::array(); };
+    for (const json& branch : each("branches")) measurement.branches.push_back(good(branch_from_json(branch)));
+    for (const json& racer : each("race")) measurement.race.push_back(good(racer_from_json(racer)));
     return measurement;
   });
 }

@@ -48,6 +48,20 @@ nlohmann::json start_json(const Start& start);
 /// Errors: kDataLoss.
 Result<Start> start_from_json(const nlohmann::json& json);
 
+/// What a start has to be better than before it is taken (train.start_race): other parents, and behind them, always,
+/// random values. Which of them the trial went on from is told with its first measurement.
+struct StartRace {
+  std::int64_t steps = 0;          ///< of training that each of them gets
+  double time = 0;                 ///< logical, that the steps take of those that are given up
+  std::vector<Start> rivals = {};  ///< other parents, those that give more first
+  /// That race: the start itself, the rivals, random values.
+  std::int64_t racers() const { return static_cast<std::int64_t>(rivals.size()) + 2; }
+  bool operator==(const StartRace&) const = default;
+};
+nlohmann::json start_race_json(const StartRace& race);
+/// Errors: kDataLoss.
+Result<StartRace> start_race_from_json(const nlohmann::json& json);
+
 /// From here on a trial goes on from what another one was: its whole state (parameters, buffers, slots of the
 /// optimiser, counters, place in the data), with hyper-parameters of its own. It stays one trial, with its own name,
 /// seed and measurements: those before the fork are of what it was.
@@ -79,6 +93,7 @@ struct Proposal {
   /// training that is done again has the same one.
   std::optional<std::int64_t> fold = {};
   std::optional<Start> start;     ///< absent: random values
+  std::optional<StartRace> race = {};  ///< beside `start`, which the engine chose; absent: it is taken as it is
 };
 
 /// The start that is one of the proposal's decisions, or null.
@@ -111,6 +126,14 @@ struct Branch {
   bool operator==(const Branch&) const = default;
 };
 
+/// One that raced for a trial's beginning.
+struct Racer {
+  std::int64_t steps = 0;  ///< that it was trained
+  double loss = 0;         ///< mean over the later half of them; infinite: it came to no number
+  bool kept = false;       ///< the trial went on from it
+  bool operator==(const Racer&) const = default;
+};
+
 /// What a trial measured at the end of an epoch. NaN and infinities are data.
 struct Measurement {
   TrialId trial;
@@ -119,6 +142,7 @@ struct Measurement {
   std::map<std::string, double> metrics;  ///< train_loss, val_loss, val_accuracy, …
   std::vector<Branch> branches =
       {};  ///< that the trial tried before the epoch, in their order; none: it did not search
+  std::vector<Racer> race = {};  ///< of its beginning, told with the first epoch: the start, the rivals, random values
 };
 
 enum class OutcomeKind {
@@ -179,6 +203,8 @@ nlohmann::json measurement_json(const Measurement& measurement);
 Result<Measurement> measurement_from_json(const nlohmann::json& json);
 nlohmann::json branch_json(const Branch& branch);
 Result<Branch> branch_from_json(const nlohmann::json& json);
+nlohmann::json racer_json(const Racer& racer);
+Result<Racer> racer_from_json(const nlohmann::json& json);
 nlohmann::json outcome_json(const Outcome& outcome);
 Result<Outcome> outcome_from_json(const nlohmann::json& json);
 

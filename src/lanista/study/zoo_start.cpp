@@ -5,6 +5,7 @@
 
 #include "lanista/base/real_json.h"
 #include "lanista/study/record_fields.h"
+#include "lanista/study/start_race.h"
 #include "lanista/study/view.h"
 
 namespace lanista::study {
@@ -86,8 +87,8 @@ std::optional<std::int64_t> steps_to(const TrialView& trial, const std::string& 
 }
 
 Reference reference_of(const StudyView& view, const TrialView& trial, const std::string& metric, double quality) {
-  const auto& start = trial.proposal.start;
-  if (!start) {
+  const Start* start = begun_with(trial);
+  if (start == nullptr) {
     const double target = quality - kNearly * std::abs(quality);
     return {target, steps_to(trial, metric, target).value_or(0)};
   }
@@ -108,23 +109,24 @@ Reference reference_of(const StudyView& view, const TrialView& trial, const std:
 }
 
 std::optional<StartOutcome> start_outcome(const StudyView& view, const TrialView& trial) {
-  const auto& start = trial.proposal.start;
-  if (!start || start->zoo.empty() || !trial.outcome || trial.measurements.empty()) return std::nullopt;
+  const Start* start = begun_with(trial);
+  if (start == nullptr || start->zoo.empty() || !trial.outcome || trial.measurements.empty()) return std::nullopt;
   const auto model = view.zoo_models.find(start->zoo);
   if (model == view.zoo_models.end() || model->second.reference.steps < 1) return std::nullopt;
   const Reference& known = model->second.reference;
+  const std::int64_t raced = steps_given_up(trial.measurements.front().race);
   if (const auto steps = steps_to(trial, model->second.metric, known.target)) {
-    return StartOutcome{*steps, known.steps, true};
+    return StartOutcome{*steps + raced, known.steps, true};
   }
   if (trial.outcome->kind != OutcomeKind::kSucceeded) return std::nullopt;
-  return StartOutcome{std::max(trial.measurements.back().step, known.steps), known.steps, false};
+  return StartOutcome{std::max(trial.measurements.back().step + raced, known.steps), known.steps, false};
 }
 
 ZooSaving zoo_saving(const StudyView& view) {
   ZooSaving out;
   for (const TrialView& trial : view.trials) {
-    const auto& start = trial.proposal.start;
-    if (!start || start->zoo.empty()) continue;
+    const Start* start = begun_with(trial);
+    if (start == nullptr || start->zoo.empty()) continue;
     ++out.started;
     const auto outcome = start_outcome(view, trial);
     if (!outcome) continue;

@@ -213,10 +213,11 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
   }
 }
 
-// Batch norm's running statistics come from what was trained on; predictions meet all rows. Training never reads them.
+// Batch norm's running statistics come from what was trained on, or behind a start still from another model; predictions
+// meet all rows. Training never reads them.
 void LaneGroup::recalibrate(TrialRun& run) {
   nn::Program& program = seats_->program();
-  if (run.selection_.recalibration() == 0 || program.state_kind().layout().renewed.empty()) return;
+  if (run.recalibration() == 0 || program.state_kind().layout().renewed.empty()) return;
   if (!spare_) {
     auto room = program.make_gradients();
     if (!room) throw std::bad_alloc();
@@ -224,7 +225,7 @@ void LaneGroup::recalibrate(TrialRun& run) {
   }
   const auto size = static_cast<std::size_t>(batch_);
   const std::span<const std::int64_t> rows(*run.order_);
-  const std::size_t batches = std::min(static_cast<std::size_t>(run.selection_.recalibration()), rows.size() / size);
+  const std::size_t batches = std::min(static_cast<std::size_t>(run.recalibration()), rows.size() / size);
   for (std::size_t i = 0; i < batches; ++i) {
     const nn::Batch batch = read_batch(run, rows.subspan(i * size, size), buffers_[0]);
     program.gradients(run.state_.lane(), batch, batch.size, run.hyper(0), spare_);
@@ -236,7 +237,7 @@ void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends
   std::vector<TrialRun*> ended;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!ends[i].epoch_ended) continue;
-    if (runs[i]->selection_) {
+    if (runs[i]->recalibration() > 0) {
       ends[i].failure = failure_of([&] { recalibrate(*runs[i]); });
       ends[i].epoch_ended = ends[i].failure.empty();
     }

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "lanista/graph/text.h"
 #include "lanista/step/training_step.h"
+#include "lanista/train/batch_buffers.h"
 #include "lanista/train/trainer.h"
 
 namespace lanista::train {
@@ -157,6 +159,89 @@ TEST_F(StartTest, IsNotWhatRestoreDoes) {
   EXPECT_EQ(restored.error().code, Code::kDataLoss);
   EXPECT_EQ(restored.error().message, "checkpoint is of trial 1, not of trial 2");
   EXPECT_TRUE(other.save().tensors == before.tensors);
+}
+
+/// Mean and variance of each feature over some rows, in double, the variance divided by rows or rows - 1.
+std::pair<std::vector<double>, std::vector<double>> moments(const data::Dataset& data,
+                                                            std::span<const std::int64_t> rows) {
+  constexpr std::size_t kFeatures = 64;
+  BatchBuffers buffers(static_cast<std::int64_t>(rows.size()), data.spec());
+  const nn::Batch batch = buffers.fill(data, rows);
+  std::vector<double> mean(kFeatures), variance(kFeatures);
+  const auto n = static_cast<double>(rows.size());
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t f = 0; f < kFeatures; ++f) mean[f] += batch.features[r * kFeatures + f] / n;
+  }
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t f = 0; f < kFeatures; ++f) {
+      const double off = batch.features[r * kFeatures + f] - mean[f];
+      variance[f] += off * off / (n - 1);
+    }
+  }
+  return {mean, variance};
+}
+
+// Statistics of the inputs themselves, so that they hang on nothing that is trained: in closed form.
+TEST_F(StartTest, RenewsRunningStatisticsBeforeItsFirstEpochIsMeasuredAndNeverAfter) {
+  constexpr std::size_t kBatches = 3;
+  TrainerInput child = input(2);
+  child.recipe.epochs = 3;
+  child.model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = batch_norm(%1)\n%3 = linear(%2, out=10)\n"
+                              "%4 = output(%3)\n");
+  TrainerInput renewed = child;
+  renewed.recipe.recalibrate = kBatches;
+  Trainer plain = *Trainer::create(child), with = *Trainer::create(renewed);
+  const auto statistic = [](const Trainer& trainer, const std::string& name) {
+    const TrainerState state = trainer.save();
+    const auto values = elements_of<float>(*find(state.tensors, name));
+    return std::vector<double>(values.begin(), values.end());
+  };
+  for (std::int64_t step = 1; step < with.steps_per_epoch(); ++step) {
+    plain.step();
+    with.step();
+  }
+  EXPECT_EQ(plain.save().tensors, with.save().tensors) << "nothing is renewed within an epoch";
+  plain.step();
+  with.step();
+  const std::vector<double> was = statistic(plain, "n2.running_mean");
+  std::vector<double> mean = was, variance = statistic(plain, "n2.running_var");
+  const auto order = data::epoch_order(data.rows(data::Part::kTrain), child.data_seed, 0);
+  for (std::size_t i = 0; i < kBatches; ++i) {
+    const auto [m, v] = moments(data, std::span(order).subspan(i * 300, 300));
+    for (std::size_t f = 0; f < 64; ++f) {
+      mean[f] = 0.9 * mean[f] + 0.1 * m[f];
+      variance[f] = 0.9 * variance[f] + 0.1 * v[f];
+    }
+  }
+  const auto told_mean = statistic(with, "n2.running_mean"), told_variance = statistic(with, "n2.running_var");
+  for (std::size_t f = 0; f < 64; ++f) {
+    EXPECT_NEAR(told_mean[f], mean[f], 1e-5) << f;
+    EXPECT_NEAR(told_variance[f], variance[f], 1e-5 * (1 + variance[f])) << f;
+  }
+  EXPECT_NE(plain.measurements()[0].metrics.at("val_loss"), with.measurements()[0].metrics.at("val_loss"));
+  TrainerInput later = renewed;
+  Trainer resumed = *Trainer::create(later);
+  ASSERT_TRUE(resumed.restore(with.save()).ok());
+  const auto at_the_end = [&](Trainer& trainer) {
+    while (trainer.epochs_done() < 3) trainer.step();
+    return trainer.save();
+  };
+  const TrainerState end = at_the_end(with), other = at_the_end(plain);
+  EXPECT_EQ(at_the_end(resumed).tensors, end.tensors);
+  for (const Tensor& tensor : end.tensors) {
+    if (tensor.name.find("running") != std::string::npos) continue;
+    EXPECT_EQ(tensor, *find(other.tensors, tensor.name));
+  }
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    EXPECT_EQ(with.measurements()[static_cast<std::size_t>(epoch)].metrics.at("train_loss"),
+              plain.measurements()[static_cast<std::size_t>(epoch)].metrics.at("train_loss"));
+  }
+  // From there on both forget alike, and nothing else comes: what was between them fades.
+  const auto faded = statistic(with, "n2.running_mean"), kept = statistic(plain, "n2.running_mean");
+  const double fade = std::pow(0.9, 2.0 * static_cast<double>(with.steps_per_epoch()));
+  const std::vector<double> before = statistic(resumed, "n2.running_mean");
+  for (std::size_t f = 0; f < 64; ++f) EXPECT_NEAR(faded[f] - kept[f], fade * (told_mean[f] - was[f]), 1e-5) << f;
+  EXPECT_EQ(before, faded);
 }
 
 }  // namespace

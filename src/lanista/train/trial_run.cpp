@@ -46,6 +46,12 @@ std::string branches_text(const std::vector<study::Branch>& branches) {
   return list.dump();
 }
 
+std::string race_text(const std::vector<study::Racer>& race) {
+  auto list = nlohmann::json::array();
+  for (const study::Racer& racer : race) list.push_back(study::racer_json(racer));
+  return list.dump();
+}
+
 std::span<const study::Metric> own_metrics(const TrainerInput& input) {
   if (input.own_metrics == nullptr) return {};
   return *input.own_metrics;
@@ -135,6 +141,11 @@ Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   return run;
 }
 
+std::int64_t TrialRun::recalibration() const {
+  const bool begun = measurements_.empty() && branched_at_ == 0;
+  return std::max(selection_.recalibration(), begun ? input_.recipe.recalibrate : 0);
+}
+
 std::int64_t TrialRun::steps_left_at_once() const {
   return std::min(epochs_.through(epochs_.over(step_) + 1), epochs_.pass_begin(pass() + 1)) - step_;
 }
@@ -168,6 +179,7 @@ std::map<std::string, std::string> TrialRun::facts() const {
     facts["branched_at"] = std::to_string(branched_at_);
   }
   if (searched_) facts["branches"] = branches_text(*searched_);
+  if (raced_) facts["race"] = race_text(*raced_);
   return facts;
 }
 
@@ -212,6 +224,7 @@ Result<void> TrialRun::restore(TrainerState state) {
   if (steps > 0) LANISTA_TRY(selection.restore(selected));
   LANISTA_ASSIGN(KeptEpoch::Found kept, kept_.find(measurements, steps - first, state));
   LANISTA_TRY(restore_settings(state.facts, measurements));
+  LANISTA_TRY(restore_race(state.facts, measurements));
   const bool is_copy = kept.step >= 0 && kept.step != steps - first;
   if (state_ && is_copy) LANISTA_TRY(check_weights(kept.weights, state_.at_home().kind()));
   if (!state_) {
@@ -366,6 +379,7 @@ bool TrialRun::count_steps(const nn::LaneEnd& end) {
   step_ += end.steps;
   if (end.steps > 0) {
     input_.start.reset();  // from here on there is a state to go on from
+    for (RivalStart& rival : input_.rivals) rival.weights.reset();
     if (selection_) selection_.step_done();
   }
   return epochs_.over(step_) > epochs_.over(step_ - end.steps);
@@ -374,6 +388,7 @@ bool TrialRun::count_steps(const nn::LaneEnd& end) {
 void TrialRun::note_measured(std::map<std::string, double> metrics) {
   study::Measurement measurement{input_.trial, epochs_done() + 1, step_ - branched_at_, std::move(metrics)};
   if (searched_) measurement.branches = *searched_;
+  if (raced_) measurement.race = *raced_;
   const std::int64_t begin = epochs_.through(epochs_.over(step_) - 1);
   const std::int64_t trained =
       selection_ ? selection_.trained() : epochs_.rows_read(step_) - epochs_.rows_read(begin);
@@ -383,6 +398,7 @@ void TrialRun::note_measured(std::map<std::string, double> metrics) {
   measurements_.push_back(std::move(measurement));
   loss_sum_ = 0;
   searched_.reset();
+  raced_.reset();
   selection_.begin_epoch();
   if (step_ == epochs_.pass_begin(pass())) prepared_.reset();
 }

@@ -33,6 +33,13 @@
 
 namespace lanista::train {
 
+/// What a trial's start races against: it is the trial once more, with these weights and this factor of its rate.
+struct RivalStart {
+  std::shared_ptr<const StartWeights> weights;  ///< null: random values
+  double ease = 1;                              ///< study::Recipe::ease
+  std::int64_t recalibrate = 0;                 ///< study::Recipe::recalibrate
+};
+
 /// What fixes a trial's numbers, and the shared things it works with.
 struct TrainerInput {
   TrialId trial;
@@ -48,6 +55,8 @@ struct TrainerInput {
   MemoryBudget* budget = nullptr;                           ///< may be null
   data::EpochCache* epochs = nullptr;                       ///< of `data`, shared with other trials; may be null
   std::shared_ptr<const StartWeights> start = nullptr;      ///< in place of random values; null: those
+  std::int64_t race_steps = 0;                              ///< that start and rivals are tried for; 0: no race
+  std::vector<RivalStart> rivals = {};
   const nn::Backend* backend = &nn::cpu_backend();
   study::KeepRule keep = {};  ///< which of its epochs the trial stands for; as it is: the last
   space::Sample known = {};   ///< for the rule: hyper-parameters, and params and flops where it asks for them
@@ -98,6 +107,15 @@ class TrialRun {
   /// The search before this epoch is over. `winner`, a fork of this run, is what it goes on from, under that setting;
   /// null: from where it stands, as before.
   void note_search(std::vector<study::Branch> branches, TrialRun* winner);
+  /// Whether its start is to race before its first step (start_race.h). What came of it is told by note_race.
+  bool wants_race() const;
+  std::int64_t racers() const { return std::ssize(input_.rivals) + 1; }
+  std::int64_t race_steps() const { return input_.race_steps; }
+  /// Itself as it would begin: 0 with its start, beyond that with a rival's. It measures and keeps nothing. Errors:
+  /// kFailedPrecondition (there is no state in memory, a rival's weights are not here), kResourceExhausted.
+  Result<TrialRun> racer(std::int64_t number) const;
+  /// The race is over. `winner`, the racer that is kept, is what it goes on from; null: with its start, from its beginning.
+  void note_race(std::vector<study::Racer> race, TrialRun* winner);
   /// The rules of its searches; none: it never searches.
   const std::optional<study::TuneRules>& tune_rules() const { return tune_rules_; }
   const study::Recipe& recipe() const { return recipe_at(step_); }  ///< under its present setting
@@ -145,6 +163,12 @@ class TrialRun {
   Result<void> begin_settings();  // those that stand before anything was trained
   Result<void> restore_settings(const std::map<std::string, std::string>& facts,
                                 std::span<const study::Measurement> measurements);
+  TrialRun once_more(TrainerInput input) const;                          // a run at its place, without a state
+  Result<void> restore_race(const std::map<std::string, std::string>& facts,
+                            std::span<const study::Measurement> measurements);
+  void take_recipe(std::span<const study::Racer> race);  // of the racer that was kept
+  /// Batches that renew running statistics before the epoch at hand is measured.
+  std::int64_t recalibration() const;
   std::int64_t steps_left_at_once() const;        // of its epoch, and of its pass over the rows
   std::map<std::string, std::string> facts() const;
   /// Makes the state: of what was restored, or of its start, or fresh if no step was done. Errors: kResourceExhausted,
@@ -181,6 +205,7 @@ class TrialRun {
   Selection selection_;
   std::optional<study::TuneRules> tune_rules_;
   std::vector<std::pair<std::int64_t, study::Recipe>> settings_;  // from which step on; empty: input_.recipe
+  std::optional<std::vector<study::Racer>> raced_;      // before the first epoch, while it is in progress
   std::optional<std::vector<study::Branch>> searched_;  // before the epoch in progress; none: it has not been looked
 };
 

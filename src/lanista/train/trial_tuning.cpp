@@ -86,15 +86,22 @@ Result<TrialRun> TrialRun::fork(const space::Sample& setting, std::optional<std:
                  "trial " + std::to_string(input_.trial.value) + " cannot branch: there is no state in memory", ""};
   }
   TrainerInput input = input_;
-  input.keep = {};
-  input.start.reset();
   if (data_seed) input.data_seed = *data_seed;
-  LANISTA_CHECK(!selection_, "a fork of a run that selects its examples");
-  TrialRun out(input, *this);  // what is checked and derived of the input is the parent's
-  out.settings_ = settings_;
+  TrialRun out = once_more(std::move(input));
   LANISTA_TRY(out.add_setting(step_, setting));
   LANISTA_ASSIGN(out.state_, state_.clone(input_.trial_seed));
   out.numbers_ = numbers_;
+  return out;
+}
+
+TrialRun TrialRun::once_more(TrainerInput input) const {
+  LANISTA_CHECK(!selection_, "a fork of a run that selects its examples");
+  input.keep = {};
+  input.start.reset();
+  input.rivals.clear();
+  input.race_steps = 0;
+  TrialRun out(input, *this);  // what is checked and derived of the input is the parent's
+  out.settings_ = settings_;
   out.step_ = step_;
   out.branched_at_ = branched_at_;
   out.loss_sum_ = loss_sum_;

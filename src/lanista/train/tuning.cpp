@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lanista/base/rng.h"
+#include "lanista/train/branches.h"
 
 namespace lanista::train {
 namespace {
@@ -21,9 +22,9 @@ class Branches {
     if (steps == 0) return std::optional(std::numeric_limits<double>::quiet_NaN());  // branches tell it themselves
     // Without a rate no update moves anything.
     LANISTA_ASSIGN(TrialRun still, run_.fork({{"lr", 0.0}}));
-    std::vector<Lane> one;
+    std::vector<BranchLane> one;
     one.push_back({&still, {}, ""});
-    if (!train(one, steps)) return std::optional<double>();
+    if (!train_branches(group_, one, steps, leaves_)) return std::optional<double>();
     double sum = 0;
     for (const double loss : one.front().losses) sum += loss;
     if (!one.front().failure.empty()) return std::optional(std::numeric_limits<double>::infinity());
@@ -35,7 +36,7 @@ class Branches {
     const study::TuneSearch::Round& round = search.round();
     const auto width = static_cast<std::size_t>(group_.lanes());
     for (std::size_t first = 0; first < round.branches.size(); first += width) {
-      std::vector<Lane> lanes;
+      std::vector<BranchLane> lanes;
       const std::size_t last = std::min(first + width, round.branches.size());
       std::int64_t steps = 0;
       std::vector<std::size_t> which(round.branches.begin() + static_cast<std::ptrdiff_t>(first),
@@ -50,7 +51,7 @@ class Branches {
           lanes.push_back({branch, {}, ""});
         }
         steps = round.steps - done;
-        if (!train(lanes, steps)) return false;
+        if (!train_branches(group_, lanes, steps, leaves_)) return false;
         for (std::size_t i = 0; i < lanes.size(); ++i) {
           search.tell(which[begin + i], lanes[i].losses);
           if (!lanes[i].failure.empty()) search.tell_failed(which[begin + i]);
@@ -67,12 +68,6 @@ class Branches {
   TrialRun& at(std::size_t i) { return *runs_[i]; }
 
  private:
-  struct Lane {
-    TrialRun* run;
-    std::vector<double> losses;  // of each step
-    std::string failure;
-  };
-
   Result<TrialRun*> of(const study::TuneSearch& search, std::size_t i) {
     if (runs_.size() <= i) runs_.resize(i + 1);
     if (!runs_[i]) {
@@ -84,31 +79,6 @@ class Branches {
       runs_[i].emplace(std::move(branch));
     }
     return &*runs_[i];
-  }
-
-  // False: it was left.
-  bool train(std::vector<Lane>& lanes, std::int64_t steps) {
-    for (std::int64_t step = 0; step < steps; ++step) {
-      if (leaves_()) return false;
-      std::vector<TrialRun*> runs;
-      std::vector<Lane*> who;
-      std::vector<double> before;
-      for (Lane& lane : lanes) {
-        if (!lane.failure.empty()) continue;
-        who.push_back(&lane);
-        runs.push_back(lane.run);
-        before.push_back(lane.run->loss_sum());
-      }
-      if (runs.empty()) return true;
-      std::vector<StepEnd> ends(runs.size());
-      const auto rows = static_cast<double>(runs.front()->rows_next());
-      group_.step(runs, ends);
-      for (std::size_t i = 0; i < runs.size(); ++i) {
-        who[i]->failure = ends[i].failure;
-        if (ends[i].failure.empty()) who[i]->losses.push_back((runs[i]->loss_sum() - before[i]) / rows);
-      }
-    }
-    return true;
   }
 
   LaneGroup& group_;

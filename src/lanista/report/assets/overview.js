@@ -142,6 +142,7 @@ function makeOverview() {
          el("dl", {class: "facts"}, fact("Trials", countsText()), fact("Data", dataText()),
          fact("Strategy", [said(study.strategy), ` · ${plural(study.slots, "slot")}`]),
          fact("Zoo", study.zoo ? said(study.zoo) : ""),
+         fact("Starts", study.races ? said(study.races) : ""),
          fact("Taken over", study.earlier ? [`${plural(study.earlier.trials, "trial")} of `, said(study.earlier.study), study.earlier.left_out ? `; ${short(study.earlier.left_out)} did not fit` : ""] : ""),
          fact("The winner's line", lineText()),
          fact("Stopping rule", said(study.stop)),
