@@ -338,7 +338,7 @@ std::vector<Way> ways(const std::string& only) {
       tuned("ours-random", {{"searcher", "random"}}),
       tuned("ours-retune-1", {{"retune", 1}, {"age", 0}}),
       tuned("ours-retune-4", {{"retune", 4}}),
-      tuned("ours-again-1", {{"again", 1}}),
+      tuned("ours-again-2", {{"again", 2}}),
       tuned("ours-progress", {{"progress", true}}),
       tuned("ours-sure", {{"sure", 2}}),
       whole("hyperband", {"random", "hyperband"}),

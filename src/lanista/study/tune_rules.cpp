@@ -31,7 +31,7 @@ std::vector<OptionSpec> mltuner_options() {
       number_option("time", Kind::kInt, 4, 0, kMostSteps,
                     "steps of the first tries, at least; without halving never fewer than windows"),
       number_option(
-          "again", Kind::kReal, 2.0, 1, 1000,
+          "again", Kind::kReal, 1.0, 1, 1000,
           "with halving: times as many steps have the first tries of a later search, as what differs is less"),
       number_option("trials", Kind::kInt, 30, 1, 10'000, "tries of a search, at most"),
       number_option("together", Kind::kInt, 8, 1, 64, "tries that begin at once"),

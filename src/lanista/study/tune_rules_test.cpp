@@ -6,7 +6,7 @@
 namespace lanista::study {
 namespace {
 
-TEST(TuneRace, WaitsAndLooksLongerWhereSearchesFindNothing) {
+TEST(TuneRules, WaitAndLookLongerWhereSearchesFindNothing) {
   TuneRules rules;
   rules.halving = 2;
   const auto searched = [](std::int64_t epoch, double rate) {
@@ -99,7 +99,7 @@ TEST(TuneRules, ComeFromOptions) {
   EXPECT_EQ(rules->age, 0.25);
   EXPECT_FALSE(rules->progress);
   EXPECT_EQ(rules->sure, 0);
-  EXPECT_EQ(rules->again, 2);
+  EXPECT_EQ(rules->again, 1);
   EXPECT_FALSE(tune_rules({"mltuner", Options::object()}).ok());
   const auto endless = tune_rules({"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"halving", 1}}});
   ASSERT_FALSE(endless.ok());
