@@ -331,11 +331,16 @@ std::vector<Way> ways(const std::string& only) {
   if (only.starts_with("{")) return {tuned("tried", Options::parse(only))};
   std::vector<Way> all{
       {"oracle", [](const Races& races, std::uint64_t first, int seeds) { return races.oracle(first, seeds); }},
-      tuned("published", {{"together", 1}, {"paired", false}, {"halving", 0}, {"searcher", "random"}, {"retune", 4}}),
+      tuned("published",
+            {{"together", 1}, {"paired", false}, {"halving", 0}, {"searcher", "random"}, {"retune", 4}, {"age", 0}}),
       tuned("ours", Options::object()),
       tuned("ours-unpaired", {{"paired", false}}),
       tuned("ours-random", {{"searcher", "random"}}),
+      tuned("ours-retune-1", {{"retune", 1}, {"age", 0}}),
       tuned("ours-retune-4", {{"retune", 4}}),
+      tuned("ours-again-2", {{"again", 2}}),
+      tuned("ours-progress", {{"progress", true}}),
+      tuned("ours-sure", {{"sure", 2}}),
       whole("hyperband", {"random", "hyperband"}),
       whole("hyperband-9", {"random", "hyperband", 9}),
       whole("hyperband-81", {"random", "hyperband", 81}),

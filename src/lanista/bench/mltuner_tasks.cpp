@@ -92,7 +92,7 @@ Result<graph::Graph> base(const char* name, const data::Dataset& data) {
 
 Result<std::vector<TuneTask>> tune_tasks() {
   std::vector<TuneTask> tasks;
-  const auto add = [&](const char* name, Result<data::Dataset> data, Result<graph::Graph> model,
+  const auto add = [&](const std::string& name, Result<data::Dataset> data, Result<graph::Graph> model,
                        double target) -> Result<void> {
     if (!data) return data.error();
     if (!model) return model.error();
@@ -100,7 +100,7 @@ Result<std::vector<TuneTask>> tune_tasks() {
     tasks.back().target = target;
     return {};
   };
-  const auto add_line = [&](const char* name, std::uint64_t seed, double least) -> Result<void> {
+  const auto add_line = [&](const std::string& name, std::uint64_t seed, double least) -> Result<void> {
     double floor = 0;
     auto data = noisy_line(seed, least, floor);
     LANISTA_TRY(add(name, std::move(data), graph::parse(kLine), kNear * floor));
@@ -124,6 +124,9 @@ Result<std::vector<TuneTask>> tune_tasks() {
   LANISTA_TRY(add("dev-cnn", glyphs.data, base("small-cnn", glyphs.data), 0.75));
   LANISTA_TRY(add("dev-transformer", other_text, base("small-transformer", other_text), 0.845));
   LANISTA_TRY(add_line("dev-line", 77, 0.1));
+  for (std::uint64_t other = 1; other <= 8; ++other) {
+    LANISTA_TRY(add_line("dev-line-" + std::to_string(other), 200 + other, 0.1));
+  }
   for (std::size_t i = reported; i < tasks.size(); ++i) tasks[i].reported = false;
   return tasks;
 }

@@ -30,19 +30,30 @@ std::vector<OptionSpec> mltuner_options() {
                     "share of the loss's fall, above which its largest rise is too much"),
       number_option("time", Kind::kInt, 4, 0, kMostSteps,
                     "steps of the first tries, at least; without halving never fewer than windows"),
+      number_option(
+          "again", Kind::kReal, 1.0, 1, 1000,
+          "with halving: times as many steps have the first tries of a later search, as what differs is less"),
       number_option("trials", Kind::kInt, 30, 1, 10'000, "tries of a search, at most"),
       number_option("together", Kind::kInt, 8, 1, 64, "tries that begin at once"),
       halving,
       number_option("best", Kind::kInt, 5, 2, 10'000, "so many of the best speeds end a search when they are alike"),
       number_option("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which they are alike"),
-      number_option("retune", Kind::kInt, 1, 0, 1e6,
+      number_option("retune", Kind::kInt, 2, 0, 1e6,
                     "epochs without an improvement after which the trial searches again; 0: it never does"),
+      number_option("age", Kind::kReal, 0.25, 0, 1,
+                    "and never fewer than this share of the epochs so far: old trials wait longer"),
       option("on", Kind::kText, "", "metric that is to improve; empty: val_accuracy, or else val_loss"),
       option("paired", Kind::kBool, true, "whether all branches of a search see the same mini-batches"),
       number_option("sequential", Kind::kReal, 0.0, 0, 100,
                     "standard errors by which a branch that falls behind is given up before its time; 0: none is"),
       number_option("second_look", Kind::kReal, 1.0, 1, 100,
-                    "times the trial time that the two best branches run before one is chosen; 1: no second look")};
+                    "times the trial time that the two best branches run before one is chosen; 1: no second look"),
+      option("progress", Kind::kBool, false,
+             "whether the first search's winner must have a loss below the start's, which is one batch's with halving; "
+             "where none has, the trial goes on as it was"),
+      number_option("sure", Kind::kReal, 0.0, 0, 100,
+                    "with halving: standard errors by which a later search's winner must be ahead of the setting at "
+                    "hand; they run on until that is told, at most to the epoch's end; 0: the lower loss wins")};
 }
 
 std::vector<OptionSpec> schedule_options() {
@@ -141,6 +152,7 @@ Result<TuneRules> tune_rules(const PluginConfig& tune) {
   rules.trend.diverged = options.at("diverged").get<double>();
   rules.trend.unstable = options.at("unstable").get<double>();
   rules.time = options.at("time").get<std::int64_t>();
+  rules.again = options.at("again").get<double>();
   rules.trials = options.at("trials").get<std::int64_t>();
   rules.together = options.at("together").get<std::int64_t>();
   rules.best = options.at("best").get<std::int64_t>();
@@ -151,6 +163,9 @@ Result<TuneRules> tune_rules(const PluginConfig& tune) {
                  "train.tune"};
   }
   rules.retune = options.at("retune").get<std::int64_t>();
+  rules.age = options.at("age").get<double>();
+  rules.progress = options.at("progress").get<bool>();
+  rules.sure = options.at("sure").get<double>();
   rules.on = options.at("on").get<std::string>();
   rules.paired = options.at("paired").get<bool>();
   rules.sequential = options.at("sequential").get<double>();

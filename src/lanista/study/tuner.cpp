@@ -120,9 +120,28 @@ void TuneSearch::race() {
   });
   const std::int64_t share = round_.steps == longest_ ? 1 : std::ssize(order) / rules_.halving;
   const auto stay = static_cast<std::size_t>(std::max<std::int64_t>(1, share));
+  if (rules_.sure > 0 && from_now_ && tries_.front().alive) return race_the_setting_at_hand(std::move(order), stay);
   for (std::size_t i = stay; i < order.size(); ++i) tries_[order[i]].alive = false;
   if (stay == 1) return finish();
   order.resize(stay);
+  std::ranges::sort(order);
+  round_ = {std::move(order), std::min(round_.steps * rules_.halving, longest_)};
+}
+
+// The first try stays until the best of the others is told from it.
+void TuneSearch::race_the_setting_at_hand(std::vector<std::size_t> order, std::size_t stay) {
+  std::erase(order, 0U);
+  for (std::size_t i = stay; i < order.size(); ++i) tries_[order[i]].alive = false;
+  order.resize(std::min(stay, order.size()));
+  if (order.empty()) return finish();
+  if (order.size() == 1) {
+    const double ahead = slope_difference(tries_.front().losses, tries_[order.front()].losses);
+    const bool is_behind = ahead < -rules_.sure || (round_.steps == longest_ && ahead <= rules_.sure);
+    if (ahead > rules_.sure) tries_.front().alive = false;
+    if (is_behind) tries_[order.front()].alive = false;
+    if (is_behind || !tries_.front().alive) return finish();
+  }
+  order.push_back(0);
   std::ranges::sort(order);
   round_ = {std::move(order), std::min(round_.steps * rules_.halving, longest_)};
 }
@@ -248,7 +267,7 @@ void TuneSearch::finish() {
   best_.reset();
   for (std::size_t i = 0; i < tries_.size(); ++i) {
     // What beats the setting at hand on the same batches is better, wherever its loss began.
-    const bool beats = rules_.halving > 0 && from_now_ && tries_.size() > 1;
+    const bool beats = rules_.halving > 0 && (from_now_ || !rules_.progress) && tries_.size() > 1;
     const bool progresses = tries_[i].alive && (tries_[i].seen.speed > 0 || beats);
     if (progresses && (!best_ || better(i, *best_))) best_ = i;
   }
@@ -291,7 +310,9 @@ bool wants_search(const TuneRules& rules, std::span<const Measurement> measureme
     best = sign * found->second;
     since = m.epoch;
   }
-  return measurements.back().epoch - since >= rules.retune * longer_after(rules, measurements);
+  const std::int64_t epochs = measurements.back().epoch;
+  const auto aged = static_cast<std::int64_t>(rules.age * static_cast<double>(epochs));
+  return epochs - since >= std::max(aged, rules.retune * longer_after(rules, measurements));
 }
 
 }  // namespace lanista::study

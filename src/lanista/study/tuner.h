@@ -56,16 +56,20 @@ struct TuneRules {
   std::string searcher = "random";
   ConvergenceRule trend;
   std::int64_t time = 0;      ///< steps of the first try, at least; never fewer than trend.windows
+  double again = 1;           ///< with halving, times as long begin later searches: what differs by then is less
   std::int64_t trials = 30;   ///< tries of a search, at most
   std::int64_t together = 4;  ///< tries that begin at once
   std::int64_t halving = 0;   ///< one of so many that began together goes on, so many times as long; 0: published
   std::int64_t best = 5;      ///< so many best speeds …
   double within = 0.1;        ///< … that are within this share of the best one end a search
   std::int64_t retune = 4;    ///< epochs without an improvement after which there is another search; 0: never
+  double age = 0;             ///< … and never fewer of them than this share of all epochs so far
   std::string on;             ///< what is to improve; empty: val_accuracy, or else val_loss
   bool paired = true;         ///< all branches of a search see the same mini-batches
   double sequential = 0;      ///< standard errors at which a try is given up before its time; 0: none is
   double second_look = 1;  ///< the two best run so many times their time before one of them is chosen; 1: they do not
+  bool progress = true;    ///< what wins the first search has a loss below the one at the start
+  double sure = 0;         ///< standard errors by which a race's winner is ahead of the setting at hand; 0: by anything
 };
 /// Errors: kInvalidArgument (train.tune is no mltuner, or lacks options).
 Result<TuneRules> tune_rules(const PluginConfig& tune);
@@ -93,7 +97,9 @@ ProposeSetting propose_marginally(space::SearchSpace space, space::Sample now, R
 class TuneSearch {
  public:
   /// Branches run `longest` steps at most, at least 1; there are `trials` tries at most, at least 1. `from_now`: with
-  /// rules.halving the first try is the setting at hand, and what beats it wins even if its loss does not fall.
+  /// rules.halving the first try is the setting at hand, and what beats it wins even if its loss does not fall. With
+  /// rules.sure it stays in the race to the end, which comes when the best of the others is ahead of it, or behind it,
+  /// by so many standard errors of the differences of their losses; at the epoch's end it has won.
   TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose, bool from_now = false);
 
   /// Steps of the branch that updates nothing, by which the loss at the start is told. 0 with rules.halving: branches
@@ -126,6 +132,7 @@ class TuneSearch {
   std::vector<std::size_t> propose(std::int64_t count);
   void find_time();
   void race();
+  void race_the_setting_at_hand(std::vector<std::size_t> order, std::size_t stay);
   double first_loss() const;
   Convergence level_of(std::span<const double> losses) const;
   void next_tries();
@@ -156,7 +163,7 @@ class TuneSearch {
 std::int64_t longer_after(const TuneRules& rules, std::span<const Measurement> measurements);
 
 /// Whether a trial searches before its next epoch: at its beginning, and once rules.retune epochs have passed since its
-/// best one and since the last search.
+/// best one and since the last search, or rules.age of all its epochs where that is more.
 bool wants_search(const TuneRules& rules, std::span<const Measurement> measurements);
 
 }  // namespace lanista::study

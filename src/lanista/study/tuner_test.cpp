@@ -340,90 +340,79 @@ TEST(TuneRace, IsWonByWhatBeatsTheSettingAtHand) {
   EXPECT_EQ(at_first.search.winner(), std::nullopt);
 }
 
-TEST(TuneRace, WaitsAndLooksLongerWhereSearchesFindNothing) {
+TEST(TuneRace, TakesTheBestOfTheFirstSearchWhereNoProgressIsAsked) {
   TuneRules rules = race();
-  const auto searched = [](std::int64_t epoch, double rate) {
-    Measurement m{TrialId{1}, epoch, epoch * 10, {{"val_accuracy", 0.5}}};
-    if (rate > 0)
-      m.branches = {{0, {{"lr", 0.5}}, 4, "converging", 1, false}, {0, {{"lr", rate}}, 4, "converging", 1, true}};
-    return m;
+  rules.together = 2;
+  rules.progress = false;
+  Scripted run(rules, {falls(-.02), falls(-.01)});  // the batch at the start was an easy one
+
+  run.run();
+
+  EXPECT_EQ(run.search.winner(), 1U);
+
+  Scripted one(rules, {falls(-.01)});  // it has beaten nobody
+  one.run();
+  EXPECT_EQ(one.search.winner(), std::nullopt);
+}
+
+/// Falls as fast as it says, under a noise of its own that repeats every 16 steps.
+Curve wavers(double speed, double by, double phase) {
+  return [=](std::int64_t step) {
+    return falls(speed)(step) + by * std::sin(static_cast<double>(step) * 2 * 3.14159265358979 * 3 / 16 + phase);
   };
-  std::vector<Measurement> seen{searched(1, 0.1)};
-  EXPECT_EQ(longer_after(rules, seen), 1);
-  seen.push_back(searched(2, 0));  // did not search
-  EXPECT_EQ(longer_after(rules, seen), 1);
-  for (const std::int64_t times : {2, 4, 4}) {
-    seen.push_back(searched(std::ssize(seen) + 1, 0.1));
-    EXPECT_EQ(longer_after(rules, seen), times);
-  }
-  rules.retune = 1;
-  for (std::int64_t epochs = 1; epochs < 4; ++epochs) {
-    seen.push_back(searched(std::ssize(seen) + 1, 0));
-    EXPECT_EQ(wants_search(rules, seen), epochs == 3)
-        << epochs;  // the last search was before an epoch that counts, too
-  }
-  seen.push_back(searched(std::ssize(seen) + 1, 0.2));
-  EXPECT_EQ(longer_after(rules, seen), 1);
-  rules.halving = 0;
-  seen.push_back(searched(std::ssize(seen) + 1, 0.2));
-  EXPECT_EQ(longer_after(rules, seen), 1);
 }
 
-Measurement measured(std::int64_t epoch, double accuracy, bool searched = false) {
-  Measurement m{TrialId{1}, epoch, epoch * 10, {{"val_accuracy", accuracy}, {"val_loss", 1 - accuracy}}};
-  if (searched) m.branches.push_back({});
-  return m;
+TuneRules sure_race() {
+  TuneRules rules = race();
+  rules.together = 4;
+  rules.sure = 2;
+  return rules;
 }
 
-TEST(TuneRules, SearchAtTheBeginningAndAtPlateaus) {
-  TuneRules rules;
-  rules.retune = 2;
-  std::vector<Measurement> seen;
-  EXPECT_TRUE(wants_search(rules, seen));
-  seen.push_back(measured(1, 0.5, true));
-  EXPECT_FALSE(wants_search(rules, seen));
-  seen.push_back(measured(2, 0.5));
-  EXPECT_FALSE(wants_search(rules, seen));
-  seen.push_back(measured(3, 0.4));
-  EXPECT_TRUE(wants_search(rules, seen));
-  seen.push_back(measured(4, 0.4, true));  // the search was before epoch 4: behind epoch 3
-  EXPECT_FALSE(wants_search(rules, seen));
-  seen.push_back(measured(5, 0.4));
-  EXPECT_TRUE(wants_search(rules, seen));
-  seen.back().metrics["val_accuracy"] = 0.6;  // an improvement
-  EXPECT_FALSE(wants_search(rules, seen));
-  rules.retune = 0;
-  EXPECT_FALSE(wants_search(rules, seen));
+TEST(TuneRace, GoesOnUntilItIsSureAgainstTheSettingAtHand) {
+  // The setting at hand is the slowest: without `sure` it would be out after the first look.
+  const std::vector<Curve> curves{wavers(.001, .05, 0), wavers(.0012, .05, 1), wavers(.004, .05, 2),
+                                  wavers(.0005, .05, 3)};
+  Scripted run(sure_race(), curves, 1000, 100, true);
+
+  run.run();
+
+  EXPECT_EQ(run.rounds[0].branches, (Indices{0, 1, 2, 3}));
+  for (const TuneSearch::Round& round : run.rounds) EXPECT_EQ(round.branches.front(), 0U);
+  EXPECT_EQ(run.search.winner(), 2U);
+  const std::int64_t steps = run.rounds.back().steps;
+  EXPECT_GT(steps, 8);  // after two looks without `sure`
+  const auto& tries = run.search.tries();
+  EXPECT_GT(slope_difference(tries[0].losses, tries[2].losses), 2);
+  const std::span<const double> hand(tries[0].losses), best(tries[2].losses);
+  const auto half = static_cast<std::size_t>(steps / 2);
+  EXPECT_LE(slope_difference(hand.first(half), best.first(half)), 2);  // it ended as soon as it could
 }
 
-TEST(TuneRules, TellWhatCanChangeInTraining) {
-  EXPECT_TRUE(check_tunable("momentum").ok());
-  const auto refused = check_tunable("batch");
-  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
-  EXPECT_NE(refused.error().message.find("'batch' cannot change while a trial trains; what can: lr, momentum"),
-            std::string::npos);
-}
+TEST(TuneRace, StaysWithTheSettingAtHandWhereNothingIsSurelyBetter) {
+  // The challenger's level is lower by chance; its slope is the same.
+  const std::vector<Curve> alike{wavers(.001, .05, 0), wavers(.001, .05, 1.5)};
+  Scripted run(sure_race(), alike, 64, 100, true);
+  run.run();
+  EXPECT_EQ(run.rounds.back().steps, 64);
+  EXPECT_EQ(run.search.winner(), 0U);
+  EXPECT_EQ(run.alive(), (Indices{0}));
 
-TEST(TuneRules, ComeFromOptions) {
-  const auto rules = tune_rules({"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"windows", 5}, {"paired", false}}});
-  ASSERT_TRUE(rules) << rules.error().text();
-  EXPECT_EQ(rules->trend.windows, 5);
-  EXPECT_EQ(rules->trials, 30);
-  EXPECT_FALSE(rules->paired);
-  EXPECT_FALSE(tune_rules({"mltuner", Options::object()}).ok());
-  const auto endless = tune_rules({"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"halving", 1}}});
-  ASSERT_FALSE(endless.ok());
-  EXPECT_NE(endless.error().message.find("halving is 1"), std::string::npos);
-  EXPECT_FALSE(tune_rules({"other", Options::object()}).ok());
-}
+  // What is surely behind ends at once.
+  Scripted behind(sure_race(), {falls(.01), falls(.001)}, 64, 100, true);
+  behind.run();
+  EXPECT_EQ(behind.rounds.size(), 1U);
+  EXPECT_EQ(behind.search.winner(), 0U);
 
-TEST(Branches, AreReadAsTheyWereWritten) {
-  Measurement m = measured(3, 0.5);
-  m.branches = {{20, {}, 10, "start", 2.25, false}, {20, {{"lr", 0.1}}, 40, "converging", 1e-3, true}};
-  const auto read = measurement_from_json(measurement_json(m));
-  ASSERT_TRUE(read) << read.error().text();
-  EXPECT_EQ(read->branches, m.branches);
-  EXPECT_FALSE(measurement_json(measured(3, 0.5)).contains("branches"));
+  // One that has diverged defends nothing.
+  Scripted diverged(sure_race(), {explodes(), falls(.001), falls(.004)}, 64, 100, true);
+  diverged.run();
+  EXPECT_EQ(diverged.search.winner(), 2U);
+
+  // The first search has no setting at hand.
+  Scripted first(sure_race(), alike, 64);
+  first.run();
+  EXPECT_EQ(first.rounds.size(), 1U);
 }
 
 }  // namespace

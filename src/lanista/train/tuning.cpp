@@ -114,6 +114,8 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
   LANISTA_ASSIGN(study::ProposeSetting propose, make(run));
   study::TuneRules now = rules;
   now.time *= study::longer_after(rules, run.measurements());
+  if (searches > 0 && rules.halving > 0)
+    now.time = static_cast<std::int64_t>(rules.again * static_cast<double>(now.time));
   study::TuneSearch search(now, longest, trials, std::move(propose), searches > 0);
   Branches branches(group, run, leaves);
   LANISTA_ASSIGN(const std::optional<double> start, branches.start_loss(search.start_steps()));

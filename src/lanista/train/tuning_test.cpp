@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "lanista/base/portable_math.h"
@@ -172,6 +173,26 @@ TEST(Tuning, AForkUnderItsOwnSettingTrainsAsTheRunDoes) {
 
   EXPECT_EQ(fork.save().tensors, run.save().tensors);
   EXPECT_EQ(fork.loss_sum(), run.loss_sum());
+}
+
+TEST(Tuning, LaterSearchesBeginWithLongerBranches) {
+  for (const double again : {1.0, 3.0}) {
+    const TrainerInput input = tuned_trial({{"time", 2}, {"together", 4}, {"on", "no_such_metric"}, {"again", again}});
+    const auto rules = *study::tune_rules(input.recipe.tune);
+    const Trained tuned = train_through(input, 4);
+    int later = 0;
+    for (std::size_t i = 0; i < tuned.measurements.size(); ++i) {
+      const auto& branches = tuned.measurements[i].branches;
+      if (branches.empty()) continue;
+      std::int64_t shortest = 1000;
+      for (std::size_t b = 1; b < branches.size(); ++b) shortest = std::min(shortest, branches[b].steps);
+      const std::int64_t times = study::longer_after(rules, std::span(tuned.measurements).first(i));
+      const auto wanted = static_cast<std::int64_t>(i == 0 ? 2.0 : 2.0 * again * static_cast<double>(times));
+      EXPECT_EQ(shortest, std::min<std::int64_t>(wanted, 12)) << i;  // the thirteenth step is the trial's own
+      later += i > 0 ? 1 : 0;
+    }
+    EXPECT_GE(later, 1);
+  }
 }
 
 TEST(Tuning, BranchesOfPairedSearchesSeeTheSameBatches) {

@@ -1,0 +1,120 @@
+// When a trial searches, by what it measured, and what its options say.
+#include <gtest/gtest.h>
+
+#include "lanista/study/tuner.h"
+
+namespace lanista::study {
+namespace {
+
+TEST(TuneRules, WaitAndLookLongerWhereSearchesFindNothing) {
+  TuneRules rules;
+  rules.halving = 2;
+  const auto searched = [](std::int64_t epoch, double rate) {
+    Measurement m{TrialId{1}, epoch, epoch * 10, {{"val_accuracy", 0.5}}};
+    if (rate > 0)
+      m.branches = {{0, {{"lr", 0.5}}, 4, "converging", 1, false}, {0, {{"lr", rate}}, 4, "converging", 1, true}};
+    return m;
+  };
+  std::vector<Measurement> seen{searched(1, 0.1)};
+  EXPECT_EQ(longer_after(rules, seen), 1);
+  seen.push_back(searched(2, 0));  // did not search
+  EXPECT_EQ(longer_after(rules, seen), 1);
+  for (const std::int64_t times : {2, 4, 4}) {
+    seen.push_back(searched(std::ssize(seen) + 1, 0.1));
+    EXPECT_EQ(longer_after(rules, seen), times);
+  }
+  rules.retune = 1;
+  for (std::int64_t epochs = 1; epochs < 4; ++epochs) {
+    seen.push_back(searched(std::ssize(seen) + 1, 0));
+    EXPECT_EQ(wants_search(rules, seen), epochs == 3)
+        << epochs;  // the last search was before an epoch that counts, too
+  }
+  seen.push_back(searched(std::ssize(seen) + 1, 0.2));
+  EXPECT_EQ(longer_after(rules, seen), 1);
+  rules.halving = 0;
+  seen.push_back(searched(std::ssize(seen) + 1, 0.2));
+  EXPECT_EQ(longer_after(rules, seen), 1);
+}
+
+Measurement epoch_of(std::int64_t epoch, double accuracy, bool searched = false) {
+  Measurement m{TrialId{1}, epoch, epoch * 10, {{"val_accuracy", accuracy}, {"val_loss", 1 - accuracy}}};
+  if (searched) m.branches.push_back({});
+  return m;
+}
+
+TEST(TuneRules, SearchAtTheBeginningAndAtPlateaus) {
+  TuneRules rules;
+  rules.retune = 2;
+  std::vector<Measurement> seen;
+  EXPECT_TRUE(wants_search(rules, seen));
+  seen.push_back(epoch_of(1, 0.5, true));
+  EXPECT_FALSE(wants_search(rules, seen));
+  seen.push_back(epoch_of(2, 0.5));
+  EXPECT_FALSE(wants_search(rules, seen));
+  seen.push_back(epoch_of(3, 0.4));
+  EXPECT_TRUE(wants_search(rules, seen));
+  seen.push_back(epoch_of(4, 0.4, true));  // the search was before epoch 4: behind epoch 3
+  EXPECT_FALSE(wants_search(rules, seen));
+  seen.push_back(epoch_of(5, 0.4));
+  EXPECT_TRUE(wants_search(rules, seen));
+  seen.back().metrics["val_accuracy"] = 0.6;  // an improvement
+  EXPECT_FALSE(wants_search(rules, seen));
+  rules.retune = 0;
+  EXPECT_FALSE(wants_search(rules, seen));
+}
+
+TEST(TuneRules, HaveOldTrialsWaitLonger) {
+  TuneRules rules;
+  rules.retune = 2;
+  rules.age = 0.25;
+  std::vector<Measurement> seen{epoch_of(1, 0.1, true)};
+  for (std::int64_t epoch = 2; epoch <= 12; ++epoch) seen.push_back(epoch_of(epoch, 0.1 * static_cast<double>(epoch)));
+  for (std::int64_t epoch = 13; epoch <= 16; ++epoch) {
+    seen.push_back(epoch_of(epoch, 0.5));
+    EXPECT_EQ(wants_search(rules, seen), epoch >= 15) << epoch;  // 3 since the best, a quarter of 15
+  }
+  rules.age = 0;
+  seen.resize(14);
+  EXPECT_TRUE(wants_search(rules, seen));
+  rules.retune = 0;
+  rules.age = 0.25;
+  EXPECT_FALSE(wants_search(rules, seen));
+}
+
+TEST(TuneRules, TellWhatCanChangeInTraining) {
+  EXPECT_TRUE(check_tunable("momentum").ok());
+  const auto refused = check_tunable("batch");
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_NE(refused.error().message.find("'batch' cannot change while a trial trains; what can: lr, momentum"),
+            std::string::npos);
+}
+
+TEST(TuneRules, ComeFromOptions) {
+  const auto rules = tune_rules({"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"windows", 5}, {"paired", false}}});
+  ASSERT_TRUE(rules) << rules.error().text();
+  EXPECT_EQ(rules->trend.windows, 5);
+  EXPECT_EQ(rules->trials, 30);
+  EXPECT_FALSE(rules->paired);
+  EXPECT_EQ(rules->retune, 2);
+  EXPECT_EQ(rules->age, 0.25);
+  EXPECT_FALSE(rules->progress);
+  EXPECT_EQ(rules->sure, 0);
+  EXPECT_EQ(rules->again, 1);
+  EXPECT_FALSE(tune_rules({"mltuner", Options::object()}).ok());
+  const auto endless = tune_rules({"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"halving", 1}}});
+  ASSERT_FALSE(endless.ok());
+  EXPECT_NE(endless.error().message.find("halving is 1"), std::string::npos);
+  EXPECT_FALSE(tune_rules({"other", Options::object()}).ok());
+}
+
+TEST(Branches, AreReadAsTheyWereWritten) {
+  Measurement m = epoch_of(3, 0.5);
+  m.branches = {{20, {}, 10, "start", 2.25, false}, {20, {{"lr", 0.1}}, 40, "converging", 1e-3, true}};
+  const auto read = measurement_from_json(measurement_json(m));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->branches, m.branches);
+  EXPECT_FALSE(measurement_json(epoch_of(3, 0.5)).contains("branches"));
+}
+
+}  // namespace
+}  // namespace lanista::study
