@@ -91,10 +91,10 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.lease_seconds = study::RunConfig().lease_seconds;
   const bool has_plans = config.strategy.slots > 1;
   const std::int64_t schema = config.train.start_race > 0 ? store::kRaceSchema
-                              : strategy_forks(config) ? store::kForkSchema
-                              : has_plans            ? store::kPlansSchema
-                              : earlier              ? store::kEarlierSchema
-                                                     : store::kPlainSchema;
+                              : strategy_forks(config)    ? store::kForkSchema
+                              : has_plans                 ? store::kPlansSchema
+                              : earlier                   ? store::kEarlierSchema
+                                                          : store::kPlainSchema;
   json body{{"schema", schema},
             {"version", LANISTA_VERSION},
             {"config", studyfile::write_study(identity)},
