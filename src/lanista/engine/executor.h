@@ -69,8 +69,8 @@ struct Job {
   std::optional<ForkedRun> fork = {};      ///< its last; such a job never begins, it goes on from a checkpoint
   std::optional<zoo::TransferPlan> transfer =
       {};                                  ///< how the state that `start` names becomes this model's; absent: as it is
-  /// The model that `start` is of, where the loss has to say which of its units stay (train.start_shrink): `transfer` is
-  /// then made anew by whoever has the weights. Absent: it stands.
+  /// The model that `start` is of, where the loss has to say which of its units stay (train.start_shrink): `transfer`
+  /// is then made anew by whoever has the weights. Absent: it stands.
   std::optional<graph::Graph> parent = {};
   RacedStart race = {};                    ///< before its first step; over, once an epoch is measured
   FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head

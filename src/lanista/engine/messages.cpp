@@ -81,7 +81,9 @@ ForkedRun read_fork(const json& in) {
   return fork;
 }
 
-json graph_json(const std::optional<graph::Graph>& model) { return model ? json(graph::to_text(*model)) : json("none"); }
+json graph_json(const std::optional<graph::Graph>& model) {
+  return model ? json(graph::to_text(*model)) : json("none");
+}
 
 std::optional<graph::Graph> read_graph(const json& in, const char* name) {
   if (text(in, name) == "none") return std::nullopt;

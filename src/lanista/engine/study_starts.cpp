@@ -45,13 +45,12 @@ Result<std::optional<study::Start>> StudyEngine::kept_relative(const graph::Grap
 }
 
 Result<std::optional<StudyEngine::Found>> StudyEngine::inherited(TrialId id, study::Start start,
-                                                                const graph::Graph& model) const {
+                                                                 const graph::Graph& model) const {
   LANISTA_ASSIGN(const graph::Graph parent, start_model(state_.view, start, models_->ops()));
   const std::uint64_t seed = trial_seed(state_.view.config, id);
   LANISTA_ASSIGN(Inheritance taken, inherit_best(parent, model, seed, models_->frozen(), models_->ops()));
   if (start.is_file()) {
-    LANISTA_ASSIGN(taken,
-                   with_classes(std::move(taken), labels_of(state_.view, start), parent, model, models_->ops()));
+    LANISTA_ASSIGN(taken, with_classes(std::move(taken), labels_of(state_.view, start), parent, model, models_->ops()));
   }
   if (!taken.is_worth_it()) return std::optional<Found>();
   return std::optional(Found{std::move(start), std::move(taken)});

@@ -35,7 +35,8 @@ Result<std::optional<StudyEngine::FoundInZoo>> StudyEngine::zoo_start(TrialId id
       zoo_->leave_out(model, taken.error().text(), false);
       continue;
     }
-    if (!taken->is_worth_it() || (own != nullptr && own->taken.worth() >= taken->worth())) return std::optional<FoundInZoo>();
+    if (!taken->is_worth_it() || (own != nullptr && own->taken.worth() >= taken->worth()))
+      return std::optional<FoundInZoo>();
     LANISTA_ASSIGN(std::string address, fetched(model, offered->graph));
     if (address.empty()) continue;
     zoo_->note_start(model, child, ops);

@@ -85,9 +85,8 @@ Result<graph::Graph> fitted_base(const graph::Graph& base, const data::DataSpec&
 
 /// The model whose weights a start takes. Errors: study::trial_model's, kDataLoss.
 Result<graph::Graph> start_model(const study::StudyView& view, const study::Start& start, const graph::OpTable& ops);
-/// Puts the plan of its start into a job whose frozen part is known, and the model that it is of, where the loss chooses
-/// its units (train.start_shrink); one without a plan stays as it is. Errors:
-/// start_model's, recorded_plan's.
+/// Puts the plan of its start into a job whose frozen part is known, and the model that it is of, where the loss
+/// chooses its units (train.start_shrink); one without a plan stays as it is. Errors: start_model's, recorded_plan's.
 Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpTable& ops);
 
 }  // namespace lanista::engine

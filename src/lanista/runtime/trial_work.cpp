@@ -264,7 +264,7 @@ std::vector<TrialSlot*> TrialWork::admitted(const train::LaneGroup& group, const
 
 // A race or a search is done at once or not at all: who is called off in the middle stands where it stood.
 std::vector<TrialSlot*> TrialWork::made_ready(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
-                                         const std::atomic<bool>& pausing) {
+                                              const std::atomic<bool>& pausing) {
   std::erase_if(lanes, [&](TrialSlot* slot) {
     const bool races = slot->run->wants_race();
     if (!races && !slot->run->wants_search()) return false;

@@ -194,18 +194,20 @@ Section train_section() {
                  one_of("start_rate", {std::string(study::kFullRate), std::string(study::kEasedRate)},
                         "learning rate behind such a start; eased: in the first twentieth of the steps 1 - coverage of "
                         "it, at least 0.3"))),
-       quiet(field(block, &TrainConfig::start_recalibrate,
-                   within(0, study::kMaxStartBatches, "start_recalibrate",
-                          "batches of training rows that renew batch norm's running statistics before the first epoch of "
-                          "a trial with such a start is measured"))),
+       quiet(
+           field(block, &TrainConfig::start_recalibrate,
+                 within(0, study::kMaxStartBatches, "start_recalibrate",
+                        "batches of training rows that renew batch norm's running statistics before the first epoch of "
+                        "a trial with such a start is measured"))),
        quiet(field(block, &TrainConfig::start_shrink,
                    one_of("start_shrink", {std::string(study::kShrinkFirst), std::string(study::kShrinkByLoss)},
                           "which units a narrower trial takes of a wider parent: the first, or those that the loss "
                           "would miss most, by its gradient"))),
-       quiet(field(block, &TrainConfig::start_race,
-                   within(0, study::kMaxRaceSteps, "start_race",
-                          "steps for which a start is trained beside the next best one and random values; what has come "
-                          "to the least loss goes on; 0: the start is taken as it is"))),
+       quiet(
+           field(block, &TrainConfig::start_race,
+                 within(0, study::kMaxRaceSteps, "start_race",
+                        "steps for which a start is trained beside the next best one and random values; what has come "
+                        "to the least loss goes on; 0: the start is taken as it is"))),
        quiet(
            field(block, &TrainConfig::shards,
                  within(1, study::kMaxParts, "shards", "parts of a batch whose gradients are summed in their order"))),

@@ -213,8 +213,8 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
   }
 }
 
-// Batch norm's running statistics come from what was trained on, or behind a start still from another model; predictions
-// meet all rows. Training never reads them.
+// Batch norm's running statistics come from what was trained on, or behind a start still from another model;
+// predictions meet all rows. Training never reads them.
 void LaneGroup::recalibrate(TrialRun& run) {
   nn::Program& program = seats_->program();
   if (run.recalibration() == 0 || program.state_kind().layout().renewed.empty()) return;

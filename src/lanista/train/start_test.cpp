@@ -186,8 +186,9 @@ TEST_F(StartTest, RenewsRunningStatisticsBeforeItsFirstEpochIsMeasuredAndNeverAf
   constexpr std::size_t kBatches = 3;
   TrainerInput child = input(2);
   child.recipe.epochs = 3;
-  child.model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = batch_norm(%1)\n%3 = linear(%2, out=10)\n"
-                              "%4 = output(%3)\n");
+  child.model = *graph::parse(
+      "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = batch_norm(%1)\n%3 = linear(%2, out=10)\n"
+      "%4 = output(%3)\n");
   TrainerInput renewed = child;
   renewed.recipe.recalibrate = kBatches;
   Trainer plain = *Trainer::create(child), with = *Trainer::create(renewed);

@@ -114,7 +114,8 @@ class TrialRun {
   /// Itself as it would begin: 0 with its start, beyond that with a rival's. It measures and keeps nothing. Errors:
   /// kFailedPrecondition (there is no state in memory, a rival's weights are not here), kResourceExhausted.
   Result<TrialRun> racer(std::int64_t number) const;
-  /// The race is over. `winner`, the racer that is kept, is what it goes on from; null: with its start, from its beginning.
+  /// The race is over. `winner`, the racer that is kept, is what it goes on from; null: with its start, from its
+  /// beginning.
   void note_race(std::vector<study::Racer> race, TrialRun* winner);
   /// The rules of its searches; none: it never searches.
   const std::optional<study::TuneRules>& tune_rules() const { return tune_rules_; }
@@ -163,7 +164,7 @@ class TrialRun {
   Result<void> begin_settings();  // those that stand before anything was trained
   Result<void> restore_settings(const std::map<std::string, std::string>& facts,
                                 std::span<const study::Measurement> measurements);
-  TrialRun once_more(TrainerInput input) const;                          // a run at its place, without a state
+  TrialRun once_more(TrainerInput input) const;  // a run at its place, without a state
   Result<void> restore_race(const std::map<std::string, std::string>& facts,
                             std::span<const study::Measurement> measurements);
   void take_recipe(std::span<const study::Racer> race);  // of the racer that was kept
@@ -205,7 +206,7 @@ class TrialRun {
   Selection selection_;
   std::optional<study::TuneRules> tune_rules_;
   std::vector<std::pair<std::int64_t, study::Recipe>> settings_;  // from which step on; empty: input_.recipe
-  std::optional<std::vector<study::Racer>> raced_;      // before the first epoch, while it is in progress
+  std::optional<std::vector<study::Racer>> raced_;                // before the first epoch, while it is in progress
   std::optional<std::vector<study::Branch>> searched_;  // before the epoch in progress; none: it has not been looked
 };
 

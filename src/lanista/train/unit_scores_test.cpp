@@ -65,13 +65,15 @@ const Case kCases[] = {
      {{"n5.weight", 1, 7, 1}}},
     // windows, and every place of a channel where images become features
     {"%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=4, kernel=[3,3], padding=[1,1])\n%2 = relu(%1)\n"
-     "%3 = conv2d(%2, out=3, kernel=[3,3], stride=[2,2], padding=[1,1])\n%4 = relu(%3)\n%5 = flatten(%4)\n%6 = linear(%5, out=10)\n"
+     "%3 = conv2d(%2, out=3, kernel=[3,3], stride=[2,2], padding=[1,1])\n%4 = relu(%3)\n%5 = flatten(%4)\n%6 = "
+     "linear(%5, out=10)\n"
      "%7 = output(%6)\n",
      1,
      4,
      {{"n3.weight", 9, 4, 1}}},
     {"%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=4, kernel=[3,3], padding=[1,1])\n%2 = relu(%1)\n"
-     "%3 = conv2d(%2, out=3, kernel=[3,3], stride=[2,2], padding=[1,1])\n%4 = relu(%3)\n%5 = flatten(%4)\n%6 = linear(%5, out=10)\n"
+     "%3 = conv2d(%2, out=3, kernel=[3,3], stride=[2,2], padding=[1,1])\n%4 = relu(%3)\n%5 = flatten(%4)\n%6 = "
+     "linear(%5, out=10)\n"
      "%7 = output(%6)\n",
      3,
      3,
