@@ -90,11 +90,11 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.isolation = study::kThreads;
   identity.run.lease_seconds = study::RunConfig().lease_seconds;
   const bool has_plans = config.strategy.slots > 1;
-  const std::int64_t schema = !config.implied.empty() ? store::kImpliedSchema
+  const std::int64_t schema = !config.implied.empty()  ? store::kImpliedSchema
                               : strategy_forks(config) ? store::kForkSchema
-                              : has_plans            ? store::kPlansSchema
-                              : earlier              ? store::kEarlierSchema
-                                                     : store::kPlainSchema;
+                              : has_plans              ? store::kPlansSchema
+                              : earlier                ? store::kEarlierSchema
+                                                       : store::kPlainSchema;
   json body{{"schema", schema},
             {"version", LANISTA_VERSION},
             {"config", studyfile::write_study(identity)},

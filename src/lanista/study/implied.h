@@ -19,11 +19,10 @@ inline constexpr std::string_view kWhenDiverged = "diverged", kWhenOutOfMemory =
 
 /// In which order members of a group are taken up: those that nothing pending can spare first; by the cost that each is
 /// expected to save over its own (the class discussion's formula of Fluid); as the strategy has them.
-inline constexpr std::string_view kNeededFirst = "needed_first", kInformativeFirst = "informative",
-                                  kAsGiven = "given";
+inline constexpr std::string_view kNeededFirst = "needed_first", kInformativeFirst = "informative", kAsGiven = "given";
 
-/// What one trial's result says of others (a study file's `implied`): whoever is equal but for `along`, and lies further
-/// in its direction than a trial that failed so, would fail so, too.
+/// What one trial's result says of others (a study file's `implied`): whoever is equal but for `along`, and lies
+/// further in its direction than a trial that failed so, would fail so, too.
 struct ImpliedRule {
   std::string when;   ///< one of implying_events()
   std::string along;  ///< a numeric parameter of the space
