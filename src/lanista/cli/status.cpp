@@ -197,8 +197,8 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
                      " failed, " + std::to_string(counts.running) + " under way" +
                      (counts.paused > 0 ? ", " + std::to_string(counts.paused) + " paused" : "") +
                      (counts.cancelled > 0 ? ", " + std::to_string(counts.cancelled) + " cancelled" : "") +
-                     (counts.implied > 0 ? ", " + std::to_string(counts.implied) + " implied, not trained" : "") + "  " +
-                     clock_text(view.seconds);
+                     (counts.implied > 0 ? ", " + std::to_string(counts.implied) + " implied, not trained" : "") +
+                     "  " + clock_text(view.seconds);
   if (const auto ranked = study::ranking(view); !ranked.empty()) {
     const auto& best = view.trials[ranked.front().value - 1];
     const auto& metric = view.config.goals.front().metric;

@@ -17,7 +17,8 @@ using study::TrialView;
 using testing::Bench;
 using testing::kFolder;
 
-/// By what law trials fail: from a rate on that grows with the batch, in an epoch that comes sooner the higher the rate.
+/// By what law trials fail: from a rate on that grows with the batch, in an epoch that comes sooner the higher the
+/// rate.
 struct Law {
   double slope = 0.012;
   std::int64_t largest = 32;  ///< batch that there is memory for
@@ -154,7 +155,9 @@ TEST(ImpliedStudy, HasTheResultsAndTheWinnerOfItsTwinWithoutRulesAndTrainsLess) 
         EXPECT_LT(trained, trained_before) << what << ", " << order;
         if (order == study::kAsGiven) trained_before = trained + 1;
         EXPECT_LT(ruled.steps, plain.steps) << what;
-        RecordProperty(what + ", " + std::string(order), std::to_string(trained) + " of " + std::to_string(plain.trials.size()) + " trials, " + std::to_string(ruled.steps) + " of " + std::to_string(plain.steps) + " steps");
+        RecordProperty(what + ", " + std::string(order),
+                       std::to_string(trained) + " of " + std::to_string(plain.trials.size()) + " trials, " +
+                           std::to_string(ruled.steps) + " of " + std::to_string(plain.steps) + " steps");
       }
     }
   }

@@ -50,7 +50,7 @@ struct ProposedRecord {
   double logical_start = 0, logical_epoch = 1;
   std::int64_t parameters = 0;
   std::size_t steps_of_parent = 0, edits_of_parent = 0;
-  std::size_t place = 0;  ///< which it is of the new trials of groups that wait
+  std::size_t place = 0;                     ///< which it is of the new trials of groups that wait
   std::optional<study::ZooModel> zoo_model;  ///< that the trial begins with, where no trial did before
 };
 /// `parent`: of which the trial is a child, or null. `zoo_model`: see ProposedRecord, or null.

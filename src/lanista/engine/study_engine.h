@@ -140,7 +140,8 @@ class StudyEngine final : public Engine {
 
   // study_implied.cpp: what results say of other trials, and in which order groups are taken up
   std::optional<strategy::Implications::Implied> implied(TrialId id) const;
-  /// Ends whoever is open and implied, the first always first, so that it does not matter how far a killed process came.
+  /// Ends whoever is open and implied, the first always first, so that it does not matter how far a killed process
+  /// came.
   Result<void> end_implied();
   Result<void> end_implied(TrialId id, const strategy::Implications::Implied& by);
   /// Puts the costs of its members into a group that is to be ordered.

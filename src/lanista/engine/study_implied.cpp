@@ -23,7 +23,8 @@ Result<void> StudyEngine::end_implied() {
     const TrialView& view = state_.trial(id);
     const OpenTrial& open = state_.open.at(id);
     // What is settled stays so, and what repeats another trial or is to be cancelled ends as that.
-    const bool is_settled = open.verdict || (!view.measurements.empty() && view.measurements.back().epoch >= view.budget);
+    const bool is_settled =
+        open.verdict || (!view.measurements.empty() && view.measurements.back().epoch >= view.budget);
     const auto by = is_settled || open.cancel_asked ? std::nullopt : implied(id);
     if (!by || keys_.at(study::run_key(view.begun())) != id) {
       ++trial;
@@ -37,8 +38,8 @@ Result<void> StudyEngine::end_implied() {
 
 Result<void> StudyEngine::end_implied(TrialId id, const strategy::Implications::Implied& by) {
   call_off(id);
-  study::Outcome outcome{OutcomeKind::kImplied, "implied by trial " + std::to_string(by.by.value) + " (" + by.rule + ")",
-                         {}, "", {}};
+  study::Outcome outcome{
+      OutcomeKind::kImplied, "implied by trial " + std::to_string(by.by.value) + " (" + by.rule + ")", {}, "", {}};
   outcome.implied_by = by.by;
   outcome.rule = by.rule;
   return conclude_alone(id, std::move(outcome));
@@ -82,8 +83,7 @@ std::size_t StudyEngine::next_in_line(std::size_t first) {
                            : implications_.places_of(std::get<strategy::NewTrial>(waiting.member).proposal);
     }
     strategy::Implications::InLine one{&*waiting.places, *waiting.cost, 0, {}};
-    one.budget =
-        resumed != nullptr ? resumed->budget : std::get<strategy::NewTrial>(waiting.member).proposal.budget;
+    one.budget = resumed != nullptr ? resumed->budget : std::get<strategy::NewTrial>(waiting.member).proposal.budget;
     if (resumed != nullptr) one.of = resumed->trial;
     line.push_back(one);
   }

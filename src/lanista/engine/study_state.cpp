@@ -39,9 +39,8 @@ void StudyState::propose(TrialView trial, double logical_epoch, std::size_t plac
   OpenTrial& running = open[trial.id];
   running.logical_epoch = logical_epoch;
   running.began = trial.logical_start + (trial.proposal.race ? trial.proposal.race->time : 0);
-  const auto asked = take_up([&place](const strategy::Member& m) {
-    return std::holds_alternative<strategy::NewTrial>(m) && place-- == 0;
-  });
+  const auto asked = take_up(
+      [&place](const strategy::Member& m) { return std::holds_alternative<strategy::NewTrial>(m) && place-- == 0; });
   if (asked) {
     running.priority = asked->priority;
     if (asked->barrier) behind_barrier.insert(trial.id);

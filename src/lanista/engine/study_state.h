@@ -38,7 +38,7 @@ class StudyState {
     strategy::Member member;
     bool barrier = false;
     double priority = 0;
-    std::int64_t group = 0;      ///< number of its group, of those that were recorded
+    std::int64_t group = 0;           ///< number of its group, of those that were recorded
     std::optional<double> cost = {};  ///< that the group is ordered by; absent: it is taken up as given
     std::optional<strategy::Implications::Places> places = {};  ///< the engine's, which looks them up once
   };

@@ -148,8 +148,8 @@ Result<bool> StudyEngine::fill_one() {
     if (!can_take_up(state_.waiting[i].member)) continue;
     const std::size_t next = next_in_line(i);
     const auto is_new = [](const auto& w) { return std::holds_alternative<strategy::NewTrial>(w.member); };
-    const auto place = std::count_if(state_.waiting.begin(),
-                                     state_.waiting.begin() + static_cast<std::ptrdiff_t>(next), is_new);
+    const auto place =
+        std::count_if(state_.waiting.begin(), state_.waiting.begin() + static_cast<std::ptrdiff_t>(next), is_new);
     return take_up(strategy::Member(state_.waiting[next].member), static_cast<std::size_t>(place));
   }
   if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots || barrier_holds()) return false;

@@ -6,9 +6,9 @@
 namespace lanista::strategy {
 namespace {
 
-/// Equal for proposals that differ in nothing but the parameters that they have of `along`, in their seed, and in how far
-/// they train now. A model is what it is, unless one of the parameters is a choice inside it: then it is how it came
-/// about.
+/// Equal for proposals that differ in nothing but the parameters that they have of `along`, in their seed, and in how
+/// far they train now. A model is what it is, unless one of the parameters is a choice inside it: then it is how it
+/// came about.
 Digest line_key(const study::Proposal& proposal, const std::vector<std::string>& along) {
   const bool is_of_model = std::ranges::any_of(along, [](const auto& name) { return space::is_model_choice(name); });
   space::Sample rest = proposal.sample;
@@ -231,7 +231,8 @@ Implications::Chances Implications::chances_on(std::size_t event, const Digest& 
     }
   }
   for (Pending& one : pending) {
-    const bool is_well = std::ranges::any_of(through, [&](const Point* p) { return further(event, *one.at, p->at, true); });
+    const bool is_well =
+        std::ranges::any_of(through, [&](const Point* p) { return further(event, *one.at, p->at, true); });
     if (is_well) continue;
     std::int64_t nearer = 0, beyond = 0;
     for (const Pending& other : pending) {

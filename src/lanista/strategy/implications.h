@@ -17,15 +17,15 @@
 
 namespace lanista::strategy {
 
-/// What the results so far say of other trials by a study's rules (study/implied.h), and whom to begin next so that they
-/// say it soon. A fold over the study's events, like a strategy; nothing else enters.
+/// What the results so far say of other trials by a study's rules (study/implied.h), and whom to begin next so that
+/// they say it soon. A fold over the study's events, like a strategy; nothing else enters.
 ///
 /// Trials that are equal but for the parameters of the rules of one event stand on one *line* (with several such
 /// parameters it is a grid): equal model, other hyper-parameters, schedule, fold and start. Of two on a line one lies
-/// *further* if no parameter lies nearer in its rule's direction and one lies further. Whoever lies further than a trial
-/// that failed by the event in its epoch e, is to train through e at least, and has not measured e, is implied: it would
-/// fail by e. One that has come through e is not, and its coming through *contradicts* the rules by which it lies
-/// further: they say nothing from then on.
+/// *further* if no parameter lies nearer in its rule's direction and one lies further. Whoever lies further than a
+/// trial that failed by the event in its epoch e, is to train through e at least, and has not measured e, is implied:
+/// it would fail by e. One that has come through e is not, and its coming through *contradicts* the rules by which it
+/// lies further: they say nothing from then on.
 ///
 /// Not thread-safe. Memory grows with the number of trials; a question costs as much as there are failures on the line.
 class Implications {
@@ -39,8 +39,8 @@ class Implications {
     TrialId by;
     std::string rule;
   };
-  /// Of a trial that has been proposed, is not at rest for good, and is to train through epoch `budget`; of several that
-  /// say so the first. nullopt: nobody does.
+  /// Of a trial that has been proposed, is not at rest for good, and is to train through epoch `budget`; of several
+  /// that say so the first. nullopt: nobody does.
   std::optional<Implied> of(TrialId trial, std::int64_t budget) const;
   /// Rules that a result contradicted, by rule_text.
   std::vector<std::string> contradicted() const;
@@ -70,8 +70,8 @@ class Implications {
   /// further has come through. `informative` takes the largest expected saving over the own cost (Fluid's class
   /// discussion, F2): V(t) = sum of cost(t') P(t' cancelled by t) / cost(t). `needed_first` takes the least chance of
   /// being cancelled itself, and of equals the largest V: what nobody can spare has to be trained anyway, and tells as
-  /// much on its way. One after the other, it so trains what does not fail and the nearest that fail, less than which no
-  /// order can do. O(n^2) of n members on a line.
+  /// much on its way. One after the other, it so trains what does not fail and the nearest that fail, less than which
+  /// no order can do. O(n^2) of n members on a line.
   std::size_t next_of(std::span<const InLine> waiting, std::string_view order) const;
 
  private:

@@ -63,7 +63,8 @@ TEST(Implications, AFailureSpeaksForWhoeverLiesFurtherAndIsEqualOtherwise) {
 
   EXPECT_EQ(course.of(higher), "1: diverged along lr up");
   EXPECT_EQ(course.of(both), "1: diverged along lr up and diverged along batch down");
-  for (const TrialId trial : {lower, same, mixed, other, recipe, longer}) EXPECT_EQ(course.of(trial), "") << trial.value;
+  for (const TrialId trial : {lower, same, mixed, other, recipe, longer})
+    EXPECT_EQ(course.of(trial), "") << trial.value;
 }
 
 TEST(Implications, AFailureSpeaksOnlyForWhoeverIsToTrainAsFarAndHasNotBeenThere) {

@@ -28,7 +28,8 @@ std::string seen(const json& value) { return value.dump(-1, ' ', false, json::er
 
 bool has_order(const space::Domain& domain) {
   const auto* choice = std::get_if<space::Categorical>(&domain);
-  return choice == nullptr || std::ranges::all_of(choice->values, [](const auto& v) { return place_of(v).has_value(); });
+  return choice == nullptr ||
+         std::ranges::all_of(choice->values, [](const auto& v) { return place_of(v).has_value(); });
 }
 
 Result<std::string> text_of(const json& in, const char* key, const std::string& wanted) {
@@ -60,9 +61,9 @@ Result<ImpliedRule> rule_from_json(const json& in) {
   for (const auto& [key, value] : in.items()) {
     if (std::ranges::find(known, key) == known.end()) {
       const std::string near = nearest_name(key, known);
-      return refused("is no key of a rule; there are " + listed(known) +
-                         (near.empty() ? "" : "; did you mean '" + near + "'?"),
-                     key);
+      return refused(
+          "is no key of a rule; there are " + listed(known) + (near.empty() ? "" : "; did you mean '" + near + "'?"),
+          key);
     }
   }
   const std::string events = "one of " + listed(implying_events());
@@ -70,8 +71,8 @@ Result<ImpliedRule> rule_from_json(const json& in) {
   LANISTA_ASSIGN(rule.when, text_of(in, "when", events));
   if (std::ranges::find(implying_events(), rule.when) == implying_events().end()) {
     const std::string near = nearest_name(rule.when, implying_events());
-    return refused("'" + rule.when + "' is no event; " + events + (near.empty() ? "" : "; did you mean '" + near + "'?"),
-                   "when");
+    return refused(
+        "'" + rule.when + "' is no event; " + events + (near.empty() ? "" : "; did you mean '" + near + "'?"), "when");
   }
   LANISTA_ASSIGN(rule.along, text_of(in, "along", "a parameter of the space"));
   LANISTA_ASSIGN(const std::string direction, text_of(in, "direction", "up or down"));
@@ -90,9 +91,8 @@ Result<void> check_rules(const std::vector<ImpliedRule>& rules, const std::vecto
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const ImpliedRule& rule = rules[i];
     const std::string where = "[" + std::to_string(i) + "]";
-    const auto twin = std::find_if(rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(i), [&](const auto& r) {
-      return r.when == rule.when && r.along == rule.along;
-    });
+    const auto twin = std::find_if(rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(i),
+                                   [&](const auto& r) { return r.when == rule.when && r.along == rule.along; });
     if (twin != rules.begin() + static_cast<std::ptrdiff_t>(i)) {
       return refused(twin->up == rule.up ? "'" + rule_text(rule) + "' stands twice"
                                          : "'" + rule_text(rule) + "' stands beside '" + rule_text(*twin) +

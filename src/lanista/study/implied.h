@@ -15,24 +15,22 @@
 namespace lanista::study {
 
 /// Events that let one trial's result stand for another's.
-inline constexpr std::string_view kWhenDiverged = "diverged", kWhenOutOfMemory = "out_of_memory", kWhenRungDecided = "rung_decided";
+inline constexpr std::string_view kWhenDiverged = "diverged", kWhenOutOfMemory = "out_of_memory";
 
 /// In which order members of a group are taken up: those that nothing pending can spare first; by the cost that each is
 /// expected to save over its own (the class discussion's formula of Fluid); as the strategy has them.
-inline constexpr std::string_view kNeededFirst = "needed_first", kInformativeFirst = "informative",
-                                  kAsGiven = "given";
+inline constexpr std::string_view kNeededFirst = "needed_first", kInformativeFirst = "informative", kAsGiven = "given";
 
-/// What one trial's result says of others (a study file's `implied`): whoever is equal but for `along`, and lies further
-/// in its direction than a trial that failed so, would fail so, too. Or, of rung_decided, that a rung whose survivors are
-/// settled needs no further results; it has no direction.
+/// What one trial's result says of others (a study file's `implied`): whoever is equal but for `along`, and lies
+/// further in its direction than a trial that failed so, would fail so, too.
 struct ImpliedRule {
   std::string when;   ///< one of implying_events()
-  std::string along;  ///< a numeric parameter of the space; empty: of rung_decided
+  std::string along;  ///< a numeric parameter of the space
   bool up = true;     ///< further is larger
   bool operator==(const ImpliedRule&) const = default;
 };
 const std::vector<std::string>& implying_events();
-/// "diverged along lr up", "rung_decided".
+/// "diverged along lr up".
 std::string rule_text(const ImpliedRule& rule);
 /// As study files have it.
 nlohmann::json rule_json(const ImpliedRule& rule);
@@ -41,7 +39,6 @@ Result<ImpliedRule> rule_from_json(const nlohmann::json& json);
 /// Whether the rules suit what may vary: `along` names parameters with an order, and no rule stands twice. Errors:
 /// kInvalidArgument; `where` is "[i].along", say.
 Result<void> check_rules(const std::vector<ImpliedRule>& rules, const std::vector<space::Parameter>& parameters);
-bool has_rung_rule(const std::vector<ImpliedRule>& rules);
 
 /// By which event a trial failed: kWhenDiverged, kWhenOutOfMemory, or empty for anything else.
 std::string_view failure_event(const Outcome& outcome);
@@ -49,8 +46,7 @@ std::string_view failure_event(const Outcome& outcome);
 std::optional<double> place_of(const space::Value& value);
 
 /// What a strategy is told of an end. An implied failure is one: the rule says how the trial would have ended, and what
-/// strategies make of failures is what they should make of it. An end that only says that nobody needs the result says
-/// nothing of its quality, as one by the user.
+/// strategies make of failures is what they should make of it.
 OutcomeKind told_kind(const Outcome& outcome);
 
 }  // namespace lanista::study

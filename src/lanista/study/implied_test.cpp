@@ -50,10 +50,12 @@ TEST(ImpliedRule, SaysWhatIsWrongWithIt) {
 
 TEST(ImpliedRule, GoesAlongAParameterWithAnOrder) {
   EXPECT_EQ(refusal_of({{"diverged", "lr", true}, {"out_of_memory", "batch", true}, {"diverged", "batch", false}}), "");
-  EXPECT_EQ(refusal_of({{"diverged", "lrr", true}}),
-            "[0].along: 'lrr' is no parameter of the space; there are optimizer, lr, batch, nesterov; did you mean 'lr'?");
-  EXPECT_EQ(refusal_of({{"diverged", "lr", true}, {"diverged", "optimizer", true}}),
-            "[1].along: 'optimizer' is choice(sgd, adam), which has no order; a range, or choices that are all numbers");
+  EXPECT_EQ(
+      refusal_of({{"diverged", "lrr", true}}),
+      "[0].along: 'lrr' is no parameter of the space; there are optimizer, lr, batch, nesterov; did you mean 'lr'?");
+  EXPECT_EQ(
+      refusal_of({{"diverged", "lr", true}, {"diverged", "optimizer", true}}),
+      "[1].along: 'optimizer' is choice(sgd, adam), which has no order; a range, or choices that are all numbers");
   EXPECT_NE(refusal_of({{"diverged", "nesterov", true}}), "") << "no and yes are no numbers";
   EXPECT_EQ(refusal_of({{"diverged", "lr", true}, {"diverged", "lr", true}}),
             "[1]: 'diverged along lr up' stands twice");

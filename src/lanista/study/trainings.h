@@ -17,16 +17,15 @@ std::int64_t trainings_each(const StudyConfig& config);
 /// What has become of the trainings of one proposal, which strategy.repeat, data.folds and strategy.retry may ask
 /// several of.
 struct Tally {
-  std::int64_t proposed = 0, succeeded = 0, stopped = 0, failed = 0, cancelled = 0, duplicate = 0,
-               implied = 0;
+  std::int64_t proposed = 0, succeeded = 0, stopped = 0, failed = 0, cancelled = 0, duplicate = 0, implied = 0;
 
   void count(OutcomeKind kind);
   std::int64_t ended() const { return succeeded + stopped + failed + cancelled + duplicate + implied; }
 };
 
-/// Trainings that are still to be proposed: trainings_each() of them, and another for each that failed, up to `retry`. None
-/// when one was stopped early (but for folds, which only tell something together), cancelled, implied or found to be a
-/// duplicate, or when more have failed than may: the proposal has had its chance.
+/// Trainings that are still to be proposed: trainings_each() of them, and another for each that failed, up to `retry`.
+/// None when one was stopped early (but for folds, which only tell something together), cancelled, implied or found to
+/// be a duplicate, or when more have failed than may: the proposal has had its chance.
 std::int64_t trainings_wanted(const StudyConfig& config, const Tally& tally);
 
 /// Whether the proposal is judged, and by what: nothing is running and nothing is to come.

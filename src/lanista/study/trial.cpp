@@ -13,12 +13,9 @@ namespace {
 using nlohmann::json;
 using namespace fields;
 
-constexpr std::pair<OutcomeKind, std::string_view> kOutcomes[] = {{OutcomeKind::kSucceeded, "succeeded"},
-                                                                  {OutcomeKind::kStopped, "stopped"},
-                                                                  {OutcomeKind::kFailed, "failed"},
-                                                                  {OutcomeKind::kCancelled, "cancelled"},
-                                                                  {OutcomeKind::kDuplicate, "duplicate"},
-                                                                  {OutcomeKind::kImplied, "implied"}};
+constexpr std::pair<OutcomeKind, std::string_view> kOutcomes[] = {
+    {OutcomeKind::kSucceeded, "succeeded"}, {OutcomeKind::kStopped, "stopped"},     {OutcomeKind::kFailed, "failed"},
+    {OutcomeKind::kCancelled, "cancelled"}, {OutcomeKind::kDuplicate, "duplicate"}, {OutcomeKind::kImplied, "implied"}};
 
 }  // namespace
 
@@ -277,7 +274,8 @@ Result<Outcome> outcome_from_json(const json& in) {
     if (in.contains("weights_hash")) outcome.weights_hash = digest(in, "weights_hash");
     if (in.contains("implied_by")) outcome.implied_by = trial(in, "implied_by");
     if (in.contains("rule")) outcome.rule = text(in, "rule");
-    if (outcome.kind == OutcomeKind::kImplied && !outcome.implied_by) throw Malformed{"an implied outcome names no trial"};
+    if (outcome.kind == OutcomeKind::kImplied && !outcome.implied_by)
+      throw Malformed{"an implied outcome names no trial"};
     return outcome;
   });
 }

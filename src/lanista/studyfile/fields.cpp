@@ -243,8 +243,7 @@ std::vector<Section> study_sections() {
         field(&StudyConfig::strategy, &StrategyConfig::retry,
               within(0, 1000, "retry", "failed trainings of a proposal that are done again with another seed")),
         quiet(field(&StudyConfig::strategy, &StrategyConfig::order,
-                    one_of("order",
-                           {std::string(kNeededFirst), std::string(kInformativeFirst), std::string(kAsGiven)},
+                    one_of("order", {std::string(kNeededFirst), std::string(kInformativeFirst), std::string(kAsGiven)},
                            "of a group's trials, where there are rules of implied: whom nobody spares first; by the "
                            "cost that each is expected to spare others over its own; as the strategy has them"))),
         quiet(field(&StudyConfig::strategy, &StrategyConfig::group,

@@ -318,7 +318,8 @@ class Reader {
       }
       are_all_read = false;
       const std::string& where = rule.error().where;
-      mistakes_.add(node_at(root_, path + (where.empty() ? "" : "." + where)), path + (where.empty() ? "" : "." + where), rule.error().message);
+      mistakes_.add(node_at(root_, path + (where.empty() ? "" : "." + where)),
+                    path + (where.empty() ? "" : "." + where), rule.error().message);
     }
     if (!are_all_read) return;
     std::vector<space::Parameter> known = config_.space.params.parameters();

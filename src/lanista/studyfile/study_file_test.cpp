@@ -494,8 +494,9 @@ TEST(StudyFile, RefusesAFrozenPartThatNoModelHas) {
 
 TEST(StudyFile, ReadsRulesOfWhatOneTrialSaysOfOthers) {
   const std::string space = "space: {params: {lr: [0.1, 0.2], optimizer: [sgd, adam]}}\n";
-  const auto config = read_study(space + "implied:\n  - {when: diverged, along: lr, direction: up}\n"
-                                         "strategy: {name: grid, order: informative, group: 8}\n",
+  const auto config = read_study(space +
+                                     "implied:\n  - {when: diverged, along: lr, direction: up}\n"
+                                     "strategy: {name: grid, order: informative, group: 8}\n",
                                  "mine.yaml");
 
   ASSERT_TRUE(config.ok()) << config.error().message;
@@ -520,11 +521,13 @@ TEST(StudyFile, SaysWhatIsWrongWithARule) {
             "'diverged'?");
   EXPECT_EQ(refusal("{when: diverged, along: batch, direction: up}"),
             "mine.yaml:3:29: implied[0].along: 'batch' is no parameter of the space; there are lr, optimizer");
-  EXPECT_EQ(refusal("{when: diverged, along: optimizer, direction: up}"),
-            "mine.yaml:3:29: implied[0].along: 'optimizer' is choice(sgd, adam), which has no order; a range, or choices "
-            "that are all numbers");
-  EXPECT_EQ(refusal("up"), "mine.yaml:3:5: implied[0]: \"up\" is not allowed; a rule is {when: EVENT, along: PARAMETER, "
-                           "direction: up or down}");
+  EXPECT_EQ(
+      refusal("{when: diverged, along: optimizer, direction: up}"),
+      "mine.yaml:3:29: implied[0].along: 'optimizer' is choice(sgd, adam), which has no order; a range, or choices "
+      "that are all numbers");
+  EXPECT_EQ(refusal("up"),
+            "mine.yaml:3:5: implied[0]: \"up\" is not allowed; a rule is {when: EVENT, along: PARAMETER, "
+            "direction: up or down}");
 }
 
 }  // namespace
