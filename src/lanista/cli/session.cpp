@@ -351,6 +351,7 @@ int run_study(const RunRequest& request) {
   if (auto strategy = engine::make_strategy(*config, *models); !strategy) {
     return refuse(strategy.error(), strategy.error().where, "");
   }
+  if (auto good = engine::check_config(*config); !good) return refuse(good.error(), good.error().where, "");
   const bool processes = request.crew.isolation.value_or(config->run.isolation) == study::kProcesses;
   if (auto trained = backend_of(*config, processes); !trained) return refuse(trained.error(), "run.devices", "");
   if (config->run.width > 1 && config->run.pipeline != 1) {
