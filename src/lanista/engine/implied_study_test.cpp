@@ -221,7 +221,7 @@ TEST(ImpliedStudy, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
   for (const auto& [strategy, rule] :
        std::vector<std::pair<std::string, std::string>>{{"grid", "none"}, {"random", "successive_halving"}}) {
     study::StudyConfig config = study_of(strategy, rule, true);
-    config.budget.trials = 14;
+    config.budget.trials = 16;
     Bench whole;
     std::vector<testing::Files> moments;
     testing::WatchedFileSystem fs(whole.disk);

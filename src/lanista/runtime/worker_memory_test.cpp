@@ -211,10 +211,11 @@ TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenSteps) {
   }
 }
 
-// The same where steps come in chunks: the clock is looked at once for each, then for the checkpoints behind it, and
-// for spans of work at the end of the epoch. Two looks go before, when the trials are admitted.
+// The same where steps come in chunks: the clock is looked at around each, then for the checkpoints behind it, and for
+// spans of work at the end of the epoch. Four looks go before: two around the making of the program, two when the
+// trials are admitted.
 TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenChunks) {
-  for (int looks = 2; looks < 24; ++looks) {
+  for (int looks = 4; looks < 36; ++looks) {
     const DryClock clock(looks);
     engine::WorkerBrief brief = one_lane(1);
     brief.lanes = 2;
