@@ -82,7 +82,7 @@ Result<Json> check_element(const OptionSpec& spec, const Json& value) {
       return value;
     case Kind::kInt:
     case Kind::kIntList:
-      if (value.is_string() && std::find(spec.allowed.begin(), spec.allowed.end(), value) != spec.allowed.end()) {
+      if (value.is_string() && std::ranges::count(spec.allowed, value.get<std::string>()) > 0) {
         return value;  // a word in the place of a number
       }
       if (!value.is_number_integer()) return wrong;
