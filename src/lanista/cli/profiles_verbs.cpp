@@ -122,13 +122,13 @@ Result<void> show(const ProfilesRequest& request) {
     return {};
   }
   tell_passed_over(content.passed_over);
-  std::vector<Row> rows{{"program", "batch", "params", "width", "lanes", "spans", "step", "a row measured", "between", "set-up",
-                         "save", "restore", "memory", "epochs to best"}};
+  std::vector<Row> rows{{"program", "batch", "params", "width", "lanes", "spans", "step", "a row measured", "between",
+                         "set-up", "save", "restore", "memory", "epochs to best"}};
   for (const study::Profile& row : study.rows) {
     rows.push_back({row.shape.program.substr(0, 12), std::to_string(row.shape.batch),
                     number("%.0f", row.shape.parameters), std::to_string(row.width), std::to_string(row.lanes),
-                    std::to_string(row.spans), time_text(row.step), time_text(row.evaluation_row), time_text(row.between),
-                    time_text(row.set_up), time_text(row.save), time_text(row.restore),
+                    std::to_string(row.spans), time_text(row.step), time_text(row.evaluation_row),
+                    time_text(row.between), time_text(row.set_up), time_text(row.save), time_text(row.restore),
                     number("%.3g MB", static_cast<double>(row.bytes) * 1e-6),
                     row.epochs_to_best > 0 ? std::to_string(row.epochs_to_best) : "-"});
   }

@@ -59,8 +59,8 @@ std::int64_t epochs_to_best(const study::StudyConfig& config, const study::Trial
   return 0;
 }
 
-/// The mean of what is no longer than twenty times the median: what is longer was no matter of the epoch, but a wait for
-/// a rung, say.
+/// The mean of what is no longer than twenty times the median: what is longer was no matter of the epoch, but a wait
+/// for a rung, say.
 double without_waits(const std::vector<double>& values) {
   constexpr double kWait = 20;
   const double most = kWait * median(values);

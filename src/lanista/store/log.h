@@ -42,11 +42,11 @@ enum class RecordType : std::uint16_t {
 /// The newest version of the records' layout that this build reads. It writes the oldest that says all, so that older
 /// builds read what they can: 2 is for studies that took over an earlier one's trials, which older builds would resume
 /// without them; 3 for those whose plans are logged as changes (several slots), which older builds cannot read; 4 for
-/// those whose trials fork from each other, which older builds would resume from the wrong states; 5 for those with rules
-/// of what one result says of others, whose outcomes and orders older builds do not know, and for those whose starts
-/// race, which older builds would take as they are.
-inline constexpr std::int64_t kImpliedSchema = 5, kRaceSchema = 5, kForkSchema = 4, kPlansSchema = 3, kEarlierSchema = 2,
-                              kPlainSchema = 1;
+/// those whose trials fork from each other, which older builds would resume from the wrong states; 5 for those with
+/// rules of what one result says of others, whose outcomes and orders older builds do not know, and for those whose
+/// starts race, which older builds would take as they are.
+inline constexpr std::int64_t kImpliedSchema = 5, kRaceSchema = 5, kForkSchema = 4, kPlansSchema = 3,
+                              kEarlierSchema = 2, kPlainSchema = 1;
 inline constexpr std::int64_t kSchemaVersion = 5;
 
 /// One record: type and JSON payload. Doubles round-trip.

@@ -39,17 +39,17 @@ Result<StepShape> step_shape(const graph::Graph& model, const graph::OpTable& op
 /// has something else to do now and then takes as long as it takes. 0: not known.
 struct Profile {
   StepShape shape;
-  std::string device;          ///< model of the CPU and numeric class
-  std::int64_t width = 1;      ///< workers that shared its steps
-  std::int64_t lanes = 1;      ///< trials that were trained in the same go
-  std::int64_t residents = 1;  ///< workers of the machine that worked at the same time, on average
-  std::int64_t spans = 0;      ///< that it is of
-  double step = 0;             ///< seconds of a step of one trial
-  double evaluation_row = 0;   ///< seconds a row that is measured on
-  double between = 0;          ///< seconds of an epoch in which its worker was told what to do, or waited for that
-  double set_up = 0;           ///< seconds in which the program was made
-  double save = 0, restore = 0;  ///< seconds of a snapshot, and of going on from one
-  std::int64_t bytes = 0;        ///< of the program with its states, at most
+  std::string device;               ///< model of the CPU and numeric class
+  std::int64_t width = 1;           ///< workers that shared its steps
+  std::int64_t lanes = 1;           ///< trials that were trained in the same go
+  std::int64_t residents = 1;       ///< workers of the machine that worked at the same time, on average
+  std::int64_t spans = 0;           ///< that it is of
+  double step = 0;                  ///< seconds of a step of one trial
+  double evaluation_row = 0;        ///< seconds a row that is measured on
+  double between = 0;               ///< seconds of an epoch in which its worker was told what to do, or waited for that
+  double set_up = 0;                ///< seconds in which the program was made
+  double save = 0, restore = 0;     ///< seconds of a snapshot, and of going on from one
+  std::int64_t bytes = 0;           ///< of the program with its states, at most
   std::int64_t epochs_to_best = 0;  ///< in which its trials came within 2 % of their best measurement
   bool operator==(const Profile&) const = default;
 };
