@@ -66,13 +66,13 @@ TEST(Profiles, ComeBackAsTheyWereTheOldestFirst) {
   Profiles store(fs, "times");
   ASSERT_TRUE(store.read().ok());
   EXPECT_TRUE(store.read()->studies.empty());  // of a folder that is not there
-  for (const std::uint64_t number : {3, 1, 2}) ASSERT_TRUE(store.put(drawn(number, number * 4)).ok());
+  for (const std::uint64_t number : {3U, 1U, 2U}) ASSERT_TRUE(store.put(drawn(number, number * 4)).ok());
   ASSERT_TRUE(store.put(drawn(2, 5)).ok());  // again, with less: in the place of what was there
 
   const auto content = store.read();
   ASSERT_EQ(content->studies.size(), 3U);
   EXPECT_TRUE(content->passed_over.empty());
-  for (const std::uint64_t number : {1, 2, 3}) {
+  for (const std::uint64_t number : {1U, 2U, 3U}) {
     const StudyProfiles wanted = drawn(number, number == 2 ? 5 : number * 4);
     const StudyProfiles& seen = content->studies[number - 1];
     EXPECT_EQ(seen.name, wanted.name);
