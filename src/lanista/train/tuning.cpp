@@ -73,7 +73,8 @@ class Branches {
     if (!runs_[i]) {
       std::optional<std::uint64_t> seed;
       if (!rules_.paired) {
-        seed = Rng(run_.data_seed()).split("branch").split(static_cast<std::uint64_t>(run_.step_count())).split(i).key();
+        const auto step = static_cast<std::uint64_t>(run_.step_count());
+        seed = Rng(run_.data_seed()).split("branch").split(step).split(i).key();
       }
       LANISTA_ASSIGN(TrialRun branch, run_.fork(search.tries()[i].setting, seed));
       runs_[i].emplace(std::move(branch));
