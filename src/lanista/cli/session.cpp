@@ -23,6 +23,7 @@
 #include "lanista/cli/version.h"
 #include "lanista/data/dataset.h"
 #include "lanista/engine/assembly.h"
+#include "lanista/engine/check_config.h"
 #include "lanista/engine/fit.h"
 #include "lanista/engine/process_executor.h"
 #include "lanista/engine/study_zoo.h"
@@ -354,14 +355,6 @@ int run_study(const RunRequest& request) {
   if (auto good = engine::check_config(*config); !good) return refuse(good.error(), good.error().where, "");
   const bool processes = request.crew.isolation.value_or(config->run.isolation) == study::kProcesses;
   if (auto trained = backend_of(*config, processes); !trained) return refuse(trained.error(), "run.devices", "");
-  if (config->run.width > 1 && config->run.pipeline != 1) {
-    return refuse(
-        {Code::kInvalidArgument,
-         "workers share a trial's steps by the shards of its batch or by its operators, not by both; leave out "
-         "run.width, or run.pipeline",
-         "run.width"},
-        "run.width", "");
-  }
   std::vector<std::string> of_start;
   if (config->train.start == study::kStartFile) {
     const auto ops = graph::builtin_ops();

@@ -45,7 +45,4 @@ study::Epochs epochs_of(const study::StudyConfig& config, const data::DataSpec& 
 /// Steps of a whole trial; of the shortest where trials draw their batches.
 std::int64_t least_steps_of_a_trial(const study::StudyConfig& config, const data::DataSpec& data);
 
-/// Whether the engine can work with the configuration: counts and names. Errors: kInvalidArgument.
-Result<void> check_config(const study::StudyConfig& config);
-
 }  // namespace lanista::engine

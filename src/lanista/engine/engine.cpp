@@ -4,6 +4,7 @@
 
 #include "lanista/base/real_json.h"
 #include "lanista/engine/assembly.h"
+#include "lanista/engine/check_config.h"
 #include "lanista/engine/folder.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/study_engine.h"

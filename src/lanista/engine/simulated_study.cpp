@@ -10,6 +10,7 @@
 
 #include "lanista/base/portable_math.h"
 #include "lanista/engine/assembly.h"
+#include "lanista/engine/check_config.h"
 #include "lanista/engine/plan_members.h"
 #include "lanista/engine/search_driver.h"
 #include "lanista/fuse/plan.h"

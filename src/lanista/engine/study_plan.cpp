@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lanista/engine/assembly.h"
+#include "lanista/engine/check_config.h"
 #include "lanista/engine/executor.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/plan_members.h"

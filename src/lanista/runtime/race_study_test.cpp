@@ -6,12 +6,10 @@
 #include <filesystem>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/fit.h"
 #include "lanista/engine/warm_start.h"
 #include "lanista/runtime/repeat.h"
 #include "lanista/runtime/study_life.h"
 #include "lanista/study/start_race.h"
-#include "lanista/studyfile/study_file.h"
 #include "lanista/zoo/test_store.h"
 
 namespace lanista::runtime {
@@ -50,26 +48,14 @@ keep: {top: 6, checkpoint_every: 0s}
 budget: {trials: 12}
 )yaml";
 
-class RaceStudy : public ::testing::Test {
+class RaceStudy : public testing::BlobStudy {
  protected:
   Custom study(std::uint64_t seed, const std::string& zoo = "", const char* text = kStudy) {
-    study::StudyConfig config = *studyfile::read_study(text, "race");
-    LANISTA_CHECK(engine::fit_to_data(config, data.spec()).ok(), "the test's own study file");
-    config.run.seed = seed;
+    study::StudyConfig config = configured(text, seed);
     if (!zoo.empty()) config.train.start = study::kStartZoo, config.train.zoo = zoo;
     return testing::as_configured(config);
   }
-  engine::StudyView lived(MemoryFileSystem& disk, const Custom& study, std::int64_t workers, std::int64_t lanes,
-                          const std::function<void()>& on_event = {}) {
-    const auto end = testing::live(disk, study, data, clock, {workers, lanes, 0, on_event});
-    EXPECT_TRUE(end.ok()) << end.error().text();
-    return *engine::fold(*store::read_log(disk, kFolder));
-  }
-
   int repeated(const Custom& custom, int& scored);
-
-  data::Dataset data = testing::blobs();
-  RealClock clock;
 };
 
 struct Seen {

@@ -4,14 +4,12 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/breeding.h"
-#include "lanista/engine/fit.h"
 #include "lanista/engine/warm_start.h"
 #include "lanista/runtime/repeat.h"
 #include "lanista/runtime/study_life.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/runtime/worker_executor.h"
 #include "lanista/step/training_step.h"
-#include "lanista/studyfile/study_file.h"
 #include "lanista/train/trainer.h"
 
 namespace lanista::runtime {
@@ -41,29 +39,18 @@ keep: {top: 4, checkpoint_every: 0s}
 budget: {trials: 12}
 )yaml";
 
-class StartStudy : public ::testing::Test {
+class StartStudy : public testing::BlobStudy {
  protected:
   Custom study(std::uint64_t seed) {
-    study::StudyConfig config = *studyfile::read_study(kStudy, "starts");
-    LANISTA_CHECK(engine::fit_to_data(config, data.spec()).ok(), "the test's own study file");
-    config.run.seed = seed;
-    return engine::testing::breeding(config, seed);
+    return engine::testing::breeding(configured(kStudy, seed), seed);
   }
   /// Mutations begin with what the engine finds for them.
-  static Custom warm(std::uint64_t seed, const data::DataSpec& spec) {
-    study::StudyConfig config = *studyfile::read_study(kWarmStudy, "warm");
-    LANISTA_CHECK(engine::fit_to_data(config, spec).ok(), "the test's own study file");
-    config.run.seed = seed;
-    return testing::as_configured(config);
-  }
+  Custom warm(std::uint64_t seed) const { return testing::as_configured(configured(kWarmStudy, seed)); }
   /// One life of a process. A pause is asked for behind so many events, 0: never.
   Result<engine::Summary> live(MemoryFileSystem& disk, const Custom& study, std::int64_t workers, int events,
                                const std::function<void()>& on_event = {}, std::int64_t lanes = 0) {
     return testing::live(disk, study, data, clock, {workers, lanes, events, on_event});
   }
-
-  data::Dataset data = testing::blobs();
-  RealClock clock;
 };
 
 TEST_F(StartStudy, LeavesNoTraceOfPausesAndKills) {
@@ -104,7 +91,7 @@ TEST_F(StartStudy, ChoosesTheSameParentsOnAnyWorkersAndLanesAndBehindKills) {
   int started = 0, fresh = 0;
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     SCOPED_TRACE(seed);
-    const Custom custom = warm(seed, data.spec());
+    const Custom custom = warm(seed);
     MemoryFileSystem reference;
     std::vector<std::map<std::string, std::string>> moments;
     const auto end = live(
@@ -135,7 +122,7 @@ TEST_F(StartStudy, ChoosesTheSameParentsOnAnyWorkersAndLanesAndBehindKills) {
 
 // What the parent measured last the child would measure before its first step, where the plan says so.
 TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
-  const Custom custom = warm(1, data.spec());
+  const Custom custom = warm(1);
   MemoryFileSystem disk;
   ASSERT_TRUE(live(disk, custom, 2, 0));
   const engine::StudyView view = *engine::fold(*store::read_log(disk, kFolder));

@@ -5,12 +5,16 @@
 #include <functional>
 #include <string>
 
+#include <gtest/gtest.h>
+
 #include "lanista/base/memory_file_system.h"
 #include "lanista/data/dataset.h"
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/custom_study.h"
+#include "lanista/engine/fit.h"
 #include "lanista/runtime/worker_executor.h"
 #include "lanista/store/log.h"
+#include "lanista/studyfile/study_file.h"
 
 namespace lanista::runtime::testing {
 
@@ -59,5 +63,26 @@ inline data::Dataset blobs() {
 inline engine::testing::Custom as_configured(study::StudyConfig config) {
   return {config, [config](const auto& models) { return *engine::make_strategy(config, models); }};
 }
+
+/// Studies of blobs.
+class BlobStudy : public ::testing::Test {
+ protected:
+  study::StudyConfig configured(const char* text, std::uint64_t seed) const {
+    study::StudyConfig config = *studyfile::read_study(text, "blobs");
+    LANISTA_CHECK(engine::fit_to_data(config, data.spec()).ok(), "the test's own study file");
+    config.run.seed = seed;
+    return config;
+  }
+  /// Whoever it was left by goes on to its end.
+  engine::StudyView lived(MemoryFileSystem& disk, const engine::testing::Custom& study, std::int64_t workers,
+                          std::int64_t lanes, const std::function<void()>& on_event = {}) {
+    const auto end = live(disk, study, data, clock, {workers, lanes, 0, on_event});
+    EXPECT_TRUE(end.ok()) << end.error().text();
+    return *engine::fold(*store::read_log(disk, engine::testing::kFolder));
+  }
+
+  data::Dataset data = blobs();
+  RealClock clock;
+};
 
 }  // namespace lanista::runtime::testing

@@ -3,12 +3,10 @@
 
 #include <filesystem>
 
-#include "lanista/engine/fit.h"
 #include "lanista/engine/warm_start.h"
 #include "lanista/runtime/study_life.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/step/training_step.h"
-#include "lanista/studyfile/study_file.h"
 #include "lanista/train/trainer.h"
 #include "lanista/zoo/test_store.h"
 
@@ -30,24 +28,13 @@ keep: {top: 4, checkpoint_every: 0s}
 budget: {trials: 10}
 )yaml";
 
-class ZooStudy : public ::testing::Test {
+class ZooStudy : public testing::BlobStudy {
  protected:
   Custom study(const std::string& folder, std::uint64_t seed) {
-    study::StudyConfig config = *studyfile::read_study(kStudy, "zoo");
-    LANISTA_CHECK(engine::fit_to_data(config, data.spec()).ok(), "the test's own study file");
-    config.run.seed = seed;
+    study::StudyConfig config = configured(kStudy, seed);
     config.train.zoo = folder;
     return testing::as_configured(config);
   }
-  engine::StudyView lived(MemoryFileSystem& disk, const Custom& study, std::int64_t workers, std::int64_t lanes,
-                          const std::function<void()>& on_event = {}) {
-    const auto end = testing::live(disk, study, data, clock, {workers, lanes, 0, on_event});
-    EXPECT_TRUE(end.ok()) << end.error().text();
-    return *engine::fold(*store::read_log(disk, kFolder));
-  }
-
-  data::Dataset data = testing::blobs();
-  RealClock clock;
 };
 
 TEST_F(ZooStudy, IsFilledByOneAndStartsTheNextWhichIsTheSameOnAnyWorkersAndBehindKills) {

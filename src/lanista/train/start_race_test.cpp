@@ -8,11 +8,15 @@
 
 #include "lanista/graph/text.h"
 #include "lanista/study/start_race.h"
+#include "lanista/train/test_life.h"
 #include "lanista/train/test_support.h"
 #include "lanista/train/trainer.h"
 
 namespace lanista::train {
 namespace {
+
+using testing::never;
+using testing::Trained;
 
 constexpr std::int64_t kSteps = 5;
 
@@ -69,41 +73,15 @@ TrainerInput racing(const std::vector<std::shared_ptr<const StartWeights>>& star
   return input;
 }
 
-bool never() { return false; }
-
-struct Trained {
-  TrainerState state;
-  std::vector<study::Measurement> measurements;
-};
-
-/// To the end of the epochs, through save and restore at every step that `cut` says.
 Trained train_through(const TrainerInput& input, std::int64_t lanes,
                       const std::function<bool(std::int64_t)>& cut = {}) {
-  auto group = LaneGroup::create(input, lanes);
-  EXPECT_TRUE(group) << group.error().text();
-  TrialRun run = *TrialRun::create(input);
-  TrialRun* one = &run;
-  while (run.epochs_done() < input.recipe.epochs) {
-    EXPECT_TRUE(group->admit(run));
-    if (cut && run.step_count() > 0 && cut(run.step_count())) {
-      TrainerInput later = input;  // whoever goes on from a state has no weights to begin with
-      later.start.reset();
-      for (RivalStart& rival : later.rivals) rival.weights.reset();
-      TrialRun back = *TrialRun::create(later);
-      EXPECT_TRUE(back.restore(run.save()));
-      run = std::move(back);
-      EXPECT_TRUE(group->admit(run));
-    }
-    if (run.wants_race()) {
-      const auto raced = race_starts(*group, run, never);
-      EXPECT_TRUE(raced) << raced.error().text();
-      EXPECT_FALSE(run.wants_race());
-    }
-    StepEnd end;
-    group->step({&one, 1}, {&end, 1});
-    EXPECT_EQ(end.failure, "");
-  }
-  return {run.save(), run.measurements()};
+  const auto race = [](LaneGroup& group, TrialRun& run) {
+    if (!run.wants_race()) return;
+    const auto raced = race_starts(group, run, never);
+    EXPECT_TRUE(raced) << raced.error().text();
+    EXPECT_FALSE(run.wants_race());
+  };
+  return testing::train_through(input, lanes, race, [&](std::int64_t step) { return cut && step > 0 && cut(step); });
 }
 
 /// The trial that began so, and raced nobody.

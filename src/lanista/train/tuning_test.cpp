@@ -10,10 +10,14 @@
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
 #include "lanista/graph/text.h"
+#include "lanista/train/test_life.h"
 #include "lanista/train/test_support.h"
 
 namespace lanista::train {
 namespace {
+
+using testing::never;
+using testing::Trained;
 
 TrainerInput tuned_trial(Options options = Options::object()) {
   study::Recipe recipe;
@@ -50,13 +54,6 @@ Result<study::ProposeSetting> rates(const TrialRun& run) {
   });
 }
 
-bool never() { return false; }
-
-struct Trained {
-  TrainerState state;
-  std::vector<study::Measurement> measurements;
-};
-
 void expect_same(const Trained& a, const Trained& b) {
   EXPECT_EQ(a.state.tensors, b.state.tensors);
   ASSERT_EQ(a.measurements.size(), b.measurements.size());
@@ -67,31 +64,15 @@ void expect_same(const Trained& a, const Trained& b) {
   }
 }
 
-/// To the end of the epochs, through save and restore at every step that `cut` says.
 Trained train_through(const TrainerInput& input, std::int64_t lanes,
                       const std::function<bool(std::int64_t)>& cut = {}) {
-  auto group = LaneGroup::create(input, lanes);
-  EXPECT_TRUE(group) << group.error().text();
-  TrialRun run = *TrialRun::create(input);
-  TrialRun* one = &run;
-  while (run.epochs_done() < input.recipe.epochs) {
-    EXPECT_TRUE(group->admit(run));
-    if (cut && cut(run.step_count())) {
-      TrialRun back = *TrialRun::create(input);
-      EXPECT_TRUE(back.restore(run.save()));
-      run = std::move(back);
-      EXPECT_TRUE(group->admit(run));
-    }
-    if (run.wants_search()) {
-      const auto searched = search_setting(*group, run, rates, never);
-      EXPECT_TRUE(searched) << searched.error().text();
-      EXPECT_FALSE(run.wants_search());
-    }
-    StepEnd end;
-    group->step({&one, 1}, {&end, 1});
-    EXPECT_EQ(end.failure, "");
-  }
-  return {run.save(), run.measurements()};
+  const auto search = [](LaneGroup& group, TrialRun& run) {
+    if (!run.wants_search()) return;
+    const auto searched = search_setting(group, run, rates, never);
+    EXPECT_TRUE(searched) << searched.error().text();
+    EXPECT_FALSE(run.wants_search());
+  };
+  return testing::train_through(input, lanes, search, cut);
 }
 
 TEST(Tuning, FindsARateThatTrainsWhereTheRecipesHardlyDoes) {

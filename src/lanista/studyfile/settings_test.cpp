@@ -1,0 +1,150 @@
+// Single settings of a study file: read, written again, and refused where they cannot be.
+#include <gtest/gtest.h>
+
+#include "lanista/studyfile/study_file.h"
+#include "lanista/studyfile/test_support.h"
+
+namespace lanista::studyfile {
+namespace {
+
+using testing::mistakes;
+
+TEST(StudyFile, SaysWhichEpochATrialStandsFor) {
+  const auto keep = [](const std::string& text) { return read_study(text, "s.yaml")->train.keep; };
+  EXPECT_EQ(keep("train: {epochs: 3}\n"), study::kKeepBestEpoch);
+  EXPECT_EQ(keep("train: {keep: last}\n"), study::kKeepLast);
+  for (const std::string_view value : {study::kKeepBestEpoch, study::kKeepLast}) {
+    study::StudyConfig config;
+    config.train.keep = value;
+    const std::string text = write_study(config);
+    EXPECT_EQ(keep(text), value);
+    EXPECT_EQ(read_stored_study(text, "s.yaml")->train.keep, value);
+    const std::string line = "  keep: \"" + std::string(value) + "\"\n";
+    ASSERT_NE(text.find(line), std::string::npos) << "whatever it is: a file without it is of an older build";
+    std::string old = text;
+    old.erase(old.find(line), line.size());
+    EXPECT_EQ(read_stored_study(old, "s.yaml")->train.keep, study::kKeepLast);
+    EXPECT_EQ(keep(old), study::kKeepBestEpoch);
+  }
+}
+
+TEST(StudyFile, SaysWhatDecidesTies) {
+  const auto ties = [](const std::string& text) { return read_study(text, "s.yaml")->train.ties; };
+  EXPECT_EQ(ties("train: {epochs: 3}\n"), study::kTiesByLoss);
+  for (const std::string_view value : {study::kTiesByLoss, study::kTiesToEarlier}) {
+    study::StudyConfig config;
+    config.train.ties = value;
+    const std::string text = write_study(config);
+    EXPECT_EQ(ties(text), value);
+    EXPECT_EQ(read_stored_study(text, "s.yaml")->train.ties, value);
+    const std::string line = "  ties: \"" + std::string(value) + "\"\n";
+    ASSERT_NE(text.find(line), std::string::npos) << "whatever it is: a file without it is of an older build";
+    std::string old = text;
+    old.erase(old.find(line), line.size());
+    EXPECT_EQ(read_stored_study(old, "s.yaml")->train.ties, study::kTiesToEarlier);
+  }
+}
+
+TEST(StudyFile, KeepsConstraintsAndRepeats) {
+  const auto config = read_study(
+      "subject_to: [val_loss <= 1, \"params <= 50k\"]\n"
+      "strategy: {name: tpe, repeat: 3, average: median, retry: 1}\n"
+      "goal: [maximize val_accuracy, minimize params]\n",
+      "s.yaml");
+  ASSERT_TRUE(config.ok()) << config.error().text();
+  const auto again = read_study(write_study(*config), "again.yaml");
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  for (const study::StudyConfig& each : {*config, *again}) {
+    ASSERT_EQ(each.subject_to.size(), 2U);
+    EXPECT_EQ(each.subject_to[1].text(), "params <= 50k");
+    EXPECT_EQ(each.strategy.repeat, 3);
+    EXPECT_EQ(each.strategy.average, "median");
+    EXPECT_EQ(each.strategy.retry, 1);
+  }
+  EXPECT_EQ(read_study("subject_to: val_loss < 1", "s.yaml").error().message,
+            "s.yaml:1:13: subject_to: 'val_loss < 1' is no constraint: at '< 1', '<=' or '>=' is wanted");
+  EXPECT_FALSE(read_study("strategy: {repeat: 0}", "s.yaml").ok());
+  EXPECT_FALSE(read_study("strategy: {average: mode}", "s.yaml").ok());
+}
+
+TEST(StudyFile, TakesTheNameOfAStrategyAlone) {
+  EXPECT_EQ(read_study("strategy: tpe\n", "toy.yaml")->strategy.name, "tpe");
+  const auto wrong = read_study("strategy: tpo\n", "toy.yaml");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().message.substr(0, 45), "toy.yaml:1:11: strategy.name: 'tpo' is not kn");
+}
+
+constexpr const char* kFrozenStudy = "model: {base: a.onnx, frozen: {through: \"%4\", weights: base}}\n";
+
+TEST(StudyFile, KnowsAPartThatIsNotTrained) {
+  const auto config = read_study(kFrozenStudy, "study.yaml");
+  ASSERT_TRUE(config) << config.error().text();
+  ASSERT_TRUE(config->model.frozen);
+  EXPECT_EQ(config->model.frozen->through, "%4");
+  EXPECT_EQ(config->model.frozen->weights, "base");
+
+  const auto again = read_study(write_study(*config), "again.yaml");
+  ASSERT_TRUE(again) << again.error().text();
+  ASSERT_TRUE(again->model.frozen);
+  EXPECT_EQ(again->model.frozen->through, "%4");
+  EXPECT_EQ(write_study(*again), write_study(*config));
+}
+
+TEST(StudyFile, RefusesAFrozenPartThatNoModelHas) {
+  const auto said = [](const std::string& text) {
+    const auto config = read_study(text, "study.yaml");
+    return config ? std::string("nothing") : config.error().text();
+  };
+  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  std::string text = said("model: {base: a.onnx, frozen: {thruogh: x, weights: base}}\n");
+  EXPECT_TRUE(has(text, "through") && has(text, "study.yaml:1:") && has(text, "model.frozen.through")) << text;
+  text = said("model: {base: a.onnx, frozen: {through: x}}\n");
+  EXPECT_TRUE(has(text, "model.frozen.weights")) << text;
+  text = said("model: {base: [a.onnx, b.onnx], frozen: {through: x, weights: base}}\n");
+  EXPECT_TRUE(has(text, "one base model")) << text;
+  text = said("model: {base: a.onnx, frozen: {through: x, weights: base}}\ntrain: {precision: float64}\n");
+  EXPECT_TRUE(has(text, "float32")) << text;
+  text = said("model: {base: a.onnx, frozen: 3}\n");
+  EXPECT_TRUE(has(text, "a mapping")) << text;
+}
+
+TEST(StudyFile, ReadsRulesOfWhatOneTrialSaysOfOthers) {
+  const std::string space = "space: {params: {lr: [0.1, 0.2], optimizer: [sgd, adam]}}\n";
+  const auto config = read_study(space +
+                                     "implied:\n  - {when: diverged, along: lr, direction: up}\n"
+                                     "strategy: {name: grid, order: informative, group: 8}\n",
+                                 "mine.yaml");
+
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  ASSERT_EQ(config->implied.size(), 1U);
+  EXPECT_EQ(config->implied.front(), (study::ImpliedRule{"diverged", "lr", true}));
+  EXPECT_EQ(config->strategy.order, "informative");
+  EXPECT_EQ(config->strategy.group, 8);
+  const auto again = read_study(write_study(*config), "again.yaml");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->implied, config->implied);
+}
+
+TEST(StudyFile, SaysWhatIsWrongWithARule) {
+  const std::string space = "space: {params: {lr: [0.1, 0.2], optimizer: [sgd, adam]}}\n";
+  const auto refusal = [&](const std::string& rule) {
+    const auto config = read_study(space + "implied:\n  - " + rule + "\n", "mine.yaml");
+    return config ? "" : config.error().message;
+  };
+
+  EXPECT_EQ(refusal("{when: divergd, along: lr, direction: up}"),
+            "mine.yaml:3:12: implied[0].when: 'divergd' is no event; one of diverged, out_of_memory; did you mean "
+            "'diverged'?");
+  EXPECT_EQ(refusal("{when: diverged, along: batch, direction: up}"),
+            "mine.yaml:3:29: implied[0].along: 'batch' is no parameter of the space; there are lr, optimizer");
+  EXPECT_EQ(
+      refusal("{when: diverged, along: optimizer, direction: up}"),
+      "mine.yaml:3:29: implied[0].along: 'optimizer' is choice(sgd, adam), which has no order; a range, or choices "
+      "that are all numbers");
+  EXPECT_EQ(refusal("up"),
+            "mine.yaml:3:5: implied[0]: \"up\" is not allowed; a rule is {when: EVENT, along: PARAMETER, "
+            "direction: up or down}");
+}
+
+}  // namespace
+}  // namespace lanista::studyfile
