@@ -65,7 +65,7 @@ struct Session {
   std::unique_ptr<engine::Executor> executor;
   schedule::Machine machine;
   const nn::Backend* backend = nullptr;  // null: own kernels
-  bool has_processes = false;
+  bool are_processes = false;
   Progress progress;
   std::optional<LivePageThread> page;
 
@@ -80,13 +80,14 @@ struct Session {
 
   Result<void> make_executor(const Crew& crew) {
     engine::WorkerBrief brief = worker_brief(config, crew);
-    brief.study_folder = folder;
-    brief.data.folder = folder;
+    LANISTA_ASSIGN(std::vector<engine::Launcher> launchers, launchers_of(crew, config));
+    brief.study_folder = launchers.empty() ? folder : fs::absolute(folder).string();
+    brief.data.folder = brief.study_folder;
     brief.data.hash = data.spec().hash;
-    has_processes = crew.isolation.value_or(config.run.isolation) == study::kProcesses;
-    LANISTA_ASSIGN(backend, backend_of(config, has_processes));
+    are_processes = has_processes(crew, config);
+    LANISTA_ASSIGN(backend, backend_of(config, are_processes));
     if (backend != nullptr) brief.numeric_class = backend->numeric_class();
-    if (!has_processes) {
+    if (!are_processes) {
       LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(),
                                                                    clock, {.backend = backend}));
       machine = threads->machine();
@@ -98,6 +99,7 @@ struct Session {
     brief.memory_bytes = machine.bytes;
     engine::ProcessOptions processes;
     processes.launch = engine::launch_this_program();
+    processes.elsewhere = std::move(launchers);
     processes.lease_seconds = config.run.lease_seconds;
     if (brief.width == study::kAutoWidth) processes.known = known_times(engine::profiles_folder(config, folder));
     LANISTA_ASSIGN(executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, processes));
@@ -109,8 +111,8 @@ struct Session {
   }
 
   std::string crew_text() const {
-    return std::to_string(machine.workers) + (has_processes ? " worker process" : " worker") +
-           (machine.workers == 1 ? "" : has_processes ? "es" : "s");
+    return std::to_string(machine.workers) + (are_processes ? " worker process" : " worker") +
+           (machine.workers == 1 ? "" : are_processes ? "es" : "s");
   }
 
   engine::Services services() {
@@ -274,7 +276,7 @@ engine::WorkerBrief worker_brief(const study::StudyConfig& config, const Crew& c
   brief.data.repetitions = config.strategy.repeat;
   brief.isa = kernels::isa_name(kernels::best_isa());
   brief.numeric_class = nn::cpu_backend().numeric_class();
-  brief.workers = crew.workers.value_or(config.run.workers);
+  brief.workers = workers_of(crew, config);
   brief.lanes = crew.lanes.value_or(config.run.lanes);
   const bool is_cut = config.run.pipeline != 1;  // by operators, and not by shards as well
   brief.width = config.run.width == study::kAutoWidth && is_cut ? 1 : config.run.width;
@@ -353,8 +355,8 @@ int run_study(const RunRequest& request) {
     return refuse(strategy.error(), strategy.error().where, "");
   }
   if (auto good = engine::check_config(*config); !good) return refuse(good.error(), good.error().where, "");
-  const bool processes = request.crew.isolation.value_or(config->run.isolation) == study::kProcesses;
-  if (auto trained = backend_of(*config, processes); !trained) return refuse(trained.error(), "run.devices", "");
+  if (auto where = launchers_of(request.crew, *config); !where) return refuse(where.error(), where.error().where, "");
+  if (auto trained = backend_of(*config, has_processes(request.crew, *config)); !trained) return refuse(trained.error(), "run.devices", "");
   std::vector<std::string> of_start;
   if (config->train.start == study::kStartFile) {
     const auto ops = graph::builtin_ops();

@@ -8,6 +8,7 @@
 #include "lanista/base/result.h"
 #include "lanista/cli/changed_study.h"
 #include "lanista/cli/print_plan.h"
+#include "lanista/cli/crew.h"
 #include "lanista/engine/engine.h"
 #include "lanista/engine/worker_brief.h"
 #include "lanista/studyfile/study_file.h"
@@ -20,12 +21,6 @@ struct View {
   bool quiet = false;
   bool no_color = false;
   bool open = false;  ///< the page, kept fresh
-};
-
-/// With whom a study is trained this time: never stored, never changes results. What is not said the study says.
-struct Crew {
-  std::optional<std::int64_t> workers, lanes;
-  std::optional<std::string> isolation;
 };
 
 /// What `run` was asked.

@@ -5,6 +5,7 @@
 #include "lanista/cli/repeat.h"
 #include "lanista/cli/session.h"
 #include "lanista/cli/simulate.h"
+#include "lanista/cli/simulate_workload.h"
 #include "lanista/cli/verbs.h"
 
 namespace lanista::cli {
@@ -29,6 +30,11 @@ void add_crew_options(CLI::App& verb, Crew& crew) {
   verb.add_option("--isolation", crew.isolation,
                   "thread, or process: one that dies costs its trials some time, not the study")
       ->check(CLI::IsMember({std::string(study::kThreads), std::string(study::kProcesses)}));
+  verb.add_option("--ssh", crew.ssh, "hosts that worker processes are begun on, in turn; here: this one")
+      ->delimiter(',');
+  verb.add_option("--slurm", crew.slurm, "begin worker processes in Slurm jobs, one each, with these options of srun");
+  verb.add_option("--launch", crew.launch,
+                  "begin worker processes by this command, which runs what follows it and hands on its streams");
 }
 
 std::vector<studyfile::Override> overrides_of(const std::vector<std::string>& set) {
@@ -169,13 +175,13 @@ void add_simulate(CLI::App& app, int& code) {
     SimulateRequest request;
     bool is_pipeline = false;
     PipelineAsked pipeline;
+    WorkloadRequest workload;
   };
   auto options = std::make_shared<Options>();
   auto* request = &options->request;
   auto& verb = *app.add_subcommand("simulate", "what a study would take on a cluster: makespan, bound, gap, timeline");
   verb.add_option("study", request->study,
-                  "study file (predicted times), or folder of a study (measured times); with --pipeline also a model")
-      ->required();
+                  "study file (predicted times), or folder of a study (measured times); with --pipeline also a model");
   auto* cluster =
       verb.add_option("--cluster", request->cluster,
                       "what there is, YAML: workers, shares, widest, memory_mb, reserve, interference, busy, serial, "
@@ -186,11 +192,35 @@ void add_simulate(CLI::App& app, int& code) {
   auto* flag = verb.get_option("--pipeline");
   cluster->excludes(flag);
   verb.add_option("--plan", options->pipeline.plan, "a plan that `plan` wrote (default: a new one)")->needs(flag);
+  auto* jobs = verb.add_option("--workload", options->workload.workload,
+                               "in place of a study: jobs that come one by one, CSV (docs/cluster.md)");
+  jobs->excludes(flag)->excludes(cluster);
+  verb.add_option("--data", options->workload.data, "folder of the traces of the workload's applications")->needs(jobs);
+  verb.add_option("--policy", options->workload.policies, "that deal devices to the jobs (default: all)")
+      ->delimiter(',')
+      ->needs(jobs);
+  verb.add_option("--nodes", options->workload.nodes, "of the cluster that the jobs are on")
+      ->check(whole(1, 4096))
+      ->capture_default_str()
+      ->needs(jobs);
+  verb.add_option("--devices-a-node", options->workload.devices, "of each of them")
+      ->check(whole(1, 64))
+      ->capture_default_str()
+      ->needs(jobs);
   verb.add_flag("--json", request->json, "one JSON object on stdout");
   verb.footer(examples({"lanista simulate study.yaml --cluster cluster.yaml",
                         "lanista simulate studies/digits-1 --cluster cluster.yaml --json",
-                        "lanista simulate --pipeline model.json --devices devices.yaml --plan plan.json"}));
+                        "lanista simulate --pipeline model.json --devices devices.yaml --plan plan.json",
+                        "lanista simulate --workload workload-6.csv --data pollux --policy tiresias,ours"}));
   verb.callback([options, &code] {
+    if (!options->workload.workload.empty()) {
+      if (!options->request.study.empty()) throw CLI::ExcludesError("study", "--workload");
+      if (options->workload.data.empty()) throw CLI::RequiredError("--data");
+      options->workload.json = options->request.json;
+      code = simulate_workload(options->workload);
+      return;
+    }
+    if (options->request.study.empty()) throw CLI::RequiredError("study");
     if (options->is_pipeline) {
       options->pipeline.json = options->request.json;
       code = run_pipeline(options->pipeline, options->request.study, {});

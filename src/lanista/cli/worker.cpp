@@ -2,6 +2,7 @@
 
 #include "lanista/cli/app.h"
 #include "lanista/cli/session.h"
+#include "lanista/engine/elsewhere.h"
 #include "lanista/runtime/worker_process.h"
 
 namespace lanista::cli {
@@ -9,6 +10,14 @@ namespace lanista::cli {
 int work(const std::string& socket) {
   const auto done = engine::work_for_engine(socket, runtime::worker_of_process(nn::Operators()));
   return done ? static_cast<int>(kDone) : report(done.error());
+}
+
+int work_over_streams() {
+  return engine::watch_over([] {
+    const auto done =
+        engine::work_for_engine(engine::take_standard_streams(), runtime::worker_of_process(nn::Operators()));
+    return done ? static_cast<int>(kDone) : report(done.error());
+  });
 }
 
 }  // namespace lanista::cli

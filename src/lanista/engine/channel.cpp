@@ -1,5 +1,6 @@
 #include "lanista/engine/channel.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,8 +31,14 @@ int milliseconds_until(Steady::time_point moment) {
 
 }  // namespace
 
+Channel::Channel(int in, int out) : socket_(in), to_(out) {
+  if (in == out) return;
+  for (const int end : {in, out}) ::fcntl(end, F_SETFL, ::fcntl(end, F_GETFL) | O_NONBLOCK);
+}
+
 Channel::Channel(Channel&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)),
+      to_(std::exchange(other.to_, -1)),
       in_(std::move(other.in_)),
       out_(std::move(other.out_)),
       ended_(other.ended_),
@@ -40,6 +47,7 @@ Channel::Channel(Channel&& other) noexcept
 
 Channel& Channel::operator=(Channel&& other) noexcept {
   std::swap(socket_, other.socket_);
+  std::swap(to_, other.to_);
   std::swap(in_, other.in_);
   std::swap(out_, other.out_);
   std::swap(ended_, other.ended_);
@@ -52,6 +60,7 @@ Channel::~Channel() {
   if (socket_ < 0) return;
   ::shutdown(socket_, SHUT_RDWR);
   ::close(socket_);
+  if (to_ != socket_) ::close(to_);
 }
 
 void Channel::send(std::uint16_t kind, std::string_view text) {
@@ -85,18 +94,27 @@ void Channel::flush(double seconds) {
 // Reads and writes what can be read and written; where that is nothing, waits for something.
 void Channel::pump(int milliseconds) {
   if (ended_) return;
-  pollfd poll{socket_, static_cast<short>(out_.empty() ? POLLIN : POLLIN | POLLOUT), 0};
-  if (::poll(&poll, 1, milliseconds) <= 0) return;
-  if ((poll.revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_what_is_there();
-  if ((poll.revents & POLLOUT) != 0 && !out_.empty()) {
-    const ssize_t put = ::send(socket_, out_.data(), out_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (put > 0) out_.erase(0, static_cast<std::size_t>(put));
-  }
+  const short writes = out_.empty() ? 0 : POLLOUT;
+  const bool is_one = to_ == socket_;
+  std::array<pollfd, 2> ends{pollfd{socket_, static_cast<short>(is_one ? POLLIN | writes : POLLIN), 0},
+                             pollfd{to_, writes, 0}};
+  if (::poll(ends.data(), is_one || writes == 0 ? 1 : 2, milliseconds) <= 0) return;
+  if ((ends[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_what_is_there();
+  if (((is_one ? ends[0] : ends[1]).revents & (POLLOUT | (is_one ? 0 : POLLERR))) != 0) write_what_fits();
+}
+
+void Channel::write_what_fits() {
+  if (out_.empty()) return;
+  const ssize_t put = to_ == socket_ ? ::send(to_, out_.data(), out_.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
+                                     : ::write(to_, out_.data(), out_.size());
+  if (put > 0) out_.erase(0, static_cast<std::size_t>(put));
+  if (put < 0 && errno == EPIPE && to_ != socket_) ended_ = true;  // of a socket reading tells it
 }
 
 void Channel::read_what_is_there() {
   std::array<char, 65536> bytes;
-  const ssize_t got = ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  const ssize_t got = to_ == socket_ ? ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT)
+                                     : ::read(socket_, bytes.data(), bytes.size());
   if (got > 0) return in_.feed({bytes.data(), static_cast<std::size_t>(got)});
   const bool later = got < 0 && (errno == EAGAIN || errno == EINTR);
   if (!later) ended_ = true;

@@ -9,11 +9,14 @@
 
 namespace lanista::engine {
 
-/// One end of a stream socket over which messages go both ways. Neither end waits for the other to read, so that two
-/// who both write do not wait for ever. Move-only; one thread at a time.
+/// One end of a stream socket, or of two pipes, over which messages go both ways. Neither end waits for the other to
+/// read, so that two who both write do not wait for ever. Move-only; one thread at a time.
 class Channel {
  public:
-  explicit Channel(int socket) : socket_(socket) {}
+  explicit Channel(int socket) : Channel(socket, socket) {}
+  /// Descriptors that are read from and written to. If they are two, they become non-blocking, and whoever has them
+  /// ignores SIGPIPE.
+  Channel(int in, int out);
   Channel(Channel&& other) noexcept;
   Channel& operator=(Channel&& other) noexcept;
   ~Channel();  ///< the other end sees it, even where a forked process has a copy of the socket
@@ -29,14 +32,16 @@ class Channel {
   /// Why it is closed, where that is what the other end said.
   const std::optional<Error>& fault() const { return fault_; }
 
-  int socket() const { return socket_; }
+  int socket() const { return socket_; }  ///< that is read from
   bool has_more_to_write() const { return !out_.empty(); }
 
  private:
   void pump(int milliseconds);
   void read_what_is_there();
+  void write_what_fits();
 
   int socket_;
+  int to_;  // where it is written to; the same, if that is a socket
   FrameReader in_;
   std::string out_;
   bool ended_ = false;  // nothing more comes

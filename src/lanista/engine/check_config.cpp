@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lanista/base/text_distance.h"
+#include "lanista/engine/elsewhere.h"
 #include "lanista/study/epochs.h"
 
 namespace lanista::engine {
@@ -112,6 +113,15 @@ Result<void> check_config(const study::StudyConfig& config) {
                  "workers share a trial's steps by the shards of its batch or by its operators, not by both; leave out "
                  "run.width, or run.pipeline",
                  "run.width"};
+  }
+  LANISTA_TRY(check_cluster(config.cluster));
+  if (config.run.width != 1 && !config.cluster.is_here()) {
+    return Error{Code::kInvalidArgument,
+                 "workers that share a trial's steps are on one machine; leave out run.width, or cluster", "run.width"};
+  }
+  if (!config.cluster.slurm.empty() && config.run.workers == 0) {
+    return Error{Code::kInvalidArgument, "with cluster.slurm it says how many jobs to ask for; allowed: 1 to 64",
+                 "run.workers"};
   }
   LANISTA_TRY(at_least("budget.trials", config.budget.trials.value_or(1), 1));
   if (config.goals.empty()) return Error{Code::kInvalidArgument, "a study needs a goal", "goal"};

@@ -17,12 +17,12 @@ std::string file_of(const Report& report) {
 
 }  // namespace
 
-Lease& Leases::grant(const Job& job) {
+Lease& Leases::grant(const Job& job, const std::vector<bool>& keep_away) {
   leases_.erase(job.trial);
   Lease lease;
   lease.job = job;
   lease.checkpoint = job.checkpoint;
-  lease.worker = least_loaded(std::vector<bool>(in_hand_.size(), false));
+  lease.worker = least_loaded(keep_away);
   return leases_.emplace(job.trial, std::move(lease)).first->second;
 }
 
@@ -122,6 +122,30 @@ void Leases::move_from(std::size_t worker, const std::vector<bool>& keep_away) {
   for (const TrialId id : of(worker)) leases_.at(id).worker = least_loaded(others);
 }
 
+std::vector<Leases::Move> Leases::share_out_to(std::size_t worker, const std::vector<bool>& keep_away) {
+  std::vector<Move> moves;
+  for (auto& [id, lease] : leases_) {
+    if (lease.is_sent || lease.worker == worker || !keep_away[lease.worker]) continue;
+    lease.worker = least_loaded(keep_away);
+    if (lease.worker == worker) moves.push_back({id, std::nullopt});
+  }
+  for (auto& [id, lease] : leases_) {
+    const std::vector<std::int64_t> trials = loads();
+    if (lease.worker == worker || trials[lease.worker] < trials[worker] + 2) continue;
+    if (lease.told > 0 || lease.saved_step > 0 || is_in_hand(lease.worker, id)) continue;
+    moves.push_back({id, lease.is_sent ? std::optional(lease.worker) : std::nullopt});
+    lease.worker = worker;
+    lease.is_sent = false;
+    lease.token = 0;
+    lease.session.clear();
+  }
+  return moves;
+}
+
+bool Leases::is_in_hand(std::size_t worker, TrialId trial) const {
+  return std::ranges::find(in_hand_[worker], trial) != in_hand_[worker].end();
+}
+
 std::vector<TrialId> Leases::of(std::size_t worker) const {
   std::vector<TrialId> trials;
   for (const auto& [id, lease] : leases_) {
@@ -140,9 +164,10 @@ std::size_t Leases::least_loaded(const std::vector<bool>& keep_away) const {
   const std::vector<std::int64_t> trials = loads();
   std::size_t best = trials.size();
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (!keep_away[i] && (best == trials.size() || trials[i] < trials[best])) best = i;
+    if ((keep_away.empty() || !keep_away[i]) && (best == trials.size() || trials[i] < trials[best])) best = i;
   }
-  return best == trials.size() ? 0 : best;
+  if (best < trials.size()) return best;
+  return static_cast<std::size_t>(std::ranges::min_element(trials) - trials.begin());
 }
 
 }  // namespace lanista::engine

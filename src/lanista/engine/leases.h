@@ -55,8 +55,9 @@ class Leases {
  public:
   explicit Leases(std::size_t workers) : in_hand_(workers) {}
 
-  /// Lends a trial to the worker that has the fewest; what was known of it is forgotten.
-  Lease& grant(const Job& job);
+  /// Lends a trial to the worker that has the fewest, of those that are not kept away, or of all where all are; what was
+  /// known of it is forgotten.
+  Lease& grant(const Job& job, const std::vector<bool>& keep_away = {});
   Lease* find(TrialId trial);
   void end(TrialId trial) { leases_.erase(trial); }
   /// A new token, for the worker that is told now.
@@ -82,12 +83,21 @@ class Leases {
   /// Gives them to other workers, those apart that `keep_away` says.
   void move_from(std::size_t worker, const std::vector<bool>& keep_away);
 
+  struct Move {
+    TrialId trial;
+    std::optional<std::size_t> from;  ///< who had heard of it, and is to forget it
+  };
+  /// The worker has come late, and takes over what costs nothing to move: of workers who are kept away, so that each of
+  /// the others has as many, what they have not heard of; of whoever has two more, trials of which no step is done.
+  std::vector<Move> share_out_to(std::size_t worker, const std::vector<bool>& keep_away);
+
   std::vector<TrialId> of(std::size_t worker) const;
   std::vector<std::int64_t> loads() const;  ///< trials of each worker
   const std::map<TrialId, Lease>& all() const { return leases_; }
 
  private:
   std::size_t least_loaded(const std::vector<bool>& keep_away) const;
+  bool is_in_hand(std::size_t worker, TrialId trial) const;
 
   std::map<TrialId, Lease> leases_;
   std::vector<std::vector<TrialId>> in_hand_;  // of each worker, as it last said

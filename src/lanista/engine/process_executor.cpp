@@ -282,7 +282,23 @@ struct ProcessExecutor::Impl {
 
   void begin(const WorkerFleet::Ready& ready) {
     reports.emplace_back(WorkerReport{static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0});
-    send(leases.of(ready.worker));
+    for (const Leases::Move& moved : leases.share_out_to(ready.worker, away())) {
+      if (moved.from) tell(*moved.from, Finish{moved.trial, false, true});
+    }
+    std::vector<TrialId> waiting;
+    for (const auto& [trial, lease] : leases.all()) {
+      if (!lease.is_sent) waiting.push_back(trial);
+    }
+    send(waiting);
+  }
+
+  /// Workers that are not there, and of whom nobody knows when they will be.
+  std::vector<bool> away() const {
+    std::vector<bool> away(how.workers, false);
+    for (std::size_t worker = 0; fleet && worker < away.size(); ++worker) {
+      away[worker] = !fleet->is_ready(worker) && !fleet->is_due(worker);
+    }
+    return away;
   }
 
   void hear(std::size_t worker, const Message& message) {
@@ -419,6 +435,7 @@ Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::create(const WorkerBri
   how.workers = static_cast<std::size_t>(brief.workers);
   how.lease_seconds = options.lease_seconds;
   how.launch = options.launch;
+  how.elsewhere = options.elsewhere;
   how.socket = options.socket.empty() ? brief.study_folder + "/control/workers.sock" : options.socket;
   return std::unique_ptr<ProcessExecutor>(
       new ProcessExecutor(std::make_unique<Impl>(fs, clock, std::move(how), options.known)));
@@ -438,7 +455,7 @@ Result<void> ProcessExecutor::start(const Job& job) {
     return !is_file && trial_of(report) == job.trial;
   });
   impl_->note_program(job);
-  impl_->leases.grant(job);
+  impl_->leases.grant(job, impl_->away());
   if (impl_->begin_workers()) impl_->send({job.trial});
   return {};
 }

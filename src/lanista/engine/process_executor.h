@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "lanista/base/clock.h"
 #include "lanista/base/file_system.h"
@@ -13,6 +14,7 @@
 #include "lanista/engine/executor.h"
 #include "lanista/engine/profiles.h"
 #include "lanista/engine/worker_brief.h"
+#include "lanista/engine/worker_fleet.h"
 #include "lanista/engine/worker_process.h"
 
 namespace lanista::engine {
@@ -20,6 +22,7 @@ namespace lanista::engine {
 /// How worker processes are begun and watched.
 struct ProcessOptions {
   LaunchWorker launch = {};   ///< a function that begins one that runs work_for_engine
+  std::vector<Launcher> elsewhere = {};  ///< as FleetOptions has them
   double lease_seconds = 10;  ///< a worker that is silent for so long has lost its trials
   std::shared_ptr<const KnownTimes> known = {};  ///< what widths begin with, where they are to be found out
   std::string socket = {};    ///< where they knock; empty: control/workers.sock of the study

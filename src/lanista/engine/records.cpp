@@ -90,6 +90,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   identity.run.isolation = study::kThreads;
   identity.run.profiles = study::kAutoProfiles;
   identity.run.lease_seconds = study::RunConfig().lease_seconds;
+  identity.cluster = {};
   const bool has_plans = config.strategy.slots > 1;
   const std::int64_t schema = !config.implied.empty()       ? store::kImpliedSchema
                               : config.train.start_race > 0 ? store::kRaceSchema

@@ -17,11 +17,12 @@ constexpr double kAtTheDoor = 5;   ///< seconds for a stranger's hello
 constexpr double kToSayWhy = 0.5;  ///< seconds from the end of a connection to that of the process
 constexpr double kToEnd = 5;       ///< seconds to end by itself
 constexpr double kFirstDelay = 0.05, kLongestDelay = 5;  ///< seconds before a process is begun again
+constexpr double kFarDelay = 30;  ///< longest, of one elsewhere that others do without
 
 std::string seconds_text(double seconds) { return real_json(seconds).dump() + " s"; }
 
-double delay_after(int failures) {
-  return failures < 2 ? 0 : std::min(kFirstDelay * std::pow(2.0, failures - 2), kLongestDelay);
+double delay_after(int failures, double longest = kLongestDelay) {
+  return failures < 2 ? 0 : std::min(kFirstDelay * std::pow(2.0, failures - 2), longest);
 }
 
 }  // namespace
@@ -42,7 +43,10 @@ WorkerFleet::WorkerFleet(FleetOptions options, const Clock& clock, WorkerSocket 
 }
 
 WorkerFleet::~WorkerFleet() {
-  for (Seat& seat : seats_) seat.channel.reset();  // which they hear
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    seats_[i].channel.reset();  // which they hear, but in a queue
+    if (seats_[i].process != 0 && is_elsewhere(i) && !seats_[i].has_spoken) ::kill(seats_[i].process, SIGTERM);
+  }
   const double until = clock_->now() + kToEnd;
   for (Seat& seat : seats_) {
     if (seat.process == 0) continue;
@@ -52,10 +56,20 @@ WorkerFleet::~WorkerFleet() {
   }
 }
 
+const std::string& WorkerFleet::place(std::size_t worker) const {
+  static const std::string kHere;
+  return options_.elsewhere.empty() ? kHere : options_.elsewhere[worker % options_.elsewhere.size()].name;
+}
+
+bool WorkerFleet::is_hopeless() const {
+  return std::ranges::none_of(seats_, [](const Seat& seat) { return seat.is_ready || seat.failures < kTries; });
+}
+
 double WorkerFleet::beat_seconds() const { return std::min(options_.lease_seconds / 4, 1.0); }
 
 bool WorkerFleet::is_due(std::size_t worker) const {
   const Seat& seat = seats_[worker];
+  if (is_elsewhere(worker)) return seat.has_spoken;
   return begins_ && (seat.process != 0 ? seat.failures < 2 : delay_after(seat.failures) == 0);
 }
 
@@ -90,7 +104,7 @@ void WorkerFleet::tick() {
   if (now < next_beat_) return;
   next_beat_ = now + beat_seconds();
   for (Seat& seat : seats_) {
-    if (seat.channel) seat.channel->send(static_cast<std::uint16_t>(WireKind::kBeat), "");
+    if (seat.channel && seat.has_spoken) seat.channel->send(static_cast<std::uint16_t>(WireKind::kBeat), "");
   }
 }
 
@@ -111,18 +125,22 @@ void WorkerFleet::wait(double seconds) {
 
 void WorkerFleet::begin_due(double now) {
   if (!begins_) return;
-  for (Seat& seat : seats_) {
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    Seat& seat = seats_[i];
     if (seat.process != 0 || now < seat.begin_at) continue;
-    auto process = options_.launch(socket_.path());
-    if (!process) {
+    const LaunchWorker& launch =
+        is_elsewhere(i) ? options_.elsewhere[i % options_.elsewhere.size()].launch : options_.launch;
+    auto begun = launch(socket_.path());
+    if (!begun) {
       ++seat.failures;
       seat.begin_at = now + std::max(delay_after(seat.failures), kFirstDelay);
       if (seat.failures < kTries) continue;
       begins_ = false;
-      news_.push_back(Broken{process.error()});
+      news_.push_back(Broken{begun.error()});
       return;
     }
-    seat.process = *process;
+    seat.process = begun->process;
+    if (begun->channel) seat.channel = std::move(begun->channel);
     seat.begun = now;
     seat.silent = 0;
   }
@@ -170,6 +188,7 @@ void WorkerFleet::listen(std::size_t worker) {
     auto message = seat.channel->receive(0);
     if (!message) break;
     seat.silent = 0;
+    seat.has_spoken = true;
     const auto kind = static_cast<WireKind>(message->kind);
     if (kind == WireKind::kBeat) continue;
     if (kind == WireKind::kHello) {
@@ -208,6 +227,11 @@ void WorkerFleet::gone(std::size_t worker) {
   Seat& seat = seats_[worker];
   const auto fault = seat.channel->fault();
   const auto end = fault ? std::nullopt : ended(seat.process, kToSayWhy);
+  if (end && is_elsewhere(worker)) {
+    const ProcessEnd told = end->as_told();
+    // A program that ended there is to blame; a host or a connection that went says nothing of trials.
+    return drop(worker, true, !seat.is_ready || (told.signal != 0 && told.is_own_fault()), told.text());
+  }
   if (end) return drop(worker, true, end->is_own_fault(), end->text());
   lose(worker, true, fault ? "said what is no message (" + fault->message + ")" : "closed its connection");
 }
@@ -219,6 +243,7 @@ void WorkerFleet::watch_silence(double now) {
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     Seat& seat = seats_[i];
     if (seat.process == 0) continue;
+    if (is_elsewhere(i) && !seat.has_spoken) continue;  // it may wait for a place
     seat.silent += passed;
     const double most = seat.channel ? options_.lease_seconds : std::max(options_.lease_seconds, kToKnock);
     if (seat.silent <= most) continue;
@@ -242,13 +267,15 @@ void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const
   const int failures = seat.failures + 1;
   seat = Seat{};
   seat.failures = failures;
-  seat.begin_at = clock_->now() + delay_after(failures);
-  news_.push_back(Lost{worker, process, own_fault, reason});
+  seat.begin_at = clock_->now() + delay_after(failures, is_elsewhere(worker) ? kFarDelay : kLongestDelay);
+  const std::string told = is_elsewhere(worker) ? "(" + place(worker) + ") " + reason : reason;
+  news_.push_back(Lost{worker, process, own_fault, told});
   if (was_ready || failures < (own_fault ? kTries : kKilledTries) || !begins_) return;
+  if (is_elsewhere(worker) && !is_hopeless()) return;
   begins_ = false;
   news_.push_back(Broken{Error{
       Code::kUnavailable,
-      "worker processes end before they can work: the last one " + reason + "; run.isolation: thread does without them",
+      "worker processes end before they can work: the last one " + told + "; run.isolation: thread does without them",
       ""}});
 }
 

@@ -16,13 +16,20 @@
 
 namespace lanista::engine {
 
+/// What begins workers, and where.
+struct Launcher {
+  std::string name;  ///< in messages: "ssh node2"; empty: here
+  LaunchWorker launch;
+};
+
 /// What worker processes are begun with, and how long one may be silent.
 struct FleetOptions {
   WorkerBrief brief;          ///< of each worker; `workers` and `memory_bytes` are of one
   std::size_t workers = 1;    ///< processes
   double lease_seconds = 10;  ///< a worker that is silent for so long has lost its leases, and is ended
   std::string socket;         ///< where they knock
-  LaunchWorker launch;
+  LaunchWorker launch;        ///< here
+  std::vector<Launcher> elsewhere = {};  ///< if any, workers are dealt to these in turn
 };
 
 /// Worker processes: begun, greeted, listened to, ended when they fall silent, begun again when they are gone. What
@@ -63,7 +70,8 @@ class WorkerFleet {
   /// To one that is ready; to others it is lost.
   void send(std::size_t worker, WireKind kind, std::string_view text);
   bool is_ready(std::size_t worker) const { return seats_[worker].is_ready; }
-  /// It has a process that was not ended, ready or not, or will have one at once.
+  /// It has a process that was not ended, ready or not, or will have one at once. Of one elsewhere that is known when it
+  /// has spoken: it may wait in a queue till then.
   bool is_due(std::size_t worker) const;
   std::size_t size() const { return seats_.size(); }
   pid_t process(std::size_t worker) const { return seats_[worker].process; }
@@ -81,6 +89,7 @@ class WorkerFleet {
     double silent = 0;    // seconds in which the engine listened
     double begin_at = 0;  // where there is none
     int failures = 0;     // in a row
+    bool has_spoken = false;
   };
   struct Stranger {
     WorkerSocket::Guest guest;
@@ -89,6 +98,11 @@ class WorkerFleet {
 
   WorkerFleet(FleetOptions options, const Clock& clock, WorkerSocket socket);
   void tick();
+  /// Where a worker is, if that is not here.
+  const std::string& place(std::size_t worker) const;
+  bool is_elsewhere(std::size_t worker) const { return !place(worker).empty(); }
+  /// There is none that works, and all of those to come end before they can.
+  bool is_hopeless() const;
   void begin_due(double now);
   void welcome_guests(double now);
   void show_out(Stranger& stranger);

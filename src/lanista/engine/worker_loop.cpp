@@ -187,6 +187,10 @@ Result<Welcome> knock(Channel& channel) {
 
 Result<void> work_for_engine(const std::string& socket, const MakeWorker& make) {
   LANISTA_ASSIGN(Channel channel, connect_to_engine(socket));
+  return work_for_engine(std::move(channel), make);
+}
+
+Result<void> work_for_engine(Channel channel, const MakeWorker& make) {
   LANISTA_ASSIGN(const Welcome welcome, knock(channel));
   Line line(std::move(channel));
   const Heart heart(line, welcome.lease_seconds);  // data may take long to read

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lanista/base/result.h"
+#include "lanista/engine/channel.h"
 #include "lanista/engine/executor.h"
 #include "lanista/engine/worker_brief.h"
 
@@ -23,5 +24,7 @@ using MakeWorker = std::function<Result<std::shared_ptr<Executor>>(const WorkerB
 /// lives. Errors: kNotFound and kIo (no engine), kFailedPrecondition (the engine does not want it: why), those of
 /// `make`, kDataLoss (what the engine said is no order).
 Result<void> work_for_engine(const std::string& socket, const MakeWorker& make);
+/// By a connection that is there.
+Result<void> work_for_engine(Channel channel, const MakeWorker& make);
 
 }  // namespace lanista::engine

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,24 +28,44 @@ constexpr std::array kOwnFaults{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRA
 constexpr std::array kOfTheEngine{SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
 constexpr int kNoProgram = 127;
+constexpr int kSignalled = 128, kSignals = 32;  // what shells add to a signal's number, and how many there may be
 
-/// In the child, between fork and its work: only async-signal-safe calls.
-void settle_child(pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+/// In a child, between fork and its work: only async-signal-safe calls. What it does of these signals is its own affair
+/// again; `death` is what it gets when its parent dies.
+void begin_child(pid_t parent, int death) {
+  ::prctl(PR_SET_PDEATHSIG, death);
   if (::getppid() != parent) ::_exit(kNoProgram);  // it has died meanwhile
-  struct sigaction ignore {};
-  ignore.sa_handler = SIG_IGN;
-  for (const int signal : kOfTheEngine) ::sigaction(signal, &ignore, nullptr);
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
   for (const int signal : kOwnFaults) ::sigaction(signal, &plain, nullptr);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void settle_child(pid_t parent) {
+  begin_child(parent, SIGKILL);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  for (const int signal : kOfTheEngine) ::sigaction(signal, &ignore, nullptr);
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   ::syscall(SYS_close_range, 3U, ~0U, 0U);  // sockets of other workers, and the lock of the log, are not its own
+}
+
+/// A program of its own that talks to the engine by its standard streams. What asks the engine to pause does not reach
+/// it: its process group is another one.
+void settle_messenger(pid_t parent, int socket) {
+  begin_child(parent, SIGTERM);
+  struct sigaction plain {};
+  plain.sa_handler = SIG_DFL;
+  for (const int signal : kOfTheEngine) ::sigaction(signal, &plain, nullptr);
+  ::sigaction(SIGPIPE, &plain, nullptr);
+  ::setpgid(0, 0);
+  ::dup2(socket, STDIN_FILENO);
+  ::dup2(socket, STDOUT_FILENO);
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);
 }
 
 Error no_process() {
@@ -59,7 +80,7 @@ ProcessEnd end_of(int status) {
 }  // namespace
 
 LaunchWorker launch_this_program() {
-  return [](const std::string& socket) -> Result<pid_t> {
+  return [](const std::string& socket) -> Result<Begun> {
     std::string program = "/proc/self/exe", verb = "worker", option = "--socket", path = socket;
     const std::array<char*, 5> words{program.data(), verb.data(), option.data(), path.data(), nullptr};
     const pid_t parent = ::getpid();
@@ -70,12 +91,34 @@ LaunchWorker launch_this_program() {
       ::execv(program.c_str(), words.data());
       ::_exit(kNoProgram);
     }
-    return child;
+    return Begun{child};
+  };
+}
+
+LaunchWorker launch_command(std::vector<std::string> words) {
+  return [words = std::move(words)](const std::string&) -> Result<Begun> {
+    std::vector<std::string> own = words;
+    std::vector<char*> argv;
+    for (std::string& word : own) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return no_process();
+    Channel channel(ends[0]);
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      settle_messenger(parent, ends[1]);
+      ::execvp(argv[0], argv.data());
+      ::_exit(kNoProgram);
+    }
+    ::close(ends[1]);
+    if (child < 0) return no_process();
+    return Begun{child, std::move(channel)};
   };
 }
 
 LaunchWorker launch_function(std::function<void(const std::string& socket)> work) {
-  return [work = std::move(work)](const std::string& socket) -> Result<pid_t> {
+  return [work = std::move(work)](const std::string& socket) -> Result<Begun> {
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
     if (child < 0) return no_process();
@@ -89,7 +132,7 @@ LaunchWorker launch_function(std::function<void(const std::string& socket)> work
       }
       ::_exit(code);  // the parent's objects are not the child's to destroy
     }
-    return child;
+    return Begun{child};
   };
 }
 
@@ -99,6 +142,11 @@ bool ProcessEnd::is_own_fault() const {
     if (signal == fault) return true;
   }
   return false;
+}
+
+ProcessEnd ProcessEnd::as_told() const {
+  const bool tells = is_known && signal == 0 && code > kSignalled && code < kSignalled + kSignals;
+  return tells ? ProcessEnd{.signal = code - kSignalled} : *this;
 }
 
 std::string ProcessEnd::text() const {

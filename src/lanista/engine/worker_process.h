@@ -8,16 +8,27 @@
 #include <vector>
 
 #include "lanista/base/result.h"
+#include "lanista/engine/channel.h"
 
 namespace lanista::engine {
 
+/// A child, and what is said to it, if it does not knock at the socket.
+struct Begun {
+  pid_t process = 0;
+  std::optional<Channel> channel = {};
+};
+
 /// Begins a worker process that connects to this socket. The process is a child, ends when its parent does, and hears
 /// nothing of the signals by which a terminal or a batch system asks the engine to pause. Errors: kResourceExhausted.
-using LaunchWorker = std::function<Result<pid_t>(const std::string& socket)>;
+using LaunchWorker = std::function<Result<Begun>(const std::string& socket)>;
 
 /// Runs the program that runs now, as `PROGRAM worker --socket PATH`. Its output goes to stderr. The thread that calls
 /// must live as long as the workers shall. Safe where other threads run.
 LaunchWorker launch_this_program();
+
+/// Runs another program, found as a shell would, that hands its standard streams on to `lanista worker --stdio` wherever
+/// that may be (ssh, srun). Its errors go to stderr; it is told to end (SIGTERM) when the engine is gone.
+LaunchWorker launch_command(std::vector<std::string> words);
 
 /// Forks and calls `work`, for tests and benchmarks. No other thread may run here.
 LaunchWorker launch_function(std::function<void(const std::string& socket)> work);
@@ -30,6 +41,9 @@ struct ProcessEnd {
   /// Of its own doing: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, or an exit that nobody asked for. A
   /// kill from outside is none.
   bool is_own_fault() const;
+  /// Of a program that began the worker elsewhere: by convention 128 and more says by which signal that ended; else
+  /// nothing is known of it, a connection may have been lost.
+  ProcessEnd as_told() const;
   std::string text() const;  ///< "was killed by signal 9 (Killed)", "ended with exit code 3"
 };
 

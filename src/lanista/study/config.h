@@ -177,6 +177,15 @@ struct RunConfig {
   std::vector<std::string> devices{std::string(kCpu)};
   double lease_seconds = 10;  ///< a worker process that is silent for so long has lost its trials
 };
+/// cluster.ssh: this machine.
+inline constexpr std::string_view kHere = "here";
+/// Where worker processes are, run.workers in all; nothing: here. Never changes results.
+struct ClusterConfig {
+  std::vector<std::string> ssh;    ///< hosts, to which they are dealt in turn, or kHere
+  std::vector<std::string> slurm;  ///< options of the jobs in which they are, one each
+  std::string program;             ///< that runs there; empty: this one, by its path
+  bool is_here() const { return ssh.empty() && slurm.empty(); }
+};
 struct KeepConfig {
   std::int64_t top = 5;
   double checkpoint_every = 30;  ///< seconds
@@ -195,6 +204,7 @@ struct StudyConfig {
   StopConfig stop;
   BudgetConfig budget;
   RunConfig run;
+  ClusterConfig cluster = {};
   KeepConfig keep;
 };
 

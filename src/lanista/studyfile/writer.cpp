@@ -148,33 +148,34 @@ std::string write_study(const study::StudyConfig& config) {
   std::ostringstream out;
   out << "schema: 1\nname: " << config.name << "\n";
   for (const auto& section : study_sections()) {
-    out << section.name << ":\n";
+    std::ostringstream part;
     for (const auto& field : section.fields) {
       const json value = field.get(config);
       if (field.quiet && value == field.get(defaults)) continue;
       if (value.is_null() && !field.optional) continue;
-      out << "  " << field.spec.name << ": " << (value.is_null() ? "none" : yaml(value)) << "\n";
+      part << "  " << field.spec.name << ": " << (value.is_null() ? "none" : yaml(value)) << "\n";
     }
     if (section.name == "model" && !config.model.space.is_null())
-      out << "  space: " << yaml(config.model.space) << "\n";
+      part << "  space: " << yaml(config.model.space) << "\n";
     if (section.name == "model" && config.model.frozen) {
-      out << "  frozen: {through: " << yaml(config.model.frozen->through)
+      part << "  frozen: {through: " << yaml(config.model.frozen->through)
           << ", weights: " << yaml(config.model.frozen->weights) << "}\n";
     }
     if (section.name == "train" && config.data.class_weights) {
-      out << "  class_weights: " << yaml(study::class_weights_json(config.data.class_weights)) << "\n";
+      part << "  class_weights: " << yaml(study::class_weights_json(config.data.class_weights)) << "\n";
     }
     if (section.name == "train" && !config.train.select.name.empty()) {
-      out << "  select: {" << config.train.select.name << ": " << yaml(config.train.select.options) << "}\n";
+      part << "  select: {" << config.train.select.name << ": " << yaml(config.train.select.options) << "}\n";
     }
     if (section.name == "train" && !config.train.tune.name.empty()) {
-      out << "  tune: {" << config.train.tune.name << ": " << yaml(config.train.tune.options) << "}\n";
+      part << "  tune: {" << config.train.tune.name << ": " << yaml(config.train.tune.options) << "}\n";
     }
-    if (section.name == "data") write_plugins(out, "augment", config.data.augment);
-    if (section.name == "strategy") write_options(out, config.strategy.options);
-    if (section.name == "stop") write_options(out, config.stop.options);
-    if (section.name == "keep") out << "  checkpoint_every: " << yaml(config.keep.checkpoint_every) << "\n";
-    if (section.name == "model") write_space(out, config.space);
+    if (section.name == "data") write_plugins(part, "augment", config.data.augment);
+    if (section.name == "strategy") write_options(part, config.strategy.options);
+    if (section.name == "stop") write_options(part, config.stop.options);
+    if (section.name == "keep") part << "  checkpoint_every: " << yaml(config.keep.checkpoint_every) << "\n";
+    if (section.name == "model") write_space(part, config.space);
+    if (!part.str().empty()) out << section.name << ":\n" << part.str();
   }
   out << (config.goals.empty() ? "goal: auto\n" : "goal:\n");
   for (const auto& goal : config.goals) out << "  - " << goal_text(goal) << "\n";

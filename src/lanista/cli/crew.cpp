@@ -1,0 +1,78 @@
+#include "lanista/cli/crew.h"
+
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+#include "lanista/engine/elsewhere.h"
+
+namespace lanista::cli {
+namespace {
+
+bool says_where(const Crew& crew) { return !crew.ssh.empty() || crew.slurm || !crew.launch.empty(); }
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+study::ClusterConfig cluster_of(const Crew& crew, const study::StudyConfig& config) {
+  if (!says_where(crew)) return config.cluster;
+  study::ClusterConfig cluster;
+  cluster.ssh = crew.ssh;
+  if (crew.slurm) cluster.slurm = words_of(*crew.slurm);
+  if (crew.slurm && cluster.slurm.empty()) cluster.slurm = {"--nodes=1"};
+  cluster.program = config.cluster.program;
+  return cluster;
+}
+
+Error cannot(const std::string& message, const std::string& where) { return {Code::kInvalidArgument, message, where}; }
+
+}  // namespace
+
+bool has_processes(const Crew& crew, const study::StudyConfig& config) {
+  const bool is_here = says_where(crew) ? false : config.cluster.is_here();
+  return !is_here || crew.isolation.value_or(config.run.isolation) == study::kProcesses;
+}
+
+std::int64_t workers_of(const Crew& crew, const study::StudyConfig& config) {
+  const std::int64_t said = crew.workers.value_or(config.run.workers);
+  return said > 0 ? said : static_cast<std::int64_t>(cluster_of(crew, config).ssh.size() + crew.launch.size());
+}
+
+Result<std::vector<engine::Launcher>> launchers_of(const Crew& crew, const study::StudyConfig& config) {
+  const study::ClusterConfig cluster = cluster_of(crew, config);
+  if (!crew.ssh.empty() + crew.slurm.has_value() + !crew.launch.empty() > 1) {
+    return cannot("workers come from hosts, from Slurm or by a command; leave out all but one", "--ssh, --slurm, --launch");
+  }
+  if (crew.ssh.empty() && crew.launch.empty() && !cluster.slurm.empty() && workers_of(crew, config) == 0) {
+    return cannot("says how many jobs to ask for, where workers come from Slurm; allowed: 1 to 64", "--workers");
+  }
+  for (const std::string& host : crew.ssh) LANISTA_TRY(engine::check_cluster({.ssh = {host}, .slurm = {}, .program = {}}));
+  std::error_code ignored;
+  const std::string program = !cluster.program.empty()
+                                  ? cluster.program
+                                  : std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  std::vector<engine::Elsewhere> places = engine::places_of(cluster, program);
+  for (const std::string& command : crew.launch) {
+    LANISTA_ASSIGN(engine::Elsewhere place, engine::by_command(command, program));
+    places.push_back(std::move(place));
+  }
+  if (!places.empty() && config.run.width != 1) {
+    return cannot("workers that share a trial's steps are on one machine; leave out run.width, or begin all here",
+                  "run.width");
+  }
+  std::vector<engine::Launcher> out;
+  for (engine::Elsewhere& place : places) {
+    if (place.words.empty()) {
+      out.push_back({"", engine::launch_this_program()});
+    } else {
+      out.push_back({std::move(place.name), engine::launch_command(std::move(place.words))});
+    }
+  }
+  return out;
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/engine/worker_fleet.h"
+#include "lanista/study/config.h"
+
+namespace lanista::cli {
+
+/// With whom a study is trained this time: never stored, never changes results. What is not said the study says.
+struct Crew {
+  std::optional<std::int64_t> workers, lanes;
+  std::optional<std::string> isolation;
+  std::vector<std::string> ssh = {}, launch = {};  ///< hosts; commands of the user's own
+  std::optional<std::string> slurm = {};           ///< options of srun, any
+};
+
+/// Where its worker processes are begun, if not all of them here: as the crew says, else as the study does.
+/// Errors: kInvalidArgument (settings that do not go together).
+Result<std::vector<engine::Launcher>> launchers_of(const Crew& crew, const study::StudyConfig& config);
+
+/// Whether workers are processes: because they are to be, or because they are elsewhere.
+bool has_processes(const Crew& crew, const study::StudyConfig& config);
+
+/// How many; 0: one per core.
+std::int64_t workers_of(const Crew& crew, const study::StudyConfig& config);
+
+}  // namespace lanista::cli

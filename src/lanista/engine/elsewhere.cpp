@@ -1,0 +1,134 @@
+#include "lanista/engine/elsewhere.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+namespace lanista::engine {
+namespace {
+
+constexpr int kSignalled = 128;
+
+// Options of srun that say where and for how long, and run nothing.
+constexpr std::array<std::string_view, 21> kSlurmOptions{
+    "account",     "begin",     "clusters", "constraint", "cpus-per-task", "exact",       "exclude",
+    "exclusive",   "gres",      "job-name", "licenses",   "mem",           "mem-per-cpu", "nice",
+    "nodelist",    "overlap",   "partition", "qos",       "reservation",   "time",        "wckey"};
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("-._:@%+,/[]=").find(c) != std::string_view::npos;
+}
+
+bool is_plain(std::string_view text) { return std::ranges::all_of(text, [](char c) { return is_plain(c); }); }
+
+/// For the shell behind ssh.
+std::string quoted(const std::string& word) {
+  if (is_plain(word)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::vector<std::string> with_worker(std::vector<std::string> words, const std::string& program) {
+  words.insert(words.end(), {program, "worker", "--stdio"});
+  return words;
+}
+
+Error not_allowed(const std::string& what, const std::string& allowed, const std::string& where) {
+  return {Code::kInvalidArgument, what + "; allowed: " + allowed, where};
+}
+
+std::string listed() {
+  std::string out;
+  for (const std::string_view name : kSlurmOptions) out += (out.empty() ? "" : ", ") + std::string(name);
+  return out;
+}
+
+}  // namespace
+
+Result<void> check_cluster(const study::ClusterConfig& cluster) {
+  for (const std::string& host : cluster.ssh) {
+    if (!host.empty() && host.front() != '-' && is_plain(host)) continue;
+    return not_allowed("'" + host + "' is no host", "a name as ssh has it (node2, user@node2), or here", "cluster.ssh");
+  }
+  for (const std::string& option : cluster.slurm) {
+    const std::string bare = option.starts_with("--") ? option.substr(2) : option;
+    const std::string name = bare.substr(0, bare.find('='));
+    if (!is_plain(option)) {
+      return not_allowed("'" + option + "' is no option", "NAME=VALUE, of letters, digits and -._:@%+,/[]",
+                         "cluster.slurm");
+    }
+    if (std::ranges::find(kSlurmOptions, name) == kSlurmOptions.end()) {
+      return not_allowed("'" + name + "' is no option that a study file may set", listed() + " (--slurm takes any)",
+                         "cluster.slurm");
+    }
+  }
+  if (!cluster.ssh.empty() && !cluster.slurm.empty()) {
+    return Error{Code::kInvalidArgument, "workers come from hosts or from Slurm; leave out one", "cluster.slurm"};
+  }
+  return {};
+}
+
+std::vector<Elsewhere> places_of(const study::ClusterConfig& cluster, const std::string& program) {
+  std::vector<Elsewhere> out;
+  for (const std::string& host : cluster.ssh) {
+    if (host == study::kHere) {
+      out.push_back({});
+      continue;
+    }
+    out.push_back({"ssh " + host, with_worker({"ssh", "-T", "-o", "BatchMode=yes", host}, quoted(program))});
+  }
+  if (!cluster.slurm.empty()) {
+    // Without --unbuffered srun hands lines on, and a message is none.
+    std::vector<std::string> words{"srun", "--unbuffered", "--nodes=1", "--ntasks=1"};
+    for (const std::string& option : cluster.slurm) {
+      words.push_back(option.starts_with('-') ? option : "--" + option);
+    }
+    out.push_back({"slurm", with_worker(std::move(words), program)});
+  }
+  return out;
+}
+
+Result<Elsewhere> by_command(const std::string& command, const std::string& program) {
+  std::istringstream in(command);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  if (words.empty()) return not_allowed("no command", "one that runs what follows it, somewhere", "--launch");
+  return Elsewhere{command, with_worker(std::move(words), program)};
+}
+
+Channel take_standard_streams() {
+  ::signal(SIGPIPE, SIG_IGN);
+  const int in = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  return {in, out};
+}
+
+int watch_over(const std::function<int()>& work) {
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) return work();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return ::getppid() == parent ? work() : 1;
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace lanista::engine

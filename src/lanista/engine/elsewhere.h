@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/engine/channel.h"
+#include "lanista/engine/worker_process.h"
+#include "lanista/study/config.h"
+
+// Worker processes of other machines. Whoever brings them there (ssh, srun) also carries what is said, over the standard
+// streams, so that no port is open and no secret is needed: who may begin a process there may talk to it. The study's
+// folder has to be a shared one, at the same path everywhere.
+namespace lanista::engine {
+
+/// What begins a worker elsewhere.
+struct Elsewhere {
+  std::string name;                ///< in messages: "ssh node2"
+  std::vector<std::string> words;  ///< of the program that does it, up to `worker --stdio`
+};
+
+/// What a study file asks for, in the order in which workers are dealt to it; empty: all workers are here. `program` is
+/// run there. Errors: none here, ClusterConfig was checked (check_cluster).
+std::vector<Elsewhere> places_of(const study::ClusterConfig& cluster, const std::string& program);
+/// By a command of the user's own, cut at spaces. Errors: kInvalidArgument (it has no word).
+Result<Elsewhere> by_command(const std::string& command, const std::string& program);
+
+/// Of a study file that may be somebody else's: names of hosts, and options of srun that run nothing.
+/// Errors: kInvalidArgument (which, and what is allowed).
+Result<void> check_cluster(const study::ClusterConfig& cluster);
+
+/// The worker's end: standard input and output, which nothing else of this process sees from now on; what it prints
+/// goes to stderr.
+Channel take_standard_streams();
+
+/// Does `work` in a child and ends as that does, by a signal with 128 + its number, which launchers pass on.
+int watch_over(const std::function<int()>& work);
+
+}  // namespace lanista::engine
