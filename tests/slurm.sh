@@ -47,7 +47,7 @@ training() {
   for _ in $(seq 1200); do
     done_=$(number "$folder" steps)
     [ "${done_:-0}" -ge $(($1 * steps / 100)) ] && return
-    kill -0 "$engine" 2> /dev/null || return 0
+    kill -0 "${engine:-$$}" 2> /dev/null || return 0
     sleep 0.1
   done
   echo "$name: not $1 % of the steps in two minutes"; exit 1
@@ -155,7 +155,7 @@ case_killed_engine() {
 }
 
 case_time_limit() {  # the engine is a job that is told of its end, saves and is begun again
-  name=time_limit folder="$work/time_limit" began=$(now)
+  name=time_limit folder="$work/time_limit" began=$(now) pauses=0 engine=
   cat > "$work/job.sh" << END
 #!/bin/sh
 #SBATCH --ntasks=1 --time=10 --requeue --open-mode=append
@@ -163,21 +163,23 @@ trap 'kill -USR1 \$engine' USR1
 if [ -d $folder/log ]; then verb="resume $folder"; else verb="run $study --out $folder"; fi
 $lanista \$verb --quiet --slurm "--exact --overlap" --workers 2 >> $work/$name.table 2>> $work/$name.errors & engine=\$!
 wait \$engine; status=\$?
-[ \$status -gt 128 ] && wait \$engine && status=\$?
+if [ \$status -gt 128 ]; then wait \$engine; status=\$?; fi
 echo "ended with \$status" >> $work/job.log
 [ \$status -eq 75 ] && scontrol requeue \$SLURM_JOB_ID
 exit \$status
 END
   job=$(sbatch --parsable --output="$work/job.out" "$work/job.sh")
-  for percent in 10 30; do
+  for percent in 5 20; do
     training $percent
-    scancel --batch -s USR1 "$job"
-    for _ in $(seq 100); do
+    scancel --batch -s USR1 "$job" 2> /dev/null || true
+    for _ in $(seq 200); do
       grep -q "ended with" "$work/job.log" 2> /dev/null && break
       sleep 0.1
     done
+    grep -q "ended with 0" "$work/job.log" && break  # it was faster
     grep -q "ended with 75" "$work/job.log" || { echo "no pause"; cat "$work/job.log" "$work/job.out"; exit 1; }
     : > "$work/job.log"
+    pauses=$((pauses + 1))
     for _ in $(seq 100); do
       scontrol update jobid="$job" StartTime=now 2> /dev/null && break
       sleep 0.1
@@ -187,6 +189,7 @@ END
     grep -q "ended with 0" "$work/job.log" 2> /dev/null && break
     sleep 0.1
   done
+  [ $pauses -gt 0 ] || { echo "time_limit: it was never paused"; exit 1; }
   same reference
 }
 

@@ -24,7 +24,8 @@ std::string folder_of(const std::string& file) {
 bool matters(const Comparison::Difference& difference) {
   const auto& key = difference.key;
   return key != "name" && key != "run.workers" && key != "run.lanes" && key != "run.memory_gib" && key != "run.width" &&
-         key != "run.pipeline" && key != "run.isolation" && key != "run.profiles" && key != "run.lease_seconds" && !key.starts_with("cluster.");
+         key != "run.pipeline" && key != "run.isolation" && key != "run.profiles" && key != "run.lease_seconds" &&
+         !key.starts_with("cluster.");
 }
 
 std::vector<Comparison::Difference> differences(const study::StudyConfig& stored, const study::StudyConfig& claimed) {

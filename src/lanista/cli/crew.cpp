@@ -45,16 +45,18 @@ std::int64_t workers_of(const Crew& crew, const study::StudyConfig& config) {
 Result<std::vector<engine::Launcher>> launchers_of(const Crew& crew, const study::StudyConfig& config) {
   const study::ClusterConfig cluster = cluster_of(crew, config);
   if (!crew.ssh.empty() + crew.slurm.has_value() + !crew.launch.empty() > 1) {
-    return cannot("workers come from hosts, from Slurm or by a command; leave out all but one", "--ssh, --slurm, --launch");
+    return cannot("workers come from hosts, from Slurm or by a command; leave out all but one",
+                  "--ssh, --slurm, --launch");
   }
   if (crew.ssh.empty() && crew.launch.empty() && !cluster.slurm.empty() && workers_of(crew, config) == 0) {
     return cannot("says how many jobs to ask for, where workers come from Slurm; allowed: 1 to 64", "--workers");
   }
-  for (const std::string& host : crew.ssh) LANISTA_TRY(engine::check_cluster({.ssh = {host}, .slurm = {}, .program = {}}));
+  if (const auto hosts = engine::check_cluster({.ssh = crew.ssh, .slurm = {}, .program = {}}); !hosts) {
+    return cannot(hosts.error().message, "--ssh");
+  }
   std::error_code ignored;
-  const std::string program = !cluster.program.empty()
-                                  ? cluster.program
-                                  : std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  const std::string program =
+      !cluster.program.empty() ? cluster.program : std::filesystem::read_symlink("/proc/self/exe", ignored).string();
   std::vector<engine::Elsewhere> places = engine::places_of(cluster, program);
   for (const std::string& command : crew.launch) {
     LANISTA_ASSIGN(engine::Elsewhere place, engine::by_command(command, program));

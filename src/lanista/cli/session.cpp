@@ -112,7 +112,9 @@ struct Session {
 
   std::string crew_text() const {
     return std::to_string(machine.workers) + (are_processes ? " worker process" : " worker") +
-           (machine.workers == 1 ? "" : are_processes ? "es" : "s");
+           (machine.workers == 1 ? ""
+            : are_processes      ? "es"
+                                 : "s");
   }
 
   engine::Services services() {
@@ -356,7 +358,8 @@ int run_study(const RunRequest& request) {
   }
   if (auto good = engine::check_config(*config); !good) return refuse(good.error(), good.error().where, "");
   if (auto where = launchers_of(request.crew, *config); !where) return refuse(where.error(), where.error().where, "");
-  if (auto trained = backend_of(*config, has_processes(request.crew, *config)); !trained) return refuse(trained.error(), "run.devices", "");
+  if (auto trained = backend_of(*config, has_processes(request.crew, *config)); !trained)
+    return refuse(trained.error(), "run.devices", "");
   std::vector<std::string> of_start;
   if (config->train.start == study::kStartFile) {
     const auto ops = graph::builtin_ops();

@@ -7,8 +7,8 @@
 
 #include "lanista/base/result.h"
 #include "lanista/cli/changed_study.h"
-#include "lanista/cli/print_plan.h"
 #include "lanista/cli/crew.h"
+#include "lanista/cli/print_plan.h"
 #include "lanista/engine/engine.h"
 #include "lanista/engine/worker_brief.h"
 #include "lanista/studyfile/study_file.h"

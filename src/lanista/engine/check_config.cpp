@@ -119,10 +119,6 @@ Result<void> check_config(const study::StudyConfig& config) {
     return Error{Code::kInvalidArgument,
                  "workers that share a trial's steps are on one machine; leave out run.width, or cluster", "run.width"};
   }
-  if (!config.cluster.slurm.empty() && config.run.workers == 0) {
-    return Error{Code::kInvalidArgument, "with cluster.slurm it says how many jobs to ask for; allowed: 1 to 64",
-                 "run.workers"};
-  }
   LANISTA_TRY(at_least("budget.trials", config.budget.trials.value_or(1), 1));
   if (config.goals.empty()) return Error{Code::kInvalidArgument, "a study needs a goal", "goal"};
   for (const space::Parameter& parameter : config.space.params.parameters()) {

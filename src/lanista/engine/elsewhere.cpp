@@ -20,16 +20,18 @@ constexpr int kSignalled = 128;
 
 // Options of srun that say where and for how long, and run nothing.
 constexpr std::array<std::string_view, 21> kSlurmOptions{
-    "account",     "begin",     "clusters", "constraint", "cpus-per-task", "exact",       "exclude",
-    "exclusive",   "gres",      "job-name", "licenses",   "mem",           "mem-per-cpu", "nice",
-    "nodelist",    "overlap",   "partition", "qos",       "reservation",   "time",        "wckey"};
+    "account",   "begin",   "clusters",  "constraint", "cpus-per-task", "exact",       "exclude",
+    "exclusive", "gres",    "job-name",  "licenses",   "mem",           "mem-per-cpu", "nice",
+    "nodelist",  "overlap", "partition", "qos",        "reservation",   "time",        "wckey"};
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("-._:@%+,/[]=").find(c) != std::string_view::npos;
 }
 
-bool is_plain(std::string_view text) { return std::ranges::all_of(text, [](char c) { return is_plain(c); }); }
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return is_plain(c); });
+}
 
 /// For the shell behind ssh.
 std::string quoted(const std::string& word) {

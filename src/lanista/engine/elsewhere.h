@@ -9,9 +9,9 @@
 #include "lanista/engine/worker_process.h"
 #include "lanista/study/config.h"
 
-// Worker processes of other machines. Whoever brings them there (ssh, srun) also carries what is said, over the standard
-// streams, so that no port is open and no secret is needed: who may begin a process there may talk to it. The study's
-// folder has to be a shared one, at the same path everywhere.
+// Worker processes of other machines. Whoever brings them there (ssh, srun) also carries what is said, over the
+// standard streams, so that no port is open and no secret is needed: who may begin a process there may talk to it. The
+// study's folder has to be a shared one, at the same path everywhere.
 namespace lanista::engine {
 
 /// What begins a worker elsewhere.

@@ -167,7 +167,8 @@ TEST(ElsewhereFile, BeginsTheProgramThere) {
   EXPECT_EQ(hosts[1].name, "ssh node1");
   EXPECT_EQ(hosts[1].words, (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "node1",
                                                       "'/opt/my tools/lanista'", "worker", "--stdio"}));
-  const auto jobs = places_of({.ssh = {}, .slurm = {"partition=short", "--exact"}, .program = {}}, "/opt/my tools/lanista");
+  const auto jobs =
+      places_of({.ssh = {}, .slurm = {"partition=short", "--exact"}, .program = {}}, "/opt/my tools/lanista");
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].words,
             (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1", "--partition=short", "--exact",

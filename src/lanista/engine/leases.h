@@ -55,8 +55,8 @@ class Leases {
  public:
   explicit Leases(std::size_t workers) : in_hand_(workers) {}
 
-  /// Lends a trial to the worker that has the fewest, of those that are not kept away, or of all where all are; what was
-  /// known of it is forgotten.
+  /// Lends a trial to the worker that has the fewest, of those that are not kept away, or of all where all are; what
+  /// was known of it is forgotten.
   Lease& grant(const Job& job, const std::vector<bool>& keep_away = {});
   Lease* find(TrialId trial);
   void end(TrialId trial) { leases_.erase(trial); }

@@ -17,7 +17,7 @@ constexpr double kAtTheDoor = 5;   ///< seconds for a stranger's hello
 constexpr double kToSayWhy = 0.5;  ///< seconds from the end of a connection to that of the process
 constexpr double kToEnd = 5;       ///< seconds to end by itself
 constexpr double kFirstDelay = 0.05, kLongestDelay = 5;  ///< seconds before a process is begun again
-constexpr double kFarDelay = 30;  ///< longest, of one elsewhere that others do without
+constexpr double kFarDelay = 30;                         ///< longest, of one elsewhere that others do without
 
 std::string seconds_text(double seconds) { return real_json(seconds).dump() + " s"; }
 
@@ -273,10 +273,11 @@ void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const
   if (was_ready || failures < (own_fault ? kTries : kKilledTries) || !begins_) return;
   if (is_elsewhere(worker) && !is_hopeless()) return;
   begins_ = false;
-  news_.push_back(Broken{Error{
-      Code::kUnavailable,
-      "worker processes end before they can work: the last one " + told + "; run.isolation: thread does without them",
-      ""}});
+  news_.push_back(Broken{Error{Code::kUnavailable,
+                               "worker processes end before they can work: the last one " + told +
+                                   (is_elsewhere(worker) ? "; with --ssh here a study goes on here"
+                                                         : "; run.isolation: thread does without them"),
+                               ""}});
 }
 
 }  // namespace lanista::engine

@@ -70,8 +70,8 @@ class WorkerFleet {
   /// To one that is ready; to others it is lost.
   void send(std::size_t worker, WireKind kind, std::string_view text);
   bool is_ready(std::size_t worker) const { return seats_[worker].is_ready; }
-  /// It has a process that was not ended, ready or not, or will have one at once. Of one elsewhere that is known when it
-  /// has spoken: it may wait in a queue till then.
+  /// It has a process that was not ended, ready or not, or will have one at once. Of one elsewhere that is known when
+  /// it has spoken: it may wait in a queue till then.
   bool is_due(std::size_t worker) const;
   std::size_t size() const { return seats_.size(); }
   pid_t process(std::size_t worker) const { return seats_[worker].process; }

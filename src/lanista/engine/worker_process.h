@@ -26,8 +26,8 @@ using LaunchWorker = std::function<Result<Begun>(const std::string& socket)>;
 /// must live as long as the workers shall. Safe where other threads run.
 LaunchWorker launch_this_program();
 
-/// Runs another program, found as a shell would, that hands its standard streams on to `lanista worker --stdio` wherever
-/// that may be (ssh, srun). Its errors go to stderr; it is told to end (SIGTERM) when the engine is gone.
+/// Runs another program, found as a shell would, that hands its standard streams on to `lanista worker --stdio`
+/// wherever that may be (ssh, srun). Its errors go to stderr; it is told to end (SIGTERM) when the engine is gone.
 LaunchWorker launch_command(std::vector<std::string> words);
 
 /// Forks and calls `work`, for tests and benchmarks. No other thread may run here.

@@ -294,8 +294,9 @@ std::vector<Section> study_sections() {
               from(0, "memory_gib", "limit of tensor memory; 0: three quarters of the machine"))}},
       {"cluster",
        "where worker processes are; the study's folder is one that all of them share",
-       {quiet(field(&StudyConfig::cluster, &study::ClusterConfig::ssh,
-                    any("ssh", "hosts that workers are begun on by ssh, in turn; here: this one; never changes results"))),
+       {quiet(field(
+            &StudyConfig::cluster, &study::ClusterConfig::ssh,
+            any("ssh", "hosts that workers are begun on by ssh, in turn; here: this one; never changes results"))),
         quiet(field(&StudyConfig::cluster, &study::ClusterConfig::slurm,
                     any("slurm",
                         "options of the Slurm jobs that workers are begun in, one each: partition=short, time=4:00:00; "

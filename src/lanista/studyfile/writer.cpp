@@ -159,7 +159,7 @@ std::string write_study(const study::StudyConfig& config) {
       part << "  space: " << yaml(config.model.space) << "\n";
     if (section.name == "model" && config.model.frozen) {
       part << "  frozen: {through: " << yaml(config.model.frozen->through)
-          << ", weights: " << yaml(config.model.frozen->weights) << "}\n";
+           << ", weights: " << yaml(config.model.frozen->weights) << "}\n";
     }
     if (section.name == "train" && config.data.class_weights) {
       part << "  class_weights: " << yaml(study::class_weights_json(config.data.class_weights)) << "\n";
