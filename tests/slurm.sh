@@ -13,7 +13,9 @@ work=$(mktemp -d)
 chmod 755 "$work"
 box="$here/../tools/slurm_box.sh"
 engine=
+hurry=
 leave() {
+  [ -z "$hurry" ] || kill "$hurry" 2> /dev/null || true
   [ -z "$engine" ] || kill -9 "$engine" 2> /dev/null || true
   sh "$box" stop "$work/box"
   rm -rf "$work"
@@ -60,7 +62,7 @@ finish() {
 same() {
   fingerprint "$folder" > "$work/$name.sum"
   cmp -s "$work/$1.sum" "$work/$name.sum" || { echo "$name: another result"; exit 1; }
-  for _ in $(seq 100); do
+  for _ in $(seq 400); do
     left=$(squeue -h | wc -l)
     [ "$left" -eq 0 ] && break
     sleep 0.1
@@ -169,6 +171,8 @@ echo "ended with \$status" >> $work/job.log
 exit \$status
 END
   job=$(sbatch --parsable --output="$work/job.out" "$work/job.sh")
+  # Slurm waits two minutes before it begins a requeued job again.
+  (while :; do scontrol update jobid="$job" StartTime=now > /dev/null 2>&1 || true; sleep 0.3; done) & hurry=$!
   for percent in 5 20; do
     training $percent
     scancel --batch -s USR1 "$job" 2> /dev/null || true
@@ -180,15 +184,12 @@ END
     grep -q "ended with 75" "$work/job.log" || { echo "no pause"; cat "$work/job.log" "$work/job.out"; exit 1; }
     : > "$work/job.log"
     pauses=$((pauses + 1))
-    for _ in $(seq 100); do
-      scontrol update jobid="$job" StartTime=now 2> /dev/null && break
-      sleep 0.1
-    done
   done
   for _ in $(seq 600); do
     grep -q "ended with 0" "$work/job.log" 2> /dev/null && break
     sleep 0.1
   done
+  kill $hurry
   [ $pauses -gt 0 ] || { echo "time_limit: it was never paused"; exit 1; }
   same reference
 }

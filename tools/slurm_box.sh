@@ -51,6 +51,7 @@ configure() {
     echo "SlurmdTimeout=20"
     echo "KillWait=5"
     echo "MinJobAge=600"
+    echo "InactiveLimit=10"  # a job whose srun is gone ends, even if nobody was there to hear of it
     echo "SelectType=select/cons_tres"
     echo "SelectTypeParameters=CR_Core"
     echo "SlurmdParameters=config_overrides"
