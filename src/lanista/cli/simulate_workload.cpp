@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lanista/base/file_system.h"
+#include "lanista/cli/terminal.h"
 #include "lanista/cli/app.h"
 #include "lanista/cli/columns.h"
 #include "lanista/cli/session.h"

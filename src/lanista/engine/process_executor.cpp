@@ -50,7 +50,7 @@ struct ProcessExecutor::Impl {
   FileSystem& fs;
   store::CheckpointStore files;
   const FleetOptions how;
-  std::unique_ptr<WorkerFleet> fleet;  // from the first job on: a refused study leaves nothing behind
+  std::unique_ptr<Fleet> fleet;  // from the first job on: a refused study leaves nothing behind
   Leases leases;
   schedule::Grouping plan;
   std::deque<Report> reports;
@@ -62,17 +62,19 @@ struct ProcessExecutor::Impl {
   std::map<std::size_t, TrialId> helping;       // workers that have nothing else to do
   std::map<std::size_t, std::string> sessions;  // that they were sent to
   std::uint64_t sessions_made = 0;
+  const MakeFleet make_fleet;
   const std::shared_ptr<const KnownTimes> known;  // null: nothing
   const graph::OpTable ops = graph::builtin_ops();
   schedule::WidthChoice widths;             // of programs, if they are to find out
   std::map<TrialId, std::string> programs;  // of trials that may have helpers then
 
-  Impl(FileSystem& f, const Clock& c, FleetOptions options, std::shared_ptr<const KnownTimes> times)
+  Impl(FileSystem& f, const Clock& c, FleetOptions options, MakeFleet make, std::shared_ptr<const KnownTimes> times)
       : clock(c),
         fs(f),
         files(f, options.brief.study_folder),
         how(std::move(options)),
         leases(how.workers),
+        make_fleet(std::move(make)),
         known(std::move(times)) {
     clear_sessions();
   }
@@ -84,7 +86,7 @@ struct ProcessExecutor::Impl {
   bool begin_workers() {
     if (fleet || broken) return fleet != nullptr;
     const auto folder = fs.make_folder(how.socket.substr(0, how.socket.rfind('/')));
-    auto begun = folder ? WorkerFleet::begin(how, clock) : Result<std::unique_ptr<WorkerFleet>>(folder.error());
+    auto begun = folder ? make_fleet(how, clock) : Result<std::unique_ptr<Fleet>>(folder.error());
     if (!begun) break_down(begun.error());
     if (begun) fleet = *std::move(begun);
     return fleet != nullptr;
@@ -268,11 +270,11 @@ struct ProcessExecutor::Impl {
 
   // From workers.
 
-  void take(const WorkerFleet::News& news) {
-    if (const auto* ready = std::get_if<WorkerFleet::Ready>(&news)) begin(*ready);
-    if (const auto* heard = std::get_if<WorkerFleet::Heard>(&news)) hear(heard->worker, heard->message);
-    if (const auto* lost = std::get_if<WorkerFleet::Lost>(&news)) lose(*lost);
-    if (const auto* all = std::get_if<WorkerFleet::Broken>(&news)) break_down(all->error);
+  void take(const Fleet::News& news) {
+    if (const auto* ready = std::get_if<Fleet::Ready>(&news)) begin(*ready);
+    if (const auto* heard = std::get_if<Fleet::Heard>(&news)) hear(heard->worker, heard->message);
+    if (const auto* lost = std::get_if<Fleet::Lost>(&news)) lose(*lost);
+    if (const auto* all = std::get_if<Fleet::Broken>(&news)) break_down(all->error);
     send_helpers();
   }
 
@@ -280,7 +282,7 @@ struct ProcessExecutor::Impl {
     if (!broken) broken = error;
   }
 
-  void begin(const WorkerFleet::Ready& ready) {
+  void begin(const Fleet::Ready& ready) {
     reports.emplace_back(WorkerReport{static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0});
     for (const Leases::Move& moved : leases.share_out_to(ready.worker, away())) {
       if (moved.from) tell(*moved.from, Finish{moved.trial, false, true});
@@ -364,7 +366,7 @@ struct ProcessExecutor::Impl {
     return {};
   }
 
-  void lose(const WorkerFleet::Lost& lost) {
+  void lose(const Fleet::Lost& lost) {
     lose_helper(lost.worker);
     Leases::Loss loss = leases.lose(lost.worker, lost.own_fault, lost.reason, clock.now());
     last_losses[lost.worker] = lost.reason;
@@ -437,8 +439,12 @@ Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::create(const WorkerBri
   how.launch = options.launch;
   how.elsewhere = options.elsewhere;
   how.socket = options.socket.empty() ? brief.study_folder + "/control/workers.sock" : options.socket;
+  MakeFleet make = options.fleet ? options.fleet : [](const FleetOptions& with, const Clock& by) {
+    auto begun = WorkerFleet::begin(with, by);
+    return begun ? Result<std::unique_ptr<Fleet>>(*std::move(begun)) : Result<std::unique_ptr<Fleet>>(begun.error());
+  };
   return std::unique_ptr<ProcessExecutor>(
-      new ProcessExecutor(std::make_unique<Impl>(fs, clock, std::move(how), options.known)));
+      new ProcessExecutor(std::make_unique<Impl>(fs, clock, std::move(how), std::move(make), options.known)));
 }
 
 ProcessExecutor::ProcessExecutor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

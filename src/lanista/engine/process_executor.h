@@ -23,6 +23,7 @@ namespace lanista::engine {
 struct ProcessOptions {
   LaunchWorker launch = {};   ///< a function that begins one that runs work_for_engine
   std::vector<Launcher> elsewhere = {};  ///< as FleetOptions has them
+  MakeFleet fleet = {};                  ///< absent: processes
   double lease_seconds = 10;  ///< a worker that is silent for so long has lost its trials
   std::shared_ptr<const KnownTimes> known = {};  ///< what widths begin with, where they are to be found out
   std::string socket = {};    ///< where they knock; empty: control/workers.sock of the study

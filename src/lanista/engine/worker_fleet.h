@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,13 +33,9 @@ struct FleetOptions {
   std::vector<Launcher> elsewhere = {};  ///< if any, workers are dealt to these in turn
 };
 
-/// Worker processes: begun, greeted, listened to, ended when they fall silent, begun again when they are gone. What
-/// they do is not known here. One thread.
-class WorkerFleet {
+/// Workers and the lines to them, as whoever lends them trials sees them: they come, speak, and go. One thread.
+class Fleet {
  public:
-  static constexpr int kTries = 5;         ///< processes in a row that end by themselves before they are ready
-  static constexpr int kKilledTries = 50;  ///< or are killed by others: then there are no more
-
   struct Ready {
     std::size_t worker = 0;
     pid_t process = 0;
@@ -59,26 +56,44 @@ class WorkerFleet {
   };
   using News = std::variant<Ready, Heard, Lost, Broken>;
 
+  virtual ~Fleet() = default;
+  /// What happened, waiting at most `seconds` for something.
+  virtual std::optional<News> next(double seconds) = 0;
+  /// To one that is ready; to others it is lost.
+  virtual void send(std::size_t worker, WireKind kind, std::string_view text) = 0;
+  virtual bool is_ready(std::size_t worker) const = 0;
+  /// It has a process that was not ended, ready or not, or will have one at once. Of one elsewhere that is known when
+  /// it has spoken: it may wait in a queue till then.
+  virtual bool is_due(std::size_t worker) const = 0;
+  virtual pid_t process(std::size_t worker) const = 0;
+  /// Ends one, as if it had gone by itself.
+  virtual void lose(std::size_t worker, bool own_fault, const std::string& reason) = 0;
+  /// No process is begun any more.
+  virtual void stop_beginning() = 0;
+};
+/// Begins workers. Errors: kIo.
+using MakeFleet = std::function<Result<std::unique_ptr<Fleet>>(const FleetOptions&, const Clock&)>;
+
+/// Worker processes: begun, greeted, listened to, ended when they fall silent, begun again when they are gone. What
+/// they do is not known here. One thread.
+class WorkerFleet final : public Fleet {
+ public:
+  static constexpr int kTries = 5;         ///< processes in a row that end by themselves before they are ready
+  static constexpr int kKilledTries = 50;  ///< or are killed by others: then there are no more
+
   /// Begins them. All but options outlive this. Errors: kIo (no socket).
   static Result<std::unique_ptr<WorkerFleet>> begin(FleetOptions options, const Clock& clock);
   WorkerFleet(const WorkerFleet&) = delete;
   WorkerFleet& operator=(const WorkerFleet&) = delete;
-  ~WorkerFleet();  ///< they end; those that do not are killed
+  ~WorkerFleet() override;  ///< they end; those that do not are killed
 
-  /// What happened, waiting at most `seconds` for something.
-  std::optional<News> next(double seconds);
-  /// To one that is ready; to others it is lost.
-  void send(std::size_t worker, WireKind kind, std::string_view text);
-  bool is_ready(std::size_t worker) const { return seats_[worker].is_ready; }
-  /// It has a process that was not ended, ready or not, or will have one at once. Of one elsewhere that is known when
-  /// it has spoken: it may wait in a queue till then.
-  bool is_due(std::size_t worker) const;
-  std::size_t size() const { return seats_.size(); }
-  pid_t process(std::size_t worker) const { return seats_[worker].process; }
-  /// Ends one, as if it had gone by itself.
-  void lose(std::size_t worker, bool own_fault, const std::string& reason);
-  /// No process is begun any more.
-  void stop_beginning() { begins_ = false; }
+  std::optional<News> next(double seconds) override;
+  void send(std::size_t worker, WireKind kind, std::string_view text) override;
+  bool is_ready(std::size_t worker) const override { return seats_[worker].is_ready; }
+  bool is_due(std::size_t worker) const override;
+  pid_t process(std::size_t worker) const override { return seats_[worker].process; }
+  void lose(std::size_t worker, bool own_fault, const std::string& reason) override;
+  void stop_beginning() override { begins_ = false; }
 
  private:
   struct Seat {

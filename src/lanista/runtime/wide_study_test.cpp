@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -202,6 +203,66 @@ TEST_F(WideTrials, HaveTheSameBitsWhoeverIsKilled) {
     expect_same(seen, wanted);
   }
   EXPECT_GE(losses, 20);
+}
+
+// One worker, two, one again, again and again in one trial: whoever helps is called away to a short trial and comes
+// back. LANISTA_RESIZES: how often.
+TEST_F(WideTrials, HaveTheSameBitsHoweverOftenTheyAreResized) {
+  const char* said = std::getenv("LANISTA_RESIZES");
+  const std::int64_t wanted = said == nullptr ? 5 : std::strtoll(said, nullptr, 10);
+  constexpr std::int64_t kMany = 100000, kAhead = 40, kShort = 3;  // epochs
+  const engine::Job job = wide_job(1, 2, kMany);
+  std::int64_t resizes = 0, through = 0;
+  std::uint32_t others = 0;
+  Digest wide;
+  {
+    const auto executor = processes(2, 2);
+    ASSERT_TRUE(executor->start(job));
+    executor->command(engine::Allow{job.trial, through = kAhead});
+    bool is_wide = false, is_called = false, ends = false;
+    while (wide == Digest{}) {
+      const auto report = executor->next(30);
+      ASSERT_TRUE(report) << "silence behind " << resizes << " resizes";
+      const auto* epoch = std::get_if<engine::EpochReport>(&*report);
+      if (epoch != nullptr && epoch->measurement.trial == job.trial && !ends) {
+        ends = resizes >= wanted;
+        if (ends) executor->command(engine::Finish{job.trial, false, false});
+        if (!ends) executor->command(engine::Allow{job.trial, through = epoch->measurement.epoch + kAhead});
+      }
+      const auto* span = std::get_if<engine::SpanReport>(&*report);
+      if (span != nullptr && span->trial == job.trial) {
+        const bool was_wide = std::exchange(is_wide, span->width > 1);
+        if (was_wide && !is_wide) ++resizes;
+        if (is_wide && !ends && !std::exchange(is_called, true)) {
+          const engine::Job other = wide_job(2 + others++, 1, kShort);
+          ASSERT_TRUE(executor->start(other));
+          executor->command(engine::Allow{other.trial, kShort});
+          executor->command(engine::Finish{other.trial, false, false});
+        }
+      }
+      if (const auto* finished = std::get_if<engine::FinishedReport>(&*report)) {
+        if (finished->trial == job.trial) wide = finished->state_hash;
+        if (finished->trial != job.trial) is_called = false;
+      }
+      if (const auto* failure = std::get_if<engine::FailureReport>(&*report)) FAIL() << failure->reason;
+    }
+  }
+  MemoryFileSystem disk;
+  engine::WorkerBrief one = brief;
+  one.study_folder = "study";
+  one.workers = 1;
+  const auto thread = *WorkerExecutor::create(one, data, nn::Operators(), disk, clock);
+  ASSERT_TRUE(thread->start(job));
+  thread->command(engine::Allow{job.trial, through});
+  thread->command(engine::Finish{job.trial, false, false});
+  Digest narrow;
+  while (narrow == Digest{}) {
+    const auto report = thread->next(30);
+    ASSERT_TRUE(report);
+    if (const auto* finished = std::get_if<engine::FinishedReport>(&*report)) narrow = finished->state_hash;
+  }
+  EXPECT_EQ(wide, narrow) << through << " epochs";
+  EXPECT_GE(resizes, wanted);
 }
 
 }  // namespace
