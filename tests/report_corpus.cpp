@@ -364,11 +364,24 @@ StudyView labels(const mutate::ModelSpace& models) {
 StudyView numbers(const mutate::ModelSpace& models) {
   StudyView view = evolved(models, 50, 0, 13);
   view.config.name = "prices";
+  view.spans.clear();  // of a log that tells no times
   view.config.goals = {{false, "val_loss"}};
   view.data["classes"] = 0;
   view.winner = study::ranking(view).front();
   view.baselines = {{"constant", {{"val_loss", 1.01}}}, {"linear", {{"val_loss", 0.31}}}};
   return view;
+}
+
+/// Two more workers: three trials in turns at one's steps, then a trial by both.
+void share_workers(StudyView& view) {
+  const std::int64_t worker = kWorkers;
+  for (std::int64_t epoch = 1; epoch <= 3; ++epoch) {
+    for (std::uint32_t lane = 0; lane < 3; ++lane) {
+      const double began = 0.3 * static_cast<double>(epoch - 1) + 0.1 * lane;
+      view.spans.push_back({TrialId{lane + 1}, epoch, worker, began, began + 0.1, 3});
+    }
+  }
+  view.spans.push_back({TrialId{4}, 1, worker + 1, 0.9, 2.4, 1, 2});
 }
 
 void write(const std::string& folder, const std::string& name, const StudyView& view, const std::string& shown,
@@ -399,6 +412,7 @@ void write_all(const std::string& folder) {
   StudyView small = evolved(models, 60, 0, 7);
   small.baselines = {{"constant", {{"val_accuracy", 0.1037}, {"val_loss", 2.3}}},
                      {"linear", {{"val_accuracy", 0.87}, {"val_loss", 0.4}}}};
+  share_workers(small);
   write(folder, "small", small, "studies/digits-7", 0, assessed(small, 10));
   write(folder, "running", evolved(models, 20, 4, 8), "studies/digits-8");
   write(folder, "live", evolved(models, 20, 4, 8), "studies/digits-8", 0.5);

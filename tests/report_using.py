@@ -118,3 +118,26 @@ def check_importance(browser, name):
     expect(30 < total < 110, f"{name}: shares add up to {total} %")
     wide = browser.run("""return [...document.querySelectorAll('#importance .fill')].map(f => f.getBoundingClientRect().width);""")
     expect(wide and max(wide) > 100, f"{name}: the bars are {wide} pixels wide")
+
+
+def check_timeline(browser, name):
+    """Trials in turns stand over each other; a helper is told from its leader; the least time is in words."""
+    browser.run("document.querySelector('#timeline details.figures').open = true")
+    time.sleep(0.2)
+    rows = browser.run("return [...document.querySelectorAll('#timeline details tbody tr')].map(r => r.children[1].textContent + ' ' + r.children[2].textContent)")
+    browser.run("document.querySelector('#timeline details.figures').open = false")
+    shares = [row for row in rows if "worker 4" in row or "worker 5" in row]
+    expect(shares == ["#1 1/3 of worker 4", "#2 1/3 of worker 4", "#3 1/3 of worker 4", "#4 worker 4, helping", "#4 worker 5 and 1 helper"],
+           f"{name}: the timeline's shares are {shares}")
+    said = browser.text("#timeline")
+    for words in ("takes at least", "all work spread evenly", "Assumed: that all could begin at once", "as high as its share", "a striped bar"):
+        expect(words in said, f"{name}: the timeline does not say '{words}': {said[:900]}")
+    browser.run("document.querySelector('#timeline canvas').scrollIntoView()")
+    browser.settle()
+    left, top, width, _ = browser.box("#timeline canvas")
+    found = []
+    for lane in range(3):
+        browser.click(left + 79.5, top + 4 + 4 * 34 + 3 + (lane + 0.5) * 28 / 3)
+        browser.settle()
+        found.append(browser.text("#details h2"))
+    expect(found == ["Trial #1", "Trial #2", "Trial #3"], f"{name}: clicks on three lanes of a bar select {found}")

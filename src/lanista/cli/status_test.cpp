@@ -41,6 +41,21 @@ TEST(Status, KeepsHowWorkersWereUsedBesideTheirProcesses) {
 
   EXPECT_EQ(workers.at("count"), 2);
   EXPECT_EQ(workers.at("present").size(), 2U);
+  EXPECT_EQ(workers.at("bound_seconds"), 3);
+  EXPECT_EQ(workers.at("bounds"), nlohmann::json::parse(R"({"area": 2.0, "longest": 3.0, "dual": 3.0})"));
+}
+
+TEST(Status, TellsWhatEveryWorkerDoes) {
+  study::StudyView view = one_of_each();
+  view.spans = {{TrialId{1}, 1, 0, 0, 4}, {TrialId{3}, 1, 1, 0, 1}};
+
+  EXPECT_EQ(status_json("first", view).at("workers").at("now").at(0),
+            nlohmann::json::parse(R"({"worker": 0, "busy": 1.0, "trials": [1], "lanes": 1, "width": 1})"));
+  const std::string text = status_text("first", view);
+  EXPECT_NE(text.find("workers 2, busy 62 %, 0 % over the least time"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\n  worker 0, 100 % busy: #1\n  worker 1, 25 % busy: nothing under way")) << text;
+  view.end_reason = "budget";
+  EXPECT_EQ(status_text("first", view).find('\n'), std::string::npos);
 }
 
 TEST(Status, TellsOfBracketsAndHowFarTheirTrialsGot) {

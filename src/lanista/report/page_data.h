@@ -33,8 +33,10 @@ nlohmann::json curve_columns(const study::StudyView& view, std::span<const std::
 /// What each trial's edits add to its parent's, as lines, for the trials at `order`, as many as fit.
 nlohmann::json edit_lines(const study::StudyView& view, std::span<const std::size_t> order, std::size_t room);
 
-/// Busy times of workers; neighbours of one trial are joined, and what is too short to be seen is joined with its
-/// neighbours (trial 0). At most `most` blocks.
+/// Busy times of workers, a bar for each trial of a go (study::goes): its place among so many lanes, the workers that
+/// began it, and whether this one helped. Goes of the same trials are joined where the gap between them is under a
+/// 4000th of the study, or more where there would be too many bars; then what is shorter than that is joined with its
+/// neighbours, too (trial 0). At most `most` bars.
 nlohmann::json timeline_columns(const study::StudyView& view, std::size_t most);
 
 /// Drawings of the best trials' models with the differences to their parents, as many as fit, ten at most.

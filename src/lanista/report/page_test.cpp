@@ -329,6 +329,40 @@ TEST(TimelineColumns, JoinWhatOneTrialDidWithoutAGap) {
   EXPECT_EQ(decoded(whole["trial"]["d"]), std::string("\1\2\1", 3));
 }
 
+TEST(TimelineColumns, TellHowAWorkerWasSharedAndWhoHelped) {
+  study::StudyView view;
+  view.trials.resize(4);
+  // Two goes of two trials in turns, then one by two workers.
+  for (const double at : {0.0, 4.0}) {
+    view.spans.push_back({TrialId{2}, 1, 0, at, at + 2, 2});
+    view.spans.push_back({TrialId{1}, 1, 0, at + 2, at + 4, 2});
+  }
+  view.spans.push_back({TrialId{3}, 1, 1, 0, 8});
+  view.spans.push_back({TrialId{4}, 1, 1, 8, 10, 1, 2});
+
+  const json columns = timeline_columns(view, 100);
+
+  ASSERT_EQ(columns["count"], 5);
+  const auto column = [&](const char* name) { return decoded(columns[name]["d"]); };
+  EXPECT_EQ(column("worker"), std::string("\0\0\0\1\1", 5));
+  EXPECT_EQ(column("trial"), std::string("\1\2\4\3\4", 5));
+  EXPECT_EQ(column("lanes"), std::string("\2\2\1\1\1", 5));
+  EXPECT_EQ(column("place"), std::string("\0\1\0\0\0", 5));
+  EXPECT_EQ(column("width"), std::string("\1\1\2\1\2", 5));
+  EXPECT_EQ(column("helps"), std::string("\0\0\1\0\0", 5));
+}
+
+TEST(TimelineColumns, StayFewForThousandsOfEpochs) {
+  study::StudyView view;
+  view.trials.resize(2);
+  for (std::int64_t epoch = 1; epoch <= 5000; ++epoch) {
+    const double at = static_cast<double>(epoch) * 1.0001;
+    view.spans.push_back({TrialId{1}, epoch, 0, at, at + 0.5, 2});
+    view.spans.push_back({TrialId{2}, epoch, 0, at + 0.5, at + 1, 2});
+  }
+  EXPECT_EQ(timeline_columns(view, 20'000)["count"], 2);
+}
+
 TEST(StudyFacts, TellHowWorkersWereUsedAndWhoWaits) {
   study::StudyView view;
   view.trials.resize(2);
@@ -343,6 +377,9 @@ TEST(StudyFacts, TellHowWorkersWereUsedAndWhoWaits) {
   EXPECT_EQ(facts["work"]["workers"], 2);
   EXPECT_EQ(facts["work"]["bound"], 7.0) << "the longest trial";
   EXPECT_EQ(facts["waiting"], "1 waits for a worker");
+  EXPECT_TRUE(facts["waits"]["2"].get<std::string>().starts_with("begun, and no worker")) << facts["waits"];
+  EXPECT_TRUE(
+      facts["work"]["bounds"].get<std::string>().starts_with("all work spread evenly 3.5 s, the longest trial 7 s"));
 }
 
 TEST(TimelineColumns, NeverAreMoreThanAsked) {
