@@ -15,7 +15,7 @@ import time
 
 from browser_driver import DOWN, Browser, expect, failures
 from report_model_checks import check_assessed, check_labels, check_map, check_numbers, check_side_by_side, check_slices
-from report_using import (check_axis_switch, check_brush, check_curve_keys, check_figures, check_filter_and_sort, check_importance,
+from report_using import (check_axis_switch, check_brush, check_curve_keys, check_figures, check_filter_and_sort, check_importance, check_searches,
                           check_selection, check_selection_in_chart, check_timeline)
 
 PAGES = ["small", "running", "live", "compare", "single", "empty", "failed", "duplicates", "pareto", "numbers", "labels", "hostile", "large"]
@@ -66,6 +66,7 @@ def check_small(browser, folder, name):
     check_map(browser, name)
     check_side_by_side(browser, name)
     check_timeline(browser, name)
+    check_searches(browser, name)
     found = browser.text(".found")
     expect("The best of 60 trials is #" in found and "A linear model reaches" in found, f"{name}: the first sentence is {found}")
     for part in ("quality", "slices", "map", "progress", "curves", "parallel", "importance", "trials", "model", "lineage", "timeline", "economy", "failures"):

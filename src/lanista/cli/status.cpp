@@ -10,6 +10,7 @@
 #include "lanista/study/noise.h"
 #include "lanista/study/record_fields.h"
 #include "lanista/study/rungs.h"
+#include "lanista/study/searches.h"
 #include "lanista/study/start_race.h"
 #include "lanista/study/work.h"
 
@@ -170,6 +171,13 @@ json status_json(const std::string& folder, const study::StudyView& view) {
     out["workers"].update(bounds_json(report::least_time(view)));
     if (json now = now_json(view); !now.empty()) out["workers"]["now"] = std::move(now);
   }
+  if (const study::SearchCounts searches = study::search_counts(view); searches.searches > 0) {
+    out["searches"] = {{"trials", searches.trials},
+                       {"count", searches.searches},
+                       {"won", searches.won},
+                       {"branches", searches.branches},
+                       {"steps_given_up", searches.given_up}};
+  }
   for (const study::Waiting& waiting : study::waiting_trials(view)) {
     out["waiting"].push_back({{"trial", waiting.trial.value}, {"why", waiting.why}});
   }
@@ -244,6 +252,9 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
     text += "  " + waiting;
   }
   if (const std::string widths = study::widths_text(view); !widths.empty()) text += "  " + widths;
+  if (const std::string searches = study::searches_text(study::search_counts(view)); !searches.empty()) {
+    text += "  " + searches;
+  }
   text = printable(text + workers_text(view)) + now_lines(view);
   for (const study::BracketCounts& bracket : study::bracket_counts(view)) {
     text += "\n  " + std::to_string(bracket.trials) + " trials from epoch " + std::to_string(bracket.first) + " on";

@@ -74,6 +74,18 @@ TEST(Status, TellsOfBracketsAndHowFarTheirTrialsGot) {
   EXPECT_EQ(text.substr(text.find('\n')), "\n  3 trials from epoch 1 on, 2 to 3, 1 to 9\n  4 trials from epoch 9 on");
 }
 
+TEST(Status, TellsOfSearchesInsideTrials) {
+  study::StudyView view = one_of_each();
+  EXPECT_FALSE(status_json("first", view).contains("searches"));
+  view.trials[0].measurements[0].branches = {{0, {}, 10, "start", 2.5, false},
+                                             {0, {{"lr", 0.1}}, 8, "converging", 0.125, true},
+                                             {0, {{"lr", 1.0}}, 4, "diverged", 0, false}};
+  EXPECT_EQ(status_json("first", view).at("searches"),
+            nlohmann::json::parse(R"({"trials": 1, "count": 1, "won": 1, "branches": 2, "steps_given_up": 14})"));
+  EXPECT_NE(status_text("first", view).find("  1 trial searched for settings 1 time: 2 branches, 14 steps given up"),
+            std::string::npos);
+}
+
 TEST(Status, TellsOfAnEnsemble) {
   study::StudyView view = one_of_each();
   EXPECT_FALSE(status_json("first", view).contains("ensemble"));

@@ -39,6 +39,14 @@ nlohmann::json edit_lines(const study::StudyView& view, std::span<const std::siz
 /// neighbours, too (trial 0). At most `most` bars.
 nlohmann::json timeline_columns(const study::StudyView& view, std::size_t most);
 
+/// Searches inside trials (train.tune) with their branches, by trial: what was tried where, and what it came to, with
+/// the trial's own training loss by step. Of the trials at `order` as many as fit; of a search 64 branches and the one
+/// that was kept.
+nlohmann::json search_entries(const study::StudyView& view, std::span<const std::size_t> order, std::size_t room);
+
+/// Indices of at most 200 of `count` points, evenly spread, with the first and the last.
+std::vector<std::size_t> thinned(std::size_t count);
+
 /// Drawings of the best trials' models with the differences to their parents, as many as fit, ten at most.
 nlohmann::json model_drawings(const study::StudyView& view, std::size_t room);
 

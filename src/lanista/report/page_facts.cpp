@@ -9,6 +9,7 @@
 #include "lanista/report/least_time.h"
 #include "lanista/report/page_columns.h"
 #include "lanista/report/page_data.h"
+#include "lanista/study/searches.h"
 #include "lanista/study/start_race.h"
 #include "lanista/study/work.h"
 
@@ -265,6 +266,9 @@ json study_json(const StudyView& view, const PageOptions& options) {
   if (view.ensemble) out["ensemble"] = ensemble_facts(*view.ensemble);
   if (const std::string zoo = study::zoo_text(view); !zoo.empty()) out["zoo"] = clipped(zoo, kLongText);
   if (const std::string races = study::races_text(view); !races.empty()) out["races"] = races;
+  if (const std::string searches = study::searches_text(study::search_counts(view)); !searches.empty()) {
+    out["searches"] = searches;
+  }
   if (json line = line_facts(view); !line.empty()) out["line"] = std::move(line);
   return out;
 }

@@ -12,16 +12,6 @@ using nlohmann::json;
 using study::StudyView;
 using study::TrialView;
 
-constexpr std::size_t kMostPoints = 200;
-
-/// Indices of at most kMostPoints of `count` points, evenly spread, with the first and the last.
-std::vector<std::size_t> thinned(std::size_t count) {
-  std::vector<std::size_t> out;
-  const std::size_t kept = std::min(count, kMostPoints);
-  for (std::size_t i = 0; i < kept; ++i) out.push_back(kept < 2 ? 0 : i * (count - 1) / (kept - 1));
-  return out;
-}
-
 std::span<const graph::Edit> own_edits(const StudyView& view, const TrialView& trial) {
   const auto& edits = trial.proposal.edits;
   const auto& parent = trial.proposal.parent;
@@ -79,6 +69,14 @@ std::vector<Block> joined(const std::vector<Block>& all, double grain, bool drop
 }
 
 }  // namespace
+
+std::vector<std::size_t> thinned(std::size_t count) {
+  constexpr std::size_t kMostPoints = 200;
+  std::vector<std::size_t> out;
+  const std::size_t kept = std::min(count, kMostPoints);
+  for (std::size_t i = 0; i < kept; ++i) out.push_back(kept < 2 ? 0 : i * (count - 1) / (kept - 1));
+  return out;
+}
 
 json curve_columns(const StudyView& view, std::span<const std::size_t> order, std::size_t room) {
   const std::vector<std::string> names = page_metrics(view);

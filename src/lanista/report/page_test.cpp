@@ -318,6 +318,48 @@ TEST(CurveColumns, ThinLongCurvesAndKeepTheirEnds) {
   EXPECT_EQ(curve_columns(view, order, 100)["count"], 0) << "no room";
 }
 
+TEST(SearchEntries, TellBranchesAndWhatTheyCameTo) {
+  study::StudyView view;
+  view.trials.resize(3);
+  for (std::uint32_t i = 0; i < 3; ++i) view.trials[i].id = TrialId{i + 1};
+  const auto lr = [](double rate) { return space::Sample{{"lr", rate}}; };
+  view.trials[1].measurements = {{TrialId{2},
+                                  1,
+                                  40,
+                                  {{"train_loss", 0.5}},
+                                  {{0, {}, 10, "start", 2.5, false},
+                                   {0, lr(0.1), 8, "converging", 0.125, true},
+                                   {0, lr(0.01), 4, "converging", 0, false},
+                                   {0, lr(1), 4, "diverged", 0, false}}},
+                                 {TrialId{2}, 2, 80, {{"train_loss", 0.25}}}};
+  const std::vector<std::size_t> order{0, 1, 2};
+
+  const json entries = search_entries(view, order, 100'000);
+
+  ASSERT_EQ(entries.size(), 1U);
+  const json& trial = entries["2"];
+  EXPECT_EQ(trial["steps"], json::parse("[40, 80]"));
+  EXPECT_EQ(trial["losses"], json::parse("[0.5, 0.25]"));
+  ASSERT_EQ(trial["searches"].size(), 1U);
+  const json& search = trial["searches"][0];
+  EXPECT_EQ(search["start"], 2.5);
+  EXPECT_EQ(search["given_up"], 18);
+  EXPECT_EQ(search["branches"][0], json::parse(R"({"with": "lr=0.1", "steps": 8, "trend": "converging", "level": 1.5,
+                                                   "fell": true, "kept": true})"));
+  EXPECT_EQ(search["branches"][1]["level"], 2.5);
+  EXPECT_FALSE(search["branches"][1]["fell"].get<bool>());
+  EXPECT_TRUE(search["branches"][2]["level"].is_null());
+  EXPECT_TRUE(search_entries(view, order, 100).empty()) << "no room";
+
+  auto& branches = view.trials[1].measurements[0].branches;
+  branches[1].kept = false;
+  for (int k = 0; k < 100; ++k) branches.push_back({0, lr(0.2), 1, "converging", 0.5, k == 99});
+  const json many = search_entries(view, order, 100'000)["2"]["searches"][0];
+  EXPECT_EQ(many["tried"], 103);
+  EXPECT_EQ(many["branches"].size(), 65U) << "the kept one too";
+  EXPECT_TRUE(many["branches"].back()["kept"].get<bool>());
+}
+
 TEST(TimelineColumns, JoinWhatOneTrialDidWithoutAGap) {
   study::StudyView view;
   view.trials.resize(2);
