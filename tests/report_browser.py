@@ -15,8 +15,8 @@ import time
 
 from browser_driver import DOWN, Browser, expect, failures
 from report_model_checks import check_assessed, check_labels, check_map, check_numbers, check_side_by_side, check_slices
-from report_using import (check_axis_switch, check_brush, check_curve_keys, check_figures, check_filter_and_sort, check_importance,
-                          check_selection, check_selection_in_chart)
+from report_using import (check_axis_switch, check_brush, check_curve_keys, check_figures, check_filter_and_sort, check_importance, check_searches,
+                          check_selection, check_selection_in_chart, check_timeline)
 
 PAGES = ["small", "running", "live", "compare", "single", "empty", "failed", "duplicates", "pareto", "numbers", "labels", "hostile", "large"]
 MOST_BYTES = 5_000_000
@@ -65,6 +65,8 @@ def check_small(browser, folder, name):
     check_slices(browser, name)
     check_map(browser, name)
     check_side_by_side(browser, name)
+    check_timeline(browser, name)
+    check_searches(browser, name)
     found = browser.text(".found")
     expect("The best of 60 trials is #" in found and "A linear model reaches" in found, f"{name}: the first sentence is {found}")
     for part in ("quality", "slices", "map", "progress", "curves", "parallel", "importance", "trials", "model", "lineage", "timeline", "economy", "failures"):
@@ -182,8 +184,14 @@ def check_compare(browser, folder, name):
     browser.click(left + width / 2, top + height / 2)
 
 
+def check_timeless(browser, folder, name):
+    check_numbers(browser, folder, name)
+    said = browser.text("#timeline")
+    expect("does not tell when workers worked" in said, f"{name}: without times the timeline says {said}")
+
+
 CHECKS = {"live": check_live, "compare": check_compare, "small": check_small, "hostile": check_hostile, "large": check_large, "pareto": check_pareto,
-          "numbers": check_numbers, "labels": check_labels}
+          "numbers": check_timeless, "labels": check_labels}
 
 
 def take_pictures(browser, folder, name, all_looks):

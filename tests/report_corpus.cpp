@@ -270,6 +270,10 @@ StudyView hostile(const mutate::ModelSpace& models) {
     }
     if (trial.outcome && trial.id.value % 3 == 0)
       trial.outcome = {OutcomeKind::kFailed, attack + backwards, {}, "", {}};
+    if (!trial.measurements.empty()) {
+      trial.measurements[0].branches = {{0, {}, 0, "start", 2, false},
+                                        {0, {{attack, Value(backwards)}}, 3, attack, 1, true}};
+    }
     if (trial.id.value == 4) trial.proposal.parent = TrialId{4};
     if (trial.id.value == 8) trial.proposal.base = 99;
   }
@@ -364,11 +368,41 @@ StudyView labels(const mutate::ModelSpace& models) {
 StudyView numbers(const mutate::ModelSpace& models) {
   StudyView view = evolved(models, 50, 0, 13);
   view.config.name = "prices";
+  view.spans.clear();  // of a log that tells no times
   view.config.goals = {{false, "val_loss"}};
   view.data["classes"] = 0;
   view.winner = study::ranking(view).front();
   view.baselines = {{"constant", {{"val_loss", 1.01}}}, {"linear", {{"val_loss", 0.31}}}};
   return view;
+}
+
+/// Trial 1 searched at its beginning and twice later: with a winner, without one, and without its loss at the start.
+void let_search(StudyView& view) {
+  TrialView& trial = view.trials[0];
+  const auto tried = [](std::int64_t step, double lr, std::int64_t steps, const char* trend, double speed, bool kept) {
+    return study::Branch{step, {{"lr", Value(lr)}}, steps, trend, speed, kept};
+  };
+  const auto start = [](std::int64_t step, double loss) { return study::Branch{step, {}, 0, "start", loss, false}; };
+  trial.measurements.at(0).branches = {start(0, 2.3), tried(0, 0.1, 16, "converging", 0.06, true),
+                                       tried(0, 0.01, 8, "converging", 0.03, false),
+                                       tried(0, 1e-4, 4, "converging", 0, false), tried(0, 3, 4, "diverged", 0, false)};
+  if (trial.measurements.size() < 4) return;
+  const std::int64_t later = trial.measurements[1].step, last = trial.measurements[2].step;
+  trial.measurements[2].branches = {start(later, 0.9), tried(later, 0.2, 4, "converging", 0, false)};
+  trial.measurements[3].branches = {start(last, std::numeric_limits<double>::quiet_NaN()),
+                                    tried(last, 0.05, 4, "converging", 0.01, true)};
+}
+
+/// Two more workers: three trials in turns at one's steps, then a trial by both.
+void share_workers(StudyView& view) {
+  const std::int64_t worker = kWorkers;
+  for (std::int64_t epoch = 1; epoch <= 3; ++epoch) {
+    for (std::uint32_t lane = 0; lane < 3; ++lane) {
+      const double began = 0.3 * static_cast<double>(epoch - 1) + 0.1 * lane;
+      view.spans.push_back({TrialId{lane + 1}, epoch, worker, began, began + 0.1, 3});
+    }
+  }
+  view.spans.push_back({TrialId{4}, 1, worker + 1, 0.9, 2.4, 1, 2});
 }
 
 void write(const std::string& folder, const std::string& name, const StudyView& view, const std::string& shown,
@@ -399,6 +433,8 @@ void write_all(const std::string& folder) {
   StudyView small = evolved(models, 60, 0, 7);
   small.baselines = {{"constant", {{"val_accuracy", 0.1037}, {"val_loss", 2.3}}},
                      {"linear", {{"val_accuracy", 0.87}, {"val_loss", 0.4}}}};
+  share_workers(small);
+  let_search(small);
   write(folder, "small", small, "studies/digits-7", 0, assessed(small, 10));
   write(folder, "running", evolved(models, 20, 4, 8), "studies/digits-8");
   write(folder, "live", evolved(models, 20, 4, 8), "studies/digits-8", 0.5);

@@ -118,3 +118,46 @@ def check_importance(browser, name):
     expect(30 < total < 110, f"{name}: shares add up to {total} %")
     wide = browser.run("""return [...document.querySelectorAll('#importance .fill')].map(f => f.getBoundingClientRect().width);""")
     expect(wide and max(wide) > 100, f"{name}: the bars are {wide} pixels wide")
+
+
+def check_timeline(browser, name):
+    """Trials in turns stand over each other; a helper is told from its leader; the least time is in words."""
+    browser.run("document.querySelector('#timeline details.figures').open = true")
+    time.sleep(0.2)
+    rows = browser.run("return [...document.querySelectorAll('#timeline details tbody tr')].map(r => r.children[1].textContent + ' ' + r.children[2].textContent)")
+    browser.run("document.querySelector('#timeline details.figures').open = false")
+    shares = [row for row in rows if "worker 4" in row or "worker 5" in row]
+    expect(shares == ["#1 1/3 of worker 4", "#2 1/3 of worker 4", "#3 1/3 of worker 4", "#4 worker 4, helping", "#4 worker 5 and 1 helper"],
+           f"{name}: the timeline's shares are {shares}")
+    said = browser.text("#timeline")
+    for words in ("takes at least", "all work spread evenly", "Assumed: that all could begin at once", "as high as its share", "a striped bar"):
+        expect(words in said, f"{name}: the timeline does not say '{words}': {said[:900]}")
+    browser.run("document.querySelector('#timeline canvas').scrollIntoView()")
+    browser.settle()
+    left, top, width, _ = browser.box("#timeline canvas")
+    found = []
+    for lane in range(3):
+        browser.click(left + 79.5, top + 4 + 4 * 34 + 3 + (lane + 0.5) * 28 / 3)
+        browser.settle()
+        found.append(browser.text("#details h2"))
+    expect(found == ["Trial #1", "Trial #2", "Trial #3"], f"{name}: clicks on three lanes of a bar select {found}")
+
+
+def check_searches(browser, name):
+    """The branches of a trial's searches: a stroke each, a bubble that tells the setting, a row a search."""
+    browser.run("select(1)")
+    browser.settle()
+    rows = browser.run("return [...document.querySelectorAll('#searches .plain-table tbody tr')].map(r => [...r.children].map(c => c.textContent))")
+    expect(len(rows) in (1, 3) and rows[0][0] == "1" and rows[0][2] == "4" and rows[0][4] == "lr=0.1" and rows[0][5] == "16" and rows[0][7] == "16",
+           f"{name}: the searches of trial 1 are {rows}")
+    if len(rows) == 3:
+        expect(rows[1][4].startswith("none") and rows[2][3] == "not told", f"{name}: later searches are {rows[1:]}")
+    told = browser.run("""const c = document.querySelector('#searches canvas'), box = c.getBoundingClientRect(), said = new Set();
+        for (let x = 50; x < box.width; x += 3) for (let y = 10; y < box.height; y += 3) {
+          c.dispatchEvent(new PointerEvent('pointermove', {clientX: box.left + x, clientY: box.top + y}));
+          if (!document.querySelector('.bubble').hidden) said.add(document.querySelector('.bubble').textContent);
+        }
+        return [...said];""")
+    for words in ("lr=0.1", "the trial went on from it", "lr=0.01", "did not fall", "diverged"):
+        expect(any(words in text for text in told), f"{name}: no bubble of a branch says {words}: {told}")
+    expect("1 trial searched for settings" in browser.text("#searches"), f"{name}: the section does not count searches")

@@ -100,12 +100,12 @@ Result<engine::StudyPlan> made_plan(const PlanAsked& asked, const study::StudyCo
 }
 
 /// What the trials of a plan take on this machine, by one trial a worker, which is what executors make of it.
-Result<engine::Forecast> here(const engine::StudyPlan& plan, const study::StudyConfig& config) {
+Result<engine::Forecast> here(const engine::StudyPlan& plan, const study::StudyConfig& config, engine::Beside beside) {
   engine::ClusterFile machine;
   machine.cluster.workers = plan.machine.workers;
   machine.cluster.shares = machine.cluster.widest = 1;
   machine.cluster.memory = 1e18;  // the plan has seen to it
-  return engine::forecast_plan(plan, config.strategy.slots, machine);
+  return engine::forecast_plan(plan, config.strategy.slots, machine, beside);
 }
 
 }  // namespace
@@ -122,15 +122,22 @@ int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const d
   }
   const auto plan = made_plan(asked, config, data, models);
   if (!plan) return report(plan.error());
-  const auto forecast = here(*plan, config);
+  const auto forecast = here(*plan, config, engine::Beside::kExpected);
   if (!forecast) return report(forecast.error());
+  double most = 0;
+  if (std::ranges::any_of(plan->extra, [](const study::ExtraSteps& extra) { return extra.most > 0; })) {
+    const auto longest = here(*plan, config, engine::Beside::kMost);
+    if (!longest) return report(longest.error());
+    most = longest->course.makespan;
+  }
   if (asked.json) {
     auto out = engine::plan_json(*plan, asked.explain);
     out["seconds"] = forecast->course.makespan;
+    if (most > 0) out["seconds_most"] = most;
     out["bound_seconds"] = forecast->bounds.best();
     std::cout << json_line(out);
   } else {
-    std::cout << engine::plan_text(*plan, asked.explain) << engine::time_text(*forecast);
+    std::cout << engine::plan_text(*plan, asked.explain) << engine::time_text(*forecast, most);
   }
   return kDone;
 }

@@ -1,13 +1,16 @@
 #include "lanista/cli/status.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "lanista/base/printable.h"
 #include "lanista/base/real_json.h"
 #include "lanista/cli/terminal.h"
+#include "lanista/report/least_time.h"
 #include "lanista/study/noise.h"
 #include "lanista/study/record_fields.h"
 #include "lanista/study/rungs.h"
+#include "lanista/study/searches.h"
 #include "lanista/study/start_race.h"
 #include "lanista/study/work.h"
 
@@ -107,6 +110,36 @@ std::string workers_text(const study::StudyView& view) {
   return text;
 }
 
+json bounds_json(const report::LeastTime& least) {
+  json bounds{{"area", least.bounds.area}, {"longest", least.bounds.longest}, {"dual", least.bounds.dual}};
+  return {{"bound_seconds", least.seconds()}, {"bounds", std::move(bounds)}, {"gap", least.gap()}};
+}
+
+json now_json(const study::StudyView& view) {
+  json out = json::array();
+  for (const report::WorkerNow& now : report::workers_now(view)) {
+    json trials = json::array();
+    for (const TrialId trial : now.trials) trials.push_back(trial.value);
+    out.push_back({{"worker", now.worker},
+                   {"busy", now.busy},
+                   {"trials", std::move(trials)},
+                   {"lanes", now.lanes},
+                   {"width", now.width}});
+    if (now.leader) out.back()["helps"] = *now.leader;
+  }
+  return out;
+}
+
+/// A line a worker.
+std::string now_lines(const study::StudyView& view) {
+  constexpr std::size_t kMost = 8;
+  const std::vector<report::WorkerNow> workers = report::workers_now(view);
+  std::string text;
+  for (std::size_t k = 0; k < std::min(kMost, workers.size()); ++k) text += "\n  " + report::now_text(workers[k]);
+  if (workers.size() > kMost) text += "\n  and " + std::to_string(workers.size() - kMost) + " more workers";
+  return text;
+}
+
 std::string percent(double part) {
   char text[32];
   std::snprintf(text, sizeof text, "%.0f %%", 100 * part);
@@ -134,11 +167,16 @@ json status_json(const std::string& folder, const study::StudyView& view) {
   if (view.end_reason) out["end_reason"] = *view.end_reason;
   if (const std::int64_t raced = study::raced_steps(view); raced > 0) out["raced_steps"] = raced;
   if (const study::WorkerUse use = study::worker_use(view); use.seconds > 0) {
-    out["workers"] = {{"count", use.workers()},
-                      {"seconds", use.seconds},
-                      {"utilisation", use.utilisation()},
-                      {"bound_seconds", use.bound},
-                      {"gap", use.gap()}};
+    out["workers"] = {{"count", use.workers()}, {"seconds", use.seconds}, {"utilisation", use.utilisation()}};
+    out["workers"].update(bounds_json(report::least_time(view)));
+    if (json now = now_json(view); !now.empty()) out["workers"]["now"] = std::move(now);
+  }
+  if (const study::SearchCounts searches = study::search_counts(view); searches.searches > 0) {
+    out["searches"] = {{"trials", searches.trials},
+                       {"count", searches.searches},
+                       {"won", searches.won},
+                       {"branches", searches.branches},
+                       {"steps_given_up", searches.given_up}};
   }
   for (const study::Waiting& waiting : study::waiting_trials(view)) {
     out["waiting"].push_back({{"trial", waiting.trial.value}, {"why", waiting.why}});
@@ -208,13 +246,16 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
   }
   if (const study::WorkerUse use = study::worker_use(view); use.seconds > 0) {
     text += "  workers " + std::to_string(use.workers()) + ", busy " + percent(use.utilisation()) + ", " +
-            percent(use.gap()) + " over the least time";
+            percent(report::least_time(view).gap()) + " over the least time";
   }
   if (const std::string waiting = study::waiting_text(study::waiting_trials(view)); !waiting.empty()) {
     text += "  " + waiting;
   }
   if (const std::string widths = study::widths_text(view); !widths.empty()) text += "  " + widths;
-  text = printable(text + workers_text(view));
+  if (const std::string searches = study::searches_text(study::search_counts(view)); !searches.empty()) {
+    text += "  " + searches;
+  }
+  text = printable(text + workers_text(view)) + now_lines(view);
   for (const study::BracketCounts& bracket : study::bracket_counts(view)) {
     text += "\n  " + std::to_string(bracket.trials) + " trials from epoch " + std::to_string(bracket.first) + " on";
     for (const auto& [epoch, trials] : bracket.further) {

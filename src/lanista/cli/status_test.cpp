@@ -41,6 +41,21 @@ TEST(Status, KeepsHowWorkersWereUsedBesideTheirProcesses) {
 
   EXPECT_EQ(workers.at("count"), 2);
   EXPECT_EQ(workers.at("present").size(), 2U);
+  EXPECT_EQ(workers.at("bound_seconds"), 3);
+  EXPECT_EQ(workers.at("bounds"), nlohmann::json::parse(R"({"area": 2.0, "longest": 3.0, "dual": 3.0})"));
+}
+
+TEST(Status, TellsWhatEveryWorkerDoes) {
+  study::StudyView view = one_of_each();
+  view.spans = {{TrialId{1}, 1, 0, 0, 4}, {TrialId{3}, 1, 1, 0, 1}};
+
+  EXPECT_EQ(status_json("first", view).at("workers").at("now").at(0),
+            nlohmann::json::parse(R"({"worker": 0, "busy": 1.0, "trials": [1], "lanes": 1, "width": 1})"));
+  const std::string text = status_text("first", view);
+  EXPECT_NE(text.find("workers 2, busy 62 %, 0 % over the least time"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("\n  worker 0, 100 % busy: #1\n  worker 1, 25 % busy: nothing under way")) << text;
+  view.end_reason = "budget";
+  EXPECT_EQ(status_text("first", view).find('\n'), std::string::npos);
 }
 
 TEST(Status, TellsOfBracketsAndHowFarTheirTrialsGot) {
@@ -57,6 +72,18 @@ TEST(Status, TellsOfBracketsAndHowFarTheirTrialsGot) {
   const std::string text = status_text("fi\nrst", view);
   EXPECT_TRUE(text.starts_with("fi?rst  ")) << "what others named is one line: " << text;
   EXPECT_EQ(text.substr(text.find('\n')), "\n  3 trials from epoch 1 on, 2 to 3, 1 to 9\n  4 trials from epoch 9 on");
+}
+
+TEST(Status, TellsOfSearchesInsideTrials) {
+  study::StudyView view = one_of_each();
+  EXPECT_FALSE(status_json("first", view).contains("searches"));
+  view.trials[0].measurements[0].branches = {{0, {}, 10, "start", 2.5, false},
+                                             {0, {{"lr", 0.1}}, 8, "converging", 0.125, true},
+                                             {0, {{"lr", 1.0}}, 4, "diverged", 0, false}};
+  EXPECT_EQ(status_json("first", view).at("searches"),
+            nlohmann::json::parse(R"({"trials": 1, "count": 1, "won": 1, "branches": 2, "steps_given_up": 14})"));
+  EXPECT_NE(status_text("first", view).find("  1 trial searched for settings 1 time: 2 branches, 14 steps given up"),
+            std::string::npos);
 }
 
 TEST(Status, TellsOfAnEnsemble) {

@@ -106,7 +106,7 @@ Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& o
   return forecast(trials, view.config.strategy.slots, on, "measured: what workers spent on each trial");
 }
 
-Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on) {
+Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on, Beside beside) {
   std::vector<Arrival> trials(plan.predicted.graph.members.size());
   for (const fuse::Group& group : plan.predicted.groups) {
     const auto members = group.members();
@@ -114,11 +114,14 @@ Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const 
     for (const std::size_t m : members) {
       const fuse::Member& member = plan.predicted.graph.members[m];
       const auto& recipe = member.recipe;
-      const double steps =
+      const auto own =
           std::ceil(static_cast<double>(recipe.data.num_samples) / static_cast<double>(recipe.batch_size)) *
           static_cast<double>(recipe.epochs);
+      const auto expected = static_cast<double>(plan.extra[m].expected_steps());
+      const double more = beside == Beside::kMost ? static_cast<double>(plan.extra[m].most) - expected : 0;
       const double bytes = static_cast<double>(group.bytes) / static_cast<double>(members.size());
-      const double seconds = plan.times.empty() ? steps * us * 1e-6 : plan.times[m].seconds;
+      const double seconds =
+          plan.times.empty() ? (own + expected + more) * us * 1e-6 : plan.times[m].seconds + more * plan.times[m].step;
       trials[m] = arrival(member.trial, seconds, bytes, on);
     }
   }
@@ -160,11 +163,12 @@ std::string forecast_text(const Forecast& forecast) {
          seconds_text(course.makespan) + "   1-9: trials that share it, =: part of a wider one, .: idle\n";
 }
 
-std::string time_text(const Forecast& forecast) {
+std::string time_text(const Forecast& forecast, double most) {
   return "training takes some " + seconds_text(forecast.course.makespan) + " on " +
          std::to_string(forecast.cluster.workers) + (forecast.cluster.workers == 1 ? " worker" : " workers") +
-         " if every trial gets its full budget; " + seconds_text(forecast.bounds.best()) +
-         " is the least that is possible\n";
+         " if every trial gets its full budget" +
+         (most > 0 ? ", and " + seconds_text(most) + " with as many steps given up as the rules allow; " : "; ") +
+         seconds_text(forecast.bounds.best()) + " is the least that is possible\n";
 }
 
 json forecast_json(const Forecast& forecast) {

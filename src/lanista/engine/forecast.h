@@ -33,14 +33,18 @@ struct Forecast {
 /// The trials of a log with the seconds that workers spent on each, as many under way as the study has slots. Errors:
 /// kFailedPrecondition if nothing was worked on yet; those of schedule::simulate.
 Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& on);
+/// Which steps of searches and races that are given up count with those of the trials (study::ExtraSteps).
+enum class Beside { kExpected, kMost };
 /// The first proposals of a study with predicted steps, each trained to its full budget: who stops early takes less
 /// (simulated_study.h asks who does).
-Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on);
+Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on,
+                               Beside beside = Beside::kExpected);
 
 /// Makespan, utilisation, bound and gap; with a line a worker, of which a column is a part of the time.
 std::string forecast_text(const Forecast& forecast);
-/// The same in one line: what trials take, and what they take at least.
-std::string time_text(const Forecast& forecast);
+/// The same in one line: what trials take, and what they take at least; `most`: seconds with Beside::kMost, 0: the
+/// same.
+std::string time_text(const Forecast& forecast, double most = 0);
 nlohmann::json forecast_json(const Forecast& forecast);
 
 }  // namespace lanista::engine

@@ -58,12 +58,14 @@ Result<PlannedMember> PlanMembers::make(const study::TrialView& trial) const {
   for (const graph::NodeId id : models_->frozen()) frozen[id] = {};
   LANISTA_ASSIGN(study::StepShape shape, study::step_shape(job.model, models_->ops(), job.recipe));
   const study::Epochs epochs = study::epochs_of(job.recipe, data.split_rows[0]);
+  LANISTA_ASSIGN(study::ExtraSteps extra, study::extra_steps(config_.train, trial.proposal, job.recipe, epochs));
   return PlannedMember{fuse::Member{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""},
                        planned,
                        std::move(shape),
                        epochs,
                        job.recipe.epochs,
-                       data.split_rows[1]};
+                       data.split_rows[1],
+                       std::move(extra)};
 }
 
 }  // namespace lanista::engine

@@ -11,6 +11,7 @@
 #include "lanista/schedule/plan.h"
 #include "lanista/study/config.h"
 #include "lanista/study/epochs.h"
+#include "lanista/study/extra_steps.h"
 #include "lanista/study/profile.h"
 #include "lanista/study/view.h"
 
@@ -24,6 +25,7 @@ struct PlannedMember {
   study::Epochs epochs;
   std::int64_t full = 0;             ///< epochs of its schedule
   std::int64_t validation_rows = 0;  ///< that it is measured on at the end of each
+  study::ExtraSteps extra;           ///< of searches and races, beside its own
 };
 
 /// Makes them of a study's proposals.

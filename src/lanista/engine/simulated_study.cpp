@@ -31,10 +31,12 @@ struct Price {
   double bytes = 0;
   study::Epochs epochs;
   std::int64_t validation_rows = 0;
+  study::ExtraSteps extra = {};
 
   double seconds(std::int64_t from, std::int64_t through) const {
     const double made = from == 0 ? times.set_up : 0;
-    return made + times.seconds(epochs.through(through) - epochs.through(from), through - from, validation_rows);
+    const std::int64_t steps = epochs.through(through) - epochs.through(from) + extra.through(from, through);
+    return made + times.seconds(steps, through - from, validation_rows);
   }
 };
 
@@ -148,7 +150,8 @@ class SimulatedStudy : public schedule::Source {
     ExpectedTimes times{.step = plan.groups.front().steady_us() * 1e-6};
     if (known) times = *known;
     const Price price{times, static_cast<double>(plan.groups.front().bytes),
-                      epochs_of(config_, data, trial.proposal.sample), planned.validation_rows};
+                      epochs_of(config_, data, trial.proposal.sample), planned.validation_rows,
+                      std::move(planned.extra)};
     return prices_.emplace(trial.id, price).first->second;
   }
 

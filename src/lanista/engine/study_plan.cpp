@@ -127,6 +127,35 @@ std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
          std::to_string(keeping.epochs) + " epochs read it\n";
 }
 
+/// What a plan's trials train beside their own steps.
+struct GivenUp {
+  std::int64_t own = 0, expected = 0, most = 0, searches = 0;
+};
+
+GivenUp given_up_of(const StudyPlan& plan) {
+  GivenUp out;
+  for (std::size_t m = 0; m < plan.extra.size(); ++m) {
+    out.own += plan.own_steps[m];
+    out.expected += plan.extra[m].expected_steps();
+    out.most += plan.extra[m].most;
+    out.searches += plan.extra[m].searches;
+  }
+  return out;
+}
+
+std::string beside_text(const StudyPlan& plan) {
+  const GivenUp beside = given_up_of(plan);
+  if (beside.most == 0) return "";
+  std::string text = "beside their own " + std::to_string(beside.own) + " steps they train some " +
+                     std::to_string(beside.expected) + " that are given up, at most " + std::to_string(beside.most) +
+                     " by the rules";
+  if (beside.searches > 0) {
+    text += ": " + std::to_string(beside.searches) +
+            " searches inside trials, if each gets better through the first third of its epochs and no branch diverges";
+  }
+  return text + "\n";
+}
+
 std::string counted(std::size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
@@ -150,8 +179,9 @@ MemberTime member_time(const PlannedMember& member, const KnownTimes& known, std
                        std::int64_t residents) {
   const auto expected = known.expected(member.shape, 1, lanes, residents);
   if (!expected) return {};
-  return {expected->measured, expected->set_up + expected->seconds(member.epochs.through(member.full), member.full,
-                                                                   member.validation_rows)};
+  const std::int64_t steps = member.epochs.through(member.full) + member.extra.expected_steps();
+  return {expected->measured, expected->set_up + expected->seconds(steps, member.full, member.validation_rows),
+          expected->step};
 }
 
 Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataSpec& data,
@@ -183,6 +213,10 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   LANISTA_ASSIGN(out.predicted,
                  fuse::plan_of(std::move(members), programs, ops,
                                fuse::TableCost(request.costs, request.measured_on, request.prices)));
+  for (const PlannedMember& member : beginning.planned()) {
+    out.extra.push_back(member.extra);
+    out.own_steps.push_back(member.epochs.through(member.full));
+  }
   if (request.known && !request.known->empty()) add_times(out, beginning.planned(), programs, *request.known);
   return out;
 }
@@ -206,6 +240,7 @@ std::string plan_text(const StudyPlan& plan, bool explained) {
             (is_alone ? "" : ", " + fuse::us_text(apart_us(group)) + " apart") + ", " +
             std::to_string(group.bytes / 1000) + " kB\n";
   }
+  text += beside_text(plan);
   return explained ? text + "\n" + fuse::explain(plan.predicted) : text;
 }
 
@@ -237,6 +272,12 @@ json plan_json(const StudyPlan& plan, bool explained) {
                              {"why_not", prefix.keeping.why_not},
                              {"bytes", prefix.keeping.bytes_per_sample * prefix.keeping.num_samples},
                              {"epochs", prefix.keeping.epochs}});
+  }
+  if (const GivenUp beside = given_up_of(plan); beside.most > 0) {
+    out["beside"] = {{"own_steps", beside.own},
+                     {"steps_expected", beside.expected},
+                     {"steps_most", beside.most},
+                     {"searches_expected", beside.searches}};
   }
   if (!plan.times.empty()) {
     out["known"] = {{"text", plan.known}, {"measured", json::array()}, {"seconds", json::array()}};

@@ -16,6 +16,7 @@
 #include "lanista/mutate/model_space.h"
 #include "lanista/schedule/plan.h"
 #include "lanista/study/config.h"
+#include "lanista/study/extra_steps.h"
 
 namespace lanista::engine {
 
@@ -32,7 +33,8 @@ struct PlanRequest {
 /// What a whole trial is expected to take, after what earlier studies took.
 struct MemberTime {
   bool measured = false;  ///< its program is known; else by regression
-  double seconds = 0;     ///< with measuring and the making of its program
+  double seconds = 0;     ///< with measuring, the making of its program, and the steps that are expected beside its own
+  double step = 0;        ///< seconds of one
 };
 
 /// What a study's first trials do not train, and whether what it gives is kept.
@@ -49,6 +51,8 @@ struct StudyPlan {
   fuse::Plan predicted;        ///< the same groups: what they share and take
   std::vector<SharedPrefix> prefixes;  ///< of studies with a frozen part; models that go on alike share a longer one
   schedule::Machine machine;
+  std::vector<study::ExtraSteps> extra;  ///< of each member of `predicted`
+  std::vector<std::int64_t> own_steps;   ///< of each, to its full budget
   std::vector<MemberTime> times;  ///< of each member of `predicted`; empty: no study is known
   std::string known;              ///< in words, what `times` are of
   bool augmented = false;      ///< then what is kept of prefixes is only what is measured on

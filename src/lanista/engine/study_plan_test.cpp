@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "lanista/base/check.h"
 #include "lanista/base/frame.h"
+#include "lanista/engine/forecast.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/records.h"
 #include "lanista/engine/study_state.h"
@@ -301,6 +303,46 @@ TEST(StudyPlan, CountsPassesOverTheRows) {
   EXPECT_EQ(frozen_part(config, small_data(), {}, "").epochs, 10 * 8) << "augmented: read to be measured on";
   config.data.augment.clear();
   EXPECT_EQ(frozen_part(config, small_data(), {}, "").epochs, 10 * 20);
+}
+
+TEST(StudyPlan, CountsStepsOfSearchesThatAreGivenUp) {
+  study::StudyConfig config = one_model();
+  config.space.params = {};
+  config.train.epochs = 6;
+  const auto plain = planned(config);
+  ASSERT_TRUE(plain) << plain.error().text();
+  EXPECT_EQ(plan_text(*plain, false).find("given up"), std::string::npos);
+  config.train.tune = {"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}, {"together", 2}, {"time", 1}, {"trials", 2}}};
+  const auto plan = planned(config);
+  ASSERT_TRUE(plan) << plan.error().text();
+
+  std::int64_t own = 0, expected = 0, most = 0;
+  for (std::size_t m = 0; m < plan->extra.size(); ++m) {
+    own += plan->own_steps[m];
+    expected += plan->extra[m].expected_steps();
+    most += plan->extra[m].most;
+  }
+  ASSERT_GT(expected, 0);
+  EXPECT_GE(most, expected);
+  const nlohmann::json told = plan_json(*plan, false).at("beside");
+  EXPECT_EQ(told.at("own_steps"), own);
+  EXPECT_EQ(told.at("steps_expected"), expected);
+  EXPECT_EQ(told.at("steps_most"), most);
+  EXPECT_NE(plan_text(*plan, false).find("at most " + std::to_string(most) + " by the rules"), std::string::npos);
+
+  ClusterFile one;
+  one.cluster.workers = one.cluster.shares = one.cluster.widest = 1;
+  one.cluster.memory = 1e18;
+  const auto seconds = [&](const StudyPlan& of, Beside beside) {
+    const auto forecast = forecast_plan(of, 3, one, beside);
+    LANISTA_CHECK(forecast.ok(), "no forecast");
+    return forecast->course.makespan;
+  };
+  const double alone = seconds(*plain, Beside::kExpected);
+  EXPECT_DOUBLE_EQ(seconds(*plain, Beside::kMost), alone);
+  const auto part = [&](std::int64_t more) { return static_cast<double>(own + more) / static_cast<double>(own); };
+  EXPECT_NEAR(seconds(*plan, Beside::kExpected) / alone, part(expected), 1e-9);
+  EXPECT_NEAR(seconds(*plan, Beside::kMost) / alone, part(most), 1e-9);
 }
 
 TEST(StudyPlan, KeepsToTheBudgetOfTrialsAndToMemory) {

@@ -133,6 +133,7 @@ std::string page_data(const StudyView& view, const PageOptions& options, std::si
   if (rows.size() < order.size()) {
     std::erase_if(shown, [&](std::size_t i) { return !std::binary_search(rows.begin(), rows.end(), i); });
   }
+  put("searches", search_entries(view, shown, std::min<std::size_t>(400'000, left() / 3)));
   put("edits", edit_lines(view, shown, std::min<std::size_t>(700'000, left() / 2)));
   data["curves"] = curve_columns(view, shown, std::min<std::size_t>(1'500'000, left() * 9 / 10));
   return block_text(data);

@@ -33,9 +33,19 @@ nlohmann::json curve_columns(const study::StudyView& view, std::span<const std::
 /// What each trial's edits add to its parent's, as lines, for the trials at `order`, as many as fit.
 nlohmann::json edit_lines(const study::StudyView& view, std::span<const std::size_t> order, std::size_t room);
 
-/// Busy times of workers; neighbours of one trial are joined, and what is too short to be seen is joined with its
-/// neighbours (trial 0). At most `most` blocks.
+/// Busy times of workers, a bar for each trial of a go (study::goes): its place among so many lanes, the workers that
+/// began it, and whether this one helped. Goes of the same trials are joined where the gap between them is under a
+/// 4000th of the study, or more where there would be too many bars; then what is shorter than that is joined with its
+/// neighbours, too (trial 0). At most `most` bars.
 nlohmann::json timeline_columns(const study::StudyView& view, std::size_t most);
+
+/// Searches inside trials (train.tune) with their branches, by trial: what was tried where, and what it came to, with
+/// the trial's own training loss by step. Of the trials at `order` as many as fit; of a search 64 branches and the one
+/// that was kept.
+nlohmann::json search_entries(const study::StudyView& view, std::span<const std::size_t> order, std::size_t room);
+
+/// Indices of at most 200 of `count` points, evenly spread, with the first and the last.
+std::vector<std::size_t> thinned(std::size_t count);
 
 /// Drawings of the best trials' models with the differences to their parents, as many as fit, ten at most.
 nlohmann::json model_drawings(const study::StudyView& view, std::size_t room);

@@ -6,8 +6,10 @@
 #include "lanista/report/economy.h"
 #include "lanista/report/facts.h"
 #include "lanista/report/failures.h"
+#include "lanista/report/least_time.h"
 #include "lanista/report/page_columns.h"
 #include "lanista/report/page_data.h"
+#include "lanista/study/searches.h"
 #include "lanista/study/start_race.h"
 #include "lanista/study/work.h"
 
@@ -126,12 +128,21 @@ json work_json(const StudyView& view) {
   }
   json each = json::array();
   for (const double seconds : busy) each.push_back(number(seconds));
-  return {{"workers", use.workers()},
-          {"seconds", number(use.seconds)},
-          {"busy", std::move(each)},
-          {"utilisation", number(use.utilisation())},
-          {"bound", number(use.bound)},
-          {"gap", number(use.gap())}};
+  const LeastTime least = least_time(view);
+  return {{"workers", use.workers()},         {"seconds", number(use.seconds)},
+          {"busy", std::move(each)},          {"utilisation", number(use.utilisation())},
+          {"bound", number(least.seconds())}, {"bounds", bounds_text(least)},
+          {"gap", number(least.gap())}};
+}
+
+/// Why trials that are not trained wait, by number.
+json waits_json(const std::vector<study::Waiting>& waiting) {
+  constexpr std::size_t kMost = 1'000;
+  json out = json::object();
+  for (const study::Waiting& each : waiting) {
+    if (out.size() < kMost) out[std::to_string(each.trial.value)] = each.why;
+  }
+  return out;
 }
 
 json failures_json(const StudyView& view) {
@@ -255,6 +266,9 @@ json study_json(const StudyView& view, const PageOptions& options) {
   if (view.ensemble) out["ensemble"] = ensemble_facts(*view.ensemble);
   if (const std::string zoo = study::zoo_text(view); !zoo.empty()) out["zoo"] = clipped(zoo, kLongText);
   if (const std::string races = study::races_text(view); !races.empty()) out["races"] = races;
+  if (const std::string searches = study::searches_text(study::search_counts(view)); !searches.empty()) {
+    out["searches"] = searches;
+  }
   if (json line = line_facts(view); !line.empty()) out["line"] = std::move(line);
   return out;
 }
@@ -262,6 +276,7 @@ json study_json(const StudyView& view, const PageOptions& options) {
 }  // namespace
 
 json study_facts(const StudyView& view, const PageOptions& options) {
+  const std::vector<study::Waiting> waiting = study::waiting_trials(view);
   json states = json::array({"running"});
   for (const auto kind : {study::OutcomeKind::kSucceeded, study::OutcomeKind::kStopped, study::OutcomeKind::kFailed,
                           study::OutcomeKind::kCancelled, study::OutcomeKind::kDuplicate}) {
@@ -276,7 +291,8 @@ json study_facts(const StudyView& view, const PageOptions& options) {
           {"counts", counts_json(view)},
           {"economy", economy_json(view)},
           {"work", work_json(view)},
-          {"waiting", study::waiting_text(study::waiting_trials(view))},
+          {"waiting", study::waiting_text(waiting)},
+          {"waits", waits_json(waiting)},
           {"failures", failures_json(view)}};
 }
 

@@ -1,8 +1,9 @@
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 #include "lanista/report/page_columns.h"
 #include "lanista/report/page_data.h"
+#include "lanista/study/goes.h"
 
 namespace lanista::report {
 namespace {
@@ -10,16 +11,6 @@ namespace {
 using nlohmann::json;
 using study::StudyView;
 using study::TrialView;
-
-constexpr std::size_t kMostPoints = 200;
-
-/// Indices of at most kMostPoints of `count` points, evenly spread, with the first and the last.
-std::vector<std::size_t> thinned(std::size_t count) {
-  std::vector<std::size_t> out;
-  const std::size_t kept = std::min(count, kMostPoints);
-  for (std::size_t i = 0; i < kept; ++i) out.push_back(kept < 2 ? 0 : i * (count - 1) / (kept - 1));
-  return out;
-}
 
 std::span<const graph::Edit> own_edits(const StudyView& view, const TrialView& trial) {
   const auto& edits = trial.proposal.edits;
@@ -31,7 +22,61 @@ std::span<const graph::Edit> own_edits(const StudyView& view, const TrialView& t
   return std::span(edits).subspan(begins ? before.edits.size() : 0);
 }
 
+/// Goes of a worker with the same trials in them, one behind the other. No trials: several goes that are too short.
+struct Block {
+  std::int64_t worker = 0;
+  std::vector<TrialId> trials;
+  std::int64_t lanes = 1, width = 1;
+  bool helps = false;
+  double began = 0, ended = 0;
+  std::size_t bars() const { return std::max<std::size_t>(1, trials.size()); }
+  bool is_like(const Block& other) const {
+    return trials == other.trials && lanes == other.lanes && width == other.width && helps == other.helps;
+  }
+};
+
+std::vector<Block> blocks_of(const StudyView& view) {
+  std::vector<Block> out;
+  for (const study::Go& go : study::goes(view)) {
+    Block block{go.worker, {}, go.lanes, go.width, go.leader.has_value(), go.began, go.ended};
+    for (const study::Go::Turn& turn : go.turns) block.trials.push_back(view.spans[turn.span].trial);
+    if (std::ssize(block.trials) < block.lanes) block.lanes = 1;  // a slice, which it had for itself
+    out.push_back(std::move(block));
+  }
+  return out;
+}
+
+std::size_t bars_of(const std::vector<Block>& blocks) {
+  std::size_t sum = 0;
+  for (const Block& block : blocks) sum += block.bars();
+  return sum;
+}
+
+std::vector<Block> joined(const std::vector<Block>& all, double grain, bool drops_short) {
+  std::vector<Block> out;
+  for (const Block& block : all) {
+    Block* last = out.empty() ? nullptr : &out.back();
+    const bool near = last != nullptr && last->worker == block.worker && block.began - last->ended <= grain;
+    const bool tiny = last != nullptr && drops_short && last->ended - last->began < grain;
+    if (!near || !(last->is_like(block) || tiny)) {
+      out.push_back(block);
+      continue;
+    }
+    if (!last->is_like(block)) *last = {last->worker, {}, 1, 1, false, last->began, last->ended};
+    last->ended = std::max(last->ended, block.ended);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::size_t> thinned(std::size_t count) {
+  constexpr std::size_t kMostPoints = 200;
+  std::vector<std::size_t> out;
+  const std::size_t kept = std::min(count, kMostPoints);
+  for (std::size_t i = 0; i < kept; ++i) out.push_back(kept < 2 ? 0 : i * (count - 1) / (kept - 1));
+  return out;
+}
 
 json curve_columns(const StudyView& view, std::span<const std::size_t> order, std::size_t room) {
   const std::vector<std::string> names = page_metrics(view);
@@ -80,44 +125,34 @@ json edit_lines(const StudyView& view, std::span<const std::size_t> order, std::
 }
 
 json timeline_columns(const StudyView& view, std::size_t most) {
-  std::vector<study::Span> spans = view.spans;
-  std::stable_sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.worker, a.began, a.trial) < std::tie(b.worker, b.began, b.trial);
-  });
+  const std::vector<Block> all = blocks_of(view);
   double end = 0;
-  for (const study::Span& span : spans) end = std::max(end, span.ended);
-  // A gap that cannot be seen is none; if there are still too many blocks, look from farther away.
-  std::vector<study::Span> blocks;
+  for (const Block& block : all) end = std::max(end, block.ended);
+  // A gap that cannot be seen is none; if there are still too many bars, look from farther away.
+  std::vector<Block> blocks;
   double grain = end / 4000;
   for (int round = 0; round < 14; ++round, grain *= 2) {
-    blocks.clear();
-    for (const study::Span& span : spans) {
-      study::Span* last = blocks.empty() ? nullptr : &blocks.back();
-      const bool near = last != nullptr && last->worker == span.worker && span.began - last->ended <= grain;
-      const bool tiny = last != nullptr && spans.size() > most && last->ended - last->began < grain;
-      if (near && (last->trial == span.trial || tiny)) {
-        if (last->trial != span.trial) last->trial = TrialId{0};
-        last->ended = std::max(last->ended, span.ended);
-      } else {
-        blocks.push_back(span);
-      }
-    }
-    if (blocks.size() <= most) break;
+    blocks = joined(all, grain, bars_of(all) > most);
+    if (bars_of(blocks) <= most) break;
   }
-  if (blocks.size() > most) blocks.resize(most);
-  std::vector<std::int64_t> workers, trials;
+  while (bars_of(blocks) > most) blocks.pop_back();
+  std::vector<std::int64_t> workers, trials, lanes, places, widths, helps;
   std::vector<double> began, ended;
-  for (const study::Span& block : blocks) {
-    workers.push_back(block.worker);
-    trials.push_back(block.trial.value);
-    began.push_back(block.began);
-    ended.push_back(block.ended);
+  for (const Block& block : blocks) {
+    for (std::size_t place = 0; place < block.bars(); ++place) {
+      workers.push_back(block.worker);
+      trials.push_back(block.trials.empty() ? 0 : block.trials[place].value);
+      lanes.push_back(block.lanes);
+      places.push_back(static_cast<std::int64_t>(place));
+      widths.push_back(block.width);
+      helps.push_back(block.helps ? 1 : 0);
+      began.push_back(block.began);
+      ended.push_back(block.ended);
+    }
   }
-  return {{"count", blocks.size()},
-          {"worker", packed_integers(workers)},
-          {"trial", packed_integers(trials)},
-          {"began", packed_reals(began, 4)},
-          {"ended", packed_reals(ended, 4)}};
+  return {{"count", workers.size()},         {"worker", packed_integers(workers)}, {"trial", packed_integers(trials)},
+          {"lanes", packed_integers(lanes)}, {"place", packed_integers(places)},   {"width", packed_integers(widths)},
+          {"helps", packed_integers(helps)}, {"began", packed_reals(began, 4)},    {"ended", packed_reals(ended, 4)}};
 }
 
 }  // namespace lanista::report

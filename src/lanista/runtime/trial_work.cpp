@@ -22,8 +22,8 @@ constexpr std::int64_t kStepsOfHelp = 16;
 /// Of a group's time each trial gets its share, one after the other.
 class Shares {
  public:
-  Shares(const Clock& clock, std::size_t trials)
-      : clock_(clock), began_(clock.now()), trials_(static_cast<double>(trials)) {}
+  Shares(const Clock& clock, double began, std::size_t trials)
+      : clock_(clock), began_(began), trials_(static_cast<double>(trials)) {}
 
   engine::SpanReport next(TrialSlot& slot, std::size_t worker, std::int64_t width, std::int64_t bytes) {
     const double each = (clock_.now() - began_) / trials_;
@@ -180,7 +180,9 @@ Result<void> TrialWork::try_run(TrialBoard::Errand& errand, std::size_t worker, 
     LANISTA_ASSIGN(const bool has_state, admit(*group, first));
     if (has_state) LANISTA_TRY(finish(first, errand.work.ending));
   } else {
-    train_epoch(*group, made_ready(*group, admitted(*group, errand.slots), pausing), worker, pausing, errand.session);
+    std::vector<TrialSlot*> lanes = admitted(*group, errand.slots);
+    const double began = shop_.clock.now();  // races and searches are work on the epoch
+    train_epoch(*group, made_ready(*group, std::move(lanes), pausing), began, worker, pausing, errand.session);
   }
   shop_.groups.give_back(first.key, *std::move(group));
   return {};
@@ -284,21 +286,21 @@ std::vector<TrialSlot*> TrialWork::made_ready(train::LaneGroup& group, std::vect
 
 // Between steps no trial is to blame, and what its neighbours have done must not be forgotten: without memory for that
 // the executor is broken.
-void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
+void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, double began, std::size_t worker,
                             const std::atomic<bool>& pausing, const std::string& session) {
   try {
-    train_lanes(group, std::move(lanes), worker, pausing, session);
+    train_lanes(group, std::move(lanes), began, worker, pausing, session);
   } catch (const std::bad_alloc&) {
     post_(engine::BrokenReport{Error{Code::kResourceExhausted, "out of memory", ""}});
   }
 }
 
-void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
+void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, double began, std::size_t worker,
                             const std::atomic<bool>& pausing, const std::string& session) {
   std::optional<Helpers> helpers;
   if (lanes.size() == 1) helpers.emplace(group, *lanes.front(), session);
   const std::int64_t width = helpers ? helpers->width() : 1;
-  Shares shares(shop_.clock, lanes.size());
+  Shares shares(shop_.clock, began, lanes.size());
   Slices slices(shop_.clock, shop_.checkpoint_every);
   std::vector<train::TrialRun*> runs;
   std::vector<train::StepEnd> ends;
@@ -312,11 +314,11 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
       costs.push_back(&slot->costs);
     }
     ends.resize(runs.size());
-    const double began = shop_.clock.now();
+    const double advances = shop_.clock.now();
     const std::int64_t steps = group.advance(runs, slices.steps(), ends, helpers ? helpers->peers() : nullptr);
     ended.clear();
     for (const train::StepEnd& end : ends) ended.push_back(end.epoch_ended ? 1 : 0);
-    add_chunk(shop_.clock.now() - began, steps, costs, ended);
+    add_chunk(shop_.clock.now() - advances, steps, costs, ended);
     slices.spent(steps);
     if (helpers) helpers->let_lost_go();
     std::vector<TrialSlot*> left;

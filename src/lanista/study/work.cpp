@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "lanista/study/goes.h"
+
 namespace lanista::study {
 
 double WorkerUse::busy_seconds() const {
@@ -15,30 +17,20 @@ double WorkerUse::busy_seconds() const {
 
 WorkerUse worker_use(const StudyView& view) {
   WorkerUse use;
-  std::map<TrialId, double> seconds;
-  std::map<std::int64_t, std::vector<std::pair<double, double>>> of_worker;
-  double first = 0, last = 0;
-  for (const Span& span : view.spans) {
-    const double ended = std::max(span.began, span.ended);
-    first = of_worker.empty() ? span.began : std::min(first, span.began);
-    last = of_worker.empty() ? ended : std::max(last, ended);
-    of_worker[span.worker].emplace_back(span.began, ended);
-    seconds[span.trial] += ended - span.began;
+  const std::vector<Go> all = goes(view);
+  if (all.empty()) return use;
+  double first = all.front().began, last = all.front().ended;
+  for (const Go& go : all) {
+    first = std::min(first, go.began);
+    last = std::max(last, go.ended);
   }
   use.seconds = last - first;
-  for (auto& [worker, spans] : of_worker) {
-    std::ranges::sort(spans);
-    double& busy = use.busy[worker];
-    double until = first;
-    for (const auto& [began, ended] : spans) {  // whose ends may overlap by rounding
-      busy += std::max(0.0, ended - std::max(began, until));
-      until = std::max(until, ended);
-    }
+  std::map<std::int64_t, double> until;
+  for (const Go& go : all) {  // whose ends may overlap by rounding
+    double& over = until.try_emplace(go.worker, first).first->second;
+    use.busy[go.worker] += std::max(0.0, go.ended - std::max(go.began, over));
+    over = std::max(over, go.ended);
   }
-  if (use.busy.empty()) return use;
-  double longest = 0;
-  for (const auto& [trial, worked] : seconds) longest = std::max(longest, worked);
-  use.bound = std::max(use.busy_seconds() / static_cast<double>(use.workers()), longest);
   return use;
 }
 

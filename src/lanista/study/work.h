@@ -11,15 +11,14 @@ namespace lanista::study {
 
 /// How a study's workers were used. Seconds are worked seconds of the study.
 struct WorkerUse {
-  std::map<std::int64_t, double> busy;  ///< seconds in which somebody worked there, of every worker that told of work
-  double seconds = 0;                   ///< from the first work to the last
-  double bound = 0;  ///< seconds that so many workers need at least: all work spread evenly, or the longest trial
+  std::map<std::int64_t, double>
+      busy;            ///< seconds in which somebody worked there, of every worker that worked or helped
+  double seconds = 0;  ///< from the first work to the last
   std::int64_t workers() const { return static_cast<std::int64_t>(busy.size()); }
   double busy_seconds() const;  ///< over all workers
   double utilisation() const { return seconds > 0 ? busy_seconds() / (seconds * static_cast<double>(workers())) : 0; }
-  double gap() const { return bound > 0 ? seconds / bound - 1 : 0; }  ///< over the bound
 };
-/// O(n log n) in the spans. Trials that shared steps are each told the time of all, which counts once.
+/// Of its goes (goes.h). Trials that shared steps share their time, which counts once; whoever helped was busy.
 WorkerUse worker_use(const StudyView& view);
 
 /// What the steps of a trial took with how many workers (run.width), of a trial that ever had more than one.

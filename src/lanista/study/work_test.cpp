@@ -20,13 +20,11 @@ TEST(WorkerUse, IsWhatSpansCover) {
   EXPECT_DOUBLE_EQ(use.seconds, 4);
   EXPECT_DOUBLE_EQ(use.busy_seconds(), 4);
   EXPECT_DOUBLE_EQ(use.utilisation(), 0.5);
-  EXPECT_DOUBLE_EQ(use.bound, 2);
-  EXPECT_DOUBLE_EQ(use.gap(), 1);
   EXPECT_EQ(worker_use(worked_on({}, 1)).workers(), 0);
 }
 
 TEST(WorkerUse, CountsStepsThatTrialsSharedOnce) {
-  const WorkerUse use = worker_use(worked_on({{TrialId{1}, 1, 3, 0, 2, 2}, {TrialId{2}, 1, 3, 0, 2, 2}}, 2));
+  const WorkerUse use = worker_use(worked_on({{TrialId{1}, 1, 3, 0, 1, 2}, {TrialId{2}, 1, 3, 1, 2, 2}}, 2));
 
   EXPECT_EQ(use.busy, (std::map<std::int64_t, double>{{3, 2.0}}));
   EXPECT_DOUBLE_EQ(use.utilisation(), 1);

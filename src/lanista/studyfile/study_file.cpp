@@ -334,9 +334,21 @@ class Reader {
     }
   }
 
+  /// A search of which the best trials are tuned behind it: what there is in its place.
+  void refuse_second_stage() {
+    if (!config_.strategy.options.contains("then")) return;
+    config_.strategy.options.erase("then");
+    mistakes_.add(node_at(root_, "strategy.then"), "strategy.then",
+                  "nothing goes behind a search; train.tune has every trial of it tune itself, and a study of its own "
+                  "with strategy: mltuner tunes what another has found (run --start DIR/best)");
+  }
+
   void check_plugins() {
-    check_plugin(strategy::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options,
-                 {std::string(kMltuner)});
+    refuse_second_stage();
+    if (config_.strategy.name != kMltuner) {  // of which the mistakes are told
+      check_plugin(strategy::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options,
+                   {std::string(kMltuner)});
+    }
     check_plugin(strategy::builtin_stopping_rules(), "stop", "rule", config_.stop.rule, config_.stop.options);
     const auto all = strategy::builtin_strategies();
     const auto plugin = std::ranges::find(all, config_.strategy.name, &strategy::StrategyPlugin::name);

@@ -102,6 +102,7 @@ function makeDetails() {
         el("p", {class: "outcome"}, el("span", {class: `state s${trials.state[i]}`}), stateName(i),
            trials.same_as[i] ? [" of ", trialLink(trials.same_as[i])] : "",
            trials.rank[i] ? ` · rank ${trials.rank[i]}` : ""),
+        source.waits[trials.id[i]] ? el("p", {class: "caption"}, `It waits: ${source.waits[trials.id[i]]}.`) : "",
         trials.reason.has(i) ? el("blockquote", {}, said(trials.reason.text(i))) : "",
         el("dl", {}, numbers, fact("epochs", `${trials.epochs[i]} of ${trials.budget[i]}`),
            trials.kept[i] && trials.kept[i] !== trials.epochs[i] ? fact("kept epoch", `${trials.kept[i]}`) : "",

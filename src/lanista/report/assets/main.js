@@ -9,7 +9,7 @@ if (!matchMedia("(max-width: 1080px)").matches) {
 }
 details.show();
 const sections = [
-  makeQuality(), makeProgress(), makeCurves(), makeParallel(), makeImportance(), makeSlices(), makeMap(), makePareto(), makeTable(), makeArchitecture(), makeLineage(),
+  makeQuality(), makeProgress(), makeCurves(), makeSearches(), makeParallel(), makeImportance(), makeSlices(), makeMap(), makePareto(), makeTable(), makeArchitecture(), makeLineage(),
   makeTimeline(), makeEconomy(), makeFailures()
 ].filter((part) => part !== null);
 const contents =

@@ -107,6 +107,10 @@ const timeline = (() => {
     count: n,
     worker: integers(packed.worker, n),
     trial: integers(packed.trial, n),
+    lanes: integers(packed.lanes, n),
+    place: integers(packed.place, n),
+    width: integers(packed.width, n),
+    helps: integers(packed.helps, n),
     began: reals(packed.began, n).values,
     ended: reals(packed.ended, n).values,
   };

@@ -1,4 +1,4 @@
-// Who worked on what, when: one lane a worker.
+// Who worked on what, when: one row a worker, a bar a trial, as high as its share of the worker.
 
 // How well the workers were used, and how far that is from the limit.
 function workLine() {
@@ -9,50 +9,97 @@ function workLine() {
   return el(
       "p", {class: "caption after"},
       `${most} busy ${Math.round(100 * work.utilisation)} % of ${duration(work.seconds)}. What was trained takes at ` +
-          `least ${duration(work.bound)} on as many workers; the study took ${gap}.` +
+          `least ${duration(work.bound)} on as many workers; the study took ${gap}. The least time is the longest of ` +
+          `what no order gets below: ${work.bounds}` +
           (source.waiting ? ` Of the trials that are not trained now, ${source.waiting}.` : ""));
 }
 
+// What a bar says of its trial's share: "1/3 of worker 0", "worker 0 and 1 helper", "helps".
+function shareText(k) {
+  const worker = `worker ${timeline.worker[k]}`;
+  if (timeline.helps[k]) return `${worker}, helping`;
+  if (timeline.width[k] > 1) return `${worker} and ${plural(timeline.width[k] - 1, "helper")}`;
+  return timeline.lanes[k] > 1 ? `1/${timeline.lanes[k]} of ${worker}` : worker;
+}
+
 function makeTimeline() {
-  if (timeline.count === 0) return null;
-  const kLane = 26, top = 4;
-  let places = [];
-  let end = 0, lanes = 0;
+  if (timeline.count === 0) {
+    const measured = trials.epochs.some((epochs) => epochs > 0);
+    return measured ? section("timeline", "Device timeline", "The log of this study does not tell when workers worked.") : null;
+  }
+  const kRow = 34, top = 4;
+  let places = [], over = 0;
+  let end = 0, rows = 0;
   for (let k = 0; k < timeline.count; ++k) {
     end = Math.max(end, timeline.ended[k]);
-    lanes = Math.max(lanes, timeline.worker[k] + 1);
+    rows = Math.max(rows, timeline.worker[k] + 1);
   }
-  const shownLanes = Math.min(lanes, 64);
+  const shownRows = Math.min(rows, 64);
   const work = source.work;
-  const share = (lane) => (work ? `${Math.round(100 * (work.busy[lane] || 0) / work.seconds)} % busy` : "");
+  const share = (row) => (work ? `${Math.round(100 * (work.busy[row] || 0) / work.seconds)} % busy` : "");
+  const kShared = timeline.lanes.some((lanes) => lanes > 1), kWide = timeline.width.some((width) => width > 1);
+
+  function paintRows(ctx, left, right, width) {
+    ctx.textBaseline = "middle";
+    for (let row = 0; row < shownRows; ++row) {
+      const y = top + row * kRow;
+      ctx.fillStyle = theme.ground;
+      ctx.fillRect(left, y + 3, width - right - left, kRow - 6);
+      ctx.fillStyle = theme.soft;
+      ctx.textAlign = "right";
+      ctx.fillText(`worker ${row}`, left - 10, y + kRow / 2);
+      ctx.textAlign = "left";
+      ctx.fillText(share(row), width - right + 6, y + kRow / 2);
+    }
+  }
+
+  // Of several workers' trial: a line below its leader's bar, and stripes in a helper's.
+  function paintWidth(ctx, k, px, y, wide, high) {
+    ctx.fillStyle = ctx.strokeStyle = theme.paper;
+    if (timeline.helps[k]) {
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(px, y, wide, high);
+      ctx.clip();
+      ctx.lineWidth = 2;
+      for (let at = px - high; at < px + wide; at += 8) line(ctx, at, y + high, at + high, y);
+      ctx.restore();
+    } else if (timeline.width[k] > 1) {
+      ctx.fillRect(px, y + high - 6, wide, 2);
+    }
+  }
+
+  function paintLabel(ctx, k, px, y, wide, high) {
+    const text = timeline.width[k] > 1 && !timeline.helps[k] ? `#${timeline.trial[k]} ×${timeline.width[k]}` :
+                                                                 `#${timeline.trial[k]}`;
+    if (high < 12 || !timeline.trial[k] || timeline.helps[k] || ctx.measureText(text).width + 8 > wide) return;
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = theme.paper;
+    ctx.textAlign = "left";
+    ctx.fillText(text, px + 4, y + high / 2);
+  }
 
   function paint(ctx, width, height) {
     places = [];
     const left = 78, right = 76;
     const x = makeScale(0, end, left, width - right, false);
-    ctx.textBaseline = "middle";
-    for (let lane = 0; lane < shownLanes; ++lane) {
-      const y = top + lane * kLane;
-      ctx.fillStyle = theme.ground;
-      ctx.fillRect(left, y + 3, width - right - left, kLane - 6);
-      ctx.fillStyle = theme.soft;
-      ctx.textAlign = "right";
-      ctx.fillText(`worker ${lane}`, left - 10, y + kLane / 2);
-      ctx.textAlign = "left";
-      ctx.fillText(share(lane), width - right + 6, y + kLane / 2);
-    }
+    paintRows(ctx, left, right, width);
     for (let k = 0; k < timeline.count; ++k) {
-      if (timeline.worker[k] >= shownLanes) continue;
+      if (timeline.worker[k] >= shownRows) continue;
       const id = timeline.trial[k], i = trials.rows.get(id);
       const px = x.at(timeline.began[k]), wide = Math.max(0.6, x.at(timeline.ended[k]) - px);
-      const y = top + timeline.worker[k] * kLane + 3;
+      const high = (kRow - 6) / timeline.lanes[k];
+      const y = top + timeline.worker[k] * kRow + 3 + timeline.place[k] * high;
       const seen = i === undefined || state.visible[i];
       ctx.globalAlpha = !seen ? 0.12 : i === undefined ? 0.45 : id % 2 ? 0.85 : 0.65;
       ctx.fillStyle =
           id === state.selected ? theme.ink : theme.stateColours[i === undefined ? kDuplicate : trials.state[i]];
       if (id === state.selected) ctx.globalAlpha = 1;
-      ctx.fillRect(px, y, wide > 3 ? wide - 0.75 : wide, kLane - 6);
-      places.push([px, wide, y, id]);
+      const shown = wide > 3 ? wide - 0.75 : wide, tall = high > 4 ? high - 0.75 : high;
+      ctx.fillRect(px, y, shown, tall);
+      if (timeline.width[k] > 1) paintWidth(ctx, k, px, y, shown, tall);
+      paintLabel(ctx, k, px, y, shown, tall);
+      places.push([px, wide, y, high, id, k]);
     }
     ctx.globalAlpha = 1;
     ctx.fillStyle = theme.soft;
@@ -62,28 +109,39 @@ function makeTimeline() {
   }
 
   const pick = (px, py) => {
-    const hit = places.find(([x, wide, y]) => px >= x - 1 && px <= x + wide + 1 && py >= y && py <= y + kLane - 6);
-    return hit ? hit[3] : 0;
+    const hit = places.find(([x, wide, y, high]) => px >= x - 1 && px <= x + wide + 1 && py >= y && py <= y + high);
+    if (hit) over = hit[5];
+    return hit ? hit[4] : 0;
   };
+  const describe = (id) =>
+      [...describeTrial(id), shareText(over),
+       `${duration(timeline.began[over])} to ${duration(timeline.ended[over])}`];
   const order = Array.from(new Set(timeline.trial)).filter((id) => id && trials.rows.has(id));
   const chart = new Chart(
-      "Working times. Arrow keys step through trials in order of work.", top + shownLanes * kLane + 22,
-      {paint, pick, step: stepThrough(() => order)});
+      "Working times. Arrow keys step through trials in order of work.", top + shownRows * kRow + 22,
+      {paint, pick, describe, step: stepThrough(() => order)});
   const update = () => chart.draw();
   on("selection", update);
   on("filter", update);
-  const more = lanes > shownLanes ? ` The first ${shownLanes} of ${lanes} workers are drawn.` : "";
+  const notes = [
+    kShared && "Trials that took turns at a worker's steps stand over each other, each as high as its share.",
+    kWide && "×2: a trial of two workers; a striped bar is a worker that helped. Helpers tell no times, so these are " +
+            "workers that had no work of their own.",
+    rows > shownRows && `The first ${shownRows} of ${rows} workers are drawn.`
+  ].filter((note) => note);
   return section(
       "timeline", "Device timeline",
-      `Worked seconds of the study, a lane for each worker; pauses between attempts are left out.${more}`, workLine(), chart.node,
+      `Worked seconds of the study, a row for each worker; pauses between attempts are left out. A bar is what a trial ` +
+          `did without a gap that could be seen, ground is idle time. ${notes.join(" ")}`,
+      workLine(), chart.node,
       legend(
           [kSucceeded, "trained to its budget"], [kStopped, "stopped early"], [kFailed, "failed"],
           [kRunning, "running"]),
       dataTable(
-          ["worker", "trial", "from second", "to second"],
+          ["worker", "trial", "share", "from second", "to second"],
           () => Array.from(
               {length: timeline.count},
               (_, k) =>
-                  [timeline.worker[k], timeline.trial[k] ? trialLink(timeline.trial[k]) : "several", timeline.began[k],
-                   timeline.ended[k]])));
+                  [timeline.worker[k], timeline.trial[k] ? trialLink(timeline.trial[k]) : "several", shareText(k),
+                   timeline.began[k], timeline.ended[k]])));
 }
