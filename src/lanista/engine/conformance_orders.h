@@ -65,6 +65,24 @@ TYPED_TEST_P(ExecutorConformance, AbandonsWithoutAnEndAndWithoutTouchingOthers) 
   this->expect_epochs(told, 3, TestFixture::kEpochs);
 }
 
+// What was under way of it when it was begun anew is void.
+TYPED_TEST_P(ExecutorConformance, TellsNothingOfAnEarlierStart) {
+  for (int again = 0; again < 8; ++again) {
+    this->start(1);
+    this->allow(1, TestFixture::kEpochs);
+    this->listen([&](const Told& told) { return static_cast<int>(told.all.size()) > again % 4; });
+    this->abandon(1);
+  }
+  this->start(1);
+  this->allow(1, TestFixture::kEpochs);
+  this->finish(1);
+
+  const Told told = this->listen(this->ends(1));
+
+  this->expect_epochs(told, 1, TestFixture::kEpochs);
+  EXPECT_EQ(told.finished.size(), 1U);
+}
+
 TYPED_TEST_P(ExecutorConformance, TakesCommandsForTrialsThatAreGoneOrNeverWere) {
   this->start(1);
   this->start(2);

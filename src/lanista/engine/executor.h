@@ -228,7 +228,7 @@ class Executor {
   /// Forking is a third thing: the checkpoint of a job with a fork may be its own or the other trial's, whose state it
   /// goes on from, with its own recipe, seed and measurements, which it tells first.
   /// Errors: kInvalidArgument, kResourceExhausted, kDataLoss and kNotFound (checkpoint, or the state to start from).
-  /// The trial's failure, not the study's.
+  /// The trial's failure, not the study's. What was not yet told of an earlier start of the trial is void, but for files.
   virtual Result<void> start(const Job& job) = 0;
   virtual void command(const Command& command) = 0;
   /// The next report, waiting at most `seconds`; nullopt on time-out.

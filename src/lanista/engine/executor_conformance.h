@@ -12,7 +12,8 @@
 namespace lanista::engine::testing {
 
 REGISTER_TYPED_TEST_SUITE_P(ExecutorConformance, TellsEveryEpochOnceAndInOrder, WaitsAtTheEpochThatItIsAllowed,
-                            AbandonsWithoutAnEndAndWithoutTouchingOthers, TakesCommandsForTrialsThatAreGoneOrNeverWere,
+                            AbandonsWithoutAnEndAndWithoutTouchingOthers, TellsNothingOfAnEarlierStart,
+                            TakesCommandsForTrialsThatAreGoneOrNeverWere,
                             SaysThatItPausedOnceAndThenNothing, GoesOnFromCheckpointsAsIfNothingHadHappened,
                             ParksATrialAtItsAllowedEpochAndLetsGoOfIt, GoesOnFromWhereATrialWasParkedOnWhateverExecutor,
                             BeginsWithTheWeightsThatAnotherTrialLeft, GoesOnFromAnothersStateAsItself,

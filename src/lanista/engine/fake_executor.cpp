@@ -45,6 +45,11 @@ bool FakeExecutor::chosen(const Trial& trial, std::int64_t one_in, std::uint64_t
 }
 
 Result<void> FakeExecutor::start(const Job& job) {
+  std::erase_if(outbox_, [&](const Report& report) {
+    const bool is_file =
+        std::holds_alternative<CheckpointReport>(report) || std::holds_alternative<ParkedReport>(report);
+    return !is_file && trial_of(report) == job.trial;
+  });
   Trial trial;
   trial.job = job;
   trial.nature = nature_of(job);
