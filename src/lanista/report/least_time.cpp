@@ -114,6 +114,11 @@ std::vector<WorkerNow> workers_now(const StudyView& view) {
   std::vector<WorkerNow> out;
   if (view.end_reason) return out;
   const study::WorkerUse use = study::worker_use(view);
+  std::map<TrialId, const study::Span*> newest;  // who has moved is with its new worker
+  for (const study::Span& span : view.spans) {
+    const study::Span*& known = newest[span.trial];
+    if (known == nullptr || span.ended >= known->ended) known = &span;
+  }
   std::map<std::int64_t, study::Go> last;
   for (study::Go& go : study::goes(view)) {
     const auto [it, fresh] = last.try_emplace(go.worker, go);
@@ -129,7 +134,8 @@ std::vector<WorkerNow> workers_now(const StudyView& view) {
       const TrialId trial = view.spans[turn.span].trial;
       if (trial.value < 1 || trial.value > view.trials.size()) continue;
       const study::TrialView& of = view.trials[trial.value - 1];
-      if (!of.outcome && !of.paused) now.trials.push_back(trial);
+      const bool is_here = newest.at(trial)->worker == go.leader.value_or(worker);
+      if (!of.outcome && !of.paused && is_here) now.trials.push_back(trial);
     }
     now.lanes = std::max<std::int64_t>(1, std::ssize(now.trials));
     out.push_back(std::move(now));

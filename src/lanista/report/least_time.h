@@ -38,7 +38,8 @@ std::string bounds_text(const LeastTime& least);
 struct WorkerNow {
   std::int64_t worker = 0;
   double busy = 0;              ///< part of the study's time so far
-  std::vector<TrialId> trials;  ///< that it had in its last go and that are under way; none: it waits for work
+  std::vector<TrialId>
+      trials;  ///< that it had in its last go and that are under way, and here; none: it waits for work
   std::int64_t lanes = 1, width = 1;
   std::optional<std::int64_t> leader = {};  ///< whom it helps
 };

@@ -145,6 +145,9 @@ TEST(WorkersNow, TellWhatTheLogToldLast) {
   EXPECT_EQ(now_text(now[2]), "worker 2, 50 % busy: #3 by 2 workers");
   view.spans.pop_back();
   EXPECT_EQ(now_text(workers_now(view)[0]), "worker 0, 100 % busy: #1 #2 in turns");
+  view.spans.push_back({TrialId{2}, 2, 1, 2, 3});
+  EXPECT_EQ(now_text(workers_now(view)[0]), "worker 0, 67 % busy: #1") << "trial 2 has moved";
+  EXPECT_EQ(now_text(workers_now(view)[1]), "worker 1, 67 % busy: #2");
   view.end_reason = "budget";
   EXPECT_TRUE(workers_now(view).empty());
 }

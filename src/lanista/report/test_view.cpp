@@ -132,4 +132,15 @@ study::StudyView random_study(std::int64_t trials, std::uint64_t seed) {
   return view;
 }
 
+std::string decoded(const std::string& text) {
+  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  unsigned held = 0, bits = 0;
+  for (const char c : text.substr(0, text.find('='))) {
+    held = held << 6 | static_cast<unsigned>(digits.find(c));
+    if ((bits += 6) >= 8) out += static_cast<char>(held >> (bits -= 8) & 0xff);
+  }
+  return out;
+}
+
 }  // namespace lanista::report::testing

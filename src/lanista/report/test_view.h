@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "lanista/study/view.h"
 
 namespace lanista::report::testing {
@@ -10,5 +12,8 @@ study::StudyView small_study();
 
 /// A random study of `trials` trials with every outcome; the same seed gives the same study.
 study::StudyView random_study(std::int64_t trials, std::uint64_t seed);
+
+/// The bytes of base64.
+std::string decoded(const std::string& text);
 
 }  // namespace lanista::report::testing
