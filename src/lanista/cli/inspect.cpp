@@ -107,6 +107,17 @@ std::string branches_text(const study::TrialView& trial) {
   return out.str();
 }
 
+/// "\nrates of      base 0.1, head 2", of parts that train at factors of the rate.
+std::string rates_text(const study::TrainConfig& train) {
+  std::ostringstream out;
+  const char* before = "\nrates of      ";
+  for (const auto& [part, factor] : train.rates) {
+    out << before << printable(part) << " " << factor;
+    before = ", ";
+  }
+  return out.str();
+}
+
 std::string trial_text(const LoadedTrial& loaded) {
   std::ostringstream out;
   const auto& trial = loaded.trial();
@@ -129,7 +140,8 @@ std::string trial_text(const LoadedTrial& loaded) {
     out << "\nmeasured on   fold " << *fold % *folds + 1 << " of " << *folds;
     if (loaded.view.config.strategy.repeat > 1) out << ", dealing " << *fold / *folds + 1;
   }
-  out << "\ntrained with  " << sample_text(trial.proposal.sample) << line_text(loaded.view, trial) << "\nparameters    "
+  out << "\ntrained with  " << sample_text(trial.proposal.sample) << line_text(loaded.view, trial)
+      << rates_text(loaded.view.config.train) << "\nparameters    "
       << trial.parameters << "\noutcome       "
       << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +
                               (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)

@@ -160,13 +160,13 @@ void AtenMachine::commit_lanes(const Lanes& lanes, const Computed& of, const Upd
     writes.emplace_back(to, at::where(mask, value, to));
   };
   const Tensor scale = clip_scale(hyper, of.gradients);
-  for (const nn::Range& run : layout.trained) {
+  for (const nn::Range& run : hyper.pieces(layout.trained)) {
     const auto piece = [&](const Tensor& flat) { return flat.narrow(1, run.begin, run.count); };
     const Tensor parameters = piece(part_of(lanes, 0, layout.parameters));
     std::vector<Tensor> slots;
     for (std::size_t k = 0; k < layout.slots.size(); ++k)
       slots.push_back(piece(part_of(lanes, 2 + k, layout.parameters)));
-    const Updated updated = update_(hyper, piece(of.gradients) * scale, parameters, slots);
+    const Updated updated = update_(hyper.at(run.begin), piece(of.gradients) * scale, parameters, slots);
     write(parameters, updated.parameters);
     for (std::size_t k = 0; k < slots.size(); ++k) write(slots[k], updated.slots[k]);
   }

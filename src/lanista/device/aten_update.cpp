@@ -1,6 +1,9 @@
 #include "lanista/device/aten_update.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 namespace lanista::device {
 namespace {
@@ -63,17 +66,23 @@ Updated rmsprop(const H& hyper, const Tensor& gradients, const Tensor& p, const 
 
 UpdateHyper::UpdateHyper(std::span<const nn::LaneHyper> hyper, std::span<const std::int64_t> steps_done,
                          const at::TensorOptions& real)
-    : real_(real) {
+    : UpdateHyper({hyper.begin(), hyper.end()}, {steps_done.begin(), steps_done.end()}, real, std::nullopt) {}
+
+UpdateHyper::UpdateHyper(std::vector<nn::LaneHyper> hyper, std::vector<std::int64_t> steps_done,
+                         const at::TensorOptions& real, std::optional<std::int64_t> element)
+    : hyper_(std::move(hyper)), steps_done_(std::move(steps_done)), real_(real) {
   std::vector<double> all;
-  for (std::size_t i = 0; i < hyper.size(); ++i) {
-    const nn::LaneHyper& h = hyper[i];
-    const std::int64_t step = steps_done[i] + 1;
+  for (std::size_t i = 0; i < hyper_.size(); ++i) {
+    const nn::LaneHyper& h = hyper_[i];
+    double lr = h.lr;
+    if (element) nn::each_rate(h.rates, *element, 1, [&](auto, auto, double factor) { lr *= factor; });
+    const std::int64_t step = steps_done_[i] + 1;
     std::vector<double> row(kColumns);
-    row[kRate] = -h.lr;
-    row[kAdamRate] = -h.lr / (1.0 - whole_power(h.beta1, step));
+    row[kRate] = -lr;
+    row[kAdamRate] = -lr / (1.0 - whole_power(h.beta1, step));
     row[kMomentum] = h.momentum;
     row[kDecay] = h.weight_decay;
-    row[kShrink] = 1.0 - h.lr * h.weight_decay;
+    row[kShrink] = 1.0 - lr * h.weight_decay;
     row[kBeta1] = h.beta1;
     row[kTake1] = 1.0 - h.beta1;
     row[kBeta2] = h.beta2;
@@ -87,8 +96,29 @@ UpdateHyper::UpdateHyper(std::span<const nn::LaneHyper> hyper, std::span<const s
     all.insert(all.end(), row.begin(), row.end());
   }
   table_ = at::tensor(all, at::kDouble)
-               .reshape({static_cast<std::int64_t>(hyper.size()), static_cast<std::int64_t>(kColumns)})
+               .reshape({static_cast<std::int64_t>(hyper_.size()), static_cast<std::int64_t>(kColumns)})
                .to(real.device());
+}
+
+std::vector<nn::Range> UpdateHyper::pieces(std::span<const nn::Range> ranges) const {
+  std::set<std::int64_t> cuts;
+  for (const nn::LaneHyper& lane : hyper_) {
+    for (const nn::RateRange& range : lane.rates) cuts.insert({range.begin, range.begin + range.count});
+  }
+  std::vector<nn::Range> out;
+  for (nn::Range rest : ranges) {
+    for (auto cut = cuts.upper_bound(rest.begin); cut != cuts.end() && *cut < rest.begin + rest.count; ++cut) {
+      out.push_back({rest.begin, *cut - rest.begin});
+      rest = {*cut, rest.begin + rest.count - *cut};
+    }
+    out.push_back(rest);
+  }
+  return out;
+}
+
+UpdateHyper UpdateHyper::at(std::int64_t element) const {
+  const bool plain = std::ranges::all_of(hyper_, [](const nn::LaneHyper& lane) { return lane.rates.empty(); });
+  return plain ? *this : UpdateHyper(hyper_, steps_done_, real_, element);
 }
 
 const std::map<std::string, AtenUpdate, std::less<>>& aten_updates() {

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "lanista/device/aten_table.h"
+#include "lanista/nn/state_layout.h"
 #include "lanista/nn/work.h"
 
 namespace lanista::device {
@@ -40,7 +44,17 @@ class UpdateHyper {
   Tensor doubles(Column column) const { return table_.narrow(1, column, 1); }
   Tensor is(Column column) const { return doubles(column) != 0; }
 
+  /// The ranges in pieces in which every lane has one factor of its rate (LaneHyper::rates).
+  std::vector<nn::Range> pieces(std::span<const nn::Range> ranges) const;
+  /// The same numbers at the rates that lanes have for the parameter at `element`.
+  UpdateHyper at(std::int64_t element) const;
+
  private:
+  UpdateHyper(std::vector<nn::LaneHyper> hyper, std::vector<std::int64_t> steps_done, const at::TensorOptions& real,
+              std::optional<std::int64_t> element);
+
+  std::vector<nn::LaneHyper> hyper_;
+  std::vector<std::int64_t> steps_done_;
   Tensor table_;
   at::TensorOptions real_;
 };

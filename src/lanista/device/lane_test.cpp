@@ -30,8 +30,13 @@ nn::ProgramOptions on_torch(std::int64_t lanes, Precision precision = Precision:
   return {.lanes = lanes, .max_batch = kBatch, .precision = precision, .backend = &torch_cpu()};
 }
 
+const std::vector<nn::RateRange> kRates{{0, 7, 0.5}, {9, 30, 2}};  // of every third trial
+
 nn::LaneHyper hyper_of(std::uint64_t trial) {
-  return {.lr = 0.02 + 0.01 * static_cast<double>(trial % 4), .momentum = trial % 2 == 0 ? 0.9 : 0.0, .clip_norm = 1};
+  nn::LaneHyper hyper{
+      .lr = 0.02 + 0.01 * static_cast<double>(trial % 4), .momentum = trial % 2 == 0 ? 0.9 : 0.0, .clip_norm = 1};
+  if (trial % 3 == 1) hyper.rates = kRates;
+  return hyper;
 }
 
 // Steps of some lanes on shared batches; the number of a step is that of its batch.

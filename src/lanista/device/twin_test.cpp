@@ -64,6 +64,13 @@ Trained train(const Setting& s, const nn::Backend& backend) {
   for (std::size_t lane = 1; lane < numbers.size(); ++lane) {
     for (const nn::LaneNumber& each : program.lane_numbers()) numbers[lane].push_back(each.value * 0.7);
   }
+  // The first lane trains at one rate, others have factors that begin and end where they like.
+  std::vector<std::vector<nn::RateRange>> rates(numbers.size());
+  for (std::size_t lane = 1; lane < rates.size(); ++lane) {
+    const std::int64_t third = std::max<std::int64_t>(1, program.state_kind().layout().parameters / 3),
+                       own = static_cast<std::int64_t>(lane);
+    rates[lane] = {{own % third, third, 0.25}, {2 * third, third - own % third, 1.5}};
+  }
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const std::vector<OwnedBatch> owned = batches_of(derived, step, s.lanes);
     std::vector<nn::Batch> batches;
@@ -72,6 +79,7 @@ Trained train(const Setting& s, const nn::Backend& backend) {
     for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
       hyper.push_back(s.recipe.at(lane, step));
       hyper.back().numbers = numbers[static_cast<std::size_t>(lane)];
+      hyper.back().rates = rates[static_cast<std::size_t>(lane)];
     }
     const std::vector<std::uint8_t> active(static_cast<std::size_t>(s.lanes), 1);
     std::vector<double> loss(static_cast<std::size_t>(s.lanes));

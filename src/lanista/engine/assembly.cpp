@@ -6,6 +6,7 @@
 #include "lanista/base/text_distance.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/onnx_file.h"
+#include "lanista/engine/rates.h"
 #include "lanista/engine/warm_start.h"
 #include "lanista/formats/signature.h"
 #include "lanista/graph/infer.h"
@@ -112,6 +113,22 @@ mutate::Limits limits_of(const study::StudyConfig& config) {
   return limits;
 }
 
+/// Parts that train at rates of their own are found in every model of the space.
+Result<void> hold_rated(const study::StudyConfig& config, mutate::ModelSpace& models) {
+  std::set<graph::NodeId> held;
+  for (const mutate::BaseModel& base : models.bases()) {
+    LANISTA_ASSIGN(held, check_rates(config.train, base.graph, models.frozen(), models.ops()));
+  }
+  if (held.empty()) return {};
+  if (models.has_blueprint() || models.bases().size() != 1) {
+    return Error{Code::kInvalidArgument,
+                 "names nodes, which wants one base model; base and head are parts of every model",
+                 std::string(study::kRatesKey)};
+  }
+  models.hold(std::move(held));
+  return {};
+}
+
 }  // namespace
 
 std::string path_of(const std::string& source, const std::string& folder, FileSystem& fs) {
@@ -179,6 +196,7 @@ Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyC
     auto drawn =
         mutate::ModelSpace::make(ops, std::move(blueprint), std::move(base), std::move(mutators), repair, limits);
     if (!drawn) return invalid("model.space", drawn.error());
+    LANISTA_TRY(hold_rated(config, *drawn));
     return std::make_shared<const mutate::ModelSpace>(*std::move(drawn));
   }
   auto space = mutate::ModelSpace::make(ops, std::move(bases), std::move(mutators), repair, limits);
@@ -191,6 +209,7 @@ Result<std::shared_ptr<const mutate::ModelSpace>> space_over(const study::StudyC
     LANISTA_ASSIGN(auto nodes, frozen_nodes(config.model.frozen->through, space->bases().front().graph));
     if (auto frozen = space->freeze(std::move(nodes)); !frozen) return invalid("model.frozen.through", frozen.error());
   }
+  LANISTA_TRY(hold_rated(config, *space));
   return std::make_shared<const mutate::ModelSpace>(*std::move(space));
 }
 
@@ -287,6 +306,7 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   job.model = std::move(model);
   LANISTA_ASSIGN(job.recipe, study::make_recipe(config, loss_name(config, data), trial.proposal.sample));
   job.recipe.epochs = study::full_epochs(trial.proposal);
+  if (!config.train.rates.empty()) job.recipe.rates = rates_of(config.train, job.model);
   job.trial_seed = trial_seed(config, trial.id);
   job.data_seed = Rng(config.run.seed).split("data").key();
   job.logical_start = trial.logical_start;

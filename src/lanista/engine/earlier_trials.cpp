@@ -30,6 +30,9 @@ Result<void> check_comparable(const StudyView& old, const StudyConfig& config, c
   if (old.config.data.class_weights != config.data.class_weights) {
     return refuse("classes weigh otherwise", std::string(study::kClassWeightsKey));
   }
+  if (old.config.train.rates != config.train.rates) {
+    return refuse("parts of its models train at other rates", std::string(study::kRatesKey));
+  }
   if (study::trainings_each(old.config) > 1 || study::trainings_each(config) > 1) {
     return refuse("proposals are trained several times", config.data.folds ? "data.folds" : "strategy.repeat");
   }

@@ -35,25 +35,6 @@ std::optional<graph::NodeId> id_of(const std::string& text) {
   return graph::NodeId{id};
 }
 
-Result<graph::NodeId> node_named(const std::string& through, const graph::Graph& base) {
-  std::vector<graph::NodeId> found;
-  std::vector<std::string> names;
-  for (const auto& node : base.nodes()) {
-    names.push_back(graph::port_text({node->id, 0}));
-    if (!node->label.empty()) names.push_back(node->label);
-    if (node->label == through) found.push_back(node->id);
-  }
-  if (const auto id = id_of(through); id && base.contains(*id)) return *id;
-  if (found.size() == 1) return found.front();
-  if (found.size() > 1) {
-    return refused(kThrough, "'" + through + "' is the label of " + std::to_string(found.size()) +
-                                 " nodes; name one by its number: " + graph::port_text({found.front(), 0}) + ", …");
-  }
-  const std::string near = nearest_name(through, names);
-  return refused(kThrough, "the base has no node '" + through + "'; its nodes are " + names.front() + " to " +
-                               names.back() + (near.empty() ? "" : " (did you mean '" + near + "'?)"));
-}
-
 struct Given {
   std::vector<Tensor> tensors;
   std::string of;                   // whose they are, for messages
@@ -107,6 +88,25 @@ Result<void> check_inputs(const Given& given, const data::DataSpec& data) {
 }
 
 }  // namespace
+
+Result<graph::NodeId> node_named(const std::string& through, const graph::Graph& base) {
+  std::vector<graph::NodeId> found;
+  std::vector<std::string> names;
+  for (const auto& node : base.nodes()) {
+    names.push_back(graph::port_text({node->id, 0}));
+    if (!node->label.empty()) names.push_back(node->label);
+    if (node->label == through) found.push_back(node->id);
+  }
+  if (const auto id = id_of(through); id && base.contains(*id)) return *id;
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1) {
+    return refused(kThrough, "'" + through + "' is the label of " + std::to_string(found.size()) +
+                                 " nodes; name one by its number: " + graph::port_text({found.front(), 0}) + ", …");
+  }
+  const std::string near = nearest_name(through, names);
+  return refused(kThrough, "the base has no node '" + through + "'; its nodes are " + names.front() + " to " +
+                               names.back() + (near.empty() ? "" : " (did you mean '" + near + "'?)"));
+}
 
 Result<std::set<graph::NodeId>> frozen_nodes(const std::string& through, const graph::Graph& base) {
   LANISTA_ASSIGN(const graph::NodeId last, node_named(through, base));

@@ -19,6 +19,8 @@
 // is kept. Trials train heads; their whole models are put together wherever somebody takes one along.
 namespace lanista::engine {
 
+/// The node that is called so: "%4" or a label. Errors: as of frozen_nodes.
+Result<graph::NodeId> node_named(const std::string& name, const graph::Graph& base);
 /// A node and all that it reads. `through` is "%4" or a label. Errors: kInvalidArgument (no such node, a label of
 /// several).
 Result<std::set<graph::NodeId>> frozen_nodes(const std::string& through, const graph::Graph& base);

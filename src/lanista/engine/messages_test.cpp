@@ -55,6 +55,7 @@ class Draw {
     if (flag()) recipe.steps_per_epoch = integer();
     if (flag()) recipe.steps = integer();
     if (flag()) recipe.all_rows_at = integer();
+    if (flag()) recipe.rates = {{graph::NodeId{1}, finite()}, {graph::NodeId{7}, 0.5}, {graph::NodeId{9}, 0.5}};
     if (flag()) recipe.augment = {{"noise", {{"std", 0.5}}}, {text(), Options::object()}};
     return recipe;
   }

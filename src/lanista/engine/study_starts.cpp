@@ -107,6 +107,9 @@ Result<std::optional<study::ZooModel>> StudyEngine::choose_start(TrialId id, stu
     start.plan = std::move(each.taken.word);
     start.chosen = true;
     start.coverage = each.taken.coverage;
+    if (state_.view.config.train.start_optimizer == study::kCarryOptimizer) {
+      start.optimizer = carried_or_why(state_.view, start, each.taken.plan, proposal.sample);
+    }
     start.lost = std::move(each.taken.plan.lost);
   }
   const bool takes_zoo = std::ranges::any_of(starts, [](const study::Start& start) { return !start.zoo.empty(); });

@@ -60,6 +60,21 @@ std::vector<std::int64_t> class_rows(const ClassLabels& labels, std::int64_t of_
 
 }  // namespace
 
+std::string carried_or_why(const study::StudyView& view, const study::Start& start, const zoo::TransferPlan& plan,
+                           const space::Sample& child) {
+  if (!start.zoo.empty()) return "a zoo keeps none";
+  if (!plan.exact) return "the model is another";
+  if (const std::string other = zoo::first_not_one_to_one(plan); !other.empty()) {
+    return other + " is not the parent's element by element";
+  }
+  const study::TrialView& parent = view.trials.at(start.parent.value - 1);
+  const space::Sample& was = parent.forks.empty() ? parent.proposal.sample : parent.forks.back().sample;
+  const auto before = study::make_recipe(view.config, "", was), now = study::make_recipe(view.config, "", child);
+  if (!before || !now) return "its recipe cannot be made";
+  if (before->optimizer != now->optimizer) return "the parent's is " + before->optimizer;
+  return std::string(study::kOptimizerCarried);
+}
+
 Result<Inheritance> inherit(std::string_view how, const graph::Graph& parent, const graph::Graph& child,
                             std::uint64_t seed, const std::set<graph::NodeId>& frozen, const graph::OpTable& ops,
                             const UnitScores& scores) {

@@ -50,6 +50,12 @@ Result<zoo::TransferPlan> scored_plan(const Job& job, const study::Start& start,
 Result<Inheritance> inherit_best(const graph::Graph& parent, const graph::Graph& child, std::uint64_t seed,
                                  const std::set<graph::NodeId>& frozen, const graph::OpTable& ops);
 
+/// What study::Start::optimizer says of a start with this plan, for a child of this sample: kOptimizerCarried where the
+/// child computes the parent's function, each of its elements is one of the parent's, and both have one optimiser. Else
+/// a factor of bias correction and slots would be of different ages in one tensor, or of other gradients.
+std::string carried_or_why(const study::StudyView& view, const study::Start& start, const zoo::TransferPlan& plan,
+                           const space::Sample& child);
+
 /// What the classes of parent and child are called; a side that does not say is empty.
 struct ClassLabels {
   std::vector<std::string> parent, child;

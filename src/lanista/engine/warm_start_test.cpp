@@ -116,6 +116,43 @@ TEST(WarmStart, IsPlannedAgainFromItsRecord) {
   EXPECT_GT(planned, 10);
 }
 
+// Its optimiser's state goes along where every element is the parent's, and nowhere else; either is in the record.
+TEST(WarmStart, SaysWhatBecomesOfTheOptimizersState) {
+  int carried = 0, other_model = 0, other_optimizer = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    study::StudyConfig config = warm_config(study::kStartStudy, seed, 40);
+    config.train.start_optimizer = study::kCarryOptimizer;
+    Bench bench;
+    ASSERT_TRUE(bench.run(config, {.seed = 3}).ok());
+    const StudyView view = bench.view();
+    for (const TrialView& trial : view.trials) {
+      const auto& start = trial.proposal.start;
+      if (!start) continue;
+      const auto optimizer = [&](const TrialView& of) {
+        return study::make_recipe(config, "mse", of.proposal.sample)->optimizer;
+      };
+      const TrialView& parent = view.trials[start->parent.value - 1];
+      const bool same_model = parent.proposal.graph_hash == trial.proposal.graph_hash;
+      const bool same_optimizer = optimizer(parent) == optimizer(trial);
+      const bool taken = start->optimizer == study::kOptimizerCarried;
+      EXPECT_FALSE(start->optimizer.empty());
+      EXPECT_TRUE(!taken || (same_optimizer && start->lost.empty())) << start->optimizer;
+      EXPECT_TRUE(!same_model || taken == same_optimizer) << start->optimizer;
+      carried += taken;
+      other_model += !taken && same_optimizer;
+      other_optimizer += start->optimizer.starts_with("the parent's is ");
+      const std::string told = study::inherited_text(*start);
+      EXPECT_NE(told.find(taken ? ", its optimizer's state too" : ", a fresh optimizer: " + start->optimizer),
+                std::string::npos)
+          << told;
+      EXPECT_EQ(*study::start_from_json(study::start_json(*start)), *start);
+    }
+  }
+  EXPECT_GT(carried, 3);
+  EXPECT_GT(other_model, 3);
+  EXPECT_GT(other_optimizer, 0);
+}
+
 TEST(WarmStart, LeavesProposalsAndDuplicatesAsTheyWere) {
   // A strategy that does not look at results proposes the same, whatever trials begin with.
   std::vector<std::set<std::string>> keys;

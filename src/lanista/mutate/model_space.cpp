@@ -174,6 +174,7 @@ Result<Candidate> ModelSpace::mutate(const Candidate& parent, space::Chooser& ch
   LANISTA_ASSIGN(edited, without_idle_chains(std::move(edited), *ops_));
   LANISTA_TRY(check_limits(edited.graph));
   LANISTA_TRY(check_frozen(parent.base, edited.graph));
+  LANISTA_TRY(check_held(edited.graph));
 
   Candidate child{parent.base, parent.steps, parent.edits, std::move(edited.graph), {}};
   child.steps.push_back({std::string(mutator.name()), {choose.trace().begin() + asked_before, choose.trace().end()}});
@@ -184,7 +185,7 @@ Result<Candidate> ModelSpace::mutate(const Candidate& parent, space::Chooser& ch
 
 Result<Candidate> ModelSpace::mutate(const Candidate& parent, std::int64_t count, const Rng& rng) const {
   Candidate current = parent;
-  const int tries = kTries + kTriesAFrozenNode * static_cast<int>(frozen_.size());
+  const int tries = kTries + kTriesAFrozenNode * static_cast<int>(frozen_.size() + held_.size());
   for (std::int64_t i = 0; i < count; ++i) {
     const Rng step = rng.split(static_cast<std::uint64_t>(i));
     for (int attempt = 0;; ++attempt) {
@@ -223,6 +224,23 @@ Result<void> ModelSpace::check_frozen(std::int64_t base, const graph::Graph& mod
   const auto cut = graph::cut_behind_frozen(model, frozen_, *ops_);
   if (cut) return {};
   return Error{Code::kNotApplicable, cut.error().message, cut.error().where};
+}
+
+void ModelSpace::hold(std::set<graph::NodeId> nodes) {
+  LANISTA_CHECK(bases_.size() == 1 && !blueprint_, "nodes are held of one base");
+  held_ = std::move(nodes);
+}
+
+Result<void> ModelSpace::check_held(const graph::Graph& model) const {
+  for (const graph::NodeId id : held_) {
+    const std::string& label = bases_.front().graph.node(id).label;
+    const auto called_so = [&](const auto& node) { return node->label == label; };
+    const bool stands = model.contains(id) && model.node(id).label == label &&
+                        (label.empty() || std::ranges::count_if(model.nodes(), called_so) == 1);
+    if (stands) continue;
+    return Error{Code::kNotApplicable, "the mutation takes " + graph::port_text({id, 0}) + " away, which is held", ""};
+  }
+  return {};
 }
 
 Result<graph::Graph> ModelSpace::rebuild(std::int64_t base, std::span<const graph::Edit> edits) const {

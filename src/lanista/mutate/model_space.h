@@ -66,6 +66,10 @@ class ModelSpace {
   Result<void> freeze(std::set<graph::NodeId> nodes);
   const std::set<graph::NodeId>& frozen() const { return frozen_; }
 
+  /// From here on no mutation takes these nodes of the one base away, or gives their labels to others, so that they are
+  /// found in all models by what they are called. Not of a blueprint.
+  void hold(std::set<graph::NodeId> nodes);
+
   const graph::OpTable& ops() const { return *ops_; }
   const std::vector<BaseModel>& bases() const { return bases_; }
   bool has_blueprint() const { return blueprint_.has_value(); }
@@ -95,6 +99,7 @@ class ModelSpace {
   Result<graph::Graph> expanded(const space::Sample& choices) const;
   Result<BaseModel> first_model() const;
   Result<void> check_frozen(std::int64_t base, const graph::Graph& model) const;
+  Result<void> check_held(const graph::Graph& model) const;
 
   std::shared_ptr<const graph::OpTable> ops_;
   std::optional<BlueprintSpace> blueprint_;
@@ -102,7 +107,7 @@ class ModelSpace {
   std::vector<std::shared_ptr<const Mutator>> mutators_;
   RepairPolicy repair_;
   Limits limits_;
-  std::set<graph::NodeId> frozen_;
+  std::set<graph::NodeId> frozen_, held_;
 };
 
 /// What a built-in base is fitted to.

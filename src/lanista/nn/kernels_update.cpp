@@ -48,12 +48,19 @@ kernels::UpdateHyper hyper_of(const LaneHyper& lane, double grad_scale, std::uin
 
 template <class T>
 Run<T> update(const Binding<T>& b, const kernels::UpdateKernel<T>& kernel) {
-  return [f = kernel.run, all = stretches(b, kernel.slots)](const RunContext<T>& run) {
+  return [f = kernel.run, all = stretches(b, kernel.slots), kernel_slots = kernel.slots](const RunContext<T>& run) {
     const kernels::UpdateHyper hyper = hyper_of(*run.hyper, run.grad_scale, run.step);
     for (const Stretch& each : all) {
-      std::array<T*, kMostSlots> slots{};
-      for (std::size_t k = 0; k < kMostSlots; ++k) slots[k] = run.at(each.slots[k]);
-      f(each.count, hyper, run.at(each.grad), run.at(each.param), slots.data());
+      const std::int64_t first = each.param.offset / bytes_of<T>(1);
+      // Updates go element by element, so a stretch in pieces has the bits of the whole.
+      each_rate(run.hyper->rates, first, each.count, [&](std::int64_t begin, std::int64_t count, double factor) {
+        kernels::UpdateHyper own = hyper;
+        own.lr *= factor;
+        const std::int64_t at = begin - first;
+        std::array<T*, kMostSlots> slots{};
+        for (std::size_t k = 0; k < kernel_slots; ++k) slots[k] = run.at(each.slots[k]) + at;
+        f(count, own, run.at(each.grad) + at, run.at(each.param) + at, slots.data());
+      });
     }
   };
 }

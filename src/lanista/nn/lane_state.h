@@ -87,6 +87,8 @@ class LaneState {
     return part<T>(2 + k);
   }
   void count_step() { ++step_; }
+  /// Steps that count as done, at least 0: by them optimisers correct their slots, and masks are drawn.
+  void set_step_count(std::int64_t steps) { step_ = steps; }
 
  private:
   static Result<LaneState> reserve(std::shared_ptr<const StateKind> kind, MemoryBudget* budget);

@@ -147,6 +147,21 @@ TEST(Stages, TakeTheirOwnNumbersOfALane) {
   EXPECT_TRUE(ours.extract(0) == plain.extract(0));
 }
 
+TEST(Stages, TakeTheRatesOfALane) {
+  const Derived derived = derive(small_mlp(), "adamw");
+  const Stages stages = in_stages(derived.model, 3);
+  Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
+  const std::vector<RateRange> rates{{3, 40, 0.1}, {60, 5000, 0.25}};
+  LaneHyper hyper = kHyper;
+  hyper.weight_decay = 0.1;
+  hyper.rates = rates;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const OwnedBatch batch = random_batch(derived, kMost, i);
+    EXPECT_EQ(step_once(ours, batch, hyper), step_once(plain, batch, hyper));
+  }
+  EXPECT_TRUE(ours.extract(0) == plain.extract(0));
+}
+
 TEST(Stages, AskForNoMemoryInAStep) {
   const Derived derived = derive(small_mlp());
   const Stages stages = in_stages(derived.model, 3);

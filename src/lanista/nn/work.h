@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -12,6 +13,12 @@
 // What machines are given to do, and what they say of it.
 namespace lanista::nn {
 
+/// A stretch of a lane's flat parameters (StateLayout) that trains at a factor of the lane's learning rate.
+struct RateRange {
+  std::int64_t begin = 0, count = 0;  ///< elements
+  double factor = 1;
+};
+
 /// The numbers of one lane for the coming step; doubles, converted by the kernels.
 struct LaneHyper {
   double lr = 0.01;
@@ -23,7 +30,24 @@ struct LaneHyper {
   bool nesterov = false;
   std::span<const double> numbers = {};  ///< in the order of Program::lane_numbers(); none: as the model has
                                          ///< them
+  /// Ascending, disjoint; what lies in none has the rate as it is. As a group of parameters of its own: decoupled decay
+  /// goes with the rate, L2 with the gradient, and clip_norm knows no factors.
+  std::span<const RateRange> rates = {};
 };
+
+/// Calls f(begin, count, factor) for the pieces of one factor each of [begin, begin + count), ascending.
+template <class F>
+void each_rate(std::span<const RateRange> rates, std::int64_t begin, std::int64_t count, const F& f) {
+  const std::int64_t end = begin + count;
+  for (const RateRange& range : rates) {
+    const std::int64_t from = std::max(begin, range.begin), to = std::min(end, range.begin + range.count);
+    if (from >= to) continue;
+    if (from > begin) f(begin, from - begin, 1.0);
+    f(from, to - from, range.factor);
+    begin = to;
+  }
+  if (begin < end) f(begin, end - begin, 1.0);
+}
 
 /// An attribute of a model's node that every lane may set for itself (graph::AttrSpec::per_lane).
 struct LaneNumber {

@@ -120,6 +120,64 @@ TEST_F(StartStudy, ChoosesTheSameParentsOnAnyWorkersAndLanesAndBehindKills) {
   EXPECT_GT(fresh, 1);
 }
 
+constexpr const char* kCarryStudy = R"yaml(
+model: {base: builtin:small-mlp}
+space: {mutate: [widen, add_skip], params: {lr: log(0.001, 0.03)}}
+train: {epochs: 2, start: study, start_optimizer: carry, optimizer: adamw, rates: {base: 0.5}}
+data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1", batch: 16}
+strategy: {name: evolution, population: 4, tournament: 2, slots: 3}
+keep: {top: 6, checkpoint_every: 0s}
+budget: {trials: 24}
+)yaml";
+
+// Slots and steps come along, parts have rates of their own: the same on any workers and lanes, behind kills, and alone.
+TEST_F(StartStudy, CarriesTheOptimizersStateAndKeepsRatesOfParts) {
+  const Custom custom = testing::as_configured(configured(kCarryStudy, 1));
+  MemoryFileSystem reference;
+  std::vector<std::map<std::string, std::string>> moments;
+  const auto end = live(reference, custom, 1, 0, [&] { moments.push_back(reference.files()); }, 1);
+  ASSERT_TRUE(end) << end.error().text();
+  for (const auto& [workers, lanes] : {std::pair{2, 1}, std::pair{2, 16}}) {
+    MemoryFileSystem other;
+    ASSERT_TRUE(live(other, custom, workers, 0, {}, lanes));
+    ASSERT_EQ(engine::testing::first_difference(canonical(other), canonical(reference)), "") << workers << lanes;
+  }
+  for (std::size_t i = 0; i < moments.size(); i += 7) {
+    MemoryFileSystem killed;
+    for (const auto& [path, bytes] : moments[i]) killed.put(path, bytes);
+    const auto summary = live(killed, custom, 2, 0);
+    ASSERT_TRUE(summary) << summary.error().text();
+    ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << i;
+  }
+  const engine::StudyView view = *engine::fold(*store::read_log(reference, kFolder));
+  const store::CheckpointStore files(reference, kFolder);
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  int carried = 0, repeated = 0, fresh = 0;
+  for (const engine::TrialView& trial : view.trials) {
+    if (!trial.outcome || !trial.outcome->weights_hash) continue;
+    auto job = *engine::make_job(custom.config, data.spec(), trial, *study::trial_model(view, trial, ops));
+    EXPECT_FALSE(job.recipe.rates.empty());
+    if (!trial.proposal.start) continue;
+    const bool takes = trial.proposal.start->optimizer == study::kOptimizerCarried;
+    ++(takes ? carried : fresh);
+    ASSERT_TRUE(engine::plan_start(job, view, ops).ok());
+    if (!read_start(files, job, ops)) continue;
+    const auto alone = repeat_trial(
+        job, trial.measurements.back().epoch, {}, data, [](const study::Measurement&) {}, {}, &files);
+    ASSERT_TRUE(alone) << alone.error().text();
+    EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;
+    if (!takes) continue;
+    ++repeated;
+    job.start->optimizer.clear();
+    const auto without = repeat_trial(
+        job, trial.measurements.back().epoch, {}, data, [](const study::Measurement&) {}, {}, &files);
+    EXPECT_NE(without->hash, *trial.outcome->weights_hash) << trial.id.value;
+  }
+  EXPECT_GT(carried, 1);
+  EXPECT_GT(fresh, 1);
+  EXPECT_GT(repeated, 0);
+}
+
 // What the parent measured last the child would measure before its first step, where the plan says so.
 TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
   const Custom custom = warm(1);

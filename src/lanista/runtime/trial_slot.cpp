@@ -43,7 +43,8 @@ Result<Weights> read_weights(const store::CheckpointStore& files, const engine::
     LANISTA_ASSIGN(const zoo::TransferPlan plan, plan_by_loss(job, told, state, ops, score));
     return train::transfer_weights(std::move(state), plan, job.model, ops, job.trial_seed);
   }
-  if (transfer) return train::transfer_weights(std::move(state), *transfer, job.model, ops, job.trial_seed);
+  const bool carried = start.optimizer == study::kOptimizerCarried;
+  if (transfer) return train::transfer_weights(std::move(state), *transfer, job.model, ops, job.trial_seed, carried);
   return train::clone_weights(std::move(state), start.plan);
 }
 

@@ -184,6 +184,17 @@ Result<void> apply_sample(Recipe& recipe, const space::Sample& sample) {
   return {};
 }
 
+Result<void> check_rate(double factor) {
+  if (std::isfinite(factor) && factor > 0 && factor <= kMaxRateFactor) return {};
+  const std::string seen = "is " + space::value_text(factor);
+  if (factor == 0) {
+    return Error{Code::kInvalidArgument, seen + ", which trains nothing; model.frozen says what is not trained", ""};
+  }
+  return Error{Code::kInvalidArgument,
+               seen + "; it must be above 0, and at most " + std::to_string(static_cast<std::int64_t>(kMaxRateFactor)),
+               ""};
+}
+
 std::string sums_text(const TrainConfig& train) {
   if (train.shards == 1 && train.accumulate == 1) return "";
   if (train.shards == 1 || train.accumulate == 1) return std::to_string(std::max(train.shards, train.accumulate));

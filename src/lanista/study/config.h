@@ -11,6 +11,7 @@
 
 #include "lanista/base/options.h"
 #include "lanista/base/result.h"
+#include "lanista/graph/graph.h"
 #include "lanista/space/domain.h"
 #include "lanista/study/constraint.h"
 #include "lanista/study/implied.h"
@@ -40,10 +41,19 @@ inline constexpr std::string_view kSameTask = "same", kRelatedTasks = "related";
 inline constexpr std::string_view kStartFromBase = "base";  ///< the file of the first base model
 inline constexpr std::string_view kFullRate = "full", kEasedRate = "eased";
 inline constexpr double kEasedShare = 0.05;
+/// Parts of a model that have names without being one node and what it reads (train.rates): the last layers with
+/// weights, and the rest.
+inline constexpr std::string_view kHeadPart = "head", kBasePart = "base";
+inline constexpr std::string_view kRatesKey = "train.rates";
+inline constexpr double kMaxRateFactor = 1e6;
+/// A factor of train.rates. Errors: kInvalidArgument, without a place.
+Result<void> check_rate(double factor);
 inline constexpr std::int64_t kMaxRaceSteps = 1'000'000;
 inline constexpr std::int64_t kMaxStartBatches = 1'000'000;
 /// The first of them; those that the loss, to first order, would miss most.
 inline constexpr std::string_view kShrinkFirst = "first", kShrinkByLoss = "loss";
+/// Slots of the optimiser are zeros; those of the parent where its elements are the child's, one by one.
+inline constexpr std::string_view kFreshOptimizer = "fresh", kCarryOptimizer = "carry";
 inline constexpr std::int64_t kRacingParents = 2;  ///< of a race, at most; random values beside them
 inline constexpr std::string_view kTiesByLoss = "loss", kTiesToEarlier = "earlier";
 
@@ -129,7 +139,11 @@ struct TrainConfig {
   std::string start_rate{kFullRate};       ///< behind a start with other weights: full | eased
   std::int64_t start_recalibrate = 0;      ///< batches that renew running statistics behind a start; 0: none
   std::string start_shrink{kShrinkFirst};  ///< which units of a wider parent stay: first | loss
+  std::string start_optimizer{kFreshOptimizer};  ///< fresh | carry
   std::int64_t start_race = 0;             ///< steps in which a start has to beat others, and random values; 0: none
+  /// Factors of the learning rate by part of the model: kBasePart, kHeadPart, or a node ("%4", a label) with all that it
+  /// reads. What no part holds has the whole rate. Above 0, at most kMaxRateFactor.
+  std::map<std::string, double> rates = {};
 };
 struct Goal {
   bool maximize = true;
@@ -230,6 +244,7 @@ struct Recipe {
   double ease = 1;                   ///< factor of the learning rate in the first kEasedShare of all steps
   std::int64_t recalibrate = 0;      ///< batches that renew running statistics before the first epoch is measured
   std::int64_t all_rows_at = 1;      ///< the first epoch over all training rows; epoch e before reads e / all_rows_at
+  std::map<graph::NodeId, double> rates = {};  ///< factors of the learning rate, by node of the model; others have 1
 };
 const std::vector<std::string>& sample_names();  ///< what a sample may set
 /// Of those: what may be another value from one step to the next, since steps read it. The others say what a program or

@@ -1,4 +1,6 @@
 // A recipe as JSON, and back.
+#include <limits>
+#include <map>
 #include <utility>
 
 #include "lanista/study/config.h"
@@ -21,6 +23,31 @@ nlohmann::json plugin_json(const PluginConfig& plugin) { return {{plugin.name, p
 PluginConfig plugin_of(const nlohmann::json& in, const char* what) {
   if (!in.is_object() || in.size() != 1) throw Malformed{"'" + std::string(what) + "' holds what is no name with options"};
   return {in.begin().key(), in.begin().value()};
+}
+
+/// By factor the nodes that have it: [[0.1, 3, 4], ...], factors ascending.
+nlohmann::json rates_json(const std::map<graph::NodeId, double>& rates) {
+  std::map<double, nlohmann::json> groups;
+  for (const auto& [node, factor] : rates) {
+    nlohmann::json& group = groups.try_emplace(factor, nlohmann::json::array({factor})).first->second;
+    group.push_back(node.value);
+  }
+  auto out = nlohmann::json::array();
+  for (auto& [factor, group] : groups) out.push_back(std::move(group));
+  return out;
+}
+std::map<graph::NodeId, double> rates_of(const nlohmann::json& in) {
+  std::map<graph::NodeId, double> rates;
+  for (const nlohmann::json& group : in) {
+    if (!group.is_array() || group.empty() || !group[0].is_number()) throw Malformed{"'rates' holds what is no group"};
+    for (std::size_t i = 1; i < group.size(); ++i) {
+      if (!group[i].is_number_unsigned() || group[i] > std::numeric_limits<std::uint32_t>::max()) {
+        throw Malformed{"a node of 'rates' is no number"};
+      }
+      rates[graph::NodeId{group[i].get<std::uint32_t>()}] = group[0].get<double>();
+    }
+  }
+  return rates;
 }
 
 }  // namespace
@@ -54,6 +81,7 @@ nlohmann::json recipe_json(const Recipe& recipe) {
   if (recipe.all_rows_at != 1) json["all_rows_at"] = recipe.all_rows_at;
   if (!recipe.select.name.empty()) json["select"] = plugin_json(recipe.select);
   if (!recipe.tune.name.empty()) json["tune"] = plugin_json(recipe.tune);
+  if (!recipe.rates.empty()) json["rates"] = rates_json(recipe.rates);
   for (const PluginConfig& plugin : recipe.augment) json["augment"].push_back(plugin_json(plugin));
   return json;
 }
@@ -88,6 +116,7 @@ Result<Recipe> recipe_from_json(const nlohmann::json& in) {
     if (in.contains("all_rows_at")) recipe.all_rows_at = integer(in, "all_rows_at");
     if (in.contains("select")) recipe.select = plugin_of(in.at("select"), "select");
     if (in.contains("tune")) recipe.tune = plugin_of(in.at("tune"), "tune");
+    if (in.contains("rates")) recipe.rates = rates_of(array(in, "rates"));
     if (!in.contains("augment")) return recipe;
     for (const nlohmann::json& plugin : array(in, "augment")) recipe.augment.push_back(plugin_of(plugin, "augment"));
     return recipe;

@@ -55,7 +55,10 @@ std::string inherited_text(const Start& start) {
   if (!start.chosen) return start_text(start);
   const auto percent = static_cast<std::int64_t>(start.coverage * 100);  // never more than there is
   const std::string kept = start.lost.empty() ? "the same function" : "not the same function: " + start.lost;
-  return start_text(start) + ": " + std::to_string(percent) + " % of its weights, " + kept;
+  const std::string optimizer = start.optimizer.empty()                ? ""
+                                : start.optimizer == kOptimizerCarried ? ", its optimizer's state too"
+                                                                       : ", a fresh optimizer: " + start.optimizer;
+  return start_text(start) + ": " + std::to_string(percent) + " % of its weights, " + kept + optimizer;
 }
 
 json start_json(const Start& start) {
@@ -65,6 +68,7 @@ json start_json(const Start& start) {
   out["coverage"] = start.coverage;
   if (!start.lost.empty()) out["lost"] = start.lost;
   if (!start.zoo.empty()) out["zoo"] = start.zoo;
+  if (!start.optimizer.empty()) out["optimizer"] = start.optimizer;
   return out;
 }
 
@@ -78,6 +82,7 @@ Result<Start> start_from_json(const json& in) {
     if (!(start.coverage >= 0 && start.coverage <= 1)) throw Malformed{"'coverage' is no share"};
     if (start.chosen && in.contains("lost")) start.lost = text(in, "lost");
     if (in.contains("zoo")) start.zoo = text(in, "zoo");
+    if (in.contains("optimizer")) start.optimizer = text(in, "optimizer");
     if (!start.zoo.empty() && !of_none) throw Malformed{"'zoo' beside the 'parent' of a trial"};
     if (of_none) return start;
     if (start.epoch < 1) throw Malformed{"'epoch' is " + std::to_string(start.epoch) + ", but they count from 1"};

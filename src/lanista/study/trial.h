@@ -30,6 +30,9 @@ struct Start {
   std::string lost = {};   ///< where and why the first value is not the parent's; empty: the same function, or no plan
 
   std::string zoo = {};  ///< id of the zoo's model that it is; empty: none of a zoo
+  /// What becomes of the parent's slots and steps of its optimiser: kOptimizerCarried, or why nothing does; empty: nobody
+  /// asked for them (train.start_optimizer).
+  std::string optimizer = {};
 
   /// No other trial of the study: the weights of the file that train.start names, as of the beginning.
   bool is_file() const { return parent.value == 0 && zoo.empty(); }
@@ -39,6 +42,7 @@ struct Start {
   }
   bool operator==(const Start&) const = default;
 };
+inline constexpr std::string_view kOptimizerCarried = "carried";
 /// "trial 3 as of epoch 2", or "the file"
 std::string start_text(const Start& start);
 /// "trial 3 as of epoch 2: 87 % of its weights, the same function", of one that the engine chose; of any other

@@ -203,6 +203,10 @@ Section train_section() {
                    one_of("start_shrink", {std::string(study::kShrinkFirst), std::string(study::kShrinkByLoss)},
                           "which units a narrower trial takes of a wider parent: the first, or those that the loss "
                           "would miss most, by its gradient"))),
+       quiet(field(block, &TrainConfig::start_optimizer,
+                   one_of("start_optimizer", {std::string(study::kFreshOptimizer), std::string(study::kCarryOptimizer)},
+                          "carry: a trial whose start is its own model goes on with the parent's slots and steps of "
+                          "the optimizer; fresh: with none"))),
        quiet(
            field(block, &TrainConfig::start_race,
                  within(0, study::kMaxRaceSteps, "start_race",

@@ -108,6 +108,36 @@ TEST(StudyFile, RefusesAFrozenPartThatNoModelHas) {
   EXPECT_TRUE(has(text, "a mapping")) << text;
 }
 
+TEST(StudyFile, KnowsRatesOfParts) {
+  const auto config = read_study("model: {base: a.onnx}\ntrain: {rates: {base: 0.1, \"%4\": 0.01}}\n", "study.yaml");
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->train.rates, (std::map<std::string, double>{{"base", 0.1}, {"%4", 0.01}}));
+  const auto again = read_study(write_study(*config), "again.yaml");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->train.rates, config->train.rates);
+  EXPECT_EQ(write_study({}).find("rates"), std::string::npos);
+  EXPECT_TRUE(read_study("train: {rates: none}\n", "study.yaml")->train.rates.empty());
+  EXPECT_TRUE(read_study("train: {rates: {head: 10}}\n", "study.yaml").ok()) << "every model has one";
+}
+
+TEST(StudyFile, RefusesRatesThatAreNone) {
+  const auto said = [](const std::string& text) {
+    const auto config = read_study(text, "s.yaml");
+    return config ? std::string("nothing") : config.error().message;
+  };
+  EXPECT_EQ(said("train: {rates: 0.1}\n"),
+            "s.yaml:1:16: train.rates: a mapping such as {base: 0.1} is wanted here: parts of the model, and factors");
+  EXPECT_EQ(said("train:\n  rates:\n    base: 0\n"),
+            "s.yaml:3:11: train.rates.base: is 0, which trains nothing; model.frozen says what is not trained");
+  EXPECT_EQ(said("train: {rates: {head: -1}}\n"),
+            "s.yaml:1:23: train.rates.head: is -1; it must be above 0, and at most 1000000");
+  EXPECT_EQ(said("train: {rates: {head: much}}\n"),
+            "s.yaml:1:23: train.rates.head: a factor of the learning rate is wanted here, a number above 0");
+  EXPECT_EQ(said("model: {base: [a.onnx, b.onnx]}\ntrain: {rates: {stem: 0.5}}\n"),
+            "s.yaml:2:23: train.rates.stem: names a node, which wants one base model, named by model.base; base and head "
+            "are parts of every model");
+}
+
 TEST(StudyFile, ReadsRulesOfWhatOneTrialSaysOfOthers) {
   const std::string space = "space: {params: {lr: [0.1, 0.2], optimizer: [sgd, adam]}}\n";
   const auto config = read_study(space +

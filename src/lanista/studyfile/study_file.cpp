@@ -16,6 +16,7 @@
 #include "lanista/studyfile/mistakes.h"
 #include "lanista/studyfile/notation.h"
 #include "lanista/studyfile/plugins.h"
+#include "lanista/studyfile/rates_reader.h"
 #include "lanista/studyfile/space_reader.h"
 #include "lanista/studyfile/tuning.h"
 #include "lanista/studyfile/tuning_reader.h"
@@ -30,7 +31,7 @@ using nlohmann::json;
 constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to", "implied"};
 constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
     {"data", "augment"}, {"model", "space"},  {"model", "frozen"},          {"train", "class_weights"},
-    {"train", "select"}, {"train", "tune"},   {"keep", "checkpoint_every"}, {"space", "mutate"},
+    {"train", "select"}, {"train", "tune"},   {"train", "rates"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
     {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
 
 /// Turns the tree of one study file into a configuration, collecting every mistake.
@@ -128,6 +129,7 @@ class Reader {
       known.emplace_back("class_weights");
       known.emplace_back("select");
       known.emplace_back("tune");
+      known.emplace_back("rates");
     }
     if (section.name == "model") {
       known.emplace_back("space");
@@ -160,6 +162,8 @@ class Reader {
         read_select(item.second, path);
       } else if (section.name == "train" && key == "tune") {
         read_tune(item.second, path, config_, mistakes_);
+      } else if (section.name == "train" && key == "rates") {
+        read_rates(item.second, path, config_, mistakes_);
       } else if (section.name == "model" && key == "space") {
         read_model_space(item.second, path);
       } else if (section.name == "model" && key == "frozen") {
@@ -401,6 +405,7 @@ class Reader {
     } else if (config_.model.base.empty())
       mistakes_.add(find_key(root_, "model"), "model.base", "at least one base model is wanted");
     check_frozen(model);
+    check_rates(root_, config_, mistakes_);
     check_epochs();
     check_tune(root_, config_, mistakes_);
     // Folds take the place of a validation part.

@@ -170,6 +170,9 @@ std::string write_study(const study::StudyConfig& config) {
     if (section.name == "train" && !config.train.tune.name.empty()) {
       part << "  tune: {" << config.train.tune.name << ": " << yaml(config.train.tune.options) << "}\n";
     }
+    if (section.name == "train" && !config.train.rates.empty()) {
+      part << "  rates: " << yaml(json(config.train.rates)) << "\n";
+    }
     if (section.name == "data") write_plugins(part, "augment", config.data.augment);
     if (section.name == "strategy") write_options(part, config.strategy.options);
     if (section.name == "stop") write_options(part, config.stop.options);
@@ -220,6 +223,16 @@ json study_schema() {
   tune["description"] = "what trials change of themselves while they train; none: nothing";
   tune["default"] = nullptr;
   for (const json& nothing : {json{{"const", "none"}}, json{{"type", "null"}}}) tune["anyOf"].push_back(nothing);
+  properties["train"]["properties"]["rates"] = {
+      {"description", "factors of the learning rate by part: base, head, or a node by label or as %4 with all it reads"},
+      {"default", nullptr},
+      {"anyOf",
+       {{{"const", "none"}},
+        {{"type", "object"},
+         {"minProperties", 1},
+         {"additionalProperties",
+          {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", study::kMaxRateFactor}}}},
+        {{"type", "null"}}}}};
   json& schedule = properties["train"]["properties"]["schedule"];
   json played_back = object_schema("the settings that the winner of another study went on under, by step");
   played_back["properties"]["from"] = {{"type", "string"}, {"description", "a study's folder, or its best/"}};

@@ -28,10 +28,11 @@ inline const std::vector<Tensor>& standing_weights(const TrainerState& state) {
 }
 
 /// What a trial begins with in place of random values: parameters and buffers by name. Nothing else of whoever had them
-/// before comes along.
+/// before comes along, unless slots of the optimiser were asked for, and its steps with them.
 struct StartWeights {
   std::vector<Tensor> tensors;
   bool whole = true;  ///< every parameter and buffer is to be among them; the others are random values
+  std::int64_t steps = 0;  ///< that the optimiser counts as done, by which it corrects its slots
 };
 
 /// What a child takes of the state that another trial left: the weights, as the plan says. No step, no seed, no
@@ -41,9 +42,11 @@ struct StartWeights {
 Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, std::string_view plan);
 
 /// The same of a parent of another structure, through a plan: what it leaves open are the child's own initial values.
-/// `child` is the whole model. Errors: kDataLoss (a state that is not what the plan was made for).
+/// `child` is the whole model. With `optimizer`, slots go where their parameters' elements go, under a plan that takes
+/// each as it is and once (zoo::first_not_one_to_one), and the parent's steps come along. Errors: kDataLoss (a state that
+/// is not what the plan was made for).
 Result<std::shared_ptr<const StartWeights>> transfer_weights(TrainerState parent, const zoo::TransferPlan& plan,
                                                              const graph::Graph& child, const graph::OpTable& ops,
-                                                             std::uint64_t trial_seed);
+                                                             std::uint64_t trial_seed, bool optimizer = false);
 
 }  // namespace lanista::train

@@ -79,6 +79,96 @@ TEST_F(StartTest, TakesTheWeightsAndNothingElse) {
   }
 }
 
+// The parent's slots and steps too, where they are asked for: the child computes what the parent would, had it begun
+// its first epoch again.
+TEST_F(StartTest, GoesOnWithTheParentsOptimizerWhereAsked) {
+  for (const std::string optimizer : {"adam", "sgd", "rmsprop"}) {
+    SCOPED_TRACE(optimizer);
+    const auto constant = [&](std::uint32_t id) {
+      TrainerInput made = input(id, optimizer);
+      made.recipe.schedule = "constant";
+      made.recipe.momentum = 0.9;
+      return made;
+    };
+    Trainer parent = *Trainer::create(constant(1));
+    for (int i = 0; i < 7; ++i) parent.step();
+    const TrainerState state = parent.save();
+    TrainerInput child = constant(2);
+    const auto pairs = zoo::lineage_mapping(child.model, child.model);
+    const auto plan = *zoo::plan_transfer(child.model, child.model, pairs, ops);
+    ASSERT_TRUE(plan.exact);
+    const auto ended = [&](TrainerInput from) {
+      Trainer trainer = *Trainer::create(from);
+      for (int i = 0; i < 8; ++i) trainer.step();  // into the second epoch
+      return trainer.save();
+    };
+
+    child.start = *transfer_weights(state, plan, child.model, ops, 2, true);
+    const TrainerState begun = Trainer::create(child)->save(), carried = ended(child);
+    child.start = *transfer_weights(state, plan, child.model, ops, 2);
+    const TrainerState fresh = ended(child);
+
+    for (const Tensor& tensor : begun.tensors) {
+      EXPECT_TRUE(tensor.name == "seed" || tensor == *find(state.tensors, tensor.name)) << tensor.name;
+    }
+    EXPECT_EQ(begun.facts.at("step"), "0");
+    // The whole state of the parent, put into a run of the child's name that has done nothing.
+    child.start = nullptr;
+    TrainerState whole{state.tensors, begun.facts};
+    for (Tensor& tensor : whole.tensors) {
+      if (tensor.name == "seed") elements_of<std::int64_t>(tensor)[0] = 2;
+    }
+    Trainer again = *Trainer::create(child);
+    ASSERT_TRUE(again.restore(whole));
+    for (int i = 0; i < 8; ++i) again.step();
+    EXPECT_TRUE(again.save().tensors == carried.tensors);
+    EXPECT_EQ(again.save().facts, carried.facts);
+    EXPECT_FALSE(fresh.tensors == carried.tensors);
+  }
+}
+
+// Slots go where the elements of their parameters go.
+TEST_F(StartTest, MovesSlotsWithTheirElements) {
+  const TrainerState state = trained(1, 5);
+  TrainerInput child = input(2);
+  auto plan = *zoo::plan_transfer(child.model, child.model, zoo::lineage_mapping(child.model, child.model), ops);
+  const std::vector<std::int64_t> order{3, 0, 7, 1, 6, 2, 5, 4};
+  for (zoo::TensorPlan& one : plan.tensors) {
+    one.kind = zoo::TensorPlan::Kind::kMap;
+    one.axes.resize(one.shape.size());
+    if (one.name == "n5.bias") continue;
+    one.axes[one.name == "n5.weight" ? 1 : 0].from = order;
+  }
+  ASSERT_EQ(zoo::first_not_one_to_one(plan), "");
+  const auto start = *transfer_weights(state, plan, child.model, ops, 2, true);
+  EXPECT_EQ(start->steps, 5);
+  int seen = 0;
+  for (const std::string slot : {"", "/m", "/v"}) {
+    const auto of = [&](const std::vector<Tensor>& tensors, const std::string& name) {
+      return elements_of<float>(*find(tensors, name + slot));
+    };
+    const auto was = of(state.tensors, "n2.weight"), is = of(start->tensors, "n2.weight");
+    const auto before = of(state.tensors, "n5.weight"), after = of(start->tensors, "n5.weight");
+    for (std::size_t t = 0; t < 8; ++t) {
+      const auto u = static_cast<std::size_t>(order[t]);
+      for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(is[t * 64 + i], was[u * 64 + i]);
+      for (std::size_t c = 0; c < 10; ++c) EXPECT_EQ(after[c * 8 + t], before[c * 8 + u]);
+      seen += was[u * 64 + 20] != 0;
+    }
+  }
+  EXPECT_GT(seen, 8) << "there is something to move";
+
+  const auto refused = [&](const TrainerState& from) { return transfer_weights(from, plan, child.model, ops, 2, true); };
+  TrainerState bare = state;
+  std::erase_if(bare.tensors, [](const Tensor& tensor) { return tensor.name.find('/') != std::string::npos; });
+  EXPECT_EQ(refused(bare).error().code, Code::kDataLoss);
+  std::erase_if(bare.tensors, [](const Tensor& tensor) { return tensor.name == "step"; });
+  EXPECT_EQ(refused(bare).error().code, Code::kDataLoss);
+  plan.tensors.front().axes[0].from[0] = 0;  // twice
+  EXPECT_EQ(zoo::first_not_one_to_one(plan), "n2.weight");
+  EXPECT_EQ(refused(state).error().code, Code::kInvalidArgument);
+}
+
 // Whatever the parent had done, measured or was called: the child computes the same.
 TEST_F(StartTest, LeavesNothingOfTheParentsFactsInTheChild) {
   TrainerState parent = trained(1, 7), nameless = parent;

@@ -10,6 +10,7 @@
 #include "lanista/graph/flat.h"
 #include "lanista/step/loss.h"
 #include "lanista/study/program_key.h"
+#include "lanista/study/state_names.h"
 #include "lanista/train/schedule.h"
 
 namespace lanista::train {
@@ -164,6 +165,7 @@ nn::LaneHyper TrialRun::hyper(std::int64_t ahead) const {
   h.clip_norm = r.clip_norm;
   h.label_smoothing = r.label_smoothing;
   h.numbers = numbers_;
+  h.rates = rates_;
   return h;
 }
 
@@ -255,6 +257,7 @@ void TrialRun::release() {
 
 Result<void> TrialRun::settle(const nn::Program& program) {
   numbers_ = own_numbers(program.lane_numbers());
+  rates_ = own_rates(program.state_kind().layout());
   if (state_) return kept_.settle(program.state_kind(), input_.budget);
   // Fresh weights would go on under this trial's name and steps.
   if (!restored_ && step_ > 0) return Error{Code::kInternal, without_state(), ""};
@@ -277,6 +280,7 @@ Result<void> TrialRun::begin_with_start(nn::LaneState& fresh) const {
   if (auto assigned = fresh.assign(start.tensors); !assigned) {
     return Error{assigned.error().code, "what it starts from does not fit: " + assigned.error().message, ""};
   }
+  if (start.steps > 0) fresh.set_step_count(start.steps);
   if (!start.whole) return {};
   for (const nn::StateItem& item : fresh.kind().layout().items) {
     if (std::ranges::find(start.tensors, item.tensor.name, &Tensor::name) != start.tensors.end()) continue;
@@ -325,6 +329,22 @@ std::vector<double> TrialRun::own_numbers(std::span<const nn::LaneNumber> wanted
     numbers.push_back(own ? graph::OpArgs{{}, node.attrs, *def}.real(number.attr) : number.value);
   }
   return numbers;
+}
+
+std::vector<nn::RateRange> TrialRun::own_rates(const nn::StateLayout& layout) const {
+  std::vector<nn::RateRange> out;
+  for (const nn::StateItem& item : layout.items) {
+    const auto node = study::node_of(item.tensor.name);
+    const auto found = node && item.tensor.trained ? input_.recipe.rates.find(*node) : input_.recipe.rates.end();
+    if (found == input_.recipe.rates.end()) continue;
+    const nn::Range& range = item.range;
+    if (!out.empty() && out.back().begin + out.back().count == range.begin && out.back().factor == found->second) {
+      out.back().count += range.count;
+    } else {
+      out.push_back({range.begin, range.count, found->second});
+    }
+  }
+  return out;
 }
 
 bool TrialRun::reads_with(const TrialRun& other) const {

@@ -179,6 +179,7 @@ class TrialRun {
   Result<void> begin_with_start(nn::LaneState& fresh) const;
   std::string without_state() const;
   std::int64_t pass() const { return epochs_.pass(step_); }  // over the rows, that it is in
+  std::vector<nn::RateRange> own_rates(const nn::StateLayout& layout) const;
   std::vector<double> own_numbers(std::span<const nn::LaneNumber> wanted) const;
   bool reads_with(const TrialRun& other) const;  ///< the same batch in its next step
   void begin_pass(std::span<TrialRun* const> others);
@@ -192,6 +193,7 @@ class TrialRun {
   Digest key_;
   std::string augment_text_;
   std::vector<double> numbers_;           // of its model, in the order in which programs of its key ask for them
+  std::vector<nn::RateRange> rates_;      // of its parts, as programs of its key lay them out
   RunState state_;                        // none: not begun, not settled, or released
   std::optional<TrainerState> restored_;  // its tensors, until it is settled
   study::Epochs epochs_;

@@ -16,7 +16,25 @@ std::int64_t inherited_of(const TensorPlan& plan) {
   return out;
 }
 
+/// Indices of the parent's, none of them twice.
+bool takes_each_once(const AxisMap& axis) {
+  if (std::ranges::any_of(axis.times, [](double factor) { return factor != 1; })) return false;
+  std::vector<std::int64_t> sorted = axis.from;
+  std::ranges::sort(sorted);
+  return (sorted.empty() || sorted.front() >= 0) && std::ranges::adjacent_find(sorted) == sorted.end();
+}
+
+bool is_one_to_one(const TensorPlan& plan) {
+  if (plan.kind == TensorPlan::Kind::kCopy) return true;
+  return plan.kind == TensorPlan::Kind::kMap && plan.groups == 1 && std::ranges::all_of(plan.axes, takes_each_once);
+}
+
 }  // namespace
+
+std::string first_not_one_to_one(const TransferPlan& plan) {
+  const auto found = std::ranges::find_if_not(plan.tensors, is_one_to_one);
+  return found == plan.tensors.end() ? "" : found->name;
+}
 
 double inherited_share(const TransferPlan& plan) {
   std::int64_t all = 0, inherited = 0;

@@ -102,6 +102,10 @@ Result<std::vector<Tensor>> apply(const TransferPlan& plan, std::span<const Tens
 /// a new layer. In [0, 1]; 0 of a child without any.
 double inherited_share(const TransferPlan& plan);
 
+/// The first tensor that does not consist of elements of one of the parent's, each as it is and once; empty: there is
+/// none, and what was remembered of these elements (an optimiser's slots) goes where they go.
+std::string first_not_one_to_one(const TransferPlan& plan);
+
 /// {"lanista_transfer":1, ...}; index lists that only count upwards are left out.
 nlohmann::json transfer_json(const TransferPlan& plan);
 /// The inverse. Errors: kDataLoss; kUnimplemented for a later version.
