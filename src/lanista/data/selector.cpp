@@ -10,6 +10,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/base/text_distance.h"
 #include "lanista/data/loss_ranks.h"
+#include "lanista/data/select_guard.h"
 
 namespace lanista::data {
 namespace {
@@ -201,6 +202,31 @@ std::vector<OptionSpec> with_common(std::vector<OptionSpec> own) {
   return own;
 }
 
+std::vector<OptionSpec> percentile_options() {
+  return {number_option("beta", OptionKind::kReal, 1.0, 0, 100, "0: all; a share of 1 / (1 + beta) is trained on"),
+          number_option("history", OptionKind::kInt, 1024, 1, 1e6, "losses that a loss is ranked among"),
+          number_option("floor", OptionKind::kReal, 0.01, 0, 1, "least probability"),
+          number_option("stale", OptionKind::kInt, 1, 1, kMost,
+                        "passes that a loss counts for before it is measured again")};
+}
+
+// Those of selective, and when and how the two are compared.
+std::vector<OptionSpec> guarded_options() {
+  std::vector<OptionSpec> options = percentile_options();
+  options.push_back(count_option("steps", 100, 1, "of the branch on chosen examples; never beyond its epoch"));
+  options.push_back(number_option("every", OptionKind::kInt, 0, 0, kMost,
+                                  "epochs after which the two are compared once more; 0: never"));
+  options.push_back(number_option("backward", OptionKind::kReal, 2.0, 0, 100,
+                                  "what a pass backward costs, in passes forward: by that both compute as much"));
+  options.push_back(text_option("on", "", "metric that decides; empty: val_accuracy, or else val_loss"));
+  OptionSpec found = option("found", OptionKind::kMapList, Options::array(),
+                            "what a trial has found, in place of asking: a list of {step: 0, selects: true}, as a "
+                            "model package tells it");
+  found.silent_default = true;
+  options.push_back(std::move(found));
+  return options;
+}
+
 OptionSpec keep_option() {
   return number_option("keep", OptionKind::kReal, 0.5, 0.001, 1, "share of the examples that are trained on");
 }
@@ -253,18 +279,13 @@ const std::vector<OptionSpec>& selection_options() {
 }
 
 std::vector<SelectorPlugin> builtin_selectors() {
+  const auto by_percentile = [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
+    return std::make_unique<Percentile>(options, facts);
+  };
   return {
       {"selective",
        "examples with probability rank^beta, by how their loss ranks among the last ones (Selective-Backprop)",
-       with_common(
-           {number_option("beta", OptionKind::kReal, 1.0, 0, 100, "0: all; a share of 1 / (1 + beta) is trained on"),
-            number_option("history", OptionKind::kInt, 1024, 1, 1e6, "losses that a loss is ranked among"),
-            number_option("floor", OptionKind::kReal, 0.01, 0, 1, "least probability"),
-            number_option("stale", OptionKind::kInt, 1, 1, kMost,
-                          "passes that a loss counts for before it is measured again")}),
-       [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
-         return std::make_unique<Percentile>(options, facts);
-       }},
+       with_common(percentile_options()), by_percentile},
       {"batch", "a share of each batch, without replacement, weighted by how losses rank in it (Composer's rule)",
        with_common({keep_option()}),
        [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
@@ -273,7 +294,11 @@ std::vector<SelectorPlugin> builtin_selectors() {
       {"random", "a share of the examples by chance, whatever their losses: the control", with_common({keep_option()}),
        [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
          return std::make_unique<Random>(options.at("keep").get<double>(), facts);
-       }}};
+       }},
+      {std::string(kSelectAuto),
+       "as selective where that beats training on all examples: two branches of the trial compare them, at equal "
+       "computation",
+       with_common(guarded_options()), by_percentile}};
 }
 
 Result<Options> selection_settings(const study::PluginConfig& select) {

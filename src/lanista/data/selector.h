@@ -50,8 +50,8 @@ struct SelectorPlugin {
 };
 
 /// selective (Jiang et al., "Accelerating Deep Learning by Focusing on the Biggest Losers", 2019, with stale losses),
-/// batch (the rule of MosaicML's Composer), random (the control that a selector must beat). Each has the options of
-/// selection_options() beside its own.
+/// batch (the rule of MosaicML's Composer), random (the control that a selector must beat), auto (selective, where it
+/// has won: select_guard.h). Each has the options of selection_options() beside its own.
 std::vector<SelectorPlugin> builtin_selectors();
 
 /// When a selector is asked, whatever its kind: warmup_epochs, from, until, interrupt, max_wait, recalibrate, clock.

@@ -242,7 +242,7 @@ TEST(Selectors, RefuseWhatIsNotTheirMemory) {
 
 TEST(Selectors, TellWhatIsAllowed) {
   EXPECT_EQ(make_selector({"selectiv", Options::object()}, {}).error().message,
-            "unknown; allowed: selective, batch, random; did you mean 'selective'?");
+            "unknown; allowed: selective, batch, random, auto; did you mean 'selective'?");
   EXPECT_FALSE(make_selector({"selective", {{"beta", -1}}}, {}).ok());
   EXPECT_FALSE(make_selector({"random", {{"keep", 0}}}, {}).ok());
   EXPECT_FALSE(make_selector({"random", {{"beta", 1}}}, {}).ok());

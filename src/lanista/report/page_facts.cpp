@@ -8,6 +8,7 @@
 #include "lanista/report/failures.h"
 #include "lanista/report/page_columns.h"
 #include "lanista/report/page_data.h"
+#include "lanista/study/select_branches.h"
 #include "lanista/study/start_race.h"
 #include "lanista/study/work.h"
 
@@ -255,6 +256,7 @@ json study_json(const StudyView& view, const PageOptions& options) {
   if (view.ensemble) out["ensemble"] = ensemble_facts(*view.ensemble);
   if (const std::string zoo = study::zoo_text(view); !zoo.empty()) out["zoo"] = clipped(zoo, kLongText);
   if (const std::string races = study::races_text(view); !races.empty()) out["races"] = races;
+  if (const std::string checks = study::selecting_text(view); !checks.empty()) out["selecting"] = checks;
   if (json line = line_facts(view); !line.empty()) out["line"] = std::move(line);
   return out;
 }
