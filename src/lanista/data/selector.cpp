@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -194,6 +195,34 @@ class OfEachBatch final : public Selector {
   Draws draws_;
 };
 
+/// Of each batch those whose loss is furthest above the one that a model has which did not train on them: what can be
+/// learned is left, what is noise or known is not.
+class Reducible final : public Selector {
+ public:
+  Reducible(double keep, const SelectorFacts& facts) : keep_(keep), holdout_(facts.holdout) {}
+
+  Places asks(const Offer& offer) const override { return keep_ < 1 ? all_places(offer.rows.size()) : Places(); }
+  Places choose(const Offer& offer, std::span<const double> losses) override {
+    const std::size_t count = offer.rows.size();
+    Places order = all_places(count);
+    if (keep_ >= 1) return order;
+    std::vector<double> left(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double known = double{holdout_[static_cast<std::size_t>(offer.rows[i])]};
+      // What has no loss is the hardest there is.
+      left[i] = std::isnan(losses[i]) ? std::numeric_limits<double>::infinity() : losses[i] - known;
+    }
+    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return left[i]; });
+    order.resize(std::max<std::size_t>(1, static_cast<std::size_t>(keep_ * static_cast<double>(count))));
+    std::ranges::sort(order);
+    return order;
+  }
+
+ private:
+  double keep_;
+  std::span<const float> holdout_;
+};
+
 using OptionKind = OptionSpec::Kind;
 constexpr double kMost = 1e6;
 
@@ -291,6 +320,13 @@ std::vector<SelectorPlugin> builtin_selectors() {
        [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
          return std::make_unique<OfEachBatch>(options.at("keep").get<double>(), facts);
        }},
+      {std::string(kSelectReducible),
+       "a share of each batch: those whose loss is furthest above the hold-out loss that the data have for them "
+       "(RHO-LOSS)",
+       with_common({keep_option()}),
+       [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
+         return std::make_unique<Reducible>(options.at("keep").get<double>(), facts);
+       }},
       {"random", "a share of the examples by chance, whatever their losses: the control", with_common({keep_option()}),
        [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
          return std::make_unique<Random>(options.at("keep").get<double>(), facts);
@@ -301,6 +337,14 @@ std::vector<SelectorPlugin> builtin_selectors() {
        with_common(guarded_options()), by_percentile}};
 }
 
+Result<void> check_holdout(const study::PluginConfig& select, bool has_holdout) {
+  if (select.name != kSelectReducible || has_holdout) return {};
+  return Error{Code::kInvalidArgument,
+               "the data have no hold-out losses; say which column of a table has them (csv:FILE?holdout=COLUMN), or "
+               "take selective, batch or random",
+               "train.select.reducible"};
+}
+
 Result<Options> selection_settings(const study::PluginConfig& select) {
   LANISTA_ASSIGN(const SelectorPlugin plugin, plugin_of(select));
   return resolve_options(select.options, plugin.options);
@@ -309,6 +353,7 @@ Result<Options> selection_settings(const study::PluginConfig& select) {
 Result<std::unique_ptr<Selector>> make_selector(const study::PluginConfig& select, const SelectorFacts& facts) {
   LANISTA_ASSIGN(const SelectorPlugin plugin, plugin_of(select));
   LANISTA_ASSIGN(const Options options, resolve_options(select.options, plugin.options));
+  LANISTA_TRY(check_holdout(select, !facts.holdout.empty()));
   return plugin.make(options, facts);
 }
 

@@ -135,6 +135,28 @@ TEST(SelectCheck, ComparesTheTwoAtEqualComputation) {
   }
 }
 
+TEST(SelectCheck, KeepsToAllRowsWhereTheTwoAreLevel) {
+  for (const char* on : {"val_loss", "val_accuracy"}) {
+    TrainerInput still = guarded(Options::object(), on);
+    still.recipe.lr = 0;
+    still.model =
+        *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
+    const auto& branches = branches_of(train_through(still, 2));
+    EXPECT_EQ(branches[0].value, branches[1].value);
+    EXPECT_TRUE(branches[1].kept);
+  }
+}
+
+// Running statistics are renewed before either is measured, on a copy.
+TEST(SelectCheck, MeasuresWithTheStatisticsThatATrialWouldMeasureWith) {
+  const Trained renewed = train_through(guarded({{"steps", 6}, {"recalibrate", 4}}), 2);
+  const Trained plain = train_through(guarded({{"steps", 6}}), 2);
+  for (const std::size_t i : {0U, 1U}) {
+    EXPECT_EQ(branches_of(renewed)[i].cost, branches_of(plain)[i].cost);
+    EXPECT_NE(branches_of(renewed)[i].value, branches_of(plain)[i].value);
+  }
+}
+
 TEST(SelectCheck, LeavesTheLastStepOfAnEpochToTheTrial) {
   const Trained asked = train_through(guarded({{"steps", 1000}, {"beta", 0.1}}), 2);
   const auto& branches = branches_of(asked);

@@ -33,11 +33,15 @@ Result<std::vector<std::int64_t>> read_numbers(std::span<const Tensor> saved, co
 
 }  // namespace
 
-Result<Selection> Selection::make(const study::Recipe& recipe, std::uint64_t seed, std::int64_t rows) {
+Result<Selection> Selection::make(const study::Recipe& recipe, std::uint64_t seed, const data::Dataset& data) {
+  return make(recipe, {.seed = seed, .rows = data.spec().rows, .holdout = data.holdout()});
+}
+
+Result<Selection> Selection::make(const study::Recipe& recipe, const data::SelectorFacts& facts) {
   Selection out;
   if (recipe.select.name.empty()) return out;
   out.config_ = recipe.select;
-  out.facts_ = {.seed = seed, .rows = rows};
+  out.facts_ = facts;
   LANISTA_ASSIGN(out.selector_, data::make_selector(out.config_, out.facts_));
   LANISTA_ASSIGN(const Options options, data::selection_settings(out.config_));
   const auto epochs = static_cast<double>(recipe.epochs);

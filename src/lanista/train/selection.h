@@ -10,6 +10,7 @@
 
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
+#include "lanista/data/dataset.h"
 #include "lanista/data/selector.h"
 #include "lanista/study/config.h"
 #include "lanista/study/select_branches.h"
@@ -31,8 +32,9 @@ struct SelectionPlace {
 class Selection {
  public:
   Selection() = default;  ///< all examples are trained on
-  /// `epochs` of the trial's budget; `rows` of the data set. Errors: kInvalidArgument.
-  static Result<Selection> make(const study::Recipe& recipe, std::uint64_t seed, std::int64_t rows);
+  /// Of a trial with this seed on these data, which outlive it. Errors: kInvalidArgument.
+  static Result<Selection> make(const study::Recipe& recipe, std::uint64_t seed, const data::Dataset& data);
+  static Result<Selection> make(const study::Recipe& recipe, const data::SelectorFacts& facts);
   Selection(const Selection& other);
   Selection& operator=(const Selection& other);
   Selection(Selection&&) noexcept = default;

@@ -132,7 +132,7 @@ Result<void> check_measures(const TrainerInput& input) {
 Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   LANISTA_TRY(check_measures(input));
   LANISTA_ASSIGN(auto augmenter, data::Augmenter::make(input.recipe.augment, input.data->spec()));
-  LANISTA_ASSIGN(auto selection, Selection::make(input.recipe, input.trial_seed, input.data->spec().rows));
+  LANISTA_ASSIGN(auto selection, Selection::make(input.recipe, input.trial_seed, *input.data));
   TrialRun run(input, std::move(augmenter), std::move(selection));
   LANISTA_ASSIGN(run.select_guard_, data::select_guard(input.recipe.select, input.recipe.epochs));
   LANISTA_TRY(run.begin_settings());
