@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/base/check.h"
 #include "lanista/base/file_system.h"
 #include "lanista/base/rng.h"
 #include "lanista/bench/arms.h"
@@ -16,7 +17,8 @@
 #include "lanista/kernels/kernels.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/step/training_step.h"
-#include "lanista/train/trainer.h"
+#include "lanista/train/lane_group.h"
+#include "lanista/train/select_check.h"
 
 namespace lanista::bench {
 namespace {
@@ -82,6 +84,8 @@ std::vector<Way> ways() {
           {"selective-3", by_loss(3, 1)},
           {"stale-2", by_loss(1, 2)},
           {"stale-3", by_loss(1, 3)},
+          {"auto", {"auto", {{"beta", 1}, {"backward", 1}}}},  // a pass forward is half of a step here
+          {"auto-every-5", {"auto", {{"beta", 1}, {"backward", 1}, {"every", 5}}}},
           {"batch", {"batch", {{"keep", 0.5}, {"from", 0.5}, {"until", 0.9}, {"interrupt", 2}}}}};
 }
 
@@ -103,19 +107,22 @@ Result<Course> train(const Task& task, const Way& way, const graph::OpTable& ops
   recipe.schedule = "cosine";
   recipe.epochs = way.epochs;
   recipe.select = way.select;
-  LANISTA_ASSIGN(auto trainer, train::Trainer::create({.trial = {},
-                                                       .model = task.model,
-                                                       .recipe = recipe,
-                                                       .metrics = {},
-                                                       .trial_seed = seed,
-                                                       .data_seed = seed,
-                                                       .data = &task.data,
-                                                       .step_ops = &ops}));
+  const train::TrainerInput input{.trial = {},
+                                  .model = task.model,
+                                  .recipe = recipe,
+                                  .metrics = {},
+                                  .trial_seed = seed,
+                                  .data_seed = seed,
+                                  .data = &task.data,
+                                  .step_ops = &ops};
+  LANISTA_ASSIGN(auto group, train::LaneGroup::create(input, 1));
+  LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
+  LANISTA_TRY(group.admit(run));
   // The last step of an epoch measures, too: that time is taken off.
   std::vector<double> measuring;
   for (int i = 0; i < 5; ++i) {
     const double start = now_seconds();
-    trainer.evaluate(data::Part::kValidation, "");
+    group.evaluate(run, data::Part::kValidation, "");
     measuring.push_back(now_seconds() - start);
   }
   const double measured = median(measuring);
@@ -123,10 +130,21 @@ Result<Course> train(const Task& task, const Way& way, const graph::OpTable& ops
   double backward = 0, trained_for = 0;
   for (std::int64_t epoch = 0; epoch < way.epochs; ++epoch) {
     const double start = now_seconds();
-    while (!trainer.step()) {
+    if (run.wants_select_check()) {
+      LANISTA_ASSIGN(const bool done, train::check_selecting(group, run, [] { return false; }));
+      LANISTA_CHECK(done, "nobody leaves");
     }
+    train::TrialRun* const one = &run;
+    train::StepEnd end;
+    while (!end.epoch_ended && end.failure.empty()) group.step({&one, 1}, {&end, 1});
+    if (!end.failure.empty()) return Error{Code::kInternal, end.failure, ""};
     trained_for += now_seconds() - start - measured;
-    const auto& metrics = trainer.measurements().back().metrics;
+    const study::Measurement& measurement = run.measurements().back();
+    const auto& metrics = measurement.metrics;
+    // What is given up has cost as much as training on so many.
+    for (const study::SelectBranch& branch : measurement.selecting) {
+      if (!branch.kept) backward += branch.cost * static_cast<double>(recipe.batch);
+    }
     const auto trained = metrics.find("trained_rows");
     backward += trained != metrics.end() ? trained->second
                                          : static_cast<double>(task.data.rows(data::Part::kTrain).size());
@@ -223,7 +241,7 @@ void print_task(const Task& task, const std::vector<std::vector<Course>>& course
       predicted.push_back(looked * costs.forward + kept * costs.train);
     }
     print(summary("selective", task.name, name, "ms/epoch", epochs), json, out);
-    if (arms[arm].select.name != "batch") {
+    if (arms[arm].select.name != "batch" && arms[arm].select.name != "auto") {
       print(summary("selective", task.name, name, "ms/epoch predicted", predicted), json, out);
     }
   }

@@ -22,6 +22,7 @@
 #include "lanista/graph/text.h"
 #include "lanista/report/importance.h"
 #include "lanista/report/page.h"
+#include "lanista/study/select_branches.h"
 #include "lanista/study/start_race.h"
 
 namespace lanista::cli {
@@ -154,7 +155,7 @@ std::string trial_text(const LoadedTrial& loaded) {
     out << "\n";
   }
   if (const std::string race = study::race_text(trial); !race.empty()) out << "\nrace of starts" << race << "\n";
-  out << branches_text(trial);
+  out << branches_text(trial) << study::selecting_text(trial);
   if (kept > 0) out << "* the epoch whose weights and metrics are the trial's\n";
   out << "\nedits from " << loaded.base_name() << ": " << trial.proposal.edits.size() << "\n";
   for (const auto& edit : trial.proposal.edits) out << "  " << graph::edit_text(edit) << "\n";

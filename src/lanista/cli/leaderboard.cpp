@@ -10,6 +10,7 @@
 #include "lanista/cli/terminal.h"
 #include "lanista/study/noise.h"
 #include "lanista/study/rungs.h"
+#include "lanista/study/select_branches.h"
 #include "lanista/study/start_race.h"
 
 namespace lanista::cli {
@@ -256,6 +257,7 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   text += ensemble_text(view) + noise_text(view) + baselines_text(view);
   if (const std::string zoo = study::zoo_text(view); !zoo.empty()) text += " " + printable(zoo) + "\n";
   if (const std::string races = study::races_text(view); !races.empty()) text += " " + races + "\n";
+  if (const std::string checks = study::selecting_text(view); !checks.empty()) text += " " + checks + "\n";
   if (any_stopped) text += " * ended early by the stopping rule\n";
   if (any_earlier) text += " k/n the best of n epochs was the k-th: its weights and metrics are those of the trial\n";
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";

@@ -11,6 +11,7 @@
 #include "lanista/cli/session.h"
 #include "lanista/cli/use.h"
 #include "lanista/data/dataset.h"
+#include "lanista/data/select_guard.h"
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/warm_start.h"
@@ -55,6 +56,12 @@ int repeat_trial(const RepeatRequest& request) {
   // What it found is played back; to the bit that is what it did. Such a trial never forks from another one.
   const bool tuned = !job->recipe.tune.name.empty() && job->recipe.tune.name != study::kPlayedBack;
   if (tuned) job->recipe.tune = study::played_back(study::schedule_of(trial.measurements));
+  for (engine::LineJob& each : *line) {
+    const bool found = each.job.recipe.select.name == data::kSelectAuto;
+    if (!found) continue;
+    const auto& whose = loaded->view.trials[each.job.trial.value - 1];
+    each.job.recipe.select = data::selecting_played_back(each.job.recipe.select, whose.measurements);
+  }
   const store::CheckpointStore checkpoints(real_file_system(), loaded->folder);
   const auto repeated = runtime::repeat_line(
       *line, config.train.metrics, *data,

@@ -11,6 +11,7 @@
 #include "lanista/study/record_fields.h"
 #include "lanista/study/rungs.h"
 #include "lanista/study/searches.h"
+#include "lanista/study/select_branches.h"
 #include "lanista/study/start_race.h"
 #include "lanista/study/work.h"
 
@@ -166,6 +167,9 @@ json status_json(const std::string& folder, const study::StudyView& view) {
            {"ended", view.end_reason.has_value()}};
   if (view.end_reason) out["end_reason"] = *view.end_reason;
   if (const std::int64_t raced = study::raced_steps(view); raced > 0) out["raced_steps"] = raced;
+  if (const std::int64_t given_up = study::select_steps_given_up(view); given_up > 0) {
+    out["select_steps_given_up"] = given_up;
+  }
   if (const study::WorkerUse use = study::worker_use(view); use.seconds > 0) {
     out["workers"] = {{"count", use.workers()}, {"seconds", use.seconds}, {"utilisation", use.utilisation()}};
     out["workers"].update(bounds_json(report::least_time(view)));

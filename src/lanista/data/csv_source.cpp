@@ -267,6 +267,11 @@ Result<Found> read_csv(const Request& request) {
     if (!weights) return at_file(weights.error(), path);
     found.raw.weights = *std::move(weights);
   }
+  if (roles.holdout) {
+    auto losses = read_holdout(table, *roles.holdout);
+    if (!losses) return at_file(losses.error(), path);
+    found.raw.holdout = *std::move(losses);
+  }
   if (auto by = find_split(table, roles.by, found); !by) return at_file(by.error(), path);
   DataSpec& spec = found.raw.spec;
   spec.classes = static_cast<std::int64_t>(target->names.size());

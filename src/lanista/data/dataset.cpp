@@ -34,6 +34,7 @@ Digest hash_all(const RawData& raw, const Split& rows) {
   if (!spec.schema.is_null()) hasher.text(spec.schema.dump());
   // Those of classes are no part of the data: studies with other ones are of the same rows.
   if (!raw.weights.empty()) hasher.text("weights").digest(hash_bytes(bytes_of(raw.weights)));
+  if (!raw.holdout.empty()) hasher.text("holdout").digest(hash_bytes(bytes_of(raw.holdout)));
   if (spec.target_normalization) {
     hasher.text("standardised targets").digest(hash_bytes(bytes_of(spec.target_normalization->mean)));
     hasher.digest(hash_bytes(bytes_of(spec.target_normalization->scale)));
@@ -90,6 +91,7 @@ Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string
   LANISTA_CHECK(raw.targets.size() == (spec.classes > 0 ? 0 : rows * static_cast<std::size_t>(spec.target_size)),
                 "there must be target_size targets a row");
   LANISTA_CHECK(raw.weights.empty() || raw.weights.size() == rows, "there must be a weight a row, or none");
+  LANISTA_CHECK(raw.holdout.empty() || raw.holdout.size() == rows, "there must be a hold-out loss a row, or none");
   if (normalize != "auto" && normalize != "none") {
     return Error{Code::kInvalidArgument, "normalize is \"" + normalize + "\", allowed are auto and none", ""};
   }
@@ -126,6 +128,7 @@ Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& norma
   out.targets_ = shared(std::move(raw.targets));
   out.standard_targets_ = standardised(out.targets_, out.spec_);
   out.weights_ = shared(std::move(weights));
+  out.holdout_ = shared(std::move(raw.holdout));
   out.rows_ = std::move(split);
   return out;
 }
@@ -151,9 +154,11 @@ Result<Dataset> Dataset::folded(RawData raw, const std::vector<Split>& splits, c
   }
   const auto features = shared(std::move(raw.features)), numbers = shared(std::move(raw.targets));
   const auto labels = shared(std::move(raw.labels));
+  const auto holdout = shared(std::move(raw.holdout));
   for (Dataset& training : *trainings) {
     training.features_ = features;
     training.labels_ = labels;
+    training.holdout_ = holdout;
     training.targets_ = numbers;
     training.standard_targets_ = standardised(numbers, training.spec_);
   }

@@ -60,6 +60,11 @@ class Dataset {
   /// How much (row_weights); of a weighted set alone.
   void gather_weights(std::span<const std::int64_t> rows, std::span<float> out) const;
 
+  /// Of each row its loss under a model that has not trained on it, as the source has it; empty: it has none.
+  std::span<const float> holdout() const {
+    return holdout_ ? std::span<const float>(*holdout_) : std::span<const float>();
+  }
+
   /// From raw numbers that have passed check_numbers, and their split. Of the specification, name, source, licence,
   /// features, classes, target_size, multilabel, labels, schema are read, and the normalisation if there is a schema; the rest is
   /// found. `normalize`, `targets` and `class_weights` as in study::DataConfig; classes stay as they are, whatever
@@ -92,6 +97,7 @@ class Dataset {
   std::shared_ptr<const std::vector<float>> targets_;           // in their own unit
   std::shared_ptr<const std::vector<float>> standard_targets_;  // empty where training sees the others
   std::shared_ptr<const std::vector<float>> weights_;           // empty where all rows count alike
+  std::shared_ptr<const std::vector<float>> holdout_;           // empty where the source has none
   Split rows_;
   std::shared_ptr<const std::vector<Dataset>> trainings_;  // with folds
   std::shared_ptr<const Dataset> pool_;

@@ -76,6 +76,7 @@ Result<void> encode(const Found::Columns& found, const std::vector<std::int64_t>
   if (spec.features.dims[0] == 0) return Error{Code::kDataLoss, "csv: no column holds a value", ""};
   spec.schema = {{"columns", columns_json(columns)}, {"target", target_json(table, roles, spec)}};
   if (roles.weight) spec.schema["weight"] = table.header()[*roles.weight];
+  if (roles.holdout) spec.schema["holdout"] = table.header()[*roles.holdout];
   raw.features = std::move(rows.features);
   raw.missing = rows.missing;
   raw.unknown = rows.unknown;

@@ -47,6 +47,9 @@ Result<void> check_numbers(const RawData& raw) {
     return broken("weight of row " + std::to_string(i) + " is " + std::to_string(raw.weights[i]) +
                   ", allowed are finite numbers from 0 on");
   }
+  for (std::size_t i = 0; i < raw.holdout.size(); ++i) {
+    if (!std::isfinite(raw.holdout[i])) return broken("hold-out loss of row " + std::to_string(i) + " is not finite");
+  }
   return {};
 }
 

@@ -15,6 +15,7 @@ struct RawData {
   std::vector<std::int32_t> labels;  ///< [rows, labels_per_sample], or empty
   std::vector<float> targets;        ///< [rows, target_size] in their own unit, or empty
   std::vector<float> weights;        ///< [rows] how much a row counts in training, as the source has it; or empty
+  std::vector<float> holdout;        ///< [rows] loss under a model that has not trained on the row; or empty
   std::vector<std::string> names;    ///< [rows], file names for instance; or empty
   std::int64_t missing = 0;          ///< cells without a value, filled by the stored rule
   std::int64_t unknown = 0;          ///< categories that training had not seen

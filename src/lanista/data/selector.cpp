@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/base/text_distance.h"
 #include "lanista/data/loss_ranks.h"
+#include "lanista/data/select_guard.h"
 
 namespace lanista::data {
 namespace {
@@ -193,12 +195,65 @@ class OfEachBatch final : public Selector {
   Draws draws_;
 };
 
+/// Of each batch those whose loss is furthest above the one that a model has which did not train on them: what can be
+/// learned is left, what is noise or known is not.
+class Reducible final : public Selector {
+ public:
+  Reducible(double keep, const SelectorFacts& facts) : keep_(keep), holdout_(facts.holdout) {}
+
+  Places asks(const Offer& offer) const override { return keep_ < 1 ? all_places(offer.rows.size()) : Places(); }
+  Places choose(const Offer& offer, std::span<const double> losses) override {
+    const std::size_t count = offer.rows.size();
+    Places order = all_places(count);
+    if (keep_ >= 1) return order;
+    std::vector<double> left(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double known = double{holdout_[static_cast<std::size_t>(offer.rows[i])]};
+      // What has no loss is the hardest there is.
+      left[i] = std::isnan(losses[i]) ? std::numeric_limits<double>::infinity() : losses[i] - known;
+    }
+    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return left[i]; });
+    order.resize(std::max<std::size_t>(1, static_cast<std::size_t>(keep_ * static_cast<double>(count))));
+    std::ranges::sort(order);
+    return order;
+  }
+
+ private:
+  double keep_;
+  std::span<const float> holdout_;
+};
+
 using OptionKind = OptionSpec::Kind;
 constexpr double kMost = 1e6;
 
 std::vector<OptionSpec> with_common(std::vector<OptionSpec> own) {
   own.insert(own.end(), selection_options().begin(), selection_options().end());
   return own;
+}
+
+std::vector<OptionSpec> percentile_options() {
+  return {number_option("beta", OptionKind::kReal, 1.0, 0, 100, "0: all; a share of 1 / (1 + beta) is trained on"),
+          number_option("history", OptionKind::kInt, 1024, 1, 1e6, "losses that a loss is ranked among"),
+          number_option("floor", OptionKind::kReal, 0.01, 0, 1, "least probability"),
+          number_option("stale", OptionKind::kInt, 1, 1, kMost,
+                        "passes that a loss counts for before it is measured again")};
+}
+
+// Those of selective, and when and how the two are compared.
+std::vector<OptionSpec> guarded_options() {
+  std::vector<OptionSpec> options = percentile_options();
+  options.push_back(count_option("steps", 100, 1, "of the branch on chosen examples; never beyond its epoch"));
+  options.push_back(number_option("every", OptionKind::kInt, 0, 0, kMost,
+                                  "epochs after which the two are compared once more; 0: never"));
+  options.push_back(number_option("backward", OptionKind::kReal, 2.0, 0, 100,
+                                  "what a pass backward costs, in passes forward: by that both compute as much"));
+  options.push_back(text_option("on", "", "metric that decides; empty: val_accuracy, or else val_loss"));
+  OptionSpec found = option("found", OptionKind::kMapList, Options::array(),
+                            "what a trial has found, in place of asking: a list of {step: 0, selects: true}, as a "
+                            "model package tells it");
+  found.silent_default = true;
+  options.push_back(std::move(found));
+  return options;
 }
 
 OptionSpec keep_option() {
@@ -253,27 +308,41 @@ const std::vector<OptionSpec>& selection_options() {
 }
 
 std::vector<SelectorPlugin> builtin_selectors() {
+  const auto by_percentile = [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
+    return std::make_unique<Percentile>(options, facts);
+  };
   return {
       {"selective",
        "examples with probability rank^beta, by how their loss ranks among the last ones (Selective-Backprop)",
-       with_common(
-           {number_option("beta", OptionKind::kReal, 1.0, 0, 100, "0: all; a share of 1 / (1 + beta) is trained on"),
-            number_option("history", OptionKind::kInt, 1024, 1, 1e6, "losses that a loss is ranked among"),
-            number_option("floor", OptionKind::kReal, 0.01, 0, 1, "least probability"),
-            number_option("stale", OptionKind::kInt, 1, 1, kMost,
-                          "passes that a loss counts for before it is measured again")}),
-       [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
-         return std::make_unique<Percentile>(options, facts);
-       }},
+       with_common(percentile_options()), by_percentile},
       {"batch", "a share of each batch, without replacement, weighted by how losses rank in it (Composer's rule)",
        with_common({keep_option()}),
        [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
          return std::make_unique<OfEachBatch>(options.at("keep").get<double>(), facts);
        }},
+      {std::string(kSelectReducible),
+       "a share of each batch: those whose loss is furthest above the hold-out loss that the data have for them "
+       "(RHO-LOSS)",
+       with_common({keep_option()}),
+       [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
+         return std::make_unique<Reducible>(options.at("keep").get<double>(), facts);
+       }},
       {"random", "a share of the examples by chance, whatever their losses: the control", with_common({keep_option()}),
        [](const Options& options, const SelectorFacts& facts) -> std::unique_ptr<Selector> {
          return std::make_unique<Random>(options.at("keep").get<double>(), facts);
-       }}};
+       }},
+      {std::string(kSelectAuto),
+       "as selective where that beats training on all examples: two branches of the trial compare them, at equal "
+       "computation",
+       with_common(guarded_options()), by_percentile}};
+}
+
+Result<void> check_holdout(const study::PluginConfig& select, bool has_holdout) {
+  if (select.name != kSelectReducible || has_holdout) return {};
+  return Error{Code::kInvalidArgument,
+               "the data have no hold-out losses; say which column of a table has them (csv:FILE?holdout=COLUMN), or "
+               "take selective, batch or random",
+               "train.select.reducible"};
 }
 
 Result<Options> selection_settings(const study::PluginConfig& select) {
@@ -284,6 +353,7 @@ Result<Options> selection_settings(const study::PluginConfig& select) {
 Result<std::unique_ptr<Selector>> make_selector(const study::PluginConfig& select, const SelectorFacts& facts) {
   LANISTA_ASSIGN(const SelectorPlugin plugin, plugin_of(select));
   LANISTA_ASSIGN(const Options options, resolve_options(select.options, plugin.options));
+  LANISTA_TRY(check_holdout(select, !facts.holdout.empty()));
   return plugin.make(options, facts);
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lanista/base/options.h"
@@ -40,6 +41,8 @@ class Selector {
 struct SelectorFacts {
   std::uint64_t seed = 0;  ///< of what it draws
   std::int64_t rows = 0;   ///< of the data set: every row's number is below
+  std::span<const float> holdout =
+      {};  ///< of each row its loss under a model that has not seen it; outlives the selector
 };
 
 struct SelectorPlugin {
@@ -50,12 +53,17 @@ struct SelectorPlugin {
 };
 
 /// selective (Jiang et al., "Accelerating Deep Learning by Focusing on the Biggest Losers", 2019, with stale losses),
-/// batch (the rule of MosaicML's Composer), random (the control that a selector must beat). Each has the options of
-/// selection_options() beside its own.
+/// batch (the rule of MosaicML's Composer), reducible (RHO-LOSS: Mindermann et al., 2022), random (the control that a
+/// selector must beat), auto (selective, where it has won: select_guard.h). Each has the options of selection_options()
+/// beside its own.
 std::vector<SelectorPlugin> builtin_selectors();
 
 /// When a selector is asked, whatever its kind: warmup_epochs, from, until, interrupt, max_wait, recalibrate, clock.
 const std::vector<OptionSpec>& selection_options();
+
+inline constexpr std::string_view kSelectReducible = "reducible";
+/// Errors: kInvalidArgument (the selector wants hold-out losses, and the data have none).
+Result<void> check_holdout(const study::PluginConfig& select, bool has_holdout);
 
 /// All options of a selector, with what the study does not say. Errors: kInvalidArgument (unknown name with the nearest,
 /// options); `where` is the place below train.select.

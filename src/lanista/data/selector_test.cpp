@@ -181,6 +181,44 @@ TEST(OfEachBatch, PrefersLargeLossesAsItsRuleDoes) {
   EXPECT_NEAR(share(0), 0.07, 0.03);
 }
 
+// By counting, for every row, those that come before it, in float64.
+TEST(Reducible, TakesThoseFurthestAboveTheirHoldOutLoss) {
+  Rng rng(8);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<float> holdout;
+    for (int row = 0; row < 60; ++row) holdout.push_back(static_cast<float>(rng.below(5)) / 4 - 0.25F);
+    const double keep = 0.05 + 0.9 * rng.uniform();
+    const auto chooser = selector("reducible", {{"keep", keep}}, {.seed = 1, .rows = 60, .holdout = holdout});
+    std::vector<std::int64_t> rows;
+    std::vector<double> losses;
+    for (const std::uint32_t row : rng.permutation(60)) {
+      if (rows.size() == static_cast<std::size_t>(1 + round % 40)) break;
+      rows.push_back(row);
+      losses.push_back(rng.bernoulli(0.05) ? std::numeric_limits<double>::quiet_NaN()
+                                           : static_cast<double>(rng.below(6)) / 3);
+    }
+    ASSERT_EQ(chooser->asks({round, rows}).size(), rows.size());
+    std::vector<std::size_t> wanted;
+    const auto above = [&](std::size_t i) {
+      return std::isnan(losses[i]) ? 1e300
+                                   : losses[i] - static_cast<double>(holdout[static_cast<std::size_t>(rows[i])]);
+    };
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      double before = 0;
+      for (std::size_t j = 0; j < rows.size(); ++j) before += above(j) > above(i) || (above(j) == above(i) && j < i);
+      if (before == 0 || before + 1 <= keep * static_cast<double>(rows.size())) wanted.push_back(i);
+    }
+    ASSERT_EQ(chooser->choose({round, rows}, losses), wanted) << round;
+  }
+}
+
+TEST(Reducible, IsRefusedWithoutHoldOutLosses) {
+  EXPECT_EQ(make_selector({"reducible", Options::object()}, {.seed = 1, .rows = 9}).error().message,
+            "the data have no hold-out losses; say which column of a table has them (csv:FILE?holdout=COLUMN), or "
+            "take selective, batch or random");
+  EXPECT_TRUE(check_holdout({"batch", Options::object()}, false).ok());
+}
+
 TEST(Selectors, DrawTheSameForARowWhateverBatchItIsIn) {
   for (const char* name : {"random", "selective"}) {
     // With one loss for all, ranks do not depend on the batch either.
@@ -242,7 +280,7 @@ TEST(Selectors, RefuseWhatIsNotTheirMemory) {
 
 TEST(Selectors, TellWhatIsAllowed) {
   EXPECT_EQ(make_selector({"selectiv", Options::object()}, {}).error().message,
-            "unknown; allowed: selective, batch, random; did you mean 'selective'?");
+            "unknown; allowed: selective, batch, reducible, random, auto; did you mean 'selective'?");
   EXPECT_FALSE(make_selector({"selective", {{"beta", -1}}}, {}).ok());
   EXPECT_FALSE(make_selector({"random", {{"keep", 0}}}, {}).ok());
   EXPECT_FALSE(make_selector({"random", {{"beta", 1}}}, {}).ok());

@@ -49,7 +49,9 @@ Result<void> check_schema(const DataSpec& spec) {
   } else {
     LANISTA_TRY(entry<std::string>(target, "name"));
   }
-  if (spec.schema.contains("weight")) LANISTA_TRY(entry<std::string>(spec.schema, "weight"));
+  for (const char* of_rows : {"weight", "holdout"}) {
+    if (spec.schema.contains(of_rows)) LANISTA_TRY(entry<std::string>(spec.schema, of_rows));
+  }
   LANISTA_ASSIGN(const auto columns, parse_columns(spec.schema.value("columns", json())));
   std::int64_t width = 0;
   for (const Column& column : columns) width += column.width();
@@ -312,7 +314,8 @@ std::string schema_text(const DataSpec& spec) {
   const std::vector<std::string> targets = target_names(spec);
   const std::string weight = spec.schema.value("weight", "");
   for (const std::string& name : targets) longest = std::max(longest, display_width(printable(name)));
-  longest = std::max(longest, display_width(printable(weight)));
+  const std::string holdout = spec.schema.value("holdout", "");
+  for (const std::string& name : {weight, holdout}) longest = std::max(longest, display_width(printable(name)));
   const auto padded = [&](const std::string& name) {
     const std::string shown = printable(name);
     return shown + std::string(longest - display_width(shown) + 2, ' ');
@@ -331,6 +334,7 @@ std::string schema_text(const DataSpec& spec) {
     out += padded(targets[i]) + "target    " + (targets.size() == 1 ? target_text(spec) : target_text(spec, i)) + "\n";
   }
   if (!weight.empty()) out += padded(weight) + "weight    how much a row counts in training\n";
+  if (!holdout.empty()) out += padded(holdout) + "holdout   loss of a row under a model that has not trained on it\n";
   return out;
 }
 

@@ -66,21 +66,22 @@ struct TableRoles {
   std::string task = "auto";         ///< of the targets: auto | classes | numbers | multilabel
   std::vector<RawColumn> features;
   SplitColumns by;
-  std::optional<std::size_t> weight;  ///< how much a row counts in training
+  std::optional<std::size_t> weight;   ///< how much a row counts in training
+  std::optional<std::size_t> holdout;  ///< a row's loss under a model that has not trained on it
 
   bool is_target(std::size_t column) const { return std::ranges::find(targets, column) != targets.end(); }
 };
 /// What targets may be said to be.
 const std::vector<std::string>& table_tasks();
 
-/// Takes group= and order= into `roles.by` and weight= into `roles.weight`. Errors: kInvalidArgument (no such column, a
-/// target, one for two of them).
+/// Takes group= and order= into `roles.by`, weight= into `roles.weight` and holdout= into `roles.holdout`. Errors:
+/// kInvalidArgument (no such column, a target, one for two of them).
 Result<void> choose_row_columns(const Source& source, const std::vector<std::string>& header, TableRoles& roles);
 
 /// From target= (names, else numbers counted from 0, with commas between them; the last column if not given), drop=,
-/// numeric=, categorical=, dates=, categories=, group=, order=, weight= and task=. The columns of group= and order= are no features,
-/// unless their kind is declared; that of weight= is none.
-/// Errors: kInvalidArgument (no such column; no column left; one declared twice; two of one name).
+/// numeric=, categorical=, dates=, categories=, group=, order=, weight=, holdout= and task=. The columns of group= and
+/// order= are no features, unless their kind is declared; those of weight= and holdout= are none. Errors:
+/// kInvalidArgument (no such column; no column left; one declared twice; two of one name).
 Result<TableRoles> choose_roles(const Source& source, const std::vector<std::string>& header);
 
 /// From a declared schema, {"columns": [{"name", "kind": "number"|"category"|"date", "categories"?}…], "target": {"name"
@@ -109,6 +110,8 @@ Result<std::optional<TableTarget>> read_known_target(const Table& table, const s
 
 /// The weights of rows. Errors: kDataLoss (a cell without a number, or one below 0) with the row.
 Result<std::vector<float>> read_weights(const Table& table, std::size_t column);
+/// Hold-out losses of rows. Errors: kDataLoss (a cell without a finite number) with the row.
+Result<std::vector<float>> read_holdout(const Table& table, std::size_t column);
 
 /// Of a cell that is no number where one must be.
 Error no_number(const std::string& column, const std::string& place, std::string_view text);

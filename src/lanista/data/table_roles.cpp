@@ -74,8 +74,10 @@ Result<std::map<std::size_t, ColumnKind>> declared_kinds(const Source& source, c
 }  // namespace
 
 Result<void> choose_row_columns(const Source& source, const std::vector<std::string>& header, TableRoles& roles) {
-  for (const auto& [option, column] :
-       {std::pair("group", &roles.by.group), {"order", &roles.by.order}, {"weight", &roles.weight}}) {
+  for (const auto& [option, column] : {std::pair("group", &roles.by.group),
+                                       {"order", &roles.by.order},
+                                       {"weight", &roles.weight},
+                                       {"holdout", &roles.holdout}}) {
     const auto name = source.value(option);
     if (!name) continue;
     auto found = find_column(header, *name);
@@ -147,7 +149,9 @@ Result<TableRoles> choose_roles(const Source& source, const std::vector<std::str
   for (const auto& column : {roles.by.group, roles.by.order}) {
     if (column && !kinds.contains(*column)) dropped.insert(*column);
   }
-  if (roles.weight) dropped.insert(*roles.weight);
+  for (const auto& column : {roles.weight, roles.holdout}) {
+    if (column) dropped.insert(*column);
+  }
   for (const auto& [column, kind] : kinds) {
     if (dropped.contains(column)) {
       return source.error("column \"" + header[column] + "\" has a declared kind, yet is no feature");

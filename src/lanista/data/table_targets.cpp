@@ -1,6 +1,7 @@
 // What a table has beside its features: targets, and weights of rows.
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -187,22 +188,36 @@ Result<std::optional<TableTarget>> read_known_target(const Table& table, const s
   return std::optional(std::move(target));
 }
 
-Result<std::vector<float>> read_weights(const Table& table, std::size_t column) {
+namespace {
+
+/// A finite number a row, of at least so much; `what` it is.
+Result<std::vector<float>> read_row_numbers(const Table& table, std::size_t column, const std::string& what,
+                                            float least, const std::string& allowed) {
   const std::string& name = table.header()[column];
   std::vector<float> out;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, column);
-    if (text.empty()) return bad_column(name, "the weight of " + table.place(row) + " is missing");
+    if (text.empty()) return bad_column(name, "the " + what + " of " + table.place(row) + " is missing");
     const auto number = table.number(text);
     if (!number) return no_number(name, table.place(row), text);
-    const auto weight = static_cast<float>(*number);
-    if (!(weight >= 0 && std::isfinite(weight))) {
-      return bad_column(name, "the weight of " + table.place(row) + " is " + shown(text) +
-                                  "; weights are finite numbers from 0 on");
+    const auto value = static_cast<float>(*number);
+    if (!(value >= least && std::isfinite(value))) {
+      return bad_column(name, "the " + what + " of " + table.place(row) + " is " + shown(text) + "; " + allowed);
     }
-    out.push_back(weight);
+    out.push_back(value);
   }
   return out;
+}
+
+}  // namespace
+
+Result<std::vector<float>> read_weights(const Table& table, std::size_t column) {
+  return read_row_numbers(table, column, "weight", 0, "weights are finite numbers from 0 on");
+}
+
+Result<std::vector<float>> read_holdout(const Table& table, std::size_t column) {
+  return read_row_numbers(table, column, "hold-out loss", std::numeric_limits<float>::lowest(),
+                          "losses are finite numbers");
 }
 
 }  // namespace lanista::data

@@ -52,6 +52,7 @@ Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, K
   out.targets_ = base.targets_;
   out.standard_targets_ = base.standard_targets_;
   out.weights_ = base.weights_;
+  out.holdout_ = base.holdout_;
   out.rows_ = base.rows_;
 
   std::vector<std::int64_t> kept;

@@ -5,6 +5,7 @@
 #include "lanista/base/check.h"
 #include "lanista/base/text_distance.h"
 #include "lanista/data/augment.h"
+#include "lanista/data/selector.h"
 #include "lanista/engine/assembly.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/step/loss.h"
@@ -50,6 +51,12 @@ Result<void> fit_targets(std::string& targets, const data::DataSpec& data) {
 /// What the stopping rule compares by, if it says so.
 std::string rung_metric(const study::StudyConfig& config) { return config.stop.options.value("on", ""); }
 
+/// What train.select: auto compares by, if it says so.
+std::string select_metric(const study::StudyConfig& config) {
+  const Options& options = config.train.select.options;
+  return options.is_object() ? options.value("on", "") : "";
+}
+
 // What a study is judged by is measured, whether or not its list of metrics has it.
 void add_named_metrics(study::StudyConfig& config, const study::Targets& targets, std::span<const study::Metric> own) {
   std::vector<std::string> named;
@@ -58,6 +65,7 @@ void add_named_metrics(study::StudyConfig& config, const study::Targets& targets
     named.insert(named.end(), constraint.names().begin(), constraint.names().end());
   }
   named.push_back(rung_metric(config));
+  named.push_back(select_metric(config));
   std::vector<std::string>& metrics = config.train.metrics;
   for (const std::string& name : named) {
     const std::string metric(study::validation_metric(name));
@@ -193,6 +201,10 @@ Result<void> fit_to_data(study::StudyConfig& config, const data::DataSpec& data,
     for (const auto& name : constraint.names()) LANISTA_TRY(check_measured(name, known, targets, "subject_to"));
   }
   LANISTA_TRY(check_trainings(config));
+  LANISTA_TRY(data::check_holdout(config.train.select, data.schema.is_object() && data.schema.contains("holdout")));
+  if (const std::string on = select_metric(config); !on.empty()) {
+    LANISTA_TRY(check_measured(on, measured, targets, "train.select.auto.on"));
+  }
   if (const std::string on = rung_metric(config); !on.empty()) {
     LANISTA_TRY(check_measured(on, measured, targets, "stop.on"));
     if (!study::more_is_better(on) && std::ranges::find(config.goals, on, &study::Goal::metric) == config.goals.end()) {

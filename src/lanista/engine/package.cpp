@@ -16,6 +16,7 @@
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
 #include "lanista/study/record_fields.h"
+#include "lanista/study/select_branches.h"
 #include "lanista/study/state_names.h"
 #include "lanista/study/tuner.h"
 
@@ -253,6 +254,9 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
   if (trial.proposal.fold) facts["fold"] = *trial.proposal.fold;
   if (const auto schedule = study::schedule_of(trial.measurements); !schedule.empty()) {
     facts["schedule"] = study::played_back(schedule).options.at("settings");
+  }
+  if (const auto found = study::selecting_of(trial.measurements); !found.empty()) {
+    facts["selecting"] = study::selecting_json(found);
   }
   ModelPackage out{{}, data, recipe.loss, config.train.metrics, std::move(facts)};
   out.members.push_back({std::move(model), std::move(state), recipe.precision});

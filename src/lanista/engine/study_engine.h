@@ -121,6 +121,7 @@ class StudyEngine final : public Engine {
   bool trials_spent() const;
   Result<bool> budget_allows(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const;
   Result<void> propose(study::Proposal proposal, std::size_t place);
+  std::optional<data::SelectGuard> guard_of(const study::Proposal& proposal) const;
   double logical_epoch_of(const study::Proposal& proposal, const Costed& built) const;
   Result<void> start(Active& trial, const std::string& checkpoint);
   Result<void> start(Active& trial, const std::string& checkpoint, Costed built);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "lanista/study/select_branches.h"
 #include "lanista/study/start_race.h"
 
 namespace lanista::engine {
@@ -39,6 +40,10 @@ void StudyState::propose(TrialView trial, double logical_epoch, std::size_t plac
   OpenTrial& running = open[trial.id];
   running.logical_epoch = logical_epoch;
   running.began = trial.logical_start + (trial.proposal.race ? trial.proposal.race->time : 0);
+  if (trial.proposal.select_time > 0) {
+    auto guard = data::select_guard(view.config.train.select, study::full_epochs(trial.proposal));
+    if (guard) running.guard = *std::move(guard);
+  }
   const auto asked = take_up(
       [&place](const strategy::Member& m) { return std::holds_alternative<strategy::NewTrial>(m) && place-- == 0; });
   if (asked) {
@@ -63,7 +68,10 @@ std::optional<StudyState::Waiting> StudyState::take_up(const std::function<bool(
 
 double StudyState::due(TrialId id, std::int64_t epoch) const {
   const OpenTrial& running = open.at(id);
-  return running.began + static_cast<double>(epoch - running.began_behind) * running.logical_epoch;
+  const double trained = static_cast<double>(epoch - running.began_behind) * running.logical_epoch;
+  if (!running.guard) return running.began + trained;
+  const auto checks = static_cast<double>(running.guard->checks(running.began_behind, epoch));
+  return running.began + trained + checks * trial(id).proposal.select_time;
 }
 
 void StudyState::begin_group(const strategy::TrialGroup& group) {
@@ -122,7 +130,7 @@ void StudyState::resume(const ResumedRecord& resumed) {
 void StudyState::measure(const study::Measurement& measurement) {
   TrialView& t = trial(measurement.trial);
   view.steps += measurement.step - (t.measurements.empty() ? 0 : t.measurements.back().step);
-  view.steps += study::steps_given_up(measurement.race);
+  view.steps += study::steps_given_up(measurement.race) + study::steps_given_up(measurement.selecting);
   t.measurements.push_back(measurement);
   duplicates_in_a_row = implied_in_a_row = 0;
   last = Last::kMeasured;
@@ -289,6 +297,9 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       const auto& race = trial(id).proposal.race;
       if (!m.race.empty() && (m.epoch != 1 || !race || std::ssize(m.race) != race->racers())) {
         return damaged(name_of(id) + " tells of a race that it was not in");
+      }
+      if (!m.selecting.empty() && view.config.train.select.name != data::kSelectAuto) {
+        return damaged(name_of(id) + " tells of a check of train.select, which is not auto");
       }
       measure(m);
       on_event(study::Measured{std::move(m)});

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "lanista/data/select_guard.h"
 #include "lanista/engine/engine.h"
 #include "lanista/engine/records.h"
 #include "lanista/strategy/implications.h"
@@ -23,6 +24,7 @@ struct OpenTrial {
   std::optional<study::Verdict> verdict;  ///< recorded, and not yet carried out
   bool cancel_asked = false;              ///< a request to end it is recorded
   double priority = 0;                    ///< of its group
+  std::optional<data::SelectGuard> guard;  ///< of its checks, each of which takes Proposal::select_time
   std::string parked;                     ///< while it is paused: its state as weights, or empty
   std::optional<Digest> parked_hash;      ///< of those
 };

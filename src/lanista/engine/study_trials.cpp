@@ -98,11 +98,17 @@ void StudyEngine::leave(TrialId id) {
   active_.erase(it);
 }
 
+std::optional<data::SelectGuard> StudyEngine::guard_of(const study::Proposal& proposal) const {
+  auto guard = data::select_guard(state_.view.config.train.select, study::full_epochs(proposal));
+  return guard ? *std::move(guard) : std::nullopt;  // options were checked when they were read
+}
+
 Result<bool> StudyEngine::budget_allows(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const {
   if (!state_.steps) return true;
   const auto steps_of = [&](const study::Proposal& trial, std::int64_t from, std::int64_t to) {
     const study::Epochs epochs = epochs_of(state_.view.config, data_of(trial), trial.sample);
-    const std::int64_t steps = epochs.through(to) - epochs.through(from);
+    std::int64_t steps = epochs.through(to) - epochs.through(from);
+    if (const auto guard = guard_of(trial)) steps += guard->checks(from, to) * guard->most_given_up(epochs.length);
     if (from > 0) return steps;
     if (trial.race) return steps + study::steps_given_up(*trial.race);
     return steps + (trial.start ? 0 : race_steps(trial) * study::kRacingParents);  // at most, before it has a start
@@ -254,6 +260,11 @@ Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t place) {
     LANISTA_ASSIGN(proposal.start->address, kept_state(*proposal.start));
   }
   LANISTA_ASSIGN(const auto of_zoo, choose_start(view.id, proposal, built.model));
+  if (const auto guard = guard_of(proposal)) {
+    const std::int64_t length = epochs_of(state_.view.config, data_of(proposal), proposal.sample).length;
+    const auto steps = static_cast<double>(guard->most_given_up(length));
+    proposal.select_time = logical_epoch * steps / static_cast<double>(length);
+  }
   if (proposal.race) {
     const study::Epochs epochs = epochs_of(state_.view.config, data_of(proposal), proposal.sample);
     const auto steps = static_cast<double>(study::steps_given_up(*proposal.race));

@@ -10,6 +10,7 @@
 #include "lanista/report/page_columns.h"
 #include "lanista/report/page_data.h"
 #include "lanista/study/searches.h"
+#include "lanista/study/select_branches.h"
 #include "lanista/study/start_race.h"
 #include "lanista/study/work.h"
 
@@ -269,6 +270,7 @@ json study_json(const StudyView& view, const PageOptions& options) {
   if (const std::string searches = study::searches_text(study::search_counts(view)); !searches.empty()) {
     out["searches"] = searches;
   }
+  if (const std::string checks = study::selecting_text(view); !checks.empty()) out["selecting"] = checks;
   if (json line = line_facts(view); !line.empty()) out["line"] = std::move(line);
   return out;
 }

@@ -9,6 +9,7 @@
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/package.h"
 #include "lanista/engine/test_support.h"
+#include "lanista/formats/onnx_export.h"
 #include "lanista/runtime/cpp_program.h"
 #include "lanista/runtime/model_assessment.h"
 #include "lanista/runtime/predictor.h"

@@ -10,6 +10,7 @@
 #include "lanista/formats/safetensors.h"
 #include "lanista/runtime/span_meter.h"
 #include "lanista/runtime/tune_searcher.h"
+#include "lanista/train/select_check.h"
 #include "lanista/train/start_race.h"
 #include "lanista/train/tuning.h"
 
@@ -264,18 +265,27 @@ std::vector<TrialSlot*> TrialWork::admitted(const train::LaneGroup& group, const
   return lanes;
 }
 
-// A race or a search is done at once or not at all: who is called off in the middle stands where it stood.
+// What a trial does on branches of its own before its next step; null: nothing.
+using Branching = Result<bool> (*)(train::LaneGroup&, train::TrialRun&, const std::function<bool()>&);
+Branching branching_of(const train::TrialRun& run) {
+  if (run.wants_race()) return train::race_starts;
+  if (run.wants_select_check()) return train::check_selecting;
+  if (!run.wants_search()) return nullptr;
+  return [](train::LaneGroup& group, train::TrialRun& one, const std::function<bool()>& leaves) {
+    return train::search_setting(group, one, make_tune_searcher, leaves);
+  };
+}
+
+// It is done at once or not at all: who is called off in the middle stands where it stood.
 std::vector<TrialSlot*> TrialWork::made_ready(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
                                               const std::atomic<bool>& pausing) {
   std::erase_if(lanes, [&](TrialSlot* slot) {
-    const bool races = slot->run->wants_race();
-    if (!races && !slot->run->wants_search()) return false;
+    const Branching branches = branching_of(*slot->run);
+    if (branches == nullptr) return false;
     const auto leaves = [&] { return pausing.load() || slot->signals->abandon.load(); };
     bool whole = false;
     auto ready = with_memory(*slot, [&]() -> Result<void> {
-      auto done = races ? train::race_starts(group, *slot->run, leaves)
-                        : train::search_setting(group, *slot->run, make_tune_searcher, leaves);
-      LANISTA_ASSIGN(whole, std::move(done));
+      LANISTA_ASSIGN(whole, branches(group, *slot->run, leaves));
       return {};
     });
     if (!ready) fail(*slot, ready.error().text());

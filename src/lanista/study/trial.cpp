@@ -163,6 +163,7 @@ json proposal_json(const Proposal& proposal) {
   if (proposal.repeat != 0) out["repeat"] = proposal.repeat;
   if (proposal.fold) out["fold"] = *proposal.fold;
   if (proposal.start) out["start"] = start_json(*proposal.start);
+  if (proposal.select_time > 0) out["select_time"] = real_json(proposal.select_time);
   if (proposal.race) out["race"] = start_race_json(*proposal.race);
   return out;
 }
@@ -189,6 +190,7 @@ Result<Proposal> proposal_from_json(const json& in) {
     if (in.contains("fold")) proposal.fold = integer(in, "fold");
     if (proposal.fold && *proposal.fold < 0) throw Malformed{"'fold' is below 0"};
     if (in.contains("start")) proposal.start = good(start_from_json(member(in, "start")));
+    if (in.contains("select_time")) proposal.select_time = real(in, "select_time");
     if (in.contains("race")) proposal.race = good(start_race_from_json(member(in, "race")));
     if (proposal.race && (!proposal.start || !proposal.start->chosen)) throw Malformed{"a 'race' without a start"};
     return proposal;
@@ -226,6 +228,25 @@ Result<Racer> racer_from_json(const json& in) {
   });
 }
 
+json select_branch_json(const SelectBranch& branch) {
+  return json_object("step", branch.step,               //
+                     "selects", branch.selects,         //
+                     "steps", branch.steps,             //
+                     "cost", real_json(branch.cost),    //
+                     "metric", branch.metric,           //
+                     "value", real_json(branch.value),  //
+                     "kept", branch.kept);
+}
+
+Result<SelectBranch> select_branch_from_json(const json& in) {
+  return read_record<SelectBranch>("branch that selects or not", [&] {
+    SelectBranch branch{integer(in, "step"), flag(in, "selects"), integer(in, "steps"), real(in, "cost"),
+                        text(in, "metric"),  real(in, "value"),   flag(in, "kept")};
+    if (branch.step < 0 || branch.steps < 0) throw Malformed{"a branch of less than no steps"};
+    return branch;
+  });
+}
+
 json measurement_json(const Measurement& measurement) {
   json out = json_object("trial", measurement.trial.value,  //
                          "epoch", measurement.epoch,        //
@@ -233,6 +254,7 @@ json measurement_json(const Measurement& measurement) {
                          "metrics", metrics_json(measurement.metrics));
   for (const Branch& branch : measurement.branches) out["branches"].push_back(branch_json(branch));
   for (const Racer& racer : measurement.race) out["race"].push_back(racer_json(racer));
+  for (const SelectBranch& branch : measurement.selecting) out["selecting"].push_back(select_branch_json(branch));
   return out;
 }
 
@@ -246,6 +268,8 @@ Result<Measurement> measurement_from_json(const json& in) {
     const auto each = [&](const char* name) { return in.contains(name) ? array(in, name) : json::array(); };
     for (const json& branch : each("branches")) measurement.branches.push_back(good(branch_from_json(branch)));
     for (const json& racer : each("race")) measurement.race.push_back(good(racer_from_json(racer)));
+    for (const json& each_branch : each("selecting"))
+      measurement.selecting.push_back(good(select_branch_from_json(each_branch)));
     return measurement;
   });
 }

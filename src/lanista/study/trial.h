@@ -97,6 +97,7 @@ struct Proposal {
   /// training that is done again has the same one.
   std::optional<std::int64_t> fold = {};
   std::optional<Start> start;     ///< absent: random values
+  double select_time = 0;         ///< logical, that each check of train.select takes; 0: it has none
   std::optional<StartRace> race = {};  ///< beside `start`, which the engine chose; absent: it is taken as it is
 };
 
@@ -138,6 +139,19 @@ struct Racer {
   bool operator==(const Racer&) const = default;
 };
 
+/// A short training of a trial's state on chosen rows or on all, for the trial to learn what is worth more of the same
+/// computation (train.select: auto). It is no trial.
+struct SelectBranch {
+  std::int64_t step = 0;  ///< of the trial when it was made
+  bool selects = false;
+  std::int64_t steps = 0;  ///< that it was trained, as a trial's: batches read
+  double cost = 0;         ///< of its passes, in steps that train on all they read
+  std::string metric;      ///< measured at its end, on the validation part
+  double value = 0;        ///< of that; NaN: none, or it failed
+  bool kept = false;       ///< the trial went on from it
+  bool operator==(const SelectBranch&) const = default;
+};
+
 /// What a trial measured at the end of an epoch. NaN and infinities are data.
 struct Measurement {
   TrialId trial;
@@ -147,6 +161,8 @@ struct Measurement {
   std::vector<Branch> branches =
       {};  ///< that the trial tried before the epoch, in their order; none: it did not search
   std::vector<Racer> race = {};  ///< of its beginning, told with the first epoch: the start, the rivals, random values
+  std::vector<SelectBranch> selecting =
+      {};  ///< by which it learned, before the epoch, whether to select; none: it did not ask
 };
 
 enum class OutcomeKind {
@@ -209,6 +225,8 @@ nlohmann::json branch_json(const Branch& branch);
 Result<Branch> branch_from_json(const nlohmann::json& json);
 nlohmann::json racer_json(const Racer& racer);
 Result<Racer> racer_from_json(const nlohmann::json& json);
+nlohmann::json select_branch_json(const SelectBranch& branch);
+Result<SelectBranch> select_branch_from_json(const nlohmann::json& json);
 nlohmann::json outcome_json(const Outcome& outcome);
 Result<Outcome> outcome_from_json(const nlohmann::json& json);
 

@@ -53,7 +53,10 @@ std::vector<OptionSpec> mltuner_options() {
              "where none has, the trial goes on as it was"),
       number_option("sure", Kind::kReal, 0.0, 0, 100,
                     "with halving: standard errors by which a later search's winner must be ahead of the setting at "
-                    "hand; they run on until that is told, at most to the epoch's end; 0: the lower loss wins")};
+                    "hand; they run on until that is told, at most to the epoch's end; 0: the lower loss wins"),
+      number_option("undo", Kind::kReal, 0.0, 0, 100,
+                    "with halving: the winner goes on so many times its steps before it is taken, and the trial goes "
+                    "back to where it was if its loss is above what the setting at hand had come to; 0: no")};
 }
 
 std::vector<OptionSpec> schedule_options() {
@@ -166,6 +169,7 @@ Result<TuneRules> tune_rules(const PluginConfig& tune) {
   rules.age = options.at("age").get<double>();
   rules.progress = options.at("progress").get<bool>();
   rules.sure = options.at("sure").get<double>();
+  rules.undo = options.at("undo").get<double>();
   rules.on = options.at("on").get<std::string>();
   rules.paired = options.at("paired").get<bool>();
   rules.sequential = options.at("sequential").get<double>();

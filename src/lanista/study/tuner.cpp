@@ -77,6 +77,7 @@ void TuneSearch::tell_failed(std::size_t branch) { tries_[branch].failed = true;
 
 void TuneSearch::end_round() {
   if (stage_ == Stage::kRace) return race();
+  if (stage_ == Stage::kProbation) return probation();
   for (const std::size_t branch : round_.branches) {
     Try& tried = tries_[branch];
     tried.seen = {};  // diverged
@@ -110,11 +111,7 @@ void TuneSearch::race() {
     tried.alive = tried.seen.trend != Trend::kDiverged;
     if (tried.alive) order.push_back(branch);
   }
-  if (order.empty()) {
-    round_ = {propose(rules_.together), time_};
-    if (round_.branches.empty()) finish();
-    return;
-  }
+  if (order.empty()) return race_again();
   std::ranges::sort(order, [this](auto a, auto b) {
     return std::pair(tries_[a].seen.slope, a) < std::pair(tries_[b].seen.slope, b);
   });
@@ -126,6 +123,42 @@ void TuneSearch::race() {
   order.resize(stay);
   std::ranges::sort(order);
   round_ = {std::move(order), std::min(round_.steps * rules_.halving, longest_)};
+}
+
+void TuneSearch::race_again() {
+  stage_ = Stage::kRace;
+  round_ = {propose(rules_.together), time_};
+  if (round_.branches.empty()) finish();
+}
+
+// The one that is left, if it is not what the trial had already, and its epoch has room.
+bool TuneSearch::begin_probation() {
+  if (rules_.undo == 0 || rules_.halving == 0 || stage_ == Stage::kProbation || !best_) return false;
+  won_after_ = std::ssize(tries_[*best_].losses);
+  const double further = std::ceil(rules_.undo * static_cast<double>(won_after_));
+  const std::int64_t room = longest_ - won_after_;
+  if ((from_now_ && *best_ == 0) || room < 1) return false;
+  stage_ = Stage::kProbation;
+  round_ = {{*best_}, won_after_ + std::min(room, static_cast<std::int64_t>(std::min(further, 1e9)))};
+  return true;
+}
+
+void TuneSearch::probation() {
+  Try& winner = tries_[*best_];
+  const auto mean = [](std::span<const double> losses) {
+    double sum = 0;
+    for (const double loss : losses) sum += loss;
+    return sum / static_cast<double>(losses.size());
+  };
+  const std::vector<double>& at_hand = tries_.front().losses;
+  const double bar = from_now_ ? mean(std::span(at_hand).subspan(at_hand.size() / 2)) : start_loss_;
+  const double came_to = mean(std::span(winner.losses).subspan(static_cast<std::size_t>(won_after_)));
+  if (!winner.failed && (came_to <= bar || (!std::isfinite(bar) && std::isfinite(came_to)))) return finish();
+  winner.undone = true;
+  winner.alive = false;
+  if (from_now_) return finish();
+  best_.reset();
+  race_again();
 }
 
 // The first try stays until the best of the others is told from it.
@@ -262,7 +295,6 @@ void TuneSearch::end_tries() {
 }
 
 void TuneSearch::finish() {
-  stage_ = Stage::kOver;
   round_ = {};
   best_.reset();
   for (std::size_t i = 0; i < tries_.size(); ++i) {
@@ -271,6 +303,8 @@ void TuneSearch::finish() {
     const bool progresses = tries_[i].alive && (tries_[i].seen.speed > 0 || beats);
     if (progresses && (!best_ || better(i, *best_))) best_ = i;
   }
+  if (begin_probation()) return;
+  stage_ = Stage::kOver;
   for (std::size_t i = 0; i < tries_.size(); ++i) tries_[i].alive = best_ == i;
 }
 

@@ -70,6 +70,7 @@ struct TuneRules {
   double second_look = 1;  ///< the two best run so many times their time before one of them is chosen; 1: they do not
   bool progress = true;    ///< what wins the first search has a loss below the one at the start
   double sure = 0;         ///< standard errors by which a race's winner is ahead of the setting at hand; 0: by anything
+  double undo = 0;  ///< a race's winner goes on so many times its steps, and is given up if that was no good; 0: no
 };
 /// Errors: kInvalidArgument (train.tune is no mltuner, or lacks options).
 Result<TuneRules> tune_rules(const PluginConfig& tune);
@@ -81,6 +82,7 @@ struct Try {
   Convergence seen;            ///< at the length it has
   bool alive = true;           ///< its branch is there
   bool failed = false;         ///< it threw, or a loss was no number
+  bool undone = false;         ///< it won, and came to nothing good in the steps behind that
 };
 
 /// The next setting, of a search that has tried these; nullopt: there is none.
@@ -93,7 +95,10 @@ ProposeSetting propose_marginally(space::SearchSpace space, space::Sample now, R
 /// One search, told what its branches saw. As published the trial time doubles until a branch converges, and is fixed
 /// then. Best is: converging before unstable, then the higher speed, then the earlier. With rules.halving those that
 /// begin together race instead: at a look those whose losses have come to less than those of most others go on, longer,
-/// until one is left (successive halving, Jamieson and Talwalkar 2016, of states in place of trainings).
+/// until one is left (successive halving, Jamieson and Talwalkar 2016, of states in place of trainings). With
+/// rules.undo that one goes on for a while; if its mean loss over these steps is above what the setting at hand had
+/// come to, or the loss at the start where there is none, it is undone: the trial goes back to its state before the
+/// search and on under the setting at hand, or others begin where there is none.
 class TuneSearch {
  public:
   /// Branches run `longest` steps at most, at least 1; there are `trials` tries at most, at least 1. `from_now`: with
@@ -127,12 +132,15 @@ class TuneSearch {
   std::int64_t steps() const;  ///< trained in all, those for the loss at the start included
 
  private:
-  enum class Stage { kTime, kTries, kSecondLook, kRace, kOver };
+  enum class Stage { kTime, kTries, kSecondLook, kRace, kProbation, kOver };
   bool better(std::size_t a, std::size_t b) const;
   std::vector<std::size_t> propose(std::int64_t count);
   void find_time();
   void race();
   void race_the_setting_at_hand(std::vector<std::size_t> order, std::size_t stay);
+  void race_again();
+  bool begin_probation();
+  void probation();
   double first_loss() const;
   Convergence level_of(std::span<const double> losses) const;
   void next_tries();
@@ -156,6 +164,7 @@ class TuneSearch {
   std::vector<Try> tries_;
   std::vector<std::size_t> full_;  ///< tries that ran the whole trial time
   std::optional<std::size_t> best_;
+  std::int64_t won_after_ = 0;  ///< steps of the race that it won, on probation
 };
 
 /// With rules.halving: how many times as long as rules say branches run and a trial waits for its next search. Each

@@ -362,6 +362,65 @@ Curve wavers(double speed, double by, double phase) {
   };
 }
 
+TuneRules undoing_race() {
+  TuneRules rules = race();
+  rules.undo = 1;
+  return rules;
+}
+/// As `falls`, and from a step on as high as this.
+Curve falls_until(double speed, std::int64_t end, double then) {
+  return [=](std::int64_t step) { return step <= end ? 1 - speed * static_cast<double>(step) : then; };
+}
+
+TEST(TuneRace, GivesAWinnerUpThatComesToMoreThanTheSettingAtHandHad) {
+  // Two rounds of 4 and 8 steps, and on probation until the sixteenth.
+  const std::vector<Curve> curves{falls(.01), falls_until(.02, 8, .99), falls(.005), falls(.004)};
+  TuneRules without = undoing_race();
+  without.undo = 0;
+  Scripted taken(without, curves, 1000, 4, true);
+  taken.run();
+  EXPECT_EQ(taken.search.winner(), 1U);
+
+  Scripted undone(undoing_race(), curves, 1000, 4, true);
+  undone.run();
+  EXPECT_EQ(undone.search.winner(), std::nullopt) << "the trial goes back to where it was, and on as before";
+  EXPECT_TRUE(undone.search.tries()[1].undone);
+  EXPECT_EQ(std::ssize(undone.search.tries()[1].losses), 16);
+  EXPECT_TRUE(undone.alive().empty());
+
+  // The setting at hand had come to 1 - .01 * 6.5 over the later half of its eight steps.
+  for (const double then : {.934, .936}) {
+    Scripted close(undoing_race(), {falls(.01), falls_until(.02, 8, then), falls(.005), falls(.004)}, 1000, 4, true);
+    close.run();
+    EXPECT_EQ(close.search.winner().has_value(), then < .935) << then;
+  }
+  // One that never wins is no matter, nor is one that goes on well; the setting at hand is never on probation.
+  Scripted good(undoing_race(), {falls(.01), falls(.02)}, 1000, 2, true);
+  good.run();
+  EXPECT_EQ(good.search.winner(), 1U);
+  EXPECT_GT(std::ssize(good.search.tries()[1].losses), std::ssize(good.search.tries()[0].losses));
+  Scripted stays(undoing_race(), {falls_until(.02, 8, 5), falls(.01)}, 1000, 2, true);
+  stays.run();
+  EXPECT_EQ(stays.search.winner(), 0U);
+}
+
+TEST(TuneRace, BeginsWithOthersWhereTheFirstWinnerIsGivenUp) {
+  TuneRules rules = undoing_race();
+  rules.together = 2;
+  Scripted run(rules, {falls_until(.03, 4, 1.2), falls(.001), falls(.01), falls(.002)}, 1000, 4);
+  run.run();
+  EXPECT_EQ(run.search.winner(), 2U);
+  EXPECT_TRUE(run.search.tries()[0].undone);
+  EXPECT_FALSE(run.search.tries()[2].undone);
+  // Where there are no others the trial goes on as it was; where the epoch has no room, nobody is on probation.
+  Scripted none(rules, {falls_until(.03, 4, 1.2), falls(.001)}, 1000, 2);
+  none.run();
+  EXPECT_EQ(none.search.winner(), std::nullopt);
+  Scripted cut(rules, {falls_until(.03, 4, 1.2), falls(.001)}, 4, 2);
+  cut.run();
+  EXPECT_EQ(cut.search.winner(), 0U);
+}
+
 TuneRules sure_race() {
   TuneRules rules = race();
   rules.together = 4;

@@ -8,6 +8,7 @@
 
 #include "lanista/base/text_distance.h"
 #include "lanista/data/augment.h"
+#include "lanista/data/select_guard.h"
 #include "lanista/data/selector.h"
 #include "lanista/strategy/strategy.h"
 #include "lanista/study/epochs.h"
@@ -182,12 +183,9 @@ class Reader {
   void read_select(const YAML::Node& node, const std::string& path) {
     if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
     std::vector<study::PluginConfig> read;
-    read_plugin(node, path, data::builtin_selectors(), read, mistakes_,
-                [](const data::SelectorPlugin&, const Options& options) -> Result<void> {
-                  if (options.at("from") <= options.at("until")) return {};
-                  return Error{Code::kInvalidArgument,
-                               options.at("from").dump() + " lies behind until, " + options.at("until").dump(), "from"};
-                });
+    read_plugin(
+        node, path, data::builtin_selectors(), read, mistakes_,
+        [](const data::SelectorPlugin&, const Options& options) { return data::check_selection_options(options); });
     if (!read.empty()) config_.train.select = std::move(read.front());
   }
 

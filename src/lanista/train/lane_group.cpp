@@ -233,6 +233,24 @@ void LaneGroup::recalibrate(TrialRun& run) {
   }
 }
 
+Result<std::map<std::string, double>> LaneGroup::measured(const TrialRun& run) {
+  TrialRun copy = run.once_more(run.input_);
+  LANISTA_ASSIGN(copy.state_, run.state_.clone(run.input_.trial_seed));
+  copy.numbers_ = run.numbers_;
+  copy.order_ = run.order_;  // rows that statistics are renewed by
+  copy.order_pass_ = run.order_pass_;
+  std::map<std::string, double> metrics;
+  const std::string failure = failure_of([&] {
+    TrialRun* const one = &copy;
+    seat({&one, 1});
+    copy.begin_pass({});
+    if (copy.selection_.recalibration() > 0) recalibrate(copy);
+    metrics = evaluate(copy, data::Part::kValidation, "val_");
+  });
+  if (failure.empty()) return metrics;
+  return Error{failure == "out of memory" ? Code::kResourceExhausted : Code::kInternal, failure, ""};
+}
+
 void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends) {
   std::vector<TrialRun*> ended;
   for (std::size_t i = 0; i < runs.size(); ++i) {

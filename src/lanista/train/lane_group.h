@@ -57,6 +57,10 @@ class LaneGroup {
   /// Metrics of a run's present weights on a part, names with `prefix` in front.
   std::map<std::string, double> evaluate(TrialRun& run, data::Part part, const std::string& prefix);
 
+  /// What it would measure if its epoch ended here, on the validation part; its weights and statistics stay. Errors:
+  /// kResourceExhausted, kInternal (it threw: what).
+  Result<std::map<std::string, double>> measured(const TrialRun& run);
+
   const nn::Program& program() const { return seats_->program(); }
   bool seats(const TrialRun& run) const { return run.state_.sits_in(*seats_); }
   /// All leave their seats but these.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/data/select_guard.h"
 
 namespace lanista::train {
 namespace {
@@ -32,11 +33,15 @@ Result<std::vector<std::int64_t>> read_numbers(std::span<const Tensor> saved, co
 
 }  // namespace
 
-Result<Selection> Selection::make(const study::Recipe& recipe, std::uint64_t seed, std::int64_t rows) {
+Result<Selection> Selection::make(const study::Recipe& recipe, std::uint64_t seed, const data::Dataset& data) {
+  return make(recipe, {.seed = seed, .rows = data.spec().rows, .holdout = data.holdout()});
+}
+
+Result<Selection> Selection::make(const study::Recipe& recipe, const data::SelectorFacts& facts) {
   Selection out;
   if (recipe.select.name.empty()) return out;
   out.config_ = recipe.select;
-  out.facts_ = {.seed = seed, .rows = rows};
+  out.facts_ = facts;
   LANISTA_ASSIGN(out.selector_, data::make_selector(out.config_, out.facts_));
   LANISTA_ASSIGN(const Options options, data::selection_settings(out.config_));
   const auto epochs = static_cast<double>(recipe.epochs);
@@ -48,6 +53,10 @@ Result<Selection> Selection::make(const study::Recipe& recipe, std::uint64_t see
   out.max_wait_ = options.at("max_wait").get<std::int64_t>();
   out.recalibration_ = options.at("recalibrate").get<std::int64_t>();
   out.counts_trained_ = options.at("clock").get<std::string>() == "trained";
+  out.guarded_ = recipe.select.name == data::kSelectAuto;
+  if (const auto found = options.find("found"); found != options.end()) {
+    LANISTA_ASSIGN(out.found_, study::read_selecting(*found));
+  }
   return out;
 }
 
@@ -60,7 +69,9 @@ Selection::Selection(const Selection& other)
       interrupt_(other.interrupt_),
       max_wait_(other.max_wait_),
       recalibration_(other.recalibration_),
-      counts_trained_(other.counts_trained_) {
+      counts_trained_(other.counts_trained_),
+      guarded_(other.guarded_),
+      found_(other.found_) {
   if (!other) return;
   auto made = data::make_selector(config_, facts_);
   LANISTA_CHECK(made.ok(), "a selector that was made can be made again");
@@ -75,9 +86,15 @@ Selection& Selection::operator=(const Selection& other) {
   return *this;
 }
 
+bool Selection::has_won(std::int64_t step) const {
+  bool won = false;
+  for (const study::SelectingAt& each : found_) won = each.step <= step ? each.selects : won;
+  return won;
+}
+
 bool Selection::selects(const SelectionPlace& place) const {
   if (interrupt_ > 0 && place.step % interrupt_ == interrupt_ - 1) return false;
-  return place.epoch >= first_epoch_ && place.epoch < end_epoch_;
+  return place.epoch >= first_epoch_ && place.epoch < end_epoch_ && (!guarded_ || has_won(place.step));
 }
 
 std::vector<std::size_t> Selection::asks(const SelectionPlace& place, std::span<const std::int64_t> rows) const {
@@ -88,6 +105,7 @@ std::vector<std::size_t> Selection::asks(const SelectionPlace& place, std::span<
 void Selection::offer(const SelectionPlace& place, std::span<const std::int64_t> rows,
                       std::span<const double> losses) {
   if (place.step == offered_) return;
+  looked_ += std::ssize(losses);
   std::vector<bool> chosen(rows.size(), true);
   if (selects(place)) {
     chosen.assign(rows.size(), false);

@@ -5,12 +5,15 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
+#include "lanista/data/dataset.h"
 #include "lanista/data/selector.h"
 #include "lanista/study/config.h"
+#include "lanista/study/select_branches.h"
 
 namespace lanista::train {
 
@@ -29,14 +32,22 @@ struct SelectionPlace {
 class Selection {
  public:
   Selection() = default;  ///< all examples are trained on
-  /// `epochs` of the trial's budget; `rows` of the data set. Errors: kInvalidArgument.
-  static Result<Selection> make(const study::Recipe& recipe, std::uint64_t seed, std::int64_t rows);
+  /// Of a trial with this seed on these data, which outlive it. Errors: kInvalidArgument.
+  static Result<Selection> make(const study::Recipe& recipe, std::uint64_t seed, const data::Dataset& data);
+  static Result<Selection> make(const study::Recipe& recipe, const data::SelectorFacts& facts);
   Selection(const Selection& other);
   Selection& operator=(const Selection& other);
   Selection(Selection&&) noexcept = default;
   Selection& operator=(Selection&&) noexcept = default;
 
   explicit operator bool() const { return selector_ != nullptr; }
+
+  /// Of one that is guarded (data::SelectGuard): whether it selects from this step on. Until it is told, it does not.
+  void decide(std::int64_t step, bool selects) { found_.push_back({step, selects}); }
+  /// What it was told, in place of all before.
+  void take(std::vector<study::SelectingAt> found) { found_ = std::move(found); }
+  const std::vector<study::SelectingAt>& found() const { return found_; }
+  bool is_guarded() const { return guarded_; }
 
   /// Places of the batch whose losses must be told to offer(); none where this step has been offered its batch.
   std::vector<std::size_t> asks(const SelectionPlace& place, std::span<const std::int64_t> rows) const;
@@ -52,6 +63,8 @@ class Selection {
   std::int64_t trained() const { return trained_; }
   std::int64_t batches() const { return batches_; }
   void begin_epoch() { trained_ = 0; }
+  /// Losses that were told since this value was made.
+  std::int64_t looked() const { return looked_; }
   std::int64_t recalibration() const { return recalibration_; }  ///< batches of all rows, before an epoch is measured
   bool counts_trained() const { return counts_trained_; }  ///< the learning rate's clock counts batches trained on
 
@@ -64,6 +77,7 @@ class Selection {
 
  private:
   bool selects(const SelectionPlace& place) const;
+  bool has_won(std::int64_t step) const;
 
   study::PluginConfig config_;
   data::SelectorFacts facts_;
@@ -72,12 +86,15 @@ class Selection {
   std::int64_t first_epoch_ = 0, end_epoch_ = 0;
   std::int64_t interrupt_ = 0, max_wait_ = 0, recalibration_ = 0;
   bool counts_trained_ = false;
+  bool guarded_ = false;
+  std::vector<study::SelectingAt> found_;  // of one that is guarded, by step
 
   std::vector<std::int64_t> queue_;
   std::size_t ready_ = 0;          // rows at the front of the queue that this step trains on
   std::int64_t offered_ = -1;      // the step whose batch was offered last
   std::int64_t waited_ = 0;        // batches read since one was trained on
   std::int64_t trained_ = 0, batches_ = 0;
+  std::int64_t looked_ = 0;  // of no state: what a branch is told by
 };
 
 }  // namespace lanista::train

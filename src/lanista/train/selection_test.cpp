@@ -78,7 +78,7 @@ TEST(Selection, QueuesWhatIsChosenAndTrainsOnBatchesOfOneSize) {
     const std::int64_t warmup = rng.between(0, 2), interrupt = rng.between(0, 4), wait = rng.between(1, 5);
     recipe.select = {"random", {{"keep", keep}, {"warmup_epochs", warmup}, {"interrupt", interrupt}, {"max_wait", wait}}};
     const std::uint64_t seed = rng.next();
-    Selection selection = *Selection::make(recipe, seed, 50);
+    Selection selection = *Selection::make(recipe, {.seed = seed, .rows = 50});
     const auto oracle = *data::make_selector({"random", {{"keep", keep}}}, {.seed = seed, .rows = 50});
     std::deque<std::int64_t> waiting;
     std::int64_t since = 0, step = 0, total = 0;
@@ -268,6 +268,46 @@ TEST(Selection, GoesOnFromAnyStep) {
       ASSERT_EQ(undisturbed.save().facts, resumed.save().facts);
     }
   }
+}
+
+// With the hold-out losses of the data at hand, and copied with the run.
+TEST(Selection, TrainsOnWhatIsReducible) {
+  auto [raw, split] = *data::open_raw({}, ".", real_file_system());
+  Rng rng(6);
+  for (std::int64_t row = 0; row < raw.rows(); ++row) raw.holdout.push_back(rng.bernoulli(0.5) ? 1e6F : 0.0F);
+  const data::Dataset rows = *data::Dataset::make(std::move(raw), std::move(split), "auto", "auto");
+  TrainerInput input = trial(2, {"reducible", {{"keep", 0.5}, {"warmup_epochs", 0}}});
+  EXPECT_EQ(Trainer::create(input).error().where, "train.select.reducible");
+  input.data = &rows;
+  // Half of the rows are far below what a model has that never saw them: as if there were only the others, in batches
+  // of which no more than half are such.
+  Selection selection = *Selection::make(input.recipe, input.trial_seed, rows);
+  Selection copy = selection;
+  const auto order = data::epoch_order(rows.rows(data::Part::kTrain), 3, 0);
+  const auto batch = std::span(order).first(100);
+  const std::vector<double> losses(100, 0.5);
+  for (Selection* one : {&selection, &copy}) {
+    ASSERT_EQ(one->asks({}, batch).size(), 100U);
+    one->offer({.step = 0, .epoch = 0, .pass = 0, .ends_pass = true}, batch, losses);
+    std::int64_t known = 0, others = 0;
+    for (const std::int64_t row : batch) others += rows.holdout()[static_cast<std::size_t>(row)] == 0 ? 1 : 0;
+    for (const std::int64_t row : one->batch()) known += rows.holdout()[static_cast<std::size_t>(row)] > 0 ? 1 : 0;
+    EXPECT_EQ(one->batch().size(), 50U);
+    EXPECT_EQ(known, std::max<std::int64_t>(0, 50 - others));
+  }
+  Trainer undisturbed = *Trainer::create(input), resumed = *Trainer::create(input);
+  for (int i = 0; i < 30; ++i) {
+    if (i % 4 == 0) {
+      Trainer next = *Trainer::create(input);
+      ASSERT_TRUE(next.restore(resumed.save()));
+      resumed = std::move(next);
+    }
+    undisturbed.step();
+    resumed.step();
+    ASSERT_TRUE(undisturbed.save().tensors == resumed.save().tensors) << i;
+  }
+  EXPECT_LT(undisturbed.measurements().front().metrics.at("trained_rows"),
+            0.6 * static_cast<double>(rows.rows(data::Part::kTrain).size()));
 }
 
 TEST(Selection, IsOfEachLaneAlone) {

@@ -41,15 +41,10 @@ Result<void> check_owner(const std::map<std::string, std::string>& facts,
   return Error{Code::kDataLoss, "checkpoint is of trial " + other + ", not of trial " + std::to_string(trial.value), ""};
 }
 
-std::string branches_text(const std::vector<study::Branch>& branches) {
+template <class Item>
+std::string list_text(const std::vector<Item>& items, nlohmann::json (*json_of)(const Item&)) {
   auto list = nlohmann::json::array();
-  for (const study::Branch& branch : branches) list.push_back(study::branch_json(branch));
-  return list.dump();
-}
-
-std::string race_text(const std::vector<study::Racer>& race) {
-  auto list = nlohmann::json::array();
-  for (const study::Racer& racer : race) list.push_back(study::racer_json(racer));
+  for (const Item& item : items) list.push_back(json_of(item));
   return list.dump();
 }
 
@@ -112,6 +107,8 @@ TrialRun::TrialRun(const TrainerInput& input, const TrialRun& like)
       augment_text_(like.augment_text_),
       epochs_(like.epochs_),
       kept_(input.keep, input.known),
+      selection_(like.selection_),
+      select_guard_(like.select_guard_),
       tune_rules_(like.tune_rules_) {}
 
 Evaluation evaluation_of(const TrainerInput& input) {
@@ -136,8 +133,9 @@ Result<void> check_measures(const TrainerInput& input) {
 Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   LANISTA_TRY(check_measures(input));
   LANISTA_ASSIGN(auto augmenter, data::Augmenter::make(input.recipe.augment, input.data->spec()));
-  LANISTA_ASSIGN(auto selection, Selection::make(input.recipe, input.trial_seed, input.data->spec().rows));
+  LANISTA_ASSIGN(auto selection, Selection::make(input.recipe, input.trial_seed, *input.data));
   TrialRun run(input, std::move(augmenter), std::move(selection));
+  LANISTA_ASSIGN(run.select_guard_, data::select_guard(input.recipe.select, input.recipe.epochs));
   LANISTA_TRY(run.begin_settings());
   return run;
 }
@@ -180,8 +178,9 @@ std::map<std::string, std::string> TrialRun::facts() const {
     facts["trial"] = std::to_string(input_.trial.value);
     facts["branched_at"] = std::to_string(branched_at_);
   }
-  if (searched_) facts["branches"] = branches_text(*searched_);
-  if (raced_) facts["race"] = race_text(*raced_);
+  if (searched_) facts["branches"] = list_text(*searched_, study::branch_json);
+  if (raced_) facts["race"] = list_text(*raced_, study::racer_json);
+  if (selecting_) facts["selecting"] = list_text(*selecting_, study::select_branch_json);
   return facts;
 }
 
@@ -224,6 +223,11 @@ Result<void> TrialRun::restore(TrainerState state) {
   state.tensors.erase(remembered.begin(), remembered.end());
   Selection selection = selection_;
   if (steps > 0) LANISTA_TRY(selection.restore(selected));
+  std::optional<std::vector<study::SelectBranch>> asked;
+  if (select_guard_) {
+    LANISTA_ASSIGN(auto found, read_selecting(state.facts, measurements, asked));
+    selection.take(std::move(found));
+  }
   LANISTA_ASSIGN(KeptEpoch::Found kept, kept_.find(measurements, steps - first, state));
   LANISTA_TRY(restore_settings(state.facts, measurements));
   LANISTA_TRY(restore_race(state.facts, measurements));
@@ -242,6 +246,7 @@ Result<void> TrialRun::restore(TrainerState state) {
   measurements_ = std::move(measurements);
   kept_.restore(std::move(kept), measurements_);
   selection_ = std::move(selection);
+  selecting_ = std::move(asked);
   order_pass_ = -1;
   prepared_.reset();
   return {};
@@ -409,6 +414,7 @@ void TrialRun::note_measured(std::map<std::string, double> metrics) {
   study::Measurement measurement{input_.trial, epochs_done() + 1, step_ - branched_at_, std::move(metrics)};
   if (searched_) measurement.branches = *searched_;
   if (raced_) measurement.race = *raced_;
+  if (selecting_) measurement.selecting = *selecting_;
   const std::int64_t begin = epochs_.through(epochs_.over(step_) - 1);
   const std::int64_t trained =
       selection_ ? selection_.trained() : epochs_.rows_read(step_) - epochs_.rows_read(begin);
@@ -419,6 +425,7 @@ void TrialRun::note_measured(std::map<std::string, double> metrics) {
   loss_sum_ = 0;
   searched_.reset();
   raced_.reset();
+  selecting_.reset();
   selection_.begin_epoch();
   if (step_ == epochs_.pass_begin(pass())) prepared_.reset();
 }

@@ -13,6 +13,7 @@
 #include "lanista/base/tensor.h"
 #include "lanista/data/dataset.h"
 #include "lanista/data/epoch_cache.h"
+#include "lanista/data/select_guard.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
 #include "lanista/nn/backend.h"
@@ -117,6 +118,18 @@ class TrialRun {
   /// The race is over. `winner`, the racer that is kept, is what it goes on from; null: with its start, from its
   /// beginning.
   void note_race(std::vector<study::Racer> race, TrialRun* winner);
+  /// Whether it is to ask before this epoch if chosen examples are worth more than all (train.select: auto;
+  /// select_check.h). What came of it is told by note_selecting.
+  bool wants_select_check() const;
+  const std::optional<data::SelectGuard>& select_guard() const { return select_guard_; }
+  /// Itself once more, training on chosen examples from here on or on all: its state is a copy, and it measures and
+  /// keeps nothing. Errors: kFailedPrecondition (there is no state in memory), kResourceExhausted.
+  Result<TrialRun> selecting(bool selects) const;
+  /// What the passes of this copy of a run have cost since it was made, by its guard.
+  double select_cost() const;
+  /// The check is over. `winner`, one of the two copies, is what it goes on from; null: from where it stands, as
+  /// before.
+  void note_selecting(std::vector<study::SelectBranch> branches, TrialRun* winner);
   /// The rules of its searches; none: it never searches.
   const std::optional<study::TuneRules>& tune_rules() const { return tune_rules_; }
   const study::Recipe& recipe() const { return recipe_at(step_); }  ///< under its present setting
@@ -155,7 +168,7 @@ class TrialRun {
  private:
   friend class LaneGroup;
   TrialRun(const TrainerInput& input, data::Augmenter augmenter, Selection selection);
-  TrialRun(const TrainerInput& input, const TrialRun& like);  // of the same recipe, without a selection
+  TrialRun(const TrainerInput& input, const TrialRun& like);  // of the same recipe
 
   const std::vector<std::int64_t>& train_rows() const { return input_.data->rows(data::Part::kTrain); }
   nn::LaneHyper hyper(std::int64_t ahead) const;  // of the step that comes after so many others
@@ -167,6 +180,9 @@ class TrialRun {
   TrialRun once_more(TrainerInput input) const;  // a run at its place, without a state
   Result<void> restore_race(const std::map<std::string, std::string>& facts,
                             std::span<const study::Measurement> measurements);
+  Result<std::vector<study::SelectingAt>> read_selecting(const std::map<std::string, std::string>& facts,
+                                                         std::span<const study::Measurement> measurements,
+                                                         std::optional<std::vector<study::SelectBranch>>& before) const;
   void take_recipe(std::span<const study::Racer> race);  // of the racer that was kept
   /// Batches that renew running statistics before the epoch at hand is measured.
   std::int64_t recalibration() const;
@@ -206,6 +222,9 @@ class TrialRun {
   std::vector<study::Measurement> measurements_;
   KeptEpoch kept_;
   Selection selection_;
+  std::optional<data::SelectGuard> select_guard_;
+  std::int64_t trained_before_ = 0;  // of a copy of a run: rows of its epoch that were trained on when it was made
+  std::optional<std::vector<study::SelectBranch>> selecting_;  // before the epoch in progress; none: it has not asked
   std::optional<study::TuneRules> tune_rules_;
   std::vector<std::pair<std::int64_t, study::Recipe>> settings_;  // from which step on; empty: input_.recipe
   std::optional<std::vector<study::Racer>> raced_;                // before the first epoch, while it is in progress

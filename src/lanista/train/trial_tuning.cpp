@@ -95,7 +95,6 @@ Result<TrialRun> TrialRun::fork(const space::Sample& setting, std::optional<std:
 }
 
 TrialRun TrialRun::once_more(TrainerInput input) const {
-  LANISTA_CHECK(!selection_, "a fork of a run that selects its examples");
   input.keep = {};
   input.start.reset();
   input.rivals.clear();
@@ -106,6 +105,7 @@ TrialRun TrialRun::once_more(TrainerInput input) const {
   out.branched_at_ = branched_at_;
   out.loss_sum_ = loss_sum_;
   out.searched_.emplace();  // a branch has none of its own
+  out.selecting_.emplace();
   return out;
 }
 

@@ -93,8 +93,9 @@ std::vector<study::Branch> told(const study::TuneSearch& search, std::int64_t st
   std::vector<study::Branch> out{{step, {}, search.start_steps(), "start", search.start_loss(), false}};
   for (std::size_t i = 0; i < search.tries().size(); ++i) {
     const study::Try& tried = search.tries()[i];
-    out.push_back({step, tried.setting, std::ssize(tried.losses), std::string(study::trend_name(tried.seen.trend)),
-                   tried.seen.speed, search.winner() == i});
+    out.push_back({step, tried.setting, std::ssize(tried.losses),
+                   tried.undone ? "undone" : std::string(study::trend_name(tried.seen.trend)), tried.seen.speed,
+                   search.winner() == i});
   }
   return out;
 }

@@ -143,6 +143,7 @@ function makeOverview() {
          fact("Strategy", [said(study.strategy), ` · ${plural(study.slots, "slot")}`]),
          fact("Zoo", study.zoo ? said(study.zoo) : ""),
          fact("Starts", study.races ? said(study.races) : ""),
+         fact("Examples", study.selecting ? said(study.selecting) : ""),
          fact("Taken over", study.earlier ? [`${plural(study.earlier.trials, "trial")} of `, said(study.earlier.study), study.earlier.left_out ? `; ${short(study.earlier.left_out)} did not fit` : ""] : ""),
          fact("The winner's line", lineText()),
          fact("Stopping rule", said(study.stop)),
