@@ -99,7 +99,7 @@ struct Session {
     engine::ProcessOptions processes;
     processes.launch = engine::launch_this_program();
     processes.lease_seconds = config.run.lease_seconds;
-    if (brief.width == study::kAutoWidth) processes.known = known_times(engine::profiles_folder(config, folder));
+    if (brief.width != 1) processes.known = known_times(engine::profiles_folder(config, folder));
     LANISTA_ASSIGN(executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, processes));
     return {};
   }
