@@ -101,7 +101,7 @@ struct Session {
     processes.launch = engine::launch_this_program();
     processes.elsewhere = std::move(launchers);
     processes.lease_seconds = config.run.lease_seconds;
-    if (brief.width == study::kAutoWidth) processes.known = known_times(engine::profiles_folder(config, folder));
+    if (brief.width != 1) processes.known = known_times(engine::profiles_folder(config, folder));
     LANISTA_ASSIGN(executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, processes));
     return {};
   }

@@ -86,6 +86,7 @@ bool Leases::try_older(TrialId trial, std::uint64_t token, const Error& error) {
   if (error.code != Code::kDataLoss && error.code != Code::kNotFound) return false;
   lease->checkpoint = lease->checkpoint == lease->job.checkpoint ? "" : lease->job.checkpoint;
   lease->saved_step = 0;
+  lease->session.clear();  // its worker will have heard of none
   lease->is_sent = false;
   return true;
 }

@@ -3,33 +3,25 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <filesystem>
 #include <set>
 #include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "lanista/engine/helping.h"
 #include "lanista/engine/leases.h"
 #include "lanista/engine/messages.h"
 #include "lanista/engine/worker_fleet.h"
 #include "lanista/engine/worker_protocol.h"
-#include "lanista/schedule/helpers.h"
 #include "lanista/schedule/planner.h"
-#include "lanista/schedule/width_choice.h"
 #include "lanista/store/checkpoints.h"
-#include "lanista/study/program_key.h"
 
 namespace lanista::engine {
 namespace {
 
 constexpr int kMeasureTries = 3;
 constexpr double kLook = 0.25;  ///< seconds
-constexpr std::int64_t kWidest = 8;  ///< as run.width
-constexpr const char* kSharedMemory = "/dev/shm";
-
-/// What sessions of this executor's workers begin with; one after it has the same, and clears away what a kill left.
-std::string session_name(const std::string& socket) { return "lanista-" + hash_text(socket).hex() + "-"; }
 
 /// Of what a job goes on from, or begins with, that it is there and whole.
 Result<void> check_files(const store::CheckpointStore& files, const Job& job) {
@@ -59,28 +51,17 @@ struct ProcessExecutor::Impl {
   std::set<std::size_t> saving;  // workers that were told to pause and have not said that they did
   std::map<std::size_t, Result<std::map<std::string, double>>> answers;
   std::map<std::size_t, std::string> last_losses;
-  std::map<std::size_t, TrialId> helping;       // workers that have nothing else to do
-  std::map<std::size_t, std::string> sessions;  // that they were sent to
-  std::uint64_t sessions_made = 0;
   const MakeFleet make_fleet;
-  const std::shared_ptr<const KnownTimes> known;  // null: nothing
-  const graph::OpTable ops = graph::builtin_ops();
-  schedule::WidthChoice widths;             // of programs, if they are to find out
-  std::map<TrialId, std::string> programs;  // of trials that may have helpers then
+  Helping helping;
 
-  Impl(FileSystem& f, const Clock& c, FleetOptions options, MakeFleet make, std::shared_ptr<const KnownTimes> times)
+  Impl(FileSystem& f, const Clock& c, FleetOptions options, MakeFleet make, std::shared_ptr<const KnownTimes> known)
       : clock(c),
         fs(f),
         files(f, options.brief.study_folder),
         how(std::move(options)),
         leases(how.workers),
         make_fleet(std::move(make)),
-        known(std::move(times)) {
-    clear_sessions();
-  }
-  ~Impl() { clear_sessions(); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+        helping(how.brief.width, how.workers, how.socket, std::move(known)) {}
 
   /// False: it cannot be, and the executor is broken.
   bool begin_workers() {
@@ -182,90 +163,13 @@ struct ProcessExecutor::Impl {
     reports.emplace_back(PausedReport{});
   }
 
-  // Of trials that several workers train.
-
-  bool finds_widths() const { return how.brief.width == study::kAutoWidth; }
-  /// Workers of one trial, at most.
-  std::int64_t widest() const {
-    return finds_widths() ? std::min<std::int64_t>(kWidest, static_cast<std::int64_t>(how.workers)) : how.brief.width;
-  }
-
-  void note_program(const Job& job) {
-    programs.erase(job.trial);
-    if (!finds_widths() || widest() < 2 || job.recipe.shards < 2) return;
-    std::string program = study::program_key(study::structure_key(job.model, ops), job.recipe).hex();
-    if (known) widths.know(program, known->widths(program));
-    programs.emplace(job.trial, std::move(program));
-  }
-
-  /// An epoch of a trial that was alone in its steps tells how long they are with so many workers.
-  void note_span(const SpanReport& span) {
-    const auto program = programs.find(span.trial);
-    if (program == programs.end() || span.lanes != 1 || span.costs.steps < 1) return;
-    widths.observe(program->second, span.width, span.costs.stepping / static_cast<double>(span.costs.steps));
-  }
-
-  std::int64_t wanted_width(const Lease& lease) const {
-    const std::int64_t most = std::min(widest(), lease.job.recipe.shards);
-    const auto program = programs.find(lease.job.trial);
-    return program == programs.end() ? most : widths.wanted(program->second, most);
-  }
-
-  void clear_sessions() const {
-    if (widest() < 2) return;
-    std::error_code ignored;
-    for (const auto& file : std::filesystem::directory_iterator(kSharedMemory, ignored)) {
-      if (file.path().filename().string().starts_with(session_name(how.socket))) {
-        std::filesystem::remove(file.path(), ignored);
-      }
-    }
-  }
-
   /// Sends workers that have nothing to do to help others, and calls back those that have.
   void send_helpers() {
-    if (widest() < 2 || is_pausing || !fleet) return;
-    std::vector<schedule::Widenable> trials;
-    std::vector<bool> is_busy(how.workers, false);
-    for (const auto& [id, lease] : leases.all()) {
-      if (lease.has_work()) is_busy[lease.worker] = true;
-      if (!lease.takes_helpers()) continue;
-      const std::int64_t width = wanted_width(lease);
-      if (width > 1) trials.push_back({id, width - 1, lease.has_work()});
-    }
-    std::vector<std::size_t> idle;
-    for (std::size_t worker = 0; worker < how.workers; ++worker) {
-      if (is_ready(worker) && !is_busy[worker]) idle.push_back(worker);
-    }
-    const auto wanted = schedule::assign_helpers(trials, idle, helping);
-    for (const auto& [worker, trial] : std::exchange(helping, wanted)) {
-      if (wanted.contains(worker)) continue;
-      tell(worker, Help{});
-      sessions.erase(worker);
-    }
-    for (const auto& [worker, trial] : helping) {
-      Lease& lease = *leases.find(trial);
-      if (lease.session.empty()) {
-        lease.session = std::string(kSharedMemory) + "/" + session_name(how.socket) + std::to_string(sessions_made++);
-        tell(lease.worker, Widen{trial, lease.session});
-      }
-      if (sessions[worker] == lease.session) continue;
-      sessions[worker] = lease.session;
-      tell(worker, Help{Leases::job_of(lease), lease.session});
-    }
-  }
-
-  /// A worker is gone, who may have helped, and whose sessions nobody ends now.
-  void lose_helper(std::size_t worker) {
-    sessions.erase(worker);
-    if (const auto helped = helping.find(worker); helped != helping.end()) {
-      if (Lease* lease = leases.find(helped->second)) ++lease->helper_losses;
-      helping.erase(helped);
-    }
-    for (const TrialId trial : leases.of(worker)) {
-      std::error_code ignored;
-      const Lease& lease = *leases.find(trial);
-      if (!lease.session.empty()) std::filesystem::remove(lease.session, ignored);
-    }
+    if (is_pausing || !fleet) return;
+    std::vector<bool> ready;
+    for (std::size_t worker = 0; worker < how.workers; ++worker) ready.push_back(is_ready(worker));
+    helping.send(leases, ready, clock.now(),
+                 [this](std::size_t worker, const Command& command) { tell(worker, command); });
   }
 
   // From workers.
@@ -344,7 +248,7 @@ struct ProcessExecutor::Impl {
     }
     LANISTA_ASSIGN(auto heard, leases.hear(worker, said.token, std::move(told), clock.now()));
     if (!heard) return {};
-    if (const auto* span = std::get_if<SpanReport>(&*heard)) note_span(*span);
+    if (const auto* span = std::get_if<SpanReport>(&*heard)) helping.note(*span);
     reports.push_back(*std::move(heard));
     return {};
   }
@@ -367,7 +271,7 @@ struct ProcessExecutor::Impl {
   }
 
   void lose(const Fleet::Lost& lost) {
-    lose_helper(lost.worker);
+    helping.lose(lost.worker, leases);
     Leases::Loss loss = leases.lose(lost.worker, lost.own_fault, lost.reason, clock.now());
     last_losses[lost.worker] = lost.reason;
     reports.emplace_back(WorkerReport{static_cast<std::int64_t>(lost.worker), lost.process, false, lost.reason,
@@ -460,7 +364,7 @@ Result<void> ProcessExecutor::start(const Job& job) {
         std::holds_alternative<CheckpointReport>(report) || std::holds_alternative<ParkedReport>(report);
     return !is_file && trial_of(report) == job.trial;
   });
-  impl_->note_program(job);
+  impl_->helping.note(job);
   impl_->leases.grant(job, impl_->away());
   if (impl_->begin_workers()) impl_->send({job.trial});
   return {};

@@ -70,7 +70,10 @@ class PrintedStatic : public Policy {
       seconds.push_back(remaining(situation.tasks[i], 1));
     }
     const auto widths = static_widths(seconds, static_cast<std::int64_t>(std::floor(idle + 1e-9)), situation.cluster);
-    for (std::size_t k = 0; k < waiting.size(); ++k) start(board, waiting[k], widths[k]);
+    for (std::size_t k = 0; k < waiting.size(); ++k) {
+      const std::int64_t most = widest_of(situation.tasks[waiting[k]], situation.cluster);
+      start(board, waiting[k], {std::min(widths[k].workers, most), widths[k].parts});
+    }
     return std::move(board).decision();
   }
 };
@@ -90,7 +93,10 @@ class PrintedDynamic : public Policy {
     }
     Cluster there = situation.cluster;
     there.workers = std::max<std::int64_t>(1, situation.num_alive());
-    const std::vector<Width> widths = dynamic_widths(trials, there);
+    std::vector<Width> widths = dynamic_widths(trials, there);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      widths[k].workers = std::min(widths[k].workers, widest_of(situation.tasks[order[k]], there));
+    }
     // What gets narrower makes room for what gets wider, and both for what starts.
     for (std::size_t k = 0; k < order.size(); ++k) {
       if (trials[k].width && widths[k].value() < trials[k].width->value()) narrow(board, order[k], widths[k]);
@@ -138,8 +144,9 @@ class Uniform : public Policy {
     for (const bool gives : {true, false}) {
       for (std::size_t i = 0; i < situation.tasks.size(); ++i) {
         const auto has = static_cast<std::int64_t>(board.place(i).workers.size());
-        if (has == 0 || has == each || (has > each) != gives) continue;
-        board.resize(i, std::min(each, has + board.num_free()));
+        const std::int64_t its = std::min(each, widest_of(situation.tasks[i], situation.cluster));
+        if (has == 0 || has == its || (has > its) != gives) continue;
+        board.resize(i, std::min(its, has + board.num_free()));
       }
     }
     return std::move(board).decision();

@@ -15,7 +15,7 @@ struct Way {
 std::vector<Way> ways_of(const Prediction& trial, const Cluster& cluster) {
   const double alone = seconds_at(trial, 1);
   std::vector<Way> ways{{alone, cluster.shares > 1 ? std::min(1.0, trial.busy) * alone : alone}};
-  for (std::int64_t w = 2; w <= std::min(cluster.widest, cluster.workers); ++w) {
+  for (std::int64_t w = 2; w <= std::min({cluster.widest, cluster.workers, trial.widest}); ++w) {
     const double seconds = seconds_at(trial, w);
     ways.push_back({seconds, static_cast<double>(w) * seconds});
   }

@@ -63,7 +63,7 @@ double seconds_at(const Prediction& trial, std::int64_t width) {
 
 std::int64_t fastest_width(const Prediction& trial, std::int64_t widest) {
   std::int64_t best = 1;
-  for (std::int64_t w = 2; w <= widest; ++w) {
+  for (std::int64_t w = 2; w <= std::min(widest, trial.widest); ++w) {
     if (seconds_at(trial, w) < seconds_at(trial, best)) best = w;
   }
   return best;

@@ -39,6 +39,7 @@ struct Prediction {
   /// By what part steps and resize may be off: they are what is so times something from 1 - error to 1 + error, each
   /// its own. 0: they are so. Less than 1.
   double error = 0;
+  std::int64_t widest = 1'000'000;  ///< workers that it can have, at most; Cluster::widest holds as well
 };
 
 /// A trial of `seconds` at width 1 whose speed-up at width w is w / (1 + serial (w - 1)).
@@ -46,7 +47,7 @@ Prediction prediction_of(double seconds, double serial, double busy = 1, double 
 
 /// Seconds of the whole budget on `width` workers of its own; width >= 1.
 double seconds_at(const Prediction& trial, std::int64_t width);
-/// The width of at most `widest` at which it ends first; the smallest of equals.
+/// The width of at most `widest`, and of what it can have, at which it ends first; the smallest of equals.
 std::int64_t fastest_width(const Prediction& trial, std::int64_t widest);
 
 /// How many times longer trials of a worker take than each of them alone, where `count` of them want `busy` of it

@@ -285,7 +285,7 @@ struct Least {
 Least least_of(const Prediction& trial, const Situation& at) {
   const double alone = seconds_at(trial, 1);
   Least least{alone, alone * (at.cluster.shares > 1 ? std::min(1.0, trial.busy) : 1.0)};
-  for (std::int64_t width = 2; width <= at.cluster.widest; ++width) {
+  for (std::int64_t width = 2; width <= std::min(at.cluster.widest, trial.widest); ++width) {
     const double seconds = seconds_at(trial, width);
     least.seconds = std::min(least.seconds, seconds);
     least.area = std::min(least.area, static_cast<double>(width) * seconds);

@@ -59,7 +59,7 @@ Result<void> check_decision(const Situation& situation, const Decision& decision
         (task.place.workers.size() > 1 && task.place.parts != 1)) {
       return wrong(task.id, "is to have a part of 1/" + std::to_string(task.place.parts));
     }
-    if (static_cast<std::int64_t>(task.place.workers.size()) > std::max<std::int64_t>(then.cluster.widest, 1)) {
+    if (static_cast<std::int64_t>(task.place.workers.size()) > widest_of(task, then.cluster)) {
       return wrong(task.id, "is to have " + std::to_string(task.place.workers.size()) + " workers");
     }
     for (std::size_t k = 0; k < task.place.workers.size(); ++k) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -34,6 +35,11 @@ struct Task {
 
 /// Seconds that remain of a task at a width of whole workers.
 inline double remaining(const Task& task, std::int64_t width) { return task.left * seconds_at(task.expected, width); }
+
+/// Workers that a task may have, at most; 1 or more.
+inline std::int64_t widest_of(const Task& task, const Cluster& cluster) {
+  return std::max<std::int64_t>(1, std::min(cluster.widest, task.expected.widest));
+}
 
 /// What shares one worker.
 struct Load {

@@ -94,10 +94,12 @@ class Step {
     return stall(i) + remaining(task(i), 1) * (load.count > 1 ? slowdown(load.busy, load.count, at_.cluster) : 1);
   }
 
+  std::int64_t widest(std::size_t i) const { return std::min(widest_, widest_of(task(i), at_.cluster)); }
+
   /// The fewest workers with which it ends in time; where none do, those with which it ends first.
   std::int64_t need(std::size_t i) const {
     const std::int64_t has = static_cast<std::int64_t>(task(i).place.workers.size());
-    for (std::int64_t w = 1; w <= widest_; ++w) {
+    for (std::int64_t w = 1; w <= widest(i); ++w) {
       const double change = task(i).begun && w != has ? task(i).expected.resize : 0;
       if (change + remaining(task(i), w) <= left_) return w;
     }
@@ -182,7 +184,7 @@ class Step {
         if (!tried[i] && (last == at_.tasks.size() || ends_in(i) > ends_in(last))) last = i;
       }
       if (last == at_.tasks.size()) return;
-      if (!improve(last, widest_)) tried[last] = true;
+      if (!improve(last, widest(last))) tried[last] = true;
     }
   }
 
