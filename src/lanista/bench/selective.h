@@ -10,7 +10,8 @@ namespace lanista::bench {
 /// wrong in 0 to 40 % of the training rows, on the digits where five classes have a tenth of their rows, and on three
 /// spirals. Arms: `uniform`; the bold controls `uniform-matched` (so many epochs that it does as many
 /// backward passes as `selective-1`, with a schedule that decays in these) and `random`; selective with beta 1, 2, 3 and
-/// with losses that count for 2 and 3 passes; Composer's rule. `seeds` trainings an arm, with the same seeds, in turn.
+/// with losses that count for 2 and 3 passes; `auto` and `auto-every-5`, that select where it has
+/// won (what they give up counts as backward passes); Composer's rule. `seeds` trainings an arm, with the same seeds, in turn.
 ///
 /// A row a measure: final error in per cent of the validation rows; its distance to `uniform`, `uniform-matched` and
 /// `random`, seed by seed, with a half width of the 95 % interval (Student's) in place of the spread; seconds and
