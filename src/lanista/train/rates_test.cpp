@@ -87,7 +87,8 @@ TEST(TrialRates, OfLanesAreTheirOwn) {
 
 TEST(TrialRates, GoOnBehindEveryStep) {
   const TrainerInput of = input(1, {{kFirst, 0.1}, {kNorm, 0.3}});
-  const auto cut = testing::train_through(of, 1, [](LaneGroup&, TrialRun&) {}, [](std::int64_t) { return true; });
+  const auto cut = testing::train_through(
+      of, 1, [](LaneGroup&, TrialRun&) {}, [](std::int64_t) { return true; });
   EXPECT_TRUE(cut.state.tensors == alone(of).tensors);
 }
 
