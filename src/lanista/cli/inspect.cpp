@@ -142,8 +142,7 @@ std::string trial_text(const LoadedTrial& loaded) {
     if (loaded.view.config.strategy.repeat > 1) out << ", dealing " << *fold / *folds + 1;
   }
   out << "\ntrained with  " << sample_text(trial.proposal.sample) << line_text(loaded.view, trial)
-      << rates_text(loaded.view.config.train) << "\nparameters    "
-      << trial.parameters << "\noutcome       "
+      << rates_text(loaded.view.config.train) << "\nparameters    " << trial.parameters << "\noutcome       "
       << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +
                               (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)
                         : std::string(trial.paused ? "none yet: paused" : "under way"))

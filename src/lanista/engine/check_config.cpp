@@ -48,8 +48,9 @@ Result<void> check_start(const study::TrainConfig& train) {
                                                   ", and train.start is off; say parent, study, zoo or file there");
   }
   if (train.start_optimizer == study::kCarryOptimizer && (off || train.start == study::kStartFile)) {
-    return refused("train.start_optimizer", "is 'carry', and train.start is " + train.start +
-                                                "; it goes with parent, study and zoo: a file has no optimizer's state");
+    return refused("train.start_optimizer",
+                   "is 'carry', and train.start is " + train.start +
+                       "; it goes with parent, study and zoo: a file has no optimizer's state");
   }
   if (train.start_shrink == study::kShrinkByLoss && (off || train.start == study::kStartFile)) {
     return refused("train.start_shrink", "is 'loss', and train.start is " + train.start +

@@ -19,9 +19,8 @@ using Numbers = std::vector<double>;
 constexpr std::size_t kIn = 3, kHidden = 4, kOut = 2, kRows = 5;
 constexpr std::int64_t kBatch = kRows;
 
-const TestModel kTwoParts{"two_parts",
-                          "%0 = input(shape=[3])\n%1 = linear(%0, out=4)\n%2 = linear(%1, out=2)\n%3 = output(%2)\n",
-                          "mse"};
+const TestModel kTwoParts{
+    "two_parts", "%0 = input(shape=[3])\n%1 = linear(%0, out=4)\n%2 = linear(%1, out=2)\n%3 = output(%2)\n", "mse"};
 
 // The two layers and their gradients, sum by sum.
 struct TwoLayers {
@@ -44,7 +43,8 @@ struct TwoLayers {
       for (std::size_t k = 0; k < kOut; ++k) {
         double y = b2[k];
         for (std::size_t j = 0; j < kHidden; ++j) y += w2[k * kHidden + j] * h[j];
-        const double dy = 2 * (y - static_cast<double>(batch.targets[n * kOut + k])) / static_cast<double>(kRows * kOut);
+        const double dy =
+            2 * (y - static_cast<double>(batch.targets[n * kOut + k])) / static_cast<double>(kRows * kOut);
         out["n2.bias"][k] += dy;
         for (std::size_t j = 0; j < kHidden; ++j) {
           out["n2.weight"][k * kHidden + j] += dy * h[j];

@@ -130,12 +130,14 @@ keep: {top: 6, checkpoint_every: 0s}
 budget: {trials: 24}
 )yaml";
 
-// Slots and steps come along, parts have rates of their own: the same on any workers and lanes, behind kills, and alone.
+// Slots and steps come along, parts have rates of their own: the same on any workers and lanes, behind kills, and
+// alone.
 TEST_F(StartStudy, CarriesTheOptimizersStateAndKeepsRatesOfParts) {
   const Custom custom = testing::as_configured(configured(kCarryStudy, 1));
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
-  const auto end = live(reference, custom, 1, 0, [&] { moments.push_back(reference.files()); }, 1);
+  const auto end = live(
+      reference, custom, 1, 0, [&] { moments.push_back(reference.files()); }, 1);
   ASSERT_TRUE(end) << end.error().text();
   for (const auto& [workers, lanes] : {std::pair{2, 1}, std::pair{2, 16}}) {
     MemoryFileSystem other;

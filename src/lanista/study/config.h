@@ -141,8 +141,8 @@ struct TrainConfig {
   std::string start_shrink{kShrinkFirst};  ///< which units of a wider parent stay: first | loss
   std::string start_optimizer{kFreshOptimizer};  ///< fresh | carry
   std::int64_t start_race = 0;             ///< steps in which a start has to beat others, and random values; 0: none
-  /// Factors of the learning rate by part of the model: kBasePart, kHeadPart, or a node ("%4", a label) with all that it
-  /// reads. What no part holds has the whole rate. Above 0, at most kMaxRateFactor.
+  /// Factors of the learning rate by part of the model: kBasePart, kHeadPart, or a node ("%4", a label) with all that
+  /// it reads. What no part holds has the whole rate. Above 0, at most kMaxRateFactor.
   std::map<std::string, double> rates = {};
 };
 struct Goal {

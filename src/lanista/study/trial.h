@@ -30,8 +30,8 @@ struct Start {
   std::string lost = {};   ///< where and why the first value is not the parent's; empty: the same function, or no plan
 
   std::string zoo = {};  ///< id of the zoo's model that it is; empty: none of a zoo
-  /// What becomes of the parent's slots and steps of its optimiser: kOptimizerCarried, or why nothing does; empty: nobody
-  /// asked for them (train.start_optimizer).
+  /// What becomes of the parent's slots and steps of its optimiser: kOptimizerCarried, or why nothing does; empty:
+  /// nobody asked for them (train.start_optimizer).
   std::string optimizer = {};
 
   /// No other trial of the study: the weights of the file that train.start names, as of the beginning.

@@ -24,8 +24,8 @@ void read_rates(const YAML::Node& node, const std::string& path, study::StudyCon
 }
 
 void check_rates(const YAML::Node& root, const study::StudyConfig& config, Mistakes& mistakes) {
-  const bool one = config.model.space.is_null() && config.model.base.size() == 1 &&
-                   config.model.base.front() != "builtin:auto";
+  const bool one =
+      config.model.space.is_null() && config.model.base.size() == 1 && config.model.base.front() != "builtin:auto";
   for (const auto& [part, factor] : config.train.rates) {
     if (one || part == study::kBasePart || part == study::kHeadPart) continue;
     const std::string path = std::string(study::kRatesKey) + "." + part;

@@ -133,9 +133,10 @@ TEST(StudyFile, RefusesRatesThatAreNone) {
             "s.yaml:1:23: train.rates.head: is -1; it must be above 0, and at most 1000000");
   EXPECT_EQ(said("train: {rates: {head: much}}\n"),
             "s.yaml:1:23: train.rates.head: a factor of the learning rate is wanted here, a number above 0");
-  EXPECT_EQ(said("model: {base: [a.onnx, b.onnx]}\ntrain: {rates: {stem: 0.5}}\n"),
-            "s.yaml:2:23: train.rates.stem: names a node, which wants one base model, named by model.base; base and head "
-            "are parts of every model");
+  EXPECT_EQ(
+      said("model: {base: [a.onnx, b.onnx]}\ntrain: {rates: {stem: 0.5}}\n"),
+      "s.yaml:2:23: train.rates.stem: names a node, which wants one base model, named by model.base; base and head "
+      "are parts of every model");
 }
 
 TEST(StudyFile, ReadsRulesOfWhatOneTrialSaysOfOthers) {

@@ -224,14 +224,14 @@ json study_schema() {
   tune["default"] = nullptr;
   for (const json& nothing : {json{{"const", "none"}}, json{{"type", "null"}}}) tune["anyOf"].push_back(nothing);
   properties["train"]["properties"]["rates"] = {
-      {"description", "factors of the learning rate by part: base, head, or a node by label or as %4 with all it reads"},
+      {"description",
+       "factors of the learning rate by part: base, head, or a node by label or as %4 with all it reads"},
       {"default", nullptr},
       {"anyOf",
        {{{"const", "none"}},
         {{"type", "object"},
          {"minProperties", 1},
-         {"additionalProperties",
-          {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", study::kMaxRateFactor}}}},
+         {"additionalProperties", {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", study::kMaxRateFactor}}}},
         {{"type", "null"}}}}};
   json& schedule = properties["train"]["properties"]["schedule"];
   json played_back = object_schema("the settings that the winner of another study went on under, by step");

@@ -47,6 +47,25 @@ TEST(TrialRates, OfHalfAreHalfTheRate) {
   EXPECT_FALSE(alone(input(1, {{kFirst, 0.5}})).tensors == plain.tensors);
 }
 
+// The first gradient is the same whatever the rates are, so a step tells which parameters have which.
+TEST(TrialRates, OfAPartLeaveAllOthersAlone) {
+  const auto stepped = [](const std::map<graph::NodeId, double>& rates) {
+    Trainer trainer = *Trainer::create(input(1, rates));
+    trainer.step();
+    return trainer.save().tensors;
+  };
+  const std::vector<Tensor> plain = stepped({});
+  for (const graph::NodeId part : {kFirst, kNorm, kHead}) {
+    const std::vector<Tensor> rated = stepped({{part, 0.01}});
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      const bool is_slot = plain[i].name.find('/') != std::string::npos;
+      const bool is_of_part = plain[i].name.starts_with("n" + std::to_string(part.value) + ".");
+      const bool is_buffer = plain[i].name.find("running") != std::string::npos;
+      EXPECT_EQ(rated[i] == plain[i], is_slot || is_buffer || !is_of_part) << plain[i].name;
+    }
+  }
+}
+
 TEST(TrialRates, OfLanesAreTheirOwn) {
   const std::vector<TrainerInput> all{input(1, {{kFirst, 0.1}, {kNorm, 0.1}}), input(2, {}),
                                       input(3, {{kFirst, 0.01}, {kHead, 2}})};
@@ -68,7 +87,8 @@ TEST(TrialRates, OfLanesAreTheirOwn) {
 
 TEST(TrialRates, GoOnBehindEveryStep) {
   const TrainerInput of = input(1, {{kFirst, 0.1}, {kNorm, 0.3}});
-  const auto cut = testing::train_through(of, 1, [](LaneGroup&, TrialRun&) {}, [](std::int64_t) { return true; });
+  const auto cut = testing::train_through(
+      of, 1, [](LaneGroup&, TrialRun&) {}, [](std::int64_t) { return true; });
   EXPECT_TRUE(cut.state.tensors == alone(of).tensors);
 }
 

@@ -43,8 +43,8 @@ Result<std::shared_ptr<const StartWeights>> clone_weights(TrainerState parent, s
 
 /// The same of a parent of another structure, through a plan: what it leaves open are the child's own initial values.
 /// `child` is the whole model. With `optimizer`, slots go where their parameters' elements go, under a plan that takes
-/// each as it is and once (zoo::first_not_one_to_one), and the parent's steps come along. Errors: kDataLoss (a state that
-/// is not what the plan was made for).
+/// each as it is and once (zoo::first_not_one_to_one), and the parent's steps come along. Errors: kDataLoss (a state
+/// that is not what the plan was made for).
 Result<std::shared_ptr<const StartWeights>> transfer_weights(TrainerState parent, const zoo::TransferPlan& plan,
                                                              const graph::Graph& child, const graph::OpTable& ops,
                                                              std::uint64_t trial_seed, bool optimizer = false);

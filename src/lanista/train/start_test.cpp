@@ -158,7 +158,9 @@ TEST_F(StartTest, MovesSlotsWithTheirElements) {
   }
   EXPECT_GT(seen, 8) << "there is something to move";
 
-  const auto refused = [&](const TrainerState& from) { return transfer_weights(from, plan, child.model, ops, 2, true); };
+  const auto refused = [&](const TrainerState& from) {
+    return transfer_weights(from, plan, child.model, ops, 2, true);
+  };
   TrainerState bare = state;
   std::erase_if(bare.tensors, [](const Tensor& tensor) { return tensor.name.find('/') != std::string::npos; });
   EXPECT_EQ(refused(bare).error().code, Code::kDataLoss);
