@@ -131,6 +131,7 @@ int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const d
     std::cout << json_line(out);
   } else {
     std::cout << engine::plan_text(*plan, asked.explain) << engine::time_text(*forecast);
+    if (!config.implied.empty()) std::cout << "implied      rules are not counted, since there are no results yet\n";
   }
   return kDone;
 }
