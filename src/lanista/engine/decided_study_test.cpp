@@ -44,7 +44,7 @@ struct Drawn {
   std::string strategy = "random", rule = "successive_halving", brackets = "together";
   bool mutates = true;
   double perfect = 0.3;
-  std::int64_t fail_one_in = 0;
+  std::int64_t fail_one_in = 0, trials = 24;
 };
 
 Drawn draw(Rng& rng) {
@@ -59,7 +59,7 @@ Drawn draw(Rng& rng) {
 }
 
 study::StudyConfig study_of(const Drawn& drawn, bool decides) {
-  study::StudyConfig config = testing::small_study(24);
+  study::StudyConfig config = testing::small_study(drawn.trials);
   if (!drawn.mutates) config.space.mutate.clear();
   if (drawn.strategy == "grid") {
     config.space.params = {};
@@ -158,6 +158,7 @@ TEST(DecidedStudy, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
   const std::string path = kFolder + "/log/000001.log";
   Drawn drawn;
   drawn.perfect = 0.5;
+  drawn.trials = 12;
   Bench whole;
   std::vector<testing::Files> moments;
   testing::WatchedFileSystem fs(whole.disk);
