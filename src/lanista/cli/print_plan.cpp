@@ -138,6 +138,7 @@ int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const d
     std::cout << json_line(out);
   } else {
     std::cout << engine::plan_text(*plan, asked.explain) << engine::time_text(*forecast, most);
+    if (!config.implied.empty()) std::cout << "implied      rules are not counted, since there are no results yet\n";
   }
   return kDone;
 }

@@ -269,6 +269,7 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   if (auto known = study::check_rules(config.implied, context.params.parameters()); !known) {
     return Error{known.error().code, known.error().message, "implied" + known.error().where};
   }
+  if (auto refusal = strategy::beside_decided(config)) return *std::move(refusal);
   auto sampler = plugin.make(context, *options);
   if (!sampler) return invalid("strategy", sampler.error());
   if (auto own = (*sampler)->own_halving()) rule = std::move(own);

@@ -207,7 +207,8 @@ Result<Forecast> forecast_study(const study::StudyConfig& config, const data::Da
   out.slots = config.strategy.slots;
   out.basis = (is_known ? "of earlier studies (" + request.known->text() + ")"
                         : std::string("predicted from the cost of a step; training alone, no measuring")) +
-              "; results are made up (seed " + std::to_string(config.run.seed) + "), so who goes on is an example";
+              "; results are made up (seed " + std::to_string(config.run.seed) + "), so who goes on is an example" +
+              (config.implied.empty() ? "" : "; rules of implied are not counted");
   const auto ours = schedule::elastic(), fifo = schedule::first_come();
   for (const schedule::Policy* policy : {fifo.get(), ours.get()}) {
     LANISTA_ASSIGN(const auto strategy, make_strategy(config, models));

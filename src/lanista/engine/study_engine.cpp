@@ -26,6 +26,7 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
     strategy_->observe(event);
     horizon_.observe(event, *strategy_);
     implications_.observe(event);
+    perfect_.observe(state_.view, event);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "lanista/engine/ensemble.h"
 #include "lanista/engine/horizon.h"
 #include "lanista/engine/package.h"
+#include "lanista/engine/perfect_trials.h"
 #include "lanista/engine/podium.h"
 #include "lanista/engine/shelf.h"
 #include "lanista/engine/study_state.h"
@@ -140,7 +141,8 @@ class StudyEngine final : public Engine {
   FrozenPart frozen() const;  ///< of every job
 
   // study_implied.cpp: what results say of other trials, and in which order groups are taken up
-  std::optional<strategy::Implications::Implied> implied(TrialId id) const;
+  /// Of a trial that is to train through epoch `budget`.
+  std::optional<strategy::Implications::Implied> implied(TrialId id, std::int64_t budget) const;
   /// Ends whoever is open and implied, the first always first, so that it does not matter how far a killed process
   /// came.
   Result<void> end_implied();
@@ -238,6 +240,7 @@ class StudyEngine final : public Engine {
   std::unique_ptr<strategy::Strategy> strategy_;
   Horizon horizon_;
   strategy::Implications implications_;
+  PerfectTrials perfect_;
   schedule::Planner planner_;  // of started trials
   std::vector<Allow> allowed_;  // that the executor does not know yet
   Podium podium_;

@@ -11,9 +11,14 @@ namespace lanista::engine {
 
 using study::OutcomeKind;
 
-std::optional<strategy::Implications::Implied> StudyEngine::implied(TrialId id) const {
-  if (state_.view.config.implied.empty()) return std::nullopt;
-  return implications_.of(id, state_.trial(id).budget);
+std::optional<strategy::Implications::Implied> StudyEngine::implied(TrialId id, std::int64_t budget) const {
+  const std::vector<study::ImpliedRule>& rules = state_.view.config.implied;
+  if (rules.empty()) return std::nullopt;
+  if (const auto by = implications_.of(id, budget); by || !study::has_rule_of_rungs(rules)) return by;
+  // Whoever goes on is known, and so is that this one does not win the study by what it would measure there.
+  const auto by = strategy_->verdict(id).decided_by;
+  if (!by || !perfect_.any_before(state_.trial(id))) return std::nullopt;
+  return strategy::Implications::Implied{*by, std::string(study::kWhenDecided)};
 }
 
 Result<void> StudyEngine::end_implied() {
@@ -25,7 +30,7 @@ Result<void> StudyEngine::end_implied() {
     // What is settled stays so, and what repeats another trial or is to be cancelled ends as that.
     const bool is_settled =
         open.verdict || (!view.measurements.empty() && view.measurements.back().epoch >= view.budget);
-    const auto by = is_settled || open.cancel_asked ? std::nullopt : implied(id);
+    const auto by = is_settled || open.cancel_asked ? std::nullopt : implied(id, view.budget);
     if (!by || keys_.at(study::run_key(view.begun())) != id) {
       ++trial;
       continue;

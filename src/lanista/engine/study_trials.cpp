@@ -35,6 +35,7 @@ void StudyEngine::announce(const study::Event& event) {
   horizon_.observe(event, *strategy_);
   const std::size_t contradicted = implications_.contradicted().size();
   implications_.observe(event);
+  perfect_.observe(state_.view, event);
   if (const auto wrong = implications_.contradicted(); wrong.size() > contradicted) {
     this->event(Level::kWarning, "rule_contradicted", {{"rules", wrong}});
   }
@@ -224,7 +225,7 @@ Result<bool> StudyEngine::take_up(strategy::Member member, std::size_t place) {
                        std::to_string(study::full_epochs(trial.proposal)),
                    "strategy"};
     }
-    if (const auto by = implications_.of(id, resumed->budget)) {
+    if (const auto by = implied(id, resumed->budget)) {
       LANISTA_TRY(end_implied(id, *by));
       return true;
     }
@@ -285,7 +286,7 @@ Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t place) {
   const auto [first, fresh] = keys_.emplace(key, id);
   if (!fresh) return conclude(id, {OutcomeKind::kDuplicate, "", first->second, "", {}});
   Active& trial = enter(id, 1);
-  if (const auto by = implied(id)) return end_implied(id, *by);
+  if (const auto by = implied(id, state_.trial(id).budget)) return end_implied(id, *by);
   return start(trial, "", std::move(built));
 }
 

@@ -72,6 +72,18 @@ TEST(Helpers, AreLeftWhereTheyAreIfStepsGetNoShorter) {
   EXPECT_EQ(ours(homes_of(2, {hardly})), Assigned{});
 }
 
+// So it is the policy's to say whether a worker that helps goes elsewhere.
+TEST(Helpers, AreSeenWhereTheyAre) {
+  Housed waits = housed(3, 1, 10);
+  waits.has_work = false;
+  const Situation seen = situation_of(
+      homes_of(5, {housed(1, 3, 10), housed(2, 0, 20, 2), waits}, {{1, TrialId{1}}, {2, TrialId{2}}, {4, TrialId{2}}}));
+
+  ASSERT_EQ(seen.tasks.size(), 2U);
+  EXPECT_EQ(seen.tasks[0].place, (Place{{0, 2}, 1}));  // one more than its trial may have is nobody's
+  EXPECT_EQ(seen.tasks[1].place, (Place{{1, 3}, 1}));
+}
+
 // A policy that would rather have a trial elsewhere is followed as far as homes allow.
 TEST(Helpers, OfAnyPolicyAreWorkersWithoutWork) {
   class Elsewhere : public Policy {

@@ -4,6 +4,7 @@
 
 #include "lanista/strategy/enqueued.h"
 #include "lanista/study/metric.h"
+#include "lanista/study/trainings.h"
 
 namespace lanista::strategy {
 namespace {
@@ -77,6 +78,46 @@ std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const stud
   if (config.strategy.retry > 0) return refuse("strategy.retry", std::to_string(config.strategy.retry), once + "0");
   if (config.data.folds) return refuse("data.folds", std::to_string(*config.data.folds), once + "none");
   return plugin.forks ? beside_forks(plugin, config) : std::nullopt;
+}
+
+std::optional<Error> beside_decided(const study::StudyConfig& config) {
+  const auto rule = std::ranges::find_if(config.implied, study::is_of_rungs);
+  if (rule == config.implied.end()) return std::nullopt;
+  const std::string where = "implied[" + std::to_string(rule - config.implied.begin()) + "].when";
+  const auto refuse = [&](const std::string& why) {
+    return Error{Code::kInvalidArgument, "'" + rule->when + "' " + why, where};
+  };
+  std::string waiting;
+  bool waits = false;
+  for (const StoppingPlugin& plugin : builtin_stopping_rules()) {
+    if (plugin.waits) waiting += (waiting.empty() ? "" : " or ") + plugin.name;
+    waits = waits || (plugin.waits && plugin.name == config.stop.rule);
+  }
+  if (!waits) {
+    return refuse("needs rungs whose trials wait for each other, stop.rule " + waiting + "; it is " + config.stop.rule);
+  }
+  if (config.train.keep != study::kKeepBestEpoch) {
+    return refuse("needs train.keep " + std::string(study::kKeepBestEpoch) +
+                  ": what a trial stands for must not get worse; it is " + config.train.keep);
+  }
+  if (study::trainings_each(config) > 1) return refuse("needs one training a proposal, since means decide of several");
+  if (config.keep.ensemble > 0) {
+    return refuse("says nothing of who is second, which keep.ensemble is about; one of the two");
+  }
+  if (config.goals.empty()) return std::nullopt;  // they are known when the data are
+  const std::string on = config.stop.options.value("on", "");
+  if (config.goals.size() > 1 || (!on.empty() && on != config.goals.front().metric)) {
+    return refuse("needs one goal, by which rungs are judged as well");
+  }
+  if (!study::best_possible(config.goals.front().metric)) {
+    return refuse("needs a goal that has a best value, as accuracy has 1; nobody has declared one of " +
+                  config.goals.front().metric);
+  }
+  if (study::tie_goal(config)) {
+    return refuse("needs train.ties " + std::string(study::kTiesToEarlier) +
+                  ": who equals the best in the goal could still be better by the loss; it is " + config.train.ties);
+  }
+  return std::nullopt;
 }
 
 std::vector<StrategyPlugin> builtin_strategies() {

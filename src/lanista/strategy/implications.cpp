@@ -36,6 +36,7 @@ Digest line_key(const study::Proposal& proposal, const std::vector<std::string>&
 
 Implications::Implications(const std::vector<study::ImpliedRule>& rules) {
   for (const study::ImpliedRule& rule : rules) {
+    if (study::is_of_rungs(rule)) continue;
     auto event = std::ranges::find(events_, rule.when, &Event::when);
     if (event == events_.end()) event = events_.insert(event, Event{rule.when, {}});
     event->rules.push_back(rule);

@@ -82,6 +82,9 @@ struct Ruling {
   /// Numbers that have left the numbers do not end the trial before its last epoch: it may yet go on from another's
   /// state.
   bool spares = false;
+  /// Whoever goes on from the trial's rung is known, whatever it will measure there; by this trial's result, which
+  /// nothing can be better than. Of the last rung, from which nobody goes on: no trial of it can be better.
+  std::optional<TrialId> decided_by = {};
 };
 /// Stands as long as the trial's budget lasts.
 inline constexpr Ruling kGoOn{study::Verdict::kContinue, std::numeric_limits<std::int64_t>::max()};
@@ -180,11 +183,15 @@ struct StoppingPlugin {
   std::string help;
   std::vector<OptionSpec> options;
   std::function<Result<std::unique_ptr<Halving>>(const Judged&, const Options&)> make;
+  bool waits = false;  ///< a rung is judged when all of its trials are there, so that it may be decided before
 };
 /// What in a study does not go with a strategy that halves (StrategyPlugin::halves): a stopping rule, and several
 /// trainings of a proposal; with one that forks, also another epoch than the last, and what cannot change while a trial
 /// trains. Nullopt: nothing; else the message, at its key.
 std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const study::StudyConfig& config);
+/// Why rungs of this study are never decided early (study::kWhenDecided), or could not be without another outcome.
+/// Nullopt: they may be; else the message, at its key.
+std::optional<Error> beside_decided(const study::StudyConfig& config);
 std::vector<StrategyPlugin> builtin_strategies();      ///< samplers; the room's README says what each does
 std::vector<StoppingPlugin> builtin_stopping_rules();  ///< halvings; the room's README says what each does
 

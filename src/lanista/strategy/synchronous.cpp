@@ -11,6 +11,7 @@
 #include "lanista/strategy/hyperband.h"
 #include "lanista/strategy/ladder.h"
 #include "lanista/strategy/standing.h"
+#include "lanista/study/metric.h"
 #include "lanista/study/pareto.h"
 
 namespace lanista::strategy {
@@ -38,7 +39,10 @@ class Synchronous final : public Halving {
   };
 
   Synchronous(Plan plan, std::vector<study::Goal> on, std::vector<study::Constraint> constraints)
-      : plan_(std::move(plan)), on_(std::move(on)), constraints_(std::move(constraints)) {}
+      : plan_(std::move(plan)), on_(std::move(on)), constraints_(std::move(constraints)) {
+    const auto bound = on_.size() == 1 ? study::best_possible(on_.front().metric) : std::nullopt;
+    if (bound) best_loss_ = on_.front().maximize ? -*bound : *bound;
+  }
 
   void observe(const study::Event& event) override {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) join(*proposed);
@@ -48,7 +52,19 @@ class Synchronous final : public Halving {
     if (const auto* ended = std::get_if<study::Ended>(&event)) leave(*ended);
   }
 
-  Ruling verdict(TrialId) const override { return kGoOn; }
+  Ruling verdict(TrialId trial) const override {
+    Ruling out = kGoOn;
+    const auto member = members_.find(trial);
+    const auto run = member == members_.end() ? open_.end() : open_.find(member->second.number);
+    if (run == open_.end()) return out;
+    const std::vector<TrialId>& chosen = run->second.chosen;
+    const bool is_in =
+        run->second.training.contains(trial) || std::find(chosen.begin(), chosen.end(), trial) != chosen.end();
+    if (!is_in) return out;
+    const bool is_last = run->second.rung + 1 == bracket(run->first).rungs.size();
+    if (run->second.decided && (is_last || *run->second.decided < trial)) out.decided_by = run->second.decided;
+    return out;
+  }
 
   void limit(std::vector<study::Proposal>& fresh) const override {
     fresh.resize(static_cast<std::size_t>(std::min(std::ssize(fresh), room())));
@@ -94,6 +110,9 @@ class Synchronous final : public Halving {
     std::set<TrialId> training;         ///< to that rung
     std::map<TrialId, Result> arrived;  ///< and paused there
     std::vector<TrialId> chosen;        ///< to train to that rung, and still paused at the one before; the best first
+    /// Of those that arrived and nobody can be better than, the last that goes on, once they fill the next rung: later
+    /// trials do not. Of the last rung the first that ended so.
+    std::optional<TrialId> decided = {};
   };
   struct Member {
     std::int64_t number = 0;  ///< of its bracket
@@ -141,6 +160,7 @@ class Synchronous final : public Halving {
     if (run == open_.end() || run->second.training.erase(paused.trial) == 0) return;
     if (paused.epoch == bracket(run->first).rungs[run->second.rung]) {
       run->second.arrived[paused.trial] = member->second.result;
+      note_decided(run->first, run->second);
     } else {
       out_.insert(paused.trial);  // by somebody else's will, where nobody can be compared with it
     }
@@ -165,7 +185,11 @@ class Synchronous final : public Halving {
     const auto run = open_.find(member.mapped().number);
     if (run == open_.end()) return;
     const bool trained = run->second.training.erase(ended.trial) > 0;
-    run->second.arrived.erase(ended.trial);
+    if (run->second.arrived.erase(ended.trial) > 0) note_decided(run->first, run->second);
+    const bool is_last = run->second.rung + 1 == bracket(run->first).rungs.size();
+    if (is_last && ended.outcome.kind == study::OutcomeKind::kSucceeded && is_perfect(member.mapped().result)) {
+      run->second.decided = std::min(ended.trial, run->second.decided.value_or(ended.trial));
+    }
     std::erase(run->second.chosen, ended.trial);
     // A duplicate's result stands elsewhere, so it takes nobody's place.
     if (trained && ended.outcome.kind == study::OutcomeKind::kDuplicate && run->second.rung == 0) {
@@ -173,6 +197,24 @@ class Synchronous final : public Halving {
       if (filling_ == run->first) --run->second.begun;
     }
     close_if_all_there(run->first);
+  }
+
+  bool is_perfect(const Result& result) const {
+    if (!best_loss_ || result.losses.size() != 1) return false;
+    return result.violation <= 0 && result.losses.front() <= *best_loss_;
+  }
+
+  /// Equal results go on in the order of trials. A bracket that still fills may come to all of its trials.
+  void note_decided(std::int64_t number, Run& run) const {
+    run.decided.reset();
+    if (!best_loss_ || run.rung + 1 >= bracket(number).rungs.size()) return;
+    const std::int64_t begin = run.rung == 0 ? bracket(number).trials : run.begun;
+    std::int64_t places = trials_at(begin, plan_.eta, run.rung + 1);
+    for (const auto& [trial, result] : run.arrived) {
+      if (!is_perfect(result) || --places > 0) continue;
+      run.decided = trial;
+      return;
+    }
   }
 
   void close_if_all_there(std::int64_t number) {
@@ -188,6 +230,7 @@ class Synchronous final : public Halving {
     for (const TrialId trial : run.chosen) run.arrived.erase(trial);
     for (const auto& [trial, result] : run.arrived) out_.insert(trial);
     run.arrived.clear();
+    run.decided.reset();
     ++run.rung;
   }
 
@@ -201,6 +244,7 @@ class Synchronous final : public Halving {
   Plan plan_;
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
+  std::optional<double> best_loss_;      ///< of one metric, if it has a bound
   std::map<std::int64_t, Run> open_;     ///< by number, from the beginning of the study on
   std::optional<std::int64_t> filling_;  ///< the bracket that new trials join
   std::int64_t next_ = 0;                ///< number of the bracket that begins next
@@ -312,7 +356,7 @@ StoppingPlugin successive_halving_plugin() {
                count_option("min", 1, 1, "first rung, in epochs, where no list is given; then min*eta, ..."),
                number_option("rungs", OptionSpec::Kind::kIntList, nlohmann::json::array(), 1, 1e9,
                              "epochs at which trials are compared, the end of training not included")}),
-          make_successive_halving};
+          make_successive_halving, true};
 }
 
 StoppingPlugin hyperband_plugin() {
@@ -323,7 +367,7 @@ StoppingPlugin hyperband_plugin() {
                                        "trials that begin in bracket s of m: ceil: ceil(m eta^s / (s+1)); floor_ratio: "
                                        "floor(m / (s+1)) eta^s; ceil_ratio: ceil(m / (s+1)) eta^s",
                                        {"ceil", "floor_ratio", "ceil_ratio"})}),
-      make_hyperband};
+      make_hyperband, true};
 }
 
 }  // namespace lanista::strategy

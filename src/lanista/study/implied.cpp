@@ -41,15 +41,20 @@ Result<std::string> text_of(const json& in, const char* key, const std::string& 
 }  // namespace
 
 const std::vector<std::string>& implying_events() {
-  static const std::vector<std::string> all{std::string(kWhenDiverged), std::string(kWhenOutOfMemory)};
+  static const std::vector<std::string> all{std::string(kWhenDiverged), std::string(kWhenOutOfMemory),
+                                            std::string(kWhenDecided)};
   return all;
 }
 
+bool has_rule_of_rungs(const std::vector<ImpliedRule>& rules) { return std::ranges::any_of(rules, is_of_rungs); }
+
 std::string rule_text(const ImpliedRule& rule) {
+  if (is_of_rungs(rule)) return rule.when;
   return rule.when + " along " + rule.along + (rule.up ? " up" : " down");
 }
 
 json rule_json(const ImpliedRule& rule) {
+  if (is_of_rungs(rule)) return {{"when", rule.when}};
   return {{"when", rule.when}, {"along", rule.along}, {"direction", rule.up ? "up" : "down"}};
 }
 
@@ -73,6 +78,12 @@ Result<ImpliedRule> rule_from_json(const json& in) {
     const std::string near = nearest_name(rule.when, implying_events());
     return refused(
         "'" + rule.when + "' is no event; " + events + (near.empty() ? "" : "; did you mean '" + near + "'?"), "when");
+  }
+  if (is_of_rungs(rule)) {
+    for (const char* key : {"along", "direction"}) {
+      if (in.contains(key)) return refused("says nothing of 'decided', which is about rungs, not parameters", key);
+    }
+    return rule;
   }
   LANISTA_ASSIGN(rule.along, text_of(in, "along", "a parameter of the space"));
   LANISTA_ASSIGN(const std::string direction, text_of(in, "direction", "up or down"));
@@ -99,6 +110,7 @@ Result<void> check_rules(const std::vector<ImpliedRule>& rules, const std::vecto
                                                "': together they say that one failure is everybody's",
                      where);
     }
+    if (is_of_rungs(rule)) continue;
     if (std::ranges::find(names, rule.along) == names.end()) {
       const std::string near = nearest_name(rule.along, names);
       return refused("'" + rule.along + "' is no parameter of the space; there are " +
@@ -131,7 +143,8 @@ std::optional<double> place_of(const space::Value& value) {
 }
 
 OutcomeKind told_kind(const Outcome& outcome) {
-  return outcome.kind == OutcomeKind::kImplied ? OutcomeKind::kFailed : outcome.kind;
+  if (outcome.kind != OutcomeKind::kImplied) return outcome.kind;
+  return outcome.rule == kWhenDecided ? OutcomeKind::kCancelled : OutcomeKind::kFailed;
 }
 
 }  // namespace lanista::study

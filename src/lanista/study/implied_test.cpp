@@ -32,14 +32,21 @@ TEST(ImpliedRule, ComesBackFromItsNotation) {
     EXPECT_EQ(*back, rule);
   }
   EXPECT_EQ(rule_text({"diverged", "lr", true}), "diverged along lr up");
+
+  const auto of_rungs = rule_from_json({{"when", "decided"}});
+  ASSERT_TRUE(of_rungs.ok()) << of_rungs.error().text();
+  EXPECT_EQ(rule_json(*of_rungs), (nlohmann::json{{"when", "decided"}}));
+  EXPECT_EQ(rule_text(*of_rungs), "decided");
 }
 
 TEST(ImpliedRule, SaysWhatIsWrongWithIt) {
   EXPECT_EQ(refusal("up"), "\"up\" is not allowed; a rule is {when: EVENT, along: PARAMETER, direction: up or down}");
-  EXPECT_EQ(refusal({{"along", "lr"}}), "when: is missing: one of diverged, out_of_memory");
+  EXPECT_EQ(refusal({{"along", "lr"}}), "when: is missing: one of diverged, out_of_memory, decided");
   EXPECT_EQ(refusal({{"when", "divergd"}}),
-            "when: 'divergd' is no event; one of diverged, out_of_memory; did you mean 'diverged'?");
-  EXPECT_EQ(refusal({{"when", 3}}), "when: 3 is not allowed; one of diverged, out_of_memory");
+            "when: 'divergd' is no event; one of diverged, out_of_memory, decided; did you mean 'diverged'?");
+  EXPECT_EQ(refusal({{"when", 3}}), "when: 3 is not allowed; one of diverged, out_of_memory, decided");
+  EXPECT_EQ(refusal({{"when", "decided"}, {"along", "lr"}}),
+            "along: says nothing of 'decided', which is about rungs, not parameters");
   EXPECT_EQ(refusal({{"when", "diverged"}}), "along: is missing: a parameter of the space");
   EXPECT_EQ(refusal({{"when", "diverged"}, {"along", "lr"}}), "direction: is missing: up or down");
   EXPECT_EQ(refusal({{"when", "diverged"}, {"along", "lr"}, {"direction", "left"}}),

@@ -50,6 +50,12 @@ std::string allowed_text(const Metric& metric, std::int64_t classes) {
   return metric.name + " with k from 2 to " + std::to_string(classes);
 }
 
+/// A row of the table whose values stop there.
+Metric at_best(double bound, Metric metric) {
+  metric.bound = bound;
+  return metric;
+}
+
 std::string wanted(const Metric& metric) {
   switch (metric.targets) {
     case MetricTargets::kClasses:
@@ -69,37 +75,64 @@ std::string wanted(const Metric& metric) {
 const std::vector<Metric>& metrics() {
   using enum MetricTargets;
   static const std::vector<Metric> all{
-      {"accuracy", kClasses, true,
-       "share of the rows whose largest logit is the label's; of equal ones the first counts", 0, {},
-       "share of right labels, over all rows and labels; a row has a label if its logit is above 0"},
-      {"exact_match", kLabels, true, "share of the rows all of whose labels are right"},
-      {"top<k>", kClasses, true, "share of the rows whose label is among the k largest logits", 5},
-      {"balanced_accuracy", kClasses, true, "mean recall of the classes that have rows"},
-      {"f1_macro", kClasses, true, "mean of f1 over the classes that are a label or a prediction; 0 / 0 is 0", 0, {},
-       "mean of f1 over all labels; 0 / 0 is 0"},
-      {"log_loss", kClasses, false, "mean of minus the logarithm of the label's probability by softmax", 0, {},
-       "mean over rows and labels of minus the logarithm of what the sigmoid gives the truth"},
-      {"perplexity", kClasses, false, "e to the power of log_loss: as uncertain as among so many equal classes"},
-      {"calibration_error", kClasses, false,
-       "mean distance between the largest probability and the accuracy, in 15 bins of that probability"},
+      at_best(1, {"accuracy",
+                  kClasses,
+                  true,
+                  "share of the rows whose largest logit is the label's; of equal ones the first counts",
+                  0,
+                  {},
+                  "share of right labels, over all rows and labels; a row has a label if its logit is above 0"}),
+      at_best(1, {"exact_match", kLabels, true, "share of the rows all of whose labels are right"}),
+      at_best(1, {"top<k>", kClasses, true, "share of the rows whose label is among the k largest logits", 5}),
+      at_best(1, {"balanced_accuracy", kClasses, true, "mean recall of the classes that have rows"}),
+      at_best(1, {"f1_macro",
+                  kClasses,
+                  true,
+                  "mean of f1 over the classes that are a label or a prediction; 0 / 0 is 0",
+                  0,
+                  {},
+                  "mean of f1 over all labels; 0 / 0 is 0"}),
+      at_best(0, {"log_loss",
+                  kClasses,
+                  false,
+                  "mean of minus the logarithm of the label's probability by softmax",
+                  0,
+                  {},
+                  "mean over rows and labels of minus the logarithm of what the sigmoid gives the truth"}),
+      at_best(1, {"perplexity", kClasses, false,
+                  "e to the power of log_loss: as uncertain as among so many equal classes"}),
+      at_best(0, {"calibration_error", kClasses, false,
+                  "mean distance between the largest probability and the accuracy, in 15 bins of that probability"}),
       {"matthews", kClasses, true, "correlation of labels and predictions (Matthews); 0 where either is constant"},
-      {"roc_auc", kClasses, true,
-       "area under the ROC curve by the score of class 1; of more classes the mean of each against the rest", 0, {},
-       "mean of the areas of all labels"},
-      {"average_precision", kClasses, true,
-       "sum of precision times gained recall by the score of class 1; of more classes the mean of each against the "
-       "rest",
-       0,
-       {},
-       "mean of all labels"},
-      {"f1", kTwoClasses, true, "harmonic mean of precision and recall of class 1; 0 / 0 is 0"},
-      {"mae", kNumbers, false, "mean absolute error"},
-      {"rmse", kNumbers, false, "square root of the mean squared error; of several targets the mean of their roots"},
-      {"r2", kNumbers, true,
-       "1 minus squared errors over squared distances of targets from their mean; of several targets the mean"},
-      {"mape", kNumbers, false, "mean of absolute error by the target's size, which is at least 2.2e-16; 0.1 is 10 %"},
-      {"quantile<q>", kNumbers, false,
-       "pinball loss: q % of what predictions fall short of targets, 100 - q % of what they exceed them", 90},
+      at_best(1, {"roc_auc",
+                  kClasses,
+                  true,
+                  "area under the ROC curve by the score of class 1; of more classes the mean of each against the rest",
+                  0,
+                  {},
+                  "mean of the areas of all labels"}),
+      at_best(
+          1,
+          {"average_precision",
+           kClasses,
+           true,
+           "sum of precision times gained recall by the score of class 1; of more classes the mean of each against the "
+           "rest",
+           0,
+           {},
+           "mean of all labels"}),
+      at_best(1, {"f1", kTwoClasses, true, "harmonic mean of precision and recall of class 1; 0 / 0 is 0"}),
+      at_best(0, {"mae", kNumbers, false, "mean absolute error"}),
+      at_best(0, {"rmse", kNumbers, false,
+                  "square root of the mean squared error; of several targets the mean of their roots"}),
+      at_best(
+          1, {"r2", kNumbers, true,
+              "1 minus squared errors over squared distances of targets from their mean; of several targets the mean"}),
+      at_best(0, {"mape", kNumbers, false,
+                  "mean of absolute error by the target's size, which is at least 2.2e-16; 0.1 is 10 %"}),
+      at_best(0,
+              {"quantile<q>", kNumbers, false,
+               "pinball loss: q % of what predictions fall short of targets, 100 - q % of what they exceed them", 90}),
   };
   return all;
 }
@@ -177,6 +210,11 @@ std::optional<bool> more_is_better(std::string_view measured) {
   }
   const auto found = find_metric(validation_metric(measured));
   return found ? std::optional(found->metric.maximize) : std::nullopt;
+}
+
+std::optional<double> best_possible(std::string_view measured) {
+  const auto found = find_metric(validation_metric(measured));
+  return found ? found->metric.bound : std::nullopt;
 }
 
 }  // namespace lanista::study

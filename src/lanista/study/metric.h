@@ -47,6 +47,7 @@ struct Metric {
   std::function<double(const Scored& scored)> compute = {};  ///< of a caller's metric: its value; may be called by
                                                              ///< several threads, and sees no not-a-number
   std::string of_labels = {};  ///< of a metric of classes: what it is of several labels a row; empty: not for them
+  std::optional<double> bound = {};  ///< no value is better, not by rounding either; nullopt: nobody says so
 };
 
 /// All metrics of ours. "loss" is none of them: it is always measured.
@@ -80,5 +81,9 @@ std::string_view validation_metric(std::string_view measured);
 /// Whether more is better of what a trial may be compared by: "val_f1_macro", "train_loss", "params". nullopt: it is
 /// the name of nothing that we know.
 std::optional<bool> more_is_better(std::string_view measured);
+
+/// The best value that may be measured of what a trial may be compared by: 1 of "val_accuracy". nullopt: there is none,
+/// or nobody has declared one.
+std::optional<double> best_possible(std::string_view measured);
 
 }  // namespace lanista::study

@@ -163,9 +163,10 @@ TEST(StudyFile, SaysWhatIsWrongWithARule) {
     return config ? "" : config.error().message;
   };
 
-  EXPECT_EQ(refusal("{when: divergd, along: lr, direction: up}"),
-            "mine.yaml:3:12: implied[0].when: 'divergd' is no event; one of diverged, out_of_memory; did you mean "
-            "'diverged'?");
+  EXPECT_EQ(
+      refusal("{when: divergd, along: lr, direction: up}"),
+      "mine.yaml:3:12: implied[0].when: 'divergd' is no event; one of diverged, out_of_memory, decided; did you mean "
+      "'diverged'?");
   EXPECT_EQ(refusal("{when: diverged, along: batch, direction: up}"),
             "mine.yaml:3:29: implied[0].along: 'batch' is no parameter of the space; there are lr, optimizer");
   EXPECT_EQ(
@@ -175,6 +176,36 @@ TEST(StudyFile, SaysWhatIsWrongWithARule) {
   EXPECT_EQ(refusal("up"),
             "mine.yaml:3:5: implied[0]: \"up\" is not allowed; a rule is {when: EVENT, along: PARAMETER, "
             "direction: up or down}");
+}
+
+TEST(StudyFile, ReadsARuleOfRungsAndSaysWhereItMakesNoSense) {
+  const std::string rule = "implied: [{when: decided}]\n",
+                    good = "train: {ties: earlier}\ngoal: maximize val_accuracy\n";
+  const std::string halving = "stop: {rule: hyperband}\n";
+  const auto refusal = [](const std::string& text) {
+    const auto config = read_study(text, "mine.yaml");
+    return config ? "" : config.error().message;
+  };
+
+  const auto config = read_study(rule + good + halving, "mine.yaml");
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(read_study(write_study(*config), "again.yaml")->implied, config->implied);
+
+  const std::string where = "mine.yaml:1:18: implied[0].when: 'decided' ";
+  EXPECT_EQ(
+      refusal(rule + good + "stop: {rule: asha}\n"),
+      where + "needs rungs whose trials wait for each other, stop.rule hyperband or successive_halving; it is asha");
+  EXPECT_TRUE(refusal(rule + good).starts_with(where + "needs rungs"));
+  EXPECT_EQ(refusal(rule + "goal: maximize val_accuracy\n" + halving),
+            where +
+                "needs train.ties earlier: who equals the best in the goal could still be better by the loss; it is "
+                "loss");
+  EXPECT_EQ(refusal(rule + "train: {ties: earlier}\ngoal: minimize val_loss\n" + halving),
+            where + "needs a goal that has a best value, as accuracy has 1; nobody has declared one of val_loss");
+  EXPECT_TRUE(refusal(rule + "train: {ties: earlier, keep: last}\ngoal: maximize val_accuracy\n" + halving)
+                  .starts_with(where + "needs train.keep best_epoch"));
+  EXPECT_EQ(refusal(rule + "train: {ties: earlier}\ngoal: [maximize val_accuracy, minimize params]\n" + halving),
+            where + "needs one goal, by which rungs are judged as well");
 }
 
 }  // namespace

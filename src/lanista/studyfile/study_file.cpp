@@ -308,7 +308,8 @@ class Reader {
   void read_implied(const YAML::Node& node) {
     if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
     if (!node.IsSequence()) {
-      return mistakes_.add(node, "implied", "a list of rules {when: EVENT, along: PARAMETER, direction: up or down}");
+      return mistakes_.add(node, "implied",
+                           "a list of rules {when: EVENT, along: PARAMETER, direction: up or down} or {when: decided}");
     }
     bool are_all_read = true;
     for (std::size_t i = 0; i < node.size(); ++i) {
@@ -326,7 +327,7 @@ class Reader {
     if (!are_all_read) return;
     std::vector<space::Parameter> known = config_.space.params.parameters();
     for (const study::ImpliedRule& rule : config_.implied) {
-      if (!space::is_model_choice(rule.along)) continue;
+      if (study::is_of_rungs(rule) || !space::is_model_choice(rule.along)) continue;
       known.push_back({rule.along, space::IntRange{0, 1}, {}});
     }
     const auto checked = study::check_rules(config_.implied, known);
@@ -359,6 +360,8 @@ class Reader {
     if (plugin->forks && !keeps) config_.train.keep = study::kKeepLast;
     const auto refusal = strategy::beside_own_halving(*plugin, config_);
     if (refusal) mistakes_.add(node_at(root_, refusal->where), refusal->where, refusal->message);
+    const auto open = strategy::beside_decided(config_);
+    if (open) mistakes_.add(node_at(root_, open->where), open->where, open->message);
   }
   template <class Plugins>
   void check_plugin(const Plugins& plugins, const std::string& section, const std::string& key, const std::string& name,

@@ -288,13 +288,21 @@ json study_schema() {
                               {"description",
                                "inequalities over metrics, hyper-parameters, params and flops, such as val_loss <= 1 "
                                "or params <= 50k"}};
+  std::vector<std::string> of_parameters = study::implying_events();
+  std::erase(of_parameters, study::kWhenDecided);
   json rule = object_schema("whoever lies further than a trial that failed so, and is equal otherwise, is not trained");
-  rule["properties"] = {{"when", {{"enum", study::implying_events()}}},
+  rule["properties"] = {{"when", {{"enum", of_parameters}}},
                         {"along", {{"type", "string"}, {"description", "a numeric parameter of the space"}}},
                         {"direction", {{"enum", {"up", "down"}}}}};
   rule["required"] = {"when", "along", "direction"};
-  properties["implied"] = {{"description", "what the result of one trial says of others"},
-                           {"anyOf", {{{"type", "array"}, {"items", rule}}, {{"const", "none"}}, {{"type", "null"}}}}};
+  json of_rungs =
+      object_schema("whoever would not go on from its rung, whatever it measured there, is trained no further");
+  of_rungs["properties"] = {{"when", {{"const", study::kWhenDecided}}}};
+  of_rungs["required"] = {"when"};
+  properties["implied"] = {
+      {"description", "what the result of one trial says of others"},
+      {"anyOf",
+       {{{"type", "array"}, {"items", {{"anyOf", {rule, of_rungs}}}}}, {{"const", "none"}}, {{"type", "null"}}}}};
   return schema;
 }
 
