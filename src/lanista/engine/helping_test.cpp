@@ -22,7 +22,8 @@ using Assigned = std::map<std::size_t, TrialId>;
 Job job_of(std::uint32_t id, std::int64_t shards = 4) {
   Job job;
   job.trial = TrialId{id};
-  job.model = *graph::parse("%0 = input(shape=[64])\n%1 = linear(%0, out=512)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
+  job.model = *graph::parse(
+      "%0 = input(shape=[64])\n%1 = linear(%0, out=512)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
   job.recipe.epochs = 100;
   job.recipe.batch = 128;
   job.recipe.lr = 0.001 * id;

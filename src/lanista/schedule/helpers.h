@@ -43,9 +43,9 @@ Situation situation_of(const Homes& homes);
 
 /// Asks the policy for the widths of homes, and has those of the workers without work of their own help that it gives
 /// to a home: there each goes to the trial that gains most by one more, those who help already stay. A worker that it
-/// gives to nobody goes on with a trial that has no work at the moment, if it helped that. No trial has more than it may,
-/// and nobody's home is moved: a policy that gives a trial other workers than its home gets it helpers. It decides how
-/// long a study takes, and no result. A pure function; the policy's time, and trials x workers.
+/// gives to nobody goes on with a trial that has no work at the moment, if it helped that. No trial has more than it
+/// may, and nobody's home is moved: a policy that gives a trial other workers than its home gets it helpers. It decides
+/// how long a study takes, and no result. A pure function; the policy's time, and trials x workers.
 Helpers assign_helpers(const Homes& homes, const Policy& policy);
 
 /// The scheduler that is ours, as `simulate` has it, save that it lets a worker help for a hundredth of the time that a

@@ -182,7 +182,9 @@ double makespan(const Drawn& drawn, const Rule& rule) {
   for (const Housed& trial : homes.trials) left.push_back(trial.expected.work + trial.expected.overhead);
   double now = 0;
   while (!homes.trials.empty()) {
-    for (std::size_t i = 0; i < left.size(); ++i) homes.trials[i].expected = prediction_of(left[i], serial[i], 1, 0, 0.001);
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      homes.trials[i].expected = prediction_of(left[i], serial[i], 1, 0, 0.001);
+    }
     homes.now = now;
     homes.helping = rule(homes);
     std::map<std::int32_t, double> turn;  // seconds in which all trials of a home get on by one
