@@ -176,7 +176,6 @@ Result<Costs> costs_of(const Task& task, const graph::OpTable& ops) {
   // A selector that asks for every loss and takes next to nothing runs forward alone.
   const Way nothing{"", {"selective", {{"beta", 100}, {"floor", 0}, {"warmup_epochs", 0}, {"max_wait", 1'000'000}}}, 6};
   const Way all{"", {}, 6};
-  Costs costs;
   std::vector<double> forward, whole;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     LANISTA_ASSIGN(const Course a, train(task, nothing, ops, seed));

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "lanista/base/file_system.h"
+#include "lanista/base/printable.h"
 #include "lanista/cli/app.h"
 #include "lanista/cli/inspect.h"
 #include "lanista/cli/load.h"

@@ -23,12 +23,14 @@ void add_machine_verbs(CLI::App& app, int& code) {
   auto socket = std::make_shared<std::string>();
   auto streams = std::make_shared<bool>(false);
   auto& worker_verb = *app.add_subcommand("worker", "trains for a study with worker processes, which begins it");
-  auto* where = worker_verb.add_option_group("engine", "how the study's engine is reached");
-  where->add_option("--socket", *socket, "where it listens");
-  where->add_flag("--stdio", *streams, "over standard input and output, as ssh and srun hand them on");
-  where->require_option(1);
+  auto* at = worker_verb.add_option("--socket", *socket, "where the study's engine listens");
+  worker_verb.add_flag("--stdio", *streams, "in place of a socket, standard input and output, as ssh and srun hand them on")
+      ->excludes(at);
   worker_verb.footer(examples({"lanista worker --socket studies/digits-1/control/workers.sock"}));
-  worker_verb.callback([socket, streams, &code] { code = *streams ? work_over_streams() : work(*socket); });
+  worker_verb.callback([socket, streams, &code] {
+    if (socket->empty() && !*streams) throw CLI::RequiredError("--socket or --stdio");
+    code = *streams ? work_over_streams() : work(*socket);
+  });
 
   auto shell = std::make_shared<std::string>();
   auto& completion_verb = *app.add_subcommand("completion", "a script that completes verbs and options in a shell");

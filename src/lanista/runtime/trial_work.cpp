@@ -181,9 +181,7 @@ Result<void> TrialWork::try_run(TrialBoard::Errand& errand, std::size_t worker, 
     LANISTA_ASSIGN(const bool has_state, admit(*group, first));
     if (has_state) LANISTA_TRY(finish(first, errand.work.ending));
   } else {
-    std::vector<TrialSlot*> lanes = admitted(*group, errand.slots);
-    const double began = shop_.clock.now();  // races and searches are work on the epoch
-    train_epoch(*group, made_ready(*group, std::move(lanes), pausing), began, worker, pausing, errand.session);
+    train_epoch(*group, admitted(*group, errand.slots), worker, pausing, errand.session);
   }
   shop_.groups.give_back(first.key, *std::move(group));
   return {};
@@ -296,10 +294,11 @@ std::vector<TrialSlot*> TrialWork::made_ready(train::LaneGroup& group, std::vect
 
 // Between steps no trial is to blame, and what its neighbours have done must not be forgotten: without memory for that
 // the executor is broken.
-void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, double began, std::size_t worker,
+void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                             const std::atomic<bool>& pausing, const std::string& session) {
   try {
-    train_lanes(group, std::move(lanes), began, worker, pausing, session);
+    const double began = shop_.clock.now();  // races and searches are work on the epoch
+    train_lanes(group, made_ready(group, std::move(lanes), pausing), began, worker, pausing, session);
   } catch (const std::bad_alloc&) {
     post_(engine::BrokenReport{Error{Code::kResourceExhausted, "out of memory", ""}});
   }

@@ -73,7 +73,7 @@ class TrialWork {
                                      const std::atomic<bool>& pausing);
   Result<void> try_help(const engine::Help& help, const std::atomic<bool>& called, const std::atomic<bool>& stops);
   /// An epoch on which work began at that time, races and searches included.
-  void train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, double began, std::size_t worker,
+  void train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                    const std::atomic<bool>& pausing, const std::string& session);
   void train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, double began, std::size_t worker,
                    const std::atomic<bool>& pausing, const std::string& session);
