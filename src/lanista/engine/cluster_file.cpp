@@ -57,7 +57,10 @@ std::vector<Field> fields() {
       real("reserve", 0, 0.99, "a number from 0 to 0.99",
            [](ClusterFile& out, double value) { out.cluster.reserve = value; }),
       real("interference", 0, 10, "a number from 0 to 10",
-           [](ClusterFile& out, double value) { out.cluster.interference = value; }),
+           [](ClusterFile& out, double value) {
+             out.cluster.interference = value;
+             out.says_interference = true;
+           }),
       real("busy", 0.01, 1, "a number from 0.01 to 1", [](ClusterFile& out, double value) { out.busy = value; }),
       real("serial", 0, 1, "a number from 0 to 1",
            [](ClusterFile& out, double value) {

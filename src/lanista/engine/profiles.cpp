@@ -264,6 +264,14 @@ KnownTimes::KnownTimes(const std::vector<store::StudyProfiles>& studies, const s
     add_if(save, row.save);
     add_if(restore, row.restore);
   }
+  std::vector<double> interference;
+  for (const std::string& program : programs) {
+    const auto shared = lanes(program);
+    if (shared.size() < 2 || shared.begin()->first != 1) continue;
+    const auto& [trials, seconds] = *shared.rbegin();
+    interference.push_back(std::max(0.0, (seconds / shared.begin()->second - 1) / static_cast<double>(trials - 1)));
+  }
+  if (!interference.empty()) interference_ = median(std::move(interference));
   for (const std::string& program : programs) {
     const auto at = widths(program);
     if (at.size() < 2 || at.begin()->first != 1) continue;
@@ -334,15 +342,24 @@ std::optional<ExpectedTimes> KnownTimes::expected(const study::StepShape& shape,
 }
 
 std::map<std::int64_t, double> KnownTimes::widths(const std::string& program) const {
+  // Who shares a step with helpers is alone in it, so only such rows are to be compared.
+  return steps_by(program, [](const Profile& row) { return row.lanes == 1 ? row.width : 0; });
+}
+
+std::map<std::int64_t, double> KnownTimes::lanes(const std::string& program) const {
+  return steps_by(program, [](const Profile& row) { return row.width == 1 ? row.lanes : 0; });
+}
+
+/// Of those rows of a program that have a number above 0.
+std::map<std::int64_t, double> KnownTimes::steps_by(const std::string& program,
+                                                    std::int64_t (*number_of)(const study::Profile&)) const {
   std::map<std::int64_t, std::vector<std::pair<double, double>>> told;
   for (const Profile& row : rows_) {
-    // Who shares a step with helpers is alone in it, so only such rows are to be compared.
-    if (row.shape.program == program && row.lanes == 1) {
-      told[row.width].emplace_back(row.step, static_cast<double>(row.spans));
-    }
+    const std::int64_t number = row.shape.program == program ? number_of(row) : 0;
+    if (number > 0) told[number].emplace_back(row.step, static_cast<double>(row.spans));
   }
   std::map<std::int64_t, double> out;
-  for (auto& [width, steps] : told) out[width] = weighted_median(std::move(steps));
+  for (auto& [number, steps] : told) out[number] = weighted_median(std::move(steps));
   return out;
 }
 

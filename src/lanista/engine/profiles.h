@@ -72,9 +72,14 @@ class KnownTimes {
                                         std::int64_t residents) const;
   /// Seconds of a step of this very program, by width; those that were measured.
   std::map<std::int64_t, double> widths(const std::string& program) const;
+  /// The same by how many trials shared a worker, whose time they had in turns.
+  std::map<std::int64_t, double> lanes(const std::string& program) const;
   /// Of a step, what further workers do not make shorter, as programs that were trained at several widths tell:
   /// the median. nullopt: none was.
   std::optional<double> serial() const { return serial_; }
+  /// What each further trial that shares a worker slows down all of them by, beside that they take turns, as programs
+  /// that were trained alone and together tell: the median, at least 0. nullopt: none was.
+  std::optional<double> interference() const { return interference_; }
   /// Seconds that a change of workers costs: the median over programs. nullopt: nobody has made one.
   std::optional<double> resize() const;
 
@@ -88,9 +93,12 @@ class KnownTimes {
   std::string text() const;
 
  private:
+  std::map<std::int64_t, double> steps_by(const std::string& program,
+                                          std::int64_t (*number_of)(const study::Profile&)) const;
+
   std::vector<study::Profile> rows_;  // of this device
   std::optional<schedule::TimeModel> step_, evaluation_;
-  std::optional<double> serial_;
+  std::optional<double> serial_, interference_;
   double between_ = 0, set_up_ = 0, save_ = 0, restore_ = 0;  // medians
   std::size_t programs_ = 0, studies_ = 0, elsewhere_ = 0;
 };

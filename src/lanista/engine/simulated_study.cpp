@@ -200,7 +200,8 @@ Result<Forecast> forecast_study(const study::StudyConfig& config, const data::Da
                                 const ClusterFile& file) {
   LANISTA_TRY(check_config(config));
   const bool is_known = request.known && !request.known->empty();
-  const ClusterFile on = is_known ? file.settled(request.known->serial(), request.known->resize()) : file;
+  const KnownTimes* known = is_known ? request.known.get() : nullptr;
+  const ClusterFile on = known ? file.settled(known->serial(), known->resize(), known->interference()) : file;
   const std::int64_t trials = request.trials.value_or(config.budget.trials.value_or(config.strategy.slots));
   Forecast out;
   out.cluster = on.cluster;
