@@ -9,10 +9,10 @@
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <sstream>
 #include <string>
 
 #include "lanista/base/rng.h"
+#include "lanista/engine/custom_study.h"
 #include "lanista/engine/process_executor.h"
 #include "lanista/engine/simulated_fleet.h"
 #include "lanista/engine/test_support.h"
@@ -89,20 +89,6 @@ class DrawnStudy {
   double trouble_ = 0;
   Bench bench_;
 };
-
-/// A line of each; empty: there is none.
-std::string first_difference(const std::string& left, const std::string& expected) {
-  std::istringstream of_left(left), of_expected(expected);
-  std::string one, other;
-  while (true) {
-    const bool has_one = static_cast<bool>(std::getline(of_left, one));
-    const bool has_other = static_cast<bool>(std::getline(of_expected, other));
-    if (!has_one && !has_other) return "";
-    if (has_one != has_other || one != other) {
-      return (has_one ? one : "the end") + "\nin the place of\n" + (has_other ? other : "the end");
-    }
-  }
-}
 
 /// LANISTA_SIMULATED_SEEDS: how many; LANISTA_SIMULATED_FROM: the first of them.
 std::uint64_t number(const char* name, std::uint64_t otherwise) {

@@ -74,6 +74,11 @@ struct ProcessExecutor::Impl {
   }
 
   bool is_ready(std::size_t worker) const { return fleet && fleet->is_ready(worker); }
+  std::vector<bool> ready() const {
+    std::vector<bool> out;
+    for (std::size_t worker = 0; worker < how.workers; ++worker) out.push_back(is_ready(worker));
+    return out;
+  }
 
   // To workers.
 
@@ -166,9 +171,7 @@ struct ProcessExecutor::Impl {
   /// Sends workers that have nothing to do to help others, and calls back those that have.
   void send_helpers() {
     if (is_pausing || !fleet) return;
-    std::vector<bool> ready;
-    for (std::size_t worker = 0; worker < how.workers; ++worker) ready.push_back(is_ready(worker));
-    helping.send(leases, ready, clock.now(),
+    helping.send(leases, ready(), clock.now(),
                  [this](std::size_t worker, const Command& command) { tell(worker, command); });
   }
 
@@ -279,8 +282,8 @@ struct ProcessExecutor::Impl {
     for (FailureReport& failure : loss.failed) reports.emplace_back(std::move(failure));
     has_saved(lost.worker);
     if (fleet->is_due(lost.worker)) return;  // who comes in its place takes its trials
-    std::vector<bool> away(how.workers);
-    for (std::size_t worker = 0; worker < away.size(); ++worker) away[worker] = !fleet->is_ready(worker);
+    std::vector<bool> away = ready();
+    away.flip();
     leases.move_from(lost.worker, away);
     send(loss.again);
   }
