@@ -83,7 +83,8 @@ TEST_F(Elsewhere, EndsAsAnywhereWhoeverIsKilledOrComesLate) {
 // Whoever comes late gets what has not begun: otherwise the first one would train all of it alone.
 TEST_F(Elsewhere, GivesTrialsToWhoComesLate) {
   const MakeWorker worker = mortal({.kills = {}, .seconds = 0.02});
-  auto executor = make_far(2, {{"near", late(0, worker)}, {"far", late(0.3, worker)}});
+  auto executor = make_far(2, {{"near", late(0, worker)}, {"far", late(0.3, worker)}},
+                           600);  // a lease that does not end here
   for (std::uint32_t id = 1; id <= 4; ++id) ASSERT_TRUE(executor->start(short_job(id)));
   for (std::set<std::int64_t> came; came.size() < 2;) {
     const auto report = executor->next(30);
@@ -97,8 +98,8 @@ TEST_F(Elsewhere, GivesTrialsToWhoComesLate) {
   }
   std::set<TrialId> ended;
   while (ended.size() < 4) {
-    const auto report = executor->next(30);
-    ASSERT_TRUE(report);
+    const auto report = executor->next(10);
+    ASSERT_TRUE(report) << "silence behind " << ended.size() << " trials";
     if (const auto* finished = std::get_if<FinishedReport>(&*report)) ended.insert(finished->trial);
     if (ended.size() == 2) ::kill(executor->process(0), SIGCONT);
   }
