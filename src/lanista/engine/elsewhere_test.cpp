@@ -31,6 +31,7 @@ LaunchWorker late(double seconds, MakeWorker make) {
     const pid_t child = ::fork();
     if (child == 0) {
       ::close(ends[0]);
+      ::setpgid(0, 0);  // so that a signal may reach it with its child
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
       ::_exit(watch_over([&] {
         const int out = ::dup(ends[1]);
@@ -91,7 +92,7 @@ TEST_F(Elsewhere, GivesTrialsToWhoComesLate) {
     ASSERT_TRUE(report);
     if (const auto* worker_came = std::get_if<WorkerReport>(&*report)) came.insert(worker_came->worker);
   }
-  ASSERT_EQ(::kill(executor->process(0), SIGSTOP), 0);  // so that what ends now ends with the other
+  ASSERT_EQ(::kill(-executor->process(0), SIGSTOP), 0);  // so that what ends now ends with the other
   for (std::uint32_t id = 1; id <= 4; ++id) {
     executor->command(Allow{TrialId{id}, kShortEpochs});
     executor->command(Finish{TrialId{id}, false});
@@ -101,7 +102,7 @@ TEST_F(Elsewhere, GivesTrialsToWhoComesLate) {
     const auto report = executor->next(10);
     ASSERT_TRUE(report) << "silence behind " << ended.size() << " trials";
     if (const auto* finished = std::get_if<FinishedReport>(&*report)) ended.insert(finished->trial);
-    if (ended.size() == 2) ::kill(executor->process(0), SIGCONT);
+    if (ended.size() == 2) ::kill(-executor->process(0), SIGCONT);
   }
 }
 
