@@ -234,9 +234,7 @@ void LaneGroup::recalibrate(TrialRun& run) {
 }
 
 Result<std::map<std::string, double>> LaneGroup::measured(const TrialRun& run) {
-  TrialRun copy = run.once_more(run.input_);
-  LANISTA_ASSIGN(copy.state_, run.state_.clone(run.input_.trial_seed));
-  copy.numbers_ = run.numbers_;
+  LANISTA_ASSIGN(TrialRun copy, run.copied(run.input_));
   copy.order_ = run.order_;  // rows that statistics are renewed by
   copy.order_pass_ = run.order_pass_;
   std::map<std::string, double> metrics;

@@ -92,5 +92,28 @@ TEST(TrialRates, GoOnBehindEveryStep) {
   EXPECT_TRUE(cut.state.tensors == alone(of).tensors);
 }
 
+// A branch with unchanged settings is what its trial would have become.
+TEST(TrialRates, OfABranchAreItsTrials) {
+  for (const auto& rates : {std::map<graph::NodeId, double>{}, {{kFirst, 0.1}, {kHead, 2.0}}}) {
+    const TrainerInput of = input(1, rates);
+    LaneGroup group = *LaneGroup::create(of, 2);
+    TrialRun run = *TrialRun::create(of);
+    ASSERT_TRUE(group.admit(run));
+    const auto steps = [&](TrialRun& one) {
+      TrialRun* const lane = &one;
+      for (int i = 0; i < 3; ++i) {
+        StepEnd end;
+        group.step({&lane, 1}, {&end, 1});
+        ASSERT_EQ(end.failure, "");
+      }
+    };
+    steps(run);
+    TrialRun branch = *run.fork({});
+    steps(branch);
+    steps(run);
+    EXPECT_EQ(branch.save().tensors, run.save().tensors);
+  }
+}
+
 }  // namespace
 }  // namespace lanista::train

@@ -72,11 +72,9 @@ Result<TrialRun> TrialRun::selecting(bool selects) const {
     return Error{Code::kFailedPrecondition,
                  "trial " + std::to_string(input_.trial.value) + " cannot branch: there is no state in memory", ""};
   }
-  TrialRun out = once_more(input_);
+  LANISTA_ASSIGN(TrialRun out, copied(input_));
   out.selection_.decide(step_, selects);
   out.trained_before_ = out.selection_.trained();
-  LANISTA_ASSIGN(out.state_, state_.clone(input_.trial_seed));
-  out.numbers_ = numbers_;
   return out;
 }
 

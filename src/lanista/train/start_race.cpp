@@ -30,12 +30,8 @@ bool TrialRun::wants_race() const { return input_.race_steps > 0 && step_ == 0 &
 Result<TrialRun> TrialRun::racer(std::int64_t number) const {
   const std::string who = "trial " + std::to_string(input_.trial.value) + " cannot race: ";
   if (!state_) return Error{Code::kFailedPrecondition, who + "there is no state in memory", ""};
+  if (number == 0) return copied(input_);
   TrialRun out = once_more(input_);
-  out.numbers_ = numbers_;
-  if (number == 0) {
-    LANISTA_ASSIGN(out.state_, state_.clone(input_.trial_seed));
-    return out;
-  }
   const RivalStart& rival = input_.rivals[static_cast<std::size_t>(number - 1)];
   out.input_.start = rival.weights;
   out.input_.recipe.ease = rival.ease;

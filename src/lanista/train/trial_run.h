@@ -177,7 +177,8 @@ class TrialRun {
   Result<void> begin_settings();  // those that stand before anything was trained
   Result<void> restore_settings(const std::map<std::string, std::string>& facts,
                                 std::span<const study::Measurement> measurements);
-  TrialRun once_more(TrainerInput input) const;  // a run at its place, without a state
+  TrialRun once_more(TrainerInput input) const;       // a run at its place, without a state
+  Result<TrialRun> copied(TrainerInput input) const;  // with a copy of its state; errors: kResourceExhausted
   Result<void> restore_race(const std::map<std::string, std::string>& facts,
                             std::span<const study::Measurement> measurements);
   Result<std::vector<study::SelectingAt>> read_selecting(const std::map<std::string, std::string>& facts,

@@ -87,10 +87,14 @@ Result<TrialRun> TrialRun::fork(const space::Sample& setting, std::optional<std:
   }
   TrainerInput input = input_;
   if (data_seed) input.data_seed = *data_seed;
-  TrialRun out = once_more(std::move(input));
+  LANISTA_ASSIGN(TrialRun out, copied(std::move(input)));
   LANISTA_TRY(out.add_setting(step_, setting));
+  return out;
+}
+
+Result<TrialRun> TrialRun::copied(TrainerInput input) const {
+  TrialRun out = once_more(std::move(input));
   LANISTA_ASSIGN(out.state_, state_.clone(input_.trial_seed));
-  out.numbers_ = numbers_;
   return out;
 }
 
@@ -101,6 +105,8 @@ TrialRun TrialRun::once_more(TrainerInput input) const {
   input.race_steps = 0;
   TrialRun out(input, *this);  // what is checked and derived of the input is the parent's
   out.settings_ = settings_;
+  out.numbers_ = numbers_;
+  out.rates_ = rates_;
   out.step_ = step_;
   out.branched_at_ = branched_at_;
   out.loss_sum_ = loss_sum_;
