@@ -68,8 +68,7 @@ TEST_F(Elsewhere, EndsAsAnywhereWhoeverIsKilledOrComesLate) {
     int kills = 0;
     const Ends ends = train(*executor, 6, [&](const Report& report) {
       if (!std::holds_alternative<EpochReport>(report) || kills == 6 || rng.below(3) > 0) return;
-      const pid_t victim = executor->process(rng.below(3));
-      if (victim > 0 && ::kill(victim, SIGKILL) == 0) ++kills;
+      if (send_signal(executor->process(rng.below(3)), SIGKILL)) ++kills;
     });
 
     EXPECT_EQ(ends.hashes, expected);
@@ -92,7 +91,9 @@ TEST_F(Elsewhere, GivesTrialsToWhoComesLate) {
     ASSERT_TRUE(report);
     if (const auto* worker_came = std::get_if<WorkerReport>(&*report)) came.insert(worker_came->worker);
   }
-  ASSERT_EQ(::kill(-executor->process(0), SIGSTOP), 0);  // so that what ends now ends with the other
+  const pid_t near = executor->process(0);
+  ASSERT_GT(near, 1);
+  ASSERT_EQ(::kill(-near, SIGSTOP), 0);  // so that what ends now ends with the other
   for (std::uint32_t id = 1; id <= 4; ++id) {
     executor->command(Allow{TrialId{id}, kShortEpochs});
     executor->command(Finish{TrialId{id}, false});
@@ -102,7 +103,7 @@ TEST_F(Elsewhere, GivesTrialsToWhoComesLate) {
     const auto report = executor->next(10);
     ASSERT_TRUE(report) << "silence behind " << ended.size() << " trials";
     if (const auto* finished = std::get_if<FinishedReport>(&*report)) ended.insert(finished->trial);
-    if (ended.size() == 2) ::kill(-executor->process(0), SIGCONT);
+    if (ended.size() == 2) ::kill(-near, SIGCONT);
   }
 }
 

@@ -36,6 +36,10 @@ inline Job short_job(std::uint32_t id) {
   return job;
 }
 
+/// Whether the process heard it. A place of a worker is empty (0) while the next one comes, and kill(2) would then mean
+/// the whole group of this test, which is also the group of whoever runs it.
+inline bool send_signal(pid_t process, int number) { return process > 0 && ::kill(process, number) == 0; }
+
 /// What a worker's trials do to it.
 struct Nature {
   std::optional<TrialId> kills;  ///< whoever has it in hand
@@ -99,6 +103,7 @@ class Mortal final : public PassingExecutor {
       if (died && std::ssize(*died) >= nature_.of_processes) continue;
       const std::string one_more = (died ? *died : "") + "x";
       static_cast<void>(real_file_system().write_file(marks_, std::as_bytes(std::span(one_more))));
+      ::signal(nature_.signal, SIG_DFL);  // a sanitizer's handler would exit
       ::raise(nature_.signal);
     }
   }

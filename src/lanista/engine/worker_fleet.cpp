@@ -245,7 +245,8 @@ void WorkerFleet::watch_silence(double now) {
     if (seat.process == 0) continue;
     if (is_elsewhere(i) && !seat.has_spoken) continue;  // it may wait for a place
     seat.silent += passed;
-    const double most = seat.channel ? options_.lease_seconds : std::max(options_.lease_seconds, kToKnock);
+    // Its heart beats from the welcome on, which follows its hello.
+    const double most = seat.has_spoken ? options_.lease_seconds : std::max(options_.lease_seconds, kToKnock);
     if (seat.silent <= most) continue;
     lose(i, false,
          "was silent for " + seconds_text(most) + " (stopped, or the machine is too busy: run.lease_seconds)");

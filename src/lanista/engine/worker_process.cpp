@@ -178,10 +178,13 @@ std::optional<ProcessEnd> ended(pid_t process, double seconds) {
   }
 }
 
-std::string build_fingerprint() {
-  const auto program = real_file_system().read("/proc/self/exe");
-  return std::string(LANISTA_VERSION) + " build " +
-         (program ? hash_bytes(std::as_bytes(std::span(*program))).hex().substr(0, 12) : "unknown");
+const std::string& build_fingerprint() {
+  static const std::string kOfThisProgram = [] {
+    const auto program = real_file_system().read("/proc/self/exe");
+    return std::string(LANISTA_VERSION) + " build " +
+           (program ? hash_bytes(std::as_bytes(std::span(*program))).hex().substr(0, 12) : "unknown");
+  }();
+  return kOfThisProgram;
 }
 
 }  // namespace lanista::engine

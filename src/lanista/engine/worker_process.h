@@ -67,7 +67,8 @@ class Reaper {
 /// How a child ended, waiting at most `seconds` for it; none: it lives. Nothing may ask twice.
 std::optional<ProcessEnd> ended(pid_t process, double seconds);
 
-/// What a build is known by: workers of another one are refused. Version and hash of the running program's file.
-std::string build_fingerprint();
+/// What a build is known by: workers of another one are refused. Version and hash of the running program's file, which
+/// is read once.
+const std::string& build_fingerprint();
 
 }  // namespace lanista::engine

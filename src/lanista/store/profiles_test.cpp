@@ -207,6 +207,7 @@ TEST(Profiles, OutliveWritersThatAreKilled) {
   const auto begin = [&](pid_t& writer) {
     const std::uint64_t life = lives++;
     writer = ::fork();
+    LANISTA_CHECK(writer >= 0, "no process");  // to kill -1 is to kill everybody
     if (writer == 0) write_for_ever(folder.path(), life, told[1]);
   };
   for (pid_t& writer : writers) begin(writer);

@@ -196,6 +196,7 @@ TEST(WideSession, GoesOnWithoutHelpersThatDie) {
       ::_exit(0);
     }
     const Trained together = lead(input, path, [](std::int64_t) {});
+    ASSERT_GT(child, 0);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     EXPECT_EQ(together.failed, 1) << steps;

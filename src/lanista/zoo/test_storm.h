@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "lanista/base/check.h"
 #include "lanista/zoo/packed_bytes.h"
 #include "lanista/zoo/query.h"
 #include "lanista/zoo/test_store.h"
@@ -65,6 +66,7 @@ inline StormTally storm(const std::string& folder, const StormOptions& options) 
   std::uint64_t life = 0;
   const auto begin = [&] {
     const pid_t child = ::fork();
+    LANISTA_CHECK(child >= 0, "no process");  // -1 would be everybody, below
     if (child == 0) storm_worker(folder, life);
     ++life;
     return child;
