@@ -9,6 +9,7 @@
 #include "lanista/engine/executor.h"
 #include "lanista/study/epochs.h"
 #include "lanista/study/program_key.h"
+#include "lanista/study/tuner.h"
 
 namespace lanista::engine {
 namespace {
@@ -49,7 +50,7 @@ Result<PlannedMember> PlanMembers::make(const study::TrialView& trial) const {
   LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, job.fold));
   fuse::Recipe recipe{
       .step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},
-      .batch_size = job.recipe.batch,
+      .batch_size = study::most_batch(job.recipe),
       .data = {.dataset = data.hash, .order_seed = job.data_seed, .num_samples = data.split_rows[0], .steps = steps_},
       .epochs = study::epochs_of(job.recipe, data.split_rows[0]).passes(job.recipe.epochs),
       .precision = precision_of(job.recipe.precision),

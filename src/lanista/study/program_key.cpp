@@ -4,6 +4,7 @@
 #include <string>
 
 #include "lanista/step/optimizer.h"
+#include "lanista/study/tuner.h"
 
 namespace lanista::study {
 
@@ -35,7 +36,9 @@ Digest structure_key(const graph::Graph& model, const graph::OpTable& ops) {
 Digest program_key(const Digest& structure, const Recipe& recipe) {
   Hasher hasher;
   hasher.digest(structure).text(recipe.loss).text(recipe.optimizer).text(recipe.precision).number(recipe.batch);
-  return hasher.number(recipe.shards).number(recipe.accumulate).finish();
+  hasher.number(recipe.shards).number(recipe.accumulate);
+  const std::int64_t most = most_batch(recipe);
+  return most == recipe.batch ? hasher.finish() : hasher.number(most).finish();
 }
 
 std::int64_t state_bytes(std::int64_t parameters, const Recipe& recipe) {

@@ -2,15 +2,18 @@
 #include "lanista/study/tuner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "lanista/base/option_specs.h"
+#include "lanista/base/real_json.h"
 #include "lanista/base/text_distance.h"
 
 namespace lanista::study {
 namespace {
 
 constexpr double kMostSteps = 1e9;
+constexpr const char* kBatch = "batch";
 
 std::vector<OptionSpec> mltuner_options() {
   using Kind = OptionSpec::Kind;
@@ -66,11 +69,51 @@ std::vector<OptionSpec> schedule_options() {
           option("from", Kind::kText, "", "a study, or its best/, whose winner's schedule is read in their place")};
 }
 
+/// Numbers that a list, or a number alone, says.
+void add_numbers(const nlohmann::json& said, std::vector<double>& out) {
+  if (said.is_number()) out.push_back(said.get<double>());
+  if (!said.is_array()) return;
+  for (const nlohmann::json& each : said) add_numbers(each, out);
+}
+
+/// Batches that a trial may come to beside its own.
+std::vector<double> later_batches(const PluginConfig& tune) {
+  std::vector<double> out;
+  if (const auto params = tune.options.find("params"); params != tune.options.end() && params->contains(kBatch)) {
+    add_numbers(params->at(kBatch), out);
+  }
+  const auto settings = tune.options.find("settings");
+  if (settings == tune.options.end() || !settings->is_array()) return out;
+  for (const nlohmann::json& each : *settings) {
+    if (each.contains(kBatch)) add_numbers(each.at(kBatch), out);
+  }
+  return out;
+}
+
 }  // namespace
 
+std::int64_t most_batch(const Recipe& recipe) {
+  double most = static_cast<double>(recipe.batch);
+  for (const double each : later_batches(recipe.tune)) most = std::max(most, each);
+  return static_cast<std::int64_t>(std::min(most, static_cast<double>(kMaxBatch)));
+}
+
+Result<void> check_batches(const Recipe& recipe) {
+  for (const double each : later_batches(recipe.tune)) {
+    if (each >= 1 && std::fmod(each, static_cast<double>(recipe.batch)) == 0) continue;
+    const bool is_whole = std::abs(each) < kMostSteps && each == std::floor(each);
+    const std::string text = is_whole ? std::to_string(static_cast<std::int64_t>(each)) : real_json(each).dump();
+    return Error{Code::kInvalidArgument,
+                 "a batch of " + text + " is no multiple of " + std::to_string(recipe.batch) +
+                     ", the batch that the trial begins with (data.batch): a larger one reads whole batches of it",
+                 kBatch};
+  }
+  return {};
+}
+
 const std::vector<std::string>& tunable_names() {
-  static const std::vector<std::string> names{"lr",    "momentum", "weight_decay", "beta1",
-                                              "beta2", "eps",      "clip_norm",    "label_smoothing"};
+  static const std::vector<std::string> names{"lr",  "momentum",  "weight_decay",    "beta1", "beta2",
+                                              "eps", "clip_norm", "label_smoothing", kBatch};
   return names;
 }
 

@@ -83,10 +83,29 @@ TEST(TuneRules, HaveOldTrialsWaitLonger) {
 
 TEST(TuneRules, TellWhatCanChangeInTraining) {
   EXPECT_TRUE(check_tunable("momentum").ok());
-  const auto refused = check_tunable("batch");
+  EXPECT_TRUE(check_tunable("batch").ok());
+  const auto refused = check_tunable("optimizer");
   EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
-  EXPECT_NE(refused.error().message.find("'batch' cannot change while a trial trains; what can: lr, momentum"),
+  EXPECT_NE(refused.error().message.find("'optimizer' cannot change while a trial trains; what can: lr, momentum"),
             std::string::npos);
+}
+
+TEST(TuneRules, KnowTheLargestBatch) {
+  Recipe recipe;
+  recipe.batch = 16;
+  EXPECT_EQ(most_batch(recipe), 16);
+  recipe.tune = {"mltuner", {{"params", {{"batch", {16, 64, 32}}, {"lr", "log(0.1, 1)"}}}}};
+  EXPECT_EQ(most_batch(recipe), 64);
+  EXPECT_TRUE(check_batches(recipe));
+  recipe.tune = played_back({{0, {{"lr", 0.1}}}, {9, {{"batch", 48.0}}}});
+  EXPECT_EQ(most_batch(recipe), 48);
+  EXPECT_TRUE(check_batches(recipe));
+  for (const double wrong : {8.0, 40.0, 0.0, 32.5}) {
+    recipe.tune = played_back({{9, {{"batch", wrong}}}});
+    const auto refused = check_batches(recipe);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_NE(refused.error().message.find("is no multiple of 16"), std::string::npos);
+  }
 }
 
 TEST(TuneRules, ComeFromOptions) {

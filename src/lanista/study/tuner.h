@@ -26,6 +26,12 @@ const std::vector<std::string>& tunable_names();
 /// Whether a parameter may be tuned inside a trial. Errors: kInvalidArgument naming what can.
 Result<void> check_tunable(std::string_view name);
 
+/// The largest batch that a trial of this recipe may come to: its own, or one that train.tune may give it. Programs are
+/// made for it.
+std::int64_t most_batch(const Recipe& recipe);
+/// Of the batches that train.tune names. Errors: kInvalidArgument (one is no multiple of the recipe's own).
+Result<void> check_batches(const Recipe& recipe);
+
 /// The kinds of train.tune.
 struct TunePlugin {
   std::string name;

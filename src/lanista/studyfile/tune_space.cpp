@@ -48,6 +48,11 @@ Result<space::SearchSpace> tune_space(const Options& options) {
     };
     auto domain = domain_of(*found);
     if (!domain) return wrong(domain.error());
+    if (name == "batch" && found->is_string()) {
+      return wrong({Code::kInvalidArgument,
+                    found->dump() + " is not allowed; a list of multiples of data.batch is wanted, such as [32, 64]",
+                    ""});
+    }
     if (auto added = space.add({name, *domain, {}}); !added) return wrong(added.error());
     // Bounds of ranges stand for their insides.
     const std::int64_t count = space::domain_size(*domain).value_or(2);

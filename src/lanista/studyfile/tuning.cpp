@@ -68,11 +68,20 @@ std::optional<Error> beside_tuning(const study::StudyConfig& config) {
   if (!train.select.name.empty()) {
     return refusal("train.tune", "does not go with train.select: losses of chosen examples cannot be compared");
   }
+  const auto& varied = config.space.params.parameters();
+  study::Recipe first;
+  first.batch = config.data.batch;
+  first.tune = train.tune;
+  if (study::most_batch(first) > first.batch) {
+    if (std::ranges::find(varied, "batch", &space::Parameter::name) != varied.end()) {
+      return refusal("train.tune", "changes the batch size itself; batch cannot vary beside it");
+    }
+    if (auto fits = study::check_batches(first); !fits) return refusal("train.tune", fits.error().message);
+  }
   if (!tunes_rate(train.tune)) return std::nullopt;
   if (train.schedule != "constant" || train.warmup_epochs > 0) {
     return refusal("train.tune", "changes the learning rate itself; train.schedule must be constant, without warm-up");
   }
-  const auto& varied = config.space.params.parameters();
   for (const char* name : {"schedule", "warmup_epochs"}) {
     if (std::ranges::find(varied, name, &space::Parameter::name) == varied.end()) continue;
     return refusal("train.tune", "changes the learning rate itself; " + std::string(name) + " cannot vary beside it");

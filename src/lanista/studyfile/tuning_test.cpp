@@ -40,7 +40,9 @@ TEST(Tune, IsReadAndWritten) {
 TEST(Tune, RefusesWhatCannotChangeInTraining) {
   expect_within("'width' cannot change while a trial trains; what can: lr, momentum",
                 mistake("train: {tune: {mltuner: {params: {width: [1, 2]}}}}"));
-  expect_within("'batch' cannot change", mistake("train: {tune: {mltuner: {params: {batch: [16, 32]}}}}"));
+  expect_within("a list of multiples of data.batch",
+                mistake("train: {tune: {mltuner: {params: {batch: int(16, 32)}}}}"));
+  expect_within("a batch of 48 is no multiple of 32", mistake("train: {tune: {mltuner: {params: {batch: [32, 48]}}}}"));
   expect_within("no number", mistake("train: {tune: {mltuner: {params: {lr: [fast]}}}}"));
   expect_within("a range such as log(1e-3, 0.5)", mistake("train: {tune: {mltuner: {params: {lr: fast}}}}"));
   expect_within("at least one setting", mistake("train: {tune: {mltuner: {params: {}}}}"));
@@ -55,6 +57,10 @@ TEST(Tune, RefusesWhatDoesNotGoWithIt) {
   expect_within("train.select", mistake("train: {select: selective, " + tune + "}"));
   expect_within("cannot vary beside it",
                 mistake("{train: {" + tune + "}, space: {params: {schedule: [constant, cosine]}}}"));
+  const std::string batches = "tune: {mltuner: {params: {batch: [32, 64]}}}";
+  expect_within("batch cannot vary beside it",
+                mistake("{train: {" + batches + "}, space: {params: {batch: [32, 64]}}}"));
+  EXPECT_EQ(mistake("train: {" + batches + "}"), "");
   EXPECT_EQ(mistake("train: {schedule: cosine, tune: {mltuner: {params: {momentum: range(0, 0.9)}}}}"), "");
 }
 

@@ -62,7 +62,8 @@ std::vector<double> values_of(const TrainerState& state, const std::string& name
 }
 
 /// A softmax regression trained by plain gradient descent, a row after the other: rows come out of a queue that is
-/// filled anew when it is empty, and epochs are counted on the fingers.
+/// filled anew when it is empty, and epochs are counted on the fingers. Where a schedule is played back, an update
+/// takes as many batches out of the queue as its setting says, one after the other, until something ends.
 class PlainLoop {
  public:
   PlainLoop(const TrainerInput& input, std::vector<double> weight, std::vector<double> bias)
@@ -79,20 +80,24 @@ class PlainLoop {
       rows_.assign(order.begin(), order.end());
     }
     std::vector<std::int64_t> batch;
-    while (!rows_.empty() && static_cast<std::int64_t>(batch.size()) < recipe.batch) {
-      batch.push_back(rows_.front());
-      rows_.pop_front();
+    const double lr = rate();
+    bool over = false;
+    for (std::int64_t wanted = batches(), taken = 0; taken < wanted && !over; ++taken) {
+      if (rows_.empty() || (taken > 0 && a_setting_begins())) break;
+      for (std::int64_t row = 0; row < recipe.batch && !rows_.empty(); ++row) {
+        batch.push_back(rows_.front());
+        rows_.pop_front();
+      }
+      ++step_;
+      over = recipe.all_rows_at > 1 ? rows_.empty() : ++in_epoch_ == length() || step_ == recipe.steps;
     }
     std::vector<float> features(batch.size() * 4);
     augmenter_.gather(*input_.data, input_.data_seed, pass_, batch, features);
     std::vector<double> of_weight(12, 0), of_bias(3, 0);
     loss_ += descent(batch, features, of_weight, of_bias);
     seen_ += batch.size();
-    const double lr = rate();
     for (std::size_t i = 0; i < 12; ++i) weight_[i] -= lr * of_weight[i];
     for (std::size_t i = 0; i < 3; ++i) bias_[i] -= lr * of_bias[i];
-    ++step_;
-    const bool over = recipe.all_rows_at > 1 ? rows_.empty() : ++in_epoch_ == length() || step_ == recipe.steps;
     if (!over) return;
     train_loss.push_back(loss_ / static_cast<double>(seen_));
     ends.push_back(step_);
@@ -107,10 +112,30 @@ class PlainLoop {
 
   const std::vector<double>& weight() const { return weight_; }
   const std::vector<double>& bias() const { return bias_; }
+  std::int64_t steps() const { return step_; }
   std::vector<double> train_loss, val_loss;
   std::vector<std::int64_t> ends;
 
  private:
+  /// What the settings that have begun say of this, the last of them; else `usual`.
+  double setting(const char* name, double usual) const {
+    const auto settings = input_.recipe.tune.options.find("settings");
+    if (settings == input_.recipe.tune.options.end()) return usual;
+    for (const auto& each : *settings) {
+      if (each.at("step").get<std::int64_t>() <= step_) usual = each.value(name, usual);
+    }
+    return usual;
+  }
+  bool a_setting_begins() const {
+    const auto settings = input_.recipe.tune.options.find("settings");
+    if (settings == input_.recipe.tune.options.end()) return false;
+    return std::ranges::any_of(*settings, [&](const auto& each) { return each.at("step") == step_; });
+  }
+  std::int64_t batches() const {
+    const auto first = static_cast<double>(input_.recipe.batch);
+    return static_cast<std::int64_t>(setting("batch", first) / first);
+  }
+
   /// Rows of a pass: all, or in a growing training the first so many that make up its share.
   std::vector<std::int64_t> share(std::int64_t pass) const {
     const auto& all = input_.data->rows(data::Part::kTrain);
@@ -143,20 +168,22 @@ class PlainLoop {
 
   double rate() const {
     const study::Recipe& recipe = input_.recipe;
+    const double lr = setting("lr", recipe.lr);
     if (recipe.all_rows_at > 1) return growing_rate();
     const double warm = std::floor(recipe.warmup_epochs * static_cast<double>(length()));
     const auto at = static_cast<double>(step_);
-    if (at < warm) return recipe.lr * (at + 1) / (warm + 1);
-    if (recipe.schedule == "constant") return recipe.lr;
+    if (at < warm) return lr * (at + 1) / (warm + 1);
+    if (recipe.schedule == "constant") return lr;
     if (recipe.schedule == "step")
-      return recipe.lr * std::pow(recipe.step_factor, std::floor(at / static_cast<double>(length())));
+      return lr * std::pow(recipe.step_factor, std::floor(at / static_cast<double>(length())));
     const auto all = static_cast<double>(recipe.steps > 0 ? recipe.steps : recipe.epochs * length());
-    return recipe.lr * 0.5 * (1 + std::cos(std::numbers::pi * (at - warm) / std::max(1.0, all - warm)));
+    return lr * 0.5 * (1 + std::cos(std::numbers::pi * (at - warm) / std::max(1.0, all - warm)));
   }
 
   /// The same by epochs that have as many steps as they happen to have.
   double growing_rate() const {
     const study::Recipe& recipe = input_.recipe;
+    const double lr = setting("lr", recipe.lr);
     std::vector<std::int64_t> steps;
     for (std::int64_t e = 0; e < recipe.epochs; ++e) steps.push_back(steps_of_pass(e));
     double warm = 0, all = 0, left = recipe.warmup_epochs;
@@ -166,10 +193,10 @@ class PlainLoop {
       all += static_cast<double>(each);
     }
     const auto at = static_cast<double>(step_);
-    if (at < warm) return recipe.lr * (at + 1) / (warm + 1);
-    if (recipe.schedule == "constant") return recipe.lr;
-    if (recipe.schedule == "step") return recipe.lr * std::pow(recipe.step_factor, static_cast<double>(ends.size()));
-    return recipe.lr * 0.5 * (1 + std::cos(std::numbers::pi * (at - warm) / std::max(1.0, all - warm)));
+    if (at < warm) return lr * (at + 1) / (warm + 1);
+    if (recipe.schedule == "constant") return lr;
+    if (recipe.schedule == "step") return lr * std::pow(recipe.step_factor, static_cast<double>(ends.size()));
+    return lr * 0.5 * (1 + std::cos(std::numbers::pi * (at - warm) / std::max(1.0, all - warm)));
   }
 
   /// The sum of the losses; the gradients of their mean.
@@ -212,7 +239,8 @@ void expect_near(const std::vector<double>& ours, const std::vector<double>& the
 }
 
 void expect_trained_plainly(const TrainerInput& input, const TrialRun& run, PlainLoop loop) {
-  for (std::int64_t i = 0; i < run.step_count(); ++i) loop.step();
+  while (loop.steps() < run.step_count()) loop.step();
+  EXPECT_EQ(loop.steps(), run.step_count());
   const TrainerState state = run.save();
   expect_near(values_of(state, "n1.weight"), loop.weight(), "weight");
   expect_near(values_of(state, "n1.bias"), loop.bias(), "bias");
@@ -252,6 +280,20 @@ study::Recipe growing_recipe(Rng& rng, std::int64_t batch) {
   recipe.steps_per_epoch = recipe.steps = 0;
   recipe.epochs = rng.between(2, 7);
   recipe.all_rows_at = rng.between(2, recipe.epochs);
+  return recipe;
+}
+
+/// Whose batches, and rates, change on the way, at any step; all may come to the same largest one.
+study::Recipe played_recipe(Rng& rng, std::int64_t batch) {
+  study::Recipe recipe = rng.bernoulli(0.8) ? drawn_recipe(rng, batch) : growing_recipe(rng, batch);
+  std::vector<study::SettingAt> schedule;
+  std::int64_t step = rng.between(0, 3);
+  for (int i = 0; i < 4; ++i, step += rng.between(1, 12)) {
+    schedule.push_back({step, {{"batch", static_cast<double>(batch * rng.between(1, 5))}}});
+    if (rng.bernoulli(0.5)) schedule.back().setting["lr"] = rng.uniform(0.01, 0.2);
+  }
+  schedule.push_back({1'000'000, {{"batch", static_cast<double>(5 * batch)}}});
+  recipe.tune = study::played_back(schedule);
   return recipe;
 }
 
@@ -304,6 +346,7 @@ void train_as_a_plain_loop(study::Recipe (*draw)(Rng&, std::int64_t), int seeds)
 }
 
 TEST(EpochsInSteps, ReadWhatAPlainLoopReads) { train_as_a_plain_loop(drawn_recipe, 150); }
+TEST(EpochsInSteps, ReadWhatAPlainLoopReadsWhereBatchesGrow) { train_as_a_plain_loop(played_recipe, 100); }
 TEST(EpochsThatGrow, ReadWhatAPlainLoopReads) { train_as_a_plain_loop(growing_recipe, 60); }
 
 /// Of five steps a pass, the last one short.

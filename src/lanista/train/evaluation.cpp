@@ -9,6 +9,7 @@
 #include "lanista/base/portable_math.h"
 #include "lanista/nn/score_metrics.h"
 #include "lanista/step/loss.h"
+#include "lanista/study/tuner.h"
 
 namespace lanista::train {
 namespace {
@@ -113,7 +114,7 @@ Value value_of(const study::NamedMetric& named, nn::Metrics& asked, std::int64_t
 nn::ProgramOptions program_options_of(const study::Recipe& recipe) {
   static_assert(study::kMaxParts == nn::kMaxParts);
   nn::ProgramOptions options;
-  options.max_batch = recipe.batch;
+  options.max_batch = study::most_batch(recipe);
   options.shards = recipe.shards;
   options.accumulate = recipe.accumulate;
   options.precision = precision_of(recipe.precision);

@@ -30,7 +30,9 @@ std::string failure_of(const Call& call) {
 }  // namespace
 
 LaneGroup::LaneGroup(const TrainerInput& like, nn::Program program)
-    : seats_(std::make_unique<Seats>(std::move(program))), spec_(like.data->spec()), batch_(like.recipe.batch) {
+    : seats_(std::make_unique<Seats>(std::move(program))),
+      spec_(like.data->spec()),
+      batch_(study::most_batch(like.recipe)) {
   const auto lanes = static_cast<std::size_t>(this->lanes());
   buffers_.emplace_back(batch_, spec_);
   batches_.resize(lanes);
@@ -77,7 +79,7 @@ std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_
   std::ranges::fill(active_, std::uint8_t{0});
   std::int64_t steps = most;
   for (const TrialRun* run : runs) {
-    steps = std::min(steps, run->selection_ ? std::int64_t{1} : run->steps_left_at_once());
+    steps = std::min(steps, run->selection_ ? std::int64_t{1} : run->updates_left_at_once());
   }
   seat(runs);
   begin_epochs(runs, ends);
@@ -134,7 +136,7 @@ void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepEnd> ends)
   }
 }
 
-// What these lanes do in the step that comes after so many others.
+// What these lanes do in the update that comes after so many others.
 nn::StepWork LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ahead,
                                 std::span<const std::uint8_t> lanes) {
   std::size_t places = 0;
@@ -207,7 +209,7 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
       if (before.bad_step >= 0) end.bad_step = before.bad_step;
       end.steps += before.steps;
     }
-    if (end.bad_step >= 0) ends[i].bad_step = runs[i]->step_ + end.bad_step;
+    if (end.bad_step >= 0) ends[i].bad_step = runs[i]->step_ + runs[i]->steps_of(end.bad_step);
     const bool at_the_end = runs[i]->count_steps(end);
     ends[i].epoch_ended = at_the_end && ends[i].failure.empty();
   }
@@ -223,7 +225,7 @@ void LaneGroup::recalibrate(TrialRun& run) {
     if (!room) throw std::bad_alloc();
     spare_ = *std::move(room);
   }
-  const auto size = static_cast<std::size_t>(batch_);
+  const auto size = static_cast<std::size_t>(run.input_.recipe.batch);
   const std::span<const std::int64_t> rows(*run.order_);
   const std::size_t batches = std::min(static_cast<std::size_t>(run.recalibration()), rows.size() / size);
   for (std::size_t i = 0; i < batches; ++i) {

@@ -41,13 +41,13 @@ class LaneGroup {
   /// kResourceExhausted, kDataLoss.
   Result<void> admit(TrialRun& run) const { return run.settle(program()); }
 
-  /// Trains one step of every run, at most lanes() of them. Runs that stand at the same place read one batch. At the
+  /// Trains one update of every run, at most lanes() of them. Runs that stand at the same place read one batch. At the
   /// end of an epoch a run is measured. A run that throws is tried once more, alone; then it has failed, and the
   /// others have their step. `ends` gets one entry a run.
   void step(std::span<TrialRun* const> runs, std::span<StepEnd> ends) { advance(runs, 1, ends); }
-  /// The same for up to `most` steps, but for no more than the first of the runs has to the end of its epoch, or of its
-  /// pass over the rows. A run
-  /// that was tried again alone may have done fewer than the others. Returns the steps of the chunk.
+  /// The same for up to `most` updates (TrialRun::stride), but for no more than the first of the runs has to the end of
+  /// its epoch, or of its pass over the rows. A run that was tried again alone may have done fewer than the others.
+  /// Returns the updates of the chunk.
   /// With `peers`, others compute shards of one run's steps; what they fail in, it does alone.
   std::int64_t advance(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends,
                        nn::ShardPeers* peers = nullptr);
@@ -84,7 +84,7 @@ class LaneGroup {
 
   std::unique_ptr<Seats> seats_;  // stays where it is when the group moves
   data::DataSpec spec_;
-  std::int64_t batch_;
+  std::int64_t batch_;                 // that the program has room for
   nn::LaneGradients spare_;            // of recalibrations; none until there is one
   std::vector<BatchBuffers> buffers_;  // one for each place in the data at which runs stand
   // Of each lane:

@@ -146,13 +146,18 @@ std::int64_t TrialRun::recalibration() const {
 }
 
 std::int64_t TrialRun::steps_left_at_once() const {
-  return std::min(epochs_.through(epochs_.over(step_) + 1), epochs_.pass_begin(pass() + 1)) - step_;
+  std::int64_t end = std::min(epochs_.through(epochs_.over(step_) + 1), epochs_.pass_begin(pass() + 1));
+  for (const auto& [from, setting] : settings_) {
+    if (from > step_) end = std::min(end, from);
+  }
+  return end - step_;
 }
 
 nn::LaneHyper TrialRun::hyper(std::int64_t ahead) const {
-  const auto& r = recipe_at(step_ + ahead);
+  const auto& r = recipe_at(step_);  // settings begin where chunks do
   nn::LaneHyper h;
-  const std::int64_t clock = selection_ && selection_.counts_trained() ? selection_.batches() : step_ + ahead;
+  const std::int64_t at = step_ + ahead * full_stride();
+  const std::int64_t clock = selection_ && selection_.counts_trained() ? selection_.batches() : at;
   h.lr = learning_rate(r, clock, epochs_);
   h.momentum = r.momentum;
   h.nesterov = r.nesterov;
@@ -354,6 +359,10 @@ std::vector<nn::RateRange> TrialRun::own_rates(const nn::StateLayout& layout) co
 
 bool TrialRun::reads_with(const TrialRun& other) const {
   if (selection_ || other.selection_) return false;
+  const std::int64_t strides = full_stride();
+  if (strides != other.full_stride()) return false;
+  // Where one ends its epoch in the middle of a larger batch, the other reads on.
+  if (strides > 1 && steps_left_at_once() != other.steps_left_at_once()) return false;
   return step_ == other.step_ && epochs_.all_rows_at == other.epochs_.all_rows_at &&
          input_.data_seed == other.input_.data_seed && input_.data == other.input_.data &&
          augment_text_ == other.augment_text_;
@@ -388,8 +397,9 @@ void TrialRun::begin_pass(std::span<TrialRun* const> others) {
 
 std::span<const std::int64_t> TrialRun::rows(std::int64_t ahead) const {
   const auto batch = static_cast<std::size_t>(input_.recipe.batch);
-  const std::size_t begin = static_cast<std::size_t>(step_ - epochs_.pass_begin(pass()) + ahead) * batch;
-  return std::span(*order_).subspan(begin, std::min(batch, order_->size() - begin));
+  const std::int64_t done = ahead * full_stride(), steps = steps_of(ahead + 1) - done;
+  const std::size_t begin = static_cast<std::size_t>(step_ - epochs_.pass_begin(pass()) + done) * batch;
+  return std::span(*order_).subspan(begin, std::min(batch * static_cast<std::size_t>(steps), order_->size() - begin));
 }
 
 SelectionPlace TrialRun::place() const {
@@ -401,13 +411,14 @@ SelectionPlace TrialRun::place() const {
 
 bool TrialRun::count_steps(const nn::LaneEnd& end) {
   loss_sum_ = end.loss_sum;
-  step_ += end.steps;
+  const std::int64_t steps = steps_of(end.steps);
+  step_ += steps;
   if (end.steps > 0) {
     input_.start.reset();  // from here on there is a state to go on from
     for (RivalStart& rival : input_.rivals) rival.weights.reset();
     if (selection_) selection_.step_done();
   }
-  return epochs_.over(step_) > epochs_.over(step_ - end.steps);
+  return epochs_.over(step_) > epochs_.over(step_ - steps);
 }
 
 void TrialRun::note_measured(std::map<std::string, double> metrics) {

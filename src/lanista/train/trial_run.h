@@ -133,11 +133,16 @@ class TrialRun {
   /// The rules of its searches; none: it never searches.
   const std::optional<study::TuneRules>& tune_rules() const { return tune_rules_; }
   const study::Recipe& recipe() const { return recipe_at(step_); }  ///< under its present setting
+  std::int64_t first_batch() const { return input_.recipe.batch; }  ///< that it began with, and steps are counted in
   std::uint64_t trial_seed() const { return input_.trial_seed; }
   std::uint64_t data_seed() const { return input_.data_seed; }
   /// Steps to the end of the epoch.
   std::int64_t steps_left() const { return epochs_.through(epochs_.over(step_) + 1) - step_; }
-  /// Rows of the step that is next.
+  /// Steps of the update that is next: so many batches of the size that the trial began with, whose rows it reads at
+  /// once. 1, unless the trial has come to a larger batch (train.tune); fewer than that where an epoch or a pass ends,
+  /// or another setting begins. Everything else that is told in steps stays as it is with the first batch.
+  std::int64_t stride() const { return std::min(full_stride(), steps_left_at_once()); }
+  /// Rows of the update that is next.
   std::int64_t rows_next() const;
   double loss_sum() const { return loss_sum_; }  ///< of the epoch in progress, over its rows so far
   /// Searches so far, and the tries of the last one.
@@ -171,7 +176,7 @@ class TrialRun {
   TrialRun(const TrainerInput& input, const TrialRun& like);  // of the same recipe
 
   const std::vector<std::int64_t>& train_rows() const { return input_.data->rows(data::Part::kTrain); }
-  nn::LaneHyper hyper(std::int64_t ahead) const;  // of the step that comes after so many others
+  nn::LaneHyper hyper(std::int64_t ahead) const;  // of the update that comes after so many others
   const study::Recipe& recipe_at(std::int64_t step) const;
   Result<void> add_setting(std::int64_t step, const space::Sample& setting);
   Result<void> begin_settings();  // those that stand before anything was trained
@@ -187,7 +192,10 @@ class TrialRun {
   void take_recipe(std::span<const study::Racer> race);  // of the racer that was kept
   /// Batches that renew running statistics before the epoch at hand is measured.
   std::int64_t recalibration() const;
-  std::int64_t steps_left_at_once() const;        // of its epoch, and of its pass over the rows
+  std::int64_t steps_left_at_once() const;  // of its epoch, of its pass over the rows, and of its setting
+  std::int64_t full_stride() const { return recipe_at(step_).batch / input_.recipe.batch; }
+  std::int64_t updates_left_at_once() const { return (steps_left_at_once() + full_stride() - 1) / full_stride(); }
+  std::int64_t steps_of(std::int64_t updates) const { return std::min(updates * full_stride(), steps_left_at_once()); }
   std::map<std::string, std::string> facts() const;
   /// Makes the state: of what was restored, or of its start, or fresh if no step was done. Errors: kResourceExhausted,
   /// kDataLoss, kInvalidArgument (its start does not fit), kInternal (steps were done and there is nothing to go on
@@ -198,9 +206,9 @@ class TrialRun {
   std::int64_t pass() const { return epochs_.pass(step_); }  // over the rows, that it is in
   std::vector<nn::RateRange> own_rates(const nn::StateLayout& layout) const;
   std::vector<double> own_numbers(std::span<const nn::LaneNumber> wanted) const;
-  bool reads_with(const TrialRun& other) const;  ///< the same batch in its next step
+  bool reads_with(const TrialRun& other) const;  ///< the same rows in its next update
   void begin_pass(std::span<TrialRun* const> others);
-  std::span<const std::int64_t> rows(std::int64_t ahead) const;  // that step reads, in the pass at hand
+  std::span<const std::int64_t> rows(std::int64_t ahead) const;  // that update reads, in the pass at hand
   SelectionPlace place() const;                                  // of the step that is next
   bool count_steps(const nn::LaneEnd& end);                      // true at the end of an epoch
   void note_measured(std::map<std::string, double> metrics);     // at the end of an epoch; throws: nothing is noted

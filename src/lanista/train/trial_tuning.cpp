@@ -30,6 +30,9 @@ Result<void> TrialRun::begin_settings() {
   const study::PluginConfig& tune = input_.recipe.tune;
   settings_.clear();
   if (tune.name.empty()) return {};
+  if (auto fits = study::check_batches(input_.recipe); !fits) {
+    return Error{fits.error().code, fits.error().message, "train.tune"};
+  }
   if (selection_) {
     return Error{Code::kInvalidArgument, "a trial that selects its examples cannot tune itself", "train.tune"};
   }
@@ -125,7 +128,7 @@ void TrialRun::note_search(std::vector<study::Branch> branches, TrialRun* winner
   input_.start.reset();
 }
 
-std::int64_t TrialRun::rows_next() const { return epochs_.rows_read(step_ + 1) - epochs_.rows_read(step_); }
+std::int64_t TrialRun::rows_next() const { return epochs_.rows_read(step_ + stride()) - epochs_.rows_read(step_); }
 
 std::pair<std::int64_t, std::int64_t> TrialRun::searched() const {
   std::pair<std::int64_t, std::int64_t> out{0, 0};

@@ -48,12 +48,15 @@ class Branches {
         lanes.clear();
         for (end = begin; end < which.size() && std::ssize(search.tries()[which[end]].losses) == done; ++end) {
           LANISTA_ASSIGN(TrialRun * branch, of(search, which[end]));
-          lanes.push_back({branch, {}, ""});
+          lanes.push_back({branch, std::exchange(ahead_[which[end]], {}), ""});
         }
         steps = round.steps - done;
         if (!train_branches(group_, lanes, steps, leaves_)) return false;
         for (std::size_t i = 0; i < lanes.size(); ++i) {
-          search.tell(which[begin + i], lanes[i].losses);
+          const std::span<const double> losses(lanes[i].losses);
+          const std::span<const double> due = losses.first(std::min(losses.size(), static_cast<std::size_t>(steps)));
+          search.tell(which[begin + i], due);
+          ahead_[which[begin + i]].assign(losses.begin() + std::ssize(due), losses.end());
           if (!lanes[i].failure.empty()) search.tell_failed(which[begin + i]);
         }
       }
@@ -66,10 +69,15 @@ class Branches {
   }
 
   TrialRun& at(std::size_t i) { return *runs_[i]; }
+  /// Steps that a branch has done beyond those whose losses were told: of its last update.
+  std::int64_t ahead(std::size_t i) const { return i < ahead_.size() ? std::ssize(ahead_[i]) : 0; }
 
  private:
   Result<TrialRun*> of(const study::TuneSearch& search, std::size_t i) {
-    if (runs_.size() <= i) runs_.resize(i + 1);
+    if (runs_.size() <= i) {
+      runs_.resize(i + 1);
+      ahead_.resize(i + 1);
+    }
     if (!runs_[i]) {
       std::optional<std::uint64_t> seed;
       if (!rules_.paired) {
@@ -87,13 +95,14 @@ class Branches {
   const std::function<bool()>& leaves_;
   const study::TuneRules& rules_;
   std::deque<std::optional<TrialRun>> runs_;  // of each try; none: not begun, or freed
+  std::vector<std::vector<double>> ahead_;    // of each try: losses that it has and nobody has asked for
 };
 
-std::vector<study::Branch> told(const study::TuneSearch& search, std::int64_t step) {
+std::vector<study::Branch> told(const study::TuneSearch& search, const Branches& branches, std::int64_t step) {
   std::vector<study::Branch> out{{step, {}, search.start_steps(), "start", search.start_loss(), false}};
   for (std::size_t i = 0; i < search.tries().size(); ++i) {
     const study::Try& tried = search.tries()[i];
-    out.push_back({step, tried.setting, std::ssize(tried.losses),
+    out.push_back({step, tried.setting, std::ssize(tried.losses) + branches.ahead(i),
                    tried.undone ? "undone" : std::string(study::trend_name(tried.seen.trend)), tried.seen.speed,
                    search.winner() == i});
   }
@@ -105,7 +114,9 @@ std::vector<study::Branch> told(const study::TuneSearch& search, std::int64_t st
 Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher& make,
                             const std::function<bool()>& leaves) {
   const study::TuneRules& rules = *run.tune_rules();
-  const std::int64_t longest = run.steps_left() - 1;
+  // The last update of a branch may be of more steps than are wanted, and must not end the epoch.
+  const std::int64_t most = study::most_batch(run.recipe()) / run.first_batch();
+  const std::int64_t longest = run.steps_left() - most;
   if (longest < 1) {
     run.note_search({}, nullptr);
     return true;
@@ -118,6 +129,7 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
   now.time *= study::longer_after(rules, run.measurements());
   if (searches > 0 && rules.halving > 0)
     now.time = static_cast<std::int64_t>(rules.again * static_cast<double>(now.time));
+  if (most > 1) now.time = std::max(now.time, 2 * most);  // what the first update did is seen
   study::TuneSearch search(now, longest, trials, std::move(propose), searches > 0);
   Branches branches(group, run, leaves);
   LANISTA_ASSIGN(const std::optional<double> start, branches.start_loss(search.start_steps()));
@@ -128,7 +140,7 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
     if (!done) return false;
   }
   const auto winner = search.winner();
-  run.note_search(told(search, run.step_count()), winner ? &branches.at(*winner) : nullptr);
+  run.note_search(told(search, branches, run.step_count()), winner ? &branches.at(*winner) : nullptr);
   return true;
 }
 

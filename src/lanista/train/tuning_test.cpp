@@ -54,6 +54,18 @@ Result<study::ProposeSetting> rates(const TrialRun& run) {
   });
 }
 
+/// Rates with a batch of one to three of the first.
+Result<study::ProposeSetting> rates_and_batches(const TrialRun& run) {
+  LANISTA_ASSIGN(const study::ProposeSetting propose, rates(run));
+  const Rng rng = Rng(run.trial_seed()).split("batch").split(static_cast<std::uint64_t>(run.searched().first));
+  return study::ProposeSetting(
+      [propose, rng, first = run.first_batch()](std::span<const study::Try> tries) -> std::optional<space::Sample> {
+        auto setting = propose(tries);
+        (*setting)["batch"] = static_cast<double>(first * rng.split(tries.size()).between(1, 3));
+        return setting;
+      });
+}
+
 void expect_same(const Trained& a, const Trained& b) {
   EXPECT_EQ(a.state.tensors, b.state.tensors);
   ASSERT_EQ(a.measurements.size(), b.measurements.size());
@@ -64,11 +76,11 @@ void expect_same(const Trained& a, const Trained& b) {
   }
 }
 
-Trained train_through(const TrainerInput& input, std::int64_t lanes,
-                      const std::function<bool(std::int64_t)>& cut = {}) {
-  const auto search = [](LaneGroup& group, TrialRun& run) {
+Trained train_through(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {},
+                      const MakeSearcher& make = rates) {
+  const auto search = [&](LaneGroup& group, TrialRun& run) {
     if (!run.wants_search()) return;
-    const auto searched = search_setting(group, run, rates, never);
+    const auto searched = search_setting(group, run, make, never);
     EXPECT_TRUE(searched) << searched.error().text();
     EXPECT_FALSE(run.wants_search());
   };
@@ -135,6 +147,43 @@ TEST(Tuning, PlaysAScheduleBackToTheSameBits) {
     EXPECT_EQ(played.measurements[i].metrics, tuned.measurements[i].metrics);
     EXPECT_TRUE(played.measurements[i].branches.empty());
   }
+}
+
+// Larger batches are more steps at once: whatever lanes there are, from any step on, and played back.
+TEST(Tuning, TriesLargerBatchesToTheSameBits) {
+  int larger = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE(seed);
+    TrainerInput input = tuned_trial({{"halving", seed % 2 == 0 ? 0 : 2}});
+    input.recipe.tune.options["params"]["batch"] = {100, 200, 300};
+    input.trial_seed = seed;
+    const Trained alone = train_through(input, 1, {}, rates_and_batches);
+    const auto schedule = study::schedule_of(alone.measurements);
+    ASSERT_FALSE(schedule.empty());
+    for (const study::SettingAt& at : schedule) {
+      larger += std::get<double>(at.setting.at("batch")) > 100 ? 1 : 0;
+    }
+    EXPECT_EQ(alone.measurements.back().step, 4 * 13);
+    for (const study::Measurement& measurement : alone.measurements) {
+      for (const study::Branch& branch : measurement.branches) {
+        if (branch.setting.empty()) continue;
+        const auto stride = static_cast<std::int64_t>(std::get<double>(branch.setting.at("batch")) / 100);
+        EXPECT_EQ(branch.steps % stride, 0) << branch.steps;  // whole updates
+      }
+    }
+
+    expect_same(alone, train_through(input, 5, {}, rates_and_batches));
+    expect_same(alone, train_through(
+                           input, 2, [](std::int64_t) { return true; }, rates_and_batches));
+    TrainerInput again = input;
+    again.recipe.tune = study::played_back(schedule);
+    const Trained played = train_through(again, 1);
+    EXPECT_EQ(played.state.tensors, alone.state.tensors);
+    for (std::size_t i = 0; i < played.measurements.size(); ++i) {
+      EXPECT_EQ(played.measurements[i].metrics, alone.measurements[i].metrics);
+    }
+  }
+  EXPECT_GE(larger, 2);
 }
 
 TEST(Tuning, AForkUnderItsOwnSettingTrainsAsTheRunDoes) {
@@ -205,11 +254,14 @@ TEST(Tuning, RefusesWhatCannotBe) {
   input.recipe.select = {"random", {{"keep", 0.3}}};
   EXPECT_EQ(TrialRun::create(input).error().where, "train.tune");
   input = tuned_trial();
+  input.recipe.tune.options["params"]["batch"] = {100, 250};
+  EXPECT_EQ(TrialRun::create(input).error().where, "train.tune");
+  input = tuned_trial();
   TrialRun run = *TrialRun::create(input);
   EXPECT_EQ(run.fork({{"lr", 0.1}}).error().code, Code::kFailedPrecondition);
   auto group = LaneGroup::create(input, 1);
   ASSERT_TRUE(group->admit(run));
-  EXPECT_EQ(run.fork({{"batch", 16.0}}).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(run.fork({{"optimizer", std::string("adam")}}).error().code, Code::kInvalidArgument);
   TrainerState broken = run.save();
   broken.facts["branches"] = "no list";
   EXPECT_EQ(run.restore(broken).error().code, Code::kDataLoss);
