@@ -1,6 +1,7 @@
 #include "lanista/bench/mltuner.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -28,6 +29,8 @@ constexpr std::int64_t kEpochs = 27;  // of a whole training
 constexpr std::int64_t kLanes = 8;
 constexpr std::int64_t kMostTrainings = 20;  // the cap, in whole trainings
 constexpr double kHopeless = 2.5;
+constexpr std::array<std::int64_t, 3> kBatches{1, 2, 4};  // times the task's batch, in which all steps are counted
+constexpr std::int64_t kNever = 1'000'000'000;            // a step that nobody comes to
 constexpr int kSeeds = 10;
 constexpr std::uint64_t kFirstSeed = 101;  // of the tasks that are reported
 constexpr std::uint64_t kFirstTrial = 1;   // of those for development
@@ -48,7 +51,13 @@ struct Outside {
   std::int64_t slots = 1;
 };
 
-space::SearchSpace searched() {
+std::vector<double> batches_of(const TuneTask& task) {
+  std::vector<double> out;
+  for (const std::int64_t times : kBatches) out.push_back(static_cast<double>(times * task.batch));
+  return out;
+}
+
+space::SearchSpace searched(const TuneTask& task) {
   space::SearchSpace space;
   const auto add = [&](const char* name, space::FloatRange range) {
     LANISTA_CHECK(space.add({name, range, {}}).ok(), "the benchmark's own space");
@@ -56,6 +65,9 @@ space::SearchSpace searched() {
   add("lr", {.lo = 1e-4, .hi = 1, .log = true});
   add("momentum", {.lo = 0, .hi = 0.95});
   add("weight_decay", {.lo = 1e-6, .hi = 1e-2, .log = true});
+  space::Categorical batch;
+  for (const double each : batches_of(task)) batch.values.emplace_back(each);
+  LANISTA_CHECK(space.add({"batch", batch, {}}).ok(), "the benchmark's own space");
   return space;
 }
 
@@ -69,6 +81,20 @@ study::Recipe recipe_of(const TuneTask& task) {
   recipe.momentum = 0.5;
   recipe.weight_decay = 1e-4;
   return recipe;
+}
+
+/// The same in batches of this size throughout; a step is one of the task's batch still.
+study::Recipe in_batches(study::Recipe recipe, double batch, const TuneTask& task) {
+  recipe.tune = study::played_back({{0, {{"batch", batch}}}, {kNever, {{"batch", batches_of(task).back()}}}});
+  return recipe;
+}
+
+Result<study::Recipe> recipe_of(const TuneTask& task, space::Sample sample) {
+  const double batch = std::get<double>(sample.at("batch"));
+  sample.erase("batch");
+  study::Recipe recipe = recipe_of(task);
+  LANISTA_TRY(study::apply_sample(recipe, sample));
+  return in_batches(std::move(recipe), batch, task);
 }
 
 /// A training of a task, an epoch at a time.
@@ -138,8 +164,7 @@ class Population {
   /// An epoch of one of them. Steps of it, and what it measured.
   Result<std::pair<double, double>> train(const SearchDriver::Trial& trial) {
     Member& member = members_[trial.id];
-    study::Recipe recipe = recipe_of(task_);
-    LANISTA_TRY(study::apply_sample(recipe, trial.proposal.sample));
+    LANISTA_ASSIGN(study::Recipe recipe, recipe_of(task_, trial.proposal.sample));
     if (!member.course) {
       const std::uint64_t own = Rng(seed_).split(trial.id.value).key();
       LANISTA_ASSIGN(member.course, Course::make(task_, std::move(recipe), own, own, ops_, 1));
@@ -173,7 +198,12 @@ class Races {
   Races(const TuneTask& task, const graph::OpTable& ops) : task_(task), ops_(ops) {}
 
   Result<Cost> inside(Options options, std::uint64_t seed) const {
-    options["params"] = {{"lr", "log(1e-4, 1)"}, {"momentum", "range(0, 0.95)"}, {"weight_decay", "log(1e-6, 1e-2)"}};
+    if (!options.contains("params")) {
+      options["params"] = {{"lr", "log(1e-4, 1)"},
+                           {"momentum", "range(0, 0.95)"},
+                           {"weight_decay", "log(1e-6, 1e-2)"},
+                           {"batch", batches_of(task_)}};
+    }
     study::Recipe recipe = recipe_of(task_);
     recipe.tune = {"mltuner", std::move(options)};
     return fixed(std::move(recipe), seed, kLanes, kMostTrainings * kEpochs);
@@ -226,7 +256,7 @@ class Races {
     bases.push_back(std::move(base));
     LANISTA_ASSIGN(auto models, mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), {}, {}, {}));
     const strategy::Context context{std::make_shared<const mutate::ModelSpace>(std::move(models)),
-                                    searched(),
+                                    searched(task_),
                                     {{task_.loss == "cross_entropy", task_.metric()}},
                                     way.epochs,
                                     Rng(seed)};
@@ -264,11 +294,14 @@ class Races {
  private:
   std::vector<study::Recipe> grid() const {
     std::vector<study::Recipe> all;
-    for (const double momentum : {0.9, 0.8, 0.95, 0.5, 0.0}) {
-      for (int i = 0; i <= 12; ++i) {
-        all.push_back(recipe_of(task_));
-        all.back().lr = std::pow(10.0, -0.25 * i);
-        all.back().momentum = momentum;
+    for (const double batch : batches_of(task_)) {
+      for (const double momentum : {0.9, 0.8, 0.95, 0.5, 0.0}) {
+        for (int i = 0; i <= 12; ++i) {
+          study::Recipe recipe = recipe_of(task_);
+          recipe.lr = std::pow(10.0, -0.25 * i);
+          recipe.momentum = momentum;
+          all.push_back(in_batches(std::move(recipe), batch, task_));
+        }
       }
     }
     return all;
@@ -334,6 +367,9 @@ std::vector<Way> ways(const std::string& only) {
       tuned("published",
             {{"together", 1}, {"paired", false}, {"halving", 0}, {"searcher", "random"}, {"retune", 4}, {"age", 0}}),
       tuned("ours", Options::object()),
+      tuned("ours-one-batch",
+            {{"params",
+              {{"lr", "log(1e-4, 1)"}, {"momentum", "range(0, 0.95)"}, {"weight_decay", "log(1e-6, 1e-2)"}}}}),
       tuned("ours-unpaired", {{"paired", false}}),
       tuned("ours-random", {{"searcher", "random"}}),
       tuned("ours-retune-1", {{"retune", 1}, {"age", 0}}),

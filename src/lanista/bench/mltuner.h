@@ -6,8 +6,9 @@
 
 namespace lanista::bench {
 
-/// Training steps and seconds, tuning included, to a target of the validation part, over rate x momentum x decay, of
-/// the tasks of mltuner_tasks.h. Arms: `ours` and `published` tune inside one trial (train.tune), `ours-…` are
+/// Training steps and seconds, tuning included, to a target of the validation part, over rate x momentum x decay x batch
+/// (the task's, twice and four times as large; a step is one of the task's batch, a larger one is several), of the tasks
+/// of mltuner_tasks.h. Arms: `ours` and `published` tune inside one trial (train.tune), `ours-…` are
 /// ablations; `hyperband` and its variants, `gp`, `random` and `pbt` train as a strategy says; `oracle` is the one
 /// setting of a grid by which all seeds together get there first, found beforehand and not counted. A seed an arm draws
 /// everything anew; `reached` is the share of seeds that got there within the cap of steps, the others count as the
