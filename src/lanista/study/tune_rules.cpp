@@ -93,6 +93,12 @@ const std::vector<TunePlugin>& builtin_tuners() {
   return tuners;
 }
 
+bool tunes_rate(const PluginConfig& tune) {
+  if (tune.name == kPlayedBack) return true;
+  const auto params = tune.options.find("params");
+  return params != tune.options.end() && params->contains("lr");
+}
+
 std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements) {
   std::vector<SettingAt> schedule;
   for (const Measurement& measurement : measurements) {

@@ -35,6 +35,9 @@ struct TunePlugin {
 /// mltuner (searches), schedule (plays back what a search found).
 const std::vector<TunePlugin>& builtin_tuners();
 
+/// Whether it changes the learning rate, so that no schedule may.
+bool tunes_rate(const PluginConfig& tune);
+
 /// A setting, from the step on that has so many before it.
 struct SettingAt {
   std::int64_t step = 0;
