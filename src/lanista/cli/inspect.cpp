@@ -123,7 +123,9 @@ std::string trial_text(const LoadedTrial& loaded) {
   std::ostringstream out;
   const auto& trial = loaded.trial();
   out << "trial #" << trial.id.value << "  " << lineage_text(loaded.view, trial.proposal);
-  if (trial.proposal.parent) out << "  (from #" << trial.proposal.parent->value << ")";
+  if (trial.proposal.parent) {
+    out << (trial.proposal.tunes ? "  (again, #" : "  (from #") << trial.proposal.parent->value << ")";
+  }
   if (trial.proposal.start) {
     out << "\nstarted from  " << study::began_text(trial);
   }

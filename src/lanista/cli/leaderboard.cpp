@@ -77,7 +77,7 @@ std::string lineage_text(const engine::StudyView& view, const study::Proposal& p
     while (i + same < proposal.steps.size() && proposal.steps[i + same].mutator == proposal.steps[i].mutator) ++same;
     text += " > " + proposal.steps[i].mutator + (same > 1 ? " x" + std::to_string(same) : "");
   }
-  return text;
+  return text + (proposal.tunes ? " > tuned" : "");
 }
 
 std::string choices_text(const space::Sample& sample, std::size_t width) {

@@ -128,6 +128,7 @@ void Progress::print_json(const engine::StudyView& view, const study::Event& eve
     line["trial"] = proposed->trial.value;
     line["sample"] = space::sample_json(proposed->proposal.sample);
     if (proposed->proposal.fold) line["fold"] = *proposed->proposal.fold;
+    if (proposed->proposal.tunes) line["tunes"] = true;
   } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
     line["event"] = "metric";
     line.update(study::measurement_json(measured->measurement));

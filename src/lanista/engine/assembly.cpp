@@ -17,7 +17,9 @@
 #include "lanista/strategy/enqueued.h"
 #include "lanista/strategy/per_fold.h"
 #include "lanista/strategy/repeat.h"
+#include "lanista/strategy/second_stage.h"
 #include "lanista/strategy/standing.h"
+#include "lanista/study/finals.h"
 #include "lanista/study/start_race.h"
 #include "lanista/studyfile/blueprint.h"
 
@@ -270,6 +272,7 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
     return Error{known.error().code, known.error().message, "implied" + known.error().where};
   }
   if (auto refusal = strategy::beside_decided(config)) return *std::move(refusal);
+  if (auto refusal = strategy::beside_second_stage(config)) return *std::move(refusal);
   auto sampler = plugin.make(context, *options);
   if (!sampler) return invalid("strategy", sampler.error());
   if (auto own = (*sampler)->own_halving()) rule = std::move(own);
@@ -282,7 +285,7 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
   if (repeats) *sampler = strategy::train_repeatedly(*std::move(sampler), config);
   // Behind repeats, so that averages are of what each training stands for.
   *sampler = strategy::told_standing_results(*std::move(sampler), study::keep_rule(config));
-  return strategy::compose(*std::move(sampler), std::move(rule));
+  return strategy::with_second_stage(strategy::compose(*std::move(sampler), std::move(rule)), config, context.models);
 }
 
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data) {
@@ -305,7 +308,7 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
   job.trial = trial.id;
   job.fold = trial.proposal.fold;
   job.model = std::move(model);
-  LANISTA_ASSIGN(job.recipe, study::make_recipe(config, loss_name(config, data), trial.proposal.sample));
+  LANISTA_ASSIGN(job.recipe, study::recipe_of(config, loss_name(config, data), trial.proposal));
   job.recipe.epochs = study::full_epochs(trial.proposal);
   if (!config.train.rates.empty()) job.recipe.rates = rates_of(config.train, job.model);
   job.trial_seed = trial_seed(config, trial.id);

@@ -59,6 +59,7 @@ class Fitting {
     using Answer = std::variant<study::EarlierTrial, std::string>;
     const study::Proposal& was = trial.proposal;
     if (was.start) return Answer("it began with another trial's weights");
+    if (was.tunes) return Answer("it left its settings while it trained (strategy.then)");
     study::EarlierTrial out{trial.id, was, trial.measurements, trial.outcome->kind};
     study::Proposal& is = out.proposal;
     is.parent.reset();

@@ -39,6 +39,7 @@ std::string listed(const std::vector<std::string>& names) {
 struct JournalTrial {
   json params = json::object();
   int state = 0;
+  bool tunes = false;  ///< as our export says
   std::vector<double> values;
   std::map<std::int64_t, double> reported;  ///< by step
 };
@@ -106,6 +107,7 @@ class Journal {
     JournalTrial& trial = trials.emplace_back();
     if (!record.contains("state")) return;  // else it comes with all that it has
     set_values(trial, record);
+    trial.tunes = record.value("user_attrs", json::object()).value("tunes", false);
     const json params = record.value("params", json::object()),
                steps = record.value("intermediate_values", json::object());
     for (const auto& [name, value] : params.items()) set_param(trial, name, value, record.at("distributions").at(name));
@@ -120,12 +122,13 @@ class Rows {
       : config_(config), models_(models), context_(std::move(context)) {}
 
   Result<study::EarlierTrial> fit(const OutsideTrial& row, std::uint32_t number) const {
+    const auto refuse = [](const std::string& what) { return Error{Code::kInvalidArgument, what, ""}; };
+    if (row.tunes) return refuse("it left its settings while it trained (strategy.then)");
     LANISTA_ASSIGN(study::Proposal proposal, strategy::exact_proposal(context_, row.params));
     std::map<std::string, double> metrics = row.metrics;
     LANISTA_ASSIGN(const graph::Graph model, models_.rebuild(proposal.base, proposal.edits));
     LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_.ops()));
     metrics.insert({{"params", static_cast<double>(cost.parameters)}, {"flops", cost.forward.flops}});
-    const auto refuse = [](const std::string& what) { return Error{Code::kInvalidArgument, what, ""}; };
     for (const std::string& name : metrics_of_rows(config_)) {
       const auto found = metrics.find(name);
       if (found == metrics.end() || std::isnan(found->second)) return refuse("its " + name + " is no number");
@@ -169,11 +172,12 @@ Result<std::vector<OutsideTrial>> trials_of_csv(std::string_view text, const std
                                                 const std::vector<std::string>& metrics) {
   LANISTA_ASSIGN(const formats::CsvTable table, formats::parse_csv(text, {0, true}));
   std::map<std::size_t, std::string> param_columns, metric_columns;
-  std::optional<std::size_t> epochs;
+  std::optional<std::size_t> epochs, tunes;
   std::set<std::string> found;
   for (std::size_t k = 0; k < table.columns(); ++k) {
     const std::string& name = table.header()[k];
     if (name == "epochs") epochs = k;
+    if (name == "tunes") tunes = k;
     for (const std::string& param : params) {
       if (name == param || name == "params." + param) param_columns[k] = param;
     }
@@ -209,6 +213,7 @@ Result<std::vector<OutsideTrial>> trials_of_csv(std::string_view text, const std
       const double epoch = number_of(table.cell(i, *epochs));
       row.epoch = epoch >= 1 && epoch <= static_cast<double>(study::kMaxEpochs) ? static_cast<std::int64_t>(epoch) : -1;
     }
+    row.tunes = tunes && number_of(table.cell(i, *tunes)) == 1;
     out.push_back(std::move(row));
   }
   return out;
@@ -252,6 +257,7 @@ Result<std::vector<OutsideTrial>> trials_of_journal(std::string_view text, const
   for (std::size_t i = 0; i < journal.trials.size(); ++i) {
     const JournalTrial& trial = journal.trials[i];
     OutsideTrial row{"trial " + std::to_string(i), trial.params, {}, 0};
+    row.tunes = trial.tunes;
     if (trial.state == kComplete && trial.values.size() == goals.size()) {
       for (std::size_t k = 0; k < goals.size(); ++k) row.metrics[goals[k].metric] = trial.values[k];
     } else if (trial.state == kPruned && goals.size() == 1 && !trial.reported.empty()) {

@@ -194,7 +194,9 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   StudyPlan out;
   out.machine = request.machine;
   const graph::OpTable ops = models->ops();
-  const std::int64_t budget = config.budget.trials.value_or(asked);
+  const auto& then = config.strategy.then;
+  out.finals = then ? then->best : 0;
+  const std::int64_t budget = config.budget.trials ? *config.budget.trials - out.finals : asked;
   const FrozenPart frozen = frozen_part(config, data, models->frozen(), "");
   Beginning beginning(config, data, std::move(models), request.prices.calls);
   LANISTA_ASSIGN(auto members, beginning.draw(std::min(asked, budget), out));
@@ -241,6 +243,11 @@ std::string plan_text(const StudyPlan& plan, bool explained) {
             std::to_string(group.bytes / 1000) + " kB\n";
   }
   text += beside_text(plan);
+  if (plan.finals > 0) {
+    text += "when the search has ended, its best " +
+            (plan.finals == 1 ? "trial is" : std::to_string(plan.finals) + " are") +
+            " trained once more, tuning themselves (strategy.then); who these are nobody knows yet\n";
+  }
   return explained ? text + "\n" + fuse::explain(plan.predicted) : text;
 }
 
@@ -279,6 +286,7 @@ json plan_json(const StudyPlan& plan, bool explained) {
                      {"steps_most", beside.most},
                      {"searches_expected", beside.searches}};
   }
+  if (plan.finals > 0) out["finals"] = plan.finals;
   if (!plan.times.empty()) {
     out["known"] = {{"text", plan.known}, {"measured", json::array()}, {"seconds", json::array()}};
     for (const MemberTime& time : plan.times) {

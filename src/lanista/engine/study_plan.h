@@ -58,6 +58,7 @@ struct StudyPlan {
   bool augmented = false;      ///< then what is kept of prefixes is only what is measured on
   std::int64_t duplicates = 0;  ///< proposals that repeat an earlier one; they are not trained
   std::string nothing_left;     ///< why there are fewer trials than were asked for, or empty
+  std::int64_t finals = 0;      ///< trials that strategy.then will train behind the search; they are not in this plan
 };
 
 struct PlannedMember;

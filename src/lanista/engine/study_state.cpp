@@ -263,6 +263,9 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       LANISTA_ASSIGN(ProposedRecord proposed, read_proposed(body));
       if (proposed.trial.value != view.trials.size() + 1) return damaged("proposals are not numbered in order");
       if (auto& model = proposed.zoo_model) view.zoo_models.insert_or_assign(model->id, *std::move(model));
+      if (proposed.proposal.tunes && !view.config.strategy.then) {
+        return damaged(name_of(proposed.trial) + " is a final of a study without a second stage");
+      }
       for (const study::Start* start : study::starts_of(proposed.proposal)) {
         if (start->parent >= proposed.trial) {
           return damaged(name_of(proposed.trial) + " starts from " + name_of(start->parent));

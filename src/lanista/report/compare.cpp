@@ -220,6 +220,7 @@ Comparison::Study study_of(const Compared& of, const std::vector<Measure>& measu
   out.name = of.name;
   out.ended = view.end_reason;
   out.strategy = view.config.strategy.name + (view.config.stop.rule == "none" ? "" : "+" + view.config.stop.rule);
+  if (const auto& then = view.config.strategy.then) out.strategy += ", then " + then->tune.name;
   out.data = text_member(view.data, "name");
   out.trials = view.trials.size();
   for (const TrialView& trial : view.trials) {

@@ -30,7 +30,8 @@ std::vector<std::size_t> finished_trials(const StudyView& view) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
     const TrialView& trial = view.trials[i];
-    if (trial.outcome && study::ranks(trial, *trial.outcome)) out.push_back(i);
+    // A final left the values of its sample while it trained.
+    if (trial.outcome && study::ranks(trial, *trial.outcome) && !trial.proposal.tunes) out.push_back(i);
   }
   return out;
 }

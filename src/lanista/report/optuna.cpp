@@ -108,6 +108,7 @@ json user_attributes(const study::StudyView& view, const study::TrialView& trial
            {"seconds", number_json(times.seconds)}};
   if (rank) out["rank"] = *rank;
   if (trial.proposal.parent) out["parent"] = trial.proposal.parent->value;
+  if (trial.proposal.tunes) out["tunes"] = true;
   if (trial.outcome && trial.outcome->same_as) out["same_as"] = trial.outcome->same_as->value;
   if (trial.outcome && trial.outcome->implied_by) out["implied_by"] = trial.outcome->implied_by->value;
   if (trial.outcome && !trial.outcome->rule.empty()) out["rule"] = trial.outcome->rule;

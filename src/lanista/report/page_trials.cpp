@@ -17,7 +17,7 @@ using study::TrialView;
 
 constexpr std::size_t kMostParameters = 24;
 
-/// What was done to the parent (or to the base): "widen > deepen x2".
+/// What was done to the parent (or to the base): "widen > deepen x2", "tuning itself" of a final.
 std::string own_steps(const StudyView& view, const TrialView& trial) {
   const auto& steps = trial.proposal.steps;
   std::size_t from = 0;
@@ -34,6 +34,7 @@ std::string own_steps(const StudyView& view, const TrialView& trial) {
     for (same = 1; from + same < steps.size() && steps[from + same].mutator == name;) ++same;
     text += (text.empty() ? "" : " > ") + name + (same > 1 ? " x" + std::to_string(same) : "");
   }
+  if (trial.proposal.tunes) text += (text.empty() ? "" : " > ") + std::string("tuning itself");
   return text;
 }
 

@@ -70,6 +70,7 @@ json lineage_json(const study::StudyView& view, const study::Proposal& proposal)
            {"mutations", std::move(mutations)},
            {"edits", std::move(edits)}};
   if (proposal.parent) out["parent"] = proposal.parent->value;
+  if (proposal.tunes) out["tunes"] = true;
   return out;
 }
 
@@ -80,6 +81,8 @@ std::string trials_csv(const study::StudyView& view) {
   const std::vector<Axis> params = axes(view);
   std::vector<std::string> head{"trial", "state",      "reason", "rank",  "parent",     "same_as",    "base",
                                 "edits", "graph_hash", "epochs", "steps", "kept_epoch", "parameters", "seconds"};
+  const bool has_finals = view.config.strategy.then.has_value();
+  if (has_finals) head.emplace_back("tunes");
   for (const std::string& name : metrics) head.push_back(csv_cell("metrics." + name));
   for (const Axis& axis : params) head.push_back(csv_cell("params." + axis.name));
 
@@ -90,6 +93,7 @@ std::string trials_csv(const study::StudyView& view) {
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
     const study::TrialView& trial = view.trials[i];
     std::vector<std::string> row = trial_cells(view, trial, places[i], times[i].seconds);
+    if (has_finals) row.emplace_back(trial.proposal.tunes ? "1" : "0");
     add_metrics(row, metrics, trial.measurements.empty() ? nullptr : &study::result_of(view.config, trial));
     for (const Axis& axis : params) {
       const auto found = trial.proposal.sample.find(axis.name);

@@ -149,6 +149,14 @@ struct Goal {
   bool maximize = true;
   std::string metric = "val_accuracy";
 };
+/// Behind a search: its best trials are trained once more from the beginning, as trials that tune themselves. These
+/// are the study's finals.
+struct SecondStage {
+  PluginConfig tune;      ///< what train.tune would be, of a kind that searches
+  std::int64_t best = 1;  ///< so many trials of the search, as the study ranks them; from 1
+  std::int64_t end = 5;   ///< epochs without an improvement after which a final ends; from 1
+};
+inline constexpr std::string_view kThenKey = "strategy.then";
 struct StrategyConfig {
   std::string name = "random";
   std::int64_t slots = 16;
@@ -158,6 +166,7 @@ struct StrategyConfig {
   std::int64_t retry = 0;        ///< failed trainings of a proposal that are done again with another seed
   std::string order{kNeededFirst};  ///< of a group's members, where there are rules of `implied`
   std::int64_t group = 0;           ///< new trials that are asked for at a time; 0: as suits the strategy
+  std::optional<SecondStage> then = {};  ///< absent: the search is all there is
 };
 struct StopConfig {
   std::string rule = "none";  ///< none | asha

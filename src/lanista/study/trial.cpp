@@ -42,6 +42,7 @@ Digest run_key(const Proposal& proposal) {
   if (const Start* start = decided_start(proposal)) {
     hasher.text("start").number(static_cast<std::int64_t>(start->parent.value)).number(start->epoch).text(start->plan);
   }
+  if (proposal.tunes) hasher.text("tunes");
   return hasher.finish();
 }
 
@@ -165,6 +166,7 @@ json proposal_json(const Proposal& proposal) {
   if (proposal.start) out["start"] = start_json(*proposal.start);
   if (proposal.select_time > 0) out["select_time"] = real_json(proposal.select_time);
   if (proposal.race) out["race"] = start_race_json(*proposal.race);
+  if (proposal.tunes) out["tunes"] = true;
   return out;
 }
 
@@ -193,6 +195,8 @@ Result<Proposal> proposal_from_json(const json& in) {
     if (in.contains("select_time")) proposal.select_time = real(in, "select_time");
     if (in.contains("race")) proposal.race = good(start_race_from_json(member(in, "race")));
     if (proposal.race && (!proposal.start || !proposal.start->chosen)) throw Malformed{"a 'race' without a start"};
+    if (in.contains("tunes")) proposal.tunes = flag(in, "tunes");
+    if (proposal.tunes && !proposal.parent) throw Malformed{"'tunes' without a 'parent'"};
     return proposal;
   });
 }

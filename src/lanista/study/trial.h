@@ -99,6 +99,8 @@ struct Proposal {
   std::optional<Start> start;     ///< absent: random values
   double select_time = 0;         ///< logical, that each check of train.select takes; 0: it has none
   std::optional<StartRace> race = {};  ///< beside `start`, which the engine chose; absent: it is taken as it is
+  /// A final: `parent`, a trial of the search, once more from the beginning, tuning itself (strategy.then).
+  bool tunes = false;
 };
 
 /// The start that is one of the proposal's decisions, or null.
@@ -111,9 +113,9 @@ inline std::int64_t full_epochs(const Proposal& proposal) {
   return proposal.horizon > 0 ? proposal.horizon : proposal.budget;
 }
 
-/// Equal for trainings of the same decisions, with whatever seeds and folds: graph, sample, epochs of the schedule and
-/// start. A start is its parent, epoch and plan: where its state was found follows from them. One that the engine chose
-/// counts for nothing.
+/// Equal for trainings of the same decisions, with whatever seeds and folds: graph, sample, epochs of the schedule,
+/// start, and whether it is a final. A start is its parent, epoch and plan: where its state was found follows from
+/// them. One that the engine chose counts for nothing.
 Digest decisions_key(const Proposal& proposal);
 /// Equal for trials that do the same as far as both go: the decisions and which training of them it is. Of two budgets
 /// under one horizon the larger is the same trial trained further.

@@ -111,6 +111,19 @@ Result<void> check_batches(const Recipe& recipe) {
   return {};
 }
 
+std::optional<std::string> beside_batches(const StudyConfig& config, const PluginConfig& tune) {
+  if (later_batches(tune).empty()) return std::nullopt;
+  const auto& varied = config.space.params.parameters();
+  if (std::ranges::find(varied, kBatch, &space::Parameter::name) != varied.end()) {
+    return "changes the batch size itself; batch cannot vary beside it";
+  }
+  Recipe first;
+  first.batch = config.data.batch;
+  first.tune = tune;
+  const auto fits = check_batches(first);
+  return fits ? std::nullopt : std::optional(fits.error().message);
+}
+
 const std::vector<std::string>& tunable_names() {
   static const std::vector<std::string> names{"lr",  "momentum",  "weight_decay",    "beta1", "beta2",
                                               "eps", "clip_norm", "label_smoothing", kBatch};
@@ -134,6 +147,12 @@ const std::vector<TunePlugin>& builtin_tuners() {
       {"mltuner", "tries settings on branches of the trial itself and goes on from the best", mltuner_options()},
       {std::string(kPlayedBack), "plays back the settings that a search has found", schedule_options()}};
   return tuners;
+}
+
+bool tunes_rate(const PluginConfig& tune) {
+  if (tune.name == kPlayedBack) return true;
+  const auto params = tune.options.find("params");
+  return params != tune.options.end() && params->contains("lr");
 }
 
 std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements) {

@@ -31,6 +31,8 @@ Result<void> check_tunable(std::string_view name);
 std::int64_t most_batch(const Recipe& recipe);
 /// Of the batches that train.tune names. Errors: kInvalidArgument (one is no multiple of the recipe's own).
 Result<void> check_batches(const Recipe& recipe);
+/// What in a study does not go with the batches that such a tuner names. Nullopt: nothing; else why.
+std::optional<std::string> beside_batches(const StudyConfig& config, const PluginConfig& tune);
 
 /// The kinds of train.tune.
 struct TunePlugin {
@@ -40,6 +42,9 @@ struct TunePlugin {
 };
 /// mltuner (searches), schedule (plays back what a search found).
 const std::vector<TunePlugin>& builtin_tuners();
+
+/// Whether it changes the learning rate, so that no schedule may.
+bool tunes_rate(const PluginConfig& tune);
 
 /// A setting, from the step on that has so many before it.
 struct SettingAt {

@@ -10,23 +10,32 @@
 
 namespace lanista::studyfile {
 
-/// Reads a plug-in, a name or a map of one entry from name to options, and appends it to `out` with all options filled
-/// in. `check` (plug-in, options) -> Result<void> may refuse options that suit their schema.
+/// Appends the plug-in of this name, which stands at `node` below `path`, to `out` with all options filled in. `check`
+/// (plug-in, options) -> Result<void> may refuse options that suit their schema.
 template <class Plugin, class Check>
-void read_plugin(const YAML::Node& node, const std::string& path, const std::vector<Plugin>& plugins,
-                  std::vector<study::PluginConfig>& out, Mistakes& mistakes, Check check) {
+void add_plugin(const YAML::Node& node, const std::string& path, const std::string& name, const nlohmann::json& given,
+                const std::vector<Plugin>& plugins, std::vector<study::PluginConfig>& out, Mistakes& mistakes,
+                Check check) {
   const auto text_of = [](const Error& error) {
     return (error.where.empty() ? "" : error.where + ": ") + error.message;
   };
+  const std::string inner = path + "." + name;
+  const auto plugin = std::ranges::find(plugins, name, &Plugin::name);
+  if (plugin == plugins.end()) return mistakes.unknown(node, inner, name, names_of(plugins));
+  auto options = resolve_options(given, plugin->options);
+  if (!options) return mistakes.add(node, inner, text_of(options.error()));
+  if (const Result<void> good = check(*plugin, *options); !good) {
+    return mistakes.add(node, inner, text_of(good.error()));
+  }
+  out.push_back({name, *std::move(options)});
+}
+
+/// Reads a plug-in, a name or a map of one entry from name to options.
+template <class Plugin, class Check>
+void read_plugin(const YAML::Node& node, const std::string& path, const std::vector<Plugin>& plugins,
+                 std::vector<study::PluginConfig>& out, Mistakes& mistakes, Check check) {
   const auto add = [&](const YAML::Node& at, const std::string& name, const nlohmann::json& given) {
-    const std::string inner = path + "." + name;
-    const auto plugin = std::ranges::find(plugins, name, &Plugin::name);
-    if (plugin == plugins.end()) return mistakes.unknown(at, inner, name, names_of(plugins));
-    auto options = resolve_options(given, plugin->options);
-    if (!options) return mistakes.add(at, inner, text_of(options.error()));
-    if (const Result<void> good = check(*plugin, *options); !good)
-      return mistakes.add(at, inner, text_of(good.error()));
-    out.push_back({name, *std::move(options)});
+    add_plugin(at, path, name, given, plugins, out, mistakes, check);
   };
   if (node.IsScalar()) {
     add(node, node.Scalar(), nlohmann::json::object());

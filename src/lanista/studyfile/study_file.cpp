@@ -10,6 +10,7 @@
 #include "lanista/data/augment.h"
 #include "lanista/data/select_guard.h"
 #include "lanista/data/selector.h"
+#include "lanista/strategy/second_stage.h"
 #include "lanista/strategy/strategy.h"
 #include "lanista/study/epochs.h"
 #include "lanista/studyfile/blueprint.h"
@@ -31,9 +32,9 @@ using nlohmann::json;
 /// Keys at the top that are no section of fields, and keys of sections that are read by hand.
 constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to", "implied"};
 constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
-    {"data", "augment"}, {"model", "space"},  {"model", "frozen"}, {"train", "class_weights"},
-    {"train", "select"}, {"train", "tune"},   {"train", "rates"},  {"keep", "checkpoint_every"},
-    {"space", "mutate"}, {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
+    {"data", "augment"}, {"model", "space"},  {"model", "frozen"},  {"train", "class_weights"},   {"train", "select"},
+    {"train", "tune"},   {"train", "rates"},  {"strategy", "then"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
+    {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
 
 /// Turns the tree of one study file into a configuration, collecting every mistake.
 class Reader {
@@ -169,6 +170,8 @@ class Reader {
         read_model_space(item.second, path);
       } else if (section.name == "model" && key == "frozen") {
         read_frozen(item.second, path);
+      } else if (section.name == "strategy" && key == "then") {
+        read_then(item.second, path, config_, mistakes_);
       } else if (section.name == "strategy" || section.name == "stop") {
         extra[key] = mistakes_.to_json(item.second);
         extra_nodes_[section.name].emplace(key, item.first);
@@ -337,17 +340,7 @@ class Reader {
     }
   }
 
-  /// A search of which the best trials are tuned behind it: what there is in its place.
-  void refuse_second_stage() {
-    if (!config_.strategy.options.contains("then")) return;
-    config_.strategy.options.erase("then");
-    mistakes_.add(node_at(root_, "strategy.then"), "strategy.then",
-                  "nothing goes behind a search; train.tune has every trial of it tune itself, and a study of its own "
-                  "with strategy: mltuner tunes what another has found (run --start DIR/best)");
-  }
-
   void check_plugins() {
-    refuse_second_stage();
     if (config_.strategy.name != kMltuner) {  // of which the mistakes are told
       check_plugin(strategy::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options,
                    {std::string(kMltuner)});
@@ -362,6 +355,8 @@ class Reader {
     if (refusal) mistakes_.add(node_at(root_, refusal->where), refusal->where, refusal->message);
     const auto open = strategy::beside_decided(config_);
     if (open) mistakes_.add(node_at(root_, open->where), open->where, open->message);
+    const auto beside = strategy::beside_second_stage(config_);
+    if (beside) mistakes_.add(node_at(root_, beside->where), beside->where, beside->message);
   }
   template <class Plugins>
   void check_plugin(const Plugins& plugins, const std::string& section, const std::string& key, const std::string& name,

@@ -3,34 +3,39 @@
 #include <algorithm>
 #include <utility>
 
+#include "lanista/base/option_specs.h"
 #include "lanista/studyfile/tune_space.h"
 
 namespace lanista::studyfile {
 namespace {
 
-constexpr std::string_view kEnd = "end";
+constexpr const char* kEnd = "end";
 constexpr const char* kScheduleKey = "train.schedule";
 
 bool plays_back(const study::PluginConfig& tune) { return tune.name == study::kPlayedBack; }
 
-bool tunes_rate(const study::PluginConfig& tune) {
-  if (plays_back(tune)) return true;
-  const auto params = tune.options.find("params");
-  return params != tune.options.end() && params->contains("lr");
+OptionSpec end_option(const char* help) {
+  return number_option(kEnd, OptionSpec::Kind::kInt, study::SecondStage{}.end, 1, 1e6, help);
 }
 
 }  // namespace
 
 std::vector<OptionSpec> mltuner_strategy_options() {
   std::vector<OptionSpec> options = study::builtin_tuners().front().options;
-  OptionSpec end;
-  end.name = kEnd;
-  end.default_value = 5;
-  end.min = 1;
-  end.max = 1e6;
-  end.help = "mltuner: epochs without an improvement after which the trial ends";
-  options.push_back(std::move(end));
+  options.push_back(end_option("mltuner: epochs without an improvement after which the trial ends"));
   return options;
+}
+
+std::vector<OptionSpec> second_stage_options() {
+  const study::SecondStage usual;
+  return {count_option("best", usual.best, 1, "trials of the search that are trained once more, the best first"),
+          end_option("epochs without an improvement after which one of them ends")};
+}
+
+std::vector<study::TunePlugin> second_stage_tuners() {
+  std::vector<study::TunePlugin> out = study::builtin_tuners();
+  std::erase_if(out, [](const study::TunePlugin& plugin) { return plugin.name == study::kPlayedBack; });
+  return out;
 }
 
 Result<void> check_tuner(const std::string& name, const Options& options) {
@@ -68,20 +73,12 @@ std::optional<Error> beside_tuning(const study::StudyConfig& config) {
   if (!train.select.name.empty()) {
     return refusal("train.tune", "does not go with train.select: losses of chosen examples cannot be compared");
   }
-  const auto& varied = config.space.params.parameters();
-  study::Recipe first;
-  first.batch = config.data.batch;
-  first.tune = train.tune;
-  if (study::most_batch(first) > first.batch) {
-    if (std::ranges::find(varied, "batch", &space::Parameter::name) != varied.end()) {
-      return refusal("train.tune", "changes the batch size itself; batch cannot vary beside it");
-    }
-    if (auto fits = study::check_batches(first); !fits) return refusal("train.tune", fits.error().message);
-  }
-  if (!tunes_rate(train.tune)) return std::nullopt;
+  if (const auto why = study::beside_batches(config, train.tune)) return refusal("train.tune", *why);
+  if (!study::tunes_rate(train.tune)) return std::nullopt;
   if (train.schedule != "constant" || train.warmup_epochs > 0) {
     return refusal("train.tune", "changes the learning rate itself; train.schedule must be constant, without warm-up");
   }
+  const auto& varied = config.space.params.parameters();
   for (const char* name : {"schedule", "warmup_epochs"}) {
     if (std::ranges::find(varied, name, &space::Parameter::name) == varied.end()) continue;
     return refusal("train.tune", "changes the learning rate itself; " + std::string(name) + " cannot vary beside it");
@@ -91,8 +88,8 @@ std::optional<Error> beside_tuning(const study::StudyConfig& config) {
 
 Result<void> tune_of_strategy(study::StudyConfig& config, bool has_trials) {
   LANISTA_ASSIGN(Options options, resolve_options(config.strategy.options, mltuner_strategy_options()));
-  const nlohmann::json end = options.at(std::string(kEnd));
-  options.erase(std::string(kEnd));
+  const nlohmann::json end = options.at(kEnd);
+  options.erase(kEnd);
   LANISTA_TRY(check_tuner(std::string(kMltuner), options));
   config.train.tune = tidied({std::string(kMltuner), std::move(options)});
   config.strategy.name = "random";

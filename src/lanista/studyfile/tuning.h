@@ -19,6 +19,11 @@ inline constexpr std::string_view kMltuner = "mltuner";
 /// Its options: those of train.tune's mltuner, and `end`.
 std::vector<OptionSpec> mltuner_strategy_options();
 
+/// What strategy.then has beside its tuner: best, end.
+std::vector<OptionSpec> second_stage_options();
+/// The kinds of tuner that it may have: those that search.
+std::vector<study::TunePlugin> second_stage_tuners();
+
 /// Whether options that suit the schema of a kind of train.tune are good. Errors: kInvalidArgument, at the option.
 Result<void> check_tuner(const std::string& name, const Options& options);
 /// Ranges in one notation.

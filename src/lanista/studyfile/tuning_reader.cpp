@@ -1,5 +1,6 @@
 #include "lanista/studyfile/tuning_reader.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,20 @@ namespace {
 
 void said_twice(const YAML::Node& node, const std::string& path, Mistakes& mistakes) {
   mistakes.add(node, path, "train.tune and train.schedule: {from: DIR} both say what changes in training; one of them");
+}
+
+/// As of train.tune; the count of finals does not stand among the tuner's options, which have a name like it.
+Result<void> check_finals_tuner(const study::TunePlugin& plugin, const Options& options) {
+  const auto usual = std::ranges::find(plugin.options, "best", &OptionSpec::name);
+  if (options.at("halving") != 0 && options.at("best") != usual->default_value) {
+    return Error{Code::kInvalidArgument,
+                 "is " + options.at("best").dump() +
+                     ", which is for halving: 0; how many trials are trained once more stands "
+                     "beside " +
+                     plugin.name + ": then: {" + plugin.name + ": {…}, best: " + options.at("best").dump() + "}",
+                 "best"};
+  }
+  return check_tuner(plugin.name, options);
 }
 
 }  // namespace
@@ -34,10 +49,48 @@ void read_played_back(const YAML::Node& node, const std::string& path, study::St
   config.train.tune = played_back_from(from.Scalar());
 }
 
+void read_then(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
+  if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
+  const auto tuners = second_stage_tuners();
+  const std::string wanted = join(names_of(tuners)) + ": {params: {…}}";
+  if (!node.IsMap()) return mistakes.add(node, path, "a mapping {" + wanted + ", best: 1} is wanted here");
+  const std::vector<OptionSpec> own = second_stage_options();
+  std::vector<std::string> known = names_of(tuners);
+  for (const OptionSpec& option : own) known.push_back(option.name);
+  std::vector<study::PluginConfig> read;
+  Options given = Options::object();
+  for (const auto& item : node) {
+    const auto key = item.first.as<std::string>();
+    const auto option = std::ranges::find(own, key, &OptionSpec::name);
+    if (std::ranges::find(known, key) == known.end()) {
+      mistakes.unknown(item.first, path + "." + key, key, known);
+    } else if (option == own.end()) {
+      add_plugin(item.first, path, key, item.second.IsNull() ? nlohmann::json::object() : mistakes.to_json(item.second),
+                 tuners, read, mistakes, check_finals_tuner);
+    } else if (auto value = resolve_options({{key, mistakes.to_json(item.second)}}, {*option})) {
+      given[key] = value->at(key);
+    } else {
+      mistakes.add(item.second, path + "." + key, value.error().message);
+    }
+  }
+  if (!mistakes.empty()) return;
+  if (read.empty()) return mistakes.add(node, path, "is missing: " + wanted + ", what its trials tune themselves by");
+  auto& then = config.strategy.then.emplace();
+  then.tune = tidied(std::move(read.front()));
+  then.best = given.value("best", then.best);
+  then.end = given.value("end", then.end);
+}
+
 void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, YAML::Node>& options,
                            study::StudyConfig& config, Mistakes& mistakes) {
   if (config.strategy.name != kMltuner) return;
   const YAML::Node node = find_key(root, "strategy");
+  if (config.strategy.then) {
+    config.strategy.then.reset();
+    mistakes.add(find_key(node, "then"), std::string(study::kThenKey),
+                 "goes behind a search, and strategy mltuner tunes base models without one; leave it out, or name a "
+                 "strategy that searches, such as random");
+  }
   const YAML::Node budget = find_key(root, "budget");
   if (!config.train.tune.name.empty()) {
     return mistakes.add(node, "strategy.name", "mltuner is said twice, here and by train.tune");

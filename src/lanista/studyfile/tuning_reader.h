@@ -19,6 +19,8 @@ void read_played_back(const YAML::Node& node, const std::string& path, study::St
 /// is. `options`: the strategy's, by name.
 void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, YAML::Node>& options,
                            study::StudyConfig& config, Mistakes& mistakes);
+/// strategy.then: none, or a tuner with `best` and `end` beside it.
+void read_then(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
 /// What does not go with train.tune, once everything is read.
 void check_tune(const YAML::Node& root, const study::StudyConfig& config, Mistakes& mistakes);
 

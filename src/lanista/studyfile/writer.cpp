@@ -175,6 +175,10 @@ std::string write_study(const study::StudyConfig& config) {
     }
     if (section.name == "data") write_plugins(part, "augment", config.data.augment);
     if (section.name == "strategy") write_options(part, config.strategy.options);
+    if (const auto& then = config.strategy.then; section.name == "strategy" && then) {
+      part << "  then: {" << then->tune.name << ": " << yaml(then->tune.options) << ", best: " << then->best
+           << ", end: " << then->end << "}\n";
+    }
     if (section.name == "stop") write_options(part, config.stop.options);
     if (section.name == "keep") part << "  checkpoint_every: " << yaml(config.keep.checkpoint_every) << "\n";
     if (section.name == "model") write_space(part, config.space);
@@ -244,6 +248,15 @@ json study_schema() {
       properties["strategy"]["properties"][option.name] = option_schema(option);
     }
   }
+  json then =
+      options_schema(second_stage_options(), "the best trials of the search, trained once more, tuning themselves");
+  for (const study::TunePlugin& plugin : second_stage_tuners()) {
+    then["properties"][plugin.name] = options_schema(plugin.options, plugin.help);
+    then["required"].push_back(plugin.name);
+  }
+  properties["strategy"]["properties"]["then"] = {{"description", "what follows on the search; none: nothing"},
+                                                  {"default", nullptr},
+                                                  {"anyOf", {then, {{"const", "none"}}, {{"type", "null"}}}}};
   properties["keep"]["properties"]["checkpoint_every"] = {{"description", "seconds between checkpoints of a trial"},
                                                           {"default", "30s"}};
   properties["model"]["properties"]["space"] = {

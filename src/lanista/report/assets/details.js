@@ -75,7 +75,7 @@ function makeDetails() {
   function edits(i) {
     const lines = source.edits[trials.id[i]];
     if (lines) return el("ul", {class: "edits"}, lines.map((text) => el("li", {}, el("code", {}, said(text)))));
-    const silent = trials.how.text(i) === "";
+    const silent = ["", "tuning itself"].includes(trials.how.text(i));
     return el(
         "p", {class: "caption"},
         silent ? "None: the model is its parent's or the base's." :
