@@ -86,8 +86,12 @@ Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::
 
 Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
   const study::TuneRules& rules = *run.tune_rules();
-  LANISTA_ASSIGN(space::SearchSpace space, studyfile::tune_space(run.recipe().tune.options));
   const auto searches = run.searched().first;
+  Options options = run.recipe().tune.options;
+  if (nlohmann::json& params = options["params"]; searches == 0 && rules.halving > 0 && params.size() > 1) {
+    params.erase("batch");
+  }
+  LANISTA_ASSIGN(space::SearchSpace space, studyfile::tune_space(options));
   const space::Sample now = setting_now(run.recipe(), space);
   const Rng rng = Rng(run.trial_seed()).split("tune").split(static_cast<std::uint64_t>(searches));
   LANISTA_ASSIGN(auto searcher, searcher_of(rules, std::move(space), now, rng));

@@ -129,7 +129,7 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
   now.time *= study::longer_after(rules, run.measurements());
   if (searches > 0 && rules.halving > 0)
     now.time = static_cast<std::int64_t>(rules.again * static_cast<double>(now.time));
-  if (most > 1) now.time = std::max(now.time, 2 * most);  // what the first update did is seen
+  if (most > 1 && searches > 0) now.time = std::max(now.time, 2 * most);  // what the first update did is seen
   study::TuneSearch search(now, longest, trials, std::move(propose), searches > 0);
   Branches branches(group, run, leaves);
   LANISTA_ASSIGN(const std::optional<double> start, branches.start_loss(search.start_steps()));
