@@ -10,17 +10,9 @@ namespace {
 
 constexpr std::array<std::int64_t, 3> kPatience{1, 2, 4};  // longer_after
 
-/// Of a search before this epoch, whose last step is the trial's own.
-std::int64_t longest_branch(const Epochs& epochs, std::int64_t epoch) {
-  return epochs.through(epoch) - epochs.through(epoch - 1) - 1;
-}
-
-TuneRules rules_of_search(TuneRules rules, bool is_first, std::int64_t longer) {
-  rules.time *= longer;
-  if (!is_first && rules.halving > 0) {
-    rules.time = static_cast<std::int64_t>(rules.again * static_cast<double>(rules.time));
-  }
-  return rules;
+/// Of a search before this epoch, whose last step is the trial's own, whatever batch has the last update.
+std::int64_t longest_branch(const Epochs& epochs, std::int64_t epoch, std::int64_t strides) {
+  return epochs.through(epoch) - epochs.through(epoch - 1) - strides;
 }
 
 /// Steps given up by a search whose branches fall evenly, each at its own rate, and what it tried.
@@ -62,17 +54,18 @@ std::int64_t whole_race(std::int64_t together, std::int64_t time, std::int64_t h
   }
 }
 
-/// No search before an epoch of `longest` + 1 steps trains more.
+/// No search whose branches may be `longest` steps long trains more: each of them may be ahead of that, and so may the
+/// one that updates nothing.
 std::int64_t most_of_search(const TuneRules& rules, bool is_first, std::int64_t longer, std::int64_t longest) {
   const TuneRules now = rules_of_search(rules, is_first, longer);
-  const std::int64_t all = now.trials * longest;
-  if (now.halving == 0) return std::min(now.trend.windows, longest) + all;
+  const std::int64_t ahead = rules.strides - 1, all = now.trials * (longest + ahead);
+  if (now.halving == 0) return std::min(now.trend.windows, longest) + ahead + all;
   std::int64_t steps = 0;
   const std::int64_t together = std::max<std::int64_t>(1, now.together);
   for (std::int64_t left = now.trials; left > 0; left -= together) {
     steps += whole_race(std::min(left, together), now.time, now.halving, longest, now.sure > 0 && !is_first);
   }
-  return std::min(steps, all);
+  return std::min(steps + now.trials * ahead, all);
 }
 
 /// The number of measured epochs behind which there is a search, where nothing has got better since `since`; beyond
@@ -100,9 +93,9 @@ std::int64_t next_search(const TuneRules& rules, std::int64_t since, std::int64_
 std::int64_t most_of_trial(const TuneRules& rules, const Epochs& epochs, std::int64_t count) {
   using ByPatience = std::array<std::int64_t, kPatience.size()>;
   std::vector<ByPatience> most(static_cast<std::size_t>(count) + 1);  // behind a search at since = i
-  const std::int64_t first = longest_branch(epochs, 1);
+  const std::int64_t first = longest_branch(epochs, 1, rules.strides);
   const auto search = [&](std::int64_t measured, std::size_t patience) {
-    const std::int64_t longest = longest_branch(epochs, measured + 1);
+    const std::int64_t longest = longest_branch(epochs, measured + 1, rules.strides);
     if (longest < 1) return std::int64_t{0};
     const std::int64_t longer = rules.halving > 0 ? kPatience[patience] : 1;
     std::int64_t now = most_of_search(rules, false, longer, longest);
@@ -134,7 +127,7 @@ ExtraSteps search_steps(const TuneRules& rules, const Epochs& epochs, std::int64
   if (count < 1) return out;
   std::int64_t trials = rules.trials, since = count / 3;
   for (std::int64_t measured = 0; measured < count;) {
-    if (const std::int64_t longest = longest_branch(epochs, measured + 1); longest >= 1) {
+    if (const std::int64_t longest = longest_branch(epochs, measured + 1, rules.strides); longest >= 1) {
       const auto [steps, tried] = played(rules, measured == 0, trials, longest);
       out.expected.push_back({measured + 1, steps});
       ++out.searches;
@@ -149,7 +142,7 @@ ExtraSteps search_steps(const TuneRules& rules, const Epochs& epochs, std::int64
 
 ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const Epochs& epochs) {
   ExtraSteps out;
-  const std::int64_t steps = std::min(train.start_race, longest_branch(epochs, 1));
+  const std::int64_t steps = std::min(train.start_race, longest_branch(epochs, 1, 1));
   if (steps < 1 || train.start == kStartOff || proposal.start) return out;
   const bool is_file = train.start == kStartFile;
   if (is_file) out.expected.push_back({1, steps});
@@ -161,7 +154,7 @@ Result<ExtraSteps> extra_steps(const TrainConfig& train, const Proposal& proposa
                                const Epochs& epochs) {
   ExtraSteps out = race_steps(train, proposal, epochs);
   if (recipe.tune.name.empty() || recipe.tune.name == kPlayedBack) return out;
-  LANISTA_ASSIGN(const TuneRules rules, tune_rules(recipe.tune));
+  LANISTA_ASSIGN(const TuneRules rules, tune_rules(recipe));
   ExtraSteps searches = search_steps(rules, epochs, recipe.epochs);
   out.expected.insert(out.expected.end(), searches.expected.begin(), searches.expected.end());
   out.searches = searches.searches;

@@ -107,13 +107,14 @@ std::int64_t drawn_course(const TuneRules& rules, const Epochs& epochs, std::int
   double metric = 0;
   for (std::int64_t epoch = 1; epoch <= count; ++epoch) {
     Measurement m{TrialId{1}, epoch, epochs.through(epoch), {}};
-    const std::int64_t longest = epochs.through(epoch) - epochs.through(epoch - 1) - 1;
+    const std::int64_t longest = epochs.through(epoch) - epochs.through(epoch - 1) - rules.strides;
     if (wants_search(rules, measurements) && longest >= 1) {
       const bool is_first = last_tries == 0;
       TuneRules now = rules;
       now.time *= longer_after(rules, measurements);
       if (!is_first && rules.halving > 0)
         now.time = static_cast<std::int64_t>(rules.again * static_cast<double>(now.time));
+      if (!is_first && rules.strides > 1) now.time = std::max(now.time, 2 * rules.strides);
       const std::int64_t trials = is_first ? rules.trials : std::min(rules.trials, last_tries);
       double rate = 0;
       TuneSearch search(
@@ -136,6 +137,10 @@ std::int64_t drawn_course(const TuneRules& rules, const Epochs& epochs, std::int
       }
       const auto winner = search.winner();
       given_up += search.steps() - (winner ? std::ssize(search.tries()[*winner].losses) : 0);
+      for (std::size_t i = 0; i < search.tries().size(); ++i) {  // the last update is done whole
+        const std::int64_t steps = std::ssize(search.tries()[i].losses), batch = rng.between(1, rules.strides);
+        if (winner != i) given_up += (batch - steps % batch) % batch;
+      }
       last_tries = std::ssize(search.tries());
       m.branches.push_back({m.step, {}, 0, "start", 1, false});
       for (std::size_t i = 0; i < search.tries().size(); ++i) {
@@ -164,6 +169,7 @@ TEST(SearchSteps, OfNoCourseAreMoreThanTheMost) {
     rules.sure = rng.bernoulli(0.3) ? 2 : 0;
     rules.sequential = rng.bernoulli(0.3) ? 1 : 0;
     rules.second_look = rng.bernoulli(0.3) ? 2 : 1;
+    if (rng.bernoulli(0.3)) rules.strides = rng.between(2, 6);
     const Epochs epochs = of_steps(rng.between(1, 30));
     const std::int64_t count = rng.between(1, 25);
     const ExtraSteps extra = search_steps(rules, epochs, count);

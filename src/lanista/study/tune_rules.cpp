@@ -205,6 +205,21 @@ Result<std::vector<SettingAt>> read_schedule(const Options& options) {
   return schedule;
 }
 
+Result<TuneRules> tune_rules(const Recipe& recipe) {
+  LANISTA_ASSIGN(TuneRules rules, tune_rules(recipe.tune));
+  LANISTA_TRY(check_batches(recipe));
+  rules.strides = most_batch(recipe) / recipe.batch;
+  return rules;
+}
+
+TuneRules rules_of_search(TuneRules rules, bool is_first, std::int64_t longer) {
+  rules.time *= longer;
+  if (is_first) return rules;
+  if (rules.halving > 0) rules.time = static_cast<std::int64_t>(rules.again * static_cast<double>(rules.time));
+  if (rules.strides > 1) rules.time = std::max(rules.time, 2 * rules.strides);
+  return rules;
+}
+
 Result<TuneRules> tune_rules(const PluginConfig& tune) {
   const auto& plugin = builtin_tuners().front();
   if (tune.name != plugin.name) {

@@ -82,9 +82,15 @@ struct TuneRules {
   bool progress = true;    ///< what wins the first search has a loss below the one at the start
   double sure = 0;         ///< standard errors by which a race's winner is ahead of the setting at hand; 0: by anything
   double undo = 0;  ///< a race's winner goes on so many times its steps, and is given up if that was no good; 0: no
+  std::int64_t strides = 1;  ///< steps of an update of the largest batch that a setting may have
 };
-/// Errors: kInvalidArgument (train.tune is no mltuner, or lacks options).
+/// But for the batches of the recipe (strides). Errors: kInvalidArgument (train.tune is no mltuner, or lacks options).
 Result<TuneRules> tune_rules(const PluginConfig& tune);
+/// The same of a recipe that has such a tuner. Errors: tune_rules'; kInvalidArgument (check_batches).
+Result<TuneRules> tune_rules(const Recipe& recipe);
+/// Those of one search: `longer` times as long (longer_after), and where it is not the trial's first, by rules.again
+/// with rules.halving, and of two updates of the largest batch at least: what an update did is seen by the next.
+TuneRules rules_of_search(TuneRules rules, bool is_first, std::int64_t longer);
 
 /// A try of a search, and what is known of it.
 struct Try {

@@ -30,16 +30,17 @@ Result<void> TrialRun::begin_settings() {
   const study::PluginConfig& tune = input_.recipe.tune;
   settings_.clear();
   if (tune.name.empty()) return {};
-  if (auto fits = study::check_batches(input_.recipe); !fits) {
-    return Error{fits.error().code, fits.error().message, "train.tune"};
-  }
   if (selection_) {
     return Error{Code::kInvalidArgument, "a trial that selects its examples cannot tune itself", "train.tune"};
   }
+  const auto of_tune = [](const Error& error) { return Error{error.code, error.message, "train.tune"}; };
   if (tune.name != study::kPlayedBack) {
-    LANISTA_ASSIGN(tune_rules_, study::tune_rules(tune));
+    auto rules = study::tune_rules(input_.recipe);
+    if (!rules) return of_tune(rules.error());
+    tune_rules_ = *std::move(rules);
     return {};
   }
+  if (auto fits = study::check_batches(input_.recipe); !fits) return of_tune(fits.error());
   LANISTA_ASSIGN(const auto schedule, study::read_schedule(tune.options));
   for (const study::SettingAt& each : schedule) LANISTA_TRY(add_setting(each.step, each.setting));
   return {};

@@ -115,8 +115,7 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
                             const std::function<bool()>& leaves) {
   const study::TuneRules& rules = *run.tune_rules();
   // The last update of a branch may be of more steps than are wanted, and must not end the epoch.
-  const std::int64_t most = study::most_batch(run.recipe()) / run.first_batch();
-  const std::int64_t longest = run.steps_left() - most;
+  const std::int64_t longest = run.steps_left() - rules.strides;
   if (longest < 1) {
     run.note_search({}, nullptr);
     return true;
@@ -125,11 +124,8 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
   const std::int64_t trials =
       searches == 0 ? rules.trials : std::min(rules.trials, std::max<std::int64_t>(last_tries, 1));
   LANISTA_ASSIGN(study::ProposeSetting propose, make(run));
-  study::TuneRules now = rules;
-  now.time *= study::longer_after(rules, run.measurements());
-  if (searches > 0 && rules.halving > 0)
-    now.time = static_cast<std::int64_t>(rules.again * static_cast<double>(now.time));
-  if (most > 1 && searches > 0) now.time = std::max(now.time, 2 * most);  // what the first update did is seen
+  const study::TuneRules now =
+      study::rules_of_search(rules, searches == 0, study::longer_after(rules, run.measurements()));
   study::TuneSearch search(now, longest, trials, std::move(propose), searches > 0);
   Branches branches(group, run, leaves);
   LANISTA_ASSIGN(const std::optional<double> start, branches.start_loss(search.start_steps()));
