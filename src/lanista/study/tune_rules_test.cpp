@@ -109,7 +109,8 @@ TEST(TuneRules, KnowTheLargestBatch) {
 }
 
 TEST(TuneRules, ComeFromOptions) {
-  const auto rules = tune_rules({"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"windows", 5}, {"paired", false}}});
+  const auto rules =
+      tune_rules(PluginConfig{"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"windows", 5}, {"paired", false}}});
   ASSERT_TRUE(rules) << rules.error().text();
   EXPECT_EQ(rules->trend.windows, 5);
   EXPECT_EQ(rules->trials, 30);
@@ -119,11 +120,11 @@ TEST(TuneRules, ComeFromOptions) {
   EXPECT_FALSE(rules->progress);
   EXPECT_EQ(rules->sure, 0);
   EXPECT_EQ(rules->again, 1);
-  EXPECT_FALSE(tune_rules({"mltuner", Options::object()}).ok());
-  const auto endless = tune_rules({"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"halving", 1}}});
+  EXPECT_FALSE(tune_rules(PluginConfig{"mltuner", Options::object()}).ok());
+  const auto endless = tune_rules(PluginConfig{"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"halving", 1}}});
   ASSERT_FALSE(endless.ok());
   EXPECT_NE(endless.error().message.find("halving is 1"), std::string::npos);
-  EXPECT_FALSE(tune_rules({"other", Options::object()}).ok());
+  EXPECT_FALSE(tune_rules(PluginConfig{"other", Options::object()}).ok());
 }
 
 TEST(Branches, AreReadAsTheyWereWritten) {

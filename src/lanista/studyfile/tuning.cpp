@@ -45,7 +45,7 @@ Result<void> check_tuner(const std::string& name, const Options& options) {
     return {};
   }
   LANISTA_TRY(tune_space(options));
-  LANISTA_TRY(study::tune_rules({name, options}));
+  LANISTA_TRY(study::tune_rules(study::PluginConfig{name, options}));
   return {};
 }
 
