@@ -145,6 +145,26 @@ TEST(OutsideTrials, TakesOverWhatTheStudyCouldProposeAndSaysWhyNotRowByRow) {
   EXPECT_EQ(study::read_earlier(study::earlier_json(taken.earlier)).trials.size(), 2U);
 }
 
+TEST(OutsideTrials, ThatTunedThemselvesAreNoResultsOfTheirValues) {
+  const auto rows = must(trials_of_csv("optimizer,lr,val_accuracy,tunes\nadam,0.002,0.5,0\nadam,0.002,0.9,1\n", kParams,
+                                       kMetrics));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_FALSE(rows[0].tunes);
+  const auto journal = must(trials_of_journal(
+      R"({"directions":[2],"op_code":0,"study_name":"s","worker_id":"lanista"}
+{"op_code":4,"study_id":0,"state":1,"values":[0.9],"params":{},"distributions":{},"user_attrs":{"tunes":true}}
+{"op_code":4,"study_id":0,"state":1,"values":[0.9],"params":{},"distributions":{},"user_attrs":{"rank":1}}
+)",
+      {{true, "val_accuracy"}}));
+  ASSERT_EQ(journal.size(), 2U);
+  EXPECT_TRUE(journal[0].tunes);
+  EXPECT_FALSE(journal[1].tunes);
+  const auto taken = must(take_over(rows, small_config(), small_models()));
+  ASSERT_EQ(taken.earlier.trials.size(), 1U);
+  EXPECT_EQ(taken.earlier.trials[0].measurements.front().metrics.at("val_accuracy"), 0.5);
+  EXPECT_EQ(taken.left_out.begin()->first, "it left its settings while it trained (strategy.then) (row 2)");
+}
+
 TEST(OutsideTrials, AreNoneWhereNobodyKnowsTheirModel) {
   EXPECT_EQ(take_over(std::vector<OutsideTrial>{}, small_config(), small_models(2)).error().where, "model.base");
 }

@@ -358,6 +358,20 @@ TEST(StudyPlan, KeepsToTheBudgetOfTrialsAndToMemory) {
   EXPECT_NE(plan_text(*alone, false).find("group 2: trial 2 alone, "), std::string::npos);
 }
 
+TEST(StudyPlan, HasNoneOfTheTrialsThatFollowOnTheSearch) {
+  study::StudyConfig config = one_model();
+  config.budget.trials = 6;
+  config.strategy.then = {{"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}}, 2, 5};
+  const auto plan = planned(config, {.trials = 9});
+  ASSERT_TRUE(plan) << plan.error().text();
+  EXPECT_EQ(drawn(*plan).size(), 4U);
+  EXPECT_NE(plan_text(*plan, false).find("its best 2 are trained once more"), std::string::npos);
+  EXPECT_EQ(plan_json(*plan, false)["finals"], 2);
+  const auto without = planned(one_model(), {.trials = 4});
+  EXPECT_EQ(plan_text(*without, false).find("once more"), std::string::npos);
+  EXPECT_FALSE(plan_json(*without, false).contains("finals"));
+}
+
 TEST(StudyPlan, RefusesToPlanNothing) {
   const auto plan = planned(one_model(), {.trials = 0});
   ASSERT_FALSE(plan);

@@ -60,6 +60,19 @@ TEST(TrialsCsv, IsOneRowATrial) {
       "adam,0.001,,0,false\r\n");
 }
 
+TEST(Tables, TellFinals) {
+  study::StudyView view = small_study();
+  view.config.strategy.then.emplace();
+  view.trials[1].proposal.parent = TrialId{1};
+  view.trials[1].proposal.tunes = true;
+  const Table read = table(trials_csv(view));
+  EXPECT_EQ(read.rows[0].at("tunes"), "0");
+  EXPECT_EQ(read.rows[1].at("tunes"), "1");
+  const auto told = lines(trials_jsonl(view));
+  EXPECT_FALSE(told[0]["lineage"].contains("tunes"));
+  EXPECT_EQ(told[1]["lineage"]["tunes"], true);
+}
+
 TEST(TrialsCsv, DefusesFormulasAndKeepsNumbers) {
   study::StudyView view = small_study();
   const auto read = table(trials_csv(view));

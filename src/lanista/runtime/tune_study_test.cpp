@@ -31,8 +31,20 @@ std::string study(const std::string& searcher, const std::string& further = "") 
          "strategy: {name: random, slots: 2}\nkeep: {top: 8, checkpoint_every: 0s}\n";
 }
 
-Result<engine::Summary> run(FileSystem& fs, const std::string& text, std::int64_t workers) {
-  return testing::StudyProcess(fs, {.folder = kFolder, .trials = 4, .workers = workers, .study = text}).run();
+/// A search whose best two trials are tuned behind it; with rests, which it ends.
+const std::string kStaged =
+    "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam], lr: \"log(0.01, 0.3)\", "
+    "label_smoothing: \"range(0, 0.1)\"}}\n"
+    "train: {epochs: 4, schedule: cosine, warmup_epochs: 1}\n"
+    "data: {source: \"synthetic:blobs?rows=180&classes=3&features=4&seed=1\", batch: 8}\n"
+    "strategy: {name: random, slots: 2, then: {mltuner: {params: {lr: \"log(1e-4, 1)\", momentum: \"range(0, 0.95)\"}, "
+    "retune: 1, trials: 6}, best: 2, end: 2}}\n"
+    "stop: {rule: asha, rungs: [1, 2], eta: 2, type: promotion}\nkeep: {top: 8, checkpoint_every: 0s}\n";
+constexpr std::int64_t kTrials = 4, kStagedTrials = 6;
+
+Result<engine::Summary> run(FileSystem& fs, const std::string& text, std::int64_t workers,
+                            std::int64_t trials = kTrials) {
+  return testing::StudyProcess(fs, {.folder = kFolder, .trials = trials, .workers = workers, .study = text}).run();
 }
 
 TEST(TuneStudy, OfEverySearcherIsTheSameWithAnyWorkers) {
@@ -56,11 +68,26 @@ TEST(TuneStudy, OfEverySearcherIsTheSameWithAnyWorkers) {
   }
 }
 
-// Every trial again, alone, with what it found.
-TEST(TuneStudy, AScheduleThatWasFoundIsTheTrial) {
+TEST(TuneStudy, OfASecondStageIsTheSameWithAnyWorkers) {
+  MemoryFileSystem one, three;
+  const auto ran = run(one, kStaged, 1, kStagedTrials);
+  ASSERT_TRUE(ran) << ran.error().text();
+  ASSERT_TRUE(run(three, kStaged, 3, kStagedTrials));
+
+  const study::StudyView view = *engine::fold(*store::read_log(one, kFolder));
+  ASSERT_EQ(view.trials.size(), 6U);
+  for (const study::TrialView& trial : view.trials) {
+    ASSERT_FALSE(trial.measurements.empty());
+    const auto& branches = trial.measurements.front().branches;
+    EXPECT_EQ(trial.proposal.tunes, trial.id.value > 4);
+    EXPECT_EQ(branches.empty(), !trial.proposal.tunes) << "who tunes itself tells what it tried";
+  }
+  EXPECT_EQ(*fingerprint(three), *fingerprint(one));
+}
+
+/// Every trial again, alone, with what it found.
+void expect_played_back(MemoryFileSystem& disk) {
   const kernels::FlushToZero as_workers;
-  MemoryFileSystem disk;
-  ASSERT_TRUE(run(disk, study("random", ", halving: 0, second_look: 2, sequential: 3"), 2));
   const study::StudyView view = *engine::fold(*store::read_log(disk, kFolder));
   const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
   int seen = 0;
@@ -69,6 +96,7 @@ TEST(TuneStudy, AScheduleThatWasFoundIsTheTrial) {
     auto job =
         *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
     const auto nothing = [](const study::Measurement&) {};
+    if (job.recipe.tune.name.empty()) continue;
     EXPECT_EQ(repeat_trial(job, 1, {}, data, nothing).error().code, Code::kUnimplemented);
     job.recipe.tune = study::played_back(study::schedule_of(trial.measurements));
     const auto alone = repeat_trial(job, trial.measurements.back().epoch, view.config.train.metrics, data, nothing);
@@ -82,10 +110,17 @@ TEST(TuneStudy, AScheduleThatWasFoundIsTheTrial) {
   EXPECT_GE(seen, 2);
 }
 
-TEST(TuneStudy, LeavesNoTraceOfKills) {
-  const std::string text = study("random");
+TEST(TuneStudy, AScheduleThatWasFoundIsTheTrial) {
+  MemoryFileSystem all, finals;
+  ASSERT_TRUE(run(all, study("random", ", halving: 0, second_look: 2, sequential: 3"), 2));
+  expect_played_back(all);
+  ASSERT_TRUE(run(finals, kStaged, 2, kStagedTrials));
+  expect_played_back(finals);
+}
+
+void expect_no_trace_of_kills(const std::string& text, std::int64_t trials) {
   MemoryFileSystem undisturbed;
-  const auto ran = run(undisturbed, text, 1);
+  const auto ran = run(undisturbed, text, 1, trials);
   ASSERT_TRUE(ran) << ran.error().text();
   const auto wanted = *fingerprint(undisturbed);
   const char* asked = std::getenv("LANISTA_TUNE_KILLS");  // 50 of the proof; a few are enough every day
@@ -99,15 +134,21 @@ TEST(TuneStudy, LeavesNoTraceOfKills) {
                                    .sticky = true,
                                    .torn = rng.bernoulli(0.5),
                                    .error = {Code::kResourceExhausted, "No space left on device", "disk"}});
-    if (run(faulty, text, rng.between(1, 3))) continue;
+    if (run(faulty, text, rng.between(1, 3), trials)) continue;
     if (!disk.exists(kFolder + "/log")) continue;
-    testing::StudyProcess second(disk, {.folder = kFolder, .trials = 4, .workers = rng.between(1, 3), .study = text});
+    testing::StudyProcess second(disk,
+                                 {.folder = kFolder, .trials = trials, .workers = rng.between(1, 3), .study = text});
     const auto end = second.resume();
     if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
     ASSERT_TRUE(end) << end.error().text();
     ASSERT_EQ(*fingerprint(disk), wanted) << life;
     ++resumed;
   }
+}
+
+TEST(TuneStudy, LeavesNoTraceOfKills) {
+  expect_no_trace_of_kills(study("random"), kTrials);
+  expect_no_trace_of_kills(kStaged, kStagedTrials);
 }
 
 }  // namespace

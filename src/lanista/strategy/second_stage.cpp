@@ -90,18 +90,21 @@ class SecondStage final : public Strategy {
   std::string_view name() const override { return search_->name(); }
 
   Result<Suggestion> suggest(const Capacity& capacity) const override {
-    const Capacity of_search = what_the_search_has(capacity);
-    Result<Suggestion> next = Suggestion::nothing_left();
-    if (of_search.new_trials > 0 || of_search.paused > 0) next = search_->suggest(of_search);
+    Capacity of_search = capacity;
+    of_search.running -= std::ssize(running_finals_);
+    of_search.new_trials = std::max<std::int64_t>(0, capacity.new_trials - reserved_);
+    Result<Suggestion> next = ask_search(of_search);
     if (!next && next.error().code != Code::kResourceExhausted) return next;
-    const bool goes_on = next && next->kind == Suggestion::Kind::kGroup && !next->group.members.empty();
-    if (goes_on || of_search.running > 0) return next;
+    if (goes_on(next) || of_search.running > 0) return next;
 
     Suggestion out;
     for (const TrialId trial : paused_) out.group.members.emplace_back(StopTrial{trial});
     if (out.group.members.empty()) out.group.members = finals(capacity.new_trials);
-    if (out.group.members.empty()) return next;
-    return out;
+    if (!out.group.members.empty()) return out;
+    // Behind an extension nothing is kept for finals that were had already.
+    if (finals_ < reserved_ || capacity.new_trials == of_search.new_trials) return next;
+    of_search.new_trials = capacity.new_trials;
+    return ask_search(of_search);
   }
 
   void observe(const study::Event& event) override {
@@ -130,13 +133,12 @@ class SecondStage final : public Strategy {
   }
 
  private:
-  Capacity what_the_search_has(const Capacity& capacity) const {
-    Capacity out = capacity;
-    out.running -= std::ssize(running_finals_);
-    const std::int64_t beside = std::max<std::int64_t>(0, capacity.new_trials - reserved_);
-    // Behind an extension nothing is kept for finals that were had already.
-    if (beside > 0 || finals_ < reserved_ || !finals(reserved_).empty()) out.new_trials = beside;
-    return out;
+  Result<Suggestion> ask_search(const Capacity& capacity) const {
+    if (capacity.new_trials > 0 || capacity.paused > 0) return search_->suggest(capacity);
+    return Suggestion::nothing_left();
+  }
+  static bool goes_on(const Result<Suggestion>& next) {
+    return next && next->kind == Suggestion::Kind::kGroup && !next->group.members.empty();
   }
 
   /// At most so many, those that have been none yet.

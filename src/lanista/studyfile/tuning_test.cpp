@@ -75,6 +75,61 @@ TEST(Tune, StrategyMltunerStandsForIt) {
   expect_within("cannot change", mistake("{strategy: {name: mltuner, params: {depth: 3}}}"));
 }
 
+TEST(Then, IsReadAndWritten) {
+  EXPECT_EQ(write_study(*read_study("", "s")).find("then"), std::string::npos);
+  const auto config = read_study(
+      "{train: {schedule: cosine}, strategy: {name: tpe, then: {mltuner: {params: {lr: log(1e-4, 1)}, time: 7}, best: 3}}}",
+      "s.yaml");
+  ASSERT_TRUE(config) << config.error().text();
+  ASSERT_TRUE(config->strategy.then);
+  EXPECT_TRUE(config->train.tune.name.empty());
+  EXPECT_EQ(config->strategy.then->tune.name, "mltuner");
+  EXPECT_EQ(config->strategy.then->tune.options.at("time"), 7);
+  EXPECT_EQ(config->strategy.then->tune.options.at("params").at("lr"), "log(1e-04, 1)");
+  EXPECT_EQ(config->strategy.then->best, 3);
+  EXPECT_EQ(config->strategy.then->end, 5);
+
+  const std::string text = write_study(*config);
+  const auto again = read_stored_study(text, "s.yaml");
+  ASSERT_TRUE(again) << again.error().text();
+  ASSERT_TRUE(again->strategy.then);
+  EXPECT_EQ(write_study(*again), text);
+  EXPECT_EQ(again->strategy.then->tune.options, config->strategy.then->tune.options);
+  EXPECT_EQ(again->strategy.options, config->strategy.options) << "it is no option of the strategy";
+
+  const auto set = read_study("strategy: tpe", "s.yaml", {{"strategy.then", "{mltuner: {params: {momentum: [0, 0.9]}}}"}});
+  ASSERT_TRUE(set) << set.error().text();
+  EXPECT_EQ(set->strategy.then->best, 1);
+  EXPECT_FALSE(read_study("strategy: {name: tpe, then: none}", "s")->strategy.then);
+}
+
+TEST(Then, RefusesWhatItIsNot) {
+  const auto of = [](const std::string& then) { return mistake("strategy: {name: tpe, then: " + then + "}"); };
+  const std::string params = "params: {lr: log(1e-3, 1)}";
+  expect_within("strategy.then: a mapping {mltuner: {params:", of("mltuner"));
+  expect_within("is missing: mltuner", of("{best: 2}"));
+  expect_within("'schedule'", of("{schedule: {from: a}}"));
+  expect_within("known: mltuner, best, end", of("{bayes: {}}"));
+  expect_within("at least one setting", of("{mltuner: {}}"));
+  expect_within("'width' cannot change", of("{mltuner: {params: {width: [1, 2]}}}"));
+  expect_within("strategy.then.best", of("{mltuner: {" + params + "}, best: 0}"));
+  expect_within("strategy.then.end", of("{mltuner: {" + params + "}, end: 0.5}"));
+  expect_within("then: {mltuner: {…}, best: 3}", of("{mltuner: {" + params + ", best: 3}}"));
+  EXPECT_EQ(of("{mltuner: {" + params + ", halving: 0, best: 3}}"), "");
+}
+
+TEST(Then, RefusesWhatDoesNotGoWithIt) {
+  const std::string then = "then: {mltuner: {params: {lr: log(1e-3, 1)}}}";
+  expect_within("3:3: strategy.then: does not go with strategy pbt",
+                mistake("strategy:\n  name: pbt\n  " + then));
+  expect_within("strategy.then: goes behind a search",
+                mistake("{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, " + then + "}}"));
+  expect_within("does not go with train.tune",
+                mistake("{train: {tune: {mltuner: {params: {lr: 0.1}}}}, strategy: {name: tpe, " + then + "}}"));
+  expect_within("does not go with data.folds", mistake("{data: {folds: 3}, strategy: {name: tpe, " + then + "}}"));
+  EXPECT_EQ(mistake("{train: {schedule: cosine, warmup_epochs: 1}, strategy: {name: tpe, " + then + "}}"), "");
+}
+
 TEST(Schedule, IsReadOfAPackage) {
   MemoryFileSystem disk;
   const std::string package = R"({"schedule": [{"step": 0, "lr": 0.5}, {"step": 80, "lr": 0.05}]})";
