@@ -75,7 +75,8 @@ json sum_json(const Sum& sum) {
 
 Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {
   LANISTA_ASSIGN(const data::DataSpec data, data::parse_spec(loaded.view.data));
-  LANISTA_ASSIGN(const auto recipe, study::recipe_of(loaded.view.config, engine::loss_name(loaded.view.config, data), loaded.trial().proposal));
+  LANISTA_ASSIGN(const auto recipe, study::recipe_of(loaded.view.config, engine::loss_name(loaded.view.config, data),
+                                                     loaded.trial().proposal));
   const auto ops = step::training_ops(loaded.ops);
   LANISTA_ASSIGN(const auto train,
                  step::derive_training_step(loaded.model, step::StepOptions{recipe.loss, recipe.optimizer}, ops));

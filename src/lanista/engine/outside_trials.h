@@ -27,9 +27,9 @@ struct OutsideTrial {
 };
 
 /// The rows of a table with a column for each parameter and for the metrics, as in what `export --csv` writes, where
-/// they are called params.NAME and metrics.NAME; a column `epochs` says how far a row was trained, one `tunes` what is a
-/// final (strategy.then), any other is passed over. An empty cell is no value. Errors: kDataLoss (no table); kInvalidArgument (no column of a parameter, or none of
-/// a metric that is asked for).
+/// they are called params.NAME and metrics.NAME; a column `epochs` says how far a row was trained, one `tunes` what is
+/// a final (strategy.then), any other is passed over. An empty cell is no value. Errors: kDataLoss (no table);
+/// kInvalidArgument (no column of a parameter, or none of a metric that is asked for).
 Result<std::vector<OutsideTrial>> trials_of_csv(std::string_view text, const std::vector<std::string>& params,
                                                 const std::vector<std::string>& metrics);
 

@@ -146,8 +146,8 @@ TEST(OutsideTrials, TakesOverWhatTheStudyCouldProposeAndSaysWhyNotRowByRow) {
 }
 
 TEST(OutsideTrials, ThatTunedThemselvesAreNoResultsOfTheirValues) {
-  const auto rows = must(trials_of_csv("optimizer,lr,val_accuracy,tunes\nadam,0.002,0.5,0\nadam,0.002,0.9,1\n", kParams,
-                                       kMetrics));
+  const auto rows =
+      must(trials_of_csv("optimizer,lr,val_accuracy,tunes\nadam,0.002,0.5,0\nadam,0.002,0.9,1\n", kParams, kMetrics));
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_FALSE(rows[0].tunes);
   const auto journal = must(trials_of_journal(

@@ -68,8 +68,8 @@ TEST(SecondStageStudy, TrainsItsBestOnceMore) {
         EXPECT_EQ(trial.proposal.tunes, trial.id.value > 14 - best);
         rested += trial.outcome->reason == "stopped by the strategy" ? 1 : 0;
         const auto models = *make_model_space(view.config, bench.data, "", bench.disk);
-        const Job job = *make_job(view.config, bench.data, trial,
-                                  *models->rebuild(trial.proposal.base, trial.proposal.edits));
+        const Job job =
+            *make_job(view.config, bench.data, trial, *models->rebuild(trial.proposal.base, trial.proposal.edits));
         EXPECT_EQ(job.recipe.tune.name, trial.proposal.tunes ? "mltuner" : "");
         EXPECT_EQ(job.recipe.schedule, trial.proposal.tunes ? "constant" : "cosine");
         EXPECT_EQ(job.recipe.epochs, 4);
@@ -195,8 +195,8 @@ TEST(SecondStageStudy, IsNoResultOfItsSettingsForALaterStudy) {
   const auto taken = take_over(bench.view(), later, bench.data, *models);
   ASSERT_TRUE(taken) << taken.error().text();
   EXPECT_EQ(taken->earlier.trials.size(), 7U);
-  EXPECT_EQ(taken->left_out, (std::map<std::string, std::int64_t>{
-                                 {"it left its settings while it trained (strategy.then)", 3}}));
+  EXPECT_EQ(taken->left_out,
+            (std::map<std::string, std::int64_t>{{"it left its settings while it trained (strategy.then)", 3}}));
 }
 
 TEST(SecondStageStudy, IsRefusedInALogThatHasNone) {

@@ -244,7 +244,8 @@ std::string plan_text(const StudyPlan& plan, bool explained) {
   }
   text += beside_text(plan);
   if (plan.finals > 0) {
-    text += "when the search has ended, its best " + (plan.finals == 1 ? "trial is" : std::to_string(plan.finals) + " are") +
+    text += "when the search has ended, its best " +
+            (plan.finals == 1 ? "trial is" : std::to_string(plan.finals) + " are") +
             " trained once more, tuning themselves (strategy.then); who these are nobody knows yet\n";
   }
   return explained ? text + "\n" + fuse::explain(plan.predicted) : text;

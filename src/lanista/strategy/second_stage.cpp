@@ -155,10 +155,10 @@ class SecondStage final : public Strategy {
   std::unique_ptr<Halving> end_;  ///< of finals, which it alone hears of
   SearchRanking ranking_;
   std::int64_t reserved_;
-  std::int64_t finals_ = 0;            ///< proposed
+  std::int64_t finals_ = 0;  ///< proposed
   std::set<TrialId> running_finals_;
-  std::set<TrialId> paused_;           ///< of the search
-  std::set<TrialId> tuned_;            ///< of the search, that a final was proposed of
+  std::set<TrialId> paused_;  ///< of the search
+  std::set<TrialId> tuned_;   ///< of the search, that a final was proposed of
 };
 
 bool is_drawn(const study::StudyConfig& config, std::string_view name) {
@@ -202,7 +202,8 @@ std::optional<Error> beside_second_stage(const study::StudyConfig& config) {
                   "beginning; name another strategy");
   }
   if (!config.train.tune.name.empty()) {
-    return refuse("does not go with train." + std::string(config.train.tune.name == study::kPlayedBack ? "schedule: {from: DIR}" : "tune") +
+    return refuse("does not go with train." +
+                  std::string(config.train.tune.name == study::kPlayedBack ? "schedule: {from: DIR}" : "tune") +
                   ", by which every trial changes its settings; leave out one of the two");
   }
   if (!config.train.select.name.empty()) {
@@ -230,8 +231,9 @@ std::optional<Error> beside_second_stage(const study::StudyConfig& config) {
   }
   const study::BudgetConfig& budget = config.budget;
   if (budget.steps) {
-    return refuse("has a number of trials kept for it, and steps are nobody's; say budget.trials in place of "
-                  "budget.steps");
+    return refuse(
+        "has a number of trials kept for it, and steps are nobody's; say budget.trials in place of "
+        "budget.steps");
   }
   if (budget.trials && *budget.trials <= stage.best) {
     return refuse("takes the last " + std::to_string(stage.best) + " of budget.trials, which is " +

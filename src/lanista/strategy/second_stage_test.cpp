@@ -57,7 +57,8 @@ std::string text_of(const study::Event& event) {
     text += study::measurement_json(measured->measurement).dump();
   }
   if (const auto* ended = std::get_if<study::Ended>(&event)) text += study::outcome_json(ended->outcome).dump();
-  if (const auto* proposed = std::get_if<study::Proposed>(&event)) text += study::proposal_json(proposed->proposal).dump();
+  if (const auto* proposed = std::get_if<study::Proposed>(&event))
+    text += study::proposal_json(proposed->proposal).dump();
   return text;
 }
 
@@ -271,8 +272,8 @@ TEST(SecondStage, OfDrawnHistoriesTrainsTheBestOnceMoreAndTheSearchKnowsNothingO
     Notes notes;
     const char* type = seed % 3 == 0 ? "stopping" : "promotion";
     const auto make = [&](Notes* heard) {
-      return must(with_second_stage(std::make_unique<Noted>(search_of(plugin, context, type), heard), config,
-                                    context.models));
+      return must(
+          with_second_stage(std::make_unique<Noted>(search_of(plugin, context, type), heard), config, context.models));
     };
     auto strategy = make(&notes);
     Played played(*strategy, slots, trials, 0.1, rng.split("results"));
@@ -339,9 +340,8 @@ struct Stage {
   std::unique_ptr<Strategy> strategy;
 
   Stage(std::uint64_t seed, std::int64_t best) : context(context_for(seed, false)) {
-    strategy = must(with_second_stage(
-        std::make_unique<Noted>(search_of(random_plugin(), context, "stopping"), &notes), config_for(context, best),
-        context.models));
+    strategy = must(with_second_stage(std::make_unique<Noted>(search_of(random_plugin(), context, "stopping"), &notes),
+                                      config_for(context, best), context.models));
   }
 };
 
@@ -421,9 +421,8 @@ class Unlucky final : public Strategy {
 TEST(SecondStage, FollowsOnASearchThatEndsByItself) {
   const Context context = context_for(3, false);
   for (const bool some : {true, false}) {
-    auto strategy = must(with_second_stage(
-        std::make_unique<Unlucky>(search_of(random_plugin(), context, "promotion")), config_for(context, 2),
-        context.models));
+    auto strategy = must(with_second_stage(std::make_unique<Unlucky>(search_of(random_plugin(), context, "promotion")),
+                                           config_for(context, 2), context.models));
     Played played(*strategy, 3, some ? 40 : kUnbounded, 0, Rng(4));
     played.run();
     EXPECT_EQ(played.trials.size(), 7U);
@@ -525,7 +524,9 @@ TEST(SecondStage, SaysWhatDoesNotGoWithIt) {
       {"takes the last 2 of budget.trials, which is 2", [](StudyConfig& c) { c.budget.trials = 2; }},
       {"say budget.trials", [](StudyConfig& c) { c.budget.trials.reset(); }},
       {"schedule cannot vary", [](StudyConfig& c) {
-         LANISTA_CHECK(c.space.params.add({"schedule", space::Categorical{{space::Value(std::string("constant"))}}, {}}).ok(), "");
+         LANISTA_CHECK(
+             c.space.params.add({"schedule", space::Categorical{{space::Value(std::string("constant"))}}, {}}).ok(),
+             "");
        }}};
   for (const auto& [part, change] : all) {
     EXPECT_NE(refusal(change).find(part), std::string::npos) << part << ": " << refusal(change);

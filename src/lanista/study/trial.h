@@ -114,8 +114,8 @@ inline std::int64_t full_epochs(const Proposal& proposal) {
 }
 
 /// Equal for trainings of the same decisions, with whatever seeds and folds: graph, sample, epochs of the schedule,
-/// start, and whether it is a final. A start is its parent, epoch and plan: where its state was found follows from them. One that the engine chose
-/// counts for nothing.
+/// start, and whether it is a final. A start is its parent, epoch and plan: where its state was found follows from
+/// them. One that the engine chose counts for nothing.
 Digest decisions_key(const Proposal& proposal);
 /// Equal for trials that do the same as far as both go: the decisions and which training of them it is. Of two budgets
 /// under one horizon the larger is the same trial trained further.

@@ -43,7 +43,8 @@ Standing standing_by(const StudyConfig& config, const Measurement& measurement, 
 bool same_decisions(const Proposal& a, const Proposal& b) {
   const Start *of_a = decided_start(a), *of_b = decided_start(b);
   const bool same_start = of_a == nullptr || of_b == nullptr ? of_a == of_b : of_a->is_like(*of_b);
-  return same_start && a.tunes == b.tunes && a.graph_hash == b.graph_hash && full_epochs(a) == full_epochs(b) && a.sample == b.sample;
+  return same_start && a.tunes == b.tunes && a.graph_hash == b.graph_hash && full_epochs(a) == full_epochs(b) &&
+         a.sample == b.sample;
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ void add_plugin(const YAML::Node& node, const std::string& path, const std::stri
 /// Reads a plug-in, a name or a map of one entry from name to options.
 template <class Plugin, class Check>
 void read_plugin(const YAML::Node& node, const std::string& path, const std::vector<Plugin>& plugins,
-                  std::vector<study::PluginConfig>& out, Mistakes& mistakes, Check check) {
+                 std::vector<study::PluginConfig>& out, Mistakes& mistakes, Check check) {
   const auto add = [&](const YAML::Node& at, const std::string& name, const nlohmann::json& given) {
     add_plugin(at, path, name, given, plugins, out, mistakes, check);
   };

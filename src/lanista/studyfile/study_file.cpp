@@ -32,9 +32,9 @@ using nlohmann::json;
 /// Keys at the top that are no section of fields, and keys of sections that are read by hand.
 constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to", "implied"};
 constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
-    {"data", "augment"}, {"model", "space"},  {"model", "frozen"}, {"train", "class_weights"},
-    {"train", "select"}, {"train", "tune"},   {"train", "rates"},  {"strategy", "then"}, {"keep", "checkpoint_every"},
-    {"space", "mutate"}, {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
+    {"data", "augment"}, {"model", "space"},  {"model", "frozen"},  {"train", "class_weights"},   {"train", "select"},
+    {"train", "tune"},   {"train", "rates"},  {"strategy", "then"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
+    {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
 
 /// Turns the tree of one study file into a configuration, collecting every mistake.
 class Reader {

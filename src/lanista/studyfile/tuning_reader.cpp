@@ -19,8 +19,10 @@ Result<void> check_finals_tuner(const study::TunePlugin& plugin, const Options& 
   const auto usual = std::ranges::find(plugin.options, "best", &OptionSpec::name);
   if (options.at("halving") != 0 && options.at("best") != usual->default_value) {
     return Error{Code::kInvalidArgument,
-                 "is " + options.at("best").dump() + ", which is for halving: 0; how many trials are trained once more stands "
-                 "beside " + plugin.name + ": then: {" + plugin.name + ": {…}, best: " + options.at("best").dump() + "}",
+                 "is " + options.at("best").dump() +
+                     ", which is for halving: 0; how many trials are trained once more stands "
+                     "beside " +
+                     plugin.name + ": then: {" + plugin.name + ": {…}, best: " + options.at("best").dump() + "}",
                  "best"};
   }
   return check_tuner(plugin.name, options);

@@ -78,7 +78,8 @@ TEST(Tune, StrategyMltunerStandsForIt) {
 TEST(Then, IsReadAndWritten) {
   EXPECT_EQ(write_study(*read_study("", "s")).find("then"), std::string::npos);
   const auto config = read_study(
-      "{train: {schedule: cosine}, strategy: {name: tpe, then: {mltuner: {params: {lr: log(1e-4, 1)}, time: 7}, best: 3}}}",
+      "{train: {schedule: cosine}, strategy: {name: tpe, then: {mltuner: {params: {lr: log(1e-4, 1)}, time: 7}, best: "
+      "3}}}",
       "s.yaml");
   ASSERT_TRUE(config) << config.error().text();
   ASSERT_TRUE(config->strategy.then);
@@ -97,7 +98,8 @@ TEST(Then, IsReadAndWritten) {
   EXPECT_EQ(again->strategy.then->tune.options, config->strategy.then->tune.options);
   EXPECT_EQ(again->strategy.options, config->strategy.options) << "it is no option of the strategy";
 
-  const auto set = read_study("strategy: tpe", "s.yaml", {{"strategy.then", "{mltuner: {params: {momentum: [0, 0.9]}}}"}});
+  const auto set =
+      read_study("strategy: tpe", "s.yaml", {{"strategy.then", "{mltuner: {params: {momentum: [0, 0.9]}}}"}});
   ASSERT_TRUE(set) << set.error().text();
   EXPECT_EQ(set->strategy.then->best, 1);
   EXPECT_FALSE(read_study("strategy: {name: tpe, then: none}", "s")->strategy.then);
@@ -120,10 +122,10 @@ TEST(Then, RefusesWhatItIsNot) {
 
 TEST(Then, RefusesWhatDoesNotGoWithIt) {
   const std::string then = "then: {mltuner: {params: {lr: log(1e-3, 1)}}}";
-  expect_within("3:3: strategy.then: does not go with strategy pbt",
-                mistake("strategy:\n  name: pbt\n  " + then));
+  expect_within("3:3: strategy.then: does not go with strategy pbt", mistake("strategy:\n  name: pbt\n  " + then));
   expect_within("strategy.then: goes behind a search",
-                mistake("{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, " + then + "}}"));
+                mistake("{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, " +
+                        then + "}}"));
   expect_within("does not go with train.tune",
                 mistake("{train: {tune: {mltuner: {params: {lr: 0.1}}}}, strategy: {name: tpe, " + then + "}}"));
   expect_within("does not go with data.folds", mistake("{data: {folds: 3}, strategy: {name: tpe, " + then + "}}"));

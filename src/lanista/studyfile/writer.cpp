@@ -248,15 +248,15 @@ json study_schema() {
       properties["strategy"]["properties"][option.name] = option_schema(option);
     }
   }
-  json then = options_schema(second_stage_options(), "the best trials of the search, trained once more, tuning themselves");
+  json then =
+      options_schema(second_stage_options(), "the best trials of the search, trained once more, tuning themselves");
   for (const study::TunePlugin& plugin : second_stage_tuners()) {
     then["properties"][plugin.name] = options_schema(plugin.options, plugin.help);
     then["required"].push_back(plugin.name);
   }
-  properties["strategy"]["properties"]["then"] = {
-      {"description", "what follows on the search; none: nothing"},
-      {"default", nullptr},
-      {"anyOf", {then, {{"const", "none"}}, {{"type", "null"}}}}};
+  properties["strategy"]["properties"]["then"] = {{"description", "what follows on the search; none: nothing"},
+                                                  {"default", nullptr},
+                                                  {"anyOf", {then, {{"const", "none"}}, {{"type", "null"}}}}};
   properties["keep"]["properties"]["checkpoint_every"] = {{"description", "seconds between checkpoints of a trial"},
                                                           {"default", "30s"}};
   properties["model"]["properties"]["space"] = {
