@@ -102,8 +102,8 @@ TEST(SecondStageStudy, IsItsSearchUpToThen) {
 }
 
 TEST(SecondStageStudy, LeavesNoTraceOfKills) {
-  testing::expect_no_trace_of_kills(configured(staged_study(8, 3)), 1);
-  testing::expect_no_trace_of_kills(configured(staged_study(9, 2, kPromoting)), 2);
+  testing::expect_no_trace_of_kills(configured(staged_study(8, 3)), 3);
+  testing::expect_no_trace_of_kills(configured(staged_study(9, 2, kPromoting)), 4);
   study::StudyConfig config = staged_study(9, 2, {"hyperband", Options::object()});
   config.strategy.retry = 1;
   config.strategy.slots = 1;

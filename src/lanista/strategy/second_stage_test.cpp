@@ -125,8 +125,13 @@ class Played {
     std::string answer;
   };
 
-  Played(Strategy& strategy, std::int64_t slots, std::int64_t trials, double fails, Rng rng)
-      : trials_limit(trials), strategy_(strategy), slots_(slots), fails_(fails), rng_(rng) {}
+  Played(Strategy& strategy, std::int64_t slots, std::int64_t limit, double fails, Rng rng)
+      : trials_limit(limit),
+        strategy_(strategy),
+        slots_(slots),
+        fails_(fails),
+        rng_(rng),
+        results_(rng.split("results")) {}
 
   void run() {
     while (true) {
@@ -190,7 +195,7 @@ class Played {
 
   void epoch_of(TrialId id) {
     Trial& trial = trials.at(id);
-    Rng of = Rng(77).split(id.value).split(static_cast<std::uint64_t>(++trial.epoch));
+    Rng of = results_.split(id.value).split(static_cast<std::uint64_t>(++trial.epoch));
     if (of.split("fails").bernoulli(fails_)) return end(id, study::OutcomeKind::kFailed);
     const double accuracy = static_cast<double>(of.below(4)) / 4, loss = static_cast<double>(of.below(2));
     trial.last = {id, trial.epoch, trial.epoch, {{"val_accuracy", accuracy}, {"val_loss", loss}}};
@@ -215,7 +220,7 @@ class Played {
   Strategy& strategy_;
   std::int64_t slots_;
   double fails_;
-  Rng rng_;
+  Rng rng_, results_;
   std::deque<Member> waiting_;
   std::vector<TrialId> running_;
 };
@@ -387,7 +392,8 @@ TEST(SecondStage, OfAnExtendedStudyComesBehindWhatFollows) {
     (all.size() > 2 ? renewed : unchanged) += 1;
     for (std::size_t i = 2; i < all.size(); ++i) EXPECT_GT(all[i].value, 8U) << "only who is new";
     for (const auto& [id, trial] : played.trials) {
-      if (id.value > 8 && id.value <= 12) EXPECT_FALSE(trial.proposal.tunes) << "the search goes on first";
+      const bool is_next = id.value > 8 && id.value <= 12;
+      EXPECT_FALSE(is_next && trial.proposal.tunes) << "the search goes on first";
     }
     Stage again(seed, 2);
     expect_rebuilt(played, [&] { return std::move(again.strategy); });
@@ -496,7 +502,7 @@ TEST(SecondStage, SaysWhatDoesNotGoWithIt) {
     study::StudyConfig config = config_for(context_for(1), 2);
     change(config);
     const auto refused = beside_second_stage(config);
-    if (refused) EXPECT_EQ(refused->where, study::kThenKey);
+    EXPECT_EQ(refused ? refused->where : std::string(study::kThenKey), study::kThenKey);
     return refused ? refused->message : "";
   };
   using study::StudyConfig;

@@ -112,7 +112,8 @@ TEST(Then, RefusesWhatItIsNot) {
   expect_within("is missing: mltuner", of("{best: 2}"));
   expect_within("'schedule'", of("{schedule: {from: a}}"));
   expect_within("known: mltuner, best, end", of("{bayes: {}}"));
-  expect_within("at least one setting", of("{mltuner: {}}"));
+  expect_within("option 'params' must be given", of("{mltuner: {}}"));
+  expect_within("at least one setting", of("{mltuner: {params: {}}}"));
   expect_within("'width' cannot change", of("{mltuner: {params: {width: [1, 2]}}}"));
   expect_within("strategy.then.best", of("{mltuner: {" + params + "}, best: 0}"));
   expect_within("strategy.then.end", of("{mltuner: {" + params + "}, end: 0.5}"));
@@ -122,7 +123,7 @@ TEST(Then, RefusesWhatItIsNot) {
 
 TEST(Then, RefusesWhatDoesNotGoWithIt) {
   const std::string then = "then: {mltuner: {params: {lr: log(1e-3, 1)}}}";
-  expect_within("3:3: strategy.then: does not go with strategy pbt", mistake("strategy:\n  name: pbt\n  " + then));
+  expect_within("3:9: strategy.then: does not go with strategy pbt", mistake("strategy:\n  name: pbt\n  " + then));
   expect_within("strategy.then: goes behind a search",
                 mistake("{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, " +
                         then + "}}"));
