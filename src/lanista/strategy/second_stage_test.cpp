@@ -11,34 +11,18 @@
 #include <utility>
 
 #include "lanista/graph/infer.h"
-#include "lanista/strategy/test_support.h"
+#include "lanista/strategy/second_stage_test_support.h"
 #include "lanista/study/finals.h"
-#include "lanista/study/tuner.h"
 
 namespace lanista::strategy {
 namespace {
 
 using testing::must;
-using testing::small_context;
+using testing::search_of;
+using testing::staged_config;
+using testing::staged_context;
 
 constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
-
-Context context_for(std::uint64_t seed, bool mutators = true) {
-  Context context = small_context(seed, mutators);
-  context.goals = {{true, "val_accuracy"}, {false, "val_loss"}};
-  return context;
-}
-
-study::StudyConfig config_for(const Context& context, std::int64_t best, std::int64_t end = 2) {
-  study::StudyConfig config;
-  config.goals = context.goals;
-  config.train.epochs = context.epochs;
-  config.train.keep = study::kKeepLast;
-  config.space.params = context.params;
-  config.strategy.name = "tpe";
-  config.strategy.then = {{"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}}, best, end};
-  return config;
-}
 
 TrialId trial_of(const study::Event& event) {
   const auto* measured = std::get_if<study::Measured>(&event);
@@ -97,17 +81,6 @@ class Noted final : public Strategy {
   std::unique_ptr<Strategy> inner_;
   Notes* notes_;
 };
-
-std::unique_ptr<Strategy> search_of(const StrategyPlugin& plugin, const Context& context, const char* type) {
-  auto sampler = must(plugin.make(context, must(resolve_options(Options::object(), plugin.options))));
-  if (plugin.halves) {
-    auto own = sampler->own_halving();
-    return compose(std::move(sampler), std::move(own));
-  }
-  const StoppingPlugin rule = asha_plugin();
-  const Options options = must(resolve_options({{"rungs", {1, 2}}, {"eta", 2}, {"type", type}}, rule.options));
-  return compose(std::move(sampler), must(rule.make({context.goals, context.epochs}, options)));
-}
 
 /// A study as an engine would run it: results are coarse, so that many are equal, and drawn of trial and epoch.
 class Played {
@@ -266,9 +239,9 @@ TEST(SecondStage, OfDrawnHistoriesTrainsTheBestOnceMoreAndTheSearchKnowsNothingO
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
-    const Context context = context_for(seed);
+    const Context context = staged_context(seed);
     const std::int64_t best = rng.between(1, 4), slots = rng.between(1, 5), trials = best + rng.between(1, 14);
-    const study::StudyConfig config = config_for(context, best, rng.between(1, 3));
+    const study::StudyConfig config = staged_config(context, best, rng.between(1, 3));
     const char* names[] = {"random", "evolution", "tpe", "dehb"};
     StrategyPlugin plugin;
     for (StrategyPlugin& each : builtin_strategies()) {
@@ -343,9 +316,9 @@ struct Stage {
   Notes notes;
   std::unique_ptr<Strategy> strategy;
 
-  Stage(std::uint64_t seed, std::int64_t best) : context(context_for(seed, false)) {
+  Stage(std::uint64_t seed, std::int64_t best) : context(staged_context(seed, false)) {
     strategy = must(with_second_stage(std::make_unique<Noted>(search_of(random_plugin(), context, "stopping"), &notes),
-                                      config_for(context, best), context.models));
+                                      staged_config(context, best), context.models));
   }
 };
 
@@ -424,10 +397,10 @@ class Unlucky final : public Strategy {
 };
 
 TEST(SecondStage, FollowsOnASearchThatEndsByItself) {
-  const Context context = context_for(3, false);
+  const Context context = staged_context(3, false);
   for (const bool some : {true, false}) {
     auto strategy = must(with_second_stage(std::make_unique<Unlucky>(search_of(random_plugin(), context, "promotion")),
-                                           config_for(context, 2), context.models));
+                                           staged_config(context, 2), context.models));
     Played played(*strategy, 3, some ? 40 : kUnbounded, 0, Rng(4));
     played.run();
     EXPECT_EQ(played.trials.size(), 7U);
@@ -443,110 +416,9 @@ TEST(SecondStage, TellsMistakesOfTheSearch) {
     void observe(const study::Event&) override {}
     Ruling verdict(TrialId) const override { return {}; }
   };
-  const Context context = context_for(3);
-  auto strategy = must(with_second_stage(std::make_unique<Broken>(), config_for(context, 2), context.models));
+  const Context context = staged_context(3);
+  auto strategy = must(with_second_stage(std::make_unique<Broken>(), staged_config(context, 2), context.models));
   EXPECT_EQ(strategy->suggest({1}).error().code, Code::kInternal);
-}
-
-// Of the epoch that it stands for, and of what keeps to the constraints.
-TEST(SecondStage, RanksAsTheStudyDoes) {
-  for (const bool best_epoch : {true, false}) {
-    for (const bool bounded : {true, false}) {
-      const Context context = context_for(5, false);
-      study::StudyConfig config = config_for(context, 1, 9);
-      config.train.keep = best_epoch ? study::kKeepBestEpoch : study::kKeepLast;
-      if (bounded) config.subject_to.push_back(must(study::Constraint::parse("val_loss <= 1")));
-      auto strategy = must(with_second_stage(search_of(random_plugin(), context, "stopping"), config, context.models));
-      const std::vector<std::vector<std::pair<double, double>>> measured{
-          {{0.9, 2}, {0.5, 0.5}}, {{0.6, 0.5}, {0.6, 0.5}}, {{0.7, 0.9}, {0.1, 0.2}}};
-      for (std::uint32_t id = 1; id <= 3; ++id) {
-        strategy->observe(study::Proposed{TrialId{id}, must(strategy->suggest({1, 5 - id})).proposals().at(0)});
-      }
-      for (std::uint32_t id = 1; id <= 3; ++id) {
-        for (std::int64_t epoch = 1; epoch <= 2; ++epoch) {
-          const auto [accuracy, loss] = measured[id - 1][static_cast<std::size_t>(epoch - 1)];
-          strategy->observe(
-              study::Measured{{TrialId{id}, epoch, epoch, {{"val_accuracy", accuracy}, {"val_loss", loss}}}});
-        }
-        strategy->observe(study::Ended{TrialId{id}, {}});
-      }
-      const auto finals = must(strategy->suggest({1, 1})).proposals();
-      ASSERT_EQ(finals.size(), 1U);
-      const std::uint32_t wanted = !best_epoch ? 2 : bounded ? 3 : 1;
-      EXPECT_EQ(finals[0].parent, TrialId{wanted}) << best_epoch << bounded;
-    }
-  }
-}
-
-TEST(SecondStage, IsTheSearchItselfWhereNoneIsAskedFor) {
-  const Context context = context_for(1);
-  study::StudyConfig config = config_for(context, 1);
-  config.strategy.then.reset();
-  auto search = search_of(random_plugin(), context, "stopping");
-  const Strategy* const before = search.get();
-  EXPECT_EQ(must(with_second_stage(std::move(search), config, context.models)).get(), before);
-  EXPECT_EQ(beside_second_stage(config), std::nullopt);
-}
-
-TEST(SecondStage, NeedsAGoalThatIsMeasured) {
-  const Context context = context_for(1);
-  study::StudyConfig config = config_for(context, 1);
-  config.goals = {{false, "params"}};
-  const auto none = with_second_stage(search_of(random_plugin(), context, "stopping"), config, context.models);
-  ASSERT_FALSE(none.ok());
-  EXPECT_EQ(none.error().where, study::kThenKey);
-}
-
-TEST(SecondStage, SaysWhatDoesNotGoWithIt) {
-  const auto refusal = [](const std::function<void(study::StudyConfig&)>& change) {
-    study::StudyConfig config = config_for(context_for(1), 2);
-    change(config);
-    const auto refused = beside_second_stage(config);
-    EXPECT_EQ(refused ? refused->where : std::string(study::kThenKey), study::kThenKey);
-    return refused ? refused->message : "";
-  };
-  using study::StudyConfig;
-  EXPECT_EQ(refusal([](StudyConfig&) {}), "");
-  EXPECT_EQ(refusal([](StudyConfig& c) { c.train.start = study::kStartFile; }), "");
-  EXPECT_EQ(refusal([](StudyConfig& c) { c.train.schedule = "cosine"; }), "");
-  EXPECT_EQ(refusal([](StudyConfig& c) { c.strategy.retry = 2; }), "");
-  const std::vector<std::pair<std::string, std::function<void(StudyConfig&)>>> all{
-      {"strategy pbt", [](StudyConfig& c) { c.strategy.name = "pbt"; }},
-      {"train.tune", [](StudyConfig& c) { c.train.tune = c.strategy.then->tune; }},
-      {"train.schedule: {from: DIR}", [](StudyConfig& c) { c.train.tune.name = study::kPlayedBack; }},
-      {"train.select", [](StudyConfig& c) { c.train.select.name = "random"; }},
-      {"data.folds", [](StudyConfig& c) { c.data.folds = 3; }},
-      {"strategy.repeat, which is 2", [](StudyConfig& c) { c.strategy.repeat = 2; }},
-      {"implied", [](StudyConfig& c) { c.implied.emplace_back(); }},
-      {"train.start: parent", [](StudyConfig& c) { c.train.start = study::kStartParent; }},
-      {"train.start: zoo", [](StudyConfig& c) { c.train.start = study::kStartZoo; }},
-      {"train.start_race",
-       [](StudyConfig& c) {
-         c.train.start = study::kStartFile;
-         c.train.start_race = 5;
-       }},
-      {"budget.steps", [](StudyConfig& c) { c.budget.steps = 100; }},
-      {"takes the last 2 of budget.trials, which is 2", [](StudyConfig& c) { c.budget.trials = 2; }},
-      {"say budget.trials", [](StudyConfig& c) { c.budget.trials.reset(); }},
-      {"schedule cannot vary", [](StudyConfig& c) {
-         LANISTA_CHECK(
-             c.space.params.add({"schedule", space::Categorical{{space::Value(std::string("constant"))}}, {}}).ok(),
-             "");
-       }}};
-  for (const auto& [part, change] : all) {
-    EXPECT_NE(refusal(change).find(part), std::string::npos) << part << ": " << refusal(change);
-  }
-  // Where the rate is left alone, a schedule may vary; a finite space ends by itself.
-  EXPECT_EQ(refusal([](StudyConfig& c) {
-              c.strategy.then->tune.options = {{"params", {{"momentum", "range(0, 0.9)"}}}};
-              LANISTA_CHECK(c.space.params.add({"warmup_epochs", space::FloatRange{0, 1, 0, false}, {}}).ok(), "");
-            }),
-            "");
-  EXPECT_EQ(refusal([](StudyConfig& c) {
-              c.space.params = {};
-              c.budget.trials.reset();
-            }),
-            "");
 }
 
 }  // namespace
