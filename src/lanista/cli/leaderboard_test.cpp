@@ -35,6 +35,12 @@ TEST(Leaderboard, ShowsTheBestFirstAndTheTestOfTheWinnerOnly) {
             " * ended early by the stopping rule\n");
 }
 
+TEST(Leaderboard, SaysWhatTunedItself) {
+  auto view = three_trials();
+  view.trials[0].proposal.tunes = true;
+  EXPECT_NE(leaderboard(view, 10).find("small-mlp > tuned"), std::string::npos) << leaderboard(view, 10);
+}
+
 TEST(Leaderboard, SaysHowFarOneGetsWithoutASearch) {
   auto view = three_trials();
   view.config.goals = {{true, "val_accuracy"}};

@@ -63,6 +63,25 @@ const Importance::Single& single(const Importance& of, const std::string& name) 
   throw std::runtime_error("there is no " + name);
 }
 
+// They left the values of their samples while they trained.
+TEST(Importance, IsOfTheSearchWithoutItsFinals) {
+  study::StudyView view = study_of(60, 3);
+  for (auto& trial : view.trials) measure(trial, place_of(trial));
+  const auto of_search = importance_json(importance(view));
+  for (std::size_t i = 0; i < 20; ++i) {
+    study::TrialView final = view.trials[i];
+    final.id = TrialId{static_cast<std::uint32_t>(view.trials.size() + 1)};
+    final.proposal.parent = view.trials[i].id;
+    final.proposal.tunes = true;
+    final.measurements.clear();
+    measure(final, -place_of(final));
+    view.trials.push_back(std::move(final));
+  }
+  EXPECT_EQ(importance_json(importance(view)), of_search);
+  for (auto& trial : view.trials) trial.proposal.tunes = false;
+  EXPECT_NE(importance_json(importance(view)), of_search);
+}
+
 TEST(Importance, TellsWhatMatteredOnTheScaleOfTheRange) {
   study::StudyView view = study_of(400, 1);
   // The whole place alone: additive in it, so that the base's part and the rest are known.
