@@ -9,6 +9,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/test_support.h"
+#include "lanista/study/extra_steps.h"
 
 namespace lanista::engine {
 namespace {
@@ -64,6 +65,27 @@ TEST(SimulatedStudy, TrainsWhatSuccessiveHalvingAsksFor) {
   std::map<std::int64_t, int> of_length;
   for (const auto& [trial, seconds] : trained) ++of_length[std::llround(seconds / epoch)];
   EXPECT_EQ(of_length, (std::map<std::int64_t, int>{{1, 18}, {3, 6}, {9, 2}, {27, 1}}));
+}
+
+// By hand: ten trials of the search, and two more with what their searches give up.
+TEST(SimulatedStudy, TrainsTheBestOnceMoreBehindTheSearch) {
+  study::StudyConfig config = equal_trials("none", Options::object(), 9, 10);
+  const auto searched = simulated(config, workers(1));
+  config.budget.trials = 12;
+  config.strategy.then = {{"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}}, 2, 1'000'000};
+  const auto staged = simulated(config, workers(1));
+  ASSERT_TRUE(searched) << searched.error().text();
+  ASSERT_TRUE(staged) << staged.error().text();
+  EXPECT_EQ(staged->trials, 12);
+  study::Recipe recipe;
+  recipe.batch = config.data.batch;
+  const study::Epochs epochs = study::epochs_of(recipe, small_data().split_rows[0]);
+  const auto rules = *study::tune_rules(config.strategy.then->tune);
+  const auto given_up = static_cast<double>(study::search_steps(rules, epochs, 9).expected_steps());
+  const auto own = static_cast<double>(epochs.through(9));
+  ASSERT_GT(given_up, 0);
+  const double step = searched->course.makespan / (10 * own);
+  EXPECT_NEAR((staged->course.makespan - searched->course.makespan) / step, 2 * (own + given_up), 1e-6);
 }
 
 // On nine workers by hand: 3 rounds of an epoch, then one of 2, of 6, of 18, for who waits at a rung cannot be helped.
