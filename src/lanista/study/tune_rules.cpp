@@ -208,7 +208,8 @@ Result<std::vector<SettingAt>> read_schedule(const Options& options) {
 Result<TuneRules> tune_rules(const Recipe& recipe) {
   LANISTA_ASSIGN(TuneRules rules, tune_rules(recipe.tune));
   LANISTA_TRY(check_batches(recipe));
-  rules.strides = most_batch(recipe) / recipe.batch;
+  const std::int64_t most = most_batch(recipe);
+  if (most > recipe.batch) rules.strides = most / recipe.batch;
   return rules;
 }
 
