@@ -54,6 +54,21 @@ space::Sample setting_now(const study::Recipe& recipe, const space::SearchSpace&
   return now;
 }
 
+/// A setting, and the same in every other batch: where noise is what is left, that is worth trying before the rate goes
+/// down (Smith et al., arXiv 1711.00489).
+std::vector<space::Sample> settings_at_hand(const space::Sample& now, const space::Domain* batches) {
+  std::vector<space::Sample> out{now};
+  if (batches == nullptr) return out;
+  const std::int64_t count = space::domain_size(*batches).value_or(0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const space::Value batch = space::domain_value(*batches, i, count);
+    if (batch == now.at("batch")) continue;
+    out.push_back(now);
+    out.back()["batch"] = batch;
+  }
+  return out;
+}
+
 /// What the rules' searcher proposes.
 Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::SearchSpace space, space::Sample now,
                                           const Rng& rng) {
@@ -94,11 +109,14 @@ Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
   LANISTA_ASSIGN(space::SearchSpace space, studyfile::tune_space(options));
   const space::Sample now = setting_now(run.recipe(), space);
   const Rng rng = Rng(run.trial_seed()).split("tune").split(static_cast<std::uint64_t>(searches));
+  const auto& params = space.parameters();
+  const auto batch = std::ranges::find(params, "batch", &space::Parameter::name);
+  const std::vector<space::Sample> first = settings_at_hand(now, batch == params.end() ? nullptr : &batch->domain);
   LANISTA_ASSIGN(auto searcher, searcher_of(rules, std::move(space), now, rng));
   if (rules.halving == 0 || searches == 0) return searcher;
   return study::ProposeSetting(
-      [searcher = std::move(searcher), now](std::span<const study::Try> tries) -> std::optional<space::Sample> {
-        if (tries.empty()) return now;
+      [searcher = std::move(searcher), first](std::span<const study::Try> tries) -> std::optional<space::Sample> {
+        if (tries.size() < first.size()) return first[tries.size()];
         return searcher(tries);
       });
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
@@ -31,6 +32,13 @@ std::string study(const std::string& searcher, const std::string& further = "") 
          "strategy: {name: random, slots: 2}\nkeep: {top: 8, checkpoint_every: 0s}\n";
 }
 
+/// Trials that may come to larger batches.
+std::string batches() {
+  std::string text = study("sobol");
+  const std::string before = "weight_decay: [0, 1e-4]";
+  return text.replace(text.find(before), before.size(), "batch: [8, 16, 32]");
+}
+
 /// A search whose best two trials are tuned behind it; with rests, which it ends.
 const std::string kStaged =
     "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam], lr: \"log(0.01, 0.3)\", "
@@ -45,44 +53,6 @@ constexpr std::int64_t kTrials = 4, kStagedTrials = 6;
 Result<engine::Summary> run(FileSystem& fs, const std::string& text, std::int64_t workers,
                             std::int64_t trials = kTrials) {
   return testing::StudyProcess(fs, {.folder = kFolder, .trials = trials, .workers = workers, .study = text}).run();
-}
-
-TEST(TuneStudy, OfEverySearcherIsTheSameWithAnyWorkers) {
-  for (const char* searcher : {"random", "marginal", "tpe", "gp", "sobol"}) {
-    SCOPED_TRACE(searcher);
-    MemoryFileSystem one, three;
-    const auto ran = run(one, study(searcher), 1);
-    ASSERT_TRUE(ran) << ran.error().text();
-    ASSERT_TRUE(run(three, study(searcher), 3));
-
-    const study::StudyView view = *engine::fold(*store::read_log(one, kFolder));
-    EXPECT_EQ(view.trials.size(), 4U);  // branches are no trials
-    for (const study::TrialView& trial : view.trials) {
-      ASSERT_FALSE(trial.measurements.empty());
-      const auto& branches = trial.measurements.front().branches;
-      ASSERT_GT(branches.size(), 2U);
-      EXPECT_EQ(branches.front().trend, "start");
-      for (std::size_t i = 1; i < branches.size(); ++i) EXPECT_EQ(branches[i].setting.size(), 3U);
-    }
-    EXPECT_EQ(*fingerprint(three), *fingerprint(one));
-  }
-}
-
-TEST(TuneStudy, OfASecondStageIsTheSameWithAnyWorkers) {
-  MemoryFileSystem one, three;
-  const auto ran = run(one, kStaged, 1, kStagedTrials);
-  ASSERT_TRUE(ran) << ran.error().text();
-  ASSERT_TRUE(run(three, kStaged, 3, kStagedTrials));
-
-  const study::StudyView view = *engine::fold(*store::read_log(one, kFolder));
-  ASSERT_EQ(view.trials.size(), 6U);
-  for (const study::TrialView& trial : view.trials) {
-    ASSERT_FALSE(trial.measurements.empty());
-    const auto& branches = trial.measurements.front().branches;
-    EXPECT_EQ(trial.proposal.tunes, trial.id.value > 4);
-    EXPECT_EQ(branches.empty(), !trial.proposal.tunes) << "who tunes itself tells what it tried";
-  }
-  EXPECT_EQ(*fingerprint(three), *fingerprint(one));
 }
 
 /// Every trial again, alone, with what it found.
@@ -108,6 +78,81 @@ void expect_played_back(MemoryFileSystem& disk) {
     ++seen;
   }
   EXPECT_GE(seen, 2);
+}
+
+TEST(TuneStudy, OfEverySearcherIsTheSameWithAnyWorkers) {
+  for (const char* searcher : {"random", "marginal", "tpe", "gp", "sobol"}) {
+    SCOPED_TRACE(searcher);
+    MemoryFileSystem one, three;
+    const auto ran = run(one, study(searcher), 1);
+    ASSERT_TRUE(ran) << ran.error().text();
+    ASSERT_TRUE(run(three, study(searcher), 3));
+
+    const study::StudyView view = *engine::fold(*store::read_log(one, kFolder));
+    EXPECT_EQ(view.trials.size(), 4U);  // branches are no trials
+    for (const study::TrialView& trial : view.trials) {
+      ASSERT_FALSE(trial.measurements.empty());
+      const auto& branches = trial.measurements.front().branches;
+      ASSERT_GT(branches.size(), 2U);
+      EXPECT_EQ(branches.front().trend, "start");
+      for (std::size_t i = 1; i < branches.size(); ++i) EXPECT_EQ(branches[i].setting.size(), 3U);
+    }
+    EXPECT_EQ(*fingerprint(three), *fingerprint(one));
+  }
+}
+
+// A race at the beginning leaves the batch alone; later ones begin with the setting at hand in every batch.
+TEST(TuneStudy, ThatTriesLargerBatchesIsTheSameWithAnyWorkers) {
+  MemoryFileSystem one, three;
+  const auto ran = run(one, batches(), 1);
+  ASSERT_TRUE(ran) << ran.error().text();
+  ASSERT_TRUE(run(three, batches(), 3));
+
+  const study::StudyView view = *engine::fold(*store::read_log(one, kFolder));
+  int later = 0, larger = 0;
+  for (const study::TrialView& trial : view.trials) {
+    space::Sample now;
+    for (const study::Measurement& measurement : trial.measurements) {
+      const auto& branches = measurement.branches;
+      if (measurement.epoch == 1) {
+        for (const study::Branch& branch : branches) EXPECT_FALSE(branch.setting.contains("batch"));
+      } else if (branches.size() > 3) {
+        std::set<double> tried;
+        for (std::size_t i = 1; i <= 3; ++i) {
+          EXPECT_EQ(branches[i].setting.at("lr"), now.at("lr"));
+          tried.insert(std::get<double>(branches[i].setting.at("batch")));
+        }
+        EXPECT_EQ(tried, (std::set<double>{8, 16, 32}));
+        ++later;
+      }
+      for (const study::Branch& branch : branches) {
+        if (!branch.kept) continue;
+        now = branch.setting;
+        larger += now.contains("batch") && std::get<double>(now.at("batch")) > 8 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(later, 0);
+  EXPECT_GT(larger, 0);
+  EXPECT_EQ(*fingerprint(three), *fingerprint(one));
+  expect_played_back(one);
+}
+
+TEST(TuneStudy, OfASecondStageIsTheSameWithAnyWorkers) {
+  MemoryFileSystem one, three;
+  const auto ran = run(one, kStaged, 1, kStagedTrials);
+  ASSERT_TRUE(ran) << ran.error().text();
+  ASSERT_TRUE(run(three, kStaged, 3, kStagedTrials));
+
+  const study::StudyView view = *engine::fold(*store::read_log(one, kFolder));
+  ASSERT_EQ(view.trials.size(), 6U);
+  for (const study::TrialView& trial : view.trials) {
+    ASSERT_FALSE(trial.measurements.empty());
+    const auto& branches = trial.measurements.front().branches;
+    EXPECT_EQ(trial.proposal.tunes, trial.id.value > 4);
+    EXPECT_EQ(branches.empty(), !trial.proposal.tunes) << "who tunes itself tells what it tried";
+  }
+  EXPECT_EQ(*fingerprint(three), *fingerprint(one));
 }
 
 TEST(TuneStudy, AScheduleThatWasFoundIsTheTrial) {
@@ -149,6 +194,7 @@ void expect_no_trace_of_kills(const std::string& text, std::int64_t trials) {
 TEST(TuneStudy, LeavesNoTraceOfKills) {
   expect_no_trace_of_kills(study("random"), kTrials);
   expect_no_trace_of_kills(kStaged, kStagedTrials);
+  expect_no_trace_of_kills(batches(), kTrials);
 }
 
 }  // namespace
