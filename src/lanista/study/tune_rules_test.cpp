@@ -1,6 +1,7 @@
 // When a trial searches, by what it measured, and what its options say.
 #include <gtest/gtest.h>
 
+#include "lanista/study/program_key.h"
 #include "lanista/study/tuner.h"
 
 namespace lanista::study {
@@ -97,6 +98,9 @@ TEST(TuneRules, KnowTheLargestBatch) {
   recipe.tune = {"mltuner", {{"params", {{"batch", {16, 64, 32}}, {"lr", "log(0.1, 1)"}}}}};
   EXPECT_EQ(most_batch(recipe), 64);
   EXPECT_TRUE(check_batches(recipe));
+  Recipe smaller = recipe;
+  smaller.tune.options["params"]["batch"] = {16, 32};
+  EXPECT_NE(program_key(Digest{}, recipe), program_key(Digest{}, smaller)) << "a program has room for the largest";
   recipe.tune = played_back({{0, {{"lr", 0.1}}}, {9, {{"batch", 48.0}}}});
   EXPECT_EQ(most_batch(recipe), 48);
   EXPECT_TRUE(check_batches(recipe));

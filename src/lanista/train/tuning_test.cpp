@@ -54,14 +54,14 @@ Result<study::ProposeSetting> rates(const TrialRun& run) {
   });
 }
 
-/// Rates with a batch of one to three of the first.
+/// Rates with a batch of one to five of the first.
 Result<study::ProposeSetting> rates_and_batches(const TrialRun& run) {
   LANISTA_ASSIGN(const study::ProposeSetting propose, rates(run));
   const Rng rng = Rng(run.trial_seed()).split("batch").split(static_cast<std::uint64_t>(run.searched().first));
   return study::ProposeSetting(
       [propose, rng, first = run.first_batch()](std::span<const study::Try> tries) -> std::optional<space::Sample> {
         auto setting = propose(tries);
-        (*setting)["batch"] = static_cast<double>(first * rng.split(tries.size()).between(1, 3));
+        (*setting)["batch"] = static_cast<double>(first * rng.split(tries.size()).between(1, 5));
         return setting;
       });
 }
@@ -154,8 +154,9 @@ TEST(Tuning, TriesLargerBatchesToTheSameBits) {
   int larger = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(seed);
-    TrainerInput input = tuned_trial({{"halving", seed % 2 == 0 ? 0 : 2}});
-    input.recipe.tune.options["params"]["batch"] = {100, 200, 300};
+    // In every third, branches go on for as long as they may, and do not end their epoch.
+    TrainerInput input = tuned_trial({{"halving", seed % 2 == 0 ? 0 : 2}, {"time", seed % 3 == 0 ? 50 : 4}});
+    input.recipe.tune.options["params"]["batch"] = {100, 200, 300, 400, 500};
     input.trial_seed = seed;
     const Trained alone = train_through(input, 1, {}, rates_and_batches);
     const auto schedule = study::schedule_of(alone.measurements);
