@@ -13,6 +13,7 @@
 #include "lanista/graph/text.h"
 #include "lanista/step/optimizer.h"
 #include "lanista/step/training_step.h"
+#include "lanista/study/tuner.h"
 #include "lanista/train/lane_group.h"
 #include "lanista/train/test_support.h"
 #include "lanista/train/trainer.h"
@@ -375,6 +376,26 @@ TrainerInput drawn_trial(Rng rng) {
           .data_seed = rng.next(),
           .data = &digits(),
           .step_ops = &ops()};
+}
+
+// Whatever the model, the optimiser and the parts: three steps of a third of the batch, read at once, are a step of it.
+TEST(EpochsInSteps, OfALargerBatchAreToTheBitStepsOfThatBatch) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    TrainerInput large = drawn_trial(Rng(seed));
+    large.recipe.schedule = "constant";
+    TrainerInput grown = large;
+    grown.recipe.batch = large.recipe.batch / 3;
+    grown.recipe.tune = study::played_back({{0, {{"batch", static_cast<double>(large.recipe.batch)}}}});
+    auto one = *Trainer::create(large), other = *Trainer::create(grown);
+    while (one.epochs_done() < large.recipe.epochs) one.step();
+    while (other.epochs_done() < grown.recipe.epochs) other.step();
+
+    EXPECT_EQ(other.save().tensors, one.save().tensors);
+    for (std::size_t i = 0; i < one.measurements().size(); ++i) {
+      EXPECT_EQ(other.measurements()[i].metrics, one.measurements()[i].metrics);
+    }
+  }
 }
 
 TEST(EpochsInSteps, OfAPassAreToTheBitEpochsThatAreOne) {

@@ -39,6 +39,10 @@ inline Trained train_through(const TrainerInput& input, std::int64_t lanes,
       EXPECT_TRUE(group->admit(run));
     }
     prepare(*group, run);
+    if (run.step_count() >= (run.epochs_done() + 1) * run.steps_per_epoch()) {
+      ADD_FAILURE() << "an epoch ended unmeasured, at step " << run.step_count();
+      break;
+    }
     StepEnd end;
     group->step({&one, 1}, {&end, 1});
     EXPECT_EQ(end.failure, "");

@@ -133,7 +133,6 @@ class TrialRun {
   /// The rules of its searches; none: it never searches.
   const std::optional<study::TuneRules>& tune_rules() const { return tune_rules_; }
   const study::Recipe& recipe() const { return recipe_at(step_); }  ///< under its present setting
-  std::int64_t first_batch() const { return input_.recipe.batch; }  ///< that it began with, and steps are counted in
   std::uint64_t trial_seed() const { return input_.trial_seed; }
   std::uint64_t data_seed() const { return input_.data_seed; }
   /// Steps to the end of the epoch.

@@ -58,12 +58,11 @@ Result<study::ProposeSetting> rates(const TrialRun& run) {
 Result<study::ProposeSetting> rates_and_batches(const TrialRun& run) {
   LANISTA_ASSIGN(const study::ProposeSetting propose, rates(run));
   const Rng rng = Rng(run.trial_seed()).split("batch").split(static_cast<std::uint64_t>(run.searched().first));
-  return study::ProposeSetting(
-      [propose, rng, first = run.first_batch()](std::span<const study::Try> tries) -> std::optional<space::Sample> {
-        auto setting = propose(tries);
-        (*setting)["batch"] = static_cast<double>(first * rng.split(tries.size()).between(1, 5));
-        return setting;
-      });
+  return study::ProposeSetting([propose, rng](std::span<const study::Try> tries) -> std::optional<space::Sample> {
+    auto setting = propose(tries);
+    (*setting)["batch"] = static_cast<double>(100 * rng.split(tries.size()).between(1, 5));
+    return setting;
+  });
 }
 
 void expect_same(const Trained& a, const Trained& b) {
