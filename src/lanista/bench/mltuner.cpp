@@ -19,6 +19,7 @@
 #include "lanista/mutate/model_space.h"
 #include "lanista/runtime/tune_searcher.h"
 #include "lanista/step/training_step.h"
+#include "lanista/studyfile/tuning.h"
 #include "lanista/train/fork.h"
 #include "lanista/train/tuning.h"
 
@@ -39,6 +40,16 @@ constexpr std::uint64_t kFirstTrial = 1;   // of those for development
 struct Cost {
   double steps = 0, seconds = 0;
   bool reached = false;
+  bool is_capped = false;
+};
+
+constexpr double kNoBound = std::numeric_limits<double>::infinity();
+/// Of a training.
+struct Bounds {
+  std::int64_t lanes = 1;
+  std::int64_t epochs = 0;    ///< that all steps so far are worth
+  double steps = kNoBound;    ///< so far
+  std::int64_t patience = 0;  ///< epochs without an improvement; 0: it never ends for that
 };
 
 /// How a strategy searches.
@@ -204,9 +215,16 @@ class Races {
                            {"weight_decay", "log(1e-6, 1e-2)"},
                            {"batch", batches_of(task_)}};
     }
+    const std::int64_t patience = options.value("end", studyfile::kTrialEnd);
+    options.erase("end");
     study::Recipe recipe = recipe_of(task_);
     recipe.tune = {"mltuner", std::move(options)};
-    return fixed(std::move(recipe), seed, kLanes, kMostTrainings * kEpochs);
+    Cost all;
+    for (std::uint64_t trial = 0; !all.reached && !all.is_capped; ++trial) {
+      const std::uint64_t own = trial == 0 ? seed : Rng(seed).split("trial").split(trial).key();
+      LANISTA_TRY(go_on(all, recipe, own, {.lanes = kLanes, .epochs = kMostTrainings * kEpochs, .patience = patience}));
+    }
+    return all;
   }
 
   /// The setting of a grid by which these seeds together get there first: the steps of each. One that in any of them
@@ -214,13 +232,13 @@ class Races {
   Result<std::vector<Cost>> oracle(std::uint64_t first, int seeds) const {
     std::vector<Cost> best;
     double least = std::log(static_cast<double>(kEpochs) * 1e6) * seeds;
-    double cap = std::numeric_limits<double>::infinity();
+    double cap = kNoBound;
     const std::int64_t epochs = task_.rate_changes ? kMostTrainings * kEpochs : kEpochs;
     for (const study::Recipe& recipe : grid()) {
       std::vector<Cost> costs;
       double sum = 0;
       for (int s = 0; s < seeds && sum < least; ++s) {
-        LANISTA_ASSIGN(costs.emplace_back(), fixed(recipe, first + static_cast<std::uint64_t>(s), 1, epochs, cap));
+        LANISTA_ASSIGN(costs.emplace_back(), fixed(recipe, first + static_cast<std::uint64_t>(s), epochs, cap));
         if (!costs.back().reached) break;
         sum += std::log(costs.back().steps);
       }
@@ -307,19 +325,32 @@ class Races {
     return all;
   }
 
-  Result<Cost> fixed(study::Recipe recipe, std::uint64_t seed, std::int64_t lanes, std::int64_t epochs,
-                     double most = std::numeric_limits<double>::infinity()) const {
-    const double start = now_seconds();
-    LANISTA_ASSIGN(const auto course, Course::make(task_, std::move(recipe), seed, seed, ops_, lanes));
+  Result<Cost> fixed(study::Recipe recipe, std::uint64_t seed, std::int64_t epochs,
+                     double most_steps = kNoBound) const {
     Cost cost;
-    const double cap = std::min(most, static_cast<double>(epochs * course->epoch_steps()));
-    while (!cost.reached && cost.steps < cap) {
+    LANISTA_TRY(go_on(cost, std::move(recipe), seed, {.epochs = epochs, .steps = most_steps}));
+    return cost;
+  }
+
+  /// A training within what is left of these bounds.
+  Result<void> go_on(Cost& cost, study::Recipe recipe, std::uint64_t seed, const Bounds& bounds) const {
+    const double start = now_seconds();
+    LANISTA_ASSIGN(const auto course, Course::make(task_, std::move(recipe), seed, seed, ops_, bounds.lanes));
+    const double cap = std::min(bounds.steps, static_cast<double>(bounds.epochs * course->epoch_steps()));
+    std::optional<double> best;
+    std::int64_t since_best = 0;
+    do {
       LANISTA_ASSIGN(const double steps, course->epoch());
       cost.steps += steps;
-      cost.reached = task_.reached(course->measured(task_.metric()));
-    }
-    cost.seconds = now_seconds() - start;
-    return cost;
+      const double value = course->measured(task_.metric());
+      cost.reached = task_.reached(value);
+      cost.is_capped = cost.steps >= cap;
+      const bool improves = std::isfinite(value) && (!best || task_.is_better(value, *best));
+      since_best = improves ? 0 : since_best + 1;
+      if (improves) best = value;
+    } while (!cost.reached && !cost.is_capped && (bounds.patience == 0 || since_best < bounds.patience));
+    cost.seconds += now_seconds() - start;
+    return {};
   }
 
   const TuneTask& task_;
@@ -364,12 +395,18 @@ std::vector<Way> ways(const std::string& only) {
   if (only.starts_with("{")) return {tuned("tried", Options::parse(only))};
   std::vector<Way> all{
       {"oracle", [](const Races& races, std::uint64_t first, int seeds) { return races.oracle(first, seeds); }},
-      tuned("published",
-            {{"together", 1}, {"paired", false}, {"halving", 0}, {"searcher", "random"}, {"retune", 4}, {"age", 0}}),
+      tuned("published", {{"together", 1},
+                          {"paired", false},
+                          {"halving", 0},
+                          {"searcher", "random"},
+                          {"retune", 4},
+                          {"age", 0},
+                          {"end", 5}}),
       tuned("ours", Options::object()),
-      tuned("ours-one-batch",
-            {{"params",
-              {{"lr", "log(1e-4, 1)"}, {"momentum", "range(0, 0.95)"}, {"weight_decay", "log(1e-6, 1e-2)"}}}}),
+      tuned("ours-one-trial", {{"end", 0}}),
+      tuned(
+          "ours-one-batch",
+          {{"params", {{"lr", "log(1e-4, 1)"}, {"momentum", "range(0, 0.95)"}, {"weight_decay", "log(1e-6, 1e-2)"}}}}),
       tuned("ours-unpaired", {{"paired", false}}),
       tuned("ours-random", {{"searcher", "random"}}),
       tuned("ours-retune-1", {{"retune", 1}, {"age", 0}}),

@@ -23,6 +23,7 @@ struct TuneTask {
   bool rate_changes = false;         ///< no rate is the best one throughout
 
   const char* metric() const { return loss == "cross_entropy" ? "val_accuracy" : "val_loss"; }
+  bool is_better(double value, double other) const { return loss == "cross_entropy" ? value > other : value < other; }
   bool reached(double value) const { return loss == "cross_entropy" ? value >= target : value <= target; }
 };
 

@@ -272,6 +272,7 @@ Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConf
     return Error{known.error().code, known.error().message, "implied" + known.error().where};
   }
   if (auto refusal = strategy::beside_decided(config)) return *std::move(refusal);
+  if (auto refusal = strategy::beside_again(config)) return *std::move(refusal);
   if (auto refusal = strategy::beside_second_stage(config)) return *std::move(refusal);
   auto sampler = plugin.make(context, *options);
   if (!sampler) return invalid("strategy", sampler.error());

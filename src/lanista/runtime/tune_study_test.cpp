@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "lanista/base/memory_file_system.h"
@@ -48,6 +49,13 @@ const std::string kStaged =
     "strategy: {name: random, slots: 2, then: {mltuner: {params: {lr: \"log(1e-4, 1)\", momentum: \"range(0, 0.95)\"}, "
     "retune: 1, trials: 6}, best: 2, end: 2}}\n"
     "stop: {rule: asha, rungs: [1, 2], eta: 2, type: promotion}\nkeep: {top: 8, checkpoint_every: 0s}\n";
+/// Models that begin again and again.
+const std::string kAgain =
+    "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam]}}\ntrain: {epochs: 9}\n"
+    "data: {source: \"synthetic:blobs?rows=180&classes=3&features=4&seed=1\", batch: 8}\n"
+    "strategy: {name: mltuner, params: {lr: \"log(1e-4, 1)\", momentum: \"range(0, 0.95)\"}, trials: 6, retune: 1, "
+    "end: 2, "
+    "slots: 2}\nkeep: {top: 8, checkpoint_every: 0s}\n";
 constexpr std::int64_t kTrials = 4, kStagedTrials = 6;
 
 Result<engine::Summary> run(FileSystem& fs, const std::string& text, std::int64_t workers,
@@ -155,6 +163,30 @@ TEST(TuneStudy, OfASecondStageIsTheSameWithAnyWorkers) {
   EXPECT_EQ(*fingerprint(three), *fingerprint(one));
 }
 
+TEST(TuneStudy, OfTheStrategyBeginsItsModelsAgainTheSameWithAnyWorkers) {
+  MemoryFileSystem one, three;
+  const auto ran = run(one, kAgain, 1, 7);
+  ASSERT_TRUE(ran) << ran.error().text();
+  ASSERT_TRUE(run(three, kAgain, 3, 7));
+
+  const study::StudyView view = *engine::fold(*store::read_log(one, kFolder));
+  ASSERT_EQ(view.trials.size(), 7U);
+  std::map<std::string, std::int64_t> trained;
+  std::set<std::string> weights;
+  int ended_early = 0;
+  for (const study::TrialView& trial : view.trials) {
+    ASSERT_TRUE(trial.outcome);
+    EXPECT_EQ(trial.proposal.repeat, trained[space::sample_json(trial.proposal.sample).dump()]++);
+    EXPECT_EQ(study::trainings_of(view, trial).size(), 1U) << "each stands for itself";
+    if (trial.outcome->weights_hash) weights.insert(trial.outcome->weights_hash->hex());
+    ended_early += std::ssize(trial.measurements) < 9 ? 1 : 0;
+  }
+  EXPECT_EQ(trained.size(), 2U);
+  EXPECT_EQ(weights.size(), 7U) << "from other values each";
+  EXPECT_GT(ended_early, 0);
+  EXPECT_EQ(*fingerprint(three), *fingerprint(one));
+}
+
 TEST(TuneStudy, AScheduleThatWasFoundIsTheTrial) {
   MemoryFileSystem all, finals;
   ASSERT_TRUE(run(all, study("random", ", halving: 0, second_look: 2, sequential: 3"), 2));
@@ -195,6 +227,7 @@ TEST(TuneStudy, LeavesNoTraceOfKills) {
   expect_no_trace_of_kills(study("random"), kTrials);
   expect_no_trace_of_kills(kStaged, kStagedTrials);
   expect_no_trace_of_kills(batches(), kTrials);
+  expect_no_trace_of_kills(kAgain, 5);
 }
 
 }  // namespace

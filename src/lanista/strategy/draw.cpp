@@ -109,17 +109,24 @@ Result<study::Proposal> first_new(const Rng& rng, const Taken& taken,
 }
 
 Result<std::optional<study::Proposal>> first_or_left(const Drawer& drawer, const Rng& rng, const Taken& taken,
-                                                     const std::function<Result<study::Proposal>(const Rng&)>& draw) {
-  auto found = first_new(rng, taken, draw, drawer.is_small() ? kMaxDraws : kMaxRandomDraws);
+                                                     const std::function<Result<study::Proposal>(const Rng&)>& draw,
+                                                     std::int64_t repeat) {
+  const auto repeated = [repeat](auto found) {
+    if (found) found->repeat = repeat;
+    return found;
+  };
+  auto found = first_new(
+      rng, taken, [&](const Rng& r) { return repeated(draw(r)); }, drawer.is_small() ? kMaxDraws : kMaxRandomDraws);
   if (found) return std::optional(*std::move(found));
   if (!drawer.is_small() || found.error().code != Code::kResourceExhausted) return std::move(found).error();
   std::vector<std::uint64_t> left;
   for (std::uint64_t i = 0; i < drawer.points(1); ++i) {
     const auto proposal = drawer.point(i, 1);
-    if (proposal && *proposal && !taken.refuses(**proposal)) left.push_back(i);
+    if (proposal && *proposal && !taken.refuses(*repeated(*proposal))) left.push_back(i);
   }
   if (left.empty()) return std::optional<study::Proposal>();
-  return drawer.point(left[rng.split("left").below(left.size())], 1);
+  LANISTA_ASSIGN(auto chosen, drawer.point(left[rng.split("left").below(left.size())], 1));
+  return repeated(std::move(chosen));
 }
 
 Result<std::optional<study::Proposal>> random_new(const Drawer& drawer, const Rng& rng, const Taken& taken) {

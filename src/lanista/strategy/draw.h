@@ -64,9 +64,11 @@ Result<study::Proposal> first_new(const Rng& rng, const Taken& taken,
                                   const std::function<Result<study::Proposal>(const Rng&)>& draw,
                                   std::int64_t draws = kMaxDraws);
 /// As first_new; where a small space is concerned, one of the points that are left, and nullopt if none is: the space
-/// is exhausted. Errors: kResourceExhausted after kMaxRandomDraws: bad luck.
+/// is exhausted. With `repeat` all of them are that training of a proposal, beside those that were before. Errors:
+/// kResourceExhausted after kMaxRandomDraws: bad luck.
 Result<std::optional<study::Proposal>> first_or_left(const Drawer& drawer, const Rng& rng, const Taken& taken,
-                                                     const std::function<Result<study::Proposal>(const Rng&)>& draw);
+                                                     const std::function<Result<study::Proposal>(const Rng&)>& draw,
+                                                     std::int64_t repeat = 0);
 
 /// A new random draw, from a stream of `rng`; nullopt: the space is exhausted.
 Result<std::optional<study::Proposal>> random_new(const Drawer& drawer, const Rng& rng, const Taken& taken);

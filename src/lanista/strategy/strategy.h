@@ -192,6 +192,10 @@ std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const stud
 /// Why rungs of this study are never decided early (study::kWhenDecided), or could not be without another outcome.
 /// Nullopt: they may be; else the message, at its key.
 std::optional<Error> beside_decided(const study::StudyConfig& config);
+/// Whether this is random search that begins a space of which all was drawn once more.
+bool draws_again(const study::StrategyConfig& strategy);
+/// The same of such a search: what else trains a proposal several times. Nullopt: it may be.
+std::optional<Error> beside_again(const study::StudyConfig& config);
 std::vector<StrategyPlugin> builtin_strategies();      ///< samplers; the room's README says what each does
 std::vector<StoppingPlugin> builtin_stopping_rules();  ///< halvings; the room's README says what each does
 

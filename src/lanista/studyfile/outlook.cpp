@@ -6,6 +6,7 @@
 
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
+#include "lanista/strategy/strategy.h"
 #include "lanista/study/trainings.h"
 
 namespace lanista::studyfile {
@@ -88,6 +89,7 @@ std::string space_outlook(const study::StudyConfig& config, const mutate::ModelS
 }
 
 std::string nothing_varies(const study::StudyConfig& config, const mutate::ModelSpace& models) {
+  if (strategy::draws_again(config.strategy)) return "";
   const auto varies = [](const space::Parameter& parameter) { return space::domain_size(parameter.domain) != 1; };
   if (models.mutator_count() > 0 || std::ranges::any_of(models.parameters(), varies) ||
       std::ranges::any_of(config.space.params.parameters(), varies)) {

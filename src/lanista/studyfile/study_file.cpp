@@ -351,12 +351,10 @@ class Reader {
     if (plugin == all.end()) return;
     const bool keeps = find_key(root_, "train") && find_key(find_key(root_, "train"), "keep");
     if (plugin->forks && !keeps) config_.train.keep = study::kKeepLast;
-    const auto refusal = strategy::beside_own_halving(*plugin, config_);
-    if (refusal) mistakes_.add(node_at(root_, refusal->where), refusal->where, refusal->message);
-    const auto open = strategy::beside_decided(config_);
-    if (open) mistakes_.add(node_at(root_, open->where), open->where, open->message);
-    const auto beside = strategy::beside_second_stage(config_);
-    if (beside) mistakes_.add(node_at(root_, beside->where), beside->where, beside->message);
+    for (const auto& refusal : {strategy::beside_own_halving(*plugin, config_), strategy::beside_decided(config_),
+                                strategy::beside_again(config_), strategy::beside_second_stage(config_)}) {
+      if (refusal) mistakes_.add(node_at(root_, refusal->where), refusal->where, refusal->message);
+    }
   }
   template <class Plugins>
   void check_plugin(const Plugins& plugins, const std::string& section, const std::string& key, const std::string& name,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/base/option_specs.h"
+#include "lanista/strategy/strategy.h"
 #include "lanista/studyfile/tune_space.h"
 
 namespace lanista::studyfile {
@@ -14,22 +15,22 @@ constexpr const char* kScheduleKey = "train.schedule";
 
 bool plays_back(const study::PluginConfig& tune) { return tune.name == study::kPlayedBack; }
 
-OptionSpec end_option(const char* help) {
-  return number_option(kEnd, OptionSpec::Kind::kInt, study::SecondStage{}.end, 1, 1e6, help);
+OptionSpec end_option(std::int64_t usual, const char* help) {
+  return number_option(kEnd, OptionSpec::Kind::kInt, usual, 1, 1e6, help);
 }
 
 }  // namespace
 
 std::vector<OptionSpec> mltuner_strategy_options() {
   std::vector<OptionSpec> options = study::builtin_tuners().front().options;
-  options.push_back(end_option("mltuner: epochs without an improvement after which the trial ends"));
+  options.push_back(end_option(kTrialEnd, "mltuner: epochs without an improvement after which a trial ends"));
   return options;
 }
 
 std::vector<OptionSpec> second_stage_options() {
   const study::SecondStage usual;
   return {count_option("best", usual.best, 1, "trials of the search that are trained once more, the best first"),
-          end_option("epochs without an improvement after which one of them ends")};
+          end_option(usual.end, "epochs without an improvement after which one of them ends")};
 }
 
 std::vector<study::TunePlugin> second_stage_tuners() {
@@ -86,17 +87,18 @@ std::optional<Error> beside_tuning(const study::StudyConfig& config) {
   return std::nullopt;
 }
 
-Result<void> tune_of_strategy(study::StudyConfig& config, bool has_trials) {
+Result<void> tune_of_strategy(study::StudyConfig& config, bool has_bound) {
   LANISTA_ASSIGN(Options options, resolve_options(config.strategy.options, mltuner_strategy_options()));
   const nlohmann::json end = options.at(kEnd);
   options.erase(kEnd);
   LANISTA_TRY(check_tuner(std::string(kMltuner), options));
   config.train.tune = tidied({std::string(kMltuner), std::move(options)});
   config.strategy.name = "random";
-  config.strategy.options = Options::object();
+  config.strategy.options = {{"again", true}};
+  if (strategy::beside_again(config)) config.strategy.options = Options::object();  // others train it several times
   config.stop.rule = "patience";
   config.stop.options = {{"epochs", end}};
-  if (!has_trials) config.budget.trials = std::max<std::int64_t>(1, std::ssize(config.model.base));
+  if (!has_bound) config.budget.trials = std::max<std::int64_t>(1, std::ssize(config.model.base));
   return {};
 }
 

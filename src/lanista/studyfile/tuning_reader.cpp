@@ -104,7 +104,7 @@ void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, Y
     return mistakes.add(stop, "stop", "a trial's end is said twice, here and by strategy.end");
   }
   const study::StopConfig said = config.stop;
-  auto tuned = tune_of_strategy(config, budget && find_key(budget, "trials"));
+  auto tuned = tune_of_strategy(config, budget && budget.IsMap() && budget.size() > 0);
   if (stop) config.stop = said;
   if (tuned) return;
   const auto culprit = options.find(tuned.error().where.substr(0, tuned.error().where.find('.')));

@@ -72,7 +72,24 @@ TEST(Tune, StrategyMltunerStandsForIt) {
   EXPECT_EQ(config->strategy.name, "random");
   EXPECT_EQ(config->stop.rule, "patience");
   EXPECT_EQ(config->stop.options.at("epochs"), 7);
+  EXPECT_EQ(config->strategy.options.at("again"), true);
   EXPECT_EQ(config->budget.trials, 1);
+  const std::string three =
+      "model: {base: [builtin:small-cnn, builtin:small-mlp]}, strategy: {name: mltuner, params: {lr: 0.1}}";
+  EXPECT_EQ(read_study("{" + three + "}", "s")->budget.trials, 2) << "one a model";
+  EXPECT_EQ(read_study("{" + three + "}", "s")->stop.options.at("epochs"), kTrialEnd);
+  EXPECT_EQ(read_study("{" + three + ", budget: {trials: 7}}", "s")->budget.trials, 7);
+  EXPECT_EQ(read_study("{" + three + ", budget: {steps: 9000}}", "s")->budget.trials, study::BudgetConfig{}.trials);
+  for (const char* several : {", data: {folds: 3}}", ", strategy: {name: mltuner, params: {lr: 0.1}, repeat: 2}}"}) {
+    std::string text = "{" + three + several;
+    if (text.find("repeat") != std::string::npos) text = std::string("{") + (several + 2);
+    const auto folded = read_study(text, "s");
+    ASSERT_TRUE(folded) << folded.error().text();
+    EXPECT_EQ(folded->strategy.options.at("again"), false) << "they are trained several times as it is";
+  }
+  expect_within("and so does strategy.repeat", mistake("{strategy: {name: random, again: true, repeat: 2}}"));
+  expect_within("and so does data.folds", mistake("{strategy: {name: random, again: true}, data: {folds: 2}}"));
+  expect_within("and so does strategy.retry", mistake("{strategy: {name: random, again: true, retry: 1}}"));
   expect_within("params", mistake("strategy: mltuner"));
   expect_within("strategy.name", mistake("{strategy: {name: mltuner, params: {lr: 0.1}}, space: {mutate: [widen]}}"));
   const std::string both = "{strategy: {name: mltuner, params: {lr: 0.1}, end: 3}, stop: {rule: asha}}";
