@@ -116,6 +116,9 @@ Result<std::vector<TuneTask>> tune_tasks() {
   LANISTA_TRY(add("nb201-cell", digits, graph::parse(kCell), 0.885));
   LANISTA_TRY(add("transformer-tiny", text, base("small-transformer", text), 0.9));
   LANISTA_TRY(add_line("noisy-line", 31, 0.1));
+  for (std::uint64_t other = 1; other <= 8; ++other) {
+    LANISTA_TRY(add_line("noisy-line-" + std::to_string(other), 300 + other, 0.1));
+  }
 
   const std::size_t reported = tasks.size();
   LANISTA_ASSIGN(auto glyphs, glyphs_task());

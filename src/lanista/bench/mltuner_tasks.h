@@ -30,9 +30,10 @@ struct TuneTask {
 /// digits-cnn: the built-in base; nb201-cell: a cell of NAS-Bench-201 on the digits; transformer-tiny: four kinds of
 /// chains of tokens are told apart; noisy-line: a linear regression of features of very different scales under noise,
 /// whose validation loss is to come within a hundredth of the noise: that needs a large rate at first and a small one
-/// at last. Those for development are of other data and other models: dev-mlp, dev-cnn (faint strokes at any place),
-/// dev-transformer (other chains), dev-line and dev-line-1 to -8 (other rows: by how far the training rows' own best
-/// line is off, the target is near or far).
+/// at last; noisy-line-1 to -8: the same of other rows, since one line's target may be near or far. Those for
+/// development are of other data and other models: dev-mlp, dev-cnn (faint strokes at any place), dev-transformer
+/// (other chains), dev-line and dev-line-1 to -8 (other rows: by how far the training rows' own best line is off, the
+/// target is near or far).
 Result<std::vector<TuneTask>> tune_tasks();
 
 }  // namespace lanista::bench

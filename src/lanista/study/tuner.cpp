@@ -14,6 +14,14 @@ namespace {
 constexpr std::int64_t kLooks = 4;         // at a try before its time, with rules.sequential
 constexpr std::int64_t kMostPatience = 4;  // times rules.retune, where searches find nothing better
 
+double mean_of(std::span<const double> losses) {
+  double sum = 0;
+  for (const double loss : losses) sum += loss;
+  return sum / static_cast<double>(losses.size());
+}
+/// What a trace has come to.
+double level_of_later_half(std::span<const double> losses) { return mean_of(losses.subspan(losses.size() / 2)); }
+
 }  // namespace
 
 ProposeSetting propose_marginally(space::SearchSpace space, space::Sample now, Rng rng) {
@@ -145,14 +153,8 @@ bool TuneSearch::begin_probation() {
 
 void TuneSearch::probation() {
   Try& winner = tries_[*best_];
-  const auto mean = [](std::span<const double> losses) {
-    double sum = 0;
-    for (const double loss : losses) sum += loss;
-    return sum / static_cast<double>(losses.size());
-  };
-  const std::vector<double>& at_hand = tries_.front().losses;
-  const double bar = from_now_ ? mean(std::span(at_hand).subspan(at_hand.size() / 2)) : start_loss_;
-  const double came_to = mean(std::span(winner.losses).subspan(static_cast<std::size_t>(won_after_)));
+  const double bar = from_now_ ? level_of_later_half(tries_.front().losses) : start_loss_;
+  const double came_to = mean_of(std::span(winner.losses).subspan(static_cast<std::size_t>(won_after_)));
   if (!winner.failed && (came_to <= bar || (!std::isfinite(bar) && std::isfinite(came_to)))) return finish();
   winner.undone = true;
   winner.alive = false;
@@ -191,17 +193,19 @@ double TuneSearch::first_loss() const {
   return sum / count;
 }
 
-// What the later half of a trace has come to, against the start.
+// What the later half of a trace has come to, against the start. That is one batch's loss, which may be next to
+// nothing: what the setting at hand comes to has not diverged.
 Convergence TuneSearch::level_of(std::span<const double> losses) const {
   if (losses.empty() || !std::ranges::all_of(losses, [](double loss) { return std::isfinite(loss); })) return {};
-  const auto later = losses.subspan(losses.size() / 2);
-  double sum = 0;
-  for (const double loss : later) sum += loss;
-  const double level = sum / static_cast<double>(later.size());
+  const double level = level_of_later_half(losses);
+  double usual = start_loss_;
+  if (from_now_ && !tries_.front().losses.empty()) {
+    usual = std::fmax(usual, level_of_later_half(tries_.front().losses));
+  }
   Convergence out;
   out.slope = (level - start_loss_) / static_cast<double>(losses.size());
   out.speed = std::max(-out.slope, 0.0);
-  out.trend = level > rules_.trend.diverged * start_loss_ ? Trend::kDiverged : Trend::kConverging;
+  out.trend = level > rules_.trend.diverged * usual ? Trend::kDiverged : Trend::kConverging;
   return out;
 }
 

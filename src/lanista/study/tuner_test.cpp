@@ -340,6 +340,30 @@ TEST(TuneRace, IsWonByWhatBeatsTheSettingAtHand) {
   EXPECT_EQ(at_first.search.winner(), std::nullopt);
 }
 
+TEST(TuneRace, DoesNotTakeABatchWithHardlyAnyLossForWhatIsUsual) {
+  TuneRules rules = race();
+  rules.together = 3;
+  // All see an easy batch first and usual ones from then on: ten times the first is below what the trial has anyway.
+  const auto behind_an_easy_one = [](double usual) {
+    return [usual](std::int64_t step) { return step == 1 ? 1e-3 : usual; };
+  };
+  const Curve explodes_behind = [](std::int64_t step) { return step == 1 ? 1e-3 : 9.0; };
+  const std::vector<Curve> all{behind_an_easy_one(.2), behind_an_easy_one(.15), explodes_behind};
+
+  Scripted later(rules, all, 1000, 100, true);
+  later.run();
+  EXPECT_EQ(later.rounds.size(), 1U);
+  EXPECT_EQ(later.search.winner(), 1U);
+  EXPECT_EQ(later.search.tries()[0].seen.trend, Trend::kConverging);
+  EXPECT_EQ(later.search.tries()[2].seen.trend, Trend::kDiverged);
+
+  // Before anything was trained the start is what there is to go by.
+  rules.progress = false;
+  Scripted first(rules, all);
+  first.run();
+  EXPECT_EQ(first.search.winner(), std::nullopt);
+}
+
 TEST(TuneRace, TakesTheBestOfTheFirstSearchWhereNoProgressIsAsked) {
   TuneRules rules = race();
   rules.together = 2;
