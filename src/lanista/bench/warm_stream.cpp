@@ -52,7 +52,8 @@ void draw(std::span<float> image, std::int64_t side, const Stroke& one, std::int
 Result<WarmTask> task_of(const Glyphs& form) {
   const Rng study_rng = Rng(form.seed).split("glyphs");
   std::vector<Stroke> strokes;
-  for (std::int64_t i = 0; i < form.classes; ++i) strokes.push_back(stroke(study_rng.split(static_cast<std::uint64_t>(i))));
+  for (std::int64_t i = 0; i < form.classes; ++i)
+    strokes.push_back(stroke(study_rng.split(static_cast<std::uint64_t>(i))));
   data::RawData raw;
   raw.spec.name = raw.spec.source = form.name;
   raw.spec.features = {{1, form.side, form.side}};
@@ -67,7 +68,8 @@ Result<WarmTask> task_of(const Glyphs& form) {
     draw(image, form.side, strokes[static_cast<std::size_t>(label)], top, left, kStroke, rng.uniform(0.6, 1.2));
     // Half of another one, anywhere: what is not looked at whole misleads.
     const std::int64_t other_top = place(), other_left = place();
-    draw(image, form.side, strokes[rng.below(static_cast<std::uint64_t>(form.classes))], other_top, other_left, kStroke / 2, rng.uniform(0.3, 0.8));
+    draw(image, form.side, strokes[rng.below(static_cast<std::uint64_t>(form.classes))], other_top, other_left,
+         kStroke / 2, rng.uniform(0.3, 0.8));
     for (float& pixel : image) pixel += static_cast<float>(form.noise * rng.normal());
     raw.features.insert(raw.features.end(), image.begin(), image.end());
     raw.labels.push_back(label);

@@ -27,6 +27,10 @@ struct Offer {
   Match match;
 };
 
+/// What a start is worth, in [0, 1]: what it brings (Match::brings), times how far its parent is: its rank, the share
+/// of the candidates that are no better. In ranks, since a quality may be of any scale.
+inline double start_worth(double brings, double rank) { return brings * rank; }
+
 struct SearchOptions {
   MatchOptions match = {};
   std::function<bool(const CatalogueEntry&)> admits = {};  ///< others are no candidates; without it all are
@@ -51,11 +55,11 @@ class Catalogue {
   /// For models that are added packed.
   Signatures& signatures() { return signatures_; }
 
-  /// Of the models of the task: one that is the same as the child, if there is one; else one of the highest similarity,
-  /// in steps of 0.05, and at least 0.05. Of several the best, of equally good ones the youngest, then the first id.
-  /// Models are aligned in descending order of sim_bound and of preference, and only where the bound lets them be
-  /// chosen; so none is missed. The same model is found by its hash, in O(log entries), without an alignment; else
-  /// O(entries x (bound + log)) and what is aligned.
+  /// Of the admitted models of the task: one that is the same as the child, if there is one; else the one of the
+  /// highest start_worth, of those that bring 0.05 at least. Of several the best, of equally good ones the youngest,
+  /// then the first id. Models are aligned in descending order of a bound of their worth and of preference, and only
+  /// where the bound lets them be chosen; so none is missed. The same model is found by its hash, in O(log entries),
+  /// without an alignment; else O(entries x (bound + log)) and what is aligned.
   std::optional<Offer> best(const MatchModel& child, const std::string& task, const SearchOptions& options = {},
                             SearchCount* count = nullptr) const;
 
@@ -65,6 +69,8 @@ class Catalogue {
     PackedModel model;
   };
   static bool preferred(const Listed& a, const Listed& b);
+  std::optional<Offer> alike(const MatchModel& child, const std::vector<const Listed*>& of_task,
+                             const SearchOptions& options, std::int64_t& aligned) const;
   std::optional<Offer> same(const MatchModel& child, const std::string& task, const SearchOptions& options) const;
 
   Signatures signatures_;
