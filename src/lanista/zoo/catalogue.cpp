@@ -101,14 +101,14 @@ std::optional<Offer> Catalogue::alike(const MatchModel& child, const std::vector
     qualities.push_back(one->entry.quality);
   }
   std::ranges::sort(qualities);
-  const auto worth_of = [&](const Listed& one, double brings) {
-    return start_worth(brings, rank_of(one.entry.quality, qualities));
+  const auto worth_of = [&](const Listed& one, double brings, double keeps) {
+    return start_worth(brings, keeps, rank_of(one.entry.quality, qualities));
   };
   std::vector<std::pair<double, const Listed*>> order;
   for (const Listed* one : admitted) {
     const std::int64_t most = most_overlap(one->model, side.model, table);
     const double bound = brought(most, side.model.params, one->model.params);
-    if (bound >= kLeastBrought || options.exhaustive) order.emplace_back(worth_of(*one, bound), one);
+    if (bound >= kLeastBrought || options.exhaustive) order.emplace_back(worth_of(*one, bound, 1), one);
   }
   std::ranges::sort(order, [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : preferred(*a.second, *b.second);
@@ -127,8 +127,9 @@ std::optional<Offer> Catalogue::alike(const MatchModel& child, const std::vector
     }
     ++aligned;
     const double score = alignment.run(one->model);
-    Match match = match_of(improved(alignment.pairs(), one->model, side, table), score, one->model, side, table);
-    const double worth = worth_of(*one, match.brings);
+    const Places pairs = improved(alignment.pairs(), one->model, side, table);
+    Match match = match_of(pairs, score, one->model, side, table);
+    const double worth = worth_of(*one, match.brings, kept_function(pairs, one->model, side, table));
     if (match.brings < kLeastBrought || loses(worth, *one)) continue;
     reached = worth;
     known = one;

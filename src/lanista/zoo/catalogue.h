@@ -27,9 +27,11 @@ struct Offer {
   Match match;
 };
 
-/// What a start is worth, in [0, 1]: what it brings (Match::brings), times how far its parent is: its rank, the share
-/// of the candidates that are no better. In ranks, since a quality may be of any scale.
-inline double start_worth(double brings, double rank) { return brings * rank; }
+/// What a start is worth, in [0, 1]: what it brings (Match::brings), what it keeps of the parent's function
+/// (kept_function), and how far the parent is: its rank, the share of the candidates that are no better, since a
+/// quality may be of any scale. The weights are what steps were saved by in trainings that began with parents drawn at
+/// random (docs/benchmarks.md, `lanista bench warm-start`).
+inline double start_worth(double brings, double keeps, double rank) { return (3 * brings + keeps + rank) / 5; }
 
 struct SearchOptions {
   MatchOptions match = {};
