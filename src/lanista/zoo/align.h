@@ -75,13 +75,6 @@ std::int64_t overlap_of(const Places& pairs, const PackedModel& parent, const Ch
 /// where alike branches leave it open which goes with which. O(nodes log nodes).
 Places same_places(const PackedModel& parent, const PackedModel& child);
 
-/// How much of what the parent computes the child would compute by these pairs, in [0, 1]; 1 of a model with itself. A
-/// node that has no partner keeps nothing, an input all; any other the mean of what its inputs keep (one that the
-/// partner does not read, or reads and this one does not, counts 0), times the share of its own parameters that come
-/// along. Told at the nodes that nobody reads, the mean of them. A guess of how far training can go on where the parent
-/// stopped, and no proof of anything: that is TransferPlan::exact_nodes. O(edges x inputs).
-double kept_function(const Places& pairs, const PackedModel& parent, const ChildModel& child, const PairTable& table);
-
 /// The match that such pairs are.
 Match match_of(const Places& pairs, double score, const PackedModel& parent, const ChildModel& child,
                const PairTable& table);

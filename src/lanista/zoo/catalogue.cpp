@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lanista/zoo/align.h"
+#include "lanista/zoo/keeps.h"
 
 namespace lanista::zoo {
 namespace {
@@ -104,11 +105,13 @@ std::optional<Offer> Catalogue::alike(const MatchModel& child, const std::vector
   const auto worth_of = [&](const Listed& one, double brings, double keeps) {
     return start_worth(brings, keeps, rank_of(one.entry.quality, qualities));
   };
+  const KeptBound most_kept(side, signatures_, table);
   std::vector<std::pair<double, const Listed*>> order;
   for (const Listed* one : admitted) {
     const std::int64_t most = most_overlap(one->model, side.model, table);
     const double bound = brought(most, side.model.params, one->model.params);
-    if (bound >= kLeastBrought || options.exhaustive) order.emplace_back(worth_of(*one, bound, 1), one);
+    if (bound >= kLeastBrought || options.exhaustive)
+      order.emplace_back(worth_of(*one, bound, most_kept.of(one->model)), one);
   }
   std::ranges::sort(order, [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : preferred(*a.second, *b.second);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lanista/graph/text.h"
+#include "lanista/zoo/test_kept.h"
 #include "lanista/zoo/test_layers.h"
 
 namespace lanista::zoo {
@@ -58,36 +59,23 @@ TEST(Catalogue, FindsWithTheBoundWhatAFullSearchFinds) {
 
 /// What a start from `parent` is worth, from the shapes of the pairs and nothing that the search is made of.
 double worth_by_hand(const MatchModel& parent, const MatchModel& child, double rank) {
-  const auto node_of = [](const MatchModel& model, graph::NodeId id) {
-    return *std::ranges::find(model.nodes, id, &MatchModel::Node::id);
-  };
-  const auto elements = [](const std::vector<std::int64_t>& shape) {
-    double all = 1;
-    for (const std::int64_t dim : shape) all *= static_cast<double>(dim);
-    return all;
-  };
-  const auto weights = [&](const MatchModel& model) {
+  const auto weights = [](const MatchModel& model) {
     double all = 0;
     for (const auto& node : model.nodes) {
-      for (const auto& shape : node.shapes) all += elements(shape);
+      for (const auto& shape : node.shapes) all += testing::elements(shape);
     }
     return all;
   };
+  const auto pairs = match(parent, child).pairs;
   double common = 0;
-  for (const graph::NodePair& pair : match(parent, child).pairs) {
-    const auto a = node_of(parent, pair.a), b = node_of(child, pair.b);
-    for (std::size_t k = 0; k < a.shapes.size(); ++k) {
-      std::vector<std::int64_t> smaller;
-      for (std::size_t d = 0; d < a.shapes[k].size(); ++d) {
-        smaller.push_back(std::min(a.shapes[k][d], b.shapes[k][d]));
-      }
-      common += elements(smaller);
-    }
+  for (const graph::NodePair& pair : pairs) {
+    common += testing::common_by_hand(parent.nodes[testing::place_of(parent, pair.a)],
+                                      child.nodes[testing::place_of(child, pair.b)]);
   }
   if (common == 0) return 0;
   const double coverage = common / weights(child), retention = common / weights(parent);
   const double brings = 1 / (0.9 / coverage + 0.1 / retention);
-  return brings < 0.05 ? 0 : brings * rank;
+  return brings < 0.05 ? 0 : 0.6 * brings + 0.2 * testing::kept_by_hand(parent, child, pairs) + 0.2 * rank;
 }
 
 TEST(Catalogue, OffersWhatIsWorthMostOfAll) {
@@ -133,7 +121,7 @@ TEST(Catalogue, OffersWhatIsWorthMostOfAll) {
   EXPECT_GT(10 * not_most_alike, found);
 }
 
-TEST(Catalogue, WeighsWhatAStartBringsAgainstHowFarItsParentIs) {
+TEST(Catalogue, WeighsWhatAStartBringsAndKeepsAgainstHowFarItsParentIs) {
   const auto chain = [](const std::vector<std::int64_t>& widths) {
     std::string text = "%0 = input(shape=[16])\n";
     std::size_t at = 0;
@@ -155,7 +143,8 @@ TEST(Catalogue, WeighsWhatAStartBringsAgainstHowFarItsParentIs) {
     return offer ? offer->entry.id : "none";
   };
 
-  EXPECT_EQ(chosen({{0.1, chain({16, 15, 4})}, {0.9, chain({16, 12, 4})}}), "1") << "one that is less alike, but far";
+  EXPECT_EQ(chosen({{0.1, chain({16, 15, 4})}, {0.9, chain({16, 14, 4})}}), "1")
+      << "one that is a little less alike, but far";
   EXPECT_EQ(chosen({{0.8, chain({16, 16, 5})}, {0.9, chain({1, 1, 4})}}), "0") << "one that is a little behind";
   EXPECT_EQ(chosen({{0.9, chain({16, 16, 8, 4})}, {0.9, chain({16, 8, 4})}}), "0") << "what a parent has more is cheap";
   EXPECT_EQ(chosen({{0.9, chain({160, 160, 4})}, {0.9, chain({16, 12, 4})}}), "1") << "unless it is far larger";

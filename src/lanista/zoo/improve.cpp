@@ -224,37 +224,6 @@ Places same_places(const PackedModel& parent, const PackedModel& child) {
   return out;
 }
 
-double kept_function(const Places& pairs, const PackedModel& parent, const ChildModel& child, const PairTable& table) {
-  std::vector<std::uint32_t> partner(child.model.size(), kNobody);
-  for (const auto& [i, j] : pairs) partner[j] = i;
-  std::vector<double> kept(child.model.size());
-  std::vector<bool> read(child.model.size());
-  for (std::uint32_t j = 0; j < child.model.size(); ++j) {
-    const auto inputs = child.model.inputs_of(j);
-    for (const std::uint32_t input : inputs) read[input] = true;
-    if (partner[j] == kNobody) continue;
-    const auto of_partner = parent.inputs_of(partner[j]);
-    std::vector<std::uint32_t> left(of_partner.begin(), of_partner.end());
-    double sum = 0;
-    for (const std::uint32_t input : inputs) {
-      const auto found = std::ranges::find(left, partner[input]);
-      if (found == left.end()) continue;  // nobody is no place
-      left.erase(found);
-      sum += kept[input];
-    }
-    const std::size_t most = std::max(inputs.size(), of_partner.size());
-    const std::int64_t params = child.signature_params(j);
-    const std::int64_t common = table.overlap(parent.signatures[partner[j]], child.model.signatures[j]);
-    kept[j] = most == 0 ? 1.0 : sum / static_cast<double>(most);
-    if (params > 0) kept[j] *= static_cast<double>(common) / static_cast<double>(params);
-  }
-  double ends = 0, sum = 0;
-  for (std::uint32_t j = 0; j < child.model.size(); ++j) {
-    if (!read[j]) ++ends, sum += kept[j];
-  }
-  return ends == 0 ? 0.0 : sum / ends;
-}
-
 Match match_of(const Places& pairs, double score, const PackedModel& parent, const ChildModel& child,
                const PairTable& table) {
   Match out;
