@@ -18,7 +18,7 @@ constexpr double kLeastBrought = 0.05;
 /// The share of models that are no better.
 double rank_of(double quality, const std::vector<double>& ascending) {
   const auto no_better = std::ranges::upper_bound(ascending, quality) - ascending.begin();
-  return static_cast<double>(no_better) / static_cast<double>(ascending.size());
+  return ascending.empty() ? 1.0 : static_cast<double>(no_better) / static_cast<double>(ascending.size());
 }
 
 }  // namespace
@@ -45,7 +45,12 @@ Result<void> Catalogue::add(CatalogueEntry entry, PackedModel model) {
   return {};
 }
 
+void Catalogue::rank_only(CatalogueEntry entry) {
+  if (std::isfinite(entry.quality)) rank_only_[entry.id] = std::move(entry);
+}
+
 bool Catalogue::remove(const std::string& id) {
+  rank_only_.erase(id);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return false;
   const Listed* listed = found->second.get();
@@ -89,19 +94,31 @@ std::optional<Offer> Catalogue::same(const MatchModel& child, const std::string&
   return out;
 }
 
+/// Qualities among which candidates are ranked, ascending.
+std::vector<double> Catalogue::ranked(const std::string& task, const SearchOptions& options) const {
+  const auto& counts = options.ranks ? options.ranks : options.admits;
+  std::vector<double> out;
+  for (const Listed* one : by_task_.at(task)) {
+    if (!counts || counts(one->entry)) out.push_back(one->entry.quality);
+  }
+  for (const auto& [id, entry] : rank_only_) {
+    if (entry.task == task && (!options.ranks || options.ranks(entry))) out.push_back(entry.quality);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
 /// Of models none of which is the same.
-std::optional<Offer> Catalogue::alike(const MatchModel& child, const std::vector<const Listed*>& of_task,
-                                      const SearchOptions& options, std::int64_t& aligned) const {
+std::optional<Offer> Catalogue::alike(const MatchModel& child, const std::string& task, const SearchOptions& options,
+                                      std::int64_t& aligned) const {
   const ChildModel side(child, options.match);
   const PairTable table(signatures_, side.signatures);
   std::vector<const Listed*> admitted;
-  std::vector<double> qualities;
-  for (const Listed* one : of_task) {
+  for (const Listed* one : by_task_.at(task)) {
     if (options.admits && !options.admits(one->entry)) continue;
     admitted.push_back(one);
-    qualities.push_back(one->entry.quality);
   }
-  std::ranges::sort(qualities);
+  const std::vector<double> qualities = ranked(task, options);
   const auto worth_of = [&](const Listed& one, double brings, double keeps) {
     return start_worth(brings, keeps, rank_of(one.entry.quality, qualities));
   };
@@ -149,9 +166,7 @@ std::optional<Offer> Catalogue::best(const MatchModel& child, const std::string&
   if (of_task != by_task_.end()) {
     counted.candidates = static_cast<std::int64_t>(of_task->second.size());
     best = same(child, task, options);
-    if (!best) {
-      best = alike(child, of_task->second, options, counted.aligned);
-    }
+    if (!best) best = alike(child, task, options, counted.aligned);
   }
   if (count != nullptr) *count = counted;
   return best;

@@ -36,6 +36,9 @@ inline double start_worth(double brings, double keeps, double rank) { return (3 
 struct SearchOptions {
   MatchOptions match = {};
   std::function<bool(const CatalogueEntry&)> admits = {};  ///< others are no candidates; without it all are
+  /// Among whose qualities candidates are ranked; without it those that are admitted, and all that are only ranked. A
+  /// choice that has to stay the same when a candidate falls away needs one that does not ask for that.
+  std::function<bool(const CatalogueEntry&)> ranks = {};
   bool exhaustive = false;  ///< align with every model, for tests and benchmarks; the answer is the same
 };
 
@@ -51,6 +54,9 @@ class Catalogue {
   Result<void> add(CatalogueEntry entry, const MatchModel& model);
   /// The same with a model over `signatures()`.
   Result<void> add(CatalogueEntry entry, PackedModel model);
+  /// A model that is never offered, but still one of its task among whose qualities others are ranked; one whose
+  /// quality is no number is not. Until remove().
+  void rank_only(CatalogueEntry entry);
   /// False if no model has the id.
   bool remove(const std::string& id);
   std::size_t size() const { return entries_.size(); }
@@ -71,11 +77,14 @@ class Catalogue {
     PackedModel model;
   };
   static bool preferred(const Listed& a, const Listed& b);
-  std::optional<Offer> alike(const MatchModel& child, const std::vector<const Listed*>& of_task,
-                             const SearchOptions& options, std::int64_t& aligned) const;
+  std::optional<Offer> alike(const MatchModel& child, const std::string& task, const SearchOptions& options,
+                             std::int64_t& aligned) const;
   std::optional<Offer> same(const MatchModel& child, const std::string& task, const SearchOptions& options) const;
 
+  std::vector<double> ranked(const std::string& task, const SearchOptions& options) const;
+
   Signatures signatures_;
+  std::map<std::string, CatalogueEntry> rank_only_;
   std::map<std::string, std::shared_ptr<const Listed>> entries_;
   std::map<std::string, std::vector<const Listed*>> by_task_;
   std::map<std::pair<std::string, Digest>, std::vector<const Listed*>> by_hash_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,6 +120,42 @@ TEST(Catalogue, OffersWhatIsWorthMostOfAll) {
   EXPECT_GT(found, 3 * static_cast<std::int64_t>(testing::cases(60)));
   EXPECT_GT(10 * not_best, found);
   EXPECT_GT(10 * not_most_alike, found);
+}
+
+TEST(Catalogue, ChoosesTheSameWhenWhoIsStillRankedFallsAway) {
+  std::int64_t found = 0, ranks_matter = 0;
+  for (std::uint64_t seed = 0; seed < testing::cases(60); ++seed) {
+    Catalogue whole;
+    Rng rng = Rng(28).split(seed);
+    std::vector<CatalogueEntry> entries;
+    for (std::uint64_t k = 0; k < 30; ++k) {
+      entries.push_back({"m" + std::to_string(k), "digits", rng.uniform(), 0});
+      ASSERT_TRUE(whole.add(entries.back(), drawn_model(seed * 1000 + k, 29)));
+    }
+    for (std::uint64_t k = 0; k < 5; ++k) {
+      const MatchModel child = drawn_model(seed * 10 + k, 27);
+      const auto offer = whole.best(child, "digits");
+      if (!offer || offer->match.sim == 1) continue;
+      ++found;
+      std::set<std::string> gone;
+      Catalogue rest = whole;
+      for (const CatalogueEntry& entry : entries) {
+        if (entry.id == offer->entry.id || rng.bernoulli(0.4)) continue;
+        gone.insert(entry.id);
+        EXPECT_TRUE(rest.remove(entry.id));
+        rest.rank_only(entry);
+      }
+      SearchOptions search;
+      search.admits = [&](const CatalogueEntry& entry) { return !gone.contains(entry.id); };
+      ranks_matter += whole.best(child, "digits", search)->entry.id != offer->entry.id;
+      search.ranks = [](const CatalogueEntry&) { return true; };
+
+      EXPECT_EQ(whole.best(child, "digits", search)->entry.id, offer->entry.id);
+      EXPECT_EQ(rest.best(child, "digits")->entry.id, offer->entry.id);
+    }
+  }
+  EXPECT_GT(found, static_cast<std::int64_t>(testing::cases(60)));
+  EXPECT_GT(ranks_matter, 0);
 }
 
 TEST(Catalogue, WeighsWhatAStartBringsAndKeepsAgainstHowFarItsParentIs) {
