@@ -18,6 +18,7 @@
 #include "lanista/kernels/flush_to_zero.h"
 #include "lanista/step/training_step.h"
 #include "lanista/train/trainer.h"
+#include "lanista/zoo/admission.h"
 #include "lanista/zoo/catalogue.h"
 
 namespace lanista::bench {
@@ -161,7 +162,9 @@ class WarmArm {
     if (name_ == "race") std::erase(starts, nullptr);
     if (name_ == "random" || name_ == "race") starts.emplace_back();
     LANISTA_ASSIGN(Trained trained, train_from(now, std::move(starts)));
-    if (name_ == "zoo" || name_ == "race") {
+    const double chance = 1 / static_cast<double>(task.data.spec().classes);
+    if ((name_ == "zoo" || name_ == "race") && zoo::refusal(trained.accuracy, chance, admitted_).empty()) {
+      admitted_.push_back(trained.accuracy);
       LANISTA_ASSIGN(const auto matched, zoo::MatchModel::of(model, ops));
       const auto age = static_cast<std::int64_t>(done.size());
       LANISTA_TRY(known_.add({std::to_string(age), task.name, trained.accuracy, age}, matched));
@@ -175,6 +178,7 @@ class WarmArm {
  private:
   std::string name_;
   zoo::Catalogue known_;
+  std::vector<double> admitted_;  // what those in it reached
 };
 
 const std::vector<std::string> kArms{"random", "lineage", "zoo", "race", "any", "shrunk"};

@@ -12,7 +12,7 @@ namespace lanista::bench {
 /// the same order:
 /// - `random`: random initial values;
 /// - `lineage`: the weights of the cell's parent, as this arm has trained it;
-/// - `zoo`: those of what room zoo offers among all that this arm has trained before;
+/// - `zoo`: those of what room zoo offers among all that this arm has trained before and a zoo admits;
 /// - `race`: ten steps of each, and of random values; on with the least validation loss;
 /// - controls: `any` (a parent drawn from all before) and `shrunk` (lineage, times 0.4, plus a tenth of random values).
 /// One stopping rule: the target accuracy and then no new best for 8 evaluations, of 20 steps each, or 40 of them in
