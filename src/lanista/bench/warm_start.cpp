@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "lanista/kernels/flush_to_zero.h"
 #include "lanista/step/training_step.h"
 #include "lanista/train/trainer.h"
+#include "lanista/zoo/admission.h"
 #include "lanista/zoo/catalogue.h"
 
 namespace lanista::bench {
@@ -160,7 +162,9 @@ class WarmArm {
     if (name_ == "race") std::erase(starts, nullptr);
     if (name_ == "random" || name_ == "race") starts.emplace_back();
     LANISTA_ASSIGN(Trained trained, train_from(now, std::move(starts)));
-    if (name_ == "zoo" || name_ == "race") {
+    const double chance = 1 / static_cast<double>(task.data.spec().classes);
+    if ((name_ == "zoo" || name_ == "race") && zoo::refusal(trained.accuracy, chance, admitted_).empty()) {
+      admitted_.push_back(trained.accuracy);
       LANISTA_ASSIGN(const auto matched, zoo::MatchModel::of(model, ops));
       const auto age = static_cast<std::int64_t>(done.size());
       LANISTA_TRY(known_.add({std::to_string(age), task.name, trained.accuracy, age}, matched));
@@ -168,14 +172,31 @@ class WarmArm {
     done.push_back(std::move(trained));
     return {};
   }
+  const std::string& name() const { return name_; }
   std::vector<Trained> done;
 
  private:
   std::string name_;
   zoo::Catalogue known_;
+  std::vector<double> admitted_;  // what those in it reached
 };
 
 const std::vector<std::string> kArms{"random", "lineage", "zoo", "race", "any", "shrunk"};
+
+/// `wanted`: names, with commas between them; empty: all. Every other arm is held against random.
+Result<std::vector<std::string>> arms_of(const std::string& wanted) {
+  if (wanted.empty()) return kArms;
+  std::vector<std::string> out{kArms.front()};
+  std::istringstream names(wanted);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (std::ranges::find(kArms, name) == kArms.end()) {
+      return Error{Code::kInvalidArgument,
+                   "--strategy: no arm '" + name + "'; there are random, lineage, zoo, race, any, shrunk", ""};
+    }
+    if (std::ranges::find(out, name) == out.end()) out.push_back(name);
+  }
+  return out;
+}
 
 double total(const WarmArm& arm, std::int64_t Trained::*steps) {
   double out = 0;
@@ -192,16 +213,17 @@ double mean(const WarmArm& arm, const std::function<double(const Trained&)>& val
 /// Called after every model of a stream: what its arms have come to.
 using Told = std::function<void(std::uint64_t seed, const std::vector<WarmArm>& arms)>;
 
-/// What one seed comes to: arms in the order of kArms.
-Result<std::vector<WarmArm>> run_seed(const WarmTask& task, const graph::OpTable& ops, std::int64_t models,
-                                      std::uint64_t seed, const Told& told) {
+/// What one seed comes to: arms in the order of their names.
+Result<std::vector<WarmArm>> run_seed(const WarmTask& task, const graph::OpTable& ops,
+                                      const std::vector<std::string>& names, std::int64_t models, std::uint64_t seed,
+                                      const Told& told) {
   const kernels::FlushToZero as_workers;
   LANISTA_ASSIGN(const auto space, CellModels::make(task.data.spec(), ops));
   const CellEvolution evolution(seed);
   std::vector<CellArrival> arrivals;
   std::vector<double> accuracy;
   std::vector<WarmArm> arms;
-  for (const std::string& name : kArms) arms.emplace_back(name);
+  for (const std::string& name : names) arms.emplace_back(name);
   for (std::int64_t i = 0; i < models; ++i) {
     arrivals.push_back(evolution.next(arrivals, accuracy));
     LANISTA_ASSIGN(const graph::Graph model, space.model(arrivals.back().cell, ops));
@@ -213,13 +235,14 @@ Result<std::vector<WarmArm>> run_seed(const WarmTask& task, const graph::OpTable
 }
 
 void print_task(const WarmTask& task, const std::vector<std::vector<WarmArm>>& seeds, bool json, std::ostream& out) {
-  for (std::size_t a = 0; a < kArms.size(); ++a) {
+  for (std::size_t a = 0; a < seeds.front().size(); ++a) {
     const auto row = [&](const std::string& unit, const std::function<double(const WarmArm&, const WarmArm&)>& value) {
       std::vector<double> values;
       for (const auto& arms : seeds) values.push_back(value(arms[a], arms.front()));
       std::ranges::sort(values);
       const double range = values.back() - values.front(), median = values[values.size() / 2];
-      print({"warm-start", task.name, kArms[a], unit, median, range, static_cast<int>(values.size())}, json, out);
+      print({"warm-start", task.name, seeds.front()[a].name(), unit, median, range, static_cast<int>(values.size())},
+            json, out);
     };
     row("ksteps to target", [](const WarmArm& arm, const WarmArm&) { return total(arm, &Trained::to_target) / 1e3; });
     row("ksteps in all", [](const WarmArm& arm, const WarmArm&) { return total(arm, &Trained::steps) / 1e3; });
@@ -254,14 +277,14 @@ void print_progress(const WarmTask& task, std::int64_t models, std::uint64_t see
   const auto known = std::ssize(arms.front().done);
   if (known % 10 != 0 && known != models) return;
   const std::string stream = task.name + " seed " + std::to_string(seed) + " after " + std::to_string(known);
-  for (std::size_t a = 0; a < kArms.size(); ++a) {
+  for (const WarmArm& arm : arms) {
     const auto accuracy = [](const Trained& one) { return one.accuracy; };
     const auto row = [&](const char* unit, double value) {
-      print({"warm-start", stream, kArms[a], unit, value, 0, 1}, false, out);
+      print({"warm-start", stream, arm.name(), unit, value, 0, 1}, false, out);
     };
-    row("ksteps to target", total(arms[a], &Trained::to_target) / 1e3);
-    row("ksteps in all", total(arms[a], &Trained::steps) / 1e3);
-    row("accuracy%", 100 * mean(arms[a], accuracy));
+    row("ksteps to target", total(arm, &Trained::to_target) / 1e3);
+    row("ksteps in all", total(arm, &Trained::steps) / 1e3);
+    row("accuracy%", 100 * mean(arm, accuracy));
   }
   out.flush();
 }
@@ -271,9 +294,13 @@ void print_progress(const WarmTask& task, std::int64_t models, std::uint64_t see
 Result<void> warm_start(const Request& request, std::ostream& out) {
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   const int seeds = request.seeds > 0 ? request.seeds : 3;
-  for (auto* make : {digits_task, glyphs_task}) {
+  LANISTA_ASSIGN(const auto names, arms_of(request.strategy));
+  for (auto* make : {digits_task, glyphs_task, dev_glyphs_task}) {
     LANISTA_ASSIGN(const WarmTask task, make());
-    if (!request.cases.empty() && std::ranges::find(request.cases, task.name) == request.cases.end()) continue;
+    const bool dev = task.name.starts_with("dev-");
+    const bool named = std::ranges::find(request.cases, task.name) != request.cases.end();
+    if (request.cases.empty() ? dev : !named) continue;
+    const int first = dev ? 11 : 1;
     const std::int64_t models = request.queries > 0 ? request.queries : task.models;
     std::mutex printing;
     const Told told = [&](std::uint64_t seed, const std::vector<WarmArm>& arms) {
@@ -281,9 +308,9 @@ Result<void> warm_start(const Request& request, std::ostream& out) {
       if (!request.json) print_progress(task, models, seed, arms, out);
     };
     std::vector<std::future<Result<std::vector<WarmArm>>>> under_way;
-    for (int seed = 1; seed <= seeds; ++seed) {
+    for (int seed = first; seed < first + seeds; ++seed) {
       under_way.push_back(std::async(std::launch::async, [&, seed] {
-        return run_seed(task, ops, models, static_cast<std::uint64_t>(seed), told);
+        return run_seed(task, ops, names, models, static_cast<std::uint64_t>(seed), told);
       }));
     }
     std::vector<std::vector<WarmArm>> done;

@@ -15,7 +15,15 @@ namespace {
 using Cell = mutate::Nasbench201Cell;
 
 constexpr std::size_t kPopulation = 10, kTournament = 3;
-constexpr std::int64_t kSide = 12, kStroke = 6, kGlyphs = 8, kGlyphRows = 1600;
+constexpr std::int64_t kStroke = 6, kGlyphRows = 1600;
+
+/// What differs between tasks of glyphs.
+struct Glyphs {
+  std::string name;
+  std::uint64_t seed = 0;  ///< of strokes and images
+  std::int64_t side = 0, classes = 0;
+  double noise = 0, target = 0;
+};
 
 using Stroke = std::array<float, kStroke * kStroke>;
 
@@ -31,14 +39,45 @@ Stroke stroke(Rng rng) {
   return out;
 }
 
-void draw(std::span<float> image, const Stroke& one, std::int64_t top, std::int64_t left, std::int64_t rows,
-          double ink) {
+void draw(std::span<float> image, std::int64_t side, const Stroke& one, std::int64_t top, std::int64_t left,
+          std::int64_t rows, double ink) {
   for (std::int64_t y = 0; y < rows; ++y) {
     for (std::int64_t x = 0; x < kStroke; ++x) {
-      image[static_cast<std::size_t>((top + y) * kSide + left + x)] +=
+      image[static_cast<std::size_t>((top + y) * side + left + x)] +=
           static_cast<float>(ink * static_cast<double>(one[static_cast<std::size_t>(y * kStroke + x)]));
     }
   }
+}
+
+Result<WarmTask> task_of(const Glyphs& form) {
+  const Rng study_rng = Rng(form.seed).split("glyphs");
+  std::vector<Stroke> strokes;
+  for (std::int64_t i = 0; i < form.classes; ++i)
+    strokes.push_back(stroke(study_rng.split(static_cast<std::uint64_t>(i))));
+  data::RawData raw;
+  raw.spec.name = raw.spec.source = form.name;
+  raw.spec.features = {{1, form.side, form.side}};
+  raw.spec.classes = form.classes;
+  data::Split split;
+  for (std::int64_t row = 0; row < kGlyphRows; ++row) {
+    Rng rng = study_rng.split("row").split(static_cast<std::uint64_t>(row));
+    std::vector<float> image(static_cast<std::size_t>(form.side * form.side));
+    const auto label = static_cast<std::int32_t>(row % form.classes);
+    const auto place = [&] { return rng.between(0, form.side - kStroke); };
+    const std::int64_t top = place(), left = place();
+    draw(image, form.side, strokes[static_cast<std::size_t>(label)], top, left, kStroke, rng.uniform(0.6, 1.2));
+    // Half of another one, anywhere: what is not looked at whole misleads.
+    const std::int64_t other_top = place(), other_left = place();
+    draw(image, form.side, strokes[rng.below(static_cast<std::uint64_t>(form.classes))], other_top, other_left,
+         kStroke / 2, rng.uniform(0.3, 0.8));
+    for (float& pixel : image) pixel += static_cast<float>(form.noise * rng.normal());
+    raw.features.insert(raw.features.end(), image.begin(), image.end());
+    raw.labels.push_back(label);
+    split[row % 20 < 14 ? 0U : row % 20 < 17 ? 1U : 2U].push_back(row);
+  }
+  raw.spec.rows = kGlyphRows;
+  LANISTA_ASSIGN(auto data, data::Dataset::make(std::move(raw), std::move(split), "auto", "auto"));
+  return WarmTask{form.name, std::move(data), 60, form.target};
 }
 
 }  // namespace
@@ -49,34 +88,9 @@ Result<WarmTask> digits_task() {
   return WarmTask{"digits", std::move(data), 200, 0.95};
 }
 
-Result<WarmTask> glyphs_task() {
-  const Rng study_rng = Rng(11).split("glyphs");
-  std::vector<Stroke> strokes;
-  for (std::int64_t i = 0; i < kGlyphs; ++i) strokes.push_back(stroke(study_rng.split(static_cast<std::uint64_t>(i))));
-  data::RawData raw;
-  raw.spec.name = raw.spec.source = "glyphs";
-  raw.spec.features = {{1, kSide, kSide}};
-  raw.spec.classes = kGlyphs;
-  data::Split split;
-  for (std::int64_t row = 0; row < kGlyphRows; ++row) {
-    Rng rng = study_rng.split("row").split(static_cast<std::uint64_t>(row));
-    std::vector<float> image(kSide * kSide);
-    const auto label = static_cast<std::int32_t>(row % kGlyphs);
-    const auto place = [&] { return rng.between(0, kSide - kStroke); };
-    const std::int64_t top = place(), left = place();
-    draw(image, strokes[static_cast<std::size_t>(label)], top, left, kStroke, rng.uniform(0.6, 1.2));
-    // Half of another one, anywhere: what is not looked at whole misleads.
-    const std::int64_t other_top = place(), other_left = place();
-    draw(image, strokes[rng.below(kGlyphs)], other_top, other_left, kStroke / 2, rng.uniform(0.3, 0.8));
-    for (float& pixel : image) pixel += static_cast<float>(0.25 * rng.normal());
-    raw.features.insert(raw.features.end(), image.begin(), image.end());
-    raw.labels.push_back(label);
-    split[row % 20 < 14 ? 0U : row % 20 < 17 ? 1U : 2U].push_back(row);
-  }
-  raw.spec.rows = kGlyphRows;
-  LANISTA_ASSIGN(auto data, data::Dataset::make(std::move(raw), std::move(split), "auto", "auto"));
-  return WarmTask{"glyphs", std::move(data), 60, 0.8};
-}
+Result<WarmTask> glyphs_task() { return task_of({"glyphs", 11, 12, 8, 0.25, 0.8}); }
+
+Result<WarmTask> dev_glyphs_task() { return task_of({"dev-glyphs", 12, 11, 7, 0.25, 0.8}); }
 
 CellArrival CellEvolution::next(const std::vector<CellArrival>& before, const std::vector<double>& accuracy) const {
   std::set<std::string> seen;

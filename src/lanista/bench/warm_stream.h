@@ -26,6 +26,8 @@ struct WarmTask {
 Result<WarmTask> digits_task();
 /// 8 faint strokes at any place of 12x12 images, under noise and other strokes' pieces.
 Result<WarmTask> glyphs_task();
+/// Others of 11x11, to choose constants on: nobody reports what comes out.
+Result<WarmTask> dev_glyphs_task();
 
 /// A cell that was asked for, and the number of the one that it is a mutation of.
 struct CellArrival {

@@ -122,8 +122,10 @@ Result<std::optional<StudyZoo::Offered>> StudyZoo::offer(const graph::Graph& chi
   LANISTA_ASSIGN(const zoo::MatchModel model, zoo::MatchModel::of(child, ops));
   const std::string task = moment_.related ? place_.task.family() : place_.task.text();
   zoo::SearchOptions search;
+  // Whoever falls away, or is quarantined, goes on being ranked: a study that is resumed may not know of it yet.
+  search.ranks = [&](const zoo::CatalogueEntry& entry) { return entry.age <= moment_.change; };
   search.admits = [&](const zoo::CatalogueEntry& entry) {
-    return entry.age <= moment_.change && !left_out_.contains(entry.id);
+    return search.ranks(entry) && !left_out_.contains(entry.id);
   };
   while (const auto best = known_->best(model, task, search)) {
     const std::string& id = best->entry.id;

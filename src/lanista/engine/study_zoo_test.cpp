@@ -103,8 +103,8 @@ TEST(StudyZoo, GivesTrialsTheModelOfWhichTheyInheritMost) {
   EXPECT_GT(opened(place.folder.path()).show(view.trials[0].proposal.start->zoo)->hits, 0);
 }
 
-// Whatever happens to the zoo meanwhile: better models come, others are evicted as far as they may be, and its
-// weights are read anew.
+// Whatever happens to the zoo meanwhile: better models come, others are evicted as far as they may be, one that nobody
+// began with is found damaged, and its weights are read anew.
 TEST(StudyZoo, LeavesNoTraceOfKillsNorOfWhatBecomesOfTheZoo) {
   const bool whole = std::getenv("LANISTA_WHOLE_ZOO") != nullptr;
   for (std::uint64_t seed = 1; seed <= (whole ? 8U : 1U); ++seed) {
@@ -128,6 +128,12 @@ TEST(StudyZoo, LeavesNoTraceOfKillsNorOfWhatBecomesOfTheZoo) {
     ASSERT_TRUE(custom.go_on(reference, 0, fs).ok());
     ASSERT_GT(from_zoo(reference.view()), 3);
     ASSERT_GT(moments.size(), 12U);
+    const StudyView told = reference.view();
+    const auto unused = std::ranges::find_if(place.ids, [&](const std::string& id) {
+      return std::ranges::none_of(
+          told.trials, [&](const TrialView& trial) { return trial.proposal.start && trial.proposal.start->zoo == id; });
+    });
+    ASSERT_NE(unused, place.ids.end());
     for (std::size_t k = 0; k < moments.size(); k += LANISTA_SANITIZED ? 12 : whole ? 1 : 4) {
       copy(saved, place.folder.path());
       {  // leased as the study did when it began; then others come
@@ -140,6 +146,7 @@ TEST(StudyZoo, LeavesNoTraceOfKillsNorOfWhatBecomesOfTheZoo) {
         zoo::testing::added(store, better);
         ASSERT_EQ(store.gc(1, 1)->evicted.size(), 1U);
         zoo::testing::added(store, better);
+        ASSERT_TRUE(store.quarantine(*unused, "a test").ok());
       }
       Bench bench;
       testing::put_all(bench.disk, moments[k]);

@@ -7,12 +7,19 @@
 #include <utility>
 
 #include "lanista/zoo/align.h"
+#include "lanista/zoo/keeps.h"
 
 namespace lanista::zoo {
 namespace {
 
-/// Steps of similarity; what is below the first is no candidate.
-int step_of(double sim) { return static_cast<int>(std::floor(sim * 20)); }
+/// Who brings less is no candidate.
+constexpr double kLeastBrought = 0.05;
+
+/// The share of models that are no better.
+double rank_of(double quality, const std::vector<double>& ascending) {
+  const auto no_better = std::ranges::upper_bound(ascending, quality) - ascending.begin();
+  return ascending.empty() ? 1.0 : static_cast<double>(no_better) / static_cast<double>(ascending.size());
+}
 
 }  // namespace
 
@@ -38,7 +45,12 @@ Result<void> Catalogue::add(CatalogueEntry entry, PackedModel model) {
   return {};
 }
 
+void Catalogue::rank_only(CatalogueEntry entry) {
+  if (std::isfinite(entry.quality)) rank_only_[entry.id] = std::move(entry);
+}
+
 bool Catalogue::remove(const std::string& id) {
+  rank_only_.erase(id);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return false;
   const Listed* listed = found->second.get();
@@ -78,8 +90,72 @@ std::optional<Offer> Catalogue::same(const MatchModel& child, const std::string&
   const std::vector<double> weights = node_weights(child, options);
   out.match.score = std::accumulate(weights.begin(), weights.end(), 0.0);
   out.match.overlap = child.params;
-  out.match.coverage = out.match.retention = out.match.sim = 1;
+  out.match.coverage = out.match.retention = out.match.sim = out.match.brings = 1;
   return out;
+}
+
+/// Qualities among which candidates are ranked, ascending.
+std::vector<double> Catalogue::ranked(const std::string& task, const SearchOptions& options) const {
+  const auto& counts = options.ranks ? options.ranks : options.admits;
+  std::vector<double> out;
+  for (const Listed* one : by_task_.at(task)) {
+    if (!counts || counts(one->entry)) out.push_back(one->entry.quality);
+  }
+  for (const auto& [id, entry] : rank_only_) {
+    if (entry.task == task && (!options.ranks || options.ranks(entry))) out.push_back(entry.quality);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+/// Of models none of which is the same.
+std::optional<Offer> Catalogue::alike(const MatchModel& child, const std::string& task, const SearchOptions& options,
+                                      std::int64_t& aligned) const {
+  const ChildModel side(child, options.match);
+  const PairTable table(signatures_, side.signatures);
+  std::vector<const Listed*> admitted;
+  for (const Listed* one : by_task_.at(task)) {
+    if (options.admits && !options.admits(one->entry)) continue;
+    admitted.push_back(one);
+  }
+  const std::vector<double> qualities = ranked(task, options);
+  const auto worth_of = [&](const Listed& one, double brings, double keeps) {
+    return start_worth(brings, keeps, rank_of(one.entry.quality, qualities));
+  };
+  const KeptBound most_kept(side, signatures_, table);
+  std::vector<std::pair<double, const Listed*>> order;
+  for (const Listed* one : admitted) {
+    const std::int64_t most = most_overlap(one->model, side.model, table);
+    const double bound = brought(most, side.model.params, one->model.params);
+    if (bound >= kLeastBrought || options.exhaustive)
+      order.emplace_back(worth_of(*one, bound, most_kept.of(one->model)), one);
+  }
+  std::ranges::sort(order, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : preferred(*a.second, *b.second);
+  });
+  Alignment alignment(side, signatures_, table);
+  const Listed* known = nullptr;
+  double reached = 0;
+  std::optional<Offer> best;
+  const auto loses = [&](double worth, const Listed& one) {
+    return known != nullptr && (worth < reached || (worth == reached && !preferred(one, *known)));
+  };
+  for (const auto& [bound, one] : order) {
+    if (!options.exhaustive && loses(bound, *one)) {
+      if (bound < reached) break;
+      continue;
+    }
+    ++aligned;
+    const double score = alignment.run(one->model);
+    const Places pairs = improved(alignment.pairs(), one->model, side, table);
+    Match match = match_of(pairs, score, one->model, side, table);
+    const double worth = worth_of(*one, match.brings, kept_function(pairs, one->model, side, table));
+    if (match.brings < kLeastBrought || loses(worth, *one)) continue;
+    reached = worth;
+    known = one;
+    best = Offer{one->entry, std::move(match)};
+  }
+  return best;
 }
 
 std::optional<Offer> Catalogue::best(const MatchModel& child, const std::string& task, const SearchOptions& options,
@@ -90,35 +166,7 @@ std::optional<Offer> Catalogue::best(const MatchModel& child, const std::string&
   if (of_task != by_task_.end()) {
     counted.candidates = static_cast<std::int64_t>(of_task->second.size());
     best = same(child, task, options);
-    if (!best) {
-      const ChildModel side(child, options.match);
-      const PairTable table(signatures_, side.signatures);
-      std::vector<std::pair<int, const Listed*>> order;
-      for (const Listed* one : of_task->second) {
-        if (options.admits && !options.admits(one->entry)) continue;
-        const int bound = step_of(packed_bound(one->model, side.model, table));
-        if (bound >= 1 || options.exhaustive) order.emplace_back(bound, one);
-      }
-      std::ranges::sort(order, [](const auto& a, const auto& b) {
-        return a.first != b.first ? a.first > b.first : preferred(*a.second, *b.second);
-      });
-      Alignment alignment(side, signatures_, table);
-      const Listed* known = nullptr;
-      int reached = 0;
-      Places pairs;
-      for (const auto& [bound, one] : order) {
-        if (!options.exhaustive && bound < std::max(reached, 1)) break;
-        if (!options.exhaustive && bound == reached && !preferred(*one, *known)) continue;
-        ++counted.aligned;
-        const double score = alignment.run(one->model);
-        Match match = match_of(improved(alignment.pairs(), one->model, side, table), score, one->model, side, table);
-        const int step = step_of(match.sim);
-        if (step < 1 || step < reached || (step == reached && !preferred(*one, *known))) continue;
-        reached = step;
-        known = one;
-        best = Offer{one->entry, std::move(match)};
-      }
-    }
+    if (!best) best = alike(child, task, options, counted.aligned);
   }
   if (count != nullptr) *count = counted;
   return best;

@@ -236,7 +236,8 @@ Match match_of(const Places& pairs, double score, const PackedModel& parent, con
   out.coverage = share(out.overlap, child.model.params);
   out.retention = share(out.overlap, parent.params);
   out.sim = share(2 * out.overlap, child.model.params + parent.params);
-  if (child.model.hash == parent.hash) out.coverage = out.retention = out.sim = 1;
+  out.brings = brought(out.overlap, child.model.params, parent.params);
+  if (child.model.hash == parent.hash) out.coverage = out.retention = out.sim = out.brings = 1;
   return out;
 }
 

@@ -81,6 +81,12 @@ double pair_score(const MatchModel::Node& parent, const MatchModel::Node& child)
   return signature_score({parent.kind, parent.shapes, parent.params}, {child.kind, child.shapes, child.params});
 }
 
+double brought(std::int64_t overlap, std::int64_t child_params, std::int64_t parent_params) {
+  constexpr std::int64_t kOfChild = 9;
+  const std::int64_t all = kOfChild * child_params + parent_params;
+  return all == 0 ? 0.0 : static_cast<double>((kOfChild + 1) * overlap) / static_cast<double>(all);
+}
+
 Match match(const MatchModel& parent, const MatchModel& child, const MatchOptions& options) {
   Signatures signatures;
   const PackedModel packed = pack(parent, signatures);

@@ -35,6 +35,7 @@ TEST(Match, OfAModelWithItselfIsWhole) {
 
     EXPECT_NEAR(same.score, static_cast<double>(model.nodes.size()), 1e-9) << seed;
     EXPECT_EQ(same.sim, 1.0);
+    EXPECT_EQ(same.brings, 1.0);
     const auto weights = node_weights(model, {});
     EXPECT_NEAR(match(model, model).score, std::accumulate(weights.begin(), weights.end(), 0.0), 1e-9);
   }
@@ -69,6 +70,8 @@ TEST(Match, NeverCountsMoreThanTheChildHas) {
     EXPECT_LE(one.retention, 1.0);
     EXPECT_LE(one.sim, sim_bound(parent, child) + 1e-12) << seed;
     EXPECT_LE(match(parent, child).sim, sim_bound(parent, child) + 1e-12) << seed;
+    const double of_both = one.coverage * one.retention;
+    EXPECT_NEAR(one.brings, of_both == 0 ? 0 : 10 * of_both / (9 * one.retention + one.coverage), 1e-12) << seed;
   }
 }
 

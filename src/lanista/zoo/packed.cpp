@@ -94,8 +94,7 @@ PairTable::PairTable(const Signatures& parents, const Signatures& children)
   }
 }
 
-double packed_bound(const PackedModel& parent, const PackedModel& child, const PairTable& table) {
-  if (parent.hash == child.hash) return 1;
+std::int64_t most_overlap(const PackedModel& parent, const PackedModel& child, const PairTable& table) {
   std::int64_t most = 0;
   const auto &ps = parent.holders, &cs = child.holders;
   // Both lists are in runs of one kind.
@@ -120,6 +119,12 @@ double packed_bound(const PackedModel& parent, const PackedModel& child, const P
     most += std::min(gives, takes);
     c = end;
   }
+  return most;
+}
+
+double packed_bound(const PackedModel& parent, const PackedModel& child, const PairTable& table) {
+  if (parent.hash == child.hash) return 1;
+  const std::int64_t most = most_overlap(parent, child, table);
   const std::int64_t all = child.params + parent.params;
   return all == 0 ? 0.0 : 2 * static_cast<double>(most) / static_cast<double>(all);
 }

@@ -91,8 +91,10 @@ class PairTable {
   std::vector<std::uint32_t> parent_kinds_, child_kinds_;
 };
 
-/// Never less than the similarity that a match of the two reaches: of each kind no more than the child's nodes can take
-/// nor than the parent's can give, each node at its best. O(holders of one kind, squared).
+/// Never less than the elements that a match of the two has in common: of each kind no more than the child's nodes can
+/// take nor than the parent's can give, each node at its best. O(holders of one kind, squared).
+std::int64_t most_overlap(const PackedModel& parent, const PackedModel& child, const PairTable& table);
+/// Never less than the similarity that a match of the two reaches.
 double packed_bound(const PackedModel& parent, const PackedModel& child, const PairTable& table);
 
 }  // namespace lanista::zoo

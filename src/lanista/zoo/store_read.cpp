@@ -61,6 +61,9 @@ Result<std::shared_ptr<const Catalogue>> Store::find(const TaskKey& task, Scope 
                                  {text, known.change}, [&](const SqlRow& row) -> Result<void> {
                                    const std::string id = row.text(0);
                                    catalogue.remove(id);
+                                   if (row.text(1) == "quarantined") {
+                                     catalogue.rank_only({id, text, row.real(2), row.integer(3)});
+                                   }
                                    if (row.text(1) != "live") return {};
                                    auto model = packed_from_bytes(row.blob(4), known.places, catalogue.signatures());
                                    Result<void> added =

@@ -54,6 +54,7 @@ TEST(Store, FindsWhatACatalogueInMemoryFinds) {
   Store store = opened(folder.path(), Mode::kWrite, {.replicas = 1000});
   const Store reader = opened(folder.path(), Mode::kRead);
   std::vector<std::pair<std::string, NewModel>> live;
+  std::vector<CatalogueEntry> only_ranked;  // quarantined
   Rng rng(5);
   for (std::uint64_t step = 0; step < 60; ++step) {
     const NewModel model =
@@ -61,7 +62,13 @@ TEST(Store, FindsWhatACatalogueInMemoryFinds) {
     live.emplace_back(added(store, model).id, model);
     if (step % 5 == 4) {
       const std::size_t gone = rng.below(live.size());
-      ASSERT_TRUE(store.remove(live[gone].first).ok());
+      const auto& [id, one] = live[gone];
+      if (rng.bernoulli(0.5)) {
+        ASSERT_TRUE(store.quarantine(id, "a test").ok());
+        only_ranked.push_back({id, one.task.text(), one.quality, 0});
+      } else {
+        ASSERT_TRUE(store.remove(id).ok());
+      }
       live.erase(live.begin() + static_cast<std::ptrdiff_t>(gone));
     }
     if (step == 40) {
@@ -77,6 +84,7 @@ TEST(Store, FindsWhatACatalogueInMemoryFinds) {
                    *match)
               .ok());
     }
+    for (const CatalogueEntry& entry : only_ranked) memory.rank_only(entry);
     const auto child = MatchModel::of(testing::random_layers(Rng(72).split(step), 8), kOps);
     const auto found = reader.find(kDigits);
     ASSERT_TRUE(found.ok()) << found.error().text();
