@@ -45,7 +45,8 @@ int main(int argc, char** argv) {
   app.add_option("--column", request.column, "tabular: NAME of the columns (default: cifar10)");
   app.add_option(
       "--strategy", request.strategy,
-      "tabular, functions: this one only; cluster, mltuner: this arm only (mltuner: or its options as JSON)");
+      "tabular, functions: this one only; cluster, mltuner: this arm only (mltuner: or its options as JSON); "
+      "warm-start: these arms beside random, with commas between them");
   app.add_option("--seeds", request.seeds,
                  "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10; mltuner: 10); fluid: "
                  "groups or jobs "
