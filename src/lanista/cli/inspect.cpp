@@ -93,8 +93,8 @@ std::string branches_text(const study::TrialView& trial) {
     if (measurement.branches.empty()) continue;
     if (const study::Branch* adapted = study::adapted_before(measurement)) {
       out << "\nbefore epoch " << measurement.epoch << ", behind step " << adapted->step
-          << ": its gradient noise asks for another batch\n  > " << sample_text(adapted->setting) << "  " << adapted->speed
-          << " times the goodput expected\n";
+          << ": its gradient noise asks for another batch\n  > " << sample_text(adapted->setting) << "  "
+          << adapted->speed << " times the goodput expected\n";
       continue;
     }
     std::int64_t steps = 0;

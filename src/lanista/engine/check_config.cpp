@@ -76,8 +76,9 @@ Result<void> check_race(const study::TrainConfig& train) {
     return refused(", and train.select has racers train on examples of their own; leave out one of the two");
   }
   if (train.tune.name == study::kAdaptive) {
-    return refused(", and data.batch: adaptive(…) measures the noise of a trial's own steps, which racers have others "
-                   "of; leave out one of the two");
+    return refused(
+        ", and data.batch: adaptive(…) measures the noise of a trial's own steps, which racers have others "
+        "of; leave out one of the two");
   }
   if (!train.tune.name.empty()) {
     return refused(", and train.tune searches at a trial's beginning itself; leave out one of the two");

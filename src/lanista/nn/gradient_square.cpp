@@ -34,8 +34,7 @@ double gradient_square(const LaneState& state, const T* gradients, const LaneHyp
   for (std::int64_t begin = 0; begin < layout.parameters; begin += kBlock) {
     const std::int64_t count = std::min(kBlock, layout.parameters - begin);
     for (std::int64_t i = 0; i < count; ++i) {
-      block[static_cast<std::size_t>(i)] =
-          gradients[begin + i] / (std::sqrt(moments[begin + i]) * correction + eps);
+      block[static_cast<std::size_t>(i)] = gradients[begin + i] / (std::sqrt(moments[begin + i]) * correction + eps);
     }
     sum += k.square_norm(count, block.data());
   }

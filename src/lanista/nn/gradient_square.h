@@ -10,10 +10,10 @@ namespace lanista::nn {
 /// Steps in which the second moment of an optimiser says too little to divide by it.
 inline constexpr std::int64_t kFirstMoments = 5;
 
-/// Sum of squares of a gradient's numbers, in double. Where the optimiser divides by the root of a second moment (a slot
-/// "v"), each number is divided so first: by the root of the moment before this step, corrected for its beginning, plus
-/// eps; in the first kFirstMoments steps by nothing. The state is unchanged. `gradients` lie as the parameters do. Not
-/// clipped, and without weight decay.
+/// Sum of squares of a gradient's numbers, in double. Where the optimiser divides by the root of a second moment (a
+/// slot "v"), each number is divided so first: by the root of the moment before this step, corrected for its beginning,
+/// plus eps; in the first kFirstMoments steps by nothing. The state is unchanged. `gradients` lie as the parameters do.
+/// Not clipped, and without weight decay.
 template <class T>
 double gradient_square(const LaneState& state, const T* gradients, const LaneHyper& hyper,
                        const kernels::Kernels<T>& k);

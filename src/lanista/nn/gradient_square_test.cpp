@@ -98,7 +98,10 @@ TEST(GradientSquare, IsToldOfTheLanesThatAreAskedFor) {
   std::vector<LaneEnd> ends(2);
   program.run({.steps = 1,
                .active = active,
-               .work = [&](std::int64_t) { return StepWork{{&view, 1}, hyper}; },
+               .work =
+                   [&](std::int64_t) {
+                     return StepWork{{&view, 1}, hyper};
+                   },
                .watched = watched},
               ends);
   EXPECT_EQ(ends[0].gradient_square, 0);

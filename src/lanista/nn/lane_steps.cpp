@@ -243,15 +243,15 @@ void LaneProgram<T>::rehearse(const Batch& batch, const LaneHyper& hyper, const 
   each(infer_.calls);
 }
 
-#define LANISTA_STEPS(T)                                                                                \
-  template RunContext<T> LaneProgram<T>::context(std::int64_t, int) const;                              \
-  template void LaneProgram<T>::feed_features(RunContext<T>&, std::byte*, const Batch&) const;          \
-  template void LaneProgram<T>::check_labels(const Batch&) const;                                       \
-  template std::int64_t LaneProgram<T>::step_count(std::int64_t) const;                                 \
-  template void LaneProgram<T>::run(const Chunk&, std::span<LaneEnd>);                                  \
-  template double LaneProgram<T>::gradients(std::int64_t, const Batch&, std::int64_t, const LaneHyper&, \
-                                            LaneGradients&, bool);                                      \
-  template void LaneProgram<T>::commit(std::int64_t, const LaneGradients&, const LaneHyper&);           \
+#define LANISTA_STEPS(T)                                                                                       \
+  template RunContext<T> LaneProgram<T>::context(std::int64_t, int) const;                                     \
+  template void LaneProgram<T>::feed_features(RunContext<T>&, std::byte*, const Batch&) const;                 \
+  template void LaneProgram<T>::check_labels(const Batch&) const;                                              \
+  template std::int64_t LaneProgram<T>::step_count(std::int64_t) const;                                        \
+  template void LaneProgram<T>::run(const Chunk&, std::span<LaneEnd>);                                         \
+  template double LaneProgram<T>::gradients(std::int64_t, const Batch&, std::int64_t, const LaneHyper&,        \
+                                            LaneGradients&, bool);                                             \
+  template void LaneProgram<T>::commit(std::int64_t, const LaneGradients&, const LaneHyper&);                  \
   template double LaneProgram<T>::gradient_square(std::int64_t, const LaneGradients&, const LaneHyper&) const; \
   template void LaneProgram<T>::rehearse(const Batch&, const LaneHyper&, const std::function<void()>&);
 LANISTA_STEPS(float)

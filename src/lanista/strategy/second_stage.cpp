@@ -205,7 +205,7 @@ std::optional<Error> beside_second_stage(const study::StudyConfig& config) {
   if (!config.train.tune.name.empty()) {
     const std::string& name = config.train.tune.name;
     return refuse("does not go with " +
-                  std::string(name == study::kPlayedBack  ? "train.schedule: {from: DIR}"
+                  std::string(name == study::kPlayedBack ? "train.schedule: {from: DIR}"
                               : name == study::kAdaptive ? "data.batch: adaptive(…)"
                                                          : "train.tune") +
                   ", by which every trial changes its settings; leave out one of the two");

@@ -37,8 +37,8 @@ struct AdaptRules {
 /// Of a recipe whose train.tune is kAdaptive. `rate: auto` is kGain, and kSquareRoot for optimisers that divide by the
 /// root of a second moment. Errors: kInvalidArgument (options; check_adaptive).
 Result<AdaptRules> adapt_rules(const Recipe& recipe);
-/// Whether a trial may come from one batch to the other. Errors: kInvalidArgument (`most` is not `from` times a power of
-/// two).
+/// Whether a trial may come from one batch to the other. Errors: kInvalidArgument (`most` is not `from` times a power
+/// of two).
 Result<void> check_adaptive(std::int64_t from, std::int64_t most);
 
 /// A change of batch by gradient noise, as the measurement behind it tells it; null: there was none before its epoch.

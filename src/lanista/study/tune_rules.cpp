@@ -153,7 +153,8 @@ const std::vector<TunePlugin>& builtin_tuners() {
   static const std::vector<TunePlugin> tuners{
       {"mltuner", "tries settings on branches of the trial itself and goes on from the best", mltuner_options()},
       {std::string(kPlayedBack), "plays back the settings that a search has found", schedule_options()},
-      {std::string(kAdaptive), "measures gradient noise in training and chooses the batch by it (data.batch: adaptive(…))",
+      {std::string(kAdaptive),
+       "measures gradient noise in training and chooses the batch by it (data.batch: adaptive(…))",
        adaptive_options()}};
   return tuners;
 }

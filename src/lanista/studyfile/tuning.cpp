@@ -78,11 +78,12 @@ std::optional<Error> beside_tuning(const study::StudyConfig& config) {
   };
   if (train.tune.name == study::kAdaptive) {
     if (!train.select.name.empty()) {
-      return refusal("data.batch", "adaptive(…) does not go with train.select: chosen examples are other draws than those "
-                                   "whose noise it would measure; leave out one of the two");
+      return refusal("data.batch",
+                     "adaptive(…) does not go with train.select: chosen examples are other draws than those "
+                     "whose noise it would measure; leave out one of the two");
     }
     if (const auto why = study::beside_batches(config, train.tune)) {
-      return refusal("data.batch", "adaptive(…) " + *why);
+      return refusal("data.batch", "adaptive(…)" + std::string(why->starts_with("most ") ? ": " : " ") + *why);
     }
     return std::nullopt;
   }

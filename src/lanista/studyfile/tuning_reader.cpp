@@ -12,12 +12,12 @@
 namespace lanista::studyfile {
 namespace {
 
-void said_twice(const YAML::Node& node, const std::string& path, const study::StudyConfig& config,
-                Mistakes& mistakes) {
+void said_twice(const YAML::Node& node, const std::string& path, const study::StudyConfig& config, Mistakes& mistakes) {
   if (config.train.tune.name == study::kAdaptive) {
-    return mistakes.add(node, path,
-                        "says what changes in training, as data.batch: adaptive(…) does, which is train.tune: {adaptive: "
-                        "{most: …}} in short; one of them");
+    return mistakes.add(
+        node, path,
+        "says what changes in training, as data.batch: adaptive(…) does, which is train.tune: {adaptive: "
+        "{most: …}} in short; one of them");
   }
   mistakes.add(node, path, "train.tune and train.schedule: {from: DIR} both say what changes in training; one of them");
 }
@@ -54,8 +54,10 @@ void read_adaptive(const YAML::Node& node, const std::string& path, study::Study
     std::string seen = node.Scalar();
     std::ranges::replace(seen, ';', ',');  // undoes protect_calls
     mistakes.add(node, path,
-                 "'" + seen + "' is not allowed; adaptive(FROM, MOST) is wanted, such as adaptive(32, 512), or "
-                 "adaptive(MOST), whose FROM is " + std::to_string(study::DataConfig{}.batch));
+                 "'" + seen +
+                     "' is not allowed; adaptive(FROM, MOST) is wanted, such as adaptive(32, 512), or "
+                     "adaptive(MOST), whose FROM is " +
+                     std::to_string(study::DataConfig{}.batch));
   };
   text.remove_prefix(kAdaptiveCall.size());
   if (!text.ends_with(')')) return wrong();

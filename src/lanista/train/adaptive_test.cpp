@@ -16,9 +16,7 @@ namespace {
 
 using testing::Trained;
 
-study::PluginConfig adaptive_to(std::int64_t most) {
-  return {std::string(study::kAdaptive), {{"most", most}}};
-}
+study::PluginConfig adaptive_to(std::int64_t most) { return {std::string(study::kAdaptive), {{"most", most}}}; }
 
 TrainerInput adaptive_trial(std::int64_t from, std::int64_t most, const std::string& middle = "relu") {
   study::Recipe recipe;
@@ -100,63 +98,55 @@ TEST(Adaptive, ThatMayNotChangeIsThePlainTrialToTheBit) {
   }
 }
 
-/// Of a softmax regression on all training rows, in double: |mean gradient|^2 and the trace of the rows' covariance.
-struct Truth {
-  double square = 0, trace = 0, rows = 0;
-};
-Truth truth_of(const std::vector<Tensor>& state) {
+constexpr std::size_t kIn = 64, kOut = 10, kNumbers = kOut * (kIn + 1);
+
+/// Gradients of a softmax regression, a row each, in double: d (x, 1) with d what is predicted less what is.
+std::vector<std::vector<double>> gradients_of_rows(const std::vector<Tensor>& state) {
   const auto named = [&](const std::string& name) {
     return elements_of<float>(*std::ranges::find(state, name, &Tensor::name));
   };
   const auto weight = named("n2.weight"), bias = named("n2.bias");
-  constexpr std::size_t kIn = 64, kOut = 10;
-  std::vector<double> mean(kOut * (kIn + 1));
-  double squares = 0;
-  const std::vector<std::int64_t>& rows = digits().rows(data::Part::kTrain);
+  std::vector<std::vector<double>> out;
   BatchBuffers buffers(1, digits().spec());
-  for (const std::int64_t row : rows) {
+  for (const std::int64_t row : digits().rows(data::Part::kTrain)) {
     const nn::Batch one = buffers.fill(digits(), std::span(&row, 1));
-    std::vector<double> y(kOut);
-    double most = -1e300, sum = 0, own = 0, length = 1;
+    std::vector<double> x(one.features.begin(), one.features.end()), y(kOut);
+    x.push_back(1);
+    double sum = 0;
     for (std::size_t k = 0; k < kOut; ++k) {
-      y[k] = static_cast<double>(bias[k]);
-      for (std::size_t i = 0; i < kIn; ++i) {
-        y[k] += static_cast<double>(weight[k * kIn + i]) * static_cast<double>(one.features[i]);
-      }
-      most = std::max(most, y[k]);
+      double logit = static_cast<double>(bias[k]);
+      for (std::size_t i = 0; i < kIn; ++i) logit += static_cast<double>(weight[k * kIn + i]) * x[i];
+      sum += y[k] = std::exp(logit);
     }
-    for (double& each : y) sum += each = std::exp(each - most);
-    for (std::size_t i = 0; i < kIn; ++i) {
-      length += static_cast<double>(one.features[i]) * static_cast<double>(one.features[i]);
-    }
+    std::vector<double>& gradient = out.emplace_back();
     for (std::size_t k = 0; k < kOut; ++k) {
       const double d = y[k] / sum - (one.labels[0] == static_cast<std::int32_t>(k) ? 1 : 0);
-      own += d * d * length;
-      for (std::size_t i = 0; i < kIn; ++i) mean[k * (kIn + 1) + i] += d * static_cast<double>(one.features[i]);
-      mean[k * (kIn + 1) + kIn] += d;
+      for (const double each : x) gradient.push_back(d * each);
     }
-    squares += own;
   }
-  Truth truth{.rows = static_cast<double>(rows.size())};
-  for (const double each : mean) truth.square += each / truth.rows * (each / truth.rows);
-  truth.trace = (squares / truth.rows - truth.square) * truth.rows / (truth.rows - 1);
-  return truth;
+  return out;
+}
+
+double square_of(const std::vector<double>& all) {
+  double sum = 0;
+  for (const double each : all) sum += each * each;
+  return sum;
 }
 
 // Weights stand still, so that every measurement is a draw of the same thing. Rows are drawn without putting back: the
 // estimate of |g|^2 is that of what the rows are a sample of, the trace over the rows below that of their own mean.
-TEST(Adaptive, MeasuresTheGradientAndItsNoise) {
+TEST(Adaptive, MeasuresTheGradientItsNoiseAndWhatABatchIsWorth) {
   for (const std::int64_t from : {16, 64}) {
     TrainerInput input = adaptive_trial(from, from);
-    input.model = *graph::parse(
-        "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
+    input.model =
+        *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
     input.recipe.lr = 0;
     input.recipe.epochs = 40;
     input.recipe.steps_per_epoch = 3000;  // 187 measurements, of which the average remembers some sixty
     auto group = LaneGroup::create(input, 1);
     TrialRun run = *TrialRun::create(input);
     ASSERT_TRUE(group->admit(run));
-    const Truth truth = truth_of(run.save().tensors);
+    const auto rows = gradients_of_rows(run.save().tensors);
     std::vector<double> sqr, var;
     TrialRun* one = &run;
     while (run.epochs_done() < input.recipe.epochs) {
@@ -165,16 +155,53 @@ TEST(Adaptive, MeasuresTheGradientAndItsNoise) {
       sqr.push_back(run.adapter()->noise().total().sqr);
       var.push_back(run.adapter()->noise().total().var);
     }
-    const auto expect_near = [&](const std::vector<double>& seen, double wanted, double within) {
-      double mean = 0, spread = 0;
-      for (const double x : seen) mean += x / static_cast<double>(seen.size());
-      for (const double x : seen) spread += (x - mean) * (x - mean) / static_cast<double>(seen.size() - 1);
-      const double error = std::sqrt(spread / static_cast<double>(seen.size()));
-      EXPECT_LT(std::abs(mean - wanted), 4 * error) << mean << " for " << wanted;
-      EXPECT_LT(error, within * wanted) << "the test sees something";
+    const auto count = static_cast<double>(rows.size());
+    std::vector<double> mean(kNumbers);
+    double squares = 0;
+    for (const auto& row : rows) {
+      squares += square_of(row) / count;
+      for (std::size_t i = 0; i < kNumbers; ++i) mean[i] += row[i] / count;
+    }
+    const double trace = (squares - square_of(mean)) * count / (count - 1);
+    const auto mean_of = [](const std::vector<double>& seen) {
+      double sum = 0;
+      for (const double x : seen) sum += x / static_cast<double>(seen.size());
+      return sum;
     };
-    expect_near(sqr, truth.square - truth.trace / truth.rows, 0.02);
-    expect_near(var, truth.trace / static_cast<double>(from), 0.02);
+    const auto expect_near = [&](const std::vector<double>& seen, double wanted) {
+      double spread = 0;
+      for (const double x : seen) spread += (x - mean_of(seen)) * (x - mean_of(seen));
+      const double error = std::sqrt(spread / static_cast<double>((seen.size() - 1) * seen.size()));
+      EXPECT_LT(std::abs(mean_of(seen) - wanted), 4 * error) << mean_of(seen) << " for " << wanted;
+      EXPECT_LT(error, 0.02 * wanted) << "the test sees something";
+    };
+    expect_near(sqr, square_of(mean) - trace / count);
+    expect_near(var, trace / static_cast<double>(from));
+
+    // The gain of a batch is |g|^2 of first batches by that of its own: here of batches that are really drawn.
+    Rng rng(31);
+    const auto mean_square = [&](std::int64_t batch) {
+      double sum = 0;
+      constexpr int kDraws = 400;
+      for (int draw = 0; draw < kDraws; ++draw) {
+        std::vector<double> g(kNumbers);
+        for (std::int64_t i = 0; i < batch; ++i) {
+          const auto& row = rows[static_cast<std::size_t>(rng.between(0, std::ssize(rows) - 1))];
+          for (std::size_t k = 0; k < kNumbers; ++k) g[k] += row[k] / static_cast<double>(batch);
+        }
+        sum += square_of(g) / kDraws;
+      }
+      return sum;
+    };
+    const double first = mean_square(from);
+    double least = 1;
+    for (const std::int64_t scale : {2, 4, 8, 16, 32}) {
+      const double s = static_cast<double>(scale), seen = first / mean_square(scale * from) / s;
+      const double predicted = cluster::efficiency_of({mean_of(sqr), mean_of(var)}, s);
+      EXPECT_NEAR(predicted, seen, 0.1 * seen) << scale * from;
+      least = std::min(least, seen);
+    }
+    EXPECT_LT(least, 0.5) << "larger batches are worth less, and it is told by how much";
   }
 }
 

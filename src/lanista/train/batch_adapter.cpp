@@ -80,11 +80,18 @@ void BatchAdapter::note(double small_square, double square, std::int64_t rows) {
 
 std::optional<BatchChoice> BatchAdapter::choose(std::int64_t now, std::int64_t pass_rows) const {
   if (noise_.steps() < kLeast) return std::nullopt;
-  return choose_batch(noise_.total(), cost_, from_, std::max(from_, std::min(rules_.most, pass_rows)), now);
+  return choose_batch(known(), cost_, from_, std::max(from_, std::min(rules_.most, pass_rows)), now);
 }
 
 double BatchAdapter::rate_factor(std::int64_t batch) const {
-  return cluster::rate_factor(rule_of(rules_.rate), noise_.total(), scale_of(batch, from_));
+  return cluster::rate_factor(rule_of(rules_.rate), known(), scale_of(batch, from_));
+}
+
+cluster::GradientStats BatchAdapter::known() const {
+  cluster::GradientStats stats = noise_.total();
+  const std::int64_t remembered = std::clamp<std::int64_t>(noise_.steps(), 1, kRemembered);
+  stats.sqr = std::max(stats.sqr, stats.var / static_cast<double>(remembered));
+  return stats;
 }
 
 std::string BatchAdapter::text() const {
@@ -96,7 +103,9 @@ std::string BatchAdapter::text() const {
 
 Result<void> BatchAdapter::restore(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  const auto real = [&](std::size_t i) { return json.is_array() && json.size() == 4 ? real_of(json[i]) : std::nullopt; };
+  const auto real = [&](std::size_t i) {
+    return json.is_array() && json.size() == 4 ? real_of(json[i]) : std::nullopt;
+  };
   const auto sqr = real(0), var = real(1), weight = real(2);
   if (!sqr || !var || !weight || !json[3].is_number_integer() || json[3].get<std::int64_t>() < 0) {
     return Error{Code::kDataLoss, "checkpoint's 'noise' is not [number, number, number, count]: " + text, ""};

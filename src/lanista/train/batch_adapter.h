@@ -41,6 +41,8 @@ class BatchAdapter {
   static constexpr std::int64_t kPeriod = 16;
   /// Measurements before the first change.
   static constexpr std::int64_t kLeast = 8;
+  /// Measurements that the average remembers: a thousand steps of them.
+  static constexpr std::int64_t kRemembered = 64;
 
   /// Of a recipe whose train.tune is study::kAdaptive. Errors: those of study::adapt_rules and update_cost.
   static Result<BatchAdapter> make(const graph::Graph& model, const graph::OpTable& ops, const study::Recipe& recipe);
@@ -62,6 +64,10 @@ class BatchAdapter {
   double rate_factor(std::int64_t batch) const;
 
   const cluster::NoiseScale& noise() const { return noise_; }
+  /// What it goes by: the averages, but |g|^2 no smaller than the noise of the first batch by the number of
+  /// measurements that the average remembers. Below that it cannot be told from nothing, and nothing would mean that no
+  /// batch is too large and no rate too high.
+  cluster::GradientStats known() const;
   /// All it was told, and the inverse. Errors: kDataLoss.
   std::string text() const;
   Result<void> restore(const std::string& text);

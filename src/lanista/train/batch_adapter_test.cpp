@@ -15,7 +15,8 @@ namespace {
 
 const graph::Graph& model() {
   static const graph::Graph graph = *graph::parse(
-      "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=12)\n%3 = linear(%2, out=10)\n%4 = output(%3)\n");
+      "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=12)\n%3 = linear(%2, out=10)\n%4 = "
+      "output(%3)\n");
   return graph;
 }
 
@@ -32,7 +33,8 @@ BatchAdapter adapter_of(std::int64_t from, std::int64_t most, const std::string&
   return *BatchAdapter::make(model(), ops(), recipe_of(from, most, rate));
 }
 
-/// Tells it of gradients of this size and noise, without any spread, so that its averages are these to a rounding error.
+/// Tells it of gradients of this size and noise, without any spread, so that its averages are these to a rounding
+/// error.
 void tell(BatchAdapter& adapter, double sqr, double var, std::int64_t from, std::int64_t rows, std::int64_t times) {
   const double of_row = var * static_cast<double>(from);  // trace of the covariance of a row's gradient
   for (std::int64_t i = 0; i < times; ++i) {
@@ -118,6 +120,22 @@ TEST(BatchAdapter, HasTheRateThatWasAskedFor) {
   EXPECT_EQ(factor("none"), 1);
 }
 
+// |g|^2 below nothing is what few measurements say of little.
+TEST(BatchAdapter, TakesNoGradientForSmallerThanItsMeasurementsTell) {
+  for (const std::int64_t times : {1, 8, 20, 64, 500}) {
+    BatchAdapter adapter = adapter_of(32, 512, "adascale");
+    for (std::int64_t i = 0; i < times; ++i) adapter.note(8, 0.5, 32);  // n = 8: (8 * 0.5 - 8) / 7 < 0
+    EXPECT_EQ(adapter.noise().total().sqr, 0);
+    const double var = 7.5 / 7, least = var / static_cast<double>(std::min<std::int64_t>(times, 64));
+    EXPECT_NEAR(adapter.known().var, var, 1e-9);
+    EXPECT_NEAR(adapter.known().sqr, least, 1e-9);
+    EXPECT_NEAR(adapter.rate_factor(512), (var + least) / (var / 16 + least), 1e-9);
+  }
+  BatchAdapter adapter = adapter_of(32, 512);
+  tell(adapter, 1, 3, 32, 32, 10);
+  EXPECT_EQ(adapter.known(), adapter.noise().total()) << "what is told is taken";
+}
+
 // Updates of any batch from any step on: the counting here goes one step at a time.
 TEST(BatchAdapter, CutsChunksBeforeTheUpdateThatItMeasures) {
   const BatchAdapter adapter = adapter_of(32, 32 << 7);
@@ -156,7 +174,8 @@ TEST(BatchAdapter, GoesOnExactlyFromItsText) {
 
 TEST(BatchAdapter, RefusesATextThatIsNone) {
   BatchAdapter adapter = adapter_of(32, 512);
-  for (const char* text : {"", "[]", "[1,2,3]", "[1,2,3,-1]", "[1,2,\"x\",4]", "[1,2,3,4.5]", "{\"a\":1}", "[1,2,3,4,5]"}) {
+  for (const char* text :
+       {"", "[]", "[1,2,3]", "[1,2,3,-1]", "[1,2,\"x\",4]", "[1,2,3,4.5]", "{\"a\":1}", "[1,2,3,4,5]"}) {
     EXPECT_EQ(adapter.restore(text).error().code, Code::kDataLoss) << text;
   }
 }

@@ -217,11 +217,12 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
   for (const TrialRun* run : runs) lane_ends_[lane_of(*run)] = {.loss_sum = run->loss_sum_, .failure = {}};
   const auto chunk_of = [&](std::int64_t count, std::int64_t first, std::span<const std::uint8_t> lanes,
                             nn::ShardPeers* with) {
-    return nn::Chunk{.steps = count, .active = lanes, .work = [this, runs, first, lanes](std::int64_t step) {
-                       return work_of(runs, first + step, lanes);
-                     },
-                     .peers = with,
-                     .watched = watched_};
+    return nn::Chunk{
+        .steps = count,
+        .active = lanes,
+        .work = [this, runs, first, lanes](std::int64_t step) { return work_of(runs, first + step, lanes); },
+        .peers = with,
+        .watched = watched_};
   };
   // Who has nothing to train on yet has its step without the machine; who cannot take part is no rank.
   std::vector<std::uint8_t> trains = active_;

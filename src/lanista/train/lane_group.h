@@ -94,8 +94,8 @@ class LaneGroup {
   std::vector<nn::LaneHyper> hyper_;
   std::vector<std::uint8_t> active_;
   std::vector<nn::LaneEnd> lane_ends_;
-  std::vector<std::uint8_t> watched_;   // its noise is measured in the chunk at hand, which is one update
-  std::vector<double> small_squares_;   // of those: square of the gradient of the update's first rows
+  std::vector<std::uint8_t> watched_;  // its noise is measured in the chunk at hand, which is one update
+  std::vector<double> small_squares_;  // of those: square of the gradient of the update's first rows
   // Of each run at hand:
   std::vector<std::size_t> readers_;  // the first that reads its batch
   std::vector<RunState*> states_;

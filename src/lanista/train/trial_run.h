@@ -210,7 +210,7 @@ class TrialRun {
   Result<void> begin_with_start(nn::LaneState& fresh) const;
   std::string without_state() const;
   std::int64_t pass() const { return epochs_.pass(step_); }  // over the rows, that it is in
-  bool measures_noise() const;  ///< in its next update
+  bool measures_noise() const;                               ///< in its next update
   std::int64_t updates_before_noise() const;
   void note_noise(double small_square, double square);  ///< of its next update, which is done but not counted
   std::vector<nn::RateRange> own_rates(const nn::StateLayout& layout) const;

@@ -110,9 +110,7 @@ std::int64_t TrialRun::updates_before_noise() const {
   return adapter_ ? BatchAdapter::updates_at_once(step_, full_stride()) : std::numeric_limits<std::int64_t>::max();
 }
 
-void TrialRun::note_noise(double small_square, double square) {
-  adapter_->note(small_square, square, rows_next());
-}
+void TrialRun::note_noise(double small_square, double square) { adapter_->note(small_square, square, rows_next()); }
 
 bool TrialRun::wants_search() const {
   if (!tune_rules_ || searched_) return false;

@@ -138,11 +138,14 @@ void expect_equal(const TrainerState& a, const TrainerState& b, const std::strin
   EXPECT_TRUE(a.facts == b.facts) << what;
 }
 
-const char* const kMiddles[] = {"relu", "batch_norm"};
-
 TEST(WideSession, GivesTheBitsOfTheTrialAlone) {
-  for (const char* const middle : kMiddles) {
-    const TrainerInput input = wide_trial(4, middle);
+  for (const char* const middle : {"relu", "batch_norm", "relu that adapts"}) {
+    const bool adapts = std::string_view(middle).ends_with("adapts");
+    TrainerInput input = wide_trial(4, adapts ? "relu" : middle);
+    if (adapts) {  // who helps measures noise and changes the batch as who leads does
+      input.recipe.batch = 10;
+      input.recipe.tune = {"adaptive", {{"most", 80}, {"rate", "none"}}};
+    }
     const Trained alone = lead(input, "", [](std::int64_t) {});
     for (const int helpers : {1, 2, 3}) {
       const std::string path = path_of_session();
@@ -159,6 +162,7 @@ TEST(WideSession, GivesTheBitsOfTheTrialAlone) {
       EXPECT_EQ(together.helped, kWideEpochs);
       EXPECT_EQ(together.failed, 0);
       expect_equal(together.state, alone.state, middle + std::to_string(helpers));
+      EXPECT_EQ(alone.state.facts.at("measurements").find("adapted") != std::string::npos, adapts);
       EXPECT_NE(::access(path.c_str(), F_OK), 0);
     }
   }
