@@ -206,10 +206,10 @@ TEST(Adaptive, MeasuresTheGradientItsNoiseAndWhatABatchIsWorth) {
 }
 
 TrainerInput changing_trial(const std::string& optimizer = "sgd") {
-  TrainerInput input = adaptive_trial(8, 64);
+  TrainerInput input = adaptive_trial(4, 64);
   input.recipe.optimizer = optimizer;
   input.recipe.lr = optimizer == "sgd" ? 0.02 : 2e-3;
-  input.recipe.steps_per_epoch = 50;  // an update of eight does not fit
+  input.recipe.steps_per_epoch = 50;  // updates of many steps do not fit
   input.recipe.epochs = 9;
   return input;
 }

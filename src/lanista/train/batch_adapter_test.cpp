@@ -82,21 +82,22 @@ TEST(ChooseBatch, TakesTheBestByFivePercentAndNoLeap) {
 }
 
 TEST(BatchAdapter, WaitsForMeasurementsAndThenFollowsTheNoise) {
-  BatchAdapter adapter = adapter_of(32, 512);
-  tell(adapter, 1, 100, 32, 32, BatchAdapter::kLeast - 1);
-  EXPECT_FALSE(adapter.choose(32, 1000));
-  tell(adapter, 1, 100, 32, 32, 1);
-  const auto rises = adapter.choose(32, 1000);
+  BatchAdapter adapter = adapter_of(4, 64);
+  tell(adapter, 1, 100, 4, 4, BatchAdapter::kLeast - 1);
+  EXPECT_FALSE(adapter.choose(4, 1000));
+  tell(adapter, 1, 100, 4, 4, 1);
+  const auto rises = adapter.choose(4, 1000);
   ASSERT_TRUE(rises);
-  EXPECT_EQ(rises->batch, 128) << "four times the batch at hand at most";
-  EXPECT_EQ(adapter.choose(32, 100)->batch, 64) << "no more than a pass has";
-  EXPECT_EQ(adapter.choose(128, 1000)->batch, 512);
-  EXPECT_FALSE(adapter.choose(512, 1000));
+  EXPECT_EQ(rises->batch, 16) << "four times the batch at hand at most";
+  EXPECT_EQ(adapter.choose(4, 10)->batch, 8) << "no more than a pass has";
+  tell(adapter, 1, 100, 4, 16, 60);
+  EXPECT_EQ(adapter.choose(16, 1000)->batch, 64);
+  EXPECT_FALSE(adapter.choose(64, 1000));
   // Gradients without noise: one row says as much as many.
-  tell(adapter, 1, 1e-9, 32, 512, 3000);
-  const auto falls = adapter.choose(512, 1000);
+  tell(adapter, 1, 1e-9, 4, 64, 3000);
+  const auto falls = adapter.choose(64, 1000);
   ASSERT_TRUE(falls);
-  EXPECT_EQ(falls->batch, 128);
+  EXPECT_EQ(falls->batch, 16);
 }
 
 TEST(BatchAdapter, KnowsNoiseWhateverTheBatchAtHandIs) {
