@@ -30,13 +30,13 @@ double gradient_square(const LaneState& state, const T* gradients, const LaneHyp
   const auto eps = static_cast<T>(hyper.eps);
   constexpr std::int64_t kBlock = 1024;
   std::array<T, kBlock> block;
+  T* const divided = block.data();
   double sum = 0;
   for (std::int64_t begin = 0; begin < layout.parameters; begin += kBlock) {
     const std::int64_t count = std::min(kBlock, layout.parameters - begin);
-    for (std::int64_t i = 0; i < count; ++i) {
-      block[static_cast<std::size_t>(i)] = gradients[begin + i] / (std::sqrt(moments[begin + i]) * correction + eps);
-    }
-    sum += k.square_norm(count, block.data());
+    const T *g = gradients + begin, *v = moments + begin;
+    for (std::int64_t i = 0; i < count; ++i) divided[i] = g[i] / (std::sqrt(v[i]) * correction + eps);
+    sum += k.square_norm(count, divided);
   }
   return sum;
 }

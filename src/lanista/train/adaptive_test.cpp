@@ -68,7 +68,7 @@ TEST(Adaptive, ThatMayNotChangeIsThePlainTrialToTheBit) {
   const char* const middles[] = {"relu", "batch_norm"};
   for (int i = 0; i < 24; ++i) {
     TrainerInput input = adaptive_trial(rng.between(7, 60), 0, middles[i % 2]);
-    input.recipe.epochs = 3;
+    input.recipe.epochs = 4;
     input.recipe.optimizer = optimizers[i % 5];
     input.recipe.lr = i % 5 == 0 ? 0.05 : 1e-3;
     input.recipe.shards = rng.between(1, 3);
@@ -141,8 +141,8 @@ TEST(Adaptive, MeasuresTheGradientItsNoiseAndWhatABatchIsWorth) {
     input.model =
         *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
     input.recipe.lr = 0;
-    input.recipe.epochs = 40;
-    input.recipe.steps_per_epoch = 3000;  // 187 measurements, of which the average remembers some sixty
+    input.recipe.epochs = 60;
+    input.recipe.steps_per_epoch = 3000;  // 75 measurements, of which the average remembers some twenty-five
     auto group = LaneGroup::create(input, 1);
     TrialRun run = *TrialRun::create(input);
     ASSERT_TRUE(group->admit(run));
@@ -210,7 +210,7 @@ TrainerInput changing_trial(const std::string& optimizer = "sgd") {
   input.recipe.optimizer = optimizer;
   input.recipe.lr = optimizer == "sgd" ? 0.02 : 2e-3;
   input.recipe.steps_per_epoch = 50;  // updates of many steps do not fit
-  input.recipe.epochs = 9;
+  input.recipe.epochs = 14;
   return input;
 }
 
@@ -219,8 +219,8 @@ TEST(Adaptive, IsTheSameInAnyLanesFromAnyStepAndPlayedBack) {
     SCOPED_TRACE(optimizer);
     const TrainerInput input = changing_trial(optimizer);
     const Trained alone = train(input);
-    ASSERT_GE(changes(alone).size(), 2U);
-    EXPECT_EQ(alone.measurements.back().step, 450) << "steps are those of the first batch";
+    ASSERT_GE(changes(alone).size(), 1U);
+    EXPECT_EQ(alone.measurements.back().step, 700) << "steps are those of the first batch";
 
     expect_same(alone, train(input, 3));
     expect_same(alone, train(input, 1, [](std::int64_t) { return true; }));

@@ -38,11 +38,11 @@ std::optional<BatchChoice> choose_batch(const cluster::GradientStats& noise, con
 class BatchAdapter {
  public:
   /// Steps of the first batch from one measured update to the next; the last one of them is in it.
-  static constexpr std::int64_t kPeriod = 16;
+  static constexpr std::int64_t kPeriod = 40;
   /// Measurements before the first change.
-  static constexpr std::int64_t kLeast = 8;
+  static constexpr std::int64_t kLeast = 6;
   /// Measurements that the average remembers: a thousand steps of them.
-  static constexpr std::int64_t kRemembered = 64;
+  static constexpr std::int64_t kRemembered = 1000 / kPeriod;
 
   /// Of a recipe whose train.tune is study::kAdaptive. Errors: those of study::adapt_rules and update_cost.
   static Result<BatchAdapter> make(const graph::Graph& model, const graph::OpTable& ops, const study::Recipe& recipe);

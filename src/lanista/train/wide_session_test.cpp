@@ -148,7 +148,7 @@ TEST(WideSession, GivesTheBitsOfTheTrialAlone) {
           *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
       input.recipe.optimizer = "sgd";
       input.recipe.batch = 4;
-      input.recipe.steps_per_epoch = 30;
+      input.recipe.steps_per_epoch = 60;
       input.recipe.tune = {"adaptive", {{"most", 64}, {"rate", "none"}}};
     }
     const Trained alone = lead(input, "", [](std::int64_t) {});
