@@ -21,9 +21,9 @@
 namespace lanista::bench {
 namespace {
 
-constexpr std::int64_t kFirst = 32, kMost = 512;
+constexpr std::int64_t kSmall = 8, kFirst = 32, kMost = 512;
 constexpr std::int64_t kEpochs = 40;
-constexpr double kTarget = 0.97;
+constexpr double kTarget = 0.98;
 constexpr const char* kName = "adaptive";
 
 struct Task {
@@ -45,19 +45,20 @@ Result<Task> make_task(const std::string& base) {
 struct Way {
   std::string name;
   study::PluginConfig tune;
+  std::int64_t first = kFirst;
   std::string optimizer = "sgd";
 };
 
 /// A batch from the first step on, at a factor of the rate; the trial counts steps of the first batch still.
 Way fixed(std::int64_t batch, const char* rule, double rate) {
-  return {std::to_string(batch) + rule, study::played_back({{0, {{"batch", batch}, {"lr", rate}}}}), "sgd"};
+  return {std::to_string(batch) + rule, study::played_back({{0, {{"batch", batch}, {"lr", rate}}}}), kFirst};
 }
 Way following(const std::string& name, std::int64_t most, const char* rate) {
-  return {name, {std::string(study::kAdaptive), {{"most", most}, {"rate", rate}}}, "sgd"};
+  return {name, {std::string(study::kAdaptive), {{"most", most}, {"rate", rate}}}, kFirst};
 }
 
 std::vector<Way> ways(double rate) {
-  std::vector<Way> out{{std::to_string(kFirst), {}, "sgd"}};
+  std::vector<Way> out{{std::to_string(kFirst), {}, kFirst}};
   for (const std::int64_t batch : {std::int64_t{128}, kMost}) {
     const double factor = static_cast<double>(batch) / static_cast<double>(kFirst);
     out.push_back(fixed(batch, "-sqrt", rate * std::sqrt(factor)));
@@ -65,6 +66,9 @@ std::vector<Way> ways(double rate) {
   }
   out.push_back(following("adaptive", kMost, "auto"));
   out.push_back(following("adaptive-sqrt", kMost, "sqrt"));
+  out.push_back({std::to_string(kSmall), {}, kSmall});
+  out.push_back(following("adaptive-" + std::to_string(kSmall), kMost, "auto"));
+  out.back().first = kSmall;
   return out;
 }
 
@@ -83,7 +87,8 @@ struct Course {
 Result<Course> train(const Task& task, const Way& way, std::int64_t epochs, const graph::OpTable& ops,
                      std::uint64_t seed) {
   study::Recipe recipe = plain_recipe();
-  recipe.batch = kFirst;
+  recipe.batch = way.first;
+  recipe.lr *= std::sqrt(static_cast<double>(way.first) / static_cast<double>(kFirst));
   recipe.epochs = epochs;
   recipe.tune = way.tune;
   recipe.optimizer = way.optimizer;
@@ -157,7 +162,7 @@ void print_arm(const Task& task, const std::string& arm, const std::vector<Cours
 /// What measuring takes: both arms do the same training.
 Result<void> print_cost(const Task& task, const std::string& optimizer, std::int64_t epochs, int seeds,
                         const graph::OpTable& ops, bool json, std::ostream& out) {
-  std::vector<Way> arms{{"plain", {}, "sgd"}, following("measured", kFirst, "auto")};
+  std::vector<Way> arms{{"plain", {}, kFirst}, following("measured", kFirst, "auto")};
   for (Way& arm : arms) arm.optimizer = optimizer;
   const std::string name = task.name + "-" + optimizer;
   std::vector<std::vector<double>> each(arms.size());

@@ -9,7 +9,8 @@ namespace lanista::bench {
 /// Trials whose batch follows their gradient noise (data.batch: adaptive) against fixed batches, on the digits with a
 /// small MLP and a small CNN, plain SGD with momentum: `32`, `128` and `512` with the rate of 32 times the root of the
 /// factor (`-sqrt`) or the factor (`-linear`); `adaptive` from 32 up to 512 with AdaScale's rates, `adaptive-sqrt` with
-/// the root's. `seeds` trainings an arm, with the same seeds, in turn.
+/// the root's; `8` with half of the rate, and `adaptive-8` from there. `seeds` trainings an arm, with the same seeds,
+/// in turn.
 ///
 /// Rows: per cent of the validation rows that are right at the end; share of the trainings that came to the target (97
 /// % of them) and of those seconds of training, epochs and updates until then, medians and spread; milliseconds of an
