@@ -144,7 +144,7 @@ void print_arm(const Task& task, const std::string& arm, const std::vector<Cours
     const auto found = std::ranges::find_if(course.right, [](double each) { return each >= kTarget; });
     if (found == course.right.end()) continue;
     const auto at = static_cast<std::size_t>(found - course.right.begin());
-    seconds.push_back(course.seconds[at]);
+    seconds.push_back(1e3 * course.seconds[at]);
     epochs.push_back(static_cast<double>(at + 1));
     updates.push_back(course.updates[at]);
   }
@@ -152,7 +152,7 @@ void print_arm(const Task& task, const std::string& arm, const std::vector<Cours
   print({kName, task.name, arm, "reached", static_cast<double>(seconds.size()) / static_cast<double>(courses.size()), 0,
          static_cast<int>(courses.size())},
         json, out);
-  row("s to target", seconds);
+  row("ms to target", seconds);
   row("epochs to target", epochs);
   row("updates to target", updates);
   row("ms/epoch", epoch);
