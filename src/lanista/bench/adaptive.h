@@ -13,10 +13,10 @@ namespace lanista::bench {
 /// in turn.
 ///
 /// Rows: per cent of the validation rows that are right at the end; share of the trainings that came to the target (97
-/// % of them) and of those milliseconds of training, epochs and updates until then, medians and spread; milliseconds of an
-/// epoch of training; the batch at the end. Then what measuring costs, with SGD and with Adam: milliseconds of an epoch
-/// without and with it (`plain` and `measured`, a batch that may not change, so that both do the same), in turn, and
-/// their ratio. Errors: those of train::LaneGroup.
+/// % of them) and of those milliseconds of training, epochs and updates until then, medians and spread; milliseconds of
+/// an epoch of training; the batch at the end. Then what measuring costs, with SGD and with Adam: milliseconds of an
+/// epoch without and with it (`plain` and `measured`, a batch that may not change, so that both do the same), in turn,
+/// and their ratio. Errors: those of train::LaneGroup.
 Result<void> adaptive(int seeds, bool json, std::ostream& out);
 
 }  // namespace lanista::bench
