@@ -10,6 +10,7 @@
 
 #include "lanista/base/file_system.h"
 #include "lanista/bench/arms.h"
+#include "lanista/bench/evaluation_clock.h"
 #include "lanista/bench/recipe.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/mutate/model_space.h"
@@ -72,12 +73,6 @@ std::vector<Way> ways(double rate) {
   return out;
 }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 /// A training, epoch by epoch, each since the beginning.
 struct Course {
   std::vector<double> right, seconds, updates;
@@ -104,14 +99,7 @@ Result<Course> train(const Task& task, const Way& way, std::int64_t epochs, cons
   LANISTA_ASSIGN(auto group, train::LaneGroup::create(input, 1));
   LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
   LANISTA_TRY(group.admit(run));
-  // The last update of an epoch measures metrics, too: that time is taken off.
-  std::vector<double> measuring;
-  for (int i = 0; i < 5; ++i) {
-    const double start = now_seconds();
-    group.evaluate(run, data::Part::kValidation, "");
-    measuring.push_back(now_seconds() - start);
-  }
-  const double measured = median(measuring);
+  const double measured = evaluation_seconds(group, run);
   Course course;
   double seconds = 0, updates = 0;
   train::TrialRun* const one = &run;
