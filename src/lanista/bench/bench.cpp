@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "lanista/bench/adaptive.h"
 #include "lanista/bench/cluster.h"
 #include "lanista/bench/fluid.h"
 #include "lanista/bench/folds.h"
@@ -37,6 +38,9 @@ Benchmark plain(std::string name, std::string help, Runner runner, int repeats =
 
 std::vector<Benchmark> benchmarks() {
   std::vector<Benchmark> all{
+      plain("adaptive",
+            "batches that follow gradient noise against fixed ones, and what measuring costs; repeats are seeds",
+            adaptive, 7),
       {"cluster", "simulated: jobs of a workload (--file, --data) on 16 nodes of 4 devices, average completion time",
        cluster},
       {"fluid", "simulated: schedulers of trial groups on 4 to 64 workers, makespan over the dual bound; --worst",

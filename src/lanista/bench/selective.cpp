@@ -13,6 +13,7 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/rng.h"
 #include "lanista/bench/arms.h"
+#include "lanista/bench/evaluation_clock.h"
 #include "lanista/bench/recipe.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/mutate/model_space.h"
@@ -118,14 +119,7 @@ Result<Course> train(const Task& task, const Way& way, const graph::OpTable& ops
   LANISTA_ASSIGN(auto group, train::LaneGroup::create(input, 1));
   LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
   LANISTA_TRY(group.admit(run));
-  // The last step of an epoch measures, too: that time is taken off.
-  std::vector<double> measuring;
-  for (int i = 0; i < 5; ++i) {
-    const double start = now_seconds();
-    group.evaluate(run, data::Part::kValidation, "");
-    measuring.push_back(now_seconds() - start);
-  }
-  const double measured = median(measuring);
+  const double measured = evaluation_seconds(group, run);
   Course course;
   double backward = 0, trained_for = 0;
   for (std::int64_t epoch = 0; epoch < way.epochs; ++epoch) {

@@ -22,6 +22,7 @@
 #include "lanista/graph/text.h"
 #include "lanista/report/importance.h"
 #include "lanista/report/page.h"
+#include "lanista/study/adapt_rules.h"
 #include "lanista/study/select_branches.h"
 #include "lanista/study/start_race.h"
 
@@ -90,6 +91,12 @@ std::string branches_text(const study::TrialView& trial) {
   std::ostringstream out;
   for (const auto& measurement : trial.measurements) {
     if (measurement.branches.empty()) continue;
+    if (const study::Branch* adapted = study::adapted_before(measurement)) {
+      out << "\nbefore epoch " << measurement.epoch << ", behind step " << adapted->step
+          << ": its gradient noise asks for another batch\n  > " << sample_text(adapted->setting) << "  "
+          << adapted->speed << " times the goodput expected\n";
+      continue;
+    }
     std::int64_t steps = 0;
     for (const study::Branch& branch : measurement.branches) steps += branch.steps;
     out << "\nbefore epoch " << measurement.epoch << ", behind step " << measurement.branches.front().step << ": "

@@ -183,6 +183,42 @@ TEST(NoiseScale, OfSinglesIsDroppedForBetter) {
   EXPECT_EQ(estimate.steps(), 1) << "nothing is taken of a single gradient any more";
 }
 
+// A step that stands for others fades what was before by all of them; for itself it fades by its scale.
+TEST(NoiseScale, FadesByTheStepsThatAMeasurementStandsFor) {
+  const GradientNorms first{3, 2}, second{9, 4};  // |g|^2 of 1 and -1, noise of 1 and 5, for two gradients of scale 1
+  for (const double stands_for : {0.0, 1.0, 40.0, 1000.0}) {
+    NoiseScale estimate;
+    ASSERT_TRUE(estimate.add({&first, 1}, 2, 1, stands_for));
+    ASSERT_TRUE(estimate.add({&second, 1}, 2, 1, stands_for));
+    const double keep = std::pow(0.999, stands_for == 0 ? 1 : stands_for);
+    EXPECT_NEAR(estimate.total().var, (keep * 1 + 5) / (keep + 1), 1e-9) << stands_for;
+  }
+}
+
+TEST(NoiseScale, TakesOneGradientOfSeveralAndNoWholeNumberOfThem) {
+  NoiseScale estimate;
+  // A row's noise of 12 in batches of 5 and of 2 of them, |g|^2 of 7, and a first batch of 3.
+  const GradientNorms norms{7 + 12 / 2.0, 7 + 12 / 5.0};
+  ASSERT_TRUE(estimate.add({&norms, 1}, 2.5, 5 / 3.0));
+  EXPECT_NEAR(estimate.total().sqr, 7, 1e-12);
+  EXPECT_NEAR(estimate.total().var, 12 / 3.0, 1e-12);
+}
+
+TEST(NoiseScale, GoesOnFromWhatItKnows) {
+  NoiseScale whole(2);
+  EXPECT_EQ(whole.known().sums.size(), 2U) << "before anything is known";
+  for (int i = 1; i < 20; ++i) {
+    const std::vector<GradientNorms> norms{{3.0 * i, 2.0 / i}, {1, 0.5}};
+    NoiseScale back;
+    back.restore(whole.known());
+    ASSERT_TRUE(whole.add(norms, 2, i));
+    ASSERT_TRUE(back.add(norms, 2, i));
+    EXPECT_EQ(back.total(), whole.total());
+    EXPECT_EQ(back.group(1), whole.group(1));
+    EXPECT_EQ(back.steps(), whole.steps());
+  }
+}
+
 TEST(NoiseScale, SaysNothingOfFewStepsAndSkipsWhatIsNotFinite) {
   NoiseScale estimate;
   const GradientNorms bad{INFINITY, 1}, good{3, 2};

@@ -19,15 +19,15 @@ double preconditioned_square(std::span<const double> gradient, std::span<const d
   return sum;
 }
 
-bool NoiseScale::add(std::span<const GradientNorms> norms, std::int64_t samples, double scale) {
-  LANISTA_CHECK(samples >= 2 && scale > 0, "two gradients or more, of a batch");
+bool NoiseScale::add(std::span<const GradientNorms> norms, double samples, double scale, double stands_for) {
+  LANISTA_CHECK(samples > 1 && scale > 0 && stands_for >= 0, "more than one gradient, of a batch");
   if (biased_) {
     averages_.clear();
     weight_ = 0;
     steps_ = 0;
     biased_ = false;
   }
-  return take(norms, static_cast<double>(samples), scale);
+  return take(norms, samples, scale, stands_for > 0 ? stands_for : scale);
 }
 
 bool NoiseScale::add_single(std::span<const double> now, std::span<const double> before,
@@ -37,18 +37,21 @@ bool NoiseScale::add_single(std::span<const double> now, std::span<const double>
   if (steps_ > 0 && !biased_) return true;  // better ones are known
   std::vector<GradientNorms> norms;
   for (std::size_t i = 0; i < groups_; ++i) norms.push_back({(now[i] + before[i]) / 2, square_of_mean[i]});
-  if (!take(norms, 2, 2 * scale)) return false;
+  if (!take(norms, 2, 2 * scale, 2 * scale)) return false;
   biased_ = true;
   return true;
 }
 
-bool NoiseScale::take(std::span<const GradientNorms> norms, double samples, double scale) {
+bool NoiseScale::take(std::span<const GradientNorms> norms, double samples, double scale, double stands_for) {
   LANISTA_CHECK(norms.size() == groups_, "norms of every group");
   for (const GradientNorms& n : norms) {
     if (!std::isfinite(n.mean_square) || !std::isfinite(n.square_of_mean)) return false;
   }
   averages_.resize(groups_);
-  const double keep = portable_pow(0.999, scale);
+  for (const GradientNorms& n : norms) {
+    if (!std::isfinite(samples * n.square_of_mean) || !std::isfinite(n.mean_square * scale)) return false;
+  }
+  const double keep = portable_pow(0.999, stands_for);
   for (std::size_t i = 0; i < groups_; ++i) {
     const GradientNorms& n = norms[i];
     const double sqr = (samples * n.square_of_mean - n.mean_square) / (samples - 1);
@@ -59,6 +62,16 @@ bool NoiseScale::take(std::span<const GradientNorms> norms, double samples, doub
   weight_ = keep * weight_ + (1 - keep);
   ++steps_;
   return true;
+}
+
+NoiseScale::Known NoiseScale::known() const { return {averages_, weight_, steps_, biased_}; }
+
+void NoiseScale::restore(const Known& known) {
+  averages_ = known.sums;
+  groups_ = known.sums.size();
+  weight_ = known.weight;
+  steps_ = known.steps;
+  biased_ = known.biased;
 }
 
 GradientStats NoiseScale::group(std::size_t i) const {

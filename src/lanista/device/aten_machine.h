@@ -37,6 +37,8 @@ class AtenMachine final : public nn::Machine {
                    nn::LaneGradients& out, bool add) override;
   void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override;
   void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override;
+  double gradient_square(std::int64_t lane, const nn::LaneGradients& gradients,
+                         const nn::LaneHyper& hyper) const override;
   void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionsOut out) override;
   void evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) override;
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
@@ -77,6 +79,7 @@ class AtenMachine final : public nn::Machine {
   Computed compute(const Fed& fed, const Frame& frame, const std::function<void()>& done = {}) const;
   void commit_lanes(const Lanes& lanes, const Computed& of, const UpdateHyper& hyper,
                     std::span<const std::uint8_t> active);
+  Tensor gradient_squares(const Lanes& lanes, const Tensor& gradients, std::span<const nn::LaneHyper> hyper) const;
   Tensor mask_of(std::span<const std::uint8_t> active) const;
   Tensor predictions(const Fed& fed) const;
   void train_step(const nn::StepWork& work, std::int64_t step);

@@ -16,6 +16,7 @@ struct AtenMachine::Pending {
   std::int64_t steps = 0;
   Tensor loss_sum, loss;  ///< [lanes], double
   Tensor bad_step;        ///< [lanes], -1: none
+  Tensor square;          ///< [lanes], double, of the last step's gradient; undefined: nobody asks
 };
 
 }  // namespace lanista::device

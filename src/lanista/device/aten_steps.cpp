@@ -6,6 +6,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/device/aten_pending.h"
+#include "lanista/nn/gradient_square.h"
 
 namespace lanista::device {
 
@@ -145,6 +146,41 @@ AtenMachine::Computed AtenMachine::compute(const Fed& fed, const Frame& frame,
   return of;
 }
 
+// [lanes], in double: nn::gradient_square of each.
+Tensor AtenMachine::gradient_squares(const Lanes& lanes, const Tensor& gradients,
+                                     std::span<const nn::LaneHyper> hyper) const {
+  const nn::StateLayout& layout = kind_->layout();
+  const std::int64_t slot = nn::second_moment_of(layout);
+  Tensor divided = gradients.to(at::kDouble);
+  if (slot >= 0) {
+    std::vector<double> correction, eps;
+    std::vector<std::uint8_t> divides;
+    for (std::int64_t i = 0; i < lanes.count; ++i) {
+      const nn::LaneHyper& h = hyper[static_cast<std::size_t>(i)];
+      const std::int64_t done = std::max<std::int64_t>(0, step_count(lanes.begin + i));
+      divides.push_back(done < nn::kFirstMoments ? 0 : 1);
+      correction.push_back(nn::moment_correction(h.beta2, done));
+      eps.push_back(h.eps);
+    }
+    const auto column = [&](const std::vector<double>& values) {
+      return at::tensor(values, at::kDouble).to(real_.device()).unsqueeze(1);
+    };
+    const Tensor moments = part_of(lanes, 2 + static_cast<std::size_t>(slot), layout.parameters).to(at::kDouble);
+    const Tensor by = at::sqrt(moments) * column(correction) + column(eps);
+    divided = at::where(mask_of(divides).unsqueeze(1), divided / by, divided);
+  }
+  return row_sum(divided * divided).squeeze(1);
+}
+
+double AtenMachine::gradient_square(std::int64_t lane, const nn::LaneGradients& gradients,
+                                    const nn::LaneHyper& hyper) const {
+  const c10::InferenceMode no_gradients;
+  const auto values = kind_->is_double() ? static_cast<void*>(gradients.gradients<double>())
+                                         : static_cast<void*>(gradients.gradients<float>());
+  const Tensor host = at::from_blob(values, {1, kind_->layout().parameters}, real_.device(at::kCPU));
+  return gradient_squares({lane, 1}, host.to(real_.device()), {&hyper, 1}).cpu().data_ptr<double>()[0];
+}
+
 // [lanes] of truth values.
 Tensor AtenMachine::mask_of(std::span<const std::uint8_t> active) const {
   return at::tensor(std::vector<std::int64_t>(active.begin(), active.end()), at::kLong).to(real_.device()) != 0;
@@ -189,7 +225,10 @@ void AtenMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
                .steps = chunk.steps,
                .loss_sum = at::zeros({options_.lanes}, doubles),
                .loss = at::zeros({options_.lanes}, doubles),
-               .bad_step = at::full({options_.lanes}, -1, doubles.dtype(at::kLong))};
+               .bad_step = at::full({options_.lanes}, -1, doubles.dtype(at::kLong)),
+               .square = std::ranges::count(chunk.watched, std::uint8_t{0}) == std::ssize(chunk.watched)
+                             ? Tensor()
+                             : at::zeros({options_.lanes}, doubles)};
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (chunk.active[i] != 0) ends[i] = {.loss_sum = ends[i].loss_sum, .failure = {}};
   }
@@ -254,10 +293,16 @@ void AtenMachine::train_group(const Fed& fed, const nn::StepWork& work, std::vec
     const Tensor worse = mask.logical_and(at::isfinite(loss).logical_not()).logical_and(bad < 0);
     const Tensor new_sum = at::where(mask, sum + loss * static_cast<double>(fed.size), sum);
     const Tensor new_last = at::where(mask, loss, last), new_bad = at::where(worse, at::full_like(bad, step), bad);
+    Tensor square, new_square;
+    if (pending_->square.defined()) {
+      square = own(pending_->square);
+      new_square = at::where(mask, gradient_squares(fed.lanes, of.gradients, hyper), square);
+    }
     commit_lanes(fed.lanes, of, hyper_of(fed.lanes, hyper), active);  // the last that may fail
     sum.copy_(new_sum);
     last.copy_(new_last);
     bad.copy_(new_bad);
+    if (square.defined()) square.copy_(new_square);
     for (std::size_t i = 0; i < count; ++i) pending_->ends[begin + i].steps += active[i];
   } catch (...) {
     // A device fails whole: all of these lanes are as they were after their last step.
@@ -272,12 +317,14 @@ void AtenMachine::wait() {
   const c10::InferenceMode no_gradients;
   if (pending_->ends.empty()) return;
   const Tensor sum = pending_->loss_sum.cpu(), last = pending_->loss.cpu(), bad = pending_->bad_step.cpu();
+  const Tensor square = pending_->square.defined() ? pending_->square.cpu() : Tensor();
   for (std::size_t i = 0; i < pending_->ends.size(); ++i) {
     nn::LaneEnd& end = pending_->ends[i];
     if (end.steps == 0) continue;
     end.loss_sum += sum.data_ptr<double>()[i];
     end.loss = last.data_ptr<double>()[i];
     end.bad_step = bad.data_ptr<std::int64_t>()[i];
+    if (square.defined()) end.gradient_square = square.data_ptr<double>()[i];
   }
   *pending_ = {};
 }

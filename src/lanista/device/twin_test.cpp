@@ -155,6 +155,42 @@ TEST(Twin, OfEveryRecipeAgrees) {
   EXPECT_EQ(tally.ill_conditioned, 0);
 }
 
+// Of one lane of two, of several steps, so that moments are divided by.
+TEST(Twin, TellsTheSquareOfAGradientAlike) {
+  for (const char* optimizer : {"sgd", "adam", "rmsprop"}) {
+    const Derived derived = derive(operator_models().front(), optimizer);
+    const auto squares = [&](const nn::Backend& backend) {
+      nn::Program program =
+          compile(derived, {.lanes = 2, .max_batch = kBatch, .precision = Precision::kFloat64, .backend = &backend});
+      for (std::int64_t lane = 0; lane < 2; ++lane) program.initialise(lane, 7 + static_cast<std::uint64_t>(lane));
+      const std::vector<nn::LaneHyper> hyper(2, nn::LaneHyper{.lr = 1e-3, .eps = 1e-3});
+      const std::vector<std::uint8_t> active{1, 1}, watched{0, 1};
+      nn::LaneGradients gradients = *program.make_gradients();
+      std::vector<double> out;
+      for (std::int64_t step = 0; step < 8; ++step) {
+        const OwnedBatch batch = random_batch(derived, kBatch, static_cast<std::uint64_t>(step));
+        const nn::Batch view = batch.view();
+        program.gradients(1, view, view.size, hyper[1], gradients);
+        const double alone = program.gradient_square(1, gradients, hyper[1]);
+        std::vector<nn::LaneEnd> ends(2);
+        program.run({.steps = 1,
+                     .active = active,
+                     .work =
+                         [&](std::int64_t) {
+                           return nn::StepWork{{&view, 1}, hyper};
+                         },
+                     .watched = watched},
+                    ends);
+        EXPECT_NEAR(ends[1].gradient_square, alone, 1e-12 * alone);
+        out.push_back(ends[1].gradient_square);
+      }
+      return out;
+    };
+    const auto own = squares(nn::cpu_backend()), device = squares(torch_cpu());
+    for (std::size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(device[i], own[i], 1e-8 * own[i]) << optimizer << " " << i;
+  }
+}
+
 TEST(Twin, PredictsMeasuresAndRanksAlike) {
   for (const char* name : {"mlp", "dropout", "batch_norm_image", "positions", "mse_image", "bce"}) {
     const Derived derived = derive(model_named(name));

@@ -6,6 +6,7 @@
 
 #include "lanista/base/text_distance.h"
 #include "lanista/engine/elsewhere.h"
+#include "lanista/study/adapt_rules.h"
 #include "lanista/study/epochs.h"
 
 namespace lanista::engine {
@@ -73,6 +74,11 @@ Result<void> check_race(const study::TrainConfig& train) {
   }
   if (!train.select.name.empty()) {
     return refused(", and train.select has racers train on examples of their own; leave out one of the two");
+  }
+  if (train.tune.name == study::kAdaptive) {
+    return refused(
+        ", and data.batch: adaptive(…) measures the noise of a trial's own steps, which racers have others "
+        "of; leave out one of the two");
   }
   if (!train.tune.name.empty()) {
     return refused(", and train.tune searches at a trial's beginning itself; leave out one of the two");

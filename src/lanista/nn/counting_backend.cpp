@@ -76,6 +76,10 @@ class CountingMachine final : public Machine {
     const Inside inside(*this);
     behind_->renew_buffers(lane, from);
   }
+  double gradient_square(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const override {
+    const Inside inside(*this);
+    return behind_->gradient_square(lane, gradients, hyper);
+  }
   void predict(std::int64_t lane, const Batch& batch, PredictionsOut out) override {
     const Inside inside(*this);
     behind_->predict(lane, batch, out);

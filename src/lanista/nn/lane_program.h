@@ -55,6 +55,7 @@ class LaneProgram final : public Machine {
   void renew_buffers(std::int64_t lane, const LaneGradients& from) override {
     nn::renew_buffers(state_of(lane), from.new_buffers<T>());
   }
+  double gradient_square(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const override;
   void predict(std::int64_t lane, const Batch& batch, PredictionsOut out) override;
   void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) override;
   void losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) override;
@@ -75,9 +76,9 @@ class LaneProgram final : public Machine {
   LaneProgram(MachineFacts facts, kernels::Isa isa, Plan plan, const ProgramOptions& options,
               MemoryBudget::Reservation reservation);
   LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
-  void train_step(const StepWork& work, std::span<const std::uint8_t> active, std::int64_t step,
-                  std::span<LaneEnd> ends, ShardPeers* peers);
-  double train_lane(RunContext<T>& run, std::int64_t lane, ShardPeers* peers);
+  void train_step(const Chunk& chunk, std::int64_t step, std::span<LaneEnd> ends);
+  /// `square` gets the square of the step's gradient; null: nobody asks.
+  double train_lane(RunContext<T>& run, std::int64_t lane, ShardPeers* peers, double* square);
   void commit_lane(const RunContext<T>& run, std::int64_t lane);
   // Compute sections of all parts of a batch that `run` was fed, one desk for all (lane_parts.cpp). `out` gets the sum
   // of their gradients, in order of the parts, or has it added; the sum of losses is the result.

@@ -5,6 +5,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/nn/commit.h"
+#include "lanista/nn/gradient_square.h"
 #include "lanista/nn/lane_program.h"
 
 namespace lanista::nn {
@@ -112,12 +113,12 @@ void LaneProgram<T>::run(const Chunk& chunk, std::span<LaneEnd> ends) {
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (chunk.active[i] != 0) ends[i] = {.loss_sum = ends[i].loss_sum, .failure = {}};
   }
-  for (std::int64_t step = 0; step < chunk.steps; ++step) train_step(chunk.work(step), chunk.active, step, ends, chunk.peers);
+  for (std::int64_t step = 0; step < chunk.steps; ++step) train_step(chunk, step, ends);
 }
 
 template <class T>
-void LaneProgram<T>::train_step(const StepWork& work, std::span<const std::uint8_t> active, std::int64_t step,
-                                std::span<LaneEnd> ends, ShardPeers* peers) {
+void LaneProgram<T>::train_step(const Chunk& chunk, std::int64_t step, std::span<LaneEnd> ends) {
+  const StepWork work = chunk.work(step);
   const auto lanes = static_cast<std::size_t>(options_.lanes);
   LANISTA_CHECK(work.hyper.size() == lanes && (work.batches.size() == 1 || work.batches.size() == lanes),
                 "a step wants hyper-parameters for every lane, and one batch or one a lane");
@@ -129,7 +130,7 @@ void LaneProgram<T>::train_step(const StepWork& work, std::span<const std::uint8
   team_.share(options_.lanes, [&](int thread, std::int64_t lane) {
     const auto i = static_cast<std::size_t>(lane);
     LaneEnd& end = ends[i];
-    if (active[i] == 0 || end.steps < step) return;
+    if (chunk.active[i] == 0 || end.steps < step) return;
     try {
       RunContext<T> run = context(lane, thread);
       run.hyper = &work.hyper[i];
@@ -143,7 +144,8 @@ void LaneProgram<T>::train_step(const StepWork& work, std::span<const std::uint8
       } else {
         feed_batch(run, desk(thread), work.batches[i]);
       }
-      end.loss = train_lane(run, lane, peers);
+      const bool watched = !chunk.watched.empty() && chunk.watched[i] != 0;
+      end.loss = train_lane(run, lane, chunk.peers, watched ? &end.gradient_square : nullptr);
       end.loss_sum += end.loss * static_cast<double>(run.batch);
       if (!std::isfinite(end.loss) && end.bad_step < 0) end.bad_step = step;
       ++end.steps;
@@ -155,7 +157,7 @@ void LaneProgram<T>::train_step(const StepWork& work, std::span<const std::uint8
 
 // Nothing can fail once the commit begins, so a lane has its step or is as it was.
 template <class T>
-double LaneProgram<T>::train_lane(RunContext<T>& run, std::int64_t lane, ShardPeers* peers) {
+double LaneProgram<T>::train_lane(RunContext<T>& run, std::int64_t lane, ShardPeers* peers, double* square) {
   double loss = 0;
   LANISTA_CHECK(!stages_ || peers == nullptr, "a step in stages is shared by samples too");
   if (stages_) {
@@ -173,6 +175,10 @@ double LaneProgram<T>::train_lane(RunContext<T>& run, std::int64_t lane, ShardPe
     loss /= static_cast<double>(run.batch);
   }
   if (options_.before_commit) options_.before_commit(lane);
+  if (square != nullptr) {
+    const auto* gradients = reinterpret_cast<const T*>(run.base[static_cast<std::size_t>(Space::kGradient)]);
+    *square = nn::gradient_square(states_[static_cast<std::size_t>(lane)], gradients, *run.hyper, *kernels_);
+  }
   commit_lane(run, lane);
   return loss;
 }
@@ -200,6 +206,12 @@ double LaneProgram<T>::gradients(std::int64_t lane, const Batch& batch, std::int
 template <class T>
 void LaneProgram<T>::commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) {
   nn::commit(state_of(lane), gradients.gradients<T>(), gradients.new_buffers<T>(), commit_, hyper, *kernels_);
+}
+
+template <class T>
+double LaneProgram<T>::gradient_square(std::int64_t lane, const LaneGradients& gradients,
+                                       const LaneHyper& hyper) const {
+  return nn::gradient_square(states_[static_cast<std::size_t>(lane)], gradients.gradients<T>(), hyper, *kernels_);
 }
 
 template <class T>
@@ -231,15 +243,16 @@ void LaneProgram<T>::rehearse(const Batch& batch, const LaneHyper& hyper, const 
   each(infer_.calls);
 }
 
-#define LANISTA_STEPS(T)                                                                                \
-  template RunContext<T> LaneProgram<T>::context(std::int64_t, int) const;                              \
-  template void LaneProgram<T>::feed_features(RunContext<T>&, std::byte*, const Batch&) const;          \
-  template void LaneProgram<T>::check_labels(const Batch&) const;                                       \
-  template std::int64_t LaneProgram<T>::step_count(std::int64_t) const;                                 \
-  template void LaneProgram<T>::run(const Chunk&, std::span<LaneEnd>);                                  \
-  template double LaneProgram<T>::gradients(std::int64_t, const Batch&, std::int64_t, const LaneHyper&, \
-                                            LaneGradients&, bool);                                      \
-  template void LaneProgram<T>::commit(std::int64_t, const LaneGradients&, const LaneHyper&);           \
+#define LANISTA_STEPS(T)                                                                                       \
+  template RunContext<T> LaneProgram<T>::context(std::int64_t, int) const;                                     \
+  template void LaneProgram<T>::feed_features(RunContext<T>&, std::byte*, const Batch&) const;                 \
+  template void LaneProgram<T>::check_labels(const Batch&) const;                                              \
+  template std::int64_t LaneProgram<T>::step_count(std::int64_t) const;                                        \
+  template void LaneProgram<T>::run(const Chunk&, std::span<LaneEnd>);                                         \
+  template double LaneProgram<T>::gradients(std::int64_t, const Batch&, std::int64_t, const LaneHyper&,        \
+                                            LaneGradients&, bool);                                             \
+  template void LaneProgram<T>::commit(std::int64_t, const LaneGradients&, const LaneHyper&);                  \
+  template double LaneProgram<T>::gradient_square(std::int64_t, const LaneGradients&, const LaneHyper&) const; \
   template void LaneProgram<T>::rehearse(const Batch&, const LaneHyper&, const std::function<void()>&);
 LANISTA_STEPS(float)
 LANISTA_STEPS(double)

@@ -73,6 +73,7 @@ class Machine {
                            LaneGradients& out, bool add) = 0;
   virtual void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) = 0;
   virtual void renew_buffers(std::int64_t lane, const LaneGradients& from) = 0;
+  virtual double gradient_square(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const = 0;
   virtual void predict(std::int64_t lane, const Batch& batch, PredictionsOut out) = 0;
   /// Adds what is asked of lanes' predictions to their sums, over all batches. Predictions need not leave the device.
   virtual void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) = 0;

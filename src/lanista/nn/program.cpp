@@ -99,6 +99,7 @@ std::int64_t Program::step_count(std::int64_t lane) const { return seated(lane).
 void Program::run(const Chunk& chunk, std::span<LaneEnd> ends) {
   const auto count = static_cast<std::size_t>(lanes());
   LANISTA_CHECK(chunk.active.size() == count && ends.size() == count, "a chunk wants masks and ends for every lane");
+  LANISTA_CHECK(chunk.watched.empty() || chunk.watched.size() == count, "a chunk watches every lane or none");
   if (chunk.peers != nullptr) {
     const std::int64_t width = chunk.peers->width();
     LANISTA_CHECK(std::ranges::count_if(chunk.active, [](std::uint8_t each) { return each != 0; }) == 1,
@@ -144,6 +145,12 @@ void Program::renew_buffers(std::int64_t lane, const LaneGradients& from) {
   LANISTA_CHECK(from && from.kind().digest() == state_kind().digest(), "gradients of another program's kind");
   seated(lane);
   trainer().renew_buffers(lane, from);
+}
+
+double Program::gradient_square(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const {
+  LANISTA_CHECK(gradients && gradients.kind().digest() == state_kind().digest(), "gradients of another program's kind");
+  seated(lane);
+  return trainer().gradient_square(lane, gradients, hyper);
 }
 
 void Program::predict(std::int64_t lane, const Batch& batch, std::span<float> out) {

@@ -116,6 +116,8 @@ class Program {
   /// The buffers alone: batch norm's running statistics as they are after the batches of `from`. Parameters, slots and
   /// steps stay as they are.
   void renew_buffers(std::int64_t lane, const LaneGradients& from);
+  /// Of such gradients what Chunk::watched tells of a step's own: the lane is unchanged.
+  double gradient_square(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const;
 
   /// Inference: writes [n, …] predictions (logits) of a lane in canonical order, as double when precision is float64.
   void predict(std::int64_t lane, const Batch& batch, std::span<float> out);

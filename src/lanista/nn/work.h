@@ -84,6 +84,8 @@ struct Chunk {
   /// Who shares these steps, of the one active lane then; null: nobody. Their width is at most Program::shards(). If
   /// they fail, the lane has thrown: it is as it was after its last step, and may go on without them.
   ShardPeers* peers = nullptr;
+  /// One a lane, or none; 1: LaneEnd::gradient_square is wanted of it. Steps are the same to the bit.
+  std::span<const std::uint8_t> watched = {};
 };
 
 /// What became of a lane in a chunk.
@@ -91,6 +93,7 @@ struct LaneEnd {
   double loss_sum = 0;         ///< mean loss before the update, weights in it, times samples,
                                ///< of each step, added to what stands here
   double loss = 0;             ///< of the last step
+  double gradient_square = 0;  ///< of the last step's gradient (nn::gradient_square), where the chunk asks for it
   std::int64_t steps = 0;      ///< done in this chunk; fewer than it has if the lane threw
   std::int64_t bad_step = -1;  ///< the first step of the chunk whose loss was no
                                ///< finite number; -1: none

@@ -40,6 +40,13 @@ std::string batches() {
   return text.replace(text.find(before), before.size(), "batch: [8, 16, 32]");
 }
 
+/// Trials whose batch follows their gradient noise, which are told so early that a kill meets what they measured.
+const std::string kAdaptive =
+    "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam], lr: \"log(0.005, 0.05)\"}}\n"
+    "train: {epochs: 12, schedule: cosine}\n"
+    "data: {source: \"synthetic:blobs?rows=180&classes=3&features=4&seed=1\", batch: \"adaptive(4, 32)\"}\n"
+    "strategy: {name: random, slots: 2}\nkeep: {top: 8, checkpoint_every: 0s}\n";
+
 /// A search whose best two trials are tuned behind it; with rests, which it ends.
 const std::string kStaged =
     "model: {base: builtin:small-mlp}\nspace: {params: {optimizer: [sgd, adam], lr: \"log(0.01, 0.3)\", "
@@ -146,6 +153,35 @@ TEST(TuneStudy, ThatTriesLargerBatchesIsTheSameWithAnyWorkers) {
   expect_played_back(one);
 }
 
+// What a trial did it does again, by what it is told or by measuring once more.
+TEST(TuneStudy, WhoseBatchesFollowNoiseIsTheSameWithAnyWorkersAndPlayedBack) {
+  MemoryFileSystem one, three;
+  const auto ran = run(one, kAdaptive, 1);
+  ASSERT_TRUE(ran) << ran.error().text();
+  ASSERT_TRUE(run(three, kAdaptive, 3));
+  EXPECT_EQ(*fingerprint(three), *fingerprint(one));
+
+  const kernels::FlushToZero as_workers;
+  const study::StudyView view = *engine::fold(*store::read_log(one, kFolder));
+  const data::Dataset data = *data::open(view.config.data, ".", real_file_system());
+  int changed = 0;
+  for (const study::TrialView& trial : view.trials) {
+    ASSERT_TRUE(trial.outcome && trial.outcome->weights_hash);
+    const auto schedule = study::schedule_of(trial.measurements);
+    changed += schedule.empty() ? 0 : 1;
+    auto job =
+        *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
+    for (const study::PluginConfig& tune : {job.recipe.tune, study::played_back(schedule)}) {
+      job.recipe.tune = tune;
+      const auto alone = repeat_trial(job, trial.measurements.back().epoch, view.config.train.metrics, data,
+                                      [](const study::Measurement&) {});
+      ASSERT_TRUE(alone) << alone.error().text();
+      EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value << " " << tune.name;
+    }
+  }
+  EXPECT_GE(changed, 2);
+}
+
 TEST(TuneStudy, OfASecondStageIsTheSameWithAnyWorkers) {
   MemoryFileSystem one, three;
   const auto ran = run(one, kStaged, 1, kStagedTrials);
@@ -228,6 +264,7 @@ TEST(TuneStudy, LeavesNoTraceOfKills) {
   expect_no_trace_of_kills(kStaged, kStagedTrials);
   expect_no_trace_of_kills(batches(), kTrials);
   expect_no_trace_of_kills(kAgain, 5);
+  expect_no_trace_of_kills(kAdaptive, kTrials);
 }
 
 }  // namespace

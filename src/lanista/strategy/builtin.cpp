@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lanista/strategy/enqueued.h"
+#include "lanista/study/adapt_rules.h"
 #include "lanista/study/metric.h"
 #include "lanista/study/trainings.h"
 
@@ -37,6 +38,10 @@ std::optional<Error> beside_forks(const StrategyPlugin& plugin, const study::Stu
     return refuse("train.keep", "is '" + config.train.keep + "'; with strategy " + plugin.name +
                                     " trials go on from each other's states, so that it must be " +
                                     std::string(study::kKeepLast) + " or left out");
+  }
+  if (config.train.tune.name == study::kAdaptive) {
+    return refuse("data.batch", "is adaptive(…), and strategy " + plugin.name +
+                                    " gives trials other settings whenever they fork; one of the two");
   }
   if (!config.train.tune.name.empty()) {
     return refuse("train.tune", "has trials find their own settings, and strategy " + plugin.name +

@@ -8,6 +8,7 @@
 
 #include "lanista/graph/infer.h"
 #include "lanista/strategy/builtin.h"
+#include "lanista/study/adapt_rules.h"
 #include "lanista/study/finals.h"
 #include "lanista/study/trainings.h"
 #include "lanista/study/tuner.h"
@@ -202,8 +203,11 @@ std::optional<Error> beside_second_stage(const study::StudyConfig& config) {
                   "beginning; name another strategy");
   }
   if (!config.train.tune.name.empty()) {
-    return refuse("does not go with train." +
-                  std::string(config.train.tune.name == study::kPlayedBack ? "schedule: {from: DIR}" : "tune") +
+    const std::string& name = config.train.tune.name;
+    return refuse("does not go with " +
+                  std::string(name == study::kPlayedBack ? "train.schedule: {from: DIR}"
+                              : name == study::kAdaptive ? "data.batch: adaptive(…)"
+                                                         : "train.tune") +
                   ", by which every trial changes its settings; leave out one of the two");
   }
   if (!config.train.select.name.empty()) {

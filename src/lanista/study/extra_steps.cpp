@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "lanista/study/adapt_rules.h"
+
 namespace lanista::study {
 namespace {
 
@@ -153,7 +155,8 @@ ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const 
 Result<ExtraSteps> extra_steps(const TrainConfig& train, const Proposal& proposal, const Recipe& recipe,
                                const Epochs& epochs) {
   ExtraSteps out = race_steps(train, proposal, epochs);
-  if (recipe.tune.name.empty() || recipe.tune.name == kPlayedBack) return out;
+  const std::string& tune = recipe.tune.name;
+  if (tune.empty() || tune == kPlayedBack || tune == kAdaptive) return out;  // none of them tries anything
   LANISTA_ASSIGN(const TuneRules rules, tune_rules(recipe));
   ExtraSteps searches = search_steps(rules, epochs, recipe.epochs);
   out.expected.insert(out.expected.end(), searches.expected.begin(), searches.expected.end());

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lanista/graph/infer.h"
+#include "lanista/step/optimizer.h"
 #include "lanista/study/program_key.h"
 #include "lanista/study/record_fields.h"
 
@@ -43,6 +44,13 @@ std::array<double, 6> StepShape::features() const {
 double StepShape::nominal_step() const {
   const double rows = static_cast<double>(batch);
   return kTraining * (rows * flops / kFlopsPerSecond + rows * bytes / kBytesPerSecond + operators * kCall);
+}
+
+double StepShape::nominal_update() const {
+  const step::Optimizer* known = step::find_optimizer(optimizer);
+  const double slots = known == nullptr ? 0 : static_cast<double>(known->slots.size());
+  // Parameters and slots are read and written, gradients are read.
+  return parameters * (3 + 2 * slots) * (precision == "float64" ? 8 : 4) / kBytesPerSecond;
 }
 
 Result<StepShape> step_shape(const graph::Graph& model, const graph::OpTable& ops, const Recipe& recipe) {

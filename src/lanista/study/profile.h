@@ -30,6 +30,9 @@ struct StepShape {
   std::array<double, 6> features() const;
   /// Seconds of a step on a machine that nobody has: what prices in a table are told as multiples of.
   double nominal_step() const;
+  /// Beside that, on the same machine: of what a step does once whatever its batch is, the optimiser's pass over all
+  /// parameters with their gradients and slots.
+  double nominal_update() const;
   bool operator==(const StepShape&) const = default;
 };
 /// Of a trial's model and recipe. O(nodes). Errors: those of shape inference.

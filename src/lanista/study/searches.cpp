@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "lanista/study/adapt_rules.h"
 #include "lanista/study/convergence.h"
 
 namespace lanista::study {
@@ -10,7 +11,7 @@ namespace lanista::study {
 std::vector<SearchView> searches_of(const TrialView& trial) {
   std::vector<SearchView> out;
   for (const Measurement& measurement : trial.measurements) {
-    if (measurement.branches.empty()) continue;
+    if (measurement.branches.empty() || adapted_before(measurement) != nullptr) continue;
     SearchView search{trial.id, measurement.epoch, measurement.branches.front().step, {}, {}};
     for (const Branch& branch : measurement.branches) {
       search.steps += branch.steps;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "lanista/base/rng.h"
+#include "lanista/study/adapt_rules.h"
 #include "lanista/study/tuner.h"
 
 namespace lanista::study {
@@ -30,6 +31,17 @@ TrialView searching() {
       {trial.id, 2, 80, {}},
       {trial.id, 3, 120, {}, {{80, {}, 0, "start", std::nan(""), false}, tried(80, 0.1, 4, "unstable", 0.25, false)}}};
   return trial;
+}
+
+TEST(Searches, AreNoneWhereABatchFollowedItsNoise) {
+  TrialView trial = searching();
+  const Branch adapted{40, {{"batch", std::int64_t{64}}, {"lr", 0.1}}, 0, "adapted", 1.2, true};
+  trial.measurements[1].branches = {adapted};
+  EXPECT_EQ(searches_of(trial).size(), 2U);
+  EXPECT_EQ(*adapted_before(trial.measurements[1]), adapted);
+  EXPECT_EQ(adapted_before(trial.measurements[0]), nullptr);
+  EXPECT_EQ(adapted_before({}), nullptr);
+  EXPECT_EQ(schedule_of(trial.measurements).size(), 2U) << "it is a setting like those that were found";
 }
 
 TEST(Searches, AreReadOffMeasurements) {

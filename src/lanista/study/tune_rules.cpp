@@ -8,6 +8,7 @@
 #include "lanista/base/option_specs.h"
 #include "lanista/base/real_json.h"
 #include "lanista/base/text_distance.h"
+#include "lanista/study/adapt_rules.h"
 
 namespace lanista::study {
 namespace {
@@ -79,6 +80,7 @@ void add_numbers(const nlohmann::json& said, std::vector<double>& out) {
 /// Batches that a trial may come to beside its own.
 std::vector<double> later_batches(const PluginConfig& tune) {
   std::vector<double> out;
+  if (tune.name == kAdaptive && tune.options.contains("most")) add_numbers(tune.options.at("most"), out);
   if (const auto params = tune.options.find("params"); params != tune.options.end() && params->contains(kBatch)) {
     add_numbers(params->at(kBatch), out);
   }
@@ -99,6 +101,10 @@ std::int64_t most_batch(const Recipe& recipe) {
 }
 
 Result<void> check_batches(const Recipe& recipe) {
+  if (recipe.tune.name == kAdaptive) {
+    LANISTA_TRY(adapt_rules(recipe));
+    return {};
+  }
   for (const double each : later_batches(recipe.tune)) {
     if (each >= 1 && std::fmod(each, static_cast<double>(recipe.batch)) == 0) continue;
     const bool is_whole = std::abs(each) < kMostSteps && each == std::floor(each);
@@ -121,7 +127,8 @@ std::optional<std::string> beside_batches(const StudyConfig& config, const Plugi
   first.batch = config.data.batch;
   first.tune = tune;
   const auto fits = check_batches(first);
-  return fits ? std::nullopt : std::optional(fits.error().message);
+  if (fits) return std::nullopt;
+  return (tune.name == kAdaptive ? fits.error().where + " " : "") + fits.error().message;
 }
 
 const std::vector<std::string>& tunable_names() {
@@ -145,7 +152,10 @@ Result<void> check_tunable(std::string_view name) {
 const std::vector<TunePlugin>& builtin_tuners() {
   static const std::vector<TunePlugin> tuners{
       {"mltuner", "tries settings on branches of the trial itself and goes on from the best", mltuner_options()},
-      {std::string(kPlayedBack), "plays back the settings that a search has found", schedule_options()}};
+      {std::string(kPlayedBack), "plays back the settings that a search has found", schedule_options()},
+      {std::string(kAdaptive),
+       "measures gradient noise in training and chooses the batch by it (data.batch: adaptive(…))",
+       adaptive_options()}};
   return tuners;
 }
 

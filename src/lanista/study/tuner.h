@@ -40,7 +40,7 @@ struct TunePlugin {
   std::string help;
   std::vector<OptionSpec> options;
 };
-/// mltuner (searches), schedule (plays back what a search found).
+/// mltuner (searches), schedule (plays back what a search found), adaptive (adapt_rules.h).
 const std::vector<TunePlugin>& builtin_tuners();
 
 /// Whether it changes the learning rate, so that no schedule may.

@@ -144,6 +144,8 @@ class Reader {
       const auto field = std::ranges::find(section.fields, key, [](const Field& f) { return f.spec.name; });
       if (section.name == "train" && key == "schedule" && item.second.IsMap()) {
         read_played_back(item.second, path, config_, mistakes_);
+      } else if (path == "data.batch" && item.second.IsScalar() && item.second.Scalar().starts_with(kAdaptiveCall)) {
+        read_adaptive(item.second, path, config_, mistakes_);
       } else if (field != section.fields.end()) {
         read_field(*field, item.second, path);
       } else if (section.name == "keep" && key == "checkpoint_every") {

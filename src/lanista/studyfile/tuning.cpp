@@ -5,6 +5,7 @@
 
 #include "lanista/base/option_specs.h"
 #include "lanista/strategy/strategy.h"
+#include "lanista/study/adapt_rules.h"
 #include "lanista/studyfile/tune_space.h"
 
 namespace lanista::studyfile {
@@ -14,6 +15,7 @@ constexpr const char* kEnd = "end";
 constexpr const char* kScheduleKey = "train.schedule";
 
 bool plays_back(const study::PluginConfig& tune) { return tune.name == study::kPlayedBack; }
+bool searches(const study::PluginConfig& tune) { return !plays_back(tune) && tune.name != study::kAdaptive; }
 
 OptionSpec end_option(std::int64_t usual, const char* help) {
   return number_option(kEnd, OptionSpec::Kind::kInt, usual, 1, 1e6, help);
@@ -35,7 +37,7 @@ std::vector<OptionSpec> second_stage_options() {
 
 std::vector<study::TunePlugin> second_stage_tuners() {
   std::vector<study::TunePlugin> out = study::builtin_tuners();
-  std::erase_if(out, [](const study::TunePlugin& plugin) { return plugin.name == study::kPlayedBack; });
+  std::erase_if(out, [](const study::TunePlugin& plugin) { return !searches({plugin.name, {}}); });
   return out;
 }
 
@@ -45,13 +47,17 @@ Result<void> check_tuner(const std::string& name, const Options& options) {
     LANISTA_TRY(study::read_schedule(options));
     return {};
   }
+  if (name == study::kAdaptive) {  // whether the first batch suits is known when all is read
+    if (options.at("most").is_number_integer()) return {};
+    return Error{Code::kInvalidArgument, "is missing: the largest batch that the trial may come to", "most"};
+  }
   LANISTA_TRY(tune_space(options));
   LANISTA_TRY(study::tune_rules(study::PluginConfig{name, options}));
   return {};
 }
 
 study::PluginConfig tidied(study::PluginConfig tune) {
-  if (plays_back(tune)) return tune;
+  if (!searches(tune)) return tune;
   const auto space = tune_space(tune.options);
   if (!space) return tune;
   for (const space::Parameter& parameter : space->parameters()) {
@@ -71,6 +77,17 @@ std::optional<Error> beside_tuning(const study::StudyConfig& config) {
   const auto refusal = [](const char* where, const std::string& message) {
     return Error{Code::kInvalidArgument, message, where};
   };
+  if (train.tune.name == study::kAdaptive) {
+    if (!train.select.name.empty()) {
+      return refusal("data.batch",
+                     "adaptive(…) does not go with train.select: chosen examples are other draws than those "
+                     "whose noise it would measure; leave out one of the two");
+    }
+    if (const auto why = study::beside_batches(config, train.tune)) {
+      return refusal("data.batch", "adaptive(…)" + std::string(why->starts_with("most ") ? ": " : " ") + *why);
+    }
+    return std::nullopt;
+  }
   if (!train.select.name.empty()) {
     return refusal("train.tune", "does not go with train.select: losses of chosen examples cannot be compared");
   }

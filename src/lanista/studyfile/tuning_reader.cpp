@@ -1,16 +1,24 @@
 #include "lanista/studyfile/tuning_reader.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 #include <vector>
 
+#include "lanista/study/adapt_rules.h"
 #include "lanista/studyfile/plugins.h"
 #include "lanista/studyfile/tuning.h"
 
 namespace lanista::studyfile {
 namespace {
 
-void said_twice(const YAML::Node& node, const std::string& path, Mistakes& mistakes) {
+void said_twice(const YAML::Node& node, const std::string& path, const study::StudyConfig& config, Mistakes& mistakes) {
+  if (config.train.tune.name == study::kAdaptive) {
+    return mistakes.add(
+        node, path,
+        "says what changes in training, as data.batch: adaptive(…) does, which is train.tune: {adaptive: "
+        "{most: …}} in short; one of them");
+  }
   mistakes.add(node, path, "train.tune and train.schedule: {from: DIR} both say what changes in training; one of them");
 }
 
@@ -32,7 +40,7 @@ Result<void> check_finals_tuner(const study::TunePlugin& plugin, const Options& 
 
 void read_tune(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
   if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
-  if (!config.train.tune.name.empty()) return said_twice(node, path, mistakes);
+  if (!config.train.tune.name.empty()) return said_twice(node, path, config, mistakes);
   std::vector<study::PluginConfig> read;
   read_plugin(
       node, path, study::builtin_tuners(), read, mistakes,
@@ -40,8 +48,42 @@ void read_tune(const YAML::Node& node, const std::string& path, study::StudyConf
   if (!read.empty()) config.train.tune = tidied(std::move(read.front()));
 }
 
+void read_adaptive(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
+  std::string_view text = node.Scalar();
+  const auto wrong = [&] {
+    std::string seen = node.Scalar();
+    std::ranges::replace(seen, ';', ',');  // undoes protect_calls
+    mistakes.add(node, path,
+                 "'" + seen +
+                     "' is not allowed; adaptive(FROM, MOST) is wanted, such as adaptive(32, 512), or "
+                     "adaptive(MOST), whose FROM is " +
+                     std::to_string(study::DataConfig{}.batch));
+  };
+  text.remove_prefix(kAdaptiveCall.size());
+  if (!text.ends_with(')')) return wrong();
+  text.remove_suffix(1);
+  std::vector<std::int64_t> said;
+  while (true) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || value < 1 || value > study::kMaxBatch) return wrong();
+    said.push_back(value);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    if (text.empty()) break;
+    if (text.front() != ';' && text.front() != ',') return wrong();
+    text.remove_prefix(1);
+  }
+  if (said.size() > 2) return wrong();
+  if (!config.train.tune.name.empty()) return said_twice(node, path, config, mistakes);
+  if (said.size() == 2) config.data.batch = said.front();
+  config.train.tune = {std::string(study::kAdaptive),
+                       *resolve_options({{"most", said.back()}}, study::adaptive_options())};
+}
+
 void read_played_back(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
-  if (!config.train.tune.name.empty()) return said_twice(node, path, mistakes);
+  if (!config.train.tune.name.empty()) return said_twice(node, path, config, mistakes);
   const YAML::Node from = find_key(node, "from");
   if (!from || node.size() != 1 || !from.IsScalar() || from.Scalar().empty()) {
     return mistakes.add(node, path, "a schedule's name, or {from: DIR} of the study whose settings are played back");
@@ -116,7 +158,12 @@ void check_tune(const YAML::Node& root, const study::StudyConfig& config, Mistak
   if (config.train.tune.name.empty()) return;
   const YAML::Node train = find_key(root, "train");
   const YAML::Node tune = train ? find_key(train, "tune") : train;
-  if (auto refused = beside_tuning(config)) mistakes.add(tune ? tune : train, refused->where, refused->message);
+  const auto refused = beside_tuning(config);
+  if (!refused) return;
+  const YAML::Node data = find_key(root, "data");
+  const YAML::Node batch = data && data.IsMap() ? find_key(data, "batch") : data;
+  const bool is_batch = refused->where == "data.batch" && batch;
+  mistakes.add(is_batch ? batch : tune ? tune : train, refused->where, refused->message);
 }
 
 }  // namespace lanista::studyfile

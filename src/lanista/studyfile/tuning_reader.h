@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include <yaml-cpp/yaml.h>
 
@@ -13,6 +14,10 @@ namespace lanista::studyfile {
 
 /// train.tune: none, or a kind with its options.
 void read_tune(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
+/// How data.batch begins where it is no number.
+inline constexpr std::string_view kAdaptiveCall = "adaptive(";
+/// data.batch: adaptive(FROM, MOST), a first batch and a kind of tune in short.
+void read_adaptive(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
 /// train.schedule: {from: DIR}, which is a kind of tune in short.
 void read_played_back(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
 /// strategy: mltuner is one trial, or as many as the budget says, that tune themselves; any other strategy stays as it

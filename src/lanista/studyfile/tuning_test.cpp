@@ -98,6 +98,38 @@ TEST(Tune, StrategyMltunerStandsForIt) {
   expect_within("cannot change", mistake("{strategy: {name: mltuner, params: {depth: 3}}}"));
 }
 
+TEST(AdaptiveBatch, IsReadAndWritten) {
+  const auto config = read_study("data: {batch: adaptive(8, 64)}\ntrain: {schedule: cosine}\n", "s.yaml");
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->data.batch, 8);
+  EXPECT_EQ(config->train.tune.name, "adaptive");
+  EXPECT_EQ(config->train.tune.options, (nlohmann::json{{"most", 64}, {"rate", "auto"}}));
+  const auto plain =
+      read_study("data: {batch: 8}\ntrain: {schedule: cosine, tune: {adaptive: {most: 64}}}\n", "s.yaml");
+  ASSERT_TRUE(plain) << plain.error().text();
+  EXPECT_EQ(write_study(*plain), write_study(*config));
+  const auto again = read_stored_study(write_study(*config), "s.yaml");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(write_study(*again), write_study(*config));
+  for (const char* text : {"adaptive(64)", "adaptive( 64 )", "adaptive(32,64)", "\"adaptive(32, 64)\""}) {
+    const auto usual = read_study(std::string("data: {batch: ") + text + "}", "s.yaml");
+    ASSERT_TRUE(usual) << usual.error().text();
+    EXPECT_EQ(usual->data.batch, 32);
+    EXPECT_EQ(usual->train.tune.options.at("most"), 64);
+  }
+}
+
+TEST(AdaptiveBatch, RefusesWhatItIsNot) {
+  for (const char* text : {"adaptive()", "adaptive(32", "adaptive(32,)", "adaptive(0, 64)", "adaptive(1, 2, 4)",
+                           "adaptive(a)", "adaptive(32 64)", "adaptive(9999999999)"}) {
+    expect_within("adaptive(FROM, MOST) is wanted", mistake(std::string("data: {batch: \"") + text + "\"}"));
+  }
+  expect_within("data.batch", mistake("data: {batch: adapt(32)}"));
+  expect_within("below 32", mistake("train: {tune: {adaptive: {most: 16}}}"));
+  expect_within("adaptive", mistake("strategy: {name: random, then: {adaptive: {most: 64}}}"));
+  expect_within("one of them", mistake("train: {tune: {adaptive: {most: 64}}, schedule: {from: x}}"));
+}
+
 TEST(Then, IsReadAndWritten) {
   EXPECT_EQ(write_study(*read_study("", "s")).find("then"), std::string::npos);
   const auto config = read_study(

@@ -209,6 +209,11 @@ json study_schema() {
     }
     properties[section.name] = part;
   }
+  json& batch = properties["data"]["properties"]["batch"];
+  const json sized = batch, grows{{"type", "string"}, {"pattern", "^adaptive\\("}};
+  batch = {{"description", "samples a training step; adaptive(FROM, MOST): what its gradient noise asks for"},
+           {"default", sized.at("default")},
+           {"anyOf", {sized, grows}}};
   properties["train"]["not"] = {{"required", {"epochs", "steps"}}};
   properties["train"]["properties"]["class_weights"] = {
       {"description", "how much rows of a class count in the training loss; balanced: each class as much as any other"},

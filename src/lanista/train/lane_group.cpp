@@ -39,6 +39,8 @@ LaneGroup::LaneGroup(const TrainerInput& like, nn::Program program)
   hyper_.resize(lanes);
   active_.resize(lanes);
   lane_ends_.resize(lanes);
+  watched_.resize(lanes);
+  small_squares_.resize(lanes);
   readers_.resize(lanes);
   states_.reserve(lanes);
 }
@@ -53,7 +55,11 @@ Result<LaneGroup> LaneGroup::create(const TrainerInput& like, std::int64_t lanes
   LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, options));
   LANISTA_TRY(check_predictions(program, like.data->spec()));
   LANISTA_TRY(check_causality(infer, like.data->spec(), program_options_of(like)));
-  return LaneGroup(like, std::move(program));
+  LaneGroup group(like, std::move(program));
+  if (like.recipe.tune.name == study::kAdaptive) {
+    LANISTA_ASSIGN(group.spare_, group.program().make_gradients());
+  }
+  return group;
 }
 
 std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends,
@@ -78,12 +84,15 @@ std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_
   std::ranges::fill(ends, StepEnd{});
   std::ranges::fill(active_, std::uint8_t{0});
   std::int64_t steps = most;
-  for (const TrialRun* run : runs) {
-    steps = std::min(steps, run->selection_ ? std::int64_t{1} : run->updates_left_at_once());
+  for (TrialRun* run : runs) {
+    run->adapt();
+    const std::int64_t updates = std::min(run->updates_left_at_once(), run->updates_before_noise());
+    steps = std::min(steps, run->selection_ ? std::int64_t{1} : updates);
   }
   seat(runs);
   begin_epochs(runs, ends);
   select(runs, ends);
+  sample_noise(runs, ends);
   train(runs, steps, ends, peers);
   return steps;
 }
@@ -136,6 +145,35 @@ void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepEnd> ends)
   }
 }
 
+// Those whose noise this update tells have the gradient of its first rows first, at the weights of the update's own.
+void LaneGroup::sample_noise(std::span<TrialRun* const> runs, std::span<StepEnd> ends) {
+  std::ranges::fill(watched_, std::uint8_t{0});
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    TrialRun& run = *runs[i];
+    const std::size_t lane = lane_of(run);
+    if (active_[lane] == 0 || !run.measures_noise()) continue;
+    ends[i].failure = failure_of([&] {
+      const auto rows = run.rows(0).first(static_cast<std::size_t>(run.adapter_->small_rows()));
+      const nn::Batch batch = read_batch(run, rows, buffers_[0]);
+      const nn::LaneHyper hyper = run.hyper(0);
+      nn::Program& program = seats_->program();
+      program.gradients(run.state_.lane(), batch, batch.size, hyper, spare());
+      small_squares_[lane] = program.gradient_square(run.state_.lane(), spare(), hyper);
+    });
+    active_[lane] = watched_[lane] = ends[i].failure.empty() ? 1 : 0;
+  }
+}
+
+// Room for gradients that update nothing.
+nn::LaneGradients& LaneGroup::spare() {
+  if (!spare_) {
+    auto room = seats_->program().make_gradients();
+    if (!room) throw std::bad_alloc();
+    spare_ = *std::move(room);
+  }
+  return spare_;
+}
+
 // What these lanes do in the update that comes after so many others.
 nn::StepWork LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ahead,
                                 std::span<const std::uint8_t> lanes) {
@@ -179,10 +217,12 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
   for (const TrialRun* run : runs) lane_ends_[lane_of(*run)] = {.loss_sum = run->loss_sum_, .failure = {}};
   const auto chunk_of = [&](std::int64_t count, std::int64_t first, std::span<const std::uint8_t> lanes,
                             nn::ShardPeers* with) {
-    return nn::Chunk{.steps = count, .active = lanes, .work = [this, runs, first, lanes](std::int64_t step) {
-                       return work_of(runs, first + step, lanes);
-                     },
-                     .peers = with};
+    return nn::Chunk{
+        .steps = count,
+        .active = lanes,
+        .work = [this, runs, first, lanes](std::int64_t step) { return work_of(runs, first + step, lanes); },
+        .peers = with,
+        .watched = watched_};
   };
   // Who has nothing to train on yet has its step without the machine; who cannot take part is no rank.
   std::vector<std::uint8_t> trains = active_;
@@ -210,6 +250,7 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
       end.steps += before.steps;
     }
     if (end.bad_step >= 0) ends[i].bad_step = runs[i]->step_ + runs[i]->steps_of(end.bad_step);
+    if (watched_[lane] != 0 && end.steps > 0) runs[i]->note_noise(small_squares_[lane], end.gradient_square);
     const bool at_the_end = runs[i]->count_steps(end);
     ends[i].epoch_ended = at_the_end && ends[i].failure.empty();
   }
@@ -220,18 +261,14 @@ void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::
 void LaneGroup::recalibrate(TrialRun& run) {
   nn::Program& program = seats_->program();
   if (run.recalibration() == 0 || program.state_kind().layout().renewed.empty()) return;
-  if (!spare_) {
-    auto room = program.make_gradients();
-    if (!room) throw std::bad_alloc();
-    spare_ = *std::move(room);
-  }
+  nn::LaneGradients& spare = this->spare();
   const auto size = static_cast<std::size_t>(run.input_.recipe.batch);
   const std::span<const std::int64_t> rows(*run.order_);
   const std::size_t batches = std::min(static_cast<std::size_t>(run.recalibration()), rows.size() / size);
   for (std::size_t i = 0; i < batches; ++i) {
     const nn::Batch batch = read_batch(run, rows.subspan(i * size, size), buffers_[0]);
-    program.gradients(run.state_.lane(), batch, batch.size, run.hyper(0), spare_);
-    program.renew_buffers(run.state_.lane(), spare_);
+    program.gradients(run.state_.lane(), batch, batch.size, run.hyper(0), spare);
+    program.renew_buffers(run.state_.lane(), spare);
   }
 }
 

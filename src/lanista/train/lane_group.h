@@ -72,6 +72,8 @@ class LaneGroup {
   static std::size_t lane_of(const TrialRun& run) { return static_cast<std::size_t>(run.state_.lane()); }
   void begin_epochs(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
   void select(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
+  void sample_noise(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
+  nn::LaneGradients& spare();
   std::int64_t train_chunk(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends,
                            nn::ShardPeers* peers);
   nn::StepWork work_of(std::span<TrialRun* const> runs, std::int64_t ahead, std::span<const std::uint8_t> lanes);
@@ -85,13 +87,15 @@ class LaneGroup {
   std::unique_ptr<Seats> seats_;  // stays where it is when the group moves
   data::DataSpec spec_;
   std::int64_t batch_;                 // that the program has room for
-  nn::LaneGradients spare_;            // of recalibrations; none until there is one
+  nn::LaneGradients spare_;            // of recalibrations and of noise; none until there is one
   std::vector<BatchBuffers> buffers_;  // one for each place in the data at which runs stand
   // Of each lane:
   std::vector<nn::Batch> batches_;
   std::vector<nn::LaneHyper> hyper_;
   std::vector<std::uint8_t> active_;
   std::vector<nn::LaneEnd> lane_ends_;
+  std::vector<std::uint8_t> watched_;  // its noise is measured in the chunk at hand, which is one update
+  std::vector<double> small_squares_;  // of those: square of the gradient of the update's first rows
   // Of each run at hand:
   std::vector<std::size_t> readers_;  // the first that reads its batch
   std::vector<RunState*> states_;

@@ -109,7 +109,8 @@ TrialRun::TrialRun(const TrainerInput& input, const TrialRun& like)
       kept_(input.keep, input.known),
       selection_(like.selection_),
       select_guard_(like.select_guard_),
-      tune_rules_(like.tune_rules_) {}
+      tune_rules_(like.tune_rules_),
+      adapter_(like.adapter_) {}
 
 Evaluation evaluation_of(const TrainerInput& input) {
   const data::DataSpec& spec = input.data->spec();
@@ -184,6 +185,7 @@ std::map<std::string, std::string> TrialRun::facts() const {
     facts["branched_at"] = std::to_string(branched_at_);
   }
   if (searched_) facts["branches"] = list_text(*searched_, study::branch_json);
+  if (adapter_) facts["noise"] = adapter_->text();
   if (raced_) facts["race"] = list_text(*raced_, study::racer_json);
   if (selecting_) facts["selecting"] = list_text(*selecting_, study::select_branch_json);
   return facts;

@@ -26,6 +26,7 @@
 #include "lanista/study/metric.h"
 #include "lanista/study/trial.h"
 #include "lanista/study/tuner.h"
+#include "lanista/train/batch_adapter.h"
 #include "lanista/train/evaluation.h"
 #include "lanista/train/kept_epoch.h"
 #include "lanista/train/seats.h"
@@ -108,6 +109,12 @@ class TrialRun {
   /// The search before this epoch is over. `winner`, a fork of this run, is what it goes on from, under that setting;
   /// null: from where it stands, as before.
   void note_search(std::vector<study::Branch> branches, TrialRun* winner);
+  /// Where an epoch begins: goes on with the batch that its gradient noise asks for, and with the rate that goes with
+  /// it (data.batch: adaptive). Told as a branch of no steps whose trend is study::kAdapted and whose speed is the
+  /// goodput expected, by that of the batch at hand. LaneGroup calls it; nothing happens where there is nothing to do.
+  void adapt();
+  /// What it knows of its gradient noise; none: its batch is no matter of that.
+  const std::optional<BatchAdapter>& adapter() const { return adapter_; }
   /// Whether its start is to race before its first step (start_race.h). What came of it is told by note_race.
   bool wants_race() const;
   std::int64_t racers() const { return std::ssize(input_.rivals) + 1; }
@@ -203,6 +210,9 @@ class TrialRun {
   Result<void> begin_with_start(nn::LaneState& fresh) const;
   std::string without_state() const;
   std::int64_t pass() const { return epochs_.pass(step_); }  // over the rows, that it is in
+  bool measures_noise() const;                               ///< in its next update
+  std::int64_t updates_before_noise() const;
+  void note_noise(double small_square, double square);  ///< of its next update, which is done but not counted
   std::vector<nn::RateRange> own_rates(const nn::StateLayout& layout) const;
   std::vector<double> own_numbers(std::span<const nn::LaneNumber> wanted) const;
   bool reads_with(const TrialRun& other) const;  ///< the same rows in its next update
@@ -234,6 +244,7 @@ class TrialRun {
   std::int64_t trained_before_ = 0;  // of a copy of a run: rows of its epoch that were trained on when it was made
   std::optional<std::vector<study::SelectBranch>> selecting_;  // before the epoch in progress; none: it has not asked
   std::optional<study::TuneRules> tune_rules_;
+  std::optional<BatchAdapter> adapter_;
   std::vector<std::pair<std::int64_t, study::Recipe>> settings_;  // from which step on; empty: input_.recipe
   std::optional<std::vector<study::Racer>> raced_;                // before the first epoch, while it is in progress
   std::optional<std::vector<study::Branch>> searched_;  // before the epoch in progress; none: it has not been looked

@@ -1,5 +1,6 @@
 // Of a trial that tunes itself: its settings by step, its branches, and what a state tells of them.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "lanista/base/check.h"
@@ -33,6 +34,12 @@ Result<void> TrialRun::begin_settings() {
   if (selection_) {
     return Error{Code::kInvalidArgument, "a trial that selects its examples cannot tune itself", "train.tune"};
   }
+  if (tune.name == study::kAdaptive) {
+    auto adapter = BatchAdapter::make(input_.model, *input_.step_ops, input_.recipe);
+    if (!adapter) return Error{adapter.error().code, adapter.error().message, "data.batch"};
+    adapter_ = *std::move(adapter);
+    return {};
+  }
   const auto of_tune = [](const Error& error) { return Error{error.code, error.message, "train.tune"}; };
   if (tune.name != study::kPlayedBack) {
     auto rules = study::tune_rules(input_.recipe);
@@ -48,7 +55,13 @@ Result<void> TrialRun::begin_settings() {
 
 Result<void> TrialRun::restore_settings(const std::map<std::string, std::string>& facts,
                                         std::span<const study::Measurement> measurements) {
-  if (!tune_rules_) return {};
+  if (!tune_rules_ && !adapter_) return {};
+  std::optional<BatchAdapter> adapter = adapter_;
+  if (adapter) {
+    const auto told = facts.find("noise");
+    if (told == facts.end()) return Error{Code::kDataLoss, "checkpoint lacks 'noise'", ""};
+    LANISTA_TRY(adapter->restore(told->second));
+  }
   std::optional<std::vector<study::Branch>> searched;
   if (const auto told = facts.find("branches"); told != facts.end()) {
     const auto list = nlohmann::json::parse(told->second, nullptr, false);
@@ -76,8 +89,28 @@ Result<void> TrialRun::restore_settings(const std::map<std::string, std::string>
     return Error{Code::kDataLoss, taken.error().message, ""};
   }
   searched_ = std::move(searched);
+  adapter_ = std::move(adapter);
   return {};
 }
+
+void TrialRun::adapt() {
+  if (!adapter_ || searched_ || epochs_.begin(step_) != step_) return;
+  const auto choice = adapter_->choose(recipe().batch, epochs_.pass_rows(pass()));
+  if (!choice) return;
+  const space::Sample setting{{"batch", choice->batch},
+                              {"lr", input_.recipe.lr * adapter_->rate_factor(choice->batch)}};
+  const auto taken = add_setting(step_, setting);
+  LANISTA_CHECK(taken.ok(), taken ? "" : taken.error().message);
+  note_search({{step_, setting, 0, std::string(study::kAdapted), choice->gain, true}}, nullptr);
+}
+
+bool TrialRun::measures_noise() const { return adapter_ && adapter_->measures(step_, stride(), rows_next()); }
+
+std::int64_t TrialRun::updates_before_noise() const {
+  return adapter_ ? BatchAdapter::updates_at_once(step_, full_stride()) : std::numeric_limits<std::int64_t>::max();
+}
+
+void TrialRun::note_noise(double small_square, double square) { adapter_->note(small_square, square, rows_next()); }
 
 bool TrialRun::wants_search() const {
   if (!tune_rules_ || searched_) return false;

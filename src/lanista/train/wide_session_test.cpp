@@ -8,6 +8,7 @@
 #include <atomic>
 #include <csignal>
 #include <thread>
+#include <vector>
 
 #include "lanista/base/rng.h"
 #include "lanista/formats/safetensors.h"
@@ -138,13 +139,20 @@ void expect_equal(const TrainerState& a, const TrainerState& b, const std::strin
   EXPECT_TRUE(a.facts == b.facts) << what;
 }
 
-const char* const kMiddles[] = {"relu", "batch_norm"};
-
 TEST(WideSession, GivesTheBitsOfTheTrialAlone) {
-  for (const char* const middle : kMiddles) {
-    const TrainerInput input = wide_trial(4, middle);
+  for (const char* const middle : {"relu", "batch_norm", "relu that adapts"}) {
+    const bool adapts = std::string_view(middle).ends_with("adapts");
+    TrainerInput input = wide_trial(4, adapts ? "relu" : middle);
+    if (adapts) {  // who helps measures noise and changes the batch as who leads does
+      input.model =
+          *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
+      input.recipe.optimizer = "sgd";
+      input.recipe.batch = 4;
+      input.recipe.steps_per_epoch = 60;
+      input.recipe.tune = {"adaptive", {{"most", 64}, {"rate", "none"}}};
+    }
     const Trained alone = lead(input, "", [](std::int64_t) {});
-    for (const int helpers : {1, 2, 3}) {
+    for (const int helpers : adapts ? std::vector<int>{2} : std::vector<int>{1, 2, 3}) {
       const std::string path = path_of_session();
       std::atomic<bool> over = false;
       Trained together;
@@ -159,6 +167,7 @@ TEST(WideSession, GivesTheBitsOfTheTrialAlone) {
       EXPECT_EQ(together.helped, kWideEpochs);
       EXPECT_EQ(together.failed, 0);
       expect_equal(together.state, alone.state, middle + std::to_string(helpers));
+      EXPECT_EQ(alone.state.facts.at("measurements").find("adapted") != std::string::npos, adapts);
       EXPECT_NE(::access(path.c_str(), F_OK), 0);
     }
   }
