@@ -10,14 +10,13 @@
 
 #include "lanista/base/file_system.h"
 #include "lanista/bench/arms.h"
-#include "lanista/bench/evaluation_clock.h"
 #include "lanista/bench/recipe.h"
+#include "lanista/bench/timed_training.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/step/training_step.h"
 #include "lanista/study/adapt_rules.h"
 #include "lanista/study/tuner.h"
-#include "lanista/train/lane_group.h"
 
 namespace lanista::bench {
 namespace {
@@ -96,26 +95,15 @@ Result<Course> train(const Task& task, const Way& way, std::int64_t epochs, cons
                                   .data_seed = seed,
                                   .data = &task.data,
                                   .step_ops = &ops};
-  LANISTA_ASSIGN(auto group, train::LaneGroup::create(input, 1));
-  LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
-  LANISTA_TRY(group.admit(run));
-  const double measured = evaluation_seconds(group, run);
+  LANISTA_ASSIGN(const auto training, TimedTraining::make(input));
   Course course;
-  double seconds = 0, updates = 0;
-  train::TrialRun* const one = &run;
   for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
-    const double start = now_seconds();
-    train::StepEnd end;
-    while (!end.epoch_ended && end.failure.empty()) {
-      updates += static_cast<double>(group.advance({&one, 1}, run.steps_per_epoch(), {&end, 1}));
-    }
-    if (!end.failure.empty()) return Error{Code::kInternal, end.failure, ""};
-    seconds += now_seconds() - start - measured;
-    course.right.push_back(run.measurements().back().metrics.at("val_accuracy"));
-    course.seconds.push_back(seconds);
-    course.updates.push_back(updates);
+    LANISTA_TRY(training->epoch(training->run().steps_per_epoch()));
+    course.right.push_back(training->run().measurements().back().metrics.at("val_accuracy"));
+    course.seconds.push_back(training->seconds());
+    course.updates.push_back(training->updates());
   }
-  course.batch = run.recipe().batch;
+  course.batch = training->run().recipe().batch;
   return course;
 }
 

@@ -13,8 +13,8 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/rng.h"
 #include "lanista/bench/arms.h"
-#include "lanista/bench/evaluation_clock.h"
 #include "lanista/bench/recipe.h"
+#include "lanista/bench/timed_training.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/step/training_step.h"
@@ -116,24 +116,18 @@ Result<Course> train(const Task& task, const Way& way, const graph::OpTable& ops
                                   .data_seed = seed,
                                   .data = &task.data,
                                   .step_ops = &ops};
-  LANISTA_ASSIGN(auto group, train::LaneGroup::create(input, 1));
-  LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
-  LANISTA_TRY(group.admit(run));
-  const double measured = evaluation_seconds(group, run);
+  LANISTA_ASSIGN(const auto training, TimedTraining::make(input));
+  const auto check = [](train::LaneGroup& group, train::TrialRun& run) -> Result<void> {
+    if (!run.wants_select_check()) return {};
+    LANISTA_ASSIGN(const bool done, train::check_selecting(group, run, [] { return false; }));
+    LANISTA_CHECK(done, "nobody leaves");
+    return {};
+  };
   Course course;
-  double backward = 0, trained_for = 0;
+  double backward = 0;
   for (std::int64_t epoch = 0; epoch < way.epochs; ++epoch) {
-    const double start = now_seconds();
-    if (run.wants_select_check()) {
-      LANISTA_ASSIGN(const bool done, train::check_selecting(group, run, [] { return false; }));
-      LANISTA_CHECK(done, "nobody leaves");
-    }
-    train::TrialRun* const one = &run;
-    train::StepEnd end;
-    while (!end.epoch_ended && end.failure.empty()) group.step({&one, 1}, {&end, 1});
-    if (!end.failure.empty()) return Error{Code::kInternal, end.failure, ""};
-    trained_for += now_seconds() - start - measured;
-    const study::Measurement& measurement = run.measurements().back();
+    LANISTA_TRY(training->epoch(1, check));
+    const study::Measurement& measurement = training->run().measurements().back();
     const auto& metrics = measurement.metrics;
     // What is given up has cost as much as training on so many.
     for (const study::SelectBranch& branch : measurement.selecting) {
@@ -143,7 +137,7 @@ Result<Course> train(const Task& task, const Way& way, const graph::OpTable& ops
     backward += trained != metrics.end() ? trained->second
                                          : static_cast<double>(task.data.rows(data::Part::kTrain).size());
     course.error.push_back(100 * (1 - metrics.at("val_accuracy")));
-    course.seconds.push_back(trained_for);
+    course.seconds.push_back(training->seconds());
     course.backward.push_back(backward);
   }
   return course;

@@ -45,12 +45,9 @@ bool NoiseScale::add_single(std::span<const double> now, std::span<const double>
 bool NoiseScale::take(std::span<const GradientNorms> norms, double samples, double scale, double stands_for) {
   LANISTA_CHECK(norms.size() == groups_, "norms of every group");
   for (const GradientNorms& n : norms) {
-    if (!std::isfinite(n.mean_square) || !std::isfinite(n.square_of_mean)) return false;
+    if (!std::isfinite(n.mean_square * std::max(1.0, scale)) || !std::isfinite(samples * n.square_of_mean)) return false;
   }
   averages_.resize(groups_);
-  for (const GradientNorms& n : norms) {
-    if (!std::isfinite(samples * n.square_of_mean) || !std::isfinite(n.mean_square * scale)) return false;
-  }
   const double keep = portable_pow(0.999, stands_for);
   for (std::size_t i = 0; i < groups_; ++i) {
     const GradientNorms& n = norms[i];

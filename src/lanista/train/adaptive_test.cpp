@@ -31,15 +31,10 @@ TrainerInput adaptive_trial(std::int64_t from, std::int64_t most, const std::str
   recipe.beta2 = 0.99;
   recipe.eps = 1e-3;
   recipe.tune = adaptive_to(most);
-  return {.trial = TrialId{4},
-          .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=12)\n%3 = " +
-                                 middle + "(%2)\n%4 = dropout(%3, p=0.1)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n"),
-          .recipe = recipe,
-          .metrics = {},
-          .trial_seed = 11,
-          .data_seed = 12,
-          .data = &digits(),
-          .step_ops = &ops()};
+  return digits_trial(
+      *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=12)\n%3 = " + middle +
+                    "(%2)\n%4 = dropout(%3, p=0.1)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n"),
+      recipe);
 }
 
 const auto kNothing = [](LaneGroup&, TrialRun&) {};

@@ -31,14 +31,7 @@ TrainerInput input(const std::string& base) {
   recipe.batch = 32;
   recipe.lr = 0.1;
   recipe.momentum = 0.9;
-  return {.trial = TrialId{4},
-          .model = base == "mlp" ? mlp(10) : cnn(),
-          .recipe = recipe,
-          .metrics = {},
-          .trial_seed = 11,
-          .data_seed = 12,
-          .data = &digits(),
-          .step_ops = &ops()};
+  return digits_trial(base == "mlp" ? mlp(10) : cnn(), recipe);
 }
 
 void train(Trainer& trainer, std::int64_t steps) {

@@ -34,16 +34,10 @@ TrainerInput tuned_trial(Options options = Options::object()) {
   options["trials"] = options.value("trials", 6);
   options["windows"] = 5;
   recipe.tune = {"mltuner", options};
-  return {.trial = TrialId{4},
-          .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=12)\n"
-                                 "%3 = batch_norm(%2)\n%4 = dropout(%3, p=0.1)\n%5 = linear(%4, out=10)\n"
-                                 "%6 = output(%5)\n"),
-          .recipe = recipe,
-          .metrics = {},
-          .trial_seed = 11,
-          .data_seed = 12,
-          .data = &digits(),
-          .step_ops = &ops()};
+  return digits_trial(*graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=12)\n"
+                                    "%3 = batch_norm(%2)\n%4 = dropout(%3, p=0.1)\n%5 = linear(%4, out=10)\n"
+                                    "%6 = output(%5)\n"),
+                      recipe);
 }
 
 /// Rates from 1e-4 to 1, drawn in the logarithm.
