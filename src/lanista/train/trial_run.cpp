@@ -100,13 +100,13 @@ TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter, Selecti
       kept_(input.keep, input.known),
       selection_(std::move(selection)) {}
 
-TrialRun::TrialRun(const TrainerInput& input, const TrialRun& like)
-    : input_(input),
+TrialRun::TrialRun(TrainerInput input, const TrialRun& like)
+    : input_(std::move(input)),
       augmenter_(like.augmenter_),
       key_(like.key_),
       augment_text_(like.augment_text_),
       epochs_(like.epochs_),
-      kept_(input.keep, input.known),
+      kept_(input_.keep, input_.known),
       selection_(like.selection_),
       select_guard_(like.select_guard_),
       tune_rules_(like.tune_rules_),

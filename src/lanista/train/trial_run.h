@@ -179,7 +179,7 @@ class TrialRun {
  private:
   friend class LaneGroup;
   TrialRun(const TrainerInput& input, data::Augmenter augmenter, Selection selection);
-  TrialRun(const TrainerInput& input, const TrialRun& like);  // of the same recipe
+  TrialRun(TrainerInput input, const TrialRun& like);  // of the same recipe
 
   const std::vector<std::int64_t>& train_rows() const { return input_.data->rows(data::Part::kTrain); }
   nn::LaneHyper hyper(std::int64_t ahead) const;  // of the update that comes after so many others

@@ -140,7 +140,7 @@ TrialRun TrialRun::once_more(TrainerInput input) const {
   input.start.reset();
   input.rivals.clear();
   input.race_steps = 0;
-  TrialRun out(input, *this);  // what is checked and derived of the input is the parent's
+  TrialRun out(std::move(input), *this);  // what is checked and derived of the input is the parent's
   out.settings_ = settings_;
   out.numbers_ = numbers_;
   out.rates_ = rates_;
