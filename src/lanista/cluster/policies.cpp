@@ -41,7 +41,8 @@ std::vector<NamedPolicy> made() {
   options = {.goal = Goal::kFinish, .guess = SizeGuess::kAttained, .newcomer = 3600, .power = 0.4, .horizon = 240};
   all.push_back(exact("finish", "whoever is finished soonest, guessed by attained work", options, true, 60));
   options.guess = SizeGuess::kKind;
-  all.push_back(exact("kind", "the same, guessed by finished jobs of the application", options, true, 60));
+  options.power = 0.5;
+  all.push_back(exact("kind", "the same, guessed by jobs of the application", options, true, 60));
   all.push_back(exact("ours", "the same, decided every 10 s", options, true, 10));
   options.guess = SizeGuess::kBudget;
   options.power = 0.3;

@@ -11,11 +11,15 @@
 namespace lanista::cluster {
 namespace {
 
-/// What finished jobs of a kind had done.
-struct Sizes {
-  double sum = 0;
-  std::int64_t count = 0;
+/// Jobs of a kind.
+struct Kind {
+  double finished = 0;     ///< what finished ones had done, in sum
+  std::int64_t count = 0;  ///< of finished ones
+  double furthest = 0;     ///< the most that one under way has done
 };
+
+/// What finished jobs had done was told a little before their end, so who is this far past their mean is at his end.
+constexpr double kAtItsEnd = 1.05;
 
 class Separable : public Allocator {
  public:
@@ -55,10 +59,14 @@ class Separable : public Allocator {
     for (const Seen& seen : seen_) {
       while (next != now.end() && next->id < seen.id) ++next;
       if (next != now.end() && next->id == seen.id) continue;
-      // Its last measured progress is a little short of its end.
-      Sizes& sizes = sizes_[seen.kind];
-      sizes.sum += seen.done;
-      ++sizes.count;
+      Kind& kind = kinds_[seen.kind];
+      kind.finished += seen.done;
+      ++kind.count;
+    }
+    for (auto& [number, kind] : kinds_) kind.furthest = 0;
+    for (const Seen& job : now) {
+      Kind& kind = kinds_[job.kind];
+      kind.furthest = std::max(kind.furthest, job.done);
     }
     seen_ = std::move(now);
   }
@@ -66,15 +74,15 @@ class Separable : public Allocator {
   /// Useful examples that a job is guessed to need still.
   double left_of(const JobView& job, double first_rate) const {
     if (options_.guess == SizeGuess::kBudget && job.left) return std::max(*job.left, first_rate);
-    // Who is past what its kind needed, or nearly there, may be a minute from its end.
-    const double least = 60 * first_rate;
+    double size = 2 * job.goodput_service;
     if (options_.guess == SizeGuess::kKind) {
-      if (const auto known = sizes_.find(job.kind); known != sizes_.end()) {
-        const double mean = known->second.sum / static_cast<double>(known->second.count);
-        if (job.goodput_service < mean) return std::max(mean - job.goodput_service, least);
-      }
+      const Kind& kind = kinds_.at(job.kind);
+      const double mean = kind.count > 0 ? kind.finished / static_cast<double>(kind.count) : 0;
+      // A minute at least: it may be past what the others needed.
+      if (job.goodput_service < kAtItsEnd * mean) return std::max(mean - job.goodput_service, 60 * first_rate);
+      size = 2 * kind.furthest;
     }
-    return std::max(job.goodput_service, options_.newcomer * first_rate);
+    return std::max(size - job.goodput_service, options_.newcomer * first_rate);
   }
 
   /// The job's list, which newcomers that are alike share.
@@ -146,7 +154,7 @@ class Separable : public Allocator {
 
   SeparableOptions options_;
   std::vector<Seen> seen_;  ///< by id
-  std::map<std::int64_t, Sizes> sizes_;
+  std::map<std::int64_t, Kind> kinds_;
   ChoiceLists lists_;
   std::vector<std::pair<Newcomer, std::uint32_t>> recent_;
 };

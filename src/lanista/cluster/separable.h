@@ -15,7 +15,7 @@ enum class Goal {
 /// How large a job is guessed to be.
 enum class SizeGuess {
   kAttained,  ///< as much again as it has done: where sizes are heavy-tailed, who has run long will run long
-  kKind,      ///< as finished jobs of its kind were, as far as there are some; else as kAttained
+  kKind,      ///< as finished jobs of its kind were; while there are none, twice what the furthest of its kind has done
   kBudget,    ///< it says itself what is left (JobView::left)
 };
 
