@@ -108,6 +108,7 @@ Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
   }
   LANISTA_ASSIGN(space::SearchSpace space, studyfile::tune_space(options));
   const space::Sample now = setting_now(run.recipe(), space);
+  if (rules.halving > 0 && searches > 0 && rules.reach > 1) space = study::within_reach(space, now, rules.reach);
   const Rng rng = Rng(run.trial_seed()).split("tune").split(static_cast<std::uint64_t>(searches));
   const auto& params = space.parameters();
   const auto batch = std::ranges::find(params, "batch", &space::Parameter::name);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -116,7 +117,8 @@ TEST(TuneStudy, OfEverySearcherIsTheSameWithAnyWorkers) {
   }
 }
 
-// A race at the beginning leaves the batch alone; later ones begin with the setting at hand in every batch.
+// A race at the beginning leaves the batch alone; later ones begin with the setting at hand in every batch, and look no
+// further than twenty times its rate.
 TEST(TuneStudy, ThatTriesLargerBatchesIsTheSameWithAnyWorkers) {
   MemoryFileSystem one, three;
   const auto ran = run(one, batches(), 1);
@@ -124,7 +126,7 @@ TEST(TuneStudy, ThatTriesLargerBatchesIsTheSameWithAnyWorkers) {
   ASSERT_TRUE(run(three, batches(), 3));
 
   const study::StudyView view = *engine::fold(*store::read_log(one, kFolder));
-  int later = 0, larger = 0;
+  int later = 0, larger = 0, others = 0;
   for (const study::TrialView& trial : view.trials) {
     space::Sample now;
     for (const study::Measurement& measurement : trial.measurements) {
@@ -139,6 +141,12 @@ TEST(TuneStudy, ThatTriesLargerBatchesIsTheSameWithAnyWorkers) {
         }
         EXPECT_EQ(tried, (std::set<double>{8, 16, 32}));
         ++later;
+        for (const study::Branch& branch : branches) {
+          if (branch.setting.empty() || branch.setting.at("lr") == now.at("lr")) continue;
+          const double times = std::get<double>(branch.setting.at("lr")) / std::get<double>(now.at("lr"));
+          EXPECT_LE(std::abs(std::log(times)), std::log(20.0) + 1e-9);
+          ++others;
+        }
       }
       for (const study::Branch& branch : branches) {
         if (!branch.kept) continue;
@@ -149,6 +157,7 @@ TEST(TuneStudy, ThatTriesLargerBatchesIsTheSameWithAnyWorkers) {
   }
   EXPECT_GT(later, 0);
   EXPECT_GT(larger, 0);
+  EXPECT_GT(others, 0);
   EXPECT_EQ(*fingerprint(three), *fingerprint(one));
   expect_played_back(one);
 }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
+#include "lanista/base/check.h"
 #include "lanista/base/option_specs.h"
 #include "lanista/base/real_json.h"
 #include "lanista/base/text_distance.h"
@@ -55,6 +57,9 @@ std::vector<OptionSpec> mltuner_options() {
       option("progress", Kind::kBool, false,
              "whether the first search's winner must have a loss below the start's, which is one batch's with halving; "
              "where none has, the trial goes on as it was"),
+      number_option("reach", Kind::kReal, 20.0, 0, 1e9,
+                    "with halving: times more or less than the setting at hand that later searches look at, in ranges "
+                    "with log; 0, or up to 1: all of the range"),
       number_option("sure", Kind::kReal, 0.0, 0, 100,
                     "with halving: standard errors by which a later search's winner must be ahead of the setting at "
                     "hand; they run on until that is told, at most to the epoch's end; 0: the lower loss wins"),
@@ -231,6 +236,21 @@ TuneRules rules_of_search(TuneRules rules, bool is_first, std::int64_t longer) {
   return rules;
 }
 
+space::SearchSpace within_reach(const space::SearchSpace& space, const space::Sample& now, double reach) {
+  space::SearchSpace near;
+  for (space::Parameter parameter : space.parameters()) {
+    auto* range = std::get_if<space::FloatRange>(&parameter.domain);
+    if (range != nullptr && range->log) {
+      const double at = std::get<double>(now.at(parameter.name));
+      const double lo = std::max(range->lo, at / reach), hi = std::min(range->hi, at * reach);
+      if (lo < hi) std::tie(range->lo, range->hi) = std::pair(lo, hi);
+    }
+    const auto added = near.add(std::move(parameter));
+    LANISTA_CHECK(added.ok(), added ? "" : added.error().message);
+  }
+  return near;
+}
+
 Result<TuneRules> tune_rules(const PluginConfig& tune) {
   const auto& plugin = builtin_tuners().front();
   if (tune.name != plugin.name) {
@@ -256,6 +276,7 @@ Result<TuneRules> tune_rules(const PluginConfig& tune) {
   rules.retune = options.at("retune").get<std::int64_t>();
   rules.age = options.at("age").get<double>();
   rules.progress = options.at("progress").get<bool>();
+  rules.reach = options.at("reach").get<double>();
   rules.sure = options.at("sure").get<double>();
   rules.undo = options.at("undo").get<double>();
   rules.on = options.at("on").get<std::string>();

@@ -123,12 +123,37 @@ TEST(TuneRules, ComeFromOptions) {
   EXPECT_EQ(rules->age, 0.25);
   EXPECT_FALSE(rules->progress);
   EXPECT_EQ(rules->sure, 0);
+  EXPECT_EQ(rules->reach, 20);
   EXPECT_EQ(rules->again, 1);
   EXPECT_FALSE(tune_rules(PluginConfig{"mltuner", Options::object()}).ok());
   const auto endless = tune_rules(PluginConfig{"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"halving", 1}}});
   ASSERT_FALSE(endless.ok());
   EXPECT_NE(endless.error().message.find("halving is 1"), std::string::npos);
   EXPECT_FALSE(tune_rules(PluginConfig{"other", Options::object()}).ok());
+}
+
+TEST(TuneRules, HaveLaterSearchesLookNearTheSettingAtHand) {
+  space::SearchSpace space;
+  ASSERT_TRUE(space.add({"lr", space::FloatRange{.lo = 1e-4, .hi = 1, .log = true}, {}}));
+  ASSERT_TRUE(space.add({"momentum", space::FloatRange{.lo = 0, .hi = 0.95}, {}}));
+  ASSERT_TRUE(space.add({"batch", space::Categorical{{8.0, 16.0}}, {}}));
+  const auto rates = [&](double at, double reach) {
+    const space::Sample now{{"lr", at}, {"momentum", 0.5}, {"batch", 8.0}};
+    const space::SearchSpace near = within_reach(space, now, reach);
+    EXPECT_EQ(near.parameters().size(), 3U);
+    EXPECT_EQ(near.parameters()[1].domain, space.parameters()[1].domain) << "no logarithm, no factor";
+    EXPECT_EQ(near.parameters()[2].domain, space.parameters()[2].domain);
+    const auto& range = std::get<space::FloatRange>(near.parameters()[0].domain);
+    EXPECT_TRUE(range.log);
+    return std::pair(range.lo, range.hi);
+  };
+  EXPECT_EQ(rates(0.01, 10), std::pair(0.01 / 10, 0.01 * 10));
+  EXPECT_EQ(rates(0.5, 10), std::pair(0.5 / 10, 1.0)) << "not beyond the range";
+  EXPECT_EQ(rates(5e-4, 10), std::pair(1e-4, 5e-4 * 10));
+  // The recipe's own rate may be outside of what is searched.
+  EXPECT_EQ(rates(5, 10), std::pair(0.5, 1.0));
+  EXPECT_EQ(rates(100, 10), std::pair(1e-4, 1.0));
+  EXPECT_EQ(rates(1e-5, 10), std::pair(1e-4, 1.0)) << "nothing but its edge is near";
 }
 
 TEST(Branches, AreReadAsTheyWereWritten) {

@@ -80,6 +80,7 @@ struct TuneRules {
   double sequential = 0;      ///< standard errors at which a try is given up before its time; 0: none is
   double second_look = 1;  ///< the two best run so many times their time before one of them is chosen; 1: they do not
   bool progress = true;    ///< what wins the first search has a loss below the one at the start
+  double reach = 20;       ///< with halving: times that later searches look from the setting at hand; 0: everywhere
   double sure = 0;         ///< standard errors by which a race's winner is ahead of the setting at hand; 0: by anything
   double undo = 0;  ///< a race's winner goes on so many times its steps, and is given up if that was no good; 0: no
   std::int64_t strides = 1;  ///< steps of an update of the largest batch that a setting may have
@@ -91,6 +92,10 @@ Result<TuneRules> tune_rules(const Recipe& recipe);
 /// Those of one search: `longer` times as long (longer_after), and where it is not the trial's first, by rules.again
 /// with rules.halving, and of two updates of the largest batch at least: what an update did is seen by the next.
 TuneRules rules_of_search(TuneRules rules, bool is_first, std::int64_t longer);
+
+/// The space with its logarithmic ranges cut to what is at most `reach`, above 1, times more or less than the setting
+/// at hand. A range that has nothing there stays.
+space::SearchSpace within_reach(const space::SearchSpace& space, const space::Sample& now, double reach);
 
 /// A try of a search, and what is known of it.
 struct Try {
