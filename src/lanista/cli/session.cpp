@@ -30,6 +30,7 @@
 #include "lanista/engine/warm_start.h"
 #include "lanista/formats/signature.h"
 #include "lanista/runtime/worker_executor.h"
+#include "lanista/study/searches.h"
 #include "lanista/studyfile/blueprint.h"
 #include "lanista/studyfile/outlook.h"
 #include "lanista/studyfile/tuning.h"
@@ -154,7 +155,7 @@ struct Session {
               << "   " << what << ": " << printable(folder) << "\n"
               << "data " << printable(spec.name) << " (" << spec.rows << " rows"
               << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text() << ")   strategy "
-              << config.strategy.name << (config.stop.rule == "none" ? "" : "+" + config.stop.rule);
+              << study::strategy_text(config);
     if (config.budget.trials) std::cerr << "   budget " << *config.budget.trials << " trials";
     std::cerr << "   seed " << config.run.seed << "\n";
     if (!spec.schema.is_null()) print_columns(data::schema_text(spec));

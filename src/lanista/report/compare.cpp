@@ -10,6 +10,7 @@
 #include "lanista/base/check.h"
 #include "lanista/report/facts.h"
 #include "lanista/study/metric.h"
+#include "lanista/study/searches.h"
 
 namespace lanista::report {
 namespace {
@@ -219,8 +220,7 @@ Comparison::Study study_of(const Compared& of, const std::vector<Measure>& measu
   Comparison::Study out;
   out.name = of.name;
   out.ended = view.end_reason;
-  out.strategy = view.config.strategy.name + (view.config.stop.rule == "none" ? "" : "+" + view.config.stop.rule);
-  if (const auto& then = view.config.strategy.then) out.strategy += ", then " + then->tune.name;
+  out.strategy = study::strategy_text(view.config);
   out.data = text_member(view.data, "name");
   out.trials = view.trials.size();
   for (const TrialView& trial : view.trials) {

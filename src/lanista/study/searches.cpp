@@ -5,6 +5,7 @@
 
 #include "lanista/study/adapt_rules.h"
 #include "lanista/study/convergence.h"
+#include "lanista/study/tuner.h"
 
 namespace lanista::study {
 
@@ -56,6 +57,15 @@ std::string searches_text(const SearchCounts& counts) {
   return many(counts.trials, "trial", "trials") + " searched for settings " + many(counts.searches, "time", "times") +
          ": " + many(counts.branches, "branch", "branches") + ", " + many(counts.given_up, "step", "steps") +
          " given up";
+}
+
+std::string strategy_text(const StudyConfig& config) {
+  std::string text = config.strategy.name;
+  if (config.stop.rule != "none") text += "+" + config.stop.rule;
+  const std::string& tuner = config.train.tune.name;
+  if (!tuner.empty() && tuner != kPlayedBack && tuner != kAdaptive) text += ", tuned by " + tuner;
+  if (config.strategy.then) text += ", then " + config.strategy.then->tune.name;
+  return text;
 }
 
 }  // namespace lanista::study

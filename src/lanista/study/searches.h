@@ -41,4 +41,7 @@ SearchCounts search_counts(const StudyView& view);
 /// "5 trials searched for settings 12 times: 96 branches, 1,530 steps given up"; empty: none did.
 std::string searches_text(const SearchCounts& counts);
 
+/// What finds, ends and tunes trials, in a few words: "evolution+asha", "random+patience, tuned by mltuner".
+std::string strategy_text(const StudyConfig& config);
+
 }  // namespace lanista::study

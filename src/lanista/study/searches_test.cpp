@@ -113,5 +113,20 @@ TEST(Searches, TellTheLevelOfABranchThatRaced) {
   }
 }
 
+TEST(StrategyText, SaysWhatFindsEndsAndTunesTrials) {
+  StudyConfig config;
+  config.strategy.name = "evolution";
+  config.stop.rule = "none";
+  EXPECT_EQ(strategy_text(config), "evolution");
+  config.stop.rule = "asha";
+  config.train.tune.name = std::string(kAdaptive);  // searches nothing
+  EXPECT_EQ(strategy_text(config), "evolution+asha");
+  config.train.tune.name = "mltuner";
+  EXPECT_EQ(strategy_text(config), "evolution+asha, tuned by mltuner");
+  config.train.tune.name = std::string(kPlayedBack);
+  config.strategy.then.emplace().tune.name = "mltuner";
+  EXPECT_EQ(strategy_text(config), "evolution+asha, then mltuner");
+}
+
 }  // namespace
 }  // namespace lanista::study

@@ -35,6 +35,8 @@ std::optional<Error> beside_tuning(const study::StudyConfig& config);
 /// Epochs without an improvement after which a trial of strategy mltuner ends and another begins. On the tasks for
 /// development of `lanista bench mltuner` 12 is better than 5, 8, 10 and 16.
 inline constexpr std::int64_t kTrialEnd = 12;
+/// Epochs of such a trial where the study says nothing: it ends by `end`.
+inline constexpr std::int64_t kTrialEpochs = 100;
 /// Makes of `strategy: mltuner` what it stands for: train.tune, patience as the rule that ends a trial, and base models
 /// at random, again and again where nothing else trains them several times: as many trials as the budget says, or one a
 /// model where it says nothing (has_bound). Errors: kInvalidArgument, at the option.

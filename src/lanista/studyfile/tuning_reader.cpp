@@ -148,6 +148,9 @@ void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, Y
   const study::StopConfig said = config.stop;
   auto tuned = tune_of_strategy(config, budget && budget.IsMap() && budget.size() > 0);
   if (stop) config.stop = said;
+  const YAML::Node train = find_key(root, "train");
+  const bool says_length = train && train.IsMap() && (find_key(train, "epochs") || find_key(train, "steps"));
+  if (!stop && !says_length) config.train.epochs = kTrialEpochs;
   if (tuned) return;
   const auto culprit = options.find(tuned.error().where.substr(0, tuned.error().where.find('.')));
   mistakes.add(culprit == options.end() ? node : culprit->second, "strategy." + tuned.error().where,
