@@ -112,10 +112,12 @@ Result<void> tune_of_strategy(study::StudyConfig& config, bool has_bound) {
   config.train.tune = tidied({std::string(kMltuner), std::move(options)});
   config.strategy.name = "random";
   config.strategy.options = {{"again", true}};
-  if (strategy::beside_again(config)) config.strategy.options = Options::object();  // others train it several times
+  const bool again = !strategy::beside_again(config);  // else others train it several times
+  if (!again) config.strategy.options = Options::object();
   config.stop.rule = "patience";
   config.stop.options = {{"epochs", end}};
-  if (!has_bound) config.budget.trials = std::max<std::int64_t>(1, std::ssize(config.model.base));
+  const std::int64_t models = std::max<std::int64_t>(1, std::ssize(config.model.base));
+  if (!has_bound) config.budget.trials = again ? kTrialsAModel * models : models;
   return {};
 }
 

@@ -35,6 +35,8 @@ std::optional<Error> beside_tuning(const study::StudyConfig& config);
 /// Epochs without an improvement after which a trial of strategy mltuner ends and another begins. On the tasks for
 /// development of `lanista bench mltuner` 12 is better than 5, 8, 10 and 16.
 inline constexpr std::int64_t kTrialEnd = 12;
+/// Trials of a model where the study has no budget: what one of them cannot get away from, another seldom meets.
+inline constexpr std::int64_t kTrialsAModel = 4;
 /// Epochs of such a trial where the study says nothing: it ends by `end`.
 inline constexpr std::int64_t kTrialEpochs = 100;
 /// Makes of `strategy: mltuner` what it stands for: train.tune, patience as the rule that ends a trial, and base models

@@ -73,10 +73,10 @@ TEST(Tune, StrategyMltunerStandsForIt) {
   EXPECT_EQ(config->stop.rule, "patience");
   EXPECT_EQ(config->stop.options.at("epochs"), 7);
   EXPECT_EQ(config->strategy.options.at("again"), true);
-  EXPECT_EQ(config->budget.trials, 1);
+  EXPECT_EQ(config->budget.trials, kTrialsAModel);
   const std::string three =
       "model: {base: [builtin:small-cnn, builtin:small-mlp]}, strategy: {name: mltuner, params: {lr: 0.1}}";
-  EXPECT_EQ(read_study("{" + three + "}", "s")->budget.trials, 2) << "one a model";
+  EXPECT_EQ(read_study("{" + three + "}", "s")->budget.trials, 2 * kTrialsAModel);
   EXPECT_EQ(read_study("{" + three + "}", "s")->stop.options.at("epochs"), kTrialEnd);
   EXPECT_EQ(read_study("{" + three + ", budget: {trials: 7}}", "s")->budget.trials, 7);
   EXPECT_EQ(read_study("{" + three + ", budget: {steps: 9000}}", "s")->budget.trials, study::BudgetConfig{}.trials);
