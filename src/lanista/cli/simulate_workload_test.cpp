@@ -109,7 +109,7 @@ TEST_F(SimulateWorkload, TellsMachinesOfEveryJob) {
     EXPECT_GE(sum / 2, told.at("bound").get<double>() * (1 - 1e-12));
     char mean[32];
     std::snprintf(mean, sizeof mean, "%.0f", sum / 2);
-    const auto row = table.out.find("\n" + request_.policies[k] + " ");
+    const auto row = table.out.find("\n " + request_.policies[k] + " ");
     ASSERT_NE(row, std::string::npos) << table.out;
     EXPECT_NE(table.out.substr(row, table.out.find('\n', row + 1) - row).find(std::string(" ") + mean + " "),
               std::string::npos)
