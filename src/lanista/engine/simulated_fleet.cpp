@@ -205,6 +205,11 @@ void SimulatedFleet::report(Seat& seat, const Report& report) {
   }
   const std::uint64_t token = trial && seat.tokens.contains(*trial) ? seat.tokens.at(*trial) : 0;
   tell(seat, WireKind::kReport, with_token(token, encode(report)));
+  if (const auto* epoch = std::get_if<EpochReport>(&report)) {
+    const SpanReport span{epoch->measurement.trial, epoch->measurement.epoch, 0, clock_.now() - kStep, clock_.now()};
+    seat.from.push_back({seat.from.back().at,
+                         {static_cast<std::uint16_t>(WireKind::kReport), with_token(token, encode(Report(span)))}});
+  }
 }
 
 void SimulatedFleet::tell(Seat& seat, WireKind kind, std::string text) {
