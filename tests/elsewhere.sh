@@ -26,6 +26,44 @@ workers() { pgrep -f "^$lanista worker --stdio" || true; }
 "$lanista" run "$study" --out "$work/pipes" --quiet --workers 3 --epochs 60 --launch "$work/relay" --launch env > /dev/null
 same "$work/pipes" pipes
 
+# Where workers run, and what it cost to lose one, can be seen. Two namespaces stand for two hosts.
+if unshare -r --uts hostname box > /dev/null 2>&1; then
+  cat > "$work/on" << 'EOF'
+#!/bin/sh
+name=$1
+shift
+exec unshare -r --uts sh -c 'hostname "$0" && exec "$@"' "$name" "$@"
+EOF
+  chmod +x "$work/on"
+  "$lanista" run "$study" --out "$work/hosts" --quiet --workers 2 --epochs 60 --launch "$work/on box1" --launch "$work/on box2" > "$work/out" 2>&1 &
+  engine=$!
+  for _ in $(seq 600); do
+    "$lanista" status "$work/hosts" > "$work/before" 2> /dev/null || true
+    grep -q "^  worker 1 on box2, .* busy: #" "$work/before" && break
+    sleep 0.05
+  done
+  kill -9 "$(sed -n 's/.*  worker processes [0-9]* \([0-9]*\).*/\1/p' "$work/before")" || { cat "$work/before" "$work/out"; exit 1; }
+  wait $engine
+  same "$work/hosts" hosts
+  grep -q "^  box1: 1 worker, [0-9]* % of the work$" "$work/before" || { cat "$work/before"; exit 1; }
+  "$lanista" status "$work/hosts" > "$work/after"
+  for line in "1 worker lost (the last on box2 ($work/on box2) was killed by signal 9 (Killed))" "^  box1: [0-9]* % of the work$" "^  box2: [0-9]* % of the work, 1 worker lost$"; do
+    grep -q "$line" "$work/after" || { echo "status lacks '$line'"; cat "$work/after"; exit 1; }
+  done
+  moved=0
+  for trial in $(seq 16); do
+    "$lanista" show "$work/hosts#$trial" > "$work/trial"
+    if grep -q "^moved  *from worker 1 on box2 to .*: at most [0-9.e-]* s of its work lost$" "$work/trial"; then moved=$((moved + 1)); fi
+  done
+  grep -q "  $moved trials* moved, at most" "$work/after" && [ $moved -gt 0 ] || { echo "$moved trials say that they moved"; cat "$work/after"; exit 1; }
+  "$lanista" report "$work/hosts" 2> /dev/null
+  grep -q '"names":\["box[12]","box[12]"\]' "$work/hosts/report.html" || { echo "the report names no hosts"; exit 1; }
+  if "$lanista" status "$work/threads" --json | grep -q '"host'; then echo "threads are told to have hosts"; exit 1; fi
+  echo "hosts: told, $moved trials moved"
+else
+  echo "hosts: skipped, there are no namespaces for them"
+fi
+
 "$lanista" run "$study" --out "$work/killed" --quiet --workers 3 --epochs 60 --launch "$work/relay" --launch env > "$work/out" 2>&1 &
 engine=$!
 for _ in 1 2 3; do

@@ -190,7 +190,28 @@ def check_timeless(browser, folder, name):
     expect("does not tell when workers worked" in said, f"{name}: without times the timeline says {said}")
 
 
-CHECKS = {"live": check_live, "compare": check_compare, "small": check_small, "hostile": check_hostile, "large": check_large, "pareto": check_pareto,
+def check_hosts(browser, folder, name):
+    """Where workers ran stands at their rows, in the table of hosts, and of a trial that moved in its details."""
+    rows = browser.run("return [...document.querySelectorAll('#hosts tbody tr')].map(r => [...r.children].map(c => c.textContent))")
+    expect([row[0][:5] for row in rows] == ["a-nod", "node1", "node2"] and [row[1] for row in rows] == ["1", "1", "2"] and [row[3] for row in rows] == ["0", "1", "0"],
+           f"{name}: the table of hosts is {rows}")
+    shares = [int(row[2].split()[0]) for row in rows]
+    expect(99 <= sum(shares) <= 101 and min(shares) > 0, f"{name}: the hosts' shares are {shares}")
+    said = browser.text("#timeline")
+    expect("1 trial moved 2 times, at most 1.75 s of work lost." in said, f"{name}: moves are not told: {said[:900]}")
+    browser.run("document.querySelector('#timeline details.figures').open = true")
+    time.sleep(0.2)
+    where = set(browser.run("return [...document.querySelectorAll('#timeline details tbody tr')].map(r => r.children[2].textContent)"))
+    expect(where == {"worker 0 on node1", "worker 0 on a-node-whose-name-is-longer-than-a-label-may-be", "worker 1 on node2", "worker 2 on node1", "worker 3 on node2"},
+           f"{name}: workers are told to be {where}")
+    browser.run("select(3)")
+    browser.settle()
+    facts = browser.text("#details")
+    expect("from worker 0 on node1 to worker 1 on node2: at most 1.25 s of its work lost; from worker 1 on node2 to worker 0 on a-node" in facts,
+           f"{name}: the moves of trial 3 are not told: {facts[:900]}")
+
+
+CHECKS = {"live": check_live, "running": check_hosts, "compare": check_compare, "small": check_small, "hostile": check_hostile, "large": check_large, "pareto": check_pareto,
           "numbers": check_timeless, "labels": check_labels}
 
 

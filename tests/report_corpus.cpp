@@ -405,6 +405,21 @@ void share_workers(StudyView& view) {
   view.spans.push_back({TrialId{4}, 1, worker + 1, 0.9, 2.4, 1, 2});
 }
 
+/// Workers on two hosts in turn, and the first of them lost half way and begun again on a third one, `last`.
+void put_on_hosts(StudyView& view, const std::string& last) {
+  view.workers.hosts = {{"node1", 1}, {"node2", 0}, {last, 0}};
+  for (std::size_t i = 0; i < view.spans.size(); ++i) {
+    study::Span& span = view.spans[i];
+    span.host = span.worker == 0 && 2 * i > view.spans.size() ? 3 : static_cast<std::size_t>(span.worker % 2) + 1;
+  }
+  for (std::int64_t worker = 0; worker < kWorkers; ++worker) {
+    view.workers.present.push_back({worker, 70 + worker, worker == 0 ? last : worker % 2 == 0 ? "node1" : "node2"});
+  }
+  view.workers.moves = {
+      {.trial = TrialId{3}, .from = 0, .from_host = "node1", .to = 1, .to_host = "node2", .seconds = 1.25},
+      {.trial = TrialId{3}, .from = 1, .from_host = "node2", .to = 0, .to_host = last, .seconds = 0.5}};
+}
+
 void write(const std::string& folder, const std::string& name, const StudyView& view, const std::string& shown,
            double reload_seconds = 0, std::optional<study::ModelAssessment> assessment = {}) {
   const std::string page = report::report_page(view, {.folder = shown,
@@ -436,7 +451,9 @@ void write_all(const std::string& folder) {
   share_workers(small);
   let_search(small);
   write(folder, "small", small, "studies/digits-7", 0, assessed(small, 10));
-  write(folder, "running", evolved(models, 20, 4, 8), "studies/digits-8");
+  StudyView running = evolved(models, 20, 4, 8);
+  put_on_hosts(running, "a-node-whose-name-is-longer-than-a-label-may-be");
+  write(folder, "running", running, "studies/digits-8");
   write(folder, "live", evolved(models, 20, 4, 8), "studies/digits-8", 0.5);
   write_comparison(folder, models);
   write(folder, "single", evolved(models, 1, 0, 7), "studies/one");
@@ -447,6 +464,7 @@ void write_all(const std::string& folder) {
   write(folder, "numbers", numbers(models), "studies/prices", 0, assessed_numbers(numbers(models)));
   write(folder, "labels", labels(models), "studies/weather", 0, assessed_labels(labels(models)));
   StudyView attacks = hostile(models);
+  put_on_hosts(attacks, "</script><script>window.pwned=1</script>\xE2\x80\xAE");
   write(folder, "hostile", attacks, "it's <b>a</b> \"folder\"; rm -rf", 0, assessed(attacks, 4));
   write(folder, "large", evolved(models, 10'000, 0, 11), "studies/large");
 }

@@ -71,7 +71,7 @@ Result<std::vector<engine::Launcher>> launchers_of(const Crew& crew, const study
     if (place.words.empty()) {
       out.push_back({"", engine::launch_this_program()});
     } else {
-      out.push_back({std::move(place.name), engine::launch_command(std::move(place.words))});
+      out.push_back({std::move(place.name), engine::launch_command(std::move(place.words)), std::move(place.host)});
     }
   }
   return out;

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "lanista/base/real_json.h"
 #include "lanista/cli/app.h"
 #include "lanista/cli/kept_assessment.h"
 #include "lanista/cli/leaderboard.h"
@@ -23,6 +24,7 @@
 #include "lanista/report/importance.h"
 #include "lanista/report/page.h"
 #include "lanista/study/adapt_rules.h"
+#include "lanista/study/hosts.h"
 #include "lanista/study/select_branches.h"
 #include "lanista/study/start_race.h"
 
@@ -62,6 +64,12 @@ json trial_json(const LoadedTrial& loaded) {
                              {"epochs", {stretch.from + 1, stretch.through}},
                              {"sample", space::sample_json(stretch.sample)}});
     }
+  }
+  for (const study::WorkerFates::Move& move : study::moves_of(loaded.view, trial.id)) {
+    json from{{"worker", move.from}, {"host", move.from_host}};
+    json to = move.to ? json{{"worker", *move.to}} : json();
+    if (!move.to_host.empty()) to["host"] = move.to_host;
+    out["moves"].push_back({{"from", std::move(from)}, {"to", std::move(to)}, {"seconds", real_json(move.seconds)}});
   }
   if (trial.outcome) out["outcome"] = study::outcome_json(*trial.outcome);
   if (!trial.measurements.empty()) out["kept_epoch"] = study::result_of(loaded.view.config, trial).epoch;
@@ -126,6 +134,15 @@ std::string rates_text(const study::TrainConfig& train) {
   return out.str();
 }
 
+/// A line for each time that it was lost with a worker elsewhere.
+std::string moves_text(const study::StudyView& view, const study::TrialView& trial) {
+  std::string text;
+  for (const study::WorkerFates::Move& move : study::moves_of(view, trial.id)) {
+    text += (text.empty() ? "\nmoved         " : "\n              ") + printable(study::move_text(move));
+  }
+  return text;
+}
+
 std::string trial_text(const LoadedTrial& loaded) {
   std::ostringstream out;
   const auto& trial = loaded.trial();
@@ -155,7 +172,7 @@ std::string trial_text(const LoadedTrial& loaded) {
       << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +
                               (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)
                         : std::string(trial.paused ? "none yet: paused" : "under way"))
-      << "\n\nepoch  metrics\n";
+      << moves_text(loaded.view, trial) << "\n\nepoch  metrics\n";
   const std::int64_t kept = trial.measurements.empty() ? 0 : study::result_of(loaded.view.config, trial).epoch;
   for (const auto& measurement : trial.measurements) {
     out << "  " << measurement.epoch << (measurement.epoch == kept ? "* " : "  ");

@@ -7,6 +7,7 @@
 #include "lanista/base/real_json.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/report/least_time.h"
+#include "lanista/study/hosts.h"
 #include "lanista/study/noise.h"
 #include "lanista/study/record_fields.h"
 #include "lanista/study/rungs.h"
@@ -85,16 +86,27 @@ std::optional<double> value_of(const study::StudyView& view, const study::TrialV
 }
 
 /// Of a study whose workers are processes.
-json workers_json(const study::WorkerFates& workers) {
+json workers_json(const study::StudyView& view) {
+  const study::WorkerFates& workers = view.workers;
   json present = json::array();
-  for (const auto& each : workers.present) present.push_back({{"worker", each.worker}, {"process", each.process}});
+  for (const auto& each : workers.present) {
+    present.push_back({{"worker", each.worker}, {"process", each.process}});
+    if (!each.host.empty()) present.back()["host"] = each.host;
+  }
   json out{{"present", std::move(present)}, {"lost", workers.lost}, {"lost_seconds", real_json(workers.lost_seconds)}};
+  for (const study::HostUse& use : study::host_uses(view)) {
+    out["hosts"].push_back({{"host", use.name}, {"present", use.present}, {"lost", use.lost}, {"share", use.share}});
+  }
+  if (const study::MoveCounts moves = study::move_counts(view); moves.moves > 0) {
+    out["moves"] = {{"count", moves.moves}, {"trials", moves.trials}, {"seconds", real_json(moves.seconds)}};
+  }
   if (!workers.last) return out;
   out["last_lost"] = {{"worker", workers.last->worker},
                       {"process", workers.last->process},
                       {"reason", workers.last->reason},
                       {"trials", workers.last->trials},
                       {"seconds", real_json(workers.last->seconds)}};
+  if (!workers.last->host.empty()) out["last_lost"]["host"] = workers.last->host;
   return out;
 }
 
@@ -107,7 +119,11 @@ std::string workers_text(const study::StudyView& view) {
   }
   if (workers.lost == 0) return text;
   text += "  " + std::to_string(workers.lost) + (workers.lost == 1 ? " worker" : " workers") + " lost";
-  if (workers.last) text += " (the last " + workers.last->reason + ")";
+  if (workers.last) {
+    text += " (the last " + (workers.last->host.empty() ? "" : "on " + workers.last->host + " ") + workers.last->reason;
+    text += ")";
+  }
+  if (const std::string moves = study::moves_text(study::move_counts(view)); !moves.empty()) text += "  " + moves;
   return text;
 }
 
@@ -127,18 +143,27 @@ json now_json(const study::StudyView& view) {
                    {"lanes", now.lanes},
                    {"width", now.width}});
     if (now.leader) out.back()["helps"] = *now.leader;
+    if (!now.host.empty()) out.back()["host"] = now.host;
   }
   return out;
 }
 
-/// A line a worker.
-std::string now_lines(const study::StudyView& view) {
+/// A line each of the first, and how many more there are.
+template <typename Things, typename Text>
+std::string lines_of(const Things& things, const std::string& noun, const Text& text_of) {
   constexpr std::size_t kMost = 8;
-  const std::vector<report::WorkerNow> workers = report::workers_now(view);
   std::string text;
-  for (std::size_t k = 0; k < std::min(kMost, workers.size()); ++k) text += "\n  " + report::now_text(workers[k]);
-  if (workers.size() > kMost) text += "\n  and " + std::to_string(workers.size() - kMost) + " more workers";
+  for (std::size_t k = 0; k < std::min(kMost, things.size()); ++k) text += "\n  " + printable(text_of(things[k]));
+  if (things.size() > kMost) text += "\n  and " + std::to_string(things.size() - kMost) + " more " + noun;
   return text;
+}
+
+/// A line a host, where those are known, and a line a worker.
+std::string worker_lines(const study::StudyView& view) {
+  const bool has_ended = view.end_reason.has_value();
+  return lines_of(study::host_uses(view), "hosts",
+                  [&](const study::HostUse& use) { return study::host_text(use, has_ended); }) +
+         lines_of(report::workers_now(view), "workers", report::now_text);
 }
 
 std::string percent(double part) {
@@ -198,7 +223,7 @@ json status_json(const std::string& folder, const study::StudyView& view) {
                    {"metrics", study::fields::metrics_json(result.metrics)}};
     if (const json trainings = trainings_json(view, best); !trainings.is_null()) out["best"]["trainings"] = trainings;
   }
-  if (!view.workers.present.empty() || view.workers.lost > 0) out["workers"].update(workers_json(view.workers));
+  if (!view.workers.present.empty() || view.workers.lost > 0) out["workers"].update(workers_json(view));
   if (view.winner) out["test"] = study::fields::metrics_json(view.test);
   if (view.ensemble) {
     const std::vector<double> shares = view.ensemble->shares();
@@ -259,7 +284,7 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
   if (const std::string searches = study::searches_text(study::search_counts(view)); !searches.empty()) {
     text += "  " + searches;
   }
-  text = printable(text + workers_text(view)) + now_lines(view);
+  text = printable(text + workers_text(view)) + worker_lines(view);
   for (const study::BracketCounts& bracket : study::bracket_counts(view)) {
     text += "\n  " + std::to_string(bracket.trials) + " trials from epoch " + std::to_string(bracket.first) + " on";
     for (const auto& [epoch, trials] : bracket.further) {

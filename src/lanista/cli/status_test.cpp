@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace lanista::cli {
 namespace {
 
@@ -119,6 +121,79 @@ TEST(Status, NamesWorkerProcessesAndThoseThatWereLost) {
             std::string::npos);
   view.end_reason = "budget";
   EXPECT_EQ(status_text("first", view).find("worker processes"), std::string::npos) << "they ended with it";
+}
+
+/// Worker 0 on node1, worker 1 lost on node2 and in its queue again; trial 1 moved.
+study::StudyView elsewhere() {
+  study::StudyView view = one_of_each();
+  view.spans = {{TrialId{1}, 1, 1, 0, 1}, {TrialId{1}, 1, 0, 1, 4}};
+  view.spans[0].host = 2;
+  view.spans[1].host = 1;
+  view.workers.hosts = {{"node1", 0}, {"node2", 1}};
+  view.workers.present = {{0, 412, "node1"}};
+  view.workers.lost = 1;
+  view.workers.lost_seconds = 0.5;
+  view.workers.last = study::WorkerFates::Lost{1, 420, "(slurm) was killed by signal 9 (Killed)", 1, 0.5, "node2"};
+  view.workers.moves = {
+      {.trial = TrialId{1}, .from = 1, .from_host = "node2", .to = 0, .to_host = "node1", .seconds = 0.5}};
+  return view;
+}
+
+TEST(Status, TellsWhereWorkersRunAndWhatMovesCost) {
+  study::StudyView view = elsewhere();
+
+  const auto workers = status_json("first", view).at("workers");
+
+  EXPECT_EQ(workers.at("hosts"), nlohmann::json::parse(R"([{"host": "node1", "present": 1, "lost": 0, "share": 0.75},
+                                                           {"host": "node2", "present": 0, "lost": 1, "share": 0.25}])"));
+  EXPECT_EQ(workers.at("present"), nlohmann::json::parse(R"([{"worker": 0, "process": 412, "host": "node1"}])"));
+  EXPECT_EQ(workers.at("now").at(0).at("host"), "node1");
+  EXPECT_EQ(workers.at("now").at(1).at("host"), "node2");
+  EXPECT_EQ(workers.at("last_lost").at("host"), "node2");
+  EXPECT_EQ(workers.at("moves"), nlohmann::json::parse(R"({"count": 1, "trials": 1, "seconds": 0.5})"));
+  const std::string text = status_text("first", view);
+  EXPECT_NE(text.find("  1 worker lost (the last on node2 (slurm) was killed by signal 9 (Killed))"
+                      "  1 trial moved, at most 0.5 s of work lost\n"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(
+      text.ends_with("\n  node1: 1 worker, 75 % of the work"
+                     "\n  node2: 0 workers, 25 % of the work, 1 worker lost"
+                     "\n  worker 0 on node1, 75 % busy: #1"
+                     "\n  worker 1 on node2, 25 % busy: nothing under way"))
+      << text;
+  view.end_reason = "budget";
+  const std::string ended = status_text("first", view);
+  EXPECT_TRUE(ended.ends_with("\n  node1: 75 % of the work\n  node2: 25 % of the work, 1 worker lost")) << ended;
+}
+
+TEST(Status, TellsOfTheFirstHostsAndHowManyThereAre) {
+  study::StudyView view = elsewhere();
+  for (int k = 3; k <= 12; ++k) view.workers.hosts.push_back({"node" + std::to_string(k), 0});
+  const std::string text = status_text("first", view);
+  EXPECT_NE(text.find("\n  and 4 more hosts\n  worker 0"), std::string::npos) << text;
+  EXPECT_EQ(status_json("first", view).at("workers").at("hosts").size(), 12U);
+}
+
+// A view that was not read from a log may hold anything.
+TEST(Status, KeepsAHostsNameOnItsLine) {
+  study::StudyView view = elsewhere();
+  view.workers.hosts[0].name = view.workers.present[0].host = "a\n\x1b[2J";
+  const std::string text = status_text("first", view);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 4) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(Status, TellsOfNoHostWhereWorkersAreHere) {
+  study::StudyView view = elsewhere();
+  view.workers.hosts.clear();
+  view.workers.moves.clear();
+  view.workers.present[0].host.clear();
+  view.workers.last->host.clear();
+  for (study::Span& span : view.spans) span.host = 0;
+  EXPECT_EQ(status_json("first", view).dump().find("host"), std::string::npos);
+  EXPECT_FALSE(status_json("first", view).at("workers").contains("moves"));
+  EXPECT_NE(status_text("first", view).find("(the last (slurm) was killed"), std::string::npos);
 }
 
 TEST(Status, SaysNothingOfPausesAndCancellationsWhereThereAreNone) {

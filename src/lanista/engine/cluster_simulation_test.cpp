@@ -15,7 +15,9 @@
 #include "lanista/engine/custom_study.h"
 #include "lanista/engine/process_executor.h"
 #include "lanista/engine/simulated_fleet.h"
+#include "lanista/engine/study_state.h"
 #include "lanista/engine/test_support.h"
+#include "lanista/study/hosts.h"
 
 namespace lanista::engine::testing {
 namespace {
@@ -48,6 +50,7 @@ class DrawnStudy {
     }
     return "it did not end in " + std::to_string(kMostLives) + " lives";
   }
+  std::int64_t moved() const { return moved_; }  ///< how often a trial went on from one host elsewhere
   Fingerprint left() {
     const auto left = fingerprint(bench_.disk);
     return left ? *left : Fingerprint{left.error().text(), ""};
@@ -79,7 +82,29 @@ class DrawnStudy {
       engine = Engine::resume(kFolder, {}, bench_.numerics, services);
     }
     if (!engine) return std::move(engine).error();
-    return (*engine)->run();
+    auto summary = (*engine)->run();
+    if (summary) expect_as_read((*engine)->view());
+    return summary;
+  }
+
+  /// What the engine saw of its workers is what a reader of the log sees.
+  void expect_as_read(const StudyView& seen) {
+    const auto records = store::read_log(bench_.disk, kFolder);
+    ASSERT_TRUE(records);
+    const auto read = fold(*records);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(told(*read), told(seen));
+    moved_ = std::ssize(seen.workers.moves);
+  }
+  static std::string told(const StudyView& view) {
+    std::string out;
+    for (const auto& each : view.workers.present) out += study::worker_text(each.worker, each.host) + "\n";
+    for (const auto& host : view.workers.hosts) out += host.name + " " + std::to_string(host.lost) + "\n";
+    for (const auto& move : view.workers.moves) {
+      out += std::to_string(move.trial.value) + " " + study::move_text(move) + "\n";
+    }
+    for (const study::Span& span : view.spans) out += std::to_string(span.host) + " ";
+    return out;
   }
 
   const study::StudyConfig& config_;
@@ -87,6 +112,7 @@ class DrawnStudy {
   Troubles& troubles_;
   std::uint64_t workers_;
   double trouble_ = 0;
+  std::int64_t moved_ = 0;
   Bench bench_;
 };
 
@@ -103,6 +129,7 @@ TEST(ClusterSimulation, ComesToTheSameEndWhateverGoesWrong) {
   const auto expected = fingerprint(undisturbed.disk);
   ASSERT_TRUE(expected);
   Troubles troubles;
+  std::int64_t moved = 0;
   const std::uint64_t first = number("LANISTA_SIMULATED_FROM", 1), seeds = number("LANISTA_SIMULATED_SEEDS", 30);
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
     DrawnStudy study(config, seed, troubles);
@@ -111,7 +138,9 @@ TEST(ClusterSimulation, ComesToTheSameEndWhateverGoesWrong) {
     const Fingerprint left = study.left();
     ASSERT_EQ(first_difference(left.canonical, expected->canonical), "");
     ASSERT_EQ(left.weights, expected->weights);
+    moved += study.moved();
   }
+  EXPECT_GT(moved, static_cast<std::int64_t>(seeds));
   std::int64_t all = 0;
   for (const auto& [kind, count] : troubles) {
     all += count;

@@ -88,7 +88,8 @@ std::vector<Elsewhere> places_of(const study::ClusterConfig& cluster, const std:
       out.push_back({});
       continue;
     }
-    out.push_back({"ssh " + host, with_worker({"ssh", "-T", "-o", "BatchMode=yes", host}, quoted(program))});
+    out.push_back({"ssh " + host, with_worker({"ssh", "-T", "-o", "BatchMode=yes", host}, quoted(program)),
+                   host.substr(host.rfind('@') + 1)});
   }
   if (!cluster.slurm.empty()) {
     // Without --unbuffered srun hands lines on, and a message is none.

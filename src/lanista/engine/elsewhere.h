@@ -18,6 +18,7 @@ namespace lanista::engine {
 struct Elsewhere {
   std::string name;                ///< in messages: "ssh node2"
   std::vector<std::string> words;  ///< of the program that does it, up to `worker --stdio`
+  std::string host = {};           ///< where that is, if it is known before a worker says so
 };
 
 /// What a study file asks for, in the order in which workers are dealt to it; empty: all workers are here. `program` is

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
+#include "lanista/engine/host.h"
 #include "lanista/engine/process_life.h"
 
 namespace lanista::engine::testing {
@@ -53,6 +54,8 @@ class Elsewhere : public ProcessExecutorTest {
     ProcessOptions how;
     how.lease_seconds = lease_seconds;
     how.elsewhere = std::move(places);
+    how.launch = launch_function(
+        [worker = mortal({})](const std::string& socket) { static_cast<void>(work_for_engine(socket, worker)); });
     return *ProcessExecutor::create(brief, real_file_system(), clock_, how);
   }
 };
@@ -105,6 +108,72 @@ TEST_F(Elsewhere, GivesTrialsToWhoComesLate) {
     if (const auto* finished = std::get_if<FinishedReport>(&*report)) ended.insert(finished->trial);
     if (ended.size() == 2) ::kill(-near, SIGCONT);
   }
+}
+
+/// What is told of where workers run, by how they are: -1 for those that were lost before they came.
+std::map<std::int64_t, std::string> hosts_told(Executor& executor, std::size_t count) {
+  std::map<std::int64_t, std::string> out;
+  EXPECT_TRUE(executor.start(short_job(1)));
+  while (out.size() < count) {
+    const auto report = executor.next(30);
+    if (!report) {
+      ADD_FAILURE() << "silence";
+      break;
+    }
+    if (const auto* told = std::get_if<WorkerReport>(&*report)) {
+      out.insert_or_assign(told->came ? told->worker : -1, told->host);
+    }
+  }
+  return out;
+}
+
+TEST_F(Elsewhere, TellsWhereItsWorkersRunAsTheySayOrAsTheirLauncherDoes) {
+  const MakeWorker worker = mortal({});
+  ASSERT_NE(own_host(), "");
+  auto executor = make_far(3, {{"ssh asked", late(0, worker), "asked"},
+                               {"", {}},
+                               {"ssh down", launch_command({"sh", "-c", "exit 7"}), "down"}});
+  EXPECT_EQ(hosts_told(*executor, 3),
+            (std::map<std::int64_t, std::string>{{-1, "down"}, {0, own_host()}, {1, own_host()}}))
+      << "one here among others elsewhere is told, too";
+}
+
+TEST_F(Elsewhere, TellsNoHostWhereAllPlacesAreHere) {
+  auto executor = make_far(2, {{"", {}}, {"", {}}});
+  EXPECT_EQ(hosts_told(*executor, 2), (std::map<std::int64_t, std::string>{{0, ""}, {1, ""}}));
+}
+
+TEST_F(ProcessExecutorTest, TellsNoHostOfWorkersHere) {
+  auto executor = make(2);
+  EXPECT_EQ(hosts_told(*executor, 2), (std::map<std::int64_t, std::string>{{0, ""}, {1, ""}}));
+}
+
+/// Greets as told, is ready, and does nothing.
+LaunchWorker greeting(const std::string& host) {
+  return [host](const std::string&) -> Result<Begun> {
+    std::array<int, 2> ends{};
+    LANISTA_CHECK(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0, "no socket");
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(ends[0]);
+      Channel channel(ends[1]);
+      channel.send(static_cast<std::uint16_t>(WireKind::kHello),
+                   encode(Hello{kWorkerProtocol, build_fingerprint(), ::getpid(), host}));
+      channel.send(static_cast<std::uint16_t>(WireKind::kReady), "");
+      while (!channel.closed()) static_cast<void>(channel.receive(1));
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    return Begun{child, Channel(ends[0])};
+  };
+}
+
+TEST_F(Elsewhere, MakesPlainWhatAWorkerSaysOfItsHost) {
+  auto executor = make_far(3, {{"a", greeting("n\x1b[31m\nde " + std::string(500, 'x')), "asked"},
+                               {"b", greeting(""), "asked\t2"},
+                               {"c", greeting("")}});
+  EXPECT_EQ(hosts_told(*executor, 3),
+            (std::map<std::int64_t, std::string>{{0, "n?[31m?de?" + std::string(54, 'x')}, {1, "asked?2"}, {2, ""}}));
 }
 
 TEST_F(Elsewhere, DoesWithoutAPlaceThatGivesNoWorkers) {
@@ -168,11 +237,14 @@ TEST(ElsewhereFile, BeginsTheProgramThere) {
   ASSERT_EQ(hosts.size(), 2U);
   EXPECT_TRUE(hosts[0].words.empty());
   EXPECT_EQ(hosts[1].name, "ssh node1");
+  EXPECT_EQ(hosts[1].host, "node1");
+  EXPECT_EQ(places_of({.ssh = {"me@node2.site"}, .slurm = {}, .program = {}}, "lanista")[0].host, "node2.site");
   EXPECT_EQ(hosts[1].words, (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "node1",
                                                       "'/opt/my tools/lanista'", "worker", "--stdio"}));
   const auto jobs =
       places_of({.ssh = {}, .slurm = {"partition=short", "--exact"}, .program = {}}, "/opt/my tools/lanista");
   ASSERT_EQ(jobs.size(), 1U);
+  EXPECT_EQ(jobs[0].host, "") << "any node";
   EXPECT_EQ(jobs[0].words,
             (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1", "--partition=short", "--exact",
                                       "/opt/my tools/lanista", "worker", "--stdio"}));

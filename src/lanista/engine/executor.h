@@ -161,6 +161,8 @@ struct WorkerReport {
   std::string reason;           ///< why it went: "was killed by signal 9 (Killed)"
   std::vector<TrialId> trials;  ///< that it had, and that go on
   double seconds = 0;           ///< of work, that one of them lost at most
+  std::string host = {};        ///< where it runs or ran; empty: here, or nobody knows
+  std::map<TrialId, double> costs = {};  ///< the same seconds of each trial that it had heard of
 };
 using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, ParkedReport, PausedReport,
                             SpanReport, BrokenReport, WorkerReport>;

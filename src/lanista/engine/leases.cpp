@@ -102,12 +102,14 @@ Leases::Loss Leases::lose(std::size_t worker, bool own_fault, const std::string&
     loss.again.push_back(id);
     if (!was_sent) continue;
     loss.seconds = std::max(loss.seconds, now - lease.safe_at);
+    loss.costs[id] = now - lease.safe_at;
     if (std::ranges::find(hand, id) == hand.end()) continue;
     int& count = own_fault ? lease.crashes : lease.losses;
     ++count;
     const bool is_known = hand.size() == 1 && (own_fault ? count > 1 : count >= Lease::kLosses);
     if (!is_known) continue;
     loss.again.pop_back();
+    loss.costs.erase(id);
     loss.failed.push_back({id, lease.told + 1,
                            "the worker process " + reason + " while it trained this trial alone, " +
                                std::to_string(count) + " times in a row"});

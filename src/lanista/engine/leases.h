@@ -77,6 +77,7 @@ class Leases {
     std::vector<TrialId> again;         ///< are to be sent anew, to whom it may be
     std::vector<FailureReport> failed;  ///< have cost a worker too often
     double seconds = 0;                 ///< of work, that is lost at most with one of them
+    std::map<TrialId, double> costs = {};  ///< that, of each that the worker had heard of and that goes on
   };
   /// The worker is gone. `reason` goes into the failure of whoever is to blame.
   Loss lose(std::size_t worker, bool own_fault, const std::string& reason, double now);

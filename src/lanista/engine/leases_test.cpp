@@ -91,6 +91,7 @@ TEST(Leases, GoOnFromTheLastCheckpointAndTryOlderOnes) {
 
   EXPECT_EQ(loss.again, std::vector<TrialId>{TrialId{1}});
   EXPECT_EQ(loss.seconds, 7) << "it was safe at 0, when it was saved";
+  EXPECT_EQ(loss.costs, (std::map<TrialId, double>{{TrialId{1}, 7.0}}));
   EXPECT_EQ(Leases::job_of(lease).checkpoint, "second");
   const Error lost{Code::kNotFound, "", ""}, full{Code::kResourceExhausted, "", ""};
   token = leases.send(lease, 0);
@@ -103,6 +104,21 @@ TEST(Leases, GoOnFromTheLastCheckpointAndTryOlderOnes) {
   EXPECT_EQ(Leases::job_of(lease).checkpoint, "");
   token = leases.send(lease, 0);
   EXPECT_FALSE(leases.try_older(TrialId{1}, token, lost)) << "there is nothing older than the beginning";
+}
+
+TEST(Leases, TellWhatEachTrialOfAWorkerLost) {
+  Leases leases(1);
+  leases.send(leases.grant(job(1)), 2);
+  const std::uint64_t token = leases.send(leases.grant(job(2)), 3);
+  leases.grant(job(3));
+  ASSERT_TRUE(hears(leases, 0, token, CheckpointReport{TrialId{2}, 0, 3, "saved"}));
+
+  const Leases::Loss loss = leases.lose(0, false, "was killed", 10);
+
+  EXPECT_EQ(loss.again.size(), 3U);
+  EXPECT_EQ(loss.costs, (std::map<TrialId, double>{{TrialId{1}, 8.0}, {TrialId{2}, 10.0}}))
+      << "nobody had heard of trial 3, and the tests' reports come at 0";
+  EXPECT_EQ(loss.seconds, 10);
 }
 
 // The culprit is known when it crashes a process a second time, alone; whoever was with it the first time goes on.
@@ -125,6 +141,7 @@ TEST(Leases, CostACrashingTrialItselfAlone) {
   EXPECT_EQ(loss.failed.front().trial, TrialId{2});
   EXPECT_NE(loss.failed.front().reason.find("signal 11 (Segmentation fault)"), std::string::npos);
   EXPECT_EQ(loss.again, (std::vector<TrialId>{TrialId{1}, TrialId{3}}));
+  EXPECT_EQ(loss.costs, (std::map<TrialId, double>{{TrialId{1}, 0.0}, {TrialId{3}, 0.0}})) << "trial 2 has ended";
   const std::uint64_t token = leases.send(*leases.find(TrialId{1}), 0);
   ASSERT_TRUE(hears(leases, 0, token, epoch(1, 1)));
   EXPECT_FALSE(Leases::job_of(*leases.find(TrialId{1})).alone) << "it came through";

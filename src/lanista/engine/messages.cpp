@@ -259,19 +259,24 @@ json to_json(const BrokenReport& broken) {
 json to_json(const WorkerReport& told) {
   json trials = json::array();
   for (const TrialId id : told.trials) trials.push_back({{"trial", id.value}});
+  json costs = json::array();
+  for (const auto& [id, seconds] : told.costs) costs.push_back({{"trial", id.value}, {"seconds", real_json(seconds)}});
   return {{"kind", "worker"},
           {"worker", told.worker},
           {"process", told.process},
           {"came", told.came},
           {"reason", told.reason},
           {"trials", std::move(trials)},
-          {"seconds", real_json(told.seconds)}};
+          {"seconds", real_json(told.seconds)},
+          {"host", told.host},
+          {"costs", std::move(costs)}};
 }
 
 WorkerReport read_worker_report(const json& in) {
-  WorkerReport out{integer(in, "worker"), integer(in, "process"), flag(in, "came"),
-                   text(in, "reason"),    {},                     real(in, "seconds")};
+  WorkerReport out{integer(in, "worker"), integer(in, "process"), flag(in, "came"), text(in, "reason"), {},
+                   real(in, "seconds"),   text(in, "host")};
   for (const json& each : array(in, "trials")) out.trials.push_back(trial(each, "trial"));
+  for (const json& each : array(in, "costs")) out.costs[trial(each, "trial")] = real(each, "seconds");
   return out;
 }
 

@@ -145,7 +145,8 @@ class Draw {
       case 6:
         return SpanReport{trial(), integer(), integer(), real(), real(), integer(), integer(), costs()};
       case 7:
-        return WorkerReport{integer(), integer(), flag(), text(), {trial(), trial()}, real()};
+        return WorkerReport{integer(),          integer(), flag(), text(),
+                            {trial(), trial()}, real(),    text(), {{trial(), real()}}};
       default:
         return BrokenReport{Error{static_cast<Code>(rng_.below(13)), text(), text()}};
     }

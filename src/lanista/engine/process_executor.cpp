@@ -190,7 +190,8 @@ struct ProcessExecutor::Impl {
   }
 
   void begin(const Fleet::Ready& ready) {
-    reports.emplace_back(WorkerReport{static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0});
+    reports.emplace_back(
+        WorkerReport{static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0, ready.host});
     for (const Leases::Move& moved : leases.share_out_to(ready.worker, away())) {
       if (moved.from) tell(*moved.from, Finish{moved.trial, false, true});
     }
@@ -278,7 +279,7 @@ struct ProcessExecutor::Impl {
     Leases::Loss loss = leases.lose(lost.worker, lost.own_fault, lost.reason, clock.now());
     last_losses[lost.worker] = lost.reason;
     reports.emplace_back(WorkerReport{static_cast<std::int64_t>(lost.worker), lost.process, false, lost.reason,
-                                      loss.again, loss.seconds});
+                                      loss.again, loss.seconds, lost.host, std::move(loss.costs)});
     for (FailureReport& failure : loss.failed) reports.emplace_back(std::move(failure));
     has_saved(lost.worker);
     if (fleet->is_due(lost.worker)) return;  // who comes in its place takes its trials

@@ -4,6 +4,7 @@
 
 #include "lanista/base/json_object.h"
 #include "lanista/base/real_json.h"
+#include "lanista/engine/host.h"
 #include "lanista/graph/text.h"
 #include "lanista/store/cost_rows.h"
 #include "lanista/study/record_fields.h"
@@ -425,22 +426,31 @@ json worker_body(const WorkerReport& told, double unix_time) {
            {"process", told.process},
            {"event", told.came ? "came" : "went"},
            {"time", real_json(unix_time)}};
+  if (!told.host.empty()) out["host"] = told.host;
   if (told.came) return out;
   out["reason"] = told.reason;
   out["seconds"] = real_json(told.seconds);
   out["trials"] = json::array();
-  for (const TrialId id : told.trials) out["trials"].push_back({{"trial", id.value}});
+  for (const TrialId id : told.trials) {
+    out["trials"].push_back({{"trial", id.value}});
+    const auto cost = told.costs.find(id);
+    if (!told.host.empty() && cost != told.costs.end()) out["trials"].back()["seconds"] = real_json(cost->second);
+  }
   return out;
 }
 
 Result<WorkerReport> read_worker(const json& body) {
   return read_record<WorkerReport>("worker", [&] {
     WorkerReport out{integer(body, "worker"), integer(body, "process"), text(body, "event") == "came", {}, {}, 0};
+    if (body.contains("host")) out.host = plain_host(text(body, "host"));
     if (out.came) return out;
     if (text(body, "event") != "went") throw Malformed{"'" + text(body, "event") + "' is no event of a worker"};
     out.reason = text(body, "reason");
     out.seconds = real(body, "seconds");
-    for (const json& each : array(body, "trials")) out.trials.push_back(study::fields::trial(each, "trial"));
+    for (const json& each : array(body, "trials")) {
+      out.trials.push_back(study::fields::trial(each, "trial"));
+      if (each.contains("seconds")) out.costs[out.trials.back()] = real(each, "seconds");
+    }
     return out;
   });
 }

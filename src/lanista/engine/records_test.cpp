@@ -138,6 +138,49 @@ TEST_F(Records, OfSpansTellWhatTheSecondsWentInto) {
   }
 }
 
+TEST_F(Records, OfWorkersElsewhereTellWhereTheyRanAndWhatTrialsLost) {
+  const auto through = [&](const WorkerReport& told) {
+    const auto read = read_worker(through_the_log(RecordType::kWorker, worker_body(told, 5)));
+    EXPECT_TRUE(read) << read.error().text();
+    return *read;
+  };
+  const WorkerReport came{3, 412, true, "", {}, 0, "node2"};
+  EXPECT_EQ(through(came).host, "node2");
+  const WorkerReport went{3, 412, false, "left", {TrialId{4}, TrialId{2}}, 2.5, "node2", {{TrialId{4}, 2.5}}};
+  const WorkerReport read = through(went);
+  EXPECT_EQ(read.host, "node2");
+  EXPECT_EQ(read.trials, went.trials);
+  EXPECT_EQ(read.costs, went.costs) << "of trial 2 the worker had not heard";
+}
+
+// A log of a study here is, byte for byte, what builds before wrote, whose records are read as ever.
+TEST_F(Records, OfWorkersHereAreThoseOfBefore) {
+  const WorkerReport came{0, 412, true, "", {}, 0};
+  const WorkerReport went{0, 412, false, "left", {TrialId{4}}, 2.5, "", {{TrialId{4}, 2.5}}};
+  EXPECT_EQ(worker_body(came, 5).dump(), R"({"event":"came","process":412,"time":5.0,"worker":0})");
+  const std::string before = R"({"event":"went","process":412,"reason":"left","seconds":2.5,"time":5.0,)"
+                             R"("trials":[{"trial":4}],"worker":0})";
+  EXPECT_EQ(worker_body(went, 5).dump(), before);
+  const auto read = read_worker(json::parse(before));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->host, "");
+  EXPECT_TRUE(read->costs.empty());
+  EXPECT_EQ(read->trials, went.trials);
+}
+
+TEST_F(Records, OfWorkersElsewhereMakeAForeignNamePlain) {
+  json body = worker_body({0, 412, true, "", {}, 0, "n"}, 5);
+  body["host"] = "a\n\x1b[2J" + std::string(5000, 'b');
+  EXPECT_EQ(read_worker(body)->host, "a??[2J" + std::string(58, 'b'));
+  for (const json& broken : {json(7), json(nullptr), json::array()}) {
+    body["host"] = broken;
+    EXPECT_EQ(read_worker(body).error().code, Code::kDataLoss) << broken;
+  }
+  body = worker_body({0, 412, false, "left", {TrialId{4}}, 1, "n", {{TrialId{4}, 1.0}}}, 5);
+  body["trials"][0]["seconds"] = "long";
+  EXPECT_EQ(read_worker(body).error().code, Code::kDataLoss);
+}
+
 TEST_F(Records, OfChildrenTellOnlyWhatTheirParentsHaveNot) {
   study::TrialView child;
   child.id = TrialId{1};

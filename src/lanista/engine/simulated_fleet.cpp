@@ -106,7 +106,12 @@ void SimulatedFleet::come(std::size_t worker) {
   seat.process = ++processes_;
   seat.wakes = now + soon(kStep);
   seat.heard = now;
-  news_.push_back(Ready{worker, seat.process});
+  news_.push_back(Ready{worker, seat.process, host_of(seat, worker)});
+}
+
+/// Whoever comes late is on any of three machines.
+std::string SimulatedFleet::host_of(const Seat& seat, std::size_t worker) const {
+  return worker < options_.near ? std::string() : "far" + std::to_string(seat.process % 3);
 }
 
 bool SimulatedFleet::may_lose(const Seat& seat, bool own_fault) const {
@@ -200,6 +205,11 @@ void SimulatedFleet::report(Seat& seat, const Report& report) {
   }
   const std::uint64_t token = trial && seat.tokens.contains(*trial) ? seat.tokens.at(*trial) : 0;
   tell(seat, WireKind::kReport, with_token(token, encode(report)));
+  if (const auto* epoch = std::get_if<EpochReport>(&report)) {
+    const SpanReport span{epoch->measurement.trial, epoch->measurement.epoch, 0, clock_.now() - kStep, clock_.now()};
+    seat.from.push_back({seat.from.back().at,
+                         {static_cast<std::uint16_t>(WireKind::kReport), with_token(token, encode(Report(span)))}});
+  }
 }
 
 void SimulatedFleet::tell(Seat& seat, WireKind kind, std::string text) {
@@ -235,9 +245,10 @@ void SimulatedFleet::drop(std::size_t worker, bool own_fault, const std::string&
   const bool lives_on = !own_fault && clock_.now() < seat.cut_until;
   if (lives_on) ghosts_.push_back({std::move(seat.fake), clock_.now() + soon(1), static_cast<int>(rng_.below(4))});
   const pid_t process = seat.process;
+  const std::string host = host_of(seat, worker);
   seat = Seat{};
   seat.wakes = clock_.now() + soon(worker < options_.near ? kComes : kComesLate);
-  news_.push_back(Lost{worker, process, own_fault, reason});
+  news_.push_back(Lost{worker, process, own_fault, reason, host});
 }
 
 /// Who was cut off goes on, and writes files that nobody waits for.

@@ -81,6 +81,7 @@ class SimulatedFleet final : public Fleet {
   bool may_lose(const Seat& seat, bool own_fault) const;
   void haunt();
   double soon(double mean);
+  std::string host_of(const Seat& seat, std::size_t worker) const;
 
   FleetOptions fleet_;
   Options options_;

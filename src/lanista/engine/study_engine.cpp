@@ -119,7 +119,7 @@ Result<void> StudyEngine::take(Report report) {
     const study::Span worked{span->trial,          span->epoch, span->worker, span->began + offset,
                              span->ended + offset, span->lanes, span->width,  span->costs};
     LANISTA_TRY(log_.append(RecordType::kSpan, span_body(worked)));
-    state_.view.spans.push_back(worked);
+    state_.work(worked);
   } else if (const auto* worker = std::get_if<WorkerReport>(&report)) {
     LANISTA_TRY(log_.append(RecordType::kWorker, worker_body(*worker, services_.clock->unix_time())));
     state_.worker(*worker);

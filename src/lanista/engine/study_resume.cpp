@@ -1,8 +1,7 @@
 // Coming back to a study: what the log tells is put to work again.
 #include <unistd.h>
 
-#include <array>
-
+#include "lanista/engine/host.h"
 #include "lanista/engine/study_engine.h"
 
 namespace lanista::engine {
@@ -10,18 +9,14 @@ namespace {
 
 using store::RecordType;
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "unknown";
-}
-
 }  // namespace
 
 Result<void> StudyEngine::begin_attempt() {
   began_ = last_sync_ = last_worked_ = services_.clock->now();
   const double date = services_.clock->unix_time();
   state_.begin_attempt(date);
-  LANISTA_TRY(log_.append(RecordType::kAttempt, begin_body(date, getpid(), host_name())));
+  const std::string host = own_host();
+  LANISTA_TRY(log_.append(RecordType::kAttempt, begin_body(date, getpid(), host.empty() ? "unknown" : host)));
   // Whoever asked for a pause got one: nobody was working.
   LANISTA_ASSIGN(const std::vector<Request> requests, pending_requests(*services_.fs, folder_));
   for (const Request& request : requests) {

@@ -79,6 +79,7 @@ class StudyState {
                  std::optional<study::Ensemble> ensemble = {});
   void extend(const Engine::Extension& extension);
   void worker(const WorkerReport& told);
+  void work(study::Span span);
   void begin_attempt(double unix_time);
   double seconds_before() const { return seconds_before_; }  ///< worked in earlier attempts
   void worked(double seconds);                               ///< in this attempt, all in all
@@ -99,11 +100,14 @@ class StudyState {
   Result<TrialId> running_trial(TrialId id) const;
   /// A waiting member was taken up, or will never be. Gives what was known of it.
   std::optional<Waiting> take_up(const std::function<bool(const strategy::Member&)>& is_meant);
+  /// The trial goes on with that worker, if it was lost with another.
+  void settle(TrialId trial, std::int64_t worker, const std::string& host);
   static constexpr std::size_t kMostInherited = std::size_t{1} << 22;
   std::int64_t groups_ = 0;
   std::size_t inherited_ = 0;  ///< steps and edits of all parents so far, once for each child
   double seconds_before_ = 0;
   std::int64_t paused_ = 0;
+  std::map<TrialId, std::size_t> lost_;  ///< trials that nobody has told of since: which of the moves it was
 };
 
 /// Folds a whole log, or what follows behind its first `before` records. Errors: StudyState::apply's, with the record's

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lanista/base/real_json.h"
+#include "lanista/engine/host.h"
 
 namespace lanista::engine {
 namespace {
@@ -59,6 +60,10 @@ WorkerFleet::~WorkerFleet() {
 const std::string& WorkerFleet::place(std::size_t worker) const {
   static const std::string kHere;
   return options_.elsewhere.empty() ? kHere : options_.elsewhere[worker % options_.elsewhere.size()].name;
+}
+
+bool WorkerFleet::tells_hosts() const {
+  return std::ranges::any_of(options_.elsewhere, [](const Launcher& launcher) { return !launcher.name.empty(); });
 }
 
 bool WorkerFleet::is_hopeless() const {
@@ -143,6 +148,7 @@ void WorkerFleet::begin_due(double now) {
     if (begun->channel) seat.channel = std::move(begun->channel);
     seat.begun = now;
     seat.silent = 0;
+    if (tells_hosts()) seat.host = plain_host(options_.elsewhere[i % options_.elsewhere.size()].host);
   }
 }
 
@@ -195,7 +201,7 @@ void WorkerFleet::listen(std::size_t worker) {
       greet(worker, message->text);
     } else if (kind == WireKind::kReady && !seat.is_ready) {
       seat.is_ready = true;
-      news_.push_back(Ready{worker, seat.process});
+      news_.push_back(Ready{worker, seat.process, seat.host});
     } else if (kind == WireKind::kBroken &&
                !seat.is_ready) {  // the data are others, say: so it would be for the next one
       begins_ = false;
@@ -213,6 +219,9 @@ void WorkerFleet::greet(std::size_t worker, const std::string& text) {
   const auto hello = decode_hello(text);
   const Result<void> fits = hello ? check_hello(*hello, build_) : Result<void>(hello.error());
   if (fits) {
+    // What it says itself is nearer than what the launcher was asked for: on Slurm the latter is any node.
+    const std::string host = tells_hosts() ? plain_host(hello->host) : std::string();
+    if (!host.empty()) seat.host = host;
     seat.channel->send(static_cast<std::uint16_t>(WireKind::kWelcome),
                        encode(Welcome{options_.lease_seconds, options_.brief}));
     return;
@@ -265,12 +274,13 @@ void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const
   }
   const bool was_ready = seat.is_ready;
   const pid_t process = seat.process;
+  const std::string host = std::move(seat.host);
   const int failures = seat.failures + 1;
   seat = Seat{};
   seat.failures = failures;
   seat.begin_at = clock_->now() + delay_after(failures, is_elsewhere(worker) ? kFarDelay : kLongestDelay);
   const std::string told = is_elsewhere(worker) ? "(" + place(worker) + ") " + reason : reason;
-  news_.push_back(Lost{worker, process, own_fault, told});
+  news_.push_back(Lost{worker, process, own_fault, told, host});
   if (was_ready || failures < (own_fault ? kTries : kKilledTries) || !begins_) return;
   if (is_elsewhere(worker) && !is_hopeless()) return;
   begins_ = false;

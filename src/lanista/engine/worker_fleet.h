@@ -21,6 +21,7 @@ namespace lanista::engine {
 struct Launcher {
   std::string name;  ///< in messages: "ssh node2"; empty: here
   LaunchWorker launch;
+  std::string host = {};  ///< where it begins them, as far as that is known before they say
 };
 
 /// What worker processes are begun with, and how long one may be silent.
@@ -39,6 +40,7 @@ class Fleet {
   struct Ready {
     std::size_t worker = 0;
     pid_t process = 0;
+    std::string host = {};  ///< where it runs, of fleets that begin workers elsewhere
   };
   struct Heard {
     std::size_t worker = 0;
@@ -48,7 +50,8 @@ class Fleet {
     std::size_t worker = 0;
     pid_t process = 0;
     bool own_fault = false;
-    std::string reason;  ///< "was killed by signal 9 (Killed)"
+    std::string reason;     ///< "was killed by signal 9 (Killed)"
+    std::string host = {};  ///< as Ready has it; of one that never spoke its launcher's
   };
   /// There will be no workers.
   struct Broken {
@@ -105,6 +108,7 @@ class WorkerFleet final : public Fleet {
     double begin_at = 0;  // where there is none
     int failures = 0;     // in a row
     bool has_spoken = false;
+    std::string host = {};  // where it runs, if workers are begun elsewhere
   };
   struct Stranger {
     WorkerSocket::Guest guest;
@@ -116,6 +120,8 @@ class WorkerFleet final : public Fleet {
   /// Where a worker is, if that is not here.
   const std::string& place(std::size_t worker) const;
   bool is_elsewhere(std::size_t worker) const { return !place(worker).empty(); }
+  /// Some of its workers are on other machines, so that it is worth telling where each is.
+  bool tells_hosts() const;
   /// There is none that works, and all of those to come end before they can.
   bool is_hopeless() const;
   void begin_due(double now);

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "lanista/engine/host.h"
 #include "lanista/engine/messages.h"
 #include "lanista/engine/worker_process.h"
 #include "lanista/engine/worker_protocol.h"
@@ -173,7 +174,7 @@ class Obeying {
 
 Result<Welcome> knock(Channel& channel) {
   channel.send(static_cast<std::uint16_t>(WireKind::kHello),
-               encode(Hello{kWorkerProtocol, build_fingerprint(), ::getpid()}));
+               encode(Hello{kWorkerProtocol, build_fingerprint(), ::getpid(), own_host()}));
   while (const auto message = channel.receive(kToAnswer)) {
     const auto kind = static_cast<WireKind>(message->kind);
     if (kind == WireKind::kWelcome) return decode_welcome(message->text);

@@ -23,13 +23,16 @@ std::string one_line(const json& message) { return message.dump(-1, ' ', false, 
 }  // namespace
 
 std::string encode(const Hello& hello) {
-  return one_line({{"protocol", hello.protocol}, {"build", hello.build}, {"process", hello.process}});
+  return one_line(
+      {{"protocol", hello.protocol}, {"build", hello.build}, {"process", hello.process}, {"host", hello.host}});
 }
 
 Result<Hello> decode_hello(std::string_view text) {
   LANISTA_ASSIGN(const json in, store::parse_record_json(text));
   return read_record<Hello>("hello", [&] {
-    return Hello{integer(in, "protocol"), study::fields::text(in, "build"), integer(in, "process")};
+    Hello hello{integer(in, "protocol"), study::fields::text(in, "build"), integer(in, "process")};
+    if (in.contains("host")) hello.host = study::fields::text(in, "host");  // other builds are to hear that they are
+    return hello;
   });
 }
 

@@ -42,6 +42,7 @@ struct Hello {
   std::int64_t protocol = kWorkerProtocol;
   std::string build;  ///< build_fingerprint()
   std::int64_t process = 0;
+  std::string host = {};  ///< own_host(); untrusted as all of it, see host.h
 };
 std::string encode(const Hello& hello);
 Result<Hello> decode_hello(std::string_view text);

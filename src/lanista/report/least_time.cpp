@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 
+#include "lanista/study/hosts.h"
+
 namespace lanista::report {
 namespace {
 
@@ -129,6 +131,11 @@ std::vector<WorkerNow> workers_now(const StudyView& view) {
     now.worker = worker;
     now.width = go.width;
     now.leader = go.leader;
+    now.host = study::host_of(view.workers, worker);
+    if (const std::size_t host = view.spans[go.turns.front().span].host;
+        now.host.empty() && !go.leader && host > 0 && host <= view.workers.hosts.size()) {
+      now.host = view.workers.hosts[host - 1].name;
+    }
     now.busy = use.seconds > 0 ? use.busy.at(worker) / use.seconds : 0;
     for (const study::Go::Turn& turn : go.turns) {
       const TrialId trial = view.spans[turn.span].trial;
@@ -146,7 +153,7 @@ std::vector<WorkerNow> workers_now(const StudyView& view) {
 std::string now_text(const WorkerNow& now) {
   char busy[32];
   std::snprintf(busy, sizeof busy, "%.0f %%", 100 * now.busy);
-  std::string text = "worker " + std::to_string(now.worker) + ", " + busy + " busy:";
+  std::string text = study::worker_text(now.worker, now.host) + ", " + busy + " busy:";
   if (now.trials.empty()) return text + " nothing under way";
   if (now.leader) text += " helps worker " + std::to_string(*now.leader) + " with";
   constexpr std::size_t kMost = 8;

@@ -42,10 +42,11 @@ struct WorkerNow {
       trials;  ///< that it had in its last go and that are under way, and here; none: it waits for work
   std::int64_t lanes = 1, width = 1;
   std::optional<std::int64_t> leader = {};  ///< whom it helps
+  std::string host = {};                    ///< where it is, or was at its last go; empty: nobody said
 };
 /// In the order of workers; none of a study that has ended. O(n log n) in the spans.
 std::vector<WorkerNow> workers_now(const study::StudyView& view);
-/// "worker 1, 87 % busy: #3 #5 #8 in turns"
+/// "worker 1 on node2, 87 % busy: #3 #5 #8 in turns"
 std::string now_text(const WorkerNow& now);
 
 }  // namespace lanista::report

@@ -152,5 +152,19 @@ TEST(WorkersNow, TellWhatTheLogToldLast) {
   EXPECT_TRUE(workers_now(view).empty());
 }
 
+TEST(WorkersNow, NameTheHostThatAWorkerIsOnOrWasOn) {
+  study::StudyView view = with_trials(2);
+  view.spans = {{TrialId{1}, 1, 0, 0, 1}, {TrialId{2}, 1, 1, 0, 1}};
+  view.spans[0].host = view.spans[1].host = 2;
+  view.workers.hosts = {{"node1", 0}, {"node2", 1}};
+  view.workers.present = {{0, 7, "node1"}};
+
+  const auto now = workers_now(view);
+
+  ASSERT_EQ(now.size(), 2U);
+  EXPECT_EQ(now_text(now[0]), "worker 0 on node1, 100 % busy: #1") << "it was begun again there";
+  EXPECT_EQ(now_text(now[1]), "worker 1 on node2, 100 % busy: #2");
+}
+
 }  // namespace
 }  // namespace lanista::report

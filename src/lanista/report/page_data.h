@@ -36,7 +36,8 @@ nlohmann::json edit_lines(const study::StudyView& view, std::span<const std::siz
 /// Busy times of workers, a bar for each trial of a go (study::goes): its place among so many lanes, the workers that
 /// began it, and whether this one helped. Goes of the same trials are joined where the gap between them is under a
 /// 4000th of the study, or more where there would be too many bars; then what is shorter than that is joined with its
-/// neighbours, too (trial 0). At most `most` bars.
+/// neighbours, too (trial 0). At most `most` bars. Where workers said on which hosts they run, those of bars
+/// (Span::host).
 nlohmann::json timeline_columns(const study::StudyView& view, std::size_t most);
 
 /// Searches inside trials (train.tune) with their branches, by trial: what was tried where, and what it came to, with
@@ -52,6 +53,9 @@ nlohmann::json model_drawings(const study::StudyView& view, std::size_t room);
 
 /// Facts, economy, failures, counts.
 nlohmann::json study_facts(const study::StudyView& view, const PageOptions& options);
+
+/// Hosts of workers, what each did, and the moves of trials by number; null where no worker said where it runs.
+nlohmann::json host_facts(const study::StudyView& view);
 
 /// How good the winner is: its assessment, with names of the classes that it speaks of; null without one. Bounded by
 /// the assessment's own bounds.

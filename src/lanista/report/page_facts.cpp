@@ -286,16 +286,18 @@ json study_facts(const StudyView& view, const PageOptions& options) {
   }
   states.push_back("paused");
   states.push_back(study::outcome_name(study::OutcomeKind::kImplied));
-  return {{"v", 1},
-          {"study", study_json(view, options)},
-          {"proposed", view.trials.size()},
-          {"states", std::move(states)},
-          {"counts", counts_json(view)},
-          {"economy", economy_json(view)},
-          {"work", work_json(view)},
-          {"waiting", study::waiting_text(waiting)},
-          {"waits", waits_json(waiting)},
-          {"failures", failures_json(view)}};
+  json out{{"v", 1},
+           {"study", study_json(view, options)},
+           {"proposed", view.trials.size()},
+           {"states", std::move(states)},
+           {"counts", counts_json(view)},
+           {"economy", economy_json(view)},
+           {"work", work_json(view)},
+           {"waiting", study::waiting_text(waiting)},
+           {"waits", waits_json(waiting)},
+           {"failures", failures_json(view)}};
+  if (json hosts = host_facts(view); !hosts.is_null()) out["hosts"] = std::move(hosts);
+  return out;
 }
 
 }  // namespace lanista::report

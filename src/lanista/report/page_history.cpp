@@ -29,9 +29,11 @@ struct Block {
   std::int64_t lanes = 1, width = 1;
   bool helps = false;
   double began = 0, ended = 0;
+  std::size_t host = 0;  // Span::host
   std::size_t bars() const { return std::max<std::size_t>(1, trials.size()); }
   bool is_like(const Block& other) const {
-    return trials == other.trials && lanes == other.lanes && width == other.width && helps == other.helps;
+    return trials == other.trials && lanes == other.lanes && width == other.width && helps == other.helps &&
+           host == other.host;
   }
 };
 
@@ -39,6 +41,7 @@ std::vector<Block> blocks_of(const StudyView& view) {
   std::vector<Block> out;
   for (const study::Go& go : study::goes(view)) {
     Block block{go.worker, {}, go.lanes, go.width, go.leader.has_value(), go.began, go.ended};
+    if (!go.leader) block.host = view.spans[go.turns.front().span].host;
     for (const study::Go::Turn& turn : go.turns) block.trials.push_back(view.spans[turn.span].trial);
     if (std::ssize(block.trials) < block.lanes) block.lanes = 1;  // a slice, which it had for itself
     out.push_back(std::move(block));
@@ -62,7 +65,8 @@ std::vector<Block> joined(const std::vector<Block>& all, double grain, bool drop
       out.push_back(block);
       continue;
     }
-    if (!last->is_like(block)) *last = {last->worker, {}, 1, 1, false, last->began, last->ended};
+    const std::size_t host = last->host == block.host ? block.host : 0;
+    if (!last->is_like(block)) *last = {last->worker, {}, 1, 1, false, last->began, last->ended, host};
     last->ended = std::max(last->ended, block.ended);
   }
   return out;
@@ -136,7 +140,7 @@ json timeline_columns(const StudyView& view, std::size_t most) {
     if (bars_of(blocks) <= most) break;
   }
   while (bars_of(blocks) > most) blocks.pop_back();
-  std::vector<std::int64_t> workers, trials, lanes, places, widths, helps;
+  std::vector<std::int64_t> workers, trials, lanes, places, widths, helps, hosts;
   std::vector<double> began, ended;
   for (const Block& block : blocks) {
     for (std::size_t place = 0; place < block.bars(); ++place) {
@@ -146,13 +150,16 @@ json timeline_columns(const StudyView& view, std::size_t most) {
       places.push_back(static_cast<std::int64_t>(place));
       widths.push_back(block.width);
       helps.push_back(block.helps ? 1 : 0);
+      hosts.push_back(static_cast<std::int64_t>(block.host));
       began.push_back(block.began);
       ended.push_back(block.ended);
     }
   }
-  return {{"count", workers.size()},         {"worker", packed_integers(workers)}, {"trial", packed_integers(trials)},
-          {"lanes", packed_integers(lanes)}, {"place", packed_integers(places)},   {"width", packed_integers(widths)},
-          {"helps", packed_integers(helps)}, {"began", packed_reals(began, 4)},    {"ended", packed_reals(ended, 4)}};
+  json out{{"count", workers.size()},         {"worker", packed_integers(workers)}, {"trial", packed_integers(trials)},
+           {"lanes", packed_integers(lanes)}, {"place", packed_integers(places)},   {"width", packed_integers(widths)},
+           {"helps", packed_integers(helps)}, {"began", packed_reals(began, 4)},    {"ended", packed_reals(ended, 4)}};
+  if (!view.workers.hosts.empty()) out["host"] = packed_integers(hosts);
+  return out;
 }
 
 }  // namespace lanista::report

@@ -64,24 +64,43 @@ struct Span {
   std::int64_t lanes = 1;  ///< trials that were trained in the same go, this one included
   std::int64_t width = 1;  ///< workers that began it together
   SpanCosts costs = {};    ///< what the seconds went into
+  std::size_t host = 0;    ///< where its worker was: a number of WorkerFates::hosts, from 1; 0: nobody said
 };
 
-/// What became of worker processes. Of a study whose workers are threads there is nothing to tell.
+/// What became of worker processes. Of a study whose workers are threads there is nothing to tell. Hosts are told of
+/// where workers are begun elsewhere (engine/elsewhere.h), and empty otherwise.
 struct WorkerFates {
   struct Present {
     std::int64_t worker = 0;   ///< number
     std::int64_t process = 0;  ///< as its machine counts them
+    std::string host = {};     ///< that it runs on
   };
   struct Lost {
     std::int64_t worker = 0, process = 0;
     std::string reason;
     std::int64_t trials = 0;  ///< that went on elsewhere
     double seconds = 0;       ///< of work, that one of them lost at most
+    std::string host = {};    ///< that it ran on
+  };
+  struct Host {
+    std::string name;
+    std::int64_t lost = 0;  ///< workers
+  };
+  /// A trial was lost with a worker of a host, and goes on from its last checkpoint.
+  struct Move {
+    TrialId trial;
+    std::int64_t from = 0;  ///< worker
+    std::string from_host;
+    std::optional<std::int64_t> to = {};  ///< the worker that told of it next; absent: none did
+    std::string to_host = {};             ///< empty: of that one nobody said where it runs
+    double seconds = 0;                   ///< of work, that it lost at most
   };
   std::vector<Present> present;  ///< by number
   std::int64_t lost = 0;         ///< in all
   double lost_seconds = 0;       ///< the most that a trial lost at a time
   std::optional<Lost> last;
+  std::vector<Host> hosts = {};  ///< in the order in which they were first told of
+  std::vector<Move> moves = {};  ///< in the order of losses
 };
 
 /// The model that all trials begin with, as far as they can (train.start: file). Its weights lie with the checkpoints.

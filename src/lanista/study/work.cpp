@@ -28,7 +28,9 @@ WorkerUse worker_use(const StudyView& view) {
   std::map<std::int64_t, double> until;
   for (const Go& go : all) {  // whose ends may overlap by rounding
     double& over = until.try_emplace(go.worker, first).first->second;
-    use.busy[go.worker] += std::max(0.0, go.ended - std::max(go.began, over));
+    const double worked = std::max(0.0, go.ended - std::max(go.began, over));
+    use.busy[go.worker] += worked;
+    if (!go.leader) use.busy_at[view.spans[go.turns.front().span].host] += worked;
     over = std::max(over, go.ended);
   }
   return use;

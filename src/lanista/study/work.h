@@ -13,7 +13,8 @@ namespace lanista::study {
 struct WorkerUse {
   std::map<std::int64_t, double>
       busy;            ///< seconds in which somebody worked there, of every worker that worked or helped
-  double seconds = 0;  ///< from the first work to the last
+  std::map<std::size_t, double> busy_at = {};  ///< the same by host (Span::host), of what workers led
+  double seconds = 0;                          ///< from the first work to the last
   std::int64_t workers() const { return static_cast<std::int64_t>(busy.size()); }
   double busy_seconds() const;  ///< over all workers
   double utilisation() const { return seconds > 0 ? busy_seconds() / (seconds * static_cast<double>(workers())) : 0; }

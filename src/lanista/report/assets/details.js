@@ -107,6 +107,7 @@ function makeDetails() {
         el("dl", {}, numbers, fact("epochs", `${trials.epochs[i]} of ${trials.budget[i]}`),
            trials.kept[i] && trials.kept[i] !== trials.epochs[i] ? fact("kept epoch", `${trials.kept[i]}`) : "",
            trials.rungs.text(i) ? fact("rungs", trials.rungs.text(i)) : "",
+           source.hosts?.moves[trials.id[i]] ? fact("moved", said(source.hosts.moves[trials.id[i]].join("; "))) : "",
            trials.start.text(i) ? fact("started from", said(trials.start.text(i))) : "",
            fact("steps", short(trials.steps[i])),
            fact("worker time", trials.worked.at(i) ? duration(trials.worked.at(i)) : ""),

@@ -111,6 +111,7 @@ const timeline = (() => {
     place: integers(packed.place, n),
     width: integers(packed.width, n),
     helps: integers(packed.helps, n),
+    host: packed.host ? integers(packed.host, n) : null,
     began: reals(packed.began, n).values,
     ended: reals(packed.ended, n).values,
   };

@@ -14,9 +14,43 @@ function workLine() {
           (source.waiting ? ` Of the trials that are not trained now, ${source.waiting}.` : ""));
 }
 
+// Where a bar's worker was; empty: here, or nobody said.
+function hostOf(k) {
+  return (timeline.host && source.hosts?.names[timeline.host[k] - 1]) || "";
+}
+
+// What each host did, where there are several.
+function hostTable() {
+  const hosts = source.hosts?.uses ?? [];
+  const moved = source.hosts?.moved ? el("p", {class: "caption after"}, `${source.hosts.moved}.`) : null;
+  if (hosts.length < 2) return moved;
+  const heads = ["host", !study.ended && "workers there", "share of the work", "workers lost"].filter((head) => head);
+  const row = (host) =>
+      [el("td", {}, said(host.name)),
+       !study.ended && el("td", {class: "number"}, short(host.present)),
+       el("td", {class: "number"}, `${Math.round(100 * host.share)} %`),
+       el("td", {class: "number"}, short(host.lost))].filter((cell) => cell);
+  return [
+    el("div", {class: "scroll", id: "hosts"},
+       el("table", {class: "plain-table"},
+          el("thead", {}, el("tr", {}, heads.map((head, k) => el("th", {scope: "col", class: k ? "number" : null}, head)))),
+          el("tbody", {}, hosts.map((host) => el("tr", {}, row(host)))))),
+    source.hosts.count > hosts.length &&
+        el("p", {class: "caption"}, `${short(hosts.length)} of ${short(source.hosts.count)} hosts.`),
+    moved
+  ];
+}
+
+// `text` cut so that it takes `most` pixels.
+function fitted(ctx, text, most) {
+  if (ctx.measureText(text).width <= most) return text;
+  while (text && ctx.measureText(`${text}…`).width > most) text = text.slice(0, -1);
+  return `${text}…`;
+}
+
 // What a bar says of its trial's share: "1/3 of worker 0", "worker 0 and 1 helper", "helps".
 function shareText(k) {
-  const worker = `worker ${timeline.worker[k]}`;
+  const worker = `worker ${timeline.worker[k]}${hostOf(k) ? ` on ${hostOf(k)}` : ""}`;
   if (timeline.helps[k]) return `${worker}, helping`;
   if (timeline.width[k] > 1) return `${worker} and ${plural(timeline.width[k] - 1, "helper")}`;
   return timeline.lanes[k] > 1 ? `1/${timeline.lanes[k]} of ${worker}` : worker;
@@ -35,6 +69,11 @@ function makeTimeline() {
     rows = Math.max(rows, timeline.worker[k] + 1);
   }
   const shownRows = Math.min(rows, 64);
+  const hosts = Array.from({length: shownRows}, () => new Set());  // of each worker, one behind the other
+  for (let k = 0; k < timeline.count; ++k) {
+    if (timeline.worker[k] < shownRows && hostOf(k)) hosts[timeline.worker[k]].add(hostOf(k));
+  }
+  const kMargin = source.hosts ? 150 : 78;
   const work = source.work;
   const share = (row) => (work ? `${Math.round(100 * (work.busy[row] || 0) / work.seconds)} % busy` : "");
   const kShared = timeline.lanes.some((lanes) => lanes > 1), kWide = timeline.width.some((width) => width > 1);
@@ -47,7 +86,9 @@ function makeTimeline() {
       ctx.fillRect(left, y + 3, width - right - left, kRow - 6);
       ctx.fillStyle = theme.soft;
       ctx.textAlign = "right";
-      ctx.fillText(`worker ${row}`, left - 10, y + kRow / 2);
+      const where = Array.from(hosts[row]).join(", ");
+      ctx.fillText(`worker ${row}`, left - 10, y + kRow / 2 - (where ? 7 : 0));
+      if (where) ctx.fillText(fitted(ctx, where, left - 14), left - 10, y + kRow / 2 + 7);
       ctx.textAlign = "left";
       ctx.fillText(share(row), width - right + 6, y + kRow / 2);
     }
@@ -81,7 +122,7 @@ function makeTimeline() {
 
   function paint(ctx, width, height) {
     places = [];
-    const left = 78, right = 76;
+    const left = kMargin, right = 76;
     const x = makeScale(0, end, left, width - right, false);
     paintRows(ctx, left, right, width);
     for (let k = 0; k < timeline.count; ++k) {
@@ -133,7 +174,7 @@ function makeTimeline() {
       "timeline", "Device timeline",
       `Worked seconds of the study, a row for each worker; pauses between attempts are left out. A bar is what a trial ` +
           `did without a gap that could be seen, ground is idle time. ${notes.join(" ")}`,
-      workLine(), chart.node,
+      workLine(), chart.node, hostTable(),
       legend(
           [kSucceeded, "trained to its budget"], [kStopped, "stopped early"], [kFailed, "failed"],
           [kRunning, "running"]),
