@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/package.h"
 #include "lanista/engine/test_support.h"
 #include "lanista/formats/cpp_source.h"
+#include "lanista/graph/text.h"
 #include "lanista/runtime/blend_cases.h"
 #include "lanista/runtime/cpp_program.h"
 #include "lanista/runtime/predictor.h"
@@ -94,6 +96,32 @@ TEST(BlendedPackage, PredictsTheBlendAndSoDoesItsOnnxFile) {
   }
   EXPECT_GT(several_units, 3);
   EXPECT_GT(filled, 1);
+}
+
+// Hidden numbers of hundreds have roundings of a ten-thousandth, whatever the logit is that they add up to.
+TEST(OnePackage, IsHeldToItsOnnxFileByTheRoundingOfASample) {
+  for (int drawn = 0; drawn < 8; ++drawn) {
+    auto graph = graph::parse(
+        "%0 = input(shape=[13])\n%1 = linear(%0, out=128)\n%2 = linear(%1, out=128)\n%3 = linear(%2, out=128)\n"
+        "%4 = relu(%3)\n%5 = linear(%4, out=3)\n%6 = output(%5)\n");
+    ASSERT_TRUE(graph);
+    testing::OnnxCase model = testing::make_case("deep" + std::to_string(drawn), *std::move(graph));
+    for (Tensor& weight : model.weights) {
+      for (float& value : elements_of<float>(weight)) value *= 4;
+    }
+    engine::ModelPackage package = package_of({"deep", Blend::kClasses, {model}, {1}, model.x});
+    package.facts = {{"study", "drawn"}, {"trial", 1}};
+    const auto onnx = engine::package_onnx(package);
+    ASSERT_TRUE(onnx) << onnx.error().text();
+    EXPECT_LE(*onnx_difference(package, *onnx, 256), kTolerance) << drawn;
+    std::vector<Tensor>& weights = package.members.front().weights;
+    const auto last = std::ranges::find(weights, "n5.weight", &Tensor::name);
+    ASSERT_NE(last, weights.end());
+    for (float& value : elements_of<float>(*last)) value *= 1.001F;
+    EXPECT_GT(*onnx_difference(package, *onnx, 256), 10 * kTolerance) << "a thousandth of the last layer";
+    elements_of<float>(*last)[0] = std::numeric_limits<float>::infinity();
+    EXPECT_EQ(onnx_difference(package, *onnx, 4).error().code, Code::kDataLoss) << "and no number at all";
+  }
 }
 
 TEST(BlendedPackage, SeesAnOnnxFileThatBlendsOtherwise) {

@@ -336,12 +336,22 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
   const auto& targets = package.data.target_normalization;
   const auto outputs = static_cast<std::size_t>(ours.outputs());
   double largest = 0;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    const double one = targets ? targets->scale[i % outputs] : 1;
-    const double difference = std::abs(seen[i] - expected[i]) / (one + std::abs(expected[i]));
-    // A NaN on one side only is as different as can be.
-    if (std::isnan(seen[i]) != std::isnan(expected[i])) return Error{Code::kDataLoss, "NaN on one side only", ""};
-    largest = std::max(largest, difference);
+  for (std::size_t first = 0; first < seen.size(); first += outputs) {
+    double difference = 0, size = 0;
+    for (std::size_t k = 0; k < outputs; ++k) {
+      const double one = targets ? targets->scale[k] : 1;
+      const double ours_says = expected[first + k], theirs_says = seen[first + k];
+      // A NaN on one side only is as different as can be, and so is an infinite number.
+      if (std::isnan(theirs_says) != std::isnan(ours_says)) return Error{Code::kDataLoss, "NaN on one side only", ""};
+      if (std::isinf(theirs_says) || std::isinf(ours_says)) {
+        if (theirs_says == ours_says) continue;
+        return Error{Code::kDataLoss, "an infinite number on one side only", ""};
+      }
+      if (std::isnan(ours_says)) continue;
+      difference = std::max(difference, std::abs(theirs_says - ours_says) / one);
+      size = std::max(size, std::abs(ours_says) / one);
+    }
+    largest = std::max(largest, difference / (1 + size));
   }
   return largest;
 }

@@ -49,8 +49,9 @@ class Predictor {
 Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& input);
 
 /// Reads an ONNX file with our own reader, runs it beside the package's model on `samples` seeded inputs, and gives the
-/// largest |difference| / (1 + |prediction|), with the targets' deviation in the place of 1 where they are
-/// standardised. Errors: those of reading and running it.
+/// largest |difference| / (1 + |prediction|) of a sample, each the largest of its outputs, in the targets' deviations
+/// where they are standardised: outputs are sums of the same hidden numbers, so a small one beside a large one has the
+/// large one's rounding. Errors: those of reading and running it.
 Result<double> onnx_difference(const engine::ModelPackage& package, std::string_view onnx, std::int64_t samples);
 
 }  // namespace lanista::runtime
