@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "lanista/base/check.h"
@@ -239,11 +238,12 @@ TuneRules rules_of_search(TuneRules rules, bool is_first, std::int64_t longer) {
 space::SearchSpace within_reach(const space::SearchSpace& space, const space::Sample& now, double reach) {
   space::SearchSpace near;
   for (space::Parameter parameter : space.parameters()) {
-    auto* range = std::get_if<space::FloatRange>(&parameter.domain);
-    if (range != nullptr && range->log) {
+    if (const auto* range = std::get_if<space::FloatRange>(&parameter.domain); range != nullptr && range->log) {
       const double at = std::get<double>(now.at(parameter.name));
-      const double lo = std::max(range->lo, at / reach), hi = std::min(range->hi, at * reach);
-      if (lo < hi) std::tie(range->lo, range->hi) = std::pair(lo, hi);
+      space::FloatRange cut = *range;
+      cut.lo = std::max(range->lo, at / reach);
+      cut.hi = std::min(range->hi, at * reach);
+      if (cut.lo < cut.hi && space::check_domain(cut)) parameter.domain = cut;
     }
     const auto added = near.add(std::move(parameter));
     LANISTA_CHECK(added.ok(), added ? "" : added.error().message);

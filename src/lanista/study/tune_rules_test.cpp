@@ -154,6 +154,14 @@ TEST(TuneRules, HaveLaterSearchesLookNearTheSettingAtHand) {
   EXPECT_EQ(rates(5, 10), std::pair(0.5, 1.0));
   EXPECT_EQ(rates(100, 10), std::pair(1e-4, 1.0));
   EXPECT_EQ(rates(1e-5, 10), std::pair(1e-4, 1.0)) << "nothing but its edge is near";
+  EXPECT_EQ(rates(0, 10), std::pair(1e-4, 1.0)) << "no decay, as recipes begin";
+  // Between multiples of a step there is nothing.
+  space::SearchSpace steps;
+  ASSERT_TRUE(steps.add({"lr", space::FloatRange{.lo = 0.1, .hi = 1, .quant = 0.1, .log = true}, {}}));
+  const auto near = within_reach(steps, {{"lr", 0.015}}, 10);
+  EXPECT_EQ(std::get<space::FloatRange>(near.parameters()[0].domain).hi, 0.015 * 10) << "0.1 is there";
+  const auto none = within_reach(steps, {{"lr", 0.25}}, 1.1);
+  EXPECT_EQ(none.parameters()[0].domain, steps.parameters()[0].domain);
 }
 
 TEST(Branches, AreReadAsTheyWereWritten) {

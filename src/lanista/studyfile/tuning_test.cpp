@@ -73,14 +73,14 @@ TEST(Tune, StrategyMltunerStandsForIt) {
   EXPECT_EQ(config->stop.rule, "patience");
   EXPECT_EQ(config->stop.options.at("epochs"), 7);
   EXPECT_EQ(config->strategy.options.at("again"), true);
-  EXPECT_EQ(config->budget.trials, kTrialsAModel);
+  EXPECT_EQ(config->budget.trials, 4);
   const std::string three =
       "model: {base: [builtin:small-cnn, builtin:small-mlp]}, strategy: {name: mltuner, params: {lr: 0.1}}";
-  EXPECT_EQ(read_study("{" + three + "}", "s")->budget.trials, 2 * kTrialsAModel);
+  EXPECT_EQ(read_study("{" + three + "}", "s")->budget.trials, 8) << "four a model";
   EXPECT_EQ(read_study("{" + three + "}", "s")->stop.options.at("epochs"), kTrialEnd);
   EXPECT_EQ(read_study("{" + three + ", budget: {trials: 7}}", "s")->budget.trials, 7);
   EXPECT_EQ(read_study("{" + three + ", budget: {steps: 9000}}", "s")->budget.trials, study::BudgetConfig{}.trials);
-  EXPECT_EQ(read_study("{" + three + "}", "s")->train.epochs, kTrialEpochs) << "patience ends it, no count of epochs";
+  EXPECT_EQ(read_study("{" + three + "}", "s")->train.epochs, 100) << "patience ends it, no count of epochs";
   EXPECT_EQ(read_study("{" + three + ", train: {epochs: 5}}", "s")->train.epochs, 5);
   EXPECT_EQ(read_study("{" + three + ", train: {steps: 50}}", "s")->train.epochs, study::TrainConfig{}.epochs);
   EXPECT_EQ(read_study("{" + three + ", stop: {rule: asha}}", "s")->train.epochs, study::TrainConfig{}.epochs);
