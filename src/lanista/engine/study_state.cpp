@@ -22,15 +22,6 @@ std::int64_t epochs_of(const study::TrialView& trial) {
 
 std::string name_of(TrialId id) { return "trial " + std::to_string(id.value); }
 
-/// From 1; a host that is not there is put behind the others. 0: none.
-std::size_t number_of(std::vector<study::WorkerFates::Host>& hosts, const std::string& name) {
-  if (name.empty()) return 0;
-  const auto known = std::ranges::find(hosts, name, &study::WorkerFates::Host::name);
-  const auto number = static_cast<std::size_t>(known - hosts.begin()) + 1;
-  if (known == hosts.end()) hosts.push_back({name});
-  return number;
-}
-
 }  // namespace
 
 const study::Proposal* StudyState::sharing_parent(const study::Proposal& child) const {
@@ -199,44 +190,9 @@ void StudyState::begin_attempt(double unix_time) {
   plan = {};
 }
 
-void StudyState::worker(const WorkerReport& told) {
-  study::WorkerFates& fates = view.workers;
-  std::erase_if(fates.present, [&](const auto& present) { return present.worker == told.worker; });
-  if (told.came) {
-    const auto behind = std::ranges::find_if(fates.present, [&](const auto& p) { return p.worker > told.worker; });
-    fates.present.insert(behind, {told.worker, told.process, told.host});
-    number_of(fates.hosts, told.host);
-    return;
-  }
-  ++fates.lost;
-  fates.lost_seconds = std::max(fates.lost_seconds, told.seconds);
-  fates.last = {told.worker, told.process, told.reason, std::ssize(told.trials), told.seconds, told.host};
-  if (told.host.empty()) return;
-  ++fates.hosts[number_of(fates.hosts, told.host) - 1].lost;
-  for (const auto& [trial, seconds] : told.costs) {
-    settle(trial, told.worker, told.host);  // it got there and was lost again before its next epoch
-    lost_[trial] = fates.moves.size();
-    fates.moves.push_back({.trial = trial, .from = told.worker, .from_host = told.host, .seconds = seconds});
-  }
-}
+void StudyState::worker(const WorkerReport& told) { workers_.tell(told, view.workers); }
 
-void StudyState::settle(TrialId trial, std::int64_t worker, const std::string& host) {
-  const auto lost = lost_.find(trial);
-  if (lost == lost_.end()) return;
-  study::WorkerFates::Move& move = view.workers.moves[lost->second];
-  move.to = worker;
-  move.to_host = host;
-  lost_.erase(lost);
-}
-
-void StudyState::work(study::Span span) {
-  study::WorkerFates& fates = view.workers;
-  const auto present = std::ranges::find(fates.present, span.worker, &study::WorkerFates::Present::worker);
-  const std::string host = present == fates.present.end() ? std::string() : present->host;
-  span.host = number_of(fates.hosts, host);
-  settle(span.trial, span.worker, host);
-  view.spans.push_back(span);
-}
+void StudyState::work(study::Span span) { view.spans.push_back(workers_.placed(span, view.workers)); }
 
 void StudyState::worked(double seconds) { view.seconds = seconds_before_ + seconds; }
 

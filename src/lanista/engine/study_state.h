@@ -11,6 +11,7 @@
 #include "lanista/data/select_guard.h"
 #include "lanista/engine/engine.h"
 #include "lanista/engine/records.h"
+#include "lanista/engine/worker_fold.h"
 #include "lanista/strategy/implications.h"
 
 namespace lanista::engine {
@@ -100,14 +101,12 @@ class StudyState {
   Result<TrialId> running_trial(TrialId id) const;
   /// A waiting member was taken up, or will never be. Gives what was known of it.
   std::optional<Waiting> take_up(const std::function<bool(const strategy::Member&)>& is_meant);
-  /// The trial goes on with that worker, if it was lost with another.
-  void settle(TrialId trial, std::int64_t worker, const std::string& host);
   static constexpr std::size_t kMostInherited = std::size_t{1} << 22;
   std::int64_t groups_ = 0;
   std::size_t inherited_ = 0;  ///< steps and edits of all parents so far, once for each child
   double seconds_before_ = 0;
   std::int64_t paused_ = 0;
-  std::map<TrialId, std::size_t> lost_;  ///< trials that nobody has told of since: which of the moves it was
+  WorkerFold workers_;
 };
 
 /// Folds a whole log, or what follows behind its first `before` records. Errors: StudyState::apply's, with the record's
