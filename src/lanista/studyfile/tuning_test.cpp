@@ -90,6 +90,7 @@ TEST(Tune, StrategyMltunerStandsForIt) {
     const auto folded = read_study(text, "s");
     ASSERT_TRUE(folded) << folded.error().text();
     EXPECT_EQ(folded->strategy.options.at("again"), false) << "they are trained several times as it is";
+    EXPECT_EQ(folded->budget.trials, std::ssize(folded->model.base));
   }
   expect_within("and so does strategy.repeat", mistake("{strategy: {name: random, again: true, repeat: 2}}"));
   expect_within("and so does data.folds", mistake("{strategy: {name: random, again: true}, data: {folds: 2}}"));
