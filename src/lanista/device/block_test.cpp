@@ -142,8 +142,8 @@ std::vector<CaseSteps> cases() {
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   std::vector<CaseSteps> all;
   for (const bench::Case& each : bench::training_cases()) {
-    Derived derived{each.model, step::derive_training_step(each.model, {}, ops).value(),
-                    step::derive_inference_step(each.model, ops).value()};
+    Derived derived{each.model, *step::derive_training_step(each.model, {}, ops),
+                    *step::derive_inference_step(each.model, ops)};
     all.push_back({each.name, std::move(derived), each.batch, each.vocab, {.lr = each.rate, .momentum = 0.9}});
   }
   return all;
