@@ -149,13 +149,195 @@ std::vector<CaseSteps> cases() {
   return all;
 }
 
-TEST(Block, GivesTheBitsOfTheCpuOverFiftyStepsOfTheEightCases) {
+void expect_cases(const nn::Backend& backend, std::int64_t lanes, std::int64_t steps, std::int64_t most) {
   const kernels::FlushToZero as_workers;
   for (const CaseSteps& each : cases()) {
-    // A batch of 8 has the shapes of products of a whole one but for their rows.
-    const std::int64_t steps = 50, most = 8;
-    expect_twins(train(each.derived, host(), 1, steps, {each.hyper}, true, most),
-                 train(each.derived, nn::cpu_backend(), 1, steps, {each.hyper}, true, most), each.name);
+    const std::int64_t batch = std::min(each.batch, most);
+    expect_twins(train(each.derived, backend, lanes, steps, {each.hyper}, true, batch),
+                 train(each.derived, nn::cpu_backend(), lanes, steps, {each.hyper}, true, batch), each.name);
+  }
+}
+
+// Lanes of all eight cases in one launch, `lanes` of each.
+void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int64_t steps, std::int64_t most) {
+  const kernels::FlushToZero as_workers;
+  const std::vector<CaseSteps> all = cases();
+  const std::vector<std::uint8_t> active(static_cast<std::size_t>(lanes), 1);
+  struct Member {
+    std::unique_ptr<nn::Machine> machine;
+    std::vector<LaneHyper> hyper;
+    OwnedBatch owned;
+    Batch batch;
+    Chunk chunk;
+    std::vector<LaneEnd> ends;
+  };
+  std::vector<Member> members(all.size());
+  std::vector<PopulationPart> parts;
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    Member& member = members[m];
+    auto machine = backend.compile(&all[m].derived.train, all[m].derived.infer, {.lanes = lanes, .max_batch = most});
+    ASSERT_TRUE(machine.ok()) << machine.error().message;
+    member.machine = std::move(*machine);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      member.machine->attach(lane, *member.machine->make_state(7 + static_cast<std::uint64_t>(lane)));
+      member.hyper.push_back(all[m].hyper);
+      member.hyper.back().lr *= 1 + 0.1 * static_cast<double>(lane);
+    }
+    member.ends.resize(active.size());
+    member.chunk = {.steps = steps,
+                    .active = active,
+                    .work = [&member, &derived = all[m].derived, most](std::int64_t step) {
+                      const std::int64_t size = step % 5 == 3 ? std::max<std::int64_t>(1, most - 3) : most;
+                      member.owned = random_batch(derived, size, static_cast<std::uint64_t>(100 * step));
+                      member.batch = member.owned.view();
+                      return StepWork{{&member.batch, 1}, member.hyper};
+                    }};
+    parts.push_back({member.machine.get(), &member.chunk, member.ends});
+  }
+  run_population(parts);
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    Trained got{members[m].ends, {}};
+    for (std::int64_t lane = 0; lane < lanes; ++lane) got.states.push_back(members[m].machine->copy_out(lane));
+    expect_twins(got, train(all[m].derived, nn::cpu_backend(), lanes, steps, {all[m].hyper}, true, most), all[m].name);
+  }
+}
+
+TEST(Block, GivesTheBitsOfTheCpuOverFiftyStepsOfTheEightCases) { expect_cases(host(), 1, 50, 128); }
+
+TEST(Block, GivesTheBitsOfTheCpuInThreeLanes) { expect_cases(host(), 3, 4, 8); }
+
+TEST(Block, RunsSixtyFourLanesOfEightStructuresInOneLaunch) { expect_population(host(), 8, 6, 5); }
+
+TEST(Block, ChunkOfManyIsManyChunksOfOneAndStatesMoveAsOnTheCpu) {
+  const kernels::FlushToZero as_workers;
+  const Derived derived = derive(small_mlp());
+  const auto run = [&](const nn::Backend& backend, std::int64_t at_once) {
+    nn::Program program = compile_empty(derived, {.lanes = 3, .max_batch = kMost, .backend = &backend});
+    EXPECT_TRUE(program.begin(0, 5).ok());
+    EXPECT_TRUE(program.begin(1, 6).ok());
+    const std::vector<LaneHyper> hyper(3, {.lr = 0.1, .momentum = 0.9});
+    std::vector<std::uint8_t> active{1, 1, 0};
+    std::vector<LaneEnd> ends(3);
+    OwnedBatch owned;
+    Batch batch;
+    const auto steps = [&](std::int64_t from, std::int64_t count) {
+      program.run({.steps = count,
+                   .active = active,
+                   .work =
+                       [&](std::int64_t step) {
+                         owned = random_batch(derived, kMost, static_cast<std::uint64_t>(from + step));
+                         batch = owned.view();
+                         return StepWork{{&batch, 1}, hyper};
+                       }},
+                  ends);
+    };
+    for (std::int64_t step = 0; step < 6; step += at_once) steps(step, at_once);
+    EXPECT_TRUE(program.clone(1, 2, 9).ok());
+    program.attach(0, [&] {
+      nn::LaneState state = program.detach(0);
+      return state;
+    }());
+    active = {1, 0, 1};
+    for (std::int64_t step = 6; step < 12; step += at_once) steps(step, at_once);
+    std::vector<float> predictions(static_cast<std::size_t>(kMost * program.prediction_size()));
+    program.predict(2, batch, std::span<float>(predictions));
+    std::vector<std::vector<Tensor>> states;
+    for (std::int64_t lane = 0; lane < 3; ++lane) states.push_back(program.extract(lane));
+    return std::pair(states, predictions);
+  };
+  const auto wanted = run(nn::cpu_backend(), 6);
+  for (const std::int64_t at_once : {1, 2, 6}) {
+    const auto got = run(host(), at_once);
+    EXPECT_EQ(got.first, wanted.first) << at_once;
+    EXPECT_EQ(got.second, wanted.second) << at_once;
+  }
+}
+
+TEST(Block, TrainsByEveryOptimiserWithRatesOfItsOwn) {
+  const kernels::FlushToZero as_workers;
+  const std::vector<nn::RateRange> rates{{3, 50, 0.5}, {100, 64, 0}, {333, 17, 2}};
+  for (const char* optimizer : {"sgd", "adam", "adamw", "lion", "rmsprop"}) {
+    const Derived derived = derive(small_mlp(), optimizer);
+    const std::vector<LaneHyper> recipe{
+        {.lr = 0.01, .momentum = 0.5, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.98, .eps = 1e-6, .clip_norm = 0.5},
+        {.lr = 0.003, .rates = rates}};
+    expect_twins(train(derived, host(), 2, 12, recipe), train(derived, nn::cpu_backend(), 2, 12, recipe), optimizer);
+  }
+}
+
+TEST(Block, LeavesALaneThatThrowsAsItWasAndTheOthersAlone) {
+  const Derived derived = derive(small_mlp());
+  nn::Program program = compile(derived, {.lanes = 2, .max_batch = kMost, .backend = &host()});
+  const std::vector<LaneHyper> hyper(2, {.lr = 0.1});
+  std::vector<OwnedBatch> owned(2);
+  std::vector<Batch> batches(2);
+  const std::vector<std::uint8_t> active{1, 1};
+  std::vector<LaneEnd> ends(2);
+  program.run({.steps = 3,
+               .active = active,
+               .work =
+                   [&](std::int64_t step) {
+                     for (std::size_t lane = 0; lane < 2; ++lane) {
+                       owned[lane] = random_batch(derived, kMost, 1);
+                       if (lane == 0 && step == 1) owned[lane].labels[2] = 77;
+                       batches[lane] = owned[lane].view();
+                     }
+                     return StepWork{batches, hyper};
+                   }},
+              ends);
+  EXPECT_TRUE(ends[0].failure);
+  EXPECT_EQ(ends[0].steps, 1);
+  EXPECT_EQ(program.step_count(0), 1);
+  EXPECT_FALSE(ends[1].failure);
+  EXPECT_EQ(ends[1].steps, 3);
+  EXPECT_EQ(program.step_count(1), 3);
+}
+
+// On a device: skipped where there is none. LANISTA_BLOCK_DEVICE names another, as "block:cuda:0/512x2".
+const nn::Backend* cuda(std::string& why) {
+  const char* const asked = std::getenv("LANISTA_BLOCK_DEVICE");
+  const auto backend = open(asked != nullptr ? asked : "block:cuda:0");
+  if (backend.ok()) return *backend;
+  why = backend.error().message;
+  return nullptr;
+}
+
+TEST(BlockOnCuda, GivesTheBitsOfTheCpuForEveryOperatorModelThatHasAForm) {
+  std::string why;
+  const nn::Backend* const backend = cuda(why);
+  if (backend == nullptr) GTEST_SKIP() << why;
+  const kernels::FlushToZero as_workers;
+  for (const TestModel& model : operator_models()) {
+    const Derived derived = derive(model);
+    if (!has_form(derived, host())) continue;
+    expect_twins(train(derived, *backend, 3, 6, recipes()), train(derived, nn::cpu_backend(), 3, 6, recipes()),
+                 model.name);
+  }
+}
+
+TEST(BlockOnCuda, GivesTheBitsOfTheCpuForTheEightCases) {
+  std::string why;
+  const nn::Backend* const backend = cuda(why);
+  if (backend == nullptr) GTEST_SKIP() << why;
+  expect_cases(*backend, 1, 20, 128);
+  expect_cases(*backend, 3, 6, 32);
+  expect_cases(*backend, 64, 3, 6);
+}
+
+TEST(BlockOnCuda, RunsSixtyFourLanesOfEightStructuresInOneLaunch) {
+  std::string why;
+  const nn::Backend* const backend = cuda(why);
+  if (backend == nullptr) GTEST_SKIP() << why;
+  expect_population(*backend, 8, 6, 5);
+}
+
+TEST(BlockOnCuda, NamesWhatIsMissingWithTheWayOut) {
+  for (const char* name : {"block:cuda:99", "block:cuda:x", "block:abacus"}) {
+    const auto backend = open(name);
+    ASSERT_FALSE(backend.ok()) << name;
+    EXPECT_EQ(backend.error().code, Code::kUnavailable);
+    EXPECT_NE(backend.error().message.find(name), std::string::npos) << backend.error().message;
+    EXPECT_NE(backend.error().message.find("run.devices: [cpu]"), std::string::npos) << backend.error().message;
   }
 }
 
