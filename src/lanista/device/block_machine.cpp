@@ -197,6 +197,19 @@ void BlockMachine::with_twin(std::int64_t lane, bool changes, const F& f) const 
   if (changes) send_out(lane);
 }
 
+void BlockMachine::time_calls() {
+  clocks_ = BlockMemory(*device_, Memory::kDevice, static_cast<std::int64_t>(program_.calls.size() * sizeof(block::u64)));
+}
+
+std::vector<BlockMachine::TimedCall> BlockMachine::timed_calls() const {
+  std::vector<block::u64> cycles(program_.calls.size());
+  device_->copy(cycles.data(), clocks_.at(), static_cast<std::int64_t>(cycles.size() * sizeof(block::u64)));
+  device_->wait();
+  std::vector<TimedCall> timed;
+  for (std::size_t i = 0; i < cycles.size(); ++i) timed.push_back({program_.calls[i], cycles[i]});
+  return timed;
+}
+
 Result<nn::LaneGradients> BlockMachine::make_gradients() const { return twin_->make_gradients(); }
 
 double BlockMachine::gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total,

@@ -46,6 +46,15 @@ class BlockMachine final : public nn::Machine {
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
   void rehearse(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
 
+
+  /// From here on calls of the first lane of a chunk are timed, one by one. For who looks for what a step spends.
+  void time_calls();
+  struct TimedCall {
+    block::Call call;
+    std::uint64_t cycles = 0;  ///< of the device, so far
+  };
+  std::vector<TimedCall> timed_calls() const;
+
  private:
   friend void run_population(std::span<const struct PopulationPart> parts);
 
@@ -103,6 +112,7 @@ class BlockMachine final : public nn::Machine {
   std::int64_t step_bytes_ = 0;  // of all lanes, at most
   std::int64_t staging_bytes_ = 0;
   BlockMemory slabs_, calls_, staging_, staged_;  // staged: what of the staging went up
+  BlockMemory clocks_;                            // of calls; none: nobody asks
   mutable std::vector<Seat> seats_;
 
   // Of the chunk under way.

@@ -231,6 +231,7 @@ bool BlockMachine::stage(std::vector<block::Lane>& lanes) {
     lane.call_count = static_cast<int>(program_.calls.size());
     lane.step_count = static_cast<int>(round.steps.size());
     lane.seed = seats_[round.lane].state.seed();
+    if (lanes.empty()) lane.clocks = reinterpret_cast<block::u64*>(clocks_.at());
     std::ranges::copy(round.steps, put(std::ssize(round.steps), lane.steps));
     lanes.push_back(lane);
   }

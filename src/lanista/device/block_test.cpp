@@ -1,6 +1,9 @@
 // Blocks on the host: the bits of the CPU's kernels, whatever the order of threads.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "lanista/base/rng.h"
@@ -329,6 +332,73 @@ TEST(BlockOnCuda, RunsSixtyFourLanesOfEightStructuresInOneLaunch) {
   const nn::Backend* const backend = cuda(why);
   if (backend == nullptr) GTEST_SKIP() << why;
   expect_population(*backend, 8, 6, 5);
+}
+
+// What a step takes, in microseconds a model: for who tunes. LANISTA_BLOCK_TIMES=1 wants it.
+TEST(BlockOnCuda, TellsWhatStepsTake) {
+  std::string why;
+  const nn::Backend* const backend = cuda(why);
+  if (backend == nullptr) GTEST_SKIP() << why;
+  if (std::getenv("LANISTA_BLOCK_TIMES") == nullptr) GTEST_SKIP() << "LANISTA_BLOCK_TIMES is not set";
+  for (const CaseSteps& each : cases()) {
+    for (const std::int64_t lanes : {1, 16, 64, 132, 256}) {
+      auto made = backend->compile(&each.derived.train, each.derived.infer, {.lanes = lanes, .max_batch = each.batch});
+      if (!made) {
+        std::printf("%-16s %4d lanes: %s\n", each.name.c_str(), static_cast<int>(lanes), made.error().message.c_str());
+        continue;
+      }
+      nn::Machine& machine = **made;
+      for (std::int64_t lane = 0; lane < lanes; ++lane) machine.attach(lane, *machine.make_state(7));
+      const OwnedBatch owned = random_batch(each.derived, each.batch, 1);
+      const Batch batch = owned.view();
+      const std::vector<LaneHyper> hyper(static_cast<std::size_t>(lanes), each.hyper);
+      const std::vector<std::uint8_t> active(hyper.size(), 1);
+      std::vector<LaneEnd> ends(hyper.size());
+      const auto run = [&](std::int64_t steps) {
+        const auto begin = std::chrono::steady_clock::now();
+        machine.run({.steps = steps, .active = active, .work = [&](std::int64_t) { return StepWork{{&batch, 1}, hyper}; }},
+                    ends);
+        machine.wait();
+        if (ends[0].failure) std::rethrow_exception(ends[0].failure);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      };
+      run(2);
+      const double one = run(4) / 4;
+      const auto steps = std::max<std::int64_t>(4, std::min<std::int64_t>(400, static_cast<std::int64_t>(0.15 / one)));
+      double best = run(steps);
+      best = std::min(best, run(steps));
+      std::printf("%-16s %4d lanes: %9.2f us a step, %8.3f us a model and step\n", each.name.c_str(),
+                  static_cast<int>(lanes), 1e6 * best / static_cast<double>(steps),
+                  1e6 * best / static_cast<double>(steps * lanes));
+      if (lanes != 64) continue;
+      auto& blocks = dynamic_cast<BlockMachine&>(machine);
+      blocks.time_calls();
+      run(10);
+      std::uint64_t all = 0;
+      const auto timed = blocks.timed_calls();
+      for (const auto& call : timed) all += call.cycles;
+      std::printf("  %llu cycles a step one by one:", static_cast<unsigned long long>(all / 10));
+      for (const auto& call : timed) {
+        std::printf(" %d(", call.call.op);
+        for (int k = 0; k < 7; ++k) std::printf("%s%d", k > 0 ? "," : "", call.call.n[k]);
+        std::printf(")%s=%llu", call.call.waits != 0 ? "w" : "", static_cast<unsigned long long>(call.cycles / 10));
+      }
+      std::printf("\n");
+      std::fflush(stdout);
+    }
+  }
+}
+
+TEST(BlockText, CompilesForTheArchitecturesOfNow) {
+  for (const int architecture : {80, 90}) {
+    std::string log;
+    const Result<std::string> cubin = compile_block(architecture, {.threads = 256, .team = 1}, &log);
+    if (!cubin && cubin.error().message.find("libnvrtc") != std::string::npos) GTEST_SKIP() << cubin.error().message;
+    ASSERT_TRUE(cubin.ok()) << cubin.error().message;
+    EXPECT_EQ(cubin->substr(1, 3), "ELF");
+    EXPECT_NE(log.find("lanista_block"), std::string::npos) << log;
+    std::printf("sm_%d: %s\n", architecture, log.substr(log.find("Used"), 90).c_str());
+  }
 }
 
 TEST(BlockOnCuda, NamesWhatIsMissingWithTheWayOut) {

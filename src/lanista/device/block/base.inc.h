@@ -11,6 +11,7 @@
 #define BLOCK_FN static __device__ __forceinline__
 #define BLOCK_OP static __device__ __noinline__
 #define BLOCK_METHOD __device__ __forceinline__
+#define BLOCK_FORM static __device__ __noinline__
 #define BLOCK_UNROLL(count) _Pragma("unroll")
 #define BLOCK_UNROLL_BY(count) BLOCK_PRAGMA(unroll count)
 #define BLOCK_PRAGMA(text) _Pragma(#text)
@@ -21,6 +22,7 @@
 #define BLOCK_FN static inline
 #define BLOCK_OP static
 #define BLOCK_METHOD
+#define BLOCK_FORM static inline
 #define BLOCK_UNROLL(count)
 #define BLOCK_UNROLL_BY(count)
 #define PHASE(t) for (int number_ = 0; number_ < kThreads; ++number_) { const int t = begin_thread(number_, turn);
@@ -38,6 +40,9 @@ BLOCK_FN int own_thread(int turn) {
   const int rank = BLOCK_TEAM > 1 ? static_cast<int>(blockIdx.x) % BLOCK_TEAM : 0;
   return (rank * BLOCK_THREADS + static_cast<int>(threadIdx.x) + kThreads - turn) & (kThreads - 1);
 }
+
+BLOCK_FN u64 clock_now() { return static_cast<u64>(clock64()); }
+BLOCK_FN bool is_first() { return blockIdx.x % BLOCK_TEAM == 0 && threadIdx.x == 0; }
 
 BLOCK_FN void team_sync() {
 #if BLOCK_TEAM > 1
@@ -70,6 +75,8 @@ BLOCK_FN int begin_thread(int number, int turn) {
 }
 BLOCK_FN void end_phase() { ++host.phase; }
 BLOCK_FN void team_sync() { end_phase(); }
+BLOCK_FN u64 clock_now() { return 0; }
+BLOCK_FN bool is_first() { return true; }
 
 BLOCK_FN float madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 BLOCK_FN double madd(double a, double b, double c) { return __builtin_fma(a, b, c); }
@@ -109,6 +116,7 @@ BLOCK_FN float infinity() { return real_of(0x7F800000); }
 struct Frame {
   Reals slab, input, target;
   const Step* step;
+  u64* clocks;  // of each call; null: nobody asks
   u64 seed;
   float* loss;
   int batch;
@@ -122,20 +130,20 @@ BLOCK_FN Reals place(const Frame& f, int at) {
 /// Threads that a call of so many items leaves behind its own, in whole warps: where the next one begins.
 BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
 
-/// store(i, f(i)) of each element. Four are computed before one is stored, so that their loads do not wait for each other:
-/// what is stored may lie where f reads for element i, and for no other.
-template <class F, class Store>
+/// store(i, f(i)) of each element. `kAtOnce` are computed before one is stored, so that their loads do not wait for each
+/// other: what is stored may lie where f reads for element i, and for no other.
+template <int kAtOnce, class F, class Store>
 BLOCK_FN int each_into(int count, int turn, const F& f, const Store& store) {
   PHASE(t)
-    int i = t;
-    for (; i + 3 * kThreads < count; i += 4 * kThreads) {
-      const auto a = f(i), b = f(i + kThreads), c = f(i + 2 * kThreads), d = f(i + 3 * kThreads);
-      store(i, a);
-      store(i + kThreads, b);
-      store(i + 2 * kThreads, c);
-      store(i + 3 * kThreads, d);
+    for (int i = t; i < count; i += kAtOnce * kThreads) {
+      decltype(f(0)) value[kAtOnce];
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < kAtOnce; ++j) value[j] = f(i + j * kThreads < count ? i + j * kThreads : i);
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < kAtOnce; ++j) {
+        if (i + j * kThreads < count) store(i + j * kThreads, value[j]);
+      }
     }
-    for (; i < count; i += kThreads) store(i, f(i));
   END
   return used(count);
 }
@@ -143,20 +151,29 @@ BLOCK_FN int each_into(int count, int turn, const F& f, const Store& store) {
 /// y[i] = f(i).
 template <class F>
 BLOCK_FN int each(int count, Reals y, int turn, const F& f) {
-  return each_into(
+  return each_into<4>(
       count, turn, [&](int i) { return static_cast<float>(f(i)); }, [&](int i, float value) { y[i] = value; });
+}
+
+/// The same for what is seldom or small.
+template <class F>
+BLOCK_FN int each_alone(int count, Reals y, int turn, const F& f) {
+  PHASE(t)
+    for (int i = t; i < count; i += kThreads) y[i] = f(i);
+  END
+  return used(count);
 }
 
 /// The same where four neighbours are had together: f(i) of elements 4 i to 4 i + 3.
 template <class F>
 BLOCK_FN int each_four(int fours, Reals y, int turn, const F& f) {
-  return each_into(fours, turn, f, [&](int i, const Four& value) { store4(y, 4 * i, value); });
+  return each_into<2>(fours, turn, f, [&](int i, const Four& value) { store4(y, 4 * i, value); });
 }
 
 /// f of each element of x, and of two.
 template <class F>
 BLOCK_FN int map(int count, Reals x, Reals y, int turn, const F& f) {
-  if (count % 4 != 0 || !whole(x) || !whole(y)) return each(count, y, turn, [&](int i) { return f(x[i]); });
+  if (count % 4 != 0 || !whole(x) || !whole(y)) return each_alone(count, y, turn, [&](int i) { return f(x[i]); });
   return each_four(count / 4, y, turn, [&](int i) {
     Four four = load4(x, 4 * i);
     BLOCK_UNROLL(4)
@@ -167,7 +184,7 @@ BLOCK_FN int map(int count, Reals x, Reals y, int turn, const F& f) {
 template <class F>
 BLOCK_FN int map(int count, Reals a, Reals b, Reals y, int turn, const F& f) {
   if (count % 4 != 0 || !whole(a) || !whole(b) || !whole(y)) {
-    return each(count, y, turn, [&](int i) { return f(a[i], b[i]); });
+    return each_alone(count, y, turn, [&](int i) { return f(a[i], b[i]); });
   }
   return each_four(count / 4, y, turn, [&](int i) {
     Four left = load4(a, 4 * i);

@@ -107,7 +107,7 @@ BLOCK_FN int tiles_of(const Product& p, int rows, int columns) {
 }
 
 template <int kRows, int kColumns, Reading kLeft, Reading kRight>
-BLOCK_FN int product_by(const Product& p, int turn) {
+BLOCK_FORM int product_by(const Product& p, int turn) {
   const int rows = (p.m + kRows - 1) / kRows, columns = (p.n + kColumns - 1) / kColumns;
   const int items = p.outer * p.inner * rows * columns;
   PHASE(t)

@@ -67,7 +67,7 @@ BLOCK_OP int op_max_pool(const Call& call, const Frame& f, int turn) {
     if (relu) of = {relu_of(of.best), of.best <= 0.0F ? 255 : of.where};
     return of;
   };
-  return each_into(p.samples * p.h.positions * p.w.positions * p.c, turn, chosen, [&](int i, const Chosen& of) {
+  return each_into<4>(p.samples * p.h.positions * p.w.positions * p.c, turn, chosen, [&](int i, const Chosen& of) {
     y[i] = of.best;
     if (indexed) index[i] = static_cast<unsigned char>(of.where);
   });

@@ -13,7 +13,7 @@ namespace lanista::device::block {
 namespace {
 
 /// Runs a call; threads that it leaves to the next one behind its own.
-BLOCK_FN int run_call(const Call& call, const Frame& f, int turn) {
+BLOCK_FORM int run_call(const Call& call, const Frame& f, int turn) {
   switch (call.op) {
     case kProduct: return op_product(call, f, turn);
     case kTranspose: return op_transpose(call, f, turn);
@@ -67,12 +67,25 @@ BLOCK_FN void begin_step(const Lane& lane, int step, Frame& f) {
   f.step = &s;
   f.seed = lane.seed;
   f.loss = lane.losses + step;
+  f.clocks = lane.clocks;
   f.batch = s.batch;
+}
+
+/// A call alone, with its barrier.
+BLOCK_FN void timed_call(const Call& call, const Frame& f, u64& clocks) {
+  const u64 begin = clock_now();
+  run_call(call, f, 0);
+  team_sync();
+  if (is_first()) clocks += clock_now() - begin;
 }
 
 BLOCK_FN void run_calls(const Call* calls, int count, const Frame& f) {
   int turn = 0;
   for (int i = 0; i < count; ++i) {
+    if (f.clocks != nullptr) {
+      timed_call(calls[i], f, f.clocks[i]);
+      continue;
+    }
     if (calls[i].waits != 0) {
       team_sync();
       turn = 0;

@@ -155,7 +155,7 @@ BLOCK_FN int tap_tiles(const Taps& s, int rows, int columns) {
 }
 
 template <int kRows, int kColumns, bool kLeft, bool kRight>
-BLOCK_FN int taps_by(const Taps& s, int turn) {
+BLOCK_FORM int taps_by(const Taps& s, int turn) {
   const int columns = (s.columns + kColumns - 1) / kColumns, items = tap_tiles(s, kRows, kColumns);
   PHASE(t)
     for (int i = t; i < items; i += kThreads) {
@@ -246,7 +246,7 @@ BLOCK_FN void weight_tile(const Taps& s, Reals x, Reals dy, Reals dw, int tap, i
 }
 
 template <int kRows, int kColumns>
-BLOCK_FN int weights_by(const Taps& s, Reals dy, Reals dw, int turn) {
+BLOCK_FORM int weights_by(const Taps& s, Reals dy, Reals dw, int turn) {
   const int rows = s.k / kRows, columns = s.columns / kColumns;
   const int items = s.h.taps * s.w.taps * s.groups * rows * columns;
   PHASE(t)

@@ -98,6 +98,7 @@ struct Lane {
   const Call* calls;
   const Step* steps;
   float* losses;  ///< one a step
+  u64* clocks;    ///< what each call takes, added up; then calls do not overlap. Null: nobody asks
   u64 seed;
   int call_count, step_count;
 };

@@ -98,12 +98,12 @@ struct Flat {
 };
 
 template <int kRule>
-BLOCK_FN void move_piece(const Step& s, const Piece& piece, const Flat& at, float factor, int turn) {
+BLOCK_FORM void move_piece(const Step& s, const Piece& piece, const Flat& at, float factor, int turn) {
   const int begin = piece.begin, count = piece.count;
   const float rate = piece.rate, shrink = piece.shrink;
   if (count % 4 != 0 || !whole(at.gradients + begin) || !whole(at.parameters + begin) || !whole(at.first + begin) ||
       !whole(at.second + begin)) {
-    each_into(
+    each_into<1>(
         count, turn,
         [&](int k) {
           const int i = begin + k;
@@ -118,7 +118,7 @@ BLOCK_FN void move_piece(const Step& s, const Piece& piece, const Flat& at, floa
         });
     return;
   }
-  each_into(
+  each_into<2>(
       count / 4, turn,
       [&](int k) {
         const int i = begin + 4 * k;
