@@ -73,9 +73,20 @@ std::vector<std::int64_t> softmax_axis(const Binding& b) {
       nn::axis_view(shape, nn::value_layout(shape), static_cast<std::size_t>(axis < 0 ? axis + rank : axis)));
 }
 
-void softmax(const Binding& b, Emitter& e) { e.add(block::kSoftmax, softmax_axis(b), {e.read(b, 0), e.write(b, 0)}); }
+// Rows that lie together go in phases, with partial sums between them.
+Spot row_scratch(Emitter& e, const std::vector<std::int64_t>& axis, std::int64_t numbers) {
+  return axis[2] == 1 ? e.scratch(numbers * axis[0] * e.max_batch()) : Spot{};
+}
+
+void softmax(const Binding& b, Emitter& e) {
+  const std::vector<std::int64_t> axis = softmax_axis(b);
+  e.add(block::kSoftmax, axis, {e.read(b, 0), e.write(b, 0), row_scratch(e, axis, 16)}).barriers = axis[2] == 1;
+}
+
 void softmax_grad(const Binding& b, Emitter& e) {
-  e.add(block::kSoftmaxGrad, softmax_axis(b), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
+  const std::vector<std::int64_t> axis = softmax_axis(b);
+  e.add(block::kSoftmaxGrad, axis, {e.read(b, 0), e.read(b, 1), e.write(b, 0), row_scratch(e, axis, 8)}).barriers =
+      axis[2] == 1;
 }
 
 void dropout_train(const Binding& b, Emitter& e) {

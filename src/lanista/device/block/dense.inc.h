@@ -9,7 +9,7 @@ namespace {
 /// c[i][j] = sum over k of a b, then the bias, then relu; steps are in elements. `outer` x `inner` matrices.
 struct Product {
   Reals a, b, bias, c;
-  bool biased, relu;
+  bool biased, relu, wide_c;
   int m, n, k;
   int a_m, a_k, b_k, b_n, c_m, c_n;
   int outer, inner;
@@ -58,8 +58,17 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
         for (int r = 0; r < kRows; ++r) left[q][r] = a[left_at[r] + (k + q) * p.a_k];
       }
     }
+    if (kRight == kAlongK) {
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < kColumns; ++j) {
+        const Four four = load4(b, right_at[j] + k);
+        BLOCK_UNROLL(4)
+        for (int q = 0; q < 4; ++q) right[q][j] = four.v[q];
+      }
+    }
     BLOCK_UNROLL(4)
     for (int q = 0; q < 4; ++q) {
+      if (kRight == kAlongK) continue;
       if (kRight == kAcross) {
         BLOCK_UNROLL(2)
         for (int j = 0; j + 4 <= kColumns; j += 4) {
@@ -89,15 +98,27 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
       for (int j = 0; j < kColumns; ++j) sum[r][j] = madd(left, b[right_at[j] + k * p.b_k], sum[r][j]);
     }
   }
+  Four bias = {};
+  BLOCK_UNROLL(4)
+  for (int j = 0; j < kColumns; ++j) {
+    if (p.biased) bias.v[j] = p.bias[smaller(column + j, p.n - 1)];
+  }
   BLOCK_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
     if (row + r >= p.m) continue;
+    Four value;
     BLOCK_UNROLL(4)
     for (int j = 0; j < kColumns; ++j) {
-      if (column + j >= p.n) continue;
-      float value = sum[r][j];
-      if (p.biased) value = value + p.bias[column + j];
-      c[(row + r) * p.c_m + (column + j) * p.c_n] = p.relu ? relu_of(value) : value;
+      value.v[j] = p.biased ? sum[r][j] + bias.v[j] : sum[r][j];
+      if (p.relu) value.v[j] = relu_of(value.v[j]);
+    }
+    if (kRight == kAcross && p.wide_c) {
+      store4(c, (row + r) * p.c_m + column, value);
+      continue;
+    }
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < kColumns; ++j) {
+      if (column + j < p.n) c[(row + r) * p.c_m + (column + j) * p.c_n] = value.v[j];
     }
   }
 }
@@ -124,14 +145,21 @@ BLOCK_FORM int product_by(const Product& p, int turn) {
   return used(items);
 }
 
-/// The largest tile that still leaves every thread one.
+/// What a thread spends on products by tiles of that size: terms of the largest share, and what reading costs.
+BLOCK_FN int spent_on(const Product& p, int rows, int columns) {
+  return (tiles_of(p, rows, columns) + kThreads - 1) / kThreads * (rows * columns + rows + columns + 3);
+}
+
 template <Reading kLeft>
 BLOCK_FN int product_of_fours(const Product& p, int turn) {
-  if (kLeft != kOnes && tiles_of(p, 8, 4) >= kThreads) return product_by<8, 4, kLeft, kAcross>(p, turn);
-  if (kLeft != kOnes && tiles_of(p, 4, 4) >= kThreads / 2) return product_by<4, 4, kLeft, kAcross>(p, turn);
   constexpr Reading kFew = kLeft == kAlongK ? kAlongK : kOnes;
-  if (tiles_of(p, 2, 4) >= kThreads) return product_by<2, 4, kFew, kAcross>(p, turn);
-  return product_by<1, 4, kFew, kAcross>(p, turn);
+  const int many = 1 << 30;
+  const int eight = kLeft != kOnes && (kLeft != kAcross || p.m % 8 == 0) ? spent_on(p, 8, 4) : many;
+  const int four = kLeft != kOnes ? spent_on(p, 4, 4) : many;
+  const int two = spent_on(p, 2, 4), one = spent_on(p, 1, 4);
+  if (kLeft != kOnes && eight <= four && eight <= two && eight <= one) return product_by<8, 4, kLeft, kAcross>(p, turn);
+  if (kLeft != kOnes && four <= two && four <= one) return product_by<4, 4, kLeft, kAcross>(p, turn);
+  return two <= one ? product_by<2, 4, kFew, kAcross>(p, turn) : product_by<1, 4, kFew, kAcross>(p, turn);
 }
 
 /// n: m, m a sample, n, k, k a sample, a_m, a_k, b_k, b_n, c_m, c_n, matrices a sample (0: one in all), inner ones,
@@ -162,15 +190,18 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
   p.b_inner = n[17];
   p.c_inner = n[18];
   p.relu = n[19] != 0;
+  p.wide_c = p.c_n == 1 && p.c_m % 4 == 0 && p.n % 4 == 0 && p.c_outer % 4 == 0 && p.inner == 1 && whole(p.c);
   const bool right = p.b_n == 1 && p.b_k % 4 == 0 && p.n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 && whole(p.b);
-  if (right && whole(p.a) && p.a_outer % 4 == 0) {
+  const bool left = p.inner == 1 && p.a_outer % 4 == 0 && whole(p.a);
+  if (left && right) {
     if (p.a_k == 1 && p.a_m % 4 == 0) return product_of_fours<kAlongK>(p, turn);
-    if (p.a_m == 1 && p.a_k % 4 == 0 && p.m % 4 == 0) {
-      return p.m % 8 == 0 || tiles_of(p, 8, 4) < kThreads ? product_of_fours<kAcross>(p, turn)
-                                                          : product_by<4, 4, kAcross, kAcross>(p, turn);
-    }
+    if (p.a_m == 1 && p.a_k % 4 == 0 && p.m % 4 == 0) return product_of_fours<kAcross>(p, turn);
   }
   if (right) return product_of_fours<kOnes>(p, turn);
+  if (left && p.a_k == 1 && p.a_m % 4 == 0 && p.b_k == 1 && p.b_n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 &&
+      whole(p.b)) {
+    return product_by<4, 4, kAlongK, kAlongK>(p, turn);
+  }
   if (tiles_of(p, 4, 2) >= kThreads) return product_by<4, 2, kOnes, kOnes>(p, turn);
   return product_by<1, 1, kOnes, kOnes>(p, turn);
 }

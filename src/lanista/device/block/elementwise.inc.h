@@ -231,18 +231,52 @@ BLOCK_FN float softmax_row(const Row& x, float most, Reals y) {
   return sum;
 }
 
-/// n: rows a sample, len, inner. at: x, y.
+/// Rows that lie together: eight threads a row, each with one of its eight partial sums.
+BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Reals sums, int turn) {
+  PHASE(t)
+    for (int i = t; i < 8 * rows; i += kThreads) {
+      const int start = i / 8 * len;
+      float best = -infinity();
+      BLOCK_UNROLL_BY(4)
+      for (int k = i % 8; k < len; k += 8) {
+        const float v = x[start + k];
+        best = v > best ? v : best;
+      }
+      most[i] = best;
+    }
+  SYNC
+  PHASE(t)
+    for (int i = t; i < 8 * rows; i += kThreads) {
+      const int row = i / 8 * 8, start = i / 8 * len;
+      float best = most[row], sum = 0.0F;
+      BLOCK_UNROLL(8)
+      for (int j = 1; j < 8; ++j) {
+        const float v = most[row + j];
+        best = v > best ? v : best;
+      }
+      BLOCK_UNROLL_BY(4)
+      for (int k = i % 8; k < len; k += 8) {
+        const float e = exp_of(x[start + k] - best);
+        y[start + k] = e;
+        sum += e;
+      }
+      sums[i] = sum;
+    }
+  SYNC
+  return each(rows * len, y, turn, [&](int i) { return y[i] / tree_of<float>(sums, i / len * 8); });
+}
+
+/// n: rows a sample, len, inner. at: x, y, scratch [16 rows].
 BLOCK_OP int op_softmax(const Call& call, const Frame& f, int turn) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2], items = outer * inner;
+  if (inner == 1) {
+    const Reals scratch = place(f, call.at[2]);
+    return softmax_of_rows(outer, len, x, y, scratch, scratch + 8 * outer, turn);
+  }
   PHASE(t)
     for (int i = t; i < items; i += kThreads) {
       const int start = i / inner * len * inner + i % inner;
-      if (inner == 1) {
-        const Row row{x + start, len};
-        softmax_row(row, row_max(row), y + start);
-        continue;
-      }
       float most = -infinity(), sum = 0.0F;
       BLOCK_UNROLL_BY(8)
       for (int l = 0; l < len; ++l) {
@@ -260,23 +294,28 @@ BLOCK_OP int op_softmax(const Call& call, const Frame& f, int turn) {
   return used(items);
 }
 
-/// dx = y (dy - sum y dy). at: y, dy, dx.
+/// dx = y (dy - sum y dy). at: y, dy, dx, scratch [8 rows].
 BLOCK_OP int op_softmax_grad(const Call& call, const Frame& f, int turn) {
   const Reals y = place(f, call.at[0]), dy = place(f, call.at[1]), dx = place(f, call.at[2]);
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2], items = outer * inner;
+  if (inner == 1) {
+    const Reals dots = place(f, call.at[3]);
+    PHASE(t)
+      for (int i = t; i < 8 * outer; i += kThreads) {
+        const int start = i / 8 * len;
+        float dot = 0.0F;
+        BLOCK_UNROLL_BY(4)
+        for (int k = i % 8; k < len; k += 8) dot = madd(y[start + k], dy[start + k], dot);
+        dots[i] = dot;
+      }
+    SYNC
+    return each(outer * len, dx, turn, [&](int i) { return y[i] * (dy[i] - tree_of<float>(dots, i / len * 8)); });
+  }
   PHASE(t)
     for (int i = t; i < items; i += kThreads) {
       const int start = i / inner * len * inner + i % inner;
       float dot = 0.0F;
-      if (inner == 1) {
-        dot = tree_sum(len, [&](int l, float acc) { return madd(y[start + l], dy[start + l], acc); });
-      } else {
-        for (int l = 0; l < len; ++l) dot = madd(y[start + l * inner], dy[start + l * inner], dot);
-      }
-      if (inner == 1) {
-        each_of_row(len, dx + start, [&](int l) { return y[start + l] * (dy[start + l] - dot); });
-        continue;
-      }
+      for (int l = 0; l < len; ++l) dot = madd(y[start + l * inner], dy[start + l * inner], dot);
       for (int l = 0; l < len; ++l) {
         const int at = start + l * inner;
         dx[at] = y[at] * (dy[at] - dot);

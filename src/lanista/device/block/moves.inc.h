@@ -36,12 +36,33 @@ BLOCK_OP int op_mean_axis_grad(const Call& call, const Frame& f, int turn) {
   });
 }
 
+/// Whether all steps but the first are whole fours.
+BLOCK_FN bool all_fours(const int* axes, int rank) {
+  bool all = true;
+  for (int axis = 1; axis < rank; ++axis) all = all && axes[2 * axis + 1] % 4 == 0;
+  return all;
+}
+
 /// n: the batch is the first axis, elements a sample, rank, then sizes and steps of the axes behind the batch, from the
 /// last to the first, in turn. at: x, y.
 BLOCK_OP int op_permute(const Call& call, const Frame& f, int turn) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int per_sample = call.n[1], rank = call.n[2];
   const int* axes = call.n + 3;
+  // Runs of neighbours go four at a time.
+  if (axes[1] == 1 && axes[0] % 4 == 0 && whole(x) && whole(y) && all_fours(axes, rank)) {
+    const int fours = per_sample / 4;
+    return each_four(call.n[0] != 0 ? fours * f.batch : fours, y, turn, [&](int i) {
+      u32 rest = static_cast<u32>(i % fours);
+      int from = 4 * (i - static_cast<int>(rest));
+      for (int axis = 0; axis < rank; ++axis) {
+        const u32 size = static_cast<u32>(axis == 0 ? axes[0] / 4 : axes[2 * axis]);
+        from += static_cast<int>(rest % size) * (axis == 0 ? 4 : axes[2 * axis + 1]);
+        rest /= size;
+      }
+      return load4(x, from);
+    });
+  }
   return each(call.n[0] != 0 ? per_sample * f.batch : per_sample, y, turn, [&](int i) {
     u32 rest = static_cast<u32>(i % per_sample);
     int from = i - static_cast<int>(rest);
@@ -58,7 +79,13 @@ BLOCK_OP int op_permute(const Call& call, const Frame& f, int turn) {
 BLOCK_OP int op_copy_slice(const Call& call, const Frame& f, int turn) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int row = call.n[1] * call.n[2], begin = call.n[3] * call.n[2], part = call.n[4] * call.n[2];
-  return each(call.n[0] * f.batch * part, y, turn, [&](int i) { return x[i / part * row + begin + i % part]; });
+  const int count = call.n[0] * f.batch * part;
+  if (row % 4 == 0 && begin % 4 == 0 && part % 4 == 0 && whole(x) && whole(y)) {
+    const int fours = part / 4;
+    return each_four(count / 4, y, turn,
+                     [&](int i) { return load4(x, i / fours * row + begin + 4 * (i % fours)); });
+  }
+  return each(count, y, turn, [&](int i) { return x[i / part * row + begin + i % part]; });
 }
 
 /// n: the same, then whether all else becomes zero. at: x, y[:, begin : begin + len, :] = x.
@@ -66,6 +93,13 @@ BLOCK_OP int op_paste_slice(const Call& call, const Frame& f, int turn) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int row = call.n[1] * call.n[2], begin = call.n[3] * call.n[2], part = call.n[4] * call.n[2];
   const int outer = call.n[0] * f.batch;
+  if (call.n[5] != 0 && row % 4 == 0 && begin % 4 == 0 && part % 4 == 0 && whole(x) && whole(y)) {
+    const int fours = row / 4;
+    return each_four(outer * fours, y, turn, [&](int i) {
+      const int at = 4 * (i % fours) - begin;
+      return at >= 0 && at < part ? load4(x, i / fours * part + at) : Four{};
+    });
+  }
   if (call.n[5] != 0) {
     return each(outer * row, y, turn, [&](int i) {
       const int at = i % row - begin;

@@ -63,6 +63,17 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
       slope[j] = inverse * (has_gamma ? gamma[j] : 1.0F);
     }
   SYNC
+  if (c % 4 == 0 && whole(x) && whole(y) && whole(mean) && whole(slope) && (!has_beta || whole(beta))) {
+    return each_four(rows * c / 4, y, turn, [&](int i) {
+      const int j = 4 * i % c;
+      Four to = load4(x, 4 * i), shift = {};
+      const Four m = load4(mean, j), times = load4(slope, j);
+      if (has_beta) shift = load4(beta, j);
+      BLOCK_UNROLL(4)
+      for (int k = 0; k < 4; ++k) to.v[k] = madd(to.v[k] - m.v[k], times.v[k], shift.v[k]);
+      return to;
+    });
+  }
   return each(rows * c, y, turn, [&](int i) {
     const int j = i % c;
     return madd(x[i] - mean[j], slope[j], has_beta ? beta[j] : 0.0F);
@@ -102,6 +113,20 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
       mean_dot[j] = (dot / count) * inverse;
     }
   SYNC
+  if (c % 4 == 0 && whole(x) && whole(dy) && whole(dx) && whole(mean) && whole(mean_dy)) {
+    return each_four(rows * c / 4, dx, turn, [&](int i) {
+      const int j = 4 * i % c;
+      const Four of = load4(x, 4 * i), m = load4(mean, j), md = load4(mean_dy, j), dot = load4(mean_dot, j);
+      const Four times = load4(slope, j);
+      Four d = load4(dy, 4 * i);
+      BLOCK_UNROLL(4)
+      for (int k = 0; k < 4; ++k) {
+        const float centred = d.v[k] - md.v[k];
+        d.v[k] = times.v[k] * madd(-(of.v[k] - m.v[k]), dot.v[k], centred);
+      }
+      return d;
+    });
+  }
   return each(rows * c, dx, turn, [&](int i) {
     const int j = i % c;
     const float centred = dy[i] - mean_dy[j];
@@ -141,6 +166,19 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
       inv_std[row] = 1.0F / root_of(tree_of<float>(squares, 8 * row) / count + eps);
     }
   SYNC
+  const bool fours = len % 4 == 0 && whole(x) && whole(y);
+  if (fours && (!has_gamma || whole(gamma)) && (!has_beta || whole(beta))) {
+    return each_four(rows * len / 4, y, turn, [&](int i) {
+      const int row = 4 * i / len, k = 4 * i % len;
+      Four to = load4(x, 4 * i), times = {{1.0F, 1.0F, 1.0F, 1.0F}}, shift = {};
+      if (has_gamma) times = load4(gamma, k);
+      if (has_beta) shift = load4(beta, k);
+      const float m = mean[row], inverse = inv_std[row];
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < 4; ++j) to.v[j] = madd((to.v[j] - m) * inverse, times.v[j], shift.v[j]);
+      return to;
+    });
+  }
   return each(rows * len, y, turn, [&](int i) {
     const int row = i / len, k = i % len;
     return madd((x[i] - mean[row]) * inv_std[row], has_gamma ? gamma[k] : 1.0F, has_beta ? beta[k] : 0.0F);
@@ -185,6 +223,21 @@ BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
       mean_dot[row] = tree_of<float>(dots, 8 * row) / count;
     }
   SYNC
+  if (len % 4 == 0 && whole(x) && whole(dy) && whole(dx) && (!has_gamma || whole(gamma))) {
+    return each_four(rows * len / 4, dx, turn, [&](int i) {
+      const int row = 4 * i / len;
+      const Four of = load4(x, 4 * i);
+      Four d = load4(dy, 4 * i), times = {{1.0F, 1.0F, 1.0F, 1.0F}};
+      if (has_gamma) times = load4(gamma, 4 * i % len);
+      const float m = mean[row], inverse = inv_std[row], md = mean_dy[row], dot = mean_dot[row];
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < 4; ++j) {
+        const float hat = (of.v[j] - m) * inverse;
+        d.v[j] = inverse * madd(-hat, dot, madd(d.v[j], times.v[j], -md));
+      }
+      return d;
+    });
+  }
   return each(rows * len, dx, turn, [&](int i) {
     const int row = i / len;
     const float inverse = inv_std[row], hat = (x[i] - mean[row]) * inverse;

@@ -24,7 +24,7 @@ struct TapAxis {
 /// A sum over taps from a source image to a target image.
 struct Taps {
   Reals source, weights, bias, target;
-  bool biased, relu;
+  bool biased, relu, wide_target;
   TapAxis h, w;
   int samples, source_c, target_c;  // channels of the whole images
   int k, columns, groups;           // channels of a group
@@ -42,6 +42,7 @@ BLOCK_FN Taps taps_of(const Call& call, const Frame& f) {
   s.bias = s.biased ? place(f, call.at[2]) : s.weights;
   s.target = place(f, call.at[3]);
   s.relu = n[15] != 0;
+  s.wide_target = false;
   s.samples = f.batch;
   s.groups = n[14];
   const int ci = n[2], co = n[5];
@@ -58,36 +59,33 @@ BLOCK_FN Taps taps_of(const Call& call, const Frame& f) {
   return s;
 }
 
+/// Rows of a tile are neighbours in a row of the target: `line` is sample and row, `w` the first of them.
 template <int kRows, int kColumns, bool kLeft, bool kRight>
-BLOCK_FN void tap_tile(const Taps& s, int row, int group, int column) {
+BLOCK_FN void tap_tile(const Taps& s, int line, int w, int group, int column) {
   float sum[kRows][kColumns];
-  int image[kRows], h[kRows], w[kRows];
-  const int all = s.samples * s.h.positions * s.w.positions;
   BLOCK_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
-    const int position = smaller(row + r, all - 1), line = position / s.w.positions;
-    w[r] = position % s.w.positions;
-    h[r] = line % s.h.positions;
-    image[r] = line / s.h.positions * s.h.length;
     BLOCK_UNROLL(4)
     for (int j = 0; j < kColumns; ++j) sum[r][j] = 0.0F;
   }
+  const int h = line % s.h.positions, image = line / s.h.positions * s.h.length;
   const Reals weights = s.weights + (group * s.weight_group + column);
   int last[kColumns];  // columns that are not there read as the last one
   BLOCK_UNROLL(4)
   for (int j = 0; j < kColumns; ++j) last[j] = smaller(column + j, s.columns - 1) - column;
   for (int th = 0; th < s.h.taps; ++th) {
+    const int sh = s.h.meets(h, th);
+    if (sh < 0) continue;
+    const int source_row = (image + sh) * s.w.length;
     for (int tw = 0; tw < s.w.taps; ++tw) {
       int at[kRows];
-      bool seen[kRows], any = false;
+      bool seen[kRows];
       BLOCK_UNROLL(8)
       for (int r = 0; r < kRows; ++r) {
-        const int sh = s.h.meets(h[r], th), sw = s.w.meets(w[r], tw);
-        seen[r] = sh >= 0 && sw >= 0;
-        any = any || seen[r];
-        at[r] = seen[r] ? ((image[r] + sh) * s.w.length + sw) * s.source_c + group * s.k : group * s.k;
+        const int sw = s.w.meets(w + r, tw);
+        seen[r] = sw >= 0;
+        at[r] = (source_row + larger(sw, 0)) * s.source_c + group * s.k;
       }
-      if (!any) continue;
       const Reals right = weights + (th * s.w.taps + tw) * s.weight_tap;
       int k = 0;
       if (kLeft) {
@@ -135,50 +133,68 @@ BLOCK_FN void tap_tile(const Taps& s, int row, int group, int column) {
       }
     }
   }
+  Four bias = {};
+  BLOCK_UNROLL(4)
+  for (int j = 0; j < kColumns; ++j) {
+    if (s.biased) bias.v[j] = s.bias[group * s.columns + column + last[j]];
+  }
   BLOCK_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
-    if (row + r >= all) continue;
+    if (w + r >= s.w.positions) continue;
+    Four value;
     BLOCK_UNROLL(4)
     for (int j = 0; j < kColumns; ++j) {
-      if (column + j >= s.columns) continue;
-      const int channel = group * s.columns + column + j;
-      float value = sum[r][j];
-      if (s.biased) value = value + s.bias[channel];
-      s.target[(row + r) * s.target_c + channel] = s.relu ? relu_of(value) : value;
+      value.v[j] = s.biased ? sum[r][j] + bias.v[j] : sum[r][j];
+      if (s.relu) value.v[j] = relu_of(value.v[j]);
+    }
+    const int to = (line * s.w.positions + w + r) * s.target_c + group * s.columns + column;
+    if (kRight && s.wide_target) {
+      store4(s.target, to, value);
+    } else {
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < kColumns; ++j) {
+        if (column + j < s.columns) s.target[to + j] = value.v[j];
+      }
     }
   }
 }
 
 BLOCK_FN int tap_tiles(const Taps& s, int rows, int columns) {
-  const int all = s.samples * s.h.positions * s.w.positions;
-  return s.groups * ((all + rows - 1) / rows) * ((s.columns + columns - 1) / columns);
+  return s.groups * s.samples * s.h.positions * ((s.w.positions + rows - 1) / rows) *
+         ((s.columns + columns - 1) / columns);
 }
 
 template <int kRows, int kColumns, bool kLeft, bool kRight>
 BLOCK_FORM int taps_by(const Taps& s, int turn) {
   const int columns = (s.columns + kColumns - 1) / kColumns, items = tap_tiles(s, kRows, kColumns);
+  const int along = (s.w.positions + kRows - 1) / kRows;
   PHASE(t)
     for (int i = t; i < items; i += kThreads) {
-      const int column = i % columns, rest = i / columns;
-      tap_tile<kRows, kColumns, kLeft, kRight>(s, rest / s.groups * kRows, rest % s.groups, column * kColumns);
+      const int column = i % columns, rest = i / columns, group = rest % s.groups, tile = rest / s.groups;
+      tap_tile<kRows, kColumns, kLeft, kRight>(s, tile / along, tile % along * kRows, group, column * kColumns);
     }
   END
   return used(items);
 }
 
+/// What a thread spends if so many items of that size are shared out: the largest share counts.
+BLOCK_FN int spent(int items, int outputs, int fringe) { return (items + kThreads - 1) / kThreads * (outputs + fringe); }
+
 template <bool kLeft>
 BLOCK_FN int taps_of_fours(const Taps& s, int turn) {
-  if (tap_tiles(s, 4, 4) >= kThreads) return taps_by<4, 4, kLeft, true>(s, turn);
-  if (tap_tiles(s, 2, 4) >= kThreads) return taps_by<2, 4, kLeft, true>(s, turn);
-  return taps_by<1, 4, kLeft, true>(s, turn);
+  const int four = spent(tap_tiles(s, 4, 4), 16, 8), two = spent(tap_tiles(s, 2, 4), 8, 6);
+  const int one = spent(tap_tiles(s, 1, 4), 4, 5);
+  if (four <= two && four <= one) return taps_by<4, 4, kLeft, true>(s, turn);
+  return two <= one ? taps_by<2, 4, kLeft, true>(s, turn) : taps_by<1, 4, kLeft, true>(s, turn);
 }
 
 /// at: source, weights, bias, target.
 BLOCK_OP int op_taps(const Call& call, const Frame& f, int turn) {
-  const Taps s = taps_of(call, f);
+  Taps s = taps_of(call, f);
   const bool left = s.k % 4 == 0 && s.source_c % 4 == 0 && whole(s.source);
   const bool right = s.columns % 4 == 0 && s.weight_k % 4 == 0 && s.weight_tap % 4 == 0 && s.weight_group % 4 == 0 &&
                      whole(s.weights);
+  s.wide_target = s.target_c % 4 == 0 && whole(s.target);
   if (right && left) return taps_of_fours<true>(s, turn);
   if (right) return taps_of_fours<false>(s, turn);
   return taps_by<2, 1, false, false>(s, turn);
@@ -214,7 +230,7 @@ BLOCK_FN void weight_tile(const Taps& s, Reals x, Reals dy, Reals dw, int tap, i
       const Reals from = x + (((n * s.h.length + sh) * s.w.length + sw) * s.source_c + group * s.k + row);
       const Reals gradient =
           dy + (((n * s.h.positions + oh) * s.w.positions + low_w) * s.target_c + group * s.columns + column);
-      BLOCK_UNROLL_BY(4)
+      BLOCK_UNROLL_BY(8)
       for (int i = 0; i < count; ++i) {
         Four left, right;
         if (kRows == 4) {
@@ -266,33 +282,54 @@ BLOCK_OP int op_tap_weights(const Call& call, const Frame& f, int turn) {
   const int outputs = s.h.taps * s.w.taps * s.groups * s.k * s.columns;
   const bool left = s.k % 4 == 0 && s.source_c % 4 == 0 && whole(s.source);
   const bool right = s.columns % 4 == 0 && s.target_c % 4 == 0 && whole(dy);
-  if (right && left && outputs >= 8 * kThreads) return weights_by<4, 4>(s, dy, dw, turn);
-  if (right && s.k % 2 == 0 && outputs >= 4 * kThreads) return weights_by<2, 4>(s, dy, dw, turn);
-  if (right) return weights_by<1, 4>(s, dy, dw, turn);
-  return weights_by<1, 1>(s, dy, dw, turn);
+  if (!right) return weights_by<1, 1>(s, dy, dw, turn);
+  const int many = 1 << 30;
+  const int four = left ? spent(outputs / 16, 16, 6) : many, two = s.k % 2 == 0 ? spent(outputs / 8, 8, 6) : many;
+  const int one = spent(outputs / 4, 4, 5), single = spent(outputs, 1, 4);
+  if (four <= two && four <= one && four <= single) return weights_by<4, 4>(s, dy, dw, turn);
+  if (two <= one && two <= single) return weights_by<2, 4>(s, dy, dw, turn);
+  return one <= single ? weights_by<1, 4>(s, dy, dw, turn) : weights_by<1, 1>(s, dy, dw, turn);
+}
+
+/// The sums of a position's channels from `channel` on, one or four of them.
+template <int kChannels>
+BLOCK_FN Four depthwise_at(const Taps& s, int position, int channel) {
+  const int c = s.source_c, line = position / s.w.positions;
+  const int w = position % s.w.positions, h = line % s.h.positions, image = line / s.h.positions * s.h.length;
+  Four sum = {};
+  for (int th = 0; th < s.h.taps; ++th) {
+    const int sh = s.h.meets(h, th);
+    if (sh < 0) continue;
+    for (int tw = 0; tw < s.w.taps; ++tw) {
+      const int sw = s.w.meets(w, tw);
+      if (sw < 0) continue;
+      const int from = ((image + sh) * s.w.length + sw) * c + channel, tap = (th * s.w.taps + tw) * c + channel;
+      if (kChannels == 4) {
+        const Four x = load4(s.source, from), weight = load4(s.weights, tap);
+        BLOCK_UNROLL(4)
+        for (int j = 0; j < 4; ++j) sum.v[j] = madd(x.v[j], weight.v[j], sum.v[j]);
+      } else {
+        sum.v[0] = madd(s.source[from], s.weights[tap], sum.v[0]);
+      }
+    }
+  }
+  BLOCK_UNROLL(4)
+  for (int j = 0; j < kChannels; ++j) {
+    if (s.biased) sum.v[j] = sum.v[j] + s.bias[channel + j];
+    if (s.relu) sum.v[j] = relu_of(sum.v[j]);
+  }
+  return sum;
 }
 
 /// A channel is a group of its own: channels side by side in threads. at: source, weights, bias, target.
 BLOCK_OP int op_depthwise(const Call& call, const Frame& f, int turn) {
   const Taps s = taps_of(call, f);
   const int c = s.source_c, all = s.samples * s.h.positions * s.w.positions * c;
-  return each(all, s.target, turn, [&](int i) {
-    const int channel = i % c, position = i / c, line = position / s.w.positions;
-    const int w = position % s.w.positions, h = line % s.h.positions, image = line / s.h.positions * s.h.length;
-    float sum = 0.0F;
-    for (int th = 0; th < s.h.taps; ++th) {
-      const int sh = s.h.meets(h, th);
-      if (sh < 0) continue;
-      for (int tw = 0; tw < s.w.taps; ++tw) {
-        const int sw = s.w.meets(w, tw);
-        if (sw < 0) continue;
-        sum = madd(s.source[((image + sh) * s.w.length + sw) * c + channel],
-                   s.weights[(th * s.w.taps + tw) * c + channel], sum);
-      }
-    }
-    if (s.biased) sum = sum + s.bias[channel];
-    return s.relu ? relu_of(sum) : sum;
-  });
+  if (c % 4 == 0 && whole(s.source) && whole(s.weights) && whole(s.target)) {
+    const int fours = c / 4;
+    return each_four(all / 4, s.target, turn, [&](int i) { return depthwise_at<4>(s, i / fours, i % fours * 4); });
+  }
+  return each_alone(all, s.target, turn, [&](int i) { return depthwise_at<1>(s, i / c, i % c).v[0]; });
 }
 
 /// at: x, dy, none, dw.
