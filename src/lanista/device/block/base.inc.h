@@ -135,6 +135,7 @@ BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
 template <int kAtOnce, class F, class Store>
 BLOCK_FN int each_into(int count, int turn, const F& f, const Store& store) {
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < count; i += kAtOnce * kThreads) {
       decltype(f(0)) value[kAtOnce];
       BLOCK_UNROLL(4)
@@ -159,6 +160,7 @@ BLOCK_FN int each(int count, Reals y, int turn, const F& f) {
 template <class F>
 BLOCK_FN int each_alone(int count, Reals y, int turn, const F& f) {
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < count; i += kThreads) y[i] = f(i);
   END
   return used(count);

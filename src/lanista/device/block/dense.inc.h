@@ -32,6 +32,7 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
   BLOCK_UNROLL(4)
   for (int j = 0; j < kColumns; ++j) right_at[j] = smaller(column + j, p.n - 1) * p.b_n;
   int k = 0;
+  BLOCK_UNROLL_BY(1)
   for (; k + 4 <= p.k; k += 4) {
     float left[4][kRows], right[4][kColumns];
     if (kLeft == kAlongK) {
@@ -90,6 +91,7 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
       }
     }
   }
+  BLOCK_UNROLL_BY(1)
   for (; k < p.k; ++k) {
     BLOCK_UNROLL(8)
     for (int r = 0; r < kRows; ++r) {
@@ -132,6 +134,7 @@ BLOCK_FORM int product_by(const Product& p, int turn) {
   const int rows = (p.m + kRows - 1) / kRows, columns = (p.n + kColumns - 1) / kColumns;
   const int items = p.outer * p.inner * rows * columns;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int inside = i % p.inner, tile = i / p.inner;
       const int column = tile % columns, rest = tile / columns;
@@ -222,6 +225,7 @@ BLOCK_OP int op_column_sum(const Call& call, const Frame& f, int turn) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int rows = call.n[0] * f.batch, columns = call.n[1];
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < columns; i += kThreads) {
       float sum = 0.0F;
       BLOCK_UNROLL_BY(16)

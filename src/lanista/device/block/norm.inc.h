@@ -34,6 +34,7 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
   const float keep = static_cast<float>(1.0 - momentum), take = static_cast<float>(momentum);
   const Reals squares = scratch + 4 * c, slope = scratch + 8 * c;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 4 * c; i += kThreads) {
       const int j = i % c;
       const float first = x[j];
@@ -41,6 +42,7 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 4 * c; i += kThreads) {
       const int j = i % c;
       const float m = x[j] + four_of(scratch, c, j) / count;
@@ -52,6 +54,7 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int j = t; j < c; j += kThreads) {
       const float m = mean[j], square = four_of(squares, c, j);
       const float inverse = 1.0F / root_of(square / count + eps);
@@ -91,6 +94,7 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
   const float count = static_cast<float>(rows);
   const Reals dots = sums + 4 * c, mean_dy = sums + 8 * c, mean_dot = sums + 9 * c, slope = sums + 10 * c;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * c; i += kThreads) {
       const int j = i % c, q = i / c % 4;
       if (i < 4 * c) {
@@ -104,6 +108,7 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int j = t; j < c; j += kThreads) {
       const float sum = four_of(sums, c, j), dot = four_of(dots, c, j), inverse = inv_std[j];
       dbeta[j] = sum;
@@ -144,6 +149,7 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
   const float eps = call.x[0], count = static_cast<float>(len);
   const Reals squares = distances + 8 * rows;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
       const int start = i / 8 * len;
       const float first = x[start];
@@ -151,6 +157,7 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
       const int row = i / 8, start = row * len;
       const float m = x[start] + tree_of<float>(distances, 8 * row) / count;
@@ -162,6 +169,7 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int row = t; row < rows; row += kThreads) {
       inv_std[row] = 1.0F / root_of(tree_of<float>(squares, 8 * row) / count + eps);
     }
@@ -197,6 +205,7 @@ BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
   const Reals dots = sums + 8 * rows, mean_dy = sums + 16 * rows, mean_dot = sums + 17 * rows;
   PHASE(t)
     // Sums over all rows are the longest, so they come first.
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 2 * len + 8 * rows; i += kThreads) {
       if (i < len) {
         dgamma[i] = partial_sum(rows, 0, 1, [&](int r, float sum) {
@@ -218,6 +227,7 @@ BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int row = t; row < rows; row += kThreads) {
       mean_dy[row] = tree_of<float>(sums, 8 * row) / count;
       mean_dot[row] = tree_of<float>(dots, 8 * row) / count;

@@ -73,10 +73,12 @@ BLOCK_FN void tap_tile(const Taps& s, int line, int w, int group, int column) {
   int last[kColumns];  // columns that are not there read as the last one
   BLOCK_UNROLL(4)
   for (int j = 0; j < kColumns; ++j) last[j] = smaller(column + j, s.columns - 1) - column;
+  BLOCK_UNROLL_BY(1)
   for (int th = 0; th < s.h.taps; ++th) {
     const int sh = s.h.meets(h, th);
     if (sh < 0) continue;
     const int source_row = (image + sh) * s.w.length;
+    BLOCK_UNROLL_BY(1)
     for (int tw = 0; tw < s.w.taps; ++tw) {
       int at[kRows];
       bool seen[kRows];
@@ -89,6 +91,7 @@ BLOCK_FN void tap_tile(const Taps& s, int line, int w, int group, int column) {
       const Reals right = weights + (th * s.w.taps + tw) * s.weight_tap;
       int k = 0;
       if (kLeft) {
+        BLOCK_UNROLL_BY(2)
         for (; k + 4 <= s.k; k += 4) {
           Four left[kRows], column_of[4];
           BLOCK_UNROLL(8)
@@ -114,6 +117,7 @@ BLOCK_FN void tap_tile(const Taps& s, int line, int w, int group, int column) {
           }
         }
       }
+      BLOCK_UNROLL_BY(1)
       for (; k < s.k; ++k) {
         Four column_of;
         if (kRight) {
@@ -169,6 +173,7 @@ BLOCK_FORM int taps_by(const Taps& s, int turn) {
   const int columns = (s.columns + kColumns - 1) / kColumns, items = tap_tiles(s, kRows, kColumns);
   const int along = (s.w.positions + kRows - 1) / kRows;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int column = i % columns, rest = i / columns, group = rest % s.groups, tile = rest / s.groups;
       tap_tile<kRows, kColumns, kLeft, kRight>(s, tile / along, tile % along * kRows, group, column * kColumns);
@@ -223,7 +228,9 @@ BLOCK_FN void weight_tile(const Taps& s, Reals x, Reals dy, Reals dw, int tap, i
     for (int j = 0; j < kColumns; ++j) sum[r][j] = 0.0F;
   }
   const int count = high_w - low_w, x_step = s.w.stride * s.source_c;
+  BLOCK_UNROLL_BY(1)
   for (int n = 0; n < s.samples; ++n) {
+    BLOCK_UNROLL_BY(1)
     for (int oh = low_h; oh < high_h; ++oh) {
       const int sh = oh * s.h.stride - s.h.pad + th * s.h.dilation;
       const int sw = low_w * s.w.stride - s.w.pad + tw * s.w.dilation;
@@ -266,6 +273,7 @@ BLOCK_FORM int weights_by(const Taps& s, Reals dy, Reals dw, int turn) {
   const int rows = s.k / kRows, columns = s.columns / kColumns;
   const int items = s.h.taps * s.w.taps * s.groups * rows * columns;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int column = i % columns, rest = i / columns, row = rest % rows, other = rest / rows;
       weight_tile<kRows, kColumns>(s, s.source, dy, dw, other / s.groups, row * kRows, other % s.groups,
@@ -297,9 +305,11 @@ BLOCK_FN Four depthwise_at(const Taps& s, int position, int channel) {
   const int c = s.source_c, line = position / s.w.positions;
   const int w = position % s.w.positions, h = line % s.h.positions, image = line / s.h.positions * s.h.length;
   Four sum = {};
+  BLOCK_UNROLL_BY(1)
   for (int th = 0; th < s.h.taps; ++th) {
     const int sh = s.h.meets(h, th);
     if (sh < 0) continue;
+    BLOCK_UNROLL_BY(1)
     for (int tw = 0; tw < s.w.taps; ++tw) {
       const int sw = s.w.meets(w, tw);
       if (sw < 0) continue;
@@ -338,6 +348,7 @@ BLOCK_OP int op_depthwise_weights(const Call& call, const Frame& f, int turn) {
   const Reals dy = place(f, call.at[1]), dw = place(f, call.at[3]);
   const int c = s.source_c, items = s.h.taps * s.w.taps * c;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int channel = i % c, tap = i / c, th = tap / s.w.taps, tw = tap % s.w.taps;
       int low_h, high_h, low_w, high_w;
@@ -345,7 +356,9 @@ BLOCK_OP int op_depthwise_weights(const Call& call, const Frame& f, int turn) {
       seen_positions(s.w, tw, low_w, high_w);
       const int count = high_w - low_w, x_step = s.w.stride * c;
       float sum = 0.0F;
+      BLOCK_UNROLL_BY(1)
       for (int n = 0; n < s.samples; ++n) {
+        BLOCK_UNROLL_BY(1)
         for (int oh = low_h; oh < high_h; ++oh) {
           const int sh = oh * s.h.stride - s.h.pad + th * s.h.dilation;
           const int sw = low_w * s.w.stride - s.w.pad + tw * s.w.dilation;

@@ -100,6 +100,7 @@ struct Lane {
   float* losses;  ///< one a step
   u64* clocks;    ///< what each call takes, added up; then calls do not overlap. Null: nobody asks
   u64 seed;
+  double work;    ///< operations of a step, about: how many blocks pay
   int call_count, step_count;
 };
 

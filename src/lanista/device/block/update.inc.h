@@ -20,6 +20,7 @@ BLOCK_OP int op_clip(const Call& call, const Frame& f, int turn) {
   }
   const Doubles partial = doubles_at(place(f, call.at[2])), sums = partial + 8 * blocks;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * blocks; i += kThreads) {
       const int start = i / 8 * kSquareBlock, end = smaller(start + kSquareBlock, count);
       double sum = 0;
@@ -31,6 +32,7 @@ BLOCK_OP int op_clip(const Call& call, const Frame& f, int turn) {
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < blocks; i += kThreads) sums[i] = tree_of<double>(partial, 8 * i);
   SYNC
   PHASE(t)
@@ -147,6 +149,7 @@ BLOCK_FORM void move_piece(const Step& s, const Piece& piece, const Flat& at, fl
 template <int kRule>
 BLOCK_FN void move_all(const Frame& f, const Flat& at, float factor, int turn) {
   const Step s = *f.step;
+  BLOCK_UNROLL_BY(1)
   for (int i = 0; i < s.piece_count; ++i) move_piece<kRule>(s, s.pieces[i], at, factor, turn);
 }
 
