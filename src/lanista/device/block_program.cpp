@@ -59,6 +59,18 @@ void place_barriers(std::vector<EmittedCall>& calls) {
   }
 }
 
+// The bias gradient of a convolution sums what its weight gradient reads: both are long chains of few outputs, and go
+// together.
+void join_sums(std::vector<EmittedCall>& calls) {
+  for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
+    EmittedCall &weights = calls[i], &sums = calls[i + 1];
+    if (weights.call.op != block::kTapWeights || sums.call.op != block::kColumnSum) continue;
+    if (weights.at[1].part != sums.at[0].part || weights.at[1].begin != sums.at[0].begin) continue;
+    weights.at[2] = sums.at[1];
+    calls.erase(calls.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+}
+
 // A kernel of the CPU's table that takes its call down instead of running it.
 nn::KernelTable<float> taking_down(const nn::KernelTable<float>& cpu, Emitter& emitter) {
   nn::KernelTable<float> table;
@@ -145,6 +157,7 @@ Spot Emitter::scratch(std::int64_t words) {
 
 BlockProgram Emitter::finish(std::int64_t arena_words) && {
   std::ranges::stable_partition(calls_, [](const EmittedCall& each) { return each.early; });
+  join_sums(calls_);
   place_barriers(calls_);
   const auto aligned = [](std::int64_t words) { return nn::align_up(words * kWord) / kWord; };
   std::map<Part, std::int64_t> begin;

@@ -15,6 +15,14 @@ BLOCK_FN float partial_sum(int rows, int first, int step, const F& f) {
   return sum;
 }
 
+/// Goes on with one of four partial sums of rows where it stands; `begin` is a multiple of four.
+template <class F>
+BLOCK_FN float further_sum(float sum, int begin, int end, int first, const F& f) {
+  BLOCK_UNROLL_BY(16)
+  for (int r = begin + first; r < end; r += 4) sum = f(r, sum);
+  return sum;
+}
+
 /// Four partial sums of column j, `c` apart.
 BLOCK_FN float four_of(Reals partial, int c, int j) {
   return (partial[j] + partial[2 * c + j]) + (partial[c + j] + partial[3 * c + j]);
@@ -33,26 +41,23 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
   const double momentum = f.step->numbers[call.n[2]];
   const float keep = static_cast<float>(1.0 - momentum), take = static_cast<float>(momentum);
   const Reals squares = scratch + 4 * c, slope = scratch + 8 * c;
-  PHASE(t)
-    BLOCK_UNROLL_BY(1)
-    for (int i = t; i < 4 * c; i += kThreads) {
-      const int j = i % c;
-      const float first = x[j];
-      scratch[i] = partial_sum(rows, i / c, 4, [&](int r, float sum) { return sum + (x[r * c + j] - first); });
-    }
-  SYNC
-  PHASE(t)
-    BLOCK_UNROLL_BY(1)
-    for (int i = t; i < 4 * c; i += kThreads) {
-      const int j = i % c;
-      const float m = x[j] + four_of(scratch, c, j) / count;
-      squares[i] = partial_sum(rows, i / c, 4, [&](int r, float sum) {
-        const float d = x[r * c + j] - m;
-        return madd(d, d, sum);
-      });
-      if (i < c) mean[j] = m;
-    }
-  SYNC
+  const int at_once = rows_at_once(c);
+  const auto near = [&](int begin, int some, int items) { warm(x + begin * c, some * c, items); };
+  in_chunks(rows, at_once, 4 * c, near, [&](int i, int begin, int end) {
+    const int j = i % c;
+    const float first = x[j];
+    scratch[i] = further_sum(begin == 0 ? 0.0F : scratch[i], begin, end, i / c,
+                             [&](int r, float sum) { return sum + (x[r * c + j] - first); });
+  });
+  in_chunks(rows, at_once, 4 * c, near, [&](int i, int begin, int end) {
+    const int j = i % c;
+    const float m = x[j] + four_of(scratch, c, j) / count;
+    squares[i] = further_sum(begin == 0 ? 0.0F : squares[i], begin, end, i / c, [&](int r, float sum) {
+      const float d = x[r * c + j] - m;
+      return madd(d, d, sum);
+    });
+    if (i < c) mean[j] = m;
+  });
   PHASE(t)
     BLOCK_UNROLL_BY(1)
     for (int j = t; j < c; j += kThreads) {
@@ -93,20 +98,22 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
   const int rows = call.n[0] * f.batch, c = call.n[1];
   const float count = static_cast<float>(rows);
   const Reals dots = sums + 4 * c, mean_dy = sums + 8 * c, mean_dot = sums + 9 * c, slope = sums + 10 * c;
-  PHASE(t)
-    BLOCK_UNROLL_BY(1)
-    for (int i = t; i < 8 * c; i += kThreads) {
-      const int j = i % c, q = i / c % 4;
-      if (i < 4 * c) {
-        sums[i] = partial_sum(rows, q, 4, [&](int r, float sum) { return sum + dy[r * c + j]; });
-      } else {
-        const float m = mean[j], inverse = inv_std[j];
-        dots[i - 4 * c] = partial_sum(rows, q, 4, [&](int r, float sum) {
-          return madd((x[r * c + j] - m) * inverse, dy[r * c + j], sum);
-        });
-      }
+  const auto near = [&](int begin, int some, int items) {
+    warm(x + begin * c, some * c, items);
+    warm(dy + begin * c, some * c, items);
+  };
+  in_chunks(rows, rows_at_once(2 * c), 8 * c, near, [&](int i, int begin, int end) {
+    const int j = i % c, q = i / c % 4;
+    if (i < 4 * c) {
+      sums[i] = further_sum(begin == 0 ? 0.0F : sums[i], begin, end, q,
+                            [&](int r, float sum) { return sum + dy[r * c + j]; });
+      return;
     }
-  SYNC
+    const float m = mean[j], inverse = inv_std[j];
+    dots[i - 4 * c] = further_sum(begin == 0 ? 0.0F : dots[i - 4 * c], begin, end, q, [&](int r, float sum) {
+      return madd((x[r * c + j] - m) * inverse, dy[r * c + j], sum);
+    });
+  });
   PHASE(t)
     BLOCK_UNROLL_BY(1)
     for (int j = t; j < c; j += kThreads) {

@@ -1,6 +1,6 @@
 #pragma once
 // Convolutions: sums over taps, ascending kh, kw and channel. Taps outside an image are skipped, not multiplied by zero.
-#include "lanista/device/block/math.inc.h"
+#include "lanista/device/block/dense.inc.h"
 
 namespace lanista::device::block {
 namespace {
@@ -216,7 +216,8 @@ BLOCK_FN void seen_positions(const TapAxis& axis, int tap, int& low, int& high) 
 
 /// Outputs are (tap, input channel) rows and output channels; the sum runs over n, oh, ow. Rows of a tile are of one tap.
 template <int kRows, int kColumns>
-BLOCK_FN void weight_tile(const Taps& s, Reals x, Reals dy, Reals dw, int tap, int row, int group, int column) {
+BLOCK_FN void weight_tile(const Taps& s, Reals dy, Reals to, int tap, int row, int group, int column, int begin,
+                          int end) {
   int low_h, high_h, low_w, high_w;
   const int th = tap / s.w.taps, tw = tap % s.w.taps;
   seen_positions(s.h, th, low_h, high_h);
@@ -225,16 +226,16 @@ BLOCK_FN void weight_tile(const Taps& s, Reals x, Reals dy, Reals dw, int tap, i
   BLOCK_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
     BLOCK_UNROLL(4)
-    for (int j = 0; j < kColumns; ++j) sum[r][j] = 0.0F;
+    for (int j = 0; j < kColumns; ++j) sum[r][j] = begin == 0 ? 0.0F : to[r * s.target_c + j];
   }
   const int count = high_w - low_w, x_step = s.w.stride * s.source_c;
   BLOCK_UNROLL_BY(1)
-  for (int n = 0; n < s.samples; ++n) {
+  for (int n = begin; n < end; ++n) {
     BLOCK_UNROLL_BY(1)
     for (int oh = low_h; oh < high_h; ++oh) {
       const int sh = oh * s.h.stride - s.h.pad + th * s.h.dilation;
       const int sw = low_w * s.w.stride - s.w.pad + tw * s.w.dilation;
-      const Reals from = x + (((n * s.h.length + sh) * s.w.length + sw) * s.source_c + group * s.k + row);
+      const Reals from = s.source + (((n * s.h.length + sh) * s.w.length + sw) * s.source_c + group * s.k + row);
       const Reals gradient =
           dy + (((n * s.h.positions + oh) * s.w.positions + low_w) * s.target_c + group * s.columns + column);
       BLOCK_UNROLL_BY(8)
@@ -260,7 +261,6 @@ BLOCK_FN void weight_tile(const Taps& s, Reals x, Reals dy, Reals dw, int tap, i
       }
     }
   }
-  const Reals to = dw + ((tap * s.k + row) * s.target_c + group * s.columns + column);
   BLOCK_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
     BLOCK_UNROLL(4)
@@ -268,35 +268,66 @@ BLOCK_FN void weight_tile(const Taps& s, Reals x, Reals dy, Reals dw, int tap, i
   }
 }
 
-template <int kRows, int kColumns>
-BLOCK_FORM int weights_by(const Taps& s, Reals dy, Reals dw, int turn) {
-  const int rows = s.k / kRows, columns = s.columns / kColumns;
-  const int items = s.h.taps * s.w.taps * s.groups * rows * columns;
-  PHASE(t)
-    BLOCK_UNROLL_BY(1)
-    for (int i = t; i < items; i += kThreads) {
-      const int column = i % columns, rest = i / columns, row = rest % rows, other = rest / rows;
-      weight_tile<kRows, kColumns>(s, s.source, dy, dw, other / s.groups, row * kRows, other % s.groups,
-                                   column * kColumns);
-    }
-  END
-  return used(items);
+/// Words of a sample in both images.
+BLOCK_FN int sample_words(const Taps& s) {
+  return s.h.length * s.w.length * s.source_c + s.h.positions * s.w.positions * s.target_c;
 }
 
-/// at: x, dy, none, dw.
-BLOCK_OP int op_tap_weights(const Call& call, const Frame& f, int turn) {
+/// Samples whose images are in the first cache together with those of the next ones.
+BLOCK_FN int samples_at_once(const Taps& s) { return larger(1, 16384 / sample_words(s)); }
+
+BLOCK_FN void warm_samples(const Taps& s, Reals dy, int begin, int some, int items) {
+  const int x = s.h.length * s.w.length * s.source_c, y = s.h.positions * s.w.positions * s.target_c;
+  warm(s.source + begin * x, some * x, items);
+  warm(dy + begin * y, some * y, items);
+}
+
+/// With `sums`, the bias gradient too: a plain sum of each channel of dy.
+template <int kRows, int kColumns>
+BLOCK_FORM void weights_by(const Taps& s, Reals dy, Reals dw, bool has_sums, Reals sums) {
+  const int rows = s.k / kRows, columns = s.columns / kColumns;
+  const int tiles = s.h.taps * s.w.taps * s.groups * rows * columns, items = tiles + (has_sums ? s.target_c : 0);
+  const int positions = s.h.positions * s.w.positions;
+  in_chunks(
+      s.samples, samples_at_once(s), items,
+      [&](int begin, int some, int busy) { warm_samples(s, dy, begin, some, busy); },
+      [&](int i, int begin, int end) {
+        if (i >= tiles) {
+          const int c = i - tiles;
+          sums[c] = column_sum(begin == 0 ? 0.0F : sums[c], dy, begin * positions, end * positions, s.target_c, c);
+          return;
+        }
+        const int column = i % columns, rest = i / columns, row = rest % rows, other = rest / rows;
+        const int tap = other / s.groups, group = other % s.groups;
+        const Reals to =
+            dw + ((tap * s.k + row * kRows) * s.target_c + group * s.columns + column * kColumns);
+        weight_tile<kRows, kColumns>(s, dy, to, tap, row * kRows, group, column * kColumns, begin, end);
+      });
+}
+
+/// at: x, dy, sums of dy by channel (or none), dw.
+BLOCK_OP int op_tap_weights(const Call& call, const Frame& f) {
   const Taps s = taps_of(call, f);
   const Reals dy = place(f, call.at[1]), dw = place(f, call.at[3]);
+  const bool summed = call.at[2] != kNowhere;
+  const Reals sums = summed ? place(f, call.at[2]) : dw;
   const int outputs = s.h.taps * s.w.taps * s.groups * s.k * s.columns;
   const bool left = s.k % 4 == 0 && s.source_c % 4 == 0 && whole(s.source);
   const bool right = s.columns % 4 == 0 && s.target_c % 4 == 0 && whole(dy);
-  if (!right) return weights_by<1, 1>(s, dy, dw, turn);
   const int many = 1 << 30;
-  const int four = left ? spent(outputs / 16, 16, 6) : many, two = s.k % 2 == 0 ? spent(outputs / 8, 8, 6) : many;
-  const int one = spent(outputs / 4, 4, 5), single = spent(outputs, 1, 4);
-  if (four <= two && four <= one && four <= single) return weights_by<4, 4>(s, dy, dw, turn);
-  if (two <= one && two <= single) return weights_by<2, 4>(s, dy, dw, turn);
-  return one <= single ? weights_by<1, 4>(s, dy, dw, turn) : weights_by<1, 1>(s, dy, dw, turn);
+  const int four = left && right ? spent(outputs / 16, 16, 6) : many;
+  const int two = right && s.k % 2 == 0 ? spent(outputs / 8, 8, 6) : many;
+  const int one = right ? spent(outputs / 4, 4, 5) : many, single = spent(outputs, 1, 4);
+  if (four <= two && four <= one && four <= single) {
+    weights_by<4, 4>(s, dy, dw, summed, sums);
+  } else if (two <= one && two <= single) {
+    weights_by<2, 4>(s, dy, dw, summed, sums);
+  } else if (one <= single) {
+    weights_by<1, 4>(s, dy, dw, summed, sums);
+  } else {
+    weights_by<1, 1>(s, dy, dw, summed, sums);
+  }
+  return 0;
 }
 
 /// The sums of a position's channels from `channel` on, one or four of them.
@@ -343,35 +374,35 @@ BLOCK_OP int op_depthwise(const Call& call, const Frame& f, int turn) {
 }
 
 /// at: x, dy, none, dw.
-BLOCK_OP int op_depthwise_weights(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_depthwise_weights(const Call& call, const Frame& f) {
   const Taps s = taps_of(call, f);
   const Reals dy = place(f, call.at[1]), dw = place(f, call.at[3]);
-  const int c = s.source_c, items = s.h.taps * s.w.taps * c;
-  PHASE(t)
-    BLOCK_UNROLL_BY(1)
-    for (int i = t; i < items; i += kThreads) {
-      const int channel = i % c, tap = i / c, th = tap / s.w.taps, tw = tap % s.w.taps;
-      int low_h, high_h, low_w, high_w;
-      seen_positions(s.h, th, low_h, high_h);
-      seen_positions(s.w, tw, low_w, high_w);
-      const int count = high_w - low_w, x_step = s.w.stride * c;
-      float sum = 0.0F;
-      BLOCK_UNROLL_BY(1)
-      for (int n = 0; n < s.samples; ++n) {
+  const int c = s.source_c;
+  in_chunks(
+      s.samples, samples_at_once(s), s.h.taps * s.w.taps * c,
+      [&](int begin, int some, int busy) { warm_samples(s, dy, begin, some, busy); },
+      [&](int i, int begin, int end) {
+        const int channel = i % c, tap = i / c, th = tap / s.w.taps, tw = tap % s.w.taps;
+        int low_h, high_h, low_w, high_w;
+        seen_positions(s.h, th, low_h, high_h);
+        seen_positions(s.w, tw, low_w, high_w);
+        const int count = high_w - low_w, x_step = s.w.stride * c;
+        float sum = begin == 0 ? 0.0F : dw[i];
         BLOCK_UNROLL_BY(1)
-        for (int oh = low_h; oh < high_h; ++oh) {
-          const int sh = oh * s.h.stride - s.h.pad + th * s.h.dilation;
-          const int sw = low_w * s.w.stride - s.w.pad + tw * s.w.dilation;
-          const int from = ((n * s.h.length + sh) * s.w.length + sw) * c + channel;
-          const int gradient = ((n * s.h.positions + oh) * s.w.positions + low_w) * c + channel;
-          BLOCK_UNROLL_BY(8)
-          for (int k = 0; k < count; ++k) sum = madd(s.source[from + k * x_step], dy[gradient + k * c], sum);
+        for (int n = begin; n < end; ++n) {
+          BLOCK_UNROLL_BY(1)
+          for (int oh = low_h; oh < high_h; ++oh) {
+            const int sh = oh * s.h.stride - s.h.pad + th * s.h.dilation;
+            const int sw = low_w * s.w.stride - s.w.pad + tw * s.w.dilation;
+            const int from = ((n * s.h.length + sh) * s.w.length + sw) * c + channel;
+            const int gradient = ((n * s.h.positions + oh) * s.w.positions + low_w) * c + channel;
+            BLOCK_UNROLL_BY(8)
+            for (int k = 0; k < count; ++k) sum = madd(s.source[from + k * x_step], dy[gradient + k * c], sum);
+          }
         }
-      }
-      dw[i] = sum;
-    }
-  END
-  return used(items);
+        dw[i] = sum;
+      });
+  return 0;
 }
 
 }  // namespace

@@ -7,17 +7,11 @@ namespace {
 
 constexpr int kSquareBlock = 1024;
 
-/// The factor of all gradients: 1, or what brings their norm down to clip_norm. n: parameters. at: gradients, the
+/// Where gradients are clipped: the factor of all, 1 or what brings their norm down to clip_norm. n: parameters. at: gradients, the
 /// factor's place, scratch of doubles [9 blocks].
 BLOCK_OP int op_clip(const Call& call, const Frame& f, int turn) {
   const Reals gradients = place(f, call.at[0]), factor = place(f, call.at[1]);
   const int count = call.n[0], blocks = (count + kSquareBlock - 1) / kSquareBlock;
-  if (!(f.step->clip_norm > 0)) {
-    PHASE(t)
-      if (t == 0) factor[0] = 1.0F;
-    END
-    return used(1);
-  }
   const Doubles partial = doubles_at(place(f, call.at[2])), sums = partial + 8 * blocks;
   PHASE(t)
     BLOCK_UNROLL_BY(1)
@@ -164,7 +158,7 @@ BLOCK_OP int op_update(const Call& call, const Frame& f, int turn) {
   at.has_second = rule == kAdam || rule == kAdamW || (rule == kRmsprop && moves);
   at.first = at.has_first ? place(f, call.at[2]) : at.parameters;
   at.second = at.has_second ? at.first + call.n[1] : at.parameters;
-  const float factor = place(f, call.at[3])[0];
+  const float factor = f.step->clip_norm > 0 ? static_cast<float>(place(f, call.at[3])[0]) : 1.0F;
   switch (rule) {
     case kSgd: move_all<kSgd>(f, at, factor, turn); break;
     case kAdam: move_all<kAdam>(f, at, factor, turn); break;
