@@ -14,6 +14,7 @@ struct Product {
   int a_m, a_k, b_k, b_n, c_m, c_n;
   int outer, inner;
   int a_outer, b_outer, c_outer, a_inner, b_inner, c_inner;
+  Finish finish;  // of one matrix alone
 };
 
 /// How an operand is read: one by one, four along k, or four along the outputs.
@@ -118,12 +119,14 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
       if (p.relu) value.v[j] = relu_of(value.v[j]);
     }
     if (kRight == kAcross && p.wide_c) {
-      store4(c, (row + r) * p.c_m + column, value);
+      const int to = (row + r) * p.c_m + column;
+      store4(c, to, p.finish.four_at(to, value));
       continue;
     }
     BLOCK_UNROLL(4)
     for (int j = 0; j < kColumns; ++j) {
-      if (column + j < p.n) c[(row + r) * p.c_m + (column + j) * p.c_n] = value.v[j];
+      const int to = (row + r) * p.c_m + (column + j) * p.c_n;
+      if (column + j < p.n) c[to] = p.finish.at(to, value.v[j]);
     }
   }
 }
@@ -213,10 +216,12 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
   p.b_inner = n[17];
   p.c_inner = n[18];
   p.relu = n[19] != 0;
-  p.wide_c = p.c_n == 1 && p.c_m % 4 == 0 && p.n % 4 == 0 && p.c_outer % 4 == 0 && p.inner == 1 && whole(p.c);
+  p.finish = finish_of(call, f);
+  p.wide_c = p.c_n == 1 && p.c_m % 4 == 0 && p.n % 4 == 0 && p.c_outer % 4 == 0 && p.inner == 1 && whole(p.c) && whole(p.finish.saved);
   const bool right = p.b_n == 1 && p.b_k % 4 == 0 && p.n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 && whole(p.b);
   const bool left = p.inner == 1 && p.a_outer % 4 == 0 && whole(p.a);
-  const bool rows_together = p.outer == 1 && p.a_m == 1 && p.a_k == p.m && p.b_k == p.n && !p.biased && !p.relu;
+  const bool rows_together = p.outer == 1 && p.a_m == 1 && p.a_k == p.m && p.b_k == p.n && !p.biased && !p.relu &&
+                             p.finish.after == kNothing;
   if (right && rows_together && p.k * (p.m + p.n) >= 16384 && p.m * p.n <= 8 * kThreads) {
     const int four = left && p.m % 4 == 0 && p.a_k % 4 == 0 ? spent_on(p, 4, 4) : 1 << 30;
     const int two = spent_on(p, 2, 4), one = spent_on(p, 1, 4);

@@ -94,11 +94,6 @@ BLOCK_OP int op_with_numbers(const Call& call, const Frame& f, int turn) {
   }
 }
 
-BLOCK_FN float inside(float y, float low, float high, float d) {
-  const float above = y <= low ? 0.0F : d;
-  return y >= high ? 0.0F : above;
-}
-
 /// n[2]: which. x: its numbers. at: saved, dy, dx.
 BLOCK_OP int op_with_numbers_grad(const Call& call, const Frame& f, int turn) {
   const Reals saved = place(f, call.at[0]), dy = place(f, call.at[1]), dx = place(f, call.at[2]);
@@ -123,6 +118,19 @@ BLOCK_OP int op_with_numbers_grad(const Call& call, const Frame& f, int turn) {
 BLOCK_OP int op_binary(const Call& call, const Frame& f, int turn) {
   const Reals a = place(f, call.at[0]), b = place(f, call.at[1]), y = place(f, call.at[2]);
   const int count = count_of(call, f);
+  if (call.after != kNothing) {  // sums alone have something behind them
+    const Finish finish = finish_of(call, f);
+    if (count % 4 == 0 && whole(a) && whole(b) && whole(y) && whole(finish.saved)) {
+      return each_four(count / 4, y, turn, [&](int i) {
+        Four left = load4(a, 4 * i);
+        const Four right = load4(b, 4 * i);
+        BLOCK_UNROLL(4)
+        for (int j = 0; j < 4; ++j) left.v[j] = left.v[j] + right.v[j];
+        return finish.four_at(4 * i, left);
+      });
+    }
+    return each_alone(count, y, turn, [&](int i) { return finish.at(i, a[i] + b[i]); });
+  }
   switch (call.n[2]) {
     case kAdd:
       return map(count, a, b, y, turn, [](float u, float v) { return u + v; });

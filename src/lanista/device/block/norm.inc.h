@@ -71,7 +71,9 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
       slope[j] = inverse * (has_gamma ? gamma[j] : 1.0F);
     }
   SYNC
-  if (c % 4 == 0 && whole(x) && whole(y) && whole(mean) && whole(slope) && (!has_beta || whole(beta))) {
+  const Finish finish = finish_of(call, f);
+  if (c % 4 == 0 && whole(x) && whole(y) && whole(mean) && whole(slope) && (!has_beta || whole(beta)) &&
+      whole(finish.saved)) {
     return each_four(rows * c / 4, y, turn, [&](int i) {
       const int j = 4 * i % c;
       Four to = load4(x, 4 * i), shift = {};
@@ -79,12 +81,12 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
       if (has_beta) shift = load4(beta, j);
       BLOCK_UNROLL(4)
       for (int k = 0; k < 4; ++k) to.v[k] = madd(to.v[k] - m.v[k], times.v[k], shift.v[k]);
-      return to;
+      return finish.four_at(4 * i, to);
     });
   }
   return each(rows * c, y, turn, [&](int i) {
     const int j = i % c;
-    return madd(x[i] - mean[j], slope[j], has_beta ? beta[j] : 0.0F);
+    return finish.at(i, madd(x[i] - mean[j], slope[j], has_beta ? beta[j] : 0.0F));
   });
 }
 

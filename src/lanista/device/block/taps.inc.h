@@ -29,6 +29,7 @@ struct Taps {
   int samples, source_c, target_c;  // channels of the whole images
   int k, columns, groups;           // channels of a group
   int weight_tap, weight_k, weight_group;
+  Finish finish;
 };
 
 /// n: h, w, ci, oh, ow, co, kh, kw, strides, pads, dilations, groups, relu, backward.
@@ -42,6 +43,7 @@ BLOCK_FN Taps taps_of(const Call& call, const Frame& f) {
   s.bias = s.biased ? place(f, call.at[2]) : s.weights;
   s.target = place(f, call.at[3]);
   s.relu = n[15] != 0;
+  s.finish = finish_of(call, f);
   s.wide_target = false;
   s.samples = f.batch;
   s.groups = n[14];
@@ -153,11 +155,11 @@ BLOCK_FN void tap_tile(const Taps& s, int line, int w, int group, int column) {
     }
     const int to = (line * s.w.positions + w + r) * s.target_c + group * s.columns + column;
     if (kRight && s.wide_target) {
-      store4(s.target, to, value);
+      store4(s.target, to, s.finish.four_at(to, value));
     } else {
       BLOCK_UNROLL(4)
       for (int j = 0; j < kColumns; ++j) {
-        if (column + j < s.columns) s.target[to + j] = value.v[j];
+        if (column + j < s.columns) s.target[to + j] = s.finish.at(to + j, value.v[j]);
       }
     }
   }
@@ -199,7 +201,7 @@ BLOCK_OP int op_taps(const Call& call, const Frame& f, int turn) {
   const bool left = s.k % 4 == 0 && s.source_c % 4 == 0 && whole(s.source);
   const bool right = s.columns % 4 == 0 && s.weight_k % 4 == 0 && s.weight_tap % 4 == 0 && s.weight_group % 4 == 0 &&
                      whole(s.weights);
-  s.wide_target = s.target_c % 4 == 0 && whole(s.target);
+  s.wide_target = s.target_c % 4 == 0 && whole(s.target) && whole(s.finish.saved);
   if (right && left) return taps_of_fours<true>(s, turn);
   if (right) return taps_of_fours<false>(s, turn);
   return taps_by<2, 1, false, false>(s, turn);
@@ -366,11 +368,13 @@ BLOCK_FN Four depthwise_at(const Taps& s, int position, int channel) {
 BLOCK_OP int op_depthwise(const Call& call, const Frame& f, int turn) {
   const Taps s = taps_of(call, f);
   const int c = s.source_c, all = s.samples * s.h.positions * s.w.positions * c;
-  if (c % 4 == 0 && whole(s.source) && whole(s.weights) && whole(s.target)) {
+  if (c % 4 == 0 && whole(s.source) && whole(s.weights) && whole(s.target) && whole(s.finish.saved)) {
     const int fours = c / 4;
-    return each_four(all / 4, s.target, turn, [&](int i) { return depthwise_at<4>(s, i / fours, i % fours * 4); });
+    return each_four(all / 4, s.target, turn, [&](int i) {
+      return s.finish.four_at(4 * i, depthwise_at<4>(s, i / fours, i % fours * 4));
+    });
   }
-  return each_alone(all, s.target, turn, [&](int i) { return depthwise_at<1>(s, i / c, i % c).v[0]; });
+  return each_alone(all, s.target, turn, [&](int i) { return s.finish.at(i, depthwise_at<1>(s, i / c, i % c).v[0]); });
 }
 
 /// at: x, dy, none, dw.
