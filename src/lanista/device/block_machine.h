@@ -14,8 +14,9 @@
 namespace lanista::device {
 
 /// Form B: a block a lane. Each lane has a slab of the device's memory with its state, gradients and values, and its
-/// block goes through the program's calls for a chunk of steps. Batches of a chunk go up together, losses come down when
-/// it ends. Predictions, and steps in halves, are the CPU's: a twin of one lane does them on the state brought home.
+/// block goes through the program's calls for a chunk of steps. Batches of a chunk go up together, losses come down
+/// when it ends. Predictions, and steps in halves, are the CPU's: a twin of one lane does them on the state brought
+/// home.
 class BlockMachine final : public nn::Machine {
  public:
   /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form, float64, a batch in parts),
@@ -46,7 +47,6 @@ class BlockMachine final : public nn::Machine {
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
   void rehearse(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
 
-
   /// From here on calls of the first lane of a chunk are timed, one by one. For who looks for what a step spends.
   void time_calls();
   struct TimedCall {
@@ -62,8 +62,8 @@ class BlockMachine final : public nn::Machine {
   struct Round {
     std::size_t lane = 0;
     std::vector<block::Step> steps;
-    nn::LaneHyper hyper;  // of the last of them
-    std::int64_t first = 0;  // of the chunk
+    nn::LaneHyper hyper;      // of the last of them
+    std::int64_t first = 0;   // of the chunk
     std::int64_t losses = 0;  // bytes into the staging
   };
   struct Seat {

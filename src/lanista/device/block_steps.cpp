@@ -143,12 +143,13 @@ block::Step BlockMachine::put_step(const Fed& fed, const nn::LaneHyper& hyper, s
   set_batch(fed, step);
   set_update(hyper, done, step);
   const std::vector<nn::LaneNumber>& numbers = facts().lane_numbers;
-  LANISTA_CHECK(hyper.numbers.empty() || hyper.numbers.size() == numbers.size(),
-                std::to_string(hyper.numbers.size()) + " numbers of a lane instead of " +
-                    std::to_string(numbers.size()));
+  LANISTA_CHECK(
+      hyper.numbers.empty() || hyper.numbers.size() == numbers.size(),
+      std::to_string(hyper.numbers.size()) + " numbers of a lane instead of " + std::to_string(numbers.size()));
   if (!numbers.empty()) {
     double* const to = put(std::ssize(numbers), step.numbers);
-    for (std::size_t i = 0; i < numbers.size(); ++i) to[i] = hyper.numbers.empty() ? numbers[i].value : hyper.numbers[i];
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      to[i] = hyper.numbers.empty() ? numbers[i].value : hyper.numbers[i];
   }
   std::vector<block::Piece> pieces;
   for (const nn::Range& run : kind_->layout().trained) {
@@ -212,9 +213,9 @@ bool BlockMachine::stage(std::vector<block::Lane>& lanes) {
     if (next_step_ > first_step && used_ + step_bytes + records + 4096 > staging_bytes_) break;
     const std::int64_t before = used_;
     const nn::StepWork work = chunk_.work(next_step_);
-    LANISTA_CHECK(work.hyper.size() == seats_.size() &&
-                      (work.batches.size() == 1 || work.batches.size() == seats_.size()),
-                  "a step wants hyper-parameters for every lane, and one batch or one a lane");
+    LANISTA_CHECK(
+        work.hyper.size() == seats_.size() && (work.batches.size() == 1 || work.batches.size() == seats_.size()),
+        "a step wants hyper-parameters for every lane, and one batch or one a lane");
     Fed fed;
     for (std::size_t i = 0; i < seats_.size(); ++i) {
       if (active_[i] == 0) continue;

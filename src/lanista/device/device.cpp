@@ -87,8 +87,8 @@ Result<const nn::Backend*> open(std::string_view name, const std::string& file) 
     return backend;
   }
   if (!name.starts_with(kKind)) {
-    return unavailable("device '" + std::string(name) + "' is not known: there are torch:cpu, block:host and block:cuda:N" +
-                       way_out);
+    return unavailable("device '" + std::string(name) +
+                       "' is not known: there are torch:cpu, block:host and block:cuda:N" + way_out);
   }
   const auto library = load(file_or(file));
   if (!library) {
