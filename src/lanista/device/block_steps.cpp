@@ -11,7 +11,6 @@ namespace lanista::device {
 namespace {
 
 constexpr std::int64_t kAlign = 16;
-constexpr std::int64_t kMostStaging = std::int64_t{64} << 20;
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
@@ -178,9 +177,9 @@ void BlockMachine::begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
   }
 }
 
-// Room for the chunk, or for so much of it as kMostStaging allows; at least for a step of all lanes.
+// Room for the chunk, or for so much of it as it may have; at least for a step of all lanes.
 void BlockMachine::make_staging() {
-  const std::int64_t wanted = std::max(step_bytes_ * 2, std::min(step_bytes_ * (chunk_.steps + 1), kMostStaging));
+  const std::int64_t wanted = std::max(step_bytes_ * 2, std::min(step_bytes_ * (chunk_.steps + 1), most_staging_));
   if (wanted <= staging_bytes_) return;
   staging_bytes_ = 0;
   staging_ = {};
@@ -263,6 +262,7 @@ bool BlockMachine::stage(std::vector<block::Lane>& lanes) {
     std::ranges::copy(round.steps, put(std::ssize(round.steps), lane.steps));
     lanes.push_back(lane);
   }
+  ++rounds_so_far_;
   losses_ = used_;
   for (Round& round : rounds_) {
     if (round.steps.empty()) continue;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "lanista/device/block_device.h"
+#include "lanista/device/block_machine.h"
 #include "lanista/device/block_test_support.h"
 
 namespace lanista::device {
@@ -60,6 +61,7 @@ TEST(Block, ChunkOfManyIsManyChunksOfOneAndStatesMoveAsOnTheCpu) {
     };
     for (std::int64_t step = 0; step < 6; step += at_once) steps(step, at_once);
     EXPECT_TRUE(program.clone(1, 2, 9).ok());
+    std::vector<std::vector<Tensor>> states{program.extract(2)};
     program.attach(0, [&] {
       nn::LaneState state = program.detach(0);
       return state;
@@ -68,7 +70,6 @@ TEST(Block, ChunkOfManyIsManyChunksOfOneAndStatesMoveAsOnTheCpu) {
     for (std::int64_t step = 6; step < 12; step += at_once) steps(step, at_once);
     std::vector<float> predictions(static_cast<std::size_t>(kMost * program.prediction_size()));
     program.predict(2, batch, std::span<float>(predictions));
-    std::vector<std::vector<Tensor>> states;
     for (std::int64_t lane = 0; lane < 3; ++lane) states.push_back(program.extract(lane));
     return std::pair(states, predictions);
   };
@@ -87,9 +88,106 @@ TEST(Block, TrainsByEveryOptimiserWithRatesOfItsOwn) {
     const Derived derived = derive(small_mlp(), optimizer);
     const std::vector<LaneHyper> recipe{
         {.lr = 0.01, .momentum = 0.5, .weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.98, .eps = 1e-6, .clip_norm = 0.5},
-        {.lr = 0.003, .rates = rates}};
+        {.lr = 0.003, .weight_decay = 0.1, .rates = rates}};
     expect_twins(train(derived, host(), 2, 12, recipe), train(derived, nn::cpu_backend(), 2, 12, recipe), optimizer);
   }
+}
+
+// A number that is none goes where the CPU lets it go, and to no other lane.
+TEST(Block, LetsWhatIsNoNumberGoWhereTheCpuDoes) {
+  const kernels::FlushToZero as_workers;
+  for (const TestModel& model : operator_models()) {
+    const Derived derived = derive(model);
+    if (!has_form(derived, host())) continue;
+    const auto run = [&](const nn::Backend& backend) {
+      nn::Program program = compile_empty(derived, {.lanes = 2, .max_batch = 4, .backend = &backend});
+      std::vector<OwnedBatch> owned{random_batch(derived, 4, 3), random_batch(derived, 4, 4)};
+      const bool tokens = derived.train.types.at(derived.train.input).dtype == graph::DType::kIndex;
+      if (!tokens) owned[1].features[owned[1].features.size() / 2] = std::nanf("");
+      const std::vector<Batch> batches{owned[0].view(), owned[1].view()};
+      const std::vector<LaneHyper> hyper(2, {.lr = 0.05, .momentum = 0.9});
+      const std::vector<std::uint8_t> active{1, 1};
+      Trained trained;
+      trained.ends.resize(2);
+      for (std::int64_t lane = 0; lane < 2; ++lane) EXPECT_TRUE(program.begin(lane, 5));
+      program.run({.steps = 1, .active = active, .work = [&](std::int64_t) { return StepWork{batches, hyper}; }},
+                  trained.ends);
+      for (std::int64_t lane = 0; lane < 2; ++lane) trained.states.push_back(program.extract(lane));
+      return trained;
+    };
+    expect_twins(run(host()), run(nn::cpu_backend()), model.name);
+  }
+}
+
+TEST(Block, DoesStepsInHalvesSquaresOfGradientsAndStopsBeforeTheCommitAsTheCpu) {
+  const kernels::FlushToZero as_workers;
+  const Derived derived = derive(small_cnn(), "adam");
+  const auto run = [&](const nn::Backend& backend) {
+    int commits = 0;
+    nn::Program program = compile_empty(
+        derived, {.max_batch = kMost, .backend = &backend, .before_commit = [&](std::int64_t) { ++commits; }});
+    EXPECT_TRUE(program.begin(0, 5).ok());
+    const OwnedBatch owned = random_batch(derived, kMost, 1);
+    const Batch batch = owned.view();
+    const LaneHyper hyper{.lr = 0.01};
+    const std::uint8_t one = 1;
+    std::vector<LaneEnd> ends(1);
+    const auto chunk = [&] {
+      program.run({.steps = 2,
+                   .active = {&one, 1},
+                   .work = [&](std::int64_t) { return StepWork{{&batch, 1}, {&hyper, 1}}; },
+                   .watched = {&one, 1}},
+                  ends);
+    };
+    chunk();
+    nn::LaneGradients gradients = *program.make_gradients();
+    std::vector<double> numbers{ends[0].gradient_square};
+    numbers.push_back(program.gradients(0, batch, kMost, hyper, gradients));
+    numbers.push_back(program.gradient_square(0, gradients, hyper));
+    program.commit(0, gradients, hyper);
+    chunk();
+    std::vector<double> losses(kMost);
+    program.losses(0, batch, 0.1, losses);
+    numbers.insert(numbers.end(), losses.begin(), losses.end());
+    numbers.push_back(ends[0].loss);
+    numbers.push_back(commits);
+    return std::pair(program.extract(0), numbers);
+  };
+  const auto got = run(host()), wanted = run(nn::cpu_backend());
+  EXPECT_EQ(got.first, wanted.first);
+  EXPECT_EQ(got.second, wanted.second);
+}
+
+TEST(Block, TakesAChunkInRoundsWhereItsBatchesAreTooManyForOne) {
+  const kernels::FlushToZero as_workers;
+  const Derived derived = derive(small_mlp());
+  const auto run = [&](bool small) {
+    auto machine = BlockMachine::compile(host_blocks(), &derived.train, derived.infer, {.lanes = 2, .max_batch = kMost});
+    auto& blocks = dynamic_cast<BlockMachine&>(**machine);
+    if (small) blocks.stage_at_most(1);
+    for (std::int64_t lane = 0; lane < 2; ++lane) blocks.attach(lane, *blocks.make_state(3));
+    const std::vector<LaneHyper> hyper(2, {.lr = 0.1, .momentum = 0.9});
+    const std::vector<std::uint8_t> active{1, 1};
+    std::vector<LaneEnd> ends(2);
+    OwnedBatch owned;
+    Batch batch;
+    std::int64_t asked = 0;
+    blocks.run({.steps = 100,
+                .active = active,
+                .work =
+                    [&](std::int64_t step) {
+                      EXPECT_EQ(step, asked++);
+                      owned = random_batch(derived, kMost, static_cast<std::uint64_t>(step));
+                      batch = owned.view();
+                      return StepWork{{&batch, 1}, hyper};
+                    }},
+               ends);
+    EXPECT_TRUE(small ? blocks.rounds_so_far() > 2 : blocks.rounds_so_far() == 1);
+    blocks.wait();
+    EXPECT_EQ(asked, 100);
+    return std::pair(blocks.copy_out(1), ends[1].loss_sum);
+  };
+  EXPECT_EQ(run(true), run(false));
 }
 
 TEST(Block, LeavesALaneThatThrowsAsItWasAndTheOthersAlone) {
