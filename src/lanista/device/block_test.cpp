@@ -110,7 +110,12 @@ TEST(Block, LetsWhatIsNoNumberGoWhereTheCpuDoes) {
       Trained trained;
       trained.ends.resize(2);
       for (std::int64_t lane = 0; lane < 2; ++lane) EXPECT_TRUE(program.begin(lane, 5));
-      program.run({.steps = 1, .active = active, .work = [&](std::int64_t) { return StepWork{batches, hyper}; }},
+      program.run({.steps = 1,
+                   .active = active,
+                   .work =
+                       [&](std::int64_t) {
+                         return StepWork{batches, hyper};
+                       }},
                   trained.ends);
       for (std::int64_t lane = 0; lane < 2; ++lane) trained.states.push_back(program.extract(lane));
       return trained;
@@ -119,38 +124,41 @@ TEST(Block, LetsWhatIsNoNumberGoWhereTheCpuDoes) {
   }
 }
 
-TEST(Block, DoesStepsInHalvesSquaresOfGradientsAndStopsBeforeTheCommitAsTheCpu) {
+TEST(Block, DoesStepsInHalvesAndSquaresOfGradientsAsTheCpu) {
   const kernels::FlushToZero as_workers;
   const Derived derived = derive(small_cnn(), "adam");
   const auto run = [&](const nn::Backend& backend) {
-    int commits = 0;
-    nn::Program program = compile_empty(
-        derived, {.max_batch = kMost, .backend = &backend, .before_commit = [&](std::int64_t) { ++commits; }});
+    nn::Program program = compile_empty(derived, {.max_batch = kMost, .backend = &backend});
     EXPECT_TRUE(program.begin(0, 5).ok());
     const OwnedBatch owned = random_batch(derived, kMost, 1);
     const Batch batch = owned.view();
     const LaneHyper hyper{.lr = 0.01};
     const std::uint8_t one = 1;
     std::vector<LaneEnd> ends(1);
-    const auto chunk = [&] {
+    std::vector<double> numbers;
+    const auto chunk = [&](std::span<const std::uint8_t> watched) {
       program.run({.steps = 2,
                    .active = {&one, 1},
-                   .work = [&](std::int64_t) { return StepWork{{&batch, 1}, {&hyper, 1}}; },
-                   .watched = {&one, 1}},
+                   .work =
+                       [&](std::int64_t) {
+                         return StepWork{{&batch, 1}, {&hyper, 1}};
+                       },
+                   .watched = watched},
                   ends);
+      numbers.push_back(ends[0].loss);
     };
-    chunk();
+    chunk({});
     nn::LaneGradients gradients = *program.make_gradients();
-    std::vector<double> numbers{ends[0].gradient_square};
     numbers.push_back(program.gradients(0, batch, kMost, hyper, gradients));
     numbers.push_back(program.gradient_square(0, gradients, hyper));
     program.commit(0, gradients, hyper);
-    chunk();
+    chunk({});
+    chunk({&one, 1});
+    numbers.push_back(ends[0].gradient_square);
+    chunk({});
     std::vector<double> losses(kMost);
     program.losses(0, batch, 0.1, losses);
     numbers.insert(numbers.end(), losses.begin(), losses.end());
-    numbers.push_back(ends[0].loss);
-    numbers.push_back(commits);
     return std::pair(program.extract(0), numbers);
   };
   const auto got = run(host()), wanted = run(nn::cpu_backend());
@@ -158,11 +166,24 @@ TEST(Block, DoesStepsInHalvesSquaresOfGradientsAndStopsBeforeTheCommitAsTheCpu) 
   EXPECT_EQ(got.second, wanted.second);
 }
 
+TEST(Block, StopsBeforeEveryCommitWhereThatIsAskedFor) {
+  const Derived derived = derive(small_mlp());
+  int commits = 0;
+  nn::Program program = compile(derived, {.max_batch = kMost, .backend = &host(), .before_commit = [&](std::int64_t) {
+                                            if (++commits == 2) throw std::bad_alloc();
+                                          }});
+  const OwnedBatch owned = random_batch(derived, kMost, 1);
+  EXPECT_NO_THROW(step_once(program, owned, {}));
+  EXPECT_THROW(step_once(program, owned, {}), std::bad_alloc);
+  EXPECT_EQ(program.step_count(0), 1);
+}
+
 TEST(Block, TakesAChunkInRoundsWhereItsBatchesAreTooManyForOne) {
   const kernels::FlushToZero as_workers;
   const Derived derived = derive(small_mlp());
   const auto run = [&](bool small) {
-    auto machine = BlockMachine::compile(host_blocks(), &derived.train, derived.infer, {.lanes = 2, .max_batch = kMost});
+    auto machine =
+        BlockMachine::compile(host_blocks(), &derived.train, derived.infer, {.lanes = 2, .max_batch = kMost});
     auto& blocks = dynamic_cast<BlockMachine&>(**machine);
     if (small) blocks.stage_at_most(1);
     for (std::int64_t lane = 0; lane < 2; ++lane) blocks.attach(lane, *blocks.make_state(3));

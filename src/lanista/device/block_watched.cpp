@@ -95,10 +95,11 @@ Watch watch_of_a_race() {
   begin_watch(memory.data(), 32, watch);
   const Reals at = reals_at(memory.data());
   const int turn = 0;
-  PHASE(t)
-  if (t == 2) at[5] = 1.0F;
-  if (t == 3) at[0] = at[5];
-  SYNC return watch;
+  PHASE(t) {
+    if (t == 2) at[5] = 1.0F;
+    if (t == 3) at[0] = at[5];
+  }
+  return watch;
 }
 
 }  // namespace lanista::device

@@ -1,10 +1,10 @@
 #pragma once
 // How one text is a block's code on a device, and a loop over its threads on the host.
 //
-// A call goes in phases: PHASE(t) { … what thread t does … } SYNC. On a device that is one thread's body and a barrier; on
-// the host a loop over threads. Nothing lives in registers from one phase to the next. The last phase of a call ends with
-// END: whether the next call waits is said there (Call::waits). Calls that do not wait for each other share the threads
-// out: the next begins where the last one's work ended (`turn`).
+// A call goes in phases: PHASE(t) { … what thread t does … }, with team_sync() between them. On a device that is one
+// thread's body and a barrier; on the host a loop over threads. Nothing lives in registers from one phase to the next.
+// Behind the last phase of a call there is no barrier: whether the next call waits is said there (Call::waits). Calls
+// that do not wait for each other share the threads out: the next begins where the last one's work ended (`turn`).
 #include "lanista/device/block/types.inc.h"
 
 #ifdef __CUDACC_RTC__
@@ -15,9 +15,7 @@
 #define BLOCK_UNROLL(count) _Pragma("unroll")
 #define BLOCK_UNROLL_BY(count) BLOCK_PRAGMA(unroll count)
 #define BLOCK_PRAGMA(text) _Pragma(#text)
-#define PHASE(t) { const int t = own_thread(turn);
-#define SYNC team_sync(); }
-#define END }
+#define PHASE(t) if (const int t = own_thread(turn); true)
 #else
 #define BLOCK_FN static inline
 #define BLOCK_OP static
@@ -25,9 +23,7 @@
 #define BLOCK_FORM static inline
 #define BLOCK_UNROLL(count)
 #define BLOCK_UNROLL_BY(count)
-#define PHASE(t) for (int number_ = 0; number_ < kThreads; ++number_) { const int t = begin_thread(number_, turn);
-#define SYNC } end_phase();
-#define END }
+#define PHASE(t) for (int number_ = 0, t = 0; number_ < kThreads && (t = begin_thread(number_, turn), true); ++number_)
 #endif
 
 namespace lanista::device::block {
@@ -169,15 +165,19 @@ BLOCK_FN void in_chunks(int rows, int at_once, int items, const Near& near, cons
   for (int begin = 0; begin < rows; begin += at_once) {
     const int end = smaller(begin + at_once, rows);
     if (end < rows) near(end, smaller(at_once, rows - end), items);
-    PHASE(t)
+    PHASE(t) {
       BLOCK_UNROLL_BY(1)
       for (int i = t; i < items; i += kThreads) work(i, begin, end);
-    SYNC
+    }
+    team_sync();
   }
 }
 
-/// Rows of a chunk: so many that two of them are in the first cache together; in fours.
-BLOCK_FN int rows_at_once(int words_a_row) { return larger(4, 16384 / words_a_row / 4 * 4); }
+/// Rows of a chunk: all, if they are in the first cache together; else so many that two chunks are; in fours.
+BLOCK_FN int rows_at_once(int rows, int words_a_row) {
+  if (rows * words_a_row <= 32768) return (rows + 3) / 4 * 4;
+  return larger(4, 16384 / words_a_row / 4 * 4);
+}
 
 /// Threads that a call of so many items leaves behind its own, in whole warps: where the next one begins.
 BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
@@ -186,7 +186,7 @@ BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
 /// other: what is stored may lie where f reads for element i, and for no other.
 template <int kAtOnce, class F, class Store>
 BLOCK_FN int each_into(int count, int turn, const F& f, const Store& store) {
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < count; i += kAtOnce * kThreads) {
       decltype(f(0)) value[kAtOnce];
@@ -197,7 +197,7 @@ BLOCK_FN int each_into(int count, int turn, const F& f, const Store& store) {
         if (i + j * kThreads < count) store(i + j * kThreads, value[j]);
       }
     }
-  END
+  }
   return used(count);
 }
 
@@ -211,36 +211,36 @@ BLOCK_FN int each(int count, Reals y, int turn, const F& f) {
 /// The same for what is seldom or small.
 template <class F>
 BLOCK_FN int each_alone(int count, Reals y, int turn, const F& f) {
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < count; i += kThreads) y[i] = f(i);
-  END
+  }
   return used(count);
 }
 
 /// The same where four neighbours are had together: f(i) of elements 4 i to 4 i + 3.
-template <class F>
+template <int kAtOnce = 4, class F>
 BLOCK_FN int each_four(int fours, Reals y, int turn, const F& f) {
-  return each_into<2>(fours, turn, f, [&](int i, const Four& value) { store4(y, 4 * i, value); });
+  return each_into<kAtOnce>(fours, turn, f, [&](int i, const Four& value) { store4(y, 4 * i, value); });
 }
 
 /// f of each element of x, and of two.
-template <class F>
+template <int kAtOnce = 4, class F>
 BLOCK_FN int map(int count, Reals x, Reals y, int turn, const F& f) {
   if (count % 4 != 0 || !whole(x) || !whole(y)) return each_alone(count, y, turn, [&](int i) { return f(x[i]); });
-  return each_four(count / 4, y, turn, [&](int i) {
+  return each_four<kAtOnce>(count / 4, y, turn, [&](int i) {
     Four four = load4(x, 4 * i);
     BLOCK_UNROLL(4)
     for (int j = 0; j < 4; ++j) four.v[j] = f(four.v[j]);
     return four;
   });
 }
-template <class F>
+template <int kAtOnce = 4, class F>
 BLOCK_FN int map(int count, Reals a, Reals b, Reals y, int turn, const F& f) {
   if (count % 4 != 0 || !whole(a) || !whole(b) || !whole(y)) {
     return each_alone(count, y, turn, [&](int i) { return f(a[i], b[i]); });
   }
-  return each_four(count / 4, y, turn, [&](int i) {
+  return each_four<kAtOnce>(count / 4, y, turn, [&](int i) {
     Four left = load4(a, 4 * i);
     const Four right = load4(b, 4 * i);
     BLOCK_UNROLL(4)

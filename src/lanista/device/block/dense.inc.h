@@ -139,7 +139,7 @@ template <int kRows, int kColumns, Reading kLeft, Reading kRight>
 BLOCK_FORM int product_by(const Product& p, int turn) {
   const int rows = (p.m + kRows - 1) / kRows, columns = (p.n + kColumns - 1) / kColumns;
   const int items = p.outer * p.inner * rows * columns;
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int inside = i % p.inner, tile = i / p.inner;
@@ -150,7 +150,7 @@ BLOCK_FORM int product_by(const Product& p, int turn) {
                                                    p.c + (outside * p.c_outer + inside * p.c_inner), row * kRows,
                                                    column * kColumns, 0, p.k);
     }
-  END
+  }
   return used(items);
 }
 
@@ -160,7 +160,7 @@ BLOCK_FORM int product_in_chunks(const Product& p) {
   const int columns = p.n / 4, items = (p.m + kRows - 1) / kRows * columns;
   constexpr Reading kLeft = kRows == 4 ? kAcross : kOnes;
   in_chunks(
-      p.k, rows_at_once(p.m + p.n), items,
+      p.k, rows_at_once(p.k, p.m + p.n), items,
       [&](int begin, int some, int busy) {
         warm(p.a + begin * p.m, some * p.m, busy);
         warm(p.b + begin * p.n, some * p.n, busy);
@@ -265,17 +265,17 @@ BLOCK_OP int op_column_sum(const Call& call, const Frame& f, int turn) {
   const int rows = call.n[0] * f.batch, columns = call.n[1];
   if (4 * columns <= kThreads && rows * columns >= 4096) {
     in_chunks(
-        rows, rows_at_once(columns), columns,
+        rows, rows_at_once(rows, columns), columns,
         [&](int begin, int some, int items) { warm(x + begin * columns, some * columns, items); },
         [&](int i, int begin, int end) { y[i] = column_sum(begin == 0 ? 0.0F : y[i], x, begin, end, columns, i); });
     return 0;
   }
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < columns; i += kThreads) {
       y[i] = column_sum(0.0F, x, 0, rows, columns, i);
     }
-  END
+  }
   return used(columns);
 }
 

@@ -23,18 +23,18 @@ BLOCK_OP int op_activation(const Call& call, const Frame& f, int turn) {
     case kRelu:
       return map(count, x, y, turn, [](float v) { return relu_of(v); });
     case kGelu:
-      return map(count, x, y, turn, [](float v) { return v * gelu_gate(v); });
+      return map<1>(count, x, y, turn, [](float v) { return v * gelu_gate(v); });
     case kSilu:
-      return map(count, x, y, turn, [](float v) { return v * sigmoid_of(v); });
+      return map<1>(count, x, y, turn, [](float v) { return v * sigmoid_of(v); });
     case kTanh:
-      return map(count, x, y, turn, [](float v) { return tanh_of(v); });
+      return map<1>(count, x, y, turn, [](float v) { return tanh_of(v); });
     case kSigmoid:
-      return map(count, x, y, turn, [](float v) { return sigmoid_of(v); });
+      return map<1>(count, x, y, turn, [](float v) { return sigmoid_of(v); });
     case kHardSwish:
-      return map(count, x, y, turn,
+      return map<1>(count, x, y, turn,
                  [](float v) { return v * clipped(madd(v, 1.0F / 6.0F, 0.5F), 0.0F, 1.0F); });
     default:
-      return map(count, x, y, turn, [](float v) { return v / ((v < 0.0F ? -v : v) + 1.0F); });
+      return map<2>(count, x, y, turn, [](float v) { return v / ((v < 0.0F ? -v : v) + 1.0F); });
   }
 }
 
@@ -46,28 +46,28 @@ BLOCK_OP int op_activation_grad(const Call& call, const Frame& f, int turn) {
     case kRelu:
       return map(count, saved, dy, dx, turn, [](float v, float d) { return v <= 0.0F ? 0.0F : d; });
     case kGelu:
-      return map(count, saved, dy, dx, turn, [](float v, float d) {
+      return map<1>(count, saved, dy, dx, turn, [](float v, float d) {
         const float gate = gelu_gate(v);
         const float slope = madd(v * v, 3.0F * kCubic * kTwoRoot, kTwoRoot);
         return d * madd(v * slope, gate * (1.0F - gate), gate);
       });
     case kSilu:
-      return map(count, saved, dy, dx, turn, [](float v, float d) {
+      return map<1>(count, saved, dy, dx, turn, [](float v, float d) {
         const float gate = sigmoid_of(v);
         return d * madd(v, gate * (1.0F - gate), gate);
       });
     case kTanh:
-      return map(count, saved, dy, dx, turn, [](float v, float d) { return d * ((1.0F - v) * (1.0F + v)); });
+      return map<1>(count, saved, dy, dx, turn, [](float v, float d) { return d * ((1.0F - v) * (1.0F + v)); });
     case kSigmoid:
-      return map(count, saved, dy, dx, turn, [](float v, float d) { return d * (v * (1.0F - v)); });
+      return map<1>(count, saved, dy, dx, turn, [](float v, float d) { return d * (v * (1.0F - v)); });
     case kHardSwish:
-      return map(count, saved, dy, dx, turn, [](float v, float d) {
+      return map<1>(count, saved, dy, dx, turn, [](float v, float d) {
         const float bent = d * madd(v, 1.0F / 3.0F, 0.5F);
         const float open = v >= 3.0F ? d : bent;
         return v <= -3.0F ? 0.0F : open;
       });
     default:
-      return map(count, saved, dy, dx, turn, [](float v, float d) {
+      return map<2>(count, saved, dy, dx, turn, [](float v, float d) {
         const float below = (v < 0.0F ? -v : v) + 1.0F;
         return d / (below * below);
       });
@@ -83,14 +83,14 @@ BLOCK_OP int op_with_numbers(const Call& call, const Frame& f, int turn) {
     case kLeakyRelu:
       return map(count, x, y, turn, [a](float v) { return v < 0.0F ? v * a : v; });
     case kElu:
-      return map(count, x, y, turn, [a](float v) {
+      return map<1>(count, x, y, turn, [a](float v) {
         const float bent = expm1_of(v) * a;
         return v > 0.0F ? v : bent;
       });
     case kClipped:
       return map(count, x, y, turn, [a, b](float v) { return clipped(v, a, b); });
     default:
-      return map(count, x, y, turn, [a, b](float v) { return clipped(madd(v, a, b), 0.0F, 1.0F); });
+      return map<2>(count, x, y, turn, [a, b](float v) { return clipped(madd(v, a, b), 0.0F, 1.0F); });
   }
 }
 
@@ -103,14 +103,14 @@ BLOCK_OP int op_with_numbers_grad(const Call& call, const Frame& f, int turn) {
     case kLeakyRelu:
       return map(count, saved, dy, dx, turn, [a](float v, float d) { return v <= 0.0F ? d * a : d; });
     case kElu:
-      return map(count, saved, dy, dx, turn, [a](float v, float d) {
+      return map<1>(count, saved, dy, dx, turn, [a](float v, float d) {
         const float bent = d * (v + a);
         return v > 0.0F ? d : bent;
       });
     case kClipped:
       return map(count, saved, dy, dx, turn, [a, b](float v, float d) { return inside(v, a, b, d); });
     default:
-      return map(count, saved, dy, dx, turn, [a](float v, float d) { return inside(v, 0.0F, 1.0F, d * a); });
+      return map<2>(count, saved, dy, dx, turn, [a](float v, float d) { return inside(v, 0.0F, 1.0F, d * a); });
   }
 }
 
@@ -241,7 +241,7 @@ BLOCK_FN float softmax_row(const Row& x, float most, Reals y) {
 
 /// Rows that lie together: eight threads a row, each with one of its eight partial sums.
 BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Reals sums, int turn) {
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
       const int start = i / 8 * len;
@@ -253,8 +253,9 @@ BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Re
       }
       most[i] = best;
     }
-  SYNC
-  PHASE(t)
+  }
+  team_sync();
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
       const int row = i / 8 * 8, start = i / 8 * len;
@@ -272,7 +273,8 @@ BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Re
       }
       sums[i] = sum;
     }
-  SYNC
+  }
+  team_sync();
   return each(rows * len, y, turn, [&](int i) { return y[i] / tree_of<float>(sums, i / len * 8); });
 }
 
@@ -284,7 +286,7 @@ BLOCK_OP int op_softmax(const Call& call, const Frame& f, int turn) {
     const Reals scratch = place(f, call.at[2]);
     return softmax_of_rows(outer, len, x, y, scratch, scratch + 8 * outer, turn);
   }
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int start = i / inner * len * inner + i % inner;
@@ -301,7 +303,7 @@ BLOCK_OP int op_softmax(const Call& call, const Frame& f, int turn) {
       }
       for (int l = 0; l < len; ++l) y[start + l * inner] = y[start + l * inner] / sum;
     }
-  END
+  }
   return used(items);
 }
 
@@ -311,7 +313,7 @@ BLOCK_OP int op_softmax_grad(const Call& call, const Frame& f, int turn) {
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2], items = outer * inner;
   if (inner == 1) {
     const Reals dots = place(f, call.at[3]);
-    PHASE(t)
+    PHASE(t) {
       BLOCK_UNROLL_BY(1)
       for (int i = t; i < 8 * outer; i += kThreads) {
         const int start = i / 8 * len;
@@ -320,10 +322,11 @@ BLOCK_OP int op_softmax_grad(const Call& call, const Frame& f, int turn) {
         for (int k = i % 8; k < len; k += 8) dot = madd(y[start + k], dy[start + k], dot);
         dots[i] = dot;
       }
-    SYNC
+    }
+    team_sync();
     return each(outer * len, dx, turn, [&](int i) { return y[i] * (dy[i] - tree_of<float>(dots, i / len * 8)); });
   }
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int start = i / inner * len * inner + i % inner;
@@ -334,7 +337,7 @@ BLOCK_OP int op_softmax_grad(const Call& call, const Frame& f, int turn) {
         dx[at] = y[at] * (dy[at] - dot);
       }
     }
-  END
+  }
   return used(items);
 }
 
@@ -370,7 +373,7 @@ BLOCK_OP int op_dropout(const Call& call, const Frame& f, int turn) {
   u64 least_dropped = bound <= 0 ? 0 : (bound >= 4294967296.0 ? u64{1} << 32 : static_cast<u64>(bound));
   if (static_cast<double>(least_dropped) < bound) ++least_dropped;
   const float factor = p < 1 ? static_cast<float>(1.0 / (1.0 - p)) : 0.0F;
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int sample = i / blocks, counter = i % blocks;
@@ -383,7 +386,7 @@ BLOCK_OP int op_dropout(const Call& call, const Frame& f, int turn) {
         y[at] = words.w[w] < least_dropped ? x[at] * factor : 0.0F;
       }
     }
-  END
+  }
   return used(items);
 }
 

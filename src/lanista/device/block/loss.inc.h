@@ -15,7 +15,7 @@ BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int turn) {
   const float soft = static_cast<float>(smoothing / static_cast<double>(classes));
   const Reals of_rows = positions == 1 ? loss : place(f, call.at[4]);
   const float* const weights = f.step->weights;
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int r = t; r < rows; r += kThreads) {
       const Row x{logits + r * classes, classes};
@@ -29,10 +29,10 @@ BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int turn) {
       const float own = log_of(sum) - rest;
       of_rows[r] = positions == 1 && weights != nullptr ? own * weights[r] : own;
     }
-  END
+  }
   if (positions == 1) return used(rows);
   team_sync();
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int n = t; n < f.batch; n += kThreads) {
       float sum = 0.0F;
@@ -40,7 +40,7 @@ BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int turn) {
       const float own = sum / static_cast<float>(positions);
       loss[n] = weights != nullptr ? own * weights[n] : own;
     }
-  END
+  }
   return used(f.batch);
 }
 
@@ -88,7 +88,7 @@ BLOCK_OP int op_errors(const Call& call, const Frame& f, int turn) {
   const Reals x = place(f, call.at[0]), target = place(f, call.at[1]), loss = place(f, call.at[2]);
   const int len = call.n[0], which = call.n[1];
   const float* const weights = f.step->weights;
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int r = t; r < f.batch; r += kThreads) {
       const int start = r * len;
@@ -97,7 +97,7 @@ BLOCK_OP int op_errors(const Call& call, const Frame& f, int turn) {
       const float own = sum / static_cast<float>(len);
       loss[r] = weights != nullptr ? own * weights[r] : own;
     }
-  END
+  }
   return used(f.batch);
 }
 
@@ -122,14 +122,14 @@ BLOCK_OP int op_errors_grad(const Call& call, const Frame& f, int turn) {
 /// The step's loss. at: losses of samples.
 BLOCK_OP int op_mean_loss(const Call& call, const Frame& f, int turn) {
   const Reals loss = place(f, call.at[0]);
-  PHASE(t)
+  PHASE(t) {
     if (t == 0) {
       float sum = 0.0F;
       BLOCK_UNROLL_BY(8)
       for (int i = 0; i < f.batch; ++i) sum += loss[i];
       *f.loss = sum / static_cast<float>(f.batch);
     }
-  END
+  }
   return used(1);
 }
 

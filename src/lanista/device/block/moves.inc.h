@@ -10,7 +10,7 @@ BLOCK_OP int op_mean_axis(const Call& call, const Frame& f, int turn) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2], items = outer * inner;
   const float count = static_cast<float>(len);
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int start = i / inner * len * inner + i % inner;
@@ -23,7 +23,7 @@ BLOCK_OP int op_mean_axis(const Call& call, const Frame& f, int turn) {
       }
       y[i] = sum / count;
     }
-  END
+  }
   return used(items);
 }
 
@@ -109,10 +109,10 @@ BLOCK_OP int op_paste_slice(const Call& call, const Frame& f, int turn) {
       return at >= 0 && at < part ? x[i / row * part + at] : 0.0F;
     });
   }
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < outer * part; i += kThreads) y[i / part * row + begin + i % part] = x[i];
-  END
+  }
   return used(outer * part);
 }
 
@@ -133,7 +133,7 @@ BLOCK_OP int op_embedding_grad(const Call& call, const Frame& f, int turn) {
   const Reals dy = place(f, call.at[1]), dw = place(f, call.at[2]);
   const int tokens = call.n[0] * f.batch, vocab = call.n[1], dim = call.n[2];
   const Ints next = ints_at(place(f, call.at[3])), first = next + tokens;
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < tokens + vocab; i += kThreads) {
       const int number = i < tokens ? token[i] : i - tokens;
@@ -141,7 +141,8 @@ BLOCK_OP int op_embedding_grad(const Call& call, const Frame& f, int turn) {
       while (at < tokens && token[at] != number) ++at;
       next[i] = at;
     }
-  SYNC
+  }
+  team_sync();
   return each(vocab * dim, dw, turn, [&](int i) {
     float sum = 0.0F;
     for (int at = first[i / dim]; at < tokens; at = next[at]) sum += dy[at * dim + i % dim];

@@ -41,7 +41,7 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
   const double momentum = f.step->numbers[call.n[2]];
   const float keep = static_cast<float>(1.0 - momentum), take = static_cast<float>(momentum);
   const Reals squares = scratch + 4 * c, slope = scratch + 8 * c;
-  const int at_once = rows_at_once(c);
+  const int at_once = rows_at_once(rows, c);
   const auto near = [&](int begin, int some, int items) { warm(x + begin * c, some * c, items); };
   in_chunks(rows, at_once, 4 * c, near, [&](int i, int begin, int end) {
     const int j = i % c;
@@ -58,7 +58,7 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
     });
     if (i < c) mean[j] = m;
   });
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int j = t; j < c; j += kThreads) {
       const float m = mean[j], square = four_of(squares, c, j);
@@ -70,7 +70,8 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
       new_var[j] = rows > 1 ? madd(old, keep, (square / unbiased) * take) : old;
       slope[j] = inverse * (has_gamma ? gamma[j] : 1.0F);
     }
-  SYNC
+  }
+  team_sync();
   const Finish finish = finish_of(call, f);
   if (c % 4 == 0 && whole(x) && whole(y) && whole(mean) && whole(slope) && (!has_beta || whole(beta)) &&
       whole(finish.saved)) {
@@ -104,7 +105,7 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
     warm(x + begin * c, some * c, items);
     warm(dy + begin * c, some * c, items);
   };
-  in_chunks(rows, rows_at_once(2 * c), 8 * c, near, [&](int i, int begin, int end) {
+  in_chunks(rows, rows_at_once(rows, 2 * c), 8 * c, near, [&](int i, int begin, int end) {
     const int j = i % c, q = i / c % 4;
     if (i < 4 * c) {
       sums[i] = further_sum(begin == 0 ? 0.0F : sums[i], begin, end, q,
@@ -116,7 +117,7 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
       return madd((x[r * c + j] - m) * inverse, dy[r * c + j], sum);
     });
   });
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int j = t; j < c; j += kThreads) {
       const float sum = four_of(sums, c, j), dot = four_of(dots, c, j), inverse = inv_std[j];
@@ -126,7 +127,8 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
       mean_dy[j] = sum / count;
       mean_dot[j] = (dot / count) * inverse;
     }
-  SYNC
+  }
+  team_sync();
   if (c % 4 == 0 && whole(x) && whole(dy) && whole(dx) && whole(mean) && whole(mean_dy)) {
     return each_four(rows * c / 4, dx, turn, [&](int i) {
       const int j = 4 * i % c;
@@ -157,15 +159,16 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
   const int rows = call.n[0] * f.batch, len = call.n[1];
   const float eps = call.x[0], count = static_cast<float>(len);
   const Reals squares = distances + 8 * rows;
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
       const int start = i / 8 * len;
       const float first = x[start];
       distances[i] = partial_sum(len, i % 8, 8, [&](int k, float sum) { return sum + (x[start + k] - first); });
     }
-  SYNC
-  PHASE(t)
+  }
+  team_sync();
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
       const int row = i / 8, start = row * len;
@@ -176,13 +179,15 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
       });
       if (i % 8 == 0) mean[row] = m;
     }
-  SYNC
-  PHASE(t)
+  }
+  team_sync();
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int row = t; row < rows; row += kThreads) {
       inv_std[row] = 1.0F / root_of(tree_of<float>(squares, 8 * row) / count + eps);
     }
-  SYNC
+  }
+  team_sync();
   const bool fours = len % 4 == 0 && whole(x) && whole(y);
   if (fours && (!has_gamma || whole(gamma)) && (!has_beta || whole(beta))) {
     return each_four(rows * len / 4, y, turn, [&](int i) {
@@ -212,7 +217,7 @@ BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
   const int rows = call.n[0] * f.batch, len = call.n[1];
   const float count = static_cast<float>(len);
   const Reals dots = sums + 8 * rows, mean_dy = sums + 16 * rows, mean_dot = sums + 17 * rows;
-  PHASE(t)
+  PHASE(t) {
     // Sums over all rows are the longest, so they come first.
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < 2 * len + 8 * rows; i += kThreads) {
@@ -234,14 +239,16 @@ BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
         });
       }
     }
-  SYNC
-  PHASE(t)
+  }
+  team_sync();
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int row = t; row < rows; row += kThreads) {
       mean_dy[row] = tree_of<float>(sums, 8 * row) / count;
       mean_dot[row] = tree_of<float>(dots, 8 * row) / count;
     }
-  SYNC
+  }
+  team_sync();
   if (len % 4 == 0 && whole(x) && whole(dy) && whole(dx) && (!has_gamma || whole(gamma))) {
     return each_four(rows * len / 4, dx, turn, [&](int i) {
       const int row = 4 * i / len;

@@ -37,64 +37,138 @@ BLOCK_FN Pool pool_of(const Call& call, const Frame& f) {
   return p;
 }
 
-/// The largest of a window, and its number there.
-struct Chosen {
-  float best;
-  int where;
+/// Channels from `channel` on, one or four of them, of an image's cell.
+template <int kChannels>
+BLOCK_FN Four cells_at(Reals x, int i) {
+  if (kChannels == 4) return load4(x, i);
+  return {{x[i], 0.0F, 0.0F, 0.0F}};
+}
+template <int kChannels>
+BLOCK_FN void store_cells(Reals y, int i, const Four& value) {
+  if (kChannels == 4) {
+    store4(y, i, value);
+  } else {
+    y[i] = value.v[0];
+  }
+}
+/// Numbers of cells in a window are bytes; four of them go as a word.
+template <int kChannels>
+BLOCK_FN u32 bytes_of(Reals index, int i) {
+  if (kChannels == 4) return static_cast<u32>(static_cast<int>(ints_at(index)[i / 4]));
+  return bytes_at(index)[i];
+}
+
+/// Where a position of an image is: its row and column, and the first row of its image on the other side.
+struct Place {
+  int h, w, image;
 };
+BLOCK_FN Place place_of(int position, int height, int width, int other_height) {
+  const int line = position / width;
+  return {line % height, position % width, line / height * other_height};
+}
+
+/// The largest of a window, and its number there, for some channels.
+struct Chosen {
+  Four best;
+  u32 where;  // a byte a channel
+};
+
+template <int kChannels>
+BLOCK_FN int max_pool(const Pool& p, Reals x, Reals y, bool indexed, Reals index, bool relu, int turn) {
+  const int some = p.c / kChannels;
+  const auto chosen = [&](int i) {
+    const Place at = place_of(i / some, p.h.positions, p.w.positions, p.h.length);
+    const int channel = i % some * kChannels;
+    const int h_begin = p.h.begin(at.h), h_end = p.h.end(at.h), w_begin = p.w.begin(at.w), w_end = p.w.end(at.w);
+    Four best;
+    int where[4];
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < 4; ++j) {
+      best.v[j] = -infinity();
+      where[j] = 255;
+    }
+    bool first = true;
+    BLOCK_UNROLL_BY(1)
+    for (int h = h_begin; h < h_end; ++h) {
+      const int cell = (p.h.skipped(at.h) + h - h_begin) * p.w.window + p.w.skipped(at.w) - w_begin;
+      for (int w = w_begin; w < w_end; ++w) {
+        const Four v = cells_at<kChannels>(x, ((at.image + h) * p.w.length + w) * p.c + channel);
+        BLOCK_UNROLL(4)
+        for (int j = 0; j < kChannels; ++j) {
+          // A NaN always wins.
+          const bool takes = first || v.v[j] > best.v[j] || v.v[j] != v.v[j];
+          best.v[j] = takes ? v.v[j] : best.v[j];
+          where[j] = takes ? cell + w : where[j];
+        }
+        first = false;
+      }
+    }
+    Chosen of{best, 0};
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < kChannels; ++j) {
+      if (relu) {
+        where[j] = best.v[j] <= 0.0F ? 255 : where[j];
+        of.best.v[j] = relu_of(best.v[j]);
+      }
+      of.where |= static_cast<u32>(where[j]) << 8 * j;
+    }
+    return of;
+  };
+  return each_into<2>(p.samples * p.h.positions * p.w.positions * some, turn, chosen, [&](int i, const Chosen& of) {
+    store_cells<kChannels>(y, kChannels * i, of.best);
+    if (!indexed) return;
+    if (kChannels == 4) {
+      ints_at(index)[i] = static_cast<int>(of.where);
+    } else {
+      bytes_at(index)[i] = static_cast<unsigned char>(of.where);
+    }
+  });
+}
 
 /// n[14]: relu first. at: x, y, index (bytes).
 BLOCK_OP int op_max_pool(const Call& call, const Frame& f, int turn) {
   const Pool p = pool_of(call, f);
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const bool indexed = call.at[2] != kNowhere, relu = call.n[14] != 0;
-  const Bytes index = bytes_at(indexed ? place(f, call.at[2]) : y);
-  const auto chosen = [&](int i) {
-    const int channel = i % p.c, position = i / p.c, line = position / p.w.positions;
-    const int ow = position % p.w.positions, oh = line % p.h.positions, image = line / p.h.positions * p.h.length;
-    const int h_begin = p.h.begin(oh), h_end = p.h.end(oh), w_begin = p.w.begin(ow), w_end = p.w.end(ow);
-    Chosen of{-infinity(), 255};
-    bool first = true;
+  const Reals index = indexed ? place(f, call.at[2]) : y;
+  if (p.c % 4 == 0 && whole(x) && whole(y)) return max_pool<4>(p, x, y, indexed, index, relu, turn);
+  return max_pool<1>(p, x, y, indexed, index, relu, turn);
+}
+
+template <int kChannels>
+BLOCK_FN int max_pool_grad(const Pool& p, Reals index, Reals dy, Reals dx, int turn) {
+  const int some = p.c / kChannels;
+  const auto sum_of = [&](int i) {
+    const Place at = place_of(i / some, p.h.length, p.w.length, p.h.positions);
+    const int channel = i % some * kChannels, h_past = p.h.past(at.h), w_past = p.w.past(at.w);
+    Four sum = {};
     BLOCK_UNROLL_BY(1)
-    for (int h = h_begin; h < h_end; ++h) {
-      const int cell = (p.h.skipped(oh) + h - h_begin) * p.w.window + p.w.skipped(ow) - w_begin;
-      for (int w = w_begin; w < w_end; ++w) {
-        const float v = x[((image + h) * p.w.length + w) * p.c + channel];
-        // A NaN always wins.
-        if (first || v > of.best || v != v) of = {v, cell + w};
-        first = false;
+    for (int oh = p.h.first(at.h); oh < h_past; ++oh) {
+      const int row = (at.h - (oh * p.h.stride - p.h.pad)) * p.w.window;
+      BLOCK_UNROLL_BY(1)
+      for (int ow = p.w.first(at.w); ow < w_past; ++ow) {
+        const u32 number = static_cast<u32>(row + at.w - (ow * p.w.stride - p.w.pad));
+        const int from = ((at.image + oh) * p.w.positions + ow) * p.c + channel;
+        const u32 chosen = bytes_of<kChannels>(index, from);
+        const Four gradient = cells_at<kChannels>(dy, from);
+        BLOCK_UNROLL(4)
+        for (int j = 0; j < kChannels; ++j) {
+          if ((chosen >> 8 * j & 255U) == number) sum.v[j] += gradient.v[j];
+        }
       }
     }
-    if (relu) of = {relu_of(of.best), of.best <= 0.0F ? 255 : of.where};
-    return of;
+    return sum;
   };
-  return each_into<4>(p.samples * p.h.positions * p.w.positions * p.c, turn, chosen, [&](int i, const Chosen& of) {
-    y[i] = of.best;
-    if (indexed) index[i] = static_cast<unsigned char>(of.where);
-  });
+  return each_into<4>(p.samples * p.h.length * p.w.length * some, turn, sum_of,
+                      [&](int i, const Four& sum) { store_cells<kChannels>(dx, kChannels * i, sum); });
 }
 
 /// Every cell sums the gradients of the windows that chose it, in their order. at: index, dy, dx.
 BLOCK_OP int op_max_pool_grad(const Call& call, const Frame& f, int turn) {
   const Pool p = pool_of(call, f);
-  const Bytes index = bytes_at(place(f, call.at[0]));
-  const Reals dy = place(f, call.at[1]), dx = place(f, call.at[2]);
-  return each(p.samples * p.h.length * p.w.length * p.c, dx, turn, [&](int i) {
-    const int channel = i % p.c, cell = i / p.c, line = cell / p.w.length;
-    const int w = cell % p.w.length, h = line % p.h.length, image = line / p.h.length * p.h.positions;
-    const int h_past = p.h.past(h), w_past = p.w.past(w);
-    float sum = 0.0F;
-    BLOCK_UNROLL_BY(1)
-    for (int oh = p.h.first(h); oh < h_past; ++oh) {
-      const int row = (h - (oh * p.h.stride - p.h.pad)) * p.w.window;
-      for (int ow = p.w.first(w); ow < w_past; ++ow) {
-        const int number = row + w - (ow * p.w.stride - p.w.pad);
-        const int from = ((image + oh) * p.w.positions + ow) * p.c + channel;
-        if (index[from] == number) sum += dy[from];
-      }
-    }
-    return sum;
-  });
+  const Reals index = place(f, call.at[0]), dy = place(f, call.at[1]), dx = place(f, call.at[2]);
+  if (p.c % 4 == 0 && whole(dy) && whole(dx)) return max_pool_grad<4>(p, index, dy, dx, turn);
+  return max_pool_grad<1>(p, index, dy, dx, turn);
 }
 
 BLOCK_FN float pool_divisor(const Pool& p, int oh, int ow) {
@@ -108,45 +182,77 @@ BLOCK_FN float pool_divisor(const Pool& p, int oh, int ow) {
   return static_cast<float>(larger(1, height * width));
 }
 
+template <int kChannels>
+BLOCK_FN int avg_pool(const Pool& p, Reals x, Reals y, int turn) {
+  const int some = p.c / kChannels;
+  const auto mean_of = [&](int i) {
+    const Place at = place_of(i / some, p.h.positions, p.w.positions, p.h.length);
+    const int channel = i % some * kChannels, h_end = p.h.end(at.h), w_end = p.w.end(at.w);
+    const float divisor = pool_divisor(p, at.h, at.w);
+    Four sum = {};
+    BLOCK_UNROLL_BY(1)
+    for (int h = p.h.begin(at.h); h < h_end; ++h) {
+      for (int w = p.w.begin(at.w); w < w_end; ++w) {
+        const Four v = cells_at<kChannels>(x, ((at.image + h) * p.w.length + w) * p.c + channel);
+        BLOCK_UNROLL(4)
+        for (int j = 0; j < kChannels; ++j) sum.v[j] += v.v[j];
+      }
+    }
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < kChannels; ++j) sum.v[j] = sum.v[j] / divisor;
+    return sum;
+  };
+  return each_into<2>(p.samples * p.h.positions * p.w.positions * some, turn, mean_of,
+                      [&](int i, const Four& sum) { store_cells<kChannels>(y, kChannels * i, sum); });
+}
+
 /// at: x, y.
 BLOCK_OP int op_avg_pool(const Call& call, const Frame& f, int turn) {
   const Pool p = pool_of(call, f);
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
-  return each(p.samples * p.h.positions * p.w.positions * p.c, y, turn, [&](int i) {
-    const int channel = i % p.c, position = i / p.c, line = position / p.w.positions;
-    const int ow = position % p.w.positions, oh = line % p.h.positions, image = line / p.h.positions * p.h.length;
-    const int h_end = p.h.end(oh), w_end = p.w.end(ow);
-    float sum = 0.0F;
-    BLOCK_UNROLL_BY(1)
-    for (int h = p.h.begin(oh); h < h_end; ++h) {
-      for (int w = p.w.begin(ow); w < w_end; ++w) sum += x[((image + h) * p.w.length + w) * p.c + channel];
-    }
-    return sum / pool_divisor(p, oh, ow);
-  });
+  if (p.c % 4 == 0 && whole(x) && whole(y)) return avg_pool<4>(p, x, y, turn);
+  return avg_pool<1>(p, x, y, turn);
 }
 
-/// Every window's share first, then every cell's sum of them. at: dy, dx, scratch (as dy).
-BLOCK_OP int op_avg_pool_grad(const Call& call, const Frame& f, int turn) {
-  const Pool p = pool_of(call, f);
-  const Reals dy = place(f, call.at[0]), dx = place(f, call.at[1]), share = place(f, call.at[2]);
-  each(p.samples * p.h.positions * p.w.positions * p.c, share, turn, [&](int i) {
-    const int position = i / p.c;
-    return dy[i] / pool_divisor(p, position / p.w.positions % p.h.positions, position % p.w.positions);
-  });
+/// Every window's share first, then every cell's sum of them.
+template <int kChannels>
+BLOCK_FN int avg_pool_grad(const Pool& p, Reals dy, Reals dx, Reals share, int turn) {
+  const int some = p.c / kChannels;
+  const auto share_of = [&](int i) {
+    const int position = i / some;
+    const float divisor = pool_divisor(p, position / p.w.positions % p.h.positions, position % p.w.positions);
+    Four value = cells_at<kChannels>(dy, kChannels * i);
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < kChannels; ++j) value.v[j] = value.v[j] / divisor;
+    return value;
+  };
+  each_into<2>(p.samples * p.h.positions * p.w.positions * some, turn, share_of,
+               [&](int i, const Four& value) { store_cells<kChannels>(share, kChannels * i, value); });
   team_sync();
-  return each(p.samples * p.h.length * p.w.length * p.c, dx, turn, [&](int i) {
-    const int channel = i % p.c, cell = i / p.c, line = cell / p.w.length;
-    const int w = cell % p.w.length, h = line % p.h.length, image = line / p.h.length * p.h.positions;
-    const int h_past = p.h.past(h), w_past = p.w.past(w);
-    float sum = 0.0F;
+  const auto sum_of = [&](int i) {
+    const Place at = place_of(i / some, p.h.length, p.w.length, p.h.positions);
+    const int channel = i % some * kChannels, h_past = p.h.past(at.h), w_past = p.w.past(at.w);
+    Four sum = {};
     BLOCK_UNROLL_BY(1)
-    for (int oh = p.h.first(h); oh < h_past; ++oh) {
-      for (int ow = p.w.first(w); ow < w_past; ++ow) {
-        sum += share[((image + oh) * p.w.positions + ow) * p.c + channel];
+    for (int oh = p.h.first(at.h); oh < h_past; ++oh) {
+      for (int ow = p.w.first(at.w); ow < w_past; ++ow) {
+        const Four v = cells_at<kChannels>(share, ((at.image + oh) * p.w.positions + ow) * p.c + channel);
+        BLOCK_UNROLL(4)
+        for (int j = 0; j < kChannels; ++j) sum.v[j] += v.v[j];
       }
     }
     return sum;
-  });
+  };
+  return each_into<2>(p.samples * p.h.length * p.w.length * some, turn, sum_of,
+                      [&](int i, const Four& sum) { store_cells<kChannels>(dx, kChannels * i, sum); });
+}
+
+/// at: dy, dx, scratch (as dy).
+BLOCK_OP int op_avg_pool_grad(const Call& call, const Frame& f, int turn) {
+  const Pool p = pool_of(call, f);
+  const Reals dy = place(f, call.at[0]), dx = place(f, call.at[1]), share = place(f, call.at[2]);
+  if (p.c % 4 == 0 && whole(dy) && whole(dx)) return avg_pool_grad<4>(p, dy, dx, share, turn);
+  return avg_pool_grad<1>(p, dy, dx, share, turn);
 }
 
 }  // namespace

@@ -174,13 +174,13 @@ template <int kRows, int kColumns, bool kLeft, bool kRight>
 BLOCK_FORM int taps_by(const Taps& s, int turn) {
   const int columns = (s.columns + kColumns - 1) / kColumns, items = tap_tiles(s, kRows, kColumns);
   const int along = (s.w.positions + kRows - 1) / kRows;
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int column = i % columns, rest = i / columns, group = rest % s.groups, tile = rest / s.groups;
       tap_tile<kRows, kColumns, kLeft, kRight>(s, tile / along, tile % along * kRows, group, column * kColumns);
     }
-  END
+  }
   return used(items);
 }
 
@@ -276,7 +276,10 @@ BLOCK_FN int sample_words(const Taps& s) {
 }
 
 /// Samples whose images are in the first cache together with those of the next ones.
-BLOCK_FN int samples_at_once(const Taps& s) { return larger(1, 16384 / sample_words(s)); }
+BLOCK_FN int samples_at_once(const Taps& s) {
+  const int words = sample_words(s);
+  return s.samples * words <= 32768 ? s.samples : larger(1, 16384 / words);
+}
 
 BLOCK_FN void warm_samples(const Taps& s, Reals dy, int begin, int some, int items) {
   const int x = s.h.length * s.w.length * s.source_c, y = s.h.positions * s.w.positions * s.target_c;

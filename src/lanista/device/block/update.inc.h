@@ -13,7 +13,7 @@ BLOCK_OP int op_clip(const Call& call, const Frame& f, int turn) {
   const Reals gradients = place(f, call.at[0]), factor = place(f, call.at[1]);
   const int count = call.n[0], blocks = (count + kSquareBlock - 1) / kSquareBlock;
   const Doubles partial = doubles_at(place(f, call.at[2])), sums = partial + 8 * blocks;
-  PHASE(t)
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * blocks; i += kThreads) {
       const int start = i / 8 * kSquareBlock, end = smaller(start + kSquareBlock, count);
@@ -24,19 +24,21 @@ BLOCK_OP int op_clip(const Call& call, const Frame& f, int turn) {
       }
       partial[i] = sum;
     }
-  SYNC
-  PHASE(t)
+  }
+  team_sync();
+  PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < blocks; i += kThreads) sums[i] = tree_of<double>(partial, 8 * i);
-  SYNC
-  PHASE(t)
+  }
+  team_sync();
+  PHASE(t) {
     if (t == 0) {
       double total = 0;
       for (int i = 0; i < blocks; ++i) total += sums[i];
       const double wanted = f.step->clip_norm / (root_of(total) + 1e-6);
       factor[0] = wanted >= 1 ? 1.0F : static_cast<float>(wanted);
     }
-  END
+  }
   return used(1);
 }
 
