@@ -135,8 +135,10 @@ BLOCK_FN int tiles_of(const Product& p, int rows, int columns) {
   return p.outer * p.inner * ((p.m + rows - 1) / rows) * ((p.n + columns - 1) / columns);
 }
 
+// A copy of one's own stays in registers: what is stored might else be part of it.
 template <int kRows, int kColumns, Reading kLeft, Reading kRight>
-BLOCK_FORM int product_by(const Product& p, int turn) {
+BLOCK_FORM int product_by(const Product& of, int turn) {
+  const Product p = of;
   const int rows = (p.m + kRows - 1) / kRows, columns = (p.n + kColumns - 1) / kColumns;
   const int items = p.outer * p.inner * rows * columns;
   PHASE(t) {
@@ -156,7 +158,8 @@ BLOCK_FORM int product_by(const Product& p, int turn) {
 
 /// The sums of a weight gradient, which are long and few: rows of both operands lie together.
 template <int kRows>
-BLOCK_FORM int product_in_chunks(const Product& p) {
+BLOCK_FORM int product_in_chunks(const Product& of) {
+  const Product p = of;
   const int columns = p.n / 4, items = (p.m + kRows - 1) / kRows * columns;
   constexpr Reading kLeft = kRows == 4 ? kAcross : kOnes;
   in_chunks(

@@ -171,7 +171,8 @@ BLOCK_FN int tap_tiles(const Taps& s, int rows, int columns) {
 }
 
 template <int kRows, int kColumns, bool kLeft, bool kRight>
-BLOCK_FORM int taps_by(const Taps& s, int turn) {
+BLOCK_FORM int taps_by(const Taps& of, int turn) {
+  const Taps s = of;
   const int columns = (s.columns + kColumns - 1) / kColumns, items = tap_tiles(s, kRows, kColumns);
   const int along = (s.w.positions + kRows - 1) / kRows;
   PHASE(t) {
@@ -289,7 +290,8 @@ BLOCK_FN void warm_samples(const Taps& s, Reals dy, int begin, int some, int ite
 
 /// With `sums`, the bias gradient too: a plain sum of each channel of dy.
 template <int kRows, int kColumns>
-BLOCK_FORM void weights_by(const Taps& s, Reals dy, Reals dw, bool has_sums, Reals sums) {
+BLOCK_FORM void weights_by(const Taps& of, Reals dy, Reals dw, bool has_sums, Reals sums) {
+  const Taps s = of;
   const int rows = s.k / kRows, columns = s.columns / kColumns;
   const int tiles = s.h.taps * s.w.taps * s.groups * rows * columns, items = tiles + (has_sums ? s.target_c : 0);
   const int positions = s.h.positions * s.w.positions;

@@ -96,7 +96,9 @@ struct Flat {
 };
 
 template <int kRule>
-BLOCK_FORM void move_piece(const Step& s, const Piece& piece, const Flat& at, float factor, int turn) {
+BLOCK_FORM void move_piece(const Step& of, const Piece& piece, const Flat& where, float factor, int turn) {
+  const Step s = of;
+  const Flat at = where;
   const int begin = piece.begin, count = piece.count;
   const float rate = piece.rate, shrink = piece.shrink;
   if (count % 4 != 0 || !whole(at.gradients + begin) || !whole(at.parameters + begin) || !whole(at.first + begin) ||
@@ -144,7 +146,7 @@ BLOCK_FORM void move_piece(const Step& s, const Piece& piece, const Flat& at, fl
 
 template <int kRule>
 BLOCK_FN void move_all(const Frame& f, const Flat& at, float factor, int turn) {
-  const Step s = *f.step;
+  const Step& s = *f.step;
   BLOCK_UNROLL_BY(1)
   for (int i = 0; i < s.piece_count; ++i) move_piece<kRule>(s, s.pieces[i], at, factor, turn);
 }
