@@ -23,12 +23,33 @@
 namespace lanista::device {
 namespace {
 
+// How many threads a block has, and how many blocks share a lane.
+struct BlockShape {
+  int threads = 256, team = 1;
+};
+
 // The types of the driver's interface, as it documents them.
 using CuResult = int;
 using CuDevice = int;
 using CuPointer = unsigned long long;
 using CuHandle = void*;  // of contexts, modules, functions, streams
 constexpr CuResult kOutOfMemory = 2;
+constexpr int kClusters = 90;  // the first architecture that has them
+constexpr const char* kSplit = "--split-compile=0";
+
+// How a kernel is launched where blocks stand in clusters.
+struct CuLaunchAttribute {
+  int id = 4;  // the size of a cluster
+  int unused = 0;
+  unsigned cluster[16] = {1, 1, 1};
+};
+struct CuLaunchConfig {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  CuHandle stream = nullptr;
+  CuLaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
 
 Error unavailable(std::string message) {
   return {.code = Code::kUnavailable, .message = std::move(message), .where = {}};
@@ -91,6 +112,7 @@ struct Driver {
   CuResult (*stream_wait)(CuHandle) = nullptr;
   CuResult (*launch)(CuHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CuHandle, void**,
                      void**) = nullptr;
+  CuResult (*launch_in_clusters)(const CuLaunchConfig*, CuHandle, void**, void**) = nullptr;  // of newer drivers
 
   Result<void> open() {
     LANISTA_TRY(library.open({"libcuda.so.1"}));
@@ -114,7 +136,9 @@ struct Driver {
     library.find("cuStreamCreate", stream_create);
     library.find("cuStreamSynchronize", stream_wait);
     library.find("cuLaunchKernel", launch);
-    return library.complete();
+    LANISTA_TRY(library.complete());
+    library.find("cuLaunchKernelEx", launch_in_clusters);
+    return {};
   }
 
   std::string text(const char* call, CuResult result) const {
@@ -150,9 +174,7 @@ struct Compiler {
   }
 };
 
-std::vector<std::string> options_of(int architecture, const BlockShape& shape, bool tells = false) {
-  // More than one block on a multiprocessor only where blocks are small.
-  const int resident = shape.threads <= 256 ? 2 : 1;
+std::vector<std::string> options_of(int architecture, bool tells = false) {
   std::vector<std::string> options;
   for (const char* each : {"--std=c++17", "-fmad=false", "-ftz=true", "-prec-div=true", "-prec-sqrt=true"}) {
     options.emplace_back(each);
@@ -162,9 +184,6 @@ std::vector<std::string> options_of(int architecture, const BlockShape& shape, b
   }
   const auto add = [&](const char* name, int value) { options.emplace_back(name).append(std::to_string(value)); };
   add("--gpu-architecture=sm_", architecture);
-  add("-DBLOCK_THREADS=", shape.threads);
-  add("-DBLOCK_TEAM=", shape.team);
-  add("-DBLOCK_RESIDENT=", resident);
   return options;
 }
 
@@ -199,21 +218,34 @@ void write_cache(const std::filesystem::path& file, const std::string& cubin) {
   if (!out || ignored) std::filesystem::remove(own, ignored);
 }
 
-Result<std::string> compiled(int architecture, const BlockShape& shape, std::string* log) {
+Result<std::string> compiled(int architecture, std::string* log) {
   Compiler nvrtc;
   if (auto opened = nvrtc.open(); !opened) {
     return unavailable("the run-time compiler of CUDA (libnvrtc.so.12 or .13) cannot be opened: " +
                        opened.error().message);
   }
-  const std::vector<std::string> options = options_of(architecture, shape, log != nullptr);
-  std::vector<const char*> texts;
-  for (const std::string& each : options) texts.push_back(each.c_str());
+  std::vector<std::string> options = options_of(architecture, log != nullptr);
+  const auto entry_of = [&] {
+    std::vector<const char*> texts;
+    for (const std::string& each : options) texts.push_back(each.c_str());
+    return texts;
+  };
   CuHandle program = nullptr;
   const std::string source(block_text());
-  if (const int code = nvrtc.create(&program, source.c_str(), "block.cu", 0, nullptr, nullptr); code != 0) {
-    return unavailable("nvrtcCreateProgram failed with " + std::to_string(code));
+  const auto create = [&] { return nvrtc.create(&program, source.c_str(), "block.cu", 0, nullptr, nullptr); };
+  if (const int code = create(); code != 0) return unavailable("nvrtcCreateProgram failed with " + std::to_string(code));
+  // By several threads, where the compiler can.
+  constexpr int kInvalidOption = 5;
+  options.emplace_back(kSplit);
+  auto texts = entry_of();
+  int code = nvrtc.compile(program, static_cast<int>(texts.size()), texts.data());
+  if (code == kInvalidOption) {
+    nvrtc.destroy(&program);
+    options.pop_back();
+    texts = entry_of();
+    if (create() != 0) return unavailable("nvrtcCreateProgram failed");
+    code = nvrtc.compile(program, static_cast<int>(texts.size()), texts.data());
   }
-  const int code = nvrtc.compile(program, static_cast<int>(texts.size()), texts.data());
   std::size_t size = 0;
   std::string said;
   if (nvrtc.log_size(program, &size) == 0) {
@@ -232,14 +264,14 @@ Result<std::string> compiled(int architecture, const BlockShape& shape, std::str
                      std::to_string(code) + "): " + said);
 }
 
-Result<std::string> cubin_for(int architecture, const BlockShape& shape) {
-  const std::filesystem::path file = cache_file(options_of(architecture, shape));
+Result<std::string> cubin_for(int architecture) {
+  const std::filesystem::path file = cache_file(options_of(architecture));
   if (!file.empty()) {
     std::ifstream in(file, std::ios::binary);
     std::string cubin{std::istreambuf_iterator<char>(in), {}};
     if (!cubin.empty()) return cubin;
   }
-  LANISTA_ASSIGN(std::string cubin, compiled(architecture, shape, nullptr));
+  LANISTA_ASSIGN(std::string cubin, compiled(architecture, nullptr));
   if (!file.empty()) write_cache(file, cubin);
   return cubin;
 }
@@ -312,13 +344,30 @@ class CudaBlocks final : public BlockDevice {
     for (const block::Lane& lane : lanes) most_calls = std::max(most_calls, lane.call_count);
     const BlockShape shape = shape_for(count);
     const auto shared = static_cast<unsigned>(static_cast<std::size_t>(most_calls) * sizeof(block::Call));
-    CuHandle function = kernel(shape, shared);
+    CuHandle function = kernel(shared);
     place_lanes(lanes);
     CuPointer at = lanes_;
     std::array<void*, 1> arguments{&at};
     const auto grid = static_cast<unsigned>(count * shape.team), threads = static_cast<unsigned>(shape.threads);
-    check("cuLaunchKernel",
-          driver_.launch(function, grid, 1, 1, threads, 1, 1, shared, stream_, arguments.data(), nullptr));
+    if (shape.team == 1) {
+      check("cuLaunchKernel",
+            driver_.launch(function, grid, 1, 1, threads, 1, 1, shared, stream_, arguments.data(), nullptr));
+      return;
+    }
+    if (driver_.launch_in_clusters == nullptr || architecture_ < kClusters) {
+      throw std::runtime_error("teams of blocks (block:cuda:N/THREADSxTEAM) want compute capability 9.0 and a driver "
+                               "that knows clusters");
+    }
+    CuLaunchAttribute team;
+    team.cluster[0] = static_cast<unsigned>(shape.team);
+    CuLaunchConfig config;
+    config.grid[0] = grid;
+    config.block[0] = threads;
+    config.shared_bytes = shared;
+    config.stream = stream_;
+    config.attributes = &team;
+    config.attribute_count = 1;
+    check("cuLaunchKernelEx", driver_.launch_in_clusters(&config, function, arguments.data(), nullptr));
   }
 
   void wait() override {
@@ -345,10 +394,9 @@ class CudaBlocks final : public BlockDevice {
     return lanes > processors_ ? BlockShape{256, 1} : BlockShape{512, 1};
   }
 
-  CuHandle kernel(const BlockShape& shape, unsigned shared) {
-    CuHandle& function = kernels_[{shape.threads, shape.team}];
-    if (function == nullptr) {
-      const Result<std::string> cubin = cubin_for(architecture_, shape);
+  CuHandle kernel(unsigned shared) {
+    if (kernel_ == nullptr) {
+      const Result<std::string> cubin = cubin_for(architecture_);
       if (!cubin) throw std::runtime_error(cubin.error().message);
       CuHandle module = nullptr, found = nullptr;
       check("cuModuleLoadData", driver_.module_load(&module, cubin->data()));
@@ -356,13 +404,13 @@ class CudaBlocks final : public BlockDevice {
       // The first cache is what blocks read through: little of it for shared memory.
       constexpr int kCarveout = 9, kFewPercent = 15;
       check("cuFuncSetAttribute", driver_.function_set(found, kCarveout, kFewPercent));
-      function = found;
+      kernel_ = found;
     }
     constexpr unsigned kUsual = 48 * 1024;
     constexpr int kDynamicShared = 8;
     if (shared > kUsual)
-      check("cuFuncSetAttribute", driver_.function_set(function, kDynamicShared, static_cast<int>(shared)));
-    return function;
+      check("cuFuncSetAttribute", driver_.function_set(kernel_, kDynamicShared, static_cast<int>(shared)));
+    return kernel_;
   }
 
   void place_lanes(std::span<const block::Lane> lanes) {
@@ -381,8 +429,7 @@ class CudaBlocks final : public BlockDevice {
   Driver driver_;
   std::optional<BlockShape> asked_;
   int processors_ = 1, architecture_ = 0;
-  CuHandle context_ = nullptr, stream_ = nullptr;
-  std::map<std::pair<int, int>, CuHandle> kernels_;
+  CuHandle context_ = nullptr, stream_ = nullptr, kernel_ = nullptr;
   CuPointer lanes_ = 0;
   std::size_t lanes_bytes_ = 0;
   std::mutex mutex_;
@@ -396,19 +443,19 @@ Result<std::pair<int, std::optional<BlockShape>>> parsed(std::string_view name) 
   if (std::sscanf(text.c_str(), "%d%n", &number, &used) == 1 && whole() && number >= 0) return {{number, std::nullopt}};
   used = 0;
   const bool shaped = std::sscanf(text.c_str(), "%d/%dx%d%n", &number, &threads, &team, &used) == 3 && whole();
-  const bool threads_fit = threads == 128 || threads == 256 || threads == 512 || threads == 1024;
+  const bool threads_fit = threads == 128 || threads == 256 || threads == 512;
   if (shaped && number >= 0 && threads_fit && (team == 1 || team == 2 || team == 4 || team == 8)) {
     return {{number, BlockShape{threads, team}}};
   }
   return unavailable("device 'block:cuda:" + text +
-                     "' wants a number, or a number with threads and team as in block:cuda:0/512x2 (threads 128, 256, "
-                     "512 or 1024; team 1, 2, 4 or 8)");
+                     "' wants a number, or a number with threads and team as in block:cuda:0/512x2 (threads 128, 256 "
+                     "or 512; team 1, 2, 4 or 8)");
 }
 
 }  // namespace
 
-Result<std::string> compile_block(int architecture, const BlockShape& shape, std::string* log) {
-  return log == nullptr ? cubin_for(architecture, shape) : compiled(architecture, shape, log);
+Result<std::string> compile_block(int architecture, std::string* log) {
+  return log == nullptr ? cubin_for(architecture) : compiled(architecture, log);
 }
 
 Result<BlockDevice*> cuda_blocks(std::string_view name) {

@@ -40,14 +40,10 @@ Result<BlockDevice*> cuda_blocks(std::string_view name);
 /// The text of the kernel, whole.
 std::string_view block_text();
 
-/// How many threads a block has, and how many blocks share a lane.
-struct BlockShape {
-  int threads = 256, team = 1;
-};
 /// The text compiled by NVRTC for sm_<architecture>, which needs no device: from the cache (LANISTA_BLOCK_CACHE, or the
 /// user's) where it was compiled before, but anew where `log` wants what the compiler says of registers. Errors:
 /// kUnavailable (no NVRTC, or the text does not compile).
-Result<std::string> compile_block(int architecture, const BlockShape& shape, std::string* log = nullptr);
+Result<std::string> compile_block(int architecture, std::string* log = nullptr);
 
 /// Memory of a device that goes with its owner.
 class BlockMemory {

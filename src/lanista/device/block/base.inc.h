@@ -13,7 +13,7 @@
 #define BLOCK_METHOD __device__ __forceinline__
 #define BLOCK_FORM static __device__ __noinline__
 #define BLOCK_UNROLL(count) _Pragma("unroll")
-#define BLOCK_UNROLL_BY(count) BLOCK_PRAGMA(unroll count)
+#define BLOCK_UNROLL_BY(count) BLOCK_PRAGMA(unroll (count))
 #define BLOCK_PRAGMA(text) _Pragma(#text)
 #define PHASE(t) if (const int t = own_thread(turn); true)
 #else
@@ -30,21 +30,32 @@ namespace lanista::device::block {
 namespace {
 
 #ifdef __CUDACC_RTC__
-constexpr int kThreads = BLOCK_THREADS * BLOCK_TEAM;  // that share a lane
+// How many threads a block has and how many blocks share a lane is known when it is launched: one text, compiled once.
+BLOCK_FN int block_threads() { return static_cast<int>(blockDim.x); }
+BLOCK_FN int team_size() {
+#if __CUDA_ARCH__ >= 900
+  int size;
+  asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size));
+  return size;
+#else
+  return 1;
+#endif
+}
+BLOCK_FN int team_rank() { return static_cast<int>(blockIdx.x) % team_size(); }
+#define kThreads (block_threads() * team_size())  // that share a lane; a power of two
 
 BLOCK_FN int own_thread(int turn) {
   // Warps of the blocks of a team take turns, so that little work is spread over all of them.
-  const int rank = static_cast<int>(blockIdx.x) % BLOCK_TEAM, thread = static_cast<int>(threadIdx.x);
-  return ((thread / 32 * BLOCK_TEAM + rank) * 32 + thread % 32 + kThreads - turn) & (kThreads - 1);
+  const int thread = static_cast<int>(threadIdx.x);
+  return ((thread / 32 * team_size() + team_rank()) * 32 + thread % 32 + kThreads - turn) & (kThreads - 1);
 }
 
 __device__ u32 warm_sink;
 
 /// Brings memory into the first cache: what threads do who have none of `items`, where no call has gone before.
 BLOCK_FN void warm(const float* p, int words, int items) {
-  const int rank = static_cast<int>(blockIdx.x) % BLOCK_TEAM;
-  const int busy = 32 * (((items + 31) / 32 + BLOCK_TEAM - 1 - rank) / BLOCK_TEAM);
-  const int own = static_cast<int>(threadIdx.x) - busy, idle = BLOCK_THREADS - busy;
+  const int busy = 32 * (((items + 31) / 32 + team_size() - 1 - team_rank()) / team_size());
+  const int own = static_cast<int>(threadIdx.x) - busy, idle = block_threads() - busy;
   if (own < 0) return;
   const u64 begin = reinterpret_cast<u64>(p) & ~u64{15};
   const int pieces = (words + 3) / 4;
@@ -65,15 +76,17 @@ BLOCK_FN void warm(const float* p, int words, int items) {
 }
 
 BLOCK_FN u64 clock_now() { return static_cast<u64>(clock64()); }
-BLOCK_FN bool is_first() { return blockIdx.x % BLOCK_TEAM == 0 && threadIdx.x == 0; }
+BLOCK_FN bool is_first() { return team_rank() == 0 && threadIdx.x == 0; }
 
 BLOCK_FN void team_sync() {
-#if BLOCK_TEAM > 1
-  // Not the aligned forms: threads may come from a loop that some of their warp were in longer.
-  asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
-#else
-  __syncthreads();
+#if __CUDA_ARCH__ >= 900
+  if (team_size() > 1) {
+    // Not the aligned forms: threads may come from a loop that some of their warp were in longer.
+    asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+    return;
+  }
 #endif
+  __syncthreads();
 }
 
 BLOCK_FN float madd(float a, float b, float c) { return __fmaf_rn(a, b, c); }

@@ -36,7 +36,9 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
   }
   BLOCK_UNROLL(4)
   for (int j = 0; j < kColumns; ++j) right_at[j] = smaller(column + j, p.n - 1) * p.b_n;
-  BLOCK_UNROLL_BY(1)
+  // Small tiles leave registers for terms ahead; a large one has other warps to wait with.
+  [[maybe_unused]] constexpr int kAhead = kRows * kColumns <= 8 ? 4 : kRows * kColumns <= 16 ? 2 : 1;
+  BLOCK_UNROLL_BY(kAhead)
   for (; k + 4 <= k_end; k += 4) {
     float left[4][kRows], right[4][kColumns];
     if (kLeft == kAlongK) {
@@ -135,10 +137,18 @@ BLOCK_FN int tiles_of(const Product& p, int rows, int columns) {
   return p.outer * p.inner * ((p.m + rows - 1) / rows) * ((p.n + columns - 1) / columns);
 }
 
+/// Operands that lie together and are larger than the first cache: on their way while the first tiles begin. Rows of
+/// tiles read them again and again.
+BLOCK_FN void bring_near(const Product& p) {
+  if (p.outer * p.inner != 1 || p.k * p.n < 32768 || p.b_n != 1 || p.b_k != p.n) return;
+  warm(p.b, p.k * p.n, 0);
+}
+
 // A copy of one's own stays in registers: what is stored might else be part of it.
 template <int kRows, int kColumns, Reading kLeft, Reading kRight>
 BLOCK_FORM int product_by(const Product& of, int turn) {
   const Product p = of;
+  bring_near(p);
   const int rows = (p.m + kRows - 1) / kRows, columns = (p.n + kColumns - 1) / kColumns;
   const int items = p.outer * p.inner * rows * columns;
   PHASE(t) {

@@ -99,18 +99,14 @@ BLOCK_FN void run_calls(const Call* calls, int count, const Frame& f) {
 }  // namespace lanista::device::block
 
 #ifdef __CUDACC_RTC__
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCK_RESIDENT)
-#if BLOCK_TEAM > 1
-__cluster_dims__(BLOCK_TEAM, 1, 1)
-#endif
-lanista_block(const lanista::device::block::Lane* lanes) {
+extern "C" __global__ void __launch_bounds__(512, 1) lanista_block(const lanista::device::block::Lane* lanes) {
   using namespace lanista::device::block;
   extern __shared__ int program[];
   __shared__ Frame frame;
-  const Lane& lane = lanes[blockIdx.x / BLOCK_TEAM];
+  const Lane& lane = lanes[static_cast<int>(blockIdx.x) / team_size()];
   const int words = lane.call_count * static_cast<int>(sizeof(Call) / sizeof(int));
   const int* const from = reinterpret_cast<const int*>(lane.calls);
-  for (int i = static_cast<int>(threadIdx.x); i < words; i += BLOCK_THREADS) program[i] = from[i];
+  for (int i = static_cast<int>(threadIdx.x); i < words; i += block_threads()) program[i] = from[i];
   for (int step = 0; step < lane.step_count; ++step) {
     team_sync();
     if (threadIdx.x == 0) begin_step(lane, step, frame);
