@@ -133,77 +133,9 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
   }
 }
 
-BLOCK_FN int tiles_of(const Product& p, int rows, int columns) {
-  return p.outer * p.inner * ((p.m + rows - 1) / rows) * ((p.n + columns - 1) / columns);
-}
-
-/// Operands that lie together and are larger than the first cache: on their way while the first tiles begin. Rows of
-/// tiles read them again and again.
-BLOCK_FN void bring_near(const Product& p) {
-  if (p.outer * p.inner != 1 || p.k * p.n < 32768 || p.b_n != 1 || p.b_k != p.n) return;
-  warm(p.b, p.k * p.n, 0);
-}
-
-// A copy of one's own stays in registers: what is stored might else be part of it.
-template <int kRows, int kColumns, Reading kLeft, Reading kRight>
-BLOCK_FORM int product_by(const Product& of, int turn) {
-  const Product p = of;
-  bring_near(p);
-  const int rows = (p.m + kRows - 1) / kRows, columns = (p.n + kColumns - 1) / kColumns;
-  const int items = p.outer * p.inner * rows * columns;
-  PHASE(t) {
-    BLOCK_UNROLL_BY(1)
-    for (int i = t; i < items; i += kThreads) {
-      const int inside = i % p.inner, tile = i / p.inner;
-      const int column = tile % columns, rest = tile / columns;
-      const int row = rest % rows, outside = rest / rows;
-      product_tile<kRows, kColumns, kLeft, kRight>(p, p.a + (outside * p.a_outer + inside * p.a_inner),
-                                                   p.b + (outside * p.b_outer + inside * p.b_inner),
-                                                   p.c + (outside * p.c_outer + inside * p.c_inner), row * kRows,
-                                                   column * kColumns, 0, p.k);
-    }
-  }
-  return used(items);
-}
-
-/// The sums of a weight gradient, which are long and few: rows of both operands lie together.
-template <int kRows>
-BLOCK_FORM int product_in_chunks(const Product& of) {
-  const Product p = of;
-  const int columns = p.n / 4, items = (p.m + kRows - 1) / kRows * columns;
-  constexpr Reading kLeft = kRows == 4 ? kAcross : kOnes;
-  in_chunks(
-      p.k, rows_at_once(p.k, p.m + p.n), items,
-      [&](int begin, int some, int busy) {
-        warm(p.a + begin * p.m, some * p.m, busy);
-        warm(p.b + begin * p.n, some * p.n, busy);
-      },
-      [&](int i, int begin, int end) {
-        product_tile<kRows, 4, kLeft, kAcross>(p, p.a, p.b, p.c, i / columns * kRows, i % columns * 4, begin, end);
-      });
-  return 0;
-}
-
-/// What a thread spends on products by tiles of that size: terms of the largest share, and what reading costs.
-BLOCK_FN int spent_on(const Product& p, int rows, int columns) {
-  return (tiles_of(p, rows, columns) + kThreads - 1) / kThreads * (rows * columns + rows + columns + 3);
-}
-
-template <Reading kLeft>
-BLOCK_FN int product_of_fours(const Product& p, int turn) {
-  constexpr Reading kFew = kLeft == kAlongK ? kAlongK : kOnes;
-  const int many = 1 << 30;
-  const int eight = kLeft != kOnes && (kLeft != kAcross || p.m % 8 == 0) ? spent_on(p, 8, 4) : many;
-  const int four = kLeft != kOnes ? spent_on(p, 4, 4) : many;
-  const int two = spent_on(p, 2, 4), one = spent_on(p, 1, 4);
-  if (kLeft != kOnes && eight <= four && eight <= two && eight <= one) return product_by<8, 4, kLeft, kAcross>(p, turn);
-  if (kLeft != kOnes && four <= two && four <= one) return product_by<4, 4, kLeft, kAcross>(p, turn);
-  return two <= one ? product_by<2, 4, kFew, kAcross>(p, turn) : product_by<1, 4, kFew, kAcross>(p, turn);
-}
-
 /// n: m, m a sample, n, k, k a sample, a_m, a_k, b_k, b_n, c_m, c_n, matrices a sample (0: one in all), inner ones,
 /// a_outer, b_outer, c_outer, a_inner, b_inner, c_inner, relu. at: a, b, bias, c.
-BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
+BLOCK_FN Product product_of(const Call& call, const Frame& f) {
   const int* n = call.n;
   Product p;
   p.a = place(f, call.at[0]);
@@ -231,6 +163,80 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
   p.relu = n[19] != 0;
   p.finish = finish_of(call, f);
   p.wide_c = p.c_n == 1 && p.c_m % 4 == 0 && p.n % 4 == 0 && p.c_outer % 4 == 0 && p.inner == 1 && whole(p.c) && whole(p.finish.saved);
+  return p;
+}
+
+BLOCK_FN int tiles_of(const Product& p, int rows, int columns) {
+  return p.outer * p.inner * ((p.m + rows - 1) / rows) * ((p.n + columns - 1) / columns);
+}
+
+/// Operands that lie together and are larger than the first cache: on their way while the first tiles begin. Rows of
+/// tiles read them again and again.
+BLOCK_FN void bring_near(const Product& p) {
+  if (p.outer * p.inner != 1 || p.k * p.n < 32768 || p.b_n != 1 || p.b_k != p.n) return;
+  warm(p.b, p.k * p.n, 0);
+}
+
+// Every form makes its numbers of the call, in registers: passed on, they would go through each thread's own memory.
+template <int kRows, int kColumns, Reading kLeft, Reading kRight>
+BLOCK_FORM int product_by(const Call& call, const Frame& f, int turn) {
+  const Product p = product_of(call, f);
+  bring_near(p);
+  const int rows = (p.m + kRows - 1) / kRows, columns = (p.n + kColumns - 1) / kColumns;
+  const int items = p.outer * p.inner * rows * columns;
+  PHASE(t) {
+    BLOCK_UNROLL_BY(1)
+    for (int i = t; i < items; i += kThreads) {
+      const int inside = i % p.inner, tile = i / p.inner;
+      const int column = tile % columns, rest = tile / columns;
+      const int row = rest % rows, outside = rest / rows;
+      product_tile<kRows, kColumns, kLeft, kRight>(p, p.a + (outside * p.a_outer + inside * p.a_inner),
+                                                   p.b + (outside * p.b_outer + inside * p.b_inner),
+                                                   p.c + (outside * p.c_outer + inside * p.c_inner), row * kRows,
+                                                   column * kColumns, 0, p.k);
+    }
+  }
+  return used(items);
+}
+
+/// The sums of a weight gradient, which are long and few: rows of both operands lie together.
+template <int kRows>
+BLOCK_FORM int product_in_chunks(const Call& call, const Frame& f) {
+  const Product p = product_of(call, f);
+  const int columns = p.n / 4, items = (p.m + kRows - 1) / kRows * columns;
+  constexpr Reading kLeft = kRows == 4 ? kAcross : kOnes;
+  in_chunks(
+      p.k, rows_at_once(p.k, p.m + p.n), items,
+      [&](int begin, int some, int busy) {
+        warm(p.a + begin * p.m, some * p.m, busy);
+        warm(p.b + begin * p.n, some * p.n, busy);
+      },
+      [&](int i, int begin, int end) {
+        product_tile<kRows, 4, kLeft, kAcross>(p, p.a, p.b, p.c, i / columns * kRows, i % columns * 4, begin, end);
+      });
+  return 0;
+}
+
+/// What a thread spends on products by tiles of that size: terms of the largest share, and what reading costs.
+BLOCK_FN int spent_on(const Product& p, int rows, int columns) {
+  return (tiles_of(p, rows, columns) + kThreads - 1) / kThreads * (rows * columns + rows + columns + 3);
+}
+
+template <Reading kLeft>
+BLOCK_FN int product_of_fours(const Product& p, const Call& call, const Frame& f, int turn) {
+  constexpr Reading kFew = kLeft == kAlongK ? kAlongK : kOnes;
+  const int many = 1 << 30;
+  const int eight = kLeft != kOnes && (kLeft != kAcross || p.m % 8 == 0) ? spent_on(p, 8, 4) : many;
+  const int four = kLeft != kOnes ? spent_on(p, 4, 4) : many;
+  const int two = spent_on(p, 2, 4), one = spent_on(p, 1, 4);
+  if (kLeft != kOnes && eight <= four && eight <= two && eight <= one) return product_by<8, 4, kLeft, kAcross>(call, f, turn);
+  if (kLeft != kOnes && four <= two && four <= one) return product_by<4, 4, kLeft, kAcross>(call, f, turn);
+  return two <= one ? product_by<2, 4, kFew, kAcross>(call, f, turn) : product_by<1, 4, kFew, kAcross>(call, f, turn);
+}
+
+/// at and n: as product_of says.
+BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
+  const Product p = product_of(call, f);
   const bool right = p.b_n == 1 && p.b_k % 4 == 0 && p.n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 && whole(p.b);
   const bool left = p.inner == 1 && p.a_outer % 4 == 0 && whole(p.a);
   const bool rows_together = p.outer == 1 && p.a_m == 1 && p.a_k == p.m && p.b_k == p.n && !p.biased && !p.relu &&
@@ -238,20 +244,20 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
   if (right && rows_together && p.k * (p.m + p.n) >= 16384 && p.m * p.n <= 8 * kThreads) {
     const int four = left && p.m % 4 == 0 && p.a_k % 4 == 0 ? spent_on(p, 4, 4) : 1 << 30;
     const int two = spent_on(p, 2, 4), one = spent_on(p, 1, 4);
-    if (four <= two && four <= one) return product_in_chunks<4>(p);
-    return two <= one ? product_in_chunks<2>(p) : product_in_chunks<1>(p);
+    if (four <= two && four <= one) return product_in_chunks<4>(call, f);
+    return two <= one ? product_in_chunks<2>(call, f) : product_in_chunks<1>(call, f);
   }
   if (left && right) {
-    if (p.a_k == 1 && p.a_m % 4 == 0) return product_of_fours<kAlongK>(p, turn);
-    if (p.a_m == 1 && p.a_k % 4 == 0 && p.m % 4 == 0) return product_of_fours<kAcross>(p, turn);
+    if (p.a_k == 1 && p.a_m % 4 == 0) return product_of_fours<kAlongK>(p, call, f, turn);
+    if (p.a_m == 1 && p.a_k % 4 == 0 && p.m % 4 == 0) return product_of_fours<kAcross>(p, call, f, turn);
   }
-  if (right) return product_of_fours<kOnes>(p, turn);
+  if (right) return product_of_fours<kOnes>(p, call, f, turn);
   if (left && p.a_k == 1 && p.a_m % 4 == 0 && p.b_k == 1 && p.b_n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 &&
       whole(p.b)) {
-    return product_by<4, 4, kAlongK, kAlongK>(p, turn);
+    return product_by<4, 4, kAlongK, kAlongK>(call, f, turn);
   }
-  if (tiles_of(p, 4, 2) >= kThreads) return product_by<4, 2, kOnes, kOnes>(p, turn);
-  return product_by<1, 1, kOnes, kOnes>(p, turn);
+  if (tiles_of(p, 4, 2) >= kThreads) return product_by<4, 2, kOnes, kOnes>(call, f, turn);
+  return product_by<1, 1, kOnes, kOnes>(call, f, turn);
 }
 
 /// n: matrices, rows, columns. at: x, y.

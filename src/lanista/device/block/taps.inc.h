@@ -44,7 +44,6 @@ BLOCK_FN Taps taps_of(const Call& call, const Frame& f) {
   s.target = place(f, call.at[3]);
   s.relu = n[15] != 0;
   s.finish = finish_of(call, f);
-  s.wide_target = false;
   s.samples = f.batch;
   s.groups = n[14];
   const int ci = n[2], co = n[5];
@@ -58,6 +57,7 @@ BLOCK_FN Taps taps_of(const Call& call, const Frame& f) {
   // Backward, weights lie transposed: [tap][co][ci / groups].
   s.weight_k = backward ? s.columns : co;
   s.weight_group = backward ? s.k * s.columns : s.columns;
+  s.wide_target = s.target_c % 4 == 0 && whole(s.target) && whole(s.finish.saved);
   return s;
 }
 
@@ -171,8 +171,8 @@ BLOCK_FN int tap_tiles(const Taps& s, int rows, int columns) {
 }
 
 template <int kRows, int kColumns, bool kLeft, bool kRight>
-BLOCK_FORM int taps_by(const Taps& of, int turn) {
-  const Taps s = of;
+BLOCK_FORM int taps_by(const Call& call, const Frame& f, int turn) {
+  const Taps s = taps_of(call, f);
   const int columns = (s.columns + kColumns - 1) / kColumns, items = tap_tiles(s, kRows, kColumns);
   const int along = (s.w.positions + kRows - 1) / kRows;
   PHASE(t) {
@@ -189,23 +189,22 @@ BLOCK_FORM int taps_by(const Taps& of, int turn) {
 BLOCK_FN int spent(int items, int outputs, int fringe) { return (items + kThreads - 1) / kThreads * (outputs + fringe); }
 
 template <bool kLeft>
-BLOCK_FN int taps_of_fours(const Taps& s, int turn) {
+BLOCK_FN int taps_of_fours(const Taps& s, const Call& call, const Frame& f, int turn) {
   const int four = spent(tap_tiles(s, 4, 4), 16, 8), two = spent(tap_tiles(s, 2, 4), 8, 6);
   const int one = spent(tap_tiles(s, 1, 4), 4, 5);
-  if (four <= two && four <= one) return taps_by<4, 4, kLeft, true>(s, turn);
-  return two <= one ? taps_by<2, 4, kLeft, true>(s, turn) : taps_by<1, 4, kLeft, true>(s, turn);
+  if (four <= two && four <= one) return taps_by<4, 4, kLeft, true>(call, f, turn);
+  return two <= one ? taps_by<2, 4, kLeft, true>(call, f, turn) : taps_by<1, 4, kLeft, true>(call, f, turn);
 }
 
 /// at: source, weights, bias, target.
 BLOCK_OP int op_taps(const Call& call, const Frame& f, int turn) {
-  Taps s = taps_of(call, f);
+  const Taps s = taps_of(call, f);
   const bool left = s.k % 4 == 0 && s.source_c % 4 == 0 && whole(s.source);
   const bool right = s.columns % 4 == 0 && s.weight_k % 4 == 0 && s.weight_tap % 4 == 0 && s.weight_group % 4 == 0 &&
                      whole(s.weights);
-  s.wide_target = s.target_c % 4 == 0 && whole(s.target) && whole(s.finish.saved);
-  if (right && left) return taps_of_fours<true>(s, turn);
-  if (right) return taps_of_fours<false>(s, turn);
-  return taps_by<2, 1, false, false>(s, turn);
+  if (right && left) return taps_of_fours<true>(s, call, f, turn);
+  if (right) return taps_of_fours<false>(s, call, f, turn);
+  return taps_by<2, 1, false, false>(call, f, turn);
 }
 
 /// Positions o with 0 <= o * stride - pad + tap * dilation < length.
@@ -290,8 +289,11 @@ BLOCK_FN void warm_samples(const Taps& s, Reals dy, int begin, int some, int ite
 
 /// With `sums`, the bias gradient too: a plain sum of each channel of dy.
 template <int kRows, int kColumns>
-BLOCK_FORM void weights_by(const Taps& of, Reals dy, Reals dw, bool has_sums, Reals sums) {
-  const Taps s = of;
+BLOCK_FORM void weights_by(const Call& call, const Frame& f) {
+  const Taps s = taps_of(call, f);
+  const Reals dy = place(f, call.at[1]), dw = place(f, call.at[3]);
+  const bool has_sums = call.at[2] != kNowhere;
+  const Reals sums = has_sums ? place(f, call.at[2]) : dw;
   const int rows = s.k / kRows, columns = s.columns / kColumns;
   const int tiles = s.h.taps * s.w.taps * s.groups * rows * columns, items = tiles + (has_sums ? s.target_c : 0);
   const int positions = s.h.positions * s.w.positions;
@@ -315,9 +317,7 @@ BLOCK_FORM void weights_by(const Taps& of, Reals dy, Reals dw, bool has_sums, Re
 /// at: x, dy, sums of dy by channel (or none), dw.
 BLOCK_OP int op_tap_weights(const Call& call, const Frame& f) {
   const Taps s = taps_of(call, f);
-  const Reals dy = place(f, call.at[1]), dw = place(f, call.at[3]);
-  const bool summed = call.at[2] != kNowhere;
-  const Reals sums = summed ? place(f, call.at[2]) : dw;
+  const Reals dy = place(f, call.at[1]);
   const int outputs = s.h.taps * s.w.taps * s.groups * s.k * s.columns;
   const bool left = s.k % 4 == 0 && s.source_c % 4 == 0 && whole(s.source);
   const bool right = s.columns % 4 == 0 && s.target_c % 4 == 0 && whole(dy);
@@ -326,13 +326,13 @@ BLOCK_OP int op_tap_weights(const Call& call, const Frame& f) {
   const int two = right && s.k % 2 == 0 ? spent(outputs / 8, 8, 6) : many;
   const int one = right ? spent(outputs / 4, 4, 5) : many, single = spent(outputs, 1, 4);
   if (four <= two && four <= one && four <= single) {
-    weights_by<4, 4>(s, dy, dw, summed, sums);
+    weights_by<4, 4>(call, f);
   } else if (two <= one && two <= single) {
-    weights_by<2, 4>(s, dy, dw, summed, sums);
+    weights_by<2, 4>(call, f);
   } else if (one <= single) {
-    weights_by<1, 4>(s, dy, dw, summed, sums);
+    weights_by<1, 4>(call, f);
   } else {
-    weights_by<1, 1>(s, dy, dw, summed, sums);
+    weights_by<1, 1>(call, f);
   }
   return 0;
 }

@@ -95,10 +95,26 @@ struct Flat {
   bool has_first, has_second;
 };
 
+/// n: optimiser, words from a slot to the next. at: gradients, parameters, slots, the factor's place.
+BLOCK_FN Flat flat_of(const Call& call, const Frame& f) {
+  const int rule = call.n[0];
+  const bool moves = f.step->moves != 0;
+  Flat at;
+  at.gradients = place(f, call.at[0]);
+  at.parameters = place(f, call.at[1]);
+  at.has_first = rule != kSgd || moves;
+  at.has_second = rule == kAdam || rule == kAdamW || (rule == kRmsprop && moves);
+  at.first = at.has_first ? place(f, call.at[2]) : at.parameters;
+  at.second = at.has_second ? at.first + call.n[1] : at.parameters;
+  return at;
+}
+
 template <int kRule>
-BLOCK_FORM void move_piece(const Step& of, const Piece& piece, const Flat& where, float factor, int turn) {
-  const Step s = of;
-  const Flat at = where;
+BLOCK_FORM void move_piece(const Call& call, const Frame& f, int number, int turn) {
+  const Step s = *f.step;
+  const Piece piece = s.pieces[number];
+  const Flat at = flat_of(call, f);
+  const float factor = s.clip_norm > 0 ? static_cast<float>(place(f, call.at[3])[0]) : 1.0F;
   const int begin = piece.begin, count = piece.count;
   const float rate = piece.rate, shrink = piece.shrink;
   if (count % 4 != 0 || !whole(at.gradients + begin) || !whole(at.parameters + begin) || !whole(at.first + begin) ||
@@ -145,30 +161,19 @@ BLOCK_FORM void move_piece(const Step& of, const Piece& piece, const Flat& where
 }
 
 template <int kRule>
-BLOCK_FN void move_all(const Frame& f, const Flat& at, float factor, int turn) {
-  const Step& s = *f.step;
+BLOCK_FN void move_all(const Call& call, const Frame& f, int turn) {
+  const int count = f.step->piece_count;
   BLOCK_UNROLL_BY(1)
-  for (int i = 0; i < s.piece_count; ++i) move_piece<kRule>(s, s.pieces[i], at, factor, turn);
+  for (int i = 0; i < count; ++i) move_piece<kRule>(call, f, i, turn);
 }
 
-/// n: optimiser, words from a slot to the next. at: gradients, parameters, slots, the factor's place.
 BLOCK_OP int op_update(const Call& call, const Frame& f, int turn) {
-  const int rule = call.n[0];
-  const bool moves = f.step->moves != 0;
-  Flat at;
-  at.gradients = place(f, call.at[0]);
-  at.parameters = place(f, call.at[1]);
-  at.has_first = rule != kSgd || moves;
-  at.has_second = rule == kAdam || rule == kAdamW || (rule == kRmsprop && moves);
-  at.first = at.has_first ? place(f, call.at[2]) : at.parameters;
-  at.second = at.has_second ? at.first + call.n[1] : at.parameters;
-  const float factor = f.step->clip_norm > 0 ? static_cast<float>(place(f, call.at[3])[0]) : 1.0F;
-  switch (rule) {
-    case kSgd: move_all<kSgd>(f, at, factor, turn); break;
-    case kAdam: move_all<kAdam>(f, at, factor, turn); break;
-    case kAdamW: move_all<kAdamW>(f, at, factor, turn); break;
-    case kLion: move_all<kLion>(f, at, factor, turn); break;
-    default: move_all<kRmsprop>(f, at, factor, turn); break;
+  switch (call.n[0]) {
+    case kSgd: move_all<kSgd>(call, f, turn); break;
+    case kAdam: move_all<kAdam>(call, f, turn); break;
+    case kAdamW: move_all<kAdamW>(call, f, turn); break;
+    case kLion: move_all<kLion>(call, f, turn); break;
+    default: move_all<kRmsprop>(call, f, turn); break;
   }
   return 0;
 }
