@@ -233,7 +233,8 @@ Result<std::string> compiled(int architecture, std::string* log) {
   CuHandle program = nullptr;
   const std::string source(block_text());
   const auto create = [&] { return nvrtc.create(&program, source.c_str(), "block.cu", 0, nullptr, nullptr); };
-  if (const int code = create(); code != 0) return unavailable("nvrtcCreateProgram failed with " + std::to_string(code));
+  if (const int code = create(); code != 0)
+    return unavailable("nvrtcCreateProgram failed with " + std::to_string(code));
   // By several threads, where the compiler can.
   constexpr int kInvalidOption = 5;
   options.emplace_back(kSplit);
@@ -355,8 +356,9 @@ class CudaBlocks final : public BlockDevice {
       return;
     }
     if (driver_.launch_in_clusters == nullptr || architecture_ < kClusters) {
-      throw std::runtime_error("teams of blocks (block:cuda:N/THREADSxTEAM) want compute capability 9.0 and a driver "
-                               "that knows clusters");
+      throw std::runtime_error(
+          "teams of blocks (block:cuda:N/THREADSxTEAM) want compute capability 9.0 and a driver "
+          "that knows clusters");
     }
     CuLaunchAttribute team;
     team.cluster[0] = static_cast<unsigned>(shape.team);
@@ -387,8 +389,8 @@ class CudaBlocks final : public BlockDevice {
   }
   void enter() const { check("cuCtxSetCurrent", driver_.set_current(context_)); }
 
-  // Many lanes: small blocks, two on a multiprocessor. Few: large ones, so that each has warps to switch between. Teams of
-  // blocks are for who asks for them (block:cuda:0/512x2).
+  // Many lanes: small blocks, two on a multiprocessor. Few: large ones, so that each has warps to switch between. Teams
+  // of blocks are for who asks for them (block:cuda:0/512x2).
   BlockShape shape_for(int lanes) const {
     if (asked_) return *asked_;
     return lanes > processors_ ? BlockShape{256, 1} : BlockShape{512, 1};

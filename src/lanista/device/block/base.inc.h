@@ -13,7 +13,7 @@
 #define BLOCK_METHOD __device__ __forceinline__
 #define BLOCK_FORM static __device__ __noinline__
 #define BLOCK_UNROLL(count) _Pragma("unroll")
-#define BLOCK_UNROLL_BY(count) BLOCK_PRAGMA(unroll (count))
+#define BLOCK_UNROLL_BY(count) BLOCK_PRAGMA(unroll(count))
 #define BLOCK_PRAGMA(text) _Pragma(#text)
 #define PHASE(t) if (const int t = own_thread(turn); true)
 #else
@@ -60,10 +60,10 @@ BLOCK_FN void warm(const float* p, int words, int items) {
   const u64 begin = reinterpret_cast<u64>(p) & ~u64{15};
   const int pieces = (words + 3) / 4;
   u32 seen = 0;
-  _Pragma("unroll 1")
+  BLOCK_UNROLL_BY(1)
   for (int i = own; i < pieces; i += 4 * idle) {
     u32 a[4], b, c, d;
-    _Pragma("unroll")
+    BLOCK_UNROLL(4)
     for (int j = 0; j < 4; ++j) {
       const int at = i + j * idle < pieces ? i + j * idle : i;
       asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -196,8 +196,8 @@ BLOCK_FN int rows_at_once(int rows, int words_a_row) {
 /// Threads that a call of so many items leaves behind its own, in whole warps: where the next one begins.
 BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
 
-/// store(i, f(i)) of each element. `kAtOnce` are computed before one is stored, so that their loads do not wait for each
-/// other: what is stored may lie where f reads for element i, and for no other.
+/// store(i, f(i)) of each element. `kAtOnce` are computed before one is stored, so that their loads do not wait for
+/// each other: what is stored may lie where f reads for element i, and for no other.
 template <int kAtOnce, class F, class Store>
 BLOCK_FN int each_into(int count, int turn, const F& f, const Store& store) {
   PHASE(t) {

@@ -162,7 +162,8 @@ BLOCK_FN Product product_of(const Call& call, const Frame& f) {
   p.c_inner = n[18];
   p.relu = n[19] != 0;
   p.finish = finish_of(call, f);
-  p.wide_c = p.c_n == 1 && p.c_m % 4 == 0 && p.n % 4 == 0 && p.c_outer % 4 == 0 && p.inner == 1 && whole(p.c) && whole(p.finish.saved);
+  p.wide_c = p.c_n == 1 && p.c_m % 4 == 0 && p.n % 4 == 0 && p.c_outer % 4 == 0 && p.inner == 1 && whole(p.c) &&
+             whole(p.finish.saved);
   return p;
 }
 
@@ -190,10 +191,9 @@ BLOCK_FORM int product_by(const Call& call, const Frame& f, int turn) {
       const int inside = i % p.inner, tile = i / p.inner;
       const int column = tile % columns, rest = tile / columns;
       const int row = rest % rows, outside = rest / rows;
-      product_tile<kRows, kColumns, kLeft, kRight>(p, p.a + (outside * p.a_outer + inside * p.a_inner),
-                                                   p.b + (outside * p.b_outer + inside * p.b_inner),
-                                                   p.c + (outside * p.c_outer + inside * p.c_inner), row * kRows,
-                                                   column * kColumns, 0, p.k);
+      product_tile<kRows, kColumns, kLeft, kRight>(
+          p, p.a + (outside * p.a_outer + inside * p.a_inner), p.b + (outside * p.b_outer + inside * p.b_inner),
+          p.c + (outside * p.c_outer + inside * p.c_inner), row * kRows, column * kColumns, 0, p.k);
     }
   }
   return used(items);
@@ -229,7 +229,8 @@ BLOCK_FN int product_of_fours(const Product& p, const Call& call, const Frame& f
   const int eight = kLeft != kOnes && (kLeft != kAcross || p.m % 8 == 0) ? spent_on(p, 8, 4) : many;
   const int four = kLeft != kOnes ? spent_on(p, 4, 4) : many;
   const int two = spent_on(p, 2, 4), one = spent_on(p, 1, 4);
-  if (kLeft != kOnes && eight <= four && eight <= two && eight <= one) return product_by<8, 4, kLeft, kAcross>(call, f, turn);
+  if (kLeft != kOnes && eight <= four && eight <= two && eight <= one)
+    return product_by<8, 4, kLeft, kAcross>(call, f, turn);
   if (kLeft != kOnes && four <= two && four <= one) return product_by<4, 4, kLeft, kAcross>(call, f, turn);
   return two <= one ? product_by<2, 4, kFew, kAcross>(call, f, turn) : product_by<1, 4, kFew, kAcross>(call, f, turn);
 }
@@ -239,8 +240,8 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
   const Product p = product_of(call, f);
   const bool right = p.b_n == 1 && p.b_k % 4 == 0 && p.n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 && whole(p.b);
   const bool left = p.inner == 1 && p.a_outer % 4 == 0 && whole(p.a);
-  const bool rows_together = p.outer == 1 && p.a_m == 1 && p.a_k == p.m && p.b_k == p.n && !p.biased && !p.relu &&
-                             p.finish.after == kNothing;
+  const bool rows_together =
+      p.outer == 1 && p.a_m == 1 && p.a_k == p.m && p.b_k == p.n && !p.biased && !p.relu && p.finish.after == kNothing;
   if (right && rows_together && p.k * (p.m + p.n) >= 16384 && p.m * p.n <= 8 * kThreads) {
     const int four = left && p.m % 4 == 0 && p.a_k % 4 == 0 ? spent_on(p, 4, 4) : 1 << 30;
     const int two = spent_on(p, 2, 4), one = spent_on(p, 1, 4);

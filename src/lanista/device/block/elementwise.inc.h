@@ -1,5 +1,6 @@
 #pragma once
-// Whatever goes element by element, and softmax. Formulas are those of kernels/family/activation.inc.h and piecewise.inc.h.
+// Whatever goes element by element, and softmax. Formulas are those of kernels/family/activation.inc.h and
+// piecewise.inc.h.
 #include "lanista/device/block/math.inc.h"
 
 namespace lanista::device::block {
@@ -31,8 +32,7 @@ BLOCK_OP int op_activation(const Call& call, const Frame& f, int turn) {
     case kSigmoid:
       return map<1>(count, x, y, turn, [](float v) { return sigmoid_of(v); });
     case kHardSwish:
-      return map<1>(count, x, y, turn,
-                 [](float v) { return v * clipped(madd(v, 1.0F / 6.0F, 0.5F), 0.0F, 1.0F); });
+      return map<1>(count, x, y, turn, [](float v) { return v * clipped(madd(v, 1.0F / 6.0F, 0.5F), 0.0F, 1.0F); });
     default:
       return map<2>(count, x, y, turn, [](float v) { return v / ((v < 0.0F ? -v : v) + 1.0F); });
   }

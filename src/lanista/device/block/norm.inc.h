@@ -230,9 +230,8 @@ BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
       } else {
         const int j = i - 2 * len, row = j / 8, start = row * len;
         const float m = mean[row], inverse = inv_std[row];
-        sums[j] = partial_sum(len, j % 8, 8, [&](int k, float sum) {
-          return madd(dy[start + k], has_gamma ? gamma[k] : 1.0F, sum);
-        });
+        sums[j] = partial_sum(len, j % 8, 8,
+                              [&](int k, float sum) { return madd(dy[start + k], has_gamma ? gamma[k] : 1.0F, sum); });
         dots[j] = partial_sum(len, j % 8, 8, [&](int k, float sum) {
           const float hat = (x[start + k] - m) * inverse;
           return madd(dy[start + k] * (has_gamma ? gamma[k] : 1.0F), hat, sum);

@@ -15,47 +15,88 @@ namespace {
 /// Runs a call; threads that it leaves to the next one behind its own.
 BLOCK_FORM int run_call(const Call& call, const Frame& f, int turn) {
   switch (call.op) {
-    case kProduct: return op_product(call, f, turn);
-    case kTranspose: return op_transpose(call, f, turn);
-    case kTaps: return op_taps(call, f, turn);
-    case kTapWeights: return op_tap_weights(call, f);
-    case kDepthwise: return op_depthwise(call, f, turn);
-    case kDepthwiseWeights: return op_depthwise_weights(call, f);
-    case kColumnSum: return op_column_sum(call, f, turn);
-    case kActivation: return op_activation(call, f, turn);
-    case kActivationGrad: return op_activation_grad(call, f, turn);
-    case kWithNumbers: return op_with_numbers(call, f, turn);
-    case kWithNumbersGrad: return op_with_numbers_grad(call, f, turn);
-    case kBinary: return op_binary(call, f, turn);
-    case kScale: return op_scale(call, f, turn);
-    case kZero: return op_zero(call, f, turn);
-    case kCopy: return op_copy(call, f, turn);
-    case kRowAdd: return op_row_add(call, f, turn);
-    case kSoftmax: return op_softmax(call, f, turn);
-    case kSoftmaxGrad: return op_softmax_grad(call, f, turn);
-    case kDropout: return op_dropout(call, f, turn);
-    case kBatchNorm: return op_batch_norm(call, f, turn);
-    case kBatchNormGrad: return op_batch_norm_grad(call, f, turn);
-    case kLayerNorm: return op_layer_norm(call, f, turn);
-    case kLayerNormGrad: return op_layer_norm_grad(call, f, turn);
-    case kMaxPool: return op_max_pool(call, f, turn);
-    case kMaxPoolGrad: return op_max_pool_grad(call, f, turn);
-    case kAvgPool: return op_avg_pool(call, f, turn);
-    case kAvgPoolGrad: return op_avg_pool_grad(call, f, turn);
-    case kMeanAxis: return op_mean_axis(call, f, turn);
-    case kMeanAxisGrad: return op_mean_axis_grad(call, f, turn);
-    case kPermute: return op_permute(call, f, turn);
-    case kCopySlice: return op_copy_slice(call, f, turn);
-    case kPasteSlice: return op_paste_slice(call, f, turn);
-    case kEmbedding: return op_embedding(call, f, turn);
-    case kEmbeddingGrad: return op_embedding_grad(call, f, turn);
-    case kCrossEntropy: return op_cross_entropy(call, f, turn);
-    case kCrossEntropyGrad: return op_cross_entropy_grad(call, f, turn);
-    case kErrors: return op_errors(call, f, turn);
-    case kErrorsGrad: return op_errors_grad(call, f, turn);
-    case kMeanLoss: return op_mean_loss(call, f, turn);
-    case kClip: return op_clip(call, f, turn);
-    default: return op_update(call, f, turn);
+    case kProduct:
+      return op_product(call, f, turn);
+    case kTranspose:
+      return op_transpose(call, f, turn);
+    case kTaps:
+      return op_taps(call, f, turn);
+    case kTapWeights:
+      return op_tap_weights(call, f);
+    case kDepthwise:
+      return op_depthwise(call, f, turn);
+    case kDepthwiseWeights:
+      return op_depthwise_weights(call, f);
+    case kColumnSum:
+      return op_column_sum(call, f, turn);
+    case kActivation:
+      return op_activation(call, f, turn);
+    case kActivationGrad:
+      return op_activation_grad(call, f, turn);
+    case kWithNumbers:
+      return op_with_numbers(call, f, turn);
+    case kWithNumbersGrad:
+      return op_with_numbers_grad(call, f, turn);
+    case kBinary:
+      return op_binary(call, f, turn);
+    case kScale:
+      return op_scale(call, f, turn);
+    case kZero:
+      return op_zero(call, f, turn);
+    case kCopy:
+      return op_copy(call, f, turn);
+    case kRowAdd:
+      return op_row_add(call, f, turn);
+    case kSoftmax:
+      return op_softmax(call, f, turn);
+    case kSoftmaxGrad:
+      return op_softmax_grad(call, f, turn);
+    case kDropout:
+      return op_dropout(call, f, turn);
+    case kBatchNorm:
+      return op_batch_norm(call, f, turn);
+    case kBatchNormGrad:
+      return op_batch_norm_grad(call, f, turn);
+    case kLayerNorm:
+      return op_layer_norm(call, f, turn);
+    case kLayerNormGrad:
+      return op_layer_norm_grad(call, f, turn);
+    case kMaxPool:
+      return op_max_pool(call, f, turn);
+    case kMaxPoolGrad:
+      return op_max_pool_grad(call, f, turn);
+    case kAvgPool:
+      return op_avg_pool(call, f, turn);
+    case kAvgPoolGrad:
+      return op_avg_pool_grad(call, f, turn);
+    case kMeanAxis:
+      return op_mean_axis(call, f, turn);
+    case kMeanAxisGrad:
+      return op_mean_axis_grad(call, f, turn);
+    case kPermute:
+      return op_permute(call, f, turn);
+    case kCopySlice:
+      return op_copy_slice(call, f, turn);
+    case kPasteSlice:
+      return op_paste_slice(call, f, turn);
+    case kEmbedding:
+      return op_embedding(call, f, turn);
+    case kEmbeddingGrad:
+      return op_embedding_grad(call, f, turn);
+    case kCrossEntropy:
+      return op_cross_entropy(call, f, turn);
+    case kCrossEntropyGrad:
+      return op_cross_entropy_grad(call, f, turn);
+    case kErrors:
+      return op_errors(call, f, turn);
+    case kErrorsGrad:
+      return op_errors_grad(call, f, turn);
+    case kMeanLoss:
+      return op_mean_loss(call, f, turn);
+    case kClip:
+      return op_clip(call, f, turn);
+    default:
+      return op_update(call, f, turn);
   }
 }
 

@@ -1,12 +1,13 @@
 #pragma once
-// Convolutions: sums over taps, ascending kh, kw and channel. Taps outside an image are skipped, not multiplied by zero.
+// Convolutions: sums over taps, ascending kh, kw and channel. Taps outside an image are skipped, not multiplied by
+// zero.
 #include "lanista/device/block/dense.inc.h"
 
 namespace lanista::device::block {
 namespace {
 
-/// One axis. Forward: an output position o meets source o * stride - pad + tap * dilation. Backward: an input position i
-/// meets output (i + pad - tap * dilation) / stride where that is whole.
+/// One axis. Forward: an output position o meets source o * stride - pad + tap * dilation. Backward: an input position
+/// i meets output (i + pad - tap * dilation) / stride where that is whole.
 struct TapAxis {
   int positions, length, taps, stride, pad, dilation;
   bool backward;
@@ -186,7 +187,9 @@ BLOCK_FORM int taps_by(const Call& call, const Frame& f, int turn) {
 }
 
 /// What a thread spends if so many items of that size are shared out: the largest share counts.
-BLOCK_FN int spent(int items, int outputs, int fringe) { return (items + kThreads - 1) / kThreads * (outputs + fringe); }
+BLOCK_FN int spent(int items, int outputs, int fringe) {
+  return (items + kThreads - 1) / kThreads * (outputs + fringe);
+}
 
 template <bool kLeft>
 BLOCK_FN int taps_of_fours(const Taps& s, const Call& call, const Frame& f, int turn) {
@@ -200,8 +203,8 @@ BLOCK_FN int taps_of_fours(const Taps& s, const Call& call, const Frame& f, int 
 BLOCK_OP int op_taps(const Call& call, const Frame& f, int turn) {
   const Taps s = taps_of(call, f);
   const bool left = s.k % 4 == 0 && s.source_c % 4 == 0 && whole(s.source);
-  const bool right = s.columns % 4 == 0 && s.weight_k % 4 == 0 && s.weight_tap % 4 == 0 && s.weight_group % 4 == 0 &&
-                     whole(s.weights);
+  const bool right =
+      s.columns % 4 == 0 && s.weight_k % 4 == 0 && s.weight_tap % 4 == 0 && s.weight_group % 4 == 0 && whole(s.weights);
   if (right && left) return taps_of_fours<true>(s, call, f, turn);
   if (right) return taps_of_fours<false>(s, call, f, turn);
   return taps_by<2, 1, false, false>(call, f, turn);
@@ -216,7 +219,8 @@ BLOCK_FN void seen_positions(const TapAxis& axis, int tap, int& low, int& high) 
   low = smaller(low, high);
 }
 
-/// Outputs are (tap, input channel) rows and output channels; the sum runs over n, oh, ow. Rows of a tile are of one tap.
+/// Outputs are (tap, input channel) rows and output channels; the sum runs over n, oh, ow. Rows of a tile are of one
+/// tap.
 template <int kRows, int kColumns>
 BLOCK_FN void weight_tile(const Taps& s, Reals dy, Reals to, int tap, int row, int group, int column, int begin,
                           int end) {
@@ -308,8 +312,7 @@ BLOCK_FORM void weights_by(const Call& call, const Frame& f) {
         }
         const int column = i % columns, rest = i / columns, row = rest % rows, other = rest / rows;
         const int tap = other / s.groups, group = other % s.groups;
-        const Reals to =
-            dw + ((tap * s.k + row * kRows) * s.target_c + group * s.columns + column * kColumns);
+        const Reals to = dw + ((tap * s.k + row * kRows) * s.target_c + group * s.columns + column * kColumns);
         weight_tile<kRows, kColumns>(s, dy, to, tap, row * kRows, group, column * kColumns, begin, end);
       });
 }
@@ -375,9 +378,8 @@ BLOCK_OP int op_depthwise(const Call& call, const Frame& f, int turn) {
   const int c = s.source_c, all = s.samples * s.h.positions * s.w.positions * c;
   if (c % 4 == 0 && whole(s.source) && whole(s.weights) && whole(s.target) && whole(s.finish.saved)) {
     const int fours = c / 4;
-    return each_four(all / 4, s.target, turn, [&](int i) {
-      return s.finish.four_at(4 * i, depthwise_at<4>(s, i / fours, i % fours * 4));
-    });
+    return each_four(all / 4, s.target, turn,
+                     [&](int i) { return s.finish.four_at(4 * i, depthwise_at<4>(s, i / fours, i % fours * 4)); });
   }
   return each_alone(all, s.target, turn, [&](int i) { return s.finish.at(i, depthwise_at<1>(s, i / c, i % c).v[0]); });
 }

@@ -7,19 +7,19 @@ using i64 = long long;
 using u32 = unsigned;
 using u64 = unsigned long long;
 
-/// What a block knows how to do. Products, sums over taps, and whatever goes element by element have one form each, which
-/// many operators share.
+/// What a block knows how to do. Products, sums over taps, and whatever goes element by element have one form each,
+/// which many operators share.
 enum Op : int {
-  kProduct,        ///< c = a b, any steps, a number of matrices
-  kTranspose,      ///< matrices, one after the other
-  kTaps,           ///< convolution forward, or its data gradient
-  kTapWeights,     ///< its weight gradient
-  kDepthwise,      ///< the same, a channel a group
+  kProduct,     ///< c = a b, any steps, a number of matrices
+  kTranspose,   ///< matrices, one after the other
+  kTaps,        ///< convolution forward, or its data gradient
+  kTapWeights,  ///< its weight gradient
+  kDepthwise,   ///< the same, a channel a group
   kDepthwiseWeights,
   kColumnSum,
   kActivation,
   kActivationGrad,
-  kWithNumbers,    ///< activations that have numbers
+  kWithNumbers,  ///< activations that have numbers
   kWithNumbersGrad,
   kBinary,
   kScale,
@@ -46,10 +46,10 @@ enum Op : int {
   kEmbeddingGrad,
   kCrossEntropy,
   kCrossEntropyGrad,
-  kErrors,      ///< losses of numbers
+  kErrors,  ///< losses of numbers
   kErrorsGrad,
-  kMeanLoss,    ///< of the batch: the step's
-  kClip,        ///< the factor of all gradients
+  kMeanLoss,  ///< of the batch: the step's
+  kClip,      ///< the factor of all gradients
   kUpdate,
 };
 
@@ -85,9 +85,9 @@ struct Piece {
 
 /// What a step is given.
 struct Step {
-  const void* input;   ///< features in program layout, or tokens
-  const void* target;  ///< labels, or numbers
-  const i64* samples;  ///< null, unless masks are drawn
+  const void* input;      ///< features in program layout, or tokens
+  const void* target;     ///< labels, or numbers
+  const i64* samples;     ///< null, unless masks are drawn
   const float* weights;   ///< null: 1 each
   const double* numbers;  ///< the lane's own numbers
   const Piece* pieces;
@@ -105,7 +105,7 @@ struct Lane {
   float* losses;  ///< one a step
   u64* clocks;    ///< what each call takes, added up; then calls do not overlap. Null: nobody asks
   u64 seed;
-  double work;    ///< operations of a step, about: how many blocks pay
+  double work;  ///< operations of a step, about: how many blocks pay
   int call_count, step_count;
 };
 

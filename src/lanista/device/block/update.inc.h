@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kSquareBlock = 1024;
 
-/// Where gradients are clipped: the factor of all, 1 or what brings their norm down to clip_norm. n: parameters. at: gradients, the
-/// factor's place, scratch of doubles [9 blocks].
+/// Where gradients are clipped: the factor of all, 1 or what brings their norm down to clip_norm. n: parameters. at:
+/// gradients, the factor's place, scratch of doubles [9 blocks].
 BLOCK_OP int op_clip(const Call& call, const Frame& f, int turn) {
   const Reals gradients = place(f, call.at[0]), factor = place(f, call.at[1]);
   const int count = call.n[0], blocks = (count + kSquareBlock - 1) / kSquareBlock;
@@ -144,8 +144,7 @@ BLOCK_FORM void move_piece(const Call& call, const Frame& f, int number, int tur
         if (at.has_second) to.second = load4(at.second, i);
         BLOCK_UNROLL(4)
         for (int j = 0; j < 4; ++j) {
-          const Moved one =
-              moved<kRule>(s, rate, shrink, to.p.v[j], g.v[j] * factor, to.first.v[j], to.second.v[j]);
+          const Moved one = moved<kRule>(s, rate, shrink, to.p.v[j], g.v[j] * factor, to.first.v[j], to.second.v[j]);
           to.p.v[j] = one.p;
           to.first.v[j] = one.first;
           to.second.v[j] = one.second;
@@ -169,11 +168,21 @@ BLOCK_FN void move_all(const Call& call, const Frame& f, int turn) {
 
 BLOCK_OP int op_update(const Call& call, const Frame& f, int turn) {
   switch (call.n[0]) {
-    case kSgd: move_all<kSgd>(call, f, turn); break;
-    case kAdam: move_all<kAdam>(call, f, turn); break;
-    case kAdamW: move_all<kAdamW>(call, f, turn); break;
-    case kLion: move_all<kLion>(call, f, turn); break;
-    default: move_all<kRmsprop>(call, f, turn); break;
+    case kSgd:
+      move_all<kSgd>(call, f, turn);
+      break;
+    case kAdam:
+      move_all<kAdam>(call, f, turn);
+      break;
+    case kAdamW:
+      move_all<kAdamW>(call, f, turn);
+      break;
+    case kLion:
+      move_all<kLion>(call, f, turn);
+      break;
+    default:
+      move_all<kRmsprop>(call, f, turn);
+      break;
   }
   return 0;
 }
