@@ -9,6 +9,7 @@
 
 #ifdef __CUDACC_RTC__
 #define BLOCK_FN static __device__ __forceinline__
+#define BLOCK_CONSTANT static __device__ constexpr
 #define BLOCK_OP static __device__ __noinline__
 #define BLOCK_METHOD __device__ __forceinline__
 #define BLOCK_FORM static __device__ __noinline__
@@ -18,6 +19,7 @@
 #define PHASE(t) if (const int t = own_thread(turn); true)
 #else
 #define BLOCK_FN static inline
+#define BLOCK_CONSTANT static constexpr
 #define BLOCK_OP static
 #define BLOCK_METHOD
 #define BLOCK_FORM static inline
@@ -97,6 +99,7 @@ BLOCK_FN int bits_of(float x) { return __float_as_int(x); }
 BLOCK_FN float real_of(int bits) { return __int_as_float(bits); }
 #else
 constexpr int kThreads = 256;
+BLOCK_FN int team_size() { return 1; }
 
 // The thread whose turn it is, and how many barriers there were: for who watches.
 struct HostBlock {
@@ -195,6 +198,14 @@ BLOCK_FN int rows_at_once(int rows, int words_a_row) {
 
 /// Threads that a call of so many items leaves behind its own, in whole warps: where the next one begins.
 BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
+
+/// About the cycles that a term of all outputs takes, where a thread has rows x columns of them: what comes out of the
+/// first cache is a number a thread and cycle, so a tile costs its fringe, not its area; but no thread goes on before its
+/// numbers are there (`waits`: cycles a term, with so many terms on their way).
+BLOCK_FN int spent(int items, int rows, int columns, int waits) {
+  const int warps = (items + 31) / 32, of_block = (warps + team_size() - 1) / team_size();
+  return larger(of_block * (rows + columns), (items + kThreads - 1) / kThreads * waits);
+}
 
 /// store(i, f(i)) of each element. `kAtOnce` are computed before one is stored, so that their loads do not wait for
 /// each other: what is stored may lie where f reads for element i, and for no other.

@@ -20,6 +20,9 @@ struct Product {
 /// How an operand is read: one by one, four along k, or four along the outputs.
 enum Reading { kOnes, kAlongK, kAcross };
 
+/// Terms ahead that a tile leaves registers for; a large one has other warps to wait with.
+BLOCK_CONSTANT int ahead_of(int rows, int columns) { return rows * columns <= 8 ? 4 : rows * columns <= 16 ? 2 : 1; }
+
 template <int kRows, int kColumns, Reading kLeft, Reading kRight>
 BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row, int column, int k, int k_end) {
   float sum[kRows][kColumns];
@@ -36,8 +39,7 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
   }
   BLOCK_UNROLL(4)
   for (int j = 0; j < kColumns; ++j) right_at[j] = smaller(column + j, p.n - 1) * p.b_n;
-  // Small tiles leave registers for terms ahead; a large one has other warps to wait with.
-  [[maybe_unused]] constexpr int kAhead = kRows * kColumns <= 8 ? 4 : kRows * kColumns <= 16 ? 2 : 1;
+  [[maybe_unused]] constexpr int kAhead = ahead_of(kRows, kColumns);
   BLOCK_UNROLL_BY(kAhead)
   for (; k + 4 <= k_end; k += 4) {
     float left[4][kRows], right[4][kColumns];
@@ -217,9 +219,9 @@ BLOCK_FORM int product_in_chunks(const Call& call, const Frame& f) {
   return 0;
 }
 
-/// What a thread spends on products by tiles of that size: terms of the largest share, and what reading costs.
+/// What products by tiles of that size cost.
 BLOCK_FN int spent_on(const Product& p, int rows, int columns) {
-  return (tiles_of(p, rows, columns) + kThreads - 1) / kThreads * (rows * columns + rows + columns + 3);
+  return spent(tiles_of(p, rows, columns), rows, columns, 72 / ahead_of(rows, columns));
 }
 
 template <Reading kLeft>

@@ -186,15 +186,10 @@ BLOCK_FORM int taps_by(const Call& call, const Frame& f, int turn) {
   return used(items);
 }
 
-/// What a thread spends if so many items of that size are shared out: the largest share counts.
-BLOCK_FN int spent(int items, int outputs, int fringe) {
-  return (items + kThreads - 1) / kThreads * (outputs + fringe);
-}
-
 template <bool kLeft>
 BLOCK_FN int taps_of_fours(const Taps& s, const Call& call, const Frame& f, int turn) {
-  const int four = spent(tap_tiles(s, 4, 4), 16, 8), two = spent(tap_tiles(s, 2, 4), 8, 6);
-  const int one = spent(tap_tiles(s, 1, 4), 4, 5);
+  const int four = spent(tap_tiles(s, 4, 4), 4, 4, 36), two = spent(tap_tiles(s, 2, 4), 2, 4, 36);
+  const int one = spent(tap_tiles(s, 1, 4), 1, 4, 36);
   if (four <= two && four <= one) return taps_by<4, 4, kLeft, true>(call, f, turn);
   return two <= one ? taps_by<2, 4, kLeft, true>(call, f, turn) : taps_by<1, 4, kLeft, true>(call, f, turn);
 }
@@ -325,9 +320,9 @@ BLOCK_OP int op_tap_weights(const Call& call, const Frame& f) {
   const bool left = s.k % 4 == 0 && s.source_c % 4 == 0 && whole(s.source);
   const bool right = s.columns % 4 == 0 && s.target_c % 4 == 0 && whole(dy);
   const int many = 1 << 30;
-  const int four = left && right ? spent(outputs / 16, 16, 6) : many;
-  const int two = right && s.k % 2 == 0 ? spent(outputs / 8, 8, 6) : many;
-  const int one = right ? spent(outputs / 4, 4, 5) : many, single = spent(outputs, 1, 4);
+  const int four = left && right ? spent(outputs / 16, 4, 4, 8) : many;
+  const int two = right && s.k % 2 == 0 ? spent(outputs / 8, 2, 4, 8) : many;
+  const int one = right ? spent(outputs / 4, 1, 4, 8) : many, single = spent(outputs, 1, 1, 8);
   if (four <= two && four <= one && four <= single) {
     weights_by<4, 4>(call, f);
   } else if (two <= one && two <= single) {
