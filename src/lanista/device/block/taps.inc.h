@@ -94,7 +94,7 @@ BLOCK_FN void tap_tile(const Taps& s, int line, int w, int group, int column) {
       const Reals right = weights + (th * s.w.taps + tw) * s.weight_tap;
       int k = 0;
       if (kLeft) {
-        BLOCK_UNROLL_BY(2)
+        BLOCK_UNROLL_BY(kRows == 8 ? 1 : 2)
         for (; k + 4 <= s.k; k += 4) {
           Four left[kRows], column_of[4];
           BLOCK_UNROLL(8)
@@ -190,6 +190,10 @@ template <bool kLeft>
 BLOCK_FN int taps_of_fours(const Taps& s, const Call& call, const Frame& f, int turn) {
   const int four = spent(tap_tiles(s, 4, 4), 4, 4, 36), two = spent(tap_tiles(s, 2, 4), 2, 4, 36);
   const int one = spent(tap_tiles(s, 1, 4), 1, 4, 36);
+  if constexpr (kLeft) {
+    const int eight = spent(tap_tiles(s, 8, 4), 8, 4, 72);
+    if (eight <= four && eight <= two && eight <= one) return taps_by<8, 4, true, true>(call, f, turn);
+  }
   if (four <= two && four <= one) return taps_by<4, 4, kLeft, true>(call, f, turn);
   return two <= one ? taps_by<2, 4, kLeft, true>(call, f, turn) : taps_by<1, 4, kLeft, true>(call, f, turn);
 }
