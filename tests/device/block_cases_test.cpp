@@ -6,6 +6,7 @@
 
 #include "lanista/bench/cases.h"
 #include "lanista/device/block_machine.h"
+#include "lanista/device/block_other_hosts.h"
 #include "lanista/device/block_test_support.h"
 
 namespace lanista::device {
@@ -67,14 +68,13 @@ void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int6
       member.hyper.back().lr *= 1 + 0.1 * static_cast<double>(lane);
     }
     member.ends.resize(active.size());
-    member.chunk = {.steps = steps,
-                    .active = active,
-                    .work = [&member, &derived = all[m].derived, most](std::int64_t step) {
-                      const std::int64_t size = step % 5 == 3 ? std::max<std::int64_t>(1, most - 3) : most;
-                      member.owned = random_batch(derived, size, static_cast<std::uint64_t>(100 * step));
-                      member.batch = member.owned.view();
-                      return StepWork{{&member.batch, 1}, member.hyper};
-                    }};
+    member.chunk = {
+        .steps = steps, .active = active, .work = [&member, &derived = all[m].derived, most](std::int64_t step) {
+          const std::int64_t size = step % 5 == 3 ? std::max<std::int64_t>(1, most - 3) : most;
+          member.owned = random_batch(derived, size, static_cast<std::uint64_t>(100 * step));
+          member.batch = member.owned.view();
+          return StepWork{{&member.batch, 1}, member.hyper};
+        }};
     parts.push_back({member.machine.get(), &member.chunk, member.ends});
   }
   run_population(parts);
@@ -90,6 +90,15 @@ TEST(Block, GivesTheBitsOfTheCpuOverFiftyStepsOfTheEightCases) { expect_cases(ho
 TEST(Block, GivesTheBitsOfTheCpuInThreeLanes) { expect_cases(host(), 3, 4, 8); }
 
 TEST(Block, RunsSixtyFourLanesOfEightStructuresInOneLaunch) { expect_population(host(), 8, 6, 5); }
+
+TEST(BlockRaces, AreNoneInTheEightCases) {
+  const kernels::FlushToZero as_workers;
+  for (const CaseSteps& each : cases()) {
+    WatchedBlocks watched;
+    ASSERT_FALSE(train_on(watched, each.derived, 5).empty()) << each.name;
+    EXPECT_EQ(watched.watch.races, 0) << each.name << ": " << watched.watch.first;
+  }
+}
 
 TEST(BlockOnCuda, GivesTheBitsOfTheCpuForTheEightCases) {
   std::string why;
@@ -129,7 +138,12 @@ TEST(BlockOnCuda, TellsWhatStepsTake) {
       std::vector<LaneEnd> ends(hyper.size());
       const auto run = [&](std::int64_t steps) {
         const auto begin = std::chrono::steady_clock::now();
-        machine.run({.steps = steps, .active = active, .work = [&](std::int64_t) { return StepWork{{&batch, 1}, hyper}; }},
+        machine.run({.steps = steps,
+                     .active = active,
+                     .work =
+                         [&](std::int64_t) {
+                           return StepWork{{&batch, 1}, hyper};
+                         }},
                     ends);
         machine.wait();
         if (ends[0].failure) std::rethrow_exception(ends[0].failure);
