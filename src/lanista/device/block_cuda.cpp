@@ -1,15 +1,9 @@
 // CUDA devices by their driver alone: its library and the run-time compiler are opened when they are wanted, and no
 // header of theirs is needed.
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
@@ -17,8 +11,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lanista/base/digest.h"
 #include "lanista/device/block_device.h"
+#include "lanista/device/block_opened.h"
 
 namespace lanista::device {
 namespace {
@@ -35,7 +29,6 @@ using CuPointer = unsigned long long;
 using CuHandle = void*;  // of contexts, modules, functions, streams
 constexpr CuResult kOutOfMemory = 2;
 constexpr int kClusters = 90;  // the first architecture that has them
-constexpr const char* kSplit = "--split-compile=0";
 
 // How a kernel is launched where blocks stand in clusters.
 struct CuLaunchAttribute {
@@ -49,44 +42,6 @@ struct CuLaunchConfig {
   CuHandle stream = nullptr;
   CuLaunchAttribute* attributes = nullptr;
   unsigned attribute_count = 0;
-};
-
-Error unavailable(std::string message) {
-  return {.code = Code::kUnavailable, .message = std::move(message), .where = {}};
-}
-
-// A library and the entries that are wanted of it.
-class Opened {
- public:
-  Result<void> open(std::initializer_list<const char*> names) {
-    std::string reasons;
-    for (const char* name : names) {
-      handle_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
-      if (handle_ != nullptr) return {};
-      const char* const why = ::dlerror();
-      reasons += (reasons.empty() ? "" : "; ") + std::string(why == nullptr ? name : why);
-    }
-    return unavailable(reasons);
-  }
-  template <class F>
-  void find(const char* name, F*& to) {
-    to = reinterpret_cast<F*>(entry(name));
-  }
-  /// Errors: kUnavailable, the first entry that was not found.
-  Result<void> complete() const {
-    if (missing_ == nullptr) return {};
-    return unavailable(std::string("the library has no ").append(missing_));
-  }
-
- private:
-  void* entry(const char* name) {
-    void* const found = ::dlsym(handle_, name);
-    if (found == nullptr && missing_ == nullptr) missing_ = name;
-    return found;
-  }
-
-  void* handle_ = nullptr;  // never closed: what it made lives on
-  const char* missing_ = nullptr;
 };
 
 struct Driver {
@@ -148,134 +103,6 @@ struct Driver {
     return std::string(call) + " failed with " + name + " (" + std::to_string(result) + "): " + why;
   }
 };
-
-struct Compiler {
-  Opened library;
-  int (*version)(int*, int*) = nullptr;
-  int (*create)(CuHandle*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
-  int (*compile)(CuHandle, int, const char* const*) = nullptr;
-  int (*log_size)(CuHandle, std::size_t*) = nullptr;
-  int (*log)(CuHandle, char*) = nullptr;
-  int (*cubin_size)(CuHandle, std::size_t*) = nullptr;
-  int (*cubin)(CuHandle, char*) = nullptr;
-  int (*destroy)(CuHandle*) = nullptr;
-
-  Result<void> open() {
-    LANISTA_TRY(library.open({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}));
-    library.find("nvrtcVersion", version);
-    library.find("nvrtcCreateProgram", create);
-    library.find("nvrtcCompileProgram", compile);
-    library.find("nvrtcGetProgramLogSize", log_size);
-    library.find("nvrtcGetProgramLog", log);
-    library.find("nvrtcGetCUBINSize", cubin_size);
-    library.find("nvrtcGetCUBIN", cubin);
-    library.find("nvrtcDestroyProgram", destroy);
-    return library.complete();
-  }
-};
-
-std::vector<std::string> options_of(int architecture, bool tells = false) {
-  std::vector<std::string> options;
-  for (const char* each : {"--std=c++17", "-fmad=false", "-ftz=true", "-prec-div=true", "-prec-sqrt=true"}) {
-    options.emplace_back(each);
-  }
-  for (const char* each : {"--ptxas-options=-v"}) {
-    if (tells) options.emplace_back(each);
-  }
-  const auto add = [&](const char* name, int value) { options.emplace_back(name).append(std::to_string(value)); };
-  add("--gpu-architecture=sm_", architecture);
-  return options;
-}
-
-// Compiled once for a text, its options and an architecture: LANISTA_BLOCK_CACHE, else the user's cache.
-std::filesystem::path cache_folder() {
-  if (const char* const asked = std::getenv("LANISTA_BLOCK_CACHE"); asked != nullptr && *asked != '\0') return asked;
-  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
-    return std::filesystem::path(cache) / "lanista";
-  }
-  if (const char* const home = std::getenv("HOME"); home != nullptr && *home != '\0') {
-    return std::filesystem::path(home) / ".cache" / "lanista";
-  }
-  return {};
-}
-
-std::filesystem::path cache_file(const std::vector<std::string>& options) {
-  std::string all(block_text());
-  for (const std::string& each : options) all += "\n" + each;
-  const std::filesystem::path folder = cache_folder();
-  return folder.empty() ? folder : folder / ("block-" + hash_text(all).hex() + ".cubin");
-}
-
-// Whoever writes at the same time writes the same bytes, to a name of its own until they are whole.
-void write_cache(const std::filesystem::path& file, const std::string& cubin) {
-  std::error_code ignored;
-  std::filesystem::create_directories(file.parent_path(), ignored);
-  const std::filesystem::path own = file.string() + "." + std::to_string(std::hash<const void*>{}(&cubin));
-  std::ofstream out(own, std::ios::binary);
-  out.write(cubin.data(), static_cast<std::streamsize>(cubin.size()));
-  out.close();
-  if (out) std::filesystem::rename(own, file, ignored);
-  if (!out || ignored) std::filesystem::remove(own, ignored);
-}
-
-Result<std::string> compiled(int architecture, std::string* log) {
-  Compiler nvrtc;
-  if (auto opened = nvrtc.open(); !opened) {
-    return unavailable("the run-time compiler of CUDA (libnvrtc.so.12 or .13) cannot be opened: " +
-                       opened.error().message);
-  }
-  std::vector<std::string> options = options_of(architecture, log != nullptr);
-  const auto entry_of = [&] {
-    std::vector<const char*> texts;
-    for (const std::string& each : options) texts.push_back(each.c_str());
-    return texts;
-  };
-  CuHandle program = nullptr;
-  const std::string source(block_text());
-  const auto create = [&] { return nvrtc.create(&program, source.c_str(), "block.cu", 0, nullptr, nullptr); };
-  if (const int code = create(); code != 0)
-    return unavailable("nvrtcCreateProgram failed with " + std::to_string(code));
-  // By several threads, where the compiler can.
-  constexpr int kInvalidOption = 5;
-  options.emplace_back(kSplit);
-  auto texts = entry_of();
-  int code = nvrtc.compile(program, static_cast<int>(texts.size()), texts.data());
-  if (code == kInvalidOption) {
-    nvrtc.destroy(&program);
-    options.pop_back();
-    texts = entry_of();
-    if (create() != 0) return unavailable("nvrtcCreateProgram failed");
-    code = nvrtc.compile(program, static_cast<int>(texts.size()), texts.data());
-  }
-  std::size_t size = 0;
-  std::string said;
-  if (nvrtc.log_size(program, &size) == 0) {
-    said.resize(size);
-    nvrtc.log(program, said.data());
-  }
-  if (log != nullptr) *log = said;
-  std::string cubin;
-  if (code == 0 && nvrtc.cubin_size(program, &size) == 0) {
-    cubin.resize(size);
-    if (nvrtc.cubin(program, cubin.data()) != 0) cubin.clear();
-  }
-  nvrtc.destroy(&program);
-  if (!cubin.empty()) return cubin;
-  return unavailable("the text of blocks does not compile for sm_" + std::to_string(architecture) + " (" +
-                     std::to_string(code) + "): " + said);
-}
-
-Result<std::string> cubin_for(int architecture) {
-  const std::filesystem::path file = cache_file(options_of(architecture));
-  if (!file.empty()) {
-    std::ifstream in(file, std::ios::binary);
-    std::string cubin{std::istreambuf_iterator<char>(in), {}};
-    if (!cubin.empty()) return cubin;
-  }
-  LANISTA_ASSIGN(std::string cubin, compiled(architecture, nullptr));
-  if (!file.empty()) write_cache(file, cubin);
-  return cubin;
-}
 
 CuPointer pointer(const void* p) { return reinterpret_cast<CuPointer>(p); }
 
@@ -398,7 +225,7 @@ class CudaBlocks final : public BlockDevice {
 
   CuHandle kernel(unsigned shared) {
     if (kernel_ == nullptr) {
-      const Result<std::string> cubin = cubin_for(architecture_);
+      const Result<std::string> cubin = compile_block(architecture_);
       if (!cubin) throw std::runtime_error(cubin.error().message);
       CuHandle module = nullptr, found = nullptr;
       check("cuModuleLoadData", driver_.module_load(&module, cubin->data()));
@@ -455,10 +282,6 @@ Result<std::pair<int, std::optional<BlockShape>>> parsed(std::string_view name) 
 }
 
 }  // namespace
-
-Result<std::string> compile_block(int architecture, std::string* log) {
-  return log == nullptr ? cubin_for(architecture) : compiled(architecture, log);
-}
 
 Result<BlockDevice*> cuda_blocks(std::string_view name) {
   static std::mutex mutex;

@@ -1,0 +1,152 @@
+// The text of blocks, compiled for a device by NVRTC, which is opened when it is wanted, and kept.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <vector>
+
+#include "lanista/base/digest.h"
+#include "lanista/device/block_device.h"
+#include "lanista/device/block_opened.h"
+
+namespace lanista::device {
+namespace {
+
+constexpr const char* kSplit = "--split-compile=0";
+
+struct Compiler {
+  Opened library;
+  int (*version)(int*, int*) = nullptr;
+  int (*create)(void**, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*compile)(void*, int, const char* const*) = nullptr;
+  int (*log_size)(void*, std::size_t*) = nullptr;
+  int (*log)(void*, char*) = nullptr;
+  int (*cubin_size)(void*, std::size_t*) = nullptr;
+  int (*cubin)(void*, char*) = nullptr;
+  int (*destroy)(void**) = nullptr;
+
+  Result<void> open() {
+    LANISTA_TRY(library.open({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}));
+    library.find("nvrtcVersion", version);
+    library.find("nvrtcCreateProgram", create);
+    library.find("nvrtcCompileProgram", compile);
+    library.find("nvrtcGetProgramLogSize", log_size);
+    library.find("nvrtcGetProgramLog", log);
+    library.find("nvrtcGetCUBINSize", cubin_size);
+    library.find("nvrtcGetCUBIN", cubin);
+    library.find("nvrtcDestroyProgram", destroy);
+    return library.complete();
+  }
+};
+
+std::vector<std::string> options_of(int architecture, bool tells = false) {
+  std::vector<std::string> options;
+  for (const char* each : {"--std=c++17", "-fmad=false", "-ftz=true", "-prec-div=true", "-prec-sqrt=true"}) {
+    options.emplace_back(each);
+  }
+  for (const char* each : {"--ptxas-options=-v"}) {
+    if (tells) options.emplace_back(each);
+  }
+  const auto add = [&](const char* name, int value) { options.emplace_back(name).append(std::to_string(value)); };
+  add("--gpu-architecture=sm_", architecture);
+  return options;
+}
+
+// Compiled once for a text, its options and an architecture: LANISTA_BLOCK_CACHE, else the user's cache.
+std::filesystem::path cache_folder() {
+  if (const char* const asked = std::getenv("LANISTA_BLOCK_CACHE"); asked != nullptr && *asked != '\0') return asked;
+  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return std::filesystem::path(cache) / "lanista";
+  }
+  if (const char* const home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return std::filesystem::path(home) / ".cache" / "lanista";
+  }
+  return {};
+}
+
+std::filesystem::path cache_file(const std::vector<std::string>& options) {
+  std::string all(block_text());
+  for (const std::string& each : options) all += "\n" + each;
+  const std::filesystem::path folder = cache_folder();
+  return folder.empty() ? folder : folder / ("block-" + hash_text(all).hex() + ".cubin");
+}
+
+// Whoever writes at the same time writes the same bytes, to a name of its own until they are whole.
+void write_cache(const std::filesystem::path& file, const std::string& cubin) {
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  const std::filesystem::path own = file.string() + "." + std::to_string(std::hash<const void*>{}(&cubin));
+  std::ofstream out(own, std::ios::binary);
+  out.write(cubin.data(), static_cast<std::streamsize>(cubin.size()));
+  out.close();
+  if (out) std::filesystem::rename(own, file, ignored);
+  if (!out || ignored) std::filesystem::remove(own, ignored);
+}
+
+Result<std::string> compiled(int architecture, std::string* log) {
+  Compiler nvrtc;
+  if (auto opened = nvrtc.open(); !opened) {
+    return unavailable("the run-time compiler of CUDA (libnvrtc.so.12 or .13) cannot be opened: " +
+                       opened.error().message);
+  }
+  std::vector<std::string> options = options_of(architecture, log != nullptr);
+  const auto entry_of = [&] {
+    std::vector<const char*> texts;
+    for (const std::string& each : options) texts.push_back(each.c_str());
+    return texts;
+  };
+  void* program = nullptr;
+  const std::string source(block_text());
+  const auto create = [&] { return nvrtc.create(&program, source.c_str(), "block.cu", 0, nullptr, nullptr); };
+  if (const int code = create(); code != 0)
+    return unavailable("nvrtcCreateProgram failed with " + std::to_string(code));
+  // By several threads, where the compiler can.
+  constexpr int kInvalidOption = 5;
+  options.emplace_back(kSplit);
+  auto texts = entry_of();
+  int code = nvrtc.compile(program, static_cast<int>(texts.size()), texts.data());
+  if (code == kInvalidOption) {
+    nvrtc.destroy(&program);
+    options.pop_back();
+    texts = entry_of();
+    if (create() != 0) return unavailable("nvrtcCreateProgram failed");
+    code = nvrtc.compile(program, static_cast<int>(texts.size()), texts.data());
+  }
+  std::size_t size = 0;
+  std::string said;
+  if (nvrtc.log_size(program, &size) == 0) {
+    said.resize(size);
+    nvrtc.log(program, said.data());
+  }
+  if (log != nullptr) *log = said;
+  std::string cubin;
+  if (code == 0 && nvrtc.cubin_size(program, &size) == 0) {
+    cubin.resize(size);
+    if (nvrtc.cubin(program, cubin.data()) != 0) cubin.clear();
+  }
+  nvrtc.destroy(&program);
+  if (!cubin.empty()) return cubin;
+  return unavailable("the text of blocks does not compile for sm_" + std::to_string(architecture) + " (" +
+                     std::to_string(code) + "): " + said);
+}
+
+Result<std::string> cubin_for(int architecture) {
+  const std::filesystem::path file = cache_file(options_of(architecture));
+  if (!file.empty()) {
+    std::ifstream in(file, std::ios::binary);
+    std::string cubin{std::istreambuf_iterator<char>(in), {}};
+    if (!cubin.empty()) return cubin;
+  }
+  LANISTA_ASSIGN(std::string cubin, compiled(architecture, nullptr));
+  if (!file.empty()) write_cache(file, cubin);
+  return cubin;
+}
+
+}  // namespace
+
+Result<std::string> compile_block(int architecture, std::string* log) {
+  return log == nullptr ? cubin_for(architecture) : compiled(architecture, log);
+}
+
+}  // namespace lanista::device
