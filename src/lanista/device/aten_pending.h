@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "lanista/device/aten_machine.h"
@@ -13,10 +13,18 @@ namespace lanista::device {
 struct AtenMachine::Pending {
   std::span<nn::LaneEnd> ends;
   std::vector<std::uint8_t> active;
-  std::int64_t steps = 0;
-  Tensor loss_sum, loss;  ///< [lanes], double
-  Tensor bad_step;        ///< [lanes], -1: none
-  Tensor square;          ///< [lanes], double, of the last step's gradient; undefined: nobody asks
+  bool watched = false;
+};
+
+/// Steps of one shape: what they read, and their calls.
+struct AtenMachine::Recorded {
+  Recorded(StepShape of, const StepInputs::Layouts& layouts, at::Device device)
+      : shape(std::move(of)), inputs(layouts, device) {}
+
+  StepShape shape;
+  StepInputs inputs;
+  Frame frame;
+  std::function<void()> again;  ///< empty: not recorded yet
 };
 
 }  // namespace lanista::device

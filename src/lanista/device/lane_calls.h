@@ -1,0 +1,37 @@
+#pragma once
+
+#include "lanista/device/aten_table.h"
+#include "lanista/device/lane_kernels.h"
+
+// Calls of lanes' kernels on tensors, for the entries in lane_*.cpp.
+namespace lanista::device {
+
+/// y of an element-by-element kernel, which lies as x does.
+Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Tensor& x, const Tensor& dy = {},
+                        double a = 0, double b = 0);
+/// x + values of a column, in the memory of x; x is [lanes, rows, columns], contiguous.
+Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tensor& by);
+/// [lanes, rows, columns] -> [lanes, columns]; summed in double, in parts whose number depends on `rows` alone.
+Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows);
+/// The same sums of parts [lanes, parts, columns] in double, as [lanes, 1, columns] of double.
+Tensor lane_fold(const LaneKernels& kernels, Tensor parts, at::ScalarType type);
+/// The end of that, in values' type: [lanes, columns].
+Tensor lane_fold_to(const LaneKernels& kernels, const Tensor& parts, const at::TensorOptions& like);
+
+/// Where a value [lanes, samples, channels, rows, columns] lies.
+lane::Image image_of(const Tensor& x);
+/// [lanes, columns] whose columns are neighbours; lanes may lie apart.
+Tensor dense_columns(const Tensor& x);
+/// A value [lanes, samples, h, w, c] as the graph names its dimensions.
+inline Tensor channels_second(const Tensor& x) { return x.permute({0, 1, 4, 2, 3}); }
+
+/// An entry that takes its kernels.
+template <class F>
+AtenPrepare with(const LaneKernels& kernels, F entry) {
+  return [k = &kernels, entry](const AtenCall& call) -> AtenRun { return entry(call, k); };
+}
+
+inline constexpr std::int64_t kRowsOfPart = 32;
+inline std::int64_t parts_of(std::int64_t rows) { return (rows + kRowsOfPart - 1) / kRowsOfPart; }
+
+}  // namespace lanista::device
