@@ -8,6 +8,7 @@
 #include "lanista/device/aten_queue.h"
 #include "lanista/device/aten_section.h"
 #include "lanista/device/aten_update.h"
+#include "lanista/device/lane_kernels.h"
 #include "lanista/device/step_inputs.h"
 #include "lanista/nn/backend.h"
 #include "lanista/step/training_step.h"
@@ -91,9 +92,8 @@ class AtenMachine final : public nn::Machine {
   void do_step(const Recorded& step);
   void finish_by_kernels(const Recorded& step, const Values& values);
   void commit_by_kernels(const Recorded& step, const Computed& of);
-  void renew_by_kernels(const Recorded& step, const nn::Range& range, const Tensor& value);
-  void update_by_kernels(const Recorded& step, std::int64_t piece, const nn::Range& range, const Tensor& gradients,
-                         const Tensor& scale);
+  void renew_by_kernels(const Recorded& step, const lane::Stretches& of);
+  void update_by_kernels(const Recorded& step, std::int64_t piece, const lane::Stretches& of, const Tensor& scale);
   void commit_lanes(const Recorded& step, const Computed& of, std::vector<std::pair<Tensor, Tensor>> writes);
   void count_steps(const Lanes& lanes, std::span<const std::uint8_t> active);
   UpdateHyper hyper_of(const Recorded& step, std::int64_t piece) const;

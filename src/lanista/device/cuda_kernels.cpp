@@ -120,13 +120,13 @@ class Kernels final : public CudaKernels {
   const std::string& architecture() const override { return architecture_; }
 
  protected:
-  void start(const char* kernel, at::ScalarType type, std::int64_t count, const void* args,
-             std::size_t) const override {
+  void start(const char* kernel, at::ScalarType type, std::int64_t count, int threads_each,
+             const void* args, std::size_t) const override {
     check(be_current(), "the device's context");
     void* const function = this->function(kernel, type);
     long long threads = count;
     std::array<void*, 2> parameters{&threads, const_cast<void*>(args)};
-    const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+    const auto blocks = static_cast<unsigned>((count * threads_each + kThreads - 1) / kThreads);
     check(driver_.launch(function, blocks, 1, 1, kThreads, 1, 1, 0, current_stream_(), parameters.data(), nullptr),
           kernel);
   }

@@ -1,4 +1,5 @@
-// What kernels of lanes are told. Read by the host's compiler and by the GPU's alike, so there is nothing in here but
+// What kernels of lanes are told. `wide` is 4 where numbers are read and written four at a time, else 1: a kernel's
+// threads are so many fewer. Read by the host's compiler and by the GPU's alike, so there is nothing in here but
 // numbers and pointers. Pointers to values are void: the same kernel is there for float and for double.
 // NOLINTBEGIN
 
@@ -8,6 +9,7 @@ struct Elementwise {
   const void* dy;
   void* y;
   double a, b;  // attributes of the operator
+  long long wide;
 };
 
 /// [lanes, rows, columns] and values of a column in a lane.
@@ -15,7 +17,7 @@ struct Columns {
   const void* x;
   const void* by;  // [lanes, columns], lanes `stride` apart
   void* y;
-  long long per_lane, columns, stride;
+  long long per_lane, columns, stride, wide;
 };
 
 /// Sums over rows of [lanes, rows, columns], `each` rows a part: [lanes, parts, columns] in double. Of what a
@@ -31,7 +33,7 @@ struct ColumnSum {
 
 /// The end of a batch norm's statistics: from sums [lanes, 2 columns].
 struct NormEnd {
-  const double* sums;
+  const double* sums;  // [lanes, parts, 2 columns]
   const void* x;  // whose first row the distances are taken from
   const void* old_mean;
   const void* old_var;  // [lanes, columns], lanes `stride` apart
@@ -41,7 +43,7 @@ struct NormEnd {
   void* new_mean;
   void* new_var;
   double eps;
-  long long rows, columns, stride, momentum_stride;
+  long long rows, columns, stride, momentum_stride, parts;
 };
 
 /// Batch norm's values, or its gradient: [lanes, rows, columns].
@@ -55,7 +57,7 @@ struct NormApply {
   const void* dot;
   const void* sum;
   void* y;
-  long long rows, columns, stride;
+  long long rows, columns, stride, wide;
 };
 
 /// Rows of `len` numbers: softmax, layer norm and their gradients.
@@ -86,6 +88,36 @@ struct Windows {
       groups, each;
 };
 
+/// A convolution whose outputs come eight channels at a time: [lanes, samples, oh, ow, co]. Of a gradient by x, x is dy,
+/// spread by the stride, and weights are turned.
+struct Convolution {
+  const void* x;
+  const void* weight;  // [kh, kw, ci, co] of a lane, lanes `weight_lane` apart
+  const void* bias;    // [co], lanes `bias_lane` apart; may be null
+  void* y;
+  Image at;
+  long long samples, h, w, ci, oh, ow, co, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, spread_h,
+      spread_w, weight_lane, bias_lane, fours;  // fours: input channels may be read four at a time
+};
+
+/// Its gradient by weights, four input channels and eight outputs at a time: [lanes, parts, kh, kw, ci, co], a part
+/// being `each` rows of the output.
+struct ConvolutionGrad {
+  const void* x;
+  const void* dy;
+  void* y;
+  Image at, dy_at;
+  long long samples, h, w, ci, oh, ow, co, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, each, parts,
+      fours;
+};
+
+/// Weights of a convolution for the way back: windows turned, channels changed places.
+struct Turn {
+  const void* x;  // [kh, kw, ci, co], lanes `lane` apart
+  void* y;        // [kh, kw, co, ci], dense
+  long long windows, ci, co, lane;
+};
+
 /// A convolution in which every channel is a group of its own; channels lie last in all that is written.
 struct Depthwise {
   const void* x;
@@ -94,7 +126,7 @@ struct Depthwise {
   void* y;
   Image at, dy_at;
   long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, weight_lane,
-      each, parts;
+      each, parts, wide;
 };
 
 /// Pools; what is written has its channels last.
@@ -104,7 +136,7 @@ struct Pool {
   void* y;
   Image at;        // of x
   Image where_at;  // of `where`, where it is read
-  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, top, left, bottom, right, padding;
+  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, top, left, bottom, right, padding, wide;
 };
 
 /// Cross-entropy of samples with some positions each.
@@ -119,23 +151,35 @@ struct CrossEntropy {
   double share;  // of one row in the mean
 };
 
-/// One stretch of parameters of all lanes: rows of a state, `lane` elements apart.
-struct Update {
-  const long long* active;
-  const double* hyper;  // [lanes, columns]
-  const void* gradients;
-  const void* scale;  // of each lane's gradients; may be null
-  void* parameters;
-  void* slots[2];
-  long long count, lane, gradient_lane, columns;
+/// Some stretches of all lanes' states, which become others or are updated: element k of those of a lane belongs to the
+/// stretch whose `first` is the last at or before it.
+struct Stretches {
+  static constexpr int kMost = 24;
+  long long count;              // elements of all of them, in a lane
+  int items;
+  long long first[kMost];       // of each, among these
+  long long begin[kMost];       // where it begins in parameters, or buffers
+  const void* from[kMost];      // gradients, or new values
+  long long from_lane[kMost];   // elements between two lanes of these
 };
 
-/// Stretches of active lanes become others.
-struct Renew {
+/// Updates: rows of a state, `lane` elements apart.
+struct Update {
+  Stretches of;
   const long long* active;
-  const void* from;
+  const double* hyper;  // [lanes, columns]
+  const void* scale;    // of each lane's gradients; may be null
+  void* parameters;
+  void* slots[2];
+  long long lane, columns;
+};
+
+/// New buffers of active lanes.
+struct Renew {
+  Stretches of;
+  const long long* active;
   void* to;
-  long long count, lane, from_lane;
+  long long lane;
 };
 
 /// What a step says of its chunk: rows of totals, `lanes` apart.

@@ -1,5 +1,8 @@
 // The end of a step by kernels of our own: updates where parameters lie, new buffers, and what the chunk is told.
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lanista/device/aten_pending.h"
 #include "lanista/device/lane_calls.h"
@@ -20,27 +23,54 @@ Tensor as_stored(const Tensor& value, const nn::StateItem& item) {
 
 const long long* longs(const Tensor& x) { return static_cast<const long long*>(x.data_ptr()); }
 
+/// Stretches gathered until a kernel's room for them is full.
+class Gathered {
+ public:
+  explicit Gathered(std::function<void(const lane::Stretches&)> run) : run_(std::move(run)) {}
+  void add(const nn::Range& range, const Tensor& from) {
+    if (of_.items == lane::Stretches::kMost) flush();
+    const auto at = static_cast<std::size_t>(of_.items++);
+    of_.first[at] = of_.count;
+    of_.begin[at] = range.begin;
+    of_.from[at] = from.data_ptr();
+    of_.from_lane[at] = from.stride(0);
+    of_.count += range.count;
+  }
+  void flush() {
+    if (of_.items > 0) run_(of_);
+    of_ = {};
+  }
+
+ private:
+  std::function<void(const lane::Stretches&)> run_;
+  lane::Stretches of_{};
+};
+
 }  // namespace
 
-void AtenMachine::update_by_kernels(const Recorded& step, std::int64_t piece, const nn::Range& range,
-                                    const Tensor& gradients, const Tensor& scale) {
+void AtenMachine::update_by_kernels(const Recorded& step, std::int64_t piece, const lane::Stretches& of,
+                                    const Tensor& scale) {
   const nn::StateLayout& layout = kind_->layout();
   const Lanes lanes{step.shape.begin, step.shape.lanes};
   const Tensor hyper = step.inputs.at(StepInputs::kHyper).select(0, piece);
-  const auto of = [&](std::size_t part) { return part_of(lanes, part, layout.parameters).narrow(1, range.begin, 1); };
-  lane::Update call{.active = longs(step.frame.active),
+  const auto part = [&](std::size_t k) { return part_of(lanes, k, layout.parameters).data_ptr(); };
+  lane::Update call{.of = of,
+                    .active = longs(step.frame.active),
                     .hyper = static_cast<const double*>(hyper.data_ptr()),
-                    .gradients = gradients.data_ptr(),
                     .scale = scale.defined() ? scale.data_ptr() : nullptr,
-                    .parameters = of(0).data_ptr(),
+                    .parameters = part(0),
                     .slots = {nullptr, nullptr},
-                    .count = range.count,
                     .lane = rows_.stride(0),
-                    .gradient_lane = gradients.stride(0),
                     .columns = UpdateHyper::kColumns};
-  for (std::size_t k = 0; k < layout.slots.size(); ++k) call.slots[k] = of(2 + k).data_ptr();
+  for (std::size_t k = 0; k < layout.slots.size(); ++k) call.slots[k] = part(2 + k);
   const std::string kernel = "update_" + train_->options.optimizer;
-  device_.kernels()->run(kernel.c_str(), rows_.scalar_type(), lanes.count * range.count, call);
+  device_.kernels()->run(kernel.c_str(), rows_.scalar_type(), lanes.count * of.count, call);
+}
+
+void AtenMachine::renew_by_kernels(const Recorded& step, const lane::Stretches& of) {
+  const Tensor to = part_of({step.shape.begin, step.shape.lanes}, 1, kind_->layout().buffers);
+  device_.kernels()->run("renew", rows_.scalar_type(), step.shape.lanes * of.count,
+                         lane::Renew{of, longs(step.frame.active), to.data_ptr(), rows_.stride(0)});
 }
 
 void AtenMachine::finish_by_kernels(const Recorded& step, const Values& values) {
@@ -61,25 +91,18 @@ void AtenMachine::finish_by_kernels(const Recorded& step, const Values& values) 
     }
     return commit_by_kernels(step, of);
   }
+  Gathered updates([&](const lane::Stretches& of) { update_by_kernels(step, 0, of, {}); });
+  Gathered buffers([&](const lane::Stretches& of) { renew_by_kernels(step, of); });
+  std::vector<Tensor> kept;  // until they are read
   for (const nn::StateItem& item : layout.items) {
     const auto& sources = item.tensor.trained ? train_->gradient : train_->renewed;
     const auto found = sources.find(item.tensor.node);
     if (found == sources.end()) continue;
-    const Tensor value = as_stored(values.at(found->second), item);
-    if (item.tensor.trained) {
-      update_by_kernels(step, 0, item.range, value, {});
-    } else {
-      renew_by_kernels(step, item.range, value);
-    }
+    kept.push_back(as_stored(values.at(found->second), item));
+    (item.tensor.trained ? updates : buffers).add(item.range, kept.back());
   }
-}
-
-void AtenMachine::renew_by_kernels(const Recorded& step, const nn::Range& range, const Tensor& value) {
-  const Tensor to =
-      part_of({step.shape.begin, step.shape.lanes}, 1, kind_->layout().buffers).narrow(1, range.begin, range.count);
-  device_.kernels()->run("renew", rows_.scalar_type(), step.shape.lanes * range.count,
-                         lane::Renew{longs(step.frame.active), value.data_ptr(), to.data_ptr(), range.count,
-                                     rows_.stride(0), value.stride(0)});
+  updates.flush();
+  buffers.flush();
 }
 
 void AtenMachine::commit_by_kernels(const Recorded& step, const Computed& of) {
@@ -102,12 +125,15 @@ void AtenMachine::commit_by_kernels(const Recorded& step, const Computed& of) {
   }
   for (std::size_t i = 0; i < step.shape.pieces.size(); i += 2) {
     const nn::Range range{step.shape.pieces[i], step.shape.pieces[i + 1]};
-    update_by_kernels(step, static_cast<std::int64_t>(i / 2), range, of.gradients.narrow(1, range.begin, range.count),
-                      scale);
+    Gathered one([&](const lane::Stretches& all) {
+      update_by_kernels(step, static_cast<std::int64_t>(i / 2), all, scale);
+    });
+    one.add(range, of.gradients.narrow(1, range.begin, range.count));
+    one.flush();
   }
-  for (const nn::Range& run : layout.renewed) {
-    renew_by_kernels(step, run, of.buffers.narrow(1, run.begin, run.count));
-  }
+  Gathered buffers([&](const lane::Stretches& all) { renew_by_kernels(step, all); });
+  for (const nn::Range& run : layout.renewed) buffers.add(run, of.buffers.narrow(1, run.begin, run.count));
+  buffers.flush();
 }
 
 }  // namespace lanista::device

@@ -1,5 +1,8 @@
 // Linear layers and convolutions by the library's products, with kernels of our own around them: windows are laid out
 // in one pass, with their padding; a convolution whose channels are groups of their own is no product at all.
+#include <algorithm>
+#include <cstdint>
+
 #include "lanista/device/aten_shapes.h"
 #include "lanista/device/lane_calls.h"
 
@@ -112,7 +115,8 @@ lane::Depthwise depthwise_of(const Conv& s, std::int64_t samples) {
           .left = s.pads.left,
           .weight_lane = 0,
           .each = 0,
-          .parts = 0};
+          .parts = 0,
+          .wide = 1};
 }
 
 Tensor depthwise(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Conv& s) {
@@ -121,8 +125,8 @@ Tensor depthwise(const LaneKernels& kernels, const Tensor& x, const Tensor& weig
   lane::Depthwise call = depthwise_of(s, x.size(1));
   call.x = x.data_ptr(), call.at = image_of(x);
   call.weight = w.data_ptr(), call.weight_lane = w.stride(0);
-  call.y = y.data_ptr();
-  kernels.run("depthwise", x.scalar_type(), y.numel(), call);
+  call.y = y.data_ptr(), call.wide = by_fours(x) ? 4 : 1;
+  kernels.run("depthwise", x.scalar_type(), y.numel() / call.wide, call);
   return channels_second(y);
 }
 
@@ -132,15 +136,15 @@ Tensor depthwise_grad_x(const LaneKernels& kernels, const Tensor& dy, const Tens
   lane::Depthwise call = depthwise_of(s, dy.size(1));
   call.dy = dy.data_ptr(), call.dy_at = image_of(dy);
   call.weight = w.data_ptr(), call.weight_lane = w.stride(0);
-  call.y = dx.data_ptr();
-  kernels.run("depthwise_grad_x", dy.scalar_type(), dx.numel(), call);
+  call.y = dx.data_ptr(), call.wide = by_fours(dy) ? 4 : 1;
+  kernels.run("depthwise_grad_x", dy.scalar_type(), dx.numel() / call.wide, call);
   return channels_second(dx);
 }
 
 Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& dy, const Conv& s) {
   lane::Depthwise call = depthwise_of(s, x.size(1));
   const std::int64_t output_rows = x.size(1) * s.oh;
-  call.each = 16;
+  call.each = std::max<std::int64_t>(16, (output_rows + 127) / 128);
   call.parts = (output_rows + call.each - 1) / call.each;
   Tensor parts = at::empty({x.size(0), call.parts, s.kh * s.kw * s.ci}, x.options().dtype(at::kDouble));
   call.x = x.data_ptr(), call.at = image_of(x);
@@ -152,27 +156,97 @@ Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tenso
       .permute({0, 4, 3, 1, 2});
 }
 
-// ---- all of them ----
+// ---- eight output channels at a time, without windows laid out ----
 
-Tensor conv2d_of(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Conv& s) {
-  if (is_depthwise(s)) return depthwise(kernels, x, weight, s);
-  const Tensor y = at::bmm(windows(kernels, x, forward_cut(s)), weights_of(weight, s));
-  return channels_second(from_groups(y, x.size(0), s.groups, x.size(1), s.oh, s.ow));
+constexpr std::int64_t kOutputs = 8;  // that a thread makes of a pixel
+
+// [lanes, kh kw ci co], whose lanes may lie apart.
+Tensor stored_weights(const Tensor& weight) {
+  const Tensor w = weight.permute({0, 3, 4, 2, 1});
+  const std::int64_t each = w.numel() / w.size(0);
+  const bool dense = w.select(0, 0).is_contiguous() && w.stride(0) % 4 == 0 && wide_of(w, w.size(4)) == 4;
+  return (dense ? w : w.contiguous()).as_strided({w.size(0), each}, {dense ? w.stride(0) : each, 1});
 }
 
-Tensor conv2d_grad_x_of(const LaneKernels& kernels, const Tensor& dy, const Tensor& weight, const Conv& s) {
-  if (is_depthwise(s)) return depthwise_grad_x(kernels, dy, weight, s);
-  const Tensor dx = at::bmm(windows(kernels, dy, backward_cut(s)), turned_weights_of(weight, s));
-  return channels_second(from_groups(dx, dy.size(0), s.groups, dy.size(1), s.h, s.w));
+bool is_direct(const Cut& cut, std::int64_t outputs) {
+  return cut.groups == 1 && outputs % kOutputs == 0 && !cut.is_whole();
 }
 
-Tensor conv2d_grad_w_of(const LaneKernels& kernels, const Tensor& x, const Tensor& dy, const Conv& s) {
-  if (is_depthwise(s)) return depthwise_grad_w(kernels, x, dy, s);
-  const Tensor dw = at::bmm(windows(kernels, x, forward_cut(s)).transpose(1, 2),
-                            by_group(dy.permute({0, 1, 3, 4, 2}), s.groups));
-  return dw.reshape({x.size(0), s.groups, s.kh, s.kw, s.ci / s.groups, s.co / s.groups})
-      .permute({0, 1, 5, 4, 2, 3})
-      .reshape({x.size(0), s.co, s.ci / s.groups, s.kh, s.kw});
+Tensor convolved(const LaneKernels& kernels, const Tensor& x, const Tensor& weights, std::int64_t co, const Cut& s,
+                 const Tensor& bias = {}) {
+  Tensor y = at::empty({weights.size(0), x.size(1), s.oh, s.ow, co}, x.options());
+  const Tensor columns = bias.defined() ? dense_columns(bias) : Tensor();
+  const std::int64_t pixels = x.size(1) * s.oh * s.ow;
+  kernels.run("convolution", x.scalar_type(), y.size(0) * (co / kOutputs) * ((pixels + 3) / 4),
+              lane::Convolution{.x = x.data_ptr(),
+                                .weight = weights.data_ptr(),
+                                .bias = columns.defined() ? columns.data_ptr() : nullptr,
+                                .y = y.data_ptr(),
+                                .at = image_of(x),
+                                .samples = x.size(1),
+                                .h = s.h,
+                                .w = s.w,
+                                .ci = x.size(2),
+                                .oh = s.oh,
+                                .ow = s.ow,
+                                .co = co,
+                                .kh = s.kh,
+                                .kw = s.kw,
+                                .stride_h = s.stride_h,
+                                .stride_w = s.stride_w,
+                                .dilation_h = s.dilation_h,
+                                .dilation_w = s.dilation_w,
+                                .top = s.top,
+                                .left = s.left,
+                                .spread_h = s.spread_h,
+                                .spread_w = s.spread_w,
+                                .weight_lane = weights.stride(0),
+                                .bias_lane = columns.defined() ? columns.stride(0) : 0,
+                                .fours = by_fours(x) ? 1 : 0});
+  return channels_second(y);
+}
+
+// [lanes, kh kw co ci] for the way back.
+Tensor turned(const LaneKernels& kernels, const Tensor& weight, const Conv& s) {
+  const Tensor w = stored_weights(weight);
+  Tensor y = at::empty({w.size(0), w.size(1)}, w.options());
+  kernels.run("turn", w.scalar_type(), y.numel(),
+              lane::Turn{w.data_ptr(), y.data_ptr(), s.kh * s.kw, s.ci, s.co, w.stride(0)});
+  return y;
+}
+
+Tensor direct_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& back, const Conv& s) {
+  const Tensor dy = by_fours(back) ? back : channels_second(back.permute({0, 1, 3, 4, 2}).contiguous());
+  const std::int64_t lanes = dy.size(0), rows = x.size(1) * s.oh * s.ow, each = rows_of_part(rows);
+  const std::int64_t parts = (rows + each - 1) / each;
+  Tensor y = at::empty({lanes, parts, s.kh * s.kw * s.ci * s.co}, dy.options());
+  kernels.run("convolution_grad_w", x.scalar_type(),
+              lanes * parts * s.kh * s.kw * ((s.ci + 3) / 4) * (s.co / kOutputs),
+              lane::ConvolutionGrad{.x = x.data_ptr(),
+                                    .dy = dy.data_ptr(),
+                                    .y = y.data_ptr(),
+                                    .at = image_of(x),
+                                    .dy_at = image_of(dy),
+                                    .samples = x.size(1),
+                                    .h = s.h,
+                                    .w = s.w,
+                                    .ci = s.ci,
+                                    .oh = s.oh,
+                                    .ow = s.ow,
+                                    .co = s.co,
+                                    .kh = s.kh,
+                                    .kw = s.kw,
+                                    .stride_h = s.stride_h,
+                                    .stride_w = s.stride_w,
+                                    .dilation_h = s.dilation_h,
+                                    .dilation_w = s.dilation_w,
+                                    .top = s.pads.top,
+                                    .left = s.pads.left,
+                                    .each = each,
+                                    .parts = parts,
+                                    .fours = by_fours(x) ? 1 : 0});
+  const Tensor dw = parts == 1 ? y.squeeze(1) : lane_column_sum(kernels, y);
+  return dw.reshape({lanes, s.kh, s.kw, s.ci, s.co}).permute({0, 4, 3, 1, 2});
 }
 
 // Channels of an image as columns, where its memory has them last.
@@ -180,6 +254,40 @@ Tensor with_bias(const LaneKernels& kernels, const Tensor& y, const Tensor& bias
   const Tensor last = y.permute({0, 1, 3, 4, 2}).contiguous();
   lane_add_columns(kernels, last.reshape({last.size(0), -1, last.size(4)}), bias);
   return channels_second(last);
+}
+
+// ---- all of them ----
+
+Tensor conv2d_of(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Conv& s,
+                 const Tensor& bias = {}) {
+  const Cut cut = forward_cut(s);
+  if (is_direct(cut, s.co)) return convolved(kernels, x, stored_weights(weight), s.co, cut, bias);
+  Tensor y;
+  if (is_depthwise(s)) {
+    y = depthwise(kernels, x, weight, s);
+  } else {
+    const Tensor product = at::bmm(windows(kernels, x, cut), weights_of(weight, s));
+    y = channels_second(from_groups(product, x.size(0), s.groups, x.size(1), s.oh, s.ow));
+  }
+  return bias.defined() ? with_bias(kernels, y, bias) : y;
+}
+
+Tensor conv2d_grad_x_of(const LaneKernels& kernels, const Tensor& dy, const Tensor& weight, const Conv& s) {
+  if (is_depthwise(s)) return depthwise_grad_x(kernels, dy, weight, s);
+  const Cut cut = backward_cut(s);
+  if (is_direct(cut, s.ci)) return convolved(kernels, dy, turned(kernels, weight, s), s.ci, cut);
+  const Tensor dx = at::bmm(windows(kernels, dy, cut), turned_weights_of(weight, s));
+  return channels_second(from_groups(dx, dy.size(0), s.groups, dy.size(1), s.h, s.w));
+}
+
+Tensor conv2d_grad_w_of(const LaneKernels& kernels, const Tensor& x, const Tensor& dy, const Conv& s) {
+  if (is_depthwise(s)) return depthwise_grad_w(kernels, x, dy, s);
+  if (s.groups == 1 && s.co % kOutputs == 0) return direct_grad_w(kernels, x, dy, s);
+  const Tensor dw = at::bmm(windows(kernels, x, forward_cut(s)).transpose(1, 2),
+                            by_group(dy.permute({0, 1, 3, 4, 2}), s.groups));
+  return dw.reshape({x.size(0), s.groups, s.kh, s.kw, s.ci / s.groups, s.co / s.groups})
+      .permute({0, 1, 5, 4, 2, 3})
+      .reshape({x.size(0), s.co, s.ci / s.groups, s.kh, s.kw});
 }
 
 }  // namespace
@@ -200,8 +308,7 @@ void add_lane_dense(AtenTable& table, const LaneKernels& kernels) {
   };
   table["conv2d"] = [k](const AtenCall& call) -> AtenRun {
     return [k, s = conv_of(call.args, call.x(0), call.x(1), call.y())](const Frame&, const Tensors& in) {
-      const Tensor y = conv2d_of(*k, in[0], in[1], s);
-      return Tensors{in.size() > 2 ? with_bias(*k, y, in[2]) : y};
+      return Tensors{conv2d_of(*k, in[0], in[1], s, in.size() > 2 ? in[2] : Tensor())};
     };
   };
   table["conv2d_grad_x"] = [k](const AtenCall& call) -> AtenRun {

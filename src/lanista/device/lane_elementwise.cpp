@@ -50,7 +50,7 @@ AtenRun cross_entropy(const AtenCall&, const LaneKernels* k) {
     Tensor loss = at::empty({frame.lanes, frame.batch}, x.options()), p = at::empty_like(x);
     lane::CrossEntropy call = loss_of(frame, x, labels);
     call.loss = loss.data_ptr(), call.y = p.data_ptr();
-    k->run("cross_entropy", x.scalar_type(), frame.lanes * frame.batch, call);
+    k->run_rows("cross_entropy", x.scalar_type(), frame.lanes * frame.batch, call);
     return Tensors{loss, p};
   };
 }

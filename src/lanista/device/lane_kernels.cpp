@@ -44,6 +44,13 @@ std::map<std::string_view, Start>& doubles() {
                           .second;                                           \
   inline void name##_at(i64 i, const Args& a)
 
+#define LANE_ROW_KERNEL(name, Args) LANE_KERNEL(name, Args)
+#define LANE_ROW_OF(k, count) for (i64 k = 0; k < (count); ++k)
+#define LANE_ROW(k) LANE_ROW_OF(k, a.len)
+#define LANE_ROW_SUM(x) (x)
+#define LANE_ROW_MAX(x) (x)
+#define LANE_ROW_FIRST true
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wold-style-cast"
@@ -71,7 +78,7 @@ using namespace lane;
 
 class HostKernels final : public LaneKernels {
  protected:
-  void start(const char* kernel, at::ScalarType type, std::int64_t count, const void* args,
+  void start(const char* kernel, at::ScalarType type, std::int64_t count, int, const void* args,
              std::size_t) const override {
     const auto& table = type == at::kFloat ? floats() : doubles();
     const auto found = table.find(kernel);

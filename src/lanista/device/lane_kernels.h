@@ -18,16 +18,23 @@ class LaneKernels {
  public:
   virtual ~LaneKernels() = default;
 
-  /// `count` threads of a kernel, behind what this thread's queue has to do. Throws c10::Error: a count that 32 bits do
+  /// A kernel for `count` numbers, or rows, behind what this thread's queue has to do. Throws c10::Error: a count that 32 bits do
   /// not hold, or a device that refuses.
   template <class Args>
   void run(const char* kernel, at::ScalarType type, std::int64_t count, const Args& args) const {
     TORCH_CHECK(count >= 0 && count < (std::int64_t{1} << 32), kernel, ": ", count, " numbers in one call");
-    if (count > 0) start(kernel, type, count, &args, sizeof args);
+    if (count > 0) start(kernel, type, count, 1, &args, sizeof args);
+  }
+  /// The same of a kernel whose threads share rows.
+  template <class Args>
+  void run_rows(const char* kernel, at::ScalarType type, std::int64_t count, const Args& args) const {
+    TORCH_CHECK(count >= 0 && count < (std::int64_t{1} << 32), kernel, ": ", count, " rows in one call");
+    if (count > 0) start(kernel, type, count, kRowThreads, &args, sizeof args);
   }
 
  protected:
-  virtual void start(const char* kernel, at::ScalarType type, std::int64_t count, const void* args,
+  static constexpr int kRowThreads = 32;  // of a GPU, that share a row
+  virtual void start(const char* kernel, at::ScalarType type, std::int64_t count, int threads_each, const void* args,
                      std::size_t bytes) const = 0;
 };
 

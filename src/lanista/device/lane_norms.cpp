@@ -1,4 +1,6 @@
 // Normalisations and softmax in a few kernels each.
+#include <algorithm>
+
 #include "lanista/device/lane_calls.h"
 
 namespace lanista::device {
@@ -12,17 +14,19 @@ Tensor in_place_of(const Tensor& rows, const Tensor& like) {
   return channels_second(rows.reshape({like.size(0), like.size(1), like.size(3), like.size(4), like.size(2)}));
 }
 
+// [lanes, parts, 2 columns], in double.
 Tensor sums_of_columns(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call) {
-  const std::int64_t lanes = x.size(0), columns = x.size(2), parts = parts_of(x.size(1));
+  const std::int64_t lanes = x.size(0), columns = x.size(2), each = rows_of_part(x.size(1));
+  const std::int64_t parts = (x.size(1) + each - 1) / each;
   Tensor out = at::empty({lanes, parts, 2 * columns}, x.options().dtype(at::kDouble));
   call.x = x.data_ptr();
   call.out = out.data_ptr();
   call.rows = x.size(1);
   call.columns = columns;
-  call.each = kRowsOfPart;
+  call.each = each;
   call.parts = parts;
   kernels.run(kernel, x.scalar_type(), lanes * parts * columns, call);
-  return lane_fold(kernels, out, x.scalar_type());
+  return out;
 }
 
 lane::NormApply apply_to(const Tensor& x, const Tensor& mean, const Tensor& inverse, const Tensor& y) {
@@ -37,7 +41,8 @@ lane::NormApply apply_to(const Tensor& x, const Tensor& mean, const Tensor& inve
           .y = y.data_ptr(),
           .rows = x.size(1),
           .columns = x.size(2),
-          .stride = 0};
+          .stride = 0,
+          .wide = std::min(wide_of(x, x.size(2)), wide_of(y, x.size(2)))};
 }
 
 AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k) {
@@ -57,14 +62,14 @@ AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k) {
                          old_var.data_ptr(),
                          static_cast<const double*>(frame.numbers.data_ptr()) + static_cast<std::int64_t>(number),
                          mean.data_ptr(), inverse.data_ptr(), new_mean.data_ptr(), new_var.data_ptr(), eps, x.size(1),
-                         columns, old_mean.stride(0), frame.numbers.stride(0)});
+                         columns, old_mean.stride(0), frame.numbers.stride(0), sums.size(1)});
     lane::NormApply apply = apply_to(x, mean, inverse, y);
     Tensor slope, shift;
     if (affine) {
       slope = dense_columns(in[1]), shift = dense_columns(in[2]);
       apply.slope = slope.data_ptr(), apply.shift = shift.data_ptr(), apply.stride = slope.stride(0);
     }
-    k->run("norm_apply", type, x.numel(), apply);
+    k->run("norm_apply", type, x.numel() / apply.wide, apply);
     return Tensors{in_place_of(y, in[0]), mean, inverse, new_mean, new_var};
   };
 }
@@ -82,7 +87,7 @@ AtenRun batch_norm_grad(const AtenCall&, const LaneKernels* k) {
     lane::NormEnd end{};
     end.sums = static_cast<const double*>(sums.data_ptr()), end.inverse = inverse.data_ptr();
     end.new_mean = dot.data_ptr(), end.new_var = sum.data_ptr();
-    end.rows = x.size(1), end.columns = columns;
+    end.rows = x.size(1), end.columns = columns, end.parts = sums.size(1);
     k->run("norm_grad_end", type, lanes * columns, end);
     Tensor dx = at::empty_like(x);
     lane::NormApply apply = apply_to(x, mean, inverse, dx);
@@ -92,7 +97,8 @@ AtenRun batch_norm_grad(const AtenCall&, const LaneKernels* k) {
       slope = dense_columns(in[4]);
       apply.slope = slope.data_ptr(), apply.stride = slope.stride(0);
     }
-    k->run("norm_grad_apply", type, x.numel(), apply);
+    apply.wide = std::min<std::int64_t>(apply.wide, wide_of(dy, columns));
+    k->run("norm_grad_apply", type, x.numel() / apply.wide, apply);
     return Tensors{in_place_of(dx, in[0]), dot, sum};
   };
 }
@@ -125,7 +131,7 @@ AtenRun layer_norm(const AtenCall& call, bool keeps, const LaneKernels* k) {
       mean = at::empty({rows}, x.options()), inverse = at::empty({rows}, x.options());
       rows_of.mean = mean.data_ptr(), rows_of.inverse = inverse.data_ptr();
     }
-    k->run("layer_norm", x.scalar_type(), rows, rows_of);
+    k->run_rows("layer_norm", x.scalar_type(), rows, rows_of);
     if (!keeps) return Tensors{y};
     return Tensors{y, mean.reshape(sizes_of(frame, out[1].shape)), inverse.reshape(sizes_of(frame, out[2].shape))};
   };
@@ -145,7 +151,7 @@ AtenRun layer_norm_grad(const AtenCall& call, const LaneKernels* k) {
       weight = flat(in[4]);
       rows_of.weight = weight.data_ptr(), rows_of.stride = weight.stride(0);
     }
-    k->run("layer_norm_grad", x.scalar_type(), rows, rows_of);
+    k->run_rows("layer_norm_grad", x.scalar_type(), rows, rows_of);
     const auto sum = [&](const Tensor& values, const graph::Shape& shape) {
       return lane_column_sum(*k, values.reshape({frame.lanes, -1, len})).reshape(sizes_of(frame, shape));
     };
@@ -164,7 +170,7 @@ AtenRun softmax(const AtenCall& call, const LaneKernels* k) {
     Tensor y = at::empty_like(x);
     lane::Rows rows{};
     rows.x = x.data_ptr(), rows.y = y.data_ptr(), rows.len = x.size(-1);
-    k->run("softmax", x.scalar_type(), x.numel() / x.size(-1), rows);
+    k->run_rows("softmax", x.scalar_type(), x.numel() / x.size(-1), rows);
     return Tensors{y.transpose(axis, -1)};
   };
 }
@@ -175,7 +181,7 @@ AtenRun softmax_grad(const AtenCall& call, const LaneKernels* k) {
     Tensor dx = at::empty_like(x);
     lane::Rows rows{};
     rows.x = x.data_ptr(), rows.dy = dy.data_ptr(), rows.y = dx.data_ptr(), rows.len = x.size(-1);
-    k->run("softmax_grad", x.scalar_type(), x.numel() / x.size(-1), rows);
+    k->run_rows("softmax_grad", x.scalar_type(), x.numel() / x.size(-1), rows);
     return Tensors{dx.transpose(axis, -1)};
   };
 }

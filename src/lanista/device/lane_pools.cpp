@@ -26,7 +26,8 @@ lane::Pool call_of(const Pool& s, const Tensor& read) {
           .left = s.pads.left,
           .bottom = s.pads.bottom,
           .right = s.pads.right,
-          .padding = 0};
+          .padding = 0,
+          .wide = by_fours(read) ? 4 : 1};
 }
 
 AtenRun max_pool(const AtenCall& call, const LaneKernels* k) {
@@ -40,7 +41,7 @@ AtenRun max_pool(const AtenCall& call, const LaneKernels* k) {
       where = at::empty(y.sizes(), y.options().dtype(at::kByte));
       pool.where = static_cast<unsigned char*>(where.data_ptr());
     }
-    k->run("max_pool", x.scalar_type(), y.numel(), pool);
+    k->run("max_pool", x.scalar_type(), y.numel() / pool.wide, pool);
     if (!indexed) return Tensors{channels_second(y)};
     return Tensors{channels_second(y), channels_second(where)};
   };
@@ -56,7 +57,7 @@ AtenRun max_pool_grad(const AtenCall& call, const LaneKernels* k) {
     lane::Pool pool = call_of(s, in[1]);
     pool.where = static_cast<unsigned char*>(in[0].data_ptr()), pool.where_at = image_of(in[0]);
     pool.y = dx.data_ptr();
-    k->run("max_pool_grad", dx.scalar_type(), dx.numel(), pool);
+    k->run("max_pool_grad", dx.scalar_type(), dx.numel() / pool.wide, pool);
     return Tensors{channels_second(dx)};
   };
 }
@@ -68,7 +69,7 @@ AtenRun avg_pool(const AtenCall& call, const LaneKernels* k) {
     Tensor y = at::empty({x.size(0), x.size(1), s.oh, s.ow, x.size(2)}, x.options());
     lane::Pool pool = call_of(s, x);
     pool.y = y.data_ptr(), pool.padding = padding ? 1 : 0;
-    k->run("avg_pool", x.scalar_type(), y.numel(), pool);
+    k->run("avg_pool", x.scalar_type(), y.numel() / pool.wide, pool);
     return Tensors{channels_second(y)};
   };
 }
@@ -79,7 +80,7 @@ AtenRun avg_pool_grad(const AtenCall& call, const LaneKernels* k) {
     Tensor dx = larger(s, in[0]);
     lane::Pool pool = call_of(s, in[0]);
     pool.y = dx.data_ptr(), pool.padding = padding ? 1 : 0;
-    k->run("avg_pool_grad", dx.scalar_type(), dx.numel(), pool);
+    k->run("avg_pool_grad", dx.scalar_type(), dx.numel() / pool.wide, pool);
     return Tensors{channels_second(dx)};
   };
 }

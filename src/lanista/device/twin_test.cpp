@@ -157,6 +157,50 @@ TEST_P(Twin, OfEveryRecipeAgrees) {
   EXPECT_EQ(tally.ill_conditioned, 0);
 }
 
+// Two convolutions with anything that they can have, and a pool between them: sizes that a kernel takes several at a
+// time, and sizes that it cannot.
+TestModel drawn_convolutions(std::uint64_t seed) {
+  Rng rng(seed);
+  const auto one_of = [&](std::initializer_list<const char*> all) {
+    return std::string(all.begin()[rng.below(all.size())]);
+  };
+  const auto number = [&](std::int64_t low, std::int64_t high) { return std::to_string(rng.between(low, high)); };
+  const auto convolution = [&](const char* from, std::int64_t channels, std::int64_t reach) {
+    const std::int64_t groups = channels % 4 == 0 && rng.bernoulli(0.3) ? (rng.bernoulli(0.5) ? channels : 4) : 1;
+    const std::string out = groups == channels ? std::to_string(channels)
+                            : groups > 1       ? one_of({"8", "16"})
+                                               : one_of({"3", "8", "16", "20", "24"});
+    return "conv2d(" + std::string(from) + ", out=" + out + ", kernel=[" + number(1, 3) + "," + number(1, 3) +
+           "], stride=[" + number(1, 2) + "," + number(1, 2) + "], padding=[" + number(0, 2) + "," + number(0, 2) + "," +
+           number(0, 2) + "," + number(0, 2) + "], dilation=[" + number(1, reach) + "," + number(1, reach) +
+           "], groups=" + std::to_string(groups) + ", bias=" + one_of({"true", "false"}) + ")";
+  };
+  const std::int64_t channels = rng.between(1, 9), side = rng.between(18, 22);
+  std::vector<std::string> lines{convolution("%0", channels, 2)};
+  const std::int64_t between = std::stoll(lines[0].substr(lines[0].find("out=") + 4));
+  lines.push_back(one_of({"relu(%1)", "silu(%1)", "hard_swish(%1)", "batch_norm(%1)"}));
+  lines.push_back(one_of({"max_pool2d(%2, kernel=[2])", "avg_pool2d(%2, kernel=[3], stride=[1], padding=[1])",
+                          "max_pool2d(%2, kernel=[3], stride=[1], padding=[1])"}));
+  lines.push_back(convolution("%3", between, 1));
+  lines.push_back(one_of({"gelu(%4)", "relu(%4)", "clip(%4, min=0, max=6)"}));
+  lines.insert(lines.end(), {"flatten(%5)", "linear(%6, out=10)"});
+  lines.push_back("output(%7)");
+  const std::string size = std::to_string(side);
+  std::string text = "%0 = input(shape=[" + std::to_string(channels) + "," + size + "," + size + "], dtype=\"real\")\n";
+  for (std::size_t i = 0; i < lines.size(); ++i) text += "%" + std::to_string(i + 1) + " = " + lines[i] + "\n";
+  return {.name = "drawn_" + std::to_string(seed), .text = text};
+}
+
+TEST_P(Twin, OfDrawnConvolutionsAgrees) {
+  Tally tally;
+  const std::uint64_t count = whole() ? 300 : 12;
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    const Precision precision = seed % 2 == 0 ? Precision::kFloat64 : Precision::kFloat32;
+    compare({drawn_convolutions(seed), recipes()[seed % recipes().size()], precision, 2}, backend(), tally);
+  }
+  EXPECT_LT(tally.ill_conditioned, tally.twins / 3);
+}
+
 // Of one lane of two, of several steps, so that moments are divided by.
 TEST_P(Twin, TellsTheSquareOfAGradientAlike) {
   for (const char* optimizer : {"sgd", "adam", "rmsprop"}) {
