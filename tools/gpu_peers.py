@@ -4,7 +4,8 @@
 usage: gpu_peers.py DIR --lanes 1,16,64 --out FILE.json [--arms ...] [--cases ...] [--device cpu]
 
 DIR is what `lanista bench gpu --write DIR` left: weights, batch, rates, and own kernels' losses, which every arm must
-meet over 20 steps (1e-4, relative) before it is timed. Arms, microseconds a model and step:
+meet over 20 steps (1e-4, relative; one model in ten 1e-3, since kinks magnify a rounding) before it is timed. Arms,
+microseconds a model and step:
 
   torch-eager    PyTorch as one writes it, models one after the other; NCHW or channels_last, foreach or fused SGD,
                  whichever is quicker
@@ -44,10 +45,12 @@ class Disagrees(Exception):
 
 
 def checked(case, losses):
-    distance = case.distance(losses)
-    if not distance <= TOLERANCE:
-        raise Disagrees(f"losses of the first {CHECKED_STEPS} steps are {distance:.2g} (relative) from own kernels'")
-    return round(1e6 * distance, 3)
+    distances = case.distances(losses)
+    strayed = sum(not each <= TOLERANCE for each in distances)
+    if strayed > 0.1 * len(distances) or any(not each <= 10 * TOLERANCE for each in distances):
+        raise Disagrees(f"losses of {strayed} of {len(distances)} models are further than {TOLERANCE} (relative) from "
+                        f"own kernels', the worst {max(distances):.2g}")
+    return round(1e6 * max(distances), 3)
 
 
 def row_of(samples, models, **more):

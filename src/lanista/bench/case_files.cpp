@@ -88,8 +88,7 @@ Result<void> write_case_files(std::span<const Case> cases, std::int64_t models, 
                     {"vocab", c.vocab},
                     {"arrays", file.arrays()}});
   }
-  const nlohmann::json index{
-      {"v", 1}, {"steps", steps}, {"momentum", kMomentum}, {"models", models}, {"cases", list}};
+  const nlohmann::json index{{"v", 1}, {"steps", steps}, {"momentum", kMomentum}, {"models", models}, {"cases", list}};
   return write_atomically(fs, folder + "/cases.json", index.dump(1) + "\n");
 }
 

@@ -80,7 +80,10 @@ TEST(DeviceRace, TimesDevicesBesideOwnKernels) {
 TEST(DeviceRace, SaysWhatTheCardAllows) {
   Request request = request_of({}, {1});
   const auto limit = [&] {
-    return race(request, [](const std::string&) { return Error{Code::kUnavailable, "none", ""}; })
+    return race(request,
+                [](const std::string&) {
+                  return Error{Code::kUnavailable, "none", ""};
+                })
         .rows.at("mlp-64/1 limit")["value"]
         .get<double>();
   };
@@ -94,10 +97,11 @@ TEST(DeviceRace, SaysWhatTheCardAllows) {
 
 TEST(DeviceRace, LeavesOutWhatIsNotHereAndSaysWhy) {
   const OtherBits other("other-1");
-  const auto seen = race(request_of({"none", "small"}, {4, 5}), [&](const std::string& name) -> Result<const nn::Backend*> {
-    if (name == "none") return Error{Code::kUnavailable, "no such card", ""};
-    return &other;
-  });
+  const auto seen =
+      race(request_of({"none", "small"}, {4, 5}), [&](const std::string& name) -> Result<const nn::Backend*> {
+        if (name == "none") return Error{Code::kUnavailable, "no such card", ""};
+        return &other;
+      });
 
   ASSERT_TRUE(seen.done.ok()) << seen.done.error().text();
   EXPECT_EQ(seen.rows.at("all none")["status"], "skipped");
