@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ class OtherBits final : public nn::Backend {
   std::string_view numeric_class() const override { return class_; }
   Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                const nn::ProgramOptions& options) const override {
+    if (options.lanes == 7) throw std::runtime_error("the driver is gone");
     if (options.lanes > 4) return Error{Code::kResourceExhausted, "four lanes are the most", ""};
     nn::ProgramOptions wide = options;
     wide.precision = Precision::kFloat64;
@@ -125,6 +127,19 @@ TEST(DeviceRace, HoldsADeviceOfOwnClassToTheBitAndOthersToATolerance) {
   EXPECT_EQ(far.done.error().code, Code::kInternal);
   EXPECT_EQ(far.rows.at("mlp-64/2 d")["status"], "failed");
   EXPECT_TRUE(far.rows.contains("mlp-64/2 own"));
+}
+
+TEST(DeviceRace, GoesOnWhereADeviceThrowsAndFailsAtItsEnd) {
+  const OtherBits other("other-1");
+  const auto seen = race(request_of({"d", "same"}, {7, 2}), [&](const std::string& name) -> Result<const nn::Backend*> {
+    return name == "d" ? &other : &nn::cpu_backend();
+  });
+
+  ASSERT_FALSE(seen.done.ok());
+  EXPECT_NE(seen.done.error().message.find("the driver is gone"), std::string::npos);
+  EXPECT_EQ(seen.rows.at("mlp-64/7 d")["status"], "failed");
+  EXPECT_TRUE(seen.rows.at("mlp-64/7 same").contains("value"));
+  EXPECT_TRUE(seen.rows.at("mlp-64/2 d").contains("value"));
 }
 
 std::vector<float> array_of(const std::string& folder, const json& of, const std::string& name) {
