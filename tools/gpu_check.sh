@@ -83,7 +83,7 @@ part() {
   case $status in
     0) note "$name" ok "$took" "" ;;
     124 | 137) note "$name" failed "$took" "longer than $limit s" ;;
-    *) note "$name" failed "$took" "status $status; $(grep -av '^ *$' "$work/error" | tail -n 1 | cut -c 1-300)" ;;
+    *) note "$name" failed "$took" "status $status; $(cat "$work/$name" "$work/error" | grep -aE 'FAILED  \]|rror|gpu_check|lanista bench:' | tail -n 1 | cut -c 1-300)" ;;
   esac
   return $status
 }
@@ -92,7 +92,7 @@ part() {
 shards() {
   n=$1
   shift
-  printf 'export GTEST_TOTAL_SHARDS=%s; seq 0 %s | xargs -P %s -I N env GTEST_SHARD_INDEX=N' "$n" $((n - 1)) "$n"
+  printf 'export GTEST_TOTAL_SHARDS=%s; seq 0 %s | xargs -P %s -I {} env GTEST_SHARD_INDEX={}' "$n" $((n - 1)) "$n"
   for each; do printf " '%s'" "$each"; done
 }
 
@@ -183,8 +183,8 @@ if wanted peers gpu; then
   on=cuda
   [ -n "$gpu" ] || on=cpu
   left=$((end - $(date +%s) - 10))
-  if part cases 30 "$bench" gpu --write "$work/cases" --lanes 64; then
-    part peers $left python3 "$root/tools/gpu_peers.py" "$work/cases" --device $on --out "$out/peers.json" --total $((left - 10)) ${LANISTA_GPU_PEERS:---lanes 64,16,1 --arms torch-eager,torch-graph,torch-vmap,torch-hfta,jax,torch-search,torch-search-graph}
+  if part cases 30 "$bench" gpu --write "$work/case-files" --lanes 64; then
+    part peers $left python3 "$root/tools/gpu_peers.py" "$work/case-files" --device $on --out "$out/peers.json" --total $((left - 10)) ${LANISTA_GPU_PEERS:---lanes 64,16,1 --arms torch-eager,torch-graph,torch-vmap,torch-hfta,jax,torch-search,torch-search-graph}
     [ ! -e "$out/peers.json" ] || write peers "$out/peers.json"
   fi
 fi

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <ostream>
-#include <thread>
 #include <utility>
 
 #include "lanista/bench/arms.h"
@@ -32,8 +31,6 @@ struct Device {
   std::string name;
   const nn::Backend* backend = nullptr;
 };
-
-std::int64_t host_cores() { return std::max<std::int64_t>(1, std::thread::hardware_concurrency()); }
 
 /// A device's program of one case, from the first thing that goes wrong on not called any more.
 struct Contestant {
