@@ -31,10 +31,10 @@ class Case:
         self.model = MODELS[name]
         self.is_image = self.features.ndim == 4
 
-    def distance(self, losses):
-        """The largest relative distance of losses [steps, lanes] from own kernels'; NaN where one is none."""
+    def distances(self, losses):
+        """Each lane's largest relative distance of losses [steps, lanes] from own kernels'; NaN where one is none."""
         losses = numpy.asarray(losses, dtype="float64")
-        return float(numpy.max(numpy.abs(losses - self.losses) / numpy.abs(self.losses)))
+        return numpy.max(numpy.abs(losses - self.losses) / numpy.abs(self.losses), axis=0).tolist()
 
 
 def names(folder):

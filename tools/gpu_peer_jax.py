@@ -104,7 +104,7 @@ def chunk(case, x, labels, steps):
 
 
 class Compiled:
-    def __init__(self, case, steps, check):
+    def __init__(self, case, steps):
         jax.config.update("jax_default_matmul_precision", "highest")
         self.case, self.steps = case, steps
         x, labels = jnp.asarray(case.features), jnp.asarray(case.labels)
@@ -112,11 +112,9 @@ class Compiled:
             x = x.astype(jnp.int32)
         self.rates = jnp.asarray(case.rates)
 
-        def make(length):
-            run = jax.jit(chunk(case, x, labels, length), donate_argnums=0)
-            return run.lower(self.start(), self.rates).compile()
         begin = time.perf_counter()
-        self.check, self.run = make(check), make(steps)
+        run = jax.jit(chunk(case, x, labels, steps), donate_argnums=0)
+        self.run = run.lower(self.start(), self.rates).compile()
         self.seconds = time.perf_counter() - begin
 
     def start(self):
@@ -124,7 +122,8 @@ class Compiled:
         return weights, [jnp.asarray(each) for each in self.case.buffers], [jnp.zeros_like(each) for each in weights]
 
     def losses(self):
-        return numpy.asarray(self.check(self.start(), self.rates)[1])
+        """Of the first chunk, [steps, lanes]."""
+        return numpy.asarray(self.run(self.start(), self.rates)[1])
 
     def chunk_seconds(self, repeats):
         state = self.start()

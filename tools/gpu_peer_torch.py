@@ -85,7 +85,7 @@ class TorchOps:
 class LaneOps:
     """Operators of all lanes at once, as HFTA fuses models: images are [N, L*C, H, W], everything else is [L, N, ...].
     The batch, which all share, stays without lanes as long as it can: then one product or one convolution makes the
-    outputs of all. Tokens come as rows of all lanes' tables. Weights are [L, ...]; `lanes` of them."""
+    outputs of all. Weights are [L, ...]; `lanes` of them."""
 
     def __init__(self, weights, buffers, sdpa, lanes):
         self.weights, self.buffers, self.sdpa, self.lanes = iter(weights), iter(buffers), sdpa, lanes
@@ -137,8 +137,10 @@ class LaneOps:
         return F.layer_norm(x, x.shape[-1:], None, None, EPS) * weight.view(shape) + bias.view(shape)
 
     def embedding(self, tokens):
+        table = next(self.weights)
         self.shared = False
-        return F.embedding(tokens, next(self.weights).flatten(0, 1))
+        # Its gradient is an index_add, which captures at any size.
+        return table.index_select(1, tokens.flatten()).view(self.lanes, *tokens.shape, -1)
 
     def positions(self, x):
         return x + next(self.weights).unsqueeze(1)
@@ -247,9 +249,6 @@ class Hfta(Together):
     def __init__(self, case, device, setting):
         super().__init__(case, device, setting)
         self.all_labels = self.labels.repeat(case.lanes)
-        if not self.x.is_floating_point():
-            first = torch.arange(case.lanes, device=device).view(-1, 1, 1) * self.trained[0].shape[1]
-            self.x = self.x + first
 
     def gradients(self):
         lanes = self.case.lanes

@@ -4,9 +4,10 @@
 usage: gpu_peers.py DIR --lanes 1,16,64 --out FILE.json [--arms ...] [--cases ...] [--device cpu]
 
 DIR is what `lanista bench gpu --write DIR` left: weights, batch, rates, and own kernels' losses, which every arm must
-meet over 20 steps (1e-4, relative) before it is timed. Arms, microseconds a model and step:
+meet over 20 steps (1e-4, relative; one model in ten 1e-3, since kinks magnify a rounding) before it is timed. Arms,
+microseconds a model and step:
 
-  torch-eager    PyTorch as one writes it, models one after the other; NCHW or channels_last, foreach or fused SGD,
+  torch-eager    PyTorch as one writes it, up to 8 models one after the other; NCHW or channels_last, foreach or fused SGD,
                  whichever is quicker
   torch-graph    a captured CUDA graph a model, one after the other or over eight streams, whichever is quicker
   torch-vmap     torch.func: vmap of grad, captured
@@ -44,10 +45,12 @@ class Disagrees(Exception):
 
 
 def checked(case, losses):
-    distance = case.distance(losses)
-    if not distance <= TOLERANCE:
-        raise Disagrees(f"losses of the first {CHECKED_STEPS} steps are {distance:.2g} (relative) from own kernels'")
-    return round(1e6 * distance, 3)
+    distances = case.distances(losses)
+    strayed = sum(not each <= TOLERANCE for each in distances)
+    if strayed > 0.1 * len(distances) or any(not each <= 10 * TOLERANCE for each in distances):
+        raise Disagrees(f"losses of {strayed} of {len(distances)} models are further than {TOLERANCE} (relative) from "
+                        f"own kernels', the worst {max(distances):.2g}")
+    return round(1e6 * max(distances), 3)
 
 
 def row_of(samples, models, **more):
@@ -64,7 +67,7 @@ class TorchWorker:
         import gpu_peer_torch
         import torch
         self.torch, self.forms, self.options = torch, gpu_peer_torch, options
-        self.device = options.device
+        self.device, self.eager_rows = options.device, {}
         gpu_peer_torch.settle(self.device)
 
     def name(self):
@@ -101,6 +104,8 @@ class TorchWorker:
     def eager(self, arm, case):
         # One after the other, a model is a model: no more than 8 of them.
         models = min(case.lanes, 8)
+        if (case.name, models) in self.eager_rows:
+            return self.eager_rows[case.name, models]
         case = self.options.load(case.name, models)
         ways = []
         for setting in self.settings(case):
@@ -115,7 +120,9 @@ class TorchWorker:
                             each.step()
                 ways.append((self.forms.seconds_of(turns, self.device, 0.0), setting_too, distance, turns))
         _, setting, distance, turns = min(ways, key=lambda way: way[0])
-        return row_of(self.samples(turns), models * TURN, setting=setting, distance_ppm=distance)
+        row = row_of(self.samples(turns), models * TURN, setting=setting, distance_ppm=distance, of_models=models)
+        self.eager_rows[case.name, models] = row
+        return row
 
     def graphs(self, arm, case):
         torch = self.torch
@@ -185,7 +192,7 @@ class JaxWorker:
 
     def compile(self, name, lanes):
         case = self.options.load(name, lanes)
-        return self.form.Compiled(case, CHUNK_STEPS, CHECKED_STEPS)
+        return self.form.Compiled(case, CHUNK_STEPS)
 
     def prepare(self, wanted, limit):
         """Compiles (case, lanes) side by side: XLA takes seconds for each, on one core."""
@@ -204,7 +211,7 @@ class JaxWorker:
             raise RuntimeError("was not compiled in time (--prepare)")
         else:
             compiled = future.result()
-        distance = checked(case, compiled.losses())
+        distance = checked(case, compiled.losses()[:CHECKED_STEPS])
         chunks = compiled.chunk_seconds(self.options.repeats)
         return row_of([each / CHUNK_STEPS for each in chunks], case.lanes, setting=f"scan of {CHUNK_STEPS} steps",
                       distance_ppm=distance, compile_seconds=round(compiled.seconds, 2))
@@ -385,14 +392,18 @@ def main():
 
     try:
         for lanes in options.lanes:
+            def race(kind):
+                for case in cases:
+                    for arm in options.arms:
+                        if kind_of(arm) == kind:
+                            do(arm, f"{case}/{lanes}", {"arm": arm, "case": case, "lanes": lanes}, options.limit)
+
+            race("torch")
             if "jax" in options.arms and end > time.monotonic():
                 wanted = [[case, lanes] for case in cases]
                 limit = min(options.prepare, end - time.monotonic())
                 worker_of("jax").ask({"prepare": wanted, "limit": limit}, limit + 30)
-            for case in cases:
-                for arm in options.arms:
-                    if kind_of(arm) != "search":
-                        do(arm, f"{case}/{lanes}", {"arm": arm, "case": case, "lanes": lanes}, options.limit)
+            race("jax")
         for arm in options.arms:
             if kind_of(arm) == "search":
                 do(arm, f"digits-cnn/{options.trials}", {"arm": arm}, max(90, options.limit))

@@ -149,6 +149,8 @@ void print(const Row& row, bool json, std::ostream& out) {
   out << text;
 }
 
+std::int64_t host_cores() { return std::max<std::int64_t>(1, std::thread::hardware_concurrency()); }
+
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <string>
@@ -63,6 +64,8 @@ void print(const Row& row, bool json, std::ostream& out);
 /// The same for an arm that gave no value: `status` ("skipped", "failed") and why.
 void print_lack(const Row& row, const std::string& status, const std::string& reason, bool json, std::ostream& out);
 
+/// Of this machine, at least one.
+std::int64_t host_cores();
 /// Seconds of a monotonic clock.
 double now_seconds();
 

@@ -48,7 +48,8 @@ void add_state(Floats& file, const std::vector<StartWeights>& models, std::vecto
 
 Result<Floats> floats_of(const Case& c, std::int64_t models, int steps) {
   const auto batch = std::make_shared<CaseBatch>(c);
-  LANISTA_ASSIGN(auto program, OurProgram::make(c, {.lanes = models}, batch));
+  LANISTA_ASSIGN(auto program,
+                 OurProgram::make(c, {.lanes = models, .threads = static_cast<int>(host_cores())}, batch));
   std::vector<double> rates, losses;
   std::vector<StartWeights> weights;
   for (std::int64_t i = 0; i < models; ++i) {
@@ -88,8 +89,7 @@ Result<void> write_case_files(std::span<const Case> cases, std::int64_t models, 
                     {"vocab", c.vocab},
                     {"arrays", file.arrays()}});
   }
-  const nlohmann::json index{
-      {"v", 1}, {"steps", steps}, {"momentum", kMomentum}, {"models", models}, {"cases", list}};
+  const nlohmann::json index{{"v", 1}, {"steps", steps}, {"momentum", kMomentum}, {"models", models}, {"cases", list}};
   return write_atomically(fs, folder + "/cases.json", index.dump(1) + "\n");
 }
 

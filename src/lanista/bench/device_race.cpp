@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <ostream>
-#include <thread>
 #include <utility>
 
 #include "lanista/bench/arms.h"
@@ -18,7 +17,9 @@ namespace lanista::bench {
 namespace {
 
 constexpr int kAgreementSteps = 20;
-constexpr double kTolerance = 1e-4;  // relative, of losses over these steps
+// Relative, of losses over these steps. A model with kinks that a rounding takes to the other side of one is further
+// off; so one in ten may be, to ten times as much.
+constexpr double kTolerance = 1e-4, kStrays = 0.1;
 constexpr std::int64_t kChunkSteps = 50;
 constexpr double kBytesOfParameter = 20;  // weight and momentum read and written, the gradient once
 constexpr double kPatience = 0.5;         // seconds of a chunk above which a longer one is not timed
@@ -30,8 +31,6 @@ struct Device {
   std::string name;
   const nn::Backend* backend = nullptr;
 };
-
-std::int64_t host_cores() { return std::max<std::int64_t>(1, std::thread::hardware_concurrency()); }
 
 /// A device's program of one case, from the first thing that goes wrong on not called any more.
 struct Contestant {
@@ -71,25 +70,38 @@ Result<Losses> own_losses(const Case& c, std::int64_t models, const Batch& batch
   return losses_of(program);
 }
 
-/// Lets a device do the first steps; sets its failure where losses of its models are not those of `own`, of which there
-/// may be more. The largest relative distance.
+/// Each model's largest relative distance from `own`, of which there may be more models.
+std::vector<double> distances_of(const Losses& theirs, std::size_t lanes, const Losses& own, std::size_t models) {
+  std::vector<double> largest(lanes);
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    const double ours = own[i / lanes * models + i % lanes];
+    const double distance = theirs[i] == ours ? 0 : std::abs(theirs[i] - ours) / std::abs(ours);
+    if (!(distance <= largest[i % lanes])) largest[i % lanes] = distance;
+  }
+  return largest;
+}
+
+std::string disagreement(const std::vector<double>& distances, double allowed) {
+  const auto beyond = [&](double limit) {
+    return std::ranges::count_if(distances, [&](double each) { return !(each <= limit); });
+  };
+  const auto strayed = static_cast<double>(beyond(allowed));
+  if (strayed <= kStrays * static_cast<double>(distances.size()) && beyond(10 * allowed) == 0) return {};
+  char text[160];
+  std::snprintf(text, sizeof text, "losses of %.0f of %zu models are further than %g (relative) from own kernels'",
+                strayed, distances.size(), allowed);
+  return text;
+}
+
+/// Lets a device do the first steps; sets its failure where losses of its models are not those of `own`. The largest
+/// relative distance.
 double compare(Contestant& device, const Losses& own, std::size_t models) {
   double largest = 0;
   device.guarded([&] {
     const auto lanes = static_cast<std::size_t>(device.program.lanes());
-    const Losses theirs = losses_of(device.program);
-    const double allowed = device.to_the_bit ? 0 : kTolerance;
-    for (std::size_t i = 0; i < theirs.size(); ++i) {
-      const std::size_t step = i / lanes, model = i % lanes;
-      const double ours = own[step * models + model];
-      const double distance = theirs[i] == ours ? 0 : std::abs(theirs[i] - ours) / std::abs(ours);
-      if (!(distance <= largest)) largest = distance;
-      if (distance <= allowed || !device.failure.empty()) continue;
-      char text[200];
-      std::snprintf(text, sizeof text, "disagrees with own kernels at step %zu of model %zu: loss %.17g, own %.17g",
-                    step, model, theirs[i], ours);
-      device.failure = text;
-    }
+    const auto distances = distances_of(losses_of(device.program), lanes, own, models);
+    largest = *std::ranges::max_element(distances);
+    device.failure = disagreement(distances, device.to_the_bit ? 0 : kTolerance);
   });
   return largest;
 }
@@ -175,8 +187,8 @@ class DeviceRace {
 
     std::vector<Arm> arms{timed("own", works_of(workers))};
     for (const auto& device : devices) {
-      arms.push_back(timed(
-          device->name, {{[each = device.get()] { each->chunk_seconds(1); }, static_cast<double>(models * kChunkSteps)}}));
+      arms.push_back(timed(device->name, {{[each = device.get()] { each->chunk_seconds(1); },
+                                           static_cast<double>(models * kChunkSteps)}}));
     }
     const auto values = rounds(arms, repeats_);
     print(summary(request_.name, name, "own", "us/step", values[0]));
@@ -207,7 +219,8 @@ class DeviceRace {
   void print_limit(const std::string& name, const StepWork& work) {
     const double arithmetic = work.flops / (1e6 * request_.peak_tflops);
     const double parameters = work.state_bytes / (2 * sizeof(float));
-    print(row(name, "limit", "us/step", std::max(arithmetic, kBytesOfParameter * parameters / (1e3 * request_.bandwidth_gbs))));
+    print(row(name, "limit", "us/step",
+              std::max(arithmetic, kBytesOfParameter * parameters / (1e3 * request_.bandwidth_gbs))));
   }
 
   const Request& request_;
@@ -236,7 +249,8 @@ Result<void> race_devices(const Request& request, const OpenDevice& open, std::o
 }
 
 Result<void> gpu(const Request& request, std::ostream& out) {
-  return race_devices(request, [](const std::string& name) { return device::open(name); }, out);
+  return race_devices(
+      request, [](const std::string& name) { return device::open(name); }, out);
 }
 
 }  // namespace lanista::bench

@@ -1,10 +1,12 @@
 #include "lanista/bench/device_race.h"
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 
 #include <unistd.h>
 
@@ -18,7 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-/// The CPU's in double precision, which ends elsewhere in its last bits, of a class that it is told.
+/// The CPU's in double precision, which ends elsewhere in its last bits, of a class that it is told. Five lanes are too
+/// many; seven throw at once, and three when they have shown that they agree.
 class OtherBits final : public nn::Backend {
  public:
   explicit OtherBits(std::string numeric_class) : class_(std::move(numeric_class)) {}
@@ -26,9 +29,15 @@ class OtherBits final : public nn::Backend {
   std::string_view numeric_class() const override { return class_; }
   Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                const nn::ProgramOptions& options) const override {
+    if (options.lanes == 7) throw std::runtime_error("the driver is gone");
     if (options.lanes > 4) return Error{Code::kResourceExhausted, "four lanes are the most", ""};
     nn::ProgramOptions wide = options;
     wide.precision = Precision::kFloat64;
+    if (options.lanes == 3) {
+      wide.before_commit = [done = std::make_shared<std::atomic<int>>(0)](std::int64_t) {
+        if (++*done > 3 * 20) throw std::runtime_error("the card is gone");
+      };
+    }
     return nn::cpu_backend().compile(train, infer, wide);
   }
 
@@ -80,7 +89,10 @@ TEST(DeviceRace, TimesDevicesBesideOwnKernels) {
 TEST(DeviceRace, SaysWhatTheCardAllows) {
   Request request = request_of({}, {1});
   const auto limit = [&] {
-    return race(request, [](const std::string&) { return Error{Code::kUnavailable, "none", ""}; })
+    return race(request,
+                [](const std::string&) {
+                  return Error{Code::kUnavailable, "none", ""};
+                })
         .rows.at("mlp-64/1 limit")["value"]
         .get<double>();
   };
@@ -94,10 +106,11 @@ TEST(DeviceRace, SaysWhatTheCardAllows) {
 
 TEST(DeviceRace, LeavesOutWhatIsNotHereAndSaysWhy) {
   const OtherBits other("other-1");
-  const auto seen = race(request_of({"none", "small"}, {4, 5}), [&](const std::string& name) -> Result<const nn::Backend*> {
-    if (name == "none") return Error{Code::kUnavailable, "no such card", ""};
-    return &other;
-  });
+  const auto seen =
+      race(request_of({"none", "small"}, {4, 5}), [&](const std::string& name) -> Result<const nn::Backend*> {
+        if (name == "none") return Error{Code::kUnavailable, "no such card", ""};
+        return &other;
+      });
 
   ASSERT_TRUE(seen.done.ok()) << seen.done.error().text();
   EXPECT_EQ(seen.rows.at("all none")["status"], "skipped");
@@ -121,6 +134,22 @@ TEST(DeviceRace, HoldsADeviceOfOwnClassToTheBitAndOthersToATolerance) {
   EXPECT_EQ(far.done.error().code, Code::kInternal);
   EXPECT_EQ(far.rows.at("mlp-64/2 d")["status"], "failed");
   EXPECT_TRUE(far.rows.contains("mlp-64/2 own"));
+}
+
+TEST(DeviceRace, GoesOnWhereADeviceThrowsAndFailsAtItsEnd) {
+  const OtherBits other("other-1");
+  const auto seen = race(
+      request_of({"d", "same"}, {7, 3, 2}),
+      [&](const std::string& name) -> Result<const nn::Backend*> { return name == "d" ? &other : &nn::cpu_backend(); });
+
+  ASSERT_FALSE(seen.done.ok());
+  EXPECT_NE(seen.done.error().message.find("the driver is gone"), std::string::npos);
+  EXPECT_EQ(seen.rows.at("mlp-64/7 d")["status"], "failed");
+  EXPECT_TRUE(seen.rows.at("mlp-64/7 same").contains("value"));
+  EXPECT_TRUE(seen.rows.contains("mlp-64/3 d-distance"));
+  EXPECT_EQ(seen.rows.at("mlp-64/3 d")["reason"], "the card is gone");
+  EXPECT_FALSE(seen.rows.contains("mlp-64/3 own/d"));
+  EXPECT_TRUE(seen.rows.at("mlp-64/2 d").contains("value"));
 }
 
 std::vector<float> array_of(const std::string& folder, const json& of, const std::string& name) {

@@ -67,7 +67,8 @@ int main(int argc, char** argv) {
   app.add_option("--seed", request.seed, "fluid --worst, pipeline: other groups, other graphs (default: 20)");
   app.add_option("--devices", request.devices, "gpu: their names, as in run.devices (default: torch:cuda:0)")
       ->delimiter(',');
-  app.add_option("--peak-tflops", request.peak_tflops, "gpu: of the card, float32, for the limit (default: an H100's, 67)")
+  app.add_option("--peak-tflops", request.peak_tflops,
+                 "gpu: of the card, float32, for the limit (default: an H100's, 67)")
       ->check(CLI::PositiveNumber);
   app.add_option("--bandwidth-gbs", request.bandwidth_gbs, "gpu: of the card's memory (default: an H100's, 3350)")
       ->check(CLI::PositiveNumber);

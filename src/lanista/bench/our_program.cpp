@@ -29,9 +29,8 @@ Result<OurProgram> OurProgram::make(const Case& c, const Selection& of, std::sha
   const double begin = now_seconds();
   LANISTA_ASSIGN(
       auto program,
-      nn::Program::compile(
-          train, infer,
-          {.lanes = of.lanes, .max_batch = c.batch, .threads = of.threads, .backend = of.backend}));
+      nn::Program::compile(train, infer,
+                           {.lanes = of.lanes, .max_batch = c.batch, .threads = of.threads, .backend = of.backend}));
   for (std::int64_t lane = 0; lane < of.lanes; ++lane) LANISTA_TRY(program.begin(lane, 0));
   const double seconds = now_seconds() - begin;
   OurProgram ours(c, of.first, std::move(program), std::move(batch));
