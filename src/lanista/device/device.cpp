@@ -9,12 +9,13 @@
 #include <filesystem>
 #include <mutex>
 
+#include "lanista/device/block_backend.h"
 #include "lanista/device/library.h"
 
 namespace lanista::device {
 namespace {
 
-constexpr std::string_view kKind = "torch:";
+constexpr std::string_view kKind = "torch:", kBlock = "block:";
 
 Error unavailable(std::string message) {
   return {.code = Code::kUnavailable, .message = std::move(message), .where = {}};
@@ -80,8 +81,14 @@ std::string library_file() {
 
 Result<const nn::Backend*> open(std::string_view name, const std::string& file) {
   const std::string way_out = "; or run on the CPU (run.devices: [cpu])";
+  if (name.starts_with(kBlock)) {
+    auto backend = block_backend(name.substr(kBlock.size()));
+    if (!backend) return unavailable(backend.error().message + way_out);
+    return backend;
+  }
   if (!name.starts_with(kKind)) {
-    return unavailable("device '" + std::string(name) + "' is not known: there is torch:cpu" + way_out);
+    return unavailable("device '" + std::string(name) + "' is not known: there are torch:cpu, block:host and block:cuda:N" +
+                       way_out);
   }
   const auto library = load(file_or(file));
   if (!library) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -59,6 +60,10 @@ class Reorder {
   /// True if source and result are the same bytes.
   bool trivial() const { return rank_ <= 1 && strides_[0] == 1; }
   std::int64_t elements(std::int64_t n) const { return batched_ ? per_sample_ * n : per_sample_; }
+  bool batched() const { return batched_; }
+  // Axes without the batch, in the result's order: how long each is, and its steps in the source.
+  std::span<const std::int64_t> sizes() const { return {sizes_.data(), rank_}; }
+  std::span<const std::int64_t> strides() const { return {strides_.data(), rank_}; }
 
   template <class T>
   void apply(const kernels::Kernels<T>& k, std::int64_t n, const T* x, T* y) const;

@@ -19,6 +19,11 @@ class MeanPlan {
   /// Scratch elements for up to `max_batch` samples.
   std::int64_t scratch(std::int64_t max_batch) const { return 2 * half(max_batch); }
 
+  // The chain itself, for who runs it elsewhere: one-axis means in order, and the copies behind and, backwards, before.
+  const std::vector<AxisView>& stages() const { return stages_; }
+  const Reorder& last() const { return last_; }
+  const Reorder& restore() const { return restore_; }
+
   template <class T>
   void mean(const kernels::Kernels<T>& k, std::int64_t n, const T* x, T* y, T* scratch) const;
   template <class T>

@@ -1,0 +1,34 @@
+# Turns source files into one text inside a C++ file: what a compiler gets at run time. Lines that include each other go,
+# and so does "#pragma once", since the files come in order. Run as a script by lanista_embed_source().
+#
+#   cmake -DOUTPUT=<file.cpp> -DFUNCTION=<name> -DHEADER=<header> -DSPACE=<namespace> -DFILES=<files, "|" between> -P EmbedSource.cmake
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  # lanista_embed_source(<file.cpp> FUNCTION <name> HEADER <header> SPACE <namespace> FILES <files>): makes <file.cpp>,
+  # which defines `std::string_view <name>()` in that namespace, anew when a file changes.
+  function(lanista_embed_source output)
+    cmake_parse_arguments(arg "" "FUNCTION;HEADER;SPACE" "FILES" ${ARGN})
+    list(TRANSFORM arg_FILES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    list(JOIN arg_FILES "|" files)
+    add_custom_command(
+      OUTPUT ${output}
+      COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DFUNCTION=${arg_FUNCTION} -DHEADER=${arg_HEADER}
+              -DSPACE=${arg_SPACE} "-DFILES=${files}" -P ${PROJECT_SOURCE_DIR}/cmake/EmbedSource.cmake
+      DEPENDS ${arg_FILES} ${PROJECT_SOURCE_DIR}/cmake/EmbedSource.cmake
+      COMMENT "Embedding ${arg_FUNCTION}" VERBATIM)
+  endfunction()
+  return()
+endif()
+
+string(REPLACE "|" ";" files "${FILES}")
+set(code "// Made by cmake/EmbedSource.cmake.\n#include \"${HEADER}\"\n\nnamespace ${SPACE} {\nnamespace {\n\nconstexpr std::string_view kText =\n")
+foreach(file IN LISTS files)
+  file(READ "${file}" text)
+  string(REPLACE ")embedded\"" "" without "${text}")
+  if(NOT without STREQUAL text)
+    message(FATAL_ERROR "${file} holds a text that would end its C++ literal")
+  endif()
+  string(REGEX REPLACE "(^|\n)#(include \"|pragma once)[^\n]*" "\\1" text "${text}")
+  string(APPEND code "    R\"embedded(${text})embedded\"\n")
+endforeach()
+string(APPEND code "    ;\n\n}  // namespace\n\nstd::string_view ${FUNCTION}() { return kText; }\n\n}  // namespace ${SPACE}\n")
+file(WRITE "${OUTPUT}" "${code}")

@@ -1,0 +1,199 @@
+#pragma once
+// How one text is a block's code on a device, and a loop over its threads on the host.
+//
+// A call goes in phases: PHASE(t) { … what thread t does … } SYNC. On a device that is one thread's body and a barrier; on
+// the host a loop over threads. Nothing lives in registers from one phase to the next. The last phase of a call ends with
+// END: whether the next call waits is said there (Call::waits). Calls that do not wait for each other share the threads
+// out: the next begins where the last one's work ended (`turn`).
+#include "lanista/device/block/types.inc.h"
+
+#ifdef __CUDACC_RTC__
+#define BLOCK_FN static __device__ __forceinline__
+#define BLOCK_OP static __device__ __noinline__
+#define BLOCK_METHOD __device__ __forceinline__
+#define BLOCK_FORM static __device__ __noinline__
+#define BLOCK_UNROLL(count) _Pragma("unroll")
+#define BLOCK_UNROLL_BY(count) BLOCK_PRAGMA(unroll count)
+#define BLOCK_PRAGMA(text) _Pragma(#text)
+#define PHASE(t) { const int t = own_thread(turn);
+#define SYNC team_sync(); }
+#define END }
+#else
+#define BLOCK_FN static inline
+#define BLOCK_OP static
+#define BLOCK_METHOD
+#define BLOCK_FORM static inline
+#define BLOCK_UNROLL(count)
+#define BLOCK_UNROLL_BY(count)
+#define PHASE(t) for (int number_ = 0; number_ < kThreads; ++number_) { const int t = begin_thread(number_, turn);
+#define SYNC } end_phase();
+#define END }
+#endif
+
+namespace lanista::device::block {
+namespace {
+
+#ifdef __CUDACC_RTC__
+constexpr int kThreads = BLOCK_THREADS * BLOCK_TEAM;  // that share a lane
+
+BLOCK_FN int own_thread(int turn) {
+  const int rank = BLOCK_TEAM > 1 ? static_cast<int>(blockIdx.x) % BLOCK_TEAM : 0;
+  return (rank * BLOCK_THREADS + static_cast<int>(threadIdx.x) + kThreads - turn) & (kThreads - 1);
+}
+
+BLOCK_FN u64 clock_now() { return static_cast<u64>(clock64()); }
+BLOCK_FN bool is_first() { return blockIdx.x % BLOCK_TEAM == 0 && threadIdx.x == 0; }
+
+BLOCK_FN void team_sync() {
+#if BLOCK_TEAM > 1
+  asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#else
+  __syncthreads();
+#endif
+}
+
+BLOCK_FN float madd(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+BLOCK_FN double madd(double a, double b, double c) { return __fma_rn(a, b, c); }
+BLOCK_FN float root_of(float x) { return __fsqrt_rn(x); }
+BLOCK_FN double root_of(double x) { return __dsqrt_rn(x); }
+BLOCK_FN int bits_of(float x) { return __float_as_int(x); }
+BLOCK_FN float real_of(int bits) { return __int_as_float(bits); }
+#else
+constexpr int kThreads = 256;
+
+// The thread whose turn it is, and how many barriers there were: for who watches.
+struct HostBlock {
+  int (*order)(int number) = nullptr;  // null: one after the other
+  int thread = 0;
+  u32 phase = 1;
+};
+static thread_local HostBlock host;
+
+BLOCK_FN int begin_thread(int number, int turn) {
+  host.thread = host.order == nullptr ? number : host.order(number);
+  return (host.thread + kThreads - turn) & (kThreads - 1);
+}
+BLOCK_FN void end_phase() { ++host.phase; }
+BLOCK_FN void team_sync() { end_phase(); }
+BLOCK_FN u64 clock_now() { return 0; }
+BLOCK_FN bool is_first() { return true; }
+
+BLOCK_FN float madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+BLOCK_FN double madd(double a, double b, double c) { return __builtin_fma(a, b, c); }
+BLOCK_FN float root_of(float x) { return __builtin_sqrtf(x); }
+BLOCK_FN double root_of(double x) { return __builtin_sqrt(x); }
+BLOCK_FN int bits_of(float x) { return __builtin_bit_cast(int, x); }
+BLOCK_FN float real_of(int bits) { return __builtin_bit_cast(float, bits); }
+#endif
+
+/// Four neighbours, in one access where they begin at a multiple of 16 bytes.
+struct alignas(16) Four {
+  float v[4];
+};
+
+#ifdef BLOCK_WATCHED
+#include BLOCK_WATCHED  // types that look like pointers, and tell of every access
+#else
+using Reals = float*;
+using Doubles = double*;
+using Ints = int*;
+using Bytes = unsigned char*;
+
+BLOCK_FN Four load4(const float* p, int i) { return *reinterpret_cast<const Four*>(p + i); }
+BLOCK_FN void store4(float* p, int i, const Four& four) { *reinterpret_cast<Four*>(p + i) = four; }
+BLOCK_FN bool whole(const float* p) { return (reinterpret_cast<u64>(p) & 15) == 0; }
+BLOCK_FN Ints ints_at(Reals p) { return reinterpret_cast<int*>(p); }
+BLOCK_FN Bytes bytes_at(Reals p) { return reinterpret_cast<unsigned char*>(p); }
+BLOCK_FN Doubles doubles_at(Reals p) { return reinterpret_cast<double*>(p); }
+BLOCK_FN Reals reals_at(const void* p) { return static_cast<float*>(const_cast<void*>(p)); }
+#endif
+
+BLOCK_FN int smaller(int a, int b) { return a < b ? a : b; }
+BLOCK_FN int larger(int a, int b) { return a > b ? a : b; }
+BLOCK_FN float infinity() { return real_of(0x7F800000); }
+
+/// What a call sees beside its own sizes.
+struct Frame {
+  Reals slab, input, target;
+  const Step* step;
+  u64* clocks;  // of each call; null: nobody asks
+  u64 seed;
+  float* loss;
+  int batch;
+};
+
+BLOCK_FN Reals place(const Frame& f, int at) {
+  if (at >= 0) return f.slab + at;
+  return at == kInput ? f.input : f.target;
+}
+
+/// Threads that a call of so many items leaves behind its own, in whole warps: where the next one begins.
+BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
+
+/// store(i, f(i)) of each element. `kAtOnce` are computed before one is stored, so that their loads do not wait for each
+/// other: what is stored may lie where f reads for element i, and for no other.
+template <int kAtOnce, class F, class Store>
+BLOCK_FN int each_into(int count, int turn, const F& f, const Store& store) {
+  PHASE(t)
+    for (int i = t; i < count; i += kAtOnce * kThreads) {
+      decltype(f(0)) value[kAtOnce];
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < kAtOnce; ++j) value[j] = f(i + j * kThreads < count ? i + j * kThreads : i);
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < kAtOnce; ++j) {
+        if (i + j * kThreads < count) store(i + j * kThreads, value[j]);
+      }
+    }
+  END
+  return used(count);
+}
+
+/// y[i] = f(i).
+template <class F>
+BLOCK_FN int each(int count, Reals y, int turn, const F& f) {
+  return each_into<4>(
+      count, turn, [&](int i) { return static_cast<float>(f(i)); }, [&](int i, float value) { y[i] = value; });
+}
+
+/// The same for what is seldom or small.
+template <class F>
+BLOCK_FN int each_alone(int count, Reals y, int turn, const F& f) {
+  PHASE(t)
+    for (int i = t; i < count; i += kThreads) y[i] = f(i);
+  END
+  return used(count);
+}
+
+/// The same where four neighbours are had together: f(i) of elements 4 i to 4 i + 3.
+template <class F>
+BLOCK_FN int each_four(int fours, Reals y, int turn, const F& f) {
+  return each_into<2>(fours, turn, f, [&](int i, const Four& value) { store4(y, 4 * i, value); });
+}
+
+/// f of each element of x, and of two.
+template <class F>
+BLOCK_FN int map(int count, Reals x, Reals y, int turn, const F& f) {
+  if (count % 4 != 0 || !whole(x) || !whole(y)) return each_alone(count, y, turn, [&](int i) { return f(x[i]); });
+  return each_four(count / 4, y, turn, [&](int i) {
+    Four four = load4(x, 4 * i);
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < 4; ++j) four.v[j] = f(four.v[j]);
+    return four;
+  });
+}
+template <class F>
+BLOCK_FN int map(int count, Reals a, Reals b, Reals y, int turn, const F& f) {
+  if (count % 4 != 0 || !whole(a) || !whole(b) || !whole(y)) {
+    return each_alone(count, y, turn, [&](int i) { return f(a[i], b[i]); });
+  }
+  return each_four(count / 4, y, turn, [&](int i) {
+    Four left = load4(a, 4 * i);
+    const Four right = load4(b, 4 * i);
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < 4; ++j) left.v[j] = f(left.v[j], right.v[j]);
+    return left;
+  });
+}
+
+}  // namespace
+}  // namespace lanista::device::block

@@ -1,0 +1,236 @@
+#pragma once
+// Products, as sums over ascending k. A thread has a tile of outputs in registers and reads through the first cache: no
+// sum is ever split, and the tile's shape never shows.
+#include "lanista/device/block/math.inc.h"
+
+namespace lanista::device::block {
+namespace {
+
+/// c[i][j] = sum over k of a b, then the bias, then relu; steps are in elements. `outer` x `inner` matrices.
+struct Product {
+  Reals a, b, bias, c;
+  bool biased, relu, wide_c;
+  int m, n, k;
+  int a_m, a_k, b_k, b_n, c_m, c_n;
+  int outer, inner;
+  int a_outer, b_outer, c_outer, a_inner, b_inner, c_inner;
+};
+
+/// How an operand is read: one by one, four along k, or four along the outputs.
+enum Reading { kOnes, kAlongK, kAcross };
+
+template <int kRows, int kColumns, Reading kLeft, Reading kRight>
+BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row, int column) {
+  float sum[kRows][kColumns];
+  int left_at[kRows], right_at[kColumns];
+  BLOCK_UNROLL(8)
+  for (int r = 0; r < kRows; ++r) {
+    left_at[r] = smaller(row + r, p.m - 1) * p.a_m;
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < kColumns; ++j) sum[r][j] = 0.0F;
+  }
+  BLOCK_UNROLL(4)
+  for (int j = 0; j < kColumns; ++j) right_at[j] = smaller(column + j, p.n - 1) * p.b_n;
+  int k = 0;
+  for (; k + 4 <= p.k; k += 4) {
+    float left[4][kRows], right[4][kColumns];
+    if (kLeft == kAlongK) {
+      BLOCK_UNROLL(8)
+      for (int r = 0; r < kRows; ++r) {
+        const Four four = load4(a, left_at[r] + k);
+        BLOCK_UNROLL(4)
+        for (int q = 0; q < 4; ++q) left[q][r] = four.v[q];
+      }
+    } else if (kLeft == kAcross) {
+      BLOCK_UNROLL(4)
+      for (int q = 0; q < 4; ++q) {
+        BLOCK_UNROLL(2)
+        for (int r = 0; r + 4 <= kRows; r += 4) {
+          const Four four = load4(a, row + r + (k + q) * p.a_k);
+          BLOCK_UNROLL(4)
+          for (int j = 0; j < 4; ++j) left[q][r + j] = four.v[j];
+        }
+      }
+    } else {
+      BLOCK_UNROLL(4)
+      for (int q = 0; q < 4; ++q) {
+        BLOCK_UNROLL(8)
+        for (int r = 0; r < kRows; ++r) left[q][r] = a[left_at[r] + (k + q) * p.a_k];
+      }
+    }
+    if (kRight == kAlongK) {
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < kColumns; ++j) {
+        const Four four = load4(b, right_at[j] + k);
+        BLOCK_UNROLL(4)
+        for (int q = 0; q < 4; ++q) right[q][j] = four.v[q];
+      }
+    }
+    BLOCK_UNROLL(4)
+    for (int q = 0; q < 4; ++q) {
+      if (kRight == kAlongK) continue;
+      if (kRight == kAcross) {
+        BLOCK_UNROLL(2)
+        for (int j = 0; j + 4 <= kColumns; j += 4) {
+          const Four four = load4(b, column + j + (k + q) * p.b_k);
+          BLOCK_UNROLL(4)
+          for (int i = 0; i < 4; ++i) right[q][j + i] = four.v[i];
+        }
+      } else {
+        BLOCK_UNROLL(4)
+        for (int j = 0; j < kColumns; ++j) right[q][j] = b[right_at[j] + (k + q) * p.b_k];
+      }
+    }
+    BLOCK_UNROLL(4)
+    for (int q = 0; q < 4; ++q) {
+      BLOCK_UNROLL(8)
+      for (int r = 0; r < kRows; ++r) {
+        BLOCK_UNROLL(4)
+        for (int j = 0; j < kColumns; ++j) sum[r][j] = madd(left[q][r], right[q][j], sum[r][j]);
+      }
+    }
+  }
+  for (; k < p.k; ++k) {
+    BLOCK_UNROLL(8)
+    for (int r = 0; r < kRows; ++r) {
+      const float left = a[left_at[r] + k * p.a_k];
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < kColumns; ++j) sum[r][j] = madd(left, b[right_at[j] + k * p.b_k], sum[r][j]);
+    }
+  }
+  Four bias = {};
+  BLOCK_UNROLL(4)
+  for (int j = 0; j < kColumns; ++j) {
+    if (p.biased) bias.v[j] = p.bias[smaller(column + j, p.n - 1)];
+  }
+  BLOCK_UNROLL(8)
+  for (int r = 0; r < kRows; ++r) {
+    if (row + r >= p.m) continue;
+    Four value;
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < kColumns; ++j) {
+      value.v[j] = p.biased ? sum[r][j] + bias.v[j] : sum[r][j];
+      if (p.relu) value.v[j] = relu_of(value.v[j]);
+    }
+    if (kRight == kAcross && p.wide_c) {
+      store4(c, (row + r) * p.c_m + column, value);
+      continue;
+    }
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < kColumns; ++j) {
+      if (column + j < p.n) c[(row + r) * p.c_m + (column + j) * p.c_n] = value.v[j];
+    }
+  }
+}
+
+BLOCK_FN int tiles_of(const Product& p, int rows, int columns) {
+  return p.outer * p.inner * ((p.m + rows - 1) / rows) * ((p.n + columns - 1) / columns);
+}
+
+template <int kRows, int kColumns, Reading kLeft, Reading kRight>
+BLOCK_FORM int product_by(const Product& p, int turn) {
+  const int rows = (p.m + kRows - 1) / kRows, columns = (p.n + kColumns - 1) / kColumns;
+  const int items = p.outer * p.inner * rows * columns;
+  PHASE(t)
+    for (int i = t; i < items; i += kThreads) {
+      const int inside = i % p.inner, tile = i / p.inner;
+      const int column = tile % columns, rest = tile / columns;
+      const int row = rest % rows, outside = rest / rows;
+      product_tile<kRows, kColumns, kLeft, kRight>(p, p.a + (outside * p.a_outer + inside * p.a_inner),
+                                                   p.b + (outside * p.b_outer + inside * p.b_inner),
+                                                   p.c + (outside * p.c_outer + inside * p.c_inner), row * kRows,
+                                                   column * kColumns);
+    }
+  END
+  return used(items);
+}
+
+/// What a thread spends on products by tiles of that size: terms of the largest share, and what reading costs.
+BLOCK_FN int spent_on(const Product& p, int rows, int columns) {
+  return (tiles_of(p, rows, columns) + kThreads - 1) / kThreads * (rows * columns + rows + columns + 3);
+}
+
+template <Reading kLeft>
+BLOCK_FN int product_of_fours(const Product& p, int turn) {
+  constexpr Reading kFew = kLeft == kAlongK ? kAlongK : kOnes;
+  const int many = 1 << 30;
+  const int eight = kLeft != kOnes && (kLeft != kAcross || p.m % 8 == 0) ? spent_on(p, 8, 4) : many;
+  const int four = kLeft != kOnes ? spent_on(p, 4, 4) : many;
+  const int two = spent_on(p, 2, 4), one = spent_on(p, 1, 4);
+  if (kLeft != kOnes && eight <= four && eight <= two && eight <= one) return product_by<8, 4, kLeft, kAcross>(p, turn);
+  if (kLeft != kOnes && four <= two && four <= one) return product_by<4, 4, kLeft, kAcross>(p, turn);
+  return two <= one ? product_by<2, 4, kFew, kAcross>(p, turn) : product_by<1, 4, kFew, kAcross>(p, turn);
+}
+
+/// n: m, m a sample, n, k, k a sample, a_m, a_k, b_k, b_n, c_m, c_n, matrices a sample (0: one in all), inner ones,
+/// a_outer, b_outer, c_outer, a_inner, b_inner, c_inner, relu. at: a, b, bias, c.
+BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
+  const int* n = call.n;
+  Product p;
+  p.a = place(f, call.at[0]);
+  p.b = place(f, call.at[1]);
+  p.biased = call.at[2] != kNowhere;
+  p.bias = p.biased ? place(f, call.at[2]) : p.b;
+  p.c = place(f, call.at[3]);
+  p.m = n[0] + n[1] * f.batch;
+  p.n = n[2];
+  p.k = n[3] + n[4] * f.batch;
+  p.a_m = n[5];
+  p.a_k = n[6];
+  p.b_k = n[7];
+  p.b_n = n[8];
+  p.c_m = n[9];
+  p.c_n = n[10];
+  p.outer = n[11] == 0 ? 1 : n[11] * f.batch;
+  p.inner = n[12];
+  p.a_outer = n[13];
+  p.b_outer = n[14];
+  p.c_outer = n[15];
+  p.a_inner = n[16];
+  p.b_inner = n[17];
+  p.c_inner = n[18];
+  p.relu = n[19] != 0;
+  p.wide_c = p.c_n == 1 && p.c_m % 4 == 0 && p.n % 4 == 0 && p.c_outer % 4 == 0 && p.inner == 1 && whole(p.c);
+  const bool right = p.b_n == 1 && p.b_k % 4 == 0 && p.n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 && whole(p.b);
+  const bool left = p.inner == 1 && p.a_outer % 4 == 0 && whole(p.a);
+  if (left && right) {
+    if (p.a_k == 1 && p.a_m % 4 == 0) return product_of_fours<kAlongK>(p, turn);
+    if (p.a_m == 1 && p.a_k % 4 == 0 && p.m % 4 == 0) return product_of_fours<kAcross>(p, turn);
+  }
+  if (right) return product_of_fours<kOnes>(p, turn);
+  if (left && p.a_k == 1 && p.a_m % 4 == 0 && p.b_k == 1 && p.b_n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 &&
+      whole(p.b)) {
+    return product_by<4, 4, kAlongK, kAlongK>(p, turn);
+  }
+  if (tiles_of(p, 4, 2) >= kThreads) return product_by<4, 2, kOnes, kOnes>(p, turn);
+  return product_by<1, 1, kOnes, kOnes>(p, turn);
+}
+
+/// n: matrices, rows, columns. at: x, y.
+BLOCK_OP int op_transpose(const Call& call, const Frame& f, int turn) {
+  const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
+  const int rows = call.n[1], columns = call.n[2], all = call.n[0] * rows * columns;
+  // Neighbouring threads write neighbours, and read few rows.
+  return each(all, y, turn, [&](int i) {
+    const int row = i % rows, rest = i / rows;
+    return x[(rest / columns * rows + row) * columns + rest % columns];
+  });
+}
+
+/// Plain ascending sums over rows. n: rows a sample, columns. at: x, y.
+BLOCK_OP int op_column_sum(const Call& call, const Frame& f, int turn) {
+  const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
+  const int rows = call.n[0] * f.batch, columns = call.n[1];
+  PHASE(t)
+    for (int i = t; i < columns; i += kThreads) {
+      float sum = 0.0F;
+      BLOCK_UNROLL_BY(16)
+      for (int r = 0; r < rows; ++r) sum += x[r * columns + i];
+      y[i] = sum;
+    }
+  END
+  return used(columns);
+}
+
+}  // namespace
+}  // namespace lanista::device::block

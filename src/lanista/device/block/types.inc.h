@@ -1,0 +1,106 @@
+#pragma once
+// What the host tells the block of a lane, and what the block says back. Read by the host's compiler and by NVRTC.
+
+namespace lanista::device::block {
+
+using i64 = long long;
+using u32 = unsigned;
+using u64 = unsigned long long;
+
+/// What a block knows how to do. Products, sums over taps, and whatever goes element by element have one form each, which
+/// many operators share.
+enum Op : int {
+  kProduct,        ///< c = a b, any steps, a number of matrices
+  kTranspose,      ///< matrices, one after the other
+  kTaps,           ///< convolution forward, or its data gradient
+  kTapWeights,     ///< its weight gradient
+  kDepthwise,      ///< the same, a channel a group
+  kDepthwiseWeights,
+  kColumnSum,
+  kActivation,
+  kActivationGrad,
+  kWithNumbers,    ///< activations that have numbers
+  kWithNumbersGrad,
+  kBinary,
+  kScale,
+  kZero,
+  kCopy,
+  kRowAdd,
+  kSoftmax,
+  kSoftmaxGrad,
+  kDropout,
+  kBatchNorm,
+  kBatchNormGrad,
+  kLayerNorm,
+  kLayerNormGrad,
+  kMaxPool,
+  kMaxPoolGrad,
+  kAvgPool,
+  kAvgPoolGrad,
+  kMeanAxis,
+  kMeanAxisGrad,
+  kPermute,
+  kCopySlice,
+  kPasteSlice,
+  kEmbedding,
+  kEmbeddingGrad,
+  kCrossEntropy,
+  kCrossEntropyGrad,
+  kErrors,      ///< losses of numbers
+  kErrorsGrad,
+  kMeanLoss,    ///< of the batch: the step's
+  kClip,        ///< the factor of all gradients
+  kUpdate,
+};
+
+enum Activation : int { kRelu, kGelu, kSilu, kTanh, kSigmoid, kHardSwish, kSoftsign };
+enum NumberedActivation : int { kLeakyRelu, kElu, kClipped, kHardSigmoid };
+enum Binary : int { kAdd, kSub, kMul, kDiv };
+enum ErrorLoss : int { kMse, kMae, kHuber, kBce };
+enum Optimizer : int { kSgd, kAdam, kAdamW, kLion, kRmsprop };
+
+constexpr int kPlaces = 12, kSizes = 24, kReals = 4;
+/// Places that are no words of the lane's slab.
+constexpr int kInput = -1, kTarget = -2, kNowhere = -3;
+
+/// One instruction. Which size means what is said where the operator is.
+struct Call {
+  int op;
+  int waits;        ///< 1: until every thread has done all calls before it
+  int at[kPlaces];  ///< words of the slab
+  int n[kSizes];
+  float x[kReals];
+};
+
+/// A run of parameters that trains at one rate.
+struct Piece {
+  int begin, count;
+  float rate, shrink;
+};
+
+/// What a step is given.
+struct Step {
+  const void* input;   ///< features in program layout, or tokens
+  const void* target;  ///< labels, or numbers
+  const i64* samples;  ///< null, unless masks are drawn
+  const float* weights;   ///< null: 1 each
+  const double* numbers;  ///< the lane's own numbers
+  const Piece* pieces;
+  u64 done;  ///< steps before this one
+  double smoothing, clip_norm;
+  int batch, piece_count;
+  float decay, momentum, beta1, take1, beta2, take2, eps, root;
+  int decays, moves, nesterov, first;
+};
+
+struct Lane {
+  float* slab;
+  const Call* calls;
+  const Step* steps;
+  float* losses;  ///< one a step
+  u64* clocks;    ///< what each call takes, added up; then calls do not overlap. Null: nobody asks
+  u64 seed;
+  int call_count, step_count;
+};
+
+}  // namespace lanista::device::block

@@ -1,0 +1,425 @@
+// CUDA devices by their driver alone: its library and the run-time compiler are opened when they are wanted, and no header
+// of theirs is needed.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "lanista/base/digest.h"
+#include "lanista/device/block_device.h"
+
+namespace lanista::device {
+namespace {
+
+// The types of the driver's interface, as it documents them.
+using CuResult = int;
+using CuDevice = int;
+using CuPointer = unsigned long long;
+using CuHandle = void*;  // of contexts, modules, functions, streams
+constexpr CuResult kOutOfMemory = 2;
+
+Error unavailable(std::string message) {
+  return {.code = Code::kUnavailable, .message = std::move(message), .where = {}};
+}
+
+// A library and the entries that are wanted of it.
+class Opened {
+ public:
+  Result<void> open(std::initializer_list<const char*> names) {
+    std::string reasons;
+    for (const char* name : names) {
+      handle_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      if (handle_ != nullptr) return {};
+      const char* const why = ::dlerror();
+      reasons += (reasons.empty() ? "" : "; ") + std::string(why == nullptr ? name : why);
+    }
+    return unavailable(reasons);
+  }
+  template <class F>
+  void find(const char* name, F*& to) {
+    to = reinterpret_cast<F*>(entry(name));
+  }
+  /// Errors: kUnavailable, the first entry that was not found.
+  Result<void> complete() const {
+    if (missing_ == nullptr) return {};
+    return unavailable(std::string("the library has no ").append(missing_));
+  }
+
+ private:
+  void* entry(const char* name) {
+    void* const found = ::dlsym(handle_, name);
+    if (found == nullptr && missing_ == nullptr) missing_ = name;
+    return found;
+  }
+
+  void* handle_ = nullptr;  // never closed: what it made lives on
+  const char* missing_ = nullptr;
+};
+
+struct Driver {
+  Opened library;
+  CuResult (*init)(unsigned) = nullptr;
+  CuResult (*error_name)(CuResult, const char**) = nullptr;
+  CuResult (*error_text)(CuResult, const char**) = nullptr;
+  CuResult (*device_count)(int*) = nullptr;
+  CuResult (*device_get)(CuDevice*, int) = nullptr;
+  CuResult (*attribute)(int*, int, CuDevice) = nullptr;
+  CuResult (*retain)(CuHandle*, CuDevice) = nullptr;
+  CuResult (*set_current)(CuHandle) = nullptr;
+  CuResult (*module_load)(CuHandle*, const void*) = nullptr;
+  CuResult (*function_get)(CuHandle*, CuHandle, const char*) = nullptr;
+  CuResult (*function_set)(CuHandle, int, int) = nullptr;
+  CuResult (*allocate)(CuPointer*, std::size_t) = nullptr;
+  CuResult (*release)(CuPointer) = nullptr;
+  CuResult (*allocate_host)(void**, std::size_t, unsigned) = nullptr;
+  CuResult (*release_host)(void*) = nullptr;
+  CuResult (*set_bytes)(CuPointer, unsigned char, std::size_t, CuHandle) = nullptr;
+  CuResult (*copy)(CuPointer, CuPointer, std::size_t, CuHandle) = nullptr;
+  CuResult (*stream_create)(CuHandle*, unsigned) = nullptr;
+  CuResult (*stream_wait)(CuHandle) = nullptr;
+  CuResult (*launch)(CuHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CuHandle, void**,
+                     void**) = nullptr;
+
+  Result<void> open() {
+    LANISTA_TRY(library.open({"libcuda.so.1"}));
+    library.find("cuInit", init);
+    library.find("cuGetErrorName", error_name);
+    library.find("cuGetErrorString", error_text);
+    library.find("cuDeviceGetCount", device_count);
+    library.find("cuDeviceGet", device_get);
+    library.find("cuDeviceGetAttribute", attribute);
+    library.find("cuDevicePrimaryCtxRetain", retain);
+    library.find("cuCtxSetCurrent", set_current);
+    library.find("cuModuleLoadData", module_load);
+    library.find("cuModuleGetFunction", function_get);
+    library.find("cuFuncSetAttribute", function_set);
+    library.find("cuMemAlloc_v2", allocate);
+    library.find("cuMemFree_v2", release);
+    library.find("cuMemHostAlloc", allocate_host);
+    library.find("cuMemFreeHost", release_host);
+    library.find("cuMemsetD8Async", set_bytes);
+    library.find("cuMemcpyAsync", copy);
+    library.find("cuStreamCreate", stream_create);
+    library.find("cuStreamSynchronize", stream_wait);
+    library.find("cuLaunchKernel", launch);
+    return library.complete();
+  }
+
+  std::string text(const char* call, CuResult result) const {
+    const char *name = nullptr, *why = nullptr;
+    if (error_name(result, &name) != 0 || name == nullptr) name = "an unknown error";
+    if (error_text(result, &why) != 0 || why == nullptr) why = "";
+    return std::string(call) + " failed with " + name + " (" + std::to_string(result) + "): " + why;
+  }
+};
+
+struct Compiler {
+  Opened library;
+  int (*version)(int*, int*) = nullptr;
+  int (*create)(CuHandle*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*compile)(CuHandle, int, const char* const*) = nullptr;
+  int (*log_size)(CuHandle, std::size_t*) = nullptr;
+  int (*log)(CuHandle, char*) = nullptr;
+  int (*cubin_size)(CuHandle, std::size_t*) = nullptr;
+  int (*cubin)(CuHandle, char*) = nullptr;
+  int (*destroy)(CuHandle*) = nullptr;
+
+  Result<void> open() {
+    LANISTA_TRY(library.open({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}));
+    library.find("nvrtcVersion", version);
+    library.find("nvrtcCreateProgram", create);
+    library.find("nvrtcCompileProgram", compile);
+    library.find("nvrtcGetProgramLogSize", log_size);
+    library.find("nvrtcGetProgramLog", log);
+    library.find("nvrtcGetCUBINSize", cubin_size);
+    library.find("nvrtcGetCUBIN", cubin);
+    library.find("nvrtcDestroyProgram", destroy);
+    return library.complete();
+  }
+};
+
+std::vector<std::string> options_of(int architecture, const BlockShape& shape, bool tells = false) {
+  // More than one block on a multiprocessor only where blocks are small.
+  const int resident = shape.threads <= 256 ? 2 : 1;
+  std::vector<std::string> options;
+  for (const char* each : {"--std=c++17", "-fmad=false", "-ftz=true", "-prec-div=true", "-prec-sqrt=true"}) {
+    options.emplace_back(each);
+  }
+  for (const char* each : {"--ptxas-options=-v"}) {
+    if (tells) options.emplace_back(each);
+  }
+  const auto add = [&](const char* name, int value) { options.emplace_back(name).append(std::to_string(value)); };
+  add("--gpu-architecture=sm_", architecture);
+  add("-DBLOCK_THREADS=", shape.threads);
+  add("-DBLOCK_TEAM=", shape.team);
+  add("-DBLOCK_RESIDENT=", resident);
+  return options;
+}
+
+// Compiled once for a text, its options and an architecture: LANISTA_BLOCK_CACHE, else the user's cache.
+std::filesystem::path cache_folder() {
+  if (const char* const asked = std::getenv("LANISTA_BLOCK_CACHE"); asked != nullptr && *asked != '\0') return asked;
+  if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return std::filesystem::path(cache) / "lanista";
+  }
+  if (const char* const home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return std::filesystem::path(home) / ".cache" / "lanista";
+  }
+  return {};
+}
+
+std::filesystem::path cache_file(const std::vector<std::string>& options) {
+  std::string all(block_text());
+  for (const std::string& each : options) all += "\n" + each;
+  const std::filesystem::path folder = cache_folder();
+  return folder.empty() ? folder : folder / ("block-" + hash_text(all).hex() + ".cubin");
+}
+
+// Whoever writes at the same time writes the same bytes, to a name of its own until they are whole.
+void write_cache(const std::filesystem::path& file, const std::string& cubin) {
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  const std::filesystem::path own = file.string() + "." + std::to_string(std::hash<const void*>{}(&cubin));
+  std::ofstream out(own, std::ios::binary);
+  out.write(cubin.data(), static_cast<std::streamsize>(cubin.size()));
+  out.close();
+  if (out) std::filesystem::rename(own, file, ignored);
+  if (!out || ignored) std::filesystem::remove(own, ignored);
+}
+
+Result<std::string> compiled(int architecture, const BlockShape& shape, std::string* log) {
+  Compiler nvrtc;
+  if (auto opened = nvrtc.open(); !opened) {
+    return unavailable("the run-time compiler of CUDA (libnvrtc.so.12 or .13) cannot be opened: " +
+                       opened.error().message);
+  }
+  const std::vector<std::string> options = options_of(architecture, shape, log != nullptr);
+  std::vector<const char*> texts;
+  for (const std::string& each : options) texts.push_back(each.c_str());
+  CuHandle program = nullptr;
+  const std::string source(block_text());
+  if (const int code = nvrtc.create(&program, source.c_str(), "block.cu", 0, nullptr, nullptr); code != 0) {
+    return unavailable("nvrtcCreateProgram failed with " + std::to_string(code));
+  }
+  const int code = nvrtc.compile(program, static_cast<int>(texts.size()), texts.data());
+  std::size_t size = 0;
+  std::string said;
+  if (nvrtc.log_size(program, &size) == 0) {
+    said.resize(size);
+    nvrtc.log(program, said.data());
+  }
+  if (log != nullptr) *log = said;
+  std::string cubin;
+  if (code == 0 && nvrtc.cubin_size(program, &size) == 0) {
+    cubin.resize(size);
+    if (nvrtc.cubin(program, cubin.data()) != 0) cubin.clear();
+  }
+  nvrtc.destroy(&program);
+  if (!cubin.empty()) return cubin;
+  return unavailable("the text of blocks does not compile for sm_" + std::to_string(architecture) + " (" +
+                     std::to_string(code) + "): " + said);
+}
+
+Result<std::string> cubin_for(int architecture, const BlockShape& shape) {
+  const std::filesystem::path file = cache_file(options_of(architecture, shape));
+  if (!file.empty()) {
+    std::ifstream in(file, std::ios::binary);
+    std::string cubin{std::istreambuf_iterator<char>(in), {}};
+    if (!cubin.empty()) return cubin;
+  }
+  LANISTA_ASSIGN(std::string cubin, compiled(architecture, shape, nullptr));
+  if (!file.empty()) write_cache(file, cubin);
+  return cubin;
+}
+
+CuPointer pointer(const void* p) { return reinterpret_cast<CuPointer>(p); }
+
+class CudaBlocks final : public BlockDevice {
+ public:
+  // Finds the device and makes its stream; kernels come when they are launched.
+  Result<void> open(int number, std::optional<BlockShape> asked) {
+    asked_ = asked;
+    if (auto opened = driver_.open(); !opened) {
+      return unavailable("the driver of CUDA (libcuda.so.1) cannot be opened: " + opened.error().message);
+    }
+    LANISTA_TRY(reported("cuInit", driver_.init(0)));
+    int count = 0;
+    LANISTA_TRY(reported("cuDeviceGetCount", driver_.device_count(&count)));
+    if (number >= count) {
+      return unavailable("there is no CUDA device " + std::to_string(number) + " (the driver knows " +
+                         std::to_string(count) + ")");
+    }
+    CuDevice device = 0;
+    LANISTA_TRY(reported("cuDeviceGet", driver_.device_get(&device, number)));
+    constexpr int kProcessors = 16, kMajor = 75, kMinor = 76;
+    int major = 0, minor = 0;
+    LANISTA_TRY(reported("cuDeviceGetAttribute", driver_.attribute(&processors_, kProcessors, device)));
+    LANISTA_TRY(reported("cuDeviceGetAttribute", driver_.attribute(&major, kMajor, device)));
+    LANISTA_TRY(reported("cuDeviceGetAttribute", driver_.attribute(&minor, kMinor, device)));
+    architecture_ = 10 * major + minor;
+    LANISTA_TRY(reported("cuDevicePrimaryCtxRetain", driver_.retain(&context_, device)));
+    LANISTA_TRY(reported("cuCtxSetCurrent", driver_.set_current(context_)));
+    constexpr unsigned kNonBlocking = 1;
+    return reported("cuStreamCreate", driver_.stream_create(&stream_, kNonBlocking));
+  }
+
+  std::byte* allocate(Memory kind, std::int64_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    enter();
+    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+    if (kind == Memory::kStaging) {
+      void* memory = nullptr;
+      check("cuMemHostAlloc", driver_.allocate_host(&memory, size, 0));
+      return static_cast<std::byte*>(memory);
+    }
+    CuPointer memory = 0;
+    check("cuMemAlloc", driver_.allocate(&memory, size));
+    check("cuMemsetD8Async", driver_.set_bytes(memory, 0, size, stream_));
+    return reinterpret_cast<std::byte*>(memory);
+  }
+
+  void release(Memory kind, std::byte* memory) noexcept override {
+    const std::lock_guard lock(mutex_);
+    driver_.set_current(context_);
+    driver_.stream_wait(stream_);
+    kind == Memory::kStaging ? driver_.release_host(memory) : driver_.release(pointer(memory));
+  }
+
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    if (bytes == 0) return;
+    const std::lock_guard lock(mutex_);
+    enter();
+    check("cuMemcpyAsync", driver_.copy(pointer(to), pointer(from), static_cast<std::size_t>(bytes), stream_));
+  }
+
+  void launch(std::span<const block::Lane> lanes) override {
+    const std::lock_guard lock(mutex_);
+    enter();
+    const auto count = static_cast<int>(lanes.size());
+    const BlockShape shape = shape_for(count);
+    int most_calls = 0;
+    for (const block::Lane& lane : lanes) most_calls = std::max(most_calls, lane.call_count);
+    const auto shared = static_cast<unsigned>(static_cast<std::size_t>(most_calls) * sizeof(block::Call));
+    CuHandle function = kernel(shape, shared);
+    place_lanes(lanes);
+    CuPointer at = lanes_;
+    std::array<void*, 1> arguments{&at};
+    const auto grid = static_cast<unsigned>(count * shape.team), threads = static_cast<unsigned>(shape.threads);
+    check("cuLaunchKernel", driver_.launch(function, grid, 1, 1, threads, 1, 1, shared, stream_, arguments.data(),
+                                           nullptr));
+  }
+
+  void wait() override {
+    const std::lock_guard lock(mutex_);
+    enter();
+    check("cuStreamSynchronize", driver_.stream_wait(stream_));
+  }
+
+ private:
+  Result<void> reported(const char* call, CuResult result) const {
+    if (result == 0) return {};
+    return unavailable(driver_.text(call, result));
+  }
+  void check(const char* call, CuResult result) const {
+    if (result == kOutOfMemory) throw std::bad_alloc();
+    if (result != 0) throw std::runtime_error(driver_.text(call, result));
+  }
+  void enter() const { check("cuCtxSetCurrent", driver_.set_current(context_)); }
+
+  // Many lanes: small blocks, two on a multiprocessor. Few: large ones, so that each has warps to switch between.
+  BlockShape shape_for(int lanes) const {
+    if (asked_) return *asked_;
+    return lanes > processors_ ? BlockShape{256, 1} : BlockShape{512, 1};
+  }
+
+  CuHandle kernel(const BlockShape& shape, unsigned shared) {
+    CuHandle& function = kernels_[{shape.threads, shape.team}];
+    if (function == nullptr) {
+      const Result<std::string> cubin = cubin_for(architecture_, shape);
+      if (!cubin) throw std::runtime_error(cubin.error().message);
+      CuHandle module = nullptr, found = nullptr;
+      check("cuModuleLoadData", driver_.module_load(&module, cubin->data()));
+      check("cuModuleGetFunction", driver_.function_get(&found, module, "lanista_block"));
+      // The first cache is what blocks read through: little of it for shared memory.
+      constexpr int kCarveout = 9, kFewPercent = 15;
+      check("cuFuncSetAttribute", driver_.function_set(found, kCarveout, kFewPercent));
+      function = found;
+    }
+    constexpr unsigned kUsual = 48 * 1024;
+    constexpr int kDynamicShared = 8;
+    if (shared > kUsual) check("cuFuncSetAttribute", driver_.function_set(function, kDynamicShared, static_cast<int>(shared)));
+    return function;
+  }
+
+  void place_lanes(std::span<const block::Lane> lanes) {
+    const auto bytes = lanes.size_bytes();
+    if (bytes > lanes_bytes_) {
+      check("cuStreamSynchronize", driver_.stream_wait(stream_));
+      if (lanes_ != 0) check("cuMemFree", driver_.release(lanes_));
+      lanes_ = 0;
+      lanes_bytes_ = 0;
+      check("cuMemAlloc", driver_.allocate(&lanes_, bytes));
+      lanes_bytes_ = bytes;
+    }
+    check("cuMemcpyAsync", driver_.copy(lanes_, pointer(lanes.data()), bytes, stream_));
+  }
+
+  Driver driver_;
+  std::optional<BlockShape> asked_;
+  int processors_ = 1, architecture_ = 0;
+  CuHandle context_ = nullptr, stream_ = nullptr;
+  std::map<std::pair<int, int>, CuHandle> kernels_;
+  CuPointer lanes_ = 0;
+  std::size_t lanes_bytes_ = 0;
+  std::mutex mutex_;
+};
+
+// "0", "0/512", "0/512x2"
+Result<std::pair<int, std::optional<BlockShape>>> parsed(std::string_view name) {
+  int number = -1, threads = 0, team = 1, used = 0;
+  const std::string text(name);
+  const auto whole = [&] { return used == static_cast<int>(text.size()); };
+  if (std::sscanf(text.c_str(), "%d%n", &number, &used) == 1 && whole() && number >= 0) return {{number, std::nullopt}};
+  used = 0;
+  const bool shaped = std::sscanf(text.c_str(), "%d/%dx%d%n", &number, &threads, &team, &used) == 3 && whole();
+  const bool threads_fit = threads == 128 || threads == 256 || threads == 512 || threads == 1024;
+  if (shaped && number >= 0 && threads_fit && (team == 1 || team == 2 || team == 4 || team == 8)) {
+    return {{number, BlockShape{threads, team}}};
+  }
+  return unavailable("device 'block:cuda:" + text +
+                     "' wants a number, or a number with threads and team as in block:cuda:0/512x2 (threads 128, 256, "
+                     "512 or 1024; team 1, 2, 4 or 8)");
+}
+
+}  // namespace
+
+Result<std::string> compile_block(int architecture, const BlockShape& shape, std::string* log) {
+  return compiled(architecture, shape, log);
+}
+
+Result<BlockDevice*> cuda_blocks(std::string_view name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::unique_ptr<CudaBlocks>, std::less<>> known;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(name); found != known.end()) return found->second.get();
+  LANISTA_ASSIGN(const auto what, parsed(name));
+  auto device = std::make_unique<CudaBlocks>();
+  if (auto opened = device->open(what.first, what.second); !opened) {
+    return unavailable("device 'block:cuda:" + std::string(name) + "': " + opened.error().message);
+  }
+  return known.emplace(name, std::move(device)).first->second.get();
+}
+
+}  // namespace lanista::device

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lanista/device/block_device.h"
+#include "lanista/device/block_program.h"
+#include "lanista/nn/backend.h"
+#include "lanista/nn/layout.h"
+#include "lanista/nn/machine.h"
+#include "lanista/step/training_step.h"
+
+namespace lanista::device {
+
+/// Form B: a block a lane. Each lane has a slab of the device's memory with its state, gradients and values, and its
+/// block goes through the program's calls for a chunk of steps. Batches of a chunk go up together, losses come down when
+/// it ends. Predictions, and steps in halves, are the CPU's: a twin of one lane does them on the state brought home.
+class BlockMachine final : public nn::Machine {
+ public:
+  /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form, float64, a batch in parts),
+  /// kResourceExhausted.
+  static Result<std::unique_ptr<nn::Machine>> compile(BlockDevice& device, const step::TrainingStep* train,
+                                                      const step::InferenceStep& infer,
+                                                      const nn::ProgramOptions& options);
+
+  std::int64_t bytes() const override;
+  std::string describe() const override;
+  Result<nn::LaneState> make_state(std::uint64_t trial_seed) const override;
+  void attach(std::int64_t lane, nn::LaneState&& state) override;
+  nn::LaneState detach(std::int64_t lane) override;
+  Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) override;
+  std::int64_t step_count(std::int64_t lane) const override;
+  std::vector<Tensor> copy_out(std::int64_t lane) const override;
+  void run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) override;
+  void wait() override;
+  Result<nn::LaneGradients> make_gradients() const override;
+  double gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total, const nn::LaneHyper& hyper,
+                   nn::LaneGradients& out, bool add) override;
+  void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override;
+  void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override;
+  double gradient_square(std::int64_t lane, const nn::LaneGradients& gradients,
+                         const nn::LaneHyper& hyper) const override;
+  void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionsOut out) override;
+  void evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) override;
+  void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
+  void rehearse(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
+
+
+  /// From here on calls of the first lane of a chunk are timed, one by one. For who looks for what a step spends.
+  void time_calls();
+  struct TimedCall {
+    block::Call call;
+    std::uint64_t cycles = 0;  ///< of the device, so far
+  };
+  std::vector<TimedCall> timed_calls() const;
+
+ private:
+  friend void run_population(std::span<const struct PopulationPart> parts);
+
+  // A lane's steps of a round: those that went up together.
+  struct Round {
+    std::size_t lane = 0;
+    std::vector<block::Step> steps;
+    std::int64_t first = 0;  // of the chunk
+    std::int64_t losses = 0;  // bytes into the staging
+  };
+  struct Seat {
+    nn::LaneState state;
+    bool ahead = false;  // the device's bytes are newer than the host's
+  };
+
+  BlockMachine(nn::MachineFacts facts, BlockDevice& device, BlockProgram program, std::unique_ptr<nn::Machine> twin,
+               const step::TrainingStep& train, const nn::ProgramOptions& options,
+               MemoryBudget::Reservation reservation);
+  Seat& seat(std::int64_t lane) const { return seats_[static_cast<std::size_t>(lane)]; }
+  std::byte* slab(std::int64_t lane) const { return slabs_.at(lane * program_.slab_bytes()); }
+  void bring_home(std::int64_t lane) const;
+  void send_out(std::int64_t lane) const;
+  template <class F>
+  void with_twin(std::int64_t lane, bool changes, const F& f) const;
+  void run_on_twin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends);
+
+  // A chunk in rounds: begin, then until stage has nothing more: launch, settle.
+  void begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends);
+  void make_staging();
+  bool stage(std::vector<block::Lane>& lanes);
+  void settle();
+  void fail(const std::exception_ptr& why);
+
+  void check_batch(const nn::Batch& batch) const;
+  std::int64_t bytes_of(const nn::Batch& batch) const;
+  const void* put_features(const nn::Batch& batch);
+  const void* put_target(const nn::Batch& batch);
+  block::Step put_step(const nn::Batch& batch, const void* features, const void* target, const nn::LaneHyper& hyper,
+                       std::int64_t done);
+  template <class T>
+  T* put(std::int64_t count, const T*& on_device);
+
+  nn::ProgramOptions options_;
+  BlockDevice* device_;
+  BlockProgram program_;
+  std::unique_ptr<nn::Machine> twin_;
+  std::shared_ptr<const nn::StateKind> kind_;
+  std::string optimizer_;
+  nn::Reorder input_;
+  nn::Reorder target_;
+  bool tokens_ = false;
+  std::int64_t classes_ = 0, positions_ = 1;
+  std::int64_t sample_values_ = 1, target_values_ = 1;
+  MemoryBudget::Reservation reservation_;
+  std::int64_t step_bytes_ = 0;  // of all lanes, at most
+  std::int64_t staging_bytes_ = 0;
+  BlockMemory slabs_, calls_, staging_, staged_;  // staged: what of the staging went up
+  BlockMemory clocks_;                            // of calls; none: nobody asks
+  mutable std::vector<Seat> seats_;
+
+  // Of the chunk under way.
+  nn::Chunk chunk_;
+  std::span<nn::LaneEnd> ends_;
+  std::vector<std::uint8_t> active_;
+  std::int64_t next_step_ = 0, used_ = 0, losses_ = 0;
+  std::vector<Round> rounds_;
+};
+
+/// A machine with a chunk of its own.
+struct PopulationPart {
+  nn::Machine* machine = nullptr;
+  const nn::Chunk* chunk = nullptr;
+  std::span<nn::LaneEnd> ends = {};
+};
+/// The chunks of several machines of one block device, made by block backends, in one launch: lanes of different
+/// structures side by side. Each machine's ends are as after Machine::run and wait.
+void run_population(std::span<const PopulationPart> parts);
+
+}  // namespace lanista::device

@@ -1,0 +1,337 @@
+// Chunks of steps on blocks: what goes up, and what becomes of it.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "lanista/base/check.h"
+#include "lanista/device/block_machine.h"
+
+namespace lanista::device {
+namespace {
+
+constexpr std::int64_t kAlign = 16;
+constexpr std::int64_t kMostStaging = std::int64_t{64} << 20;
+
+std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+// What is no token number is a token that no vocabulary holds.
+std::int32_t token_of(float number) { return number >= 0 && number < 0x1p31F ? static_cast<std::int32_t>(number) : -1; }
+
+double whole_power(double base, std::int64_t exponent) {
+  double result = 1;
+  for (; exponent > 0; exponent >>= 1, base *= base) {
+    if ((exponent & 1) != 0) result *= base;
+  }
+  return result;
+}
+
+// The numbers of an update as the CPU's kernels convert them: once, from doubles.
+void set_update(const nn::LaneHyper& h, std::int64_t done, block::Step& to) {
+  const auto narrow = [](double x) { return static_cast<float>(x); };
+  to.done = static_cast<std::uint64_t>(done);
+  to.smoothing = h.label_smoothing;
+  to.clip_norm = h.clip_norm;
+  to.decay = narrow(h.weight_decay);
+  to.momentum = narrow(h.momentum);
+  to.beta1 = narrow(h.beta1);
+  to.take1 = narrow(1.0 - h.beta1);
+  to.beta2 = narrow(h.beta2);
+  to.take2 = narrow(1.0 - h.beta2);
+  to.eps = narrow(h.eps);
+  to.root = narrow(std::sqrt(1.0 - whole_power(h.beta2, done + 1)));
+  to.decays = h.weight_decay != 0 ? 1 : 0;
+  to.moves = h.momentum != 0 ? 1 : 0;
+  to.nesterov = h.nesterov ? 1 : 0;
+  to.first = done == 0 ? 1 : 0;
+}
+
+bool corrects_rate(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adamw"; }
+
+}  // namespace
+
+// Room in the staging; where it will lie on the device goes to `on_device`.
+template <class T>
+T* BlockMachine::put(std::int64_t count, const T*& on_device) {
+  const std::int64_t bytes = aligned(count * static_cast<std::int64_t>(sizeof(T)));
+  LANISTA_CHECK(used_ + bytes <= staging_bytes_, "a step of more bytes than were planned");
+  on_device = reinterpret_cast<const T*>(staged_.at(used_));
+  T* const here = reinterpret_cast<T*>(staging_.at(used_));
+  used_ += bytes;
+  return here;
+}
+
+void BlockMachine::check_batch(const nn::Batch& batch) const {
+  const auto want = [&](std::size_t got, std::int64_t wanted, const char* what) {
+    LANISTA_CHECK(static_cast<std::int64_t>(got) == wanted, "a batch of " + std::to_string(batch.size) +
+                                                                " samples brings " + std::to_string(got) + " " + what +
+                                                                " instead of " + std::to_string(wanted));
+  };
+  LANISTA_CHECK(batch.size >= 1 && batch.size <= options_.max_batch, "a batch of " + std::to_string(batch.size) +
+                                                                         " samples for a program of at most " +
+                                                                         std::to_string(options_.max_batch));
+  want(batch.features.size(), batch.size * sample_values_, "values");
+  if (classes_ > 0) {
+    want(batch.labels.size(), batch.size * positions_, "labels");
+    for (const std::int32_t label : batch.labels) {
+      LANISTA_CHECK(label >= 0 && label < classes_,
+                    "label " + std::to_string(label) + " of " + std::to_string(classes_) + " classes");
+    }
+  } else {
+    want(batch.targets.size(), batch.size * target_values_, "targets");
+  }
+  if (program_.draws_masks) want(batch.sample_index.size(), batch.size, "sample indices, which dropout wants,");
+  if (!batch.weights.empty()) want(batch.weights.size(), batch.size, "weights");
+}
+
+// At most, of a batch in the staging.
+std::int64_t BlockMachine::bytes_of(const nn::Batch& batch) const {
+  return aligned(4 * batch.size * sample_values_) + aligned(4 * batch.size * target_values_) +
+         aligned(8 * batch.size) + aligned(4 * batch.size);
+}
+
+const void* BlockMachine::put_features(const nn::Batch& batch) {
+  if (tokens_) {
+    const std::int32_t* on_device = nullptr;
+    std::ranges::transform(batch.features, put(std::ssize(batch.features), on_device), token_of);
+    return on_device;
+  }
+  const float* on_device = nullptr;
+  float* const to = put(std::ssize(batch.features), on_device);
+  if (input_.trivial()) {
+    std::ranges::copy(batch.features, to);
+  } else {
+    input_.convert(batch.size, batch.features.data(), to);
+  }
+  return on_device;
+}
+
+const void* BlockMachine::put_target(const nn::Batch& batch) {
+  if (classes_ > 0) {
+    const std::int32_t* on_device = nullptr;
+    std::ranges::copy(batch.labels, put(std::ssize(batch.labels), on_device));
+    return on_device;
+  }
+  const float* on_device = nullptr;
+  target_.convert(batch.size, batch.targets.data(), put(std::ssize(batch.targets), on_device));
+  return on_device;
+}
+
+block::Step BlockMachine::put_step(const nn::Batch& batch, const void* features, const void* target,
+                                   const nn::LaneHyper& hyper, std::int64_t done) {
+  block::Step step{};
+  step.input = features;
+  step.target = target;
+  step.batch = static_cast<int>(batch.size);
+  set_update(hyper, done, step);
+  if (program_.draws_masks) std::ranges::copy(batch.sample_index, put(std::ssize(batch.sample_index), step.samples));
+  if (!batch.weights.empty()) std::ranges::copy(batch.weights, put(std::ssize(batch.weights), step.weights));
+  const std::vector<nn::LaneNumber>& numbers = facts().lane_numbers;
+  LANISTA_CHECK(hyper.numbers.empty() || hyper.numbers.size() == numbers.size(),
+                std::to_string(hyper.numbers.size()) + " numbers of a lane instead of " +
+                    std::to_string(numbers.size()));
+  if (!numbers.empty()) {
+    double* const to = put(std::ssize(numbers), step.numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i) to[i] = hyper.numbers.empty() ? numbers[i].value : hyper.numbers[i];
+  }
+  std::vector<block::Piece> pieces;
+  for (const nn::Range& run : kind_->layout().trained) {
+    nn::each_rate(hyper.rates, run.begin, run.count, [&](std::int64_t begin, std::int64_t count, double factor) {
+      const double lr = hyper.lr * factor;
+      const double correction = corrects_rate(optimizer_) ? 1.0 - whole_power(hyper.beta1, done + 1) : 1.0;
+      pieces.push_back({.begin = static_cast<int>(begin),
+                        .count = static_cast<int>(count),
+                        .rate = static_cast<float>(-lr / correction),
+                        .shrink = static_cast<float>(1.0 - lr * hyper.weight_decay)});
+    });
+  }
+  step.piece_count = static_cast<int>(pieces.size());
+  std::ranges::copy(pieces, put(std::ssize(pieces), step.pieces));
+  return step;
+}
+
+void BlockMachine::begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
+  LANISTA_CHECK(chunk.peers == nullptr, "steps on a device are not shared");
+  chunk_ = chunk;
+  ends_ = ends;
+  active_.assign(chunk.active.begin(), chunk.active.end());
+  next_step_ = 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (active_[i] != 0) ends[i] = {.loss_sum = ends[i].loss_sum, .failure = {}};
+  }
+}
+
+// Room for the chunk, or for so much of it as kMostStaging allows; at least for a step of all lanes.
+void BlockMachine::make_staging() {
+  const std::int64_t wanted = std::max(step_bytes_ * 2, std::min(step_bytes_ * (chunk_.steps + 1), kMostStaging));
+  if (wanted <= staging_bytes_) return;
+  staging_bytes_ = 0;
+  staging_ = {};
+  staged_ = {};
+  staging_ = BlockMemory(*device_, Memory::kStaging, wanted);
+  staged_ = BlockMemory(*device_, Memory::kDevice, wanted);
+  staging_bytes_ = wanted;
+}
+
+// Takes as many steps as the staging holds, and sends them up; false if there is none left.
+bool BlockMachine::stage(std::vector<block::Lane>& lanes) {
+  rounds_.clear();
+  used_ = 0;
+  if (next_step_ >= chunk_.steps) return false;
+  make_staging();
+  std::vector<Round*> round_of(seats_.size(), nullptr);
+  rounds_.reserve(seats_.size());
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    if (active_[i] == 0) continue;
+    round_of[i] = &rounds_.emplace_back();
+    round_of[i]->lane = i;
+    round_of[i]->first = next_step_;
+  }
+  std::int64_t step_bytes = 0;
+  const std::int64_t first_step = next_step_;
+  while (next_step_ < chunk_.steps) {
+    // Every step as large as the largest so far, and its record and loss.
+    const std::int64_t records = std::ssize(rounds_) * (next_step_ - first_step + 1) *
+                                 static_cast<std::int64_t>(sizeof(block::Step) + sizeof(float) + kAlign);
+    if (next_step_ > first_step && used_ + step_bytes + records + 4096 > staging_bytes_) break;
+    const std::int64_t before = used_;
+    const nn::StepWork work = chunk_.work(next_step_);
+    LANISTA_CHECK(work.hyper.size() == seats_.size() &&
+                      (work.batches.size() == 1 || work.batches.size() == seats_.size()),
+                  "a step wants hyper-parameters for every lane, and one batch or one a lane");
+    const void *features = nullptr, *target = nullptr;
+    for (std::size_t i = 0; i < seats_.size(); ++i) {
+      if (active_[i] == 0) continue;
+      try {
+        const bool shared = work.batches.size() == 1;
+        const nn::Batch& batch = work.batches[shared ? 0 : i];
+        LANISTA_CHECK(static_cast<bool>(seats_[i].state), "lane " + std::to_string(i) + " is empty");
+        if (!shared || features == nullptr) {
+          check_batch(batch);
+          features = put_features(batch);
+          target = put_target(batch);
+        }
+        const std::int64_t done = seats_[i].state.step_count() + std::ssize(round_of[i]->steps);
+        round_of[i]->steps.push_back(put_step(batch, features, target, work.hyper[i], done));
+      } catch (...) {
+        ends_[i].failure = std::current_exception();
+        active_[i] = 0;
+      }
+    }
+    step_bytes = std::max(step_bytes, used_ - before);
+    ++next_step_;
+  }
+  std::size_t begin = lanes.size();
+  for (const Round& round : rounds_) {
+    if (round.steps.empty()) continue;
+    block::Lane lane{};
+    const auto i = static_cast<std::int64_t>(round.lane);
+    lane.slab = reinterpret_cast<float*>(slab(i));
+    lane.calls = reinterpret_cast<const block::Call*>(calls_.at());
+    lane.call_count = static_cast<int>(program_.calls.size());
+    lane.step_count = static_cast<int>(round.steps.size());
+    lane.seed = seats_[round.lane].state.seed();
+    if (lanes.empty()) lane.clocks = reinterpret_cast<block::u64*>(clocks_.at());
+    std::ranges::copy(round.steps, put(std::ssize(round.steps), lane.steps));
+    lanes.push_back(lane);
+  }
+  losses_ = used_;
+  for (Round& round : rounds_) {
+    if (round.steps.empty()) continue;
+    const float* losses = nullptr;
+    round.losses = used_;
+    put(std::ssize(round.steps), losses);
+    lanes[begin++].losses = const_cast<float*>(losses);
+  }
+  device_->copy(staged_.at(), staging_.at(), losses_);
+  return true;
+}
+
+// Losses come down, and steps are counted.
+void BlockMachine::settle() {
+  try {
+    device_->copy(staging_.at(losses_), staged_.at(losses_), used_ - losses_);
+    device_->wait();
+  } catch (...) {
+    fail(std::current_exception());
+    return;
+  }
+  for (const Round& round : rounds_) {
+    if (round.steps.empty()) continue;
+    Seat& at = seats_[round.lane];
+    nn::LaneEnd& end = ends_[round.lane];
+    const auto* losses = reinterpret_cast<const float*>(staging_.at(round.losses));
+    for (std::size_t s = 0; s < round.steps.size(); ++s) {
+      end.loss = static_cast<double>(losses[s]);
+      end.loss_sum += end.loss * static_cast<double>(round.steps[s].batch);
+      if (!std::isfinite(end.loss) && end.bad_step < 0) end.bad_step = round.first + static_cast<std::int64_t>(s);
+      ++end.steps;
+    }
+    at.state.set_step_count(at.state.step_count() + std::ssize(round.steps));
+    at.ahead = true;
+  }
+  rounds_.clear();
+}
+
+// A device fails whole: all of these lanes are as they were after their last round.
+void BlockMachine::fail(const std::exception_ptr& why) {
+  for (const Round& round : rounds_) {
+    if (!round.steps.empty()) ends_[round.lane].failure = why;
+  }
+  std::ranges::fill(active_, std::uint8_t{0});
+  rounds_.clear();
+  next_step_ = chunk_.steps;
+}
+
+void BlockMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
+  begin(chunk, ends);
+  const bool watched = std::ranges::find(chunk.watched, std::uint8_t{1}) != chunk.watched.end();
+  if (watched || options_.before_commit) {
+    next_step_ = chunk.steps;
+    run_on_twin(chunk, ends);
+    return;
+  }
+  std::vector<block::Lane> lanes;
+  while (true) {
+    try {
+      if (!stage(lanes)) return;
+      device_->launch(lanes);
+    } catch (...) {
+      fail(std::current_exception());
+      return;
+    }
+    if (next_step_ >= chunk_.steps) return;  // wait() sees the end of the last round
+    settle();
+    lanes.clear();
+  }
+}
+
+void BlockMachine::wait() {
+  if (!rounds_.empty()) settle();
+}
+
+void run_population(std::span<const PopulationPart> parts) {
+  std::vector<BlockMachine*> machines;
+  for (const PopulationPart& part : parts) {
+    auto* const machine = dynamic_cast<BlockMachine*>(part.machine);
+    LANISTA_CHECK(machine != nullptr && (machines.empty() || machine->device_ == machines[0]->device_),
+                  "a population of machines that are not blocks of one device");
+    machines.push_back(machine);
+    machine->begin(*part.chunk, part.ends);
+  }
+  std::vector<block::Lane> lanes;
+  while (true) {
+    lanes.clear();
+    for (BlockMachine* machine : machines) machine->stage(lanes);
+    if (lanes.empty()) return;
+    try {
+      machines[0]->device_->launch(lanes);
+    } catch (...) {
+      for (BlockMachine* machine : machines) machine->fail(std::current_exception());
+      return;
+    }
+    for (BlockMachine* machine : machines) machine->wait();
+  }
+}
+
+}  // namespace lanista::device
