@@ -39,7 +39,7 @@ Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tenso
 
 Tensor lane_fold_to(const LaneKernels& kernels, const Tensor& parts, const at::TensorOptions& like) {
   Tensor out = at::empty({parts.size(0), parts.size(2)}, like);
-  kernels.run("column_end", c10::typeMetaToScalarType(like.dtype()), out.numel(),
+  kernels.run_rows("column_end", c10::typeMetaToScalarType(like.dtype()), out.numel(),
               lane::ColumnSum{parts.data_ptr(), nullptr, nullptr, nullptr, out.data_ptr(), parts.size(1),
                               parts.size(2), 0, 1});
   return out;
@@ -50,7 +50,7 @@ Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows) {
   const std::int64_t lanes = x.size(0), count = x.size(1), columns = x.size(2), each = rows_of_part(count);
   if (count <= 2 * each) {
     Tensor out = at::empty({lanes, columns}, x.options());
-    kernels.run("column_whole", x.scalar_type(), out.numel(),
+    kernels.run_rows("column_whole", x.scalar_type(), out.numel(),
                 lane::ColumnSum{x.data_ptr(), nullptr, nullptr, nullptr, out.data_ptr(), count, columns, count, 1});
     return out;
   }

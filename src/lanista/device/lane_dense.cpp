@@ -146,12 +146,12 @@ Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tenso
   const std::int64_t output_rows = x.size(1) * s.oh;
   call.each = std::max<std::int64_t>(16, (output_rows + 127) / 128);
   call.parts = (output_rows + call.each - 1) / call.each;
-  Tensor parts = at::empty({x.size(0), call.parts, s.kh * s.kw * s.ci}, x.options().dtype(at::kDouble));
+  Tensor parts = at::empty({x.size(0), call.parts, s.kh * s.kw * s.ci}, x.options());
   call.x = x.data_ptr(), call.at = image_of(x);
   call.dy = dy.data_ptr(), call.dy_at = image_of(dy);
   call.y = parts.data_ptr();
   kernels.run("depthwise_grad_w", x.scalar_type(), parts.numel(), call);
-  return lane_fold_to(kernels, parts, x.options())
+  return lane_column_sum(kernels, parts)
       .reshape({x.size(0), s.kh, s.kw, 1, s.ci})
       .permute({0, 4, 3, 1, 2});
 }
@@ -159,6 +159,7 @@ Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tenso
 // ---- eight output channels at a time, without windows laid out ----
 
 constexpr std::int64_t kOutputs = 8;  // that a thread makes of a pixel
+constexpr std::int64_t kThreadsOfLane = 4096;
 
 // [lanes, kh kw ci co], whose lanes may lie apart.
 Tensor stored_weights(const Tensor& weight) {
@@ -217,11 +218,15 @@ Tensor turned(const LaneKernels& kernels, const Tensor& weight, const Conv& s) {
 
 Tensor direct_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& back, const Conv& s) {
   const Tensor dy = by_fours(back) ? back : channels_second(back.permute({0, 1, 3, 4, 2}).contiguous());
-  const std::int64_t lanes = dy.size(0), rows = x.size(1) * s.oh * s.ow, each = rows_of_part(rows);
+  const std::int64_t lanes = dy.size(0), rows = x.size(1) * s.oh * s.ow;
+  // As many parts as keep a device busy, whatever lanes there are.
+  const std::int64_t threads = s.kh * s.kw * ((s.ci + 3) / 4) * (s.co / kOutputs);
+  const std::int64_t wanted = std::clamp<std::int64_t>(kThreadsOfLane / threads, 1, 128);
+  const std::int64_t each = std::max<std::int64_t>(32, (rows + wanted - 1) / wanted);
   const std::int64_t parts = (rows + each - 1) / each;
   Tensor y = at::empty({lanes, parts, s.kh * s.kw * s.ci * s.co}, dy.options());
   kernels.run("convolution_grad_w", x.scalar_type(),
-              lanes * parts * s.kh * s.kw * ((s.ci + 3) / 4) * (s.co / kOutputs),
+              lanes * parts * threads,
               lane::ConvolutionGrad{.x = x.data_ptr(),
                                     .dy = dy.data_ptr(),
                                     .y = y.data_ptr(),
@@ -290,6 +295,13 @@ Tensor conv2d_grad_w_of(const LaneKernels& kernels, const Tensor& x, const Tenso
       .reshape({x.size(0), s.co, s.ci / s.groups, s.kh, s.kw});
 }
 
+// Once in its new order, so that not everybody who reads it puts it there.
+AtenRun transpose(const AtenCall& call) {
+  std::vector<std::int64_t> axes{0};
+  for (const std::int64_t axis : call.args.list("axes")) axes.push_back(axis + 1);
+  return [axes](const Frame&, const Tensors& in) { return Tensors{in[0].permute(axes).contiguous()}; };
+}
+
 }  // namespace
 
 void add_lane_dense(AtenTable& table, const LaneKernels& kernels) {
@@ -301,6 +313,7 @@ void add_lane_dense(AtenTable& table, const LaneKernels& kernels) {
       return Tensors{unrolled(y, in[0])};
     };
   };
+  table["transpose"] = transpose;
   table["channel_sum"] = [k](const AtenCall& call) -> AtenRun {
     return [k, channel = channel_of(call.x())](const Frame&, const Tensors& in) {
       return Tensors{lane_column_sum(*k, rows_of(in[0], channel))};

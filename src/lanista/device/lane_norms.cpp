@@ -57,7 +57,7 @@ AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k) {
     Tensor mean = fresh(), inverse = fresh(), new_mean = fresh(), new_var = fresh(), y = at::empty_like(x);
     const Tensor old_mean = dense_columns(in[next]), old_var = dense_columns(in[next + 1]);
     TORCH_CHECK(old_mean.stride(0) == old_var.stride(0), "running statistics that lie apart");
-    k->run("norm_end", type, lanes * columns,
+    k->run_rows("norm_end", type, lanes * columns,
            lane::NormEnd{static_cast<const double*>(sums.data_ptr()), x.data_ptr(), old_mean.data_ptr(),
                          old_var.data_ptr(),
                          static_cast<const double*>(frame.numbers.data_ptr()) + static_cast<std::int64_t>(number),
@@ -88,7 +88,7 @@ AtenRun batch_norm_grad(const AtenCall&, const LaneKernels* k) {
     end.sums = static_cast<const double*>(sums.data_ptr()), end.inverse = inverse.data_ptr();
     end.new_mean = dot.data_ptr(), end.new_var = sum.data_ptr();
     end.rows = x.size(1), end.columns = columns, end.parts = sums.size(1);
-    k->run("norm_grad_end", type, lanes * columns, end);
+    k->run_rows("norm_grad_end", type, lanes * columns, end);
     Tensor dx = at::empty_like(x);
     lane::NormApply apply = apply_to(x, mean, inverse, dx);
     apply.dy = dy.data_ptr(), apply.dot = dot.data_ptr(), apply.sum = sum.data_ptr();

@@ -17,6 +17,15 @@ LANE_FN int lane_source(int at, int size, int spread) {
   return cell * spread == at && cell < size ? cell : -1;
 }
 
+// The windows of an axis that hold a place: of the last one, its number and the place's cell in it; the others come
+// one before another, `stride` cells on. Windows have no gaps.
+struct Holders {
+  int window, cell;
+};
+LANE_FN Holders lane_holders(int place, int stride) {
+  const int last = place / stride;
+  return {last, place - last * stride};
+}
 LANE_FN Four lane_load(const T* from, int wide) {
   Four f;
   if (wide == 4) {
@@ -110,19 +119,22 @@ LANE_KERNEL(column_part, ColumnSum) {
   for (i64 row = begin; row < end; ++row) sum += double(x[row * a.columns]);
   ((double*)a.out)[i] = sum;
 }
-LANE_KERNEL(column_end, ColumnSum) {
+// Threads share the rows of a column.
+LANE_ROW_KERNEL(column_end, ColumnSum) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
   const double* x = (const double*)a.x + lane * a.rows * a.columns + c;
   double sum = 0;
-  for (i64 row = 0; row < a.rows; ++row) sum += x[row * a.columns];
-  LANE_WRITE(out)[i] = T(sum);
+  LANE_ROW_OF(row, a.rows) sum += x[row * a.columns];
+  sum = LANE_ROW_SUM(sum);
+  if (LANE_ROW_FIRST) LANE_WRITE(out)[i] = T(sum);
 }
-LANE_KERNEL(column_whole, ColumnSum) {
+LANE_ROW_KERNEL(column_whole, ColumnSum) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
   const T* x = LANE_READ(x) + lane * a.rows * a.columns + c;
   double sum = 0;
-  for (i64 row = 0; row < a.rows; ++row) sum += double(x[row * a.columns]);
-  LANE_WRITE(out)[i] = T(sum);
+  LANE_ROW_OF(row, a.rows) sum += double(x[row * a.columns]);
+  sum = LANE_ROW_SUM(sum);
+  if (LANE_ROW_FIRST) LANE_WRITE(out)[i] = T(sum);
 }
 
 // ---- batch norm: distances to the first row, so that equal values have no variance ----
@@ -142,14 +154,17 @@ LANE_KERNEL(norm_part, ColumnSum) {
   out[c] = sum;
   out[a.columns + c] = squares;
 }
-LANE_KERNEL(norm_end, NormEnd) {
+LANE_ROW_KERNEL(norm_end, NormEnd) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
   double sum = 0, raw = 0;
-  for (i64 part = 0; part < a.parts; ++part) {
+  LANE_ROW_OF(part, a.parts) {
     const double* sums = a.sums + (lane * a.parts + part) * 2 * a.columns;
     sum += sums[c];
     raw += sums[a.columns + c];
   }
+  sum = LANE_ROW_SUM(sum);
+  raw = LANE_ROW_SUM(raw);
+  if (!LANE_ROW_FIRST) return;
   const double rows = double(a.rows), first = double(LANE_READ(x)[lane * a.rows * a.columns + c]);
   double squares = raw - sum * sum / rows;
   if (squares < 0) squares = 0;
@@ -194,14 +209,17 @@ LANE_KERNEL(norm_grad_part, ColumnSum) {
   out[a.columns + c] = sum;
 }
 // The mean and inverse are of what was normalised; new_mean and new_var are the sums, of dy times it and of dy.
-LANE_KERNEL(norm_grad_end, NormEnd) {
+LANE_ROW_KERNEL(norm_grad_end, NormEnd) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
   double dot = 0, sum = 0;
-  for (i64 part = 0; part < a.parts; ++part) {
+  LANE_ROW_OF(part, a.parts) {
     const double* sums = a.sums + (lane * a.parts + part) * 2 * a.columns;
     dot += sums[c];
     sum += sums[a.columns + c];
   }
+  dot = LANE_ROW_SUM(dot);
+  sum = LANE_ROW_SUM(sum);
+  if (!LANE_ROW_FIRST) return;
   LANE_WRITE(new_mean)[i] = T(dot * double(((const T*)a.inverse)[i]));
   LANE_WRITE(new_var)[i] = T(sum);
 }
@@ -310,11 +328,11 @@ LANE_KERNEL(windows, Windows) {
   }
 }
 
-// i counts [lanes, co / 8, quarter of the pixels]: four pixels, far apart so that neighbours read side by side, and
-// eight channels of each.
+// i counts [lanes, quarter of the pixels, co / 8]: four pixels and eight channels of each; neighbours read the same
+// pixels, and what they write lies side by side.
 LANE_KERNEL(convolution, Convolution) {
   const n32 pixels = n32(a.samples * a.oh * a.ow), quarter = (pixels + 3) / 4, blocks = n32(a.co) / 8;
-  const n32 first = n32(i) % quarter, block = n32(i) / quarter % blocks, lane = n32(i) / quarter / blocks;
+  const n32 block = n32(i) % blocks, first = n32(i) / blocks % quarter, lane = n32(i) / blocks / quarter;
   const T* x = LANE_READ(x) + lane * a.at.lane;
   const T* weight = LANE_READ(weight) + lane * a.weight_lane + block * 8;
   T sum[4][8];
@@ -335,7 +353,7 @@ LANE_KERNEL(convolution, Convolution) {
       for (int j = 0; j < 4; ++j) {
         const int y = lane_source(row[j] + ky * int(a.dilation_h), int(a.h), int(a.spread_h));
         const int z = lane_source(column[j] + kx * int(a.dilation_w), int(a.w), int(a.spread_w));
-        from[j] = y >= 0 && z >= 0 ? image[j] + y * a.at.row + z * a.at.column : (const T*)0;
+        from[j] = y >= 0 && z >= 0 ? image[j] + (y * int(a.at.row) + z * int(a.at.column)) : (const T*)0;
       }
       const T* w = weight + i64(ky * int(a.kw) + kx) * ci * a.co;
       if (a.fours) {
@@ -412,31 +430,39 @@ LANE_KERNEL(convolution_grad_w, ConvolutionGrad) {
   int q = int(begin % n32(a.ow)), r = int(begin / n32(a.ow) % n32(a.oh)), n = int(begin / n32(a.ow) / n32(a.oh));
   const T* x = LANE_READ(x) + lane * a.at.lane + first * a.at.channel;
   const T* dy = LANE_READ(dy) + lane * a.dy_at.lane + block * 8;
-  for (n32 at = begin; at < end; ++at) {
-    const int y = r * int(a.stride_h) - int(a.top) + ky * int(a.dilation_h);
-    const int z = q * int(a.stride_w) - int(a.left) + kx * int(a.dilation_w);
-    if ((unsigned)y < (unsigned)a.h && (unsigned)z < (unsigned)a.w) {
-      const T* from = x + n * a.at.sample + y * a.at.row + z * a.at.column;
-      const T* back = dy + n * a.dy_at.sample + r * a.dy_at.row + q * a.dy_at.column;
-      const Four low = *(const Four*)back, high = *(const Four*)(back + 4);
-      Four v;
-      if (a.fours) {
-        v = *(const Four*)from;
-      } else {
-        for (int j = 0; j < 4; ++j) v.v[j] = j < channels ? from[j * a.at.channel] : T(0);
+  for (n32 at = begin; at < end; at += 4) {
+    // All that four rows read, then all that is made of it.
+    Four v[4], low[4], high[4];
+    for (int u = 0; u < 4; ++u) {
+      const int y = r * int(a.stride_h) - int(a.top) + ky * int(a.dilation_h);
+      const int z = q * int(a.stride_w) - int(a.left) + kx * int(a.dilation_w);
+      const bool inside = at + u < end && (unsigned)y < (unsigned)a.h && (unsigned)z < (unsigned)a.w;
+      const T* from = x + (n * int(a.at.sample) + y * int(a.at.row) + z * int(a.at.column));
+      const T* back = dy + (n * int(a.dy_at.sample) + r * int(a.dy_at.row) + q * int(a.dy_at.column));
+      for (int j = 0; j < 4; ++j) v[u].v[j] = low[u].v[j] = high[u].v[j] = T(0);
+      if (inside) {
+        low[u] = *(const Four*)back;
+        high[u] = *(const Four*)(back + 4);
+        if (a.fours) {
+          v[u] = *(const Four*)from;
+        } else {
+          for (int j = 0; j < 4; ++j) v[u].v[j] = j < channels ? from[j * a.at.channel] : T(0);
+        }
       }
-      for (int j = 0; j < 4; ++j) {
-        for (int o = 0; o < 4; ++o) {
-          sum[j][o] += v.v[j] * low.v[o];
-          sum[j][4 + o] += v.v[j] * high.v[o];
+      if (++q == int(a.ow)) {
+        q = 0;
+        if (++r == int(a.oh)) {
+          r = 0;
+          ++n;
         }
       }
     }
-    if (++q == int(a.ow)) {
-      q = 0;
-      if (++r == int(a.oh)) {
-        r = 0;
-        ++n;
+    for (int u = 0; u < 4; ++u) {
+      for (int j = 0; j < 4; ++j) {
+        for (int o = 0; o < 4; ++o) {
+          sum[j][o] += v[u].v[j] * low[u].v[o];
+          sum[j][4 + o] += v[u].v[j] * high[u].v[o];
+        }
       }
     }
   }
@@ -528,7 +554,7 @@ LANE_KERNEL(depthwise_grad_w, Depthwise) {
   rest /= n32(a.kh);
   const i64 part = rest % n32(a.parts), lane = rest / n32(a.parts);
   const i64 rows = a.samples * a.oh, begin = part * a.each, end = begin + a.each < rows ? begin + a.each : rows;
-  double sum = 0;
+  T sum = T(0);
   for (i64 at = begin; at < end; ++at) {
     const int n = int(n32(at) / n32(a.oh)), r = int(n32(at) % n32(a.oh));
     const int y = r * int(a.stride_h) - int(a.top) + ky * int(a.dilation_h);
@@ -537,10 +563,10 @@ LANE_KERNEL(depthwise_grad_w, Depthwise) {
     const T* dy = LANE_READ(dy) + lane * a.dy_at.lane + n * a.dy_at.sample + c * a.dy_at.channel + r * a.dy_at.row;
     for (int q = 0; q < int(a.ow); ++q) {
       const int column = q * int(a.stride_w) - int(a.left) + kx * int(a.dilation_w);
-      if (column >= 0 && column < int(a.w)) sum += double(x[column * a.at.column]) * double(dy[q * a.dy_at.column]);
+      if (column >= 0 && column < int(a.w)) sum += x[column * int(a.at.column)] * dy[q * int(a.dy_at.column)];
     }
   }
-  ((double*)a.y)[i] = sum;
+  LANE_WRITE(y)[i] = sum;
 }
 
 // ---- pools: i counts what is written, channels last ----
@@ -578,8 +604,12 @@ LANE_KERNEL(max_pool, Pool) {
     }
   }
   lane_store(LANE_WRITE(y) + i * wide, best, wide);
-  for (int k = 0; k < 4; ++k) {
-    if (a.where && k < wide) a.where[i * wide + k] = (unsigned char)where[k];
+  if (a.where && wide == 4) {
+    u32 all = 0;
+    for (int k = 0; k < 4; ++k) all |= u32(where[k]) << (8 * k);
+    *(u32*)(a.where + i * 4) = all;
+  } else if (a.where) {
+    a.where[i] = (unsigned char)where[0];
   }
 }
 LANE_KERNEL(max_pool_grad, Pool) {
@@ -596,16 +626,19 @@ LANE_KERNEL(max_pool_grad, Pool) {
   const unsigned char* where = a.where + lane * a.where_at.lane + n * a.where_at.sample + c * a.where_at.channel;
   Four sum;
   for (int k = 0; k < 4; ++k) sum.v[k] = T(0);
-  for (int ky = 0; ky < int(a.kh); ++ky) {
-    const int r = lane_source(row + int(a.top) - ky, int(a.oh), int(a.stride_h));
-    if (r < 0) continue;
-    for (int kx = 0; kx < int(a.kw); ++kx) {
-      const int q = lane_source(column + int(a.left) - kx, int(a.ow), int(a.stride_w));
-      if (q < 0) continue;
-      const unsigned char* cell = where + r * a.where_at.row + q * a.where_at.column;
+  const Holders down = lane_holders(row + int(a.top), int(a.stride_h));
+  const Holders right = lane_holders(column + int(a.left), int(a.stride_w));
+  const bool bytes = wide == 4 && a.where_at.channel == 1;
+  // Cells in their order, so the last window first.
+  for (int ky = down.cell, r = down.window; ky < int(a.kh) && r >= 0; ky += int(a.stride_h), --r) {
+    if (r >= int(a.oh)) continue;
+    for (int kx = right.cell, q = right.window; kx < int(a.kw) && q >= 0; kx += int(a.stride_w), --q) {
+      if (q >= int(a.ow)) continue;
+      const unsigned char* at = where + r * a.where_at.row + q * a.where_at.column;
       const Four v = lane_load(dy + r * a.at.row + q * a.at.column, wide);
+      const u32 cell = u32(ky * int(a.kw) + kx), all = bytes ? *(const u32*)at : 0;
       for (int k = 0; k < 4; ++k) {
-        if (k < wide && cell[k * a.where_at.channel] == ky * int(a.kw) + kx) sum.v[k] += v.v[k];
+        if (k < wide && (bytes ? all >> (8 * k) & 255u : u32(at[k * a.where_at.channel])) == cell) sum.v[k] += v.v[k];
       }
     }
   }
@@ -647,9 +680,9 @@ LANE_KERNEL(avg_pool, Pool) {
       }
     }
   }
-  const T cells = lane_divisor(a, r, q);
+  const T cells = T(1) / lane_divisor(a, r, q);
   for (int k = 0; k < 4; ++k) {
-    if (k < wide) sum.v[k] = sum.v[k] / cells;
+    if (k < wide) sum.v[k] = sum.v[k] * cells;
   }
   lane_store(LANE_WRITE(y) + i * wide, sum, wide);
 }
@@ -666,16 +699,16 @@ LANE_KERNEL(avg_pool_grad, Pool) {
   const T* dy = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel;
   Four sum;
   for (int k = 0; k < 4; ++k) sum.v[k] = T(0);
-  for (int ky = 0; ky < int(a.kh); ++ky) {
-    const int r = lane_source(row + int(a.top) - ky, int(a.oh), int(a.stride_h));
-    if (r < 0) continue;
-    for (int kx = 0; kx < int(a.kw); ++kx) {
-      const int q = lane_source(column + int(a.left) - kx, int(a.ow), int(a.stride_w));
-      if (q < 0) continue;
+  const Holders down = lane_holders(row + int(a.top), int(a.stride_h));
+  const Holders right = lane_holders(column + int(a.left), int(a.stride_w));
+  for (int ky = down.cell, r = down.window; ky < int(a.kh) && r >= 0; ky += int(a.stride_h), --r) {
+    if (r >= int(a.oh)) continue;
+    for (int kx = right.cell, q = right.window; kx < int(a.kw) && q >= 0; kx += int(a.stride_w), --q) {
+      if (q >= int(a.ow)) continue;
       const Four v = lane_load(dy + r * a.at.row + q * a.at.column, wide);
-      const T cells = lane_divisor(a, r, q);
+      const T cells = T(1) / lane_divisor(a, r, q);
       for (int k = 0; k < 4; ++k) {
-        if (k < wide) sum.v[k] += v.v[k] / cells;
+        if (k < wide) sum.v[k] += v.v[k] * cells;
       }
     }
   }
