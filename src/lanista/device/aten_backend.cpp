@@ -46,6 +46,7 @@ class Host final : public Cpu {
   std::string_view name() const override { return "torch:host"; }
   std::string_view numeric_class() const override { return "aten/" TORCH_VERSION "/host"; }
   const LaneKernels* kernels() const override { return &host_lane_kernels(); }
+  std::size_t steps_together() const override { return 3; }
   bool computes_all_lanes() const override { return true; }
 };
 

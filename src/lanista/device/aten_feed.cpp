@@ -79,7 +79,7 @@ StepInputs::Layouts AtenMachine::layouts_of(const StepShape& shape) const {
 }
 
 // Zeros where a lane has none.
-void AtenMachine::fill_batches(StepInputs& inputs, const Fed& fed) const {
+void AtenMachine::fill_batches(StepInputs& inputs, std::size_t at, const Fed& fed) const {
   const auto each = [&](auto room, const auto& write) {
     const std::size_t count = room.size() / fed.of.size();
     for (std::size_t i = 0; i < fed.of.size(); ++i) {
@@ -94,17 +94,17 @@ void AtenMachine::fill_batches(StepInputs& inputs, const Fed& fed) const {
   const auto values = [&](StepInputs::Region region, const graph::ValueType& type,
                           std::span<const float> nn::Batch::*member) {
     if (type.dtype != graph::DType::kReal) {
-      each(inputs.host<std::int64_t>(region), [&](auto own, const nn::Batch& batch) {
+      each(inputs.host<std::int64_t>(region, at), [&](auto own, const nn::Batch& batch) {
         // What is no token number is a token that no vocabulary holds.
         std::ranges::transform(batch.*member, own.begin(), [](float x) {
           return x >= 0 && x < 0x1p31F ? static_cast<std::int64_t>(x) : std::int64_t{-1};
         });
       });
     } else if (kind_->is_double()) {
-      each(inputs.host<double>(region),
+      each(inputs.host<double>(region, at),
            [&](auto own, const nn::Batch& batch) { std::ranges::copy(batch.*member, own.begin()); });
     } else {
-      each(inputs.host<float>(region),
+      each(inputs.host<float>(region, at),
            [&](auto own, const nn::Batch& batch) { std::ranges::copy(batch.*member, own.begin()); });
     }
   };
@@ -114,32 +114,33 @@ void AtenMachine::fill_batches(StepInputs& inputs, const Fed& fed) const {
   });
   if (!train_ || !trains) return;
   if (classes_ > 0) {
-    each(inputs.host<std::int64_t>(StepInputs::kTargets),
+    each(inputs.host<std::int64_t>(StepInputs::kTargets, at),
          [](auto own, const nn::Batch& batch) { std::ranges::copy(batch.labels, own.begin()); });
   } else {
     values(StepInputs::kTargets, train_->types.at(train_->target), &nn::Batch::targets);
   }
   if (compute_.draws_masks()) {
-    each(inputs.host<std::int64_t>(StepInputs::kSamples),
+    each(inputs.host<std::int64_t>(StepInputs::kSamples, at),
          [](auto own, const nn::Batch& batch) { std::ranges::copy(batch.sample_index, own.begin()); });
   }
 }
 
 // `hyper` and `active` are of these lanes alone.
-void AtenMachine::fill(Recorded& step, const Fed& fed, std::span<const nn::LaneHyper> hyper,
+void AtenMachine::fill(Recorded& step, std::size_t at, const Fed& fed, std::span<const nn::LaneHyper> hyper,
                        std::span<const std::uint8_t> active, std::int64_t number) const {
   StepInputs& inputs = step.inputs;
-  inputs.prepare();
-  fill_batches(inputs, fed);
-  const auto rows = inputs.host<double>(StepInputs::kHyper), numbers = inputs.host<double>(StepInputs::kNumbers);
-  const auto keys = inputs.host<std::int64_t>(StepInputs::kKeys), mask = inputs.host<std::int64_t>(StepInputs::kActive);
-  inputs.host<std::int64_t>(StepInputs::kStep)[0] = number;
-  step.frame.keys.assign(hyper.size(), {});
-  step.frame.host_numbers.clear();
+  Frame& frame = step.frames[at];
+  fill_batches(inputs, at, fed);
+  const auto rows = inputs.host<double>(StepInputs::kHyper, at), numbers = inputs.host<double>(StepInputs::kNumbers, at);
+  const auto keys = inputs.host<std::int64_t>(StepInputs::kKeys, at), mask = inputs.host<std::int64_t>(StepInputs::kActive, at);
+  inputs.host<std::int64_t>(StepInputs::kStep, at)[0] = number;
+  frame.keys.assign(hyper.size(), {});
+  frame.host_numbers.clear();
   const std::size_t known = facts().lane_numbers.size(), pieces = step.shape.pieces.size() / 2;
   for (std::size_t i = 0; i < hyper.size(); ++i) {
     const nn::LaneHyper& h = hyper[i];
-    const std::int64_t done = std::max<std::int64_t>(0, step_count(fed.lanes.begin + static_cast<std::int64_t>(i)));
+    const std::size_t lane = static_cast<std::size_t>(fed.lanes.begin) + i;
+    const std::int64_t done = std::max<std::int64_t>(0, step_count(static_cast<std::int64_t>(lane))) + ahead_[lane];
     for (std::size_t piece = 0; piece < pieces; ++piece) {
       const std::size_t row = piece * hyper.size() + i;
       UpdateHyper::write(rows.subspan(row * UpdateHyper::kColumns, UpdateHyper::kColumns), h,
@@ -149,14 +150,14 @@ void AtenMachine::fill(Recorded& step, const Fed& fed, std::span<const nn::LaneH
       numbers[i * known + k] = h.numbers.empty() ? facts().lane_numbers[k].value : h.numbers[k];
     }
     const nn::Batch* batch = fed.of[fed.shared ? 0 : i];
-    const nn::LaneState& state = states_[static_cast<std::size_t>(fed.lanes.begin) + i];
+    const nn::LaneState& state = states_[lane];
     mask[i] = active[i];
     keys[2 * i] = keys[2 * i + 1] = 0;
     if (active[i] != 0 && batch != nullptr) {
       keys[2 * i] = static_cast<std::int64_t>(state.seed());
-      keys[2 * i + 1] = state.step_count();
-      step.frame.keys[i] = {.seed = state.seed(),
-                            .step = static_cast<std::uint64_t>(state.step_count()),
+      keys[2 * i + 1] = done;
+      frame.keys[i] = {.seed = state.seed(),
+                            .step = static_cast<std::uint64_t>(done),
                             .active = true,
                             .samples = batch->sample_index};
     }
@@ -168,20 +169,11 @@ void AtenMachine::fill(Recorded& step, const Fed& fed, std::span<const nn::LaneH
       }
     };
     if (step.shape.weighted) {
-      kind_->is_double() ? weigh(inputs.host<double>(StepInputs::kWeights))
-                         : weigh(inputs.host<float>(StepInputs::kWeights));
+      kind_->is_double() ? weigh(inputs.host<double>(StepInputs::kWeights, at))
+                         : weigh(inputs.host<float>(StepInputs::kWeights, at));
     }
   }
-  step.frame.host_numbers.assign(numbers.begin(), numbers.end());
-  inputs.send();
-}
-
-// [lanes, …]: what is shared, each lane sees.
-Tensor AtenMachine::fed_to(const StepInputs& inputs, StepInputs::Region region, std::int64_t lanes) const {
-  const Tensor& all = inputs.at(region);
-  std::vector<std::int64_t> sizes = all.sizes().vec();
-  sizes[0] = lanes;
-  return all.expand(sizes);
+  frame.host_numbers.assign(numbers.begin(), numbers.end());
 }
 
 }  // namespace lanista::device

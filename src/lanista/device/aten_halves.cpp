@@ -14,9 +14,11 @@ double AtenMachine::gradients(std::int64_t lane, const nn::Batch& batch, std::in
   const Fed fed{.lanes = {lane, 1}, .size = batch.size, .of = {&batch}, .shared = true};
   const std::uint8_t active = 1;
   const auto step = make_recorded(shape_of(fed, {&hyper, 1}));
-  step->frame.total = total;
-  fill(*step, fed, {&hyper, 1}, {&active, 1}, 0);
-  const Computed of = collected(fed.lanes, computed(*step));
+  step->frames[0].total = total;
+  step->inputs.prepare();
+  fill(*step, 0, fed, {&hyper, 1}, {&active, 1}, 0);
+  step->inputs.send();
+  const Computed of = collected(fed.lanes, computed({*step}));
   const auto deliver = [&](void* to, const Tensor& from, bool adds) {
     Tensor host = at::from_blob(to, {from.size(1)}, real_.device(at::kCPU));
     adds ? host.add_(from.squeeze(0).cpu()) : host.copy_(from.squeeze(0));
@@ -43,8 +45,10 @@ void AtenMachine::commit(std::int64_t lane, const nn::LaneGradients& gradients, 
   const Fed fed{.lanes = {lane, 1}, .size = 1, .of = {nullptr}, .shared = true};
   const auto step = make_recorded(shape_of(fed, {&hyper, 1}));
   const std::uint8_t active = 1;
-  fill(*step, fed, {&hyper, 1}, {&active, 1}, 0);
-  device_.kernels() != nullptr ? commit_by_kernels(*step, of) : commit_lanes(*step, of, {});
+  step->inputs.prepare();
+  fill(*step, 0, fed, {&hyper, 1}, {&active, 1}, 0);
+  step->inputs.send();
+  device_.kernels() != nullptr ? commit_by_kernels({*step}, of) : commit_lanes({*step}, of, {});
   count_steps(fed.lanes, {&active, 1});
 }
 
@@ -64,19 +68,21 @@ void AtenMachine::rehearse(const nn::Batch& batch, const nn::LaneHyper& hyper, c
   const Fed fed{.lanes = {0, 1}, .size = batch.size, .of = {&batch}, .shared = true};
   const std::uint8_t active = 1;
   const auto step = make_recorded(shape_of(fed, {&hyper, 1}));
-  fill(*step, fed, {&hyper, 1}, {&active, 1}, 0);
+  step->inputs.prepare();
+  fill(*step, 0, fed, {&hyper, 1}, {&active, 1}, 0);
+  step->inputs.send();
   const auto waited = [&] {
     queue_->synchronise();
     done();
   };
-  const Computed of = collected(fed.lanes, computed(*step, waited));
-  device_.kernels() != nullptr ? commit_by_kernels(*step, of) : commit_lanes(*step, of, {});
+  const Computed of = collected(fed.lanes, computed({*step}, waited));
+  device_.kernels() != nullptr ? commit_by_kernels({*step}, of) : commit_lanes({*step}, of, {});
   count_steps(fed.lanes, {&active, 1});
   waited();
   Values values;
   bind_state(fed.lanes, infer_.state, values);
   values[infer_.input] = fed_to(step->inputs, StepInputs::kFeatures, 1);
-  predict_.run(step->frame, values, waited);
+  predict_.run(step->frames[0], values, waited);
 }
 
 }  // namespace lanista::device

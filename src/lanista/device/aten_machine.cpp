@@ -134,7 +134,8 @@ AtenMachine::AtenMachine(nn::MachineFacts facts, Parts parts, const nn::ProgramO
       planned_bytes_(parts.planned_bytes),
       reservation_(std::move(parts.reservation)),
       states_(static_cast<std::size_t>(options.lanes)),
-      pending_(std::make_unique<Pending>()) {
+      pending_(std::make_unique<Pending>()),
+      ahead_(states_.size(), 0) {
   const graph::Shape& prediction = infer_.types.at(infer_.prediction).shape;
   row_ = prediction.dims.back();
   if (train_ && train_->types.at(train_->target).dtype == graph::DType::kIndex) {

@@ -69,6 +69,7 @@ class AtenMachine final : public nn::Machine {
   enum Total { kLossSum, kLoss, kBadStep, kSquare, kTotals };
   struct Pending;
   struct Recorded;
+  struct Step;
   struct Parts;
 
   AtenMachine(nn::MachineFacts facts, Parts parts, const nn::ProgramOptions& options, const AtenDevice& device);
@@ -81,24 +82,25 @@ class AtenMachine final : public nn::Machine {
   void check_batch(const nn::Batch& batch, bool trains) const;
   StepShape shape_of(const Fed& fed, std::span<const nn::LaneHyper> hyper) const;
   StepInputs::Layouts layouts_of(const StepShape& shape) const;
-  std::unique_ptr<Recorded> make_recorded(const StepShape& shape) const;
+  std::unique_ptr<Recorded> make_recorded(const StepShape& shape, std::size_t steps = 1) const;
   Recorded& recorded(const StepShape& shape);
-  void fill(Recorded& step, const Fed& fed, std::span<const nn::LaneHyper> hyper, std::span<const std::uint8_t> active,
-            std::int64_t number) const;
-  void fill_batches(StepInputs& inputs, const Fed& fed) const;
-  Tensor fed_to(const StepInputs& inputs, StepInputs::Region region, std::int64_t lanes) const;
-  Values computed(const Recorded& step, const std::function<void()>& done = {}) const;
+  void fill(Recorded& step, std::size_t at, const Fed& fed, std::span<const nn::LaneHyper> hyper,
+            std::span<const std::uint8_t> active, std::int64_t number) const;
+  void fill_batches(StepInputs& inputs, std::size_t at, const Fed& fed) const;
+  static Tensor fed_to(const StepInputs& inputs, StepInputs::Region region, std::int64_t lanes, std::size_t at = 0);
+  void do_waiting();
+  Values computed(const Step& step, const std::function<void()>& done = {}) const;
   Computed collected(const Lanes& lanes, const Values& values) const;
-  void do_step(const Recorded& step);
-  void finish_by_kernels(const Recorded& step, const Values& values);
-  void commit_by_kernels(const Recorded& step, const Computed& of);
-  void renew_by_kernels(const Recorded& step, const lane::Stretches& of);
-  void update_by_kernels(const Recorded& step, std::int64_t piece, const lane::Stretches& of, const Tensor& scale);
-  void commit_lanes(const Recorded& step, const Computed& of, std::vector<std::pair<Tensor, Tensor>> writes);
+  void do_step(const Step& step);
+  void finish_by_kernels(const Step& step, const Values& values);
+  void commit_by_kernels(const Step& step, const Computed& of);
+  void renew_by_kernels(const Step& step, const lane::Stretches& of);
+  void update_by_kernels(const Step& step, std::int64_t piece, const lane::Stretches& of, const Tensor& scale);
+  void commit_lanes(const Step& step, const Computed& of, std::vector<std::pair<Tensor, Tensor>> writes);
   void count_steps(const Lanes& lanes, std::span<const std::uint8_t> active);
-  UpdateHyper hyper_of(const Recorded& step, std::int64_t piece) const;
-  std::vector<std::pair<Tensor, Tensor>> noted(const Recorded& step, const Computed& of);
-  Tensor gradient_squares(const Recorded& step, const Tensor& gradients) const;
+  UpdateHyper hyper_of(const Step& step, std::int64_t piece) const;
+  std::vector<std::pair<Tensor, Tensor>> noted(const Step& step, const Computed& of);
+  Tensor gradient_squares(const Step& step, const Tensor& gradients) const;
   Tensor predictions(const Fed& fed) const;
   void train_step(const nn::StepWork& work, std::int64_t step);
   void train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active, std::int64_t step);
@@ -122,6 +124,8 @@ class AtenMachine final : public nn::Machine {
   std::vector<nn::LaneState> states_;  // the host's memory of each; none where a lane is empty
   std::unique_ptr<Pending> pending_;   // of a chunk under way
   std::map<StepShape, std::unique_ptr<Recorded>> recorded_;
+  Recorded* waiting_ = nullptr;      // whose steps are filled and not done yet
+  std::vector<std::int64_t> ahead_;  // of each lane: so many of its steps wait
 };
 
 }  // namespace lanista::device

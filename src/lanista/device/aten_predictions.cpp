@@ -15,7 +15,7 @@ Tensor AtenMachine::predictions(const Fed& fed) const {
   const StepShape shape{.begin = fed.lanes.begin, .lanes = fed.lanes.count, .size = fed.size, .shared = fed.shared};
   StepInputs inputs(layouts_of(shape), device_.device());
   inputs.prepare();
-  fill_batches(inputs, fed);
+  fill_batches(inputs, 0, fed);
   inputs.send();
   Values values;
   bind_state(fed.lanes, infer_.state, values);

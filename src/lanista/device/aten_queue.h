@@ -40,6 +40,8 @@ class AtenDevice {
   virtual std::unique_ptr<AtenQueue> queue() const = 0;
   /// Kernels of our own that stand for many calls; null: there are none, everything is ATen's.
   virtual const LaneKernels* kernels() const { return nullptr; }
+  /// Steps that are recorded and fed together, where a launch is dear.
+  virtual std::size_t steps_together() const { return 1; }
   /// Waits between host and device are dear: masked lanes at the ends are computed too, so that one recorded step
   /// serves whoever is active.
   virtual bool computes_all_lanes() const { return false; }

@@ -15,57 +15,76 @@ constexpr std::size_t kMostShapes = 64;  // of steps that are kept
 
 }  // namespace
 
-std::unique_ptr<AtenMachine::Recorded> AtenMachine::make_recorded(const StepShape& shape) const {
-  auto step = std::make_unique<Recorded>(shape, layouts_of(shape), device_.device());
+// [lanes, …]: what is shared, each lane sees.
+Tensor AtenMachine::fed_to(const StepInputs& inputs, StepInputs::Region region, std::int64_t lanes, std::size_t at) {
+  const Tensor& all = inputs.at(region, at);
+  std::vector<std::int64_t> sizes = all.sizes().vec();
+  sizes[0] = lanes;
+  return all.expand(sizes);
+}
+
+std::unique_ptr<AtenMachine::Recorded> AtenMachine::make_recorded(const StepShape& shape, std::size_t steps) const {
+  auto step = std::make_unique<Recorded>(shape, layouts_of(shape), device_, steps);
   const StepInputs& inputs = step->inputs;
-  step->frame = {.lanes = shape.lanes,
-                 .batch = shape.size,
-                 .total = shape.size,
-                 .real = real_,
-                 .smoothing = {},
-                 .weights = shape.weighted ? inputs.at(StepInputs::kWeights) : Tensor(),
-                 .numbers = inputs.at(StepInputs::kNumbers),
-                 .active = inputs.at(StepInputs::kActive),
-                 .key_words = inputs.at(StepInputs::kKeys)};
-  if (inputs.at(StepInputs::kHyper).size(0) > 0) {
-    step->frame.smoothing = inputs.at(StepInputs::kHyper).select(0, 0).select(1, UpdateHyper::kSmoothing);
-  } else {
-    step->frame.smoothing = at::zeros({shape.lanes}, real_.dtype(at::kDouble));
+  for (std::size_t at = 0; at < steps; ++at) {
+    Frame& frame = step->frames[at];
+    frame = {.lanes = shape.lanes,
+             .batch = shape.size,
+             .total = shape.size,
+             .real = real_,
+             .smoothing = {},
+             .weights = shape.weighted ? inputs.at(StepInputs::kWeights, at) : Tensor(),
+             .numbers = inputs.at(StepInputs::kNumbers, at),
+             .active = inputs.at(StepInputs::kActive, at),
+             .key_words = inputs.at(StepInputs::kKeys, at)};
+    const Tensor& hyper = inputs.at(StepInputs::kHyper, at);
+    frame.smoothing = hyper.size(0) > 0 ? hyper.select(0, 0).select(1, UpdateHyper::kSmoothing)
+                                        : at::zeros({shape.lanes}, real_.dtype(at::kDouble));
+    if (compute_.draws_masks()) frame.samples = fed_to(inputs, StepInputs::kSamples, shape.lanes, at);
   }
-  if (compute_.draws_masks()) step->frame.samples = fed_to(inputs, StepInputs::kSamples, shape.lanes);
   return step;
 }
 
-// The step of this shape, recorded the first time: with every lane masked, so nothing changes.
+// Steps of this shape, recorded the first time: with every lane masked, so nothing changes.
 AtenMachine::Recorded& AtenMachine::recorded(const StepShape& shape) {
   if (recorded_.size() >= kMostShapes && !recorded_.contains(shape)) {
+    do_waiting();
     queue_->synchronise();
     recorded_.clear();
   }
   std::unique_ptr<Recorded>& step = recorded_[shape];
   if (step == nullptr) {
-    auto made = make_recorded(shape);
+    auto made = make_recorded(shape, device_.steps_together());
     const auto lanes = static_cast<std::size_t>(shape.lanes);
     Fed nothing{.lanes = {shape.begin, shape.lanes}, .size = shape.size, .of = {}, .shared = shape.shared};
     nothing.of.resize(shape.shared ? 1 : lanes);
-    fill(*made, nothing, std::vector<nn::LaneHyper>(lanes), std::vector<std::uint8_t>(lanes), 0);
-    made->again = queue_->record([this, each = made.get()] { do_step(*each); });
+    made->inputs.prepare();
+    for (std::size_t at = 0; at < made->frames.size(); ++at) {
+      fill(*made, at, nothing, std::vector<nn::LaneHyper>(lanes), std::vector<std::uint8_t>(lanes), 0);
+    }
+    made->inputs.send();
+    made->one = queue_->record([this, each = made.get()] { do_step({*each, 0}); });
+    if (made->frames.size() > 1) {
+      made->all = queue_->record([this, each = made.get()] {
+        for (std::size_t at = 0; at < each->frames.size(); ++at) do_step({*each, at});
+      });
+    }
     step = std::move(made);
   }
   return *step;
 }
 
-UpdateHyper AtenMachine::hyper_of(const Recorded& step, std::int64_t piece) const {
-  return {step.inputs.at(StepInputs::kHyper).select(0, piece), real_};
+UpdateHyper AtenMachine::hyper_of(const Step& step, std::int64_t piece) const {
+  return {step.input(StepInputs::kHyper).select(0, piece), real_};
 }
 
-Values AtenMachine::computed(const Recorded& step, const std::function<void()>& done) const {
-  const Lanes lanes{step.shape.begin, step.shape.lanes};
+Values AtenMachine::computed(const Step& step, const std::function<void()>& done) const {
+  const Lanes lanes{step.shape().begin, step.shape().lanes};
   Values values;
   bind_state(lanes, train_->state, values);
-  values[train_->input] = fed_to(step.inputs, StepInputs::kFeatures, lanes.count);
-  values[train_->target] = fed_to(step.inputs, StepInputs::kTargets, lanes.count);
-  compute_.run(step.frame, values, done);
+  values[train_->input] = fed_to(step.of.inputs, StepInputs::kFeatures, lanes.count, step.at);
+  values[train_->target] = fed_to(step.of.inputs, StepInputs::kTargets, lanes.count, step.at);
+  compute_.run(step.frame(), values, done);
   return values;
 }
 
@@ -84,14 +103,14 @@ AtenMachine::Computed AtenMachine::collected(const Lanes& lanes, const Values& v
 }
 
 // [lanes], in double: nn::gradient_square of each.
-Tensor AtenMachine::gradient_squares(const Recorded& step, const Tensor& gradients) const {
+Tensor AtenMachine::gradient_squares(const Step& step, const Tensor& gradients) const {
   const nn::StateLayout& layout = kind_->layout();
   const std::int64_t slot = nn::second_moment_of(layout);
   Tensor divided = gradients.to(at::kDouble);
   if (slot >= 0) {
     const UpdateHyper hyper = hyper_of(step, 0);
     const Tensor moments =
-        part_of({step.shape.begin, step.shape.lanes}, 2 + static_cast<std::size_t>(slot), layout.parameters)
+        part_of({step.shape().begin, step.shape().lanes}, 2 + static_cast<std::size_t>(slot), layout.parameters)
             .to(at::kDouble);
     const Tensor by =
         at::sqrt(moments) * hyper.doubles(UpdateHyper::kCorrection) + hyper.doubles(UpdateHyper::kEps);
@@ -106,17 +125,19 @@ double AtenMachine::gradient_square(std::int64_t lane, const nn::LaneGradients& 
   const Fed fed{.lanes = {lane, 1}, .size = 1, .of = {nullptr}, .shared = true};
   const auto step = make_recorded(shape_of(fed, {&hyper, 1}));
   const std::uint8_t active = 1;
-  fill(*step, fed, {&hyper, 1}, {&active, 1}, 0);
+  step->inputs.prepare();
+  fill(*step, 0, fed, {&hyper, 1}, {&active, 1}, 0);
+  step->inputs.send();
   const auto values = kind_->is_double() ? static_cast<void*>(gradients.gradients<double>())
                                          : static_cast<void*>(gradients.gradients<float>());
   const Tensor host = at::from_blob(values, {1, kind_->layout().parameters}, real_.device(at::kCPU));
-  return gradient_squares(*step, host.to(real_.device())).cpu().data_ptr<double>()[0];
+  return gradient_squares({*step}, host.to(real_.device())).cpu().data_ptr<double>()[0];
 }
 
 // What a step says of its lanes' chunk: places and their new values.
-std::vector<std::pair<Tensor, Tensor>> AtenMachine::noted(const Recorded& step, const Computed& of) {
-  const StepShape& shape = step.shape;
-  const Tensor mask = step.frame.active != 0;
+std::vector<std::pair<Tensor, Tensor>> AtenMachine::noted(const Step& step, const Computed& of) {
+  const StepShape& shape = step.shape();
+  const Tensor mask = step.frame().active != 0;
   const auto total = [&](Total row) { return totals_.select(0, row).narrow(0, shape.begin, shape.lanes); };
   const Tensor sum = total(kLossSum), last = total(kLoss), bad = total(kBadStep);
   const double size = static_cast<double>(shape.size);
@@ -125,7 +146,7 @@ std::vector<std::pair<Tensor, Tensor>> AtenMachine::noted(const Recorded& step, 
   std::vector<std::pair<Tensor, Tensor>> writes{
       {sum, at::where(mask, sum + loss * size, sum)},
       {last, at::where(mask, loss, last)},
-      {bad, at::where(worse, step.inputs.at(StepInputs::kStep).to(at::kDouble), bad)}};
+      {bad, at::where(worse, step.input(StepInputs::kStep).to(at::kDouble), bad)}};
   if (shape.watched) {
     const Tensor square = total(kSquare);
     writes.emplace_back(square, at::where(mask, gradient_squares(step, of.gradients), square));
@@ -134,18 +155,18 @@ std::vector<std::pair<Tensor, Tensor>> AtenMachine::noted(const Recorded& step, 
 }
 
 // Everything is computed before anything is written; what is written is selected, so that no lane meets another's.
-void AtenMachine::commit_lanes(const Recorded& step, const Computed& of,
+void AtenMachine::commit_lanes(const Step& step, const Computed& of,
                                std::vector<std::pair<Tensor, Tensor>> writes) {
   const nn::StateLayout& layout = kind_->layout();
-  const Lanes lanes{step.shape.begin, step.shape.lanes};
-  const Tensor mask = (step.frame.active != 0).unsqueeze(1);
+  const Lanes lanes{step.shape().begin, step.shape().lanes};
+  const Tensor mask = (step.frame().active != 0).unsqueeze(1);
   const auto write = [&](const Tensor& to, const Tensor& value) {
     writes.emplace_back(to, at::where(mask, value, to));
   };
   const Tensor gradients =
-      step.shape.clipped ? of.gradients * clip_scale(hyper_of(step, 0), of.gradients) : of.gradients;
-  for (std::size_t i = 0; i < step.shape.pieces.size(); i += 2) {
-    const std::int64_t begin = step.shape.pieces[i], count = step.shape.pieces[i + 1];
+      step.shape().clipped ? of.gradients * clip_scale(hyper_of(step, 0), of.gradients) : of.gradients;
+  for (std::size_t i = 0; i < step.shape().pieces.size(); i += 2) {
+    const std::int64_t begin = step.shape().pieces[i], count = step.shape().pieces[i + 1];
     const auto piece = [&](const Tensor& flat) { return flat.narrow(1, begin, count); };
     const Tensor parameters = piece(part_of(lanes, 0, layout.parameters));
     std::vector<Tensor> slots;
@@ -163,10 +184,10 @@ void AtenMachine::commit_lanes(const Recorded& step, const Computed& of,
   for (auto& [to, value] : writes) to.copy_(value);
 }
 
-void AtenMachine::do_step(const Recorded& step) {
+void AtenMachine::do_step(const Step& step) {
   const Values values = computed(step);
   if (device_.kernels() != nullptr) return finish_by_kernels(step, values);
-  const Computed of = collected({step.shape.begin, step.shape.lanes}, values);
+  const Computed of = collected({step.shape().begin, step.shape().lanes}, values);
   commit_lanes(step, of, noted(step, of));
 }
 
@@ -188,6 +209,7 @@ void AtenMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
     if (chunk.active[i] != 0) ends[i] = {.loss_sum = ends[i].loss_sum, .failure = {}};
   }
   for (std::int64_t step = 0; step < chunk.steps; ++step) train_step(chunk.work(step), step);
+  do_waiting();
 }
 
 // Lanes whose batches have different sizes take turns, the others masked.
@@ -242,15 +264,53 @@ void AtenMachine::train_group(const Fed& fed, const nn::StepWork& work, std::vec
   try {
     const auto hyper = work.hyper.subspan(begin, count);
     Recorded& step = recorded(shape_of(fed, hyper));
-    fill(step, fed, hyper, active, number);
-    step.again();
-    count_steps(fed.lanes, active);
-    for (std::size_t i = 0; i < count; ++i) pending_->ends[begin + i].steps += active[i];
+    if (waiting_ != &step) do_waiting();
+    if (step.filled == 0) step.inputs.prepare();
+    waiting_ = &step;
+    fill(step, step.filled, fed, hyper, active, number);
+    step.actives[step.filled++] = active;
+    for (std::size_t i = 0; i < count; ++i) ahead_[begin + i] += active[i];
+    if (step.filled == step.frames.size()) do_waiting();
   } catch (...) {
-    // A device fails whole: all of these lanes are as they were after their last step.
     for (std::size_t i = 0; i < count; ++i) {
       if (active[i] != 0) fail(i);
     }
+  }
+}
+
+// Steps that are filled. A device fails whole: then all of their lanes are as they were after the last that was done.
+void AtenMachine::do_waiting() {
+  if (waiting_ == nullptr) return;
+  Recorded& step = *std::exchange(waiting_, nullptr);
+  const std::size_t count = std::exchange(step.filled, 0);
+  std::size_t done = 0;
+  std::exception_ptr failure;
+  try {
+    if (count == step.frames.size() && step.all) {
+      step.inputs.send();
+      step.all();
+      done = count;
+    } else {
+      for (std::size_t at = 0; at < count; ++at) {
+        step.inputs.send_as_first(at);
+        step.one();
+        ++done;
+      }
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const auto begin = static_cast<std::size_t>(step.shape.begin), lanes = static_cast<std::size_t>(step.shape.lanes);
+  for (std::size_t lane = begin; lane < begin + lanes; ++lane) {
+    if (std::exchange(ahead_[lane], 0) == 0) continue;
+    for (std::size_t at = 0; at < done; ++at) {
+      if (step.actives[at][lane - begin] == 0) continue;
+      states_[lane].count_step();
+      ++pending_->ends[lane].steps;
+    }
+    if (!failure) continue;
+    pending_->ends[lane].failure = failure;
+    pending_->active[lane] = 0;
   }
 }
 

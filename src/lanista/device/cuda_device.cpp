@@ -89,6 +89,7 @@ class Cuda final : public AtenDevice {
     return std::make_unique<CudaQueue>(c10::cuda::getStreamFromPool(false, index_));
   }
   const LaneKernels* kernels() const override { return kernels_.get(); }
+  std::size_t steps_together() const override { return 8; }
   bool computes_all_lanes() const override { return true; }
 
  private:

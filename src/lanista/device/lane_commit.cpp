@@ -48,14 +48,14 @@ class Gathered {
 
 }  // namespace
 
-void AtenMachine::update_by_kernels(const Recorded& step, std::int64_t piece, const lane::Stretches& of,
+void AtenMachine::update_by_kernels(const Step& step, std::int64_t piece, const lane::Stretches& of,
                                     const Tensor& scale) {
   const nn::StateLayout& layout = kind_->layout();
-  const Lanes lanes{step.shape.begin, step.shape.lanes};
-  const Tensor hyper = step.inputs.at(StepInputs::kHyper).select(0, piece);
+  const Lanes lanes{step.shape().begin, step.shape().lanes};
+  const Tensor hyper = step.input(StepInputs::kHyper).select(0, piece);
   const auto part = [&](std::size_t k) { return part_of(lanes, k, layout.parameters).data_ptr(); };
   lane::Update call{.of = of,
-                    .active = longs(step.frame.active),
+                    .active = longs(step.frame().active),
                     .hyper = static_cast<const double*>(hyper.data_ptr()),
                     .scale = scale.defined() ? scale.data_ptr() : nullptr,
                     .parameters = part(0),
@@ -67,27 +67,27 @@ void AtenMachine::update_by_kernels(const Recorded& step, std::int64_t piece, co
   device_.kernels()->run(kernel.c_str(), rows_.scalar_type(), lanes.count * of.count, call);
 }
 
-void AtenMachine::renew_by_kernels(const Recorded& step, const lane::Stretches& of) {
-  const Tensor to = part_of({step.shape.begin, step.shape.lanes}, 1, kind_->layout().buffers);
-  device_.kernels()->run("renew", rows_.scalar_type(), step.shape.lanes * of.count,
-                         lane::Renew{of, longs(step.frame.active), to.data_ptr(), rows_.stride(0)});
+void AtenMachine::renew_by_kernels(const Step& step, const lane::Stretches& of) {
+  const Tensor to = part_of({step.shape().begin, step.shape().lanes}, 1, kind_->layout().buffers);
+  device_.kernels()->run("renew", rows_.scalar_type(), step.shape().lanes * of.count,
+                         lane::Renew{of, longs(step.frame().active), to.data_ptr(), rows_.stride(0)});
 }
 
-void AtenMachine::finish_by_kernels(const Recorded& step, const Values& values) {
+void AtenMachine::finish_by_kernels(const Step& step, const Values& values) {
   const nn::StateLayout& layout = kind_->layout();
-  const Lanes lanes{step.shape.begin, step.shape.lanes};
+  const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor losses = values.at(train_->loss).contiguous();
   device_.kernels()->run(
       "note", rows_.scalar_type(), lanes.count,
-      lane::Note{longs(step.frame.active), losses.data_ptr(), longs(step.inputs.at(StepInputs::kStep)),
-                 static_cast<double*>(totals_.data_ptr()) + lanes.begin, step.shape.size, options_.lanes});
+      lane::Note{longs(step.frame().active), losses.data_ptr(), longs(step.input(StepInputs::kStep)),
+                 static_cast<double*>(totals_.data_ptr()) + lanes.begin, step.shape().size, options_.lanes});
   // Where nobody looks at all gradients together, each is taken from where it was made.
-  const bool one_rate = step.shape.pieces.size() == 2 * layout.trained.size();
-  if (!one_rate || step.shape.clipped || step.shape.watched) {
+  const bool one_rate = step.shape().pieces.size() == 2 * layout.trained.size();
+  if (!one_rate || step.shape().clipped || step.shape().watched) {
     const Computed of = collected(lanes, values);
-    if (step.shape.watched) {
+    if (step.shape().watched) {
       const Tensor square = totals_.select(0, kSquare).narrow(0, lanes.begin, lanes.count);
-      square.copy_(at::where(step.frame.active != 0, gradient_squares(step, of.gradients), square));
+      square.copy_(at::where(step.frame().active != 0, gradient_squares(step, of.gradients), square));
     }
     return commit_by_kernels(step, of);
   }
@@ -105,26 +105,26 @@ void AtenMachine::finish_by_kernels(const Recorded& step, const Values& values) 
   buffers.flush();
 }
 
-void AtenMachine::commit_by_kernels(const Recorded& step, const Computed& of) {
+void AtenMachine::commit_by_kernels(const Step& step, const Computed& of) {
   const nn::StateLayout& layout = kind_->layout();
   Tensor scale;
-  if (step.shape.clipped) {
-    Tensor partial = at::empty({step.shape.lanes, kClipParts}, real_.dtype(at::kDouble));
-    scale = at::empty({step.shape.lanes}, real_);
+  if (step.shape().clipped) {
+    Tensor partial = at::empty({step.shape().lanes, kClipParts}, real_.dtype(at::kDouble));
+    scale = at::empty({step.shape().lanes}, real_);
     const lane::Clip call{of.gradients.data_ptr(),
                           static_cast<double*>(partial.data_ptr()),
-                          static_cast<const double*>(step.inputs.at(StepInputs::kHyper).data_ptr()),
+                          static_cast<const double*>(step.input(StepInputs::kHyper).data_ptr()),
                           scale.data_ptr(),
                           layout.parameters,
                           of.gradients.stride(0),
                           kClipParts,
                           UpdateHyper::kColumns,
                           UpdateHyper::kClip};
-    device_.kernels()->run("clip_part", rows_.scalar_type(), step.shape.lanes * kClipParts, call);
-    device_.kernels()->run("clip_end", rows_.scalar_type(), step.shape.lanes, call);
+    device_.kernels()->run("clip_part", rows_.scalar_type(), step.shape().lanes * kClipParts, call);
+    device_.kernels()->run("clip_end", rows_.scalar_type(), step.shape().lanes, call);
   }
-  for (std::size_t i = 0; i < step.shape.pieces.size(); i += 2) {
-    const nn::Range range{step.shape.pieces[i], step.shape.pieces[i + 1]};
+  for (std::size_t i = 0; i < step.shape().pieces.size(); i += 2) {
+    const nn::Range range{step.shape().pieces[i], step.shape().pieces[i + 1]};
     Gathered one([&](const lane::Stretches& all) {
       update_by_kernels(step, static_cast<std::int64_t>(i / 2), all, scale);
     });

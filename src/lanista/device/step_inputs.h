@@ -23,8 +23,9 @@ struct StepShape {
   auto operator<=>(const StepShape&) const = default;
 };
 
-/// What a step reads that is another in every step: regions of one buffer, so that all of it goes up in one copy. On a
-/// GPU there are several buffers of the host, so that a step can be prepared while others are still to be done.
+/// What steps read that is another in every step: regions of one buffer, so that all of it goes up in one copy, of
+/// several steps in a row too, each of which has its place. On a GPU there are several buffers of the host, so that
+/// steps can be prepared while others are still to be done.
 class StepInputs {
  public:
   enum Region {
@@ -45,34 +46,41 @@ class StepInputs {
   };
   using Layouts = std::array<Layout, kRegions>;
 
-  StepInputs(const Layouts& layouts, at::Device device);
+  StepInputs(const Layouts& layouts, at::Device device, std::size_t steps = 1);
   ~StepInputs();
   StepInputs(const StepInputs&) = delete;
   StepInputs& operator=(const StepInputs&) = delete;
 
-  /// Room for the next step; waits until the device has read what stood there.
+  std::size_t steps() const { return views_.size(); }
+  /// Room for the next steps; waits until the device has read what stood there.
   void prepare();
   template <class T>
-  std::span<T> host(Region region) {
+  std::span<T> host(Region region, std::size_t step = 0) {
     const auto [begin, bytes] = places_[region];
-    return {reinterpret_cast<T*>(static_cast<char*>(hosts_[next_].data_ptr()) + begin), bytes / sizeof(T)};
+    return {reinterpret_cast<T*>(static_cast<char*>(hosts_[next_].data_ptr()) + step * step_bytes_ + begin),
+            bytes / sizeof(T)};
   }
-  /// What was prepared goes to the device, behind what is there to do.
+  /// What was prepared goes to the device, behind what is there to do: of all steps,
   void send();
+  /// or of one, to where the first is read.
+  void send_as_first(std::size_t step);
   /// Where the device reads it.
-  const Tensor& at(Region region) const { return views_[region]; }
+  const Tensor& at(Region region, std::size_t step = 0) const { return views_[step][region]; }
 
  private:
   struct Place {
     std::size_t begin = 0, bytes = 0;
   };
 
+  void note_sent();
+
   std::array<Place, kRegions> places_;
+  std::size_t step_bytes_ = 0;
   Tensor device_;
   std::vector<Tensor> hosts_;
   std::vector<std::optional<c10::Event>> sent_;  // of each of these; none on the CPU, which reads them where they are
   std::size_t next_ = 0;
-  std::array<Tensor, kRegions> views_;
+  std::vector<std::array<Tensor, kRegions>> views_;  // of each step
 };
 
 }  // namespace lanista::device
