@@ -308,9 +308,13 @@ class CudaBlocks final : public BlockDevice {
     const std::lock_guard lock(mutex_);
     enter();
     const auto count = static_cast<int>(lanes.size());
-    const BlockShape shape = shape_for(count);
     int most_calls = 0;
-    for (const block::Lane& lane : lanes) most_calls = std::max(most_calls, lane.call_count);
+    double most_work = 0;
+    for (const block::Lane& lane : lanes) {
+      most_calls = std::max(most_calls, lane.call_count);
+      most_work = std::max(most_work, lane.work);
+    }
+    const BlockShape shape = shape_for(count, most_work);
     const auto shared = static_cast<unsigned>(static_cast<std::size_t>(most_calls) * sizeof(block::Call));
     CuHandle function = kernel(shape, shared);
     place_lanes(lanes);
@@ -339,9 +343,15 @@ class CudaBlocks final : public BlockDevice {
   void enter() const { check("cuCtxSetCurrent", driver_.set_current(context_)); }
 
   // Many lanes: small blocks, two on a multiprocessor. Few: large ones, so that each has warps to switch between.
-  BlockShape shape_for(int lanes) const {
+  // Fewer lanes than processors share these out, where a step is long enough for barriers between blocks.
+  BlockShape shape_for(int lanes, double work) const {
     if (asked_) return *asked_;
-    return lanes > processors_ ? BlockShape{256, 1} : BlockShape{512, 1};
+    if (lanes > processors_) return {256, 1};
+    constexpr double kLong = 4e6;
+    int team = 1;
+    const bool has_clusters = architecture_ >= 90;
+    while (has_clusters && work >= kLong && team < 8 && 2 * team * lanes <= processors_) team *= 2;
+    return {512, team};
   }
 
   CuHandle kernel(const BlockShape& shape, unsigned shared) {
@@ -406,7 +416,7 @@ Result<std::pair<int, std::optional<BlockShape>>> parsed(std::string_view name) 
 }  // namespace
 
 Result<std::string> compile_block(int architecture, const BlockShape& shape, std::string* log) {
-  return compiled(architecture, shape, log);
+  return log == nullptr ? cubin_for(architecture, shape) : compiled(architecture, shape, log);
 }
 
 Result<BlockDevice*> cuda_blocks(std::string_view name) {

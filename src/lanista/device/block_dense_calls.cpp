@@ -150,7 +150,8 @@ void conv2d_grad_w(const Binding& b, Emitter& e) {
     return;
   }
   e.add(s.is_depthwise() ? block::kDepthwiseWeights : block::kTapWeights, s.list(false, false),
-        {e.read(b, 0), e.read(b, 1), {}, e.write(b, 0)});
+        {e.read(b, 0), e.read(b, 1), {}, e.write(b, 0)})
+      .barriers = true;
 }
 
 // The last two dimensions are a matrix; in images (rank 4) the channels lie inside of both.

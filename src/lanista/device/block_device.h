@@ -44,8 +44,8 @@ std::string_view block_text();
 struct BlockShape {
   int threads = 256, team = 1;
 };
-/// The text compiled by NVRTC for sm_<architecture>, which needs no device; `log` gets what the compiler says of
-/// registers and memory, null: nobody asks. Errors: kUnavailable (no NVRTC, or the text does not compile).
+/// The text compiled by NVRTC for sm_<architecture>, which needs no device: from the cache (LANISTA_BLOCK_CACHE, or the
+/// user's) where it was compiled before, but anew where `log` wants what the compiler says of registers. Errors: kUnavailable (no NVRTC, or the text does not compile).
 Result<std::string> compile_block(int architecture, const BlockShape& shape, std::string* log = nullptr);
 
 /// Memory of a device that goes with its owner.

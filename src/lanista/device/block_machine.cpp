@@ -49,6 +49,7 @@ Result<std::unique_ptr<nn::Machine>> BlockMachine::compile(BlockDevice& device, 
   const nn::Operators& operators = options.operators != nullptr ? *options.operators : shipped;
   const graph::OpTable ops = options.step_ops != nullptr ? *options.step_ops : step::training_ops(operators.table());
   LANISTA_ASSIGN(BlockProgram program, block_program(*train, *facts.kind, ops, options.max_batch));
+  for (const nn::PlanLine& line : facts.plan) program.flops += line.section == "infer" ? 0 : line.flops;
   MemoryBudget::Reservation reservation;
   if (options.budget != nullptr) {
     LANISTA_ASSIGN(reservation, options.budget->reserve(options.lanes * program.slab_bytes()));

@@ -62,6 +62,7 @@ class BlockMachine final : public nn::Machine {
   struct Round {
     std::size_t lane = 0;
     std::vector<block::Step> steps;
+    nn::LaneHyper hyper;  // of the last of them
     std::int64_t first = 0;  // of the chunk
     std::int64_t losses = 0;  // bytes into the staging
   };
@@ -89,11 +90,17 @@ class BlockMachine final : public nn::Machine {
   void fail(const std::exception_ptr& why);
 
   void check_batch(const nn::Batch& batch) const;
-  std::int64_t bytes_of(const nn::Batch& batch) const;
   const void* put_features(const nn::Batch& batch);
   const void* put_target(const nn::Batch& batch);
-  block::Step put_step(const nn::Batch& batch, const void* features, const void* target, const nn::LaneHyper& hyper,
-                       std::int64_t done);
+  // What a batch brings, once up.
+  struct Fed {
+    const void *input = nullptr, *target = nullptr;
+    const block::i64* samples = nullptr;
+    const float* weights = nullptr;
+    int size = 0;
+  };
+  Fed put_batch(const nn::Batch& batch);
+  block::Step put_step(const Fed& fed, const nn::LaneHyper& hyper, std::int64_t done);
   template <class T>
   T* put(std::int64_t count, const T*& on_device);
 

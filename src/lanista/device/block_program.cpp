@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "lanista/base/check.h"
 #include "lanista/nn/aligned_bytes.h"
@@ -56,6 +57,81 @@ void place_barriers(std::vector<EmittedCall>& calls) {
     call.call.waits = std::ranges::any_of(open, [&](const EmittedCall* each) { return depends(*each, call); }) ? 1 : 0;
     if (call.call.waits != 0 || call.barriers) open.clear();
     open.push_back(&call);
+  }
+}
+
+// The bias gradient of a convolution sums what its weight gradient reads: both are long chains of few outputs, and go
+// together.
+void join_sums(std::vector<EmittedCall>& calls) {
+  for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
+    EmittedCall &weights = calls[i], &sums = calls[i + 1];
+    if (weights.call.op != block::kTapWeights || sums.call.op != block::kColumnSum) continue;
+    if (weights.at[1].part != sums.at[0].part || weights.at[1].begin != sums.at[0].begin) continue;
+    weights.at[2] = sums.at[1];
+    calls.erase(calls.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+}
+
+bool same(const Spot& a, const Spot& b) { return a.part == b.part && a.begin == b.begin && a.words == b.words; }
+
+bool touches(const EmittedCall& call, const Spot& spot, bool writing) {
+  return std::ranges::any_of(call.at, [&](const Spot& each) { return (each.written || !writing) && overlap(each, spot); });
+}
+
+// Where a call stores the results that another may finish; none of calls that finish nothing.
+std::optional<std::size_t> result_of(const EmittedCall& call) {
+  const int* n = call.call.n;
+  if (call.call.after != block::kNothing) return {};
+  switch (call.call.op) {
+    case block::kProduct: return n[11] == 0 && n[12] == 1 && n[19] == 0 ? std::optional<std::size_t>(3) : std::nullopt;
+    case block::kTaps:
+    case block::kDepthwise: return n[15] == 0 ? std::optional<std::size_t>(3) : std::nullopt;
+    case block::kBatchNorm: return 5;
+    case block::kBinary: return n[2] == block::kAdd ? std::optional<std::size_t>(2) : std::nullopt;
+    default: return {};
+  }
+}
+
+// What a call does to a value in its own place: a finish, and what its gate reads.
+block::After finish_of(const EmittedCall& call, const Spot& value, Spot& saved) {
+  const auto in_place = [&](std::size_t in, std::size_t out) { return same(call.at[in], value) && same(call.at[out], value); };
+  const int which = call.call.n[2];
+  switch (call.call.op) {
+    case block::kActivation:
+      return which == block::kRelu && in_place(0, 1) ? block::kThenRelu : block::kNothing;
+    case block::kWithNumbers:
+      return which == block::kClipped && in_place(0, 1) ? block::kThenClip : block::kNothing;
+    case block::kActivationGrad:
+      saved = call.at[0];
+      return which == block::kRelu && in_place(1, 2) ? block::kReluGate : block::kNothing;
+    case block::kWithNumbersGrad:
+      saved = call.at[0];
+      return which == block::kClipped && in_place(1, 2) ? block::kClipGate : block::kNothing;
+    default: return block::kNothing;
+  }
+}
+
+// A call that only goes over what another has just stored becomes that one's last act: to the same bits, and a pass over
+// memory less. Nobody may have seen the value between them.
+void join_finish(std::vector<EmittedCall>& calls) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::optional<std::size_t> result = result_of(calls[i]);
+    if (!result) continue;
+    const Spot value = calls[i].at[*result];
+    std::size_t j = i + 1;
+    while (j < calls.size() && !touches(calls[j], value, false)) ++j;
+    if (j == calls.size()) continue;
+    Spot saved;
+    const block::After after = finish_of(calls[j], value, saved);
+    if (after == block::kNothing || overlap(saved, value)) continue;
+    const auto writes_saved = [&](const EmittedCall& each) { return touches(each, saved, true); };
+    const auto from = calls.begin() + static_cast<std::ptrdiff_t>(i), to = calls.begin() + static_cast<std::ptrdiff_t>(j);
+    if (std::any_of(from, to, writes_saved)) continue;
+    calls[i].call.after = after;
+    calls[i].call.x[2] = calls[j].call.x[0];
+    calls[i].call.x[3] = calls[j].call.x[1];
+    calls[i].at[block::kSaved] = saved;
+    calls.erase(to);
   }
 }
 
@@ -145,6 +221,8 @@ Spot Emitter::scratch(std::int64_t words) {
 
 BlockProgram Emitter::finish(std::int64_t arena_words) && {
   std::ranges::stable_partition(calls_, [](const EmittedCall& each) { return each.early; });
+  join_sums(calls_);
+  join_finish(calls_);
   place_barriers(calls_);
   const auto aligned = [](std::int64_t words) { return nn::align_up(words * kWord) / kWord; };
   std::map<Part, std::int64_t> begin;

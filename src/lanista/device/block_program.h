@@ -20,6 +20,7 @@ struct BlockProgram {
   std::vector<block::Call> calls;
   std::int64_t slab_words = 0;
   bool draws_masks = false;
+  double flops = 0;  ///< of a step with a full batch
 
   std::int64_t slab_bytes() const { return 4 * slab_words; }
 };

@@ -48,6 +48,23 @@ void set_update(const nn::LaneHyper& h, std::int64_t done, block::Step& to) {
 
 bool corrects_rate(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adamw"; }
 
+// Whether an update is the same; of spans, whether they are none: what they show may have changed.
+bool same_numbers(const nn::LaneHyper& a, const nn::LaneHyper& b) {
+  const auto plain = [](const nn::LaneHyper& h) { return h.numbers.empty() && h.rates.empty(); };
+  return plain(a) && plain(b) && a.lr == b.lr && a.momentum == b.momentum && a.weight_decay == b.weight_decay &&
+         a.beta1 == b.beta1 && a.beta2 == b.beta2 && a.eps == b.eps && a.clip_norm == b.clip_norm &&
+         a.label_smoothing == b.label_smoothing && a.nesterov == b.nesterov;
+}
+
+// `fed` tells what a batch brings.
+void set_batch(const auto& fed, block::Step& to) {
+  to.input = fed.input;
+  to.target = fed.target;
+  to.samples = fed.samples;
+  to.weights = fed.weights;
+  to.batch = fed.size;
+}
+
 }  // namespace
 
 // Room in the staging; where it will lie on the device goes to `on_device`.
@@ -84,12 +101,6 @@ void BlockMachine::check_batch(const nn::Batch& batch) const {
   if (!batch.weights.empty()) want(batch.weights.size(), batch.size, "weights");
 }
 
-// At most, of a batch in the staging.
-std::int64_t BlockMachine::bytes_of(const nn::Batch& batch) const {
-  return aligned(4 * batch.size * sample_values_) + aligned(4 * batch.size * target_values_) +
-         aligned(8 * batch.size) + aligned(4 * batch.size);
-}
-
 const void* BlockMachine::put_features(const nn::Batch& batch) {
   if (tokens_) {
     const std::int32_t* on_device = nullptr;
@@ -117,15 +128,20 @@ const void* BlockMachine::put_target(const nn::Batch& batch) {
   return on_device;
 }
 
-block::Step BlockMachine::put_step(const nn::Batch& batch, const void* features, const void* target,
-                                   const nn::LaneHyper& hyper, std::int64_t done) {
+BlockMachine::Fed BlockMachine::put_batch(const nn::Batch& batch) {
+  Fed fed;
+  fed.input = put_features(batch);
+  fed.target = put_target(batch);
+  fed.size = static_cast<int>(batch.size);
+  if (program_.draws_masks) std::ranges::copy(batch.sample_index, put(std::ssize(batch.sample_index), fed.samples));
+  if (!batch.weights.empty()) std::ranges::copy(batch.weights, put(std::ssize(batch.weights), fed.weights));
+  return fed;
+}
+
+block::Step BlockMachine::put_step(const Fed& fed, const nn::LaneHyper& hyper, std::int64_t done) {
   block::Step step{};
-  step.input = features;
-  step.target = target;
-  step.batch = static_cast<int>(batch.size);
+  set_batch(fed, step);
   set_update(hyper, done, step);
-  if (program_.draws_masks) std::ranges::copy(batch.sample_index, put(std::ssize(batch.sample_index), step.samples));
-  if (!batch.weights.empty()) std::ranges::copy(batch.weights, put(std::ssize(batch.weights), step.weights));
   const std::vector<nn::LaneNumber>& numbers = facts().lane_numbers;
   LANISTA_CHECK(hyper.numbers.empty() || hyper.numbers.size() == numbers.size(),
                 std::to_string(hyper.numbers.size()) + " numbers of a lane instead of " +
@@ -199,20 +215,30 @@ bool BlockMachine::stage(std::vector<block::Lane>& lanes) {
     LANISTA_CHECK(work.hyper.size() == seats_.size() &&
                       (work.batches.size() == 1 || work.batches.size() == seats_.size()),
                   "a step wants hyper-parameters for every lane, and one batch or one a lane");
-    const void *features = nullptr, *target = nullptr;
+    Fed fed;
     for (std::size_t i = 0; i < seats_.size(); ++i) {
       if (active_[i] == 0) continue;
       try {
         const bool shared = work.batches.size() == 1;
         const nn::Batch& batch = work.batches[shared ? 0 : i];
         LANISTA_CHECK(static_cast<bool>(seats_[i].state), "lane " + std::to_string(i) + " is empty");
-        if (!shared || features == nullptr) {
+        if (!shared || fed.input == nullptr) {
           check_batch(batch);
-          features = put_features(batch);
-          target = put_target(batch);
+          fed = put_batch(batch);
         }
-        const std::int64_t done = seats_[i].state.step_count() + std::ssize(round_of[i]->steps);
-        round_of[i]->steps.push_back(put_step(batch, features, target, work.hyper[i], done));
+        Round& round = *round_of[i];
+        const nn::LaneHyper& hyper = work.hyper[i];
+        // The numbers of a lane seldom change from step to step, and then what stands in the staging serves again.
+        if (!round.steps.empty() && !corrects_rate(optimizer_) && same_numbers(round.hyper, hyper)) {
+          block::Step& step = round.steps.emplace_back(round.steps.back());
+          set_batch(fed, step);
+          ++step.done;
+          step.first = 0;
+        } else {
+          const std::int64_t done = seats_[i].state.step_count() + std::ssize(round.steps);
+          round.steps.push_back(put_step(fed, hyper, done));
+          round.hyper = hyper;
+        }
       } catch (...) {
         ends_[i].failure = std::current_exception();
         active_[i] = 0;
@@ -230,6 +256,7 @@ bool BlockMachine::stage(std::vector<block::Lane>& lanes) {
     lane.calls = reinterpret_cast<const block::Call*>(calls_.at());
     lane.call_count = static_cast<int>(program_.calls.size());
     lane.step_count = static_cast<int>(round.steps.size());
+    lane.work = program_.flops;
     lane.seed = seats_[round.lane].state.seed();
     if (lanes.empty()) lane.clocks = reinterpret_cast<block::u64*>(clocks_.at());
     std::ranges::copy(round.steps, put(std::ssize(round.steps), lane.steps));

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "lanista/base/rng.h"
 #include "lanista/bench/cases.h"
@@ -398,6 +399,19 @@ TEST(BlockText, CompilesForTheArchitecturesOfNow) {
     EXPECT_EQ(cubin->substr(1, 3), "ELF");
     EXPECT_NE(log.find("lanista_block"), std::string::npos) << log;
     std::printf("sm_%d: %s\n", architecture, log.substr(log.find("Used"), 90).c_str());
+  }
+}
+
+// Fills LANISTA_BLOCK_CACHE for a machine without a compiler: LANISTA_BLOCK_SHAPES="512x1 256x1", for sm_90.
+TEST(BlockText, IsKeptCompiled) {
+  const char* const asked = std::getenv("LANISTA_BLOCK_SHAPES");
+  if (asked == nullptr) GTEST_SKIP() << "LANISTA_BLOCK_SHAPES is not set";
+  std::istringstream shapes(asked);
+  BlockShape shape;
+  for (char x = 0; shapes >> shape.threads >> x >> shape.team;) {
+    const Result<std::string> first = compile_block(90, shape), again = compile_block(90, shape);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    EXPECT_EQ(*first, *again);
   }
 }
 

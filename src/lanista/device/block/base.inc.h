@@ -37,8 +37,35 @@ namespace {
 constexpr int kThreads = BLOCK_THREADS * BLOCK_TEAM;  // that share a lane
 
 BLOCK_FN int own_thread(int turn) {
-  const int rank = BLOCK_TEAM > 1 ? static_cast<int>(blockIdx.x) % BLOCK_TEAM : 0;
-  return (rank * BLOCK_THREADS + static_cast<int>(threadIdx.x) + kThreads - turn) & (kThreads - 1);
+  // Warps of the blocks of a team take turns, so that little work is spread over all of them.
+  const int rank = static_cast<int>(blockIdx.x) % BLOCK_TEAM, thread = static_cast<int>(threadIdx.x);
+  return ((thread / 32 * BLOCK_TEAM + rank) * 32 + thread % 32 + kThreads - turn) & (kThreads - 1);
+}
+
+__device__ u32 warm_sink;
+
+/// Brings memory into the first cache: what threads do who have none of `items`, where no call has gone before.
+BLOCK_FN void warm(const float* p, int words, int items) {
+  const int rank = static_cast<int>(blockIdx.x) % BLOCK_TEAM;
+  const int busy = 32 * (((items + 31) / 32 + BLOCK_TEAM - 1 - rank) / BLOCK_TEAM);
+  const int own = static_cast<int>(threadIdx.x) - busy, idle = BLOCK_THREADS - busy;
+  if (own < 0) return;
+  const u64 begin = reinterpret_cast<u64>(p) & ~u64{15};
+  const int pieces = (words + 3) / 4;
+  u32 seen = 0;
+  _Pragma("unroll 1")
+  for (int i = own; i < pieces; i += 4 * idle) {
+    u32 a[4], b, c, d;
+    _Pragma("unroll")
+    for (int j = 0; j < 4; ++j) {
+      const int at = i + j * idle < pieces ? i + j * idle : i;
+      asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(a[j]), "=r"(b), "=r"(c), "=r"(d)
+                   : "l"(begin + 16 * static_cast<u64>(at)));
+    }
+    seen ^= a[0] ^ a[1] ^ a[2] ^ a[3];
+  }
+  if (seen == 0x9E3779B9U) warm_sink = seen;
 }
 
 BLOCK_FN u64 clock_now() { return static_cast<u64>(clock64()); }
@@ -108,6 +135,10 @@ BLOCK_FN Doubles doubles_at(Reals p) { return reinterpret_cast<double*>(p); }
 BLOCK_FN Reals reals_at(const void* p) { return static_cast<float*>(const_cast<void*>(p)); }
 #endif
 
+#ifndef __CUDACC_RTC__
+BLOCK_FN void warm(const Reals&, int, int) {}
+#endif
+
 BLOCK_FN int smaller(int a, int b) { return a < b ? a : b; }
 BLOCK_FN int larger(int a, int b) { return a > b ? a : b; }
 BLOCK_FN float infinity() { return real_of(0x7F800000); }
@@ -127,6 +158,27 @@ BLOCK_FN Reals place(const Frame& f, int at) {
   return at == kInput ? f.input : f.target;
 }
 
+/// Long sums of few outputs, in chunks of rows: while some threads add a chunk up, the others bring the next one near.
+/// work(i, begin, end) goes on with output i where it stands; near(begin, count, items) warms rows.
+template <class Near, class Work>
+BLOCK_FN void in_chunks(int rows, int at_once, int items, const Near& near, const Work& work) {
+  const int turn = 0;
+  near(0, smaller(at_once, rows), 0);
+  team_sync();
+  BLOCK_UNROLL_BY(1)
+  for (int begin = 0; begin < rows; begin += at_once) {
+    const int end = smaller(begin + at_once, rows);
+    if (end < rows) near(end, smaller(at_once, rows - end), items);
+    PHASE(t)
+      BLOCK_UNROLL_BY(1)
+      for (int i = t; i < items; i += kThreads) work(i, begin, end);
+    SYNC
+  }
+}
+
+/// Rows of a chunk: so many that two of them are in the first cache together; in fours.
+BLOCK_FN int rows_at_once(int words_a_row) { return larger(4, 16384 / words_a_row / 4 * 4); }
+
 /// Threads that a call of so many items leaves behind its own, in whole warps: where the next one begins.
 BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
 
@@ -135,6 +187,7 @@ BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
 template <int kAtOnce, class F, class Store>
 BLOCK_FN int each_into(int count, int turn, const F& f, const Store& store) {
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < count; i += kAtOnce * kThreads) {
       decltype(f(0)) value[kAtOnce];
       BLOCK_UNROLL(4)
@@ -159,6 +212,7 @@ BLOCK_FN int each(int count, Reals y, int turn, const F& f) {
 template <class F>
 BLOCK_FN int each_alone(int count, Reals y, int turn, const F& f) {
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < count; i += kThreads) y[i] = f(i);
   END
   return used(count);

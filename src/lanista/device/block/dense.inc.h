@@ -14,25 +14,30 @@ struct Product {
   int a_m, a_k, b_k, b_n, c_m, c_n;
   int outer, inner;
   int a_outer, b_outer, c_outer, a_inner, b_inner, c_inner;
+  Finish finish;  // of one matrix alone
 };
 
 /// How an operand is read: one by one, four along k, or four along the outputs.
 enum Reading { kOnes, kAlongK, kAcross };
 
 template <int kRows, int kColumns, Reading kLeft, Reading kRight>
-BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row, int column) {
+BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row, int column, int k, int k_end) {
   float sum[kRows][kColumns];
   int left_at[kRows], right_at[kColumns];
   BLOCK_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
     left_at[r] = smaller(row + r, p.m - 1) * p.a_m;
     BLOCK_UNROLL(4)
-    for (int j = 0; j < kColumns; ++j) sum[r][j] = 0.0F;
+    for (int j = 0; j < kColumns; ++j) {
+      // Sums that were begun go on.
+      const bool begun = k > 0 && row + r < p.m && column + j < p.n;
+      sum[r][j] = begun ? c[(row + r) * p.c_m + (column + j) * p.c_n] : 0.0F;
+    }
   }
   BLOCK_UNROLL(4)
   for (int j = 0; j < kColumns; ++j) right_at[j] = smaller(column + j, p.n - 1) * p.b_n;
-  int k = 0;
-  for (; k + 4 <= p.k; k += 4) {
+  BLOCK_UNROLL_BY(1)
+  for (; k + 4 <= k_end; k += 4) {
     float left[4][kRows], right[4][kColumns];
     if (kLeft == kAlongK) {
       BLOCK_UNROLL(8)
@@ -90,7 +95,8 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
       }
     }
   }
-  for (; k < p.k; ++k) {
+  BLOCK_UNROLL_BY(1)
+  for (; k < k_end; ++k) {
     BLOCK_UNROLL(8)
     for (int r = 0; r < kRows; ++r) {
       const float left = a[left_at[r] + k * p.a_k];
@@ -113,12 +119,14 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
       if (p.relu) value.v[j] = relu_of(value.v[j]);
     }
     if (kRight == kAcross && p.wide_c) {
-      store4(c, (row + r) * p.c_m + column, value);
+      const int to = (row + r) * p.c_m + column;
+      store4(c, to, p.finish.four_at(to, value));
       continue;
     }
     BLOCK_UNROLL(4)
     for (int j = 0; j < kColumns; ++j) {
-      if (column + j < p.n) c[(row + r) * p.c_m + (column + j) * p.c_n] = value.v[j];
+      const int to = (row + r) * p.c_m + (column + j) * p.c_n;
+      if (column + j < p.n) c[to] = p.finish.at(to, value.v[j]);
     }
   }
 }
@@ -132,6 +140,7 @@ BLOCK_FORM int product_by(const Product& p, int turn) {
   const int rows = (p.m + kRows - 1) / kRows, columns = (p.n + kColumns - 1) / kColumns;
   const int items = p.outer * p.inner * rows * columns;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int inside = i % p.inner, tile = i / p.inner;
       const int column = tile % columns, rest = tile / columns;
@@ -139,10 +148,27 @@ BLOCK_FORM int product_by(const Product& p, int turn) {
       product_tile<kRows, kColumns, kLeft, kRight>(p, p.a + (outside * p.a_outer + inside * p.a_inner),
                                                    p.b + (outside * p.b_outer + inside * p.b_inner),
                                                    p.c + (outside * p.c_outer + inside * p.c_inner), row * kRows,
-                                                   column * kColumns);
+                                                   column * kColumns, 0, p.k);
     }
   END
   return used(items);
+}
+
+/// The sums of a weight gradient, which are long and few: rows of both operands lie together.
+template <int kRows>
+BLOCK_FORM int product_in_chunks(const Product& p) {
+  const int columns = p.n / 4, items = (p.m + kRows - 1) / kRows * columns;
+  constexpr Reading kLeft = kRows == 4 ? kAcross : kOnes;
+  in_chunks(
+      p.k, rows_at_once(p.m + p.n), items,
+      [&](int begin, int some, int busy) {
+        warm(p.a + begin * p.m, some * p.m, busy);
+        warm(p.b + begin * p.n, some * p.n, busy);
+      },
+      [&](int i, int begin, int end) {
+        product_tile<kRows, 4, kLeft, kAcross>(p, p.a, p.b, p.c, i / columns * kRows, i % columns * 4, begin, end);
+      });
+  return 0;
 }
 
 /// What a thread spends on products by tiles of that size: terms of the largest share, and what reading costs.
@@ -190,9 +216,18 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
   p.b_inner = n[17];
   p.c_inner = n[18];
   p.relu = n[19] != 0;
-  p.wide_c = p.c_n == 1 && p.c_m % 4 == 0 && p.n % 4 == 0 && p.c_outer % 4 == 0 && p.inner == 1 && whole(p.c);
+  p.finish = finish_of(call, f);
+  p.wide_c = p.c_n == 1 && p.c_m % 4 == 0 && p.n % 4 == 0 && p.c_outer % 4 == 0 && p.inner == 1 && whole(p.c) && whole(p.finish.saved);
   const bool right = p.b_n == 1 && p.b_k % 4 == 0 && p.n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 && whole(p.b);
   const bool left = p.inner == 1 && p.a_outer % 4 == 0 && whole(p.a);
+  const bool rows_together = p.outer == 1 && p.a_m == 1 && p.a_k == p.m && p.b_k == p.n && !p.biased && !p.relu &&
+                             p.finish.after == kNothing;
+  if (right && rows_together && p.k * (p.m + p.n) >= 16384 && p.m * p.n <= 8 * kThreads) {
+    const int four = left && p.m % 4 == 0 && p.a_k % 4 == 0 ? spent_on(p, 4, 4) : 1 << 30;
+    const int two = spent_on(p, 2, 4), one = spent_on(p, 1, 4);
+    if (four <= two && four <= one) return product_in_chunks<4>(p);
+    return two <= one ? product_in_chunks<2>(p) : product_in_chunks<1>(p);
+  }
   if (left && right) {
     if (p.a_k == 1 && p.a_m % 4 == 0) return product_of_fours<kAlongK>(p, turn);
     if (p.a_m == 1 && p.a_k % 4 == 0 && p.m % 4 == 0) return product_of_fours<kAcross>(p, turn);
@@ -217,16 +252,28 @@ BLOCK_OP int op_transpose(const Call& call, const Frame& f, int turn) {
   });
 }
 
+/// Goes on with the plain sum of a column.
+BLOCK_FN float column_sum(float sum, Reals x, int begin, int end, int columns, int column) {
+  BLOCK_UNROLL_BY(16)
+  for (int r = begin; r < end; ++r) sum += x[r * columns + column];
+  return sum;
+}
+
 /// Plain ascending sums over rows. n: rows a sample, columns. at: x, y.
 BLOCK_OP int op_column_sum(const Call& call, const Frame& f, int turn) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int rows = call.n[0] * f.batch, columns = call.n[1];
+  if (4 * columns <= kThreads && rows * columns >= 4096) {
+    in_chunks(
+        rows, rows_at_once(columns), columns,
+        [&](int begin, int some, int items) { warm(x + begin * columns, some * columns, items); },
+        [&](int i, int begin, int end) { y[i] = column_sum(begin == 0 ? 0.0F : y[i], x, begin, end, columns, i); });
+    return 0;
+  }
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < columns; i += kThreads) {
-      float sum = 0.0F;
-      BLOCK_UNROLL_BY(16)
-      for (int r = 0; r < rows; ++r) sum += x[r * columns + i];
-      y[i] = sum;
+      y[i] = column_sum(0.0F, x, 0, rows, columns, i);
     }
   END
   return used(columns);

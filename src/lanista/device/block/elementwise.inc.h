@@ -94,11 +94,6 @@ BLOCK_OP int op_with_numbers(const Call& call, const Frame& f, int turn) {
   }
 }
 
-BLOCK_FN float inside(float y, float low, float high, float d) {
-  const float above = y <= low ? 0.0F : d;
-  return y >= high ? 0.0F : above;
-}
-
 /// n[2]: which. x: its numbers. at: saved, dy, dx.
 BLOCK_OP int op_with_numbers_grad(const Call& call, const Frame& f, int turn) {
   const Reals saved = place(f, call.at[0]), dy = place(f, call.at[1]), dx = place(f, call.at[2]);
@@ -123,6 +118,19 @@ BLOCK_OP int op_with_numbers_grad(const Call& call, const Frame& f, int turn) {
 BLOCK_OP int op_binary(const Call& call, const Frame& f, int turn) {
   const Reals a = place(f, call.at[0]), b = place(f, call.at[1]), y = place(f, call.at[2]);
   const int count = count_of(call, f);
+  if (call.after != kNothing) {  // sums alone have something behind them
+    const Finish finish = finish_of(call, f);
+    if (count % 4 == 0 && whole(a) && whole(b) && whole(y) && whole(finish.saved)) {
+      return each_four(count / 4, y, turn, [&](int i) {
+        Four left = load4(a, 4 * i);
+        const Four right = load4(b, 4 * i);
+        BLOCK_UNROLL(4)
+        for (int j = 0; j < 4; ++j) left.v[j] = left.v[j] + right.v[j];
+        return finish.four_at(4 * i, left);
+      });
+    }
+    return each_alone(count, y, turn, [&](int i) { return finish.at(i, a[i] + b[i]); });
+  }
   switch (call.n[2]) {
     case kAdd:
       return map(count, a, b, y, turn, [](float u, float v) { return u + v; });
@@ -234,6 +242,7 @@ BLOCK_FN float softmax_row(const Row& x, float most, Reals y) {
 /// Rows that lie together: eight threads a row, each with one of its eight partial sums.
 BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Reals sums, int turn) {
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
       const int start = i / 8 * len;
       float best = -infinity();
@@ -246,6 +255,7 @@ BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Re
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
       const int row = i / 8 * 8, start = i / 8 * len;
       float best = most[row], sum = 0.0F;
@@ -275,6 +285,7 @@ BLOCK_OP int op_softmax(const Call& call, const Frame& f, int turn) {
     return softmax_of_rows(outer, len, x, y, scratch, scratch + 8 * outer, turn);
   }
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int start = i / inner * len * inner + i % inner;
       float most = -infinity(), sum = 0.0F;
@@ -301,6 +312,7 @@ BLOCK_OP int op_softmax_grad(const Call& call, const Frame& f, int turn) {
   if (inner == 1) {
     const Reals dots = place(f, call.at[3]);
     PHASE(t)
+      BLOCK_UNROLL_BY(1)
       for (int i = t; i < 8 * outer; i += kThreads) {
         const int start = i / 8 * len;
         float dot = 0.0F;
@@ -312,6 +324,7 @@ BLOCK_OP int op_softmax_grad(const Call& call, const Frame& f, int turn) {
     return each(outer * len, dx, turn, [&](int i) { return y[i] * (dy[i] - tree_of<float>(dots, i / len * 8)); });
   }
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int start = i / inner * len * inner + i % inner;
       float dot = 0.0F;
@@ -332,6 +345,7 @@ struct Words {
 BLOCK_FN Words philox(u64 key, u64 high, u64 low) {
   u32 c0 = static_cast<u32>(low), c1 = static_cast<u32>(low >> 32), c2 = static_cast<u32>(high);
   u32 c3 = static_cast<u32>(high >> 32), k0 = static_cast<u32>(key), k1 = static_cast<u32>(key >> 32);
+  BLOCK_UNROLL_BY(1)
   for (int round = 0; round < 10; ++round) {
     const u64 a = static_cast<u64>(0xD2511F53U) * c0, b = static_cast<u64>(0xCD9E8D57U) * c2;
     c0 = static_cast<u32>(b >> 32) ^ c1 ^ k0;
@@ -357,6 +371,7 @@ BLOCK_OP int op_dropout(const Call& call, const Frame& f, int turn) {
   if (static_cast<double>(least_dropped) < bound) ++least_dropped;
   const float factor = p < 1 ? static_cast<float>(1.0 / (1.0 - p)) : 0.0F;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int sample = i / blocks, counter = i % blocks;
       const Words words = philox(key, static_cast<u64>(f.step->samples[sample]), static_cast<u64>(counter));

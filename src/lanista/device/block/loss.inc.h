@@ -16,6 +16,7 @@ BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int turn) {
   const Reals of_rows = positions == 1 ? loss : place(f, call.at[4]);
   const float* const weights = f.step->weights;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int r = t; r < rows; r += kThreads) {
       const Row x{logits + r * classes, classes};
       const float most = row_max(x);
@@ -32,6 +33,7 @@ BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int turn) {
   if (positions == 1) return used(rows);
   team_sync();
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int n = t; n < f.batch; n += kThreads) {
       float sum = 0.0F;
       for (int i = 0; i < positions; ++i) sum += of_rows[n * positions + i];
@@ -87,6 +89,7 @@ BLOCK_OP int op_errors(const Call& call, const Frame& f, int turn) {
   const int len = call.n[0], which = call.n[1];
   const float* const weights = f.step->weights;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int r = t; r < f.batch; r += kThreads) {
       const int start = r * len;
       const float sum =

@@ -87,6 +87,43 @@ BLOCK_FN float clipped(float x, float low, float high) {
   return raised > high ? high : raised;
 }
 
+/// d where y lies inside, zero at the ends and beyond.
+BLOCK_FN float inside(float y, float low, float high, float d) {
+  const float above = y <= low ? 0.0F : d;
+  return y >= high ? 0.0F : above;
+}
+
+/// What a call does to its results before they are stored.
+struct Finish {
+  Reals saved;
+  int after;
+  float low, high;
+
+  BLOCK_METHOD float one(float value, float gate) const {
+    if (after == kThenRelu) return relu_of(value);
+    if (after == kThenClip) return clipped(value, low, high);
+    return after == kReluGate ? (gate <= 0.0F ? 0.0F : value) : inside(gate, low, high, value);
+  }
+  BLOCK_METHOD bool gates() const { return after == kReluGate || after == kClipGate; }
+  /// Of result i, and of four from i on.
+  BLOCK_METHOD float at(int i, float value) const {
+    if (after == kNothing) return value;
+    return one(value, gates() ? static_cast<float>(saved[i]) : 0.0F);
+  }
+  BLOCK_METHOD Four four_at(int i, Four value) const {
+    if (after == kNothing) return value;
+    Four gate = {};
+    if (gates()) gate = load4(saved, i);
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < 4; ++j) value.v[j] = one(value.v[j], gate.v[j]);
+    return value;
+  }
+};
+
+BLOCK_FN Finish finish_of(const Call& call, const Frame& f) {
+  return {call.at[kSaved] != kNowhere ? place(f, call.at[kSaved]) : f.slab, call.after, call.x[2], call.x[3]};
+}
+
 /// The fixed tree over eight partial sums.
 template <class T, class P>
 BLOCK_FN T tree_of(P p, int at) {

@@ -11,6 +11,7 @@ BLOCK_OP int op_mean_axis(const Call& call, const Frame& f, int turn) {
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2], items = outer * inner;
   const float count = static_cast<float>(len);
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int start = i / inner * len * inner + i % inner;
       float sum = 0.0F;
@@ -55,6 +56,7 @@ BLOCK_OP int op_permute(const Call& call, const Frame& f, int turn) {
     return each_four(call.n[0] != 0 ? fours * f.batch : fours, y, turn, [&](int i) {
       u32 rest = static_cast<u32>(i % fours);
       int from = 4 * (i - static_cast<int>(rest));
+      BLOCK_UNROLL_BY(1)
       for (int axis = 0; axis < rank; ++axis) {
         const u32 size = static_cast<u32>(axis == 0 ? axes[0] / 4 : axes[2 * axis]);
         from += static_cast<int>(rest % size) * (axis == 0 ? 4 : axes[2 * axis + 1]);
@@ -66,6 +68,7 @@ BLOCK_OP int op_permute(const Call& call, const Frame& f, int turn) {
   return each(call.n[0] != 0 ? per_sample * f.batch : per_sample, y, turn, [&](int i) {
     u32 rest = static_cast<u32>(i % per_sample);
     int from = i - static_cast<int>(rest);
+    BLOCK_UNROLL_BY(1)
     for (int axis = 0; axis < rank; ++axis) {
       const u32 size = static_cast<u32>(axes[2 * axis]);
       from += static_cast<int>(rest % size) * axes[2 * axis + 1];
@@ -107,6 +110,7 @@ BLOCK_OP int op_paste_slice(const Call& call, const Frame& f, int turn) {
     });
   }
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < outer * part; i += kThreads) y[i / part * row + begin + i % part] = x[i];
   END
   return used(outer * part);
@@ -130,6 +134,7 @@ BLOCK_OP int op_embedding_grad(const Call& call, const Frame& f, int turn) {
   const int tokens = call.n[0] * f.batch, vocab = call.n[1], dim = call.n[2];
   const Ints next = ints_at(place(f, call.at[3])), first = next + tokens;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < tokens + vocab; i += kThreads) {
       const int number = i < tokens ? token[i] : i - tokens;
       int at = i < tokens ? i + 1 : 0;

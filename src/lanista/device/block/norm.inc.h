@@ -15,6 +15,14 @@ BLOCK_FN float partial_sum(int rows, int first, int step, const F& f) {
   return sum;
 }
 
+/// Goes on with one of four partial sums of rows where it stands; `begin` is a multiple of four.
+template <class F>
+BLOCK_FN float further_sum(float sum, int begin, int end, int first, const F& f) {
+  BLOCK_UNROLL_BY(16)
+  for (int r = begin + first; r < end; r += 4) sum = f(r, sum);
+  return sum;
+}
+
 /// Four partial sums of column j, `c` apart.
 BLOCK_FN float four_of(Reals partial, int c, int j) {
   return (partial[j] + partial[2 * c + j]) + (partial[c + j] + partial[3 * c + j]);
@@ -33,25 +41,25 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
   const double momentum = f.step->numbers[call.n[2]];
   const float keep = static_cast<float>(1.0 - momentum), take = static_cast<float>(momentum);
   const Reals squares = scratch + 4 * c, slope = scratch + 8 * c;
+  const int at_once = rows_at_once(c);
+  const auto near = [&](int begin, int some, int items) { warm(x + begin * c, some * c, items); };
+  in_chunks(rows, at_once, 4 * c, near, [&](int i, int begin, int end) {
+    const int j = i % c;
+    const float first = x[j];
+    scratch[i] = further_sum(begin == 0 ? 0.0F : scratch[i], begin, end, i / c,
+                             [&](int r, float sum) { return sum + (x[r * c + j] - first); });
+  });
+  in_chunks(rows, at_once, 4 * c, near, [&](int i, int begin, int end) {
+    const int j = i % c;
+    const float m = x[j] + four_of(scratch, c, j) / count;
+    squares[i] = further_sum(begin == 0 ? 0.0F : squares[i], begin, end, i / c, [&](int r, float sum) {
+      const float d = x[r * c + j] - m;
+      return madd(d, d, sum);
+    });
+    if (i < c) mean[j] = m;
+  });
   PHASE(t)
-    for (int i = t; i < 4 * c; i += kThreads) {
-      const int j = i % c;
-      const float first = x[j];
-      scratch[i] = partial_sum(rows, i / c, 4, [&](int r, float sum) { return sum + (x[r * c + j] - first); });
-    }
-  SYNC
-  PHASE(t)
-    for (int i = t; i < 4 * c; i += kThreads) {
-      const int j = i % c;
-      const float m = x[j] + four_of(scratch, c, j) / count;
-      squares[i] = partial_sum(rows, i / c, 4, [&](int r, float sum) {
-        const float d = x[r * c + j] - m;
-        return madd(d, d, sum);
-      });
-      if (i < c) mean[j] = m;
-    }
-  SYNC
-  PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int j = t; j < c; j += kThreads) {
       const float m = mean[j], square = four_of(squares, c, j);
       const float inverse = 1.0F / root_of(square / count + eps);
@@ -63,7 +71,9 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
       slope[j] = inverse * (has_gamma ? gamma[j] : 1.0F);
     }
   SYNC
-  if (c % 4 == 0 && whole(x) && whole(y) && whole(mean) && whole(slope) && (!has_beta || whole(beta))) {
+  const Finish finish = finish_of(call, f);
+  if (c % 4 == 0 && whole(x) && whole(y) && whole(mean) && whole(slope) && (!has_beta || whole(beta)) &&
+      whole(finish.saved)) {
     return each_four(rows * c / 4, y, turn, [&](int i) {
       const int j = 4 * i % c;
       Four to = load4(x, 4 * i), shift = {};
@@ -71,12 +81,12 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
       if (has_beta) shift = load4(beta, j);
       BLOCK_UNROLL(4)
       for (int k = 0; k < 4; ++k) to.v[k] = madd(to.v[k] - m.v[k], times.v[k], shift.v[k]);
-      return to;
+      return finish.four_at(4 * i, to);
     });
   }
   return each(rows * c, y, turn, [&](int i) {
     const int j = i % c;
-    return madd(x[i] - mean[j], slope[j], has_beta ? beta[j] : 0.0F);
+    return finish.at(i, madd(x[i] - mean[j], slope[j], has_beta ? beta[j] : 0.0F));
   });
 }
 
@@ -90,20 +100,24 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
   const int rows = call.n[0] * f.batch, c = call.n[1];
   const float count = static_cast<float>(rows);
   const Reals dots = sums + 4 * c, mean_dy = sums + 8 * c, mean_dot = sums + 9 * c, slope = sums + 10 * c;
-  PHASE(t)
-    for (int i = t; i < 8 * c; i += kThreads) {
-      const int j = i % c, q = i / c % 4;
-      if (i < 4 * c) {
-        sums[i] = partial_sum(rows, q, 4, [&](int r, float sum) { return sum + dy[r * c + j]; });
-      } else {
-        const float m = mean[j], inverse = inv_std[j];
-        dots[i - 4 * c] = partial_sum(rows, q, 4, [&](int r, float sum) {
-          return madd((x[r * c + j] - m) * inverse, dy[r * c + j], sum);
-        });
-      }
+  const auto near = [&](int begin, int some, int items) {
+    warm(x + begin * c, some * c, items);
+    warm(dy + begin * c, some * c, items);
+  };
+  in_chunks(rows, rows_at_once(2 * c), 8 * c, near, [&](int i, int begin, int end) {
+    const int j = i % c, q = i / c % 4;
+    if (i < 4 * c) {
+      sums[i] = further_sum(begin == 0 ? 0.0F : sums[i], begin, end, q,
+                            [&](int r, float sum) { return sum + dy[r * c + j]; });
+      return;
     }
-  SYNC
+    const float m = mean[j], inverse = inv_std[j];
+    dots[i - 4 * c] = further_sum(begin == 0 ? 0.0F : dots[i - 4 * c], begin, end, q, [&](int r, float sum) {
+      return madd((x[r * c + j] - m) * inverse, dy[r * c + j], sum);
+    });
+  });
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int j = t; j < c; j += kThreads) {
       const float sum = four_of(sums, c, j), dot = four_of(dots, c, j), inverse = inv_std[j];
       dbeta[j] = sum;
@@ -144,6 +158,7 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
   const float eps = call.x[0], count = static_cast<float>(len);
   const Reals squares = distances + 8 * rows;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
       const int start = i / 8 * len;
       const float first = x[start];
@@ -151,6 +166,7 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
       const int row = i / 8, start = row * len;
       const float m = x[start] + tree_of<float>(distances, 8 * row) / count;
@@ -162,6 +178,7 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int row = t; row < rows; row += kThreads) {
       inv_std[row] = 1.0F / root_of(tree_of<float>(squares, 8 * row) / count + eps);
     }
@@ -197,6 +214,7 @@ BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
   const Reals dots = sums + 8 * rows, mean_dy = sums + 16 * rows, mean_dot = sums + 17 * rows;
   PHASE(t)
     // Sums over all rows are the longest, so they come first.
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 2 * len + 8 * rows; i += kThreads) {
       if (i < len) {
         dgamma[i] = partial_sum(rows, 0, 1, [&](int r, float sum) {
@@ -218,6 +236,7 @@ BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int row = t; row < rows; row += kThreads) {
       mean_dy[row] = tree_of<float>(sums, 8 * row) / count;
       mean_dot[row] = tree_of<float>(dots, 8 * row) / count;

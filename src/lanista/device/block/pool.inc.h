@@ -55,6 +55,7 @@ BLOCK_OP int op_max_pool(const Call& call, const Frame& f, int turn) {
     const int h_begin = p.h.begin(oh), h_end = p.h.end(oh), w_begin = p.w.begin(ow), w_end = p.w.end(ow);
     Chosen of{-infinity(), 255};
     bool first = true;
+    BLOCK_UNROLL_BY(1)
     for (int h = h_begin; h < h_end; ++h) {
       const int cell = (p.h.skipped(oh) + h - h_begin) * p.w.window + p.w.skipped(ow) - w_begin;
       for (int w = w_begin; w < w_end; ++w) {
@@ -83,6 +84,7 @@ BLOCK_OP int op_max_pool_grad(const Call& call, const Frame& f, int turn) {
     const int w = cell % p.w.length, h = line % p.h.length, image = line / p.h.length * p.h.positions;
     const int h_past = p.h.past(h), w_past = p.w.past(w);
     float sum = 0.0F;
+    BLOCK_UNROLL_BY(1)
     for (int oh = p.h.first(h); oh < h_past; ++oh) {
       const int row = (h - (oh * p.h.stride - p.h.pad)) * p.w.window;
       for (int ow = p.w.first(w); ow < w_past; ++ow) {
@@ -115,6 +117,7 @@ BLOCK_OP int op_avg_pool(const Call& call, const Frame& f, int turn) {
     const int ow = position % p.w.positions, oh = line % p.h.positions, image = line / p.h.positions * p.h.length;
     const int h_end = p.h.end(oh), w_end = p.w.end(ow);
     float sum = 0.0F;
+    BLOCK_UNROLL_BY(1)
     for (int h = p.h.begin(oh); h < h_end; ++h) {
       for (int w = p.w.begin(ow); w < w_end; ++w) sum += x[((image + h) * p.w.length + w) * p.c + channel];
     }
@@ -136,6 +139,7 @@ BLOCK_OP int op_avg_pool_grad(const Call& call, const Frame& f, int turn) {
     const int w = cell % p.w.length, h = line % p.h.length, image = line / p.h.length * p.h.positions;
     const int h_past = p.h.past(h), w_past = p.w.past(w);
     float sum = 0.0F;
+    BLOCK_UNROLL_BY(1)
     for (int oh = p.h.first(h); oh < h_past; ++oh) {
       for (int ow = p.w.first(w); ow < w_past; ++ow) {
         sum += share[((image + oh) * p.w.positions + ow) * p.c + channel];

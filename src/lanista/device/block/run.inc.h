@@ -18,9 +18,9 @@ BLOCK_FORM int run_call(const Call& call, const Frame& f, int turn) {
     case kProduct: return op_product(call, f, turn);
     case kTranspose: return op_transpose(call, f, turn);
     case kTaps: return op_taps(call, f, turn);
-    case kTapWeights: return op_tap_weights(call, f, turn);
+    case kTapWeights: return op_tap_weights(call, f);
     case kDepthwise: return op_depthwise(call, f, turn);
-    case kDepthwiseWeights: return op_depthwise_weights(call, f, turn);
+    case kDepthwiseWeights: return op_depthwise_weights(call, f);
     case kColumnSum: return op_column_sum(call, f, turn);
     case kActivation: return op_activation(call, f, turn);
     case kActivationGrad: return op_activation_grad(call, f, turn);
@@ -82,6 +82,7 @@ BLOCK_FN void timed_call(const Call& call, const Frame& f, u64& clocks) {
 BLOCK_FN void run_calls(const Call* calls, int count, const Frame& f) {
   int turn = 0;
   for (int i = 0; i < count; ++i) {
+    if (calls[i].op == kClip && !(f.step->clip_norm > 0)) continue;
     if (f.clocks != nullptr) {
       timed_call(calls[i], f, f.clocks[i]);
       continue;

@@ -1,6 +1,6 @@
 #pragma once
 // Convolutions: sums over taps, ascending kh, kw and channel. Taps outside an image are skipped, not multiplied by zero.
-#include "lanista/device/block/math.inc.h"
+#include "lanista/device/block/dense.inc.h"
 
 namespace lanista::device::block {
 namespace {
@@ -29,6 +29,7 @@ struct Taps {
   int samples, source_c, target_c;  // channels of the whole images
   int k, columns, groups;           // channels of a group
   int weight_tap, weight_k, weight_group;
+  Finish finish;
 };
 
 /// n: h, w, ci, oh, ow, co, kh, kw, strides, pads, dilations, groups, relu, backward.
@@ -42,6 +43,7 @@ BLOCK_FN Taps taps_of(const Call& call, const Frame& f) {
   s.bias = s.biased ? place(f, call.at[2]) : s.weights;
   s.target = place(f, call.at[3]);
   s.relu = n[15] != 0;
+  s.finish = finish_of(call, f);
   s.wide_target = false;
   s.samples = f.batch;
   s.groups = n[14];
@@ -73,10 +75,12 @@ BLOCK_FN void tap_tile(const Taps& s, int line, int w, int group, int column) {
   int last[kColumns];  // columns that are not there read as the last one
   BLOCK_UNROLL(4)
   for (int j = 0; j < kColumns; ++j) last[j] = smaller(column + j, s.columns - 1) - column;
+  BLOCK_UNROLL_BY(1)
   for (int th = 0; th < s.h.taps; ++th) {
     const int sh = s.h.meets(h, th);
     if (sh < 0) continue;
     const int source_row = (image + sh) * s.w.length;
+    BLOCK_UNROLL_BY(1)
     for (int tw = 0; tw < s.w.taps; ++tw) {
       int at[kRows];
       bool seen[kRows];
@@ -89,6 +93,7 @@ BLOCK_FN void tap_tile(const Taps& s, int line, int w, int group, int column) {
       const Reals right = weights + (th * s.w.taps + tw) * s.weight_tap;
       int k = 0;
       if (kLeft) {
+        BLOCK_UNROLL_BY(2)
         for (; k + 4 <= s.k; k += 4) {
           Four left[kRows], column_of[4];
           BLOCK_UNROLL(8)
@@ -114,6 +119,7 @@ BLOCK_FN void tap_tile(const Taps& s, int line, int w, int group, int column) {
           }
         }
       }
+      BLOCK_UNROLL_BY(1)
       for (; k < s.k; ++k) {
         Four column_of;
         if (kRight) {
@@ -149,11 +155,11 @@ BLOCK_FN void tap_tile(const Taps& s, int line, int w, int group, int column) {
     }
     const int to = (line * s.w.positions + w + r) * s.target_c + group * s.columns + column;
     if (kRight && s.wide_target) {
-      store4(s.target, to, value);
+      store4(s.target, to, s.finish.four_at(to, value));
     } else {
       BLOCK_UNROLL(4)
       for (int j = 0; j < kColumns; ++j) {
-        if (column + j < s.columns) s.target[to + j] = value.v[j];
+        if (column + j < s.columns) s.target[to + j] = s.finish.at(to + j, value.v[j]);
       }
     }
   }
@@ -169,6 +175,7 @@ BLOCK_FORM int taps_by(const Taps& s, int turn) {
   const int columns = (s.columns + kColumns - 1) / kColumns, items = tap_tiles(s, kRows, kColumns);
   const int along = (s.w.positions + kRows - 1) / kRows;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < items; i += kThreads) {
       const int column = i % columns, rest = i / columns, group = rest % s.groups, tile = rest / s.groups;
       tap_tile<kRows, kColumns, kLeft, kRight>(s, tile / along, tile % along * kRows, group, column * kColumns);
@@ -194,7 +201,7 @@ BLOCK_OP int op_taps(const Call& call, const Frame& f, int turn) {
   const bool left = s.k % 4 == 0 && s.source_c % 4 == 0 && whole(s.source);
   const bool right = s.columns % 4 == 0 && s.weight_k % 4 == 0 && s.weight_tap % 4 == 0 && s.weight_group % 4 == 0 &&
                      whole(s.weights);
-  s.wide_target = s.target_c % 4 == 0 && whole(s.target);
+  s.wide_target = s.target_c % 4 == 0 && whole(s.target) && whole(s.finish.saved);
   if (right && left) return taps_of_fours<true>(s, turn);
   if (right) return taps_of_fours<false>(s, turn);
   return taps_by<2, 1, false, false>(s, turn);
@@ -211,7 +218,8 @@ BLOCK_FN void seen_positions(const TapAxis& axis, int tap, int& low, int& high) 
 
 /// Outputs are (tap, input channel) rows and output channels; the sum runs over n, oh, ow. Rows of a tile are of one tap.
 template <int kRows, int kColumns>
-BLOCK_FN void weight_tile(const Taps& s, Reals x, Reals dy, Reals dw, int tap, int row, int group, int column) {
+BLOCK_FN void weight_tile(const Taps& s, Reals dy, Reals to, int tap, int row, int group, int column, int begin,
+                          int end) {
   int low_h, high_h, low_w, high_w;
   const int th = tap / s.w.taps, tw = tap % s.w.taps;
   seen_positions(s.h, th, low_h, high_h);
@@ -220,14 +228,16 @@ BLOCK_FN void weight_tile(const Taps& s, Reals x, Reals dy, Reals dw, int tap, i
   BLOCK_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
     BLOCK_UNROLL(4)
-    for (int j = 0; j < kColumns; ++j) sum[r][j] = 0.0F;
+    for (int j = 0; j < kColumns; ++j) sum[r][j] = begin == 0 ? 0.0F : to[r * s.target_c + j];
   }
   const int count = high_w - low_w, x_step = s.w.stride * s.source_c;
-  for (int n = 0; n < s.samples; ++n) {
+  BLOCK_UNROLL_BY(1)
+  for (int n = begin; n < end; ++n) {
+    BLOCK_UNROLL_BY(1)
     for (int oh = low_h; oh < high_h; ++oh) {
       const int sh = oh * s.h.stride - s.h.pad + th * s.h.dilation;
       const int sw = low_w * s.w.stride - s.w.pad + tw * s.w.dilation;
-      const Reals from = x + (((n * s.h.length + sh) * s.w.length + sw) * s.source_c + group * s.k + row);
+      const Reals from = s.source + (((n * s.h.length + sh) * s.w.length + sw) * s.source_c + group * s.k + row);
       const Reals gradient =
           dy + (((n * s.h.positions + oh) * s.w.positions + low_w) * s.target_c + group * s.columns + column);
       BLOCK_UNROLL_BY(8)
@@ -253,7 +263,6 @@ BLOCK_FN void weight_tile(const Taps& s, Reals x, Reals dy, Reals dw, int tap, i
       }
     }
   }
-  const Reals to = dw + ((tap * s.k + row) * s.target_c + group * s.columns + column);
   BLOCK_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
     BLOCK_UNROLL(4)
@@ -261,34 +270,66 @@ BLOCK_FN void weight_tile(const Taps& s, Reals x, Reals dy, Reals dw, int tap, i
   }
 }
 
-template <int kRows, int kColumns>
-BLOCK_FORM int weights_by(const Taps& s, Reals dy, Reals dw, int turn) {
-  const int rows = s.k / kRows, columns = s.columns / kColumns;
-  const int items = s.h.taps * s.w.taps * s.groups * rows * columns;
-  PHASE(t)
-    for (int i = t; i < items; i += kThreads) {
-      const int column = i % columns, rest = i / columns, row = rest % rows, other = rest / rows;
-      weight_tile<kRows, kColumns>(s, s.source, dy, dw, other / s.groups, row * kRows, other % s.groups,
-                                   column * kColumns);
-    }
-  END
-  return used(items);
+/// Words of a sample in both images.
+BLOCK_FN int sample_words(const Taps& s) {
+  return s.h.length * s.w.length * s.source_c + s.h.positions * s.w.positions * s.target_c;
 }
 
-/// at: x, dy, none, dw.
-BLOCK_OP int op_tap_weights(const Call& call, const Frame& f, int turn) {
+/// Samples whose images are in the first cache together with those of the next ones.
+BLOCK_FN int samples_at_once(const Taps& s) { return larger(1, 16384 / sample_words(s)); }
+
+BLOCK_FN void warm_samples(const Taps& s, Reals dy, int begin, int some, int items) {
+  const int x = s.h.length * s.w.length * s.source_c, y = s.h.positions * s.w.positions * s.target_c;
+  warm(s.source + begin * x, some * x, items);
+  warm(dy + begin * y, some * y, items);
+}
+
+/// With `sums`, the bias gradient too: a plain sum of each channel of dy.
+template <int kRows, int kColumns>
+BLOCK_FORM void weights_by(const Taps& s, Reals dy, Reals dw, bool has_sums, Reals sums) {
+  const int rows = s.k / kRows, columns = s.columns / kColumns;
+  const int tiles = s.h.taps * s.w.taps * s.groups * rows * columns, items = tiles + (has_sums ? s.target_c : 0);
+  const int positions = s.h.positions * s.w.positions;
+  in_chunks(
+      s.samples, samples_at_once(s), items,
+      [&](int begin, int some, int busy) { warm_samples(s, dy, begin, some, busy); },
+      [&](int i, int begin, int end) {
+        if (i >= tiles) {
+          const int c = i - tiles;
+          sums[c] = column_sum(begin == 0 ? 0.0F : sums[c], dy, begin * positions, end * positions, s.target_c, c);
+          return;
+        }
+        const int column = i % columns, rest = i / columns, row = rest % rows, other = rest / rows;
+        const int tap = other / s.groups, group = other % s.groups;
+        const Reals to =
+            dw + ((tap * s.k + row * kRows) * s.target_c + group * s.columns + column * kColumns);
+        weight_tile<kRows, kColumns>(s, dy, to, tap, row * kRows, group, column * kColumns, begin, end);
+      });
+}
+
+/// at: x, dy, sums of dy by channel (or none), dw.
+BLOCK_OP int op_tap_weights(const Call& call, const Frame& f) {
   const Taps s = taps_of(call, f);
   const Reals dy = place(f, call.at[1]), dw = place(f, call.at[3]);
+  const bool summed = call.at[2] != kNowhere;
+  const Reals sums = summed ? place(f, call.at[2]) : dw;
   const int outputs = s.h.taps * s.w.taps * s.groups * s.k * s.columns;
   const bool left = s.k % 4 == 0 && s.source_c % 4 == 0 && whole(s.source);
   const bool right = s.columns % 4 == 0 && s.target_c % 4 == 0 && whole(dy);
-  if (!right) return weights_by<1, 1>(s, dy, dw, turn);
   const int many = 1 << 30;
-  const int four = left ? spent(outputs / 16, 16, 6) : many, two = s.k % 2 == 0 ? spent(outputs / 8, 8, 6) : many;
-  const int one = spent(outputs / 4, 4, 5), single = spent(outputs, 1, 4);
-  if (four <= two && four <= one && four <= single) return weights_by<4, 4>(s, dy, dw, turn);
-  if (two <= one && two <= single) return weights_by<2, 4>(s, dy, dw, turn);
-  return one <= single ? weights_by<1, 4>(s, dy, dw, turn) : weights_by<1, 1>(s, dy, dw, turn);
+  const int four = left && right ? spent(outputs / 16, 16, 6) : many;
+  const int two = right && s.k % 2 == 0 ? spent(outputs / 8, 8, 6) : many;
+  const int one = right ? spent(outputs / 4, 4, 5) : many, single = spent(outputs, 1, 4);
+  if (four <= two && four <= one && four <= single) {
+    weights_by<4, 4>(s, dy, dw, summed, sums);
+  } else if (two <= one && two <= single) {
+    weights_by<2, 4>(s, dy, dw, summed, sums);
+  } else if (one <= single) {
+    weights_by<1, 4>(s, dy, dw, summed, sums);
+  } else {
+    weights_by<1, 1>(s, dy, dw, summed, sums);
+  }
+  return 0;
 }
 
 /// The sums of a position's channels from `channel` on, one or four of them.
@@ -297,9 +338,11 @@ BLOCK_FN Four depthwise_at(const Taps& s, int position, int channel) {
   const int c = s.source_c, line = position / s.w.positions;
   const int w = position % s.w.positions, h = line % s.h.positions, image = line / s.h.positions * s.h.length;
   Four sum = {};
+  BLOCK_UNROLL_BY(1)
   for (int th = 0; th < s.h.taps; ++th) {
     const int sh = s.h.meets(h, th);
     if (sh < 0) continue;
+    BLOCK_UNROLL_BY(1)
     for (int tw = 0; tw < s.w.taps; ++tw) {
       const int sw = s.w.meets(w, tw);
       if (sw < 0) continue;
@@ -325,40 +368,45 @@ BLOCK_FN Four depthwise_at(const Taps& s, int position, int channel) {
 BLOCK_OP int op_depthwise(const Call& call, const Frame& f, int turn) {
   const Taps s = taps_of(call, f);
   const int c = s.source_c, all = s.samples * s.h.positions * s.w.positions * c;
-  if (c % 4 == 0 && whole(s.source) && whole(s.weights) && whole(s.target)) {
+  if (c % 4 == 0 && whole(s.source) && whole(s.weights) && whole(s.target) && whole(s.finish.saved)) {
     const int fours = c / 4;
-    return each_four(all / 4, s.target, turn, [&](int i) { return depthwise_at<4>(s, i / fours, i % fours * 4); });
+    return each_four(all / 4, s.target, turn, [&](int i) {
+      return s.finish.four_at(4 * i, depthwise_at<4>(s, i / fours, i % fours * 4));
+    });
   }
-  return each_alone(all, s.target, turn, [&](int i) { return depthwise_at<1>(s, i / c, i % c).v[0]; });
+  return each_alone(all, s.target, turn, [&](int i) { return s.finish.at(i, depthwise_at<1>(s, i / c, i % c).v[0]); });
 }
 
 /// at: x, dy, none, dw.
-BLOCK_OP int op_depthwise_weights(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_depthwise_weights(const Call& call, const Frame& f) {
   const Taps s = taps_of(call, f);
   const Reals dy = place(f, call.at[1]), dw = place(f, call.at[3]);
-  const int c = s.source_c, items = s.h.taps * s.w.taps * c;
-  PHASE(t)
-    for (int i = t; i < items; i += kThreads) {
-      const int channel = i % c, tap = i / c, th = tap / s.w.taps, tw = tap % s.w.taps;
-      int low_h, high_h, low_w, high_w;
-      seen_positions(s.h, th, low_h, high_h);
-      seen_positions(s.w, tw, low_w, high_w);
-      const int count = high_w - low_w, x_step = s.w.stride * c;
-      float sum = 0.0F;
-      for (int n = 0; n < s.samples; ++n) {
-        for (int oh = low_h; oh < high_h; ++oh) {
-          const int sh = oh * s.h.stride - s.h.pad + th * s.h.dilation;
-          const int sw = low_w * s.w.stride - s.w.pad + tw * s.w.dilation;
-          const int from = ((n * s.h.length + sh) * s.w.length + sw) * c + channel;
-          const int gradient = ((n * s.h.positions + oh) * s.w.positions + low_w) * c + channel;
-          BLOCK_UNROLL_BY(8)
-          for (int k = 0; k < count; ++k) sum = madd(s.source[from + k * x_step], dy[gradient + k * c], sum);
+  const int c = s.source_c;
+  in_chunks(
+      s.samples, samples_at_once(s), s.h.taps * s.w.taps * c,
+      [&](int begin, int some, int busy) { warm_samples(s, dy, begin, some, busy); },
+      [&](int i, int begin, int end) {
+        const int channel = i % c, tap = i / c, th = tap / s.w.taps, tw = tap % s.w.taps;
+        int low_h, high_h, low_w, high_w;
+        seen_positions(s.h, th, low_h, high_h);
+        seen_positions(s.w, tw, low_w, high_w);
+        const int count = high_w - low_w, x_step = s.w.stride * c;
+        float sum = begin == 0 ? 0.0F : dw[i];
+        BLOCK_UNROLL_BY(1)
+        for (int n = begin; n < end; ++n) {
+          BLOCK_UNROLL_BY(1)
+          for (int oh = low_h; oh < high_h; ++oh) {
+            const int sh = oh * s.h.stride - s.h.pad + th * s.h.dilation;
+            const int sw = low_w * s.w.stride - s.w.pad + tw * s.w.dilation;
+            const int from = ((n * s.h.length + sh) * s.w.length + sw) * c + channel;
+            const int gradient = ((n * s.h.positions + oh) * s.w.positions + low_w) * c + channel;
+            BLOCK_UNROLL_BY(8)
+            for (int k = 0; k < count; ++k) sum = madd(s.source[from + k * x_step], dy[gradient + k * c], sum);
+          }
         }
-      }
-      dw[i] = sum;
-    }
-  END
-  return used(items);
+        dw[i] = sum;
+      });
+  return 0;
 }
 
 }  // namespace

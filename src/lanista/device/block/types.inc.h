@@ -59,8 +59,12 @@ enum Binary : int { kAdd, kSub, kMul, kDiv };
 enum ErrorLoss : int { kMse, kMae, kHuber, kBce };
 enum Optimizer : int { kSgd, kAdam, kAdamW, kLion, kRmsprop };
 
+/// What a call does to each of its results before it is stored: the work of the call behind it, which is gone then.
+enum After : int { kNothing, kThenRelu, kThenClip, kReluGate, kClipGate };
+
 constexpr int kPlaces = 12, kSizes = 24, kReals = 4;
 /// Places that are no words of the lane's slab.
+constexpr int kSaved = 11;  ///< at[kSaved]: what a gate reads
 constexpr int kInput = -1, kTarget = -2, kNowhere = -3;
 
 /// One instruction. Which size means what is said where the operator is.
@@ -69,7 +73,8 @@ struct Call {
   int waits;        ///< 1: until every thread has done all calls before it
   int at[kPlaces];  ///< words of the slab
   int n[kSizes];
-  float x[kReals];
+  float x[kReals];  ///< the last two: of what comes after
+  int after;
 };
 
 /// A run of parameters that trains at one rate.
@@ -100,6 +105,7 @@ struct Lane {
   float* losses;  ///< one a step
   u64* clocks;    ///< what each call takes, added up; then calls do not overlap. Null: nobody asks
   u64 seed;
+  double work;    ///< operations of a step, about: how many blocks pay
   int call_count, step_count;
 };
 

@@ -7,19 +7,14 @@ namespace {
 
 constexpr int kSquareBlock = 1024;
 
-/// The factor of all gradients: 1, or what brings their norm down to clip_norm. n: parameters. at: gradients, the
+/// Where gradients are clipped: the factor of all, 1 or what brings their norm down to clip_norm. n: parameters. at: gradients, the
 /// factor's place, scratch of doubles [9 blocks].
 BLOCK_OP int op_clip(const Call& call, const Frame& f, int turn) {
   const Reals gradients = place(f, call.at[0]), factor = place(f, call.at[1]);
   const int count = call.n[0], blocks = (count + kSquareBlock - 1) / kSquareBlock;
-  if (!(f.step->clip_norm > 0)) {
-    PHASE(t)
-      if (t == 0) factor[0] = 1.0F;
-    END
-    return used(1);
-  }
   const Doubles partial = doubles_at(place(f, call.at[2])), sums = partial + 8 * blocks;
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * blocks; i += kThreads) {
       const int start = i / 8 * kSquareBlock, end = smaller(start + kSquareBlock, count);
       double sum = 0;
@@ -31,6 +26,7 @@ BLOCK_OP int op_clip(const Call& call, const Frame& f, int turn) {
     }
   SYNC
   PHASE(t)
+    BLOCK_UNROLL_BY(1)
     for (int i = t; i < blocks; i += kThreads) sums[i] = tree_of<double>(partial, 8 * i);
   SYNC
   PHASE(t)
@@ -147,6 +143,7 @@ BLOCK_FORM void move_piece(const Step& s, const Piece& piece, const Flat& at, fl
 template <int kRule>
 BLOCK_FN void move_all(const Frame& f, const Flat& at, float factor, int turn) {
   const Step s = *f.step;
+  BLOCK_UNROLL_BY(1)
   for (int i = 0; i < s.piece_count; ++i) move_piece<kRule>(s, s.pieces[i], at, factor, turn);
 }
 
@@ -161,7 +158,7 @@ BLOCK_OP int op_update(const Call& call, const Frame& f, int turn) {
   at.has_second = rule == kAdam || rule == kAdamW || (rule == kRmsprop && moves);
   at.first = at.has_first ? place(f, call.at[2]) : at.parameters;
   at.second = at.has_second ? at.first + call.n[1] : at.parameters;
-  const float factor = place(f, call.at[3])[0];
+  const float factor = f.step->clip_norm > 0 ? static_cast<float>(place(f, call.at[3])[0]) : 1.0F;
   switch (rule) {
     case kSgd: move_all<kSgd>(f, at, factor, turn); break;
     case kAdam: move_all<kAdam>(f, at, factor, turn); break;
