@@ -55,6 +55,9 @@ class AtenBackend final : public nn::Backend {
   explicit AtenBackend(const AtenDevice& device) : device_(device) {}
   std::string_view name() const override { return device_.name(); }
   std::string_view numeric_class() const override { return device_.numeric_class(); }
+  nn::Capability capability() const override {
+    return device_.device().is_cpu() ? nn::Capability{} : nn::Capability{.workers = 1, .many_lanes = true};
+  }
   Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                const nn::ProgramOptions& options) const override {
     be_single_threaded();

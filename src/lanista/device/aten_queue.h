@@ -22,6 +22,10 @@ class AtenQueue {
   virtual std::function<void()> record(const std::function<void()>& step) = 0;
   /// Until everything is done. Throws c10::Error for what failed on the device.
   virtual void synchronise() = 0;
+  /// Memory that nobody uses, but this process keeps, goes back to the device.
+  virtual void free_unused() {}
+  /// False: the device answers nothing any more, and never will in this process.
+  virtual bool is_alive() { return true; }
 
  protected:
   explicit AtenQueue(std::optional<c10::Stream> stream) : stream_(stream) {}

@@ -1,5 +1,7 @@
 // Steps of lanes: batches are fed, the section runs once for all of them, and the lanes that are meant commit.
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -45,33 +47,53 @@ std::unique_ptr<AtenMachine::Recorded> AtenMachine::make_recorded(const StepShap
   return step;
 }
 
-// Steps of this shape, recorded the first time: with every lane masked, so nothing changes.
+// Recorded with every lane masked, so that nothing changes.
+std::unique_ptr<AtenMachine::Recorded> AtenMachine::record(const StepShape& shape) {
+  auto made = make_recorded(shape, device_.steps_together());
+  const auto lanes = static_cast<std::size_t>(shape.lanes);
+  Fed nothing{.lanes = {shape.begin, shape.lanes}, .size = shape.size, .of = {}, .shared = shape.shared};
+  nothing.of.resize(shape.shared ? 1 : lanes);
+  made->inputs.prepare();
+  for (std::size_t at = 0; at < made->frames.size(); ++at) {
+    fill(*made, at, nothing, std::vector<nn::LaneHyper>(lanes), std::vector<std::uint8_t>(lanes), 0);
+  }
+  made->inputs.send();
+  made->one = queue_->record([this, each = made.get()] { do_step({*each, 0}); });
+  if (made->frames.size() > 1) {
+    made->all = queue_->record([this, each = made.get()] {
+      for (std::size_t at = 0; at < each->frames.size(); ++at) do_step({*each, at});
+    });
+  }
+  return made;
+}
+
+// Steps of this shape. Where memory ends, steps of other shapes give theirs back, and it is tried once more.
 AtenMachine::Recorded& AtenMachine::recorded(const StepShape& shape) {
-  if (recorded_.size() >= kMostShapes && !recorded_.contains(shape)) {
+  if (const auto known = recorded_.find(shape); known != recorded_.end()) return *known->second;
+  const auto forget = [&] {
     do_waiting();
     queue_->synchronise();
     recorded_.clear();
+    queue_->free_unused();
+  };
+  if (recorded_.size() >= kMostShapes) forget();
+  std::unique_ptr<Recorded> made;
+  try {
+    made = record(shape);
+  } catch (const c10::Error&) {
+    if (!queue_->is_alive()) lose_device();
+    forget();
+    made = record(shape);
   }
-  std::unique_ptr<Recorded>& step = recorded_[shape];
-  if (step == nullptr) {
-    auto made = make_recorded(shape, device_.steps_together());
-    const auto lanes = static_cast<std::size_t>(shape.lanes);
-    Fed nothing{.lanes = {shape.begin, shape.lanes}, .size = shape.size, .of = {}, .shared = shape.shared};
-    nothing.of.resize(shape.shared ? 1 : lanes);
-    made->inputs.prepare();
-    for (std::size_t at = 0; at < made->frames.size(); ++at) {
-      fill(*made, at, nothing, std::vector<nn::LaneHyper>(lanes), std::vector<std::uint8_t>(lanes), 0);
-    }
-    made->inputs.send();
-    made->one = queue_->record([this, each = made.get()] { do_step({*each, 0}); });
-    if (made->frames.size() > 1) {
-      made->all = queue_->record([this, each = made.get()] {
-        for (std::size_t at = 0; at < each->frames.size(); ++at) do_step({*each, at});
-      });
-    }
-    step = std::move(made);
-  }
-  return *step;
+  return *(recorded_[shape] = std::move(made));
+}
+
+// The context of a device that failed is gone, for all of this process. Its trials are in their checkpoints, and a new
+// process goes on from there.
+void AtenMachine::lose_device() const {
+  std::fprintf(stderr, "lanista: device %s failed and cannot be used by this process any more; resume the study\n",
+               std::string(device_.name()).c_str());
+  std::abort();
 }
 
 UpdateHyper AtenMachine::hyper_of(const Step& step, std::int64_t piece) const {
@@ -318,7 +340,13 @@ void AtenMachine::do_waiting() {
 void AtenMachine::wait() {
   const AtenScope scope(*queue_);
   if (pending_->ends.empty()) return;
-  const Tensor all = totals_.cpu();
+  Tensor all;
+  try {
+    all = totals_.cpu();
+  } catch (const c10::Error&) {
+    if (!queue_->is_alive()) lose_device();
+    throw;
+  }
   const auto total = [&](Total row, std::size_t lane) {
     return all.data_ptr<double>()[static_cast<std::size_t>(row) * static_cast<std::size_t>(options_.lanes) + lane];
   };

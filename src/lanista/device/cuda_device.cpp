@@ -1,6 +1,7 @@
 // What needs CUDA's headers: streams, and steps as graphs.
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 #include <dlfcn.h>
@@ -68,6 +69,16 @@ class CudaQueue final : public AtenQueue {
   }
 
   void synchronise() override { stream_.synchronize(); }
+  void free_unused() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
+  bool is_alive() override {
+    try {
+      const at::Tensor one = at::zeros({1}, at::TensorOptions(stream_.device()));
+      stream_.synchronize();
+      return true;
+    } catch (const c10::Error&) {
+      return false;
+    }
+  }
 
  private:
   c10::cuda::CUDAStream stream_;

@@ -12,6 +12,22 @@ struct Elementwise {
   long long wide;
 };
 
+/// Up to four values, added in their order.
+struct Sum {
+  const void* x[4];
+  void* y;
+  long long terms, wide;
+};
+
+/// Rows of the lanes' tables [lanes, vocab, dim], lanes `stride` apart; or marks [lanes, tokens, vocab] that are one at
+/// their token.
+struct Embedding {
+  const long long* tokens;  // [lanes, each], lanes `token_lane` apart
+  const void* table;
+  void* y;
+  long long each, vocab, dim, stride, token_lane;
+};
+
 /// [lanes, rows, columns] and values of a column in a lane.
 struct Columns {
   const void* x;

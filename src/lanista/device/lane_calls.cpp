@@ -3,17 +3,13 @@
 #include <cstdint>
 
 namespace lanista::device {
-namespace {
 
-// `x` as `like` lies, whose memory has no gaps.
 Tensor lying_as(const Tensor& x, const Tensor& like) {
   if (x.strides() == like.strides()) return x;
   Tensor y = at::empty_like(like);
   y.copy_(x);
   return y;
 }
-
-}  // namespace
 
 Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Tensor& x, const Tensor& dy, double a,
                         double b) {
@@ -72,7 +68,7 @@ bool by_fours(const Tensor& x) {
 }
 
 std::int64_t wide_of(const Tensor& x, std::int64_t columns) {
-  const std::size_t bytes = 4 * x.element_size();
+  const auto bytes = 4 * static_cast<std::size_t>(x.element_size());
   return columns % 4 == 0 && reinterpret_cast<std::uintptr_t>(x.data_ptr()) % bytes == 0 ? 4 : 1;
 }
 

@@ -8,6 +8,8 @@
 // Calls of lanes' kernels on tensors, for the entries in lane_*.cpp.
 namespace lanista::device {
 
+/// `x` as `like` lies, whose memory has no gaps.
+Tensor lying_as(const Tensor& x, const Tensor& like);
 /// y of an element-by-element kernel, which lies as x does.
 Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Tensor& x, const Tensor& dy = {},
                         double a = 0, double b = 0);

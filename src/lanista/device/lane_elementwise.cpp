@@ -1,4 +1,6 @@
 // Activations, masks and cross-entropy, a kernel each.
+#include <algorithm>
+
 #include "lanista/device/lane_calls.h"
 #include "lanista/graph/ops/rules.h"
 
@@ -66,6 +68,73 @@ AtenRun cross_entropy_grad(const AtenCall&, const LaneKernels* k) {
   };
 }
 
+// Terms that lie alike are added in one pass, four of them at most.
+Tensor sum_of_many(const LaneKernels& kernels, const Tensors& in) {
+  Tensor sum = in[0].is_non_overlapping_and_dense() ? in[0] : in[0].contiguous();
+  for (std::size_t next = 1; next < in.size();) {
+    const std::size_t terms = std::min<std::size_t>(3, in.size() - next);
+    Tensors kept{sum};
+    lane::Sum call{};
+    std::int64_t wide = wide_of(sum, sum.numel());
+    for (std::size_t i = 0; i < terms; ++i) {
+      kept.push_back(lying_as(in[next + i], sum));
+      wide = std::min(wide, wide_of(kept.back(), sum.numel()));
+    }
+    for (std::size_t i = 0; i < kept.size(); ++i) call.x[i] = kept[i].data_ptr();
+    Tensor y = at::empty_like(sum);
+    call.y = y.data_ptr(), call.terms = static_cast<std::int64_t>(kept.size()), call.wide = wide;
+    kernels.run("sum", sum.scalar_type(), sum.numel() / wide, call);
+    sum = y;
+    next += terms;
+  }
+  return sum;
+}
+
+lane::Embedding embedding_of(const Frame& frame, const Tensor& tokens, std::int64_t vocab) {
+  lane::Embedding call{};
+  call.tokens = static_cast<const long long*>(tokens.data_ptr());
+  call.each = tokens.numel() / frame.lanes, call.vocab = vocab, call.token_lane = tokens.stride(0);
+  return call;
+}
+
+AtenRun embedding(const AtenCall&, const LaneKernels* k) {
+  return [k](const Frame& frame, const Tensors& in) {
+    const Tensor tokens = labels_of(in[0], frame);
+    const bool dense = in[1].select(0, 0).is_contiguous();
+    const Tensor table = dense ? in[1] : in[1].contiguous();
+    std::vector<std::int64_t> sizes = in[0].sizes().vec();
+    sizes.push_back(table.size(2));
+    Tensor y = at::empty(sizes, table.options());
+    lane::Embedding call = embedding_of(frame, tokens, table.size(1));
+    call.table = table.data_ptr(), call.y = y.data_ptr(), call.dim = table.size(2), call.stride = table.stride(0);
+    k->run("embedding", table.scalar_type(), y.numel(), call);
+    return Tensors{y};
+  };
+}
+
+// A product with rows that are one at their token: nothing is added by several at once.
+AtenRun embedding_grad(const AtenCall& call, const LaneKernels* k) {
+  return [k, vocab = call.args.integer("vocab")](const Frame& frame, const Tensors& in) {
+    const Tensor tokens = labels_of(in[0], frame);
+    Tensor marks = at::empty({frame.lanes, tokens.size(1), vocab}, frame.real);
+    lane::Embedding of = embedding_of(frame, tokens, vocab);
+    of.y = marks.data_ptr();
+    k->run("one_hot", marks.scalar_type(), marks.numel(), of);
+    return Tensors{at::bmm(marks.transpose(1, 2), in[1].reshape({frame.lanes, -1, in[1].size(-1)}))};
+  };
+}
+
+// Means over the rows of images, or of positions, are sums of columns.
+AtenRun mean_over_rows(const LaneKernels* k) {
+  return [k](const Frame& frame, const Tensors& in) {
+    const Tensor x = in[0].dim() == 5 ? in[0].permute({0, 1, 3, 4, 2}) : in[0];
+    const std::int64_t channels = x.size(-1);
+    const Tensor rows = x.reshape({frame.lanes * frame.batch, -1, channels});
+    return Tensors{(lane_column_sum(*k, rows) / static_cast<double>(rows.size(1)))
+                       .reshape({frame.lanes, frame.batch, channels})};
+  };
+}
+
 }  // namespace
 
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {
@@ -86,6 +155,21 @@ void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {
       return Tensors{lane_elementwise(*k, "clip_grad", in[0], in[1], low, high)};
     };
   };
+  table["add"] = plain([k](const Tensors& in) { return sum_of_many(*k, in); });
+  table["embedding"] = with(kernels, embedding);
+  table["embedding_grad"] = with(kernels, embedding_grad);
+  for (const char* name : {"mean", "global_avg_pool"}) {
+    table[name] = [k, usual = table.at(name)](const AtenCall& call) -> AtenRun {
+      const bool image = call.x().rank() == 4, positions = call.x().rank() == 3;
+      const std::vector<std::int64_t> rows = image ? std::vector<std::int64_t>{2, 3} : std::vector<std::int64_t>{1};
+      const bool global = call.args.def.name == "global_avg_pool";
+      const bool asked = global ? image : (image || positions) && call.args.list("axes") == rows;
+      if (!asked) return usual(call);
+      return [mean = mean_over_rows(k), y = call.y()](const Frame& frame, const Tensors& in) {
+        return Tensors{mean(frame, in)[0].reshape(sizes_of(frame, y))};
+      };
+    };
+  }
   table["dropout_train"] = with(kernels, dropout_train);
   table["cross_entropy"] = with(kernels, cross_entropy);
   table["cross_entropy_grad"] = with(kernels, cross_entropy_grad);

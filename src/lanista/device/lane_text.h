@@ -98,6 +98,31 @@ LANE_ELEMENTWISE(silu_grad)
 LANE_ELEMENTWISE(hard_swish)
 LANE_ELEMENTWISE(hard_swish_grad)
 
+LANE_KERNEL(sum, Sum) {
+  const int wide = int(a.wide);
+  Four y = lane_load((const T*)a.x[0] + i * wide, wide);
+  for (int term = 1; term < 4; ++term) {
+    if (term >= a.terms) continue;
+    const Four x = lane_load((const T*)a.x[term] + i * wide, wide);
+    for (int k = 0; k < 4; ++k) {
+      if (k < wide) y.v[k] = y.v[k] + x.v[k];
+    }
+  }
+  lane_store(LANE_WRITE(y) + i * wide, y, wide);
+}
+
+// Zeros for a token that the table does not have.
+LANE_KERNEL(embedding, Embedding) {
+  const n32 row = n32(i) / n32(a.dim), lane = row / n32(a.each);
+  const i64 token = a.tokens[lane * a.token_lane + row % n32(a.each)];
+  const bool known = token >= 0 && token < a.vocab;
+  LANE_WRITE(y)[i] = known ? LANE_READ(table)[lane * a.stride + token * a.dim + n32(i) % n32(a.dim)] : T(0);
+}
+LANE_KERNEL(one_hot, Embedding) {
+  const n32 row = n32(i) / n32(a.vocab), lane = row / n32(a.each);
+  LANE_WRITE(y)[i] = a.tokens[lane * a.token_lane + row % n32(a.each)] == i64(n32(i) % n32(a.vocab)) ? T(1) : T(0);
+}
+
 // ---- sums over rows ----
 
 LANE_KERNEL(add_columns, Columns) {

@@ -179,8 +179,9 @@ struct BudgetConfig {
 };
 /// Workers are threads of the engine's process, or processes that may die without it.
 inline constexpr std::string_view kThreads = "thread", kProcesses = "process";
-/// What trains: own kernels, or LibTorch on the CPU.
-inline constexpr std::string_view kCpu = "cpu", kTorchCpu = "torch:cpu";
+/// What trains: own kernels, or LibTorch on the CPU; GPUs have a number behind these.
+inline constexpr std::string_view kCpu = "cpu", kTorchCpu = "torch:cpu", kCuda = "cuda:", kBlockCuda = "block:cuda:";
+inline constexpr int kMostGpus = 8;  // of a machine
 /// run.profiles: where times of programs are kept, beside a folder's name.
 inline constexpr std::string_view kAutoProfiles = "auto", kNoProfiles = "off";
 /// The first is the folder in which `lanista run` puts studies, the other one what lies there then.
