@@ -2,8 +2,8 @@
 # One call on a machine with a GPU: builds the rooms up to `bench` from nothing, tests devices, measures them and what
 # others need, and writes OUT/gpu.json.
 #   tools/gpu_check.sh OUT [part…]
-# Parts, in this order: build twins cuda_twins block memcheck racecheck bench peers (default: all; all but the first
-# build what is not there). LibTorch is that of python3's torch, or whatever CMake finds. No network. What a bare machine
+# Parts, in this order: build twins cuda_twins block memcheck racecheck bench peers search (default: all; all but the
+# first build what is not there; search, 64 trials by `lanista run`, wants a build of all rooms in LANISTA_GPU_BUILD). LibTorch is that of python3's torch, or whatever CMake finds. No network. What a bare machine
 # lacks comes from LANISTA_CARRIED, or ./.carry (tools/gpu_carry.sh).
 #   LANISTA_GPU_BUILD    a folder with a finished build: nothing is built
 #   LANISTA_GPU_SECONDS, LANISTA_GPU_BUILD_SECONDS  of everything, of the build (default: 540, 360)
@@ -15,7 +15,7 @@
 set -u
 out=${1:?usage: tools/gpu_check.sh OUT [part…]}
 shift
-parts=${*:-build twins cuda_twins block memcheck racecheck bench peers}
+parts=${*:-build twins cuda_twins block memcheck racecheck bench peers search}
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 build=${LANISTA_GPU_BUILD:-${TMPDIR:-/tmp}/lanista-gpu}
@@ -186,6 +186,14 @@ if wanted peers gpu; then
   if part cases 30 "$bench" gpu --write "$work/case-files" --lanes 64; then
     part peers $left python3 "$root/tools/gpu_peers.py" "$work/case-files" --device $on --out "$out/peers.json" --total $((left - 10)) ${LANISTA_GPU_PEERS:---lanes 64,16,1 --arms torch-eager,torch-graph,torch-vmap,torch-hfta,jax,torch-search,torch-search-graph}
     [ ! -e "$out/peers.json" ] || write peers "$out/peers.json"
+  fi
+fi
+if wanted search gpu; then
+  if [ -x "$build/lanista" ]; then
+    part search 100 "$build/lanista" run "$root/bench/peers/search-cnn.yaml" --out "$work/study" --quiet --no-color \
+      --set "run.devices=${devices%%,*}" --set train.epochs=20 --set strategy.slots=64 --set run.lanes=64 --set run.workers=1
+  else
+    note search skipped 0 "this build has no lanista"
   fi
 fi
 exit $failed
