@@ -79,7 +79,10 @@ part() {
   timeout -k 5 "$limit" "$@" >"$work/$name" 2>"$work/error"
   status=$?
   took=$(($(date +%s) - begin))
-  { echo "==== $name: $*"; tail -c 100000 "$work/$name"; echo "---- $name, errors"; tail -c 100000 "$work/error"; } >>"$out/log.txt"
+  {
+    echo "==== $name: $*" && cut -b 1-500 "$work/$name" | tail -c 100000
+    echo "---- $name, errors" && cut -b 1-500 "$work/error" | tail -c 100000
+  } >>"$out/log.txt"
   case $status in
     0) note "$name" ok "$took" "" ;;
     124 | 137) note "$name" failed "$took" "longer than $limit s" ;;
@@ -163,7 +166,7 @@ if wanted cuda_twins gpu && has cuda_twins device_tests; then
   part cuda_twins 60 sh -c "$(shards 4 "$tests/device_tests" '--gtest_filter=*cuda*')"
 fi
 if wanted block && has block block_tests; then
-  part block 60 sh -c "$(shards $((cores < 8 ? cores : 8)) "$tests/block_tests" --gtest_brief=1)"
+  part block 90 sh -c "$(shards $((cores < 8 ? cores : 8)) "$tests/block_tests" --gtest_brief=1)"
 fi
 for tool in memcheck racecheck; do
   wanted $tool gpu || continue
