@@ -191,7 +191,7 @@ if wanted peers gpu; then
   on=cuda
   [ -n "$gpu" ] || on=cpu
   left=$((end - $(date +%s) - 10))
-  if part cases 30 "$bench" gpu --write "$work/case-files" --lanes 64; then
+  if part cases 60 "$bench" gpu --write "$work/case-files" --lanes 64; then
     part peers $left python3 "$root/tools/gpu_peers.py" "$work/case-files" --device $on --out "$out/peers.json" --total $((left - 10)) ${LANISTA_GPU_PEERS:---lanes 64,16,1 --arms torch-eager,torch-graph,torch-vmap,torch-hfta,jax,torch-search,torch-search-graph}
     [ ! -e "$out/peers.json" ] || write peers "$out/peers.json"
   fi
