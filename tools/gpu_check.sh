@@ -180,7 +180,7 @@ for tool in memcheck racecheck; do
     note $tool skipped 0 "no compute-sanitizer here"
     continue
   fi
-  part $tool 30 "$sanitizer" --tool $tool --error-exitcode 9 "$bench" gpu --devices "$block" --lanes 3 --repeats 1 --case mlp-64,nb201-cell --json
+  part $tool 30 "$sanitizer" --tool $tool --target-processes all --error-exitcode 9 "$bench" gpu --devices "$block" --lanes 3 --repeats 1 --case mlp-64,nb201-cell --json
   ! grep -q '"status":"skipped"' "$work/$tool" || note $tool skipped 0 "$(grep -o '"reason":"[^"]*"' "$work/$tool" | head -n 1 | cut -c 11-300)"
 done
 if wanted bench gpu; then
