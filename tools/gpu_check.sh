@@ -2,8 +2,8 @@
 # One call on a machine with a GPU: builds the rooms up to `bench` from nothing, tests devices, measures them and what
 # others need, and writes OUT/gpu.json.
 #   tools/gpu_check.sh OUT [part…]
-# Parts, in this order: build twins cuda_twins block memcheck racecheck bench peers (default: all; all but the first
-# build what is not there). LibTorch is that of python3's torch, or whatever CMake finds. No network. What a bare machine
+# Parts, in this order: build twins cuda_twins block memcheck racecheck bench peers search (default: all; all but the
+# first build what is not there; search, 64 trials by `lanista run`, wants a build of all rooms in LANISTA_GPU_BUILD). LibTorch is that of python3's torch, or whatever CMake finds. No network. What a bare machine
 # lacks comes from LANISTA_CARRIED, or ./.carry (tools/gpu_carry.sh).
 #   LANISTA_GPU_BUILD    a folder with a finished build: nothing is built
 #   LANISTA_GPU_SECONDS, LANISTA_GPU_BUILD_SECONDS  of everything, of the build (default: 540, 360)
@@ -15,7 +15,7 @@
 set -u
 out=${1:?usage: tools/gpu_check.sh OUT [part…]}
 shift
-parts=${*:-build twins cuda_twins block memcheck racecheck bench peers}
+parts=${*:-build twins cuda_twins block memcheck racecheck bench peers search}
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 build=${LANISTA_GPU_BUILD:-${TMPDIR:-/tmp}/lanista-gpu}
@@ -79,7 +79,10 @@ part() {
   timeout -k 5 "$limit" "$@" >"$work/$name" 2>"$work/error"
   status=$?
   took=$(($(date +%s) - begin))
-  { echo "==== $name: $*"; tail -c 100000 "$work/$name"; echo "---- $name, errors"; tail -c 100000 "$work/error"; } >>"$out/log.txt"
+  {
+    echo "==== $name: $*" && cut -b 1-500 "$work/$name" | tail -c 100000
+    echo "---- $name, errors" && cut -b 1-500 "$work/error" | tail -c 100000
+  } >>"$out/log.txt"
   case $status in
     0) note "$name" ok "$took" "" ;;
     124 | 137) note "$name" failed "$took" "longer than $limit s" ;;
@@ -161,9 +164,14 @@ if wanted twins && has twins device_tests; then
 fi
 if wanted cuda_twins gpu && has cuda_twins device_tests; then
   part cuda_twins 60 sh -c "$(shards 4 "$tests/device_tests" '--gtest_filter=*cuda*')"
+  # Where a card is, tests that leave themselves out have not found it.
+  if grep -aq 'SKIPPED' "$work/cuda_twins"; then
+    why=$(grep -a -A 3 'Skipped' "$work/cuda_twins" | grep -av 'Skipped' | head -n 1 | cut -c 1-300)
+    if [ -n "$gpu" ]; then note cuda_twins failed 0 "tests left themselves out: $why"; else note cuda_twins skipped 0 "$why"; fi
+  fi
 fi
 if wanted block && has block block_tests; then
-  part block 60 sh -c "$(shards $((cores < 8 ? cores : 8)) "$tests/block_tests" --gtest_brief=1)"
+  part block 90 sh -c "$(shards $((cores < 8 ? cores : 8)) "$tests/block_tests" --gtest_brief=1)"
 fi
 for tool in memcheck racecheck; do
   wanted $tool gpu || continue
@@ -172,7 +180,7 @@ for tool in memcheck racecheck; do
     note $tool skipped 0 "no compute-sanitizer here"
     continue
   fi
-  part $tool 30 "$sanitizer" --tool $tool --error-exitcode 9 "$bench" gpu --devices "$block" --lanes 3 --repeats 1 --case mlp-64,nb201-cell --json
+  part $tool 30 "$sanitizer" --tool $tool --target-processes all --error-exitcode 9 "$bench" gpu --devices "$block" --lanes 3 --repeats 1 --case mlp-64,nb201-cell --json
   ! grep -q '"status":"skipped"' "$work/$tool" || note $tool skipped 0 "$(grep -o '"reason":"[^"]*"' "$work/$tool" | head -n 1 | cut -c 11-300)"
 done
 if wanted bench gpu; then
@@ -183,9 +191,17 @@ if wanted peers gpu; then
   on=cuda
   [ -n "$gpu" ] || on=cpu
   left=$((end - $(date +%s) - 10))
-  if part cases 30 "$bench" gpu --write "$work/case-files" --lanes 64; then
+  if part cases 60 "$bench" gpu --write "$work/case-files" --lanes 64; then
     part peers $left python3 "$root/tools/gpu_peers.py" "$work/case-files" --device $on --out "$out/peers.json" --total $((left - 10)) ${LANISTA_GPU_PEERS:---lanes 64,16,1 --arms torch-eager,torch-graph,torch-vmap,torch-hfta,jax,torch-search,torch-search-graph}
     [ ! -e "$out/peers.json" ] || write peers "$out/peers.json"
+  fi
+fi
+if wanted search gpu; then
+  if [ -x "$build/lanista" ]; then
+    part search 100 "$build/lanista" run "$root/bench/peers/search-cnn.yaml" --out "$work/study" --quiet --no-color \
+      --set "run.devices=${devices%%,*}" --set train.epochs=20 --set strategy.slots=64 --set run.lanes=64 --set run.workers=1
+  else
+    note search skipped 0 "this build has no lanista"
   fi
 fi
 exit $failed

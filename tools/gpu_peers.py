@@ -93,6 +93,7 @@ class TorchWorker:
         losses = self.forms.first_losses(trainers, step, CHECKED_STEPS, self.device)
         for each in trainers:
             each.reset()
+        self.forms.sync(self.device)  # whoever steps on a stream of its own waits for nothing
         return checked(case, losses)
 
     def settings(self, case):
