@@ -1,5 +1,5 @@
-// CUDA devices by their driver alone: its library and the run-time compiler are opened when they are wanted, and no header
-// of theirs is needed.
+// CUDA devices by their driver alone: its library and the run-time compiler are opened when they are wanted, and no
+// header of theirs is needed.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -321,8 +321,8 @@ class CudaBlocks final : public BlockDevice {
     CuPointer at = lanes_;
     std::array<void*, 1> arguments{&at};
     const auto grid = static_cast<unsigned>(count * shape.team), threads = static_cast<unsigned>(shape.threads);
-    check("cuLaunchKernel", driver_.launch(function, grid, 1, 1, threads, 1, 1, shared, stream_, arguments.data(),
-                                           nullptr));
+    check("cuLaunchKernel",
+          driver_.launch(function, grid, 1, 1, threads, 1, 1, shared, stream_, arguments.data(), nullptr));
   }
 
   void wait() override {
@@ -369,7 +369,8 @@ class CudaBlocks final : public BlockDevice {
     }
     constexpr unsigned kUsual = 48 * 1024;
     constexpr int kDynamicShared = 8;
-    if (shared > kUsual) check("cuFuncSetAttribute", driver_.function_set(function, kDynamicShared, static_cast<int>(shared)));
+    if (shared > kUsual)
+      check("cuFuncSetAttribute", driver_.function_set(function, kDynamicShared, static_cast<int>(shared)));
     return function;
   }
 

@@ -17,9 +17,8 @@ struct ProductSizes {
 };
 
 void add_product(Emitter& e, const ProductSizes& s, const Spot& a, const Spot& b, const Spot& bias, const Spot& c) {
-  e.add(block::kProduct,
-        {s.m, s.m_sample, s.n, s.k, s.k_sample, s.a_m, s.a_k, s.b_k, s.b_n, s.c_m, 1, s.matrices, 1, s.a_next, s.b_next,
-         s.c_next, 0, 0, 0, s.relu ? 1 : 0},
+  e.add(block::kProduct, {s.m, s.m_sample, s.n, s.k,      s.k_sample, s.a_m,    s.a_k, s.b_k, s.b_n, s.c_m,
+                          1,   s.matrices, 1,   s.a_next, s.b_next,   s.c_next, 0,     0,     0,     s.relu ? 1 : 0},
         {a, b, bias, c});
 }
 
@@ -46,8 +45,16 @@ void linear(const Binding& b, Emitter& e) {
   const Rows rows = rows_of(b.x_shape(0));
   const std::int64_t in = b.x_shape(0).dims.back(), out = b.y_shape().dims.back();
   add_product(e,
-              {.m = rows.fixed, .m_sample = rows.sample, .n = out, .k = in, .a_m = in, .a_k = 1, .b_k = out, .b_n = 1,
-               .c_m = out, .relu = kRelu},
+              {.m = rows.fixed,
+               .m_sample = rows.sample,
+               .n = out,
+               .k = in,
+               .a_m = in,
+               .a_k = 1,
+               .b_k = out,
+               .b_n = 1,
+               .c_m = out,
+               .relu = kRelu},
               e.read(b, 0), e.read(b, 1), e.read(b, 2, b.in.size() > 2), e.write(b, 0));
 }
 
@@ -56,7 +63,14 @@ void linear_grad_x(const Binding& b, Emitter& e) {
   const std::int64_t out = b.x_shape(0).dims.back(), in = b.y_shape().dims.back();
   const Spot w = add_transposed(e, e.read(b, 1), 1, in, out);
   add_product(e,
-              {.m = rows.fixed, .m_sample = rows.sample, .n = in, .k = out, .a_m = out, .a_k = 1, .b_k = in, .b_n = 1,
+              {.m = rows.fixed,
+               .m_sample = rows.sample,
+               .n = in,
+               .k = out,
+               .a_m = out,
+               .a_k = 1,
+               .b_k = in,
+               .b_n = 1,
                .c_m = in},
               e.read(b, 0), w, {}, e.write(b, 0));
 }
@@ -65,7 +79,14 @@ void linear_grad_w(const Binding& b, Emitter& e) {
   const Rows rows = rows_of(b.x_shape(0));
   const std::int64_t in = b.x_shape(0).dims.back(), out = b.x_shape(1).dims.back();
   add_product(e,
-              {.m = in, .n = out, .k = rows.fixed, .k_sample = rows.sample, .a_m = 1, .a_k = in, .b_k = out, .b_n = 1,
+              {.m = in,
+               .n = out,
+               .k = rows.fixed,
+               .k_sample = rows.sample,
+               .a_m = 1,
+               .a_k = in,
+               .b_k = out,
+               .b_n = 1,
                .c_m = out},
               e.read(b, 0), e.read(b, 1), {}, e.write(b, 0));
 }
@@ -88,8 +109,23 @@ struct ConvSizes {
   }
   bool is_depthwise() const { return groups > 1 && groups == ci && groups == co; }
   std::vector<std::int64_t> list(bool relu, bool backward) const {
-    return {h,     w,     ci,         oh,         ow,     co,       kh,          kw, stride_h, stride_w,
-            pad_h, pad_w, dilation_h, dilation_w, groups, relu ? 1 : 0, backward ? 1 : 0};
+    return {h,
+            w,
+            ci,
+            oh,
+            ow,
+            co,
+            kh,
+            kw,
+            stride_h,
+            stride_w,
+            pad_h,
+            pad_w,
+            dilation_h,
+            dilation_w,
+            groups,
+            relu ? 1 : 0,
+            backward ? 1 : 0};
   }
 };
 
@@ -98,8 +134,9 @@ ConvSizes conv_sizes(const Binding& b, const graph::Shape& x, const graph::Shape
   const auto stride = args.pair("stride");
   const auto dilation = args.pair("dilation");
   const graph::ops::Pads pads = graph::ops::pads_of(args);
-  return {x.dims[2], x.dims[3],    x.dims[1],     y.dims[2], y.dims[3], y.dims[1],      w.dims[2],       w.dims[3],
-          stride.first, stride.second, pads.top, pads.left, dilation.first, dilation.second, args.integer("groups")};
+  return {x.dims[2], x.dims[3], x.dims[1],      y.dims[2],       y.dims[3],
+          y.dims[1], w.dims[2], w.dims[3],      stride.first,    stride.second,
+          pads.top,  pads.left, dilation.first, dilation.second, args.integer("groups")};
 }
 
 template <bool kRelu>
@@ -108,7 +145,14 @@ void conv2d(const Binding& b, Emitter& e) {
   const Spot bias = e.read(b, 2, b.in.size() > 2);
   if (s.is_pointwise()) {
     add_product(e,
-                {.m_sample = s.h * s.w, .n = s.co, .k = s.ci, .a_m = s.ci, .a_k = 1, .b_k = s.co, .b_n = 1, .c_m = s.co,
+                {.m_sample = s.h * s.w,
+                 .n = s.co,
+                 .k = s.ci,
+                 .a_m = s.ci,
+                 .a_k = 1,
+                 .b_k = s.co,
+                 .b_n = 1,
+                 .c_m = s.co,
                  .relu = kRelu},
                 e.read(b, 0), e.read(b, 1), bias, e.write(b, 0));
     return;
@@ -121,10 +165,9 @@ void conv2d(const Binding& b, Emitter& e) {
 void taps_back(const ConvSizes& s, const Binding& b, Emitter& e, const Spot& bias) {
   if (s.is_pointwise()) {
     const Spot w = add_transposed(e, e.read(b, 1), 1, s.ci, s.co);
-    add_product(e,
-                {.m_sample = s.h * s.w, .n = s.ci, .k = s.co, .a_m = s.co, .a_k = 1, .b_k = s.ci, .b_n = 1,
-                 .c_m = s.ci},
-                e.read(b, 0), w, bias, e.write(b, 0));
+    add_product(
+        e, {.m_sample = s.h * s.w, .n = s.ci, .k = s.co, .a_m = s.co, .a_k = 1, .b_k = s.ci, .b_n = 1, .c_m = s.ci},
+        e.read(b, 0), w, bias, e.write(b, 0));
     return;
   }
   const bool depthwise = s.is_depthwise();
@@ -143,10 +186,9 @@ void conv_transpose2d(const Binding& b, Emitter& e) {
 void conv2d_grad_w(const Binding& b, Emitter& e) {
   const ConvSizes s = conv_sizes(b, b.x_shape(0), b.y_shape(), b.x_shape(1));
   if (s.is_pointwise()) {
-    add_product(e,
-                {.m = s.ci, .n = s.co, .k_sample = s.h * s.w, .a_m = 1, .a_k = s.ci, .b_k = s.co, .b_n = 1,
-                 .c_m = s.co},
-                e.read(b, 0), e.read(b, 1), {}, e.write(b, 0));
+    add_product(
+        e, {.m = s.ci, .n = s.co, .k_sample = s.h * s.w, .a_m = 1, .a_k = s.ci, .b_k = s.co, .b_n = 1, .c_m = s.co},
+        e.read(b, 0), e.read(b, 1), {}, e.write(b, 0));
     return;
   }
   e.add(s.is_depthwise() ? block::kDepthwiseWeights : block::kTapWeights, s.list(false, false),
@@ -164,8 +206,26 @@ void matmul(const Binding& b, Emitter& e) {
   const bool image = nn::value_layout(y) == nn::Layout::kImage;
   const std::int64_t inner = image ? matrices : 1;
   e.add(block::kProduct,
-        {m, 0, n, k, 0, (t_a ? 1 : k) * inner, (t_a ? m : 1) * inner, (t_b ? 1 : n) * inner, (t_b ? k : 1) * inner,
-         n * inner, inner, image ? 1 : matrices, inner, m * k * inner, k * n * inner, m * n * inner, 1, 1, 1, 0},
+        {m,
+         0,
+         n,
+         k,
+         0,
+         (t_a ? 1 : k) * inner,
+         (t_a ? m : 1) * inner,
+         (t_b ? 1 : n) * inner,
+         (t_b ? k : 1) * inner,
+         n * inner,
+         inner,
+         image ? 1 : matrices,
+         inner,
+         m * k * inner,
+         k * n * inner,
+         m * n * inner,
+         1,
+         1,
+         1,
+         0},
         {e.read(b, 0), e.read(b, 1), {}, e.write(b, 0)});
 }
 

@@ -15,8 +15,8 @@ namespace lanista::device {
 
 enum class Memory : std::uint8_t { kDevice, kStaging };
 
-/// Where blocks run: memory, copies and launches, one after the other. What goes wrong throws std::runtime_error, naming
-/// the call; for lack of memory std::bad_alloc. Thread-safe.
+/// Where blocks run: memory, copies and launches, one after the other. What goes wrong throws std::runtime_error,
+/// naming the call; for lack of memory std::bad_alloc. Thread-safe.
 class BlockDevice {
  public:
   virtual ~BlockDevice() = default;
@@ -45,7 +45,8 @@ struct BlockShape {
   int threads = 256, team = 1;
 };
 /// The text compiled by NVRTC for sm_<architecture>, which needs no device: from the cache (LANISTA_BLOCK_CACHE, or the
-/// user's) where it was compiled before, but anew where `log` wants what the compiler says of registers. Errors: kUnavailable (no NVRTC, or the text does not compile).
+/// user's) where it was compiled before, but anew where `log` wants what the compiler says of registers. Errors:
+/// kUnavailable (no NVRTC, or the text does not compile).
 Result<std::string> compile_block(int architecture, const BlockShape& shape, std::string* log = nullptr);
 
 /// Memory of a device that goes with its owner.

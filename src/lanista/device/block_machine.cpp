@@ -18,8 +18,9 @@ Error unimplemented(std::string message) {
 
 Result<void> check_options(const nn::ProgramOptions& options) {
   if (options.precision != Precision::kFloat32) {
-    return unimplemented("a block of a device computes in float32; use train.precision: float32, or run on the CPU "
-                         "(run.devices: [cpu])");
+    return unimplemented(
+        "a block of a device computes in float32; use train.precision: float32, or run on the CPU "
+        "(run.devices: [cpu])");
   }
   if (options.shards == 1 && options.accumulate == 1 && options.stages == nullptr) return {};
   return unimplemented("a batch in parts or a model in stages (train.shards=" + std::to_string(options.shards) +
@@ -96,7 +97,8 @@ BlockMachine::BlockMachine(nn::MachineFacts facts, BlockDevice& device, BlockPro
   // A step's part in the staging: a batch a lane, its numbers, and their fringes.
   const std::int64_t sample = 4 * (sample_values_ + target_values_ + 1) + 8;
   const std::int64_t pieces = 16 * (std::ssize(kind_->layout().trained) + 64);
-  step_bytes_ = options.lanes * (options.max_batch * sample + pieces + 8 * std::ssize(this->facts().lane_numbers) + 2048);
+  step_bytes_ =
+      options.lanes * (options.max_batch * sample + pieces + 8 * std::ssize(this->facts().lane_numbers) + 2048);
   slabs_ = BlockMemory(device, Memory::kDevice, options.lanes * program_.slab_bytes());
   const auto call_bytes = static_cast<std::int64_t>(program_.calls.size() * sizeof(block::Call));
   calls_ = BlockMemory(device, Memory::kDevice, call_bytes);
@@ -199,7 +201,8 @@ void BlockMachine::with_twin(std::int64_t lane, bool changes, const F& f) const 
 }
 
 void BlockMachine::time_calls() {
-  clocks_ = BlockMemory(*device_, Memory::kDevice, static_cast<std::int64_t>(program_.calls.size() * sizeof(block::u64)));
+  clocks_ =
+      BlockMemory(*device_, Memory::kDevice, static_cast<std::int64_t>(program_.calls.size() * sizeof(block::u64)));
 }
 
 std::vector<BlockMachine::TimedCall> BlockMachine::timed_calls() const {
@@ -245,9 +248,7 @@ void BlockMachine::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMe
     for (nn::LaneMetrics& each : lanes) {
       const nn::Batch* left = batch;
       nn::LaneMetrics own{0, each.asked, std::move(each.sums)};
-      with_twin(each.lane, false, [&] {
-        twin_->evaluate([&] { return std::exchange(left, nullptr); }, {&own, 1});
-      });
+      with_twin(each.lane, false, [&] { twin_->evaluate([&] { return std::exchange(left, nullptr); }, {&own, 1}); });
       each.sums = std::move(own.sums);
     }
   }
@@ -274,9 +275,9 @@ void BlockMachine::run_on_twin(const nn::Chunk& chunk, std::span<nn::LaneEnd> en
                               work.hyper.subspan(i, 1)};
       own[0] = {.loss_sum = end.loss_sum, .failure = {}};
       with_twin(static_cast<std::int64_t>(i), true, [&] {
-        twin_->run({.steps = 1, .active = {&one, 1}, .work = [&](std::int64_t) { return part; },
-                    .watched = {&watched, 1}},
-                   own);
+        twin_->run(
+            {.steps = 1, .active = {&one, 1}, .work = [&](std::int64_t) { return part; }, .watched = {&watched, 1}},
+            own);
       });
       end.loss_sum = own[0].loss_sum;
       end.failure = own[0].failure;

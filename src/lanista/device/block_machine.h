@@ -14,8 +14,9 @@
 namespace lanista::device {
 
 /// Form B: a block a lane. Each lane has a slab of the device's memory with its state, gradients and values, and its
-/// block goes through the program's calls for a chunk of steps. Batches of a chunk go up together, losses come down when
-/// it ends. Predictions, and steps in halves, are the CPU's: a twin of one lane does them on the state brought home.
+/// block goes through the program's calls for a chunk of steps. Batches of a chunk go up together, losses come down
+/// when it ends. Predictions, and steps in halves, are the CPU's: a twin of one lane does them on the state brought
+/// home.
 class BlockMachine final : public nn::Machine {
  public:
   /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form, float64, a batch in parts),
@@ -46,7 +47,9 @@ class BlockMachine final : public nn::Machine {
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
   void rehearse(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
 
-
+  /// Room for batches of a chunk, in bytes, if a step of all lanes needs no more: a longer chunk goes in rounds.
+  void stage_at_most(std::int64_t bytes) { most_staging_ = bytes; }
+  std::int64_t rounds_so_far() const { return rounds_so_far_; }
   /// From here on calls of the first lane of a chunk are timed, one by one. For who looks for what a step spends.
   void time_calls();
   struct TimedCall {
@@ -62,8 +65,8 @@ class BlockMachine final : public nn::Machine {
   struct Round {
     std::size_t lane = 0;
     std::vector<block::Step> steps;
-    nn::LaneHyper hyper;  // of the last of them
-    std::int64_t first = 0;  // of the chunk
+    nn::LaneHyper hyper;      // of the last of them
+    std::int64_t first = 0;   // of the chunk
     std::int64_t losses = 0;  // bytes into the staging
   };
   struct Seat {
@@ -117,7 +120,7 @@ class BlockMachine final : public nn::Machine {
   std::int64_t sample_values_ = 1, target_values_ = 1;
   MemoryBudget::Reservation reservation_;
   std::int64_t step_bytes_ = 0;  // of all lanes, at most
-  std::int64_t staging_bytes_ = 0;
+  std::int64_t staging_bytes_ = 0, most_staging_ = std::int64_t{64} << 20, rounds_so_far_ = 0;
   BlockMemory slabs_, calls_, staging_, staged_;  // staged: what of the staging went up
   BlockMemory clocks_;                            // of calls; none: nobody asks
   mutable std::vector<Seat> seats_;

@@ -17,10 +17,10 @@ void batch_norm_train(const Binding& b, Emitter& e) {
   const std::size_t next = affine ? 3 : 1;
   const std::int64_t c = b.x_shape(0).dims[1], rows = b.x_shape(0).elements_per_sample() / c;
   const auto momentum = static_cast<std::int64_t>(b.own_number("momentum").index);
-  EmittedCall& call = e.add(block::kBatchNorm, {rows, c, momentum},
-                            {e.read(b, 0), e.read(b, 1, affine), e.read(b, 2, affine), e.read(b, next),
-                             e.read(b, next + 1), e.write(b, 0), e.write(b, 1), e.write(b, 2), e.write(b, 3),
-                             e.write(b, 4), e.scratch(9 * c)});
+  EmittedCall& call =
+      e.add(block::kBatchNorm, {rows, c, momentum},
+            {e.read(b, 0), e.read(b, 1, affine), e.read(b, 2, affine), e.read(b, next), e.read(b, next + 1),
+             e.write(b, 0), e.write(b, 1), e.write(b, 2), e.write(b, 3), e.write(b, 4), e.scratch(9 * c)});
   call.call.x[0] = real(b, "eps");
   call.barriers = true;
 }
@@ -89,8 +89,7 @@ void avg_pool(const Binding& b, Emitter& e) {
 }
 
 void avg_pool_grad(const Binding& b, Emitter& e) {
-  const std::vector<std::int64_t> sizes =
-      pool_sizes(b, b.y_shape(), b.x_shape(0), b.args().flag("count_include_pad"));
+  const std::vector<std::int64_t> sizes = pool_sizes(b, b.y_shape(), b.x_shape(0), b.args().flag("count_include_pad"));
   e.add(block::kAvgPoolGrad, sizes,
         {e.read(b, 0), e.write(b, 0), e.scratch(b.x_shape(0).elements_per_sample() * e.max_batch())})
       .barriers = true;
@@ -222,9 +221,9 @@ std::vector<std::int64_t> logits_size(const Binding& b) {
 void cross_entropy(const Binding& b, Emitter& e) {
   const std::vector<std::int64_t> size = logits_size(b);
   const bool many = size[1] > 1;
-  EmittedCall& call = e.add(block::kCrossEntropy, size,
-                            {e.read(b, 0), e.read(b, 1), e.write(b, 0), e.write(b, 1),
-                             many ? e.scratch(size[1] * e.max_batch()) : Spot{}});
+  EmittedCall& call = e.add(
+      block::kCrossEntropy, size,
+      {e.read(b, 0), e.read(b, 1), e.write(b, 0), e.write(b, 1), many ? e.scratch(size[1] * e.max_batch()) : Spot{}});
   call.barriers = many;
 }
 

@@ -18,10 +18,10 @@ constexpr std::int64_t kWord = 4;
 
 const std::map<std::string, block::Optimizer, std::less<>>& optimizers() {
   static const std::map<std::string, block::Optimizer, std::less<>> all{{"sgd", block::kSgd},
-                                                                       {"adam", block::kAdam},
-                                                                       {"adamw", block::kAdamW},
-                                                                       {"lion", block::kLion},
-                                                                       {"rmsprop", block::kRmsprop}};
+                                                                        {"adam", block::kAdam},
+                                                                        {"adamw", block::kAdamW},
+                                                                        {"lion", block::kLion},
+                                                                        {"rmsprop", block::kRmsprop}};
   return all;
 }
 
@@ -75,7 +75,8 @@ void join_sums(std::vector<EmittedCall>& calls) {
 bool same(const Spot& a, const Spot& b) { return a.part == b.part && a.begin == b.begin && a.words == b.words; }
 
 bool touches(const EmittedCall& call, const Spot& spot, bool writing) {
-  return std::ranges::any_of(call.at, [&](const Spot& each) { return (each.written || !writing) && overlap(each, spot); });
+  return std::ranges::any_of(call.at,
+                             [&](const Spot& each) { return (each.written || !writing) && overlap(each, spot); });
 }
 
 // Where a call stores the results that another may finish; none of calls that finish nothing.
@@ -83,18 +84,25 @@ std::optional<std::size_t> result_of(const EmittedCall& call) {
   const int* n = call.call.n;
   if (call.call.after != block::kNothing) return {};
   switch (call.call.op) {
-    case block::kProduct: return n[11] == 0 && n[12] == 1 && n[19] == 0 ? std::optional<std::size_t>(3) : std::nullopt;
+    case block::kProduct:
+      return n[11] == 0 && n[12] == 1 && n[19] == 0 ? std::optional<std::size_t>(3) : std::nullopt;
     case block::kTaps:
-    case block::kDepthwise: return n[15] == 0 ? std::optional<std::size_t>(3) : std::nullopt;
-    case block::kBatchNorm: return 5;
-    case block::kBinary: return n[2] == block::kAdd ? std::optional<std::size_t>(2) : std::nullopt;
-    default: return {};
+    case block::kDepthwise:
+      return n[15] == 0 ? std::optional<std::size_t>(3) : std::nullopt;
+    case block::kBatchNorm:
+      return 5;
+    case block::kBinary:
+      return n[2] == block::kAdd ? std::optional<std::size_t>(2) : std::nullopt;
+    default:
+      return {};
   }
 }
 
 // What a call does to a value in its own place: a finish, and what its gate reads.
 block::After finish_of(const EmittedCall& call, const Spot& value, Spot& saved) {
-  const auto in_place = [&](std::size_t in, std::size_t out) { return same(call.at[in], value) && same(call.at[out], value); };
+  const auto in_place = [&](std::size_t in, std::size_t out) {
+    return same(call.at[in], value) && same(call.at[out], value);
+  };
   const int which = call.call.n[2];
   switch (call.call.op) {
     case block::kActivation:
@@ -107,12 +115,13 @@ block::After finish_of(const EmittedCall& call, const Spot& value, Spot& saved) 
     case block::kWithNumbersGrad:
       saved = call.at[0];
       return which == block::kClipped && in_place(1, 2) ? block::kClipGate : block::kNothing;
-    default: return block::kNothing;
+    default:
+      return block::kNothing;
   }
 }
 
-// A call that only goes over what another has just stored becomes that one's last act: to the same bits, and a pass over
-// memory less. Nobody may have seen the value between them.
+// A call that only goes over what another has just stored becomes that one's last act: to the same bits, and a pass
+// over memory less. Nobody may have seen the value between them.
 void join_finish(std::vector<EmittedCall>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const std::optional<std::size_t> result = result_of(calls[i]);
@@ -125,7 +134,8 @@ void join_finish(std::vector<EmittedCall>& calls) {
     const block::After after = finish_of(calls[j], value, saved);
     if (after == block::kNothing || overlap(saved, value)) continue;
     const auto writes_saved = [&](const EmittedCall& each) { return touches(each, saved, true); };
-    const auto from = calls.begin() + static_cast<std::ptrdiff_t>(i), to = calls.begin() + static_cast<std::ptrdiff_t>(j);
+    const auto from = calls.begin() + static_cast<std::ptrdiff_t>(i),
+               to = calls.begin() + static_cast<std::ptrdiff_t>(j);
     if (std::any_of(from, to, writes_saved)) continue;
     calls[i].call.after = after;
     calls[i].call.x[2] = calls[j].call.x[0];
@@ -189,15 +199,24 @@ Spot Emitter::spot(nn::Place place, std::int64_t words) const {
   const std::int64_t at = place.offset / kWord;
   LANISTA_CHECK(place.offset % kWord == 0, "a value that begins inside a word");
   switch (place.space) {
-    case nn::Space::kArena: return {Part::kArena, at, words, false};
-    case nn::Space::kParameter: return {Part::kState, at, words, false};
-    case nn::Space::kBuffer: return {Part::kState, kind_.part_offset(1) / kWord + at, words, false};
-    case nn::Space::kSlot: return {Part::kState, kind_.part_offset(2) / kWord + at, words, false};
-    case nn::Space::kGradient: return {Part::kGradient, at, words, false};
-    case nn::Space::kNewBuffer: return {Part::kNewBuffer, at, words, false};
-    case nn::Space::kInput: return {Part::kInput, 0, 0, false};
-    case nn::Space::kTarget: return {Part::kTarget, 0, 0, false};
-    case nn::Space::kEdge: break;
+    case nn::Space::kArena:
+      return {Part::kArena, at, words, false};
+    case nn::Space::kParameter:
+      return {Part::kState, at, words, false};
+    case nn::Space::kBuffer:
+      return {Part::kState, kind_.part_offset(1) / kWord + at, words, false};
+    case nn::Space::kSlot:
+      return {Part::kState, kind_.part_offset(2) / kWord + at, words, false};
+    case nn::Space::kGradient:
+      return {Part::kGradient, at, words, false};
+    case nn::Space::kNewBuffer:
+      return {Part::kNewBuffer, at, words, false};
+    case nn::Space::kInput:
+      return {Part::kInput, 0, 0, false};
+    case nn::Space::kTarget:
+      return {Part::kTarget, 0, 0, false};
+    case nn::Space::kEdge:
+      break;
   }
   LANISTA_CHECK(false, "a value of another stage");
   return {};
@@ -274,8 +293,7 @@ Result<BlockProgram> block_program(const step::TrainingStep& train, const nn::St
   Emitter emitter(kind, max_batch);
   const nn::KernelTable<float> table = taking_down(cpu, emitter);
   const std::vector<nn::Fusion> fusions = nn::fusions_of(table);
-  const nn::Lowered lowered =
-      nn::lower(train.graph, train.types, train.compute, nn::results_of(train), {ops, fusions});
+  const nn::Lowered lowered = nn::lower(train.graph, train.types, train.compute, nn::results_of(train), {ops, fusions});
   for (const nn::Call& call : lowered.calls) {
     if (table.contains(call.kernel)) continue;
     return without_form("operator '" + call.op + "' (node %" + std::to_string(call.id.value) + ")");

@@ -25,7 +25,8 @@ struct BlockProgram {
   std::int64_t slab_bytes() const { return 4 * slab_words; }
 };
 
-/// Errors: kUnimplemented, an operator or optimiser that has no form here, by name. `kind` is how states of the step lie.
+/// Errors: kUnimplemented, an operator or optimiser that has no form here, by name. `kind` is how states of the step
+/// lie.
 Result<BlockProgram> block_program(const step::TrainingStep& train, const nn::StateKind& kind,
                                    const graph::OpTable& ops, std::int64_t max_batch);
 
@@ -58,7 +59,9 @@ class Emitter {
   EmittedCall& add(block::Op op, std::vector<std::int64_t> sizes, std::vector<Spot> spots);
   Spot read(const nn::Binding<float>& b, std::size_t input) const;
   Spot write(const nn::Binding<float>& b, std::size_t output) const;
-  Spot read(const nn::Binding<float>& b, std::size_t input, bool there) const { return there ? read(b, input) : Spot{}; }
+  Spot read(const nn::Binding<float>& b, std::size_t input, bool there) const {
+    return there ? read(b, input) : Spot{};
+  }
   Spot scratch(std::int64_t words);
   Spot spot(nn::Place place, std::int64_t words) const;
   std::int64_t max_batch() const { return max_batch_; }

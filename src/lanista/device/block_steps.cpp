@@ -11,7 +11,6 @@ namespace lanista::device {
 namespace {
 
 constexpr std::int64_t kAlign = 16;
-constexpr std::int64_t kMostStaging = std::int64_t{64} << 20;
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
@@ -143,12 +142,13 @@ block::Step BlockMachine::put_step(const Fed& fed, const nn::LaneHyper& hyper, s
   set_batch(fed, step);
   set_update(hyper, done, step);
   const std::vector<nn::LaneNumber>& numbers = facts().lane_numbers;
-  LANISTA_CHECK(hyper.numbers.empty() || hyper.numbers.size() == numbers.size(),
-                std::to_string(hyper.numbers.size()) + " numbers of a lane instead of " +
-                    std::to_string(numbers.size()));
+  LANISTA_CHECK(
+      hyper.numbers.empty() || hyper.numbers.size() == numbers.size(),
+      std::to_string(hyper.numbers.size()) + " numbers of a lane instead of " + std::to_string(numbers.size()));
   if (!numbers.empty()) {
     double* const to = put(std::ssize(numbers), step.numbers);
-    for (std::size_t i = 0; i < numbers.size(); ++i) to[i] = hyper.numbers.empty() ? numbers[i].value : hyper.numbers[i];
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      to[i] = hyper.numbers.empty() ? numbers[i].value : hyper.numbers[i];
   }
   std::vector<block::Piece> pieces;
   for (const nn::Range& run : kind_->layout().trained) {
@@ -177,9 +177,9 @@ void BlockMachine::begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
   }
 }
 
-// Room for the chunk, or for so much of it as kMostStaging allows; at least for a step of all lanes.
+// Room for the chunk, or for so much of it as it may have; at least for a step of all lanes.
 void BlockMachine::make_staging() {
-  const std::int64_t wanted = std::max(step_bytes_ * 2, std::min(step_bytes_ * (chunk_.steps + 1), kMostStaging));
+  const std::int64_t wanted = std::max(step_bytes_ * 2, std::min(step_bytes_ * (chunk_.steps + 1), most_staging_));
   if (wanted <= staging_bytes_) return;
   staging_bytes_ = 0;
   staging_ = {};
@@ -212,9 +212,9 @@ bool BlockMachine::stage(std::vector<block::Lane>& lanes) {
     if (next_step_ > first_step && used_ + step_bytes + records + 4096 > staging_bytes_) break;
     const std::int64_t before = used_;
     const nn::StepWork work = chunk_.work(next_step_);
-    LANISTA_CHECK(work.hyper.size() == seats_.size() &&
-                      (work.batches.size() == 1 || work.batches.size() == seats_.size()),
-                  "a step wants hyper-parameters for every lane, and one batch or one a lane");
+    LANISTA_CHECK(
+        work.hyper.size() == seats_.size() && (work.batches.size() == 1 || work.batches.size() == seats_.size()),
+        "a step wants hyper-parameters for every lane, and one batch or one a lane");
     Fed fed;
     for (std::size_t i = 0; i < seats_.size(); ++i) {
       if (active_[i] == 0) continue;
@@ -262,6 +262,7 @@ bool BlockMachine::stage(std::vector<block::Lane>& lanes) {
     std::ranges::copy(round.steps, put(std::ssize(round.steps), lane.steps));
     lanes.push_back(lane);
   }
+  ++rounds_so_far_;
   losses_ = used_;
   for (Round& round : rounds_) {
     if (round.steps.empty()) continue;

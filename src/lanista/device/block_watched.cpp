@@ -41,8 +41,8 @@ struct Shadow {
     if (watch->races++ > 0) return;
     const std::ptrdiff_t word = (static_cast<const std::byte*>(p) - begin) / 4;
     watch->first = "word " + std::to_string(word) + ": thread " + std::to_string(host.thread) + " " + what +
-                   (other == kMany ? std::string(" several") : " thread " + std::to_string(other)) +
-                   " in one phase (" + std::to_string(host.phase) + ")";
+                   (other == kMany ? std::string(" several") : " thread " + std::to_string(other)) + " in one phase (" +
+                   std::to_string(host.phase) + ")";
   }
 };
 thread_local Shadow shadow;
@@ -50,7 +50,8 @@ thread_local Shadow shadow;
 void note_read(const void* p) {
   Seen* const seen = shadow.at(p);
   if (seen == nullptr) return;
-  if (seen->written == host.phase && seen->writer != host.thread) shadow.race(p, "reads what was written by", seen->writer);
+  if (seen->written == host.phase && seen->writer != host.thread)
+    shadow.race(p, "reads what was written by", seen->writer);
   seen->reader = seen->read == host.phase && seen->reader != host.thread ? kMany : host.thread;
   seen->read = host.phase;
 }
@@ -58,7 +59,8 @@ void note_read(const void* p) {
 void note_written(const void* p) {
   Seen* const seen = shadow.at(p);
   if (seen == nullptr) return;
-  if (seen->written == host.phase && seen->writer != host.thread) shadow.race(p, "writes what was written by", seen->writer);
+  if (seen->written == host.phase && seen->writer != host.thread)
+    shadow.race(p, "writes what was written by", seen->writer);
   if (seen->read == host.phase && seen->reader != host.thread) shadow.race(p, "writes what was read by", seen->reader);
   seen->writer = host.thread;
   seen->written = host.phase;
@@ -94,10 +96,9 @@ Watch watch_of_a_race() {
   const Reals at = reals_at(memory.data());
   const int turn = 0;
   PHASE(t)
-    if (t == 2) at[5] = 1.0F;
-    if (t == 3) at[0] = at[5];
-  SYNC
-  return watch;
+  if (t == 2) at[5] = 1.0F;
+  if (t == 3) at[0] = at[5];
+  SYNC return watch;
 }
 
 }  // namespace lanista::device

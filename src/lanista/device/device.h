@@ -9,9 +9,9 @@
 
 namespace lanista::device {
 
-/// The backend of a device that a study names: "torch:cpu", "block:host", "block:cuda:0". Opens the library of its kind, `file` (empty: the one that
-/// library_file tells), and keeps it to the end of the process. Errors: kUnavailable, naming what is missing and the
-/// way out. Thread-safe.
+/// The backend of a device that a study names: "torch:cpu", "block:host", "block:cuda:0". Opens the library of its
+/// kind, `file` (empty: the one that library_file tells), and keeps it to the end of the process. Errors: kUnavailable,
+/// naming what is missing and the way out. Thread-safe.
 Result<const nn::Backend*> open(std::string_view name, const std::string& file = {});
 
 /// Where the library of LibTorch is looked for: LANISTA_DEVICE_LIBRARY, else beside the program.

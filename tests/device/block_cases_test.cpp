@@ -1,0 +1,166 @@
+// Blocks on the cases of the benchmarks: here, and on a device where there is one.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "lanista/bench/cases.h"
+#include "lanista/device/block_machine.h"
+#include "lanista/device/block_test_support.h"
+
+namespace lanista::device {
+namespace {
+
+using namespace testing;
+
+// A case of the benchmarks with its steps, and what it trains with.
+struct CaseSteps {
+  std::string name;
+  Derived derived;
+  std::int64_t batch = 0, vocab = 0;
+  LaneHyper hyper;
+};
+
+std::vector<CaseSteps> cases() {
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  std::vector<CaseSteps> all;
+  for (const bench::Case& each : bench::training_cases()) {
+    Derived derived{each.model, *step::derive_training_step(each.model, {}, ops),
+                    *step::derive_inference_step(each.model, ops)};
+    all.push_back({each.name, std::move(derived), each.batch, each.vocab, {.lr = each.rate, .momentum = 0.9}});
+  }
+  return all;
+}
+
+void expect_cases(const nn::Backend& backend, std::int64_t lanes, std::int64_t steps, std::int64_t most) {
+  const kernels::FlushToZero as_workers;
+  for (const CaseSteps& each : cases()) {
+    const std::int64_t batch = std::min(each.batch, most);
+    expect_twins(train(each.derived, backend, lanes, steps, {each.hyper}, true, batch),
+                 train(each.derived, nn::cpu_backend(), lanes, steps, {each.hyper}, true, batch), each.name);
+  }
+}
+
+// Lanes of all eight cases in one launch, `lanes` of each.
+void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int64_t steps, std::int64_t most) {
+  const kernels::FlushToZero as_workers;
+  const std::vector<CaseSteps> all = cases();
+  const std::vector<std::uint8_t> active(static_cast<std::size_t>(lanes), 1);
+  struct Member {
+    std::unique_ptr<nn::Machine> machine;
+    std::vector<LaneHyper> hyper;
+    OwnedBatch owned;
+    Batch batch;
+    Chunk chunk;
+    std::vector<LaneEnd> ends;
+  };
+  std::vector<Member> members(all.size());
+  std::vector<PopulationPart> parts;
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    Member& member = members[m];
+    auto machine = backend.compile(&all[m].derived.train, all[m].derived.infer, {.lanes = lanes, .max_batch = most});
+    ASSERT_TRUE(machine.ok()) << machine.error().message;
+    member.machine = std::move(*machine);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      member.machine->attach(lane, *member.machine->make_state(7 + static_cast<std::uint64_t>(lane)));
+      member.hyper.push_back(all[m].hyper);
+      member.hyper.back().lr *= 1 + 0.1 * static_cast<double>(lane);
+    }
+    member.ends.resize(active.size());
+    member.chunk = {.steps = steps,
+                    .active = active,
+                    .work = [&member, &derived = all[m].derived, most](std::int64_t step) {
+                      const std::int64_t size = step % 5 == 3 ? std::max<std::int64_t>(1, most - 3) : most;
+                      member.owned = random_batch(derived, size, static_cast<std::uint64_t>(100 * step));
+                      member.batch = member.owned.view();
+                      return StepWork{{&member.batch, 1}, member.hyper};
+                    }};
+    parts.push_back({member.machine.get(), &member.chunk, member.ends});
+  }
+  run_population(parts);
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    Trained got{members[m].ends, {}};
+    for (std::int64_t lane = 0; lane < lanes; ++lane) got.states.push_back(members[m].machine->copy_out(lane));
+    expect_twins(got, train(all[m].derived, nn::cpu_backend(), lanes, steps, {all[m].hyper}, true, most), all[m].name);
+  }
+}
+
+TEST(Block, GivesTheBitsOfTheCpuOverFiftyStepsOfTheEightCases) { expect_cases(host(), 1, 50, 128); }
+
+TEST(Block, GivesTheBitsOfTheCpuInThreeLanes) { expect_cases(host(), 3, 4, 8); }
+
+TEST(Block, RunsSixtyFourLanesOfEightStructuresInOneLaunch) { expect_population(host(), 8, 6, 5); }
+
+TEST(BlockOnCuda, GivesTheBitsOfTheCpuForTheEightCases) {
+  std::string why;
+  const nn::Backend* const backend = cuda(why);
+  if (backend == nullptr) GTEST_SKIP() << why;
+  expect_cases(*backend, 1, 20, 128);
+  expect_cases(*backend, 3, 6, 32);
+  expect_cases(*backend, 64, 3, 6);
+}
+
+TEST(BlockOnCuda, RunsSixtyFourLanesOfEightStructuresInOneLaunch) {
+  std::string why;
+  const nn::Backend* const backend = cuda(why);
+  if (backend == nullptr) GTEST_SKIP() << why;
+  expect_population(*backend, 8, 6, 5);
+}
+
+// What a step takes, in microseconds a model: for who tunes. LANISTA_BLOCK_TIMES=1 wants it.
+TEST(BlockOnCuda, TellsWhatStepsTake) {
+  std::string why;
+  const nn::Backend* const backend = cuda(why);
+  if (backend == nullptr) GTEST_SKIP() << why;
+  if (std::getenv("LANISTA_BLOCK_TIMES") == nullptr) GTEST_SKIP() << "LANISTA_BLOCK_TIMES is not set";
+  for (const CaseSteps& each : cases()) {
+    for (const std::int64_t lanes : {1, 16, 64, 132, 256}) {
+      auto made = backend->compile(&each.derived.train, each.derived.infer, {.lanes = lanes, .max_batch = each.batch});
+      if (!made) {
+        std::printf("%-16s %4d lanes: %s\n", each.name.c_str(), static_cast<int>(lanes), made.error().message.c_str());
+        continue;
+      }
+      nn::Machine& machine = **made;
+      for (std::int64_t lane = 0; lane < lanes; ++lane) machine.attach(lane, *machine.make_state(7));
+      const OwnedBatch owned = random_batch(each.derived, each.batch, 1);
+      const Batch batch = owned.view();
+      const std::vector<LaneHyper> hyper(static_cast<std::size_t>(lanes), each.hyper);
+      const std::vector<std::uint8_t> active(hyper.size(), 1);
+      std::vector<LaneEnd> ends(hyper.size());
+      const auto run = [&](std::int64_t steps) {
+        const auto begin = std::chrono::steady_clock::now();
+        machine.run({.steps = steps, .active = active, .work = [&](std::int64_t) { return StepWork{{&batch, 1}, hyper}; }},
+                    ends);
+        machine.wait();
+        if (ends[0].failure) std::rethrow_exception(ends[0].failure);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      };
+      run(2);
+      const double one = run(4) / 4;
+      const auto steps = std::max<std::int64_t>(4, std::min<std::int64_t>(400, static_cast<std::int64_t>(0.15 / one)));
+      double best = run(steps);
+      best = std::min(best, run(steps));
+      std::printf("%-16s %4d lanes: %9.2f us a step, %8.3f us a model and step\n", each.name.c_str(),
+                  static_cast<int>(lanes), 1e6 * best / static_cast<double>(steps),
+                  1e6 * best / static_cast<double>(steps * lanes));
+      if (lanes != 64) continue;
+      auto& blocks = dynamic_cast<BlockMachine&>(machine);
+      blocks.time_calls();
+      run(10);
+      std::uint64_t all = 0;
+      const auto timed = blocks.timed_calls();
+      for (const auto& call : timed) all += call.cycles;
+      std::printf("  %llu cycles a step one by one:", static_cast<unsigned long long>(all / 10));
+      for (const auto& call : timed) {
+        std::printf(" %d(", call.call.op);
+        for (int k = 0; k < 7; ++k) std::printf("%s%d", k > 0 ? "," : "", call.call.n[k]);
+        std::printf(")%s=%llu", call.call.waits != 0 ? "w" : "", static_cast<unsigned long long>(call.cycles / 10));
+      }
+      std::printf("\n");
+      std::fflush(stdout);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanista::device
