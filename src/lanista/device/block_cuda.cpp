@@ -309,12 +309,8 @@ class CudaBlocks final : public BlockDevice {
     enter();
     const auto count = static_cast<int>(lanes.size());
     int most_calls = 0;
-    double most_work = 0;
-    for (const block::Lane& lane : lanes) {
-      most_calls = std::max(most_calls, lane.call_count);
-      most_work = std::max(most_work, lane.work);
-    }
-    const BlockShape shape = shape_for(count, most_work);
+    for (const block::Lane& lane : lanes) most_calls = std::max(most_calls, lane.call_count);
+    const BlockShape shape = shape_for(count);
     const auto shared = static_cast<unsigned>(static_cast<std::size_t>(most_calls) * sizeof(block::Call));
     CuHandle function = kernel(shape, shared);
     place_lanes(lanes);
@@ -342,16 +338,11 @@ class CudaBlocks final : public BlockDevice {
   }
   void enter() const { check("cuCtxSetCurrent", driver_.set_current(context_)); }
 
-  // Many lanes: small blocks, two on a multiprocessor. Few: large ones, so that each has warps to switch between.
-  // Fewer lanes than processors share these out, where a step is long enough for barriers between blocks.
-  BlockShape shape_for(int lanes, double work) const {
+  // Many lanes: small blocks, two on a multiprocessor. Few: large ones, so that each has warps to switch between. Teams of
+  // blocks are for who asks for them (block:cuda:0/512x2).
+  BlockShape shape_for(int lanes) const {
     if (asked_) return *asked_;
-    if (lanes > processors_) return {256, 1};
-    constexpr double kLong = 4e6;
-    int team = 1;
-    const bool has_clusters = architecture_ >= 90;
-    while (has_clusters && work >= kLong && team < 8 && 2 * team * lanes <= processors_) team *= 2;
-    return {512, team};
+    return lanes > processors_ ? BlockShape{256, 1} : BlockShape{512, 1};
   }
 
   CuHandle kernel(const BlockShape& shape, unsigned shared) {

@@ -73,7 +73,8 @@ BLOCK_FN bool is_first() { return blockIdx.x % BLOCK_TEAM == 0 && threadIdx.x ==
 
 BLOCK_FN void team_sync() {
 #if BLOCK_TEAM > 1
-  asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+  // Not the aligned forms: threads may come from a loop that some of their warp were in longer.
+  asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 #else
   __syncthreads();
 #endif
