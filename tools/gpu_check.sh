@@ -2,11 +2,12 @@
 # One call on a machine with a GPU: builds the rooms up to `bench` from nothing, tests devices, measures them and what
 # others need, and writes OUT/gpu.json.
 #   tools/gpu_check.sh OUT [part…]
-# Parts, in this order: build twins cuda_twins block memcheck racecheck bench peers search (default: all; all but the
+# Parts, in this order: build twins cuda_twins block memcheck racecheck bench search peers (default: all; all but the
 # first build what is not there; search, 64 trials by `lanista run`, wants a build of all rooms in LANISTA_GPU_BUILD). LibTorch is that of python3's torch, or whatever CMake finds. No network. What a bare machine
 # lacks comes from LANISTA_CARRIED, or ./.carry (tools/gpu_carry.sh).
 #   LANISTA_GPU_BUILD    a folder with a finished build: nothing is built
 #   LANISTA_GPU_SECONDS, LANISTA_GPU_BUILD_SECONDS  of everything, of the build (default: 540, 360)
+#   LANISTA_GPU_DEVICES  of bench and search              (default: torch:cuda:0,block:cuda:0; the search on the first)
 #   LANISTA_GPU_BENCH    more arguments of `lanista bench gpu`   (default: --lanes 1,16,64,256 --repeats 3)
 #   LANISTA_GPU_PEERS    more arguments of gpu_peers.py          (default: --lanes 64,16,1, all arms but torch-compile)
 #   LANISTA_GPU_DRY      no GPU, and parts that want one run on the CPU as far as they can
@@ -15,7 +16,7 @@
 set -u
 out=${1:?usage: tools/gpu_check.sh OUT [part…]}
 shift
-parts=${*:-build twins cuda_twins block memcheck racecheck bench peers search}
+parts=${*:-build twins cuda_twins block memcheck racecheck bench search peers}
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 build=${LANISTA_GPU_BUILD:-${TMPDIR:-/tmp}/lanista-gpu}
@@ -158,6 +159,7 @@ has() { [ -x "$tests/$2" ] || { note "$1" skipped 0 "this build has no $2"; retu
 
 block=block:cuda:0 devices=torch:cuda:0,block:cuda:0
 [ -z "$dry" ] || [ -n "$gpu" ] || block=block:host devices=torch:cpu,block:host
+devices=${LANISTA_GPU_DEVICES:-$devices}
 
 if wanted twins && has twins device_tests; then
   part twins 60 sh -c "$(shards "$cores" "$tests/device_tests" --gtest_brief=1 '--gtest_filter=-*cuda*')"
@@ -187,6 +189,14 @@ if wanted bench gpu; then
   part bench 100 "$bench" gpu --devices "$devices" --json ${LANISTA_GPU_BENCH:---lanes 1,16,64,256 --repeats 3}
   write bench "$work/bench"
 fi
+if wanted search gpu; then
+  if [ -x "$build/lanista" ]; then
+    part search 100 "$build/lanista" run "$root/bench/peers/search-cnn.yaml" --out "$work/study" --quiet --no-color \
+      --device "${devices%%,*}" --set train.epochs=20 --set strategy.slots=64 --set run.lanes=64 --set run.workers=1
+  else
+    note search skipped 0 "this build has no lanista"
+  fi
+fi
 if wanted peers gpu; then
   on=cuda
   [ -n "$gpu" ] || on=cpu
@@ -194,14 +204,6 @@ if wanted peers gpu; then
   if part cases 60 "$bench" gpu --write "$work/case-files" --lanes 64; then
     part peers $left python3 "$root/tools/gpu_peers.py" "$work/case-files" --device $on --out "$out/peers.json" --total $((left - 10)) ${LANISTA_GPU_PEERS:---lanes 64,16,1 --arms torch-eager,torch-graph,torch-vmap,torch-hfta,jax,torch-search,torch-search-graph}
     [ ! -e "$out/peers.json" ] || write peers "$out/peers.json"
-  fi
-fi
-if wanted search gpu; then
-  if [ -x "$build/lanista" ]; then
-    part search 100 "$build/lanista" run "$root/bench/peers/search-cnn.yaml" --out "$work/study" --quiet --no-color \
-      --set "run.devices=${devices%%,*}" --set train.epochs=20 --set strategy.slots=64 --set run.lanes=64 --set run.workers=1
-  else
-    note search skipped 0 "this build has no lanista"
   fi
 fi
 exit $failed

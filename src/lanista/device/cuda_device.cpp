@@ -69,7 +69,10 @@ class CudaQueue final : public AtenQueue {
   }
 
   void synchronise() override { stream_.synchronize(); }
-  void free_unused() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
+  void free_unused() override {
+    pool_ = at::cuda::graph_pool_handle();  // the graphs of the last one are gone, and so is it
+    c10::cuda::CUDACachingAllocator::emptyCache();
+  }
   bool is_alive() override {
     try {
       const at::Tensor one = at::zeros({1}, at::TensorOptions(stream_.device()));

@@ -1,4 +1,4 @@
-// Kernels of lanes on the host: the same text, compiled for both types of values.
+// Kernels of lanes on the host: the text of lane/, compiled for both types of values.
 #include "lanista/device/lane_kernels.h"
 
 #include <cmath>
@@ -61,9 +61,15 @@ std::map<std::string_view, Start>& doubles() {
 namespace in_float {
 using T = float;
 using namespace lane;
-#include "lanista/device/lane_text.h"
+#include "lanista/device/lane/base.inc.h"
+#include "lanista/device/lane/elementwise.inc.h"
+#include "lanista/device/lane/norm.inc.h"
+#include "lanista/device/lane/convolution.inc.h"
+#include "lanista/device/lane/pool.inc.h"
+#include "lanista/device/lane/end.inc.h"
 }  // namespace in_float
 #undef LANE_TABLE
+#undef LANE_ELEMENTWISE
 #undef LANE_HYPER
 #undef LANE_UPDATE
 #undef LANE_SLOT
@@ -72,7 +78,12 @@ using namespace lane;
 namespace in_double {
 using T = double;
 using namespace lane;
-#include "lanista/device/lane_text.h"
+#include "lanista/device/lane/base.inc.h"
+#include "lanista/device/lane/elementwise.inc.h"
+#include "lanista/device/lane/norm.inc.h"
+#include "lanista/device/lane/convolution.inc.h"
+#include "lanista/device/lane/pool.inc.h"
+#include "lanista/device/lane/end.inc.h"
 }  // namespace in_double
 #pragma GCC diagnostic pop
 
@@ -88,6 +99,10 @@ class HostKernels final : public LaneKernels {
 };
 
 }  // namespace
+
+std::string lane_kernel_source(at::ScalarType type) {
+  return (type == at::kFloat ? "typedef float T;\n" : "typedef double T;\n") + std::string(lane_text());
+}
 
 const LaneKernels& host_lane_kernels() {
   static const HostKernels kernels;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "lanista/device/aten.h"
 
@@ -10,7 +11,7 @@ namespace lanista::device {
 
 /// What kernels are told.
 namespace lane {
-#include "lanista/device/lane_args.h"
+#include "lanista/device/lane/args.inc.h"
 }  // namespace lane
 
 /// Kernels of our own for values with a lane axis (lane_text.h), on one device. Thread-safe.
@@ -41,7 +42,9 @@ class LaneKernels {
 /// On the host, a thread after the other: for proofs.
 const LaneKernels& host_lane_kernels();
 
-/// The text of all of them as a GPU's compiler takes it, for float or double.
+/// The text of all of them, but for the type of values.
+std::string_view lane_text();
+/// The same as a GPU's compiler takes it, for float or double.
 std::string lane_kernel_source(at::ScalarType type);
 
 }  // namespace lanista::device

@@ -64,6 +64,14 @@ void steps(nn::Program& program, const Derived& derived, const std::vector<std::
 }
 
 class AtenLanes : public OnDevice {
+ public:
+  void SetUp() override {
+    if (TORCH_VERSION_MAJOR >= 2 && !std::string_view(GetParam()).starts_with("cuda")) {
+      GTEST_SKIP() << "products of this LibTorch's CPU hang on where matrices lie, so lanes differ by roundings";
+    }
+    OnDevice::SetUp();
+  }
+
  protected:
   nn::ProgramOptions on_torch(std::int64_t lanes, Precision precision = Precision::kFloat32) const {
     return {.lanes = room_for(lanes), .max_batch = kBatch, .precision = precision, .backend = &backend()};

@@ -1,10 +1,5 @@
-// Made from lane_args.h and lane_text.h.
-#include "lanista/device/lane_kernels.h"
-
-namespace lanista::device {
-
-std::string lane_kernel_source(at::ScalarType type) {
-  static constexpr const char* kHead = R"lane(
+// What kernels of lanes are made of on a GPU; the host's half is in lane_kernels.cpp. T comes before it.
+// NOLINTBEGIN
 typedef long long i64;
 typedef unsigned long long u64;
 typedef unsigned int u32;
@@ -47,23 +42,12 @@ static __device__ __forceinline__ V lane_row_max(V x) {
 }
 static __device__ __forceinline__ float lane_sqrt(float x) { return sqrtf(x); }
 static __device__ __forceinline__ double lane_sqrt(double x) { return sqrt(x); }
+static __device__ __forceinline__ float lane_exp(float x) { return expf(x); }
+static __device__ __forceinline__ double lane_exp(double x) { return exp(x); }
+static __device__ __forceinline__ float lane_log(float x) { return logf(x); }
+static __device__ __forceinline__ double lane_log(double x) { return log(x); }
 #define LANE_SQRT(x) lane_sqrt(x)
-)lane";
-  static constexpr const char* kFloat = R"lane(
-typedef float T;
-#define LANE_EXP(x) expf(x)
-#define LANE_LOG(x) logf(x)
-#define LANE_INFINITY __int_as_float(0x7f800000)
-)lane";
-  static constexpr const char* kDouble = R"lane(
-typedef double T;
-#define LANE_EXP(x) exp(x)
-#define LANE_LOG(x) log(x)
-#define LANE_INFINITY __longlong_as_double(0x7ff0000000000000LL)
-)lane";
-  static constexpr const char* kArgs = R"lane(@LANE_ARGS@)lane";
-  static constexpr const char* kText = R"lane(@LANE_TEXT@)lane";
-  return std::string(kHead) + (type == at::kFloat ? kFloat : kDouble) + kArgs + kText;
-}
-
-}  // namespace lanista::device
+#define LANE_EXP(x) lane_exp(x)
+#define LANE_LOG(x) lane_log(x)
+#define LANE_INFINITY T(__int_as_float(0x7f800000))
+// NOLINTEND
