@@ -56,5 +56,7 @@ void print(const Row& row, bool json, std::ostream& out);
 
 /// Seconds of a monotonic clock.
 double now_seconds();
+/// Seconds that this thread has had of a processor: what others do on the machine is not in them.
+double thread_seconds();
 
 }  // namespace lanista::bench

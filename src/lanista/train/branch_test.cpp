@@ -218,6 +218,7 @@ TEST(Branch, AForkCopiesNumbersAlone) {
     for (int i = 0; i < 3; ++i) step(group, {&*parent});
     parent->leave_seat();
     const space::Sample setting{{"lr", 0.01}};
+    ASSERT_TRUE(parent->fork(setting));  // tables of names are made once
     std::int64_t asked = 0;
     {
       const AllocationCounter counter;
