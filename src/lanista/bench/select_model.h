@@ -35,4 +35,11 @@ struct SelectParts {
 /// r / (1/n + k r) times faster than training on all, r being a step by a forward pass.
 double select_milliseconds(const SelectParts& parts, const SelectWork& work);
 
+/// What a selection takes by itself, without a training and without losses: milliseconds of so many rows.
+struct SelectAlone {
+  double draws = 0;
+  double queue = 0;  ///< of rows that were chosen by chance, one in two
+};
+SelectAlone select_alone(std::int64_t rows, std::int64_t batch);
+
 }  // namespace lanista::bench

@@ -5,7 +5,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -23,7 +22,6 @@
 #include "lanista/step/training_step.h"
 #include "lanista/train/lane_group.h"
 #include "lanista/train/select_check.h"
-#include "lanista/train/selection.h"
 
 namespace lanista::bench {
 namespace {
@@ -239,42 +237,9 @@ double epoch_ms(const Course& course, std::size_t epochs) {
   return 1e3 * (course.seconds[epochs - 1] - course.seconds[0]) / static_cast<double>(epochs - 1);
 }
 
-/// What a selection without losses takes by itself: milliseconds of an epoch that chooses such a share by chance.
-double alone_ms(double keep, std::int64_t rows) {
-  study::Recipe recipe = plain_recipe();
-  recipe.select = {"random", {{"keep", keep}, {"warmup_epochs", 0}, {"max_wait", kNever}}};
-  auto selection = train::Selection::make(recipe, {.seed = 1, .rows = rows});
-  LANISTA_CHECK(selection.ok(), "a selector that every study may have");
-  std::vector<std::int64_t> all(static_cast<std::size_t>(rows));
-  std::iota(all.begin(), all.end(), 0);
-  std::vector<double> taken;
-  std::int64_t step = 0;
-  for (std::int64_t pass = 0; pass < kEpochs; ++pass) {
-    const double start = thread_seconds();
-    for (auto left = std::span(all); !left.empty(); ++step) {
-      const auto batch = left.first(std::min(left.size(), static_cast<std::size_t>(recipe.batch)));
-      left = left.subspan(batch.size());
-      selection->offer({.step = step, .epoch = pass, .pass = pass, .ends_pass = left.empty()}, batch, {});
-      selection->step_done();
-    }
-    taken.push_back(1e3 * (thread_seconds() - start));
-  }
-  return median(taken);
-}
-
-/// What is measured without a training.
-struct Alone {
-  double draws = 0, queue = 0;  ///< milliseconds of all rows
-};
-Alone alone_of(const Task& task) {
-  const std::int64_t rows = std::ssize(task.data.rows(data::Part::kTrain));
-  const double draws = alone_ms(0.001, rows);
-  return {draws, (alone_ms(0.5, rows) - draws) / 0.5};
-}
-
 /// The parts as arms of this kind have them, by trainings of part_ways() over as many epochs beside them.
 SelectParts parts_of(const std::string& kind, const std::vector<Course>& courses, std::size_t epochs,
-                     const Alone& alone) {
+                     const SelectAlone& alone) {
   const auto share = [&](const Course& course) {
     double trained = 0;
     for (std::size_t e = 1; e < epochs; ++e) trained += course.work[e].trained;
@@ -298,7 +263,7 @@ SelectParts parts_of(const std::string& kind, const std::vector<Course>& courses
 }
 
 /// What the parts took, which stand behind the arms.
-void print_parts(const Task& task, const std::vector<std::vector<Course>>& courses, const Alone& alone, bool json,
+void print_parts(const Task& task, const std::vector<std::vector<Course>>& courses, const SelectAlone& alone, bool json,
                  std::ostream& out) {
   const std::size_t first = ways().size();
   std::map<std::string, std::vector<double>> parts;
@@ -324,7 +289,7 @@ void print_parts(const Task& task, const std::vector<std::vector<Course>>& cours
 /// order for each.
 void print_task(const Task& task, const std::vector<std::vector<Course>>& courses, bool json, std::ostream& out) {
   const std::vector<Way> arms = ways();
-  const Alone alone = alone_of(task);
+  const SelectAlone alone = select_alone(std::ssize(task.data.rows(data::Part::kTrain)), plain_recipe().batch);
   const auto finals = [&](std::size_t arm) {
     std::vector<double> values;
     for (const Course& course : courses[arm]) values.push_back(course.error.back());
