@@ -68,5 +68,7 @@ void print_lack(const Row& row, const std::string& status, const std::string& re
 std::int64_t host_cores();
 /// Seconds of a monotonic clock.
 double now_seconds();
+/// Seconds that this thread has had of a processor: what others do on the machine is not in them.
+double thread_seconds();
 
 }  // namespace lanista::bench
