@@ -2,8 +2,9 @@
 # language and sets global flags. Works with Debian's libtorch-dev and with a wheel or zip through LibTorch_ROOT,
 # Torch_DIR or CMAKE_PREFIX_PATH.
 #
-# Target:    LibTorch::LibTorch (system headers; c10 and torch_cpu). Not libtorch itself: in a wheel it drags in CUDA libraries
+# Targets:   LibTorch::LibTorch (system headers; c10 and torch_cpu). Not libtorch itself: in a wheel it drags in CUDA libraries
 #            that a machine without a GPU lacks, and what runs here runs on the CPU.
+#            LibTorch::CUDA (c10_cuda and torch_cuda besides, CUDA's headers), where both libraries and the headers are.
 # Variables: LibTorch_FOUND, LibTorch_INCLUDE_DIR
 set(_lanista_hints "")
 if(Torch_DIR)  # <root>/share/cmake/Torch, or lib/<triple>/cmake/Torch on Debian
@@ -50,6 +51,34 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::LibTorch)
   target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE ${LibTorch_INCLUDE_DIR}
                              ${LibTorch_INCLUDE_DIR}/torch/csrc/api/include)
   target_link_libraries(LibTorch::LibTorch INTERFACE ${_lanista_libs})
+endif()
+
+# A GPU's half lies beside the CPU's. Its headers want two of CUDA's own, which a toolkit has, or a wheel of Python.
+find_library(LibTorch_c10_cuda_LIBRARY NAMES c10_cuda ${_lanista_lib_args} NO_DEFAULT_PATH)
+find_library(LibTorch_cuda_LIBRARY NAMES torch_cuda ${_lanista_lib_args} NO_DEFAULT_PATH)
+mark_as_advanced(LibTorch_c10_cuda_LIBRARY LibTorch_cuda_LIBRARY)
+if(LibTorch_FOUND AND LibTorch_c10_cuda_LIBRARY AND LibTorch_cuda_LIBRARY AND NOT LibTorch_CUDA_INCLUDE_DIR)
+  get_filename_component(_lanista_packages "${LibTorch_INCLUDE_DIR}/../.." ABSOLUTE)
+  foreach(_lanista_folder IN ITEMS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include
+                                   "${_lanista_packages}/nvidia/cu13/include"
+                                   "${_lanista_packages}/nvidia/cuda_runtime/include")
+    if(EXISTS ${_lanista_folder}/cuda_runtime_api.h AND EXISTS ${_lanista_folder}/crt/host_defines.h)
+      set(LibTorch_CUDA_INCLUDE_DIR ${_lanista_folder} CACHE PATH "CUDA's headers")
+      break()
+    endif()
+  endforeach()
+  if(NOT LibTorch_CUDA_INCLUDE_DIR)
+    message(STATUS "LibTorch has CUDA, but its headers (cuda_runtime_api.h, crt/host_defines.h) are in none of "
+                   "$CUDA_HOME/include, /usr/local/cuda/include and Python's nvidia packages: GPUs are left out")
+  endif()
+endif()
+if(LibTorch_CUDA_INCLUDE_DIR AND LibTorch_cuda_LIBRARY AND NOT TARGET LibTorch::CUDA)
+  add_library(LibTorch::CUDA INTERFACE IMPORTED)
+  target_include_directories(LibTorch::CUDA SYSTEM INTERFACE ${LibTorch_CUDA_INCLUDE_DIR})
+  # Nothing of torch_cuda is named, but without it a GPU has no operators; what it needs itself, it finds itself.
+  target_link_libraries(LibTorch::CUDA INTERFACE
+    LibTorch::LibTorch -Wl,--no-as-needed ${LibTorch_cuda_LIBRARY} ${LibTorch_c10_cuda_LIBRARY} -Wl,--as-needed)
+  target_link_options(LibTorch::CUDA INTERFACE -Wl,--allow-shlib-undefined)
 endif()
 unset(_lanista_hints)
 unset(_lanista_libs)

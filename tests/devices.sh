@@ -1,5 +1,5 @@
 #!/bin/sh
-# A study on device torch:cpu: the decisions of own kernels, and refusals. usage: devices.sh LANISTA
+# Studies on devices: on torch:cpu the decisions of own kernels, by blocks their bits, and refusals. usage: devices.sh LANISTA
 set -eu
 lanista=$1
 folder=$(mktemp -d)
@@ -21,6 +21,15 @@ decisions torch >torch.txt
 cmp own.txt torch.txt || fail "other decisions than on own kernels"
 "$lanista" show torch --canonical | grep -q 'aten/' || fail "the log does not tell the numeric class"
 
+# A block a lane, on the host: the same bits, so a study may be begun here and go on there.
+"$lanista" run $small --device block:host --out block >/dev/null
+cmp own/best/weights.safetensors block/best/weights.safetensors || fail "blocks train other weights"
+measured() { "$lanista" show "$1" --canonical | grep '"type":"measurement"\|"type":"verdict"'; }
+measured own >own.txt
+measured block >block.txt
+[ -s own.txt ] || fail "no measurements to compare"
+cmp own.txt block.txt || fail "blocks measure other numbers"
+
 refused() {
   want=$1
   shift
@@ -28,7 +37,10 @@ refused() {
   grep -q "$want" refusal.txt || fail "says $(cat refusal.txt)"
   [ ! -e refused ] || fail "left a folder behind: $*"
 }
-refused "unknown value 'cuda:0'" --set 'run.devices=[cuda:0]'
+refused "unknown value 'cuda:x'" --set 'run.devices=[cuda:x]'
+[ -e /dev/nvidia0 ] || refused "cuda:0" --set 'run.devices=[cuda:0]'
+[ -e /dev/nvidia0 ] || refused "libcuda.so.1" --set 'run.devices=[block:cuda:0]'
+refused "abacus" --device abacus
 refused "2 devices" --set 'run.devices=[cpu, torch:cpu]'
 refused "run.isolation: process" --set run.devices=torch:cpu --isolation process
 refused "train.shards" --set run.devices=torch:cpu --set train.shards=2

@@ -1,76 +1,209 @@
 #!/bin/sh
-# One call on a machine with a GPU: builds the rooms up to `device` from nothing, tests them, and writes OUT/gpu.json.
-#   tools/gpu_check.sh OUT [DRY]
-# LibTorch is that of python3's torch, or whatever CMake finds. No network. Every part stands under a limit of time; a
-# part that cannot be here says "skipped" and why. Exit status: 0 if everything that ran was right. DRY: no build, the
-# commands are printed.
+# One call on a machine with a GPU: builds the rooms up to `bench` from nothing, tests devices, measures them and what
+# others need, and writes OUT/gpu.json.
+#   tools/gpu_check.sh OUT [part…]
+# Parts, in this order: build twins cuda_twins block memcheck racecheck bench search peers (default: all; all but the
+# first build what is not there; search, 64 trials by `lanista run`, wants a build of all rooms in LANISTA_GPU_BUILD). LibTorch is that of python3's torch, or whatever CMake finds. No network. What a bare machine
+# lacks comes from LANISTA_CARRIED, or ./.carry (tools/gpu_carry.sh).
+#   LANISTA_GPU_BUILD    a folder with a finished build: nothing is built
+#   LANISTA_GPU_SECONDS, LANISTA_GPU_BUILD_SECONDS  of everything, of the build (default: 540, 360)
+#   LANISTA_GPU_DEVICES  of bench and search              (default: torch:cuda:0,block:cuda:0; the search on the first)
+#   LANISTA_GPU_BENCH    more arguments of `lanista bench gpu`   (default: --lanes 1,16,64,256 --repeats 3)
+#   LANISTA_GPU_PEERS    more arguments of gpu_peers.py          (default: --lanes 64,16,1, all arms but torch-compile)
+#   LANISTA_GPU_DRY      no GPU, and parts that want one run on the CPU as far as they can
+# Every part stands under a limit of time, and a part that cannot be here says "skipped" and why. Exit status: 0 if
+# everything that ran was right, however slow.
 set -u
-out=${1:?usage: tools/gpu_check.sh OUT [DRY]}
-dry=${2:-}
+out=${1:?usage: tools/gpu_check.sh OUT [part…]}
+shift
+parts=${*:-build twins cuda_twins block memcheck racecheck bench search peers}
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
-json=$out/gpu.json
-build=$out/build
+build=${LANISTA_GPU_BUILD:-${TMPDIR:-/tmp}/lanista-gpu}
+carried=${LANISTA_CARRIED:-$root/.carry}
+dry=${LANISTA_GPU_DRY:-}
+cores=$(getconf _NPROCESSORS_ONLN)
+end=$(($(date +%s) + ${LANISTA_GPU_SECONDS:-540}))
+work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 failed=0
-parts=""
+
+torch=$(python3 -c 'import importlib.util as u; print(u.find_spec("torch").submodule_search_locations[0])' 2>/dev/null)
+gpu=$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null | head -n 1)
+
+# write KEY FILE…: puts what FILE holds (JSON, or lines of JSON) under KEY of gpu.json; "parts" are added.
+write() {
+  python3 - "$out/gpu.json" "$@" <<'END'
+import json, os, sys
+path, key, files = sys.argv[1], sys.argv[2], sys.argv[3:]
+all = json.load(open(path)) if os.path.exists(path) else {"v": 2, "correct": True, "parts": []}
+for file in files:
+    text = open(file).read()
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = []
+        for line in text.splitlines():
+            try:
+                value.append(json.loads(line))
+            except ValueError:
+                pass
+    if key == "parts":
+        all["parts"].append(value)
+        all["correct"] = all["correct"] and value["status"] != "failed"
+    else:
+        all[key] = value
+with open(path + ".new", "w") as file:
+    json.dump(all, file, indent=1)
+os.replace(path + ".new", path)
+END
+}
 
 # note NAME STATUS SECONDS REASON
 note() {
-  parts="$parts${parts:+,}
-  {\"part\": \"$1\", \"status\": \"$2\", \"seconds\": $3, \"reason\": \"$4\"}"
-  printf '%-12s %-8s %5s s  %s\n' "$1" "$2" "$3" "$4"
+  [ "$2" != failed ] || failed=1
+  python3 -c 'import json, sys; print(json.dumps(dict(zip(("part", "status", "seconds", "reason"),
+    (sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])))))' "$@" >"$work/part" && write parts "$work/part"
+  printf '%-10s %-8s %4s s  %s\n' "$1" "$2" "$3" "$4"
 }
-skip() { note "$1" skipped 0 "$2"; }
 
-# part NAME SECONDS COMMAND…: its output goes to OUT/NAME.log
+# part NAME SECONDS COMMAND…: what it says goes to log.txt (its last 200 kB), what it prints also to $work/NAME.
 part() {
   name=$1 limit=$2
   shift 2
-  if [ -n "$dry" ]; then
-    skip "$name" "dry: $(printf '%s' "$*" | tr '"\\' "''")"
-    return 0
+  left=$((end - $(date +%s)))
+  if [ $left -lt 5 ]; then
+    note "$name" skipped 0 "no time is left"
+    return 1
   fi
+  [ $limit -le $left ] || limit=$left
   begin=$(date +%s)
-  timeout "$limit" "$@" >"$out/$name.log" 2>&1
+  timeout -k 5 "$limit" "$@" >"$work/$name" 2>"$work/error"
   status=$?
   took=$(($(date +%s) - begin))
+  {
+    echo "==== $name: $*" && cut -b 1-500 "$work/$name" | tail -c 100000
+    echo "---- $name, errors" && cut -b 1-500 "$work/error" | tail -c 100000
+  } >>"$out/log.txt"
   case $status in
     0) note "$name" ok "$took" "" ;;
-    124) note "$name" failed "$took" "longer than $limit s" && failed=1 ;;
-    *) note "$name" failed "$took" "status $status, see $name.log" && failed=1 ;;
+    124 | 137) note "$name" failed "$took" "longer than $limit s" ;;
+    *) note "$name" failed "$took" "status $status; $(cat "$work/$name" "$work/error" | grep -aE 'FAILED  \]|rror|gpu_check|lanista bench:' | tail -n 1 | cut -c 1-300)" ;;
   esac
   return $status
 }
 
-torch=$(python3 -c 'import os, torch; print(os.path.dirname(torch.__file__))' 2>/dev/null)
-gpu=$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null | head -n 1)
-
-configure() {
-  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLANISTA_TORCH=ON -DLANISTA_UNITY=ON \
-    -DBUILD_TESTING=ON "-DLANISTA_ROOMS=base;graph;step;kernels;nn;device" ${torch:+-DLibTorch_ROOT="$torch"}
+# shards N COMMAND…: a test binary in N processes.
+shards() {
+  n=$1
+  shift
+  printf 'export GTEST_TOTAL_SHARDS=%s; seq 0 %s | xargs -P %s -I {} env GTEST_SHARD_INDEX={}' "$n" $((n - 1)) "$n"
+  for each; do printf " '%s'" "$each"; done
 }
-if [ -n "$dry" ]; then
-  part configure 60 cmake -S "$root" -B "$build" -DLANISTA_ROOMS="base;graph;step;kernels;nn;device"
-  part build 360 cmake --build "$build" --target device_tests
-  part twins 60 "$build/src/lanista/device/device_tests"
-elif begin=$(date +%s) && configure >"$out/configure.log" 2>&1; then
-  note configure ok $(($(date +%s) - begin)) ""
-  part build 360 cmake --build "$build" --target device_tests &&
-    part twins 60 "$build/src/lanista/device/device_tests" --gtest_brief=1
+
+# Libraries that CMake is to find, of what was carried. xxHash and GoogleTest are compiled, in seconds.
+dependencies() {
+  [ -d "$carried" ] || return 0
+  mkdir -p "$build/carried/lib" && cp -R "$carried/include" "$carried/share" "$build/carried/" &&
+    cp -R "$carried/src/googletest/include/gtest" "$build/carried/include/" || return 1
+  cd "$build/carried" || return 1
+  printf '#define XXH_STATIC_LINKING_ONLY\n#define XXH_IMPLEMENTATION\n#include "xxhash.h"\n' >xxhash.c
+  cc -O3 -fPIC -Iinclude -c xxhash.c -o xxhash.o & first=$!
+  for each in gtest-all gtest_main; do
+    c++ -O1 -std=c++17 -fPIC -Iinclude "-I$carried/src/googletest" -c "$carried/src/googletest/src/$each.cc" -o "$each.o" &
+  done
+  wait $first && wait && ar rcs lib/libxxhash.a xxhash.o && ar rcs lib/libgtest.a gtest-all.o && ar rcs lib/libgtest_main.a gtest_main.o
+}
+
+build() {
+  rm -rf "$build" && mkdir -p "$build" || return 1
+  dependencies || { echo "dependencies in $carried cannot be built" >&2; return 1; }
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLANISTA_TORCH=ON -DLANISTA_UNITY=ON -DBUILD_TESTING=ON \
+    -DLANISTA_WERROR=OFF -DLANISTA_BENCH_LOOPS=OFF "-DLANISTA_ROOMS=base;graph;step;kernels;nn;device;bench" \
+    "-DCMAKE_PREFIX_PATH=$build/carried" ${torch:+-DLibTorch_ROOT="$torch"} || return 1
+  wanted="lanista-bench"
+  for each in lanista_torch device_tests block_tests; do
+    ! ninja -C "$build" -t query "$each" >/dev/null 2>&1 || wanted="$wanted $each"
+  done
+  ninja -C "$build" $wanted
+}
+if [ "${1:-}" = --build-only ]; then  # of the part `build`, under its limit
+  build
+  exit
+fi
+[ -z "$gpu" ] || printf '"%s"' "$gpu" >"$work/gpu"
+[ -n "$gpu" ] || printf 'null' >"$work/gpu"
+printf '"%s"' "$torch" >"$work/torch"
+rm -f "$out/log.txt" "$out/gpu.json"
+write gpu "$work/gpu" && write torch "$work/torch"
+[ -n "$gpu" ] || [ -n "$dry" ] || echo "no GPU that nvidia-smi tells of: parts that want one are skipped"
+
+bench=$build/lanista-bench
+tests=$build/src/lanista/device
+if [ -n "${LANISTA_GPU_BUILD:-}" ] && [ -x "$bench" ]; then
+  note build ok 0 "as it lies in $build"
 else
-  note configure failed 0 "see configure.log"
-  failed=1
+  part build "${LANISTA_GPU_BUILD_SECONDS:-360}" env LANISTA_GPU_BUILD="$build" sh "$0" "$work" --build-only
 fi
 
-if [ -z "$gpu" ]; then
-  why="no GPU that nvidia-smi tells of"
-else
-  why="this version has no CUDA form"
-fi
-for each in cuda_twins memcheck racecheck fuse peers; do skip "$each" "$why"; done
+# wanted PART [gpu]: is it asked for, and can it be?
+wanted() {
+  case " $parts " in *" $1 "*) ;; *) return 1 ;; esac
+  [ -x "$bench" ] || { note "$1" skipped 0 "nothing is built"; return 1; }
+  if [ "${2:-}" = gpu ] && [ -z "$gpu$dry" ]; then
+    note "$1" skipped 0 "no GPU that nvidia-smi tells of"
+    return 1
+  fi
+}
+# has PART TEST: is this test binary in the build?
+has() { [ -x "$tests/$2" ] || { note "$1" skipped 0 "this build has no $2"; return 1; }; }
 
-cat >"$json" <<END
-{"v": 1, "gpu": "$gpu", "torch": "$torch", "correct": $([ $failed -eq 0 ] && echo true || echo false), "parts": [$parts
-]}
-END
+block=block:cuda:0 devices=torch:cuda:0,block:cuda:0
+[ -z "$dry" ] || [ -n "$gpu" ] || block=block:host devices=torch:cpu,block:host
+devices=${LANISTA_GPU_DEVICES:-$devices}
+
+if wanted twins && has twins device_tests; then
+  part twins 60 sh -c "$(shards "$cores" "$tests/device_tests" --gtest_brief=1 '--gtest_filter=-*cuda*')"
+fi
+if wanted cuda_twins gpu && has cuda_twins device_tests; then
+  part cuda_twins 60 sh -c "$(shards 4 "$tests/device_tests" '--gtest_filter=*cuda*')"
+  # Where a card is, tests that leave themselves out have not found it.
+  if grep -aq 'SKIPPED' "$work/cuda_twins"; then
+    why=$(grep -a -A 3 'Skipped' "$work/cuda_twins" | grep -av 'Skipped' | head -n 1 | cut -c 1-300)
+    if [ -n "$gpu" ]; then note cuda_twins failed 0 "tests left themselves out: $why"; else note cuda_twins skipped 0 "$why"; fi
+  fi
+fi
+if wanted block && has block block_tests; then
+  part block 90 sh -c "$(shards $((cores < 8 ? cores : 8)) "$tests/block_tests" --gtest_brief=1)"
+fi
+for tool in memcheck racecheck; do
+  wanted $tool gpu || continue
+  sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+  if [ -z "$sanitizer" ]; then
+    note $tool skipped 0 "no compute-sanitizer here"
+    continue
+  fi
+  part $tool 30 "$sanitizer" --tool $tool --target-processes all --error-exitcode 9 "$bench" gpu --devices "$block" --lanes 3 --repeats 1 --case mlp-64,nb201-cell --json
+  ! grep -q '"status":"skipped"' "$work/$tool" || note $tool skipped 0 "$(grep -o '"reason":"[^"]*"' "$work/$tool" | head -n 1 | cut -c 11-300)"
+done
+if wanted bench gpu; then
+  part bench 100 "$bench" gpu --devices "$devices" --json ${LANISTA_GPU_BENCH:---lanes 1,16,64,256 --repeats 3}
+  write bench "$work/bench"
+fi
+if wanted search gpu; then
+  if [ -x "$build/lanista" ]; then
+    part search 100 "$build/lanista" run "$root/bench/peers/search-cnn.yaml" --out "$work/study" --quiet --no-color \
+      --device "${devices%%,*}" --set train.epochs=20 --set strategy.slots=64 --set run.lanes=64 --set run.workers=1
+  else
+    note search skipped 0 "this build has no lanista"
+  fi
+fi
+if wanted peers gpu; then
+  on=cuda
+  [ -n "$gpu" ] || on=cpu
+  left=$((end - $(date +%s) - 10))
+  if part cases 60 "$bench" gpu --write "$work/case-files" --lanes 64; then
+    part peers $left python3 "$root/tools/gpu_peers.py" "$work/case-files" --device $on --out "$out/peers.json" --total $((left - 10)) ${LANISTA_GPU_PEERS:---lanes 64,16,1 --arms torch-eager,torch-graph,torch-vmap,torch-hfta,jax,torch-search,torch-search-graph}
+    [ ! -e "$out/peers.json" ] || write peers "$out/peers.json"
+  fi
+fi
 exit $failed

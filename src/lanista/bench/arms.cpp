@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <numeric>
 #include <ostream>
 #include <thread>
@@ -101,6 +102,36 @@ std::vector<Row> interleave(const std::string& bench, const std::string& case_na
   return rows;
 }
 
+std::vector<Row> standing(const std::string& bench, const std::string& case_name, const std::string& what,
+                          const std::string& arm, const std::vector<Arm>& arms,
+                          const std::vector<std::vector<double>>& values,
+                          const std::function<bool(const std::string&)>& is_other) {
+  const auto at = std::ranges::find(arms, arm, &Arm::name) - arms.begin();
+  const std::vector<double>& ours = values[static_cast<std::size_t>(at)];
+  std::vector<Row> best;
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    if (!is_other(arms[i].name)) continue;
+    std::vector<double> quotients;
+    for (std::size_t round = 0; round < ours.size(); ++round) quotients.push_back(values[i][round] / ours[round]);
+    const Row row = summary(bench, case_name, what + "/" + arm, "x", quotients);
+    if (!best.empty() && row.value >= best.front().value) continue;
+    best = {row, {bench, case_name, what + "/" + arm + "-low", "x", low_end_of_median(quotients), 0, 1}};
+  }
+  return best;
+}
+
+void print_lack(const Row& row, const std::string& status, const std::string& reason, bool json, std::ostream& out) {
+  if (json) {
+    const auto dump = nlohmann::json{
+        {"bench", row.bench}, {"case", row.case_name}, {"arm", row.arm}, {"status", status}, {"reason", reason}};
+    out << dump.dump() << "\n";
+    return;
+  }
+  char text[120];
+  std::snprintf(text, sizeof text, "%-12s %-20s %-12s ", row.bench.c_str(), row.case_name.c_str(), row.arm.c_str());
+  out << text << status << ": " << reason << "\n";
+}
+
 void print(const Row& row, bool json, std::ostream& out) {
   if (json) {
     out << nlohmann::json{{"bench", row.bench}, {"case", row.case_name},  {"arm", row.arm},      {"value", row.value},
@@ -119,8 +150,16 @@ void print(const Row& row, bool json, std::ostream& out) {
   out << text;
 }
 
+std::int64_t host_cores() { return std::max<std::int64_t>(1, std::thread::hardware_concurrency()); }
+
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 }  // namespace lanista::bench

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <string>
@@ -51,10 +52,23 @@ Row summary(std::string bench, std::string case_name, std::string arm, std::stri
 /// Of the median, with 95 % confidence: an order statistic, whatever the values' distribution is.
 double low_end_of_median(std::vector<double> values);
 
+/// How an arm stands against the best of others: the median of their quotients round by round (two arms of one round
+/// see the same machine), row "<what>/<arm>", and the low end of its 95 % interval, row "<what>/<arm>-low".
+std::vector<Row> standing(const std::string& bench, const std::string& case_name, const std::string& what,
+                          const std::string& arm, const std::vector<Arm>& arms,
+                          const std::vector<std::vector<double>>& values,
+                          const std::function<bool(const std::string&)>& is_other);
+
 /// A row as text (aligned) or as one JSON object.
 void print(const Row& row, bool json, std::ostream& out);
+/// The same for an arm that gave no value: `status` ("skipped", "failed") and why.
+void print_lack(const Row& row, const std::string& status, const std::string& reason, bool json, std::ostream& out);
 
+/// Of this machine, at least one.
+std::int64_t host_cores();
 /// Seconds of a monotonic clock.
 double now_seconds();
+/// Seconds that this thread has had of a processor: what others do on the machine is not in them.
+double thread_seconds();
 
 }  // namespace lanista::bench

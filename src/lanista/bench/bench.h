@@ -14,7 +14,7 @@ struct Request {
   std::string name;
   int repeats = 0;  ///< 0: the benchmark's own choice, at least five
   bool json = false;
-  // Of train-step, fuse and fluid; empty: all, and 1, 2, 4, ... 64.
+  // Of train-step, fuse, gpu and fluid; empty: all, and 1, 2, 4, ... 64 (gpu: 1, 16, 64, 256).
   std::vector<std::string> cases;
   std::vector<std::int64_t> lanes;
   // Of tabular, fluid and profiles; empty or 0: its own choice.
@@ -27,6 +27,11 @@ struct Request {
   bool two_goals = false;
   bool worst = false;  ///< of fluid: random groups with wrong predictions
   std::uint64_t seed = 20;  ///< of these groups
+  // Of gpu: names of devices (empty: torch:cuda:0), what the card can do, and the folder to write cases to (empty: it
+  // times).
+  std::vector<std::string> devices;
+  double peak_tflops = 67, bandwidth_gbs = 3350;  ///< an H100's, float32
+  std::string write;
 };
 
 struct Benchmark {
@@ -34,7 +39,8 @@ struct Benchmark {
   std::string help;
   std::function<Result<void>(const Request&, std::ostream&)> run;
 };
-/// Races of training steps against LibTorch; none without it. They stand on room nn alone.
+/// Races of training steps: against LibTorch, where it is, and on devices, where their room is. They stand on rooms nn
+/// and device alone.
 std::vector<Benchmark> races();
 /// All that this program was built with: the races, and where there are studies, the others.
 std::vector<Benchmark> benchmarks();

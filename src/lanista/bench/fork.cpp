@@ -14,6 +14,7 @@
 #include "lanista/mutate/model_space.h"
 #include "lanista/step/training_step.h"
 #include "lanista/store/checkpoints.h"
+#include "lanista/study/tuner.h"
 #include "lanista/train/fork.h"
 #include "lanista/train/lane_group.h"
 
@@ -39,7 +40,8 @@ Result<std::vector<Model>> models(const data::DataSpec& data) {
   return out;
 }
 
-study::Recipe recipe_of() {
+/// Of a trial that tunes itself, with all that a study file's options come to.
+Result<study::Recipe> recipe_of() {
   study::Recipe recipe;
   recipe.loss = "cross_entropy";
   recipe.optimizer = "sgd";
@@ -49,6 +51,10 @@ study::Recipe recipe_of() {
   recipe.batch = 32;
   recipe.lr = 1e-3;
   recipe.momentum = 0.9;
+  const study::TunePlugin& mltuner = study::builtin_tuners().front();
+  const Options params{{"lr", "log(1e-4, 1)"}, {"momentum", "uniform(0, 0.99)"}, {"weight_decay", "log(1e-6, 1e-2)"}};
+  LANISTA_ASSIGN(Options options, resolve_options({{"params", params}}, mltuner.options));
+  recipe.tune = {mltuner.name, std::move(options)};
   return recipe;
 }
 
@@ -80,9 +86,10 @@ Result<void> cloned(const nn::LaneState& state, bool written) {
 
 Result<void> one(const Model& model, const data::Dataset& digits, const graph::OpTable& ops, int repeats, bool json,
                  std::ostream& out) {
+  LANISTA_ASSIGN(const study::Recipe recipe, recipe_of());
   const train::TrainerInput input{.trial = TrialId{1},
                                   .model = model.graph,
-                                  .recipe = recipe_of(),
+                                  .recipe = recipe,
                                   .metrics = {},
                                   .trial_seed = 1,
                                   .data_seed = 1,
@@ -90,6 +97,7 @@ Result<void> one(const Model& model, const data::Dataset& digits, const graph::O
                                   .step_ops = &ops};
   train::TrainerInput own = input;
   own.trial = TrialId{2};
+  own.recipe.tune = {};
   LANISTA_ASSIGN(train::LaneGroup group, train::LaneGroup::create(input, 1));
   LANISTA_ASSIGN(train::TrialRun parent, train::TrialRun::create(input));
   LANISTA_ASSIGN(train::TrialRun child, train::TrialRun::create(own));

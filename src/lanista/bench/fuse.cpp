@@ -19,18 +19,6 @@ constexpr int kTwinSteps = 4;  // of every model of every arm; what differs in b
 
 using Batch = std::shared_ptr<const CaseBatch>;
 
-/// What lanista does with so many models on that many workers, each on a thread of its own.
-Result<std::vector<LaneTurns>> lane_turns(const Case& c, std::int64_t models, std::int64_t workers,
-                                          const Batch& batch) {
-  std::vector<LaneTurns> out;
-  for (std::int64_t i = 0; i < std::min(workers, models); ++i) {
-    const std::int64_t first = (models * i + workers - 1) / workers, end = (models * (i + 1) + workers - 1) / workers;
-    LANISTA_ASSIGN(auto turns, LaneTurns::make(c, first, end - first, batch));
-    out.push_back(std::move(turns));
-  }
-  return out;
-}
-
 std::vector<double> losses_of(std::vector<LaneTurns>& workers) {
   std::vector<double> out;
   for (int step = 0; step < kTwinSteps; ++step) {
@@ -89,9 +77,9 @@ struct Contestants {
 
 Result<Contestants> contestants(const Case& c, std::int64_t models, const Batch& batch) {
   LANISTA_ASSIGN(auto single, ModelTurns::make(c, 0, models, batch));
-  LANISTA_ASSIGN(auto lanes, lane_turns(c, models, 1, batch));
-  LANISTA_ASSIGN(auto twin, lane_turns(c, models, 1, batch));
-  LANISTA_ASSIGN(auto together, lane_turns(c, models, 2, batch));
+  LANISTA_ASSIGN(auto lanes, LaneTurns::share(c, models, 1, batch));
+  LANISTA_ASSIGN(auto twin, LaneTurns::share(c, models, 1, batch));
+  LANISTA_ASSIGN(auto together, LaneTurns::share(c, models, 2, batch));
   Contestants out{std::move(single), std::move(lanes), std::move(twin), std::move(together), {}};
   if (models > 1) {
     LANISTA_ASSIGN(out.packed, Packed::make(c, models, batch));
@@ -108,12 +96,6 @@ Result<void> check_twins(const Case& c, Contestants& all, ProcessPair& processes
   LANISTA_TRY(check_equal(c, "packed", ours, all.packed->losses(), models));
   LANISTA_ASSIGN(const auto theirs, processes.losses(kTwinSteps));
   return check_equal(c, "processes", ours, theirs, models);
-}
-
-std::vector<Work> works_of(std::vector<LaneTurns>& workers) {
-  std::vector<Work> works;
-  for (LaneTurns& turns : workers) works.push_back(turns.work());
-  return works;
 }
 
 Row speedup(const Race& race, const std::string& name, Contestants& all) {

@@ -1,5 +1,7 @@
 #include "lanista/bench/lane_turns.h"
 
+#include <algorithm>
+
 #include "lanista/step/lanes_that_pay.h"
 
 namespace lanista::bench {
@@ -10,6 +12,24 @@ Result<LaneTurns> LaneTurns::make(const Case& c, std::int64_t first, std::int64_
   std::int64_t together = std::min(count, step::lanes_that_pay(program.state_bytes()));
   while (count % together != 0) --together;
   return LaneTurns(std::move(program), together);
+}
+
+Result<std::vector<LaneTurns>> LaneTurns::share(const Case& c, std::int64_t models, std::int64_t workers,
+                                                const std::shared_ptr<const CaseBatch>& batch) {
+  std::vector<LaneTurns> out;
+  workers = std::min(workers, models);
+  for (std::int64_t i = 0; i < workers; ++i) {
+    const std::int64_t first = (models * i + workers - 1) / workers, end = (models * (i + 1) + workers - 1) / workers;
+    LANISTA_ASSIGN(auto turns, make(c, first, end - first, batch));
+    out.push_back(std::move(turns));
+  }
+  return out;
+}
+
+std::vector<Work> works_of(std::vector<LaneTurns>& workers) {
+  std::vector<Work> works;
+  for (LaneTurns& turns : workers) works.push_back(turns.work());
+  return works;
 }
 
 Work LaneTurns::work() {

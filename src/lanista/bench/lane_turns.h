@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "lanista/bench/model_turns.h"
 #include "lanista/bench/our_program.h"
@@ -17,6 +18,10 @@ class LaneTurns {
   static Result<LaneTurns> make(const Case& c, std::int64_t first, std::int64_t count,
                                 std::shared_ptr<const CaseBatch> batch);
 
+  /// Models [0, models) on that many workers, each with a share of its own; fewer where there are fewer models.
+  static Result<std::vector<LaneTurns>> share(const Case& c, std::int64_t models, std::int64_t workers,
+                                              const std::shared_ptr<const CaseBatch>& batch);
+
   OurProgram& program() { return program_; }
   const OurProgram& program() const { return program_; }
   /// Turns of it, for a thread; must stay where it is.
@@ -30,5 +35,8 @@ class LaneTurns {
   std::int64_t together_;  // divides the lanes
   std::int64_t turn_ = 0;
 };
+
+/// Of each, for a thread; the workers must stay where they are.
+std::vector<Work> works_of(std::vector<LaneTurns>& workers);
 
 }  // namespace lanista::bench

@@ -32,10 +32,10 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", request.repeats, "interleaved repeats of every arm")->check(CLI::Range(1, 1000));
   app.add_option(
          "--case", request.cases,
-         "cluster, train-step, fuse, functions, fluid, halving-real, mltuner, pack-hyperband, pipeline, profiles, "
+         "cluster, train-step, fuse, gpu, functions, fluid, halving-real, mltuner, pack-hyperband, pipeline, profiles, "
          "warm-start, zoo-match: these only (default: all)")
       ->delimiter(',');
-  app.add_option("--lanes", request.lanes, "fuse: models at once (default: 1,2,4,...,64)")
+  app.add_option("--lanes", request.lanes, "fuse, gpu: models at once (default: 1,2,4,...,64; gpu: 1,16,64,256)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));
   app.add_option("--file", request.file,
@@ -65,9 +65,18 @@ int main(int argc, char** argv) {
   app.add_flag("--two-goals", request.two_goals, "tabular with --epochs: accuracy and few weights");
   app.add_flag("--worst", request.worst, "fluid: 1,000 random groups with wrong predictions, against first come");
   app.add_option("--seed", request.seed, "fluid --worst, pipeline: other groups, other graphs (default: 20)");
+  app.add_option("--devices", request.devices, "gpu: their names, as in run.devices (default: torch:cuda:0)")
+      ->delimiter(',');
+  app.add_option("--peak-tflops", request.peak_tflops,
+                 "gpu: of the card, float32, for the limit (default: an H100's, 67)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--bandwidth-gbs", request.bandwidth_gbs, "gpu: of the card's memory (default: an H100's, 3350)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--write", request.write,
+                 "gpu: no race; weights, batch and first losses of the cases into this folder, for tools/gpu_peers.py");
   app.footer(
       "examples:\n  lanista bench --list\n  lanista bench train-step --json\n  lanista bench fuse --case mlp-64,cnn-28 "
-      "--lanes 4\n  lanista bench tabular --file "
+      "--lanes 4\n  lanista bench gpu --devices torch:cpu --lanes 1,16\n  lanista bench tabular --file "
       "accuracy.csv --seeds 20\n  lanista bench cluster --file workload-6.csv --data pollux");
   try {
     app.parse(argc, argv);

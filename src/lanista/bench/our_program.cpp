@@ -13,7 +13,8 @@ OurProgram::OurProgram(const Case& c, std::int64_t first, nn::Program program, s
       batch_(std::move(batch)),
       hyper_(static_cast<std::size_t>(program_.lanes())),
       active_(hyper_.size(), 1),
-      losses_(hyper_.size()) {
+      losses_(hyper_.size()),
+      ends_(hyper_.size()) {
   for (std::size_t lane = 0; lane < hyper_.size(); ++lane) {
     const std::int64_t model = first_ + static_cast<std::int64_t>(lane);
     hyper_[lane] = {.lr = c.rate / static_cast<double>(1 + model % 4), .momentum = kMomentum};
@@ -26,8 +27,10 @@ Result<OurProgram> OurProgram::make(const Case& c, const Selection& of, std::sha
   LANISTA_ASSIGN(const auto train, step::derive_training_step(c.model, {}, ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(c.model, ops));
   const double begin = now_seconds();
-  LANISTA_ASSIGN(auto program,
-                 nn::Program::compile(train, infer, {.lanes = of.lanes, .max_batch = c.batch, .threads = of.threads}));
+  LANISTA_ASSIGN(
+      auto program,
+      nn::Program::compile(train, infer,
+                           {.lanes = of.lanes, .max_batch = c.batch, .threads = of.threads, .backend = of.backend}));
   for (std::int64_t lane = 0; lane < of.lanes; ++lane) LANISTA_TRY(program.begin(lane, 0));
   const double seconds = now_seconds() - begin;
   OurProgram ours(c, of.first, std::move(program), std::move(batch));
@@ -60,6 +63,18 @@ StartWeights OurProgram::weights(std::int64_t lane) const {
     (tensor.trained ? out.trained : out.buffers).push_back(*found);
   }
   return out;
+}
+
+std::span<const nn::LaneEnd> OurProgram::run(std::int64_t steps) {
+  const nn::Batch batch = batch_->view();
+  std::ranges::fill(active_, std::uint8_t{1});
+  const auto work = [&](std::int64_t) { return nn::StepWork{std::span(&batch, 1), hyper_}; };
+  std::ranges::fill(ends_, nn::LaneEnd{.failure = {}});
+  program_.run({.steps = steps, .active = active_, .work = work}, ends_);
+  for (const nn::LaneEnd& end : ends_) {
+    if (end.failure) std::rethrow_exception(end.failure);
+  }
+  return ends_;
 }
 
 std::span<const double> OurProgram::step() { return step(0, lanes()); }

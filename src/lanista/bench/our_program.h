@@ -8,6 +8,7 @@
 #include "lanista/bench/arms.h"
 #include "lanista/bench/cases.h"
 #include "lanista/bench/step_work.h"
+#include "lanista/nn/backend.h"
 
 namespace lanista::bench {
 
@@ -22,6 +23,7 @@ struct StartWeights {
 struct Selection {
   std::int64_t first = 0, lanes = 1;
   int threads = 1;
+  const nn::Backend* backend = nullptr;  ///< null: own kernels at their best level
 };
 
 /// A case in our program: models as lanes, all on one batch.
@@ -43,6 +45,9 @@ class OurProgram {
   std::span<const double> step();
   /// The same for lanes [first, first + count) alone.
   std::span<const double> step(std::int64_t first, std::int64_t count);
+  /// So many steps of every lane in one chunk, as devices like them; what became of each lane. Throws what the first
+  /// lane threw that did not do them all.
+  std::span<const nn::LaneEnd> run(std::int64_t steps);
   /// Steps of it, for a thread; the program must stay where it is.
   Work work();
   /// Back to the starting weights.
@@ -59,6 +64,7 @@ class OurProgram {
   std::vector<nn::LaneHyper> hyper_;
   std::vector<std::uint8_t> active_;
   std::vector<double> losses_;
+  std::vector<nn::LaneEnd> ends_;
   std::vector<step::StateTensor> state_;
 };
 

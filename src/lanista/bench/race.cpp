@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 #include <ostream>
 #include <set>
 
@@ -67,21 +66,7 @@ void Race::print_rounds(const std::string& case_name, const std::vector<Arm>& ar
 void Race::print_standing(const std::string& case_name, const std::string& what, const std::string& arm,
                           const std::vector<Arm>& arms, const std::vector<std::vector<double>>& values,
                           const std::function<bool(const std::string&)>& is_other) const {
-  const auto at = std::ranges::find(arms, arm, &Arm::name) - arms.begin();
-  const std::vector<double>& ours = values[static_cast<std::size_t>(at)];
-  std::optional<Row> best;
-  double low = 0;
-  for (std::size_t i = 0; i < arms.size(); ++i) {
-    if (!is_other(arms[i].name)) continue;
-    std::vector<double> quotients;
-    for (std::size_t round = 0; round < ours.size(); ++round) quotients.push_back(values[i][round] / ours[round]);
-    const Row row = summary(bench, case_name, what + "/" + arm, "x", quotients);
-    if (best && row.value >= best->value) continue;
-    best = row;
-    low = low_end_of_median(quotients);
-  }
-  print(*best);
-  print(case_name, what + "/" + arm + "-low", "x", low);
+  print(standing(bench, case_name, what, arm, arms, values, is_other));
 }
 
 void Race::print_limits(const std::string& case_name, const StepWork& work, std::int64_t models) const {

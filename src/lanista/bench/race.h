@@ -32,8 +32,7 @@ struct Race {
   /// Samples of rounds().
   void print_rounds(const std::string& case_name, const std::vector<Arm>& arms,
                     const std::vector<std::vector<double>>& values) const;
-  /// How an arm stands against the best of others: the median of their quotients round by round (two arms of one round
-  /// see the same machine), row "<what>/<arm>", and the low end of its 95 % interval, row "<what>/<arm>-low".
+  /// The rows of standing().
   void print_standing(const std::string& case_name, const std::string& what, const std::string& arm,
                       const std::vector<Arm>& arms, const std::vector<std::vector<double>>& values,
                       const std::function<bool(const std::string&)>& is_other) const;

@@ -2,6 +2,7 @@
 
 #include "lanista/base/text_distance.h"
 #include "lanista/bench/bench.h"
+#include "lanista/bench/device_race.h"
 #include "lanista/bench/fuse.h"
 #include "lanista/bench/train_step.h"
 
@@ -17,6 +18,11 @@ std::vector<Benchmark> races() {
        "the same for 1 to 64 models at once; on one thread loop, loop-nhwc, single, auto-1; on two, processes, packed, "
        "auto",
        fuse},
+#endif
+#ifdef LANISTA_BENCH_DEVICES
+      {"gpu",
+       "1 to 256 models at once on devices (torch:cuda:0), against own kernels on all cores and what the card allows",
+       gpu},
 #endif
   };
 }

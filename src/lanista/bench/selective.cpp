@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
-#include <optional>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/bench/arms.h"
 #include "lanista/bench/recipe.h"
+#include "lanista/bench/select_model.h"
 #include "lanista/bench/timed_training.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/mutate/model_space.h"
@@ -26,6 +28,7 @@ namespace {
 
 constexpr std::int64_t kEpochs = 30;
 constexpr double kRareShare = 0.1;
+constexpr std::int64_t kNever = 1'000'000;
 
 /// Data and the model that learns them.
 struct Task {
@@ -96,51 +99,125 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+/// Trainings by which the parts of an epoch are measured, each with one more of them. They choose next to nothing, so
+/// that only what remains is theirs.
+std::vector<Way> part_ways() {
+  const auto of = [](const char* name, Options own) {
+    own["warmup_epochs"] = 0;
+    own["max_wait"] = kNever;
+    return study::PluginConfig{name, std::move(own)};
+  };
+  return {{"all", {}},
+          {"drawn", of("random", {{"keep", 0.001}})},
+          {"ranked", of("selective", {{"beta", 100}, {"floor", 0}, {"stale", kNever}})},  // by losses of the first pass
+          {"looked", of("selective", {{"beta", 100}, {"floor", 0}})},
+          {"looked-batch", of("batch", {{"keep", 1.0 / 32}})}};
+}
+
 /// A training, epoch by epoch.
 struct Course {
   std::vector<double> error;     ///< per cent of the validation rows
   std::vector<double> seconds;   ///< of training, since the beginning
   std::vector<double> backward;  ///< examples since the beginning
+  std::vector<SelectWork> work;  ///< of each epoch
+  std::vector<double> evaluation;  ///< seconds, of each epoch's
 };
 
-Result<Course> train(const Task& task, const Way& way, const graph::OpTable& ops, std::uint64_t seed) {
-  study::Recipe recipe = plain_recipe();
-  recipe.schedule = "cosine";
-  recipe.epochs = way.epochs;
-  recipe.select = way.select;
-  const train::TrainerInput input{.trial = {},
-                                  .model = task.model,
-                                  .recipe = recipe,
-                                  .metrics = {},
-                                  .trial_seed = seed,
-                                  .data_seed = seed,
-                                  .data = &task.data,
-                                  .step_ops = &ops};
-  LANISTA_ASSIGN(const auto training, TimedTraining::make(input));
-  const auto check = [](train::LaneGroup& group, train::TrialRun& run) -> Result<void> {
-    if (!run.wants_select_check()) return {};
-    LANISTA_ASSIGN(const bool done, train::check_selecting(group, run, [] { return false; }));
-    LANISTA_CHECK(done, "nobody leaves");
-    return {};
-  };
-  Course course;
-  double backward = 0;
-  for (std::int64_t epoch = 0; epoch < way.epochs; ++epoch) {
-    LANISTA_TRY(training->epoch(1, check));
-    const study::Measurement& measurement = training->run().measurements().back();
-    const auto& metrics = measurement.metrics;
-    // What is given up has cost as much as training on so many.
-    for (const study::SelectBranch& branch : measurement.selecting) {
-      if (!branch.kept) backward += branch.cost * static_cast<double>(recipe.batch);
-    }
-    const auto trained = metrics.find("trained_rows");
-    backward += trained != metrics.end() ? trained->second
-                                         : static_cast<double>(task.data.rows(data::Part::kTrain).size());
-    course.error.push_back(100 * (1 - metrics.at("val_accuracy")));
-    course.seconds.push_back(training->seconds());
-    course.backward.push_back(backward);
+/// A training on its way.
+class Training {
+ public:
+  static Result<Training> make(const Task& task, const Way& way, const graph::OpTable& ops, std::uint64_t seed) {
+    study::Recipe recipe = plain_recipe();
+    recipe.schedule = "cosine";
+    recipe.epochs = way.epochs;
+    recipe.select = way.select;
+    const train::TrainerInput input{.trial = {},
+                                    .model = task.model,
+                                    .recipe = recipe,
+                                    .metrics = {},
+                                    .trial_seed = seed,
+                                    .data_seed = seed,
+                                    .data = &task.data,
+                                    .step_ops = &ops};
+    LANISTA_ASSIGN(auto training, TimedTraining::make(input));
+    return Training(recipe, static_cast<double>(task.data.rows(data::Part::kTrain).size()), std::move(training));
   }
-  return course;
+
+  bool ended() const { return std::ssize(course_.error) == recipe_.epochs; }
+  const Course& course() const { return course_; }
+
+  Result<void> epoch() {
+    const auto check = [](train::LaneGroup& group, train::TrialRun& run) -> Result<void> {
+      if (!run.wants_select_check()) return {};
+      LANISTA_ASSIGN(const bool done, train::check_selecting(group, run, [] { return false; }));
+      LANISTA_CHECK(done, "nobody leaves");
+      return {};
+    };
+    LANISTA_TRY(training_->epoch(1, check));
+    const study::Measurement& measurement = training_->run().measurements().back();
+    const auto& metrics = measurement.metrics;
+    for (const study::SelectBranch& branch : measurement.selecting) {
+      if (branch.kept) won_ = branch.selects;
+    }
+    LANISTA_ASSIGN(SelectWork work, select_work(recipe_.select, recipe_.epochs, std::ssize(course_.error), won_));
+    const auto trained = metrics.find("trained_rows");
+    const double rows = trained != metrics.end() ? trained->second : rows_;
+    backward_ += rows;
+    work.trained = rows / rows_;
+    if (work.chosen > 0) work.queued = work.trained - (1 - work.chosen);  // where batches are not trained on whole
+    for (const study::SelectBranch& branch : measurement.selecting) count(branch, work);
+    course_.error.push_back(100 * (1 - metrics.at("val_accuracy")));
+    course_.seconds.push_back(training_->seconds());
+    course_.backward.push_back(backward_);
+    course_.work.push_back(work);
+    course_.evaluation.push_back(training_->evaluation());
+    return {};
+  }
+
+ private:
+  Training(const study::Recipe& recipe, double rows, std::unique_ptr<TimedTraining> training)
+      : recipe_(recipe), rows_(rows), training_(std::move(training)) {}
+
+  // What is given up has cost as much as training on so many; both branches are measured.
+  void count(const study::SelectBranch& branch, SelectWork& work) {
+    work.evaluations += 1;
+    if (branch.kept) return;
+    const auto batch = static_cast<double>(recipe_.batch);
+    backward_ += branch.cost * batch;
+    const double read = static_cast<double>(branch.steps) * batch;
+    const double looked = branch.selects ? read : 0;
+    // By the guard's reckoning: a pass forward costs as much as one backward here, and a step is both.
+    const double trained = (2 * branch.cost * batch - looked) / 2;
+    work.looked += looked / rows_;
+    work.chosen += looked / rows_;
+    work.trained += trained / rows_;
+    if (branch.selects) work.queued += trained / rows_;
+  }
+
+  study::Recipe recipe_;
+  double rows_ = 0, backward_ = 0;
+  bool won_ = false;
+  std::unique_ptr<TimedTraining> training_;
+  Course course_;
+};
+
+/// Trains all of them side by side, an epoch of each in turn, so that whatever else the machine does is in all alike.
+Result<std::vector<Course>> train(const Task& task, const std::vector<Way>& ways, const graph::OpTable& ops,
+                                  std::uint64_t seed) {
+  std::vector<Training> trainings;
+  for (const Way& way : ways) {
+    LANISTA_ASSIGN(auto training, Training::make(task, way, ops, seed));
+    trainings.push_back(std::move(training));
+  }
+  for (std::size_t turn = 0; turn < static_cast<std::size_t>(kEpochs); ++turn) {
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      Training& training = trainings[(i + turn + static_cast<std::size_t>(seed)) % ways.size()];
+      if (!training.ended()) LANISTA_TRY(training.epoch());
+    }
+  }
+  std::vector<Course> courses;
+  for (const Training& training : trainings) courses.push_back(training.course());
+  return courses;
 }
 
 // Mean and half the 95 % interval of it, by Student's t of 1 to 9 degrees of freedom.
@@ -155,34 +232,64 @@ Row interval(const std::string& name, const std::string& arm, const std::string&
   return {"selective", name, arm, unit, mean, half, static_cast<int>(all.size())};
 }
 
-/// Milliseconds of an epoch of training on all examples, and of a forward pass over them.
-struct Costs {
-  double train = 0, forward = 0;
-};
-
-Result<Costs> costs_of(const Task& task, const graph::OpTable& ops) {
-  // A selector that asks for every loss and takes next to nothing runs forward alone.
-  const Way nothing{"", {"selective", {{"beta", 100}, {"floor", 0}, {"warmup_epochs", 0}, {"max_wait", 1'000'000}}}, 6};
-  const Way all{"", {}, 6};
-  std::vector<double> forward, whole;
-  for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    LANISTA_ASSIGN(const Course a, train(task, nothing, ops, seed));
-    LANISTA_ASSIGN(const Course b, train(task, all, ops, seed));
-    const double share = (a.backward.back() - a.backward.front()) / (b.backward.back() - b.backward.front());
-    const double fifth = 1e3 / 5;
-    const double forward_epoch = fifth * (a.seconds.back() - a.seconds.front());
-    const double whole_epoch = fifth * (b.seconds.back() - b.seconds.front());
-    // The few examples that were trained on cost what they cost when all are.
-    forward.push_back(forward_epoch - share * whole_epoch);
-    whole.push_back(whole_epoch);
-  }
-  return Costs{median(whole), median(forward)};
+/// Milliseconds of an epoch: the mean of those from the second to the last of so many.
+double epoch_ms(const Course& course, std::size_t epochs) {
+  return 1e3 * (course.seconds[epochs - 1] - course.seconds[0]) / static_cast<double>(epochs - 1);
 }
 
-/// Prints what came out of one task; arms in the order of ways(), seeds in the same order for each.
-void print_task(const Task& task, const std::vector<std::vector<Course>>& courses, const Costs& costs, bool json,
-                std::ostream& out) {
+/// The parts as arms of this kind have them, by trainings of part_ways() over as many epochs beside them.
+SelectParts parts_of(const std::string& kind, const std::vector<Course>& courses, std::size_t epochs,
+                     const SelectAlone& alone) {
+  const auto share = [&](const Course& course) {
+    double trained = 0;
+    for (std::size_t e = 1; e < epochs; ++e) trained += course.work[e].trained;
+    return trained / static_cast<double>(epochs - 1);
+  };
+  SelectParts parts;
+  const double all = epoch_ms(courses[0], epochs);
+  // The few rows that were trained on cost what they cost when all are.
+  const auto without = [&](const Course& course) { return epoch_ms(course, epochs) - share(course) * parts.train; };
+  parts.read = std::max(0.0, epoch_ms(courses[1], epochs) - share(courses[1]) * all - alone.draws);
+  parts.train = all - parts.read;
+  parts.queue = alone.queue;
+  parts.forward = without(courses[3]) - without(courses[2]);
+  parts.choose = without(courses[2]) - parts.read;
+  if (kind == "random") parts.choose = alone.draws;
+  if (kind == "batch") parts.choose = without(courses[4]) - parts.read - parts.forward;
+  for (std::size_t e = 1; e < epochs; ++e) {
+    parts.evaluate += 1e3 * courses[0].evaluation[e] / static_cast<double>(epochs - 1);
+  }
+  return parts;
+}
+
+/// What the parts took, which stand behind the arms.
+void print_parts(const Task& task, const std::vector<std::vector<Course>>& courses, const SelectAlone& alone, bool json,
+                 std::ostream& out) {
+  const std::size_t first = ways().size();
+  std::map<std::string, std::vector<double>> parts;
+  for (std::size_t seed = 0; seed < courses[first].size(); ++seed) {
+    std::vector<Course> beside;
+    for (std::size_t part = first; part < courses.size(); ++part) beside.push_back(courses[part][seed]);
+    const auto of = [&](const char* kind) { return parts_of(kind, beside, kEpochs, alone); };
+    const SelectParts all = of("selective");
+    parts["read"].push_back(all.read);
+    parts["forward"].push_back(all.forward);
+    parts["train"].push_back(all.train);
+    parts["evaluate"].push_back(all.evaluate);
+    parts["choose random"].push_back(of("random").choose);
+    parts["choose selective"].push_back(all.choose);
+    parts["choose batch"].push_back(of("batch").choose);
+    parts["queue"].push_back(all.queue);
+  }
+  for (const auto& [part, values] : parts)
+    print(summary("selective", task.name, part, "ms of all rows", values), json, out);
+}
+
+/// Prints what came out of one task; arms in the order of ways(), behind them those of part_ways(); seeds in the same
+/// order for each.
+void print_task(const Task& task, const std::vector<std::vector<Course>>& courses, bool json, std::ostream& out) {
   const std::vector<Way> arms = ways();
+  const SelectAlone alone = select_alone(std::ssize(task.data.rows(data::Part::kTrain)), plain_recipe().batch);
   const auto finals = [&](std::size_t arm) {
     std::vector<double> values;
     for (const Course& course : courses[arm]) values.push_back(course.error.back());
@@ -215,23 +322,24 @@ void print_task(const Task& task, const std::vector<std::vector<Course>>& course
       print(summary("selective", task.name, name, "s" + target, seconds), json, out);
       print(summary("selective", task.name, name, "kback" + target, backward), json, out);
     }
-    std::vector<double> epochs, predicted;
-    for (const Course& course : courses[arm]) {
-      const std::size_t last = course.seconds.size() - 1;
-      const auto count = static_cast<double>(last);
-      const double all = static_cast<double>(task.data.rows(data::Part::kTrain).size()) * count;
-      const double kept = (course.backward[last] - course.backward[0]) / all;
-      const auto& options = arms[arm].select.options;
-      const bool looks = arms[arm].select.name == "selective";
-      const double looked = looks ? 1.0 / static_cast<double>(options.value("stale", std::int64_t{1})) : 0;
-      epochs.push_back(1e3 * (course.seconds[last] - course.seconds[0]) / count);
-      predicted.push_back(looked * costs.forward + kept * costs.train);
+    std::vector<double> epochs, predicted, ratio;
+    for (std::size_t seed = 0; seed < courses[arm].size(); ++seed) {
+      const Course& course = courses[arm][seed];
+      const std::size_t count = course.work.size();
+      std::vector<Course> beside;
+      for (std::size_t part = arms.size(); part < courses.size(); ++part) beside.push_back(courses[part][seed]);
+      const SelectParts parts = parts_of(arms[arm].select.name, beside, count, alone);
+      double all = 0;
+      for (std::size_t e = 1; e < count; ++e) all += select_milliseconds(parts, course.work[e]);
+      epochs.push_back(epoch_ms(course, count));
+      predicted.push_back(all / static_cast<double>(count - 1));
+      ratio.push_back(predicted.back() / epochs.back());
     }
     print(summary("selective", task.name, name, "ms/epoch", epochs), json, out);
-    if (arms[arm].select.name != "batch" && arms[arm].select.name != "auto") {
-      print(summary("selective", task.name, name, "ms/epoch predicted", predicted), json, out);
-    }
+    print(summary("selective", task.name, name, "ms/epoch predicted", predicted), json, out);
+    print(summary("selective", task.name, name, "predicted/epoch", ratio), json, out);
   }
+  print_parts(task, courses, alone, json, out);
 }
 
 }  // namespace
@@ -249,18 +357,15 @@ Result<void> selective(int seeds, bool json, std::ostream& out) {
   tasks.push_back(std::move(rare));
   LANISTA_ASSIGN(auto spirals, make_task("spirals", "synthetic:spirals?rows=6000&classes=3&seed=3", "small-mlp", 0, false));
   tasks.push_back(std::move(spirals));
-  const std::vector<Way> arms = ways();
+  std::vector<Way> arms = ways();
+  std::ranges::copy(part_ways(), std::back_inserter(arms));
   for (const Task& task : tasks) {
-    LANISTA_ASSIGN(const Costs costs, costs_of(task, ops));
     std::vector<std::vector<Course>> courses(arms.size());
     for (int seed = 0; seed < seeds; ++seed) {
-      for (std::size_t i = 0; i < arms.size(); ++i) {
-        const std::size_t arm = (i + static_cast<std::size_t>(seed)) % arms.size();
-        LANISTA_ASSIGN(auto course, train(task, arms[arm], ops, static_cast<std::uint64_t>(seed)));
-        courses[arm].push_back(std::move(course));
-      }
+      LANISTA_ASSIGN(auto some, train(task, arms, ops, static_cast<std::uint64_t>(seed)));
+      for (std::size_t arm = 0; arm < arms.size(); ++arm) courses[arm].push_back(std::move(some[arm]));
     }
-    print_task(task, courses, costs, json, out);
+    print_task(task, courses, json, out);
   }
   return {};
 }

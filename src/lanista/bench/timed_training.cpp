@@ -1,8 +1,5 @@
 #include "lanista/bench/timed_training.h"
 
-#include <algorithm>
-#include <array>
-
 #include "lanista/bench/arms.h"
 
 namespace lanista::bench {
@@ -12,20 +9,12 @@ Result<std::unique_ptr<TimedTraining>> TimedTraining::make(const train::TrainerI
   LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
   std::unique_ptr<TimedTraining> out(new TimedTraining(std::move(group), std::move(run)));
   LANISTA_TRY(out->group_.admit(out->run_));
-  std::array<double, 5> seconds{};
-  for (double& each : seconds) {
-    const double start = now_seconds();
-    out->group_.evaluate(out->run_, data::Part::kValidation, "");
-    each = now_seconds() - start;
-  }
-  std::ranges::sort(seconds);
-  out->evaluation_ = seconds[2];
   return out;
 }
 
 Result<void> TimedTraining::epoch(std::int64_t most,
                                   const std::function<Result<void>(train::LaneGroup&, train::TrialRun&)>& before) {
-  const double start = now_seconds();
+  const double start = thread_seconds();
   if (before) LANISTA_TRY(before(group_, run_));
   train::TrialRun* const one = &run_;
   train::StepEnd end;
@@ -33,7 +22,10 @@ Result<void> TimedTraining::epoch(std::int64_t most,
     updates_ += static_cast<double>(group_.advance({&one, 1}, most, {&end, 1}));
   }
   if (!end.failure.empty()) return Error{Code::kInternal, end.failure, ""};
-  seconds_ += now_seconds() - start - evaluation_;
+  const double end_of_epoch = thread_seconds();
+  group_.evaluate(run_, data::Part::kValidation, "");
+  evaluation_ = thread_seconds() - end_of_epoch;
+  seconds_ += end_of_epoch - start - evaluation_;
   return {};
 }
 

@@ -10,8 +10,9 @@
 
 namespace lanista::bench {
 
-/// A training of one trial, alone, whose epochs are timed. The last update of an epoch measures, too: what an
-/// evaluation takes, the median of five before anything is trained, is taken off.
+/// A training of one trial, alone, whose epochs are timed, by the clock of its thread: what others do on the machine
+/// in between is not in it. The last update of an epoch measures, too: what an evaluation takes that is done once more
+/// behind it is taken off.
 class TimedTraining {
  public:
   /// Errors: those of train::LaneGroup and train::TrialRun.
@@ -25,6 +26,7 @@ class TimedTraining {
   const train::TrialRun& run() const { return run_; }
   double seconds() const { return seconds_; }  ///< since the beginning
   double updates() const { return updates_; }  ///< since the beginning
+  double evaluation() const { return evaluation_; }  ///< seconds, of the last epoch's
 
  private:
   TimedTraining(train::LaneGroup group, train::TrialRun run) : group_(std::move(group)), run_(std::move(run)) {}

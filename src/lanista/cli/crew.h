@@ -11,12 +11,14 @@
 
 namespace lanista::cli {
 
-/// With whom a study is trained this time: never stored, never changes results. What is not said the study says.
+/// With whom a study is trained this time: never stored, and, but for a device of another numeric class, of no account
+/// for results. What is not said the study says.
 struct Crew {
   std::optional<std::int64_t> workers, lanes;
   std::optional<std::string> isolation;
   std::vector<std::string> ssh = {}, launch = {};  ///< hosts; commands of the user's own
   std::optional<std::string> slurm = {};           ///< options of srun, any
+  std::optional<std::string> device = {};          ///< in place of run.devices
 };
 
 /// Where its worker processes are begun, if not all of them here: as the crew says, else as the study does.

@@ -9,15 +9,15 @@ Error cannot(const std::string& message) { return {Code::kUnimplemented, message
 
 }  // namespace
 
-Result<const nn::Backend*> backend_of(const study::StudyConfig& config, bool worker_processes) {
+Result<const nn::Backend*> backend_of(const study::StudyConfig& config, const Crew& crew) {
   const std::vector<std::string>& devices = config.run.devices;
-  if (devices.size() != 1) {
+  if (devices.size() != 1 && !crew.device) {
     return cannot(std::to_string(devices.size()) + " devices: a study trains on one of them in this version");
   }
-  const std::string& name = devices.front();
+  const std::string& name = crew.device ? *crew.device : devices.front();
   if (name == study::kCpu) return nullptr;
   const std::string without = " on device " + name + " yet; leave it out, or run.devices: [cpu]";
-  if (worker_processes) return cannot("run.isolation: process cannot be" + without);
+  if (has_processes(crew, config)) return cannot("run.isolation: process cannot be" + without);
   if (config.train.shards > 1 || config.train.accumulate > 1) {
     return cannot("train.shards and train.accumulate above 1 cannot be" + without);
   }

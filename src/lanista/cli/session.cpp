@@ -86,8 +86,8 @@ struct Session {
     brief.data.folder = brief.study_folder;
     brief.data.hash = data.spec().hash;
     are_processes = has_processes(crew, config);
-    LANISTA_ASSIGN(backend, backend_of(config, are_processes));
-    if (backend != nullptr) brief.numeric_class = backend->numeric_class();
+    LANISTA_ASSIGN(backend, backend_of(config, crew));
+    if (backend != nullptr) suit(brief, backend->capability());
     if (!are_processes) {
       LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(),
                                                                    clock, {.backend = backend}));
@@ -105,6 +105,13 @@ struct Session {
     if (brief.width != 1) processes.known = known_times(engine::profiles_folder(config, folder));
     LANISTA_ASSIGN(executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, processes));
     return {};
+  }
+
+  // A device has a few threads that feed it, and a lane for every trial under way.
+  void suit(engine::WorkerBrief& brief, const nn::Capability& capability) const {
+    brief.numeric_class = backend->numeric_class();
+    if (brief.workers == 0) brief.workers = capability.workers;
+    if (brief.lanes == 0 && capability.many_lanes) brief.lanes = config.strategy.slots;
   }
 
   nlohmann::json numerics() const {
@@ -359,7 +366,7 @@ int run_study(const RunRequest& request) {
   }
   if (auto good = engine::check_config(*config); !good) return refuse(good.error(), good.error().where, "");
   if (auto where = launchers_of(request.crew, *config); !where) return refuse(where.error(), where.error().where, "");
-  if (auto trained = backend_of(*config, has_processes(request.crew, *config)); !trained)
+  if (auto trained = backend_of(*config, request.crew); !trained)
     return refuse(trained.error(), "run.devices", "");
   std::vector<std::string> of_start;
   if (config->train.start == study::kStartFile) {

@@ -1,8 +1,8 @@
 // Linear layers, convolutions and matrix products. A convolution gathers its windows and is a product of each lane and
 // group; nothing is ever scattered.
+#include "lanista/device/aten_shapes.h"
 #include "lanista/device/aten_table.h"
 #include "lanista/graph/ops/rules.h"
-#include "lanista/graph/ops/window.h"
 
 namespace lanista::device {
 namespace {
@@ -30,31 +30,6 @@ AtenRun linear(const AtenCall&) {
 Tensor linear_grad_x(const Tensors& in) { return unrolled(at::bmm(rows(in[0]), in[1]), in[0]); }
 // [in, out] as it lies in the state.
 Tensor linear_grad_w(const Tensors& in) { return at::bmm(rows(in[0]).transpose(1, 2), rows(in[1])).transpose(1, 2); }
-
-// Sizes of a convolution from x to y.
-struct Conv {
-  std::int64_t h, w, ci, oh, ow, co, kh, kw, groups;
-  std::int64_t stride_h, stride_w, dilation_h, dilation_w;
-  graph::ops::Pads pads;
-};
-
-Conv conv_of(const graph::OpArgs& args, const graph::Shape& x, const graph::Shape& w, const graph::Shape& y) {
-  const auto stride = args.pair("stride"), dilation = args.pair("dilation");
-  return {.h = x.dims[2],
-          .w = x.dims[3],
-          .ci = x.dims[1],
-          .oh = y.dims[2],
-          .ow = y.dims[3],
-          .co = y.dims[1],
-          .kh = w.dims[2],
-          .kw = w.dims[3],
-          .groups = args.integer("groups"),
-          .stride_h = stride.first,
-          .stride_w = stride.second,
-          .dilation_h = dilation.first,
-          .dilation_w = dilation.second,
-          .pads = graph::ops::pads_of(args)};
-}
 
 Tensor channels_last(const Tensor& x) { return x.permute({0, 1, 3, 4, 2}); }
 Tensor channels_first(const Tensor& x) { return x.permute({0, 1, 4, 2, 3}); }

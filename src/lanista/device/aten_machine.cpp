@@ -54,7 +54,7 @@ struct AtenMachine::Parts {
 
 Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingStep* train,
                                                           const step::InferenceStep& infer,
-                                                          const nn::ProgramOptions& options, at::Device device) {
+                                                          const nn::ProgramOptions& options, const AtenDevice& device) {
   const c10::InferenceMode no_gradients;
   LANISTA_TRY(check_options(options));
   // How states lie is the CPU's to say, for they come from there and go there; so are the checks of options.
@@ -69,7 +69,7 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
   const nn::Operators shipped;
   const nn::Operators& operators = options.operators != nullptr ? *options.operators : shipped;
   const graph::OpTable ops = options.step_ops != nullptr ? *options.step_ops : step::training_ops(operators.table());
-  const AtenTable table = aten_table();
+  const AtenTable table = aten_table(device.kernels());
   Parts parts;
   parts.infer = infer;
   LANISTA_ASSIGN(parts.predict,
@@ -118,10 +118,13 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
   }
 }
 
-AtenMachine::AtenMachine(nn::MachineFacts facts, Parts parts, const nn::ProgramOptions& options, at::Device device)
+AtenMachine::AtenMachine(nn::MachineFacts facts, Parts parts, const nn::ProgramOptions& options,
+                         const AtenDevice& device)
     : Machine(std::move(facts)),
       options_(options),
-      real_(at::TensorOptions(device).dtype(this->facts().kind->is_double() ? at::kDouble : at::kFloat)),
+      device_(device),
+      queue_(device.queue()),
+      real_(at::TensorOptions(device.device()).dtype(this->facts().kind->is_double() ? at::kDouble : at::kFloat)),
       kind_(this->facts().kind),
       train_(std::move(parts.train)),
       infer_(std::move(parts.infer)),
@@ -131,17 +134,28 @@ AtenMachine::AtenMachine(nn::MachineFacts facts, Parts parts, const nn::ProgramO
       planned_bytes_(parts.planned_bytes),
       reservation_(std::move(parts.reservation)),
       states_(static_cast<std::size_t>(options.lanes)),
-      pending_(std::make_unique<Pending>()) {
+      pending_(std::make_unique<Pending>()),
+      ahead_(states_.size(), 0) {
   const graph::Shape& prediction = infer_.types.at(infer_.prediction).shape;
   row_ = prediction.dims.back();
   if (train_ && train_->types.at(train_->target).dtype == graph::DType::kIndex) {
     classes_ = row_;
     positions_ = train_->types.at(train_->target).shape.elements_per_sample();
   }
+  const AtenScope scope(*queue_);
+  totals_ = at::zeros({kTotals, options.lanes}, real_.dtype(at::kDouble));
   rows_ = at::zeros({options.lanes, kind_->bytes() / static_cast<std::int64_t>(element_size(*kind_))}, real_);
 }
 
-AtenMachine::~AtenMachine() = default;
+// Nothing goes before the device is done with it.
+AtenMachine::~AtenMachine() {
+  const AtenScope scope(*queue_);
+  try {
+    queue_->synchronise();
+  } catch (const c10::Error&) {  // it is lost with all it had
+  }
+  recorded_.clear();
+}
 
 std::int64_t AtenMachine::bytes() const {
   const auto held = std::ranges::count_if(states_, [](const nn::LaneState& state) { return static_cast<bool>(state); });
@@ -168,7 +182,7 @@ Tensor AtenMachine::row_on_host(std::int64_t lane) const {
 }
 
 void AtenMachine::attach(std::int64_t lane, nn::LaneState&& state) {
-  const c10::InferenceMode no_gradients;
+  const AtenScope scope(*queue_);
   state_of(lane) = std::move(state);
   try {
     // What is written here later may not be anybody else's.
@@ -182,13 +196,13 @@ void AtenMachine::attach(std::int64_t lane, nn::LaneState&& state) {
 }
 
 nn::LaneState AtenMachine::detach(std::int64_t lane) {
-  const c10::InferenceMode no_gradients;
+  const AtenScope scope(*queue_);
   if (state_of(lane)) row_on_host(lane).copy_(rows_.select(0, lane));
   return std::exchange(state_of(lane), {});
 }
 
 Result<void> AtenMachine::clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) {
-  const c10::InferenceMode no_gradients;
+  const AtenScope scope(*queue_);
   LANISTA_ASSIGN(nn::LaneState copy, state_of(from).clone(trial_seed));
   try {
     copy.make_own();
@@ -208,7 +222,7 @@ std::int64_t AtenMachine::step_count(std::int64_t lane) const {
 }
 
 std::vector<lanista::Tensor> AtenMachine::copy_out(std::int64_t lane) const {
-  const c10::InferenceMode no_gradients;
+  const AtenScope scope(*queue_);
   row_on_host(lane).copy_(rows_.select(0, lane));
   return states_[static_cast<std::size_t>(lane)].extract();
 }

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "lanista/device/aten_queue.h"
 #include "lanista/device/aten_section.h"
 #include "lanista/device/aten_update.h"
+#include "lanista/device/lane_kernels.h"
+#include "lanista/device/step_inputs.h"
 #include "lanista/nn/backend.h"
 #include "lanista/step/training_step.h"
 
@@ -19,7 +23,7 @@ class AtenMachine final : public nn::Machine {
   /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form here, a batch in parts),
   /// kResourceExhausted.
   static Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                                      const nn::ProgramOptions& options, at::Device device);
+                                                      const nn::ProgramOptions& options, const AtenDevice& device);
   ~AtenMachine() override;
 
   std::int64_t bytes() const override;
@@ -61,10 +65,14 @@ class AtenMachine final : public nn::Machine {
     Tensor gradients;  // [lanes, parameters]
     Tensor buffers;    // [lanes, buffers], where they are renewed
   };
+  // Rows of totals_.
+  enum Total { kLossSum, kLoss, kBadStep, kSquare, kTotals };
   struct Pending;
+  struct Recorded;
+  struct Step;
   struct Parts;
 
-  AtenMachine(nn::MachineFacts facts, Parts parts, const nn::ProgramOptions& options, at::Device device);
+  AtenMachine(nn::MachineFacts facts, Parts parts, const nn::ProgramOptions& options, const AtenDevice& device);
   nn::LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
   Tensor row_on_host(std::int64_t lane) const;
   Tensor part_of(const Lanes& lanes, std::size_t part, std::int64_t elements) const;
@@ -72,15 +80,29 @@ class AtenMachine final : public nn::Machine {
   Tensor piece_of(const Tensor& flat, const nn::StateItem& item) const;
 
   void check_batch(const nn::Batch& batch, bool trains) const;
-  Frame frame_of(const Fed& fed, std::span<const nn::LaneHyper> hyper, std::span<const std::uint8_t> active) const;
-  Tensor values_of(const Fed& fed, std::span<const float> nn::Batch::*member, const graph::ValueType& type) const;
-  Tensor labels_of(const Fed& fed) const;
-  UpdateHyper hyper_of(const Lanes& lanes, std::span<const nn::LaneHyper> hyper) const;
-  Computed compute(const Fed& fed, const Frame& frame, const std::function<void()>& done = {}) const;
-  void commit_lanes(const Lanes& lanes, const Computed& of, const UpdateHyper& hyper,
-                    std::span<const std::uint8_t> active);
-  Tensor gradient_squares(const Lanes& lanes, const Tensor& gradients, std::span<const nn::LaneHyper> hyper) const;
-  Tensor mask_of(std::span<const std::uint8_t> active) const;
+  StepShape shape_of(const Fed& fed, std::span<const nn::LaneHyper> hyper) const;
+  StepInputs::Layouts layouts_of(const StepShape& shape) const;
+  std::unique_ptr<Recorded> make_recorded(const StepShape& shape, std::size_t steps = 1) const;
+  std::unique_ptr<Recorded> record(const StepShape& shape);
+  Recorded& recorded(const StepShape& shape);
+  [[noreturn]] void lose_device() const;
+  void fill(Recorded& step, std::size_t at, const Fed& fed, std::span<const nn::LaneHyper> hyper,
+            std::span<const std::uint8_t> active, std::int64_t number) const;
+  void fill_batches(StepInputs& inputs, std::size_t at, const Fed& fed) const;
+  static Tensor fed_to(const StepInputs& inputs, StepInputs::Region region, std::int64_t lanes, std::size_t at = 0);
+  void do_waiting();
+  Values computed(const Step& step, const std::function<void()>& done = {}) const;
+  Computed collected(const Lanes& lanes, const Values& values) const;
+  void do_step(const Step& step);
+  void finish_by_kernels(const Step& step, const Values& values);
+  void commit_by_kernels(const Step& step, const Computed& of);
+  void renew_by_kernels(const Step& step, const lane::Stretches& of);
+  void update_by_kernels(const Step& step, std::int64_t piece, const lane::Stretches& of, const Tensor& scale);
+  void commit_lanes(const Step& step, const Computed& of, std::vector<std::pair<Tensor, Tensor>> writes);
+  void count_steps(const Lanes& lanes, std::span<const std::uint8_t> active);
+  UpdateHyper hyper_of(const Step& step, std::int64_t piece) const;
+  std::vector<std::pair<Tensor, Tensor>> noted(const Step& step, const Computed& of);
+  Tensor gradient_squares(const Step& step, const Tensor& gradients) const;
   Tensor predictions(const Fed& fed) const;
   void train_step(const nn::StepWork& work, std::int64_t step);
   void train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active, std::int64_t step);
@@ -88,6 +110,8 @@ class AtenMachine final : public nn::Machine {
   std::int64_t answer_size(const nn::Metrics& asked) const;
 
   nn::ProgramOptions options_;
+  const AtenDevice& device_;
+  std::unique_ptr<AtenQueue> queue_;
   at::TensorOptions real_;
   std::shared_ptr<const nn::StateKind> kind_;
   std::optional<step::TrainingStep> train_;
@@ -98,8 +122,12 @@ class AtenMachine final : public nn::Machine {
   std::int64_t planned_bytes_ = 0;  // of values, with all lanes
   MemoryBudget::Reservation reservation_;
   Tensor rows_;                        // [lanes, elements of a state]
+  Tensor totals_;                      // double [kTotals, lanes] of the chunk under way
   std::vector<nn::LaneState> states_;  // the host's memory of each; none where a lane is empty
   std::unique_ptr<Pending> pending_;   // of a chunk under way
+  std::map<StepShape, std::unique_ptr<Recorded>> recorded_;
+  Recorded* waiting_ = nullptr;      // whose steps are filled and not done yet
+  std::vector<std::int64_t> ahead_;  // of each lane: so many of its steps wait
 };
 
 }  // namespace lanista::device

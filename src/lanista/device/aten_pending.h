@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "lanista/device/aten_machine.h"
@@ -13,10 +13,31 @@ namespace lanista::device {
 struct AtenMachine::Pending {
   std::span<nn::LaneEnd> ends;
   std::vector<std::uint8_t> active;
-  std::int64_t steps = 0;
-  Tensor loss_sum, loss;  ///< [lanes], double
-  Tensor bad_step;        ///< [lanes], -1: none
-  Tensor square;          ///< [lanes], double, of the last step's gradient; undefined: nobody asks
+  bool watched = false;
+};
+
+/// Steps of one shape: what they read, and their calls.
+struct AtenMachine::Recorded {
+  Recorded(StepShape of, const StepInputs::Layouts& layouts, const AtenDevice& device, std::size_t steps)
+      : shape(std::move(of)), inputs(layouts, device.device(), steps), frames(steps), actives(steps) {}
+
+  StepShape shape;
+  StepInputs inputs;
+  std::vector<Frame> frames;   ///< of each step that is fed together with others
+  std::vector<std::vector<std::uint8_t>> actives;  ///< lanes that take part in each
+  std::size_t filled = 0;      ///< so many of them wait to be done
+  std::function<void()> one;   ///< does the first; empty: not recorded yet
+  std::function<void()> all;   ///< does them one after the other
+};
+
+/// One of them.
+struct AtenMachine::Step {
+  const Recorded& of;
+  std::size_t at = 0;
+
+  const StepShape& shape() const { return of.shape; }
+  const Frame& frame() const { return of.frames[at]; }
+  const Tensor& input(StepInputs::Region region) const { return of.inputs.at(region, at); }
 };
 
 }  // namespace lanista::device

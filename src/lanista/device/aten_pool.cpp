@@ -3,38 +3,16 @@
 // gradient.
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <tuple>
 
+#include "lanista/device/aten_shapes.h"
 #include "lanista/device/aten_table.h"
-#include "lanista/graph/ops/window.h"
 
 namespace lanista::device {
 namespace {
 
 constexpr std::int64_t kNone = 255;  // no cell of a window won
-
-struct Pool {
-  std::int64_t h, w, oh, ow, kh, kw, stride_h, stride_w;
-  graph::ops::Pads pads;
-
-  // Rows and columns of zeros, so that the last window lies inside; ceil mode may want more than the padding.
-  std::int64_t below() const { return std::max<std::int64_t>(0, (oh - 1) * stride_h + kh - pads.top - h); }
-  std::int64_t right() const { return std::max<std::int64_t>(0, (ow - 1) * stride_w + kw - pads.left - w); }
-};
-
-// `x` is the larger image, `y` the pooled one.
-Pool pool_of(const graph::OpArgs& args, const graph::Shape& x, const graph::Shape& y) {
-  const auto kernel = args.pair("kernel");
-  const auto stride = graph::ops::pool_stride(args);
-  return {.h = x.dims[2],
-          .w = x.dims[3],
-          .oh = y.dims[2],
-          .ow = y.dims[3],
-          .kh = kernel.first,
-          .kw = kernel.second,
-          .stride_h = stride.first,
-          .stride_w = stride.second,
-          .pads = graph::ops::pads_of(args)};
-}
 
 Tensor framed(const Tensor& x, const Pool& s, double value) {
   return at::constant_pad_nd(x, {s.pads.left, s.right(), s.pads.top, s.below()}, value);
@@ -189,9 +167,11 @@ Tensor mapped(const Tensor& x, const Tensor& rows, const Tensor& columns) {
 // `from` and `to` are the shapes of the forward operator.
 AtenRun separable(Axis (*axis)(std::int64_t, std::int64_t), const graph::Shape& from, const graph::Shape& to,
                   bool backward) {
-  return [rows = axis(from.dims[2], to.dims[2]), columns = axis(from.dims[3], to.dims[3]), backward](
-             const Frame& frame, const Tensors& in) {
-    const Tensor r = matrix(rows, frame.real), c = matrix(columns, frame.real);
+  // Made once, for what is recorded may read nothing of the host.
+  return [rows = axis(from.dims[2], to.dims[2]), columns = axis(from.dims[3], to.dims[3]), backward,
+          made = std::make_shared<std::pair<Tensor, Tensor>>()](const Frame& frame, const Tensors& in) {
+    auto& [r, c] = *made;
+    if (!r.defined()) std::tie(r, c) = std::pair(matrix(rows, frame.real), matrix(columns, frame.real));
     return Tensors{backward ? mapped(in[0], r.transpose(0, 1), c.transpose(0, 1)) : mapped(in[0], r, c)};
   };
 }

@@ -11,16 +11,21 @@ namespace lanista::device {
 
 // [lanes, elements], on the host.
 Tensor AtenMachine::predictions(const Fed& fed) const {
-  Frame frame{.lanes = fed.lanes.count, .batch = fed.size, .total = fed.size, .real = real_};
+  const Frame frame{.lanes = fed.lanes.count, .batch = fed.size, .total = fed.size, .real = real_};
+  const StepShape shape{.begin = fed.lanes.begin, .lanes = fed.lanes.count, .size = fed.size, .shared = fed.shared};
+  StepInputs inputs(layouts_of(shape), device_.device());
+  inputs.prepare();
+  fill_batches(inputs, 0, fed);
+  inputs.send();
   Values values;
   bind_state(fed.lanes, infer_.state, values);
-  values[infer_.input] = values_of(fed, &nn::Batch::features, infer_.types.at(infer_.input));
+  values[infer_.input] = fed_to(inputs, StepInputs::kFeatures, fed.lanes.count);
   predict_.run(frame, values);
   return values.at(infer_.prediction).reshape({fed.lanes.count, -1}).cpu().contiguous();
 }
 
 void AtenMachine::predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionsOut out) {
-  const c10::InferenceMode no_gradients;
+  const AtenScope scope(*queue_);
   check_batch(batch, false);
   const Tensor all = predictions({.lanes = {lane, 1}, .size = batch.size, .of = {&batch}, .shared = true});
   std::visit(
@@ -38,7 +43,7 @@ void AtenMachine::predict(std::int64_t lane, const nn::Batch& batch, nn::Predict
 }
 
 void AtenMachine::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) {
-  const c10::InferenceMode no_gradients;
+  const AtenScope scope(*queue_);
   if (lanes.empty()) return;
   const auto [first, last] = std::ranges::minmax(lanes, {}, &nn::LaneMetrics::lane);
   const Lanes all{first.lane, last.lane - first.lane + 1};
@@ -60,7 +65,7 @@ void AtenMachine::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMet
 }
 
 void AtenMachine::losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) {
-  const c10::InferenceMode no_gradients;
+  const AtenScope scope(*queue_);
   check_batch(batch, true);
   std::vector<double> told(static_cast<std::size_t>(batch.size * facts().prediction_size));
   predict(lane, batch, std::span(told));

@@ -1,142 +1,120 @@
 // Steps of lanes: batches are fed, the section runs once for all of them, and the lanes that are meant commit.
 #include <algorithm>
-#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
 #include "lanista/base/check.h"
 #include "lanista/device/aten_pending.h"
+#include "lanista/device/lane_kernels.h"
 #include "lanista/nn/gradient_square.h"
 
 namespace lanista::device {
+namespace {
 
-void AtenMachine::check_hyper(const nn::LaneHyper& hyper) const {
-  LANISTA_CHECK(hyper.numbers.empty() || hyper.numbers.size() == facts().lane_numbers.size(),
-                std::to_string(hyper.numbers.size()) + " numbers of a lane instead of " +
-                    std::to_string(facts().lane_numbers.size()));
+constexpr std::size_t kMostShapes = 64;  // of steps that are kept
+
+}  // namespace
+
+// [lanes, …]: what is shared, each lane sees.
+Tensor AtenMachine::fed_to(const StepInputs& inputs, StepInputs::Region region, std::int64_t lanes, std::size_t at) {
+  const Tensor& all = inputs.at(region, at);
+  std::vector<std::int64_t> sizes = all.sizes().vec();
+  sizes[0] = lanes;
+  return all.expand(sizes);
 }
 
-void AtenMachine::check_batch(const nn::Batch& batch, bool trains) const {
-  const auto want = [&](std::size_t seen, std::int64_t wanted, const char* what) {
-    LANISTA_CHECK(static_cast<std::int64_t>(seen) == wanted, std::to_string(seen) + " " + what + " for " +
-                                                                 std::to_string(batch.size) + " samples instead of " +
-                                                                 std::to_string(wanted));
+std::unique_ptr<AtenMachine::Recorded> AtenMachine::make_recorded(const StepShape& shape, std::size_t steps) const {
+  auto step = std::make_unique<Recorded>(shape, layouts_of(shape), device_, steps);
+  const StepInputs& inputs = step->inputs;
+  for (std::size_t at = 0; at < steps; ++at) {
+    Frame& frame = step->frames[at];
+    frame = {.lanes = shape.lanes,
+             .batch = shape.size,
+             .total = shape.size,
+             .real = real_,
+             .smoothing = {},
+             .weights = shape.weighted ? inputs.at(StepInputs::kWeights, at) : Tensor(),
+             .numbers = inputs.at(StepInputs::kNumbers, at),
+             .active = inputs.at(StepInputs::kActive, at),
+             .key_words = inputs.at(StepInputs::kKeys, at)};
+    const Tensor& hyper = inputs.at(StepInputs::kHyper, at);
+    frame.smoothing = hyper.size(0) > 0 ? hyper.select(0, 0).select(1, UpdateHyper::kSmoothing)
+                                        : at::zeros({shape.lanes}, real_.dtype(at::kDouble));
+    if (compute_.draws_masks()) frame.samples = fed_to(inputs, StepInputs::kSamples, shape.lanes, at);
+  }
+  return step;
+}
+
+// Recorded with every lane masked, so that nothing changes.
+std::unique_ptr<AtenMachine::Recorded> AtenMachine::record(const StepShape& shape) {
+  auto made = make_recorded(shape, device_.steps_together());
+  const auto lanes = static_cast<std::size_t>(shape.lanes);
+  Fed nothing{.lanes = {shape.begin, shape.lanes}, .size = shape.size, .of = {}, .shared = shape.shared};
+  nothing.of.resize(shape.shared ? 1 : lanes);
+  made->inputs.prepare();
+  for (std::size_t at = 0; at < made->frames.size(); ++at) {
+    fill(*made, at, nothing, std::vector<nn::LaneHyper>(lanes), std::vector<std::uint8_t>(lanes), 0);
+  }
+  made->inputs.send();
+  made->one = queue_->record([this, each = made.get()] { do_step({*each, 0}); });
+  if (made->frames.size() > 1) {
+    made->all = queue_->record([this, each = made.get()] {
+      for (std::size_t at = 0; at < each->frames.size(); ++at) do_step({*each, at});
+    });
+  }
+  return made;
+}
+
+// Steps of this shape. Where memory ends, steps of other shapes give theirs back, and it is tried once more.
+AtenMachine::Recorded& AtenMachine::recorded(const StepShape& shape) {
+  if (const auto known = recorded_.find(shape); known != recorded_.end()) return *known->second;
+  const auto forget = [&] {
+    do_waiting();
+    queue_->synchronise();
+    recorded_.clear();
+    queue_->free_unused();
   };
-  LANISTA_CHECK(batch.size >= 1 && batch.size <= options_.max_batch, "a batch of " + std::to_string(batch.size) +
-                                                                         " samples for a program of at most " +
-                                                                         std::to_string(options_.max_batch));
-  want(batch.features.size(), infer_.types.at(infer_.input).shape.elements(batch.size), "values");
-  if (!trains) return;
-  if (classes_ == 0) {
-    want(batch.targets.size(), train_->types.at(train_->target).shape.elements(batch.size), "targets");
-  } else {
-    want(batch.labels.size(), batch.size * positions_, "labels");
-    for (const std::int32_t label : batch.labels) {
-      LANISTA_CHECK(label >= 0 && label < classes_,
-                    "label " + std::to_string(label) + " of " + std::to_string(classes_) + " classes");
-    }
+  if (recorded_.size() >= kMostShapes) forget();
+  std::unique_ptr<Recorded> made;
+  try {
+    made = record(shape);
+  } catch (const c10::Error&) {
+    if (!queue_->is_alive()) lose_device();
+    forget();
+    made = record(shape);
   }
-  if (compute_.draws_masks()) want(batch.sample_index.size(), batch.size, "sample numbers");
-  if (!batch.weights.empty()) want(batch.weights.size(), batch.size, "weights");
+  return *(recorded_[shape] = std::move(made));
 }
 
-// [lanes, batch, …] of what batches bring as floats; zeros where a lane has none.
-Tensor AtenMachine::values_of(const Fed& fed, std::span<const float> nn::Batch::*member,
-                              const graph::ValueType& type) const {
-  std::vector<std::int64_t> sizes{fed.lanes.count};
-  for (const std::int64_t dim : type.shape.dims) sizes.push_back(dim == graph::kBatch ? fed.size : dim);
-  const std::vector<std::int64_t> one(sizes.begin() + 1, sizes.end());
-  const auto host = [&](const nn::Batch& batch) {
-    return at::from_blob(const_cast<float*>((batch.*member).data()), one, at::TensorOptions(at::kFloat));
-  };
-  Tensor all;
-  if (fed.shared) {
-    all = host(*fed.of.front()).to(real_.dtype(at::kFloat)).unsqueeze(0).expand(sizes);
-  } else {
-    all = at::zeros(sizes, real_.dtype(at::kFloat));
-    for (std::size_t i = 0; i < fed.of.size(); ++i) {
-      if (fed.of[i] != nullptr) all.select(0, static_cast<std::int64_t>(i)).copy_(host(*fed.of[i]));
-    }
-  }
-  if (type.dtype == graph::DType::kReal) {
-    // A batch's memory is the caller's: what is shared must not be it.
-    return fed.shared && real_.dtype() == at::kFloat ? all.select(0, 0).clone().unsqueeze(0).expand(sizes)
-                                                     : all.to(real_.dtype());
-  }
-  // What is no token number is a token that no vocabulary holds.
-  const Tensor known = (all >= 0).logical_and(all < 0x1p31);
-  return at::where(known, all, at::full_like(all, -1)).to(at::kLong);
+// The context of a device that failed is gone, for all of this process. Its trials are in their checkpoints, and a new
+// process goes on from there.
+void AtenMachine::lose_device() const {
+  std::fprintf(stderr, "lanista: device %s failed and cannot be used by this process any more; resume the study\n",
+               std::string(device_.name()).c_str());
+  std::abort();
 }
 
-Tensor AtenMachine::labels_of(const Fed& fed) const {
-  const auto longs = real_.dtype(at::kLong);
-  const auto host = [&](const nn::Batch& batch) {
-    return at::from_blob(const_cast<std::int32_t*>(batch.labels.data()), {fed.size * positions_},
-                         at::TensorOptions(at::kInt))
-        .to(longs);
-  };
-  if (fed.shared) return host(*fed.of.front()).unsqueeze(0).expand({fed.lanes.count, fed.size * positions_});
-  Tensor all = at::zeros({fed.lanes.count, fed.size * positions_}, longs);
-  for (std::size_t i = 0; i < fed.of.size(); ++i) {
-    if (fed.of[i] != nullptr) all.select(0, static_cast<std::int64_t>(i)).copy_(host(*fed.of[i]));
-  }
-  return all;
+UpdateHyper AtenMachine::hyper_of(const Step& step, std::int64_t piece) const {
+  return {step.input(StepInputs::kHyper).select(0, piece), real_};
 }
 
-// `hyper` and `active` are of these lanes alone.
-Frame AtenMachine::frame_of(const Fed& fed, std::span<const nn::LaneHyper> hyper,
-                            std::span<const std::uint8_t> active) const {
-  Frame frame{.lanes = fed.lanes.count, .batch = fed.size, .total = fed.size, .real = real_};
-  std::vector<double> smoothing;
-  std::vector<float> weights;
-  const auto of = [&](std::size_t i) { return fed.shared ? fed.of.front() : fed.of[i]; };
-  bool weighted = false;
-  for (std::size_t i = 0; i < hyper.size(); ++i) {
-    smoothing.push_back(hyper[i].label_smoothing);
-    for (std::size_t k = 0; k < facts().lane_numbers.size(); ++k) {
-      frame.host_numbers.push_back(hyper[i].numbers.empty() ? facts().lane_numbers[k].value : hyper[i].numbers[k]);
-    }
-    const nn::Batch* batch = of(i);
-    const nn::LaneState& state = states_[static_cast<std::size_t>(fed.lanes.begin) + i];
-    LaneKey key;
-    if (active[i] != 0 && batch != nullptr) {
-      key = {.seed = state.seed(),
-             .step = static_cast<std::uint64_t>(state.step_count()),
-             .active = true,
-             .samples = batch->sample_index};
-    }
-    frame.keys.push_back(key);
-    const bool own = batch != nullptr && !batch->weights.empty();
-    weighted |= own;
-    for (std::size_t n = 0; n < static_cast<std::size_t>(fed.size); ++n) {
-      weights.push_back(own ? batch->weights[n] : 1.0F);
-    }
-  }
-  frame.smoothing = at::tensor(smoothing, at::kDouble).to(real_.device());
-  frame.numbers = at::tensor(frame.host_numbers, at::kDouble).reshape({frame.lanes, -1}).to(real_.device());
-  if (weighted) frame.weights = at::tensor(weights, at::kFloat).reshape({frame.lanes, frame.batch}).to(real_);
-  return frame;
-}
-
-UpdateHyper AtenMachine::hyper_of(const Lanes& lanes, std::span<const nn::LaneHyper> hyper) const {
-  std::vector<std::int64_t> done;
-  for (std::int64_t i = 0; i < lanes.count; ++i) done.push_back(std::max<std::int64_t>(0, step_count(lanes.begin + i)));
-  return UpdateHyper(hyper, done, real_);
-}
-
-AtenMachine::Computed AtenMachine::compute(const Fed& fed, const Frame& frame,
-                                           const std::function<void()>& done) const {
+Values AtenMachine::computed(const Step& step, const std::function<void()>& done) const {
+  const Lanes lanes{step.shape().begin, step.shape().lanes};
   Values values;
-  bind_state(fed.lanes, train_->state, values);
-  values[train_->input] = values_of(fed, &nn::Batch::features, train_->types.at(train_->input));
-  values[train_->target] =
-      classes_ > 0 ? labels_of(fed) : values_of(fed, &nn::Batch::targets, train_->types.at(train_->target));
-  compute_.run(frame, values, done);
+  bind_state(lanes, train_->state, values);
+  values[train_->input] = fed_to(step.of.inputs, StepInputs::kFeatures, lanes.count, step.at);
+  values[train_->target] = fed_to(step.of.inputs, StepInputs::kTargets, lanes.count, step.at);
+  compute_.run(step.frame(), values, done);
+  return values;
+}
 
+AtenMachine::Computed AtenMachine::collected(const Lanes& lanes, const Values& values) const {
   const nn::StateLayout& layout = kind_->layout();
   Computed of{.losses = values.at(train_->loss),
-              .gradients = at::zeros({frame.lanes, layout.parameters}, real_),
-              .buffers = part_of(fed.lanes, 1, layout.buffers).clone()};
+              .gradients = at::zeros({lanes.count, layout.parameters}, real_),
+              .buffers = part_of(lanes, 1, layout.buffers).clone()};
   for (const nn::StateItem& item : layout.items) {
     const auto& sources = item.tensor.trained ? train_->gradient : train_->renewed;
     const auto found = sources.find(item.tensor.node);
@@ -147,62 +125,77 @@ AtenMachine::Computed AtenMachine::compute(const Fed& fed, const Frame& frame,
 }
 
 // [lanes], in double: nn::gradient_square of each.
-Tensor AtenMachine::gradient_squares(const Lanes& lanes, const Tensor& gradients,
-                                     std::span<const nn::LaneHyper> hyper) const {
+Tensor AtenMachine::gradient_squares(const Step& step, const Tensor& gradients) const {
   const nn::StateLayout& layout = kind_->layout();
   const std::int64_t slot = nn::second_moment_of(layout);
   Tensor divided = gradients.to(at::kDouble);
   if (slot >= 0) {
-    std::vector<double> correction, eps;
-    std::vector<std::uint8_t> divides;
-    for (std::int64_t i = 0; i < lanes.count; ++i) {
-      const nn::LaneHyper& h = hyper[static_cast<std::size_t>(i)];
-      const std::int64_t done = std::max<std::int64_t>(0, step_count(lanes.begin + i));
-      divides.push_back(done < nn::kFirstMoments ? 0 : 1);
-      correction.push_back(nn::moment_correction(h.beta2, done));
-      eps.push_back(h.eps);
-    }
-    const auto column = [&](const std::vector<double>& values) {
-      return at::tensor(values, at::kDouble).to(real_.device()).unsqueeze(1);
-    };
-    const Tensor moments = part_of(lanes, 2 + static_cast<std::size_t>(slot), layout.parameters).to(at::kDouble);
-    const Tensor by = at::sqrt(moments) * column(correction) + column(eps);
-    divided = at::where(mask_of(divides).unsqueeze(1), divided / by, divided);
+    const UpdateHyper hyper = hyper_of(step, 0);
+    const Tensor moments =
+        part_of({step.shape().begin, step.shape().lanes}, 2 + static_cast<std::size_t>(slot), layout.parameters)
+            .to(at::kDouble);
+    const Tensor by =
+        at::sqrt(moments) * hyper.doubles(UpdateHyper::kCorrection) + hyper.doubles(UpdateHyper::kEps);
+    divided = at::where(hyper.is(UpdateHyper::kDivides), divided / by, divided);
   }
   return row_sum(divided * divided).squeeze(1);
 }
 
 double AtenMachine::gradient_square(std::int64_t lane, const nn::LaneGradients& gradients,
                                     const nn::LaneHyper& hyper) const {
-  const c10::InferenceMode no_gradients;
+  const AtenScope scope(*queue_);
+  const Fed fed{.lanes = {lane, 1}, .size = 1, .of = {nullptr}, .shared = true};
+  const auto step = make_recorded(shape_of(fed, {&hyper, 1}));
+  const std::uint8_t active = 1;
+  step->inputs.prepare();
+  fill(*step, 0, fed, {&hyper, 1}, {&active, 1}, 0);
+  step->inputs.send();
   const auto values = kind_->is_double() ? static_cast<void*>(gradients.gradients<double>())
                                          : static_cast<void*>(gradients.gradients<float>());
   const Tensor host = at::from_blob(values, {1, kind_->layout().parameters}, real_.device(at::kCPU));
-  return gradient_squares({lane, 1}, host.to(real_.device()), {&hyper, 1}).cpu().data_ptr<double>()[0];
+  return gradient_squares({*step}, host.to(real_.device())).cpu().data_ptr<double>()[0];
 }
 
-// [lanes] of truth values.
-Tensor AtenMachine::mask_of(std::span<const std::uint8_t> active) const {
-  return at::tensor(std::vector<std::int64_t>(active.begin(), active.end()), at::kLong).to(real_.device()) != 0;
+// What a step says of its lanes' chunk: places and their new values.
+std::vector<std::pair<Tensor, Tensor>> AtenMachine::noted(const Step& step, const Computed& of) {
+  const StepShape& shape = step.shape();
+  const Tensor mask = step.frame().active != 0;
+  const auto total = [&](Total row) { return totals_.select(0, row).narrow(0, shape.begin, shape.lanes); };
+  const Tensor sum = total(kLossSum), last = total(kLoss), bad = total(kBadStep);
+  const double size = static_cast<double>(shape.size);
+  const Tensor loss = row_sum(of.losses.to(at::kDouble)).squeeze(1) / size;
+  const Tensor worse = mask.logical_and(at::isfinite(loss).logical_not()).logical_and(bad < 0);
+  std::vector<std::pair<Tensor, Tensor>> writes{
+      {sum, at::where(mask, sum + loss * size, sum)},
+      {last, at::where(mask, loss, last)},
+      {bad, at::where(worse, step.input(StepInputs::kStep).to(at::kDouble), bad)}};
+  if (shape.watched) {
+    const Tensor square = total(kSquare);
+    writes.emplace_back(square, at::where(mask, gradient_squares(step, of.gradients), square));
+  }
+  return writes;
 }
 
 // Everything is computed before anything is written; what is written is selected, so that no lane meets another's.
-void AtenMachine::commit_lanes(const Lanes& lanes, const Computed& of, const UpdateHyper& hyper,
-                               std::span<const std::uint8_t> active) {
+void AtenMachine::commit_lanes(const Step& step, const Computed& of,
+                               std::vector<std::pair<Tensor, Tensor>> writes) {
   const nn::StateLayout& layout = kind_->layout();
-  const Tensor mask = mask_of(active).unsqueeze(1);
-  std::vector<std::pair<Tensor, Tensor>> writes;
+  const Lanes lanes{step.shape().begin, step.shape().lanes};
+  const Tensor mask = (step.frame().active != 0).unsqueeze(1);
   const auto write = [&](const Tensor& to, const Tensor& value) {
     writes.emplace_back(to, at::where(mask, value, to));
   };
-  const Tensor scale = clip_scale(hyper, of.gradients);
-  for (const nn::Range& run : hyper.pieces(layout.trained)) {
-    const auto piece = [&](const Tensor& flat) { return flat.narrow(1, run.begin, run.count); };
+  const Tensor gradients =
+      step.shape().clipped ? of.gradients * clip_scale(hyper_of(step, 0), of.gradients) : of.gradients;
+  for (std::size_t i = 0; i < step.shape().pieces.size(); i += 2) {
+    const std::int64_t begin = step.shape().pieces[i], count = step.shape().pieces[i + 1];
+    const auto piece = [&](const Tensor& flat) { return flat.narrow(1, begin, count); };
     const Tensor parameters = piece(part_of(lanes, 0, layout.parameters));
     std::vector<Tensor> slots;
     for (std::size_t k = 0; k < layout.slots.size(); ++k)
       slots.push_back(piece(part_of(lanes, 2 + k, layout.parameters)));
-    const Updated updated = update_(hyper.at(run.begin), piece(of.gradients) * scale, parameters, slots);
+    const Updated updated =
+        update_(hyper_of(step, static_cast<std::int64_t>(i / 2)), piece(gradients), parameters, slots);
     write(parameters, updated.parameters);
     for (std::size_t k = 0; k < slots.size(); ++k) write(slots[k], updated.slots[k]);
   }
@@ -211,28 +204,34 @@ void AtenMachine::commit_lanes(const Lanes& lanes, const Computed& of, const Upd
           of.buffers.narrow(1, run.begin, run.count));
   }
   for (auto& [to, value] : writes) to.copy_(value);
+}
+
+void AtenMachine::do_step(const Step& step) {
+  const Values values = computed(step);
+  if (device_.kernels() != nullptr) return finish_by_kernels(step, values);
+  const Computed of = collected({step.shape().begin, step.shape().lanes}, values);
+  commit_lanes(step, of, noted(step, of));
+}
+
+void AtenMachine::count_steps(const Lanes& lanes, std::span<const std::uint8_t> active) {
   for (std::int64_t i = 0; i < lanes.count; ++i) {
     if (active[static_cast<std::size_t>(i)] != 0) state_of(lanes.begin + i).count_step();
   }
 }
 
 void AtenMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
-  const c10::InferenceMode no_gradients;
+  const AtenScope scope(*queue_);
   LANISTA_CHECK(chunk.peers == nullptr, "steps on a device are not shared");
-  const auto doubles = at::TensorOptions(at::kDouble).device(real_.device());
   *pending_ = {.ends = ends,
                .active = {chunk.active.begin(), chunk.active.end()},
-               .steps = chunk.steps,
-               .loss_sum = at::zeros({options_.lanes}, doubles),
-               .loss = at::zeros({options_.lanes}, doubles),
-               .bad_step = at::full({options_.lanes}, -1, doubles.dtype(at::kLong)),
-               .square = std::ranges::count(chunk.watched, std::uint8_t{0}) == std::ssize(chunk.watched)
-                             ? Tensor()
-                             : at::zeros({options_.lanes}, doubles)};
+               .watched = std::ranges::any_of(chunk.watched, [](std::uint8_t asked) { return asked != 0; })};
+  totals_.zero_();
+  totals_.select(0, kBadStep).fill_(-1);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (chunk.active[i] != 0) ends[i] = {.loss_sum = ends[i].loss_sum, .failure = {}};
   }
   for (std::int64_t step = 0; step < chunk.steps; ++step) train_step(chunk.work(step), step);
+  do_waiting();
 }
 
 // Lanes whose batches have different sizes take turns, the others masked.
@@ -257,8 +256,9 @@ void AtenMachine::train_step(const nn::StepWork& work, std::int64_t step) {
     }
   }
   for (auto& [size, group] : groups) {
-    const auto first = std::ranges::find(group, 1) - group.begin();
-    const auto last = std::ranges::find(group.rbegin(), group.rend(), 1).base() - group.begin();
+    auto first = std::ranges::find(group, 1) - group.begin();
+    auto last = std::ranges::find(group.rbegin(), group.rend(), 1).base() - group.begin();
+    if (device_.computes_all_lanes()) first = 0, last = std::ssize(group);
     Fed fed{.lanes = {first, last - first}, .size = size, .of = {}, .shared = shared};
     for (auto i = first; i < (shared ? first + 1 : last); ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -269,128 +269,96 @@ void AtenMachine::train_step(const nn::StepWork& work, std::int64_t step) {
 }
 
 void AtenMachine::train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active,
-                              std::int64_t step) {
+                              std::int64_t number) {
   const auto begin = static_cast<std::size_t>(fed.lanes.begin), count = static_cast<std::size_t>(fed.lanes.count);
   const auto fail = [&](std::size_t i) {
     pending_->ends[begin + i].failure = std::current_exception();
     pending_->active[begin + i] = active[i] = 0;
   };
+  for (std::size_t i = 0; i < count && options_.before_commit; ++i) {
+    if (active[i] == 0) continue;
+    try {
+      options_.before_commit(static_cast<std::int64_t>(begin + i));
+    } catch (...) {
+      fail(i);
+    }
+  }
   try {
     const auto hyper = work.hyper.subspan(begin, count);
-    const Computed of = compute(fed, frame_of(fed, hyper, active));
-    for (std::size_t i = 0; i < count && options_.before_commit; ++i) {
-      if (active[i] == 0) continue;
-      try {
-        options_.before_commit(static_cast<std::int64_t>(begin + i));
-      } catch (...) {
-        fail(i);
-      }
-    }
-    const Tensor mask = mask_of(active);
-    const auto own = [&](Tensor& all) { return all.narrow(0, fed.lanes.begin, fed.lanes.count); };
-    const Tensor sum = own(pending_->loss_sum), last = own(pending_->loss), bad = own(pending_->bad_step);
-    const Tensor loss = row_sum(of.losses.to(at::kDouble)).squeeze(1) / static_cast<double>(fed.size);
-    const Tensor worse = mask.logical_and(at::isfinite(loss).logical_not()).logical_and(bad < 0);
-    const Tensor new_sum = at::where(mask, sum + loss * static_cast<double>(fed.size), sum);
-    const Tensor new_last = at::where(mask, loss, last), new_bad = at::where(worse, at::full_like(bad, step), bad);
-    Tensor square, new_square;
-    if (pending_->square.defined()) {
-      square = own(pending_->square);
-      new_square = at::where(mask, gradient_squares(fed.lanes, of.gradients, hyper), square);
-    }
-    commit_lanes(fed.lanes, of, hyper_of(fed.lanes, hyper), active);  // the last that may fail
-    sum.copy_(new_sum);
-    last.copy_(new_last);
-    bad.copy_(new_bad);
-    if (square.defined()) square.copy_(new_square);
-    for (std::size_t i = 0; i < count; ++i) pending_->ends[begin + i].steps += active[i];
+    Recorded& step = recorded(shape_of(fed, hyper));
+    if (waiting_ != &step) do_waiting();
+    if (step.filled == 0) step.inputs.prepare();
+    waiting_ = &step;
+    fill(step, step.filled, fed, hyper, active, number);
+    step.actives[step.filled++] = active;
+    for (std::size_t i = 0; i < count; ++i) ahead_[begin + i] += active[i];
+    if (step.filled == step.frames.size()) do_waiting();
   } catch (...) {
-    // A device fails whole: all of these lanes are as they were after their last step.
     for (std::size_t i = 0; i < count; ++i) {
       if (active[i] != 0) fail(i);
     }
   }
 }
 
+// Steps that are filled. A device fails whole: then all of their lanes are as they were after the last that was done.
+void AtenMachine::do_waiting() {
+  if (waiting_ == nullptr) return;
+  Recorded& step = *std::exchange(waiting_, nullptr);
+  const std::size_t count = std::exchange(step.filled, 0);
+  std::size_t done = 0;
+  std::exception_ptr failure;
+  try {
+    if (count == step.frames.size() && step.all) {
+      step.inputs.send();
+      step.all();
+      done = count;
+    } else {
+      for (std::size_t at = 0; at < count; ++at) {
+        step.inputs.send_as_first(at);
+        step.one();
+        ++done;
+      }
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const auto begin = static_cast<std::size_t>(step.shape.begin), lanes = static_cast<std::size_t>(step.shape.lanes);
+  for (std::size_t lane = begin; lane < begin + lanes; ++lane) {
+    if (std::exchange(ahead_[lane], 0) == 0) continue;
+    for (std::size_t at = 0; at < done; ++at) {
+      if (step.actives[at][lane - begin] == 0) continue;
+      states_[lane].count_step();
+      ++pending_->ends[lane].steps;
+    }
+    if (!failure) continue;
+    pending_->ends[lane].failure = failure;
+    pending_->active[lane] = 0;
+  }
+}
+
 // The only place where a chunk's numbers come to the host.
 void AtenMachine::wait() {
-  const c10::InferenceMode no_gradients;
+  const AtenScope scope(*queue_);
   if (pending_->ends.empty()) return;
-  const Tensor sum = pending_->loss_sum.cpu(), last = pending_->loss.cpu(), bad = pending_->bad_step.cpu();
-  const Tensor square = pending_->square.defined() ? pending_->square.cpu() : Tensor();
+  Tensor all;
+  try {
+    all = totals_.cpu();
+  } catch (const c10::Error&) {
+    if (!queue_->is_alive()) lose_device();
+    throw;
+  }
+  const auto total = [&](Total row, std::size_t lane) {
+    return all.data_ptr<double>()[static_cast<std::size_t>(row) * static_cast<std::size_t>(options_.lanes) + lane];
+  };
   for (std::size_t i = 0; i < pending_->ends.size(); ++i) {
     nn::LaneEnd& end = pending_->ends[i];
     if (end.steps == 0) continue;
-    end.loss_sum += sum.data_ptr<double>()[i];
-    end.loss = last.data_ptr<double>()[i];
-    end.bad_step = bad.data_ptr<std::int64_t>()[i];
-    if (square.defined()) end.gradient_square = square.data_ptr<double>()[i];
+    end.loss_sum += total(kLossSum, i);
+    end.loss = total(kLoss, i);
+    end.bad_step = static_cast<std::int64_t>(total(kBadStep, i));
+    if (pending_->watched) end.gradient_square = total(kSquare, i);
   }
   *pending_ = {};
-}
-
-double AtenMachine::gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total, const nn::LaneHyper& hyper,
-                              nn::LaneGradients& out, bool add) {
-  const c10::InferenceMode no_gradients;
-  check_hyper(hyper);
-  check_batch(batch, true);
-  LANISTA_CHECK(total >= batch.size,
-                "a batch of " + std::to_string(batch.size) + " samples in a step of " + std::to_string(total));
-  const Fed fed{.lanes = {lane, 1}, .size = batch.size, .of = {&batch}, .shared = true};
-  const std::uint8_t active = 1;
-  Frame frame = frame_of(fed, {&hyper, 1}, {&active, 1});
-  frame.total = total;
-  const Computed of = compute(fed, frame);
-  const auto deliver = [&](void* to, const Tensor& from, bool adds) {
-    Tensor host = at::from_blob(to, {from.size(1)}, real_.device(at::kCPU));
-    adds ? host.add_(from.squeeze(0).cpu()) : host.copy_(from.squeeze(0));
-  };
-  const bool wide = kind_->is_double();
-  deliver(wide ? static_cast<void*>(out.gradients<double>()) : out.gradients<float>(), of.gradients, add);
-  deliver(wide ? static_cast<void*>(out.new_buffers<double>()) : out.new_buffers<float>(), of.buffers, false);
-  return row_sum(of.losses.to(at::kDouble)).item<double>();
-}
-
-void AtenMachine::commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) {
-  const c10::InferenceMode no_gradients;
-  const auto host = [&](void* from, std::int64_t elements) {
-    return at::from_blob(from, {1, elements}, real_.device(at::kCPU)).to(real_);
-  };
-  const bool wide = kind_->is_double();
-  const nn::StateLayout& layout = kind_->layout();
-  const Computed of{
-      .losses = {},
-      .gradients = host(wide ? static_cast<void*>(gradients.gradients<double>()) : gradients.gradients<float>(),
-                        layout.parameters),
-      .buffers = host(wide ? static_cast<void*>(gradients.new_buffers<double>()) : gradients.new_buffers<float>(),
-                      layout.buffers)};
-  const std::uint8_t active = 1;
-  commit_lanes({lane, 1}, of, hyper_of({lane, 1}, {&hyper, 1}), {&active, 1});
-}
-
-void AtenMachine::renew_buffers(std::int64_t lane, const nn::LaneGradients& from) {
-  const c10::InferenceMode no_gradients;
-  const nn::StateLayout& layout = kind_->layout();
-  void* const values = kind_->is_double() ? static_cast<void*>(from.new_buffers<double>()) : from.new_buffers<float>();
-  const Tensor all = at::from_blob(values, {1, layout.buffers}, real_.device(at::kCPU));
-  for (const nn::Range& run : layout.renewed) {
-    part_of({lane, 1}, 1, layout.buffers).narrow(1, run.begin, run.count).copy_(all.narrow(1, run.begin, run.count));
-  }
-}
-
-void AtenMachine::rehearse(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) {
-  const c10::InferenceMode no_gradients;
-  check_batch(batch, true);
-  const Fed fed{.lanes = {0, 1}, .size = batch.size, .of = {&batch}, .shared = true};
-  const std::uint8_t active = 1;
-  const Frame frame = frame_of(fed, {&hyper, 1}, {&active, 1});
-  const Computed of = compute(fed, frame, done);
-  commit_lanes(fed.lanes, of, hyper_of(fed.lanes, {&hyper, 1}), {&active, 1});
-  done();
-  Values values;
-  bind_state(fed.lanes, infer_.state, values);
-  values[infer_.input] = values_of(fed, &nn::Batch::features, infer_.types.at(infer_.input));
-  predict_.run(frame, values, done);
 }
 
 }  // namespace lanista::device

@@ -4,7 +4,7 @@
 
 namespace lanista::device {
 
-AtenTable aten_table() {
+AtenTable aten_table(const LaneKernels* kernels) {
   AtenTable table;
   add_dense(table);
   add_elementwise(table);
@@ -12,6 +12,12 @@ AtenTable aten_table() {
   add_pools(table);
   add_moves(table);
   add_losses(table);
+  if (kernels != nullptr) {
+    add_lane_dense(table, *kernels);
+    add_lane_norms(table, *kernels);
+    add_lane_elementwise(table, *kernels);
+    add_lane_pools(table, *kernels);
+  }
   return table;
 }
 

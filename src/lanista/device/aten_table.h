@@ -15,6 +15,7 @@
 namespace lanista::device {
 
 using at::Tensor;
+class LaneKernels;
 
 /// What keys a lane's masks in a step.
 struct LaneKey {
@@ -33,6 +34,9 @@ struct Frame {
   Tensor smoothing = {};                  ///< [lanes] of labels
   Tensor weights = {};                    ///< [lanes, batch] of samples; undefined: 1 each
   Tensor numbers = {};                    ///< [lanes, k] of MachineFacts::lane_numbers, double
+  Tensor active = {};                     ///< [lanes] int64: 1 where a lane takes part; of steps
+  Tensor key_words = {};                  ///< [lanes, 2] int64: seed and step, as `keys` has them for the host
+  Tensor samples = {};                    ///< [lanes, batch] int64 numbers of samples, where masks are drawn
   std::vector<double> host_numbers = {};  ///< the same, for kernels of the host
 };
 
@@ -59,8 +63,9 @@ using AtenPrepare = std::function<AtenRun(const AtenCall&)>;
 /// By the name of the operator. Kernels of the CPU have a table of the same names, less the fusions.
 using AtenTable = std::map<std::string, AtenPrepare, std::less<>>;
 
-/// Every operator of steps that this backend knows, but updates (aten_update.h).
-AtenTable aten_table();
+/// Every operator of steps that this backend knows, but updates (aten_update.h); where `kernels` has one that stands
+/// for many calls, it takes their place. They outlive the table.
+AtenTable aten_table(const LaneKernels* kernels = nullptr);
 
 // Its parts, one file each.
 void add_dense(AtenTable& table);
@@ -69,6 +74,11 @@ void add_norms(AtenTable& table);
 void add_pools(AtenTable& table);
 void add_moves(AtenTable& table);
 void add_losses(AtenTable& table);
+// Entries of kernels of our own, in place of those.
+void add_lane_dense(AtenTable& table, const LaneKernels& kernels);
+void add_lane_norms(AtenTable& table, const LaneKernels& kernels);
+void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels);
+void add_lane_pools(AtenTable& table, const LaneKernels& kernels);
 
 // What several parts use.
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "lanista/nn/gradient_square.h"
+
 namespace lanista::device {
 namespace {
 
@@ -64,45 +66,31 @@ Updated rmsprop(const H& hyper, const Tensor& gradients, const Tensor& p, const 
 
 }  // namespace
 
-UpdateHyper::UpdateHyper(std::span<const nn::LaneHyper> hyper, std::span<const std::int64_t> steps_done,
-                         const at::TensorOptions& real)
-    : UpdateHyper({hyper.begin(), hyper.end()}, {steps_done.begin(), steps_done.end()}, real, std::nullopt) {}
-
-UpdateHyper::UpdateHyper(std::vector<nn::LaneHyper> hyper, std::vector<std::int64_t> steps_done,
-                         const at::TensorOptions& real, std::optional<std::int64_t> element)
-    : hyper_(std::move(hyper)), steps_done_(std::move(steps_done)), real_(real) {
-  std::vector<double> all;
-  for (std::size_t i = 0; i < hyper_.size(); ++i) {
-    const nn::LaneHyper& h = hyper_[i];
-    double lr = h.lr;
-    if (element) nn::each_rate(h.rates, *element, 1, [&](auto, auto, double factor) { lr *= factor; });
-    const std::int64_t step = steps_done_[i] + 1;
-    std::vector<double> row(kColumns);
-    row[kRate] = -lr;
-    row[kAdamRate] = -lr / (1.0 - whole_power(h.beta1, step));
-    row[kMomentum] = h.momentum;
-    row[kDecay] = h.weight_decay;
-    row[kShrink] = 1.0 - lr * h.weight_decay;
-    row[kBeta1] = h.beta1;
-    row[kTake1] = 1.0 - h.beta1;
-    row[kBeta2] = h.beta2;
-    row[kTake2] = 1.0 - h.beta2;
-    row[kRoot] = std::sqrt(1.0 - whole_power(h.beta2, step));
-    row[kEps] = h.eps;
-    row[kNesterov] = h.nesterov ? 1 : 0;
-    row[kFirst] = step == 1 ? 1 : 0;
-    row[kClip] = h.clip_norm;
-    row[kSmoothing] = h.label_smoothing;
-    all.insert(all.end(), row.begin(), row.end());
-  }
-  table_ = at::tensor(all, at::kDouble)
-               .reshape({static_cast<std::int64_t>(hyper_.size()), static_cast<std::int64_t>(kColumns)})
-               .to(real.device());
+void UpdateHyper::write(std::span<double> row, const nn::LaneHyper& h, double factor, std::int64_t steps_done) {
+  const double lr = h.lr * factor;
+  const std::int64_t step = steps_done + 1;
+  row[kRate] = -lr;
+  row[kAdamRate] = -lr / (1.0 - whole_power(h.beta1, step));
+  row[kMomentum] = h.momentum;
+  row[kDecay] = h.weight_decay;
+  row[kShrink] = 1.0 - lr * h.weight_decay;
+  row[kBeta1] = h.beta1;
+  row[kTake1] = 1.0 - h.beta1;
+  row[kBeta2] = h.beta2;
+  row[kTake2] = 1.0 - h.beta2;
+  row[kRoot] = std::sqrt(1.0 - whole_power(h.beta2, step));
+  row[kEps] = h.eps;
+  row[kNesterov] = h.nesterov ? 1 : 0;
+  row[kFirst] = step == 1 ? 1 : 0;
+  row[kClip] = h.clip_norm;
+  row[kSmoothing] = h.label_smoothing;
+  row[kDivides] = steps_done < nn::kFirstMoments ? 0 : 1;
+  row[kCorrection] = nn::moment_correction(h.beta2, steps_done);
 }
 
-std::vector<nn::Range> UpdateHyper::pieces(std::span<const nn::Range> ranges) const {
+std::vector<nn::Range> pieces_of(std::span<const nn::Range> ranges, std::span<const nn::LaneHyper> hyper) {
   std::set<std::int64_t> cuts;
-  for (const nn::LaneHyper& lane : hyper_) {
+  for (const nn::LaneHyper& lane : hyper) {
     for (const nn::RateRange& range : lane.rates) cuts.insert({range.begin, range.begin + range.count});
   }
   std::vector<nn::Range> out;
@@ -116,9 +104,10 @@ std::vector<nn::Range> UpdateHyper::pieces(std::span<const nn::Range> ranges) co
   return out;
 }
 
-UpdateHyper UpdateHyper::at(std::int64_t element) const {
-  const bool plain = std::ranges::all_of(hyper_, [](const nn::LaneHyper& lane) { return lane.rates.empty(); });
-  return plain ? *this : UpdateHyper(hyper_, steps_done_, real_, element);
+double rate_factor(const nn::LaneHyper& hyper, std::int64_t element) {
+  double factor = 1;
+  nn::each_rate(hyper.rates, element, 1, [&](auto, auto, double own) { factor = own; });
+  return factor;
 }
 
 const std::map<std::string, AtenUpdate, std::less<>>& aten_updates() {

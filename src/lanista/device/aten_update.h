@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,32 +31,32 @@ class UpdateHyper {
     kFirst,
     kClip,
     kSmoothing,
+    kDivides,     // gradients by the root of their second moment, where their size is asked for
+    kCorrection,  // of that moment
     kColumns
   };
 
-  /// `steps_done` is of each lane, before this step.
-  UpdateHyper(std::span<const nn::LaneHyper> hyper, std::span<const std::int64_t> steps_done,
-              const at::TensorOptions& real);
+  /// A lane's row: its rate times `factor`, `steps_done` before this step.
+  static void write(std::span<double> row, const nn::LaneHyper& hyper, double factor, std::int64_t steps_done);
+
+  /// `table` is [lanes, kColumns].
+  UpdateHyper(Tensor table, const at::TensorOptions& real) : table_(std::move(table)), real_(real) {}
 
   /// [lanes, 1] in the element type of values; doubles are rounded once.
   Tensor of(Column column) const { return doubles(column).to(real_); }
   Tensor doubles(Column column) const { return table_.narrow(1, column, 1); }
   Tensor is(Column column) const { return doubles(column) != 0; }
-
-  /// The ranges in pieces in which every lane has one factor of its rate (LaneHyper::rates).
-  std::vector<nn::Range> pieces(std::span<const nn::Range> ranges) const;
-  /// The same numbers at the rates that lanes have for the parameter at `element`.
-  UpdateHyper at(std::int64_t element) const;
+  const Tensor& table() const { return table_; }
 
  private:
-  UpdateHyper(std::vector<nn::LaneHyper> hyper, std::vector<std::int64_t> steps_done, const at::TensorOptions& real,
-              std::optional<std::int64_t> element);
-
-  std::vector<nn::LaneHyper> hyper_;
-  std::vector<std::int64_t> steps_done_;
   Tensor table_;
   at::TensorOptions real_;
 };
+
+/// The ranges in pieces in which every lane has one factor of its rate (LaneHyper::rates).
+std::vector<nn::Range> pieces_of(std::span<const nn::Range> ranges, std::span<const nn::LaneHyper> hyper);
+/// A lane's factor at an element of its parameters.
+double rate_factor(const nn::LaneHyper& hyper, std::int64_t element);
 
 /// What an update makes of parameters and slots, all [lanes, elements].
 struct Updated {

@@ -15,7 +15,7 @@
 namespace lanista::device {
 namespace {
 
-constexpr std::string_view kKind = "torch:", kBlock = "block:";
+constexpr std::string_view kKind = "torch:", kCuda = "cuda:", kBlock = "block:";
 
 Error unavailable(std::string message) {
   return {.code = Code::kUnavailable, .message = std::move(message), .where = {}};
@@ -45,19 +45,44 @@ Result<const Library*> load(const std::string& file) {
 
 std::string file_or(const std::string& file) { return file.empty() ? library_file() : file; }
 
-// A driver is here if its library can be opened; nothing of it is called.
-bool has_driver(const char* name) {
-  void* const handle = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-  if (handle != nullptr) ::dlclose(handle);
-  return handle != nullptr;
+template <class F>
+bool find(void* library, const char* name, F& to) {
+  to = reinterpret_cast<F>(::dlsym(library, name));
+  return to != nullptr;
+}
+
+// What the driver tells of the first device: "NVIDIA H200, sm_90, driver 13.0, 1 of them"; empty: it tells nothing.
+std::string told_by_driver() {
+  void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return {};
+  int (*init)(unsigned) = nullptr;
+  int (*count)(int*) = nullptr;
+  int (*version)(int*) = nullptr;
+  int (*name)(char*, int, int) = nullptr;
+  int (*attribute)(int*, int, int) = nullptr;
+  if (!find(library, "cuInit", init) || !find(library, "cuDeviceGetCount", count) ||
+      !find(library, "cuDriverGetVersion", version) || !find(library, "cuDeviceGetName", name) ||
+      !find(library, "cuDeviceGetAttribute", attribute)) {
+    return {};
+  }
+  constexpr int kMajor = 75, kMinor = 76;  // of cuDeviceGetAttribute
+  int devices = 0, driver = 0, major = 0, minor = 0;
+  std::array<char, 128> text{};
+  if (init(0) != 0 || count(&devices) != 0 || devices == 0 || version(&driver) != 0 ||
+      name(text.data(), static_cast<int>(text.size()) - 1, 0) != 0 || attribute(&major, kMajor, 0) != 0 ||
+      attribute(&minor, kMinor, 0) != 0) {
+    return {};
+  }
+  return std::string(text.data()) + ", sm_" + std::to_string(10 * major + minor) + ", driver for CUDA " +
+         std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10) + ", " + std::to_string(devices) +
+         (devices == 1 ? " of it" : " of them");
 }
 
 Finding gpu() {
-  const bool there = ::access("/dev/nvidia0", F_OK) == 0, driven = has_driver("libcuda.so.1");
-  const std::string value = !there   ? "none"
-                            : driven ? "present, with a driver"
-                                     : "present, but libcuda.so.1 is missing";
-  return {"gpu", value, there ? "this version trains on the CPU alone; docs/gpu.md tells what is still missing" : ""};
+  if (::access("/dev/nvidia0", F_OK) != 0) return {"gpu", "none", ""};
+  const std::string told = told_by_driver();
+  if (told.empty()) return {"gpu", "present", "its driver's library, libcuda.so.1, is missing or tells of no device"};
+  return {"gpu", told + " (run.devices: block:cuda:0, or cuda:0)", ""};
 }
 
 }  // namespace
@@ -86,9 +111,11 @@ Result<const nn::Backend*> open(std::string_view name, const std::string& file) 
     if (!backend) return unavailable(backend.error().message + way_out);
     return backend;
   }
+  // What a study calls a GPU; other kinds say what they are.
+  if (name.starts_with(kCuda)) return open(std::string(kKind) + std::string(name), file);
   if (!name.starts_with(kKind)) {
     return unavailable("device '" + std::string(name) +
-                       "' is not known: there are torch:cpu, block:host and block:cuda:N" + way_out);
+                       "' is not known: there are torch:cpu, cuda:N, block:cuda:N and block:host" + way_out);
   }
   const auto library = load(file_or(file));
   if (!library) {
@@ -104,7 +131,7 @@ std::vector<Finding> findings() {
   const std::string file = library_file();
   Finding torch{"torch", "none", ""};
   // It is looked at, not opened: LibTorch is large, and who asks what is here may have little.
-  if (::access(file.c_str(), R_OK) == 0) torch.value = "LibTorch's library is here (run.devices: torch:cpu)";
+  if (::access(file.c_str(), R_OK) == 0) torch.value = "LibTorch's library is here (run.devices: torch:cpu, or cuda:0 where it has CUDA)";
   return {gpu(), std::move(torch)};
 }
 

@@ -26,10 +26,6 @@ const std::vector<const char*> kSome{"mlp",
                                      "embedding",
                                      "resize_bilinear"};
 
-nn::ProgramOptions on_torch(std::int64_t lanes, Precision precision = Precision::kFloat32) {
-  return {.lanes = lanes, .max_batch = kBatch, .precision = precision, .backend = &torch_cpu()};
-}
-
 const std::vector<nn::RateRange> kRates{{0, 7, 0.5}, {9, 30, 2}};  // of every third trial
 
 nn::LaneHyper hyper_of(std::uint64_t trial) {
@@ -42,15 +38,16 @@ nn::LaneHyper hyper_of(std::uint64_t trial) {
 // Steps of some lanes on shared batches; the number of a step is that of its batch.
 void steps(nn::Program& program, const Derived& derived, const std::vector<std::uint64_t>& trials, std::int64_t from,
            std::int64_t count, std::vector<nn::LaneEnd>* ends = nullptr) {
-  std::vector<std::uint8_t> active;
-  std::vector<nn::LaneHyper> hyper;
-  for (const std::uint64_t trial : trials) {
-    active.push_back(trial != 0);
-    hyper.push_back(hyper_of(trial));
+  // Further lanes are empty.
+  std::vector<std::uint8_t> active(static_cast<std::size_t>(program.lanes()));
+  std::vector<nn::LaneHyper> hyper(active.size());
+  for (std::size_t lane = 0; lane < trials.size(); ++lane) {
+    active[lane] = trials[lane] != 0;
+    hyper[lane] = hyper_of(trials[lane]);
   }
   OwnedBatch owned;
   nn::Batch batch;
-  std::vector<nn::LaneEnd> own(trials.size());
+  std::vector<nn::LaneEnd> own(active.size());
   std::vector<nn::LaneEnd>& all = ends != nullptr ? *ends : own;
   program.run({.steps = count,
                .active = active,
@@ -66,15 +63,29 @@ void steps(nn::Program& program, const Derived& derived, const std::vector<std::
   }
 }
 
-// The trial alone in a program of one lane.
-std::vector<Tensor> alone(const Derived& derived, std::uint64_t trial, std::int64_t count) {
-  nn::Program program = compile_empty(derived, on_torch(1));
-  EXPECT_TRUE(program.begin(0, trial).ok());
-  steps(program, derived, {trial}, 0, count);
-  return program.extract(0);
-}
+class AtenLanes : public OnDevice {
+ public:
+  void SetUp() override {
+    if (TORCH_VERSION_MAJOR >= 2 && !std::string_view(GetParam()).starts_with("cuda")) {
+      GTEST_SKIP() << "products of this LibTorch's CPU hang on where matrices lie, so lanes differ by roundings";
+    }
+    OnDevice::SetUp();
+  }
 
-TEST(AtenLanes, AreTheSameAloneAndAmongOthers) {
+ protected:
+  nn::ProgramOptions on_torch(std::int64_t lanes, Precision precision = Precision::kFloat32) const {
+    return {.lanes = room_for(lanes), .max_batch = kBatch, .precision = precision, .backend = &backend()};
+  }
+  /// The trial alone in a program.
+  std::vector<Tensor> alone(const Derived& derived, std::uint64_t trial, std::int64_t count) const {
+    nn::Program program = compile_empty(derived, on_torch(1));
+    EXPECT_TRUE(program.begin(0, trial).ok());
+    steps(program, derived, {trial}, 0, count);
+    return program.extract(0);
+  }
+};
+
+TEST_P(AtenLanes, AreTheSameAloneAndAmongOthers) {
   const std::vector<TestModel> models = operator_models();
   for (std::size_t i = 0; i < models.size(); ++i) {
     if (!whole() && i % 6 != 0) continue;
@@ -92,7 +103,7 @@ TEST(AtenLanes, AreTheSameAloneAndAmongOthers) {
   }
 }
 
-TEST(AtenLanes, DoNotFeelANeighbourThatDiverged) {
+TEST_P(AtenLanes, DoNotFeelANeighbourThatDiverged) {
   for (const char* name : kSome) {
     const Derived derived = derive(model_named(name), "adam");
     const std::vector<std::uint64_t> trials{1, 2, 3, 4};
@@ -102,7 +113,7 @@ TEST(AtenLanes, DoNotFeelANeighbourThatDiverged) {
       for (std::int64_t lane = 0; lane < 4; ++lane)
         ASSERT_TRUE(program.begin(lane, trials[static_cast<std::size_t>(lane)]).ok());
       steps(program, derived, trials, 0, 2);
-      std::vector<nn::LaneEnd> ends(4);
+      std::vector<nn::LaneEnd> ends(static_cast<std::size_t>(program.lanes()));
       if (diverges) {
         std::vector<Tensor> state = program.extract(1);
         elements_of<float>(state.front())[0] = std::numeric_limits<float>::quiet_NaN();
@@ -121,7 +132,7 @@ TEST(AtenLanes, DoNotFeelANeighbourThatDiverged) {
   }
 }
 
-TEST(AtenLanes, AreEvictedRefilledClonedAndCompacted) {
+TEST_P(AtenLanes, AreEvictedRefilledClonedAndCompacted) {
   for (const char* name : kSome) {
     const Derived derived = derive(model_named(name), "adamw");
     nn::Program program = compile_empty(derived, on_torch(3));
@@ -154,7 +165,7 @@ TEST(AtenLanes, AreEvictedRefilledClonedAndCompacted) {
   }
 }
 
-TEST(AtenLanes, DoAChunkAsItsStepsOneByOne) {
+TEST_P(AtenLanes, DoAChunkAsItsStepsOneByOne) {
   for (const char* name : kSome) {
     const Derived derived = derive(model_named(name), "rmsprop");
     std::vector<std::vector<Tensor>> states;
@@ -163,7 +174,7 @@ TEST(AtenLanes, DoAChunkAsItsStepsOneByOne) {
       nn::Program program = compile_empty(derived, on_torch(2));
       ASSERT_TRUE(program.begin(0, 5).ok());
       ASSERT_TRUE(program.begin(1, 6).ok());
-      std::vector<nn::LaneEnd> ends(2);
+      std::vector<nn::LaneEnd> ends(static_cast<std::size_t>(program.lanes()));
       for (std::int64_t at = 0; at < 6; at += each) steps(program, derived, {5, 6}, at, each, &ends);
       for (const std::int64_t lane : {0, 1}) states.push_back(program.extract(lane));
       EXPECT_EQ(ends[0].steps, each);
@@ -175,7 +186,7 @@ TEST(AtenLanes, DoAChunkAsItsStepsOneByOne) {
   }
 }
 
-TEST(AtenLanes, GoOnUnderOwnKernelsAndComeBack) {
+TEST_P(AtenLanes, GoOnUnderOwnKernelsAndComeBack) {
   for (const char* name : kSome) {
     const Derived derived = derive(model_named(name), "adam");
     nn::Program device = compile_empty(derived, on_torch(2, Precision::kFloat64));
@@ -200,7 +211,7 @@ TEST(AtenLanes, GoOnUnderOwnKernelsAndComeBack) {
   }
 }
 
-TEST(AtenLanes, ThatThrowAreAsTheyWere) {
+TEST_P(AtenLanes, ThatThrowAreAsTheyWere) {
   const Derived derived = derive(model_named("batch_norm_image"), "adam");
   nn::ProgramOptions options = on_torch(3);
   bool throws = false;
@@ -217,21 +228,29 @@ TEST(AtenLanes, ThatThrowAreAsTheyWere) {
   EXPECT_EQ(program.step_count(2), 4);
 }
 
-TEST(AtenLanes, CommitWhatTheirGradientsSayAsAStepDoes) {
+TEST_P(AtenLanes, CommitWhatTheirGradientsSayAsAStepDoes) {
   const Derived derived = derive(model_named("batch_norm_image"), "sgd");
   nn::Program whole_step = compile(derived, on_torch(2)), halves = compile(derived, on_torch(2));
   const OwnedBatch batch = random_batch(derived, kBatch, 4);
   const nn::LaneHyper hyper = hyper_of(2);
-  const std::vector<nn::LaneHyper> all{hyper, hyper};
+  const auto lanes = static_cast<std::size_t>(whole_step.lanes());
+  const std::vector<nn::LaneHyper> all(lanes, hyper);
   const nn::Batch view = batch.view();
-  std::vector<double> loss(2);
-  whole_step.train_step({&view, 1}, all, std::vector<std::uint8_t>{0, 1}, loss);
+  std::vector<double> loss(lanes);
+  std::vector<std::uint8_t> active(lanes);
+  active[1] = 1;
+  whole_step.train_step({&view, 1}, all, active, loss);
   auto gradients = halves.make_gradients();
   ASSERT_TRUE(gradients.ok());
   const double sum = halves.gradients(1, view, kBatch, hyper, *gradients);
   halves.commit(1, *gradients, hyper);
-  EXPECT_EQ(whole_step.extract(1), halves.extract(1));
-  EXPECT_NEAR(sum / kBatch, loss[1], 1e-12);
+  const std::vector<Tensor> a = whole_step.extract(1), b = halves.extract(1);
+  // A gradient alone is a program of one lane.
+  if (any_number()) {
+    EXPECT_EQ(a, b);
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_LE(scaled_error(a[i], b[i]), 1e-5) << a[i].name;
+  EXPECT_NEAR(sum / kBatch, loss[1], any_number() ? 1e-12 : 1e-5);
 }
 
 TEST(AtenTable, HasAFormForEveryKernel) {
@@ -242,11 +261,15 @@ TEST(AtenTable, HasAFormForEveryKernel) {
   }
 }
 
-TEST(AtenBackend, RefusesByNameWithTheWayOut) {
-  const auto none = aten_backend("cuda:0");
-  ASSERT_FALSE(none.ok());
-  EXPECT_NE(none.error().message.find("torch:cuda:0"), std::string::npos);
+TEST(AtenBackend, TellsOfDevicesThatAreNotHere) {
+  for (const char* name : {"cuda:99", "cuda:-1", "cuda:x", "tpu"}) {
+    const auto none = aten_backend(name);
+    ASSERT_FALSE(none.ok());
+    EXPECT_NE(none.error().message.find("torch:" + std::string(name)), std::string::npos);
+  }
+}
 
+TEST_P(AtenLanes, AreRefusedByNameWithTheWayOut) {
   const Derived derived = derive(model_named("mlp"));
   nn::ProgramOptions options = on_torch(1);
   options.shards = 2;
@@ -267,6 +290,8 @@ TEST(AtenBackend, RefusesByNameWithTheWayOut) {
   batch.labels[2] = 99;
   EXPECT_THROW(step_once(program, batch, {}), InternalError);
 }
+
+INSTANTIATE_TEST_SUITE_P(On, AtenLanes, kDevices, device_name);
 
 }  // namespace
 }  // namespace lanista::device

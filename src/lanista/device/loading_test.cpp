@@ -18,7 +18,7 @@ TEST(DeviceLibrary, IsOpenedAndTrains) {
   EXPECT_EQ((*backend)->name(), "torch:cpu");
   const Derived derived = derive(small_mlp());
   nn::Program program = compile(derived, {.max_batch = 8, .backend = *backend});
-  nn::Program linked = compile(derived, {.max_batch = 8, .backend = &torch_cpu()});
+  nn::Program linked = compile(derived, {.max_batch = 8, .backend = *aten_backend("cpu")});
   const OwnedBatch batch = random_batch(derived, 8, 1);
   EXPECT_EQ(step_once(program, batch, {}), step_once(linked, batch, {}));
   EXPECT_EQ(program.extract(0), linked.extract(0));

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <gtest/gtest.h>
+#include <torch/version.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lanista/device/aten_backend.h"
@@ -15,8 +20,37 @@ using namespace nn::testing;
 
 inline constexpr std::int64_t kBatch = 8;
 
-/// The backend under test.
-inline const nn::Backend& torch_cpu() { return **aten_backend("cpu"); }
+/// Tests of what every device of LibTorch keeps: on its CPU, on the CPU with the kernels that GPUs have, and on a GPU
+/// where there is one.
+class OnDevice : public ::testing::TestWithParam<const char*> {
+ public:
+  void SetUp() override {
+    const auto found = aten_backend(GetParam());
+    if (!found) GTEST_SKIP() << found.error().message;
+    backend_ = *found;
+    is_gpu_ = std::string_view(GetParam()).starts_with("cuda");
+    any_number_ = !is_gpu_ && TORCH_VERSION_MAJOR < 2;
+  }
+
+ protected:
+  const nn::Backend& backend() const { return *backend_; }
+  /// Lanes of a program that are no part of a test's meaning: a GPU promises its bits among programs of one size, and
+  /// so do the products of later LibTorch on the CPU.
+  std::int64_t room_for(std::int64_t lanes) const { return any_number_ ? lanes : 5; }
+  bool any_number() const { return any_number_; }
+  bool is_gpu() const { return is_gpu_; }
+
+ private:
+  const nn::Backend* backend_ = nullptr;
+  bool is_gpu_ = false, any_number_ = true;
+};
+
+inline const auto kDevices = ::testing::Values("cpu", "host", "cuda:0");
+inline std::string device_name(const ::testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  std::ranges::replace(name, ':', '_');
+  return name;
+}
 
 /// A schedule: what a lane trains with in a step.
 struct Recipe {

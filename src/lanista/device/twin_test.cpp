@@ -104,10 +104,10 @@ struct Tally {
   double worst = 0;  ///< of the others
 };
 
-void compare(const Setting& s, Tally& tally) {
+void compare(const Setting& s, const nn::Backend& backend, Tally& tally) {
   const Trained own = train(s, nn::cpu_backend());
   std::string where;
-  const double far = train(s, torch_cpu()).distance(own, &where);
+  const double far = train(s, backend).distance(own, &where);
   const Bound bound = bound_of(s.precision);
   ++tally.twins;
   if (far <= bound.usual) {
@@ -128,7 +128,7 @@ std::string text_of(double value) {
   return text;
 }
 
-void compare_all(Precision precision) {
+void compare_all(Precision precision, const nn::Backend& backend) {
   const std::vector<TestModel> models = operator_models();
   const std::vector<Recipe> all = recipes();
   const std::vector<std::int64_t> lanes = whole() ? std::vector<std::int64_t>{1, 3, 16} : std::vector<std::int64_t>{2};
@@ -137,7 +137,7 @@ void compare_all(Precision precision) {
   for (std::size_t i = 0; i < models.size(); ++i) {
     for (std::size_t r = 0; r < all.size(); ++r) {
       if (!whole() && (i % 2 != turn || r != i / 2 % all.size())) continue;
-      for (const std::int64_t count : lanes) compare({models[i], all[r], precision, count}, tally);
+      for (const std::int64_t count : lanes) compare({models[i], all[r], precision, count}, backend, tally);
     }
   }
   ::testing::Test::RecordProperty("twins", tally.twins);
@@ -146,22 +146,68 @@ void compare_all(Precision precision) {
   EXPECT_LT(tally.ill_conditioned, tally.twins / 4);
 }
 
-TEST(Twin, AgreesInFloat64OverTwentySteps) { compare_all(Precision::kFloat64); }
-TEST(Twin, AgreesInFloat32OverTwentySteps) { compare_all(Precision::kFloat32); }
+class Twin : public OnDevice {};
 
-TEST(Twin, OfEveryRecipeAgrees) {
+TEST_P(Twin, AgreesInFloat64OverTwentySteps) { compare_all(Precision::kFloat64, backend()); }
+TEST_P(Twin, AgreesInFloat32OverTwentySteps) { compare_all(Precision::kFloat32, backend()); }
+
+TEST_P(Twin, OfEveryRecipeAgrees) {
   Tally tally;
-  for (const Recipe& recipe : recipes()) compare({small_cnn(), recipe, Precision::kFloat64, 3}, tally);
+  for (const Recipe& recipe : recipes()) compare({small_cnn(), recipe, Precision::kFloat64, 3}, backend(), tally);
   EXPECT_EQ(tally.ill_conditioned, 0);
 }
 
+// Two convolutions with anything that they can have, and a pool between them: sizes that a kernel takes several at a
+// time, and sizes that it cannot.
+TestModel drawn_convolutions(std::uint64_t seed) {
+  Rng rng(seed);
+  const auto one_of = [&](std::initializer_list<const char*> all) {
+    return std::string(all.begin()[rng.below(all.size())]);
+  };
+  const auto number = [&](std::int64_t low, std::int64_t high) { return std::to_string(rng.between(low, high)); };
+  const auto convolution = [&](const char* from, std::int64_t channels, std::int64_t reach) {
+    const std::int64_t groups = channels % 4 == 0 && rng.bernoulli(0.3) ? (rng.bernoulli(0.5) ? channels : 4) : 1;
+    const std::string out = groups == channels ? std::to_string(channels)
+                            : groups > 1       ? one_of({"8", "16"})
+                                               : one_of({"3", "8", "16", "20", "24"});
+    return "conv2d(" + std::string(from) + ", out=" + out + ", kernel=[" + number(1, 3) + "," + number(1, 3) +
+           "], stride=[" + number(1, 2) + "," + number(1, 2) + "], padding=[" + number(0, 2) + "," + number(0, 2) + "," +
+           number(0, 2) + "," + number(0, 2) + "], dilation=[" + number(1, reach) + "," + number(1, reach) +
+           "], groups=" + std::to_string(groups) + ", bias=" + one_of({"true", "false"}) + ")";
+  };
+  const std::int64_t channels = rng.between(1, 9), side = rng.between(18, 22);
+  std::vector<std::string> lines{convolution("%0", channels, 2)};
+  const std::int64_t between = std::stoll(lines[0].substr(lines[0].find("out=") + 4));
+  lines.push_back(one_of({"relu(%1)", "silu(%1)", "hard_swish(%1)", "batch_norm(%1)"}));
+  lines.push_back(one_of({"max_pool2d(%2, kernel=[2])", "avg_pool2d(%2, kernel=[3], stride=[1], padding=[1])",
+                          "max_pool2d(%2, kernel=[3], stride=[1], padding=[1])"}));
+  lines.push_back(convolution("%3", between, 1));
+  lines.push_back(one_of({"gelu(%4)", "relu(%4)", "clip(%4, min=0, max=6)"}));
+  lines.insert(lines.end(), {"flatten(%5)", "linear(%6, out=10)"});
+  lines.push_back("output(%7)");
+  const std::string size = std::to_string(side);
+  std::string text = "%0 = input(shape=[" + std::to_string(channels) + "," + size + "," + size + "], dtype=\"real\")\n";
+  for (std::size_t i = 0; i < lines.size(); ++i) text += "%" + std::to_string(i + 1) + " = " + lines[i] + "\n";
+  return {.name = "drawn_" + std::to_string(seed), .text = text};
+}
+
+TEST_P(Twin, OfDrawnConvolutionsAgrees) {
+  Tally tally;
+  const std::uint64_t count = whole() ? 300 : 12;
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    const Precision precision = seed % 2 == 0 ? Precision::kFloat64 : Precision::kFloat32;
+    compare({drawn_convolutions(seed), recipes()[seed % recipes().size()], precision, 2}, backend(), tally);
+  }
+  EXPECT_LT(tally.ill_conditioned, tally.twins / 3);
+}
+
 // Of one lane of two, of several steps, so that moments are divided by.
-TEST(Twin, TellsTheSquareOfAGradientAlike) {
+TEST_P(Twin, TellsTheSquareOfAGradientAlike) {
   for (const char* optimizer : {"sgd", "adam", "rmsprop"}) {
     const Derived derived = derive(operator_models().front(), optimizer);
-    const auto squares = [&](const nn::Backend& backend) {
+    const auto squares = [&](const nn::Backend& on) {
       nn::Program program =
-          compile(derived, {.lanes = 2, .max_batch = kBatch, .precision = Precision::kFloat64, .backend = &backend});
+          compile(derived, {.lanes = 2, .max_batch = kBatch, .precision = Precision::kFloat64, .backend = &on});
       for (std::int64_t lane = 0; lane < 2; ++lane) program.initialise(lane, 7 + static_cast<std::uint64_t>(lane));
       const std::vector<nn::LaneHyper> hyper(2, nn::LaneHyper{.lr = 1e-3, .eps = 1e-3});
       const std::vector<std::uint8_t> active{1, 1}, watched{0, 1};
@@ -186,20 +232,20 @@ TEST(Twin, TellsTheSquareOfAGradientAlike) {
       }
       return out;
     };
-    const auto own = squares(nn::cpu_backend()), device = squares(torch_cpu());
+    const auto own = squares(nn::cpu_backend()), device = squares(backend());
     for (std::size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(device[i], own[i], 1e-8 * own[i]) << optimizer << " " << i;
   }
 }
 
-TEST(Twin, PredictsMeasuresAndRanksAlike) {
+TEST_P(Twin, PredictsMeasuresAndRanksAlike) {
   for (const char* name : {"mlp", "dropout", "batch_norm_image", "positions", "mse_image", "bce"}) {
     const Derived derived = derive(model_named(name));
     const OwnedBatch batch = random_batch(derived, 6, 3);
     const nn::Batch view = batch.view();
     std::vector<std::vector<double>> answers;
-    for (const nn::Backend* backend : {&nn::cpu_backend(), &torch_cpu()}) {
+    for (const nn::Backend* on : {&nn::cpu_backend(), &backend()}) {
       nn::Program program =
-          compile(derived, {.lanes = 3, .max_batch = 8, .precision = Precision::kFloat64, .backend = backend});
+          compile(derived, {.lanes = 3, .max_batch = 8, .precision = Precision::kFloat64, .backend = on});
       program.initialise(1, 5);
       std::vector<double> all(static_cast<std::size_t>(6 * program.prediction_size()));
       program.predict(1, view, std::span(all));
@@ -218,6 +264,8 @@ TEST(Twin, PredictsMeasuresAndRanksAlike) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(On, Twin, kDevices, device_name);
 
 }  // namespace
 }  // namespace lanista::device

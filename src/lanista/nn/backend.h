@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -10,6 +11,12 @@
 
 namespace lanista::nn {
 
+/// What pays on a device, where nobody says otherwise; 0: as on the CPU.
+struct Capability {
+  std::int64_t workers = 0;  ///< threads that feed it
+  bool many_lanes = false;   ///< a launch costs more than a lane: as many as there are trials under way
+};
+
 /// A way to run training steps: a device with its kernels. Immutable and thread-safe; programs refer to none.
 class Backend {
  public:
@@ -19,6 +26,7 @@ class Backend {
   virtual std::string_view name() const = 0;
   /// Of its numbers, as the log tells it ("own-2/fma"): backends of one class give the same bits.
   virtual std::string_view numeric_class() const = 0;
+  virtual Capability capability() const { return {}; }
   /// `train` may be null: then the machine only predicts. Errors: kInvalidArgument (the backend does not run here),
   /// kResourceExhausted (budget), kUnimplemented (an operator without a kernel, by name).
   virtual Result<std::unique_ptr<Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,

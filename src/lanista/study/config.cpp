@@ -36,16 +36,20 @@ Result<double> real(const std::string& name, const Value& value) {
   return number;
 }
 
-using Setter = std::function<Result<void>(Recipe&, const Value&)>;
+template <class Fields>
+using Setter = std::function<Result<void>(Fields&, const Value&)>;
+template <class Fields>
+using Setters = std::map<std::string, Setter<Fields>, std::less<>>;
 
-Setter number(const char* name, double Recipe::*field) {
-  return [name, field](Recipe& recipe, const Value& value) -> Result<void> {
-    LANISTA_ASSIGN(recipe.*field, real(name, value));
+template <class Fields>
+Setter<Fields> number(const char* name, double Fields::*field) {
+  return [name, field](Fields& fields, const Value& value) -> Result<void> {
+    LANISTA_ASSIGN(fields.*field, real(name, value));
     return {};
   };
 }
 
-Setter text(const char* name, std::string Recipe::*field, std::vector<std::string> allowed) {
+Setter<Recipe> text(const char* name, std::string Recipe::*field, std::vector<std::string> allowed) {
   return [name, field, allowed](Recipe& recipe, const Value& value) -> Result<void> {
     const auto* given = std::get_if<std::string>(&value);
     if (given == nullptr || std::find(allowed.begin(), allowed.end(), *given) == allowed.end()) {
@@ -58,42 +62,58 @@ Setter text(const char* name, std::string Recipe::*field, std::vector<std::strin
   };
 }
 
-Setter flag(const char* name, bool Recipe::*field) {
-  return [name, field](Recipe& recipe, const Value& value) -> Result<void> {
-    const auto* given = std::get_if<bool>(&value);
-    if (given == nullptr) return wrong(name, value, "true or false");
-    recipe.*field = *given;
-    return {};
-  };
+Result<void> set_nesterov(StepNumbers& numbers, const Value& value) {
+  const auto* given = std::get_if<bool>(&value);
+  if (given == nullptr) return wrong("nesterov", value, "true or false");
+  numbers.nesterov = *given;
+  return {};
 }
 
 /// A quantised range gives whole numbers as real ones.
-Result<void> set_batch(Recipe& recipe, const Value& value) {
+Result<void> set_batch(StepNumbers& numbers, const Value& value) {
   LANISTA_ASSIGN(const double size, real("batch", value));
   if (!(size >= 1 && size <= static_cast<double>(kMaxBatch)) || size != std::floor(size)) {
     return wrong("batch", value, "a whole number from 1 to " + std::to_string(kMaxBatch));
   }
-  recipe.batch = static_cast<std::int64_t>(size);
+  numbers.batch = static_cast<std::int64_t>(size);
   return {};
 }
 
-const std::map<std::string, Setter, std::less<>>& setters() {
-  static const std::map<std::string, Setter, std::less<>> table{
-      {"optimizer", text("optimizer", &Recipe::optimizer, step::optimizer_names())},
-      {"lr", number("lr", &Recipe::lr)},
-      {"momentum", number("momentum", &Recipe::momentum)},
-      {"nesterov", flag("nesterov", &Recipe::nesterov)},
-      {"weight_decay", number("weight_decay", &Recipe::weight_decay)},
-      {"beta1", number("beta1", &Recipe::beta1)},
-      {"beta2", number("beta2", &Recipe::beta2)},
-      {"eps", number("eps", &Recipe::eps)},
-      {"clip_norm", number("clip_norm", &Recipe::clip_norm)},
-      {"label_smoothing", number("label_smoothing", &Recipe::label_smoothing)},
-      {"schedule", text("schedule", &Recipe::schedule, {"constant", "step", "cosine"})},
-      {"warmup_epochs", number("warmup_epochs", &Recipe::warmup_epochs)},
+const Setters<StepNumbers>& setters_of_steps() {
+  static const Setters<StepNumbers> table{
+      {"lr", number("lr", &StepNumbers::lr)},
+      {"momentum", number("momentum", &StepNumbers::momentum)},
+      {"nesterov", set_nesterov},
+      {"weight_decay", number("weight_decay", &StepNumbers::weight_decay)},
+      {"beta1", number("beta1", &StepNumbers::beta1)},
+      {"beta2", number("beta2", &StepNumbers::beta2)},
+      {"eps", number("eps", &StepNumbers::eps)},
+      {"clip_norm", number("clip_norm", &StepNumbers::clip_norm)},
+      {"label_smoothing", number("label_smoothing", &StepNumbers::label_smoothing)},
       {"batch", set_batch},
   };
   return table;
+}
+
+const Setters<Recipe>& setters_of_recipes() {
+  static const Setters<Recipe> table{
+      {"optimizer", text("optimizer", &Recipe::optimizer, step::optimizer_names())},
+      {"schedule", text("schedule", &Recipe::schedule, {"constant", "step", "cosine"})},
+      {"warmup_epochs", number("warmup_epochs", &Recipe::warmup_epochs)},
+  };
+  return table;
+}
+
+template <class Fields>
+const Setter<Fields>* find(const Setters<Fields>& table, const std::string& name) {
+  const auto found = table.find(name);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+Error unknown(const std::string& name, const std::string& of, const std::vector<std::string>& known) {
+  const std::string near = nearest_name(name, known);
+  return {Code::kInvalidArgument, of + " no '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"),
+          name};
 }
 
 }  // namespace
@@ -151,7 +171,7 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   recipe.weight_decay = train.weight_decay;
   recipe.nesterov = train.nesterov;
   const auto chosen = sample.find("optimizer");
-  if (chosen != sample.end()) LANISTA_TRY(setters().at("optimizer")(recipe, chosen->second));
+  if (chosen != sample.end()) LANISTA_TRY(setters_of_recipes().at("optimizer")(recipe, chosen->second));
   const auto usual = [&](const std::optional<double>& given, const char* number) {
     return given ? *given : *step::usual_number(recipe.optimizer, number);
   };
@@ -173,13 +193,26 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
 Result<void> apply_sample(Recipe& recipe, const space::Sample& sample) {
   for (const auto& [name, value] : sample) {
     if (space::is_model_choice(name)) continue;
-    const auto setter = setters().find(name);
-    if (setter == setters().end()) {
-      const std::string near = nearest_name(name, sample_names());
-      return Error{Code::kInvalidArgument,
-                   "a recipe has no '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"), name};
+    if (const auto* of_steps = find(setters_of_steps(), name)) {
+      LANISTA_TRY((*of_steps)(recipe, value));
+    } else if (const auto* of_recipes = find(setters_of_recipes(), name)) {
+      LANISTA_TRY((*of_recipes)(recipe, value));
+    } else {
+      return unknown(name, "a recipe has", sample_names());
     }
-    LANISTA_TRY(setter->second(recipe, value));
+  }
+  return {};
+}
+
+Result<void> apply_sample(StepNumbers& numbers, const space::Sample& sample) {
+  for (const auto& [name, value] : sample) {
+    const auto* setter = find(setters_of_steps(), name);
+    if (setter == nullptr) {
+      std::vector<std::string> known;
+      for (const auto& each : setters_of_steps()) known.push_back(each.first);
+      return unknown(name, "steps read", known);
+    }
+    LANISTA_TRY((*setter)(numbers, value));
   }
   return {};
 }

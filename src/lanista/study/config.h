@@ -179,8 +179,9 @@ struct BudgetConfig {
 };
 /// Workers are threads of the engine's process, or processes that may die without it.
 inline constexpr std::string_view kThreads = "thread", kProcesses = "process";
-/// What trains: own kernels, or LibTorch on the CPU.
-inline constexpr std::string_view kCpu = "cpu", kTorchCpu = "torch:cpu";
+/// What trains: own kernels, or LibTorch on the CPU; GPUs have a number behind these.
+inline constexpr std::string_view kCpu = "cpu", kTorchCpu = "torch:cpu", kCuda = "cuda:", kBlockCuda = "block:cuda:";
+inline constexpr int kMostGpus = 8;  // of a machine
 /// run.profiles: where times of programs are kept, beside a folder's name.
 inline constexpr std::string_view kAutoProfiles = "auto", kNoProfiles = "off";
 /// The first is the folder in which `lanista run` puts studies, the other one what lies there then.
@@ -235,22 +236,27 @@ struct StudyConfig {
 /// nullopt: nothing measured does, or the goals hold that loss already.
 std::optional<Goal> tie_goal(const StudyConfig& config);
 
+/// The numbers of a recipe that steps read: what may be another from one step to the next, and what tunes itself goes
+/// on under. No more than numbers, so that a branch's setting costs nothing (train::TrialRun::fork).
+struct StepNumbers {
+  std::int64_t batch = 0;
+  double lr = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, eps = 0, clip_norm = 0, label_smoothing = 0;
+  bool nesterov = false;
+  double ease = 1;  ///< factor of the learning rate in the first kEasedShare of all steps
+};
 /// A trial's own numbers: train's values and data's batch, overridden by the sample. Names a sample may
 /// use: optimizer, lr, momentum, nesterov, weight_decay, beta1, beta2, eps, clip_norm, label_smoothing, schedule,
 /// warmup_epochs, batch; choices of the model are passed over.
-struct Recipe {
+struct Recipe : StepNumbers {
   std::string loss, optimizer, schedule, precision;
-  std::int64_t epochs = 0, batch = 0, step_every = 0;
-  double step_factor = 0, warmup_epochs = 0, clip_norm = 0, label_smoothing = 0;
-  double lr = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, eps = 0;
-  bool nesterov = false;
+  std::int64_t epochs = 0, step_every = 0;
+  double step_factor = 0, warmup_epochs = 0;
   std::vector<PluginConfig> augment = {};
   PluginConfig select = {};  ///< no name: all examples are trained on
   PluginConfig tune = {};    ///< no name: its numbers stay as they are
   std::int64_t shards = 1, accumulate = 1;
   std::int64_t steps_per_epoch = 0;  ///< 0: a pass over the training rows
   std::int64_t steps = 0;            ///< at most of all epochs; 0: no matter
-  double ease = 1;                   ///< factor of the learning rate in the first kEasedShare of all steps
   std::int64_t recalibrate = 0;      ///< batches that renew running statistics before the first epoch is measured
   std::int64_t all_rows_at = 1;      ///< the first epoch over all training rows; epoch e before reads e / all_rows_at
   std::map<graph::NodeId, double> rates = {};  ///< factors of the learning rate, by node of the model; others have 1
@@ -265,6 +271,8 @@ std::optional<double> usual_number(const StudyConfig& config, const std::string&
 Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, const space::Sample& sample);
 /// Sets what the sample names; choices of the model are passed over. Errors: as of make_recipe.
 Result<void> apply_sample(Recipe& recipe, const space::Sample& sample);
+/// The same of a sample that names nothing but such numbers. Errors: kInvalidArgument, for another name too.
+Result<void> apply_sample(StepNumbers& numbers, const space::Sample& sample);
 nlohmann::json recipe_json(const Recipe& recipe);
 /// The inverse. Errors: kDataLoss (a field that is missing or of another kind).
 Result<Recipe> recipe_from_json(const nlohmann::json& json);

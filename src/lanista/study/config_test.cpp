@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lanista/study/tuner.h"
+
 namespace lanista::study {
 namespace {
 
@@ -103,6 +105,28 @@ TEST(Recipe, TellsEveryNumberInJson) {
   EXPECT_EQ(json.size(), 18U);
   EXPECT_EQ(json["lr"], 0.5);
   for (const std::string& name : sample_names()) EXPECT_TRUE(json.contains(name)) << name;
+}
+
+// A setting inside a trial is no more than the numbers that steps read; the recipe takes it the same way.
+TEST(Recipe, WhatMayChangeInATrialIsANumberThatStepsRead) {
+  for (const std::string& name : tunable_names()) {
+    SCOPED_TRACE(name);
+    Recipe recipe;
+    StepNumbers numbers;
+    const space::Sample sample{{name, 3.0}};
+    ASSERT_TRUE(apply_sample(recipe, sample));
+    ASSERT_TRUE(apply_sample(numbers, sample));
+    Recipe with;
+    static_cast<StepNumbers&>(with) = numbers;
+    EXPECT_EQ(recipe_json(with), recipe_json(recipe));
+    EXPECT_EQ(recipe_json(with).at(name), 3);
+    EXPECT_EQ(apply_sample(numbers, {{name, -1.0}}).error().message,
+              apply_sample(recipe, {{name, -1.0}}).error().message);
+  }
+  StepNumbers numbers;
+  EXPECT_EQ(apply_sample(numbers, {{"schedule", std::string("cosine")}}).error().message, "steps read no 'schedule'");
+  EXPECT_EQ(apply_sample(numbers, {{"momentun", 0.5}}).error().message,
+            "steps read no 'momentun'; did you mean 'momentum'?");
 }
 
 TEST(Recipe, TellsOfPartsWhereThereAreAny) {

@@ -94,16 +94,20 @@ Result<Recipe> recipe_from_json(const nlohmann::json& in) {
           std::pair("schedule", &Recipe::schedule), std::pair("precision", &Recipe::precision)}) {
       recipe.*field = text(in, name);
     }
-    for (const auto& [name, field] : {std::pair("epochs", &Recipe::epochs), std::pair("batch", &Recipe::batch),
-                                      std::pair("step_every", &Recipe::step_every)}) {
+    recipe.batch = integer(in, "batch");
+    for (const auto& [name, field] :
+         {std::pair("epochs", &Recipe::epochs), std::pair("step_every", &Recipe::step_every)}) {
       recipe.*field = integer(in, name);
     }
     for (const auto& [name, field] :
-         {std::pair("step_factor", &Recipe::step_factor), std::pair("warmup_epochs", &Recipe::warmup_epochs),
-          std::pair("clip_norm", &Recipe::clip_norm), std::pair("label_smoothing", &Recipe::label_smoothing),
-          std::pair("lr", &Recipe::lr), std::pair("momentum", &Recipe::momentum),
-          std::pair("weight_decay", &Recipe::weight_decay), std::pair("beta1", &Recipe::beta1),
-          std::pair("beta2", &Recipe::beta2), std::pair("eps", &Recipe::eps)}) {
+         {std::pair("step_factor", &Recipe::step_factor), std::pair("warmup_epochs", &Recipe::warmup_epochs)}) {
+      recipe.*field = real(in, name);
+    }
+    for (const auto& [name, field] :
+         {std::pair("clip_norm", &StepNumbers::clip_norm), std::pair("label_smoothing", &StepNumbers::label_smoothing),
+          std::pair("lr", &StepNumbers::lr), std::pair("momentum", &StepNumbers::momentum),
+          std::pair("weight_decay", &StepNumbers::weight_decay), std::pair("beta1", &StepNumbers::beta1),
+          std::pair("beta2", &StepNumbers::beta2), std::pair("eps", &StepNumbers::eps)}) {
       recipe.*field = real(in, name);
     }
     recipe.nesterov = flag(in, "nesterov");

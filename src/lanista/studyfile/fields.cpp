@@ -74,6 +74,14 @@ OptionSpec one_of(std::string name, std::vector<std::string> allowed, std::strin
   spec.allowed = std::move(allowed);
   return spec;
 }
+/// The CPU's, and GPUs by their numbers.
+std::vector<std::string> devices() {
+  std::vector<std::string> all{std::string(study::kCpu), std::string(study::kTorchCpu)};
+  for (const std::string_view kind : {study::kCuda, study::kBlockCuda}) {
+    for (int number = 0; number < study::kMostGpus; ++number) all.push_back(std::string(kind) + std::to_string(number));
+  }
+  return all;
+}
 OptionSpec from(double min, std::string name, std::string help) {
   OptionSpec spec = any(std::move(name), std::move(help));
   spec.min = min;
@@ -288,8 +296,9 @@ std::vector<Section> study_sections() {
                         "folder in which times of programs are remembered for predictions; auto: .profiles beside "
                         "studies in studies/, off elsewhere; off; never changes results"))),
         quiet(field(&StudyConfig::run, &RunConfig::devices,
-                    one_of("devices", {std::string(kCpu), std::string(kTorchCpu)},
-                           "what trains: own kernels, or a library's; one of them, and results are of its kind"))),
+                    one_of("devices", devices(),
+                           "what trains: own kernels, LibTorch, a GPU through LibTorch, or a GPU with own kernels' bits; "
+                           "one of them, and results are of its kind"))),
         quiet(field(&StudyConfig::run, &RunConfig::lease_seconds,
                     within(0.1, 86400, "lease_seconds",
                            "a worker process that is silent for so long has lost its trials, which go on in another"))),

@@ -6,6 +6,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/graph/text.h"
+#include "lanista/nn/allocation_counter.h"
 #include "lanista/step/optimizer.h"
 #include "lanista/step/training_step.h"
 #include "lanista/train/lane_group.h"
@@ -158,6 +159,73 @@ TEST(Branch, IsNobodyButItself) {
     step(group, {&parent});
     step(group, {&child});
     EXPECT_FALSE(parent.save().tensors.front() == child.save().tensors.front()) << "other masks, another rate";
+  }
+}
+
+// The twin is made from an input that says what the fork was told: other mini-batches, another rate.
+TEST(Branch, AForkTrainsAsATrialWithItsSettingAndItsSeed) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE(seed);
+    const Rng root(seed);
+    Rng rng = root.split("moments");
+    const TrainerInput input = drawn_trial(root.split("trial"), 3);
+    LaneGroup group = *LaneGroup::create(input, 2);
+    TrialRun parent = *TrialRun::create(input);
+    for (std::uint64_t i = 1 + rng.below(14); i > 0; --i) step(group, {&parent});
+    const TrainerState before = parent.save();
+    TrainerInput other = input;
+    other.recipe.lr = rng.uniform(0.001, 0.05);
+    other.recipe.clip_norm = 0.5;
+    if (rng.bernoulli(0.7)) other.data_seed = rng.next();
+    TrialRun twin = *TrialRun::create(other);
+    ASSERT_TRUE(twin.restore(before));
+
+    TrialRun fork = *parent.fork({{"lr", other.recipe.lr}, {"clip_norm", 0.5}}, other.data_seed);
+
+    EXPECT_EQ(fork.recipe().lr, other.recipe.lr);
+    EXPECT_EQ(fork.recipe().optimizer, other.recipe.optimizer);
+    EXPECT_EQ(fork.data_seed(), other.data_seed);
+    for (int i = 0; i < 20; ++i) {
+      step(group, {&fork});
+      step(group, {&twin});
+    }
+    EXPECT_TRUE(fork.save().tensors == twin.save().tensors);
+    EXPECT_EQ(parent.recipe().lr, input.recipe.lr);
+    EXPECT_EQ(parent.data_seed(), input.data_seed);
+    EXPECT_TRUE(parent.save().tensors == before.tensors);
+  }
+}
+
+// Whatever a trial is made of, a fork of it shares. It asks for memory for lists of numbers, and for nothing else.
+TEST(Branch, AForkCopiesNumbersAlone) {
+  using nn::testing::AllocationCounter;
+  if (!AllocationCounter::works()) GTEST_SKIP() << "a sanitizer has the allocator";
+  TrainerInput bare = drawn_trial(Rng(1), 3);
+  bare.recipe.augment.clear();
+  bare.recipe.select = {};
+  TrainerInput rich = bare;
+  rich.recipe.augment = {{"noise", {{"std", 0.1}}}, {"noise", {{"std", 0.2}}}, {"noise", {{"std", 0.3}}}};
+  rich.recipe.tune = {"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}, {"weight_decay", "log(1e-6, 1e-2)"}}}}};
+  rich.recipe.rates = {{graph::NodeId{2}, 0.5}};
+  rich.metrics = {"accuracy", "f1_macro"};
+  rich.keep.goals = {study::Goal{}, study::Goal{false, "val_loss"}};
+  rich.known = {{"params", 4711.0}, {"flops", 1e6}};
+  rich.rivals.resize(3);
+  for (const TrainerInput& input : {bare, rich}) {
+    LaneGroup group = *LaneGroup::create(input, 1);
+    auto parent = TrialRun::create(input);
+    ASSERT_TRUE(parent) << parent.error().text();
+    for (int i = 0; i < 3; ++i) step(group, {&*parent});
+    parent->leave_seat();
+    const space::Sample setting{{"lr", 0.01}};
+    ASSERT_TRUE(parent->fork(setting));  // tables of names are made once
+    std::int64_t asked = 0;
+    {
+      const AllocationCounter counter;
+      const auto fork = parent->fork(setting);
+      asked = fork ? counter.count() : -1;
+    }
+    EXPECT_EQ(asked, input.recipe.rates.empty() ? 2 : 3);  // settings, dropout's shares, rates by part
   }
 }
 

@@ -136,8 +136,8 @@ void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepEnd> ends)
       for (const std::size_t place : run.selection_.asks(run.place(), rows)) asked.push_back(rows[place]);
       losses.resize(asked.size());
       if (!asked.empty()) {
-        seats_->program().losses(run.state_.lane(), read_batch(run, asked, buffers_[0]),
-                                 run.recipe_at(run.step_).label_smoothing, losses);
+        seats_->program().losses(run.state_.lane(), read_batch(run, asked, buffers_[0]), run.setting().label_smoothing,
+                                 losses);
       }
       run.selection_.offer(run.place(), rows, losses);
     });
@@ -199,15 +199,15 @@ nn::StepWork LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ah
 
 nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_t> rows,
                                 BatchBuffers& buffers) const {
-  const data::Dataset& data = *run.input_.data;
+  const data::Dataset& data = *run.input().data;
   if (run.prepared_) {
     const auto width = static_cast<std::size_t>(spec_.features.elements_per_sample());
     const auto begin = static_cast<std::size_t>(rows.data() - run.order_->data());
     return buffers.with_features(data, rows,
                                  std::span(run.prepared_->features).subspan(begin * width, rows.size() * width));
   }
-  if (run.augmenter_.empty()) return buffers.fill(data, rows);
-  return buffers.fill(data, rows, run.augmenter_, run.input_.data_seed, run.pass());
+  if (run.terms_->augmenter.empty()) return buffers.fill(data, rows);
+  return buffers.fill(data, rows, run.terms_->augmenter, run.data_seed_, run.pass());
 }
 
 // Steps of the active lanes. A lane that threw has its next step once more, alone, and then waits for the next chunk.
@@ -262,7 +262,7 @@ void LaneGroup::recalibrate(TrialRun& run) {
   nn::Program& program = seats_->program();
   if (run.recalibration() == 0 || program.state_kind().layout().renewed.empty()) return;
   nn::LaneGradients& spare = this->spare();
-  const auto size = static_cast<std::size_t>(run.input_.recipe.batch);
+  const auto size = static_cast<std::size_t>(run.input().recipe.batch);
   const std::span<const std::int64_t> rows(*run.order_);
   const std::size_t batches = std::min(static_cast<std::size_t>(run.recalibration()), rows.size() / size);
   for (std::size_t i = 0; i < batches; ++i) {
@@ -273,7 +273,7 @@ void LaneGroup::recalibrate(TrialRun& run) {
 }
 
 Result<std::map<std::string, double>> LaneGroup::measured(const TrialRun& run) {
-  LANISTA_ASSIGN(TrialRun copy, run.copied(run.input_));
+  LANISTA_ASSIGN(TrialRun copy, run.copied());
   copy.order_ = run.order_;  // rows that statistics are renewed by
   copy.order_pass_ = run.order_pass_;
   std::map<std::string, double> metrics;
@@ -307,7 +307,7 @@ void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends
       std::vector<TrialRun*> alike;
       std::vector<std::size_t> places;
       for (std::size_t i = first; i < ended.size(); ++i) {
-        if (measured[i] != 0 || ended[i]->input_.data != ended[first]->input_.data) continue;
+        if (measured[i] != 0 || ended[i]->input().data != ended[first]->input().data) continue;
         measured[i] = 1;
         alike.push_back(ended[i]);
         places.push_back(i);
@@ -343,13 +343,13 @@ std::vector<std::map<std::string, double>> LaneGroup::evaluate(std::span<TrialRu
   seat(runs);
   std::vector<Evaluation> evaluations;
   for (const TrialRun* run : runs) {
-    evaluations.push_back(evaluation_of(run->input_));
+    evaluations.push_back(evaluation_of(run->input()));
   }
   std::vector<nn::LaneMetrics> lanes;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     lanes.push_back({.lane = runs[i]->state_.lane(), .asked = &evaluations[i].asked()});
   }
-  const data::Dataset& data = *runs[0]->input_.data;
+  const data::Dataset& data = *runs[0]->input().data;
   seats_->program().evaluate(buffers_[0].each(data, data.rows(part)), lanes);
   std::vector<std::map<std::string, double>> means;
   for (std::size_t i = 0; i < runs.size(); ++i) means.push_back(evaluations[i].values(lanes[i].sums, prefix));

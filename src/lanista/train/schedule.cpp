@@ -22,12 +22,12 @@ std::int64_t all_steps(const study::Recipe& recipe, const study::Epochs& epochs)
   return epochs.budget > 0 ? std::min(all, epochs.budget) : all;
 }
 
-double scheduled(const study::Recipe& recipe, std::int64_t step, const study::Epochs& epochs) {
+double scheduled(const study::Recipe& recipe, double lr, std::int64_t step, const study::Epochs& epochs) {
   const std::int64_t warmup = steps_of(recipe.warmup_epochs, epochs);
-  if (step < warmup) return recipe.lr * static_cast<double>(step + 1) / static_cast<double>(warmup + 1);
+  if (step < warmup) return lr * static_cast<double>(step + 1) / static_cast<double>(warmup + 1);
 
   if (recipe.schedule == "step") {
-    double rate = recipe.lr;
+    double rate = lr;
     const std::int64_t drops = epochs.over(step) / std::max<std::int64_t>(1, recipe.step_every);
     for (std::int64_t i = 0; i < drops; ++i) rate *= recipe.step_factor;
     return rate;
@@ -35,18 +35,23 @@ double scheduled(const study::Recipe& recipe, std::int64_t step, const study::Ep
   if (recipe.schedule == "cosine") {
     const std::int64_t total = all_steps(recipe, epochs) - warmup;
     const double done = static_cast<double>(step - warmup) / static_cast<double>(std::max<std::int64_t>(1, total));
-    return recipe.lr * 0.5 * (1.0 + portable_cos(std::numbers::pi * std::min(done, 1.0)));
+    return lr * 0.5 * (1.0 + portable_cos(std::numbers::pi * std::min(done, 1.0)));
   }
-  return recipe.lr;
+  return lr;
 }
 
 }  // namespace
 
-double learning_rate(const study::Recipe& recipe, std::int64_t step, const study::Epochs& epochs) {
-  const double rate = scheduled(recipe, step, epochs);
-  if (recipe.ease == 1) return rate;
+double learning_rate(const study::Recipe& recipe, const study::StepNumbers& now, std::int64_t step,
+                     const study::Epochs& epochs) {
+  const double rate = scheduled(recipe, now.lr, step, epochs);
+  if (now.ease == 1) return rate;
   const auto eased = static_cast<double>(all_steps(recipe, epochs)) * study::kEasedShare;
-  return static_cast<double>(step) < eased ? rate * recipe.ease : rate;
+  return static_cast<double>(step) < eased ? rate * now.ease : rate;
+}
+
+double learning_rate(const study::Recipe& recipe, std::int64_t step, const study::Epochs& epochs) {
+  return learning_rate(recipe, recipe, step, epochs);
 }
 
 double learning_rate(const study::Recipe& recipe, std::int64_t step, std::int64_t steps_per_epoch) {

@@ -61,25 +61,25 @@ bool wins(const study::SelectBranch& chosen, const study::SelectBranch& all) {
 }  // namespace
 
 bool TrialRun::wants_select_check() const {
-  if (!select_guard_ || selecting_ || epochs_.begin(step_) != step_) return false;
+  if (!select_guard() || selecting_ || epochs().begin(step_) != step_) return false;
   std::optional<std::int64_t> last;
-  if (!selection_.found().empty()) last = epochs_.over(selection_.found().back().step);
-  return select_guard_->is_due(epochs_.over(step_), last);
+  if (!selection_.found().empty()) last = epochs().over(selection_.found().back().step);
+  return select_guard()->is_due(epochs().over(step_), last);
 }
 
 Result<TrialRun> TrialRun::selecting(bool selects) const {
   if (!state_) {
     return Error{Code::kFailedPrecondition,
-                 "trial " + std::to_string(input_.trial.value) + " cannot branch: there is no state in memory", ""};
+                 "trial " + std::to_string(trial().value) + " cannot branch: there is no state in memory", ""};
   }
-  LANISTA_ASSIGN(TrialRun out, copied(input_));
+  LANISTA_ASSIGN(TrialRun out, copied());
   out.selection_.decide(step_, selects);
   out.trained_before_ = out.selection_.trained();
   return out;
 }
 
 double TrialRun::select_cost() const {
-  return select_guard_ ? select_guard_->cost(selection_.looked(), selection_.trained() - trained_before_) : 0;
+  return select_guard() ? select_guard()->cost(selection_.looked(), selection_.trained() - trained_before_) : 0;
 }
 
 void TrialRun::note_selecting(std::vector<study::SelectBranch> branches, TrialRun* winner) {
@@ -89,7 +89,7 @@ void TrialRun::note_selecting(std::vector<study::SelectBranch> branches, TrialRu
   state_ = std::move(winner->state_);
   step_ = winner->step_;
   loss_sum_ = winner->loss_sum_;
-  input_.start.reset();
+  start_.reset();
 }
 
 Result<std::vector<study::SelectingAt>> TrialRun::read_selecting(
@@ -122,10 +122,10 @@ Result<bool> check_selecting(LaneGroup& group, TrialRun& run, const std::functio
   };
   LANISTA_ASSIGN(Contestant chosen, contestant(true));
   LANISTA_ASSIGN(Contestant all, contestant(false));
-  const double step = guard.cost(0, run.recipe().batch);
+  const double step = guard.cost(0, run.setting().batch);
   const std::int64_t most = std::min(guard.steps, longest);
   // Never more than the other could spend.
-  const double dearest = guard.cost(run.recipe().batch, run.recipe().batch);
+  const double dearest = guard.cost(run.setting().batch, run.setting().batch);
   const auto selects_on = [&](const Contestant& one) {
     return one.told.steps < most && one.run.select_cost() + dearest <= step * static_cast<double>(longest);
   };

@@ -40,10 +40,10 @@ Result<Selection> Selection::make(const study::Recipe& recipe, std::uint64_t see
 Result<Selection> Selection::make(const study::Recipe& recipe, const data::SelectorFacts& facts) {
   Selection out;
   if (recipe.select.name.empty()) return out;
-  out.config_ = recipe.select;
+  out.config_ = std::make_shared<const study::PluginConfig>(recipe.select);
   out.facts_ = facts;
-  LANISTA_ASSIGN(out.selector_, data::make_selector(out.config_, out.facts_));
-  LANISTA_ASSIGN(const Options options, data::selection_settings(out.config_));
+  LANISTA_ASSIGN(out.selector_, data::make_selector(*out.config_, out.facts_));
+  LANISTA_ASSIGN(const Options options, data::selection_settings(*out.config_));
   const auto epochs = static_cast<double>(recipe.epochs);
   out.size_ = recipe.batch;
   out.first_epoch_ = std::max(options.at("warmup_epochs").get<std::int64_t>(),
@@ -73,7 +73,7 @@ Selection::Selection(const Selection& other)
       guarded_(other.guarded_),
       found_(other.found_) {
   if (!other) return;
-  auto made = data::make_selector(config_, facts_);
+  auto made = data::make_selector(*config_, facts_);
   LANISTA_CHECK(made.ok(), "a selector that was made can be made again");
   selector_ = *std::move(made);
   const Result<void> recalled = restore(other.save());

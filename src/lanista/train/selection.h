@@ -79,7 +79,7 @@ class Selection {
   bool selects(const SelectionPlace& place) const;
   bool has_won(std::int64_t step) const;
 
-  study::PluginConfig config_;
+  std::shared_ptr<const study::PluginConfig> config_;  // none: no selector; copies share it
   data::SelectorFacts facts_;
   std::unique_ptr<data::Selector> selector_;
   std::int64_t size_ = 0;  // of a batch

@@ -25,16 +25,15 @@ double level_of(const BranchLane& lane) {
 
 }  // namespace
 
-bool TrialRun::wants_race() const { return input_.race_steps > 0 && step_ == 0 && !raced_ && measurements_.empty(); }
+bool TrialRun::wants_race() const { return race_steps_ > 0 && step_ == 0 && !raced_ && measurements_.empty(); }
 
 Result<TrialRun> TrialRun::racer(std::int64_t number) const {
-  const std::string who = "trial " + std::to_string(input_.trial.value) + " cannot race: ";
+  const std::string who = "trial " + std::to_string(trial().value) + " cannot race: ";
   if (!state_) return Error{Code::kFailedPrecondition, who + "there is no state in memory", ""};
-  if (number == 0) return copied(input_);
-  TrialRun out = once_more(input_);
-  const RivalStart& rival = input_.rivals[static_cast<std::size_t>(number - 1)];
-  out.input_.start = rival.weights;
-  out.input_.recipe.ease = rival.ease;
+  if (number == 0) return copied();
+  TrialRun out = once_more();
+  const RivalStart& rival = rivals_[static_cast<std::size_t>(number - 1)];
+  out.start_ = rival.weights;
   for (auto& [step, setting] : out.settings_) setting.ease = rival.ease;
   return out;
 }
@@ -46,16 +45,15 @@ void TrialRun::note_race(std::vector<study::Racer> race, TrialRun* winner) {
   state_ = std::move(winner->state_);
   step_ = winner->step_;
   loss_sum_ = winner->loss_sum_;
-  input_.start.reset();
-  for (RivalStart& rival : input_.rivals) rival.weights.reset();
+  start_.reset();
+  for (RivalStart& rival : rivals_) rival.weights.reset();
 }
 
 void TrialRun::take_recipe(std::span<const study::Racer> race) {
   const std::size_t winner = study::race_winner(race).value_or(0);
-  if (winner == 0 || winner > input_.rivals.size()) return;
-  input_.recipe.ease = input_.rivals[winner - 1].ease;
-  input_.recipe.recalibrate = input_.rivals[winner - 1].recalibrate;
-  for (auto& [step, setting] : settings_) setting.ease = input_.recipe.ease;
+  if (winner == 0 || winner > rivals_.size()) return;
+  recalibrate_ = rivals_[winner - 1].recalibrate;
+  for (auto& [step, setting] : settings_) setting.ease = rivals_[winner - 1].ease;
 }
 
 // Of a trial whose first epoch is measured, whoever made its recipe knows how the race ended.
@@ -75,7 +73,7 @@ Result<void> TrialRun::restore_race(const std::map<std::string, std::string>& fa
     LANISTA_ASSIGN(const study::Racer racer, study::racer_from_json(item));
     race.push_back(racer);
   }
-  if (input_.race_steps == 0) {  // the epoch was measured, this state is from before: the recipe is the winner's
+  if (race_steps_ == 0) {  // the epoch was measured, this state is from before: the recipe is the winner's
     raced_ = std::move(race);
     return {};
   }

@@ -66,8 +66,9 @@ TrainerInput racing(const std::vector<std::shared_ptr<const StartWeights>>& star
   TrainerInput input = trial(4);
   input.start = starts.front();
   input.recipe.ease = 0.3;
+  input.recipe.recalibrate = 2;
   for (std::size_t i = 1; i < starts.size(); ++i)
-    input.rivals.push_back({starts[i], 0.4 + 0.1 * static_cast<double>(i)});
+    input.rivals.push_back({starts[i], 0.4 + 0.1 * static_cast<double>(i), 2 + static_cast<std::int64_t>(i)});
   input.rivals.push_back({nullptr, 1});
   input.race_steps = kSteps;
   return input;
@@ -85,10 +86,11 @@ Trained train_through(const TrainerInput& input, std::int64_t lanes,
 }
 
 /// The trial that began so, and raced nobody.
-Trained alone(const std::shared_ptr<const StartWeights>& start, double ease) {
+Trained alone(const std::shared_ptr<const StartWeights>& start, double ease, std::int64_t recalibrate) {
   TrainerInput input = trial(4);
   input.start = start;
   input.recipe.ease = ease;
+  input.recipe.recalibrate = recalibrate;
   return train_through(input, 1);
 }
 
@@ -101,7 +103,8 @@ void expect_same_numbers(const Trained& a, const Trained& b) {
   }
 }
 
-// Whoever wins, the trial is to the bit one that began with it, and its rate is eased as that one's.
+// Whoever wins, the trial is to the bit one that began with it: its rate is eased, and its running statistics are
+// renewed, as that one's.
 TEST(StartRace, GoesOnAsATrialThatBeganWithTheWinner) {
   const auto good = trained(1, 39), better = trained(2, 60), bad = harmful();
   struct Case {
@@ -117,8 +120,10 @@ TEST(StartRace, GoesOnAsATrialThatBeganWithTheWinner) {
     for (const study::Racer& racer : race) EXPECT_EQ(racer.steps, kSteps);
     EXPECT_TRUE(raced.measurements[1].race.empty());
     const bool random = each.winner == each.starts.size();
-    const double ease = each.winner == 0 ? input.recipe.ease : input.rivals[each.winner - 1].ease;
-    expect_same_numbers(raced, alone(random ? nullptr : each.starts[each.winner], ease));
+    const study::Recipe& own = input.recipe;
+    const RivalStart winner =
+        each.winner == 0 ? RivalStart{nullptr, own.ease, own.recalibrate} : input.rivals[each.winner - 1];
+    expect_same_numbers(raced, alone(random ? nullptr : each.starts[each.winner], winner.ease, winner.recalibrate));
   }
 }
 

@@ -91,26 +91,8 @@ Digest machine_key(const graph::Graph& model, const study::Recipe& recipe, const
   return Hasher().digest(study::program_key(study::structure_key(model, ops), recipe)).text(backend.name()).finish();
 }
 
-TrialRun::TrialRun(const TrainerInput& input, data::Augmenter augmenter, Selection selection)
-    : input_(input),
-      augmenter_(std::move(augmenter)),
-      key_(machine_key(input.model, input.recipe, *input.step_ops, *input.backend)),
-      augment_text_(data::augment_text(input.recipe.augment)),
-      epochs_(study::epochs_of(input.recipe, static_cast<std::int64_t>(train_rows().size()))),
-      kept_(input.keep, input.known),
-      selection_(std::move(selection)) {}
-
-TrialRun::TrialRun(TrainerInput input, const TrialRun& like)
-    : input_(std::move(input)),
-      augmenter_(like.augmenter_),
-      key_(like.key_),
-      augment_text_(like.augment_text_),
-      epochs_(like.epochs_),
-      kept_(input_.keep, input_.known),
-      selection_(like.selection_),
-      select_guard_(like.select_guard_),
-      tune_rules_(like.tune_rules_),
-      adapter_(like.adapter_) {}
+TrialRun::TrialRun(std::shared_ptr<const Terms> terms)
+    : terms_(std::move(terms)), data_seed_(input().data_seed), recalibrate_(input().recipe.recalibrate) {}
 
 Evaluation evaluation_of(const TrainerInput& input) {
   const data::DataSpec& spec = input.data->spec();
@@ -133,21 +115,45 @@ Result<void> check_measures(const TrainerInput& input) {
 
 Result<TrialRun> TrialRun::create(const TrainerInput& input) {
   LANISTA_TRY(check_measures(input));
-  LANISTA_ASSIGN(auto augmenter, data::Augmenter::make(input.recipe.augment, input.data->spec()));
-  LANISTA_ASSIGN(auto selection, Selection::make(input.recipe, input.trial_seed, *input.data));
-  TrialRun run(input, std::move(augmenter), std::move(selection));
-  LANISTA_ASSIGN(run.select_guard_, data::select_guard(input.recipe.select, input.recipe.epochs));
+  const study::Recipe& recipe = input.recipe;
+  LANISTA_ASSIGN(auto augmenter, data::Augmenter::make(recipe.augment, input.data->spec()));
+  LANISTA_ASSIGN(auto selection, Selection::make(recipe, input.trial_seed, *input.data));
+  LANISTA_ASSIGN(auto select_guard, data::select_guard(recipe.select, recipe.epochs));
+  LANISTA_ASSIGN(auto tune_rules, rules_of(recipe));
+  const std::int64_t rows = std::ssize(input.data->rows(data::Part::kTrain));
+  auto terms = std::make_shared<Terms>(Terms{.input = input,
+                                             .augmenter = std::move(augmenter),
+                                             .key = machine_key(input.model, recipe, *input.step_ops, *input.backend),
+                                             .augment_text = data::augment_text(recipe.augment),
+                                             .epochs = study::epochs_of(recipe, rows),
+                                             .select_guard = std::move(select_guard),
+                                             .tune_rules = std::move(tune_rules)});
+  // These go once they are not needed.
+  auto start = std::exchange(terms->input.start, nullptr);
+  auto rivals = std::exchange(terms->input.rivals, {});
+  TrialRun run(std::move(terms));
+  run.start_ = std::move(start);
+  run.rivals_ = std::move(rivals);
+  run.race_steps_ = input.race_steps;
+  run.kept_ = KeptEpoch(input.keep, input.known);
+  run.selection_ = std::move(selection);
   LANISTA_TRY(run.begin_settings());
   return run;
 }
 
+study::Recipe TrialRun::recipe() const {
+  study::Recipe recipe = input().recipe;
+  static_cast<study::StepNumbers&>(recipe) = setting();
+  return recipe;
+}
+
 std::int64_t TrialRun::recalibration() const {
   const bool begun = measurements_.empty() && branched_at_ == 0;
-  return std::max(selection_.recalibration(), begun ? input_.recipe.recalibrate : 0);
+  return std::max(selection_.recalibration(), begun ? recalibrate_ : 0);
 }
 
 std::int64_t TrialRun::steps_left_at_once() const {
-  std::int64_t end = std::min(epochs_.through(epochs_.over(step_) + 1), epochs_.pass_begin(pass() + 1));
+  std::int64_t end = std::min(epochs().through(epochs().over(step_) + 1), epochs().pass_begin(pass() + 1));
   for (const auto& [from, setting] : settings_) {
     if (from > step_) end = std::min(end, from);
   }
@@ -155,19 +161,19 @@ std::int64_t TrialRun::steps_left_at_once() const {
 }
 
 nn::LaneHyper TrialRun::hyper(std::int64_t ahead) const {
-  const auto& r = recipe_at(step_);  // settings begin where chunks do
+  const study::StepNumbers& now = setting();  // settings begin where chunks do
   nn::LaneHyper h;
   const std::int64_t at = step_ + ahead * full_stride();
   const std::int64_t clock = selection_ && selection_.counts_trained() ? selection_.batches() : at;
-  h.lr = learning_rate(r, clock, epochs_);
-  h.momentum = r.momentum;
-  h.nesterov = r.nesterov;
-  h.weight_decay = r.weight_decay;
-  h.beta1 = r.beta1;
-  h.beta2 = r.beta2;
-  h.eps = r.eps;
-  h.clip_norm = r.clip_norm;
-  h.label_smoothing = r.label_smoothing;
+  h.lr = learning_rate(input().recipe, now, clock, epochs());
+  h.momentum = now.momentum;
+  h.nesterov = now.nesterov;
+  h.weight_decay = now.weight_decay;
+  h.beta1 = now.beta1;
+  h.beta2 = now.beta2;
+  h.eps = now.eps;
+  h.clip_norm = now.clip_norm;
+  h.label_smoothing = now.label_smoothing;
   h.numbers = numbers_;
   h.rates = rates_;
   return h;
@@ -181,7 +187,7 @@ std::map<std::string, std::string> TrialRun::facts() const {
                                            {"loss_sum", std::to_string(std::bit_cast<std::uint64_t>(loss_sum_))},
                                            {"measurements", measurements.dump()}};
   if (branched_at_ > 0) {
-    facts["trial"] = std::to_string(input_.trial.value);
+    facts["trial"] = std::to_string(input().trial.value);
     facts["branched_at"] = std::to_string(branched_at_);
   }
   if (searched_) facts["branches"] = list_text(*searched_, study::branch_json);
@@ -192,7 +198,7 @@ std::map<std::string, std::string> TrialRun::facts() const {
 }
 
 std::string TrialRun::without_state() const {
-  return "trial " + std::to_string(input_.trial.value) + " has done " + std::to_string(step_) +
+  return "trial " + std::to_string(input().trial.value) + " has done " + std::to_string(step_) +
          " steps, but its state is not here";
 }
 
@@ -208,14 +214,14 @@ Result<void> TrialRun::restore(TrainerState state) {
   LANISTA_ASSIGN(const auto step, read_number(state.facts, "step"));
   LANISTA_ASSIGN(const auto loss_bits, read_number(state.facts, "loss_sum"));
   LANISTA_ASSIGN(auto measurements, read_measurements(state.facts));
-  LANISTA_TRY(check_owner(state.facts, measurements, input_.trial));
+  LANISTA_TRY(check_owner(state.facts, measurements, input().trial));
   std::uint64_t branched = 0;
   if (state.facts.contains("branched_at")) {
     LANISTA_ASSIGN(branched, read_number(state.facts, "branched_at"));
   }
   const auto steps = static_cast<std::int64_t>(step), first = static_cast<std::int64_t>(branched);
   const bool in_order = first >= 0 && steps >= first;
-  if (!in_order || std::ssize(measurements) != epochs_.over(steps) - epochs_.over(first)) {
+  if (!in_order || std::ssize(measurements) != epochs().over(steps) - epochs().over(first)) {
     const std::string since = first > 0 ? " of a branch at step " + std::to_string(first) : "";
     return Error{Code::kDataLoss,
                  "checkpoint has " + std::to_string(measurements.size()) + " measurements at step " +
@@ -231,7 +237,7 @@ Result<void> TrialRun::restore(TrainerState state) {
   Selection selection = selection_;
   if (steps > 0) LANISTA_TRY(selection.restore(selected));
   std::optional<std::vector<study::SelectBranch>> asked;
-  if (select_guard_) {
+  if (terms_->select_guard) {
     LANISTA_ASSIGN(auto found, read_selecting(state.facts, measurements, asked));
     selection.take(std::move(found));
   }
@@ -270,25 +276,25 @@ void TrialRun::release() {
 Result<void> TrialRun::settle(const nn::Program& program) {
   numbers_ = own_numbers(program.lane_numbers());
   rates_ = own_rates(program.state_kind().layout());
-  if (state_) return kept_.settle(program.state_kind(), input_.budget);
+  if (state_) return kept_.settle(program.state_kind(), input().budget);
   // Fresh weights would go on under this trial's name and steps.
   if (!restored_ && step_ > 0) return Error{Code::kInternal, without_state(), ""};
-  LANISTA_ASSIGN(nn::LaneState fresh, program.make_state(input_.trial_seed));
-  if (!restored_ && input_.start) {
+  LANISTA_ASSIGN(nn::LaneState fresh, program.make_state(input().trial_seed));
+  if (!restored_ && start_) {
     LANISTA_TRY(begin_with_start(fresh));
   } else if (restored_) {
     if (auto inserted = fresh.insert(restored_->tensors); !inserted) {
       return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
     }
   }
-  LANISTA_TRY(kept_.settle(program.state_kind(), input_.budget));
+  LANISTA_TRY(kept_.settle(program.state_kind(), input().budget));
   restored_.reset();
   state_ = RunState(std::move(fresh));
   return {};
 }
 
 Result<void> TrialRun::begin_with_start(nn::LaneState& fresh) const {
-  const StartWeights& start = *input_.start;
+  const StartWeights& start = *start_;
   if (auto assigned = fresh.assign(start.tensors); !assigned) {
     return Error{assigned.error().code, "what it starts from does not fit: " + assigned.error().message, ""};
   }
@@ -303,20 +309,20 @@ Result<void> TrialRun::begin_with_start(nn::LaneState& fresh) const {
 
 Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
   const std::string who = "trial " + std::to_string(child.trial.value) + " cannot branch from trial " +
-                          std::to_string(input_.trial.value) + ": ";
+                          std::to_string(input().trial.value) + ": ";
   LANISTA_ASSIGN(TrialRun branch, create(child));
-  if (branch.key_ != key_) return Error{Code::kInvalidArgument, who + "it needs another program", ""};
-  if (child.data != input_.data) return Error{Code::kInvalidArgument, who + "it has other data", ""};
+  if (branch.key() != key()) return Error{Code::kInvalidArgument, who + "it needs another program", ""};
+  if (child.data != input().data) return Error{Code::kInvalidArgument, who + "it has other data", ""};
   if (child.start) return Error{Code::kInvalidArgument, who + "it has a start of its own", ""};
   if (!holds_state()) return Error{Code::kFailedPrecondition, who + "there is no state in memory", ""};
-  const bool same_rows = branch.epochs_.all_rows_at == epochs_.all_rows_at;
-  if (!same_rows || branch.epochs_.begin(step_) != epochs_.begin(step_)) {
+  const bool same_rows = branch.epochs().all_rows_at == epochs().all_rows_at;
+  if (!same_rows || branch.epochs().begin(step_) != epochs().begin(step_)) {
     return Error{Code::kInvalidArgument, who + "its epochs begin at other steps", ""};
   }
   branch.step_ = branch.branched_at_ = step_;
   branch.loss_sum_ = loss_sum_;
   // One that selects otherwise begins to remember.
-  const study::PluginConfig &own = child.recipe.select, &parents = input_.recipe.select;
+  const study::PluginConfig &own = child.recipe.select, &parents = input().recipe.select;
   if (branch.selection_ && own.name == parents.name && own.options == parents.options) {
     LANISTA_TRY(branch.selection_.restore(selection_.save()));
   }
@@ -334,8 +340,8 @@ Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
 std::vector<double> TrialRun::own_numbers(std::span<const nn::LaneNumber> wanted) const {
   std::vector<double> numbers;
   for (const nn::LaneNumber& number : wanted) {
-    const graph::Node& node = input_.model.node(number.node);
-    const graph::OpDef* def = input_.step_ops->find(node.op);
+    const graph::Node& node = input().model.node(number.node);
+    const graph::OpDef* def = input().step_ops->find(node.op);
     const auto spec = std::ranges::find(def->attrs, number.attr, &graph::AttrSpec::name);
     const bool own = spec != def->attrs.end() && spec->per_lane;
     numbers.push_back(own ? graph::OpArgs{{}, node.attrs, *def}.real(number.attr) : number.value);
@@ -347,8 +353,8 @@ std::vector<nn::RateRange> TrialRun::own_rates(const nn::StateLayout& layout) co
   std::vector<nn::RateRange> out;
   for (const nn::StateItem& item : layout.items) {
     const auto node = study::node_of(item.tensor.name);
-    const auto found = node && item.tensor.trained ? input_.recipe.rates.find(*node) : input_.recipe.rates.end();
-    if (found == input_.recipe.rates.end()) continue;
+    const auto found = node && item.tensor.trained ? input().recipe.rates.find(*node) : input().recipe.rates.end();
+    if (found == input().recipe.rates.end()) continue;
     const nn::Range& range = item.range;
     if (!out.empty() && out.back().begin + out.back().count == range.begin && out.back().factor == found->second) {
       out.back().count += range.count;
@@ -365,9 +371,8 @@ bool TrialRun::reads_with(const TrialRun& other) const {
   if (strides != other.full_stride()) return false;
   // Where one ends its epoch in the middle of a larger batch, the other reads on.
   if (strides > 1 && steps_left_at_once() != other.steps_left_at_once()) return false;
-  return step_ == other.step_ && epochs_.all_rows_at == other.epochs_.all_rows_at &&
-         input_.data_seed == other.input_.data_seed && input_.data == other.input_.data &&
-         augment_text_ == other.augment_text_;
+  return step_ == other.step_ && epochs().all_rows_at == other.epochs().all_rows_at && data_seed_ == other.data_seed_ &&
+         input().data == other.input().data && terms_->augment_text == other.terms_->augment_text;
 }
 
 void TrialRun::begin_pass(std::span<TrialRun* const> others) {
@@ -382,15 +387,15 @@ void TrialRun::begin_pass(std::span<TrialRun* const> others) {
     break;
   }
   if (!order_) {
-    const std::int64_t share = epochs_.pass_rows(pass());
+    const std::int64_t share = epochs().pass_rows(pass());
     const bool all = share == std::ssize(train_rows());
     // What is selected lies anywhere in the pass.
-    if (input_.epochs != nullptr && !augmenter_.empty() && !selection_ && all) {
-      prepared_ = input_.epochs->get(input_.recipe.augment, augmenter_, input_.data_seed, pass());
+    if (input().epochs != nullptr && !terms_->augmenter.empty() && !selection_ && all) {
+      prepared_ = input().epochs->get(input().recipe.augment, terms_->augmenter, data_seed_, pass());
     }
     const auto order = [&] {
-      return data::epoch_order(all ? train_rows() : input_.data->share_of_train(share, input_.data_seed),
-                               input_.data_seed, pass());
+      return data::epoch_order(all ? train_rows() : input().data->share_of_train(share, data_seed_), data_seed_,
+                               pass());
     };
     order_ = std::make_shared<const std::vector<std::int64_t>>(prepared_ ? prepared_->rows : order());
   }
@@ -398,17 +403,17 @@ void TrialRun::begin_pass(std::span<TrialRun* const> others) {
 }
 
 std::span<const std::int64_t> TrialRun::rows(std::int64_t ahead) const {
-  const auto batch = static_cast<std::size_t>(input_.recipe.batch);
+  const auto batch = static_cast<std::size_t>(input().recipe.batch);
   const std::int64_t done = ahead * full_stride(), steps = steps_of(ahead + 1) - done;
-  const std::size_t begin = static_cast<std::size_t>(step_ - epochs_.pass_begin(pass()) + done) * batch;
+  const std::size_t begin = static_cast<std::size_t>(step_ - epochs().pass_begin(pass()) + done) * batch;
   return std::span(*order_).subspan(begin, std::min(batch * static_cast<std::size_t>(steps), order_->size() - begin));
 }
 
 SelectionPlace TrialRun::place() const {
   return {.step = step_,
-          .epoch = epochs_.over(step_),
+          .epoch = epochs().over(step_),
           .pass = pass(),
-          .ends_pass = step_ + 1 == epochs_.pass_begin(pass() + 1)};
+          .ends_pass = step_ + 1 == epochs().pass_begin(pass() + 1)};
 }
 
 bool TrialRun::count_steps(const nn::LaneEnd& end) {
@@ -416,21 +421,21 @@ bool TrialRun::count_steps(const nn::LaneEnd& end) {
   const std::int64_t steps = steps_of(end.steps);
   step_ += steps;
   if (end.steps > 0) {
-    input_.start.reset();  // from here on there is a state to go on from
-    for (RivalStart& rival : input_.rivals) rival.weights.reset();
+    start_.reset();  // from here on there is a state to go on from
+    for (RivalStart& rival : rivals_) rival.weights.reset();
     if (selection_) selection_.step_done();
   }
-  return epochs_.over(step_) > epochs_.over(step_ - steps);
+  return epochs().over(step_) > epochs().over(step_ - steps);
 }
 
 void TrialRun::note_measured(std::map<std::string, double> metrics) {
-  study::Measurement measurement{input_.trial, epochs_done() + 1, step_ - branched_at_, std::move(metrics)};
+  study::Measurement measurement{input().trial, epochs_done() + 1, step_ - branched_at_, std::move(metrics)};
   if (searched_) measurement.branches = *searched_;
   if (raced_) measurement.race = *raced_;
   if (selecting_) measurement.selecting = *selecting_;
-  const std::int64_t begin = epochs_.through(epochs_.over(step_) - 1);
+  const std::int64_t begin = epochs().through(epochs().over(step_) - 1);
   const std::int64_t trained =
-      selection_ ? selection_.trained() : epochs_.rows_read(step_) - epochs_.rows_read(begin);
+      selection_ ? selection_.trained() : epochs().rows_read(step_) - epochs().rows_read(begin);
   if (trained > 0) measurement.metrics["train_loss"] = loss_sum_ / static_cast<double>(trained);
   if (selection_) measurement.metrics["trained_rows"] = static_cast<double>(trained);
   kept_.observe(measurement, state_);
@@ -440,7 +445,7 @@ void TrialRun::note_measured(std::map<std::string, double> metrics) {
   raced_.reset();
   selecting_.reset();
   selection_.begin_epoch();
-  if (step_ == epochs_.pass_begin(pass())) prepared_.reset();
+  if (step_ == epochs().pass_begin(pass())) prepared_.reset();
 }
 
 }  // namespace lanista::train

@@ -117,8 +117,8 @@ class TrialRun {
   const std::optional<BatchAdapter>& adapter() const { return adapter_; }
   /// Whether its start is to race before its first step (start_race.h). What came of it is told by note_race.
   bool wants_race() const;
-  std::int64_t racers() const { return std::ssize(input_.rivals) + 1; }
-  std::int64_t race_steps() const { return input_.race_steps; }
+  std::int64_t racers() const { return std::ssize(rivals_) + 1; }
+  std::int64_t race_steps() const { return race_steps_; }
   /// Itself as it would begin: 0 with its start, beyond that with a rival's. It measures and keeps nothing. Errors:
   /// kFailedPrecondition (there is no state in memory, a rival's weights are not here), kResourceExhausted.
   Result<TrialRun> racer(std::int64_t number) const;
@@ -128,7 +128,7 @@ class TrialRun {
   /// Whether it is to ask before this epoch if chosen examples are worth more than all (train.select: auto;
   /// select_check.h). What came of it is told by note_selecting.
   bool wants_select_check() const;
-  const std::optional<data::SelectGuard>& select_guard() const { return select_guard_; }
+  const std::optional<data::SelectGuard>& select_guard() const { return terms_->select_guard; }
   /// Itself once more, training on chosen examples from here on or on all: its state is a copy, and it measures and
   /// keeps nothing. Errors: kFailedPrecondition (there is no state in memory), kResourceExhausted.
   Result<TrialRun> selecting(bool selects) const;
@@ -138,12 +138,14 @@ class TrialRun {
   /// before.
   void note_selecting(std::vector<study::SelectBranch> branches, TrialRun* winner);
   /// The rules of its searches; none: it never searches.
-  const std::optional<study::TuneRules>& tune_rules() const { return tune_rules_; }
-  const study::Recipe& recipe() const { return recipe_at(step_); }  ///< under its present setting
-  std::uint64_t trial_seed() const { return input_.trial_seed; }
-  std::uint64_t data_seed() const { return input_.data_seed; }
+  const std::optional<study::TuneRules>& tune_rules() const { return terms_->tune_rules; }
+  /// What its next step reads of its recipe: as the trial began, or the setting that it has come to.
+  const study::StepNumbers& setting() const { return setting_at(step_); }
+  study::Recipe recipe() const;  ///< with its present setting
+  std::uint64_t trial_seed() const { return input().trial_seed; }
+  std::uint64_t data_seed() const { return data_seed_; }
   /// Steps to the end of the epoch.
-  std::int64_t steps_left() const { return epochs_.through(epochs_.over(step_) + 1) - step_; }
+  std::int64_t steps_left() const { return epochs().through(epochs().over(step_) + 1) - step_; }
   /// Steps of the update that is next: so many batches of the size that the trial began with, whose rows it reads at
   /// once. 1, unless the trial has come to a larger batch (train.tune); fewer than that where an epoch or a pass ends,
   /// or another setting begins. Everything else that is told in steps stays as it is with the first batch.
@@ -154,9 +156,9 @@ class TrialRun {
   /// Searches so far, and the tries of the last one.
   std::pair<std::int64_t, std::int64_t> searched() const;
 
-  TrialId trial() const { return input_.trial; }
-  const Digest& key() const { return key_; }
-  std::int64_t steps_per_epoch() const { return epochs_.length; }
+  TrialId trial() const { return input().trial; }
+  const Digest& key() const { return terms_->key; }
+  std::int64_t steps_per_epoch() const { return epochs().length; }
   std::int64_t step_count() const { return step_; }  ///< steps done, those that a branch has from its parent included
   std::int64_t epochs_done() const { return static_cast<std::int64_t>(measurements_.size()); }  ///< each measured
   const std::vector<study::Measurement>& measurements() const { return measurements_; }
@@ -178,18 +180,30 @@ class TrialRun {
 
  private:
   friend class LaneGroup;
-  TrialRun(const TrainerInput& input, data::Augmenter augmenter, Selection selection);
-  TrialRun(TrainerInput input, const TrialRun& like);  // of the same recipe
+  /// What a trial is, made once: nothing changes it, so copies of a run share it, however large it is.
+  struct Terms {
+    TrainerInput input;  // what of it a run has of its own is in the run: data_seed_, start_, rivals_, race_steps_
+    data::Augmenter augmenter;
+    Digest key;
+    std::string augment_text;
+    study::Epochs epochs;
+    std::optional<data::SelectGuard> select_guard;
+    std::optional<study::TuneRules> tune_rules;
+  };
+  explicit TrialRun(std::shared_ptr<const Terms> terms);  // at its beginning, with nothing of its own
 
-  const std::vector<std::int64_t>& train_rows() const { return input_.data->rows(data::Part::kTrain); }
+  const TrainerInput& input() const { return terms_->input; }
+  const study::Epochs& epochs() const { return terms_->epochs; }
+  const std::vector<std::int64_t>& train_rows() const { return input().data->rows(data::Part::kTrain); }
   nn::LaneHyper hyper(std::int64_t ahead) const;  // of the update that comes after so many others
-  const study::Recipe& recipe_at(std::int64_t step) const;
+  const study::StepNumbers& setting_at(std::int64_t step) const;
   Result<void> add_setting(std::int64_t step, const space::Sample& setting);
+  static Result<std::optional<study::TuneRules>> rules_of(const study::Recipe& recipe);  // none: it does not search
   Result<void> begin_settings();  // those that stand before anything was trained
   Result<void> restore_settings(const std::map<std::string, std::string>& facts,
                                 std::span<const study::Measurement> measurements);
-  TrialRun once_more(TrainerInput input) const;       // a run at its place, without a state
-  Result<TrialRun> copied(TrainerInput input) const;  // with a copy of its state; errors: kResourceExhausted
+  TrialRun once_more() const;       // a run at its place, without a state
+  Result<TrialRun> copied() const;  // with a copy of its state; errors: kResourceExhausted
   Result<void> restore_race(const std::map<std::string, std::string>& facts,
                             std::span<const study::Measurement> measurements);
   Result<std::vector<study::SelectingAt>> read_selecting(const std::map<std::string, std::string>& facts,
@@ -199,7 +213,7 @@ class TrialRun {
   /// Batches that renew running statistics before the epoch at hand is measured.
   std::int64_t recalibration() const;
   std::int64_t steps_left_at_once() const;  // of its epoch, of its pass over the rows, and of its setting
-  std::int64_t full_stride() const { return recipe_at(step_).batch / input_.recipe.batch; }
+  std::int64_t full_stride() const { return setting().batch / input().recipe.batch; }
   std::int64_t updates_left_at_once() const { return (steps_left_at_once() + full_stride() - 1) / full_stride(); }
   std::int64_t steps_of(std::int64_t updates) const { return std::min(updates * full_stride(), steps_left_at_once()); }
   std::map<std::string, std::string> facts() const;
@@ -209,7 +223,7 @@ class TrialRun {
   Result<void> settle(const nn::Program& program);
   Result<void> begin_with_start(nn::LaneState& fresh) const;
   std::string without_state() const;
-  std::int64_t pass() const { return epochs_.pass(step_); }  // over the rows, that it is in
+  std::int64_t pass() const { return epochs().pass(step_); }  // over the rows, that it is in
   bool measures_noise() const;                               ///< in its next update
   std::int64_t updates_before_noise() const;
   void note_noise(double small_square, double square);  ///< of its next update, which is done but not counted
@@ -222,15 +236,16 @@ class TrialRun {
   bool count_steps(const nn::LaneEnd& end);                      // true at the end of an epoch
   void note_measured(std::map<std::string, double> metrics);     // at the end of an epoch; throws: nothing is noted
 
-  TrainerInput input_;
-  data::Augmenter augmenter_;
-  Digest key_;
-  std::string augment_text_;
+  std::shared_ptr<const Terms> terms_;
+  std::uint64_t data_seed_ = 0;
+  std::shared_ptr<const StartWeights> start_;  // until it has begun
+  std::int64_t race_steps_ = 0;
+  std::vector<RivalStart> rivals_;
+  std::int64_t recalibrate_ = 0;          // batches before its first epoch is measured
   std::vector<double> numbers_;           // of its model, in the order in which programs of its key ask for them
   std::vector<nn::RateRange> rates_;      // of its parts, as programs of its key lay them out
   RunState state_;                        // none: not begun, not settled, or released
   std::optional<TrainerState> restored_;  // its tensors, until it is settled
-  study::Epochs epochs_;
   std::shared_ptr<const std::vector<std::int64_t>> order_;  // of the pass in progress
   std::shared_ptr<const data::PreparedEpoch> prepared_;     // of the pass in progress, if others read it too
   std::int64_t order_pass_ = -1;
@@ -240,12 +255,10 @@ class TrialRun {
   std::vector<study::Measurement> measurements_;
   KeptEpoch kept_;
   Selection selection_;
-  std::optional<data::SelectGuard> select_guard_;
   std::int64_t trained_before_ = 0;  // of a copy of a run: rows of its epoch that were trained on when it was made
   std::optional<std::vector<study::SelectBranch>> selecting_;  // before the epoch in progress; none: it has not asked
-  std::optional<study::TuneRules> tune_rules_;
   std::optional<BatchAdapter> adapter_;
-  std::vector<std::pair<std::int64_t, study::Recipe>> settings_;  // from which step on; empty: input_.recipe
+  std::vector<std::pair<std::int64_t, study::StepNumbers>> settings_;  // from which step on; the first: from 0
   std::optional<std::vector<study::Racer>> raced_;                // before the first epoch, while it is in progress
   std::optional<std::vector<study::Branch>> searched_;  // before the epoch in progress; none: it has not been looked
 };

@@ -8,54 +8,57 @@
 
 namespace lanista::train {
 
-const study::Recipe& TrialRun::recipe_at(std::int64_t step) const {
-  const study::Recipe* recipe = &input_.recipe;
+const study::StepNumbers& TrialRun::setting_at(std::int64_t step) const {
+  const study::StepNumbers* numbers = &settings_.front().second;
   for (const auto& [from, setting] : settings_) {
     if (from > step) break;
-    recipe = &setting;
+    numbers = &setting;
   }
-  return *recipe;
+  return *numbers;
 }
 
 // What a setting does not name stays as it was.
 Result<void> TrialRun::add_setting(std::int64_t step, const space::Sample& setting) {
-  study::Recipe recipe = settings_.empty() ? input_.recipe : settings_.back().second;
+  study::StepNumbers numbers = settings_.back().second;
   for (const auto& [name, value] : setting) LANISTA_TRY(study::check_tunable(name));
-  LANISTA_TRY(study::apply_sample(recipe, setting));
-  if (!settings_.empty() && settings_.back().first == step) settings_.pop_back();
-  settings_.emplace_back(step, std::move(recipe));
+  LANISTA_TRY(study::apply_sample(numbers, setting));
+  if (settings_.back().first == step) settings_.pop_back();
+  settings_.emplace_back(step, numbers);
   return {};
 }
 
-Result<void> TrialRun::begin_settings() {
-  const study::PluginConfig& tune = input_.recipe.tune;
-  settings_.clear();
-  if (tune.name.empty()) return {};
-  if (selection_) {
+Result<std::optional<study::TuneRules>> TrialRun::rules_of(const study::Recipe& recipe) {
+  const std::string& name = recipe.tune.name;
+  if (name.empty()) return std::optional<study::TuneRules>();
+  if (!recipe.select.name.empty()) {
     return Error{Code::kInvalidArgument, "a trial that selects its examples cannot tune itself", "train.tune"};
   }
-  if (tune.name == study::kAdaptive) {
-    auto adapter = BatchAdapter::make(input_.model, *input_.step_ops, input_.recipe);
+  if (name == study::kAdaptive || name == study::kPlayedBack) return std::optional<study::TuneRules>();
+  auto rules = study::tune_rules(recipe);
+  if (!rules) return Error{rules.error().code, rules.error().message, "train.tune"};
+  return std::optional(*std::move(rules));
+}
+
+Result<void> TrialRun::begin_settings() {
+  const study::Recipe& recipe = input().recipe;
+  settings_.assign(1, {0, recipe});
+  if (recipe.tune.name == study::kAdaptive) {
+    auto adapter = BatchAdapter::make(input().model, *input().step_ops, recipe);
     if (!adapter) return Error{adapter.error().code, adapter.error().message, "data.batch"};
     adapter_ = *std::move(adapter);
     return {};
   }
-  const auto of_tune = [](const Error& error) { return Error{error.code, error.message, "train.tune"}; };
-  if (tune.name != study::kPlayedBack) {
-    auto rules = study::tune_rules(input_.recipe);
-    if (!rules) return of_tune(rules.error());
-    tune_rules_ = *std::move(rules);
-    return {};
-  }
-  if (auto fits = study::check_batches(input_.recipe); !fits) return of_tune(fits.error());
-  LANISTA_ASSIGN(const auto schedule, study::read_schedule(tune.options));
+  if (recipe.tune.name != study::kPlayedBack) return {};
+  if (auto fits = study::check_batches(recipe); !fits)
+    return Error{fits.error().code, fits.error().message, "train.tune"};
+  LANISTA_ASSIGN(const auto schedule, study::read_schedule(recipe.tune.options));
   for (const study::SettingAt& each : schedule) LANISTA_TRY(add_setting(each.step, each.setting));
   return {};
 }
 
 Result<void> TrialRun::restore_settings(const std::map<std::string, std::string>& facts,
                                         std::span<const study::Measurement> measurements) {
-  if (!tune_rules_ && !adapter_) return {};
+  if (!tune_rules() && !adapter_) return {};
   std::optional<BatchAdapter> adapter = adapter_;
   if (adapter) {
     const auto told = facts.find("noise");
@@ -72,7 +75,8 @@ Result<void> TrialRun::restore_settings(const std::map<std::string, std::string>
       searched->push_back(std::move(branch));
     }
   }
-  const auto before = std::exchange(settings_, {});
+  const auto before = settings_;
+  settings_.assign(1, {0, input().recipe});
   const auto take = [&](const std::vector<study::Branch>& branches) -> Result<void> {
     for (const study::Branch& branch : branches) {
       if (branch.kept) LANISTA_TRY(add_setting(branch.step, branch.setting));
@@ -94,14 +98,13 @@ Result<void> TrialRun::restore_settings(const std::map<std::string, std::string>
 }
 
 void TrialRun::adapt() {
-  if (!adapter_ || searched_ || epochs_.begin(step_) != step_) return;
-  const auto choice = adapter_->choose(recipe().batch, epochs_.pass_rows(pass()));
+  if (!adapter_ || searched_ || epochs().begin(step_) != step_) return;
+  const auto choice = adapter_->choose(setting().batch, epochs().pass_rows(pass()));
   if (!choice) return;
-  const space::Sample setting{{"batch", choice->batch},
-                              {"lr", input_.recipe.lr * adapter_->rate_factor(choice->batch)}};
-  const auto taken = add_setting(step_, setting);
+  const space::Sample next{{"batch", choice->batch}, {"lr", input().recipe.lr * adapter_->rate_factor(choice->batch)}};
+  const auto taken = add_setting(step_, next);
   LANISTA_CHECK(taken.ok(), taken ? "" : taken.error().message);
-  note_search({{step_, setting, 0, std::string(study::kAdapted), choice->gain, true}}, nullptr);
+  note_search({{step_, next, 0, std::string(study::kAdapted), choice->gain, true}}, nullptr);
 }
 
 bool TrialRun::measures_noise() const { return adapter_ && adapter_->measures(step_, stride(), rows_next()); }
@@ -113,34 +116,35 @@ std::int64_t TrialRun::updates_before_noise() const {
 void TrialRun::note_noise(double small_square, double square) { adapter_->note(small_square, square, rows_next()); }
 
 bool TrialRun::wants_search() const {
-  if (!tune_rules_ || searched_) return false;
-  return epochs_.begin(step_) == step_ && study::wants_search(*tune_rules_, measurements_);
+  if (!tune_rules() || searched_) return false;
+  return epochs().begin(step_) == step_ && study::wants_search(*tune_rules(), measurements_);
 }
 
 Result<TrialRun> TrialRun::fork(const space::Sample& setting, std::optional<std::uint64_t> data_seed) const {
   if (!state_) {
     return Error{Code::kFailedPrecondition,
-                 "trial " + std::to_string(input_.trial.value) + " cannot branch: there is no state in memory", ""};
+                 "trial " + std::to_string(trial().value) + " cannot branch: there is no state in memory", ""};
   }
-  TrainerInput input = input_;
-  if (data_seed) input.data_seed = *data_seed;
-  LANISTA_ASSIGN(TrialRun out, copied(std::move(input)));
+  LANISTA_ASSIGN(TrialRun out, copied());
+  out.data_seed_ = data_seed.value_or(data_seed_);
   LANISTA_TRY(out.add_setting(step_, setting));
   return out;
 }
 
-Result<TrialRun> TrialRun::copied(TrainerInput input) const {
-  TrialRun out = once_more(std::move(input));
-  LANISTA_ASSIGN(out.state_, state_.clone(input_.trial_seed));
+Result<TrialRun> TrialRun::copied() const {
+  TrialRun out = once_more();
+  LANISTA_ASSIGN(out.state_, state_.clone(trial_seed()));
   return out;
 }
 
-TrialRun TrialRun::once_more(TrainerInput input) const {
-  input.keep = {};
-  input.start.reset();
-  input.rivals.clear();
-  input.race_steps = 0;
-  TrialRun out(std::move(input), *this);  // what is checked and derived of the input is the parent's
+// It measures and keeps nothing, and has no start: whoever has a state goes on from that.
+TrialRun TrialRun::once_more() const {
+  TrialRun out(terms_);
+  out.data_seed_ = data_seed_;
+  out.recalibrate_ = recalibrate_;
+  out.selection_ = selection_;
+  out.adapter_ = adapter_;
+  out.settings_.reserve(settings_.size() + 1);  // a branch adds one
   out.settings_ = settings_;
   out.numbers_ = numbers_;
   out.rates_ = rates_;
@@ -159,10 +163,10 @@ void TrialRun::note_search(std::vector<study::Branch> branches, TrialRun* winner
   state_ = std::move(winner->state_);
   step_ = winner->step_;
   loss_sum_ = winner->loss_sum_;
-  input_.start.reset();
+  start_.reset();
 }
 
-std::int64_t TrialRun::rows_next() const { return epochs_.rows_read(step_ + stride()) - epochs_.rows_read(step_); }
+std::int64_t TrialRun::rows_next() const { return epochs().rows_read(step_ + stride()) - epochs().rows_read(step_); }
 
 std::pair<std::int64_t, std::int64_t> TrialRun::searched() const {
   std::pair<std::int64_t, std::int64_t> out{0, 0};

@@ -127,6 +127,36 @@ TEST(Tuning, WhatIsLeftInTheMiddleIsSearchedAgainToTheSameBits) {
   }
 }
 
+// What a run has come to since is none of its business then.
+TEST(Tuning, AnEarlierStateBringsItsOwnSettings) {
+  const TrainerInput input = tuned_trial();
+  auto group = LaneGroup::create(input, 4);
+  TrialRun run = *TrialRun::create(input);
+  TrialRun* one = &run;
+  const auto train = [&](std::int64_t epochs) {
+    while (run.epochs_done() < epochs) {
+      if (run.wants_search()) {
+        ASSERT_TRUE(search_setting(*group, run, rates, never));
+      }
+      StepEnd end;
+      group->step({&one, 1}, {&end, 1});
+      ASSERT_EQ(end.failure, "");
+    }
+  };
+  ASSERT_TRUE(group->admit(run));
+  const TrainerState early = run.save();
+  const double rate = run.setting().lr;
+  train(input.recipe.epochs);
+  const TrainerState late = run.save();
+  ASSERT_NE(run.setting().lr, rate);
+
+  ASSERT_TRUE(run.restore(early));
+
+  EXPECT_EQ(run.setting().lr, rate);
+  train(input.recipe.epochs);
+  EXPECT_EQ(run.save().tensors, late.tensors);
+}
+
 TEST(Tuning, PlaysAScheduleBackToTheSameBits) {
   const TrainerInput input = tuned_trial();
   const Trained tuned = train_through(input, 4);

@@ -1,0 +1,208 @@
+#include "lanista/bench/device_race.h"
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "lanista/bench/our_program.h"
+
+namespace lanista::bench {
+namespace {
+
+using nlohmann::json;
+
+/// The CPU's in double precision, which ends elsewhere in its last bits, of a class that it is told. Five lanes are too
+/// many; seven throw at once, and three when they have shown that they agree.
+class OtherBits final : public nn::Backend {
+ public:
+  explicit OtherBits(std::string numeric_class) : class_(std::move(numeric_class)) {}
+  std::string_view name() const override { return "other"; }
+  std::string_view numeric_class() const override { return class_; }
+  Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+                                               const nn::ProgramOptions& options) const override {
+    if (options.lanes == 7) throw std::runtime_error("the driver is gone");
+    if (options.lanes > 4) return Error{Code::kResourceExhausted, "four lanes are the most", ""};
+    nn::ProgramOptions wide = options;
+    wide.precision = Precision::kFloat64;
+    if (options.lanes == 3) {
+      wide.before_commit = [done = std::make_shared<std::atomic<int>>(0)](std::int64_t) {
+        if (++*done > 3 * 20) throw std::runtime_error("the card is gone");
+      };
+    }
+    return nn::cpu_backend().compile(train, infer, wide);
+  }
+
+ private:
+  std::string class_;
+};
+
+struct Seen {
+  Result<void> done;
+  std::map<std::string, json> rows;  // by "case arm"
+};
+
+Seen race(const Request& request, const OpenDevice& open) {
+  std::ostringstream out;
+  Seen seen{race_devices(request, open, out), {}};
+  std::istringstream lines(out.str());
+  for (std::string line; std::getline(lines, line);) {
+    const json row = json::parse(line);
+    seen.rows[row["case"].get<std::string>() + " " + row["arm"].get<std::string>()] = row;
+  }
+  return seen;
+}
+
+Request request_of(std::vector<std::string> devices, std::vector<std::int64_t> lanes) {
+  Request request;
+  request.name = "gpu";
+  request.repeats = 1;
+  request.json = true;
+  request.cases = {"mlp-64"};
+  request.lanes = std::move(lanes);
+  request.devices = std::move(devices);
+  return request;
+}
+
+TEST(DeviceRace, TimesDevicesBesideOwnKernels) {
+  const auto seen = race(request_of({"same"}, {1, 3}), [](const std::string&) { return &nn::cpu_backend(); });
+
+  ASSERT_TRUE(seen.done.ok()) << seen.done.error().text();
+  for (const std::string name : {"mlp-64/1 ", "mlp-64/3 "}) {
+    for (const std::string arm : {"own", "same", "own/same", "own/same-low", "same-step", "same-bytes", "limit"}) {
+      ASSERT_TRUE(seen.rows.contains(name + arm)) << name + arm;
+      EXPECT_GT(seen.rows.at(name + arm)["value"], 0) << name + arm;
+    }
+    EXPECT_EQ(seen.rows.at(name + "same-distance")["value"], 0);
+  }
+}
+
+// 64-64-10: 4,810 parameters; 32 samples, 6 products of the first layer's size less its input's gradient.
+TEST(DeviceRace, SaysWhatTheCardAllows) {
+  Request request = request_of({}, {1});
+  const auto limit = [&] {
+    return race(request,
+                [](const std::string&) {
+                  return Error{Code::kUnavailable, "none", ""};
+                })
+        .rows.at("mlp-64/1 limit")["value"]
+        .get<double>();
+  };
+  const double flops = 2.0 * 32 * (2 * 64 * 64 + 3 * 64 * 10);
+
+  request.peak_tflops = 1e-3, request.bandwidth_gbs = 1e9;
+  EXPECT_NEAR(limit(), flops / 1e3, 1e-9 * flops);
+  request.peak_tflops = 1e9, request.bandwidth_gbs = 2;
+  EXPECT_NEAR(limit(), 20.0 * 4810 / 2e3, 1e-9);
+}
+
+TEST(DeviceRace, LeavesOutWhatIsNotHereAndSaysWhy) {
+  const OtherBits other("other-1");
+  const auto seen =
+      race(request_of({"none", "small"}, {4, 5}), [&](const std::string& name) -> Result<const nn::Backend*> {
+        if (name == "none") return Error{Code::kUnavailable, "no such card", ""};
+        return &other;
+      });
+
+  ASSERT_TRUE(seen.done.ok()) << seen.done.error().text();
+  EXPECT_EQ(seen.rows.at("all none")["status"], "skipped");
+  EXPECT_NE(seen.rows.at("all none")["reason"].get<std::string>().find("no such card"), std::string::npos);
+  EXPECT_EQ(seen.rows.at("mlp-64/5 small")["status"], "skipped");
+  EXPECT_TRUE(seen.rows.at("mlp-64/4 small").contains("value"));
+  EXPECT_TRUE(seen.rows.at("mlp-64/5 own").contains("value"));
+}
+
+TEST(DeviceRace, HoldsADeviceOfOwnClassToTheBitAndOthersToATolerance) {
+  const OtherBits honest("other-1"), liar(std::string(nn::cpu_backend().numeric_class()));
+
+  const auto near = race(request_of({"d"}, {2}), [&](const std::string&) { return &honest; });
+  EXPECT_TRUE(near.done.ok());
+  const double distance = near.rows.at("mlp-64/2 d-distance")["value"];
+  EXPECT_GT(distance, 0);
+  EXPECT_LT(distance, 10);
+
+  const auto far = race(request_of({"d"}, {2}), [&](const std::string&) { return &liar; });
+  ASSERT_FALSE(far.done.ok());
+  EXPECT_EQ(far.done.error().code, Code::kInternal);
+  EXPECT_EQ(far.rows.at("mlp-64/2 d")["status"], "failed");
+  EXPECT_TRUE(far.rows.contains("mlp-64/2 own"));
+}
+
+TEST(DeviceRace, GoesOnWhereADeviceThrowsAndFailsAtItsEnd) {
+  const OtherBits other("other-1");
+  const auto seen = race(
+      request_of({"d", "same"}, {7, 3, 2}),
+      [&](const std::string& name) -> Result<const nn::Backend*> { return name == "d" ? &other : &nn::cpu_backend(); });
+
+  ASSERT_FALSE(seen.done.ok());
+  EXPECT_NE(seen.done.error().message.find("the driver is gone"), std::string::npos);
+  EXPECT_EQ(seen.rows.at("mlp-64/7 d")["status"], "failed");
+  EXPECT_TRUE(seen.rows.at("mlp-64/7 same").contains("value"));
+  EXPECT_TRUE(seen.rows.contains("mlp-64/3 d-distance"));
+  EXPECT_EQ(seen.rows.at("mlp-64/3 d")["reason"], "the card is gone");
+  EXPECT_FALSE(seen.rows.contains("mlp-64/3 own/d"));
+  EXPECT_TRUE(seen.rows.at("mlp-64/2 d").contains("value"));
+}
+
+std::vector<float> array_of(const std::string& folder, const json& of, const std::string& name) {
+  for (const json& each : of["arrays"]) {
+    if (each["name"] != name) continue;
+    std::int64_t elements = 1;
+    for (const std::int64_t size : each["shape"]) elements *= size;
+    std::vector<float> out(static_cast<std::size_t>(elements));
+    std::ifstream file(folder + "/" + of["file"].get<std::string>(), std::ios::binary);
+    file.seekg(each["offset"].get<std::int64_t>() * 4);
+    file.read(reinterpret_cast<char*>(out.data()), elements * 4);
+    EXPECT_TRUE(file.good()) << name;
+    return out;
+  }
+  ADD_FAILURE() << "no array " << name;
+  return {};
+}
+
+TEST(CaseFiles, HoldWhatTheModelsBeginWithAndTheirLosses) {
+  const auto folder = std::filesystem::temp_directory_path() / ("lanista-cases-" + std::to_string(::getpid()));
+  Request request = request_of({}, {3});
+  request.cases = {"cnn-digits"};
+  request.write = folder.string();
+
+  const auto seen = race(request, [](const std::string&) { return &nn::cpu_backend(); });
+
+  ASSERT_TRUE(seen.done.ok()) << seen.done.error().text();
+  EXPECT_TRUE(seen.rows.empty());
+  const json index = json::parse(std::ifstream(folder / "cases.json"));
+  ASSERT_EQ(index["cases"].size(), 1U);
+  const json& of = index["cases"][0];
+  const Case c = training_cases(request.cases)->front();
+  const CaseBatch batch(c);
+  EXPECT_EQ(array_of(request.write, of, "features"), batch.features());
+  EXPECT_EQ(array_of(request.write, of, "labels"), std::vector<float>(batch.labels().begin(), batch.labels().end()));
+  auto program = OurProgram::make(c, 3, 1);
+  ASSERT_TRUE(program.ok());
+  std::vector<float> rates, losses;
+  for (std::int64_t lane = 0; lane < 3; ++lane) rates.push_back(static_cast<float>(program->rate(lane)));
+  EXPECT_EQ(array_of(request.write, of, "rates"), rates);
+  const StartWeights last = program->weights(2);
+  for (const Tensor& tensor : last.trained) {
+    const auto all = array_of(request.write, of, "trained/" + tensor.name);
+    const auto wanted = elements_of<float>(tensor);
+    ASSERT_EQ(all.size(), 3 * wanted.size());
+    EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), all.end() - static_cast<std::ptrdiff_t>(wanted.size())));
+  }
+  for (int step = 0; step < 20; ++step) {
+    for (const double loss : program->step()) losses.push_back(static_cast<float>(loss));
+  }
+  EXPECT_EQ(array_of(request.write, of, "losses"), losses);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace lanista::bench

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lanista/base/result.h"
+#include "lanista/device/lane_kernels.h"
+
+namespace lanista::device {
+
+/// Kernels of lanes on a GPU, compiled by NVRTC and started by the driver; both are opened, not linked.
+class CudaKernels : public LaneKernels {
+ public:
+  /// "sm_90".
+  virtual const std::string& architecture() const = 0;
+};
+
+/// `current_stream` tells the stream of this thread's queue; `torch_folder` is where LibTorch's libraries lie, one of
+/// which knows the way to NVRTC. Errors: kUnavailable, naming what is missing.
+Result<std::unique_ptr<const CudaKernels>> cuda_kernels(int device, void* (*current_stream)(),
+                                                        const std::string& torch_folder);
+
+}  // namespace lanista::device

@@ -1,0 +1,229 @@
+// What kernels of lanes are told. `wide` is 4 where numbers are read and written four at a time, else 1: a kernel's
+// threads are so many fewer. Read by the host's compiler and by the GPU's alike, so there is nothing in here but
+// numbers and pointers. Pointers to values are void: the same kernel is there for float and for double.
+// NOLINTBEGIN
+
+/// y = f(x), or of x and dy, element by element; all lie alike.
+struct Elementwise {
+  const void* x;
+  const void* dy;
+  void* y;
+  double a, b;  // attributes of the operator
+  long long wide;
+};
+
+/// Up to four values, added in their order.
+struct Sum {
+  const void* x[4];
+  void* y;
+  long long terms, wide;
+};
+
+/// Rows of the lanes' tables [lanes, vocab, dim], lanes `stride` apart; or marks [lanes, tokens, vocab] that are one at
+/// their token.
+struct Embedding {
+  const long long* tokens;  // [lanes, each], lanes `token_lane` apart
+  const void* table;
+  void* y;
+  long long each, vocab, dim, stride, token_lane;
+};
+
+/// [lanes, rows, columns] and values of a column in a lane.
+struct Columns {
+  const void* x;
+  const void* by;  // [lanes, columns], lanes `stride` apart
+  void* y;
+  long long per_lane, columns, stride, wide;
+};
+
+/// Sums over rows of [lanes, rows, columns], `each` rows a part: [lanes, parts, columns] in double. Of what a
+/// normalisation sums (Moments), there are two columns for each.
+struct ColumnSum {
+  const void* x;
+  const void* dy;       // of a gradient
+  const void* mean;     // [lanes, columns]
+  const void* inverse;  // [lanes, columns]
+  void* out;
+  long long rows, columns, each, parts;
+};
+
+/// The end of a batch norm's statistics: from sums [lanes, 2 columns].
+struct NormEnd {
+  const double* sums;  // [lanes, parts, 2 columns]
+  const void* x;  // whose first row the distances are taken from
+  const void* old_mean;
+  const void* old_var;  // [lanes, columns], lanes `stride` apart
+  const double* momentum;
+  void* mean;
+  void* inverse;
+  void* new_mean;
+  void* new_var;
+  double eps;
+  long long rows, columns, stride, momentum_stride, parts;
+};
+
+/// Batch norm's values, or its gradient: [lanes, rows, columns].
+struct NormApply {
+  const void* x;
+  const void* dy;
+  const void* mean;
+  const void* inverse;
+  const void* slope;  // [lanes, columns], lanes `stride` apart; may be null
+  const void* shift;
+  const void* dot;
+  const void* sum;
+  void* y;
+  long long rows, columns, stride, wide;
+};
+
+/// Rows of `len` numbers: softmax, layer norm and their gradients.
+struct Rows {
+  const void* x;
+  const void* dy;
+  const void* weight;  // [lanes, len], lanes `stride` apart; may be null
+  const void* bias;
+  void* y;
+  void* mean;     // a number a row
+  void* inverse;
+  void* product;  // of dy and the normalised value
+  double eps;
+  long long len, rows_per_lane, stride;
+};
+
+/// Where a value [lanes, samples, channels, rows, columns] lies.
+struct Image {
+  long long lane, sample, channel, row, column;
+};
+
+/// Windows of images, spread first by `spread` where it is above one: [lanes groups, n oh ow, kh kw c/groups].
+struct Windows {
+  const void* x;
+  void* y;
+  Image at;
+  long long samples, h, w, oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, spread_h, spread_w,
+      groups, each;
+};
+
+/// A convolution whose outputs come eight channels at a time: [lanes, samples, oh, ow, co]. Of a gradient by x, x is dy,
+/// spread by the stride, and weights are turned.
+struct Convolution {
+  const void* x;
+  const void* weight;  // [kh, kw, ci, co] of a lane, lanes `weight_lane` apart
+  const void* bias;    // [co], lanes `bias_lane` apart; may be null
+  void* y;
+  Image at;
+  long long samples, h, w, ci, oh, ow, co, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, spread_h,
+      spread_w, weight_lane, bias_lane, fours;  // fours: input channels may be read four at a time
+};
+
+/// Its gradient by weights, four input channels and eight outputs at a time: [lanes, parts, kh, kw, ci, co], a part
+/// being `each` rows of the output.
+struct ConvolutionGrad {
+  const void* x;
+  const void* dy;
+  void* y;
+  Image at, dy_at;
+  long long samples, h, w, ci, oh, ow, co, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, each, parts,
+      fours;
+};
+
+/// Weights of a convolution for the way back: windows turned, channels changed places.
+struct Turn {
+  const void* x;  // [kh, kw, ci, co], lanes `lane` apart
+  void* y;        // [kh, kw, co, ci], dense
+  long long windows, ci, co, lane;
+};
+
+/// A convolution in which every channel is a group of its own; channels lie last in all that is written.
+struct Depthwise {
+  const void* x;
+  const void* dy;
+  const void* weight;  // [kh, kw, c] of a lane, lanes `weight_lane` apart
+  void* y;
+  Image at, dy_at;
+  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, weight_lane,
+      each, parts, wide;
+};
+
+/// Pools; what is written has its channels last.
+struct Pool {
+  const void* x;
+  unsigned char* where;  // the cell of a window that won
+  void* y;
+  Image at;        // of x
+  Image where_at;  // of `where`, where it is read
+  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, top, left, bottom, right, padding, wide;
+};
+
+/// Cross-entropy of samples with some positions each.
+struct CrossEntropy {
+  const void* x;            // [lanes, samples positions, classes]: logits, or probabilities where a gradient is wanted
+  const long long* labels;  // [lanes, samples positions], lanes `label_lane` apart
+  const double* smoothing;  // of each lane, `smoothing_lane` apart
+  const void* weights;      // [lanes, samples], may be null
+  void* loss;               // [lanes, samples]
+  void* y;                  // probabilities, or the gradient
+  long long samples, positions, classes, label_lane, smoothing_lane;
+  double share;  // of one row in the mean
+};
+
+/// Some stretches of all lanes' states, which become others or are updated: element k of those of a lane belongs to the
+/// stretch whose `first` is the last at or before it.
+struct Stretches {
+  static constexpr int kMost = 24;
+  long long count;              // elements of all of them, in a lane
+  int items;
+  long long first[kMost];       // of each, among these
+  long long begin[kMost];       // where it begins in parameters, or buffers
+  const void* from[kMost];      // gradients, or new values
+  long long from_lane[kMost];   // elements between two lanes of these
+};
+
+/// Updates: rows of a state, `lane` elements apart.
+struct Update {
+  Stretches of;
+  const long long* active;
+  const double* hyper;  // [lanes, columns]
+  const void* scale;    // of each lane's gradients; may be null
+  void* parameters;
+  void* slots[2];
+  long long lane, columns;
+};
+
+/// New buffers of active lanes.
+struct Renew {
+  Stretches of;
+  const long long* active;
+  void* to;
+  long long lane;
+};
+
+/// What a step says of its chunk: rows of totals, `lanes` apart.
+struct Note {
+  const long long* active;
+  const void* losses;  // [lanes, samples]
+  const long long* step;
+  double* totals;
+  long long samples, lanes;
+};
+
+/// The factor of clipped gradients.
+struct Clip {
+  const void* gradients;
+  double* partial;
+  const double* hyper;
+  void* scale;
+  long long count, lane, parts, columns, clip;
+};
+
+/// [lanes, samples, each].
+struct Dropout {
+  const void* x;
+  void* y;
+  const long long* active;
+  const long long* keys;     // [lanes, 2]
+  const long long* samples;  // lanes `sample_lane` apart
+  const double* numbers;     // lanes `number_lane` apart
+  long long batch, each, sample_lane, number_lane, origin;
+};
+// NOLINTEND

@@ -1,0 +1,46 @@
+// Kernels of lanes: each stands for many calls of ATen. One thread makes one number, or a few that nobody else makes,
+// and reads nothing that a neighbour writes, so the order of threads is of no account. Where some threads share a row
+// (LANE_ROW_KERNEL: `i` is the row), each has columns of its own, and they tell each other sums, in one order.
+// The host compiles the same text (lane_kernels.cpp), where a kernel is a loop over its threads; a GPU's compiler gets it
+// behind lane/gpu.inc.h. T is the type of values; LANE_KERNEL(name, Arguments) { … } has its number `i` and `a`.
+// NOLINTBEGIN
+
+// Numbers that lie side by side, read as one.
+struct alignas(4 * sizeof(T)) Four {
+  T v[4];
+};
+// Where a window's cell comes from along an axis of `size` cells, `spread` apart: at / spread, or none.
+LANE_FN int lane_source(int at, int size, int spread) {
+  if (spread == 1) return (unsigned)at < (unsigned)size ? at : -1;
+  if (at < 0) return -1;
+  const int cell = at / spread;
+  return cell * spread == at && cell < size ? cell : -1;
+}
+
+// The windows of an axis that hold a place: of the last one, its number and the place's cell in it; the others come
+// one before another, `stride` cells on. Windows have no gaps.
+struct Holders {
+  int window, cell;
+};
+LANE_FN Holders lane_holders(int place, int stride) {
+  const int last = place / stride;
+  return {last, place - last * stride};
+}
+LANE_FN Four lane_load(const T* from, int wide) {
+  Four f;
+  if (wide == 4) {
+    f = *(const Four*)from;
+  } else {
+    f.v[0] = from[0];
+  }
+  return f;
+}
+LANE_FN void lane_store(T* to, const Four& f, int wide) {
+  if (wide == 4) {
+    *(Four*)to = f;
+  } else {
+    to[0] = f.v[0];
+  }
+}
+LANE_FN T lane_sigmoid(T x) { return T(1) / (LANE_EXP(-x) + T(1)); }
+// NOLINTEND

@@ -1,0 +1,79 @@
+// Kernels of lanes, element by element, and tables of tokens.
+// NOLINTBEGIN
+// A kernel y = f(x) or f(x, dy) from what it does to one number.
+#define LANE_ELEMENTWISE(name)                                                            \
+  LANE_KERNEL(name, Elementwise) {                                                        \
+    const int wide = int(a.wide);                                                         \
+    const Four x = lane_load(LANE_READ(x) + i * wide, wide);                              \
+    Four y = x, dy = x;                                                                   \
+    if (a.dy) dy = lane_load(LANE_READ(dy) + i * wide, wide);                             \
+    for (int k = 0; k < 4; ++k) {                                                         \
+      if (k < wide) y.v[k] = name##_of(x.v[k], dy.v[k], a);                               \
+    }                                                                                     \
+    lane_store(LANE_WRITE(y) + i * wide, y, wide);                                        \
+  }
+
+LANE_FN T relu_of(T x, T, const Elementwise&) { return x <= T(0) ? T(0) : x; }
+LANE_FN T relu_grad_of(T x, T dy, const Elementwise&) { return x <= T(0) ? T(0) : dy; }
+LANE_FN T clip_of(T x, T, const Elementwise& a) {
+  const T raised = x < T(a.a) ? T(a.a) : x;
+  return raised > T(a.b) ? T(a.b) : raised;
+}
+LANE_FN T clip_grad_of(T x, T dy, const Elementwise& a) { return x <= T(a.a) || x >= T(a.b) ? T(0) : dy; }
+LANE_FN T lane_gelu_gate(T x) { return lane_sigmoid((x * T(1.5957691216057307)) * (x * x * T(0.044715) + T(1))); }
+LANE_FN T gelu_of(T x, T, const Elementwise&) { return x * lane_gelu_gate(x); }
+LANE_FN T gelu_grad_of(T x, T dy, const Elementwise&) {
+  const T gate = lane_gelu_gate(x);
+  const T slope = x * x * T(3 * 0.044715 * 1.5957691216057307) + T(1.5957691216057307);
+  return dy * ((x * slope) * (gate * (T(1) - gate)) + gate);
+}
+LANE_FN T silu_of(T x, T, const Elementwise&) { return x * lane_sigmoid(x); }
+LANE_FN T silu_grad_of(T x, T dy, const Elementwise&) {
+  const T gate = lane_sigmoid(x);
+  return dy * (x * (gate * (T(1) - gate)) + gate);
+}
+LANE_FN T hard_swish_of(T x, T, const Elementwise&) {
+  T gate = x * T(1.0 / 6) + T(0.5);
+  if (gate < T(0)) gate = T(0);
+  if (gate > T(1)) gate = T(1);
+  return x * gate;
+}
+LANE_FN T hard_swish_grad_of(T x, T dy, const Elementwise&) {
+  return x <= T(-3) ? T(0) : x >= T(3) ? dy : dy * (x * T(1.0 / 3) + T(0.5));
+}
+LANE_ELEMENTWISE(relu)
+LANE_ELEMENTWISE(relu_grad)
+LANE_ELEMENTWISE(clip)
+LANE_ELEMENTWISE(clip_grad)
+LANE_ELEMENTWISE(gelu)
+LANE_ELEMENTWISE(gelu_grad)
+LANE_ELEMENTWISE(silu)
+LANE_ELEMENTWISE(silu_grad)
+LANE_ELEMENTWISE(hard_swish)
+LANE_ELEMENTWISE(hard_swish_grad)
+
+LANE_KERNEL(sum, Sum) {
+  const int wide = int(a.wide);
+  Four y = lane_load((const T*)a.x[0] + i * wide, wide);
+  for (int term = 1; term < 4; ++term) {
+    if (term >= a.terms) continue;
+    const Four x = lane_load((const T*)a.x[term] + i * wide, wide);
+    for (int k = 0; k < 4; ++k) {
+      if (k < wide) y.v[k] = y.v[k] + x.v[k];
+    }
+  }
+  lane_store(LANE_WRITE(y) + i * wide, y, wide);
+}
+
+// Zeros for a token that the table does not have.
+LANE_KERNEL(embedding, Embedding) {
+  const n32 row = n32(i) / n32(a.dim), lane = row / n32(a.each);
+  const i64 token = a.tokens[lane * a.token_lane + row % n32(a.each)];
+  const bool known = token >= 0 && token < a.vocab;
+  LANE_WRITE(y)[i] = known ? LANE_READ(table)[lane * a.stride + token * a.dim + n32(i) % n32(a.dim)] : T(0);
+}
+LANE_KERNEL(one_hot, Embedding) {
+  const n32 row = n32(i) / n32(a.vocab), lane = row / n32(a.each);
+  LANE_WRITE(y)[i] = a.tokens[lane * a.token_lane + row % n32(a.each)] == i64(n32(i) % n32(a.vocab)) ? T(1) : T(0);
+}
+// NOLINTEND

@@ -1,0 +1,206 @@
+// Kernels of lanes at the end of a step: losses, updates, what a chunk is told, and masks.
+// NOLINTBEGIN
+// ---- losses ----
+
+// i counts samples of all lanes; threads share the classes.
+LANE_ROW_KERNEL(cross_entropy, CrossEntropy) {
+  const i64 lane = n32(i) / n32(a.samples), sample = n32(i) % n32(a.samples);
+  const T smoothing = T(a.smoothing[lane * a.smoothing_lane]), hard = T(1) - smoothing, soft = smoothing / T(a.classes);
+  T total = T(0);
+  for (i64 position = 0; position < a.positions; ++position) {
+    const i64 row = i * a.positions + position;
+    const T* x = LANE_READ(x) + row * a.classes;
+    T* p = LANE_WRITE(y) + row * a.classes;
+    T most = x[0], sum = T(0), all = T(0);
+    LANE_ROW_OF(k, a.classes) most = x[k] > most || x[k] != x[k] ? x[k] : most;
+    most = LANE_ROW_MAX(most);
+    LANE_ROW_OF(k, a.classes) {
+      const T z = x[k] - most;
+      all += z;
+      sum += p[k] = LANE_EXP(z);
+    }
+    sum = LANE_ROW_SUM(sum);
+    all = LANE_ROW_SUM(all);
+    LANE_ROW_OF(k, a.classes) p[k] = p[k] / sum;
+    const i64 label = a.labels[lane * a.label_lane + sample * a.positions + position];
+    total += LANE_LOG(sum) - (hard * (x[label] - most) + (smoothing == T(0) ? T(0) : soft * all));
+  }
+  T loss = total / T(a.positions);
+  if (a.weights) loss = loss * LANE_READ(weights)[i];
+  if (LANE_ROW_FIRST) LANE_WRITE(loss)[i] = loss;
+}
+// i counts numbers.
+LANE_KERNEL(cross_entropy_grad, CrossEntropy) {
+  const i64 k = n32(i) % n32(a.classes), row = n32(i) / n32(a.classes), sample = n32(row) / n32(a.positions),
+            lane = n32(sample) / n32(a.samples);
+  const T smoothing = T(a.smoothing[lane * a.smoothing_lane]), hard = T(1) - smoothing, soft = smoothing / T(a.classes);
+  const i64 label = a.labels[lane * a.label_lane + row - lane * a.samples * a.positions];
+  T y = (LANE_READ(x)[i] - (label == k ? hard + soft : soft)) * T(a.share);
+  if (a.weights) y = y * LANE_READ(weights)[sample];
+  LANE_WRITE(y)[i] = y;
+}
+
+// ---- the end of a step ----
+
+#define LANE_HYPER(column) T(a.hyper[lane * a.columns + column])
+// The stretch that an element of a lane belongs to.
+LANE_FN int lane_item(const Stretches& of, i64 element) {
+  int low = 0, high = of.items - 1;
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (of.first[middle] <= element) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+#define LANE_UPDATE                                                                              \
+  const i64 lane = n32(i) / n32(a.of.count), element = n32(i) % n32(a.of.count);                 \
+  if (a.active[lane] == 0) return;                                                               \
+  const int item = lane_item(a.of, element);                                                     \
+  const i64 own = element - a.of.first[item], at = lane * a.lane + a.of.begin[item] + own;       \
+  T g = ((const T*)a.of.from[item])[lane * a.of.from_lane[item] + own];                          \
+  if (a.scale) g = g * LANE_READ(scale)[lane];                                                   \
+  T* const parameter = LANE_WRITE(parameters) + at;                                              \
+  const T p = *parameter;
+#define LANE_SLOT(k) (((T*)a.slots[k])[at])
+// A lane without decay does not look at the parameter.
+#define LANE_DECAYED \
+  if (LANE_HYPER(lane_decay) != T(0)) g = LANE_HYPER(lane_decay) * p + g;
+
+// Columns of the table (UpdateHyper::Column).
+enum {
+  lane_rate,
+  lane_adam_rate,
+  lane_momentum,
+  lane_decay,
+  lane_shrink,
+  lane_beta1,
+  lane_take1,
+  lane_beta2,
+  lane_take2,
+  lane_root,
+  lane_eps,
+  lane_nesterov,
+  lane_first
+};
+
+LANE_KERNEL(update_sgd, Update) {
+  LANE_UPDATE LANE_DECAYED
+  const T mu = LANE_HYPER(lane_momentum);
+  T step = g;
+  if (mu != T(0)) {
+    const T momentum = LANE_HYPER(lane_first) != T(0) ? g : mu * LANE_SLOT(0) + g;
+    LANE_SLOT(0) = momentum;
+    step = LANE_HYPER(lane_nesterov) != T(0) ? mu * momentum + g : momentum;
+  }
+  *parameter = LANE_HYPER(lane_rate) * step + p;
+}
+LANE_KERNEL(update_adam, Update) {
+  LANE_UPDATE LANE_DECAYED
+  const T m = LANE_HYPER(lane_beta1) * LANE_SLOT(0) + LANE_HYPER(lane_take1) * g;
+  const T v = LANE_HYPER(lane_beta2) * LANE_SLOT(1) + (LANE_HYPER(lane_take2) * g) * g;
+  LANE_SLOT(0) = m;
+  LANE_SLOT(1) = v;
+  *parameter =
+      LANE_HYPER(lane_adam_rate) * (m / (LANE_SQRT(v) / LANE_HYPER(lane_root) + LANE_HYPER(lane_eps))) + p;
+}
+LANE_KERNEL(update_adamw, Update) {
+  LANE_UPDATE
+  const T m = LANE_HYPER(lane_beta1) * LANE_SLOT(0) + LANE_HYPER(lane_take1) * g;
+  const T v = LANE_HYPER(lane_beta2) * LANE_SLOT(1) + (LANE_HYPER(lane_take2) * g) * g;
+  LANE_SLOT(0) = m;
+  LANE_SLOT(1) = v;
+  const T shrunk = LANE_HYPER(lane_decay) != T(0) ? p * LANE_HYPER(lane_shrink) : p;
+  *parameter =
+      LANE_HYPER(lane_adam_rate) * (m / (LANE_SQRT(v) / LANE_HYPER(lane_root) + LANE_HYPER(lane_eps))) + shrunk;
+}
+LANE_KERNEL(update_lion, Update) {
+  LANE_UPDATE
+  const T toward = LANE_HYPER(lane_beta1) * LANE_SLOT(0) + LANE_HYPER(lane_take1) * g;
+  const T sign = toward > T(0) ? T(1) : toward < T(0) ? T(-1) : toward;
+  LANE_SLOT(0) = LANE_HYPER(lane_beta2) * LANE_SLOT(0) + LANE_HYPER(lane_take2) * g;
+  *parameter = LANE_HYPER(lane_rate) * sign + p * LANE_HYPER(lane_shrink);
+}
+LANE_KERNEL(update_rmsprop, Update) {
+  LANE_UPDATE LANE_DECAYED
+  const T square = LANE_HYPER(lane_beta2) * LANE_SLOT(0) + (LANE_HYPER(lane_take2) * g) * g;
+  LANE_SLOT(0) = square;
+  T step = g / (LANE_SQRT(square) + LANE_HYPER(lane_eps));
+  if (LANE_HYPER(lane_momentum) != T(0)) {
+    step = LANE_HYPER(lane_momentum) * LANE_SLOT(1) + step;
+    LANE_SLOT(1) = step;
+  }
+  *parameter = LANE_HYPER(lane_rate) * step + p;
+}
+LANE_KERNEL(renew, Renew) {
+  const i64 lane = n32(i) / n32(a.of.count), element = n32(i) % n32(a.of.count);
+  if (a.active[lane] == 0) return;
+  const int item = lane_item(a.of, element);
+  const i64 own = element - a.of.first[item];
+  LANE_WRITE(to)[lane * a.lane + a.of.begin[item] + own] =
+      ((const T*)a.of.from[item])[lane * a.of.from_lane[item] + own];
+}
+// i is a lane; rows of totals: sum of losses, last loss, first bad step.
+LANE_KERNEL(note, Note) {
+  if (a.active[i] == 0) return;
+  double sum = 0;
+  for (i64 n = 0; n < a.samples; ++n) sum += double(LANE_READ(losses)[i * a.samples + n]);
+  const double loss = sum / double(a.samples);
+  a.totals[i] += loss * double(a.samples);
+  a.totals[a.lanes + i] = loss;
+  if (!(loss - loss == 0) && a.totals[2 * a.lanes + i] < 0) a.totals[2 * a.lanes + i] = double(a.step[0]);
+}
+// i counts [lanes, parts].
+LANE_KERNEL(clip_part, Clip) {
+  const i64 lane = i / a.parts;
+  double sum = 0;
+  for (i64 k = i % a.parts; k < a.count; k += a.parts) {
+    const double g = double(LANE_READ(gradients)[lane * a.lane + k]);
+    sum += g * g;
+  }
+  a.partial[i] = sum;
+}
+LANE_KERNEL(clip_end, Clip) {
+  double sum = 0;
+  for (i64 k = 0; k < a.parts; ++k) sum += a.partial[i * a.parts + k];
+  const double clip = a.hyper[i * a.columns + a.clip], wanted = clip / (LANE_SQRT(sum) + 1e-6);
+  LANE_WRITE(scale)[i] = clip > 0 && !(wanted >= 1) ? T(wanted) : T(1);
+}
+
+// ---- masks: Philox4x32-10 as kernels::dropout_keeps has it ----
+
+LANE_FN void lane_philox(u64 key, u64 high, u64 low, u32* c) {
+  u32 k0 = u32(key), k1 = u32(key >> 32);
+  c[0] = u32(low);
+  c[1] = u32(low >> 32);
+  c[2] = u32(high);
+  c[3] = u32(high >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const u64 p0 = u64(0xD2511F53u) * c[0], p1 = u64(0xCD9E8D57u) * c[2];
+    const u32 a = u32(p1 >> 32) ^ c[1] ^ k0, b = u32(p0 >> 32) ^ c[3] ^ k1;
+    c[1] = u32(p1);
+    c[3] = u32(p0);
+    c[0] = a;
+    c[2] = b;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+}
+LANE_KERNEL(dropout, Dropout) {
+  const i64 element = i % a.each, n = i / a.each % a.batch, lane = i / a.each / a.batch;
+  if (a.active[lane] == 0) {
+    LANE_WRITE(y)[i] = T(0);
+    return;
+  }
+  u32 words[4];
+  lane_philox(u64(a.keys[2 * lane]), u64(a.origin), u64(a.keys[2 * lane + 1]), words);
+  const u64 stream = (u64(words[1]) << 32) | words[0];
+  lane_philox(stream, u64(a.samples[lane * a.sample_lane + n]), u64(element / 32 * 8 + element % 8), words);
+  const double keep = 1.0 - a.numbers[lane * a.number_lane];
+  const bool keeps = words[element / 8 % 4] * (1.0 / 4294967296.0) < keep;
+  LANE_WRITE(y)[i] = keeps ? LANE_READ(x)[i] * T(1.0 / keep) : T(0);
+}
+// NOLINTEND

@@ -1,0 +1,204 @@
+// Kernels of lanes that sum over rows: columns, normalisations, softmax.
+// NOLINTBEGIN
+// ---- sums over rows ----
+
+LANE_KERNEL(add_columns, Columns) {
+  const int wide = int(a.wide);
+  const n32 at = n32(i) * wide;
+  const T* by = LANE_READ(by) + at / n32(a.per_lane) * a.stride + at % n32(a.columns);
+  Four y = lane_load(LANE_READ(x) + at, wide);
+  for (int k = 0; k < 4; ++k) {
+    if (k < wide) y.v[k] = y.v[k] + by[k];
+  }
+  lane_store(LANE_WRITE(y) + at, y, wide);
+}
+// i counts [lanes, parts, columns].
+LANE_KERNEL(column_part, ColumnSum) {
+  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts), lane = n32(i) / n32(a.columns) / n32(a.parts);
+  const i64 begin = part * a.each, end = begin + a.each < a.rows ? begin + a.each : a.rows;
+  const T* x = LANE_READ(x) + lane * a.rows * a.columns + c;
+  double sum = 0;
+  for (i64 row = begin; row < end; ++row) sum += double(x[row * a.columns]);
+  ((double*)a.out)[i] = sum;
+}
+// Threads share the rows of a column.
+LANE_ROW_KERNEL(column_end, ColumnSum) {
+  const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
+  const double* x = (const double*)a.x + lane * a.rows * a.columns + c;
+  double sum = 0;
+  LANE_ROW_OF(row, a.rows) sum += x[row * a.columns];
+  sum = LANE_ROW_SUM(sum);
+  if (LANE_ROW_FIRST) LANE_WRITE(out)[i] = T(sum);
+}
+LANE_ROW_KERNEL(column_whole, ColumnSum) {
+  const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
+  const T* x = LANE_READ(x) + lane * a.rows * a.columns + c;
+  double sum = 0;
+  LANE_ROW_OF(row, a.rows) sum += double(x[row * a.columns]);
+  sum = LANE_ROW_SUM(sum);
+  if (LANE_ROW_FIRST) LANE_WRITE(out)[i] = T(sum);
+}
+
+// ---- batch norm: distances to the first row, so that equal values have no variance ----
+
+LANE_KERNEL(norm_part, ColumnSum) {
+  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts), lane = n32(i) / n32(a.columns) / n32(a.parts);
+  const i64 begin = part * a.each, end = begin + a.each < a.rows ? begin + a.each : a.rows;
+  const T* x = LANE_READ(x) + lane * a.rows * a.columns + c;
+  const double first = double(x[0]);
+  double sum = 0, squares = 0;
+  for (i64 row = begin; row < end; ++row) {
+    const double d = double(x[row * a.columns]) - first;
+    sum += d;
+    squares += d * d;
+  }
+  double* out = (double*)a.out + (lane * a.parts + part) * 2 * a.columns;
+  out[c] = sum;
+  out[a.columns + c] = squares;
+}
+LANE_ROW_KERNEL(norm_end, NormEnd) {
+  const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
+  double sum = 0, raw = 0;
+  LANE_ROW_OF(part, a.parts) {
+    const double* sums = a.sums + (lane * a.parts + part) * 2 * a.columns;
+    sum += sums[c];
+    raw += sums[a.columns + c];
+  }
+  sum = LANE_ROW_SUM(sum);
+  raw = LANE_ROW_SUM(raw);
+  if (!LANE_ROW_FIRST) return;
+  const double rows = double(a.rows), first = double(LANE_READ(x)[lane * a.rows * a.columns + c]);
+  double squares = raw - sum * sum / rows;
+  if (squares < 0) squares = 0;
+  const T mean = T(first + sum / rows);
+  LANE_WRITE(mean)[i] = mean;
+  LANE_WRITE(inverse)[i] = T(1 / LANE_SQRT(squares / rows + a.eps));
+  const double momentum = a.momentum[lane * a.momentum_stride];
+  const T keep = T(1 - momentum), take = T(momentum);
+  const i64 old = lane * a.stride + c;
+  LANE_WRITE(new_mean)[i] = LANE_READ(old_mean)[old] * keep + mean * take;
+  LANE_WRITE(new_var)[i] =
+      a.rows > 1 ? LANE_READ(old_var)[old] * keep + T(squares / (rows - 1)) * take : LANE_READ(old_var)[old];
+}
+LANE_KERNEL(norm_apply, NormApply) {
+  const int wide = int(a.wide);
+  const n32 at = n32(i) * wide, c = at % n32(a.columns), lane = at / n32(a.rows * a.columns);
+  const i64 own = i64(lane) * a.columns + c, set = i64(lane) * a.stride + c;
+  Four y = lane_load(LANE_READ(x) + at, wide);
+  for (int k = 0; k < 4; ++k) {
+    if (k >= wide) continue;
+    T slope = LANE_READ(inverse)[own + k];
+    if (a.slope) slope = slope * LANE_READ(slope)[set + k];
+    y.v[k] = (y.v[k] - LANE_READ(mean)[own + k]) * slope;
+    if (a.shift) y.v[k] = y.v[k] + LANE_READ(shift)[set + k];
+  }
+  lane_store(LANE_WRITE(y) + at, y, wide);
+}
+LANE_KERNEL(norm_grad_part, ColumnSum) {
+  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts), lane = n32(i) / n32(a.columns) / n32(a.parts);
+  const i64 begin = part * a.each, end = begin + a.each < a.rows ? begin + a.each : a.rows;
+  const T* x = LANE_READ(x) + lane * a.rows * a.columns + c;
+  const T* dy = LANE_READ(dy) + lane * a.rows * a.columns + c;
+  const T mean = LANE_READ(mean)[lane * a.columns + c];
+  double sum = 0, dot = 0;
+  for (i64 row = begin; row < end; ++row) {
+    const double d = double(dy[row * a.columns]);
+    sum += d;
+    dot += double(x[row * a.columns] - mean) * d;
+  }
+  double* out = (double*)a.out + (lane * a.parts + part) * 2 * a.columns;
+  out[c] = dot;
+  out[a.columns + c] = sum;
+}
+// The mean and inverse are of what was normalised; new_mean and new_var are the sums, of dy times it and of dy.
+LANE_ROW_KERNEL(norm_grad_end, NormEnd) {
+  const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
+  double dot = 0, sum = 0;
+  LANE_ROW_OF(part, a.parts) {
+    const double* sums = a.sums + (lane * a.parts + part) * 2 * a.columns;
+    dot += sums[c];
+    sum += sums[a.columns + c];
+  }
+  dot = LANE_ROW_SUM(dot);
+  sum = LANE_ROW_SUM(sum);
+  if (!LANE_ROW_FIRST) return;
+  LANE_WRITE(new_mean)[i] = T(dot * double(((const T*)a.inverse)[i]));
+  LANE_WRITE(new_var)[i] = T(sum);
+}
+LANE_KERNEL(norm_grad_apply, NormApply) {
+  const int wide = int(a.wide);
+  const n32 at = n32(i) * wide, c = at % n32(a.columns), lane = at / n32(a.rows * a.columns);
+  const i64 own = i64(lane) * a.columns + c;
+  const Four x = lane_load(LANE_READ(x) + at, wide), dy = lane_load(LANE_READ(dy) + at, wide);
+  Four y = x;
+  const T rows = T(a.rows);
+  for (int k = 0; k < 4; ++k) {
+    if (k >= wide) continue;
+    const T inverse = LANE_READ(inverse)[own + k];
+    const T slope = a.slope ? inverse * LANE_READ(slope)[i64(lane) * a.stride + c + k] : inverse;
+    const T d = x.v[k] - LANE_READ(mean)[own + k];
+    y.v[k] = slope * ((dy.v[k] - LANE_READ(sum)[own + k] / rows) - d * (LANE_READ(dot)[own + k] / rows * inverse));
+  }
+  lane_store(LANE_WRITE(y) + at, y, wide);
+}
+
+// ---- rows: as many threads as LANE_ROW_THREADS share one, each with columns of its own, and tell each other sums ----
+
+LANE_ROW_KERNEL(softmax, Rows) {
+  const T* x = LANE_READ(x) + i * a.len;
+  T* y = LANE_WRITE(y) + i * a.len;
+  T most = x[0], sum = T(0);
+  LANE_ROW(k) most = x[k] > most || x[k] != x[k] ? x[k] : most;
+  most = LANE_ROW_MAX(most);
+  LANE_ROW(k) sum += y[k] = LANE_EXP(x[k] - most);
+  sum = LANE_ROW_SUM(sum);
+  LANE_ROW(k) y[k] = y[k] / sum;
+}
+LANE_ROW_KERNEL(softmax_grad, Rows) {
+  const T* x = LANE_READ(x) + i * a.len;
+  const T* dy = LANE_READ(dy) + i * a.len;
+  T dot = T(0);
+  LANE_ROW(k) dot += x[k] * dy[k];
+  dot = LANE_ROW_SUM(dot);
+  LANE_ROW(k) LANE_WRITE(y)[i * a.len + k] = x[k] * (dy[k] - dot);
+}
+LANE_ROW_KERNEL(layer_norm, Rows) {
+  const T* x = LANE_READ(x) + i * a.len;
+  const i64 own = n32(i) / n32(a.rows_per_lane) * a.stride;
+  T sum = T(0), squares = T(0);
+  LANE_ROW(k) sum += x[k] - x[0];
+  sum = LANE_ROW_SUM(sum);
+  const T mean = x[0] + sum / T(a.len);
+  LANE_ROW(k) squares += (x[k] - mean) * (x[k] - mean);
+  squares = LANE_ROW_SUM(squares);
+  const T inverse = T(1) / LANE_SQRT(squares / T(a.len) + T(a.eps));
+  LANE_ROW(k) {
+    T y = (x[k] - mean) * inverse;
+    if (a.weight) y = y * LANE_READ(weight)[own + k] + LANE_READ(bias)[own + k];
+    LANE_WRITE(y)[i * a.len + k] = y;
+  }
+  if (a.mean && LANE_ROW_FIRST) {
+    LANE_WRITE(mean)[i] = mean;
+    LANE_WRITE(inverse)[i] = inverse;
+  }
+}
+LANE_ROW_KERNEL(layer_norm_grad, Rows) {
+  const T* x = LANE_READ(x) + i * a.len;
+  const T* dy = LANE_READ(dy) + i * a.len;
+  const i64 own = n32(i) / n32(a.rows_per_lane) * a.stride;
+  const T mean = LANE_READ(mean)[i], inverse = LANE_READ(inverse)[i];
+  T sum = T(0), dot = T(0);
+  LANE_ROW(k) {
+    const T hat = (x[k] - mean) * inverse, g = a.weight ? dy[k] * LANE_READ(weight)[own + k] : dy[k];
+    LANE_WRITE(product)[i * a.len + k] = dy[k] * hat;
+    sum += g;
+    dot += g * hat;
+  }
+  sum = LANE_ROW_SUM(sum);
+  dot = LANE_ROW_SUM(dot);
+  LANE_ROW(k) {
+    const T hat = (x[k] - mean) * inverse, g = a.weight ? dy[k] * LANE_READ(weight)[own + k] : dy[k];
+    LANE_WRITE(y)[i * a.len + k] = inverse * ((g - sum / T(a.len)) - hat * (dot / T(a.len)));
+  }
+}
+// NOLINTEND

@@ -1,0 +1,146 @@
+// Kernels of lanes that pool; `i` counts what is written, channels last.
+// NOLINTBEGIN
+LANE_KERNEL(max_pool, Pool) {
+  const int wide = int(a.wide);
+  n32 rest = n32(i);
+  const i64 c = i64(rest % n32(a.channels / wide)) * wide;
+  rest /= n32(a.channels / wide);
+  const int q = rest % n32(a.ow);
+  rest /= n32(a.ow);
+  const int r = rest % n32(a.oh);
+  rest /= n32(a.oh);
+  const i64 n = rest % n32(a.samples), lane = rest / n32(a.samples);
+  const T* x = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel;
+  Four best;
+  int where[4];
+  for (int k = 0; k < 4; ++k) {
+    best.v[k] = -LANE_INFINITY;
+    where[k] = 255;
+  }
+  for (int ky = 0; ky < int(a.kh); ++ky) {
+    const int y = r * int(a.stride_h) - int(a.top) + ky;
+    if (y < 0 || y >= int(a.h)) continue;
+    for (int kx = 0; kx < int(a.kw); ++kx) {
+      const int column = q * int(a.stride_w) - int(a.left) + kx;
+      if (column < 0 || column >= int(a.w)) continue;
+      const Four v = lane_load(x + y * a.at.row + column * a.at.column, wide);
+      for (int k = 0; k < 4; ++k) {
+        if (k < wide && (v.v[k] > best.v[k] || v.v[k] != v.v[k] || where[k] == 255)) {
+          best.v[k] = v.v[k];
+          where[k] = ky * int(a.kw) + kx;
+        }
+      }
+    }
+  }
+  lane_store(LANE_WRITE(y) + i * wide, best, wide);
+  if (a.where && wide == 4) {
+    u32 all = 0;
+    for (int k = 0; k < 4; ++k) all |= u32(where[k]) << (8 * k);
+    *(u32*)(a.where + i * 4) = all;
+  } else if (a.where) {
+    a.where[i] = (unsigned char)where[0];
+  }
+}
+LANE_KERNEL(max_pool_grad, Pool) {
+  const int wide = int(a.wide);
+  n32 rest = n32(i);
+  const i64 c = i64(rest % n32(a.channels / wide)) * wide;
+  rest /= n32(a.channels / wide);
+  const int column = rest % n32(a.w);
+  rest /= n32(a.w);
+  const int row = rest % n32(a.h);
+  rest /= n32(a.h);
+  const i64 n = rest % n32(a.samples), lane = rest / n32(a.samples);
+  const T* dy = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel;
+  const unsigned char* where = a.where + lane * a.where_at.lane + n * a.where_at.sample + c * a.where_at.channel;
+  Four sum;
+  for (int k = 0; k < 4; ++k) sum.v[k] = T(0);
+  const Holders down = lane_holders(row + int(a.top), int(a.stride_h));
+  const Holders right = lane_holders(column + int(a.left), int(a.stride_w));
+  const bool bytes = wide == 4 && a.where_at.channel == 1;
+  // Cells in their order, so the last window first.
+  for (int ky = down.cell, r = down.window; ky < int(a.kh) && r >= 0; ky += int(a.stride_h), --r) {
+    if (r >= int(a.oh)) continue;
+    for (int kx = right.cell, q = right.window; kx < int(a.kw) && q >= 0; kx += int(a.stride_w), --q) {
+      if (q >= int(a.ow)) continue;
+      const unsigned char* at = where + r * a.where_at.row + q * a.where_at.column;
+      const Four v = lane_load(dy + r * a.at.row + q * a.at.column, wide);
+      const u32 cell = u32(ky * int(a.kw) + kx), all = bytes ? *(const u32*)at : 0;
+      for (int k = 0; k < 4; ++k) {
+        if (k < wide && (bytes ? all >> (8 * k) & 255u : u32(at[k * a.where_at.channel])) == cell) sum.v[k] += v.v[k];
+      }
+    }
+  }
+  lane_store(LANE_WRITE(y) + i * wide, sum, wide);
+}
+// Cells that a window's mean is taken over along one axis: those inside, or inside the padding too.
+LANE_FN int lane_reach(int first, int window, int size, int behind, bool padding) {
+  const int begin = padding || first > 0 ? first : 0, bound = size + (padding ? behind : 0);
+  return (first + window < bound ? first + window : bound) - begin;
+}
+LANE_FN T lane_divisor(const Pool& a, int r, int q) {
+  const int cells =
+      lane_reach(r * int(a.stride_h) - int(a.top), int(a.kh), int(a.h), int(a.bottom), a.padding != 0) *
+      lane_reach(q * int(a.stride_w) - int(a.left), int(a.kw), int(a.w), int(a.right), a.padding != 0);
+  return T(cells < 1 ? 1 : cells);
+}
+LANE_KERNEL(avg_pool, Pool) {
+  const int wide = int(a.wide);
+  n32 rest = n32(i);
+  const i64 c = i64(rest % n32(a.channels / wide)) * wide;
+  rest /= n32(a.channels / wide);
+  const int q = rest % n32(a.ow);
+  rest /= n32(a.ow);
+  const int r = rest % n32(a.oh);
+  rest /= n32(a.oh);
+  const i64 n = rest % n32(a.samples), lane = rest / n32(a.samples);
+  const T* x = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel;
+  Four sum;
+  for (int k = 0; k < 4; ++k) sum.v[k] = T(0);
+  for (int ky = 0; ky < int(a.kh); ++ky) {
+    const int y = r * int(a.stride_h) - int(a.top) + ky;
+    if (y < 0 || y >= int(a.h)) continue;
+    for (int kx = 0; kx < int(a.kw); ++kx) {
+      const int column = q * int(a.stride_w) - int(a.left) + kx;
+      if (column < 0 || column >= int(a.w)) continue;
+      const Four v = lane_load(x + y * a.at.row + column * a.at.column, wide);
+      for (int k = 0; k < 4; ++k) {
+        if (k < wide) sum.v[k] += v.v[k];
+      }
+    }
+  }
+  const T cells = T(1) / lane_divisor(a, r, q);
+  for (int k = 0; k < 4; ++k) {
+    if (k < wide) sum.v[k] = sum.v[k] * cells;
+  }
+  lane_store(LANE_WRITE(y) + i * wide, sum, wide);
+}
+LANE_KERNEL(avg_pool_grad, Pool) {
+  const int wide = int(a.wide);
+  n32 rest = n32(i);
+  const i64 c = i64(rest % n32(a.channels / wide)) * wide;
+  rest /= n32(a.channels / wide);
+  const int column = rest % n32(a.w);
+  rest /= n32(a.w);
+  const int row = rest % n32(a.h);
+  rest /= n32(a.h);
+  const i64 n = rest % n32(a.samples), lane = rest / n32(a.samples);
+  const T* dy = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel;
+  Four sum;
+  for (int k = 0; k < 4; ++k) sum.v[k] = T(0);
+  const Holders down = lane_holders(row + int(a.top), int(a.stride_h));
+  const Holders right = lane_holders(column + int(a.left), int(a.stride_w));
+  for (int ky = down.cell, r = down.window; ky < int(a.kh) && r >= 0; ky += int(a.stride_h), --r) {
+    if (r >= int(a.oh)) continue;
+    for (int kx = right.cell, q = right.window; kx < int(a.kw) && q >= 0; kx += int(a.stride_w), --q) {
+      if (q >= int(a.ow)) continue;
+      const Four v = lane_load(dy + r * a.at.row + q * a.at.column, wide);
+      const T cells = T(1) / lane_divisor(a, r, q);
+      for (int k = 0; k < 4; ++k) {
+        if (k < wide) sum.v[k] += v.v[k] * cells;
+      }
+    }
+  }
+  lane_store(LANE_WRITE(y) + i * wide, sum, wide);
+}
+// NOLINTEND

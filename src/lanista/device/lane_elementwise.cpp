@@ -1,0 +1,178 @@
+// Activations, masks and cross-entropy, a kernel each.
+#include <algorithm>
+
+#include "lanista/device/lane_calls.h"
+#include "lanista/graph/ops/rules.h"
+
+namespace lanista::device {
+namespace {
+
+AtenRun dropout_train(const AtenCall& call, const LaneKernels* k) {
+  return [k, number = static_cast<std::int64_t>(call.own_number("p")), origin = call.args.integer("origin"),
+          image = call.x().rank() == 4](const Frame& frame, const Tensors& in) {
+    // Elements are numbered as they lie in the CPU's memory, channels of images last.
+    const Tensor x = (image ? in[0].permute({0, 1, 3, 4, 2}) : in[0]).contiguous();
+    Tensor y = at::empty_like(x);
+    const std::int64_t each = x.numel() / frame.lanes / frame.batch;
+    k->run("dropout", x.scalar_type(), x.numel(),
+           lane::Dropout{x.data_ptr(), y.data_ptr(), static_cast<const long long*>(frame.active.data_ptr()),
+                         static_cast<const long long*>(frame.key_words.data_ptr()),
+                         static_cast<const long long*>(frame.samples.data_ptr()),
+                         static_cast<const double*>(frame.numbers.data_ptr()) + number, frame.batch, each,
+                         frame.samples.stride(0), frame.numbers.stride(0), origin});
+    return Tensors{image ? channels_second(y) : y};
+  };
+}
+
+lane::CrossEntropy loss_of(const Frame& frame, const Tensor& x, const Tensor& labels) {
+  const std::int64_t classes = x.size(-1), positions = x.numel() / frame.lanes / frame.batch / classes;
+  return {.x = x.data_ptr(),
+          .labels = static_cast<const long long*>(labels.data_ptr()),
+          .smoothing = static_cast<const double*>(frame.smoothing.data_ptr()),
+          .weights = frame.weights.defined() ? frame.weights.data_ptr() : nullptr,
+          .loss = nullptr,
+          .y = nullptr,
+          .samples = frame.batch,
+          .positions = positions,
+          .classes = classes,
+          .label_lane = labels.stride(0),
+          .smoothing_lane = frame.smoothing.stride(0),
+          .share = 1.0 / (static_cast<double>(frame.total) * static_cast<double>(positions))};
+}
+
+// Labels of lanes may be the same memory; a lane's are neighbours.
+Tensor labels_of(const Tensor& labels, const Frame& frame) {
+  const Tensor flat = labels.reshape({frame.lanes, -1});
+  return flat.size(1) <= 1 || flat.stride(1) == 1 ? flat : flat.contiguous();
+}
+
+AtenRun cross_entropy(const AtenCall&, const LaneKernels* k) {
+  return [k](const Frame& frame, const Tensors& in) {
+    const Tensor x = in[0].contiguous(), labels = labels_of(in[1], frame);
+    Tensor loss = at::empty({frame.lanes, frame.batch}, x.options()), p = at::empty_like(x);
+    lane::CrossEntropy call = loss_of(frame, x, labels);
+    call.loss = loss.data_ptr(), call.y = p.data_ptr();
+    k->run_rows("cross_entropy", x.scalar_type(), frame.lanes * frame.batch, call);
+    return Tensors{loss, p};
+  };
+}
+
+AtenRun cross_entropy_grad(const AtenCall&, const LaneKernels* k) {
+  return [k](const Frame& frame, const Tensors& in) {
+    const Tensor p = in[0].contiguous(), labels = labels_of(in[1], frame);
+    Tensor dx = at::empty_like(p);
+    lane::CrossEntropy call = loss_of(frame, p, labels);
+    call.y = dx.data_ptr();
+    k->run("cross_entropy_grad", p.scalar_type(), p.numel(), call);
+    return Tensors{dx};
+  };
+}
+
+// Terms that lie alike are added in one pass, four of them at most.
+Tensor sum_of_many(const LaneKernels& kernels, const Tensors& in) {
+  Tensor sum = in[0].is_non_overlapping_and_dense() ? in[0] : in[0].contiguous();
+  for (std::size_t next = 1; next < in.size();) {
+    const std::size_t terms = std::min<std::size_t>(3, in.size() - next);
+    Tensors kept{sum};
+    lane::Sum call{};
+    std::int64_t wide = wide_of(sum, sum.numel());
+    for (std::size_t i = 0; i < terms; ++i) {
+      kept.push_back(lying_as(in[next + i], sum));
+      wide = std::min(wide, wide_of(kept.back(), sum.numel()));
+    }
+    for (std::size_t i = 0; i < kept.size(); ++i) call.x[i] = kept[i].data_ptr();
+    Tensor y = at::empty_like(sum);
+    call.y = y.data_ptr(), call.terms = static_cast<std::int64_t>(kept.size()), call.wide = wide;
+    kernels.run("sum", sum.scalar_type(), sum.numel() / wide, call);
+    sum = y;
+    next += terms;
+  }
+  return sum;
+}
+
+lane::Embedding embedding_of(const Frame& frame, const Tensor& tokens, std::int64_t vocab) {
+  lane::Embedding call{};
+  call.tokens = static_cast<const long long*>(tokens.data_ptr());
+  call.each = tokens.numel() / frame.lanes, call.vocab = vocab, call.token_lane = tokens.stride(0);
+  return call;
+}
+
+AtenRun embedding(const AtenCall&, const LaneKernels* k) {
+  return [k](const Frame& frame, const Tensors& in) {
+    const Tensor tokens = labels_of(in[0], frame);
+    const bool dense = in[1].select(0, 0).is_contiguous();
+    const Tensor table = dense ? in[1] : in[1].contiguous();
+    std::vector<std::int64_t> sizes = in[0].sizes().vec();
+    sizes.push_back(table.size(2));
+    Tensor y = at::empty(sizes, table.options());
+    lane::Embedding call = embedding_of(frame, tokens, table.size(1));
+    call.table = table.data_ptr(), call.y = y.data_ptr(), call.dim = table.size(2), call.stride = table.stride(0);
+    k->run("embedding", table.scalar_type(), y.numel(), call);
+    return Tensors{y};
+  };
+}
+
+// A product with rows that are one at their token: nothing is added by several at once.
+AtenRun embedding_grad(const AtenCall& call, const LaneKernels* k) {
+  return [k, vocab = call.args.integer("vocab")](const Frame& frame, const Tensors& in) {
+    const Tensor tokens = labels_of(in[0], frame);
+    Tensor marks = at::empty({frame.lanes, tokens.size(1), vocab}, frame.real);
+    lane::Embedding of = embedding_of(frame, tokens, vocab);
+    of.y = marks.data_ptr();
+    k->run("one_hot", marks.scalar_type(), marks.numel(), of);
+    return Tensors{at::bmm(marks.transpose(1, 2), in[1].reshape({frame.lanes, -1, in[1].size(-1)}))};
+  };
+}
+
+// Means over the rows of images, or of positions, are sums of columns.
+AtenRun mean_over_rows(const LaneKernels* k) {
+  return [k](const Frame& frame, const Tensors& in) {
+    const Tensor x = in[0].dim() == 5 ? in[0].permute({0, 1, 3, 4, 2}) : in[0];
+    const std::int64_t channels = x.size(-1);
+    const Tensor rows = x.reshape({frame.lanes * frame.batch, -1, channels});
+    return Tensors{(lane_column_sum(*k, rows) / static_cast<double>(rows.size(1)))
+                       .reshape({frame.lanes, frame.batch, channels})};
+  };
+}
+
+}  // namespace
+
+void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {
+  const LaneKernels* const k = &kernels;
+  for (const char* name : {"relu", "gelu", "silu", "hard_swish"}) {
+    table[name] = plain([k, name](const Tensors& in) { return lane_elementwise(*k, name, in[0]); });
+  }
+  for (const char* name : {"relu_grad", "gelu_grad", "silu_grad", "hard_swish_grad"}) {
+    table[name] = plain([k, name](const Tensors& in) { return lane_elementwise(*k, name, in[0], in[1]); });
+  }
+  table["clip"] = [k](const AtenCall& call) -> AtenRun {
+    return [k, low = call.args.real("min"), high = call.args.real("max")](const Frame&, const Tensors& in) {
+      return Tensors{lane_elementwise(*k, "clip", in[0], {}, low, high)};
+    };
+  };
+  table["clip_grad"] = [k](const AtenCall& call) -> AtenRun {
+    return [k, low = call.args.real("min"), high = call.args.real("max")](const Frame&, const Tensors& in) {
+      return Tensors{lane_elementwise(*k, "clip_grad", in[0], in[1], low, high)};
+    };
+  };
+  table["add"] = plain([k](const Tensors& in) { return sum_of_many(*k, in); });
+  table["embedding"] = with(kernels, embedding);
+  table["embedding_grad"] = with(kernels, embedding_grad);
+  for (const char* name : {"mean", "global_avg_pool"}) {
+    table[name] = [k, usual = table.at(name)](const AtenCall& call) -> AtenRun {
+      const bool image = call.x().rank() == 4, positions = call.x().rank() == 3;
+      const std::vector<std::int64_t> rows = image ? std::vector<std::int64_t>{2, 3} : std::vector<std::int64_t>{1};
+      const bool global = call.args.def.name == "global_avg_pool";
+      const bool asked = global ? image : (image || positions) && call.args.list("axes") == rows;
+      if (!asked) return usual(call);
+      return [mean = mean_over_rows(k), y = call.y()](const Frame& frame, const Tensors& in) {
+        return Tensors{mean(frame, in)[0].reshape(sizes_of(frame, y))};
+      };
+    };
+  }
+  table["dropout_train"] = with(kernels, dropout_train);
+  table["cross_entropy"] = with(kernels, cross_entropy);
+  table["cross_entropy_grad"] = with(kernels, cross_entropy_grad);
+}
+
+}  // namespace lanista::device

@@ -1,0 +1,418 @@
+#!/usr/bin/env python3
+"""What others need on the same card for the cases of `lanista bench gpu`: PyTorch and JAX, each at its best setting.
+
+usage: gpu_peers.py DIR --lanes 1,16,64 --out FILE.json [--arms ...] [--cases ...] [--device cpu]
+
+DIR is what `lanista bench gpu --write DIR` left: weights, batch, rates, and own kernels' losses, which every arm must
+meet over 20 steps (1e-4, relative; one model in ten 1e-3, since kinks magnify a rounding) before it is timed. Arms,
+microseconds a model and step:
+
+  torch-eager    PyTorch as one writes it, up to 8 models one after the other; NCHW or channels_last, foreach or fused SGD,
+                 whichever is quicker
+  torch-graph    a captured CUDA graph a model, one after the other or over eight streams, whichever is quicker
+  torch-vmap     torch.func: vmap of grad, captured
+  torch-hfta     the form of HFTA: grouped convolutions and batched products, captured
+  torch-compile  torch-vmap through torch.compile, captured
+  jax            jit of a scan over 50 steps of vmap
+  torch-search, torch-search-graph   seconds of a whole search: 64 trials of a small network on scikit-learn's digits,
+                 20 epochs, one after the other; eager, and with one captured step (gpu_peer_search.py)
+
+Arms run in processes of their own, which are ended where a case takes longer than --limit; what goes wrong is a row
+with its reason. FILE is written anew after every row. On --device cpu nothing is captured: that proves the models.
+Exit status: 1 if an arm disagreed.
+"""
+import argparse
+import json
+import os
+import queue
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+ARMS = ["torch-eager", "torch-graph", "jax", "torch-vmap", "torch-hfta", "torch-compile", "torch-search",
+        "torch-search-graph"]
+TOLERANCE, CHECKED_STEPS, CHUNK_STEPS, TURN, STREAMS = 1e-4, 20, 50, 8, 8
+SAMPLE_SECONDS, REPEATS = 0.04, 5
+
+
+class Disagrees(Exception):
+    pass
+
+
+# ---- in a worker -----------------------------------------------------------------------------------------------------
+
+
+def checked(case, losses):
+    distances = case.distances(losses)
+    strayed = sum(not each <= TOLERANCE for each in distances)
+    if strayed > 0.1 * len(distances) or any(not each <= 10 * TOLERANCE for each in distances):
+        raise Disagrees(f"losses of {strayed} of {len(distances)} models are further than {TOLERANCE} (relative) from "
+                        f"own kernels', the worst {max(distances):.2g}")
+    return round(1e6 * max(distances), 3)
+
+
+def row_of(samples, models, **more):
+    """Samples: seconds of a step of so many models."""
+    values = sorted(1e6 * each / models for each in samples)
+    middle = statistics.median(values)
+    quarters = statistics.quantiles(values, n=4) if len(values) > 1 else [middle] * 3
+    return {"value": round(middle, 5), "unit": "us/step", "repeats": len(values),
+            "spread": round((quarters[2] - quarters[0]) / middle, 4), **more}
+
+
+class TorchWorker:
+    def __init__(self, options):
+        import gpu_peer_torch
+        import torch
+        self.torch, self.forms, self.options = torch, gpu_peer_torch, options
+        self.device, self.eager_rows = options.device, {}
+        gpu_peer_torch.settle(self.device)
+
+    def name(self):
+        return self.torch.cuda.get_device_name() if self.device != "cpu" else "cpu"
+
+    def versions(self):
+        return {"torch": self.torch.__version__, "torch_device": self.name()}
+
+    def samples(self, call, at_least=SAMPLE_SECONDS):
+        return [self.forms.seconds_of(call, self.device, at_least) for _ in range(self.options.repeats)]
+
+    def run(self, arm, case):
+        if self.device != "cpu":
+            self.torch.cuda.empty_cache()
+            self.torch.cuda.reset_peak_memory_stats()
+        row = {"torch-eager": self.eager, "torch-graph": self.graphs, "torch-vmap": self.together,
+               "torch-compile": self.together, "torch-hfta": self.together}[arm](arm, case)
+        if self.device != "cpu":
+            row["bytes"] = self.torch.cuda.max_memory_allocated()
+        return row
+
+    def check(self, trainers, step, case):
+        losses = self.forms.first_losses(trainers, step, CHECKED_STEPS, self.device)
+        for each in trainers:
+            each.reset()
+        self.forms.sync(self.device)  # whoever steps on a stream of its own waits for nothing
+        return checked(case, losses)
+
+    def settings(self, case):
+        """What a model may be written with, beside what does not matter."""
+        if case.is_image:
+            return ["nchw", "channels_last"]
+        return ["sdpa", "plain attention"] if case.name.startswith("transformer") else [""]
+
+    def eager(self, arm, case):
+        # One after the other, a model is a model: no more than 8 of them.
+        models = min(case.lanes, 8)
+        if (case.name, models) in self.eager_rows:
+            return self.eager_rows[case.name, models]
+        case = self.options.load(case.name, models)
+        ways = []
+        for setting in self.settings(case):
+            for update in ("foreach", "fused"):
+                setting_too = f"{setting} {update}".strip()
+                trainers = [self.forms.Single(case, self.device, i, setting_too) for i in range(models)]
+                distance = self.check(trainers, lambda i: trainers[i].step(), case)
+
+                def turns(trainers=trainers):
+                    for each in trainers:
+                        for _ in range(TURN):
+                            each.step()
+                ways.append((self.forms.seconds_of(turns, self.device, 0.0), setting_too, distance, turns))
+        _, setting, distance, turns = min(ways, key=lambda way: way[0])
+        row = row_of(self.samples(turns), models * TURN, setting=setting, distance_ppm=distance, of_models=models)
+        self.eager_rows[case.name, models] = row
+        return row
+
+    def graphs(self, arm, case):
+        torch = self.torch
+        cpu = self.device == "cpu"
+        # As with eager models; 64 are enough to fill eight streams and to leave the caches.
+        models = min(case.lanes, 64)
+        case = self.options.load(case.name, models)
+        streams = [None] * STREAMS if cpu else [torch.cuda.Stream() for _ in range(STREAMS)]
+        ways = []
+        for setting in self.settings(case):
+            trainers = [self.forms.Single(case, self.device, i, setting) for i in range(models)]
+            pools = [None] * STREAMS if cpu else [torch.cuda.graph_pool_handle() for _ in range(STREAMS)]
+            steps = [self.forms.Captured(each, streams[i % STREAMS], pools[i % STREAMS])
+                     for i, each in enumerate(trainers)]
+            distance = self.check(trainers, lambda i: steps[i].step(), case)
+
+            def over_streams(steps=steps):
+                for each in steps:
+                    each.step()
+
+            def in_turn(steps=steps):
+                for each in steps:
+                    each.graph.replay()
+
+            for way, call in [("8 streams", over_streams)] + ([] if cpu else [("sequential", in_turn)]):
+                ways.append((self.forms.seconds_of(call, self.device, 0.02), f"{setting} {way}".strip(), distance, call))
+        _, setting, distance, call = min(ways, key=lambda way: way[0])
+        others = {way[1]: round(1e6 * way[0] / models, 3) for way in ways}
+        return row_of(self.samples(call), models, setting=setting, distance_ppm=distance, settings=others)
+
+    def together(self, arm, case):
+        forms = self.forms
+        ways = []
+        for setting in self.settings(case) if arm == "torch-hfta" and not case.is_image else [""]:
+            if arm == "torch-hfta":
+                trainer = forms.Hfta(case, self.device, setting)
+            else:
+                trainer = forms.Vmap(case, self.device, setting, arm == "torch-compile")
+            for steps in (1, 10) if self.device != "cpu" else (1,):  # of a graph: with ten the host replays less often
+                captured = forms.Captured(trainer, steps=steps)
+                if steps == 1:
+                    distance = self.check([trainer], lambda i: captured.step(), case)
+                seconds = forms.seconds_of(captured.step, self.device, 0.02) / steps
+                ways.append((seconds, f"{setting} {steps} a graph".strip(), distance, captured))
+                if seconds > 2e-3:
+                    break
+        _, setting, distance, captured = min(ways, key=lambda way: way[0])
+        samples = [each / captured.steps for each in self.samples(captured.step)]
+        return row_of(samples, case.lanes, setting=setting, distance_ppm=distance,
+                      step_us=round(1e6 * statistics.median(samples), 3))
+
+    def prepare(self, wanted, limit):
+        return {}
+
+
+class JaxWorker:
+    def __init__(self, options):
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+        if options.device == "cpu":
+            os.environ["JAX_PLATFORMS"] = "cpu"
+        import gpu_peer_jax
+        import jax
+        self.form, self.jax, self.options, self.compiled = gpu_peer_jax, jax, options, {}
+
+    def versions(self):
+        return {"jax": self.jax.__version__, "jax_device": self.jax.devices()[0].device_kind}
+
+    def compile(self, name, lanes):
+        case = self.options.load(name, lanes)
+        return self.form.Compiled(case, CHUNK_STEPS)
+
+    def prepare(self, wanted, limit):
+        """Compiles (case, lanes) side by side: XLA takes seconds for each, on one core."""
+        import concurrent.futures
+        pool = concurrent.futures.ThreadPoolExecutor(max(1, min(12, os.cpu_count() - 1)))
+        self.compiled = {tuple(each): pool.submit(self.compile, *each) for each in wanted}
+        concurrent.futures.wait(self.compiled.values(), timeout=limit)
+        pool.shutdown(wait=False, cancel_futures=True)
+        return {"ready": sum(each.done() for each in self.compiled.values()), "of": len(self.compiled)}
+
+    def run(self, arm, case):
+        future = self.compiled.pop((case.name, case.lanes), None)
+        if future is None:
+            compiled = self.compile(case.name, case.lanes)
+        elif future.cancelled() or not future.done():
+            raise RuntimeError("was not compiled in time (--prepare)")
+        else:
+            compiled = future.result()
+        distance = checked(case, compiled.losses()[:CHECKED_STEPS])
+        chunks = compiled.chunk_seconds(self.options.repeats)
+        return row_of([each / CHUNK_STEPS for each in chunks], case.lanes, setting=f"scan of {CHUNK_STEPS} steps",
+                      distance_ppm=distance, compile_seconds=round(compiled.seconds, 2))
+
+
+class SearchWorker:
+    def __init__(self, options):
+        import gpu_peer_search
+        self.form, self.options = gpu_peer_search, options
+
+    def versions(self):
+        return {}
+
+    def prepare(self, wanted, limit):
+        return {}
+
+    def search(self, arm):
+        return self.form.search(self.options.device, arm.endswith("graph"), self.options.trials)
+
+
+def kind_of(arm):
+    return "search" if "search" in arm else arm.split("-")[0]
+
+
+def work(options):
+    """Tasks come as JSON lines, results go as such; after an error the process ends: a card's context may be lost."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no answer
+    def answer(what):
+        answers.write(json.dumps(what) + "\n")
+        answers.flush()
+    import gpu_peer_cases
+    options.load = lambda name, lanes: gpu_peer_cases.Case(options.folder, name, lanes)
+    try:
+        worker = {"torch": TorchWorker, "jax": JaxWorker, "search": SearchWorker}[options.worker](options)
+        answer({"versions": worker.versions()})
+    except Exception as error:
+        answer({"status": "failed", "reason": f"{type(error).__name__}: {error}"[:400]})
+        return
+    for line in sys.stdin:
+        task = json.loads(line)
+        try:
+            if "prepare" in task:
+                answer({"prepared": worker.prepare(task["prepare"], task["limit"])})
+            elif kind_of(task["arm"]) == "search":
+                answer({"row": worker.search(task["arm"])})
+            else:
+                answer({"row": worker.run(task["arm"], options.load(task["case"], task["lanes"]))})
+        except Disagrees as error:
+            answer({"status": "failed", "disagrees": True, "reason": str(error)})
+        except Exception as error:
+            answer({"status": "failed", "ended": True, "reason": f"{type(error).__name__}: {error}"[:400]})
+            os._exit(1)
+    os._exit(0)  # threads that compile still are not waited for
+
+
+# ---- the program -----------------------------------------------------------------------------------------------------
+
+
+class Worker:
+    """A worker process, started when it is wanted, and again after it had to be ended."""
+
+    def __init__(self, kind, options):
+        self.kind, self.options, self.process, self.versions, self.broken = kind, options, None, {}, ""
+
+    def start(self):
+        command = [sys.executable, os.path.abspath(__file__), self.options.folder, "--worker", self.kind, "--device",
+                   self.options.device, "--repeats", str(self.options.repeats), "--trials", str(self.options.trials)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.answers = queue.Queue()
+        def read(process, answers):
+            for line in process.stdout:
+                answers.put(json.loads(line))
+            answers.put({"status": "failed", "ended": True, "reason": "its process ended"})
+        threading.Thread(target=read, args=(self.process, self.answers), daemon=True).start()
+        first = self.answer(90)
+        if "versions" in first:
+            self.versions = first["versions"]
+        else:
+            self.broken = first["reason"]
+
+    def answer(self, limit):
+        try:
+            answer = self.answers.get(timeout=max(0.1, limit))
+        except queue.Empty:
+            answer = {"status": "failed", "ended": True, "reason": f"longer than {limit:.0f} s"}
+        if answer.get("ended"):
+            self.end()
+        return answer
+
+    def ask(self, task, limit):
+        if self.process is None and not self.broken:
+            self.start()
+        if self.broken:
+            return {"status": "skipped", "reason": self.broken}
+        try:
+            self.process.stdin.write(json.dumps(task) + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            self.end()
+            return {"status": "failed", "reason": "its process ended"}
+        return self.answer(limit)
+
+    def end(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+class Book:
+    """The results, on disk after every row."""
+
+    def __init__(self, path):
+        self.path, self.all = path, {"v": 1, "rows": []}
+
+    def note(self, row):
+        self.all["rows"].append(row)
+        self.write()
+        value = f"{row['value']:12.3f} {row['unit']:8}" if "value" in row else f"{row['status']}: {row['reason']}"
+        print(f"{row['case']:22} {row['arm']:18} {value} {row.get('setting', '')}", flush=True)
+
+    def write(self):
+        with open(self.path + ".new", "w") as file:
+            json.dump(self.all, file, indent=0)
+        os.replace(self.path + ".new", self.path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    numbers = lambda text: [int(each) for each in text.split(",")]
+    words = lambda text: text.split(",")
+    parser.add_argument("folder", metavar="DIR")
+    parser.add_argument("--lanes", type=numbers, default=[64, 16, 1], help="in this order (default: 64,16,1)")
+    parser.add_argument("--cases", type=words, help="these only, in this order")
+    parser.add_argument("--arms", type=words, default=ARMS, help="these only: " + ",".join(ARMS))
+    parser.add_argument("--out", default="gpu_peers.json")
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--limit", type=float, default=20, help="seconds of a case of an arm")
+    parser.add_argument("--prepare", type=float, default=90, help="seconds that JAX may compile")
+    parser.add_argument("--total", type=float, default=1e9, help="seconds of everything; what is left then is skipped")
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--trials", type=int, default=64, help="of the whole searches")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        work(options)
+        return 0
+    unknown = [each for each in options.arms if each not in ARMS]
+    if unknown:
+        parser.error(f"unknown arm {unknown[0]} (known: {', '.join(ARMS)})")
+
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import gpu_peer_cases
+    known = gpu_peer_cases.names(options.folder)
+    cases = options.cases or known
+    if missing := [each for each in cases if each not in known]:
+        parser.error(f"{options.folder} has no case {missing[0]} (it has: {', '.join(known)})")
+    end = time.monotonic() + options.total
+    book, workers, disagreed = Book(options.out), {}, False
+
+    def worker_of(arm):
+        kind = kind_of(arm)
+        return workers.setdefault(kind, Worker(kind, options))
+
+    def do(arm, case, task, limit):
+        nonlocal disagreed
+        begin = time.monotonic()
+        if begin >= end:
+            answer = {"status": "skipped", "reason": "no time is left (--total)"}
+        else:
+            answer = worker_of(arm).ask(task, min(limit, end - begin))
+        book.all.update(worker_of(arm).versions)
+        disagreed |= bool(answer.get("disagrees"))
+        row = answer.get("row") or {"status": answer["status"], "reason": answer["reason"]}
+        book.note({"bench": "gpu-peers", "case": case, "arm": arm, **row,
+                   "seconds": round(time.monotonic() - begin, 2)})
+
+    try:
+        for lanes in options.lanes:
+            def race(kind):
+                for case in cases:
+                    for arm in options.arms:
+                        if kind_of(arm) == kind:
+                            do(arm, f"{case}/{lanes}", {"arm": arm, "case": case, "lanes": lanes}, options.limit)
+
+            race("torch")
+            if "jax" in options.arms and end > time.monotonic():
+                wanted = [[case, lanes] for case in cases]
+                limit = min(options.prepare, end - time.monotonic())
+                worker_of("jax").ask({"prepare": wanted, "limit": limit}, limit + 30)
+            race("jax")
+        for arm in options.arms:
+            if kind_of(arm) == "search":
+                do(arm, f"digits-cnn/{options.trials}", {"arm": arm}, max(90, options.limit))
+    finally:
+        for each in workers.values():
+            each.end()
+    book.write()
+    return 1 if disagreed else 0
+
+
+sys.exit(main())
