@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "lanista/device/block_device.h"
-#include "lanista/device/block_opened.h"
+#include "lanista/device/cuda_compile.h"
+#include "lanista/device/cuda_opened.h"
 
 namespace lanista::device {
 namespace {
@@ -294,6 +295,13 @@ Result<BlockDevice*> cuda_blocks(std::string_view name) {
     return unavailable("device 'block:cuda:" + std::string(name) + "': " + opened.error().message);
   }
   return known.emplace(name, std::move(device)).first->second.get();
+}
+
+Result<std::string> compile_block(int architecture, std::string* log) {
+  const CudaText text{"block",
+                      std::string(block_text()),
+                      {"--std=c++17", "-fmad=false", "-ftz=true", "-prec-div=true", "-prec-sqrt=true"}};
+  return compile_cuda(text, architecture, {}, log);
 }
 
 }  // namespace lanista::device

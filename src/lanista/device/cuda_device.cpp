@@ -94,7 +94,7 @@ class Cuda final : public AtenDevice {
       : index_(static_cast<c10::DeviceIndex>(index)),
         kernels_(std::move(kernels)),
         name_("torch:cuda:" + std::to_string(index)),
-        class_("aten/" TORCH_VERSION "/cuda/" + kernels_->architecture()) {}
+        class_("aten/" TORCH_VERSION "/cuda/sm_" + std::to_string(kernels_->architecture())) {}
 
   at::Device device() const override { return at::Device(at::kCUDA, index_); }
   std::string_view name() const override { return name_; }

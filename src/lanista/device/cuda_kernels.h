@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lanista/base/result.h"
 #include "lanista/device/lane_kernels.h"
@@ -11,9 +12,13 @@ namespace lanista::device {
 /// Kernels of lanes on a GPU, compiled by NVRTC and started by the driver; both are opened, not linked.
 class CudaKernels : public LaneKernels {
  public:
-  /// "sm_90".
-  virtual const std::string& architecture() const = 0;
+  /// 90: sm_90.
+  virtual int architecture() const = 0;
 };
+
+/// The text of lanes' kernels compiled for sm_<architecture>. Errors: as of compile_cuda.
+Result<std::string> compile_lane_kernels(at::ScalarType type, int architecture,
+                                         const std::vector<std::string>& libraries = {});
 
 /// `current_stream` tells the stream of this thread's queue; `torch_folder` is where LibTorch's libraries lie, one of
 /// which knows the way to NVRTC. Errors: kUnavailable, naming what is missing.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "lanista/device/cuda_kernels.h"
 #include "lanista/device/test_support.h"
 #include "lanista/graph/opaque.h"
 #include "lanista/nn/kernel_table.h"
@@ -258,6 +259,17 @@ TEST(AtenTable, HasAFormForEveryKernel) {
   for (const auto& [name, entry] : nn::kernel_table<float>()) {
     if (entry.fusion) continue;
     EXPECT_TRUE(std::ranges::binary_search(known, name)) << name;
+  }
+}
+
+TEST(LaneKernels, CompileForTheArchitecturesOfNow) {
+  for (const int architecture : {80, 90}) {
+    for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+      const auto cubin = compile_lane_kernels(type, architecture);
+      if (!cubin && cubin.error().message.find("libnvrtc") != std::string::npos) GTEST_SKIP() << cubin.error().message;
+      ASSERT_TRUE(cubin.ok()) << cubin.error().message;
+      EXPECT_GT(cubin->size(), 10000U);
+    }
   }
 }
 

@@ -2,9 +2,9 @@
 
 #include <dlfcn.h>
 
-#include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "lanista/base/result.h"
 
@@ -14,16 +14,17 @@ inline Error unavailable(std::string message) {
   return {.code = Code::kUnavailable, .message = std::move(message), .where = {}};
 }
 
-// A library and the entries that are wanted of it.
+/// A library of a GPU's and the entries that are wanted of it: none is linked, and no header of theirs is needed.
 class Opened {
  public:
-  Result<void> open(std::initializer_list<const char*> names) {
+  /// The first of these that is here.
+  Result<void> open(const std::vector<std::string>& names) {
     std::string reasons;
-    for (const char* name : names) {
-      handle_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    for (const std::string& name : names) {
+      handle_ = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle_ != nullptr) return {};
       const char* const why = ::dlerror();
-      reasons += (reasons.empty() ? "" : "; ") + std::string(why == nullptr ? name : why);
+      reasons += (reasons.empty() ? "" : "; ") + std::string(why == nullptr ? name.c_str() : why);
     }
     return unavailable(reasons);
   }

@@ -1,14 +1,14 @@
-// The text of blocks, compiled for a device by NVRTC, which is opened when it is wanted, and kept.
+// Texts compiled for a device by NVRTC, which is opened when it is wanted, and kept.
+#include "lanista/device/cuda_compile.h"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <vector>
 
 #include "lanista/base/digest.h"
-#include "lanista/device/block_device.h"
-#include "lanista/device/block_opened.h"
+#include "lanista/device/cuda_opened.h"
 
 namespace lanista::device {
 namespace {
@@ -26,8 +26,9 @@ struct Compiler {
   int (*cubin)(void*, char*) = nullptr;
   int (*destroy)(void**) = nullptr;
 
-  Result<void> open() {
-    LANISTA_TRY(library.open({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}));
+  Result<void> open(std::vector<std::string> names) {
+    names.insert(names.end(), {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
+    LANISTA_TRY(library.open(names));
     library.find("nvrtcVersion", version);
     library.find("nvrtcCreateProgram", create);
     library.find("nvrtcCompileProgram", compile);
@@ -40,16 +41,10 @@ struct Compiler {
   }
 };
 
-std::vector<std::string> options_of(int architecture, bool tells = false) {
-  std::vector<std::string> options;
-  for (const char* each : {"--std=c++17", "-fmad=false", "-ftz=true", "-prec-div=true", "-prec-sqrt=true"}) {
-    options.emplace_back(each);
-  }
-  for (const char* each : {"--ptxas-options=-v"}) {
-    if (tells) options.emplace_back(each);
-  }
-  const auto add = [&](const char* name, int value) { options.emplace_back(name).append(std::to_string(value)); };
-  add("--gpu-architecture=sm_", architecture);
+std::vector<std::string> options_of(const CudaText& text, int architecture, bool tells = false) {
+  std::vector<std::string> options = text.options;
+  if (tells) options.emplace_back("--ptxas-options=-v");
+  options.emplace_back("--gpu-architecture=sm_").append(std::to_string(architecture));
   return options;
 }
 
@@ -65,11 +60,11 @@ std::filesystem::path cache_folder() {
   return {};
 }
 
-std::filesystem::path cache_file(const std::vector<std::string>& options) {
-  std::string all(block_text());
+std::filesystem::path cache_file(const CudaText& text, const std::vector<std::string>& options) {
+  std::string all = text.source;
   for (const std::string& each : options) all += "\n" + each;
   const std::filesystem::path folder = cache_folder();
-  return folder.empty() ? folder : folder / ("block-" + hash_text(all).hex() + ".cubin");
+  return folder.empty() ? folder : folder / (text.name + "-" + hash_text(all).hex() + ".cubin");
 }
 
 // Whoever writes at the same time writes the same bytes, to a name of its own until they are whole.
@@ -84,21 +79,24 @@ void write_cache(const std::filesystem::path& file, const std::string& cubin) {
   if (!out || ignored) std::filesystem::remove(own, ignored);
 }
 
-Result<std::string> compiled(int architecture, std::string* log) {
+Result<std::string> compiled(const CudaText& text, int architecture, const std::vector<std::string>& libraries,
+                             std::string* log) {
   Compiler nvrtc;
-  if (auto opened = nvrtc.open(); !opened) {
+  if (auto opened = nvrtc.open(libraries); !opened) {
     return unavailable("the run-time compiler of CUDA (libnvrtc.so.12 or .13) cannot be opened: " +
                        opened.error().message);
   }
-  std::vector<std::string> options = options_of(architecture, log != nullptr);
+  std::vector<std::string> options = options_of(text, architecture, log != nullptr);
   const auto entry_of = [&] {
     std::vector<const char*> texts;
     for (const std::string& each : options) texts.push_back(each.c_str());
     return texts;
   };
   void* program = nullptr;
-  const std::string source(block_text());
-  const auto create = [&] { return nvrtc.create(&program, source.c_str(), "block.cu", 0, nullptr, nullptr); };
+  const std::string file = text.name + ".cu";
+  const auto create = [&] {
+    return nvrtc.create(&program, text.source.c_str(), file.c_str(), 0, nullptr, nullptr);
+  };
   if (const int code = create(); code != 0)
     return unavailable("nvrtcCreateProgram failed with " + std::to_string(code));
   // By several threads, where the compiler can.
@@ -127,26 +125,24 @@ Result<std::string> compiled(int architecture, std::string* log) {
   }
   nvrtc.destroy(&program);
   if (!cubin.empty()) return cubin;
-  return unavailable("the text of blocks does not compile for sm_" + std::to_string(architecture) + " (" +
+  return unavailable("the text of " + text.name + " does not compile for sm_" + std::to_string(architecture) + " (" +
                      std::to_string(code) + "): " + said);
 }
 
-Result<std::string> cubin_for(int architecture) {
-  const std::filesystem::path file = cache_file(options_of(architecture));
+}  // namespace
+
+Result<std::string> compile_cuda(const CudaText& text, int architecture, const std::vector<std::string>& libraries,
+                                 std::string* log) {
+  if (log != nullptr) return compiled(text, architecture, libraries, log);
+  const std::filesystem::path file = cache_file(text, options_of(text, architecture));
   if (!file.empty()) {
     std::ifstream in(file, std::ios::binary);
     std::string cubin{std::istreambuf_iterator<char>(in), {}};
     if (!cubin.empty()) return cubin;
   }
-  LANISTA_ASSIGN(std::string cubin, compiled(architecture, nullptr));
+  LANISTA_ASSIGN(std::string cubin, compiled(text, architecture, libraries, nullptr));
   if (!file.empty()) write_cache(file, cubin);
   return cubin;
-}
-
-}  // namespace
-
-Result<std::string> compile_block(int architecture, std::string* log) {
-  return log == nullptr ? cubin_for(architecture) : compiled(architecture, log);
 }
 
 }  // namespace lanista::device
