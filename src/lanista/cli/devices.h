@@ -7,8 +7,8 @@
 
 namespace lanista::cli {
 
-/// The backend that a crew asks for, or a study's run.devices; null: own kernels, which need none. Errors: kUnavailable (it is not
-/// here), kUnimplemented (a setting that this device cannot do), each with the way out.
+/// The backend that a crew asks for, or a study's run.devices; null: own kernels, which need none. Errors: kUnavailable
+/// (it is not here), kUnimplemented (a setting that this device cannot do), each with the way out.
 Result<const nn::Backend*> backend_of(const study::StudyConfig& config, const Crew& crew);
 
 }  // namespace lanista::cli

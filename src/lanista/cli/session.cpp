@@ -366,8 +366,7 @@ int run_study(const RunRequest& request) {
   }
   if (auto good = engine::check_config(*config); !good) return refuse(good.error(), good.error().where, "");
   if (auto where = launchers_of(request.crew, *config); !where) return refuse(where.error(), where.error().where, "");
-  if (auto trained = backend_of(*config, request.crew); !trained)
-    return refuse(trained.error(), "run.devices", "");
+  if (auto trained = backend_of(*config, request.crew); !trained) return refuse(trained.error(), "run.devices", "");
   std::vector<std::string> of_start;
   if (config->train.start == study::kStartFile) {
     const auto ops = graph::builtin_ops();

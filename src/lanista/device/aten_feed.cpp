@@ -67,10 +67,9 @@ StepInputs::Layouts AtenMachine::layouts_of(const StepShape& shape) const {
   if (train_ && classes_ > 0) all[StepInputs::kTargets].sizes = {readers, shape.size * positions_};
   if (train_ && classes_ == 0) all[StepInputs::kTargets] = values(train_->types.at(train_->target));
   all[StepInputs::kWeights] = {real, {shape.weighted ? shape.lanes : 0, shape.size}};
-  all[StepInputs::kHyper] = {
-      at::kDouble, {static_cast<std::int64_t>(shape.pieces.size()) / 2, shape.lanes, UpdateHyper::kColumns}};
-  all[StepInputs::kNumbers] = {at::kDouble,
-                               {shape.lanes, static_cast<std::int64_t>(facts().lane_numbers.size())}};
+  all[StepInputs::kHyper] = {at::kDouble,
+                             {static_cast<std::int64_t>(shape.pieces.size()) / 2, shape.lanes, UpdateHyper::kColumns}};
+  all[StepInputs::kNumbers] = {at::kDouble, {shape.lanes, static_cast<std::int64_t>(facts().lane_numbers.size())}};
   all[StepInputs::kActive] = {at::kLong, {shape.lanes}};
   all[StepInputs::kKeys] = {at::kLong, {shape.lanes, 2}};
   all[StepInputs::kSamples] = {at::kLong, {compute_.draws_masks() ? readers : 0, shape.size}};
@@ -131,8 +130,10 @@ void AtenMachine::fill(Recorded& step, std::size_t at, const Fed& fed, std::span
   StepInputs& inputs = step.inputs;
   Frame& frame = step.frames[at];
   fill_batches(inputs, at, fed);
-  const auto rows = inputs.host<double>(StepInputs::kHyper, at), numbers = inputs.host<double>(StepInputs::kNumbers, at);
-  const auto keys = inputs.host<std::int64_t>(StepInputs::kKeys, at), mask = inputs.host<std::int64_t>(StepInputs::kActive, at);
+  const auto rows = inputs.host<double>(StepInputs::kHyper, at),
+             numbers = inputs.host<double>(StepInputs::kNumbers, at);
+  const auto keys = inputs.host<std::int64_t>(StepInputs::kKeys, at),
+             mask = inputs.host<std::int64_t>(StepInputs::kActive, at);
   inputs.host<std::int64_t>(StepInputs::kStep, at)[0] = number;
   frame.keys.assign(hyper.size(), {});
   frame.host_numbers.clear();
@@ -157,9 +158,9 @@ void AtenMachine::fill(Recorded& step, std::size_t at, const Fed& fed, std::span
       keys[2 * i] = static_cast<std::int64_t>(state.seed());
       keys[2 * i + 1] = done;
       frame.keys[i] = {.seed = state.seed(),
-                            .step = static_cast<std::uint64_t>(done),
-                            .active = true,
-                            .samples = batch->sample_index};
+                       .step = static_cast<std::uint64_t>(done),
+                       .active = true,
+                       .samples = batch->sample_index};
     }
     const auto weigh = [&](auto room) {
       for (std::int64_t n = 0; n < fed.size; ++n) {

@@ -23,11 +23,11 @@ struct AtenMachine::Recorded {
 
   StepShape shape;
   StepInputs inputs;
-  std::vector<Frame> frames;   ///< of each step that is fed together with others
+  std::vector<Frame> frames;                       ///< of each step that is fed together with others
   std::vector<std::vector<std::uint8_t>> actives;  ///< lanes that take part in each
-  std::size_t filled = 0;      ///< so many of them wait to be done
-  std::function<void()> one;   ///< does the first; empty: not recorded yet
-  std::function<void()> all;   ///< does them one after the other
+  std::size_t filled = 0;                          ///< so many of them wait to be done
+  std::function<void()> one;                       ///< does the first; empty: not recorded yet
+  std::function<void()> all;                       ///< does them one after the other
 };
 
 /// One of them.

@@ -18,7 +18,8 @@ class AtenQueue {
   virtual ~AtenQueue() = default;
   const std::optional<c10::Stream>& stream() const { return stream_; }
   /// `step` calls ATen on tensors that stay where they are, reads nothing of them on the host, and changes nothing
-  /// while every lane is masked, as it is now. Calling what comes back does the same calls again: on a GPU as one graph.
+  /// while every lane is masked, as it is now. Calling what comes back does the same calls again: on a GPU as one
+  /// graph.
   virtual std::function<void()> record(const std::function<void()>& step) = 0;
   /// Until everything is done. Throws c10::Error for what failed on the device.
   virtual void synchronise() = 0;

@@ -34,7 +34,7 @@ inline Conv conv_of(const graph::OpArgs& args, const graph::Shape& x, const grap
           .pads = graph::ops::pads_of(args)};
 }
 
-/// Sizes of a pool. 
+/// Sizes of a pool.
 struct Pool {
   std::int64_t h, w, oh, ow, kh, kw, stride_h, stride_w;
   graph::ops::Pads pads;

@@ -134,8 +134,7 @@ Tensor AtenMachine::gradient_squares(const Step& step, const Tensor& gradients) 
     const Tensor moments =
         part_of({step.shape().begin, step.shape().lanes}, 2 + static_cast<std::size_t>(slot), layout.parameters)
             .to(at::kDouble);
-    const Tensor by =
-        at::sqrt(moments) * hyper.doubles(UpdateHyper::kCorrection) + hyper.doubles(UpdateHyper::kEps);
+    const Tensor by = at::sqrt(moments) * hyper.doubles(UpdateHyper::kCorrection) + hyper.doubles(UpdateHyper::kEps);
     divided = at::where(hyper.is(UpdateHyper::kDivides), divided / by, divided);
   }
   return row_sum(divided * divided).squeeze(1);
@@ -177,8 +176,7 @@ std::vector<std::pair<Tensor, Tensor>> AtenMachine::noted(const Step& step, cons
 }
 
 // Everything is computed before anything is written; what is written is selected, so that no lane meets another's.
-void AtenMachine::commit_lanes(const Step& step, const Computed& of,
-                               std::vector<std::pair<Tensor, Tensor>> writes) {
+void AtenMachine::commit_lanes(const Step& step, const Computed& of, std::vector<std::pair<Tensor, Tensor>> writes) {
   const nn::StateLayout& layout = kind_->layout();
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor mask = (step.frame().active != 0).unsqueeze(1);

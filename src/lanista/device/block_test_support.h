@@ -58,13 +58,14 @@ struct Trained {
 
 // Fresh lanes, each with its own rates, through a chunk whose batches are drawn by step (and by lane, unless shared).
 inline Trained train(const Derived& derived, const nn::Backend& backend, std::int64_t lanes, std::int64_t steps,
-              const std::vector<LaneHyper>& recipe, bool shared = true, std::int64_t most = kMost) {
-  auto program = nn::Program::compile(derived.train, derived.infer,
-                                      {.lanes = lanes, .max_batch = most, .backend = &backend});
+                     const std::vector<LaneHyper>& recipe, bool shared = true, std::int64_t most = kMost) {
+  auto program =
+      nn::Program::compile(derived.train, derived.infer, {.lanes = lanes, .max_batch = most, .backend = &backend});
   EXPECT_TRUE(program.ok()) << program.error().message;
   Trained trained;
   if (!program) return trained;
-  for (std::int64_t lane = 0; lane < lanes; ++lane) EXPECT_TRUE(program->begin(lane, 7 + static_cast<std::uint64_t>(lane)));
+  for (std::int64_t lane = 0; lane < lanes; ++lane)
+    EXPECT_TRUE(program->begin(lane, 7 + static_cast<std::uint64_t>(lane)));
   std::vector<LaneHyper> hyper;
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
     hyper.push_back(recipe[static_cast<std::size_t>(lane) % recipe.size()]);

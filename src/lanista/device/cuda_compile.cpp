@@ -94,9 +94,7 @@ Result<std::string> compiled(const CudaText& text, int architecture, const std::
   };
   void* program = nullptr;
   const std::string file = text.name + ".cu";
-  const auto create = [&] {
-    return nvrtc.create(&program, text.source.c_str(), file.c_str(), 0, nullptr, nullptr);
-  };
+  const auto create = [&] { return nvrtc.create(&program, text.source.c_str(), file.c_str(), 0, nullptr, nullptr); };
   if (const int code = create(); code != 0)
     return unavailable("nvrtcCreateProgram failed with " + std::to_string(code));
   // By several threads, where the compiler can.

@@ -116,7 +116,8 @@ void* current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
 std::string torch_folder() {
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<void*>(&at::cuda::graph_pool_handle), &info) == 0 || info.dli_fname == nullptr) return ".";
+  if (::dladdr(reinterpret_cast<void*>(&at::cuda::graph_pool_handle), &info) == 0 || info.dli_fname == nullptr)
+    return ".";
   const std::string file = info.dli_fname;
   const std::size_t slash = file.rfind('/');
   return slash == std::string::npos ? "." : file.substr(0, slash);

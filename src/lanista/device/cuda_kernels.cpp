@@ -63,8 +63,8 @@ class Kernels final : public CudaKernels {
   int architecture() const override { return architecture_; }
 
  protected:
-  void start(const char* kernel, at::ScalarType type, std::int64_t count, int threads_each,
-             const void* args, std::size_t) const override {
+  void start(const char* kernel, at::ScalarType type, std::int64_t count, int threads_each, const void* args,
+             std::size_t) const override {
     check(be_current(), "the device's context");
     void* const function = this->function(kernel, type);
     long long threads = count;
@@ -75,9 +75,7 @@ class Kernels final : public CudaKernels {
   }
 
  private:
-  void check(int status, const char* what) const {
-    TORCH_CHECK(status == 0, what, ": ", driver_.reason(status));
-  }
+  void check(int status, const char* what) const { TORCH_CHECK(status == 0, what, ": ", driver_.reason(status)); }
 
   // The driver has one context a thread; that of LibTorch is the device's first.
   int be_current() const {

@@ -131,7 +131,8 @@ std::vector<Finding> findings() {
   const std::string file = library_file();
   Finding torch{"torch", "none", ""};
   // It is looked at, not opened: LibTorch is large, and who asks what is here may have little.
-  if (::access(file.c_str(), R_OK) == 0) torch.value = "LibTorch's library is here (run.devices: torch:cpu, or cuda:0 where it has CUDA)";
+  if (::access(file.c_str(), R_OK) == 0)
+    torch.value = "LibTorch's library is here (run.devices: torch:cpu, or cuda:0 where it has CUDA)";
   return {gpu(), std::move(torch)};
 }
 

@@ -16,28 +16,28 @@ Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Te
   const Tensor from = x.is_non_overlapping_and_dense() ? x : x.contiguous();
   const Tensor other = dy.defined() ? lying_as(dy, from) : Tensor();
   Tensor y = at::empty_like(from);
-  const std::int64_t wide = std::min({wide_of(from, x.numel()), wide_of(y, x.numel()),
-                                      other.defined() ? wide_of(other, x.numel()) : std::int64_t{4}});
-  kernels.run(kernel, x.scalar_type(), x.numel() / wide,
-              lane::Elementwise{from.data_ptr(), other.defined() ? other.data_ptr() : nullptr, y.data_ptr(), a, b,
-                                wide});
+  const std::int64_t wide = std::min(
+      {wide_of(from, x.numel()), wide_of(y, x.numel()), other.defined() ? wide_of(other, x.numel()) : std::int64_t{4}});
+  kernels.run(
+      kernel, x.scalar_type(), x.numel() / wide,
+      lane::Elementwise{from.data_ptr(), other.defined() ? other.data_ptr() : nullptr, y.data_ptr(), a, b, wide});
   return y;
 }
 
 Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tensor& by) {
   const Tensor own = dense_columns(by);
   const std::int64_t wide = wide_of(x, x.size(2));
-  kernels.run("add_columns", x.scalar_type(), x.numel() / wide,
-              lane::Columns{x.data_ptr(), own.data_ptr(), x.data_ptr(), x.size(1) * x.size(2), x.size(2), own.stride(0),
-                            wide});
+  kernels.run(
+      "add_columns", x.scalar_type(), x.numel() / wide,
+      lane::Columns{x.data_ptr(), own.data_ptr(), x.data_ptr(), x.size(1) * x.size(2), x.size(2), own.stride(0), wide});
   return x;
 }
 
 Tensor lane_fold_to(const LaneKernels& kernels, const Tensor& parts, const at::TensorOptions& like) {
   Tensor out = at::empty({parts.size(0), parts.size(2)}, like);
-  kernels.run_rows("column_end", c10::typeMetaToScalarType(like.dtype()), out.numel(),
-              lane::ColumnSum{parts.data_ptr(), nullptr, nullptr, nullptr, out.data_ptr(), parts.size(1),
-                              parts.size(2), 0, 1});
+  kernels.run_rows(
+      "column_end", c10::typeMetaToScalarType(like.dtype()), out.numel(),
+      lane::ColumnSum{parts.data_ptr(), nullptr, nullptr, nullptr, out.data_ptr(), parts.size(1), parts.size(2), 0, 1});
   return out;
 }
 
@@ -46,8 +46,9 @@ Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows) {
   const std::int64_t lanes = x.size(0), count = x.size(1), columns = x.size(2), each = rows_of_part(count);
   if (count <= 2 * each) {
     Tensor out = at::empty({lanes, columns}, x.options());
-    kernels.run_rows("column_whole", x.scalar_type(), out.numel(),
-                lane::ColumnSum{x.data_ptr(), nullptr, nullptr, nullptr, out.data_ptr(), count, columns, count, 1});
+    kernels.run_rows(
+        "column_whole", x.scalar_type(), out.numel(),
+        lane::ColumnSum{x.data_ptr(), nullptr, nullptr, nullptr, out.data_ptr(), count, columns, count, 1});
     return out;
   }
   const std::int64_t parts = (count + each - 1) / each;
@@ -57,9 +58,7 @@ Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows) {
   return lane_fold_to(kernels, out, x.options());
 }
 
-lane::Image image_of(const Tensor& x) {
-  return {x.stride(0), x.stride(1), x.stride(2), x.stride(3), x.stride(4)};
-}
+lane::Image image_of(const Tensor& x) { return {x.stride(0), x.stride(1), x.stride(2), x.stride(3), x.stride(4)}; }
 
 bool by_fours(const Tensor& x) {
   bool even = wide_of(x, x.size(2)) == 4 && x.stride(2) == 1;

@@ -125,9 +125,8 @@ void AtenMachine::commit_by_kernels(const Step& step, const Computed& of) {
   }
   for (std::size_t i = 0; i < step.shape().pieces.size(); i += 2) {
     const nn::Range range{step.shape().pieces[i], step.shape().pieces[i + 1]};
-    Gathered one([&](const lane::Stretches& all) {
-      update_by_kernels(step, static_cast<std::int64_t>(i / 2), all, scale);
-    });
+    Gathered one(
+        [&](const lane::Stretches& all) { update_by_kernels(step, static_cast<std::int64_t>(i / 2), all, scale); });
     one.add(range, of.gradients.narrow(1, range.begin, range.count));
     one.flush();
   }

@@ -28,14 +28,26 @@ struct Cut {
 };
 
 Cut forward_cut(const Conv& s) {
-  return {s.h,        s.w,        s.oh,         s.ow,         s.kh,       s.kw,        s.stride_h, s.stride_w,
-          s.dilation_h, s.dilation_w, s.pads.top, s.pads.left, 1,          1,          s.groups};
+  return {s.h,          s.w,          s.oh,       s.ow,        s.kh, s.kw, s.stride_h, s.stride_w,
+          s.dilation_h, s.dilation_w, s.pads.top, s.pads.left, 1,    1,    s.groups};
 }
 
 // Of the gradient by what comes back: a convolution of step one over dy spread by the stride.
 Cut backward_cut(const Conv& s) {
-  return {s.oh,         s.ow,         s.h, s.w, s.kh, s.kw, 1, 1, s.dilation_h, s.dilation_w,
-          s.dilation_h * (s.kh - 1) - s.pads.top, s.dilation_w * (s.kw - 1) - s.pads.left, s.stride_h, s.stride_w,
+  return {s.oh,
+          s.ow,
+          s.h,
+          s.w,
+          s.kh,
+          s.kw,
+          1,
+          1,
+          s.dilation_h,
+          s.dilation_w,
+          s.dilation_h * (s.kh - 1) - s.pads.top,
+          s.dilation_w * (s.kw - 1) - s.pads.left,
+          s.stride_h,
+          s.stride_w,
           s.groups};
 }
 
@@ -49,9 +61,9 @@ Tensor windows(const LaneKernels& kernels, const Tensor& x, const Cut& s) {
   }
   Tensor y = at::empty({lanes * s.groups, n * s.oh * s.ow, s.kh * s.kw * each}, x.options());
   kernels.run("windows", x.scalar_type(), lanes * s.groups * n * s.oh * s.ow * each,
-              lane::Windows{x.data_ptr(), y.data_ptr(), image_of(x), n,          s.h,          s.w,   s.oh,   s.ow,
-                      s.kh,         s.kw,         s.stride_h,  s.stride_w, s.dilation_h, s.dilation_w, s.top, s.left,
-                      s.spread_h,   s.spread_w,   s.groups,    each});
+              lane::Windows{x.data_ptr(), y.data_ptr(), image_of(x), n,          s.h,        s.w,          s.oh,
+                            s.ow,         s.kh,         s.kw,        s.stride_h, s.stride_w, s.dilation_h, s.dilation_w,
+                            s.top,        s.left,       s.spread_h,  s.spread_w, s.groups,   each});
   return y;
 }
 
@@ -151,9 +163,7 @@ Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tenso
   call.dy = dy.data_ptr(), call.dy_at = image_of(dy);
   call.y = parts.data_ptr();
   kernels.run("depthwise_grad_w", x.scalar_type(), parts.numel(), call);
-  return lane_column_sum(kernels, parts)
-      .reshape({x.size(0), s.kh, s.kw, 1, s.ci})
-      .permute({0, 4, 3, 1, 2});
+  return lane_column_sum(kernels, parts).reshape({x.size(0), s.kh, s.kw, 1, s.ci}).permute({0, 4, 3, 1, 2});
 }
 
 // ---- eight output channels at a time, without windows laid out ----
@@ -225,8 +235,7 @@ Tensor direct_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& 
   const std::int64_t each = std::max<std::int64_t>(32, (rows + wanted - 1) / wanted);
   const std::int64_t parts = (rows + each - 1) / each;
   Tensor y = at::empty({lanes, parts, s.kh * s.kw * s.ci * s.co}, dy.options());
-  kernels.run("convolution_grad_w", x.scalar_type(),
-              lanes * parts * threads,
+  kernels.run("convolution_grad_w", x.scalar_type(), lanes * parts * threads,
               lane::ConvolutionGrad{.x = x.data_ptr(),
                                     .dy = dy.data_ptr(),
                                     .y = y.data_ptr(),
@@ -288,8 +297,8 @@ Tensor conv2d_grad_x_of(const LaneKernels& kernels, const Tensor& dy, const Tens
 Tensor conv2d_grad_w_of(const LaneKernels& kernels, const Tensor& x, const Tensor& dy, const Conv& s) {
   if (is_depthwise(s)) return depthwise_grad_w(kernels, x, dy, s);
   if (s.groups == 1 && s.co % kOutputs == 0) return direct_grad_w(kernels, x, dy, s);
-  const Tensor dw = at::bmm(windows(kernels, x, forward_cut(s)).transpose(1, 2),
-                            by_group(dy.permute({0, 1, 3, 4, 2}), s.groups));
+  const Tensor dw =
+      at::bmm(windows(kernels, x, forward_cut(s)).transpose(1, 2), by_group(dy.permute({0, 1, 3, 4, 2}), s.groups));
   return dw.reshape({x.size(0), s.groups, s.kh, s.kw, s.ci / s.groups, s.co / s.groups})
       .permute({0, 1, 5, 4, 2, 3})
       .reshape({x.size(0), s.co, s.ci / s.groups, s.kh, s.kw});

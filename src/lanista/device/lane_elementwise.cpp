@@ -130,8 +130,8 @@ AtenRun mean_over_rows(const LaneKernels* k) {
     const Tensor x = in[0].dim() == 5 ? in[0].permute({0, 1, 3, 4, 2}) : in[0];
     const std::int64_t channels = x.size(-1);
     const Tensor rows = x.reshape({frame.lanes * frame.batch, -1, channels});
-    return Tensors{(lane_column_sum(*k, rows) / static_cast<double>(rows.size(1)))
-                       .reshape({frame.lanes, frame.batch, channels})};
+    return Tensors{
+        (lane_column_sum(*k, rows) / static_cast<double>(rows.size(1))).reshape({frame.lanes, frame.batch, channels})};
   };
 }
 

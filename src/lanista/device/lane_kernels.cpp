@@ -32,16 +32,16 @@ std::map<std::string_view, Start>& doubles() {
 #define LANE_LOG(x) std::log(x)
 #define LANE_SQRT(x) std::sqrt(x)
 #define LANE_INFINITY std::numeric_limits<T>::infinity()
-#define LANE_KERNEL(name, Args)                                              \
-  inline void name##_at(i64 i, const Args& a);                               \
-  [[maybe_unused]] const bool name##_is_known = LANE_TABLE()                 \
-                          .emplace(#name,                                    \
-                                   [](i64 count, const void* args) {         \
-                                     for (i64 i = 0; i < count; ++i) {       \
-                                       name##_at(i, *static_cast<const Args*>(args)); \
-                                     }                                       \
-                                   })                                        \
-                          .second;                                           \
+#define LANE_KERNEL(name, Args)                                                                                 \
+  inline void name##_at(i64 i, const Args& a);                                                                  \
+  [[maybe_unused]] const bool name##_is_known = LANE_TABLE()                                                    \
+                                                    .emplace(#name,                                             \
+                                                             [](i64 count, const void* args) {                  \
+                                                               for (i64 i = 0; i < count; ++i) {                \
+                                                                 name##_at(i, *static_cast<const Args*>(args)); \
+                                                               }                                                \
+                                                             })                                                 \
+                                                    .second;                                                    \
   inline void name##_at(i64 i, const Args& a)
 
 #define LANE_ROW_KERNEL(name, Args) LANE_KERNEL(name, Args)
@@ -62,11 +62,11 @@ namespace in_float {
 using T = float;
 using namespace lane;
 #include "lanista/device/lane/base.inc.h"
-#include "lanista/device/lane/elementwise.inc.h"
-#include "lanista/device/lane/norm.inc.h"
 #include "lanista/device/lane/convolution.inc.h"
-#include "lanista/device/lane/pool.inc.h"
+#include "lanista/device/lane/elementwise.inc.h"
 #include "lanista/device/lane/end.inc.h"
+#include "lanista/device/lane/norm.inc.h"
+#include "lanista/device/lane/pool.inc.h"
 }  // namespace in_float
 #undef LANE_TABLE
 #undef LANE_ELEMENTWISE
@@ -79,11 +79,11 @@ namespace in_double {
 using T = double;
 using namespace lane;
 #include "lanista/device/lane/base.inc.h"
-#include "lanista/device/lane/elementwise.inc.h"
-#include "lanista/device/lane/norm.inc.h"
 #include "lanista/device/lane/convolution.inc.h"
-#include "lanista/device/lane/pool.inc.h"
+#include "lanista/device/lane/elementwise.inc.h"
 #include "lanista/device/lane/end.inc.h"
+#include "lanista/device/lane/norm.inc.h"
+#include "lanista/device/lane/pool.inc.h"
 }  // namespace in_double
 #pragma GCC diagnostic pop
 

@@ -19,8 +19,8 @@ class LaneKernels {
  public:
   virtual ~LaneKernels() = default;
 
-  /// A kernel for `count` numbers, or rows, behind what this thread's queue has to do. Throws c10::Error: a count that 32 bits do
-  /// not hold, or a device that refuses.
+  /// A kernel for `count` numbers, or rows, behind what this thread's queue has to do. Throws c10::Error: a count that
+  /// 32 bits do not hold, or a device that refuses.
   template <class Args>
   void run(const char* kernel, at::ScalarType type, std::int64_t count, const Args& args) const {
     TORCH_CHECK(count >= 0 && count < (std::int64_t{1} << 32), kernel, ": ", count, " numbers in one call");

@@ -58,11 +58,11 @@ AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k) {
     const Tensor old_mean = dense_columns(in[next]), old_var = dense_columns(in[next + 1]);
     TORCH_CHECK(old_mean.stride(0) == old_var.stride(0), "running statistics that lie apart");
     k->run_rows("norm_end", type, lanes * columns,
-           lane::NormEnd{static_cast<const double*>(sums.data_ptr()), x.data_ptr(), old_mean.data_ptr(),
-                         old_var.data_ptr(),
-                         static_cast<const double*>(frame.numbers.data_ptr()) + static_cast<std::int64_t>(number),
-                         mean.data_ptr(), inverse.data_ptr(), new_mean.data_ptr(), new_var.data_ptr(), eps, x.size(1),
-                         columns, old_mean.stride(0), frame.numbers.stride(0), sums.size(1)});
+                lane::NormEnd{static_cast<const double*>(sums.data_ptr()), x.data_ptr(), old_mean.data_ptr(),
+                              old_var.data_ptr(),
+                              static_cast<const double*>(frame.numbers.data_ptr()) + static_cast<std::int64_t>(number),
+                              mean.data_ptr(), inverse.data_ptr(), new_mean.data_ptr(), new_var.data_ptr(), eps,
+                              x.size(1), columns, old_mean.stride(0), frame.numbers.stride(0), sums.size(1)});
     lane::NormApply apply = apply_to(x, mean, inverse, y);
     Tensor slope, shift;
     if (affine) {

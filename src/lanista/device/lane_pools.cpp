@@ -31,20 +31,20 @@ lane::Pool call_of(const Pool& s, const Tensor& read) {
 }
 
 AtenRun max_pool(const AtenCall& call, const LaneKernels* k) {
-  return [k, s = pool_of(call.args, call.x(), call.y()), indexed = call.out.size() > 1](const Frame&,
-                                                                                        const Tensors& in) {
-    const Tensor& x = in[0];
-    Tensor y = at::empty({x.size(0), x.size(1), s.oh, s.ow, x.size(2)}, x.options()), where;
-    lane::Pool pool = call_of(s, x);
-    pool.y = y.data_ptr();
-    if (indexed) {
-      where = at::empty(y.sizes(), y.options().dtype(at::kByte));
-      pool.where = static_cast<unsigned char*>(where.data_ptr());
-    }
-    k->run("max_pool", x.scalar_type(), y.numel() / pool.wide, pool);
-    if (!indexed) return Tensors{channels_second(y)};
-    return Tensors{channels_second(y), channels_second(where)};
-  };
+  return
+      [k, s = pool_of(call.args, call.x(), call.y()), indexed = call.out.size() > 1](const Frame&, const Tensors& in) {
+        const Tensor& x = in[0];
+        Tensor y = at::empty({x.size(0), x.size(1), s.oh, s.ow, x.size(2)}, x.options()), where;
+        lane::Pool pool = call_of(s, x);
+        pool.y = y.data_ptr();
+        if (indexed) {
+          where = at::empty(y.sizes(), y.options().dtype(at::kByte));
+          pool.where = static_cast<unsigned char*>(where.data_ptr());
+        }
+        k->run("max_pool", x.scalar_type(), y.numel() / pool.wide, pool);
+        if (!indexed) return Tensors{channels_second(y)};
+        return Tensors{channels_second(y), channels_second(where)};
+      };
 }
 
 Tensor larger(const Pool& s, const Tensor& dy) {

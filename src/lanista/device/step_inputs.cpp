@@ -19,8 +19,7 @@ std::int64_t elements_of(const StepInputs::Layout& layout) {
 StepInputs::StepInputs(const Layouts& layouts, at::Device device, std::size_t steps) {
   std::size_t end = 0;
   for (std::size_t i = 0; i < kRegions; ++i) {
-    const std::size_t bytes =
-        static_cast<std::size_t>(elements_of(layouts[i])) * c10::elementSize(layouts[i].type);
+    const std::size_t bytes = static_cast<std::size_t>(elements_of(layouts[i])) * c10::elementSize(layouts[i].type);
     places_[i] = {end, bytes};
     end += (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
@@ -38,8 +37,8 @@ StepInputs::StepInputs(const Layouts& layouts, at::Device device, std::size_t st
   for (std::size_t step = 0; step < steps; ++step) {
     char* const begin = static_cast<char*>(device_.data_ptr()) + step * end;
     for (std::size_t i = 0; i < kRegions; ++i) {
-      views_[step][i] = at::from_blob(begin + places_[i].begin, layouts[i].sizes,
-                                      at::TensorOptions(layouts[i].type).device(device));
+      views_[step][i] =
+          at::from_blob(begin + places_[i].begin, layouts[i].sizes, at::TensorOptions(layouts[i].type).device(device));
     }
   }
 }

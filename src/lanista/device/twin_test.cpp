@@ -171,8 +171,8 @@ TestModel drawn_convolutions(std::uint64_t seed) {
                             : groups > 1       ? one_of({"8", "16"})
                                                : one_of({"3", "8", "16", "20", "24"});
     return "conv2d(" + std::string(from) + ", out=" + out + ", kernel=[" + number(1, 3) + "," + number(1, 3) +
-           "], stride=[" + number(1, 2) + "," + number(1, 2) + "], padding=[" + number(0, 2) + "," + number(0, 2) + "," +
-           number(0, 2) + "," + number(0, 2) + "], dilation=[" + number(1, reach) + "," + number(1, reach) +
+           "], stride=[" + number(1, 2) + "," + number(1, 2) + "], padding=[" + number(0, 2) + "," + number(0, 2) +
+           "," + number(0, 2) + "," + number(0, 2) + "], dilation=[" + number(1, reach) + "," + number(1, reach) +
            "], groups=" + std::to_string(groups) + ", bias=" + one_of({"true", "false"}) + ")";
   };
   const std::int64_t channels = rng.between(1, 9), side = rng.between(18, 22);

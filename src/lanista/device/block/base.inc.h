@@ -200,8 +200,8 @@ BLOCK_FN int rows_at_once(int rows, int words_a_row) {
 BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
 
 /// About the cycles that a term of all outputs takes, where a thread has rows x columns of them: what comes out of the
-/// first cache is a number a thread and cycle, so a tile costs its fringe, not its area; but no thread goes on before its
-/// numbers are there (`waits`: cycles a term, with so many terms on their way).
+/// first cache is a number a thread and cycle, so a tile costs its fringe, not its area; but no thread goes on before
+/// its numbers are there (`waits`: cycles a term, with so many terms on their way).
 BLOCK_FN int spent(int items, int rows, int columns, int waits) {
   const int warps = (items + 31) / 32, of_block = (warps + team_size() - 1) / team_size();
   return larger(of_block * (rows + columns), (items + kThreads - 1) / kThreads * waits);

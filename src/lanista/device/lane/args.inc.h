@@ -50,7 +50,7 @@ struct ColumnSum {
 /// The end of a batch norm's statistics: from sums [lanes, 2 columns].
 struct NormEnd {
   const double* sums;  // [lanes, parts, 2 columns]
-  const void* x;  // whose first row the distances are taken from
+  const void* x;       // whose first row the distances are taken from
   const void* old_mean;
   const void* old_var;  // [lanes, columns], lanes `stride` apart
   const double* momentum;
@@ -83,7 +83,7 @@ struct Rows {
   const void* weight;  // [lanes, len], lanes `stride` apart; may be null
   const void* bias;
   void* y;
-  void* mean;     // a number a row
+  void* mean;  // a number a row
   void* inverse;
   void* product;  // of dy and the normalised value
   double eps;
@@ -104,8 +104,8 @@ struct Windows {
       groups, each;
 };
 
-/// A convolution whose outputs come eight channels at a time: [lanes, samples, oh, ow, co]. Of a gradient by x, x is dy,
-/// spread by the stride, and weights are turned.
+/// A convolution whose outputs come eight channels at a time: [lanes, samples, oh, ow, co]. Of a gradient by x, x is
+/// dy, spread by the stride, and weights are turned.
 struct Convolution {
   const void* x;
   const void* weight;  // [kh, kw, ci, co] of a lane, lanes `weight_lane` apart
@@ -171,12 +171,12 @@ struct CrossEntropy {
 /// stretch whose `first` is the last at or before it.
 struct Stretches {
   static constexpr int kMost = 24;
-  long long count;              // elements of all of them, in a lane
+  long long count;  // elements of all of them, in a lane
   int items;
-  long long first[kMost];       // of each, among these
-  long long begin[kMost];       // where it begins in parameters, or buffers
-  const void* from[kMost];      // gradients, or new values
-  long long from_lane[kMost];   // elements between two lanes of these
+  long long first[kMost];      // of each, among these
+  long long begin[kMost];      // where it begins in parameters, or buffers
+  const void* from[kMost];     // gradients, or new values
+  long long from_lane[kMost];  // elements between two lanes of these
 };
 
 /// Updates: rows of a state, `lane` elements apart.

@@ -1,8 +1,8 @@
 // Kernels of lanes: each stands for many calls of ATen. One thread makes one number, or a few that nobody else makes,
 // and reads nothing that a neighbour writes, so the order of threads is of no account. Where some threads share a row
 // (LANE_ROW_KERNEL: `i` is the row), each has columns of its own, and they tell each other sums, in one order.
-// The host compiles the same text (lane_kernels.cpp), where a kernel is a loop over its threads; a GPU's compiler gets it
-// behind lane/gpu.inc.h. T is the type of values; LANE_KERNEL(name, Arguments) { … } has its number `i` and `a`.
+// The host compiles the same text (lane_kernels.cpp), where a kernel is a loop over its threads; a GPU's compiler gets
+// it behind lane/gpu.inc.h. T is the type of values; LANE_KERNEL(name, Arguments) { … } has its number `i` and `a`.
 // NOLINTBEGIN
 
 // Numbers that lie side by side, read as one.

@@ -1,16 +1,16 @@
 // Kernels of lanes, element by element, and tables of tokens.
 // NOLINTBEGIN
 // A kernel y = f(x) or f(x, dy) from what it does to one number.
-#define LANE_ELEMENTWISE(name)                                                            \
-  LANE_KERNEL(name, Elementwise) {                                                        \
-    const int wide = int(a.wide);                                                         \
-    const Four x = lane_load(LANE_READ(x) + i * wide, wide);                              \
-    Four y = x, dy = x;                                                                   \
-    if (a.dy) dy = lane_load(LANE_READ(dy) + i * wide, wide);                             \
-    for (int k = 0; k < 4; ++k) {                                                         \
-      if (k < wide) y.v[k] = name##_of(x.v[k], dy.v[k], a);                               \
-    }                                                                                     \
-    lane_store(LANE_WRITE(y) + i * wide, y, wide);                                        \
+#define LANE_ELEMENTWISE(name)                                \
+  LANE_KERNEL(name, Elementwise) {                            \
+    const int wide = int(a.wide);                             \
+    const Four x = lane_load(LANE_READ(x) + i * wide, wide);  \
+    Four y = x, dy = x;                                       \
+    if (a.dy) dy = lane_load(LANE_READ(dy) + i * wide, wide); \
+    for (int k = 0; k < 4; ++k) {                             \
+      if (k < wide) y.v[k] = name##_of(x.v[k], dy.v[k], a);   \
+    }                                                         \
+    lane_store(LANE_WRITE(y) + i * wide, y, wide);            \
   }
 
 LANE_FN T relu_of(T x, T, const Elementwise&) { return x <= T(0) ? T(0) : x; }

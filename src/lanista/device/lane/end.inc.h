@@ -56,14 +56,14 @@ LANE_FN int lane_item(const Stretches& of, i64 element) {
   }
   return low;
 }
-#define LANE_UPDATE                                                                              \
-  const i64 lane = n32(i) / n32(a.of.count), element = n32(i) % n32(a.of.count);                 \
-  if (a.active[lane] == 0) return;                                                               \
-  const int item = lane_item(a.of, element);                                                     \
-  const i64 own = element - a.of.first[item], at = lane * a.lane + a.of.begin[item] + own;       \
-  T g = ((const T*)a.of.from[item])[lane * a.of.from_lane[item] + own];                          \
-  if (a.scale) g = g * LANE_READ(scale)[lane];                                                   \
-  T* const parameter = LANE_WRITE(parameters) + at;                                              \
+#define LANE_UPDATE                                                                        \
+  const i64 lane = n32(i) / n32(a.of.count), element = n32(i) % n32(a.of.count);           \
+  if (a.active[lane] == 0) return;                                                         \
+  const int item = lane_item(a.of, element);                                               \
+  const i64 own = element - a.of.first[item], at = lane * a.lane + a.of.begin[item] + own; \
+  T g = ((const T*)a.of.from[item])[lane * a.of.from_lane[item] + own];                    \
+  if (a.scale) g = g * LANE_READ(scale)[lane];                                             \
+  T* const parameter = LANE_WRITE(parameters) + at;                                        \
   const T p = *parameter;
 #define LANE_SLOT(k) (((T*)a.slots[k])[at])
 // A lane without decay does not look at the parameter.
@@ -88,8 +88,7 @@ enum {
 };
 
 LANE_KERNEL(update_sgd, Update) {
-  LANE_UPDATE LANE_DECAYED
-  const T mu = LANE_HYPER(lane_momentum);
+  LANE_UPDATE LANE_DECAYED const T mu = LANE_HYPER(lane_momentum);
   T step = g;
   if (mu != T(0)) {
     const T momentum = LANE_HYPER(lane_first) != T(0) ? g : mu * LANE_SLOT(0) + g;
@@ -99,13 +98,11 @@ LANE_KERNEL(update_sgd, Update) {
   *parameter = LANE_HYPER(lane_rate) * step + p;
 }
 LANE_KERNEL(update_adam, Update) {
-  LANE_UPDATE LANE_DECAYED
-  const T m = LANE_HYPER(lane_beta1) * LANE_SLOT(0) + LANE_HYPER(lane_take1) * g;
+  LANE_UPDATE LANE_DECAYED const T m = LANE_HYPER(lane_beta1) * LANE_SLOT(0) + LANE_HYPER(lane_take1) * g;
   const T v = LANE_HYPER(lane_beta2) * LANE_SLOT(1) + (LANE_HYPER(lane_take2) * g) * g;
   LANE_SLOT(0) = m;
   LANE_SLOT(1) = v;
-  *parameter =
-      LANE_HYPER(lane_adam_rate) * (m / (LANE_SQRT(v) / LANE_HYPER(lane_root) + LANE_HYPER(lane_eps))) + p;
+  *parameter = LANE_HYPER(lane_adam_rate) * (m / (LANE_SQRT(v) / LANE_HYPER(lane_root) + LANE_HYPER(lane_eps))) + p;
 }
 LANE_KERNEL(update_adamw, Update) {
   LANE_UPDATE
@@ -125,8 +122,7 @@ LANE_KERNEL(update_lion, Update) {
   *parameter = LANE_HYPER(lane_rate) * sign + p * LANE_HYPER(lane_shrink);
 }
 LANE_KERNEL(update_rmsprop, Update) {
-  LANE_UPDATE LANE_DECAYED
-  const T square = LANE_HYPER(lane_beta2) * LANE_SLOT(0) + (LANE_HYPER(lane_take2) * g) * g;
+  LANE_UPDATE LANE_DECAYED const T square = LANE_HYPER(lane_beta2) * LANE_SLOT(0) + (LANE_HYPER(lane_take2) * g) * g;
   LANE_SLOT(0) = square;
   T step = g / (LANE_SQRT(square) + LANE_HYPER(lane_eps));
   if (LANE_HYPER(lane_momentum) != T(0)) {
@@ -140,8 +136,8 @@ LANE_KERNEL(renew, Renew) {
   if (a.active[lane] == 0) return;
   const int item = lane_item(a.of, element);
   const i64 own = element - a.of.first[item];
-  LANE_WRITE(to)[lane * a.lane + a.of.begin[item] + own] =
-      ((const T*)a.of.from[item])[lane * a.of.from_lane[item] + own];
+  LANE_WRITE(to)
+  [lane * a.lane + a.of.begin[item] + own] = ((const T*)a.of.from[item])[lane * a.of.from_lane[item] + own];
 }
 // i is a lane; rows of totals: sum of losses, last loss, first bad step.
 LANE_KERNEL(note, Note) {

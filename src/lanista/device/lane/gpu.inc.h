@@ -7,19 +7,19 @@ typedef unsigned int n32;
 #define LANE_FN static __device__ __forceinline__
 #define LANE_READ(member) ((const T*)a.member)
 #define LANE_WRITE(member) ((T*)a.member)
-#define LANE_KERNEL(name, Args)                                                  \
-  static __device__ __forceinline__ void name##_at(i64 i, const Args& a);        \
-  extern "C" __global__ void name(i64 count, const Args a) {                     \
-    const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;                    \
-    if (i < count) name##_at(i, a);                                              \
-  }                                                                              \
+#define LANE_KERNEL(name, Args)                                           \
+  static __device__ __forceinline__ void name##_at(i64 i, const Args& a); \
+  extern "C" __global__ void name(i64 count, const Args a) {              \
+    const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;             \
+    if (i < count) name##_at(i, a);                                       \
+  }                                                                       \
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a)
-#define LANE_ROW_KERNEL(name, Args)                                              \
-  static __device__ __forceinline__ void name##_at(i64 i, const Args& a);        \
-  extern "C" __global__ void name(i64 count, const Args a) {                     \
-    const i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;             \
-    if (i < count) name##_at(i, a);                                              \
-  }                                                                              \
+#define LANE_ROW_KERNEL(name, Args)                                       \
+  static __device__ __forceinline__ void name##_at(i64 i, const Args& a); \
+  extern "C" __global__ void name(i64 count, const Args a) {              \
+    const i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;      \
+    if (i < count) name##_at(i, a);                                       \
+  }                                                                       \
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a)
 #define LANE_ROW_OF(k, count) for (i64 k = threadIdx.x % 32; k < (count); k += 32)
 #define LANE_ROW(k) LANE_ROW_OF(k, a.len)

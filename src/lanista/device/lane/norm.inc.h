@@ -14,7 +14,8 @@ LANE_KERNEL(add_columns, Columns) {
 }
 // i counts [lanes, parts, columns].
 LANE_KERNEL(column_part, ColumnSum) {
-  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts), lane = n32(i) / n32(a.columns) / n32(a.parts);
+  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts),
+            lane = n32(i) / n32(a.columns) / n32(a.parts);
   const i64 begin = part * a.each, end = begin + a.each < a.rows ? begin + a.each : a.rows;
   const T* x = LANE_READ(x) + lane * a.rows * a.columns + c;
   double sum = 0;
@@ -42,7 +43,8 @@ LANE_ROW_KERNEL(column_whole, ColumnSum) {
 // ---- batch norm: distances to the first row, so that equal values have no variance ----
 
 LANE_KERNEL(norm_part, ColumnSum) {
-  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts), lane = n32(i) / n32(a.columns) / n32(a.parts);
+  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts),
+            lane = n32(i) / n32(a.columns) / n32(a.parts);
   const i64 begin = part * a.each, end = begin + a.each < a.rows ? begin + a.each : a.rows;
   const T* x = LANE_READ(x) + lane * a.rows * a.columns + c;
   const double first = double(x[0]);
@@ -77,8 +79,8 @@ LANE_ROW_KERNEL(norm_end, NormEnd) {
   const T keep = T(1 - momentum), take = T(momentum);
   const i64 old = lane * a.stride + c;
   LANE_WRITE(new_mean)[i] = LANE_READ(old_mean)[old] * keep + mean * take;
-  LANE_WRITE(new_var)[i] =
-      a.rows > 1 ? LANE_READ(old_var)[old] * keep + T(squares / (rows - 1)) * take : LANE_READ(old_var)[old];
+  LANE_WRITE(new_var)
+  [i] = a.rows > 1 ? LANE_READ(old_var)[old] * keep + T(squares / (rows - 1)) * take : LANE_READ(old_var)[old];
 }
 LANE_KERNEL(norm_apply, NormApply) {
   const int wide = int(a.wide);
@@ -95,7 +97,8 @@ LANE_KERNEL(norm_apply, NormApply) {
   lane_store(LANE_WRITE(y) + at, y, wide);
 }
 LANE_KERNEL(norm_grad_part, ColumnSum) {
-  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts), lane = n32(i) / n32(a.columns) / n32(a.parts);
+  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts),
+            lane = n32(i) / n32(a.columns) / n32(a.parts);
   const i64 begin = part * a.each, end = begin + a.each < a.rows ? begin + a.each : a.rows;
   const T* x = LANE_READ(x) + lane * a.rows * a.columns + c;
   const T* dy = LANE_READ(dy) + lane * a.rows * a.columns + c;

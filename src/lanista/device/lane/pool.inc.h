@@ -79,9 +79,8 @@ LANE_FN int lane_reach(int first, int window, int size, int behind, bool padding
   return (first + window < bound ? first + window : bound) - begin;
 }
 LANE_FN T lane_divisor(const Pool& a, int r, int q) {
-  const int cells =
-      lane_reach(r * int(a.stride_h) - int(a.top), int(a.kh), int(a.h), int(a.bottom), a.padding != 0) *
-      lane_reach(q * int(a.stride_w) - int(a.left), int(a.kw), int(a.w), int(a.right), a.padding != 0);
+  const int cells = lane_reach(r * int(a.stride_h) - int(a.top), int(a.kh), int(a.h), int(a.bottom), a.padding != 0) *
+                    lane_reach(q * int(a.stride_w) - int(a.left), int(a.kw), int(a.w), int(a.right), a.padding != 0);
   return T(cells < 1 ? 1 : cells);
 }
 LANE_KERNEL(avg_pool, Pool) {
