@@ -24,7 +24,7 @@ cmp own.txt torch.txt || fail "other decisions than on own kernels"
 # A block a lane, on the host: the same bits, so a study may be begun here and go on there.
 "$lanista" run $small --device block:host --out block >/dev/null
 cmp own/best/weights.safetensors block/best/weights.safetensors || fail "blocks train other weights"
-measured() { "$lanista" show "$1" --canonical | grep '"type":"measurement"\|"type":"verdict"'; }
+measured() { "$lanista" show "$1" --canonical | grep '"record":"measurement"' | sort; }
 measured own >own.txt
 measured block >block.txt
 [ -s own.txt ] || fail "no measurements to compare"
