@@ -225,9 +225,13 @@ void AtenMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
                .watched = std::ranges::any_of(chunk.watched, [](std::uint8_t asked) { return asked != 0; })};
   totals_.zero_();
   totals_.select(0, kBadStep).fill_(-1);
+  // Sums go on from where they stand, so that they do not hang on how steps are cut into chunks.
+  std::vector<double> sums(ends.size());
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (chunk.active[i] != 0) ends[i] = {.loss_sum = ends[i].loss_sum, .failure = {}};
+    sums[i] = ends[i].loss_sum;
   }
+  totals_.select(0, kLossSum).copy_(at::tensor(sums, at::kDouble));
   for (std::int64_t step = 0; step < chunk.steps; ++step) train_step(chunk.work(step), step);
   do_waiting();
 }
@@ -351,7 +355,7 @@ void AtenMachine::wait() {
   for (std::size_t i = 0; i < pending_->ends.size(); ++i) {
     nn::LaneEnd& end = pending_->ends[i];
     if (end.steps == 0) continue;
-    end.loss_sum += total(kLossSum, i);
+    end.loss_sum = total(kLossSum, i);
     end.loss = total(kLoss, i);
     end.bad_step = static_cast<std::int64_t>(total(kBadStep, i));
     if (pending_->watched) end.gradient_square = total(kSquare, i);
