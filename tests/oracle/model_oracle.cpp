@@ -1,9 +1,9 @@
 // The proof that training computes what it should: models against LibTorch's autograd, losses and optimisers in
 // float64. Random graphs over the whole operator table, models of every published space, mutated models.
 //
-//   model_oracle [torch:cpu] [random|published|mutated] [COUNT [FIRST]]
+//   model_oracle [torch:cpu|torch:host] [random|published|mutated] [COUNT [FIRST]]
 //
-// torch:cpu: not own kernels but that device is judged.
+// torch:cpu, torch:host: not own kernels but that device is judged.
 // COUNT models from number FIRST on (of each space, for published ones). What differs is shrunk to a smaller model that
 // still does, and printed.
 #include <torch/torch.h>
@@ -72,7 +72,7 @@ int run(const std::string& kind, std::uint64_t count, std::uint64_t first, const
   std::printf(
       "%s%s: %lld models, %d differ; %lld values, worst error %.2g of the largest element; %lld ill-conditioned "
       "models, %lld with values that are no numbers; %.1f models/s\n",
-      device != nullptr ? "torch:cpu " : "", kind.c_str(), static_cast<long long>(tally.models), failures.count,
+      device != nullptr ? (std::string(device->name()) + " ").c_str() : "", kind.c_str(), static_cast<long long>(tally.models), failures.count,
       static_cast<long long>(tally.values), tally.worst, static_cast<long long>(tally.ill_conditioned),
       static_cast<long long>(tally.not_finite), static_cast<double>(tally.models) / seconds);
   for (const auto& [op, times] : failures.by_operator) std::printf("  differs with %-20s %d\n", op.c_str(), times);
@@ -87,8 +87,9 @@ int main(int argc, char** argv) {
   std::string kind = "random";
   const auto says = [&](const char* word) { return argc > next && std::string(argv[next]) == word; };
   const lanista::nn::Backend* device = nullptr;
-  if (says("torch:cpu")) {
-    device = *lanista::device::aten_backend("cpu");
+  for (const char* name : {"cpu", "host"}) {
+    if (!says((std::string("torch:") + name).c_str())) continue;
+    device = *lanista::device::aten_backend(name);
     ++next;
   }
   if (says("published") || says("mutated") || says("random")) kind = argv[next++];
