@@ -171,12 +171,13 @@ Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tenso
 constexpr std::int64_t kOutputs = 8;  // that a thread makes of a pixel
 constexpr std::int64_t kThreadsOfLane = 4096;
 
-// [lanes, kh kw ci co], whose lanes may lie apart.
+// [lanes, kh kw ci co], whose lanes may lie apart; a copy where they do not begin at a multiple of four.
 Tensor stored_weights(const Tensor& weight) {
   const Tensor w = weight.permute({0, 3, 4, 2, 1});
   const std::int64_t each = w.numel() / w.size(0);
   const bool dense = w.select(0, 0).is_contiguous() && w.stride(0) % 4 == 0 && wide_of(w, w.size(4)) == 4;
-  return (dense ? w : w.contiguous()).as_strided({w.size(0), each}, {dense ? w.stride(0) : each, 1});
+  return (dense ? w : w.clone(at::MemoryFormat::Contiguous))
+      .as_strided({w.size(0), each}, {dense ? w.stride(0) : each, 1});
 }
 
 bool is_direct(const Cut& cut, std::int64_t outputs) {
@@ -227,7 +228,8 @@ Tensor turned(const LaneKernels& kernels, const Tensor& weight, const Conv& s) {
 }
 
 Tensor direct_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& back, const Conv& s) {
-  const Tensor dy = by_fours(back) ? back : channels_second(back.permute({0, 1, 3, 4, 2}).contiguous());
+  const Tensor dy =
+      by_fours(back) ? back : channels_second(back.permute({0, 1, 3, 4, 2}).clone(at::MemoryFormat::Contiguous));
   const std::int64_t lanes = dy.size(0), rows = x.size(1) * s.oh * s.ow;
   // As many parts as keep a device busy, whatever lanes there are.
   const std::int64_t threads = s.kh * s.kw * ((s.ci + 3) / 4) * (s.co / kOutputs);
