@@ -50,6 +50,7 @@ StepShape AtenMachine::shape_of(const Fed& fed, std::span<const nn::LaneHyper> h
   for (const nn::Range& piece : pieces_of(kind_->layout().trained, hyper)) {
     shape.pieces.insert(shape.pieces.end(), {piece.begin, piece.count});
   }
+  shape.clipped = shape.clipped && !shape.pieces.empty();  // a model may have nothing to train
   return shape;
 }
 
