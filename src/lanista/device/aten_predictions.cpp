@@ -21,7 +21,8 @@ Tensor AtenMachine::predictions(const Fed& fed) const {
   bind_state(fed.lanes, infer_.state, values);
   values[infer_.input] = fed_to(inputs, StepInputs::kFeatures, fed.lanes.count);
   predict_.run(frame, values);
-  return values.at(infer_.prediction).reshape({fed.lanes.count, -1}).cpu().contiguous();
+  // A prediction may be what was fed, whose memory goes with `inputs`.
+  return values.at(infer_.prediction).reshape({fed.lanes.count, -1}).cpu().clone(at::MemoryFormat::Contiguous);
 }
 
 void AtenMachine::predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionsOut out) {
