@@ -1,23 +1,12 @@
 // Linear layers, convolutions and matrix products. A convolution gathers its windows and is a product of each lane and
 // group; nothing is ever scattered.
+#include "lanista/device/aten_products.h"
 #include "lanista/device/aten_shapes.h"
 #include "lanista/device/aten_table.h"
 #include "lanista/graph/ops/rules.h"
 
 namespace lanista::device {
 namespace {
-
-using Sizes = std::vector<std::int64_t>;
-
-// All dimensions between the lanes and the last are rows.
-Tensor rows(const Tensor& x) { return x.reshape({x.size(0), -1, x.size(-1)}); }
-
-// The rows back as they stood in `like`.
-Tensor unrolled(const Tensor& y, const Tensor& like) {
-  Sizes sizes = like.sizes().vec();
-  sizes.back() = y.size(-1);
-  return y.reshape(sizes);
-}
 
 AtenRun linear(const AtenCall&) {
   return [](const Frame&, const Tensors& in) {
@@ -51,34 +40,6 @@ Tensor windows(const Tensor& framed, const Conv& s) {
 
 Tensor windows_of_x(const Tensor& x, const Conv& s) {
   return windows(framed(channels_last(x), s.pads.top, s.pads.bottom, s.pads.left, s.pads.right), s);
-}
-
-// [lanes, n, oh, ow, c] as [lanes groups, n oh ow, c/groups], and back.
-Tensor by_group(const Tensor& y, std::int64_t groups) {
-  const std::int64_t lanes = y.size(0), c = y.size(4);
-  return y.reshape({lanes, -1, groups, c / groups}).transpose(1, 2).reshape({lanes * groups, -1, c / groups});
-}
-
-Tensor from_groups(const Tensor& y, std::int64_t lanes, std::int64_t groups, std::int64_t n, std::int64_t h,
-                   std::int64_t w) {
-  return y.reshape({lanes, groups, n * h * w, -1}).transpose(1, 2).reshape({lanes, n, h, w, -1});
-}
-
-// [lanes, co, ci/groups, kh, kw] as [lanes groups, kh kw ci/groups, co/groups].
-Tensor weights_of(const Tensor& weight, const Conv& s) {
-  return weight.permute({0, 3, 4, 2, 1})
-      .reshape({weight.size(0), s.kh * s.kw * s.ci / s.groups, s.groups, s.co / s.groups})
-      .transpose(1, 2)
-      .reshape({weight.size(0) * s.groups, -1, s.co / s.groups});
-}
-
-// The same convolution the other way round: windows turned, channels changed places.
-Tensor turned_weights_of(const Tensor& weight, const Conv& s) {
-  const std::int64_t lanes = weight.size(0);
-  return weight.flip({3, 4})
-      .reshape({lanes, s.groups, s.co / s.groups, s.ci / s.groups, s.kh, s.kw})
-      .permute({0, 1, 4, 5, 2, 3})
-      .reshape({lanes * s.groups, s.kh * s.kw * s.co / s.groups, s.ci / s.groups});
 }
 
 Tensor conv2d_of(const Tensor& x, const Tensor& weight, const Conv& s) {

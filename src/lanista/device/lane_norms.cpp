@@ -81,7 +81,7 @@ AtenRun batch_norm_grad(const AtenCall&, const LaneKernels* k) {
     const at::ScalarType type = x.scalar_type();
     const std::int64_t lanes = x.size(0), columns = x.size(2);
     lane::ColumnSum call{};
-    call.dy = dy.data_ptr(), call.mean = mean.data_ptr(), call.inverse = inverse.data_ptr();
+    call.dy = dy.data_ptr(), call.mean = mean.data_ptr();
     const Tensor sums = sums_of_columns(*k, "norm_grad_part", x, call);
     Tensor dot = at::empty({lanes, columns}, x.options()), sum = at::empty({lanes, columns}, x.options());
     lane::NormEnd end{};

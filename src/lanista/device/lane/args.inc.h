@@ -42,7 +42,6 @@ struct ColumnSum {
   const void* x;
   const void* dy;       // of a gradient
   const void* mean;     // [lanes, columns]
-  const void* inverse;  // [lanes, columns]
   void* out;
   long long rows, columns, each, parts;
 };

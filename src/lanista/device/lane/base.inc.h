@@ -26,6 +26,33 @@ LANE_FN Holders lane_holders(int place, int stride) {
   const int last = place / stride;
   return {last, place - last * stride};
 }
+// One of [lanes, samples, rows, columns, channels], or `wide` channels from `channel` on.
+struct Pixel {
+  i64 lane, sample, channel;
+  int row, column;
+};
+LANE_FN Pixel lane_pixel(i64 i, int wide, i64 samples, i64 rows, i64 columns, i64 channels) {
+  Pixel p;
+  n32 rest = n32(i);
+  p.channel = i64(rest % n32(channels / wide)) * wide;
+  rest /= n32(channels / wide);
+  p.column = int(rest % n32(columns));
+  rest /= n32(columns);
+  p.row = int(rest % n32(rows));
+  rest /= n32(rows);
+  p.sample = rest % n32(samples);
+  p.lane = rest / n32(samples);
+  return p;
+}
+// Where a pixel's sample and channel begin in a value that lies so.
+LANE_FN i64 lane_origin(const Image& at, const Pixel& p) {
+  return p.lane * at.lane + p.sample * at.sample + p.channel * at.channel;
+}
+LANE_FN Four lane_zeros() {
+  Four f;
+  for (int k = 0; k < 4; ++k) f.v[k] = T(0);
+  return f;
+}
 LANE_FN Four lane_load(const T* from, int wide) {
   Four f;
   if (wide == 4) {

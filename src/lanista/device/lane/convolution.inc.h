@@ -186,18 +186,11 @@ LANE_KERNEL(turn, Turn) {
 // i counts [lanes, samples, oh, ow, channels].
 LANE_KERNEL(depthwise, Depthwise) {
   const int wide = int(a.wide);
-  n32 rest = n32(i);
-  const i64 c = i64(rest % n32(a.channels / wide)) * wide;
-  rest /= n32(a.channels / wide);
-  const int q = rest % n32(a.ow);
-  rest /= n32(a.ow);
-  const int r = rest % n32(a.oh);
-  rest /= n32(a.oh);
-  const i64 n = rest % n32(a.samples), lane = rest / n32(a.samples);
-  const T* x = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel;
-  const T* weight = LANE_READ(weight) + lane * a.weight_lane + c;
-  Four sum;
-  for (int k = 0; k < 4; ++k) sum.v[k] = T(0);
+  const Pixel p = lane_pixel(i, wide, a.samples, a.oh, a.ow, a.channels);
+  const int r = p.row, q = p.column;
+  const T* x = LANE_READ(x) + lane_origin(a.at, p);
+  const T* weight = LANE_READ(weight) + p.lane * a.weight_lane + p.channel;
+  Four sum = lane_zeros();
   for (int ky = 0; ky < int(a.kh); ++ky) {
     const int y = r * int(a.stride_h) - int(a.top) + ky * int(a.dilation_h);
     if (y < 0 || y >= int(a.h)) continue;
@@ -216,23 +209,15 @@ LANE_KERNEL(depthwise, Depthwise) {
 // i counts [lanes, samples, h, w, channels].
 LANE_KERNEL(depthwise_grad_x, Depthwise) {
   const int wide = int(a.wide);
-  n32 rest = n32(i);
-  const i64 c = i64(rest % n32(a.channels / wide)) * wide;
-  rest /= n32(a.channels / wide);
-  const int column = rest % n32(a.w);
-  rest /= n32(a.w);
-  const int row = rest % n32(a.h);
-  rest /= n32(a.h);
-  const i64 n = rest % n32(a.samples), lane = rest / n32(a.samples);
-  const T* dy = LANE_READ(dy) + lane * a.dy_at.lane + n * a.dy_at.sample + c * a.dy_at.channel;
-  const T* weight = LANE_READ(weight) + lane * a.weight_lane + c;
-  Four sum;
-  for (int k = 0; k < 4; ++k) sum.v[k] = T(0);
+  const Pixel p = lane_pixel(i, wide, a.samples, a.h, a.w, a.channels);
+  const T* dy = LANE_READ(dy) + lane_origin(a.dy_at, p);
+  const T* weight = LANE_READ(weight) + p.lane * a.weight_lane + p.channel;
+  Four sum = lane_zeros();
   for (int ky = 0; ky < int(a.kh); ++ky) {
-    const int r = lane_source(row + int(a.top) - ky * int(a.dilation_h), int(a.oh), int(a.stride_h));
+    const int r = lane_source(p.row + int(a.top) - ky * int(a.dilation_h), int(a.oh), int(a.stride_h));
     if (r < 0) continue;
     for (int kx = 0; kx < int(a.kw); ++kx) {
-      const int q = lane_source(column + int(a.left) - kx * int(a.dilation_w), int(a.ow), int(a.stride_w));
+      const int q = lane_source(p.column + int(a.left) - kx * int(a.dilation_w), int(a.ow), int(a.stride_w));
       if (q < 0) continue;
       const Four v = lane_load(dy + r * a.dy_at.row + q * a.dy_at.column, wide);
       const T* w = weight + (ky * int(a.kw) + kx) * a.channels;

@@ -13,13 +13,27 @@ LANE_KERNEL(add_columns, Columns) {
   lane_store(LANE_WRITE(y) + at, y, wide);
 }
 // i counts [lanes, parts, columns].
+struct Part {
+  i64 column, begin, end;  // rows of it
+  i64 lane;                // a number of it
+  i64 values;              // where the lane's column begins
+  i64 sums;                // where two sums of the column go
+};
+LANE_FN Part lane_part(i64 i, const ColumnSum& a) {
+  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts);
+  const i64 lane = n32(i) / n32(a.columns) / n32(a.parts), begin = part * a.each, end = begin + a.each;
+  return {c,
+          begin,
+          end < a.rows ? end : a.rows,
+          lane,
+          lane * a.rows * a.columns + c,
+          (lane * a.parts + part) * 2 * a.columns + c};
+}
 LANE_KERNEL(column_part, ColumnSum) {
-  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts),
-            lane = n32(i) / n32(a.columns) / n32(a.parts);
-  const i64 begin = part * a.each, end = begin + a.each < a.rows ? begin + a.each : a.rows;
-  const T* x = LANE_READ(x) + lane * a.rows * a.columns + c;
+  const Part p = lane_part(i, a);
+  const T* x = LANE_READ(x) + p.values;
   double sum = 0;
-  for (i64 row = begin; row < end; ++row) sum += double(x[row * a.columns]);
+  for (i64 row = p.begin; row < p.end; ++row) sum += double(x[row * a.columns]);
   ((double*)a.out)[i] = sum;
 }
 // Threads share the rows of a column.
@@ -43,34 +57,39 @@ LANE_ROW_KERNEL(column_whole, ColumnSum) {
 // ---- batch norm: distances to the first row, so that equal values have no variance ----
 
 LANE_KERNEL(norm_part, ColumnSum) {
-  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts),
-            lane = n32(i) / n32(a.columns) / n32(a.parts);
-  const i64 begin = part * a.each, end = begin + a.each < a.rows ? begin + a.each : a.rows;
-  const T* x = LANE_READ(x) + lane * a.rows * a.columns + c;
+  const Part p = lane_part(i, a);
+  const T* x = LANE_READ(x) + p.values;
   const double first = double(x[0]);
   double sum = 0, squares = 0;
-  for (i64 row = begin; row < end; ++row) {
+  for (i64 row = p.begin; row < p.end; ++row) {
     const double d = double(x[row * a.columns]) - first;
     sum += d;
     squares += d * d;
   }
-  double* out = (double*)a.out + (lane * a.parts + part) * 2 * a.columns;
-  out[c] = sum;
-  out[a.columns + c] = squares;
+  double* out = (double*)a.out + p.sums;
+  out[0] = sum;
+  out[a.columns] = squares;
+}
+// Both sums of a column, over its parts.
+struct Both {
+  double first, second;
+};
+LANE_FN Both lane_both(const NormEnd& a, i64 lane, i64 c) {
+  double first = 0, second = 0;
+  LANE_ROW_OF(part, a.parts) {
+    const double* sums = a.sums + (lane * a.parts + part) * 2 * a.columns + c;
+    first += sums[0];
+    second += sums[a.columns];
+  }
+  return {LANE_ROW_SUM(first), LANE_ROW_SUM(second)};
 }
 LANE_ROW_KERNEL(norm_end, NormEnd) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
-  double sum = 0, raw = 0;
-  LANE_ROW_OF(part, a.parts) {
-    const double* sums = a.sums + (lane * a.parts + part) * 2 * a.columns;
-    sum += sums[c];
-    raw += sums[a.columns + c];
-  }
-  sum = LANE_ROW_SUM(sum);
-  raw = LANE_ROW_SUM(raw);
+  const Both both = lane_both(a, lane, c);
   if (!LANE_ROW_FIRST) return;
+  const double sum = both.first;
   const double rows = double(a.rows), first = double(LANE_READ(x)[lane * a.rows * a.columns + c]);
-  double squares = raw - sum * sum / rows;
+  double squares = both.second - sum * sum / rows;
   if (squares < 0) squares = 0;
   const T mean = T(first + sum / rows);
   LANE_WRITE(mean)[i] = mean;
@@ -79,8 +98,8 @@ LANE_ROW_KERNEL(norm_end, NormEnd) {
   const T keep = T(1 - momentum), take = T(momentum);
   const i64 old = lane * a.stride + c;
   LANE_WRITE(new_mean)[i] = LANE_READ(old_mean)[old] * keep + mean * take;
-  LANE_WRITE(new_var)
-  [i] = a.rows > 1 ? LANE_READ(old_var)[old] * keep + T(squares / (rows - 1)) * take : LANE_READ(old_var)[old];
+  T* const new_var = LANE_WRITE(new_var);
+  new_var[i] = a.rows > 1 ? LANE_READ(old_var)[old] * keep + T(squares / (rows - 1)) * take : LANE_READ(old_var)[old];
 }
 LANE_KERNEL(norm_apply, NormApply) {
   const int wide = int(a.wide);
@@ -97,36 +116,27 @@ LANE_KERNEL(norm_apply, NormApply) {
   lane_store(LANE_WRITE(y) + at, y, wide);
 }
 LANE_KERNEL(norm_grad_part, ColumnSum) {
-  const i64 c = n32(i) % n32(a.columns), part = n32(i) / n32(a.columns) % n32(a.parts),
-            lane = n32(i) / n32(a.columns) / n32(a.parts);
-  const i64 begin = part * a.each, end = begin + a.each < a.rows ? begin + a.each : a.rows;
-  const T* x = LANE_READ(x) + lane * a.rows * a.columns + c;
-  const T* dy = LANE_READ(dy) + lane * a.rows * a.columns + c;
-  const T mean = LANE_READ(mean)[lane * a.columns + c];
+  const Part p = lane_part(i, a);
+  const T* x = LANE_READ(x) + p.values;
+  const T* dy = LANE_READ(dy) + p.values;
+  const T mean = LANE_READ(mean)[p.lane * a.columns + p.column];
   double sum = 0, dot = 0;
-  for (i64 row = begin; row < end; ++row) {
+  for (i64 row = p.begin; row < p.end; ++row) {
     const double d = double(dy[row * a.columns]);
     sum += d;
     dot += double(x[row * a.columns] - mean) * d;
   }
-  double* out = (double*)a.out + (lane * a.parts + part) * 2 * a.columns;
-  out[c] = dot;
-  out[a.columns + c] = sum;
+  double* out = (double*)a.out + p.sums;
+  out[0] = dot;
+  out[a.columns] = sum;
 }
 // The mean and inverse are of what was normalised; new_mean and new_var are the sums, of dy times it and of dy.
 LANE_ROW_KERNEL(norm_grad_end, NormEnd) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
-  double dot = 0, sum = 0;
-  LANE_ROW_OF(part, a.parts) {
-    const double* sums = a.sums + (lane * a.parts + part) * 2 * a.columns;
-    dot += sums[c];
-    sum += sums[a.columns + c];
-  }
-  dot = LANE_ROW_SUM(dot);
-  sum = LANE_ROW_SUM(sum);
+  const Both both = lane_both(a, lane, c);
   if (!LANE_ROW_FIRST) return;
-  LANE_WRITE(new_mean)[i] = T(dot * double(((const T*)a.inverse)[i]));
-  LANE_WRITE(new_var)[i] = T(sum);
+  LANE_WRITE(new_mean)[i] = T(both.first * double(((const T*)a.inverse)[i]));
+  LANE_WRITE(new_var)[i] = T(both.second);
 }
 LANE_KERNEL(norm_grad_apply, NormApply) {
   const int wide = int(a.wide);

@@ -2,15 +2,9 @@
 // NOLINTBEGIN
 LANE_KERNEL(max_pool, Pool) {
   const int wide = int(a.wide);
-  n32 rest = n32(i);
-  const i64 c = i64(rest % n32(a.channels / wide)) * wide;
-  rest /= n32(a.channels / wide);
-  const int q = rest % n32(a.ow);
-  rest /= n32(a.ow);
-  const int r = rest % n32(a.oh);
-  rest /= n32(a.oh);
-  const i64 n = rest % n32(a.samples), lane = rest / n32(a.samples);
-  const T* x = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel;
+  const Pixel p = lane_pixel(i, wide, a.samples, a.oh, a.ow, a.channels);
+  const int r = p.row, q = p.column;
+  const T* x = LANE_READ(x) + lane_origin(a.at, p);
   Four best;
   int where[4];
   for (int k = 0; k < 4; ++k) {
@@ -43,20 +37,12 @@ LANE_KERNEL(max_pool, Pool) {
 }
 LANE_KERNEL(max_pool_grad, Pool) {
   const int wide = int(a.wide);
-  n32 rest = n32(i);
-  const i64 c = i64(rest % n32(a.channels / wide)) * wide;
-  rest /= n32(a.channels / wide);
-  const int column = rest % n32(a.w);
-  rest /= n32(a.w);
-  const int row = rest % n32(a.h);
-  rest /= n32(a.h);
-  const i64 n = rest % n32(a.samples), lane = rest / n32(a.samples);
-  const T* dy = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel;
-  const unsigned char* where = a.where + lane * a.where_at.lane + n * a.where_at.sample + c * a.where_at.channel;
-  Four sum;
-  for (int k = 0; k < 4; ++k) sum.v[k] = T(0);
-  const Holders down = lane_holders(row + int(a.top), int(a.stride_h));
-  const Holders right = lane_holders(column + int(a.left), int(a.stride_w));
+  const Pixel p = lane_pixel(i, wide, a.samples, a.h, a.w, a.channels);
+  const T* dy = LANE_READ(x) + lane_origin(a.at, p);
+  const unsigned char* where = a.where + lane_origin(a.where_at, p);
+  Four sum = lane_zeros();
+  const Holders down = lane_holders(p.row + int(a.top), int(a.stride_h));
+  const Holders right = lane_holders(p.column + int(a.left), int(a.stride_w));
   const bool bytes = wide == 4 && a.where_at.channel == 1;
   // Cells in their order, so the last window first.
   for (int ky = down.cell, r = down.window; ky < int(a.kh) && r >= 0; ky += int(a.stride_h), --r) {
@@ -85,17 +71,10 @@ LANE_FN T lane_divisor(const Pool& a, int r, int q) {
 }
 LANE_KERNEL(avg_pool, Pool) {
   const int wide = int(a.wide);
-  n32 rest = n32(i);
-  const i64 c = i64(rest % n32(a.channels / wide)) * wide;
-  rest /= n32(a.channels / wide);
-  const int q = rest % n32(a.ow);
-  rest /= n32(a.ow);
-  const int r = rest % n32(a.oh);
-  rest /= n32(a.oh);
-  const i64 n = rest % n32(a.samples), lane = rest / n32(a.samples);
-  const T* x = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel;
-  Four sum;
-  for (int k = 0; k < 4; ++k) sum.v[k] = T(0);
+  const Pixel p = lane_pixel(i, wide, a.samples, a.oh, a.ow, a.channels);
+  const int r = p.row, q = p.column;
+  const T* x = LANE_READ(x) + lane_origin(a.at, p);
+  Four sum = lane_zeros();
   for (int ky = 0; ky < int(a.kh); ++ky) {
     const int y = r * int(a.stride_h) - int(a.top) + ky;
     if (y < 0 || y >= int(a.h)) continue;
@@ -116,19 +95,11 @@ LANE_KERNEL(avg_pool, Pool) {
 }
 LANE_KERNEL(avg_pool_grad, Pool) {
   const int wide = int(a.wide);
-  n32 rest = n32(i);
-  const i64 c = i64(rest % n32(a.channels / wide)) * wide;
-  rest /= n32(a.channels / wide);
-  const int column = rest % n32(a.w);
-  rest /= n32(a.w);
-  const int row = rest % n32(a.h);
-  rest /= n32(a.h);
-  const i64 n = rest % n32(a.samples), lane = rest / n32(a.samples);
-  const T* dy = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel;
-  Four sum;
-  for (int k = 0; k < 4; ++k) sum.v[k] = T(0);
-  const Holders down = lane_holders(row + int(a.top), int(a.stride_h));
-  const Holders right = lane_holders(column + int(a.left), int(a.stride_w));
+  const Pixel p = lane_pixel(i, wide, a.samples, a.h, a.w, a.channels);
+  const T* dy = LANE_READ(x) + lane_origin(a.at, p);
+  Four sum = lane_zeros();
+  const Holders down = lane_holders(p.row + int(a.top), int(a.stride_h));
+  const Holders right = lane_holders(p.column + int(a.left), int(a.stride_w));
   for (int ky = down.cell, r = down.window; ky < int(a.kh) && r >= 0; ky += int(a.stride_h), --r) {
     if (r >= int(a.oh)) continue;
     for (int kx = right.cell, q = right.window; kx < int(a.kw) && q >= 0; kx += int(a.stride_w), --q) {
