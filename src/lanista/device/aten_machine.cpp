@@ -7,6 +7,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/device/aten_pending.h"
+#include "lanista/device/lost_device.h"
 #include "lanista/nn/layout.h"
 #include "lanista/step/liveness.h"
 
@@ -197,7 +198,11 @@ void AtenMachine::attach(std::int64_t lane, nn::LaneState&& state) {
 
 nn::LaneState AtenMachine::detach(std::int64_t lane) {
   const AtenScope scope(*queue_);
-  if (state_of(lane)) row_on_host(lane).copy_(rows_.select(0, lane));
+  try {
+    if (state_of(lane)) row_on_host(lane).copy_(rows_.select(0, lane));
+  } catch (const c10::Error&) {
+    lose_device(device_.name());  // the host's memory of it is older than its steps
+  }
   return std::exchange(state_of(lane), {});
 }
 

@@ -85,7 +85,6 @@ class AtenMachine final : public nn::Machine {
   std::unique_ptr<Recorded> make_recorded(const StepShape& shape, std::size_t steps = 1) const;
   std::unique_ptr<Recorded> record(const StepShape& shape);
   Recorded& recorded(const StepShape& shape);
-  [[noreturn]] void lose_device() const;
   void fill(Recorded& step, std::size_t at, const Fed& fed, std::span<const nn::LaneHyper> hyper,
             std::span<const std::uint8_t> active, std::int64_t number) const;
   void fill_batches(StepInputs& inputs, std::size_t at, const Fed& fed) const;

@@ -1,13 +1,12 @@
 // Steps of lanes: batches are fed, the section runs once for all of them, and the lanes that are meant commit.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
 #include "lanista/base/check.h"
 #include "lanista/device/aten_pending.h"
 #include "lanista/device/lane_kernels.h"
+#include "lanista/device/lost_device.h"
 #include "lanista/nn/gradient_square.h"
 
 namespace lanista::device {
@@ -81,19 +80,11 @@ AtenMachine::Recorded& AtenMachine::recorded(const StepShape& shape) {
   try {
     made = record(shape);
   } catch (const c10::Error&) {
-    if (!queue_->is_alive()) lose_device();
+    if (!queue_->is_alive()) lose_device(device_.name());
     forget();
     made = record(shape);
   }
   return *(recorded_[shape] = std::move(made));
-}
-
-// The context of a device that failed is gone, for all of this process. Its trials are in their checkpoints, and a new
-// process goes on from there.
-void AtenMachine::lose_device() const {
-  std::fprintf(stderr, "lanista: device %s failed and cannot be used by this process any more; resume the study\n",
-               std::string(device_.name()).c_str());
-  std::abort();
 }
 
 UpdateHyper AtenMachine::hyper_of(const Step& step, std::int64_t piece) const {
@@ -346,7 +337,7 @@ void AtenMachine::wait() {
   try {
     all = totals_.cpu();
   } catch (const c10::Error&) {
-    if (!queue_->is_alive()) lose_device();
+    if (!queue_->is_alive()) lose_device(device_.name());
     throw;
   }
   const auto total = [&](Total row, std::size_t lane) {

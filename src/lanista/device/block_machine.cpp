@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/device/lost_device.h"
 
 namespace lanista::device {
 namespace {
@@ -154,7 +155,7 @@ nn::LaneState BlockMachine::detach(std::int64_t lane) {
     try {
       bring_home(lane);
     } catch (const std::runtime_error&) {
-      // A device that is lost keeps what it had: the state is as it was when it last came home.
+      lose_device("block");  // the host's memory of it is older than its steps
     }
   }
   return std::exchange(at, {}).state;
