@@ -50,7 +50,6 @@ StepShape AtenMachine::shape_of(const Fed& fed, std::span<const nn::LaneHyper> h
   for (const nn::Range& piece : pieces_of(kind_->layout().trained, hyper)) {
     shape.pieces.insert(shape.pieces.end(), {piece.begin, piece.count});
   }
-  shape.clipped = shape.clipped && !shape.pieces.empty();  // a model may have nothing to train
   return shape;
 }
 
@@ -68,8 +67,7 @@ StepInputs::Layouts AtenMachine::layouts_of(const StepShape& shape) const {
   if (train_ && classes_ > 0) all[StepInputs::kTargets].sizes = {readers, shape.size * positions_};
   if (train_ && classes_ == 0) all[StepInputs::kTargets] = values(train_->types.at(train_->target));
   all[StepInputs::kWeights] = {real, {shape.weighted ? shape.lanes : 0, shape.size}};
-  all[StepInputs::kHyper] = {at::kDouble,
-                             {static_cast<std::int64_t>(shape.pieces.size()) / 2, shape.lanes, UpdateHyper::kColumns}};
+  all[StepInputs::kHyper] = {at::kDouble, {shape.tables(), shape.lanes, UpdateHyper::kColumns}};
   all[StepInputs::kNumbers] = {at::kDouble, {shape.lanes, static_cast<std::int64_t>(facts().lane_numbers.size())}};
   all[StepInputs::kActive] = {at::kLong, {shape.lanes}};
   all[StepInputs::kKeys] = {at::kLong, {shape.lanes, 2}};
@@ -138,15 +136,15 @@ void AtenMachine::fill(Recorded& step, std::size_t at, const Fed& fed, std::span
   inputs.host<std::int64_t>(StepInputs::kStep, at)[0] = number;
   frame.keys.assign(hyper.size(), {});
   frame.host_numbers.clear();
-  const std::size_t known = facts().lane_numbers.size(), pieces = step.shape.pieces.size() / 2;
+  const std::size_t known = facts().lane_numbers.size();
   for (std::size_t i = 0; i < hyper.size(); ++i) {
     const nn::LaneHyper& h = hyper[i];
     const std::size_t lane = static_cast<std::size_t>(fed.lanes.begin) + i;
     const std::int64_t done = std::max<std::int64_t>(0, step_count(static_cast<std::int64_t>(lane))) + ahead_[lane];
-    for (std::size_t piece = 0; piece < pieces; ++piece) {
+    for (std::size_t piece = 0; piece < static_cast<std::size_t>(step.shape.tables()); ++piece) {
+      const double factor = step.shape.pieces.empty() ? 1 : rate_factor(h, step.shape.pieces[2 * piece]);
       const std::size_t row = piece * hyper.size() + i;
-      UpdateHyper::write(rows.subspan(row * UpdateHyper::kColumns, UpdateHyper::kColumns), h,
-                         rate_factor(h, step.shape.pieces[2 * piece]), done);
+      UpdateHyper::write(rows.subspan(row * UpdateHyper::kColumns, UpdateHyper::kColumns), h, factor, done);
     }
     for (std::size_t k = 0; k < known; ++k) {
       numbers[i * known + k] = h.numbers.empty() ? facts().lane_numbers[k].value : h.numbers[k];

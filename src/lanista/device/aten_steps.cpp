@@ -38,9 +38,7 @@ std::unique_ptr<AtenMachine::Recorded> AtenMachine::make_recorded(const StepShap
              .numbers = inputs.at(StepInputs::kNumbers, at),
              .active = inputs.at(StepInputs::kActive, at),
              .key_words = inputs.at(StepInputs::kKeys, at)};
-    const Tensor& hyper = inputs.at(StepInputs::kHyper, at);
-    frame.smoothing = hyper.size(0) > 0 ? hyper.select(0, 0).select(1, UpdateHyper::kSmoothing)
-                                        : at::zeros({shape.lanes}, real_.dtype(at::kDouble));
+    frame.smoothing = inputs.at(StepInputs::kHyper, at).select(0, 0).select(1, UpdateHyper::kSmoothing);
     if (compute_.draws_masks()) frame.samples = fed_to(inputs, StepInputs::kSamples, shape.lanes, at);
   }
   return step;

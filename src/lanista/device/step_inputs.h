@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
@@ -20,6 +21,8 @@ struct StepShape {
   bool shared = false;                ///< one batch for all lanes
   bool weighted = false, watched = false, clipped = false;
   std::vector<std::int64_t> pieces = {};  ///< begins and counts of runs of parameters with one rate in every lane
+  /// Of the lanes' numbers: one a piece, and one where nothing is trained, for losses read them too.
+  std::int64_t tables() const { return std::max<std::int64_t>(1, static_cast<std::int64_t>(pieces.size()) / 2); }
   auto operator<=>(const StepShape&) const = default;
 };
 
