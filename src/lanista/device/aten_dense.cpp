@@ -23,9 +23,23 @@ Tensor linear_grad_w(const Tensors& in) { return at::bmm(rows(in[0]).transpose(1
 Tensor channels_last(const Tensor& x) { return x.permute({0, 1, 3, 4, 2}); }
 Tensor channels_first(const Tensor& x) { return x.permute({0, 1, 4, 2, 3}); }
 
+// What is left of one dimension where `before` and `after` of it are cut off, which may be nothing: ATen's own padding
+// throws then.
+Tensor cut(const Tensor& x, std::int64_t dim, std::int64_t before, std::int64_t after) {
+  const std::int64_t size = x.size(dim), begin = std::min(before, size);
+  return x.slice(dim, begin, std::max(begin, size - after));
+}
+
 // [lanes, n, h, w, c] between zeros; what is less than none is cut off.
 Tensor framed(const Tensor& x, std::int64_t top, std::int64_t bottom, std::int64_t left, std::int64_t right) {
-  return at::constant_pad_nd(x, {0, 0, left, right, top, bottom}, 0).contiguous();
+  const auto less = [](std::int64_t pad) { return std::max<std::int64_t>(-pad, 0); };
+  const Tensor rest = cut(cut(x, 2, less(top), less(bottom)), 3, less(left), less(right));
+  if (rest.numel() == 0) {
+    return at::zeros({x.size(0), x.size(1), x.size(2) + top + bottom, x.size(3) + left + right, x.size(4)},
+                     x.options());
+  }
+  const auto more = [](std::int64_t pad) { return std::max<std::int64_t>(pad, 0); };
+  return at::constant_pad_nd(rest, {0, 0, more(left), more(right), more(top), more(bottom)}, 0).contiguous();
 }
 
 // The windows of framed images: [lanes groups, n oh ow, kh kw c/groups].

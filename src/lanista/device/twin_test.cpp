@@ -208,6 +208,29 @@ TEST_P(Twin, OfDrawnConvolutionsAgrees) {
   EXPECT_LT(tally.ill_conditioned, tally.twins / 3);
 }
 
+// An image of a pixel or four and a stride that passes over it: some outputs see zeros alone, some pixels nobody sees.
+TestModel drawn_small_convolution(std::uint64_t seed) {
+  Rng rng(seed);
+  const auto number = [&](std::int64_t low, std::int64_t high) { return std::to_string(rng.between(low, high)); };
+  const std::string sizes = "[4," + number(1, 2) + "," + number(1, 2) + "]";
+  const std::string groups = rng.bernoulli(0.5) ? "4" : "1";
+  return {.name = "drawn_small_" + std::to_string(seed),
+          .text = "%0 = input(shape=[4,6])\n%1 = linear(%0, out=6)\n%2 = flatten(%1)\n%3 = linear(%2, out=" +
+                  std::to_string(4 * (sizes[3] - '0') * (sizes[5] - '0')) + ")\n%4 = reshape(%3, shape=" + sizes +
+                  ")\n%5 = conv2d(%4, out=8, kernel=[1,1], stride=[" + number(1, 6) + "," + number(1, 6) +
+                  "], padding=[" + number(0, 4) + "," + number(0, 1) + "," + number(0, 4) + "," + number(0, 1) +
+                  "], groups=" + groups + ")\n%6 = flatten(%5)\n%7 = linear(%6, out=10)\n%8 = output(%7)\n"};
+}
+
+TEST_P(Twin, OfConvolutionsThatPassOverTheirImageAgrees) {
+  Tally tally;
+  const std::uint64_t count = whole() ? 300 : 20;
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    compare({drawn_small_convolution(seed), recipes()[0], Precision::kFloat64, 2, false}, backend(), tally);
+  }
+  EXPECT_EQ(tally.ill_conditioned, 0);
+}
+
 // Of one lane of two, of several steps, so that moments are divided by.
 TEST_P(Twin, TellsTheSquareOfAGradientAlike) {
   for (const char* optimizer : {"sgd", "adam", "rmsprop"}) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace lanista::nn::testing {
 namespace {
@@ -173,6 +174,16 @@ Tensor affine(const TorchCall& call, const Tensor& y, std::int64_t first) {
 }
 
 // A single value has no variance that running statistics could learn from.
+Tensor softmax(const TorchCall& call, const Tensor& x, std::int64_t axis) {
+  if (!call.rounded) return at::softmax(x, axis);
+  // A certain one's gradient is y (dy - sum of y dy), which cancels: as much as y is a little off.
+  const Tensor powers = call.rounded(at::exp(x - x.amax(axis, true)));
+  return powers / call.rounded(powers.sum(axis, true));
+}
+
+// x (1 + tanh z) / 2 as x sigmoid(2 z): one plus the tangent of what is far below zero would be all rounding.
+Tensor gelu(const Tensor& x) { return x * at::sigmoid(std::sqrt(8 / std::numbers::pi) * (x + 0.044715 * x * x * x)); }
+
 Tensor batch_norm(const TorchCall& call) {
   const Tensor& x = call.x[0];
   // LibTorch writes into the statistics that it is given, and looks at them again for the gradient.
@@ -270,7 +281,7 @@ Tensor attention(const TorchCall& call) {
                          .unbind();
   Tensor weights = at::matmul(parts[0], parts[1].transpose(-1, -2)) / std::sqrt(static_cast<double>(d / heads));
   if (call.args.flag("causal")) weights = weights + unseen;
-  weights = at::softmax(weights, -1);
+  weights = softmax(call, weights, -1);
   weights = weights * call.mask(weights.unsqueeze(1), p).squeeze(1);
   const Tensor seen = at::matmul(weights, parts[2]).permute({0, 2, 1, 3}).reshape({n, t, d});
   return at::linear(seen, param("out_proj.weight"), param("out_proj.bias"));
@@ -335,7 +346,7 @@ void add_elementwise(Table& table) {
   unary("zero", [](const Tensor& x) { return at::zeros_like(x); });
   unary("relu", [](const Tensor& x) { return at::relu(x); });
   unary("relu6", [](const Tensor& x) { return F::relu6(x); });
-  unary("gelu", [](const Tensor& x) { return at::gelu(x, "tanh"); });
+  unary("gelu", gelu);
   unary("silu", [](const Tensor& x) { return at::silu(x); });
   unary("tanh", [](const Tensor& x) { return at::tanh(x); });
   unary("sigmoid", [](const Tensor& x) { return at::sigmoid(x); });
@@ -347,7 +358,7 @@ void add_elementwise(Table& table) {
   rule("clip", [](const TorchCall& c) { return at::clamp(c.x[0], c.args.real("min"), c.args.real("max")); });
   rule("hard_sigmoid",
        [](const TorchCall& c) { return at::clamp(c.x[0] * c.args.real("alpha") + c.args.real("beta"), 0, 1); });
-  rule("softmax", [](const TorchCall& c) { return at::softmax(c.x[0], c.args.integer("axis")); });
+  rule("softmax", [](const TorchCall& c) { return softmax(c, c.x[0], c.args.integer("axis")); });
   rule("dropout", [](const TorchCall& c) { return c.training ? c.x[0] * c.mask(c.x[0], c.args.real("p")) : c.x[0]; });
   rule("scale_by", [](const TorchCall& c) { return c.x[0] * c.args.real("by"); });
   unary("causal_mask", causal_mask);
