@@ -1,6 +1,7 @@
 #include "lanista/bench/pipeline_real.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <ostream>
@@ -115,32 +116,57 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-// Puts in the model what its operators take, each measured as a stage of its own, for micro-batches of one size: one
-// after the other at one place, or in turns at several, where each runs beside another and shares its memory's lanes.
-Result<void> profile(const Subject& subject, runtime::PlannedModel& planned, const Samples& samples,
-                     std::int64_t places, int repeats) {
-  pipeline::Problem problem{planned.model, runtime::single_devices(places, 0)};
-  pipeline::Plan plan{planned.model.hash, subject.batch, {}};
-  for (std::uint32_t i = 0; i < planned.nodes.size(); ++i) {
-    plan.stages.push_back({{i}, kMicro, 1, {i % places}, kMicro, {}});
+// Passes of a step whose stages are all at one place: every micro-batch goes through all of them and back before the
+// next, so that what a pass reads is far away; or a stage does all of its micro-batches one behind the other.
+pipeline::Schedule one_place(const pipeline::Plan& plan, bool in_a_row) {
+  using pipeline::Kind;
+  const auto stages = static_cast<std::uint32_t>(plan.stages.size());
+  const std::uint32_t micros = kBatch / kMicro, turns = in_a_row ? 1 : micros;
+  pipeline::Schedule schedule{{{{0}, {}}}};
+  for (std::uint32_t turn = 0; turn < turns; ++turn) {
+    const auto all = [&](Kind kind, std::uint32_t stage) {
+      for (std::uint32_t m = turn; m < (in_a_row ? micros : turn + 1); ++m) {
+        schedule.places[0].actions.push_back({.kind = kind, .stage = stage, .micro = m});
+      }
+    };
+    for (std::uint32_t s = 0; s < stages; ++s) all(Kind::kForward, s);
+    for (std::uint32_t s = stages; s-- > 0;) {
+      all(Kind::kInputGrad, s);
+      all(Kind::kWeightGrad, s);
+    }
   }
+  return schedule;
+}
+
+// Puts in the model what its operators take, each measured as a stage of its own, for micro-batches of one size.
+Result<void> profile(const Subject& subject, runtime::PlannedModel& planned, const Samples& samples, int repeats) {
+  using Kind = nn::StagePass::Kind;
+  const pipeline::Problem problem{planned.model, runtime::single_devices(1, 0)};
+  pipeline::Plan plan{planned.model.hash, subject.batch, {}};
+  for (std::uint32_t i = 0; i < planned.nodes.size(); ++i) plan.stages.push_back({{i}, kMicro, 1, {0}, kMicro, {}});
   LANISTA_ASSIGN(plan, pipeline::arranged(std::move(plan), planned.model));
   plan = pipeline::with_whole_batch_in_flight(plan);
-  LANISTA_ASSIGN(const auto schedule, pipeline::greedy(plan, problem, {.split = true}));
-  LANISTA_ASSIGN(nn::Stages stages, runtime::stages_of(plan, schedule, problem, planned.nodes));
-  Stopwatch watch(stages.places.size());
-  stages.observer = &watch;
-  LANISTA_ASSIGN(nn::Program program, subject.compile(subject.batch / kMicro, &stages));
-  for (int i = 0; i < repeats; ++i) step_of(program, samples.view());
+  std::array<Stopwatch, 2> watches;
+  for (const bool in_a_row : {false, true}) {
+    LANISTA_ASSIGN(nn::Stages stages, runtime::stages_of(plan, one_place(plan, in_a_row), problem, planned.nodes));
+    stages.observer = &watches[in_a_row ? 1 : 0];
+    LANISTA_ASSIGN(nn::Program program, subject.compile(subject.batch / kMicro, &stages));
+    for (int i = 0; i < repeats; ++i) step_of(program, samples.view());
+  }
   for (std::uint32_t s = 0; s < plan.stages.size(); ++s) {
     pipeline::Operator& op = planned.model.operators[plan.stages[s].operators.front()];
-    const auto put = [&](pipeline::Curve& curve, nn::StagePass::Kind kind) {
-      const double each = median(watch.times(s % stages.places.size(), s, kind)) / static_cast<double>(kMicro);
-      for (std::size_t k = 0; k < curve.size(); ++k) curve[k] = each * static_cast<double>(std::int64_t{1} << k);
+    double apart = 0, again = 0;
+    const auto put = [&](pipeline::Curve& curve, Kind kind) {
+      const double each = median(watches[0].times[{s, kind}]);
+      apart += each;
+      again += median(watches[1].times[{s, kind}]);
+      for (std::size_t k = 0; k < curve.size(); ++k)
+        curve[k] = each / kMicro * static_cast<double>(std::int64_t{1} << k);
     };
-    put(op.forward, nn::StagePass::Kind::kForward);
-    put(op.input_grad, nn::StagePass::Kind::kInputGrad);
-    put(op.weight_grad, nn::StagePass::Kind::kWeightGrad);
+    put(op.forward, Kind::kForward);
+    put(op.input_grad, Kind::kInputGrad);
+    put(op.weight_grad, Kind::kWeightGrad);
+    op.again = apart > 0 ? std::min(1.0, again / apart) : 1;
   }
   return {};
 }
@@ -161,33 +187,25 @@ struct Bench {
   Subject subject;
   Samples samples;
   runtime::PlannedModel planned;
-  pipeline::Problem problem;    // operators take what they take beside others
-  pipeline::Model undisturbed;  // or alone
-  double rest = 0;              // seconds of a step that are no pass: above all the update
+  pipeline::Problem problem;
+  double rest = 0;  // seconds of a step that are no pass: above all the update
   nn::Program alone;
 
   static Result<Bench> make(const std::string& text, std::int64_t inputs, int repeats) {
     LANISTA_ASSIGN(Subject subject, Subject::make(text, kBatch));
     Samples samples(kBatch, inputs);
     LANISTA_ASSIGN(auto planned, runtime::planned_step(subject.train, subject.ops, kBatch, 4));
-    LANISTA_TRY(profile(subject, planned, samples, 1, repeats));
-    pipeline::Model undisturbed = planned.model;
-    LANISTA_TRY(profile(subject, planned, samples, kPlaces, repeats));
+    LANISTA_TRY(profile(subject, planned, samples, repeats));
     LANISTA_ASSIGN(nn::Program alone, subject.compile(kBatch / kMicro, nullptr));
     pipeline::Problem problem{planned.model, runtime::single_devices(kPlaces, kHandOver)};
-    Bench bench{std::move(subject), std::move(samples),     std::move(planned),
-                std::move(problem), std::move(undisturbed), 0,
-                std::move(alone)};
+    Bench bench{std::move(subject), std::move(samples), std::move(planned), std::move(problem), 0, std::move(alone)};
     const double step = 1e-6 * median(rounds({bench.arm("alone", bench.alone)}, repeats)[0]);
-    bench.rest = std::max(0.0, step - serial_seconds(bench.undisturbed));
+    bench.rest = std::max(0.0, step - serial_seconds(bench.problem.model));
     return bench;
   }
   // What a step of a plan takes, by simulation.
   Result<double> predicted(const runtime::ChosenPlan& of) const {
-    const auto is_first = [](const pipeline::Stage& stage) { return stage.devices == std::vector<std::int64_t>{0}; };
-    pipeline::Problem own = problem;
-    if (std::ranges::all_of(of.plan.stages, is_first)) own.model = undisturbed;
-    LANISTA_ASSIGN(const auto course, pipeline::simulate(of.schedule, of.plan, own, false));
+    LANISTA_ASSIGN(const auto course, pipeline::simulate(of.schedule, of.plan, problem, false));
     return course.seconds + rest;
   }
   Result<nn::Program> program(const pipeline::Plan& plan, const pipeline::Schedule& schedule) const {

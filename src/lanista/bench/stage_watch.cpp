@@ -13,11 +13,6 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-std::vector<double> Stopwatch::times(std::size_t place, std::uint32_t stage, nn::StagePass::Kind kind) const {
-  const auto found = places_[place].times.find({stage, kind});
-  return found == places_[place].times.end() ? std::vector<double>() : found->second;
-}
-
 double Replay::seconds() {
   using Kind = nn::StagePass::Kind;
   std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, double> ended;  // forward, stage, micro-batch

@@ -14,27 +14,20 @@ namespace lanista::bench {
 /// Seconds that this thread has had of a core.
 double cpu_seconds();
 
-/// Seconds of a core of every pass of a step whose stages are single operators.
+/// Seconds of a core of every pass of a step whose stages are single operators, all at one place.
 class Stopwatch final : public nn::StageObserver {
  public:
-  explicit Stopwatch(std::size_t places) : places_(places) {}
-  void begins(std::size_t place, const nn::StagePass&) override { places_[place].begin = cpu_seconds(); }
-  void ends(std::size_t place, const nn::StagePass& pass) override {
-    Place& own = places_[place];
-    own.times[{pass.stage, pass.kind}].push_back(cpu_seconds() - own.begin);
+  void begins(std::size_t, const nn::StagePass&) override { begin_ = cpu_seconds(); }
+  void ends(std::size_t, const nn::StagePass& pass) override {
+    times[{pass.stage, pass.kind}].push_back(cpu_seconds() - begin_);
   }
   void sent(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
   void holds(std::uint32_t, std::int64_t) override {}
 
-  /// Of a stage's passes at the place that has it.
-  std::vector<double> times(std::size_t place, std::uint32_t stage, nn::StagePass::Kind kind) const;
+  std::map<std::pair<std::uint32_t, nn::StagePass::Kind>, std::vector<double>> times;
 
  private:
-  struct Place {
-    double begin = 0;
-    std::map<std::pair<std::uint32_t, nn::StagePass::Kind>, std::vector<double>> times;
-  };
-  std::vector<Place> places_;  // a thread each
+  double begin_ = 0;
 };
 
 /// What passes take of a core while two threads do them, and what a step would take of two cores that nobody else

@@ -17,11 +17,11 @@ Bounds bounds_of(const Problem& problem) {
   for (std::size_t i = 0; i < least.size(); ++i) {
     const Operator& op = model.operators[i];
     // Times are linear between sizes, so the best time per sample is at one of them, or at the batch itself.
-    double per_sample = work_at(op, model.batch) / static_cast<double>(model.batch);
-    least[i] = work_at(op, model.batch);
+    double per_sample = op.again * work_at(op, model.batch) / static_cast<double>(model.batch);
+    least[i] = op.again * work_at(op, model.batch);
     for (std::int64_t n = 1; n <= model.batch; n *= 2) {
-      per_sample = std::min(per_sample, work_at(op, n) / static_cast<double>(n));
-      least[i] = std::min(least[i], seconds_at(op.forward, n) + seconds_at(op.input_grad, n));
+      per_sample = std::min(per_sample, op.again * work_at(op, n) / static_cast<double>(n));
+      least[i] = std::min(least[i], op.again * (seconds_at(op.forward, n) + seconds_at(op.input_grad, n)));
     }
     bounds.work += per_sample * static_cast<double>(model.batch);
   }
@@ -37,7 +37,10 @@ Bounds bounds_of(const Problem& problem) {
 
 Bounds bounds_of(const Plan& plan, const Problem& problem) {
   Bounds bounds = bounds_of(problem);
-  const Timing timing(plan, problem);
+  Timing timing(plan, problem);
+  for (StageTimes& each : timing.stages) {  // as if every pass had the same one before it
+    each.forward *= each.again, each.input_grad *= each.again, each.weight_grad *= each.again;
+  }
   const std::size_t count = plan.stages.size();
   const auto passes = [&](std::size_t s) { return static_cast<double>(plan.batch / plan.stages[s].micro_batch); };
   std::vector<double> head(count, 0), tail(count, 0), path(count, 0);

@@ -19,6 +19,8 @@ struct Flow {
   /// The pass ends and its transfers begin, behind those before.
   void finish(const Action& action, double end);
   double seconds(const Action& action) const;
+  /// Behind another action at its place, or none.
+  double seconds(const Action& action, const Action* before) const;
 
   const Plan& plan;
   const Timing& timing;

@@ -27,6 +27,9 @@ Result<void> check_operator(const Operator& op, std::size_t place) {
   if (!from_zero(op.activation_bytes) || !from_zero(op.output_bytes) || !from_zero(op.parameter_bytes)) {
     return mistaken(name + ": bytes are no number from zero on");
   }
+  if (!(op.again > 0 && op.again <= 1)) {
+    return mistaken(name + ": again is " + std::to_string(op.again) + "; allowed is a share above 0, at most 1");
+  }
   return {};
 }
 

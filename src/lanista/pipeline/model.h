@@ -22,6 +22,8 @@ struct Operator {
   double activation_bytes = 0;             ///< kept from the forward pass until the backward pass, own output included
   double output_bytes = 0;                 ///< what a consumer elsewhere is sent
   double parameter_bytes = 0;
+  /// Share of a pass's time that it takes right behind the same pass over another micro-batch: what it reads is near.
+  double again = 1;
   bool operator==(const Operator&) const = default;
 };
 

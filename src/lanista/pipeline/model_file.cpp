@@ -106,6 +106,7 @@ json model_json(const Model& model) {
     operators.push_back(json_object("name", op.name, "forward", op.forward, "input_grad", op.input_grad, "weight_grad",
                                     op.weight_grad, "activation_bytes", op.activation_bytes, "output_bytes",
                                     op.output_bytes, "parameter_bytes", op.parameter_bytes));
+    if (op.again != 1) operators.back()["again"] = op.again;
   }
   for (const auto& [from, to] : model.edges) edges.push_back({from, to});
   return json_object("pipeline_model", 1, "name", model.name, "hash", model.hash.hex(), "batch", model.batch,
@@ -136,6 +137,7 @@ Result<Model> read_model(const json& in) {
       op.activation_bytes = each.at("activation_bytes").get<double>();
       op.output_bytes = each.at("output_bytes").get<double>();
       op.parameter_bytes = each.at("parameter_bytes").get<double>();
+      op.again = each.value("again", 1.0);
       model.operators.push_back(std::move(op));
     }
     place = "model";

@@ -26,7 +26,8 @@ constexpr const char* kProfile =
 
 TEST(ModelFile, GivesBackWhatItWrote) {
   for (std::uint64_t i = 0; i < 10; ++i) {
-    const Model model = random_problem(Rng(71).split(i), 20, 2, 8).model;
+    Model model = random_problem(Rng(71).split(i), 20, 2, 8).model;
+    model.operators[0].again = i % 2 == 0 ? 1 : 0.75;
     const auto back = read_model(Json::parse(model_json(model).dump()));
     ASSERT_TRUE(back) << back.error().text();
     EXPECT_EQ(*back, model);
@@ -48,6 +49,9 @@ TEST(ModelFile, SaysWhatIsWrongWithIt) {
   EXPECT_NE(message({{"edges", {{0, 1}, {1, 0}}}}).find("cannot be cut into stages"), std::string::npos);
   EXPECT_NE(message({{"operators", {{{"name", "x"}}}}}).find("operator 0"), std::string::npos);
   EXPECT_NE(message({{"operators", 3}}), "");
+  Json near = good;
+  near["operators"][1]["again"] = 0;
+  EXPECT_NE(read_model(near).error().text().find("again is 0"), std::string::npos);
 }
 
 TEST(PipedreamProfile, IsReadWithoutItsInputs) {

@@ -65,7 +65,7 @@ void find_alike(Outline& outline, const Model& model) {
   std::vector<double> kind;
   for (const std::uint32_t o : outline.order) {
     const Operator& op = model.operators[o];
-    std::vector<double> facts{op.activation_bytes, op.output_bytes, op.parameter_bytes};
+    std::vector<double> facts{op.activation_bytes, op.output_bytes, op.parameter_bytes, op.again};
     for (const Curve* curve : {&op.forward, &op.input_grad, &op.weight_grad}) {
       facts.insert(facts.end(), curve->begin(), curve->end());
     }

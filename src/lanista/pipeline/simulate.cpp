@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "lanista/pipeline/flow.h"
 
@@ -12,7 +13,7 @@ std::vector<StageTimes> times_of(const Plan& plan, const Problem& problem) {
   std::vector<StageTimes> all;
   for (const Stage& stage : plan.stages) {
     StageTimes times;
-    double parameters = 0;
+    double parameters = 0, saved = 0;
     const auto share = static_cast<std::int64_t>(stage.devices.size());
     const std::int64_t samples = (stage.micro_batch + share - 1) / share;
     for (const std::uint32_t o : stage.operators) {
@@ -21,7 +22,11 @@ std::vector<StageTimes> times_of(const Plan& plan, const Problem& problem) {
       times.input_grad += seconds_at(op.input_grad, samples);
       times.weight_grad += seconds_at(op.weight_grad, samples);
       parameters += op.parameter_bytes;
+      saved += (1 - op.again) * (seconds_at(op.forward, samples) + seconds_at(op.input_grad, samples) +
+                                 seconds_at(op.weight_grad, samples));
     }
+    const double whole = times.forward + times.backward();
+    if (whole > 0) times.again = 1 - saved / whole;
     const double speed = problem.devices.classes[problem.devices.class_of(stage.devices[0])].speed;
     times.forward /= speed, times.input_grad /= speed, times.weight_grad /= speed;
     if (share > 1 && parameters > 0) {
@@ -102,6 +107,11 @@ void Flow::finish(const Action& action, double end) {
   }
 }
 
+double Flow::seconds(const Action& action, const Action* before) const {
+  const bool again = before != nullptr && before->stage == action.stage && before->kind == action.kind;
+  return again ? timing.stages[action.stage].again * seconds(action) : seconds(action);
+}
+
 double Flow::seconds(const Action& action) const {
   const StageTimes& times = timing.stages[action.stage];
   switch (action.kind) {
@@ -157,8 +167,9 @@ Result<Course> simulate(const Schedule& schedule, const Plan& plan, const Proble
         const double ready = flow.ready(action);
         if (ready >= Flow::kNever) break;
         const double begin = std::max(clock[p], ready);
-        clock[p] = begin + flow.seconds(action);
-        course.busy_seconds[p] += flow.seconds(action);
+        const double seconds = flow.seconds(action, at[p] > 0 ? &actions[at[p] - 1] : nullptr);
+        clock[p] = begin + seconds;
+        course.busy_seconds[p] += seconds;
         flow.finish(action, clock[p]);
         if (spans) of_place[p].push_back({action, p, begin, clock[p]});
       }
@@ -189,6 +200,7 @@ double kfkb_seconds(const Plan& plan, const Timing& timing) {
   struct At {
     std::uint32_t forward = 0, backward = 0;
     double clock = 0;
+    std::optional<Action> before;
   };
   std::vector<At> at(stages);
   std::size_t ended = 0;
@@ -209,7 +221,8 @@ double kfkb_seconds(const Plan& plan, const Timing& timing) {
         const Action action{forward ? Kind::kForward : Kind::kBackward, s, forward ? my.forward : my.backward};
         const double ready = flow.ready(action);
         if (ready >= Flow::kNever) break;
-        my.clock = std::max(my.clock, ready) + flow.seconds(action);
+        my.clock = std::max(my.clock, ready) + flow.seconds(action, my.before ? &*my.before : nullptr);
+        my.before = action;
         flow.finish(action, my.clock);
         ++(forward ? my.forward : my.backward);
         moved = true;

@@ -90,6 +90,33 @@ TEST(Simulate, TakesWhatTheFormulaSaysForABalancedChain) {
   EXPECT_EQ(course->live_samples, (std::vector<std::int64_t>{8, 6, 4, 2}));
 }
 
+TEST(Simulate, TakesLessForAPassBehindItsLike) {
+  Problem one = a_problem(1, {}, 8, 1);
+  one.model.operators[0].again = 0.5;
+  Plan plan = one_each(one, {2});
+
+  // Forwards and backwards in turn: nothing is near. In a row: the first of four whole, the others half.
+  EXPECT_DOUBLE_EQ(simulate(kfkb(plan, one), plan, one)->seconds, 4 * 6.0);
+  plan = with_whole_batch_in_flight(plan);
+  EXPECT_DOUBLE_EQ(simulate(gpipe(plan), plan, one)->seconds, (1 + 3 * 0.5) * 6);
+}
+
+TEST(Simulate, IsNeverBelowItsBoundsWhateverIsNear) {
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    Case one = a_case(Rng(43).split(i), static_cast<int>(i % 3));
+    Rng rng(i);
+    for (Operator& op : one.problem.model.operators) op.again = rng.uniform(0.3, 1);
+    if (i % 2 == 0) one.plan = with_whole_batch_in_flight(one.plan);
+    const Schedule schedule = i % 2 == 0 ? gpipe(one.plan) : kfkb(one.plan, one.problem);
+    const auto course = simulate(schedule, one.plan, one.problem);
+    ASSERT_TRUE(course.ok()) << course.error().text();
+    EXPECT_GE(course->seconds * (1 + 1e-9), bounds_of(one.plan, one.problem).best()) << i;
+    if (i % 2 == 1) {
+      EXPECT_NEAR(kfkb_seconds(one.plan, Timing(one.plan, one.problem)), course->seconds, 1e-9 * course->seconds) << i;
+    }
+  }
+}
+
 TEST(Simulate, CountsTransfersOneAfterTheOther) {
   Problem chain = a_problem(2, {{0, 1}}, 2, 2);
   for (Operator& op : chain.model.operators) op.output_bytes = 10;
