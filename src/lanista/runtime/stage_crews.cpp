@@ -32,8 +32,8 @@ class StageCrews::Crew {
   /// All that are wanted have made this program, and wait.
   std::byte* begin(std::uint64_t program, const StageTask& task) {
     if (program_ != program || used_ == 0) take(program, task);
-    look();
     began_ = std::chrono::steady_clock::now();
+    look();
     return memory_.data();
   }
   void look() {
