@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 # fraction N: the N-th number in [0, 1) of the seed's stream
 fraction() { awk -v seed="$seed" -v n="$1" 'BEGIN { srand(seed * 100003 + n); rand(); printf "%.6f", rand() }'; }
 children() { cat /proc/"$1"/task/*/children 2> /dev/null || true; }
-is_stage() { tr '\0' ' ' < /proc/"$1"/cmdline 2> /dev/null | grep -q ' stage $'; }
+is_stage() { cat /proc/"$1"/cmdline 2> /dev/null | tr "\\0" " " | grep -q ' stage $'; }
 # stages ENGINE: of all its workers
 stages() {
   for worker in $(children "$1"); do

@@ -9,9 +9,7 @@ constexpr auto kBetweenSteps = std::chrono::milliseconds(50);
 }  // namespace
 
 StageBoard::StageBoard(std::byte* at, std::size_t stages)
-    : head_(reinterpret_cast<Head*>(at)),
-      progress_(reinterpret_cast<Progress*>(at + sizeof(Head))),
-      stages_(stages) {}
+    : head_(reinterpret_cast<Head*>(at)), progress_(reinterpret_cast<Progress*>(at + sizeof(Head))), stages_(stages) {}
 
 std::int64_t StageBoard::bytes(std::size_t stages) {
   return static_cast<std::int64_t>(sizeof(Head) + stages * sizeof(Progress));

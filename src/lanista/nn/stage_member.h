@@ -21,8 +21,8 @@ class StageMember {
                                                       const step::InferenceStep& infer, const ProgramOptions& options);
   virtual ~StageMember() = default;
 
-  virtual const Digest& digest() const = 0;   ///< what StagePlaces::enter is asked with
-  virtual std::int64_t bytes() const = 0;     ///< of the memory
+  virtual const Digest& digest() const = 0;  ///< what StagePlaces::enter is asked with
+  virtual std::int64_t bytes() const = 0;    ///< of the memory
   /// Does what stands in the list of that place, step after step, until `leaves`, which is asked whenever it waits.
   /// `memory` was zeros before the first step.
   virtual void serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves) = 0;

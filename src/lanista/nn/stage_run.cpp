@@ -135,11 +135,16 @@ void StageRun<T>::sum_here() {
 
 template <class T>
 void StageRun<T>::sum_with_others() {
-  const std::function<void()> watch = [this] { elsewhere_->look(); };
+  bool is_lost = false;  // who is gone ends nothing
+  const std::function<void()> watch = [this, &is_lost] {
+    is_lost = true;
+    elsewhere_->look();
+    is_lost = false;
+  };
   board_.begin_step();
   go(0, watch);
   try {
-    board_.await_ends(static_cast<std::uint32_t>(places_.size()), watch);
+    if (!is_lost) board_.await_ends(static_cast<std::uint32_t>(places_.size()), watch);
   } catch (...) {
     board_.stop("a place is gone");
     throw;

@@ -101,19 +101,36 @@ TEST(StagesApart, LeaveALaneAsItWasWhereAPlaceIsLost) {
   EXPECT_TRUE(ours.program->extract(0) == plain.extract(0));
 }
 
+// Who waits for a place that does nothing looks whether it is there.
+TEST(StagesApart, WaitForNobodyWhoIsGone) {
+  const Derived derived = derive(small_mlp());
+  for (const std::size_t count : {2U, 3U, 5U}) {
+    Apart ours(derived, count, kParts, 3);
+    const OwnedBatch batch = random_batch(derived, kMost, 1);
+    ours.at->is_idle = true;
+    ours.at->fails_at_look = 3;
+    EXPECT_THROW(step_once(*ours.program, batch, kHyper), PlacesLost) << count;
+    ours.at->is_idle = false;
+    Program plain = compile(derived, options_of(nullptr, Precision::kFloat32, kParts));
+    EXPECT_EQ(step_once(*ours.program, batch, kHyper), step_once(plain, batch, kHyper)) << count;
+    EXPECT_EQ(ours.at->begun, 2);
+  }
+}
+
 TEST(StagesApart, AddToGradientsThatAreThere) {
   const Derived derived = derive(small_mlp());
   const Stages stages = in_stages(derived.model, 3, kParts);
   Apart ours(derived, 3, kParts);
   Program threads = compile(derived, options_of(&stages, Precision::kFloat32, kParts));
-  auto seen = ours.program->make_gradients(), wanted = threads.make_gradients();
-  ASSERT_TRUE(seen.ok() && wanted.ok());
+  auto seen = ours.program->make_gradients(), wanted = threads.make_gradients(), other = ours.program->make_gradients();
+  ASSERT_TRUE(seen.ok() && wanted.ok() && other.ok());
   for (std::uint64_t i = 0; i < 3; ++i) {
     OwnedBatch batch = random_batch(derived, kMost, i);
     for (std::int64_t w = 0; w < kMost; ++w) batch.weights.push_back(static_cast<float>(w % 3));
     EXPECT_EQ(ours.program->gradients(0, batch.view(), 3 * kMost, kHyper, *seen, i > 0),
               threads.gradients(0, batch.view(), 3 * kMost, kHyper, *wanted, i > 0));
     EXPECT_TRUE(seen->extract() == wanted->extract()) << i;
+    ours.program->gradients(0, random_batch(derived, kMost, 90).view(), kMost, kHyper, *other);  // in the same memory
   }
 }
 

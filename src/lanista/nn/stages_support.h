@@ -71,6 +71,7 @@ class ThreadPlaces final : public StagePlaces {
   }
 
   int fails_at_entering = 0, fails_at_look = 0;  ///< the so manieth from here on; 0: none
+  bool is_idle = false;                          ///< whoever begins next has one place that does nothing
   bool is_entered = false;
   int begun = 0;
 
@@ -83,8 +84,9 @@ class ThreadPlaces final : public StagePlaces {
       members_.push_back(make_());
       if (members_.back()->digest() != program) throw std::logic_error("a member has made another program");
     }
-    for (std::size_t i = 0; i < count_; ++i) {
-      threads_.emplace_back([this, i] { members_[i]->serve(memory_.data(), i + 1, [this] { return leaves_.load(); }); });
+    for (std::size_t i = is_idle ? 1 : 0; i < count_; ++i) {
+      threads_.emplace_back(
+          [this, i] { members_[i]->serve(memory_.data(), i + 1, [this] { return leaves_.load(); }); });
     }
   }
   void call_off() {

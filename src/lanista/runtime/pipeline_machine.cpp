@@ -26,7 +26,11 @@ bool is_loss(const std::exception_ptr& failure) {
 }  // namespace
 
 PipelineMachine::PipelineMachine(std::unique_ptr<nn::Machine> machine, std::int64_t places, Make make)
-    : Machine(machine->facts()), machine_(std::move(machine)), wanted_(places), places_(places), make_(std::move(make)) {
+    : Machine(machine->facts()),
+      machine_(std::move(machine)),
+      wanted_(places),
+      places_(places),
+      make_(std::move(make)) {
   const auto lanes = static_cast<std::size_t>(facts().lanes);
   active_.resize(lanes);
   ends_.resize(lanes);
@@ -62,7 +66,10 @@ void PipelineMachine::step(const nn::Chunk& chunk, std::int64_t number, std::spa
     }
     machine_->run({.steps = 1,
                    .active = active_,
-                   .work = [&](std::int64_t) { return nn::StepWork{work.batches, hyper_}; },
+                   .work =
+                       [&](std::int64_t) {
+                         return nn::StepWork{work.batches, hyper_};
+                       },
                    .peers = chunk.peers,
                    .watched = chunk.watched},
                   ends_);

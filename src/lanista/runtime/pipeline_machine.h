@@ -11,8 +11,9 @@ namespace lanista::runtime {
 
 /// A machine whose steps are done at several places, one of which may be lost at any time (nn::PlacesLost). The step
 /// under way is then done again, by a machine for the places that are left, down to one; where no such machine has
-/// room, by the same, whose lost place is another's by then. Once all lanes were empty, it has all places again. States are as they were after their last whole step, so
-/// nobody sees it but by the time it takes. A place that is lost too often without a step ends in what it threw.
+/// room, by the same, whose lost place is another's by then. Once all lanes were empty, it has all places again. States
+/// are as they were after their last whole step, so nobody sees it but by the time it takes. A place that is lost too
+/// often without a step ends in what it threw.
 class PipelineMachine final : public nn::Machine {
  public:
   /// The same program for so many places, to the same bits.

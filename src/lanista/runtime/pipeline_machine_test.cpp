@@ -18,9 +18,10 @@ namespace {
 using namespace nn::testing;
 
 constexpr std::int64_t kMost = 16, kParts = 4;
-const TestModel kDropouts{"dropouts",
-                          "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.1)\n%3 = linear(%2, out=8)\n"
-                          "%4 = relu(%3)\n%5 = dropout(%4, p=0.2)\n%6 = linear(%5, out=5)\n%7 = output(%6)\n"};
+const TestModel kDropouts{
+    "dropouts",
+    "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.1)\n%3 = linear(%2, out=8)\n"
+    "%4 = relu(%3)\n%5 = dropout(%4, p=0.2)\n%6 = linear(%5, out=5)\n%7 = output(%6)\n"};
 const nn::LaneHyper kHyper{.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_norm = 0.7};
 
 /// A machine whose places are threads that can be lost, and what it asked for.
@@ -38,8 +39,8 @@ struct Shop {
       return Error{Code::kResourceExhausted, "no memory", ""};
     }
     if (places == 1) return nn::cpu_backend().compile(&derived.train, derived.infer, options(nullptr));
-    nn::Stages stages = in_stages(derived.model, static_cast<std::size_t>(2 * places - 1), kParts,
-                                  static_cast<std::size_t>(places));
+    nn::Stages stages =
+        in_stages(derived.model, static_cast<std::size_t>(2 * places - 1), kParts, static_cast<std::size_t>(places));
     last = std::make_shared<ThreadPlaces>(static_cast<std::size_t>(places) - 1, [this, stages] {
       nn::Stages theirs = stages;
       theirs.elsewhere = std::make_shared<ThreadPlaces>(0, ThreadPlaces::Make());
@@ -87,17 +88,18 @@ Course course(const Shop& shop, nn::Machine& machine, const std::function<void()
     std::optional<OwnedBatch> batch;
     nn::Batch view;
     std::int64_t due = 0;
-    const nn::Chunk chunk{.steps = 1 + i % 3,
-                          .active = active,
-                          .work =
-                              [&](std::int64_t step) {
-                                EXPECT_EQ(step, due++) << "asked for twice, or out of order";
-                                batch.emplace(random_batch(shop.derived, 16 - static_cast<std::int64_t>(seed % 5), seed));
-                                ++seed;
-                                view = batch->view();
-                                return nn::StepWork{{&view, 1}, hyper};
-                              },
-                          .watched = watched};
+    const nn::Chunk chunk{
+        .steps = 1 + i % 3,
+        .active = active,
+        .work =
+            [&](std::int64_t step) {
+              EXPECT_EQ(step, due++) << "asked for twice, or out of order";
+              batch.emplace(random_batch(shop.derived, 16 - static_cast<std::int64_t>(seed % 5), seed));
+              ++seed;
+              view = batch->view();
+              return nn::StepWork{{&view, 1}, hyper};
+            },
+        .watched = watched};
     machine.run(chunk, ends);
     machine.wait();
     for (std::size_t lane = 0; lane < lanes; ++lane) {
@@ -158,10 +160,7 @@ TEST(PipelineMachine, HasAllPlacesAgainForTheNextTrial) {
 }
 
 TEST(PipelineMachine, FailsWhereAPlaceIsLostAgainAndAgain) {
-  Shop shop(1);
-  const auto machine = shop.machine(2);
-  shop.refused = 1000;
-  machine->attach(0, *machine->make_state(1));
+  const Shop shop(1);
   const OwnedBatch batch = random_batch(shop.derived, kMost, 1);
   const nn::Batch view = batch.view();
   const std::uint8_t active = 1;
@@ -181,7 +180,10 @@ TEST(PipelineMachine, FailsWhereAPlaceIsLostAgainAndAgain) {
   const auto before = lonely.copy_out(0);
   lonely.run({.steps = 2,
               .active = {&active, 1},
-              .work = [&](std::int64_t) { return nn::StepWork{{&view, 1}, {&kHyper, 1}}; }},
+              .work =
+                  [&](std::int64_t) {
+                    return nn::StepWork{{&view, 1}, {&kHyper, 1}};
+                  }},
              {&end, 1});
   EXPECT_TRUE(end.failure);
   EXPECT_EQ(end.steps, 0);

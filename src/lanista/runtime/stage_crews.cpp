@@ -13,10 +13,10 @@
 namespace lanista::runtime {
 namespace {
 
-constexpr double kToMakeAProgram = 120;                // seconds
-constexpr double kToEnd = 5;                           // seconds, of who was killed
+constexpr double kToMakeAProgram = 120;                  // seconds
+constexpr double kToEnd = 5;                             // seconds, of who was killed
 constexpr auto kLongestStep = std::chrono::minutes(10);  // of who lives and says nothing
-constexpr double kToTellHow = 0.2;                     // seconds between the end of a connection and that of a process
+constexpr double kToTellHow = 0.2;  // seconds between the end of a connection and that of a process
 
 }  // namespace
 
@@ -37,6 +37,7 @@ class StageCrews::Crew {
     return memory_.data();
   }
   void look() {
+    if (used_ == 0) throw nn::PlacesLost("a place of a pipeline is gone");
     for (std::size_t i = 0; i < used_; ++i) {
       engine::Channel& channel = *members_[i].channel;
       if (channel.receive(0)) lose(i, "said what nobody asked for");
@@ -119,7 +120,7 @@ class StageCrews::Crew {
   const engine::LaunchWorker& launch_;
   const std::function<void(const LostPlace&)>& told_;
   std::vector<engine::Begun> members_;
-  std::size_t used_ = 0;        // by the program at hand; 0: whatever comes is made anew
+  std::size_t used_ = 0;  // by the program at hand; 0: whatever comes is made anew
   std::uint64_t program_ = 0;
   SharedMemory memory_;
   std::chrono::steady_clock::time_point began_;

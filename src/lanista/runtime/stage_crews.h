@@ -24,10 +24,10 @@ struct LostPlace {
   std::string reason;  ///< "was killed by signal 9 (Killed)"
 };
 
-/// Processes for the places of pipelines. A crew is those of one step; there are as many as steps were ever under way at
-/// a time, begun when they are first wanted. Programs take turns at them: one that comes back to a crew that has done
-/// steps of another since has it make its program anew. Who is lost is replaced when another program wants the place.
-/// Thread-safe; outlives all that it gave out.
+/// Processes for the places of pipelines. A crew is those of one step; there are as many as steps were ever under way
+/// at a time, begun when they are first wanted. Programs take turns at them: one that comes back to a crew that has
+/// done steps of another since has it make its program anew. Who is lost is replaced when another program wants the
+/// place. Thread-safe; outlives all that it gave out.
 class StageCrews {
  public:
   /// `told` hears of losses, from whatever thread finds them.

@@ -49,8 +49,8 @@ nn::Stages read_stages(const json& in) {
   nn::Stages stages;
   stages.place_bytes = integer(in, "place_bytes");
   for (const json& each : array(in, "stages")) {
-    nn::Stage stage{.nodes = {}, .micro_batches = integer(each, "micro_batches"), .slots = integer(each, "slots"),
-                    .after = {}};
+    nn::Stage stage{
+        .nodes = {}, .micro_batches = integer(each, "micro_batches"), .slots = integer(each, "slots"), .after = {}};
     for (const json& node : array(each, "nodes")) stage.nodes.push_back(graph::NodeId{number(node)});
     for (const json& next : array(each, "after")) stage.after.push_back(number(next));
     stages.stages.push_back(std::move(stage));
