@@ -41,6 +41,7 @@ fingerprint() { sha256sum < "$1/best/weights.safetensors" | cut -d' ' -f1; }
 "$lanista" run "$work/tight.yaml" --out "$work/one" --quiet --isolation process > "$work/said" 2>&1 || true
 "$lanista" show "$work/one" --json > "$work/one.json" || true
 cat "$work/said" "$work/one.json" | grep -o 'by the plan [0-9] places would do' | head -1 > "$work/advice"
+echo "one place: $(cat "$work/said" "$work/one.json" | grep -o "[^\"]*by the plan [^\"]*" | head -1)"
 places=$(cut -d' ' -f4 "$work/advice")
 [ -n "$places" ] || fail "one place was not refused, or without a number: $(cat "$work/said")"
 
