@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -42,6 +43,32 @@ inline Stages in_stages(const graph::Graph& model, std::size_t count, std::int64
   for (std::size_t s = count; s-- > 0;) add(s, StagePass::Kind::kInputGrad);
   for (std::size_t s = 0; s < count; ++s) add(s, StagePass::Kind::kWeightGrad);
   return stages;
+}
+
+/// For tests: an operator that throws at its so manieth call; below 0: never.
+struct Thrower {
+  std::shared_ptr<std::atomic<int>> left;
+  template <class T>
+  void forward(const OpaqueCall<T>& call) const {
+    if (left->fetch_sub(1) == 0) throw std::runtime_error("no more");
+    std::copy(call.inputs[0].begin(), call.inputs[0].end(), call.results[0].begin());
+  }
+  template <class T>
+  void backward(const OpaqueCall<T>& call) const {
+    if (left->fetch_sub(1) == 0) throw std::runtime_error("no more");
+    std::copy(call.dy.begin(), call.dy.end(), call.results[0].begin());
+  }
+};
+
+/// For tests: a model with numbers that every lane may set for itself, and other numbers than the model's.
+inline const TestModel kDropouts{"dropouts",
+                                 "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.1)\n"
+                                 "%3 = linear(%2, out=8)\n%4 = dropout(%3, p=0.2)\n%5 = linear(%4, out=5)\n"
+                                 "%6 = output(%5)\n"};
+inline std::vector<double> own_numbers(const std::vector<LaneNumber>& numbers) {
+  std::vector<double> all;
+  for (const LaneNumber& number : numbers) all.push_back(number.node == graph::NodeId{2} ? 0.6 : 0.3);
+  return all;
 }
 
 /// For tests: the places of a pipeline as processes would have them, each with a program of its own that it made anew,

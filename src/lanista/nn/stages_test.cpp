@@ -100,18 +100,10 @@ TEST(Stages, AddToGradientsThatAreThere) {
 }
 
 TEST(Stages, TakeTheirOwnNumbersOfALane) {
-  const TestModel model{"dropouts",
-                        "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.1)\n"
-                        "%3 = linear(%2, out=8)\n%4 = dropout(%3, p=0.2)\n%5 = linear(%4, out=5)\n%6 = output(%5)\n"};
-  const Derived derived = derive(model);
+  const Derived derived = derive(kDropouts);
   const Stages stages = in_stages(derived.model, 5, kParts);
   Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
-  const auto numbers = [](const Program& of) {
-    std::vector<double> all;
-    for (const LaneNumber& number : of.lane_numbers()) all.push_back(number.node == graph::NodeId{2} ? 0.6 : 0.3);
-    return all;
-  };
-  const std::vector<double> of_ours = numbers(ours), of_plain = numbers(plain);
+  const std::vector<double> of_ours = own_numbers(ours.lane_numbers()), of_plain = own_numbers(plain.lane_numbers());
   LaneHyper hyper = kHyper;
   const OwnedBatch batch = random_batch(derived, kMost, 1);
   hyper.numbers = of_ours;
@@ -161,20 +153,6 @@ TEST(Stages, RehearseEveryLineOfTheirPlan) {
 
 // An operator that throws, sooner or later, and in any stage: nothing hangs, nothing has changed, the next step is
 // done.
-struct Thrower {
-  std::shared_ptr<std::atomic<int>> left;
-  template <class T>
-  void forward(const OpaqueCall<T>& call) const {
-    if (left->fetch_sub(1) == 0) throw std::runtime_error("no more");
-    std::copy(call.inputs[0].begin(), call.inputs[0].end(), call.results[0].begin());
-  }
-  template <class T>
-  void backward(const OpaqueCall<T>& call) const {
-    if (left->fetch_sub(1) == 0) throw std::runtime_error("no more");
-    std::copy(call.dy.begin(), call.dy.end(), call.results[0].begin());
-  }
-};
-
 TEST(Stages, LeaveALaneAsItWasWhereOneThrows) {
   const auto left = std::make_shared<std::atomic<int>>(-1);
   Operators operators;

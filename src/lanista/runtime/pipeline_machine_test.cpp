@@ -18,10 +18,6 @@ namespace {
 using namespace nn::testing;
 
 constexpr std::int64_t kMost = 16, kParts = 4;
-const TestModel kDropouts{
-    "dropouts",
-    "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.1)\n%3 = linear(%2, out=8)\n"
-    "%4 = relu(%3)\n%5 = dropout(%4, p=0.2)\n%6 = linear(%5, out=5)\n%7 = output(%6)\n"};
 const nn::LaneHyper kHyper{.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_norm = 0.7};
 
 /// A machine whose places are threads that can be lost, and what it asked for.
@@ -72,10 +68,7 @@ Course course(const Shop& shop, nn::Machine& machine, const std::function<void()
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     machine.attach(static_cast<std::int64_t>(lane), *machine.make_state(lane + 1));
   }
-  std::vector<double> numbers;
-  for (const nn::LaneNumber& number : machine.facts().lane_numbers) {
-    numbers.push_back(number.node == graph::NodeId{2} ? 0.6 : 0.3);
-  }
+  const std::vector<double> numbers = own_numbers(machine.facts().lane_numbers);
   std::vector<nn::LaneHyper> hyper(lanes, kHyper);
   for (nn::LaneHyper& each : hyper) each.numbers = numbers;
   Course out;
