@@ -1,7 +1,11 @@
 // The proof that a pipeline changes nothing: random series-parallel models are cut into stages at random and by the
 // planner, and their steps are done by threads in every schedule, with micro-batches of equal and of unlike sizes.
 //
-//   pipeline_proof [CASES [FIRST]]      200 from case 0 unless said otherwise
+//   pipeline_proof [CASES [FIRST [processes]]]      200 from case 0, by threads, unless said otherwise
+//   pipeline_proof stage                            what this program begins itself as, for a place of a pipeline
+//
+// With `processes` all places but the first are processes of their own, begun once for all cases; what each of them
+// does, holds and sends is then not looked at.
 //
 // Of each case: gradients are those of one thread that goes through the same micro-batches and adds up, to the bit;
 // in float64 they are those of the whole batch to 1e-12, by formulas that share no code with the product where the
@@ -22,9 +26,13 @@
 #include <vector>
 
 #include "lanista/base/check.h"
+#include "lanista/engine/elsewhere.h"
 #include "lanista/graph/infer.h"
+#include "lanista/graph/text.h"
 #include "lanista/nn/program.h"
 #include "lanista/pipeline/simulate.h"
+#include "lanista/runtime/stage_crews.h"
+#include "lanista/runtime/stage_process.h"
 #include "lanista/step/training_step.h"
 #include "pipeline_models.h"
 #include "plain_gradients.h"
@@ -93,8 +101,10 @@ struct OwnedBatch {
 
 class Case {
  public:
-  explicit Case(std::uint64_t number)
-      : rng_(Rng(19).split(number)),
+  /// Of processes, if there are crews of them.
+  Case(std::uint64_t number, runtime::StageCrews* crews)
+      : crews_(crews),
+        rng_(Rng(19).split(number)),
         extras_(std::array{Extras::kNone, Extras::kPerSample, Extras::kBatchNorm}[number % 3]),
         ops_(step::training_ops(graph::builtin_ops())),
         model_(random_branchy(rng_.split("model"), extras_)),
@@ -128,11 +138,28 @@ class Case {
 
   Program compile(Precision precision, const nn::Stages* stages) const {
     nn::ProgramOptions options{.max_batch = batch_, .precision = precision};
-    options.stages = stages;
-    if (stages != nullptr) options.accumulate = stages->pieces();
+    nn::Stages own;
+    if (stages != nullptr) {
+      options.accumulate = stages->pieces();
+      own = *stages;
+      if (crews_ != nullptr && own.places.size() > 1) own.elsewhere = crews_->places(task_of(own, precision));
+      options.stages = &own;
+    }
     Program program = must(Program::compile(train_, infer_, options));
     LANISTA_CHECK(program.begin(0, 3).ok(), "no memory for a lane");
     return program;
+  }
+
+  runtime::StageTask task_of(const nn::Stages& stages, Precision precision) const {
+    return {.model = graph::to_text(model_),
+            .step = train_.options,
+            .isa = std::string(kernels::isa_name(kernels::best_isa())),
+            .precision = precision,
+            .max_batch = batch_,
+            .accumulate = stages.pieces(),
+            .stages = stages,
+            .memory = {},
+            .digest = {}};
   }
 
   // One thread, one micro-batch after the other; batch norm knows no others, and renews its statistics with each.
@@ -156,7 +183,7 @@ class Case {
     LaneGradients seen = must(ours.make_gradients());
     record_.begin_step(plan.places.size(), plan.stages.size());
     ours.gradients(0, batch.all(), batch_, hyper_, seen);
-    compare_course(plan, precision);
+    if (crews_ == nullptr) compare_course(plan, precision);
 
     // With micro-batches of unlike sizes, every stage is compared with one thread in that stage's.
     std::map<std::string, Tensor> wanted;
@@ -234,7 +261,7 @@ class Case {
 
   nn::Stages with_record() {
     nn::Stages plan = stages();
-    plan.observer = &record_;
+    if (crews_ == nullptr) plan.observer = &record_;
     return plan;
   }
 
@@ -342,6 +369,7 @@ class Case {
     }
   }
 
+  runtime::StageCrews* crews_;
   Rng rng_;
   Extras extras_;
   graph::OpTable ops_;
@@ -360,7 +388,7 @@ class Case {
   double worst = 0;
 };
 
-int prove(std::uint64_t cases, std::uint64_t first) {
+int prove(std::uint64_t cases, std::uint64_t first, runtime::StageCrews* crews) {
   std::map<std::string, int> kinds;
   std::int64_t counted = 0;
   int unlike = 0, shared = 0, by_formula = 0, steps = 0, failed = 0;
@@ -368,7 +396,7 @@ int prove(std::uint64_t cases, std::uint64_t first) {
   for (std::uint64_t i = first; i < first + cases; ++i) {
     std::optional<Case> one;
     try {
-      one.emplace(i);
+      one.emplace(i, crews);
       one->run();
     } catch (const std::exception& error) {
       std::printf("case %llu (%s): %s\n", static_cast<unsigned long long>(i), one ? one->name().c_str() : "not made",
@@ -398,7 +426,16 @@ int prove(std::uint64_t cases, std::uint64_t first) {
 }  // namespace lanista::testing
 
 int main(int argc, char** argv) {
+  using namespace lanista;
+  if (argc > 1 && std::string(argv[1]) == "stage") {
+    return runtime::serve_stages(engine::take_standard_streams()) ? 0 : 1;
+  }
   const std::uint64_t cases = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 200;
   const std::uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
-  return lanista::testing::prove(cases, first);
+  std::optional<runtime::StageCrews> crews;
+  if (argc > 3)
+    crews.emplace(runtime::launch_stage(), [](const runtime::LostPlace& lost) {
+      std::printf("process %d %s\n", static_cast<int>(lost.process), lost.reason.c_str());
+    });
+  return testing::prove(cases, first, crews ? &*crews : nullptr);
 }

@@ -30,6 +30,7 @@ int refuse_unknown_verb(const CLI::App& app, const std::string& verb) {
   std::string list;
   for (const auto* each : app.get_subcommands({})) {
     if (each->get_name() == verb) return 0;
+    if (each->get_group().empty()) continue;  // no verb for people
     known.push_back(each->get_name());
     list += (list.empty() ? "" : ", ") + each->get_name();
   }

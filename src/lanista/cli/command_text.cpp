@@ -28,7 +28,8 @@ OptionText option_text(const CLI::Option& option) {
 void walk(const CLI::App& app, const std::vector<std::string>& path, std::vector<VerbText>& out) {
   VerbText verb{.path = path, .help = app.get_description(), .footer = app.get_footer(), .options = {}, .verbs = {}};
   for (const CLI::Option* option : app.get_options()) verb.options.push_back(option_text(*option));
-  const auto below = app.get_subcommands(nullptr);
+  auto below = app.get_subcommands(nullptr);
+  std::erase_if(below, [](const CLI::App* each) { return each->get_group().empty(); });  // no verbs for people
   for (const CLI::App* each : below) verb.verbs.push_back(each->get_name());
   out.push_back(std::move(verb));
   for (const CLI::App* each : below) {

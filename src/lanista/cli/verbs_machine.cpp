@@ -32,6 +32,13 @@ void add_machine_verbs(CLI::App& app, int& code) {
     code = *streams ? work_over_streams() : work(*socket);
   });
 
+  auto& stage_verb =
+      *app.add_subcommand("stage", "does a part of each step of a worker with run.pipeline, which begins it");
+  stage_verb.group("");  // nobody types it
+  stage_verb.footer(
+      "Speaks with the worker by standard input and output, and is of no use without it (docs/pipelines.md).");
+  stage_verb.callback([&code] { code = serve_stages_over_streams(); });
+
   auto shell = std::make_shared<std::string>();
   auto& completion_verb = *app.add_subcommand("completion", "a script that completes verbs and options in a shell");
   completion_verb.add_option("shell", *shell, "bash, zsh or fish")

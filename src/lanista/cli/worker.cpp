@@ -3,12 +3,18 @@
 #include "lanista/cli/app.h"
 #include "lanista/cli/session.h"
 #include "lanista/engine/elsewhere.h"
+#include "lanista/runtime/stage_process.h"
 #include "lanista/runtime/worker_process.h"
 
 namespace lanista::cli {
 
 int work(const std::string& socket) {
   const auto done = engine::work_for_engine(socket, runtime::worker_of_process(nn::Operators()));
+  return done ? static_cast<int>(kDone) : report(done.error());
+}
+
+int serve_stages_over_streams() {
+  const auto done = runtime::serve_stages(engine::take_standard_streams());
   return done ? static_cast<int>(kDone) : report(done.error());
 }
 

@@ -8,5 +8,7 @@ namespace lanista::cli {
 int work(const std::string& socket);
 /// The same, by standard input and output. Ends as the child does that trains (engine::watch_over).
 int work_over_streams();
+/// The life of a process at a place of a worker's pipelines, by standard input and output.
+int serve_stages_over_streams();
 
 }  // namespace lanista::cli

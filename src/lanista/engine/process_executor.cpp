@@ -51,6 +51,7 @@ struct ProcessExecutor::Impl {
   std::set<std::size_t> saving;  // workers that were told to pause and have not said that they did
   std::map<std::size_t, Result<std::map<std::string, double>>> answers;
   std::map<std::size_t, std::string> last_losses;
+  std::map<std::size_t, WorkerReport> came;  // of each worker the last time
   const MakeFleet make_fleet;
   Helping helping;
 
@@ -190,8 +191,8 @@ struct ProcessExecutor::Impl {
   }
 
   void begin(const Fleet::Ready& ready) {
-    reports.emplace_back(
-        WorkerReport{static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0, ready.host});
+    came[ready.worker] = {static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0, ready.host};
+    reports.emplace_back(came[ready.worker]);
     for (const Leases::Move& moved : leases.share_out_to(ready.worker, away())) {
       if (moved.from) tell(*moved.from, Finish{moved.trial, false, true});
     }
@@ -250,11 +251,24 @@ struct ProcessExecutor::Impl {
       has_saved(worker);
       return {};
     }
+    if (auto* lost = std::get_if<WorkerReport>(&told)) {
+      tell_of_a_place(worker, std::move(*lost));
+      return {};
+    }
     LANISTA_ASSIGN(auto heard, leases.hear(worker, said.token, std::move(told), clock.now()));
     if (!heard) return {};
     if (const auto* span = std::get_if<SpanReport>(&*heard)) helping.note(*span);
     reports.push_back(*std::move(heard));
     return {};
+  }
+
+  /// A worker lost one of its own processes, and is here as before.
+  void tell_of_a_place(std::size_t worker, WorkerReport lost) {
+    const WorkerReport& back = came[worker];
+    lost.worker = back.worker;
+    lost.host = back.host;
+    reports.emplace_back(std::move(lost));
+    reports.emplace_back(back);
   }
 
   Result<void> refused(std::size_t worker, const std::string& text) {
@@ -342,6 +356,7 @@ Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::create(const WorkerBri
   how.brief.workers = 1;
   how.brief.memory_bytes = brief.memory_bytes / brief.workers;
   how.brief.crash_marks = false;  // how a process ends is told by the system
+  how.brief.pipeline_processes = true;
   how.workers = static_cast<std::size_t>(brief.workers);
   how.lease_seconds = options.lease_seconds;
   how.launch = options.launch;

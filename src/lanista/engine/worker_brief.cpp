@@ -67,6 +67,7 @@ json to_json(const WorkerBrief& brief) {
           {"lanes", brief.lanes},
           {"width", brief.width},
           {"pipeline", brief.pipeline},
+          {"pipeline_processes", brief.pipeline_processes},
           {"memory_bytes", brief.memory_bytes},
           {"metrics", brief.metrics},
           {"checkpoint_every", real_json(brief.checkpoint_every)},
@@ -84,6 +85,7 @@ WorkerBrief read_brief(const json& in) {
   brief.lanes = integer(in, "lanes");
   brief.width = integer(in, "width");
   brief.pipeline = integer(in, "pipeline");
+  brief.pipeline_processes = flag(in, "pipeline_processes");
   brief.memory_bytes = integer(in, "memory_bytes");
   for (const json& metric : array(in, "metrics")) {
     if (!metric.is_string()) throw Malformed{"'metrics' holds what is no text"};

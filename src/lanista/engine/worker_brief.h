@@ -39,7 +39,8 @@ struct WorkerBrief {
   std::int64_t workers = 0;          ///< threads; 0: one per core
   std::int64_t lanes = 0;            ///< trials that a worker trains together, at most; 0: as many as pay
   std::int64_t width = 1;            ///< workers that train one trial together, at most; 0: as it pays
-  std::int64_t pipeline = 1;         ///< threads of a worker that share a trial's step by operators; 0: as it pays
+  std::int64_t pipeline = 1;         ///< places of a worker that share a trial's step by operators; 0: as it pays
+  bool pipeline_processes = false;   ///< places but the first are processes in the place of threads
   std::int64_t memory_bytes = 0;     ///< of all programs; 0: three quarters of the machine's memory
   std::vector<std::string> metrics;  ///< as in the study file
   double checkpoint_every = 30;      ///< seconds

@@ -31,6 +31,7 @@ class Draw {
     for (std::uint64_t i = rng_.below(4); i > 0; --i) brief.metrics.push_back(text());
     brief.checkpoint_every = real();
     brief.crash_marks = rng_.bernoulli(0.5);
+    brief.pipeline_processes = rng_.bernoulli(0.5);
     return brief;
   }
 

@@ -99,6 +99,7 @@ struct LaneProgram<T>::Plan {
   Feed input, target;
   Cut cut;
   std::unique_ptr<StageRun<T>> stages;
+  std::vector<PlanLine> lines;
   std::int64_t arena_stride = 0;
   std::int64_t scratch_offset = 0;
   std::int64_t gradient_offset = 0;
@@ -132,9 +133,9 @@ struct LaneProgram<T>::Plan {
 };
 
 template <class T>
-Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa, const step::TrainingStep* train,
-                                                                const step::InferenceStep& infer,
-                                                                const ProgramOptions& options) {
+Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, const step::TrainingStep* train,
+                                                           const step::InferenceStep& infer,
+                                                           const ProgramOptions& options) {
   LANISTA_TRY(check_options(isa, options));
   const Stages* const stages = train != nullptr ? options.stages : nullptr;
   if (stages != nullptr) LANISTA_TRY(check_stages(*train, options));
@@ -201,17 +202,32 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
   plan.row = prediction.dims.back();
   plan.infer = infer_section<T>(infer, infer_calls, layout, inputs);
   plan.kind = std::make_shared<const StateKind>(std::move(layout), sizeof(T));
-  std::vector<PlanLine> lines = plan.train.plan;
+  plan.lines = plan.train.plan;
   if (train != nullptr) {
     LANISTA_ASSIGN(plan.commit, commit_section(*train, *plan.kind, inputs));
-    lines.push_back(plan.commit.line);
+    plan.lines.push_back(plan.commit.line);
   }
-  lines.insert(lines.end(), plan.infer.plan.begin(), plan.infer.plan.end());
+  plan.lines.insert(plan.lines.end(), plan.infer.plan.begin(), plan.infer.plan.end());
   plan.prediction = plan.infer.places.at(infer_calls.source(infer.prediction));
   plan.prediction_out = Reorder::out_of(prediction, value_layout(prediction));
   plan.prediction_count = Count(prediction);
   plan.place_memory(options.max_batch);
+  return plan;
+}
 
+template <class T>
+Result<std::unique_ptr<StageRun<T>>> LaneProgram<T>::compile_stages(kernels::Isa isa, const step::TrainingStep& train,
+                                                                    const step::InferenceStep& infer,
+                                                                    const ProgramOptions& options) {
+  LANISTA_ASSIGN(Plan made, plan(isa, &train, infer, options));
+  return std::move(made.stages);
+}
+
+template <class T>
+Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa, const step::TrainingStep* train,
+                                                                const step::InferenceStep& infer,
+                                                                const ProgramOptions& options) {
+  LANISTA_ASSIGN(Plan plan, LaneProgram::plan(isa, train, infer, options));
   const std::int64_t desks = options.threads * plan.desk_bytes + (plan.stages ? plan.stages->bytes() : 0);
   MemoryBudget::Reservation reservation;
   if (options.budget != nullptr) {
@@ -223,8 +239,8 @@ Result<std::unique_ptr<LaneProgram<T>>> LaneProgram<T>::compile(kernels::Isa isa
                        .trains = train != nullptr,
                        .kind = plan.kind,
                        .lane_numbers = plan.train.numbers,
-                       .plan = std::move(lines),
-                       .shards = stages != nullptr ? 1 : cut.shards,
+                       .plan = std::move(plan.lines),
+                       .shards = plan.stages ? 1 : plan.cut.shards,
                        .shard_bytes = plan.shard_bytes};
     if (plan.stages) plan.stages->start();
     return std::unique_ptr<LaneProgram>(
@@ -276,6 +292,7 @@ LaneProgram<T>::LaneProgram(MachineFacts facts, kernels::Isa isa, Plan plan, con
       stages_(std::move(plan.stages)),
       team_(options.threads) {
   options_.stages = nullptr;  // the caller's
+  options_.model = nullptr;
 }
 
 template <class T>

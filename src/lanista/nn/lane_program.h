@@ -30,6 +30,10 @@ class LaneProgram final : public Machine {
  public:
   static Result<std::unique_ptr<LaneProgram>> compile(kernels::Isa isa, const step::TrainingStep* train,
                                                       const step::InferenceStep& infer, const ProgramOptions& options);
+  /// The stages of such a program alone, for who is a place of another process's steps.
+  static Result<std::unique_ptr<StageRun<T>>> compile_stages(kernels::Isa isa, const step::TrainingStep& train,
+                                                             const step::InferenceStep& infer,
+                                                             const ProgramOptions& options);
 
   std::int64_t bytes() const override;
   std::string describe() const override;
@@ -73,6 +77,8 @@ class LaneProgram final : public Machine {
   };
   struct Plan;
 
+  static Result<Plan> plan(kernels::Isa isa, const step::TrainingStep* train, const step::InferenceStep& infer,
+                           const ProgramOptions& options);
   LaneProgram(MachineFacts facts, kernels::Isa isa, Plan plan, const ProgramOptions& options,
               MemoryBudget::Reservation reservation);
   LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }

@@ -36,6 +36,8 @@ struct ProgramOptions {
   /// Cuts a step into stages for several threads at once; read while compiling. Then `threads` is 1, and a batch comes
   /// in as many parts (shards x accumulate, of which one is 1) as its finest micro-batches. Null: no stages.
   const Stages* stages = nullptr;
+  /// That the steps were derived from, for who has others derive them too; read while compiling; may be null.
+  const graph::Graph* model = nullptr;
   int threads = 1;  ///< that share out the lanes; no sum is ever split, so results do not depend on it
   Precision precision = Precision::kFloat32;
   const Backend* backend = nullptr;          ///< that compiles the program; null: the CPU's at its best level

@@ -28,6 +28,8 @@ class StageRun<T>::Planner {
     run_.cut_ = {1, in_.stages.pieces()};
     run_.places_ = in_.stages.places;
     run_.observer_ = in_.stages.observer;
+    run_.elsewhere_ = in_.stages.elsewhere;
+    run_.samples_ = in_.section.max_batch;
     run_.kernels_ = &in_.section.kernels;
     run_.buffers_ = in_.layout.buffers;
     run_.input_stride_ = in_.input_stride;
@@ -40,7 +42,9 @@ class StageRun<T>::Planner {
     for (std::uint32_t i = 0; i < run_.stages_.size(); ++i) LANISTA_TRY(build(i));
     link();
     order_lines();
-    return place_memory();
+    LANISTA_TRY(place_memory());
+    run_.digest_ = digest();
+    return {};
   }
 
  private:
@@ -166,11 +170,22 @@ class StageRun<T>::Planner {
     }
   }
 
-  // Slots of all stages, then scratch of all places, then the buffers that passes renew.
+  // How far everybody is, what others are told of a step, slots and scratch place by place, then the buffers that
+  // passes renew.
   Result<void> place_memory() {
-    std::int64_t end = 0;
+    run_.share_ = StageShare<T>({.layout = in_.layout,
+                                 .numbers = static_cast<std::int64_t>(run_.facts_.numbers.size()),
+                                 .samples = run_.samples_,
+                                 .input_stride = in_.input_stride,
+                                 .target_stride = in_.target_stride});
+    run_.loss_offset_ = StageBoard::bytes(run_.stages_.size());
+    run_.share_offset_ = align_up(run_.loss_offset_ + bytes_of<double>(1));
+    const std::int64_t told = in_.stages.elsewhere ? run_.share_.batch_bytes() : 0;
+    std::int64_t end = run_.share_offset_ + (in_.stages.elsewhere ? run_.share_.bytes() : 0);
+    run_.own_bytes_ = end;
     for (std::size_t p = 0; p < in_.stages.places.size(); ++p) {
-      std::int64_t scratch = 0, bytes = 0;
+      std::int64_t scratch = 0, bytes = told;
+      const std::int64_t begin = end;
       for (const std::uint32_t i : stages_at(p)) {
         Work& work = run_.stages_[i];
         work.offset = end;
@@ -181,6 +196,7 @@ class StageRun<T>::Planner {
       for (const std::uint32_t i : stages_at(p)) run_.stages_[i].scratch_offset = end;
       end += scratch;
       bytes += scratch;
+      if (p == 0 || !in_.stages.elsewhere) run_.own_bytes_ += end - begin;
       if (in_.stages.place_bytes == 0 || bytes <= in_.stages.place_bytes) continue;
       return Error{.code = Code::kResourceExhausted,
                    .message = "place " + std::to_string(p) + " of a pipeline wants " + std::to_string(bytes) +
@@ -189,7 +205,42 @@ class StageRun<T>::Planner {
     }
     run_.buffer_offset_ = end;
     run_.bytes_ = end + align_up(bytes_of<T>(run_.buffers_));
+    run_.own_bytes_ += run_.bytes_ - end;
     return {};
+  }
+
+  // Of all that places must agree on.
+  Digest digest() const {
+    Hasher hasher;
+    const auto number = [&](auto value) { hasher.number(static_cast<std::int64_t>(value)); };
+    for (const PlanLine& line : run_.facts_.plan) hasher.text(line.text()).text(line.work());
+    for (const auto& place : run_.places_) {
+      number(place.size());
+      for (const StagePass& pass : place) {
+        number(pass.kind);
+        number(pass.stage);
+        number(pass.micro);
+      }
+    }
+    for (const Work& work : run_.stages_) {
+      for (const std::int64_t value :
+           {work.pieces, work.slots, work.slot_bytes, work.edge_offset, work.offset, work.scratch_offset}) {
+        number(value);
+      }
+      for (const auto* transfers : {&work.arrivals, &work.departures}) {
+        number(transfers->size());
+        for (const Transfer& each : *transfers) {
+          number(each.other);
+          number(each.from.offset);
+          number(each.to.offset);
+          number(each.sample_bytes);
+        }
+      }
+    }
+    number(run_.samples_);
+    number(run_.buffer_offset_);
+    number(run_.bytes_);
+    return hasher.finish();
   }
 
   std::set<std::uint32_t> stages_at(std::size_t place) const {

@@ -1,15 +1,15 @@
-// Threads go through their lists of passes. How stages are laid out in memory is in stage_plan.cpp.
+// Threads or processes go through their lists of passes. How stages are laid out in memory is in stage_plan.cpp.
 #include "lanista/nn/stage_run.h"
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
+#include <utility>
 
 #include "lanista/base/check.h"
 
 namespace lanista::nn {
 namespace {
-
-struct Stopped {};  // another place has failed
 
 std::size_t first_part(StagePass::Kind kind) {
   return kind == StagePass::Kind::kForward ? 0 : kind == StagePass::Kind::kWeightGrad ? 2 : 1;
@@ -22,10 +22,12 @@ std::size_t last_part(StagePass::Kind kind) {
 
 template <class T>
 void StageRun<T>::start() {
-  memory_ = AlignedBytes(bytes_);
   bounds_.resize(static_cast<std::size_t>(cut_.pieces) + 1);
-  forward_.resize(stages_.size());
-  backward_.resize(stages_.size());
+  if (elsewhere_) {
+    last_losses_.resize(static_cast<std::size_t>(samples_));
+    return;
+  }
+  memory_ = AlignedBytes(bytes_);
   team_ = std::make_unique<Team>(static_cast<int>(places_.size()));
 }
 
@@ -43,7 +45,7 @@ typename StageRun<T>::Samples StageRun<T>::samples(std::uint32_t stage, std::int
 template <class T>
 std::byte* StageRun<T>::slot(std::uint32_t stage, std::int64_t micro) const {
   const Work& work = stages_[stage];
-  return memory_.data() + work.offset + micro % work.slots * work.slot_bytes;
+  return block_ + work.offset + micro % work.slots * work.slot_bytes;
 }
 
 template <class T>
@@ -54,10 +56,10 @@ RunContext<T> StageRun<T>::context(std::uint32_t stage, std::int64_t micro) cons
   const auto base = [&run](Space space) -> std::byte*& { return run.base[static_cast<std::size_t>(space)]; };
   run.batch = own.end - own.begin;
   run.hyper = &work.hyper;
-  run.scratch = reinterpret_cast<T*>(memory_.data() + work.scratch_offset);
+  run.scratch = reinterpret_cast<T*>(block_ + work.scratch_offset);
   base(Space::kArena) = slot(stage, micro);
   base(Space::kEdge) = slot(stage, micro) + work.edge_offset;
-  base(Space::kBuffer) = memory_.data() + buffer_offset_;
+  base(Space::kBuffer) = block_ + buffer_offset_;
   base(Space::kGradient) = reinterpret_cast<std::byte*>(micro == 0 && !step_.add ? step_.out : step_.beside);
   base(Space::kInput) += own.begin * input_stride_;
   if (base(Space::kTarget) != nullptr) base(Space::kTarget) += own.begin * target_stride_;
@@ -68,37 +70,102 @@ RunContext<T> StageRun<T>::context(std::uint32_t stage, std::int64_t micro) cons
 
 template <class T>
 const T* StageRun<T>::losses() const {
+  if (elsewhere_) return last_losses_.data();
   const std::int64_t pieces = stages_[last_].pieces;
   return context(last_, (used_ - 1) / pieces).at(loss_);
 }
 
+// A place's own view of the step under way.
 template <class T>
-void StageRun<T>::begin(const RunContext<T>& run, T* out, T* beside, bool add) {
-  step_ = {run, out, beside, add};
+void StageRun<T>::take(const StageStep<T>& step, std::span<const double> numbers) {
+  step_ = step;
   used_ = 0;
-  cut_.each(run.batch, [&](const Part& part) { bounds_[static_cast<std::size_t>(used_++)] = part.begin; });
-  bounds_[static_cast<std::size_t>(used_)] = run.batch;
-  const std::byte* const buffers = run.base[static_cast<std::size_t>(Space::kBuffer)];
-  if (buffers_ > 0) {
-    std::memcpy(memory_.data() + buffer_offset_, buffers, static_cast<std::size_t>(bytes_of<T>(buffers_)));
-  }
-  std::ranges::fill(forward_, 0);
-  std::ranges::fill(backward_, 0);
+  cut_.each(step.run.batch, [&](const Part& part) { bounds_[static_cast<std::size_t>(used_++)] = part.begin; });
+  bounds_[static_cast<std::size_t>(used_)] = step.run.batch;
   failure_ = nullptr;
   for (Work& work : stages_) {
-    work.hyper = *run.hyper;
+    work.hyper = *step.run.hyper;
+    work.hyper.numbers = numbers.empty() ? numbers : numbers.subspan(work.first_number, work.numbers);
+    work.hyper.rates = {};
     work.held = 0;
-    if (!work.hyper.numbers.empty()) work.hyper.numbers = work.hyper.numbers.subspan(work.first_number, work.numbers);
   }
 }
 
 template <class T>
+void StageRun<T>::begin(const StageStep<T>& step, std::byte* memory) {
+  block_ = memory;
+  board_ = StageBoard(block_, stages_.size());
+  board_.reset();
+  take(elsewhere_ ? share_.put(block_ + share_offset_, step) : step, step.run.hyper->numbers);
+  const std::byte* const buffers = step.run.base[static_cast<std::size_t>(Space::kBuffer)];
+  if (buffers_ > 0) std::memcpy(block_ + buffer_offset_, buffers, static_cast<std::size_t>(bytes_of<T>(buffers_)));
+}
+
+template <class T>
 double StageRun<T>::sum(const RunContext<T>& run, T* out, T* beside, bool add) {
-  begin(run, out, beside, add);
+  const StageStep<T> step{run, out, beside, add};
+  if (!elsewhere_) {
+    begin(step, memory_.data());
+    sum_here();
+    return loss_sum();
+  }
+  std::byte* const memory = elsewhere_->enter(bytes_, digest_);
+  try {
+    begin(step, memory);
+    sum_with_others();
+    share_.collect(block_ + share_offset_, step);
+    const std::int64_t micro = (used_ - 1) / stages_[last_].pieces;
+    const RunContext<T> last = context(last_, micro);
+    std::copy_n(last.at(loss_), last.batch, last_losses_.data());
+    const double loss = loss_sum();
+    elsewhere_->leave();
+    return loss;
+  } catch (...) {
+    elsewhere_->leave();
+    throw;
+  }
+}
+
+template <class T>
+void StageRun<T>::sum_here() {
   team_->share(static_cast<std::int64_t>(places_.size()),
-               [this](int, std::int64_t place) { go(static_cast<std::size_t>(place)); });
+               [this](int, std::int64_t place) { go(static_cast<std::size_t>(place), {}); });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-  return loss_sum_;
+}
+
+template <class T>
+void StageRun<T>::sum_with_others() {
+  bool is_lost = false;  // who is gone ends nothing
+  const std::function<void()> watch = [this, &is_lost] {
+    is_lost = true;
+    elsewhere_->look();
+    is_lost = false;
+  };
+  board_.begin_step();
+  go(0, watch);
+  try {
+    if (!is_lost) board_.await_ends(static_cast<std::uint32_t>(places_.size()), watch);
+  } catch (...) {
+    board_.stop("a place is gone");
+    throw;
+  }
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  if (board_.is_stopped()) throw std::runtime_error(board_.reason());
+}
+
+template <class T>
+void StageRun<T>::serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves) {
+  bounds_.resize(static_cast<std::size_t>(cut_.pieces) + 1);
+  block_ = memory;
+  board_ = StageBoard(block_, stages_.size());
+  const std::function<void()> watch = [&leaves] {
+    if (leaves()) throw StageBoard::Stopped{};
+  };
+  std::uint32_t seen = 0;
+  while (board_.await_step(seen, leaves)) {
+    take(share_.get(block_ + share_offset_), share_.numbers(block_ + share_offset_));
+    go(place, watch);
+  }
 }
 
 // A batch that is too small for all micro-batches has fewer: their passes are left out of the lists.
@@ -108,48 +175,51 @@ bool StageRun<T>::exists(const StagePass& pass) const {
 }
 
 template <class T>
-void StageRun<T>::go(std::size_t place) {
+void StageRun<T>::go(std::size_t place, const std::function<void()>& watch) {
+  const auto fail = [this](const std::string& why) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+    board_.stop(why);
+  };
   try {
     for (const StagePass& pass : places_[place]) {
       if (!exists(pass)) continue;
-      await(pass);
+      await(pass, watch);
       if (observer_ != nullptr) observer_->begins(place, pass);
       perform(pass);
       if (observer_ != nullptr) observer_->ends(place, pass);
       tell(pass);
     }
-  } catch (const Stopped&) {
+  } catch (const StageBoard::Stopped&) {
+  } catch (const std::exception& error) {
+    fail(error.what());
   } catch (...) {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::current_exception();
-    changed_.notify_all();
+    fail("a pass threw what is no exception");
   }
+  board_.end_place();
 }
 
 // Values of all samples of a micro-batch, from every stage that this one reads; backwards likewise.
 template <class T>
-void StageRun<T>::await(const StagePass& pass) {
+void StageRun<T>::await(const StagePass& pass, const std::function<void()>& watch) {
   const Work& work = stages_[pass.stage];
   const bool forth = pass.kind == StagePass::Kind::kForward;
   const std::int64_t wanted = end_piece(pass.stage, pass.micro);
-  std::unique_lock lock(mutex_);
-  const auto ready = [&] {
-    if (failure_ || pass.kind == StagePass::Kind::kWeightGrad) return true;
-    return std::ranges::all_of(forth ? work.before : work.after,
-                               [&](std::uint32_t other) { return (forth ? forward_ : backward_)[other] >= wanted; });
-  };
-  changed_.wait(lock, ready);
-  if (failure_) throw Stopped{};
+  board_.await(
+      [&] {
+        return pass.kind == StagePass::Kind::kWeightGrad ||
+               std::ranges::all_of(forth ? work.before : work.after,
+                                   [&](std::uint32_t other) { return board_.has(forth, other, wanted); });
+      },
+      watch);
 }
 
 template <class T>
 void StageRun<T>::tell(const StagePass& pass) {
   if (pass.kind == StagePass::Kind::kWeightGrad) return;
-  {
-    const std::lock_guard lock(mutex_);
-    (pass.kind == StagePass::Kind::kForward ? forward_ : backward_)[pass.stage] = end_piece(pass.stage, pass.micro);
-  }
-  changed_.notify_all();
+  board_.tell(pass.kind == StagePass::Kind::kForward, pass.stage, end_piece(pass.stage, pass.micro));
 }
 
 template <class T>
@@ -189,7 +259,7 @@ void StageRun<T>::compute(std::uint32_t stage, std::int64_t micro, std::size_t p
     if (stage != last_) return;
     double sum = 0;
     for (std::int64_t i = 0; i < run.batch; ++i) sum += static_cast<double>(run.at(loss_)[i]);
-    loss_sum_ = micro == 0 ? sum : loss_sum_ + sum;
+    loss_sum() = micro == 0 ? sum : loss_sum() + sum;
     return;
   }
   const T* const given = run.at({Space::kGradient, 0});
@@ -236,7 +306,9 @@ void StageRun<T>::hand_back(std::uint32_t stage, std::int64_t micro) {
 
 template <class T>
 void StageRun<T>::rehearse(const RunContext<T>& run, T* out, const std::function<void()>& done) {
-  begin(run, out, out, false);
+  // Alone, in memory that is never used again where places are processes.
+  if (memory_.data() == nullptr) memory_ = AlignedBytes(bytes_);
+  begin({run, out, out, false}, memory_.data());
   const auto count = static_cast<std::uint32_t>(stages_.size());
   for (std::uint32_t i = 0; i < count; ++i) {
     receive(i, 0);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <condition_variable>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -13,17 +12,19 @@
 #include "lanista/nn/aligned_bytes.h"
 #include "lanista/nn/cut.h"
 #include "lanista/nn/section.h"
+#include "lanista/nn/stage_board.h"
 #include "lanista/nn/stage_cut.h"
+#include "lanista/nn/stage_share.h"
 #include "lanista/nn/state_layout.h"
 #include "lanista/nn/team.h"
 
 namespace lanista::nn {
 
-/// The compute section of a step in stages, each pass of which is a list of prepared calls, and the threads that go
-/// through their lists. What a micro-batch leaves behind from its forward to its backward pass lies in a slot of the
-/// stage; there are as many as the plan says. A stage copies what it reads of others into its own slot as its forward
-/// pass begins, and its gradients into theirs as its backward pass ends: both slots are held then, whatever else is
-/// under way, since nobody passes backward before all who wait for it have.
+/// The compute section of a step in stages, each pass of which is a list of prepared calls, and the threads or
+/// processes that go through their lists. What a micro-batch leaves behind from its forward to its backward pass lies
+/// in a slot of the stage; there are as many as the plan says. A stage copies what it reads of others into its own slot
+/// as its forward pass begins, and its gradients into theirs as its backward pass ends: both slots are held then,
+/// whatever else is under way, since nobody passes backward before all who wait for it have.
 template <class T>
 class StageRun {
  public:
@@ -39,15 +40,23 @@ class StageRun {
   /// Errors: kUnimplemented (what cannot go from stage to stage), kResourceExhausted (Stages::place_bytes).
   static Result<std::unique_ptr<StageRun>> plan(const Inputs& inputs);
 
-  std::int64_t bytes() const { return bytes_; }  ///< of slots and scratch
+  /// Of slots and scratch; where places are processes, of those at the first place and of what all of them read.
+  std::int64_t bytes() const { return own_bytes_; }
+  /// Of the memory that all places see.
+  std::int64_t shared_bytes() const { return bytes_; }
+  /// Where everything lies, and all that is done: equal for programs that may be places of each other's steps.
+  const Digest& digest() const { return digest_; }
   /// Asks for its memory and begins its threads. Throws std::bad_alloc, std::system_error.
   void start();
+  /// One of the places of another process's steps, whose memory that is, until `leaves`, which is asked now and then.
+  void serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves);
 
   /// All of it that is not calls: lines in the order of `rehearse`, numbers of a lane, whether masks are drawn.
   const Section<T>& facts() const { return facts_; }
 
   /// Gradients of the batch that `run` was fed, summed in micro-batch order: written to `out`, or added to it; `beside`
-  /// has the same size. New buffers go where `run` says. The sum of losses. What a call throws reaches the caller.
+  /// has the same size. New buffers go where `run` says. The sum of losses. What a call throws reaches the caller, from
+  /// another process its words alone. Throws PlacesLost.
   double sum(const RunContext<T>& run, T* out, T* beside, bool add);
   /// Losses of the samples of the last micro-batch.
   const T* losses() const;
@@ -79,19 +88,16 @@ class StageRun {
   struct Samples {
     std::int64_t begin = 0, end = 0;
   };
-  struct Step {
-    RunContext<T> run;
-    T* out = nullptr;
-    T* beside = nullptr;
-    bool add = false;
-  };
   class Planner;
 
   StageRun() = default;
-  void begin(const RunContext<T>& run, T* out, T* beside, bool add);
-  void go(std::size_t place);
+  void begin(const StageStep<T>& step, std::byte* memory);
+  void take(const StageStep<T>& step, std::span<const double> numbers);
+  void sum_here();
+  void sum_with_others();
+  void go(std::size_t place, const std::function<void()>& watch);
   bool exists(const StagePass& pass) const;
-  void await(const StagePass& pass);
+  void await(const StagePass& pass, const std::function<void()>& watch);
   void tell(const StagePass& pass);
   void perform(const StagePass& pass);
   void compute(std::uint32_t stage, std::int64_t micro, std::size_t pass, const std::function<void()>& done);
@@ -102,6 +108,7 @@ class StageRun {
   std::int64_t end_piece(std::uint32_t stage, std::int64_t micro) const;
   Samples samples(std::uint32_t stage, std::int64_t micro) const;
   std::byte* slot(std::uint32_t stage, std::int64_t micro) const;
+  double& loss_sum() const { return *reinterpret_cast<double*>(block_ + loss_offset_); }
   RunContext<T> context(std::uint32_t stage, std::int64_t micro) const;
 
   Cut cut_;
@@ -115,18 +122,23 @@ class StageRun {
   std::int64_t buffers_ = 0;  // elements
   std::int64_t buffer_offset_ = 0;
   std::int64_t input_stride_ = 0, target_stride_ = 0;
-  std::int64_t bytes_ = 0;
-  AlignedBytes memory_;
+  std::int64_t bytes_ = 0, own_bytes_ = 0;
+  Digest digest_;
+  std::shared_ptr<StagePlaces> elsewhere_;  // null: places are threads
+  StageShare<T> share_;                     // where they are not
+  std::int64_t loss_offset_ = 0, share_offset_ = 0;
+  std::int64_t samples_ = 0;    // of a batch, at most
+  AlignedBytes memory_;         // of threads
+  std::vector<T> last_losses_;  // of what others' memory held
   std::unique_ptr<Team> team_;
 
-  Step step_;
-  double loss_sum_ = 0;
+  StageStep<T> step_;
+  std::byte* block_ = nullptr;        // the memory that all places of the step see
+  StageBoard board_;                  // at its beginning
   std::vector<std::int64_t> bounds_;  // samples before each piece, and all
   std::int64_t used_ = 0;             // pieces that have samples
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::int64_t> forward_, backward_;  // pieces that each stage has done, under the mutex
-  std::exception_ptr failure_;                    // under the mutex
+  std::exception_ptr failure_;  // under the mutex
 };
 
 }  // namespace lanista::nn

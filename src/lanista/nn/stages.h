@@ -1,7 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
 #include <vector>
+
+#include "lanista/base/digest.h"
 
 #include "lanista/graph/graph.h"
 
@@ -39,9 +45,30 @@ class StageObserver {
   virtual void holds(std::uint32_t stage, std::int64_t samples) = 0;
 };
 
-/// A model cut into stages, and who does what in which order: a thread a place. All passes of all stages stand in the
-/// lists once, those of one kind and stage in ascending order; that the lists end whatever takes how long is for who
-/// made them to prove (pipeline::prove).
+/// Not all places are there any longer: nothing of the step was done.
+class PlacesLost : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Whoever does what stands in the lists of all places but the first, where those are not threads of this process: the
+/// same program, made anew from the same model (StageMember). All see one piece of memory. One thread at a time.
+class StagePlaces {
+ public:
+  virtual ~StagePlaces() = default;
+  /// Before each step: memory of so many bytes, aligned to 64, that all places see and wait at; zeros at first, and as
+  /// the last step left it, or zeros again. All have made the program of this digest. Throws PlacesLost,
+  /// std::bad_alloc.
+  virtual std::byte* enter(std::int64_t bytes, const Digest& program) = 0;
+  /// Now and then, by who waits for others. Throws PlacesLost where one of them is gone.
+  virtual void look() = 0;
+  /// Behind each step, also one that failed.
+  virtual void leave() = 0;
+};
+
+/// A model cut into stages, and who does what in which order: a thread or a process a place. All passes of all stages
+/// stand in the lists once, those of one kind and stage in ascending order; that the lists end whatever takes how long
+/// is for who made them to prove (pipeline::prove).
 ///
 /// A batch comes in as many pieces as there are finest micro-batches (the least common multiple of all stages'), sizes
 /// as Cut has them; a stage's micro-batch is a run of neighbouring pieces. Gradients are summed in order of a stage's
@@ -52,6 +79,7 @@ struct Stages {
   std::vector<std::vector<StagePass>> places;
   std::int64_t place_bytes = 0;       ///< that parameters, slots and values of a place may take; 0: any
   StageObserver* observer = nullptr;  ///< lives as long as the program; may be null
+  std::shared_ptr<StagePlaces> elsewhere = {};  ///< where places but the first are; null: threads of this process
 
   /// Pieces of a batch. Requires stages with at least one micro-batch each.
   std::int64_t pieces() const;

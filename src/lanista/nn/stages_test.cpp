@@ -11,7 +11,7 @@
 #include "lanista/graph/text.h"
 #include "lanista/nn/allocation_counter.h"
 #include "lanista/nn/stage_cut.h"
-#include "lanista/nn/test_models.h"
+#include "lanista/nn/stages_support.h"
 
 namespace lanista::nn {
 namespace {
@@ -22,32 +22,6 @@ using State = std::vector<Tensor>;
 constexpr std::int64_t kMost = 16, kParts = 4;
 constexpr std::int64_t kSizes[] = {16, 13, 3, 16};
 const LaneHyper kHyper{.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .clip_norm = 0.7, .label_smoothing = 0.1};
-
-// The model's operators in their order, in `count` runs; stages at two places in turn. All forward passes, then all
-// backward passes, the weights' parts last of all.
-Stages in_stages(const graph::Graph& model, std::size_t count, std::int64_t parts = kParts) {
-  std::vector<graph::NodeId> nodes = model.topo();
-  std::erase_if(nodes, [&](graph::NodeId id) { return model.node(id).op == "input" || model.node(id).op == "output"; });
-  count = std::min(count, nodes.size());
-  Stages stages;
-  stages.places.resize(std::min<std::size_t>(count, 2));
-  for (std::size_t s = 0; s < count; ++s) {
-    Stage stage{.nodes = {}, .micro_batches = parts, .slots = parts, .after = {}};
-    stage.nodes.assign(nodes.begin() + static_cast<std::ptrdiff_t>(s * nodes.size() / count),
-                       nodes.begin() + static_cast<std::ptrdiff_t>((s + 1) * nodes.size() / count));
-    for (std::size_t later = s + 1; later < count; ++later) stage.after.push_back(static_cast<std::uint32_t>(later));
-    stages.stages.push_back(std::move(stage));
-  }
-  const auto add = [&](std::size_t s, StagePass::Kind kind) {
-    for (std::int64_t m = 0; m < parts; ++m) {
-      stages.places[s % 2].push_back({kind, static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(m)});
-    }
-  };
-  for (std::size_t s = 0; s < count; ++s) add(s, StagePass::Kind::kForward);
-  for (std::size_t s = count; s-- > 0;) add(s, StagePass::Kind::kInputGrad);
-  for (std::size_t s = 0; s < count; ++s) add(s, StagePass::Kind::kWeightGrad);
-  return stages;
-}
 
 ProgramOptions options_of(const Stages* stages, Precision precision = Precision::kFloat32) {
   return {.max_batch = kMost, .accumulate = kParts, .stages = stages, .precision = precision};
@@ -66,7 +40,7 @@ TEST_P(Staged, TrainAsOneThread) {
   for (const auto precision : {Precision::kFloat32, Precision::kFloat64}) {
     Program plain = compile(derived, options_of(nullptr, precision));
     for (const std::size_t count : {2, 7}) {
-      const Stages stages = in_stages(derived.model, count);
+      const Stages stages = in_stages(derived.model, count, kParts);
       Program ours = compile(derived, options_of(&stages, precision));
       ours.initialise(0, 3);
       plain.initialise(0, 3);
@@ -90,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Operators, Staged, ::testing::ValuesIn(operator_models(
 
 TEST(Stages, TakeTheirStatesFromOneThreadAndBack) {
   const Derived derived = derive(small_mlp());
-  const Stages stages = in_stages(derived.model, 3);
+  const Stages stages = in_stages(derived.model, 3, kParts);
   Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
   EXPECT_TRUE(ours.state_kind().digest() == plain.state_kind().digest());
   ours.initialise(0, 3);
@@ -108,7 +82,7 @@ TEST(Stages, TakeTheirStatesFromOneThreadAndBack) {
 
 TEST(Stages, AddToGradientsThatAreThere) {
   const Derived derived = derive(small_mlp());
-  const Stages stages = in_stages(derived.model, 3);
+  const Stages stages = in_stages(derived.model, 3, kParts);
   Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
   auto seen = ours.make_gradients(), wanted = plain.make_gradients();
   ASSERT_TRUE(seen.ok() && wanted.ok());
@@ -126,18 +100,10 @@ TEST(Stages, AddToGradientsThatAreThere) {
 }
 
 TEST(Stages, TakeTheirOwnNumbersOfALane) {
-  const TestModel model{"dropouts",
-                        "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.1)\n"
-                        "%3 = linear(%2, out=8)\n%4 = dropout(%3, p=0.2)\n%5 = linear(%4, out=5)\n%6 = output(%5)\n"};
-  const Derived derived = derive(model);
-  const Stages stages = in_stages(derived.model, 5);
+  const Derived derived = derive(kDropouts);
+  const Stages stages = in_stages(derived.model, 5, kParts);
   Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
-  const auto numbers = [](const Program& of) {
-    std::vector<double> all;
-    for (const LaneNumber& number : of.lane_numbers()) all.push_back(number.node == graph::NodeId{2} ? 0.6 : 0.3);
-    return all;
-  };
-  const std::vector<double> of_ours = numbers(ours), of_plain = numbers(plain);
+  const std::vector<double> of_ours = own_numbers(ours.lane_numbers()), of_plain = own_numbers(plain.lane_numbers());
   LaneHyper hyper = kHyper;
   const OwnedBatch batch = random_batch(derived, kMost, 1);
   hyper.numbers = of_ours;
@@ -149,7 +115,7 @@ TEST(Stages, TakeTheirOwnNumbersOfALane) {
 
 TEST(Stages, TakeTheRatesOfALane) {
   const Derived derived = derive(small_mlp(), "adamw");
-  const Stages stages = in_stages(derived.model, 3);
+  const Stages stages = in_stages(derived.model, 3, kParts);
   Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
   const std::vector<RateRange> rates{{3, 40, 0.1}, {60, 5000, 0.25}};
   LaneHyper hyper = kHyper;
@@ -164,7 +130,7 @@ TEST(Stages, TakeTheRatesOfALane) {
 
 TEST(Stages, AskForNoMemoryInAStep) {
   const Derived derived = derive(small_mlp());
-  const Stages stages = in_stages(derived.model, 3);
+  const Stages stages = in_stages(derived.model, 3, kParts);
   Program ours = compile(derived, options_of(&stages));
   const OwnedBatch batch = random_batch(derived, kMost, 1);
   step_once(ours, batch, kHyper);
@@ -178,7 +144,7 @@ TEST(Stages, AskForNoMemoryInAStep) {
 
 TEST(Stages, RehearseEveryLineOfTheirPlan) {
   const Derived derived = derive(small_cnn());
-  const Stages stages = in_stages(derived.model, 3);
+  const Stages stages = in_stages(derived.model, 3, kParts);
   Program ours = compile(derived, options_of(&stages));
   std::size_t lines = 0;
   ours.rehearse(random_batch(derived, kMost, 1).view(), kHyper, [&] { ++lines; });
@@ -187,20 +153,6 @@ TEST(Stages, RehearseEveryLineOfTheirPlan) {
 
 // An operator that throws, sooner or later, and in any stage: nothing hangs, nothing has changed, the next step is
 // done.
-struct Thrower {
-  std::shared_ptr<std::atomic<int>> left;
-  template <class T>
-  void forward(const OpaqueCall<T>& call) const {
-    if (left->fetch_sub(1) == 0) throw std::runtime_error("no more");
-    std::copy(call.inputs[0].begin(), call.inputs[0].end(), call.results[0].begin());
-  }
-  template <class T>
-  void backward(const OpaqueCall<T>& call) const {
-    if (left->fetch_sub(1) == 0) throw std::runtime_error("no more");
-    std::copy(call.dy.begin(), call.dy.end(), call.results[0].begin());
-  }
-};
-
 TEST(Stages, LeaveALaneAsItWasWhereOneThrows) {
   const auto left = std::make_shared<std::atomic<int>>(-1);
   Operators operators;
@@ -215,7 +167,7 @@ TEST(Stages, LeaveALaneAsItWasWhereOneThrows) {
       "%5 = linear(%4, out=5)\n%6 = output(%5)\n");
   const Derived derived{*model, *step::derive_training_step(*model, {}, ops),
                         *step::derive_inference_step(*model, ops)};
-  const Stages stages = in_stages(derived.model, 4);
+  const Stages stages = in_stages(derived.model, 4, kParts);
   ProgramOptions options = options_of(&stages);
   options.operators = &operators;
   Program ours = compile(derived, options);
@@ -233,7 +185,7 @@ TEST(Stages, LeaveALaneAsItWasWhereOneThrows) {
 
 TEST(Stages, AreRefusedWhereTheyAreNoneOfTheModel) {
   const Derived derived = derive(small_mlp());
-  const Stages good = in_stages(derived.model, 3);
+  const Stages good = in_stages(derived.model, 3, kParts);
   const auto refused = [&](const char* why, const auto& spoil) {
     Stages stages = good;
     spoil(stages);

@@ -1,13 +1,19 @@
 #include "lanista/runtime/pipeline_backend.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "lanista/graph/text.h"
 #include "lanista/nn/machine.h"
 #include "lanista/pipeline/simulate.h"
+#include "lanista/runtime/pipeline_machine.h"
 #include "lanista/runtime/pipeline_stages.h"
+#include "lanista/runtime/stage_crews.h"
 #include "lanista/step/optimizer.h"
 
 namespace lanista::runtime {
@@ -17,6 +23,9 @@ namespace {
 // asked for threads. Who does gets them.
 constexpr double kHandOver = 20e-6, kLeastGain = 1.2;
 constexpr double kHandOverAsked = 1e-7;
+
+constexpr double kAnyBytes = 1e18;
+constexpr std::array kHopes{1.0, 0.75, 0.5};  // of a place's bytes
 
 Result<void> check_parts(const nn::ProgramOptions& options) {
   const std::int64_t parts = options.shards * options.accumulate;
@@ -33,25 +42,83 @@ Result<void> check_parts(const nn::ProgramOptions& options) {
                "run.pipeline"};
 }
 
-// None where the plan promises too little.
-Result<std::optional<nn::Stages>> plan_stages(const step::TrainingStep& train, const nn::ProgramOptions& options,
-                                              std::int64_t places, bool is_asked) {
+// What a planner is asked: such a step, on that many places with that much memory.
+struct Asked {
+  PlannedModel planned;
+  std::int64_t micro_batch = 0;
+};
+Result<Asked> asked(const step::TrainingStep& train, const nn::ProgramOptions& options) {
   const graph::OpTable own = options.step_ops != nullptr    ? graph::OpTable()
                              : options.operators != nullptr ? step::training_ops(options.operators->table())
                                                             : step::training_ops(graph::builtin_ops());
   const graph::OpTable& ops = options.step_ops != nullptr ? *options.step_ops : own;
   const auto slots = static_cast<double>(step::find_optimizer(train.options.optimizer)->slots.size());
-  LANISTA_ASSIGN(const PlannedModel planned, planned_step(train, ops, options.max_batch, 3 + slots));
-  const std::int64_t micro = options.max_batch / (options.shards * options.accumulate);
-  const pipeline::Problem problem{planned.model, single_devices(places, is_asked ? kHandOverAsked : kHandOver)};
-  LANISTA_ASSIGN(const ChosenPlan best, chosen_plan(problem, micro));
+  Asked all;
+  LANISTA_ASSIGN(all.planned, planned_step(train, ops, options.max_batch, 3 + slots));
+  all.micro_batch = options.max_batch / (options.shards * options.accumulate);
+  return all;
+}
+
+// None where the plan promises too little.
+Result<std::optional<nn::Stages>> plan_stages(const Asked& of, std::int64_t places, bool is_asked, double bytes) {
+  const pipeline::Problem problem{of.planned.model,
+                                  single_devices(places, is_asked ? kHandOverAsked : kHandOver, bytes)};
+  LANISTA_ASSIGN(const ChosenPlan best, chosen_plan(problem, of.micro_batch));
   if (best.plan.stages.size() == 1) return std::optional<nn::Stages>();
   LANISTA_ASSIGN(const auto course, pipeline::simulate(best.schedule, best.plan, problem, false));
   double alone = 0;
   for (const double seconds : course.busy_seconds) alone += seconds;
   if (!is_asked && alone < kLeastGain * course.seconds) return std::optional<nn::Stages>();
-  LANISTA_ASSIGN(nn::Stages stages, stages_of(best.plan, best.schedule, problem, planned.nodes));
+  LANISTA_ASSIGN(nn::Stages stages, stages_of(best.plan, best.schedule, problem, of.planned.nodes));
   return std::optional<nn::Stages>(std::move(stages));
+}
+
+// A step that processes can make anew: told by its model and operators that all have.
+bool can_be_told(const nn::ProgramOptions& options) {
+  if (options.model == nullptr) return false;
+  const graph::OpTable& shipped = graph::builtin_ops();
+  const auto is_shipped = [&](graph::NodeId id) { return shipped.find(options.model->node(id).op) != nullptr; };
+  return std::ranges::all_of(options.model->topo(), is_shipped);
+}
+
+StageTask task_of(const step::TrainingStep& train, const nn::ProgramOptions& options, const nn::Stages& stages,
+                  std::string isa) {
+  return {.model = graph::to_text(*options.model),
+          .step = train.options,
+          .isa = std::move(isa),
+          .precision = options.precision,
+          .max_batch = options.max_batch,
+          .shards = options.shards,
+          .accumulate = options.accumulate,
+          .stages = stages,
+          .memory = {},
+          .digest = {}};
+}
+
+// Of instructions, as the CPU's backends have it in their names.
+std::string level_of(const nn::Backend& backend) {
+  const std::string_view name = backend.name();
+  return std::string(name.substr(name.rfind(' ') + 1));
+}
+
+bool can_be_cut(const step::TrainingStep* train, const nn::ProgramOptions& options) {
+  return train != nullptr && options.threads == 1 && train->renewed.empty() && !train->gradient.empty();
+}
+
+// How many places would do, where one is too small for the step, by a plan.
+std::string advice(const step::TrainingStep& train, const nn::ProgramOptions& options, std::int64_t bytes) {
+  if (!check_parts(options)) return "";
+  const auto of = asked(train, options);
+  if (!of) return "";
+  for (std::int64_t places = 1; places <= std::int64_t{pipeline::kMostClasses}; ++places) {
+    const auto stages = plan_stages(*of, places, true, static_cast<double>(bytes));
+    if (!stages) continue;
+    if (places == 1) return "";  // others are in its way
+    return "; by the plan " + std::to_string(places) + " places would do (run.pipeline: " + std::to_string(places) +
+           ", run.isolation: process)";
+  }
+  return "; by the plan " + std::to_string(pipeline::kMostClasses) +
+         " places of a pipeline would not do either; a smaller data.batch or train.accumulate might";
 }
 
 }  // namespace
@@ -59,16 +126,64 @@ Result<std::optional<nn::Stages>> plan_stages(const step::TrainingStep& train, c
 Result<std::unique_ptr<nn::Machine>> PipelineBackend::compile(const step::TrainingStep* train,
                                                               const step::InferenceStep& infer,
                                                               const nn::ProgramOptions& options) const {
-  const bool can = train != nullptr && options.threads == 1 && train->renewed.empty() && !train->gradient.empty();
-  if (!can || places_ == 1) return inner_.compile(train, infer, options);
+  auto made = try_compile(train, infer, options);
+  if (made || made.error().code != Code::kResourceExhausted || !can_be_cut(train, options)) return made;
+  const std::int64_t bytes = how_.place_bytes > 0        ? how_.place_bytes
+                             : options.budget != nullptr ? options.budget->limit()
+                                                         : std::numeric_limits<std::int64_t>::max();
+  Error error = made.error();
+  error.message += advice(*train, options, bytes);
+  return error;
+}
+
+Result<std::unique_ptr<nn::Machine>> PipelineBackend::try_compile(const step::TrainingStep* train,
+                                                                  const step::InferenceStep& infer,
+                                                                  const nn::ProgramOptions& options) const {
+  if (!can_be_cut(train, options) || how_.places == 1) return inner_.compile(train, infer, options);
   LANISTA_TRY(check_parts(options));
   const auto cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-  const std::int64_t places = std::min<std::int64_t>(places_ > 0 ? places_ : cores, pipeline::kMostClasses);
-  if (places == 1) return inner_.compile(train, infer, options);
-  LANISTA_ASSIGN(const auto stages, plan_stages(*train, options, places, places_ > 0));
-  nn::ProgramOptions own = options;
-  if (stages) own.stages = &*stages;
-  return inner_.compile(train, infer, own);
+  const std::int64_t places = std::min<std::int64_t>(how_.places > 0 ? how_.places : cores, pipeline::kMostClasses);
+  if (how_.crews == nullptr || !can_be_told(options)) return at_places(*train, infer, options, places);
+  struct Program {
+    step::TrainingStep train;
+    step::InferenceStep infer;
+    graph::Graph model;
+    nn::ProgramOptions options;
+  };
+  LANISTA_ASSIGN(auto machine, at_places(*train, infer, options, places));
+  const auto own = std::make_shared<Program>(Program{*train, infer, *options.model, options});
+  own->options.model = &own->model;
+  own->options.operators = nullptr;
+  own->options.step_ops = nullptr;
+  auto again = [this, own](std::int64_t fewer) { return at_places(own->train, own->infer, own->options, fewer); };
+  return std::unique_ptr<nn::Machine>(std::make_unique<PipelineMachine>(std::move(machine), places, std::move(again)));
+}
+
+Result<std::unique_ptr<nn::Machine>> PipelineBackend::at_places(const step::TrainingStep& train,
+                                                                const step::InferenceStep& infer,
+                                                                const nn::ProgramOptions& options,
+                                                                std::int64_t places) const {
+  if (places == 1) return inner_.compile(&train, infer, options);
+  const bool apart = how_.crews != nullptr && can_be_told(options);
+  const std::int64_t room =
+      how_.place_bytes > 0 || !apart || options.budget == nullptr ? how_.place_bytes : options.budget->limit();
+  LANISTA_ASSIGN(const Asked of, asked(train, options));
+  // What places take is known when they are laid out; a plan that was too hopeful is made with less.
+  Result<std::unique_ptr<nn::Machine>> made = Error{};
+  for (const double share : kHopes) {
+    const double bytes = room > 0 ? share * static_cast<double>(room) : kAnyBytes;
+    auto stages = plan_stages(of, places, how_.places > 0, bytes);
+    if (!stages) return made.error().message.empty() ? stages.error() : made.error();
+    nn::ProgramOptions own = options;
+    if (*stages) {
+      (*stages)->place_bytes = room;
+      if (apart) (*stages)->elsewhere = how_.crews->places(task_of(train, options, **stages, level_of(inner_)));
+      own.stages = &**stages;
+    }
+    made = inner_.compile(&train, infer, own);
+    if (made || made.error().code != Code::kResourceExhausted || room == 0) return made;
+  }
+  return made;
 }
 
 }  // namespace lanista::runtime

@@ -167,6 +167,42 @@ TEST(PipelineBackend, RefusesMicroBatchesOfUnlikeSizes) {
   EXPECT_EQ(other.error().code, Code::kInvalidArgument);
 }
 
+// A chain whose values no place has room for, all of them; of some each has.
+TEST(PipelineBackend, TrainsAtPlacesWhatOneHasNoRoomFor) {
+  std::string text = "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=16, kernel=[3], padding=[1])\n";
+  int last = 1;
+  for (; last < 17; ++last) {
+    text += "%" + std::to_string(last + 1) + (last % 2 == 0 ? " = tanh(%" : " = silu(%") + std::to_string(last) + ")\n";
+  }
+  text += "%18 = flatten(%17)\n%19 = linear(%18, out=10)\n%20 = output(%19)\n";
+  const auto model = derived(text.c_str());
+  const nn::Backend& cpu = nn::cpu_backend();
+  const Trained wanted = trained(model, {&cpu}, 1);
+  const std::int64_t whole = compiled(model, cpu, kBatch, 1)->bytes();
+  const std::int64_t room = whole * 2 / 3;
+
+  MemoryBudget budget(room);
+  const PipelineBackend one(cpu, 1);
+  nn::ProgramOptions options{.max_batch = kBatch};
+  options.backend = &one;
+  options.budget = &budget;
+  const auto refused = nn::Program::compile(model.train, model.infer, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  const std::string& said = refused.error().message;
+  const std::string before = "by the plan ";
+  ASSERT_NE(said.find(before), std::string::npos) << said;
+  const std::int64_t places = std::stoll(said.substr(said.find(before) + before.size()));
+  EXPECT_GE(places, 2);
+
+  const PipelineBackend some(cpu, PipelineOptions{.places = places, .place_bytes = room});
+  EXPECT_TRUE(trained(model, {&some}, 1) == wanted);
+  const PipelineBackend fewer(cpu, PipelineOptions{.places = 2, .place_bytes = room / 4});
+  const auto small = compiled(model, fewer, kBatch, 1);
+  ASSERT_FALSE(small.ok());
+  EXPECT_EQ(small.error().code, Code::kResourceExhausted) << small.error().text();
+}
+
 TEST(PipelineBackend, RefusesPlansOfOtherModelsAndDevices) {
   const auto model = derived(kBranches);
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());

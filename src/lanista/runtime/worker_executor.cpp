@@ -19,6 +19,7 @@
 #include "lanista/runtime/member_measures.h"
 #include "lanista/runtime/pipeline_backend.h"
 #include "lanista/runtime/shared_epochs.h"
+#include "lanista/runtime/stage_crews.h"
 #include "lanista/runtime/trial_board.h"
 #include "lanista/runtime/trial_slot.h"
 #include "lanista/runtime/trial_work.h"
@@ -86,7 +87,8 @@ Result<void> check_brief(const engine::WorkerBrief& brief, const data::DataSpec&
 struct WorkerExecutor::Impl {
   const schedule::Machine wanted;
   const data::Dataset& data;
-  const PipelineBackend pipelines;  // where a trial has several threads
+  StageCrews crews;
+  const PipelineBackend pipelines;  // where a trial may have several threads or processes
   const nn::Backend& backend;
   nn::Operators operators;
   graph::OpTable step_ops;
@@ -111,8 +113,9 @@ struct WorkerExecutor::Impl {
        const WorkerOptions& options, FileSystem& f, const Clock& clock)
       : wanted(machine_of(brief)),
         data(d),
-        pipelines(b, brief.pipeline),
-        backend(brief.pipeline == 1 ? b : pipelines),
+        crews(launch_stage(), [this](const LostPlace& lost) { tell(lost); }),
+        pipelines(b, {.places = brief.pipeline, .crews = brief.pipeline_processes ? &crews : nullptr}),
+        backend(brief.pipeline == 1 && options.backend != nullptr ? b : pipelines),
         operators(std::move(all)),
         step_ops(step::training_ops(operators.table())),
         checkpoints(f, brief.study_folder),
@@ -151,6 +154,16 @@ struct WorkerExecutor::Impl {
              .backend = backend},
             [this](engine::Report report) { board.post(std::move(report)); }, [this] { park_idle_trials(); }),
         measured_members(checkpoints, [this](const engine::Job& job) { return trial_work.trainer_input(job); }) {}
+
+  /// Of a place of a trial's pipeline: what is lost is a step.
+  void tell(const LostPlace& lost) {
+    board.post(engine::WorkerReport{0,
+                                    lost.process,
+                                    false,
+                                    "lost a place of a pipeline, which " + lost.reason + "; the step is done again",
+                                    {},
+                                    0});
+  }
 
   Result<void> install_marks() {
     LANISTA_TRY(fs.make_folder(mark_file.substr(0, mark_file.rfind('/'))));

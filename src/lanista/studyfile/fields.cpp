@@ -283,10 +283,11 @@ std::vector<Section> study_sections() {
                           within(1, 8, "width",
                                  "worker processes that train one trial together, at most, where workers are free "
                                  "and train.shards is as large; auto: as shortens its steps; never changes results")))),
-        quiet(field(&StudyConfig::run, &RunConfig::pipeline,
-                    within(0, 4, "pipeline",
-                           "threads of a worker that share the steps of a trial by operators, in the micro-batches of "
-                           "train.accumulate; 0: as it pays; never changes results"))),
+        quiet(
+            field(&StudyConfig::run, &RunConfig::pipeline,
+                  within(0, 4, "pipeline",
+                         "threads of a worker (processes, where workers are) that share the steps of a trial by "
+                         "operators, in the micro-batches of train.accumulate; 0: as it pays; never changes results"))),
         quiet(field(&StudyConfig::run, &RunConfig::isolation,
                     one_of("isolation", {std::string(kThreads), std::string(kProcesses)},
                            "what a worker is; a process that dies costs its trials some time, not the study; never "

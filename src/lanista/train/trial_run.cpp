@@ -71,6 +71,7 @@ Result<std::vector<study::Measurement>> read_measurements(const std::map<std::st
 nn::ProgramOptions program_options_of(const TrainerInput& input) {
   nn::ProgramOptions options = program_options_of(input.recipe);
   options.backend = input.backend;
+  options.model = &input.model;
   options.budget = input.budget;
   options.operators = input.operators;
   options.step_ops = input.step_ops;

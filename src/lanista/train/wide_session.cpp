@@ -1,9 +1,7 @@
 #include "lanista/train/wide_session.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,13 +14,13 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/base/futex.h"
 
 namespace lanista::train {
 namespace wide {
 namespace {
 
-using Word = std::atomic<std::uint32_t>;
-static_assert(Word::is_always_lock_free && sizeof(Word) == sizeof(std::uint32_t));
+using Word = SharedWord;
 
 constexpr std::size_t kRanks = WideLead::kMostHelpers + 1;
 constexpr std::uint32_t kEmpty = 0, kReady = 1;
@@ -40,13 +38,6 @@ Error failed(const std::string& what, const std::string& path) {
                                                                                            : Code::kIo;
   return {code, what + ": " + std::strerror(errno), path};
 }
-
-// Shared between processes, so none of the private forms.
-void sleep_while(Word& word, std::uint32_t seen, std::chrono::nanoseconds most) {
-  const timespec time{most.count() / 1'000'000'000, most.count() % 1'000'000'000};
-  ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &time, nullptr, 0);
-}
-void wake_all(Word& word) { ::syscall(SYS_futex, &word, FUTEX_WAKE, 1 << 20, nullptr, nullptr, 0); }
 
 struct alignas(64) Seat {
   Word status;  // changes from ready to taken_in() by the leader, otherwise by whoever holds the seat's lock
@@ -183,9 +174,7 @@ class Rounds final : public nn::ShardPeers {
     Arrival& arrival = header_.arrivals[static_cast<std::size_t>(other)];
     for (int look = 0; look < kLooks; ++look) {
       if (arrival.round.load(std::memory_order_acquire) >= round_) return;
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
+      breathe();
     }
     const auto until = std::chrono::steady_clock::now() + kPatience;
     while (true) {

@@ -1,0 +1,78 @@
+#include "lanista/nn/stage_board.h"
+
+namespace lanista::nn {
+namespace {
+
+constexpr std::uint32_t kStopping = 1, kStopped = 2;
+constexpr auto kBetweenSteps = std::chrono::milliseconds(50);
+
+}  // namespace
+
+StageBoard::StageBoard(std::byte* at, std::size_t stages)
+    : head_(reinterpret_cast<Head*>(at)), progress_(reinterpret_cast<Progress*>(at + sizeof(Head))), stages_(stages) {}
+
+std::int64_t StageBoard::bytes(std::size_t stages) {
+  return static_cast<std::int64_t>(sizeof(Head) + stages * sizeof(Progress));
+}
+
+void StageBoard::reset() {
+  for (std::size_t i = 0; i < stages_; ++i) {
+    progress_[i].forward = 0;
+    progress_[i].backward = 0;
+  }
+  head_->ended = 0;
+  head_->stopped = 0;
+}
+
+bool StageBoard::await_step(std::uint32_t& seen, const std::function<bool()>& leaves) const {
+  for (int look = 0; look < kLooks; ++look) {
+    if (head_->step.load(std::memory_order_acquire) != seen) break;
+    breathe();
+  }
+  while (head_->step.load(std::memory_order_acquire) == seen) {
+    if (leaves()) return false;
+    sleep_while(head_->step, seen, kBetweenSteps);
+  }
+  seen = head_->step.load(std::memory_order_acquire);
+  return true;
+}
+
+void StageBoard::begin_step() const {
+  head_->step.fetch_add(1);
+  wake_all(head_->step);
+}
+
+void StageBoard::end_place() const {
+  head_->ended.fetch_add(1);
+  changed();
+}
+
+void StageBoard::await_ends(std::uint32_t places, const std::function<void()>& watch) const {
+  wait_until([&] { return head_->ended.load() >= places; }, watch);
+}
+
+void StageBoard::tell(bool forth, std::uint32_t stage, std::int64_t pieces) const {
+  word(forth, stage).store(static_cast<std::uint32_t>(pieces));
+  changed();
+}
+
+void StageBoard::changed() const {
+  head_->changed.fetch_add(1);
+  if (head_->sleepers.load() > 0) wake_all(head_->changed);
+}
+
+void StageBoard::stop(const std::string& why) const {
+  std::uint32_t none = 0;
+  if (!head_->stopped.compare_exchange_strong(none, kStopping)) return;
+  const std::size_t size = std::min(why.size(), kReason - 1);
+  std::copy_n(why.data(), size, head_->reason);
+  head_->reason[size] = '\0';
+  head_->stopped.store(kStopped);
+  changed();
+}
+
+std::string StageBoard::reason() const {
+  return head_->stopped.load() == kStopped ? std::string(head_->reason) : std::string();
+}
+
+}  // namespace lanista::nn

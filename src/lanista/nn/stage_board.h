@@ -1,0 +1,89 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "lanista/base/futex.h"
+
+namespace lanista::nn {
+
+/// How far each stage of a step is, told and waited for in memory that all places see, be they threads of a process or
+/// processes. Zeros are a good beginning. A view: the memory is the caller's, of `bytes`, aligned to 64.
+class StageBoard {
+ public:
+  struct Stopped {};  ///< another place has failed, or is gone
+
+  StageBoard() = default;
+  StageBoard(std::byte* at, std::size_t stages);
+  static std::int64_t bytes(std::size_t stages);
+
+  /// All stages stand at the beginning. Nobody is at work.
+  void reset();
+  /// Processes wait for the next step; `leaves` is asked now and then. False: it left.
+  bool await_step(std::uint32_t& seen, const std::function<bool()>& leaves) const;
+  void begin_step() const;
+  /// A place has ended its list, or has left it.
+  void end_place() const;
+  void await_ends(std::uint32_t places, const std::function<void()>& watch) const;
+
+  /// A stage has done so many pieces of the batch, forth or back.
+  void tell(bool forth, std::uint32_t stage, std::int64_t pieces) const;
+  bool has(bool forth, std::uint32_t stage, std::int64_t pieces) const {
+    return word(forth, stage).load(std::memory_order_acquire) >= pieces;
+  }
+  /// Until `ready` holds; `watch`, which may be none and may throw, is called now and then. Throws Stopped.
+  template <class Ready>
+  void await(const Ready& ready, const std::function<void()>& watch) const {
+    wait_until([&] { return head_->stopped.load() != 0 || ready(); }, watch);
+    if (head_->stopped.load() != 0) throw Stopped{};
+  }
+
+  /// Nobody waits any longer in this step. Only the first one's reason is kept.
+  void stop(const std::string& why) const;
+  bool is_stopped() const { return head_->stopped.load() != 0; }
+  std::string reason() const;
+
+ private:
+  static constexpr int kLooks = 400;  // some ten microseconds: longer than neighbours lag behind
+  static constexpr auto kNap = std::chrono::milliseconds(2);
+  static constexpr std::size_t kReason = 256;
+  struct alignas(64) Head {
+    SharedWord step;
+    alignas(64) SharedWord changed;
+    SharedWord sleepers, stopped, ended;
+    char reason[kReason];
+  };
+  struct alignas(64) Progress {
+    SharedWord forward, backward;  // pieces
+  };
+
+  SharedWord& word(bool forth, std::uint32_t stage) const {
+    return forth ? progress_[stage].forward : progress_[stage].backward;
+  }
+  void changed() const;
+  template <class Ready>
+  void wait_until(const Ready& ready, const std::function<void()>& watch) const {
+    for (int look = 0; look < kLooks; ++look) {
+      if (ready()) return;
+      breathe();
+    }
+    while (true) {
+      head_->sleepers.fetch_add(1);
+      const std::uint32_t seen = head_->changed.load();
+      if (!ready()) sleep_while(head_->changed, seen, kNap);
+      head_->sleepers.fetch_sub(1);
+      if (ready()) return;
+      if (watch) watch();
+    }
+  }
+
+  Head* head_ = nullptr;
+  Progress* progress_ = nullptr;  // of each stage
+  std::size_t stages_ = 0;
+};
+
+}  // namespace lanista::nn

@@ -1,0 +1,43 @@
+#include "lanista/nn/stage_member.h"
+
+#include <utility>
+
+#include "lanista/kernels/flush_to_zero.h"
+#include "lanista/nn/lane_program.h"
+
+namespace lanista::nn {
+namespace {
+
+template <class T>
+class Member final : public StageMember {
+ public:
+  explicit Member(std::unique_ptr<StageRun<T>> run) : run_(std::move(run)) {}
+
+  const Digest& digest() const override { return run_->digest(); }
+  std::int64_t bytes() const override { return run_->shared_bytes(); }
+  void serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves) override {
+    const kernels::FlushToZero as_workers;  // part of the numerics
+    run_->serve(memory, place, leaves);
+  }
+
+ private:
+  std::unique_ptr<StageRun<T>> run_;
+};
+
+template <class T>
+Result<std::unique_ptr<StageMember>> member(kernels::Isa isa, const step::TrainingStep& train,
+                                            const step::InferenceStep& infer, const ProgramOptions& options) {
+  LANISTA_ASSIGN(auto run, LaneProgram<T>::compile_stages(isa, train, infer, options));
+  return std::unique_ptr<StageMember>(std::make_unique<Member<T>>(std::move(run)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StageMember>> StageMember::compile(kernels::Isa isa, const step::TrainingStep& train,
+                                                          const step::InferenceStep& infer,
+                                                          const ProgramOptions& options) {
+  return options.precision == Precision::kFloat32 ? member<float>(isa, train, infer, options)
+                                                  : member<double>(isa, train, infer, options);
+}
+
+}  // namespace lanista::nn

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "lanista/base/digest.h"
+#include "lanista/base/result.h"
+#include "lanista/kernels/kernels.h"
+#include "lanista/nn/program.h"
+
+namespace lanista::nn {
+
+/// The stages of another process's program, made anew from the same step: a place of its steps (StagePlaces). It has no
+/// states and no memory of its own. One thread.
+class StageMember {
+ public:
+  /// `options` are those of the program, with its stages. Errors: those of Program::compile.
+  static Result<std::unique_ptr<StageMember>> compile(kernels::Isa isa, const step::TrainingStep& train,
+                                                      const step::InferenceStep& infer, const ProgramOptions& options);
+  virtual ~StageMember() = default;
+
+  virtual const Digest& digest() const = 0;  ///< what StagePlaces::enter is asked with
+  virtual std::int64_t bytes() const = 0;    ///< of the memory
+  /// Does what stands in the list of that place, step after step, until `leaves`, which is asked whenever it waits.
+  /// `memory` was zeros before the first step.
+  virtual void serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves) = 0;
+};
+
+}  // namespace lanista::nn

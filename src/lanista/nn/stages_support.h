@@ -1,0 +1,133 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lanista/nn/aligned_bytes.h"
+#include "lanista/nn/stage_member.h"
+#include "lanista/nn/stages.h"
+#include "lanista/nn/test_models.h"
+
+namespace lanista::nn::testing {
+
+/// The model's operators in their order, in `count` runs; stages at some places in turn. All forward passes, then all
+/// backward passes, the weights' parts last of all.
+inline Stages in_stages(const graph::Graph& model, std::size_t count, std::int64_t parts, std::size_t places = 2) {
+  std::vector<graph::NodeId> nodes = model.topo();
+  std::erase_if(nodes, [&](graph::NodeId id) { return model.node(id).op == "input" || model.node(id).op == "output"; });
+  count = std::min(count, nodes.size());
+  Stages stages;
+  places = std::min(count, places);
+  stages.places.resize(places);
+  for (std::size_t s = 0; s < count; ++s) {
+    Stage stage{.nodes = {}, .micro_batches = parts, .slots = parts, .after = {}};
+    stage.nodes.assign(nodes.begin() + static_cast<std::ptrdiff_t>(s * nodes.size() / count),
+                       nodes.begin() + static_cast<std::ptrdiff_t>((s + 1) * nodes.size() / count));
+    for (std::size_t later = s + 1; later < count; ++later) stage.after.push_back(static_cast<std::uint32_t>(later));
+    stages.stages.push_back(std::move(stage));
+  }
+  const auto add = [&](std::size_t s, StagePass::Kind kind) {
+    for (std::int64_t m = 0; m < parts; ++m) {
+      stages.places[s % places].push_back({kind, static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(m)});
+    }
+  };
+  for (std::size_t s = 0; s < count; ++s) add(s, StagePass::Kind::kForward);
+  for (std::size_t s = count; s-- > 0;) add(s, StagePass::Kind::kInputGrad);
+  for (std::size_t s = 0; s < count; ++s) add(s, StagePass::Kind::kWeightGrad);
+  return stages;
+}
+
+/// For tests: an operator that throws at its so manieth call; below 0: never.
+struct Thrower {
+  std::shared_ptr<std::atomic<int>> left;
+  template <class T>
+  void forward(const OpaqueCall<T>& call) const {
+    if (left->fetch_sub(1) == 0) throw std::runtime_error("no more");
+    std::copy(call.inputs[0].begin(), call.inputs[0].end(), call.results[0].begin());
+  }
+  template <class T>
+  void backward(const OpaqueCall<T>& call) const {
+    if (left->fetch_sub(1) == 0) throw std::runtime_error("no more");
+    std::copy(call.dy.begin(), call.dy.end(), call.results[0].begin());
+  }
+};
+
+/// For tests: a model with numbers that every lane may set for itself, and other numbers than the model's.
+inline const TestModel kDropouts{"dropouts",
+                                 "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.1)\n"
+                                 "%3 = linear(%2, out=8)\n%4 = dropout(%3, p=0.2)\n%5 = linear(%4, out=5)\n"
+                                 "%6 = output(%5)\n"};
+inline std::vector<double> own_numbers(const std::vector<LaneNumber>& numbers) {
+  std::vector<double> all;
+  for (const LaneNumber& number : numbers) all.push_back(number.node == graph::NodeId{2} ? 0.6 : 0.3);
+  return all;
+}
+
+/// For tests: the places of a pipeline as processes would have them, each with a program of its own that it made anew,
+/// but as threads of this process. They can be lost at any moment.
+class ThreadPlaces final : public StagePlaces {
+ public:
+  using Make = std::function<std::unique_ptr<StageMember>()>;
+  /// `count` places beyond the first.
+  ThreadPlaces(std::size_t count, Make make) : count_(count), make_(std::move(make)) {}
+  ~ThreadPlaces() override { call_off(); }
+
+  std::byte* enter(std::int64_t bytes, const Digest& program) override {
+    if (fails_at_entering > 0 && --fails_at_entering == 0) throw PlacesLost("nobody is here");
+    if (members_.empty()) begin(bytes, program);
+    is_entered = true;
+    return memory_.data();
+  }
+  void look() override {
+    if (fails_at_look > 0 && --fails_at_look == 0) lose();
+  }
+  void leave() override { is_entered = false; }
+
+  /// What is there is gone: whoever is at work is left to itself, with memory that nobody reads.
+  [[noreturn]] void lose() {
+    call_off();
+    throw PlacesLost("a place was lost");
+  }
+
+  int fails_at_entering = 0, fails_at_look = 0;  ///< the so manieth from here on; 0: none
+  bool is_idle = false;                          ///< whoever begins next has one place that does nothing
+  bool is_entered = false;
+  int begun = 0;
+
+ private:
+  void begin(std::int64_t bytes, const Digest& program) {
+    ++begun;
+    memory_ = AlignedBytes(bytes);
+    leaves_ = false;
+    for (std::size_t i = 0; i < count_; ++i) {
+      members_.push_back(make_());
+      if (members_.back()->digest() != program) throw std::logic_error("a member has made another program");
+    }
+    for (std::size_t i = is_idle ? 1 : 0; i < count_; ++i) {
+      threads_.emplace_back(
+          [this, i] { members_[i]->serve(memory_.data(), i + 1, [this] { return leaves_.load(); }); });
+    }
+  }
+  void call_off() {
+    leaves_ = true;
+    threads_.clear();
+    members_.clear();
+  }
+
+  std::size_t count_;
+  Make make_;
+  AlignedBytes memory_;
+  std::atomic<bool> leaves_ = false;
+  std::vector<std::unique_ptr<StageMember>> members_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace lanista::nn::testing

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "lanista/base/result.h"
+
+namespace lanista::runtime {
+
+/// Memory that processes share as long as one of them has it; nothing of it is left behind. Move-only.
+class SharedMemory {
+ public:
+  SharedMemory() = default;
+  /// Zeros. Errors: kResourceExhausted.
+  static Result<SharedMemory> make(std::int64_t bytes);
+  /// What another process has made. Errors: kNotFound, kResourceExhausted, kDataLoss (it is another size).
+  static Result<SharedMemory> open(const std::string& path, std::int64_t bytes);
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&& other) noexcept;
+  ~SharedMemory();
+
+  std::byte* data() const { return data_; }  ///< null: there is none
+  /// By which other processes of this user find it, as long as this one lives.
+  std::string path() const;
+
+ private:
+  SharedMemory(int file, std::byte* data, std::int64_t bytes) : file_(file), data_(data), bytes_(bytes) {}
+  static Result<SharedMemory> map(int file, std::int64_t bytes);
+
+  int file_ = -1;
+  std::byte* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace lanista::runtime

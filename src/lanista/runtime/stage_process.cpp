@@ -1,0 +1,89 @@
+#include "lanista/runtime/stage_process.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "lanista/graph/text.h"
+#include "lanista/nn/stage_member.h"
+#include "lanista/runtime/shared_memory.h"
+#include "lanista/runtime/stage_task.h"
+
+namespace lanista::runtime {
+namespace {
+
+constexpr double kLongWait = 600;  // seconds; who is called off hears it at once
+
+Result<kernels::Isa> level_of(const std::string& name) {
+  for (const kernels::Isa isa : kernels::available_isas()) {
+    if (kernels::isa_name(isa) == name) return isa;
+  }
+  return Error{Code::kFailedPrecondition, "this CPU has no " + name, ""};
+}
+
+/// At a place that is another process's, its memory laid out as theirs.
+class Theirs final : public nn::StagePlaces {
+ public:
+  std::byte* enter(std::int64_t, const Digest&) override { throw nn::PlacesLost("this process begins no step"); }
+  void look() override {}
+  void leave() override {}
+};
+
+struct Place {
+  std::unique_ptr<nn::StageMember> member;
+  SharedMemory memory;
+};
+
+Result<Place> take(const StageTask& task) {
+  LANISTA_ASSIGN(const kernels::Isa isa, level_of(task.isa));
+  LANISTA_ASSIGN(const graph::Graph model, graph::parse(task.model));
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  LANISTA_ASSIGN(const step::TrainingStep train, step::derive_training_step(model, task.step, ops));
+  LANISTA_ASSIGN(const step::InferenceStep infer, step::derive_inference_step(model, ops));
+  nn::Stages stages = task.stages;
+  stages.elsewhere = std::make_shared<Theirs>();
+  nn::ProgramOptions options{.max_batch = task.max_batch,
+                             .shards = task.shards,
+                             .accumulate = task.accumulate,
+                             .stages = &stages,
+                             .precision = task.precision};
+  options.step_ops = &ops;
+  Place place;
+  LANISTA_ASSIGN(place.member, nn::StageMember::compile(isa, train, infer, options));
+  if (place.member->digest() != task.digest || place.member->bytes() != task.bytes) {
+    return Error{Code::kFailedPrecondition, "the program is another one when it is made here", ""};
+  }
+  LANISTA_ASSIGN(place.memory, SharedMemory::open(task.memory, task.bytes));
+  return place;
+}
+
+}  // namespace
+
+Result<void> serve_stages(engine::Channel channel) {
+  const auto say = [&channel](StageWire kind, std::string_view text) {
+    channel.send(static_cast<std::uint16_t>(kind), text);
+  };
+  std::optional<engine::Message> heard;
+  while (!channel.closed()) {
+    if (!heard) heard = channel.receive(kLongWait);
+    if (!heard) continue;
+    if (static_cast<StageWire>(heard->kind) != StageWire::kTask) {
+      return Error{Code::kDataLoss, "a message of the unknown kind " + std::to_string(heard->kind), ""};
+    }
+    LANISTA_ASSIGN(const StageTask task, decode_stage_task(heard->text));
+    heard.reset();
+    auto place = take(task);
+    if (!place) {
+      say(StageWire::kRefused, place.error().text());
+      continue;
+    }
+    say(StageWire::kTaken, "");
+    place->member->serve(place->memory.data(), static_cast<std::size_t>(task.place), [&] {
+      if (!heard) heard = channel.receive(0);
+      return heard.has_value() || channel.closed();
+    });
+  }
+  return {};
+}
+
+}  // namespace lanista::runtime

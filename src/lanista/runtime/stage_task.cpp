@@ -1,0 +1,112 @@
+#include "lanista/runtime/stage_task.h"
+
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "lanista/study/record_fields.h"
+
+namespace lanista::runtime {
+namespace {
+
+using nlohmann::json;
+using study::fields::array;
+using study::fields::integer;
+using study::fields::Malformed;
+using study::fields::member;
+using study::fields::text;
+
+json numbers_of(const std::vector<std::uint32_t>& numbers) { return json(numbers); }
+
+std::uint32_t number(const json& in) {
+  if (!in.is_number_unsigned() || in.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
+    throw Malformed{"a number is none of 32 bits"};
+  }
+  return in.get<std::uint32_t>();
+}
+
+json to_json(const nn::Stages& stages) {
+  json out{{"stages", json::array()}, {"places", json::array()}, {"place_bytes", stages.place_bytes}};
+  for (const nn::Stage& stage : stages.stages) {
+    json nodes = json::array();
+    for (const graph::NodeId node : stage.nodes) nodes.push_back(node.value);
+    out["stages"].push_back({{"nodes", std::move(nodes)},
+                             {"micro_batches", stage.micro_batches},
+                             {"slots", stage.slots},
+                             {"after", numbers_of(stage.after)}});
+  }
+  for (const auto& place : stages.places) {
+    json passes = json::array();
+    for (const nn::StagePass& pass : place) {
+      passes.push_back(json::array({static_cast<std::uint32_t>(pass.kind), pass.stage, pass.micro}));
+    }
+    out["places"].push_back(std::move(passes));
+  }
+  return out;
+}
+
+nn::Stages read_stages(const json& in) {
+  nn::Stages stages;
+  stages.place_bytes = integer(in, "place_bytes");
+  for (const json& each : array(in, "stages")) {
+    nn::Stage stage{
+        .nodes = {}, .micro_batches = integer(each, "micro_batches"), .slots = integer(each, "slots"), .after = {}};
+    for (const json& node : array(each, "nodes")) stage.nodes.push_back(graph::NodeId{number(node)});
+    for (const json& next : array(each, "after")) stage.after.push_back(number(next));
+    stages.stages.push_back(std::move(stage));
+  }
+  for (const json& place : array(in, "places")) {
+    stages.places.emplace_back();
+    for (const json& pass : place) {
+      if (!pass.is_array() || pass.size() != 3 || number(pass[0]) > 3) throw Malformed{"a pass is none"};
+      stages.places.back().push_back(
+          {static_cast<nn::StagePass::Kind>(number(pass[0])), number(pass[1]), number(pass[2])});
+    }
+  }
+  return stages;
+}
+
+StageTask read_task(const json& in) {
+  StageTask task;
+  task.model = text(in, "model");
+  task.step = {text(in, "loss"), text(in, "optimizer")};
+  task.isa = text(in, "isa");
+  task.precision = text(in, "precision") == "float64" ? Precision::kFloat64 : Precision::kFloat32;
+  task.max_batch = integer(in, "max_batch");
+  task.shards = integer(in, "shards");
+  task.accumulate = integer(in, "accumulate");
+  task.stages = read_stages(member(in, "stages"));
+  task.place = static_cast<std::uint64_t>(integer(in, "place"));
+  if (task.place >= task.stages.places.size()) throw Malformed{"'place' is none of the places"};
+  task.memory = text(in, "memory");
+  task.bytes = integer(in, "bytes");
+  task.digest = study::fields::digest(in, "digest");
+  return task;
+}
+
+}  // namespace
+
+std::string encode(const StageTask& task) {
+  return json{{"model", task.model},
+              {"loss", task.step.loss},
+              {"optimizer", task.step.optimizer},
+              {"isa", task.isa},
+              {"precision", task.precision == Precision::kFloat64 ? "float64" : "float32"},
+              {"max_batch", task.max_batch},
+              {"shards", task.shards},
+              {"accumulate", task.accumulate},
+              {"stages", to_json(task.stages)},
+              {"place", task.place},
+              {"memory", task.memory},
+              {"bytes", task.bytes},
+              {"digest", task.digest.hex()}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<StageTask> decode_stage_task(std::string_view text) {
+  const json in = json::parse(text, nullptr, false);
+  if (in.is_discarded()) return Error{Code::kDataLoss, "broken stage task: no JSON", ""};
+  return study::fields::read_record<StageTask>("stage task", [&] { return read_task(in); });
+}
+
+}  // namespace lanista::runtime

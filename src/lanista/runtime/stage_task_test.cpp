@@ -1,0 +1,73 @@
+#include "lanista/runtime/stage_task.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "lanista/base/rng.h"
+
+namespace lanista::runtime {
+namespace {
+
+StageTask drawn(Rng rng) {
+  StageTask task;
+  task.model = rng.bernoulli(0.5) ? "%0 = input(shape=[6]) \"a\\b\"\n" : "";
+  task.step = {rng.bernoulli(0.5) ? "mse" : "cross_entropy", "adam"};
+  task.isa = "avx2";
+  task.precision = rng.bernoulli(0.5) ? Precision::kFloat64 : Precision::kFloat32;
+  for (auto* field : {&task.max_batch, &task.shards, &task.accumulate, &task.bytes, &task.stages.place_bytes}) {
+    *field = rng.between(0, std::int64_t{1} << 40);
+  }
+  for (std::uint64_t i = 0; i < 1 + rng.below(4); ++i) {
+    nn::Stage stage{.nodes = {}, .micro_batches = rng.between(1, 9), .slots = rng.between(1, 9), .after = {}};
+    for (std::uint64_t n = rng.below(4); n > 0; --n) {
+      stage.nodes.push_back(graph::NodeId{static_cast<std::uint32_t>(rng.below(std::uint64_t{1} << 32))});
+      stage.after.push_back(static_cast<std::uint32_t>(rng.below(100)));
+    }
+    task.stages.stages.push_back(stage);
+    task.stages.places.emplace_back();
+    for (std::uint64_t n = rng.below(6); n > 0; --n) {
+      task.stages.places.back().push_back({static_cast<nn::StagePass::Kind>(rng.below(4)),
+                                           static_cast<std::uint32_t>(rng.below(9)),
+                                           static_cast<std::uint32_t>(rng.below(9))});
+    }
+  }
+  task.place = rng.below(task.stages.places.size());
+  task.memory = "/proc/7/fd/9";
+  task.digest = {rng.next(), rng.next()};
+  return task;
+}
+
+TEST(StageTask, ComesBackAsItWasSent) {
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const StageTask task = drawn(Rng(3).split(i));
+    const auto back = decode_stage_task(encode(task));
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    EXPECT_EQ(encode(*back), encode(task));
+    EXPECT_TRUE(back->stages.stages == task.stages.stages && back->stages.places == task.stages.places);
+    EXPECT_TRUE(back->step == task.step && back->digest == task.digest && back->precision == task.precision);
+    EXPECT_EQ(back->place, task.place);
+    EXPECT_EQ(back->model, task.model);
+    EXPECT_EQ(back->accumulate, task.accumulate);
+  }
+}
+
+TEST(StageTask, IsRefusedWhereItIsNone) {
+  const std::string good = encode(drawn(Rng(5)));
+  for (std::size_t at = 0; at < good.size(); at += 7) {
+    EXPECT_FALSE(decode_stage_task(good.substr(0, at)).ok()) << at;
+  }
+  const auto spoilt = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return decode_stage_task(text.replace(at, from.size(), to));
+  };
+  EXPECT_EQ(spoilt("\"place\":", "\"place\":77").error().code, Code::kDataLoss);
+  EXPECT_EQ(spoilt("\"isa\"", "\"is\"").error().code, Code::kDataLoss);
+  EXPECT_EQ(spoilt("\"nodes\":[", "\"nodes\":[-1,").error().code, Code::kDataLoss);
+  EXPECT_EQ(spoilt("\"places\":[[", "\"places\":[[[4,0,0],").error().code, Code::kDataLoss);
+}
+
+}  // namespace
+}  // namespace lanista::runtime
