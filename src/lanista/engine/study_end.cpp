@@ -118,8 +118,12 @@ Result<std::optional<ModelPackage>> StudyEngine::package_of(const TrialView& tri
   LANISTA_ASSIGN(store::Checkpoint checkpoint, weights_of(trial, one.job));
   LANISTA_ASSIGN(auto state,
                  whole_state(store::standing_weights(std::move(checkpoint)), one.job.frozen, shelf_.files()));
-  return std::optional(make_package(state_.view.config, *services_.data, trial, one.job.recipe,
-                                    std::move(one.job.model), std::move(state), test));
+  ModelPackage package = make_package(state_.view.config, *services_.data, trial, one.job.recipe,
+                                      std::move(one.job.model), std::move(state), test);
+  if (const DeviceTable::Row* device = devices_.find(trial.device)) {
+    package.facts["device"] = {{"name", device->name}, {"class", device->numeric_class}};
+  }
+  return std::optional(std::move(package));
 }
 
 Result<void> StudyEngine::write_best(const study::Ensemble& ensemble, const std::map<std::string, double>& test) {

@@ -274,6 +274,10 @@ Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t place) {
   const bool first_use = of_zoo && !state_.view.zoo_models.contains(of_zoo->id);
   const Digest key = study::run_key(proposal);
   view.proposal = std::move(proposal);
+  if (devices_.is_mixed()) {
+    const double work = static_cast<double>(view.proposal.budget) * logical_epoch;
+    view.device = devices_.rows[chosen_device(work)].name;
+  }
   const study::Proposal* parent = state_.sharing_parent(view.proposal);
   LANISTA_TRY(log_.append(RecordType::kProposed,
                           proposed_body(view, logical_epoch, key, parent, first_use ? &*of_zoo : nullptr, place)));
@@ -307,6 +311,8 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Co
     job->logical_start = state_.due(trial.id, 0);  // as if it had never rested
     job->priority = open.priority;
     job->checkpoint = checkpoint;
+    trial.device = device_for(trial.id);
+    if (!services_.devices.empty()) job->device = services_.devices[trial.device].name;
     started = services_.executor->start(*job);
     const bool bad_file =
         !started && (started.error().code == Code::kDataLoss || started.error().code == Code::kNotFound);
@@ -323,8 +329,8 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Co
   trial.started = true;
   const std::int64_t parameters = state_.trial(trial.id).parameters;
   planner_.join({trial.id, study::program_key(built.structure, job->recipe),
-                 study::state_bytes(parameters, job->recipe),
-                 study::kept_bytes(parameters, job->recipe, job->keep)});
+                 study::state_bytes(parameters, job->recipe), study::kept_bytes(parameters, job->recipe, job->keep)},
+                trial.device);
   allow(trial);
   return {};
 }
