@@ -84,7 +84,8 @@ TEST(StudyOfDevices, GivesATrialToTheDeviceThatEndsItFirst) {
   StudyState state;
   std::map<TrialId, double> epoch;
   int gpus = 0;
-  for (const store::Record& record : *store::read_log(bench.disk, kFolder)) {
+  const auto records = *store::read_log(bench.disk, kFolder);
+  for (const store::Record& record : records) {
     if (record.type == store::RecordType::kProposed) {
       const ProposedRecord proposed = *read_proposed(record.body);
       epoch[proposed.trial] = proposed.logical_epoch;

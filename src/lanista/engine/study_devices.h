@@ -29,6 +29,9 @@ struct TrainingDevice {
   std::string name;           ///< as run.devices says
   std::string numeric_class;  ///< devices of one class give the same bits
   schedule::Machine machine = {};
+  /// Whether it has all that the job asks for (operators, precision): else another one is to train it. Called from the
+  /// engine's thread; null: it has.
+  std::function<bool(const Job& job)> can = {};
 };
 
 /// What a study of several has, and how fast each of them is, in work (StudyEngine::logical_epoch_of) a second.

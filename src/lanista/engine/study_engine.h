@@ -143,11 +143,13 @@ class StudyEngine final : public Engine {
   FrozenPart frozen() const;  ///< of every job
 
   // study_choice.cpp: several devices
-  /// For a trial that is to train so much, by the work of those under way.
-  std::size_t chosen_device(double work) const;
+  /// For a job that is to train so much, of those that can, by the work of those under way.
+  std::size_t chosen_device(const Job& job, double work) const;
   std::optional<std::size_t> taken_device(TrialId id) const;
+  /// Of a proposal whose record is to say it; empty: no record is.
+  Result<std::string> device_of_new(const TrialView& trial, double logical_epoch, const graph::Graph& model) const;
   /// That a trial is started on.
-  std::size_t device_for(TrialId id) const;
+  std::size_t device_for(const Job& job) const;
 
   // study_implied.cpp: what results say of other trials, and in which order groups are taken up
   /// Of a trial that is to train through epoch `budget`.

@@ -1,11 +1,15 @@
 #include "lanista/runtime/device_crew.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include "lanista/runtime/crash_marks.h"
 #include "lanista/runtime/device_speed.h"
 #include "lanista/runtime/worker_executor.h"
+#include "lanista/step/training_step.h"
+#include "lanista/train/trial_run.h"
 
 namespace lanista::runtime {
 namespace {
@@ -26,8 +30,21 @@ engine::TrainingDevice training_device(const NamedBackend& device, const schedul
   return {device.name, std::string(backend_of(device).numeric_class()), machine};
 }
 
+/// Asked once of each program: it is made, for one trial.
+std::function<bool(const engine::Job&)> ability_of(const NamedBackend& device, const data::Dataset& data,
+                                                   const nn::Operators& operators) {
+  if (device.backend == nullptr) return {};
+  return [backend = device.backend, &data, operators, ops = step::training_ops(operators.table()),
+          known = std::map<Digest, bool>()](const engine::Job& job) mutable {
+    const Digest key = train::machine_key(job.model, job.recipe, ops, *backend);
+    const auto it = known.find(key);
+    if (it != known.end()) return it->second;
+    return known[key] = can_train(job, data, operators, *backend);
+  };
+}
+
 Error of_device(const std::string& name, Error error) {
-  error.message = "device " + name + ": " + error.message;
+  error.message = "device " + name + ": " + error.message + "; or leave it out of run.devices";
   return error;
 }
 
@@ -85,6 +102,7 @@ Result<DeviceCrew> make_device_crew(const engine::WorkerBrief& brief, const std:
     if (!executor) return of_device(device.name, std::move(executor).error());
     const schedule::Machine machine = (*executor)->machine();
     crew.devices.push_back(training_device(device, machine));
+    crew.devices.back().can = ability_of(device, data, operators);
     workers += machine.workers;
     places.push_back({device.name, *std::move(executor), machine.workers});
   }

@@ -16,6 +16,20 @@ constexpr double kSeconds = 0.15;    // that are timed, at least
 constexpr std::int64_t kChunk = 16;  // steps, as an epoch has some
 constexpr std::int64_t kMostTurns = 4000;
 
+train::TrainerInput input_of(const engine::Job& job, const data::Dataset& rows, const graph::OpTable& ops,
+                             const nn::Operators& operators, const nn::Backend& backend) {
+  return {.trial = job.trial,
+          .model = job.model,
+          .recipe = job.recipe,
+          .metrics = {},
+          .trial_seed = job.trial_seed,
+          .data_seed = job.data_seed,
+          .data = &rows,
+          .step_ops = &ops,
+          .operators = &operators,
+          .backend = &backend};
+}
+
 /// Seconds of a step of all lanes together, of measuring and what else goes with an epoch its share.
 Result<double> seconds_a_step(train::TrainerInput input, std::int64_t lanes, const Clock& clock) {
   LANISTA_ASSIGN(train::LaneGroup group, train::LaneGroup::create(input, lanes));
@@ -53,16 +67,7 @@ Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::
   const kernels::FlushToZero as_workers;
   const graph::OpTable ops = step::training_ops(operators.table());
   const data::Dataset& rows = data.training(like.fold);
-  train::TrainerInput input{.trial = like.trial,
-                            .model = like.model,
-                            .recipe = like.recipe,
-                            .metrics = {},
-                            .trial_seed = like.trial_seed,
-                            .data_seed = like.data_seed,
-                            .data = &rows,
-                            .step_ops = &ops,
-                            .operators = &operators,
-                            .backend = &backend};
+  train::TrainerInput input = input_of(like, rows, ops, operators, backend);
   input.recipe.tune = input.recipe.select = {};
   input.recipe.epochs = study::kMaxEpochs;
   input.recipe.steps = 0;
@@ -83,6 +88,17 @@ Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::
     return Error{Code::kResourceExhausted, "out of memory", ""};
   } catch (const std::exception& error) {
     return Error{Code::kInternal, error.what(), ""};
+  }
+}
+
+bool can_train(const engine::Job& job, const data::Dataset& data, const nn::Operators& operators,
+               const nn::Backend& backend) {
+  const graph::OpTable ops = step::training_ops(operators.table());
+  try {
+    const auto group = train::LaneGroup::create(input_of(job, data.training(job.fold), ops, operators, backend), 1);
+    return group.ok() || group.error().code != Code::kUnimplemented;
+  } catch (const std::exception&) {
+    return true;
   }
 }
 

@@ -21,4 +21,8 @@ Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::
                                            const nn::Operators& operators, const nn::Backend& backend,
                                            const schedule::Machine& machine, const Clock& clock);
 
+/// Whether the device has what a job asks for; whatever else hinders it, memory say, is seen when it trains.
+bool can_train(const engine::Job& job, const data::Dataset& data, const nn::Operators& operators,
+               const nn::Backend& backend);
+
 }  // namespace lanista::runtime

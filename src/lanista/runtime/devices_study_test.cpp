@@ -218,7 +218,7 @@ TEST_P(DevicesStudy, OfOneClassIsTheStudyOfOneDeviceToTheBit) {
 TEST_P(DevicesStudy, ChoosesAsItsLogSaysWhereDevicesStayAndMeasuresWhereTheyChange) {
   MemoryFileSystem disk;
   Life life = mixed;
-  life.events = 6;
+  life.events = 2;
   ASSERT_EQ(live(disk, life)->end, engine::End::kPaused);
   EXPECT_EQ(measured, 1);
   ASSERT_EQ(live(disk, life)->end, engine::End::kPaused);

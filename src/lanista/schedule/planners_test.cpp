@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "lanista/base/rng.h"
 
@@ -38,7 +40,10 @@ TEST(Planners, OfOneDeviceAreItsPlanner) {
 
 TEST(Planners, KeepTrialsOfTwoDevicesApartThoughTheyMove) {
   Rng rng(5);
-  Planners all({{.workers = 1, .lanes = 4}, {.workers = 1, .lanes = 2}, {.workers = 2, .lanes = 3}});
+  const std::vector<Machine> machines{
+      {.workers = 1, .lanes = 4}, {.workers = 1, .lanes = 2}, {.workers = 2, .lanes = 3}};
+  Planners all(machines);
+  std::vector<Planner> each(machines.begin(), machines.end());
   Grouping seen;
   std::map<TrialId, std::size_t> where;
   std::size_t largest = 0;
@@ -46,12 +51,23 @@ TEST(Planners, KeepTrialsOfTwoDevicesApartThoughTheyMove) {
     const TrialId id{static_cast<std::uint32_t>(rng.between(1, 30))};
     const auto device = static_cast<std::size_t>(rng.between(0, 2));
     all.leave(id);  // who is there moves
+    for (Planner& planner : each) planner.leave(id);
     where.erase(id);
     if (rng.between(0, 4) > 0) {
       all.join(trial(id.value, "a"), device);
+      each[device].join(trial(id.value, "a"));
       where[id] = device;
     }
     seen.apply(all.changes());
+    std::set<std::vector<TrialId>> told, wanted;
+    for (Planner& planner : each) {
+      static_cast<void>(planner.changes());
+      for (const Group& group : planner.plan().groups) {
+        if (group.trials.size() > 1) wanted.insert(group.trials);
+      }
+    }
+    for (const Group& group : seen.plan().groups) told.insert(group.trials);
+    ASSERT_EQ(told, wanted) << round;
     for (const Group& group : seen.plan().groups) {
       largest = std::max(largest, group.trials.size());
       for (const TrialId member : group.trials) {
