@@ -80,8 +80,11 @@ void DeviceExecutors::arrange(const Arrange& arranged) {
 }
 
 std::optional<Report> DeviceExecutors::told(Report report, Place& place) {
-  const auto trial = trial_of(report);
-  if (trial && place_of(*trial) != &place) return std::nullopt;  // of before it went elsewhere
+  // Of before it went elsewhere: void, but for files and for what was worked.
+  const bool is_of_start = std::holds_alternative<EpochReport>(report) ||
+                           std::holds_alternative<FailureReport>(report) ||
+                           std::holds_alternative<FinishedReport>(report);
+  if (is_of_start && place_of(*trial_of(report)) != &place) return std::nullopt;
   if (auto* span = std::get_if<SpanReport>(&report)) {
     span->worker += place.first_worker;
     span->device = place.device.name;
