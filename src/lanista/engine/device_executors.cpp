@@ -126,7 +126,13 @@ Result<std::map<std::string, double>> DeviceExecutors::measure(std::span<const T
   Place& first = place_named(members.front().job.device);
   const bool is_one =
       std::ranges::all_of(members, [&](const Tested& member) { return &place_named(member.job.device) == &first; });
-  return (is_one ? first : places_.front()).device.executor->measure(members, part);
+  if (is_one) return first.device.executor->measure(members, part);
+  // Some member's operators may have no form on the first.
+  for (std::size_t i = 0; i + 1 < places_.size(); ++i) {
+    auto measured = places_[i].device.executor->measure(members, part);
+    if (measured || measured.error().code != Code::kUnimplemented) return measured;
+  }
+  return places_.back().device.executor->measure(members, part);
 }
 
 }  // namespace lanista::engine

@@ -43,7 +43,7 @@ class DeviceExecutors final : public Executor {
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
-  /// Members of one device are measured by it; a blend of several devices' by the first of all.
+  /// Members of one device are measured by it; a blend of several devices' by the first of all that can.
   Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override;
 
  private:

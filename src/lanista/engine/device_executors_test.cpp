@@ -25,6 +25,7 @@ struct Listener final : Executor {
     return report;
   }
   Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part) override {
+    if (cannot) return Error{*cannot, "cannot", ""};
     return std::map<std::string, double>{{name, static_cast<double>(members.size())}};
   }
   template <class T>
@@ -33,6 +34,7 @@ struct Listener final : Executor {
   }
 
   std::string name;
+  std::optional<Code> cannot;
   std::vector<std::uint32_t> started;
   std::vector<Command> commands;
   std::deque<Report> reports;
@@ -144,6 +146,11 @@ TEST_F(DeviceExecutorsTest, MeasureWhereAllMembersWereTrainedElseWithTheFirst) {
   other.job.device = "a";
   EXPECT_TRUE(all->measure(std::vector{one, one}, data::Part::kTest)->contains("b"));
   EXPECT_TRUE(all->measure(std::vector{one, other}, data::Part::kTest)->contains("a"));
+  a->cannot = Code::kUnimplemented;
+  EXPECT_TRUE(all->measure(std::vector{one, other}, data::Part::kTest)->contains("b"));
+  EXPECT_EQ(all->measure(std::vector{other}, data::Part::kTest).error().code, Code::kUnimplemented);
+  a->cannot = Code::kResourceExhausted;
+  EXPECT_EQ(all->measure(std::vector{one, other}, data::Part::kTest).error().code, Code::kResourceExhausted);
 }
 
 TEST_F(DeviceExecutorsTest, WakeWhenTheBellRingsAndNotBefore) {

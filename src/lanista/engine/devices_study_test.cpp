@@ -80,7 +80,10 @@ TEST(StudyOfDevices, OfOneClassHasTheRecordsOfOneDevice) {
 // The choice told once more, from what the log says up to each proposal.
 TEST(StudyOfDevices, GivesATrialToTheDeviceThatEndsItFirst) {
   DevicesBench bench;
-  ASSERT_TRUE(bench.run(small_study(30), kUndisturbed));
+  bench.speeds = {{2e3, 2e3}, {4e3, 5e3}};
+  study::StudyConfig config = small_study(60);
+  config.strategy.slots = 6;
+  ASSERT_TRUE(bench.run(config, kUndisturbed));
   StudyState state;
   std::map<TrialId, double> epoch;
   int gpus = 0;
@@ -96,15 +99,15 @@ TEST(StudyOfDevices, GivesATrialToTheDeviceThatEndsItFirst) {
         if (trains) open[other.device] += static_cast<double>(left) * epoch.at(other.id);
       }
       const double own = static_cast<double>(proposed.proposal.budget) * proposed.logical_epoch;
-      const double cpu = std::max((open["cpu"] + own) / 2e3, own / 1e3);
-      const double gpu = std::max((open["gpu"] + own) / 5e3, own / 1e3);
+      const double cpu = (open["cpu"] + own) / 2e3;
+      const double gpu = std::max((open["gpu"] + own) / 5e3, own / 4e3);
       ASSERT_EQ(proposed.device, gpu < cpu ? "gpu" : "cpu") << proposed.trial.value;
       gpus += proposed.device == "gpu" ? 1 : 0;
     }
     ASSERT_TRUE(state.apply(record, [](const study::Event&) {}));
   }
-  EXPECT_EQ(epoch.size(), 30U);
-  EXPECT_TRUE(gpus >= 5 && gpus <= 25) << gpus;
+  EXPECT_EQ(epoch.size(), 60U);
+  EXPECT_TRUE(gpus >= 15 && gpus <= 55) << gpus;
 }
 
 TEST(StudyOfDevices, ThatHasLostItsDeviceGoesOnAndSaysSo) {

@@ -2,6 +2,8 @@
 // of it is there on any machine.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -231,6 +233,36 @@ TEST_P(DevicesStudy, ChoosesAsItsLogSaysWhereDevicesStayAndMeasuresWhereTheyChan
   const engine::StudyView view = view_of(disk);
   EXPECT_EQ(engine::devices_in(view.numerics)->rows.size(), 3U);
   EXPECT_EQ(view.trials.back().device, "third");  // it is by far the fastest
+}
+
+/// Own kernels, but for models without the operator `relu`.
+class Picky final : public nn::Backend {
+ public:
+  std::string_view name() const override { return "picky"; }
+  std::string_view numeric_class() const override { return nn::cpu_backend().numeric_class(); }
+  Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+                                               const nn::ProgramOptions& options) const override {
+    if (!infer.graph.nodes_of("relu").empty()) return nn::cpu_backend().compile(train, infer, options);
+    ++refused;
+    return Error{Code::kUnimplemented, "no relu", ""};
+  }
+  mutable std::atomic<int> refused = 0;
+};
+
+// Where one device has no form of an operator, another trains the trial, and it is no failure.
+TEST_P(DevicesStudy, LeavesToOthersWhatADeviceCannotDo) {
+  Picky picky;
+  MemoryFileSystem alone, several;
+  ASSERT_TRUE(testing::live(alone, testing::as_configured(config), data, clock, {}));
+  Life life{.devices = {{"picky", &picky}, {"cpu", nullptr}}, .speeds = {{2e6, 9e6}, {1e6, 1e6}}};
+  ASSERT_TRUE(live(several, life));
+  const engine::StudyView expected = view_of(alone), view = view_of(several);
+  ASSERT_EQ(view.trials.size(), expected.trials.size());
+  for (std::size_t i = 0; i < view.trials.size(); ++i) {
+    EXPECT_EQ(view.trials[i].outcome->weights_hash, expected.trials[i].outcome->weights_hash) << i + 1;
+  }
+  EXPECT_EQ(picky.refused > 0, GetParam() == kStarts);
+  EXPECT_TRUE(std::ranges::any_of(view.spans, [](const study::Span& span) { return span.device == "picky"; }));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DevicesStudy, ::testing::Values(kPbt, kStarts),
