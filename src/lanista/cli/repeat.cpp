@@ -29,7 +29,7 @@ std::string metrics_text(const std::map<std::string, double>& metrics) {
 }
 
 /// Of a study whose devices give other bits: that which trained the trial.
-Result<const nn::Backend*> backend_of(const std::string& device) {
+Result<const nn::Backend*> backend_that_trained(const std::string& device) {
   if (device == study::kCpu) return &nn::cpu_backend();
   auto backend = device::open(device);
   if (backend) return backend;
@@ -81,7 +81,7 @@ int repeat_trial(const RepeatRequest& request) {
       [](const study::Measurement& measurement) {
         std::cerr << "epoch " << measurement.epoch << metrics_text(measurement.metrics) << "\n";
       },
-      {}, &checkpoints, backend_of);
+      {}, &checkpoints, backend_that_trained);
   if (!repeated) return report(repeated.error());
 
   if (!request.out.empty()) {
