@@ -10,7 +10,7 @@
 namespace lanista::cli {
 namespace {
 
-Error cannot(const std::string& message) { return {Code::kUnimplemented, message, "run.devices"}; }
+Error cannot(const std::string& message) { return {Code::kInvalidArgument, message, "run.devices"}; }
 
 std::vector<std::string> listed(const std::string& text) {
   std::vector<std::string> out;
@@ -33,7 +33,7 @@ Result<const nn::Backend*> backend_of(const std::string& name, const std::vector
   if (name == study::kCpu) return nullptr;
   if (config.train.shards > 1 || config.train.accumulate > 1) {
     return cannot("train.shards and train.accumulate above 1 cannot be on device " + name +
-                  " yet; leave them out, or " + without(names, name));
+                  " yet; leave them out, or run.devices: [cpu]");
   }
   auto backend = device::open(name);
   if (!backend && names.size() > 1) {

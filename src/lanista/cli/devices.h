@@ -11,8 +11,8 @@
 
 namespace lanista::cli {
 
-/// The devices that a crew asks for, or a study's run.devices. Errors: kUnavailable (one is not here), kUnimplemented
-/// (a setting that one of them cannot do), kInvalidArgument (one stands there twice), each with the way out.
+/// The devices that a crew asks for, or a study's run.devices. Errors: kUnavailable (one is not here), kInvalidArgument
+/// (a setting that one of them cannot do, or one that stands there twice), each with the way out.
 Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& config, const Crew& crew);
 
 /// Speeds that somebody says in place of measuring them (LANISTA_DEVICE_SPEEDS, "1,2.5": a number a device, in their
