@@ -19,13 +19,13 @@ std::vector<std::string> listed(const std::string& text) {
   return out;
 }
 
-/// "run.devices: [cpu, cuda:1]", of all but that one.
+/// "cpu,cuda:1", of all but that one.
 std::string without(const std::vector<std::string>& names, const std::string& name) {
   std::string out;
   for (const std::string& other : names) {
-    if (other != name) out += (out.empty() ? "" : ", ") + other;
+    if (other != name) out += (out.empty() ? "" : ",") + other;
   }
-  return "run.devices: [" + (out.empty() ? std::string(study::kCpu) : out) + "]";
+  return out;
 }
 
 Result<const nn::Backend*> backend_of(const std::string& name, const std::vector<std::string>& names,
@@ -37,7 +37,8 @@ Result<const nn::Backend*> backend_of(const std::string& name, const std::vector
   }
   auto backend = device::open(name);
   if (!backend && names.size() > 1) {
-    return Error{backend.error().code, backend.error().message + "; or without it (" + without(names, name) + ")",
+    return Error{backend.error().code,
+                 backend.error().message + "; or without it this once: --device " + without(names, name),
                  "run.devices"};
   }
   return backend;
