@@ -414,6 +414,9 @@ int run_study(const RunRequest& request) {
       auto timed = runtime::time_devices(worker_brief(*config, crew), *devices, config->strategy.slots, *like, *data,
                                          nn::Operators(), clock);
       if (!timed) return refuse(timed.error(), "run.devices", "");
+      const auto told = told_speeds(devices->size());
+      if (!told) return report(told.error());
+      if (*told) timed->speeds = **told;
       asked.on = *std::move(timed);
     }
     return print_plan(asked, *config, data->spec(), *models);
