@@ -30,6 +30,31 @@ measured block >block.txt
 [ -s own.txt ] || fail "no measurements to compare"
 cmp own.txt block.txt || fail "blocks measure other numbers"
 
+# Two devices of one class: the bits of one.
+"$lanista" run $small --device cpu,block:host --out both >/dev/null
+cmp own/best/weights.safetensors both/best/weights.safetensors || fail "two devices of one class train other weights"
+measured both >both.txt
+cmp own.txt both.txt || fail "two devices of one class measure other numbers"
+"$lanista" show both --canonical | grep -q '"device"' && fail "the truth about a study of one class tells of devices"
+
+# Two classes: each trial on one device, which the log tells, and which repeats it to the bit.
+LANISTA_DEVICE_SPEEDS=2,3 "$lanista" run $small --set 'run.devices=[cpu, torch:cpu]' --out mixed >/dev/null
+"$lanista" show mixed --canonical | grep -q '"class":"own.* + aten/' || fail "the log does not tell both classes"
+for device in cpu torch:cpu; do
+  trial=$("$lanista" show mixed --canonical | grep '"record":"proposed"' | grep "\"device\":\"$device\"" |
+    grep -o '"trial":[0-9]*' | head -1 | cut -d: -f2)
+  [ -n "$trial" ] || fail "$device trains nothing"
+  "$lanista" show "mixed#$trial" | grep -q "trained on    $device" || fail "show does not tell of $device"
+  "$lanista" repeat "mixed#$trial" 2>/dev/null | grep -q "to the bit" || fail "trial $trial is not repeated on $device"
+done
+"$lanista" status mixed | grep -q "torch:cpu: [0-9]* % of the work" || fail "status does not tell of devices"
+"$lanista" status mixed --json | grep -q '"devices":\[{"device":"cpu"' || fail "status --json does not tell of devices"
+LANISTA_DEVICE_LIBRARY=/nowhere/lib.so "$lanista" repeat "mixed#$trial" 2>refusal.txt && fail "repeated without its device"
+grep -q "trained on device torch:cpu" refusal.txt || fail "says $(cat refusal.txt)"
+"$lanista" plan --trials 6 --set 'run.devices=[cpu, torch:cpu]' >plan.txt
+grep -q "^device cpu: trial" plan.txt || fail "plan does not tell what the CPU does"
+grep -q "^device torch:cpu: " plan.txt || fail "plan does not tell of torch:cpu"
+
 refused() {
   want=$1
   shift
@@ -41,7 +66,10 @@ refused "unknown value 'cuda:x'" --set 'run.devices=[cuda:x]'
 [ -e /dev/nvidia0 ] || refused "cuda:0" --set 'run.devices=[cuda:0]'
 [ -e /dev/nvidia0 ] || refused "libcuda.so.1" --set 'run.devices=[block:cuda:0]'
 refused "abacus" --device abacus
-refused "2 devices" --set 'run.devices=[cpu, torch:cpu]'
+refused "named twice" --set 'run.devices=[cpu, torch:cpu, cpu]'
+refused "several devices" --set 'run.devices=[cpu, torch:cpu]' --isolation process
+refused "or without it this once: --device cpu,torch:cpu" --device cpu,abacus,torch:cpu
+LANISTA_DEVICE_SPEEDS=1,x refused "LANISTA_DEVICE_SPEEDS" --set 'run.devices=[cpu, torch:cpu]'
 refused "run.isolation: process" --set run.devices=torch:cpu --isolation process
 refused "train.shards" --set run.devices=torch:cpu --set train.shards=2
 LANISTA_DEVICE_LIBRARY=/nowhere/lib.so refused "/nowhere/lib.so" --set run.devices=torch:cpu

@@ -71,6 +71,7 @@ json trial_json(const LoadedTrial& loaded) {
     if (!move.to_host.empty()) to["host"] = move.to_host;
     out["moves"].push_back({{"from", std::move(from)}, {"to", std::move(to)}, {"seconds", real_json(move.seconds)}});
   }
+  if (const std::string device = study::device_of(loaded.view, trial); !device.empty()) out["device"] = device;
   if (trial.outcome) out["outcome"] = study::outcome_json(*trial.outcome);
   if (!trial.measurements.empty()) out["kept_epoch"] = study::result_of(loaded.view.config, trial).epoch;
   return out;
@@ -162,6 +163,9 @@ std::string trial_text(const LoadedTrial& loaded) {
   }
   const std::string choices = choices_text(trial.proposal.sample, std::string::npos);
   if (!choices.empty()) out << "\nchosen        " << choices;
+  if (const std::string device = study::device_of(loaded.view, trial); !device.empty()) {
+    out << "\ntrained on    " << device;
+  }
   const auto& folds = loaded.view.config.data.folds;
   if (const auto& fold = trial.proposal.fold; fold && folds) {
     out << "\nmeasured on   fold " << *fold % *folds + 1 << " of " << *folds;

@@ -35,7 +35,9 @@ engine::PlanRequest request_of(const PlanAsked& asked, const study::StudyConfig&
                  .memory_gb_per_second = speed.memory.back().gb_per_second},
       .costs = {},
       .measured_on = {.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)},
-      .known = asked.known};
+      .known = asked.known,
+      .devices = asked.on.devices,
+      .speeds = asked.on.speeds};
 }
 
 /// What a trial's program spends on every node of its model, as rows of a table.
@@ -137,7 +139,9 @@ int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const d
     out["bound_seconds"] = forecast->bounds.best();
     std::cout << json_line(out);
   } else {
-    std::cout << engine::plan_text(*plan, asked.explain) << engine::time_text(*forecast, most);
+    std::cout << engine::plan_text(*plan, asked.explain);
+    // What the trials take is of one device; each of several has said it for its own.
+    if (plan->devices.empty()) std::cout << engine::time_text(*forecast, most);
     if (!config.implied.empty()) std::cout << "implied      rules are not counted, since there are no results yet\n";
   }
   return kDone;

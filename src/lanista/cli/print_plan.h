@@ -10,6 +10,7 @@
 #include "lanista/engine/cluster_file.h"
 #include "lanista/engine/profiles.h"
 #include "lanista/mutate/model_space.h"
+#include "lanista/runtime/device_crew.h"
 #include "lanista/study/config.h"
 
 namespace lanista::cli {
@@ -26,6 +27,7 @@ struct PlanAsked {
   /// Not the plan is printed, but what the study's trials would take there; none given: as many trials as its budget
   /// has, at most 1024.
   std::optional<engine::ClusterFile> simulated_on;
+  runtime::TimedDevices on;               ///< of a study of several devices; else none
   std::optional<PipelineAsked> pipeline;  ///< the stages of its first base model
 };
 

@@ -13,6 +13,7 @@
 #include "lanista/cli/use.h"
 #include "lanista/data/dataset.h"
 #include "lanista/data/select_guard.h"
+#include "lanista/device/device.h"
 #include "lanista/engine/assembly.h"
 #include "lanista/engine/frozen.h"
 #include "lanista/engine/warm_start.h"
@@ -25,6 +26,17 @@ std::string metrics_text(const std::map<std::string, double>& metrics) {
   std::ostringstream text;
   for (const auto& [name, value] : metrics) text << "  " << printable(name) << " " << value;
   return text.str();
+}
+
+/// Of a study whose devices give other bits: that which trained the trial.
+Result<const nn::Backend*> backend_that_trained(const std::string& device) {
+  if (device == study::kCpu) return &nn::cpu_backend();
+  auto backend = device::open(device);
+  if (backend) return backend;
+  return Error{backend.error().code,
+               "the trial was trained on device " + device +
+                   ", and only that one gives its bits; repeat it where it is: " + backend.error().message,
+               ""};
 }
 
 }  // namespace
@@ -69,7 +81,7 @@ int repeat_trial(const RepeatRequest& request) {
       [](const study::Measurement& measurement) {
         std::cerr << "epoch " << measurement.epoch << metrics_text(measurement.metrics) << "\n";
       },
-      {}, &checkpoints);
+      {}, &checkpoints, backend_that_trained);
   if (!repeated) return report(repeated.error());
 
   if (!request.out.empty()) {

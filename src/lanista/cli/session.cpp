@@ -65,7 +65,9 @@ struct Session {
   data::Dataset data;
   std::unique_ptr<engine::Executor> executor;
   schedule::Machine machine;
-  const nn::Backend* backend = nullptr;  // null: own kernels
+  const nn::Backend* backend = nullptr;         // of one device; null: own kernels, or several
+  std::vector<engine::TrainingDevice> devices;  // if several
+  engine::MeasureDevices measure;
   bool are_processes = false;
   Progress progress;
   std::optional<LivePageThread> page;
@@ -86,7 +88,9 @@ struct Session {
     brief.data.folder = brief.study_folder;
     brief.data.hash = data.spec().hash;
     are_processes = has_processes(crew, config);
-    LANISTA_ASSIGN(backend, backend_of(config, crew));
+    LANISTA_ASSIGN(const std::vector<runtime::NamedBackend> named, devices_of(config, crew));
+    if (named.size() > 1) return make_device_crew(brief, named);
+    backend = named.front().backend;
     if (backend != nullptr) suit(brief, backend->capability());
     if (!are_processes) {
       LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(),
@@ -107,6 +111,18 @@ struct Session {
     return {};
   }
 
+  Result<void> make_device_crew(const engine::WorkerBrief& brief, const std::vector<runtime::NamedBackend>& named) {
+    LANISTA_ASSIGN(runtime::DeviceCrew all, runtime::make_device_crew(brief, named, config.strategy.slots, data,
+                                                                      nn::Operators(), real_file_system(), clock));
+    executor = std::move(all.executor);
+    devices = std::move(all.devices);
+    LANISTA_ASSIGN(const auto told, told_speeds(named.size()));
+    measure = std::move(all.measure);
+    if (told) measure = [speeds = *told](const engine::Job&) { return Result(speeds); };
+    machine = all.machine;
+    return {};
+  }
+
   // A device has a few threads that feed it, and a lane for every trial under way.
   void suit(engine::WorkerBrief& brief, const nn::Capability& capability) const {
     brief.numeric_class = backend->numeric_class();
@@ -119,6 +135,9 @@ struct Session {
   }
 
   std::string crew_text() const {
+    std::string several;
+    for (const engine::TrainingDevice& device : devices) several += (several.empty() ? "" : " + ") + device.name;
+    if (!several.empty()) return several;
     return std::to_string(machine.workers) + (are_processes ? " worker process" : " worker") +
            (machine.workers == 1 ? ""
             : are_processes      ? "es"
@@ -140,7 +159,10 @@ struct Session {
                              },
                          .on_package = [this](bool tested) { assess(tested); }},
             .machine = machine,
-            .profiles = {engine::profiles_folder(config, folder),
+            .devices = devices,
+            .measure_devices = measure,
+            // Times are of one device; where there are several nothing is remembered.
+            .profiles = {devices.empty() ? engine::profiles_folder(config, folder) : "",
                          this_device(backend != nullptr ? backend->numeric_class() : std::string_view())}};
   }
 
@@ -366,7 +388,8 @@ int run_study(const RunRequest& request) {
   }
   if (auto good = engine::check_config(*config); !good) return refuse(good.error(), good.error().where, "");
   if (auto where = launchers_of(request.crew, *config); !where) return refuse(where.error(), where.error().where, "");
-  if (auto trained = backend_of(*config, request.crew); !trained) return refuse(trained.error(), "run.devices", "");
+  const auto devices = devices_of(*config, request.crew);
+  if (!devices) return refuse(devices.error(), "run.devices", "");
   std::vector<std::string> of_start;
   if (config->train.start == study::kStartFile) {
     const auto ops = graph::builtin_ops();
@@ -381,6 +404,21 @@ int run_study(const RunRequest& request) {
   if (request.plan) {
     PlanAsked asked = *request.plan;
     if (!asked.pipeline) asked.known = known_times(planned_profiles(asked.profiles, *config, folder));
+    if (devices->size() > 1) {
+      const auto like = engine::job_like_the_base(*config, data->spec(), **models);
+      if (!like) return report(like.error());
+      const RealClock clock;
+      Crew crew = request.crew;
+      crew.workers = asked.workers;
+      crew.lanes = asked.lanes;
+      auto timed = runtime::time_devices(worker_brief(*config, crew), *devices, config->strategy.slots, *like, *data,
+                                         nn::Operators(), clock);
+      if (!timed) return refuse(timed.error(), "run.devices", "");
+      const auto told = told_speeds(devices->size());
+      if (!told) return report(told.error());
+      if (*told) timed->speeds = **told;
+      asked.on = *std::move(timed);
+    }
     return print_plan(asked, *config, data->spec(), *models);
   }
   std::vector<std::string> notes = data->remarks();

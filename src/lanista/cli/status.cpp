@@ -224,6 +224,9 @@ json status_json(const std::string& folder, const study::StudyView& view) {
     if (const json trainings = trainings_json(view, best); !trainings.is_null()) out["best"]["trainings"] = trainings;
   }
   if (!view.workers.present.empty() || view.workers.lost > 0) out["workers"].update(workers_json(view));
+  for (const study::HostUse& use : study::host_uses(view)) {
+    if (use.is_device) out["workers"]["devices"].push_back({{"device", use.name}, {"share", use.share}});
+  }
   if (view.winner) out["test"] = study::fields::metrics_json(view.test);
   if (view.ensemble) {
     const std::vector<double> shares = view.ensemble->shares();

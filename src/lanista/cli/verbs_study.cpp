@@ -25,8 +25,10 @@ void add_view_options(CLI::App& verb, View& view) {
 void add_crew_options(CLI::App& verb, Crew& crew) {
   verb.add_option("--workers", crew.workers, "training threads or processes of this run (default: one per core)")
       ->check(whole(1, 64));
-  verb.add_option("--device", crew.device,
-                  "what trains this time: cpu, torch:cpu, cuda:N or block:cuda:N (default: the study's run.devices)");
+  verb.add_option(
+      "--device", crew.device,
+      "what trains this time, one or several with commas: cpu, torch:cpu, cuda:N, block:cuda:N (default: the "
+      "study's run.devices)");
   verb.add_option("--lanes", crew.lanes, "trials that a worker trains together, at most (default: automatic)")
       ->check(whole(1, 64));
   verb.add_option("--isolation", crew.isolation,

@@ -334,6 +334,7 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
     const auto own = trial.measurements.begin();
     job.fork = {last.from, {own, own + std::min<std::ptrdiff_t>(last.epoch, std::ssize(trial.measurements))}};
   }
+  job.device = trial.device;
   job.keep = study::keep_rule(config);
   if (!job.keep.constraints.empty()) job.sample = trial.proposal.sample;
   return job;

@@ -100,6 +100,27 @@ nlohmann::json with_sums(nlohmann::json numerics, const study::TrainConfig& trai
   return numerics;
 }
 
+/// Several devices with their speeds: those of the log, whose choices follow from them, if they are of the same
+/// devices, else measured now.
+Result<nlohmann::json> with_devices(nlohmann::json numerics, const nlohmann::json& of_log,
+                                    const study::StudyConfig& config, const mutate::ModelSpace& models,
+                                    const Services& services) {
+  if (services.devices.size() < 2) return numerics;
+  DeviceTable table;
+  for (const TrainingDevice& device : services.devices) table.rows.push_back({device.name, device.numeric_class});
+  LANISTA_ASSIGN(DeviceTable known, devices_in(of_log));
+  if (known.has_same_devices(table)) {
+    table = std::move(known);
+  } else if (services.measure_devices) {
+    LANISTA_ASSIGN(const Job like, job_like_the_base(config, *services.data, models));
+    LANISTA_ASSIGN(const auto speeds, services.measure_devices(like));
+    LANISTA_CHECK(speeds.size() == table.rows.size(), "each device has its speed");
+    for (std::size_t i = 0; i < speeds.size(); ++i) table.rows[i].speed = speeds[i];
+  }
+  put_devices(table, numerics);
+  return numerics;
+}
+
 /// A study has the weights of its frozen part beside its checkpoints; should they be lost, they are read again where they
 /// came from. Errors: kFailedPrecondition (others lie there now).
 Result<void> mend_frozen(const StudyView& view, const graph::Graph& base, const data::DataSpec& data,
@@ -124,7 +145,6 @@ Result<void> mend_frozen(const StudyView& view, const graph::Graph& base, const 
 Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const study::StudyConfig& config,
                                                const std::string& config_text, const nlohmann::json& of_machine,
                                                Services services) {
-  const nlohmann::json numerics = with_sums(of_machine, config.train);
   FileSystem& fs = *services.fs;
   LANISTA_TRY(check_config(config));
   LANISTA_TRY(check_targets(config.data, *services.data));
@@ -132,6 +152,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   LANISTA_TRY(check_new_folder(fs, folder));
   LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs, services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(config, models, services.earlier));
+  LANISTA_ASSIGN(nlohmann::json numerics, with_devices(of_machine, {}, config, *models, services));
+  numerics = with_sums(std::move(numerics), config.train);
   std::optional<store::Checkpoint> frozen;
   if (config.model.frozen) {
     LANISTA_ASSIGN(frozen, frozen_weights(config, models->bases().front().graph, *services.data, folder, fs,
@@ -223,9 +245,11 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   }
   LANISTA_TRY(check_gain(state, extension, least_steps_of_a_trial(state.view.config, *services.data)));
 
-  const nlohmann::json numerics = with_sums(of_machine, state.view.config.train);
   const bool over = state.view.end_reason && extension.empty();
   if (!over) {
+    LANISTA_ASSIGN(nlohmann::json numerics,
+                   with_devices(of_machine, state.view.numerics, state.view.config, *models, services));
+    numerics = with_sums(std::move(numerics), state.view.config.train);
     LANISTA_TRY(furnish_folder(fs, folder, state.view.config_text));
     if (state.view.numerics != numerics) {
       LANISTA_TRY(log.append(RecordType::kNumerics, numerics));

@@ -16,6 +16,7 @@
 #include "lanista/data/dataset.h"
 #include "lanista/engine/executor.h"
 #include "lanista/engine/profiles.h"
+#include "lanista/engine/study_devices.h"
 #include "lanista/mutate/model_space.h"
 #include "lanista/schedule/plan.h"
 #include "lanista/store/checkpoints.h"
@@ -62,6 +63,8 @@ struct Services {
   const std::atomic<int>* pause = nullptr;    ///< non-zero: pause cleanly; the number is handed back untouched
   Observer observer;
   schedule::Machine machine = {};  ///< that the executor trains on
+  std::vector<TrainingDevice> devices = {};     ///< of an executor that has several; fewer than two: `machine` says all
+  MeasureDevices measure_devices = {};          ///< where there are several
   std::vector<study::Baseline> baselines = {};  ///< of a new study, for its header
   ProfilePlace profiles = {};                   ///< where times are remembered, whenever the study pauses or ends
   std::optional<study::Earlier> earlier = {};   ///< of a new study, for its header: what its strategy knows at first

@@ -76,6 +76,7 @@ struct Job {
   FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
   study::KeepRule keep = {};               ///< which of its epochs the trial stands for
   space::Sample sample = {};               ///< its hyper-parameters, of which the rule may speak
+  std::string device = {};                 ///< that trains it; empty: whatever the executor has
 };
 /// A forked trial goes on from a state or not at all. Errors: kNotFound (there is none).
 Result<void> check_fork(const Job& job);
@@ -148,6 +149,7 @@ struct SpanReport {
   std::int64_t lanes = 1;  ///< trials that it was trained with, itself included
   std::int64_t width = 1;  ///< workers that began it together, this one included
   study::SpanCosts costs = {};  ///< what the seconds went into
+  std::string device = {};      ///< of the worker; empty: the executor has one for all
 };
 /// The executor itself is broken (disk full while saving, say): the study must pause with this error.
 struct BrokenReport {

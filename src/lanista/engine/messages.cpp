@@ -122,6 +122,7 @@ json to_json(const Job& job) {
           {"trial_seed", job.trial_seed},
           {"data_seed", job.data_seed},
           {"fold", job.fold ? json(*job.fold) : json("none")},
+          {"device", job.device},
           {"logical_start", real_json(job.logical_start)},
           {"logical_epoch", real_json(job.logical_epoch)},
           {"priority", real_json(job.priority)},
@@ -157,6 +158,7 @@ Job read_job(const json& in) {
   job.frozen = read_frozen(member(in, "frozen"));
   job.keep = good(study::keep_rule_from_json(member(in, "keep")));
   job.sample = good(space::sample_from_json(member(member(in, "keep"), "sample")));
+  job.device = text(in, "device");
   return job;
 }
 
@@ -248,7 +250,8 @@ json to_json(const SpanReport& span) {
           {"ended", real_json(span.ended)},
           {"lanes", span.lanes},
           {"width", span.width},
-          {"costs", study::span_costs_json(span.costs)}};
+          {"costs", study::span_costs_json(span.costs)},
+          {"device", span.device}};
 }
 json to_json(const BrokenReport& broken) {
   return {{"kind", "broken"},
@@ -296,7 +299,8 @@ Report read_report(const json& in) {
   if (kind == "span") {
     return SpanReport{
         trial(in, "trial"), integer(in, "epoch"), integer(in, "worker"), real(in, "began"),
-        real(in, "ended"),  integer(in, "lanes"), integer(in, "width"),  study::read_span_costs(member(in, "costs"))};
+        real(in, "ended"),  integer(in, "lanes"), integer(in, "width"),  study::read_span_costs(member(in, "costs")),
+        text(in, "device")};
   }
   if (kind == "broken") return BrokenReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
   if (kind == "worker") return read_worker_report(in);

@@ -73,6 +73,7 @@ class Draw {
     if (flag()) job.keep.goals = {{flag(), text()}, {flag(), "val_loss"}};
     if (flag()) job.keep.constraints = {*study::Constraint::parse("val_loss * lr <= params")};
     if (flag()) job.sample = {{"lr", finite()}, {"batch", integer()}, {"nesterov", flag()}, {text(), text()}};
+    if (flag()) job.device = text();
     return job;
   }
   study::Start start() {
@@ -143,7 +144,8 @@ class Draw {
       case 5:
         return PausedReport{};
       case 6:
-        return SpanReport{trial(), integer(), integer(), real(), real(), integer(), integer(), costs()};
+        return SpanReport{trial(),   integer(), integer(),           real(), real(), integer(),
+                          integer(), costs(),   flag() ? text() : ""};
       case 7:
         return WorkerReport{integer(),          integer(), flag(), text(),
                             {trial(), trial()}, real(),    text(), {{trial(), real()}}};
@@ -185,6 +187,7 @@ TEST(Messages, KeepEveryFieldOfAJob) {
   job.fold = 7;
   job.keep = {{{true, "val_accuracy"}, {false, "val_loss"}}, {*study::Constraint::parse("val_loss * lr <= params")}};
   job.sample = {{"lr", draw.finite()}, {"batch", draw.integer()}};
+  job.device = "cuda:0";
 
   const auto heard = decode_order(encode(Order(job)));
 
@@ -205,6 +208,7 @@ TEST(Messages, KeepEveryFieldOfAJob) {
   EXPECT_EQ(back.start, job.start);
   EXPECT_EQ(study::keep_rule_json(back.keep), study::keep_rule_json(job.keep));
   EXPECT_EQ(back.sample, job.sample);
+  EXPECT_EQ(back.device, job.device);
   EXPECT_EQ(back.fold, job.fold);
   EXPECT_FALSE(back.fork);
   job.fork = ForkedRun{TrialId{8}, {{TrialId{5}, 1, 2, {{"val_loss", 0.1}}}}};

@@ -5,6 +5,7 @@
 #include "lanista/base/json_object.h"
 #include "lanista/base/real_json.h"
 #include "lanista/engine/host.h"
+#include "lanista/engine/study_devices.h"
 #include "lanista/graph/text.h"
 #include "lanista/store/cost_rows.h"
 #include "lanista/study/record_fields.h"
@@ -158,6 +159,7 @@ json proposed_body(const study::TrialView& trial, double logical_epoch, const Di
       "key", key.hex());
   if (zoo_model != nullptr) body["zoo_model"] = study::zoo_model_json(*zoo_model);
   if (place > 0) body["place"] = place;
+  if (!trial.device.empty()) body["device"] = trial.device;
   return body;
 }
 
@@ -182,6 +184,7 @@ Result<ProposedRecord> read_proposed(const json& body) {
     record.parameters = integer(body, "parameters");
     if (body.contains("zoo_model")) record.zoo_model = study::read_zoo_model(body.at("zoo_model"));
     if (body.contains("place")) record.place = count(body, "place");
+    if (body.contains("device")) record.device = plain_host(text(body, "device"));
     return record;
   });
 }
@@ -386,6 +389,7 @@ json span_body(const study::Span& span) {
                           "began", real_json(span.began), "ended", real_json(span.ended));
   if (span.lanes > 1) body["lanes"] = span.lanes;
   if (span.width > 1) body["width"] = span.width;
+  if (!span.device.empty()) body["device"] = span.device;
   if (span.costs != study::SpanCosts()) body["costs"] = study::span_costs_json(span.costs);
   return body;
 }
@@ -399,7 +403,9 @@ Result<study::Span> read_span(const json& body) {
                        real(body, "ended"),
                        body.contains("lanes") ? integer(body, "lanes") : 1,
                        body.contains("width") ? integer(body, "width") : 1,
-                       body.contains("costs") ? study::read_span_costs(body.at("costs")) : study::SpanCosts()};
+                       body.contains("costs") ? study::read_span_costs(body.at("costs")) : study::SpanCosts(),
+                       0,
+                       body.contains("device") ? plain_host(text(body, "device")) : ""};
   });
 }
 
@@ -491,7 +497,7 @@ Result<void> check_body(store::RecordType type, const json& body) {
     case RecordType::kWorker:
       return nothing_of(read_worker(body));
     case RecordType::kNumerics:
-      return {};
+      return nothing_of(devices_in(body));
   }
   return Error{Code::kInternal, "a record of the unknown type " + std::to_string(static_cast<int>(type)), "log"};
 }

@@ -52,6 +52,7 @@ struct ProposedRecord {
   std::size_t steps_of_parent = 0, edits_of_parent = 0;
   std::size_t place = 0;                     ///< which it is of the new trials of groups that wait
   std::optional<study::ZooModel> zoo_model;  ///< that the trial begins with, where no trial did before
+  std::string device = {};                   ///< study::TrialView::device
 };
 /// `parent`: of which the trial is a child, or null. `zoo_model`: see ProposedRecord, or null.
 nlohmann::json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,

@@ -138,6 +138,51 @@ TEST_F(Records, OfSpansTellWhatTheSecondsWentInto) {
   }
 }
 
+// Logs of studies with one device are what they were.
+TEST_F(Records, OfSeveralDevicesTellWhoTrains) {
+  study::TrialView trial;
+  trial.id = TrialId{1};
+  EXPECT_FALSE(proposed_body(trial, 1, {}).contains("device"));
+  trial.device = "block:cuda:0";
+  EXPECT_EQ(read_proposed(through_the_log(RecordType::kProposed, proposed_body(trial, 1, {})))->device, "block:cuda:0");
+  study::Span span{TrialId{1}, 2, 0, 1.5, 2.5};
+  EXPECT_FALSE(span_body(span).contains("device"));
+  span.device = "torch:cpu";
+  EXPECT_EQ(read_span(through_the_log(RecordType::kSpan, span_body(span)))->device, "torch:cpu");
+  for (const auto& body : {proposed_body(trial, 1, {}), span_body(span)}) {
+    json foreign = body;
+    foreign["device"] = "a\x1b[2J";
+    const bool is_span = body.contains("epoch");
+    EXPECT_EQ(is_span ? read_span(foreign)->device : read_proposed(foreign)->device, "a?[2J");
+    foreign["device"] = 7;
+    EXPECT_EQ(is_span ? read_span(foreign).error().code : read_proposed(foreign).error().code, Code::kDataLoss);
+  }
+}
+
+TEST_F(Records, OfNumericsHoldTheSpeedsOfDevicesToTheBit) {
+  DeviceTable table{{{"cpu", "own", {1e6 / 3, 5e9}}, {"a", "other", {7, 0.1}}, {"b", "own", {1, 2}}}};
+  json numerics{{"class", "own"}, {"isa", "avx2"}};
+  EXPECT_TRUE(devices_in(numerics)->rows.empty());
+  put_devices(table, numerics);
+  EXPECT_EQ(numerics["class"], "own + other");
+  const json body = through_the_log(RecordType::kNumerics, numerics);
+  EXPECT_EQ(body, numerics) << "whoever resumes would find that it has changed";
+  const DeviceTable read = *devices_in(body);
+  EXPECT_TRUE(read.is_mixed() && read.has_same_devices(table));
+  ASSERT_EQ(read.rows.size(), 3U);
+  EXPECT_EQ(read.rows[0].speed.alone, 1e6 / 3);
+  EXPECT_EQ(read.rows[1].speed.together, 0.1);
+  table.rows.pop_back();
+  EXPECT_FALSE(read.has_same_devices(table));
+  table.rows.pop_back();
+  EXPECT_FALSE(table.is_mixed());
+  for (const char* broken : {"0", "-1", "\"inf\"", "\"nan\"", "[]"}) {
+    json wrong = numerics;
+    wrong["devices"][1]["alone"] = json::parse(broken);
+    EXPECT_EQ(devices_in(wrong).error().code, Code::kDataLoss) << broken;
+  }
+}
+
 TEST_F(Records, OfWorkersElsewhereTellWhereTheyRanAndWhatTrialsLost) {
   const auto through = [&](const WorkerReport& told) {
     const auto read = read_worker(through_the_log(RecordType::kWorker, worker_body(told, 5)));

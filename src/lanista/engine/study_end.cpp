@@ -8,6 +8,16 @@
 #include "lanista/engine/warm_start.h"
 
 namespace lanista::engine {
+namespace {
+
+/// The first that has what the job asks for; empty: no matter which.
+std::string able_device(const std::vector<TrainingDevice>& devices, const Job& job) {
+  const auto able =
+      std::ranges::find_if(devices, [&](const TrainingDevice& device) { return !device.can || device.can(job); });
+  return able == devices.end() ? std::string() : able->name;
+}
+
+}  // namespace
 
 Result<Summary> StudyEngine::end_study() {
   const bool stopped = state_.ending == "stopped by the user";
@@ -51,6 +61,7 @@ Result<Candidate> StudyEngine::candidate(const TrialView& trial) {
   LANISTA_ASSIGN(Costed built, build(trial.proposal));
   LANISTA_ASSIGN(Job job, make_job(state_.view.config, *services_.data, trial, std::move(built.model)));
   job.frozen = frozen();
+  if (job.device.empty()) job.device = able_device(services_.devices, job);
   LANISTA_TRY(plan_start(job, state_.view, models_->ops()));
   LANISTA_TRY(weights_of(trial, job));
   return Candidate{&trial, std::move(job), trial.outcome->weights};
@@ -118,8 +129,12 @@ Result<std::optional<ModelPackage>> StudyEngine::package_of(const TrialView& tri
   LANISTA_ASSIGN(store::Checkpoint checkpoint, weights_of(trial, one.job));
   LANISTA_ASSIGN(auto state,
                  whole_state(store::standing_weights(std::move(checkpoint)), one.job.frozen, shelf_.files()));
-  return std::optional(make_package(state_.view.config, *services_.data, trial, one.job.recipe,
-                                    std::move(one.job.model), std::move(state), test));
+  ModelPackage package = make_package(state_.view.config, *services_.data, trial, one.job.recipe,
+                                      std::move(one.job.model), std::move(state), test);
+  if (const DeviceTable::Row* device = devices_.find(trial.device)) {
+    package.facts["device"] = {{"name", device->name}, {"class", device->numeric_class}};
+  }
+  return std::optional(std::move(package));
 }
 
 Result<void> StudyEngine::write_best(const study::Ensemble& ensemble, const std::map<std::string, double>& test) {

@@ -7,6 +7,20 @@ namespace {
 
 using store::RecordType;
 
+/// As the log has it; nothing where that is not what there is (a study that has ended, say, is mended by whoever can).
+DeviceTable devices_of(const nlohmann::json& numerics, const Services& services) {
+  auto table = devices_in(numerics);
+  if (!table || table->rows.size() != services.devices.size()) return {};
+  return *std::move(table);
+}
+
+std::vector<schedule::Machine> machines_of(const Services& services) {
+  std::vector<schedule::Machine> machines;
+  for (const TrainingDevice& device : services.devices) machines.push_back(device.machine);
+  if (machines.size() < 2) machines.assign(1, services.machine);
+  return machines;
+}
+
 }  // namespace
 
 StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter log, StudyState state,
@@ -19,7 +33,8 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
       models_(std::move(models)),
       strategy_(std::move(strategy)),
       implications_(state_.view.config.implied),
-      planner_(services_.machine),
+      devices_(devices_of(state_.view.numerics, services_)),
+      planner_(machines_of(services_)),
       podium_(podium_size()),
       shelf_(store::CheckpointStore(*services_.fs, folder_)) {
   for (const study::Event& event : past) {
@@ -116,8 +131,9 @@ Result<void> StudyEngine::take(Report report) {
   } else if (const auto* span = std::get_if<SpanReport>(&report)) {
     // Worked seconds, as in the view: the clock goes on between attempts.
     const double offset = state_.seconds_before() - began_;
-    const study::Span worked{span->trial,          span->epoch, span->worker, span->began + offset,
-                             span->ended + offset, span->lanes, span->width,  span->costs};
+    const study::Span worked{
+        span->trial, span->epoch, span->worker, span->began + offset, span->ended + offset, span->lanes, span->width,
+        span->costs, 0,           span->device};
     LANISTA_TRY(log_.append(RecordType::kSpan, span_body(worked)));
     state_.work(worked);
   } else if (const auto* worker = std::get_if<WorkerReport>(&report)) {

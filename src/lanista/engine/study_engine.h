@@ -20,6 +20,7 @@
 #include "lanista/engine/study_state.h"
 #include "lanista/engine/study_zoo.h"
 #include "lanista/engine/warm_start.h"
+#include "lanista/schedule/planners.h"
 #include "lanista/strategy/implications.h"
 #include "lanista/zoo/catalogue.h"
 
@@ -66,6 +67,7 @@ class StudyEngine final : public Engine {
     std::int64_t next = 1;     ///< the epoch to be delivered next; of a settled trial, its last
     std::int64_t allowed = 0;  ///< the executor may train it through this epoch
     bool started = false;
+    std::size_t device = 0;                  ///< number of Services::devices; where there is one, 0
     std::deque<study::Measurement> reports;  ///< epochs next, next + 1, …
     std::optional<FailureReport> failure;
     std::optional<study::Outcome> finishing;  ///< it is settled: Finish was commanded, this will be its outcome
@@ -139,6 +141,15 @@ class StudyEngine final : public Engine {
   void leave(TrialId id);
   std::size_t podium_size() const;
   FrozenPart frozen() const;  ///< of every job
+
+  // study_choice.cpp: several devices
+  /// For a job that is to train so much, of those that can, by the work of those under way.
+  std::size_t chosen_device(const Job& job, double work) const;
+  std::optional<std::size_t> taken_device(TrialId id) const;
+  /// Of a proposal whose record is to say it; empty: no record is.
+  Result<std::string> device_of_new(const TrialView& trial, double logical_epoch, const graph::Graph& model) const;
+  /// That a trial is started on.
+  std::size_t device_for(const Job& job) const;
 
   // study_implied.cpp: what results say of other trials, and in which order groups are taken up
   /// Of a trial that is to train through epoch `budget`.
@@ -241,7 +252,8 @@ class StudyEngine final : public Engine {
   Horizon horizon_;
   strategy::Implications implications_;
   PerfectTrials perfect_;
-  schedule::Planner planner_;  // of started trials
+  DeviceTable devices_;         // fewer than two: there is nothing to choose
+  schedule::Planners planner_;  // of started trials
   std::vector<Allow> allowed_;  // that the executor does not know yet
   Podium podium_;
   Shelf shelf_;

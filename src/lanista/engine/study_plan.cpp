@@ -1,6 +1,7 @@
 #include "lanista/engine/study_plan.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <unordered_set>
 #include <utility>
@@ -117,6 +118,56 @@ void add_times(StudyPlan& out, const std::vector<PlannedMember>& planned,
   out.known = known.text();
 }
 
+/// As StudyEngine::logical_epoch_of: samples times the flops of their steps.
+double work_of(const PlannedMember& member) {
+  return static_cast<double>(member.full) * static_cast<double>(member.epochs.length) *
+         static_cast<double>(member.epochs.batch) * 3 * std::max(member.shape.flops, 1.0);
+}
+
+/// Who trains what, as the engine chooses, and with whom: groups of a device are by its own lanes.
+schedule::Plan plan_by_device(const std::vector<schedule::Trial>& trials, const std::vector<PlannedMember>& planned,
+                              const PlanRequest& request, std::vector<DeviceShare>& shares) {
+  std::vector<schedule::DeviceLoad> loads;
+  std::vector<std::vector<schedule::Trial>> of_device(request.devices.size());
+  for (std::size_t d = 0; d < request.devices.size(); ++d) {
+    loads.push_back({request.speeds[d], 0});
+    shares.push_back({request.devices[d].name, {}, 0, 0});
+  }
+  double all = 0;
+  for (std::size_t t = 0; t < trials.size(); ++t) {
+    const double work = work_of(planned[t]);
+    const std::size_t device = schedule::choose_device(loads, work);
+    loads[device].work += work;
+    all += work;
+    of_device[device].push_back(trials[t]);
+    shares[device].trials.push_back(trials[t].id);
+  }
+  schedule::Plan plan;
+  for (std::size_t d = 0; d < shares.size(); ++d) {
+    shares[d].share = all > 0 ? loads[d].work / all : 0;
+    shares[d].seconds = loads[d].work / loads[d].speed.together;
+    for (schedule::Group& group : schedule::make_plan(of_device[d], request.devices[d].machine).groups) {
+      plan.groups.push_back(std::move(group));
+    }
+  }
+  std::ranges::sort(plan.groups, {}, [](const schedule::Group& group) { return group.trials.front(); });
+  return plan;
+}
+
+std::string numbers(const schedule::Group& group) {
+  std::string text = group.trials.size() == 1 ? "trial" : "trials";
+  for (const TrialId trial : group.trials) text += " " + std::to_string(trial.value);
+  return text;
+}
+
+std::string share_text(const DeviceShare& share) {
+  char text[64];
+  std::snprintf(text, sizeof text, ", %.0f %% of the work, %.3g s of it at the speed measured", 100 * share.share,
+                share.seconds);
+  const std::string trials = share.trials.empty() ? "no trial" : numbers(schedule::Group{share.trials});
+  return "device " + share.name + ": " + trials + (share.trials.empty() ? "" : text) + "\n";
+}
+
 std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
   const fuse::Materialized& keeping = prefix.keeping;
   std::string text = "frozen through " + prefix.through + ", shared by " +
@@ -167,12 +218,6 @@ double apart_us(const fuse::Group& group) {
   return us;
 }
 
-std::string numbers(const schedule::Group& group) {
-  std::string text = group.trials.size() == 1 ? "trial" : "trials";
-  for (const TrialId trial : group.trials) text += " " + std::to_string(trial.value);
-  return text;
-}
-
 }  // namespace
 
 MemberTime member_time(const PlannedMember& member, const KnownTimes& known, std::int64_t lanes,
@@ -201,7 +246,8 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   Beginning beginning(config, data, std::move(models), request.prices.calls);
   LANISTA_ASSIGN(auto members, beginning.draw(std::min(asked, budget), out));
   if (members.empty()) return Error{Code::kResourceExhausted, out.nothing_left, "strategy"};
-  out.plan = schedule::make_plan(beginning.trials(), request.machine);
+  out.plan = request.devices.size() < 2 ? schedule::make_plan(beginning.trials(), request.machine)
+                                        : plan_by_device(beginning.trials(), beginning.planned(), request, out.devices);
   out.augmented = !config.data.augment.empty();
   LANISTA_ASSIGN(out.prefixes, shared_prefixes(members, frozen, config, data, ops, request.machine.bytes));
 
@@ -234,6 +280,7 @@ std::string plan_text(const StudyPlan& plan, bool explained) {
   for (const SharedPrefix& prefix : plan.prefixes) text += prefix_text(prefix, plan.augmented);
   if (!plan.known.empty()) text += "times known: " + plan.known + "\n";
   if (!plan.nothing_left.empty()) text += "no more: " + plan.nothing_left + "\n";
+  for (const DeviceShare& share : plan.devices) text += share_text(share);
   for (std::size_t g = 0; g < plan.plan.groups.size(); ++g) {
     const fuse::Group& group = plan.predicted.groups[g];
     const bool is_alone = group.parts.empty();
@@ -285,6 +332,12 @@ json plan_json(const StudyPlan& plan, bool explained) {
                      {"steps_expected", beside.expected},
                      {"steps_most", beside.most},
                      {"searches_expected", beside.searches}};
+  }
+  for (const DeviceShare& share : plan.devices) {
+    json trials = json::array();
+    for (const TrialId trial : share.trials) trials.push_back(trial.value);
+    out["devices"].push_back(
+        {{"name", share.name}, {"trials", std::move(trials)}, {"share", share.share}, {"seconds", share.seconds}});
   }
   if (plan.finals > 0) out["finals"] = plan.finals;
   if (!plan.times.empty()) {

@@ -11,6 +11,7 @@
 #include "lanista/base/result.h"
 #include "lanista/data/spec.h"
 #include "lanista/engine/profiles.h"
+#include "lanista/engine/study_devices.h"
 #include "lanista/fuse/plan.h"
 #include "lanista/fuse/table_cost.h"
 #include "lanista/mutate/model_space.h"
@@ -28,6 +29,17 @@ struct PlanRequest {
   graph::CostTable costs{};  ///< what was measured, under fuse::work_text
   graph::CostKey measured_on{};  ///< whose rows of it count
   std::shared_ptr<const KnownTimes> known = {};  ///< what earlier studies took on this machine; null: nothing
+  /// Of a study of several devices all of them, with their speeds in `speeds`; else none.
+  std::vector<TrainingDevice> devices = {};
+  std::vector<schedule::DeviceSpeed> speeds = {};
+};
+
+/// What a device does of a plan.
+struct DeviceShare {
+  std::string name;
+  std::vector<TrialId> trials;
+  double share = 0;    ///< of the work of all
+  double seconds = 0;  ///< that it takes for its own, as fast as it was measured to be
 };
 
 /// What a whole trial is expected to take, after what earlier studies took.
@@ -55,6 +67,7 @@ struct StudyPlan {
   std::vector<std::int64_t> own_steps;   ///< of each, to its full budget
   std::vector<MemberTime> times;  ///< of each member of `predicted`; empty: no study is known
   std::string known;              ///< in words, what `times` are of
+  std::vector<DeviceShare> devices = {};  ///< of a study of several
   bool augmented = false;      ///< then what is kept of prefixes is only what is measured on
   std::int64_t duplicates = 0;  ///< proposals that repeat an earlier one; they are not trained
   std::string nothing_left;     ///< why there are fewer trials than were asked for, or empty

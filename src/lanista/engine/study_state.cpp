@@ -277,6 +277,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       trial.proposal = std::move(proposed.proposal);
       trial.logical_start = proposed.logical_start;
       trial.parameters = proposed.parameters;
+      trial.device = std::move(proposed.device);
       const study::Proposed event{trial.id, trial.proposal};
       propose(std::move(trial), proposed.logical_epoch, proposed.place);
       on_event(event);

@@ -274,6 +274,7 @@ Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t place) {
   const bool first_use = of_zoo && !state_.view.zoo_models.contains(of_zoo->id);
   const Digest key = study::run_key(proposal);
   view.proposal = std::move(proposal);
+  LANISTA_ASSIGN(view.device, device_of_new(view, logical_epoch, built.model));
   const study::Proposal* parent = state_.sharing_parent(view.proposal);
   LANISTA_TRY(log_.append(RecordType::kProposed,
                           proposed_body(view, logical_epoch, key, parent, first_use ? &*of_zoo : nullptr, place)));
@@ -307,6 +308,8 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Co
     job->logical_start = state_.due(trial.id, 0);  // as if it had never rested
     job->priority = open.priority;
     job->checkpoint = checkpoint;
+    trial.device = device_for(*job);
+    if (!services_.devices.empty()) job->device = services_.devices[trial.device].name;
     started = services_.executor->start(*job);
     const bool bad_file =
         !started && (started.error().code == Code::kDataLoss || started.error().code == Code::kNotFound);
@@ -323,8 +326,8 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Co
   trial.started = true;
   const std::int64_t parameters = state_.trial(trial.id).parameters;
   planner_.join({trial.id, study::program_key(built.structure, job->recipe),
-                 study::state_bytes(parameters, job->recipe),
-                 study::kept_bytes(parameters, job->recipe, job->keep)});
+                 study::state_bytes(parameters, job->recipe), study::kept_bytes(parameters, job->recipe, job->keep)},
+                trial.device);
   allow(trial);
   return {};
 }

@@ -47,7 +47,8 @@ void WorkerFold::settle(TrialId trial, std::int64_t worker, const std::string& h
 
 study::Span WorkerFold::placed(study::Span span, study::WorkerFates& fates) {
   const auto present = std::ranges::find(fates.present, span.worker, &study::WorkerFates::Present::worker);
-  const std::string host = present == fates.present.end() ? std::string() : present->host;
+  // Of several devices the one that computed it stands where a host would.
+  const std::string host = present == fates.present.end() ? span.device : present->host;
   span.host = number_of(fates.hosts, host);
   settle(span.trial, span.worker, host, fates);
   return span;

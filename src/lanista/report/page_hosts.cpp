@@ -35,6 +35,7 @@ json host_facts(const StudyView& view) {
     if (uses.size() == kMostHosts) break;
     uses.push_back(
         {{"name", clipped(use.name, kName)}, {"present", use.present}, {"lost", use.lost}, {"share", use.share}});
+    if (use.is_device) uses.back()["device"] = true;
   }
   return {{"names", std::move(names)},
           {"uses", std::move(uses)},

@@ -2,6 +2,7 @@
 
 #include "lanista/report/page_data.h"
 #include "lanista/report/test_view.h"
+#include "lanista/study/hosts.h"
 
 namespace lanista::report {
 namespace {
@@ -43,6 +44,29 @@ TEST(HostFacts, AreNoneOfAStudyHere) {
   EXPECT_FALSE(study_facts(view, {}).contains("hosts"));
   EXPECT_FALSE(timeline_columns(view, 100).contains("host"));
   EXPECT_EQ(timeline_columns(view, 100)["count"], 2);
+}
+
+// Of several devices each stands where a host would; its workers are threads, which are not told to come and go.
+TEST(HostFacts, TellWhatEachDeviceDid) {
+  study::StudyView view = elsewhere();
+  view.workers.present.clear();
+  view.workers.moves.clear();
+  view.workers.hosts = {{"cpu", 0}, {"torch:cpu", 0}};
+  for (study::Span& span : view.spans) span.device = view.workers.hosts[span.host - 1].name;
+
+  const json hosts = study_facts(view, {}).at("hosts");
+
+  EXPECT_EQ(hosts.at("uses"),
+            json::parse(R"([{"name": "cpu", "present": 0, "lost": 0, "share": 0.25, "device": true},
+                            {"name": "torch:cpu", "present": 0, "lost": 0, "share": 0.75, "device": true}])"));
+  EXPECT_TRUE(timeline_columns(view, 100).contains("host"));
+  const auto uses = study::host_uses(view);
+  EXPECT_EQ(study::host_text(uses.at(1), false), "torch:cpu: 75 % of the work");
+  EXPECT_EQ(study::device_of(view, view.trials[0]), "torch:cpu");  // that it was on last
+  view.trials[0].device = "cpu";
+  EXPECT_EQ(study::device_of(view, view.trials[0]), "cpu");
+  view.spans.clear();
+  EXPECT_EQ(study::device_of(view, view.trials[1]), "");
 }
 
 TEST(HostFacts, AreBoundedWhateverTheLogTells) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <sstream>
+#include <utility>
 
 namespace lanista::runtime {
 namespace {
@@ -84,6 +85,20 @@ Result<std::map<TrialId, int>> read_crash_marks(FileSystem& fs, const std::strin
   std::uint32_t trial = 0;
   while (lines >> trial) ++marks[TrialId{trial}];
   return marks;
+}
+
+Result<void> StudyMarks::begin() {
+  if (marks_) return {};
+  LANISTA_TRY(fs_.make_folder(folder_));
+  LANISTA_ASSIGN(crashes_, read_crash_marks(fs_, file_));
+  LANISTA_ASSIGN(auto installed, CrashMarks::install(file_));
+  marks_.emplace(std::move(installed));
+  return {};
+}
+
+int StudyMarks::crashes(TrialId trial) const {
+  const auto it = crashes_.find(trial);
+  return it == crashes_.end() ? 0 : it->second;
 }
 
 }  // namespace lanista::runtime

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -34,5 +35,27 @@ class CrashMarks {
 
 /// How often each trial was running in a crash. A missing file means never. Errors: kIo.
 Result<std::map<TrialId, int>> read_crash_marks(FileSystem& fs, const std::string& file);
+
+/// The marks of a study, which its executors in this process share. They are installed when the first trial is started:
+/// a refused study leaves no file behind. From then on any thread may mark.
+class StudyMarks {
+ public:
+  StudyMarks(FileSystem& fs, const std::string& study_folder)
+      : fs_(fs), folder_(study_folder + "/control"), file_(folder_ + "/crash.marks") {}
+
+  /// Nothing happens but the first time. Errors: those of read_crash_marks and CrashMarks::install.
+  Result<void> begin();
+  /// In how many crashes the trial was running.
+  int crashes(TrialId trial) const;
+  void running(std::size_t worker, std::span<const TrialId> trials) {
+    if (marks_) marks_->running(worker, trials);
+  }
+
+ private:
+  FileSystem& fs_;
+  const std::string folder_, file_;
+  std::optional<CrashMarks> marks_;
+  std::map<TrialId, int> crashes_;
+};
 
 }  // namespace lanista::runtime

@@ -19,14 +19,23 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
                                   const std::optional<train::TrainerState>& forked_from,
                                   const std::vector<std::string>& metrics, const data::Dataset& data,
                                   const std::function<void(const study::Measurement&)>& on_epoch,
-                                  const nn::Operators& operators, const store::CheckpointStore* checkpoints) {
+                                  const nn::Operators& operators, const store::CheckpointStore* checkpoints,
+                                  const FindBackend& backends) {
+  const nn::Backend* backend = &nn::cpu_backend();
+  if (!job.device.empty() && backends) {
+    LANISTA_ASSIGN(backend, backends(job.device));
+  }
   const graph::OpTable ops = step::training_ops(operators.table());
   std::optional<FrozenParts> frozen;
   FrozenParts::Head head{job.model, &data.training(job.fold), nullptr};
   if (!job.frozen.nodes.empty()) {
     if (checkpoints == nullptr) return Error{Code::kInvalidArgument, "the weights of the frozen part are missing", ""};
-    frozen.emplace(FrozenParts::Setting{.data = data, .step_ops = ops, .checkpoints = *checkpoints,
-                                        .operators = &operators, .bytes = kKeptBytes});
+    frozen.emplace(FrozenParts::Setting{.data = data,
+                                        .step_ops = ops,
+                                        .checkpoints = *checkpoints,
+                                        .operators = &operators,
+                                        .bytes = kKeptBytes,
+                                        .backend = backend});
     LANISTA_ASSIGN(head, frozen->head_of(job));
   }
   LANISTA_ASSIGN(space::Sample known, engine::known_to_keep_by(job, ops));
@@ -39,6 +48,7 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
                             .data = head.data,
                             .step_ops = &ops,
                             .operators = &operators,
+                            .backend = backend,
                             .keep = job.keep,
                             .known = std::move(known)};
   if (job.start) {
@@ -69,7 +79,8 @@ Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, 
 Result<RepeatedTrial> repeat_line(const std::vector<engine::LineJob>& line, const std::vector<std::string>& metrics,
                                   const data::Dataset& data,
                                   const std::function<void(const study::Measurement&)>& on_epoch,
-                                  const nn::Operators& operators, const store::CheckpointStore* checkpoints) {
+                                  const nn::Operators& operators, const store::CheckpointStore* checkpoints,
+                                  const FindBackend& backends) {
   const kernels::FlushToZero as_workers;  // part of the numerics
   LANISTA_CHECK(!line.empty() && !line.front().job.fork, "a line begins at its beginning");
   try {
@@ -77,8 +88,8 @@ Result<RepeatedTrial> repeat_line(const std::vector<engine::LineJob>& line, cons
     for (const engine::LineJob& stretch : line) {
       std::optional<train::TrainerState> from;
       if (so_far) from = std::move(so_far->state);
-      LANISTA_ASSIGN(so_far,
-                     train_alone(stretch.job, stretch.through, from, metrics, data, on_epoch, operators, checkpoints));
+      LANISTA_ASSIGN(so_far, train_alone(stretch.job, stretch.through, from, metrics, data, on_epoch, operators,
+                                         checkpoints, backends));
     }
     return *std::move(so_far);
   } catch (const std::bad_alloc&) {

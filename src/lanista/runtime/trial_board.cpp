@@ -23,7 +23,7 @@ void TrialBoard::place(std::unique_ptr<TrialSlot> slot, bool solo, const std::ve
   erase(trial);
   forget_reports(trial);
   for (const auto& measurement : repeats) reports_.emplace_back(engine::EpochReport{measurement});
-  report_arrived_.notify_all();
+  ring();
   auto& place_of_slot = slots_[trial];
   Ticket& ticket = tickets_.try_emplace(trial, slot->job, slot->key, solo).first->second;
   ticket.progress = slot->progress();
@@ -36,7 +36,10 @@ void TrialBoard::command(const engine::Command& command) {
   helper_called_ = true;
   if (std::holds_alternative<engine::PauseAll>(command)) {
     pausing_ = helper_stops_ = true;
-    if (workers_ == 0) reports_.emplace_back(engine::PausedReport{});
+    if (workers_ == 0) {
+      reports_.emplace_back(engine::PausedReport{});
+      ring();
+    }
   } else if (const auto* arranged = std::get_if<engine::Arrange>(&command)) {
     arrange(*arranged);
   } else if (const auto* allowed = std::get_if<engine::Allow>(&command)) {
@@ -88,6 +91,11 @@ std::optional<engine::Report> TrialBoard::next(double seconds) {
   return report;
 }
 
+void TrialBoard::ring() {
+  report_arrived_.notify_all();
+  if (bell_) bell_();
+}
+
 void TrialBoard::forget_reports(TrialId trial) {
   std::erase_if(reports_, [trial](const engine::Report& report) {
     const auto* epoch = std::get_if<engine::EpochReport>(&report);
@@ -133,7 +141,7 @@ std::optional<TrialBoard::Errand> TrialBoard::take() {
     if (pausing_ && !quiet_ && !paused_told_ && busy_ == 0) {
       paused_told_ = true;
       reports_.emplace_back(engine::PausedReport{});
-      report_arrived_.notify_all();
+      ring();
     }
     work_changed_.wait(lock);
   }
@@ -166,7 +174,7 @@ void TrialBoard::post(engine::Report report) {
   try {
     const std::lock_guard lock(mutex_);
     reports_.push_back(std::move(report));
-    report_arrived_.notify_all();
+    ring();
   } catch (const std::bad_alloc&) {
     break_down(Code::kResourceExhausted, "out of memory");
   }
@@ -178,7 +186,7 @@ void TrialBoard::break_down(Code code, const char* reason) {
     broken_ = code;
     std::snprintf(broken_by_.data(), broken_by_.size(), "%s", reason);
   }
-  report_arrived_.notify_all();
+  ring();
   worker_rested_.notify_all();
 }
 

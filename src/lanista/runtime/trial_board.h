@@ -40,9 +40,10 @@ class TrialBoard {
   };
 
   /// Programs have so many lanes. Nothing is handed out before open(). `farewell` is called, under the board's mutex,
-  /// with every slot that goes before the board does.
-  explicit TrialBoard(std::int64_t lanes, std::function<void(TrialSlot&)> farewell = {})
-      : lanes_(lanes), farewell_(std::move(farewell)) {}
+  /// with every slot that goes before the board does, and so is `bell`, if there is one, where next() has something.
+  explicit TrialBoard(std::int64_t lanes, std::function<void(TrialSlot&)> farewell = {},
+                      std::function<void()> bell = {})
+      : lanes_(lanes), farewell_(std::move(farewell)), bell_(std::move(bell)) {}
 
   // The engine's side.
 
@@ -93,9 +94,11 @@ class TrialBoard {
   void put_slot(std::unique_ptr<TrialSlot> slot);
   void erase(TrialId trial);
   void forget_reports(TrialId trial);
+  void ring();
 
   const std::int64_t lanes_;
   const std::function<void(TrialSlot&)> farewell_;
+  const std::function<void()> bell_;
   std::atomic<bool> pausing_ = false;
   std::atomic<bool> helper_called_ = false, helper_stops_ = false;
 

@@ -10,6 +10,7 @@
 #include "lanista/engine/process_executor.h"
 #include "lanista/engine/wire_executor.h"
 #include "lanista/mutate/model_space.h"
+#include "lanista/runtime/device_crew.h"
 #include "lanista/runtime/worker_executor.h"
 #include "lanista/runtime/worker_process.h"
 
@@ -57,6 +58,24 @@ struct WorkerBench {
   MemoryFileSystem disk;
 };
 
+/// On three devices, jobs dealt to them in turn.
+struct DevicesBench : WorkerBench<2, 0> {
+  std::unique_ptr<Executor> make() {
+    WorkerBrief brief;
+    brief.study_folder = "study";
+    brief.workers = 2;
+    brief.crash_marks = false;
+    const std::vector<runtime::NamedBackend> devices{
+        {"0", nullptr}, {"1", &nn::cpu_backend()}, {"2", &nn::cpu_backend()}};
+    return std::move(runtime::make_device_crew(brief, devices, 4, data, nn::Operators(), disk, clock)->executor);
+  }
+  Job job(std::uint32_t id) {
+    Job job = WorkerBench::job(id);
+    job.device = std::to_string(id % 3);
+    return job;
+  }
+};
+
 /// Orders and reports as text.
 struct WireBench : WorkerBench<3, 0> {
   std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(WorkerBench::make()); }
@@ -91,8 +110,8 @@ struct ProcessBench : WorkerBench<1, 1> {
   int made = 0;
 };
 
-using Workers = ::testing::Types<WorkerBench<1, 1>, WorkerBench<1, 0>, WorkerBench<3, 0>, WorkerBench<4, 1>, WireBench,
-                                 ProcessBench<1>, ProcessBench<3>>;
+using Workers = ::testing::Types<WorkerBench<1, 1>, WorkerBench<1, 0>, WorkerBench<3, 0>, WorkerBench<4, 1>,
+                                 DevicesBench, WireBench, ProcessBench<1>, ProcessBench<3>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Workers, ExecutorConformance, Workers);
 
 }  // namespace

@@ -82,6 +82,11 @@ Result<void> check_brief(const engine::WorkerBrief& brief, const data::DataSpec&
   return {};
 }
 
+std::shared_ptr<StudyMarks> marks_of(const engine::WorkerBrief& brief, const WorkerOptions& options, FileSystem& fs) {
+  if (!brief.crash_marks || options.marks) return options.marks;
+  return std::make_shared<StudyMarks>(fs, brief.study_folder);
+}
+
 }  // namespace
 
 struct WorkerExecutor::Impl {
@@ -97,11 +102,8 @@ struct WorkerExecutor::Impl {
   SharedEpochs epochs;
   FrozenParts frozen;
   GroupPool groups;
-  FileSystem& fs;
-  const bool wants_marks;
-  const std::string mark_file;
-  std::optional<CrashMarks> marks;  // from the first start on: a refused study leaves no file behind
-  std::map<TrialId, int> crashes;
+  const std::shared_ptr<StudyMarks> marks;  // null: there are none
+  const std::size_t first_worker;
   const std::function<void(std::span<const TrialId>)> in_hand;
   std::string no_threads;  // why the system gave none
   TrialBoard board;
@@ -130,14 +132,15 @@ struct WorkerExecutor::Impl {
                 .epoch_bytes = epoch_room(wanted, d, options),
                 .backend = &backend}),
         groups(lane_room(wanted), kMostIdleGroups),
-        fs(f),
-        wants_marks(brief.crash_marks),
-        mark_file(brief.study_folder + "/control/crash.marks"),
+        marks(marks_of(brief, options, f)),
+        first_worker(options.first_worker),
         in_hand(options.in_hand),
-        board(lane_room(wanted),
-              [this](TrialSlot& slot) {
-                if (slot.run) groups.send_home(*slot.run);
-              }),
+        board(
+            lane_room(wanted),
+            [this](TrialSlot& slot) {
+              if (slot.run) groups.send_home(*slot.run);
+            },
+            options.bell),
         trial_work(
             {.data = data,
              .operators = operators,
@@ -163,14 +166,6 @@ struct WorkerExecutor::Impl {
                                     "lost a place of a pipeline, which " + lost.reason + "; the step is done again",
                                     {},
                                     0});
-  }
-
-  Result<void> install_marks() {
-    LANISTA_TRY(fs.make_folder(mark_file.substr(0, mark_file.rfind('/'))));
-    LANISTA_ASSIGN(crashes, read_crash_marks(fs, mark_file));
-    LANISTA_ASSIGN(auto installed, CrashMarks::install(mark_file));
-    marks.emplace(std::move(installed));
-    return {};
   }
 
   /// As many as the system gives.
@@ -214,7 +209,7 @@ struct WorkerExecutor::Impl {
   }
 
   void mark(std::size_t number, std::span<const TrialId> trials) {
-    if (marks) marks->running(number, trials);
+    if (marks) marks->running(first_worker + number, trials);
     if (in_hand && !trials.empty()) in_hand(trials);
   }
 
@@ -292,14 +287,15 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
         Error{Code::kResourceExhausted, "the system gives no thread for a worker: " + impl_->no_threads, ""}});
     return {};
   }
-  if (impl_->wants_marks && !impl_->marks) {
-    if (auto installed = impl_->install_marks(); !installed) {
-      impl_->board.post(engine::BrokenReport{installed.error()});
+  if (impl_->marks) {
+    if (auto begun = impl_->marks->begin(); !begun) {
+      impl_->board.post(engine::BrokenReport{begun.error()});
       return {};
     }
   }
-  if (const auto it = impl_->crashes.find(job.trial); it != impl_->crashes.end() && it->second >= kMaxCrashes) {
-    return Error{Code::kInternal, "was running in " + std::to_string(it->second) + " crashes of the process", ""};
+  const int crashes = impl_->marks ? impl_->marks->crashes(job.trial) : 0;
+  if (crashes >= kMaxCrashes) {
+    return Error{Code::kInternal, "was running in " + std::to_string(crashes) + " crashes of the process", ""};
   }
   LANISTA_TRY(engine::check_fork(job));
   auto slot = std::make_unique<TrialSlot>();
@@ -329,7 +325,7 @@ Result<void> WorkerExecutor::start(const engine::Job& job) {
   if (job.race.steps > 0 && repeated.empty() && !began()) {
     LANISTA_ASSIGN(slot->rivals, read_rivals(impl_->checkpoints, job, impl_->step_ops, score));
   }
-  impl_->board.place(std::move(slot), job.alone || impl_->crashes.contains(job.trial), repeated);
+  impl_->board.place(std::move(slot), job.alone || crashes > 0, repeated);
   return {};
 }
 

@@ -23,6 +23,8 @@
 
 namespace lanista::runtime {
 
+class StudyMarks;
+
 /// What no brief can say, because it belongs to a process.
 struct WorkerOptions {
   const nn::Backend* backend = nullptr;         ///< outlives the executor; null: the CPU at the brief's level
@@ -32,6 +34,10 @@ struct WorkerOptions {
   std::function<void()> before_thread = {};     ///< for tests: before a worker starts; may throw as std::thread does
   /// Told by a worker's thread before it computes steps of these trials.
   std::function<void(std::span<const TrialId>)> in_hand = {};
+  // Of a study that several executors of this process train, one a device.
+  std::function<void()> bell = {};         ///< told by any thread, whenever next() has something
+  std::shared_ptr<StudyMarks> marks = {};  ///< of all of them; null: its own, if the brief wants any
+  std::size_t first_worker = 0;            ///< among theirs
 };
 
 /// Trains jobs on worker threads of this process, one intra-op thread each.

@@ -27,11 +27,16 @@ std::vector<HostUse> host_uses(const StudyView& view) {
   std::vector<HostUse> out;
   if (workers.hosts.empty()) return out;
   const WorkerUse use = worker_use(view);
+  std::set<std::string> devices;
+  for (const Span& span : view.spans) {
+    if (!span.device.empty()) devices.insert(span.device);
+  }
   const double all = use.busy_seconds();
   for (std::size_t k = 0; k < workers.hosts.size(); ++k) {
     const auto worked = use.busy_at.find(k + 1);
     out.push_back({workers.hosts[k].name, 0, workers.hosts[k].lost,
                    worked == use.busy_at.end() || !(all > 0) ? 0 : worked->second / all});
+    out.back().is_device = devices.contains(workers.hosts[k].name);
   }
   std::ranges::sort(out, {}, &HostUse::name);
   for (const auto& each : workers.present) {
@@ -44,8 +49,15 @@ std::vector<HostUse> host_uses(const StudyView& view) {
 std::string host_text(const HostUse& use, bool has_ended) {
   char share[32];
   std::snprintf(share, sizeof share, "%.0f %% of the work", 100 * use.share);
-  return use.name + ": " + (has_ended ? "" : counted(use.present, "worker") + ", ") + share +
+  return use.name + ": " + (has_ended || use.is_device ? "" : counted(use.present, "worker") + ", ") + share +
          (use.lost > 0 ? ", " + counted(use.lost, "worker") + " lost" : "");
+}
+
+std::string device_of(const StudyView& view, const TrialView& trial) {
+  if (!trial.device.empty()) return trial.device;
+  const auto last = std::find_if(view.spans.rbegin(), view.spans.rend(),
+                                 [&](const Span& span) { return span.trial == trial.id && !span.device.empty(); });
+  return last == view.spans.rend() ? std::string() : last->device;
 }
 
 std::string host_of(const WorkerFates& workers, std::int64_t worker) {

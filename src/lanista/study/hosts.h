@@ -6,8 +6,8 @@
 
 #include "lanista/study/view.h"
 
-// Where workers of a study ran that were begun elsewhere, and which trials moved there. Of others there is nothing to
-// tell.
+// Where workers of a study ran that were begun elsewhere, and which trials moved there; or, of a study of several
+// devices, on which of them. Of others there is nothing to tell.
 namespace lanista::study {
 
 struct HostUse {
@@ -15,11 +15,15 @@ struct HostUse {
   std::int64_t present = 0;  ///< workers
   std::int64_t lost = 0;     ///< workers
   double share = 0;          ///< of the time that workers worked, wherever they were
+  bool is_device = false;    ///< of this machine: its workers are threads, which do not come and go
 };
 /// By name. O(n log n) in the spans.
 std::vector<HostUse> host_uses(const StudyView& view);
 /// "node2: 3 workers, 48 % of the work, 1 worker lost"; of a study that has ended without those that are there.
 std::string host_text(const HostUse& use, bool has_ended);
+
+/// The device that trains a trial, or trained it last; empty: the study has one for all, or nobody worked on it.
+std::string device_of(const StudyView& view, const TrialView& trial);
 
 /// Where a worker runs that is there; empty: here, it is not there, or nobody said.
 std::string host_of(const WorkerFates& workers, std::int64_t worker);

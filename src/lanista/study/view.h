@@ -32,6 +32,7 @@ struct TrialView {
   std::optional<Outcome> outcome;         ///< absent: running
   double logical_start = 0;
   std::int64_t parameters = 0;
+  std::string device = {};  ///< that trains it from its beginning to its end; empty: the study has one for all
   bool paused = false;      ///< no outcome and no slot: it waits to be resumed
   std::int64_t budget = 0;  ///< epochs that it is to train now; a resumption raises it
   /// Where it is to rest before the end of its schedule: every budget that it was given so far. Of trials that begin
@@ -65,6 +66,7 @@ struct Span {
   std::int64_t width = 1;  ///< workers that began it together
   SpanCosts costs = {};    ///< what the seconds went into
   std::size_t host = 0;    ///< where its worker was: a number of WorkerFates::hosts, from 1; 0: nobody said
+  std::string device = {};  ///< that computed it; empty: the study has one for all
 };
 
 /// What became of worker processes. Of a study whose workers are threads there is nothing to tell. Hosts are told of

@@ -300,7 +300,7 @@ std::vector<Section> study_sections() {
             field(&StudyConfig::run, &RunConfig::devices,
                   one_of("devices", devices(),
                          "what trains: own kernels, LibTorch, a GPU through LibTorch, or a GPU with own kernels' bits; "
-                         "one of them, and results are of its kind"))),
+                         "several train side by side, and results are of their kinds"))),
         quiet(field(&StudyConfig::run, &RunConfig::lease_seconds,
                     within(0.1, 86400, "lease_seconds",
                            "a worker process that is silent for so long has lost its trials, which go on in another"))),

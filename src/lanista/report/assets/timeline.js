@@ -24,12 +24,14 @@ function hostTable() {
   const hosts = source.hosts?.uses ?? [];
   const moved = source.hosts?.moved ? el("p", {class: "caption after"}, `${source.hosts.moved}.`) : null;
   if (hosts.length < 2) return moved;
-  const heads = ["host", !study.ended && "workers there", "share of the work", "workers lost"].filter((head) => head);
+  const devices = hosts.every((host) => host.device);
+  const heads = [devices ? "device" : "host", !study.ended && !devices && "workers there", "share of the work",
+                 !devices && "workers lost"].filter((head) => head);
   const row = (host) =>
       [el("td", {}, said(host.name)),
-       !study.ended && el("td", {class: "number"}, short(host.present)),
+       !study.ended && !devices && el("td", {class: "number"}, short(host.present)),
        el("td", {class: "number"}, `${Math.round(100 * host.share)} %`),
-       el("td", {class: "number"}, short(host.lost))].filter((cell) => cell);
+       !devices && el("td", {class: "number"}, short(host.lost))].filter((cell) => cell);
   return [
     el("div", {class: "scroll", id: "hosts"},
        el("table", {class: "plain-table"},
