@@ -1,5 +1,6 @@
 #include "lanista/cli/devices.h"
 
+#include "lanista/base/precision.h"
 #include "lanista/device/device.h"
 
 namespace lanista::cli {
@@ -15,6 +16,12 @@ Result<const nn::Backend*> backend_of(const study::StudyConfig& config, const Cr
     return cannot(std::to_string(devices.size()) + " devices: a study trains on one of them in this version");
   }
   const std::string& name = crew.device ? *crew.device : devices.front();
+  const std::string& precision = config.train.precision;
+  const bool is_of_blocks = name.starts_with("block:");
+  if ((name == study::kCpu || is_of_blocks) && stored(precision_of(precision)) != precision_of(precision)) {
+    return cannot("train.precision: " + precision + " cannot be on device " + name +
+                  "; take float32, or a device of LibTorch (run.devices: [cuda:0], or torch:cpu)");
+  }
   if (name == study::kCpu) return nullptr;
   const std::string without = " on device " + name + " yet; leave it out, or run.devices: [cpu]";
   if (has_processes(crew, config)) return cannot("run.isolation: process cannot be" + without);

@@ -48,6 +48,9 @@ class AtenMachine final : public nn::Machine {
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
   void rehearse(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
 
+  /// Lanes that a launch takes: fewer than there are where memory ended.
+  std::int64_t lanes_at_once() const { return at_once_; }
+
  private:
   // Neighbouring lanes.
   struct Lanes {
@@ -102,9 +105,16 @@ class AtenMachine final : public nn::Machine {
   UpdateHyper hyper_of(const Step& step, std::int64_t piece) const;
   std::vector<std::pair<Tensor, Tensor>> noted(const Step& step, const Computed& of);
   Tensor gradient_squares(const Step& step, const Tensor& gradients) const;
+  bool lanes_are_twins();
+  void look_at_lanes();
+  std::string class_by_lanes() const;
   Tensor predictions(const Fed& fed) const;
+  Tensor predictions_of(const Lanes& lanes, const nn::Batch& batch);
+  void take_fewer(std::int64_t lanes);
   void train_step(const nn::StepWork& work, std::int64_t step);
-  void train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active, std::int64_t step);
+  void train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group, const nn::StepWork& work,
+                   std::int64_t step);
+  bool train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active, std::int64_t step);
   void check_hyper(const nn::LaneHyper& hyper) const;
   std::int64_t answer_size(const nn::Metrics& asked) const;
 
@@ -127,6 +137,8 @@ class AtenMachine final : public nn::Machine {
   std::map<StepShape, std::unique_ptr<Recorded>> recorded_;
   Recorded* waiting_ = nullptr;      // whose steps are filled and not done yet
   std::vector<std::int64_t> ahead_;  // of each lane: so many of its steps wait
+  std::int64_t at_once_ = 1;
+  bool twins_ = true;  // lanes have the same bits wherever they lie
 };
 
 }  // namespace lanista::device

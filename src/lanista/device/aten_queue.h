@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lanista/device/aten.h"
+#include "lanista/device/news.h"
 
 namespace lanista::device {
 
@@ -35,6 +36,10 @@ class AtenQueue {
   std::optional<c10::Stream> stream_;
 };
 
+/// As long as what comes back lives, this thread's products are float32's, or, if they are `narrow`, of operands that
+/// tf32 holds: the device may then multiply as tf32 does. Empty: products are always float32's.
+using ProductsScope = std::function<std::shared_ptr<void>(bool narrow)>;
+
 /// A device of LibTorch, and what it has beyond ATen's calls. Immutable and thread-safe.
 class AtenDevice {
  public:
@@ -50,6 +55,13 @@ class AtenDevice {
   /// Waits between host and device are dear: masked lanes at the ends are computed too, so that one recorded step
   /// serves whoever is active.
   virtual bool computes_all_lanes() const { return false; }
+  /// False: it is known that a lane has the same bits wherever it lies. Else programs look when they are made.
+  virtual bool lanes_may_differ() const { return true; }
+  virtual ProductsScope products() const { return {}; }
+  News& news() const { return news_; }
+
+ private:
+  mutable News news_;
 };
 
 /// As long as it lives, this thread's calls go to a queue, and no gradients are recorded.
