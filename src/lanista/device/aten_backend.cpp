@@ -50,6 +50,7 @@ class Host final : public Cpu {
   std::size_t steps_together() const override { return 3; }
   bool computes_all_lanes() const override { return true; }
   bool lanes_may_differ() const override { return true; }  // it looks, as a GPU does
+  std::int64_t most_table_bytes() const override { return std::int64_t{1} << 30; }
 };
 
 class AtenBackend final : public nn::Backend {

@@ -50,6 +50,8 @@ class AtenMachine final : public nn::Machine {
 
   /// Lanes that a launch takes: fewer than there are where memory ended.
   std::int64_t lanes_at_once() const { return at_once_; }
+  /// That steps of chunks were told so far.
+  std::int64_t bytes_up() const { return bytes_up_; }
 
  private:
   // Neighbouring lanes.
@@ -90,7 +92,13 @@ class AtenMachine final : public nn::Machine {
   Recorded& recorded(const StepShape& shape);
   void fill(Recorded& step, std::size_t at, const Fed& fed, std::span<const nn::LaneHyper> hyper,
             std::span<const std::uint8_t> active, std::int64_t number) const;
-  void fill_batches(StepInputs& inputs, std::size_t at, const Fed& fed) const;
+  void fill_batches(StepInputs& inputs, std::size_t at, const Fed& fed, const AtenSamples* table) const;
+  static std::int64_t token_of(float number);
+  Tensor brought_up(const nn::SampleTable& table, const graph::ValueType& type,
+                    std::span<const float> nn::Batch::*member) const;
+  std::shared_ptr<const AtenSamples> bring_up(const nn::SampleTable& table) const;
+  const AtenSamples* samples_of(const Fed& fed) const;
+  static Tensor read(const StepInputs& inputs, const StepShape& shape, StepInputs::Region region, std::size_t at = 0);
   static Tensor fed_to(const StepInputs& inputs, StepInputs::Region region, std::int64_t lanes, std::size_t at = 0);
   void do_waiting();
   Values computed(const Step& step, const std::function<void()>& done = {}) const;
@@ -138,6 +146,8 @@ class AtenMachine final : public nn::Machine {
   Recorded* waiting_ = nullptr;      // whose steps are filled and not done yet
   std::vector<std::int64_t> ahead_;  // of each lane: so many of its steps wait
   std::int64_t at_once_ = 1;
+  std::int64_t bytes_up_ = 0;
+  mutable std::map<const void*, std::shared_ptr<const AtenSamples>> tables_;  // null: not for this program
   bool twins_ = true;  // lanes have the same bits wherever they lie
 };
 

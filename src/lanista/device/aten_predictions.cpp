@@ -14,14 +14,18 @@ namespace lanista::device {
 Tensor AtenMachine::predictions(const Fed& fed) const {
   const Frame frame{
       .lanes = fed.lanes.count, .batch = fed.size, .total = fed.size, .real = real_, .products = device_.products()};
-  const StepShape shape{.begin = fed.lanes.begin, .lanes = fed.lanes.count, .size = fed.size, .shared = fed.shared};
+  const StepShape shape{.begin = fed.lanes.begin,
+                        .lanes = fed.lanes.count,
+                        .size = fed.size,
+                        .shared = fed.shared,
+                        .table = samples_of(fed)};
   StepInputs inputs(layouts_of(shape), device_.device());
   inputs.prepare();
-  fill_batches(inputs, 0, fed);
+  fill_batches(inputs, 0, fed, shape.table);
   inputs.send();
   Values values;
   bind_state(fed.lanes, infer_.state, values);
-  values[infer_.input] = fed_to(inputs, StepInputs::kFeatures, fed.lanes.count);
+  values[infer_.input] = read(inputs, shape, StepInputs::kFeatures);
   predict_.run(frame, values);
   // A prediction may be what was fed, whose memory goes with `inputs`.
   return values.at(infer_.prediction).reshape({fed.lanes.count, -1}).cpu().clone(at::MemoryFormat::Contiguous);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lanista/device/aten.h"
+#include "lanista/device/aten_samples.h"
 #include "lanista/device/news.h"
 
 namespace lanista::device {
@@ -58,10 +59,14 @@ class AtenDevice {
   /// False: it is known that a lane has the same bits wherever it lies. Else programs look when they are made.
   virtual bool lanes_may_differ() const { return true; }
   virtual ProductsScope products() const { return {}; }
+  /// Of a data set that is brought up once; 0: batches go up as they are read, as where there is no way up.
+  virtual std::int64_t most_table_bytes() const { return 0; }
+  AtenTables& tables() const { return tables_; }
   News& news() const { return news_; }
 
  private:
   mutable News news_;
+  mutable AtenTables tables_;
 };
 
 /// As long as it lives, this thread's calls go to a queue, and no gradients are recorded.

@@ -25,6 +25,23 @@ Tensor AtenMachine::fed_to(const StepInputs& inputs, StepInputs::Region region, 
   return all.expand(sizes);
 }
 
+// Features or targets of a step: as they came, or out of the table.
+Tensor AtenMachine::read(const StepInputs& inputs, const StepShape& shape, StepInputs::Region region, std::size_t at) {
+  if (shape.table == nullptr) return fed_to(inputs, region, shape.lanes, at);
+  const Tensor& rows = inputs.at(StepInputs::kSamples, at);
+  const Tensor& table = region == StepInputs::kFeatures ? shape.table->features : shape.table->targets;
+  const Tensor found = at::index_select(table, 0, rows.reshape({-1}));
+  const std::int64_t readers = rows.size(0);
+  std::vector<std::int64_t> sizes = found.sizes().vec();
+  sizes[0] = shape.size;
+  // Labels of positions lie one after the other, as they are fed.
+  if (region == StepInputs::kTargets && found.scalar_type() == at::kLong) sizes = {shape.size * found.size(1)};
+  sizes.insert(sizes.begin(), readers);
+  Tensor all = found.reshape(sizes);
+  sizes[0] = shape.lanes;
+  return all.expand(sizes);
+}
+
 std::unique_ptr<AtenMachine::Recorded> AtenMachine::make_recorded(const StepShape& shape, std::size_t steps) const {
   auto step = std::make_unique<Recorded>(shape, layouts_of(shape), device_, steps);
   const StepInputs& inputs = step->inputs;
@@ -104,8 +121,8 @@ Values AtenMachine::computed(const Step& step, const std::function<void()>& done
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   Values values;
   bind_state(lanes, train_->state, values);
-  values[train_->input] = fed_to(step.of.inputs, StepInputs::kFeatures, lanes.count, step.at);
-  values[train_->target] = fed_to(step.of.inputs, StepInputs::kTargets, lanes.count, step.at);
+  values[train_->input] = read(step.of.inputs, step.shape(), StepInputs::kFeatures, step.at);
+  values[train_->target] = read(step.of.inputs, step.shape(), StepInputs::kTargets, step.at);
   compute_.run(step.frame(), values, done);
   return values;
 }
@@ -336,6 +353,7 @@ void AtenMachine::do_waiting() {
   const std::size_t count = std::exchange(step.filled, 0);
   std::size_t done = 0;
   std::exception_ptr failure;
+  bytes_up_ += static_cast<std::int64_t>(count) * step.inputs.step_bytes();
   try {
     if (count == step.frames.size() && step.all) {
       step.inputs.send();

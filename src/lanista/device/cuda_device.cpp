@@ -106,6 +106,7 @@ class Cuda final : public AtenDevice {
   const LaneKernels* kernels() const override { return kernels_.get(); }
   std::size_t steps_together() const override { return 8; }
   bool computes_all_lanes() const override { return true; }
+  std::int64_t most_table_bytes() const override { return std::int64_t{8} << 30; }
   // What cuBLAS may do with float32 is told for the whole process, and read as a product is called: so narrow products
   // are called one at a time, and others while there are none.
   ProductsScope products() const override {
