@@ -5,15 +5,36 @@
 
 namespace lanista {
 
-/// The floating-point type that a program computes in.
-enum class Precision { kFloat32, kFloat64 };
+/// The floating-point type that a program computes in. With tf32 and bf16 it is float32 but for the operands of
+/// products, which are rounded to fewer bits before they are multiplied; their sums are float32 again.
+enum class Precision { kFloat32, kFloat64, kTf32, kBf16 };
 
-/// From its name in recipes, study files and packages: "float64", else float32.
+/// From its name in recipes, study files and packages; float32 for any other.
 constexpr Precision precision_of(std::string_view name) {
-  return name == "float64" ? Precision::kFloat64 : Precision::kFloat32;
+  return name == "float64" ? Precision::kFloat64
+         : name == "tf32"  ? Precision::kTf32
+         : name == "bf16"  ? Precision::kBf16
+                           : Precision::kFloat32;
 }
 
-constexpr const char* name_of(Precision precision) { return precision == Precision::kFloat64 ? "float64" : "float32"; }
+constexpr const char* name_of(Precision precision) {
+  switch (precision) {
+    case Precision::kFloat64:
+      return "float64";
+    case Precision::kTf32:
+      return "tf32";
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kFloat32:
+      break;
+  }
+  return "float32";
+}
+
+/// The type of values between operators, and of all that is kept.
+constexpr Precision stored(Precision precision) {
+  return precision == Precision::kFloat64 ? Precision::kFloat64 : Precision::kFloat32;
+}
 
 /// Bytes of a number.
 constexpr std::int64_t size_of(Precision precision) { return precision == Precision::kFloat64 ? 8 : 4; }

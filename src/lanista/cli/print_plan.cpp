@@ -47,9 +47,9 @@ Result<void> measure(const fuse::Plan& plan, std::size_t member, double seconds,
   const auto ops = step::training_ops(graph::builtin_ops());
   LANISTA_ASSIGN(const auto train, step::derive_training_step(like.model, like.recipe.step, ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(like.model, ops));
-  LANISTA_ASSIGN(
-      auto program,
-      nn::Program::compile(train, infer, {.max_batch = like.recipe.batch_size, .precision = like.recipe.precision}));
+  LANISTA_ASSIGN(auto program,
+                 nn::Program::compile(
+                     train, infer, {.max_batch = like.recipe.batch_size, .precision = stored(like.recipe.precision)}));
   LANISTA_TRY(program.begin(0, 1));
   kernels::set_flush_to_zero();  // as workers do
   const runtime::MadeUpBatch batch(train, like.recipe.batch_size);

@@ -156,6 +156,7 @@ struct Session {
                              [this](const auto& view) {
                                refill_memory_reserve();
                                progress.on_idle(view);
+                               tell_news();
                              },
                          .on_package = [this](bool tested) { assess(tested); }},
             .machine = machine,
@@ -164,6 +165,14 @@ struct Session {
             // Times are of one device; where there are several nothing is remembered.
             .profiles = {devices.empty() ? engine::profiles_folder(config, folder) : "",
                          this_device(backend != nullptr ? backend->numeric_class() : std::string_view())}};
+  }
+
+  /// What its device has found, once each.
+  void tell_news() {
+    if (backend == nullptr) return;
+    for (const std::string& news : backend->take_news()) {
+      sink.write({clock.unix_time(), Level::kWarning, "device", {{"news", news}}});
+    }
   }
 
   /// The report shows more where this succeeds; a study is whole without it.
@@ -271,6 +280,7 @@ int run_engine(Session& session, engine::Engine& engine, const View& shown) {
   auto summary = run_to_the_end(engine);
   session.progress.finish();
   session.page.reset();
+  session.tell_news();
   if (!summary) {
     report(summary.error());
     std::cerr << "nothing written is lost; continue with: lanista resume " << printable(shell_word(session.folder))

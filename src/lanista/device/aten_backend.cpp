@@ -39,6 +39,7 @@ class Cpu : public AtenDevice {
   // A lane's numbers do not hang on how many there are; the twin tests prove it for this library's CPU.
   std::string_view numeric_class() const override { return "aten/" TORCH_VERSION "/cpu"; }
   std::unique_ptr<AtenQueue> queue() const override { return std::make_unique<HostQueue>(); }
+  bool lanes_may_differ() const override { return TORCH_VERSION_MAJOR >= 2; }
 };
 
 class Host final : public Cpu {
@@ -48,6 +49,8 @@ class Host final : public Cpu {
   const LaneKernels* kernels() const override { return &host_lane_kernels(); }
   std::size_t steps_together() const override { return 3; }
   bool computes_all_lanes() const override { return true; }
+  bool lanes_may_differ() const override { return true; }  // it looks, as a GPU does
+  std::int64_t most_table_bytes() const override { return std::int64_t{1} << 30; }
 };
 
 class AtenBackend final : public nn::Backend {
@@ -55,6 +58,7 @@ class AtenBackend final : public nn::Backend {
   explicit AtenBackend(const AtenDevice& device) : device_(device) {}
   std::string_view name() const override { return device_.name(); }
   std::string_view numeric_class() const override { return device_.numeric_class(); }
+  std::vector<std::string> take_news() const override { return device_.news().take(); }
   nn::Capability capability() const override {
     return device_.device().is_cpu() ? nn::Capability{} : nn::Capability{.workers = 1, .many_lanes = true};
   }

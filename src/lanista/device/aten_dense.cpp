@@ -1,6 +1,7 @@
 // Linear layers, convolutions and matrix products. A convolution gathers its windows and is a product of each lane and
 // group; nothing is ever scattered.
 #include "lanista/device/aten_products.h"
+#include "lanista/device/aten_rounding.h"
 #include "lanista/device/aten_shapes.h"
 #include "lanista/device/aten_table.h"
 #include "lanista/graph/ops/rules.h"
@@ -136,16 +137,16 @@ AtenRun matmul(const AtenCall& call) {
 
 }  // namespace
 
-void add_dense(AtenTable& table) {
-  table["linear"] = linear;
-  table["linear_grad_x"] = plain(linear_grad_x);
-  table["linear_grad_w"] = plain(linear_grad_w);
+void add_dense(AtenTable& table, const Products& products) {
+  table["linear"] = products.of(linear);
+  table["linear_grad_x"] = products.of(plain(linear_grad_x));
+  table["linear_grad_w"] = products.of(plain(linear_grad_w));
   table["channel_sum"] = channel_sum;
-  table["conv2d"] = conv2d;
-  table["conv2d_grad_x"] = conv2d_grad_x;
-  table["conv2d_grad_w"] = conv2d_grad_w;
-  table["conv_transpose2d"] = conv_transpose2d;
-  table["matmul"] = matmul;
+  table["conv2d"] = products.of(conv2d);
+  table["conv2d_grad_x"] = products.of(conv2d_grad_x);
+  table["conv2d_grad_w"] = products.of(conv2d_grad_w);
+  table["conv_transpose2d"] = products.of(conv_transpose2d);
+  table["matmul"] = products.of(matmul);
 }
 
 }  // namespace lanista::device

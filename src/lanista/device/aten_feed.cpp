@@ -8,6 +8,11 @@
 
 namespace lanista::device {
 
+// What is no token number is a token that no vocabulary holds.
+std::int64_t AtenMachine::token_of(float number) {
+  return number >= 0 && number < 0x1p31F ? static_cast<std::int64_t>(number) : std::int64_t{-1};
+}
+
 void AtenMachine::check_hyper(const nn::LaneHyper& hyper) const {
   LANISTA_CHECK(hyper.numbers.empty() || hyper.numbers.size() == facts().lane_numbers.size(),
                 std::to_string(hyper.numbers.size()) + " numbers of a lane instead of " +
@@ -34,7 +39,7 @@ void AtenMachine::check_batch(const nn::Batch& batch, bool trains) const {
                     "label " + std::to_string(label) + " of " + std::to_string(classes_) + " classes");
     }
   }
-  if (compute_.draws_masks()) want(batch.sample_index.size(), batch.size, "sample numbers");
+  if (compute_.draws_masks() || batch.table != nullptr) want(batch.sample_index.size(), batch.size, "sample numbers");
   if (!batch.weights.empty()) want(batch.weights.size(), batch.size, "weights");
 }
 
@@ -46,7 +51,8 @@ StepShape AtenMachine::shape_of(const Fed& fed, std::span<const nn::LaneHyper> h
                   .weighted = std::ranges::any_of(
                       fed.of, [](const nn::Batch* batch) { return batch != nullptr && !batch->weights.empty(); }),
                   .watched = pending_->watched,
-                  .clipped = std::ranges::any_of(hyper, [](const nn::LaneHyper& h) { return h.clip_norm > 0; })};
+                  .clipped = std::ranges::any_of(hyper, [](const nn::LaneHyper& h) { return h.clip_norm > 0; }),
+                  .table = samples_of(fed)};
   for (const nn::Range& piece : pieces_of(kind_->layout().trained, hyper)) {
     shape.pieces.insert(shape.pieces.end(), {piece.begin, piece.count});
   }
@@ -57,27 +63,30 @@ StepInputs::Layouts AtenMachine::layouts_of(const StepShape& shape) const {
   const std::int64_t readers = shape.shared ? 1 : shape.lanes;
   const at::ScalarType real = c10::typeMetaToScalarType(real_.dtype());
   const auto values = [&](const graph::ValueType& type) {
-    StepInputs::Layout layout{type.dtype == graph::DType::kReal ? real : at::kLong, {readers}};
-    for (const std::int64_t dim : type.shape.dims) layout.sizes.push_back(dim == graph::kBatch ? shape.size : dim);
+    StepInputs::Layout layout{type.dtype == graph::DType::kReal ? real : at::kLong,
+                              StepInputs::sizes_of(type.shape, shape.size)};
+    layout.sizes.insert(layout.sizes.begin(), shape.table == nullptr ? readers : 0);
     return layout;
   };
   StepInputs::Layouts all;
   all[StepInputs::kFeatures] = values(infer_.types.at(infer_.input));
   all[StepInputs::kTargets] = {at::kLong, {0}};
-  if (train_ && classes_ > 0) all[StepInputs::kTargets].sizes = {readers, shape.size * positions_};
+  if (train_ && classes_ > 0)
+    all[StepInputs::kTargets].sizes = {shape.table == nullptr ? readers : 0, shape.size * positions_};
   if (train_ && classes_ == 0) all[StepInputs::kTargets] = values(train_->types.at(train_->target));
   all[StepInputs::kWeights] = {real, {shape.weighted ? shape.lanes : 0, shape.size}};
   all[StepInputs::kHyper] = {at::kDouble, {shape.tables(), shape.lanes, UpdateHyper::kColumns}};
   all[StepInputs::kNumbers] = {at::kDouble, {shape.lanes, static_cast<std::int64_t>(facts().lane_numbers.size())}};
   all[StepInputs::kActive] = {at::kLong, {shape.lanes}};
   all[StepInputs::kKeys] = {at::kLong, {shape.lanes, 2}};
-  all[StepInputs::kSamples] = {at::kLong, {compute_.draws_masks() ? readers : 0, shape.size}};
+  const bool reads_rows = compute_.draws_masks() || shape.table != nullptr;
+  all[StepInputs::kSamples] = {at::kLong, {reads_rows ? readers : 0, shape.size}};
   all[StepInputs::kStep] = {at::kLong, {1}};
   return all;
 }
 
 // Zeros where a lane has none.
-void AtenMachine::fill_batches(StepInputs& inputs, std::size_t at, const Fed& fed) const {
+void AtenMachine::fill_batches(StepInputs& inputs, std::size_t at, const Fed& fed, const AtenSamples* table) const {
   const auto each = [&](auto room, const auto& write) {
     const std::size_t count = room.size() / fed.of.size();
     for (std::size_t i = 0; i < fed.of.size(); ++i) {
@@ -92,12 +101,8 @@ void AtenMachine::fill_batches(StepInputs& inputs, std::size_t at, const Fed& fe
   const auto values = [&](StepInputs::Region region, const graph::ValueType& type,
                           std::span<const float> nn::Batch::*member) {
     if (type.dtype != graph::DType::kReal) {
-      each(inputs.host<std::int64_t>(region, at), [&](auto own, const nn::Batch& batch) {
-        // What is no token number is a token that no vocabulary holds.
-        std::ranges::transform(batch.*member, own.begin(), [](float x) {
-          return x >= 0 && x < 0x1p31F ? static_cast<std::int64_t>(x) : std::int64_t{-1};
-        });
-      });
+      each(inputs.host<std::int64_t>(region, at),
+           [&](auto own, const nn::Batch& batch) { std::ranges::transform(batch.*member, own.begin(), token_of); });
     } else if (kind_->is_double()) {
       each(inputs.host<double>(region, at),
            [&](auto own, const nn::Batch& batch) { std::ranges::copy(batch.*member, own.begin()); });
@@ -106,6 +111,11 @@ void AtenMachine::fill_batches(StepInputs& inputs, std::size_t at, const Fed& fe
            [&](auto own, const nn::Batch& batch) { std::ranges::copy(batch.*member, own.begin()); });
     }
   };
+  if (table != nullptr || compute_.draws_masks()) {
+    each(inputs.host<std::int64_t>(StepInputs::kSamples, at),
+         [](auto own, const nn::Batch& batch) { std::ranges::copy(batch.sample_index, own.begin()); });
+  }
+  if (table != nullptr) return;
   values(StepInputs::kFeatures, infer_.types.at(infer_.input), &nn::Batch::features);
   const bool trains = std::ranges::any_of(fed.of, [this](const nn::Batch* batch) {
     return batch != nullptr && !(classes_ > 0 ? batch->labels.empty() : batch->targets.empty());
@@ -117,10 +127,6 @@ void AtenMachine::fill_batches(StepInputs& inputs, std::size_t at, const Fed& fe
   } else {
     values(StepInputs::kTargets, train_->types.at(train_->target), &nn::Batch::targets);
   }
-  if (compute_.draws_masks()) {
-    each(inputs.host<std::int64_t>(StepInputs::kSamples, at),
-         [](auto own, const nn::Batch& batch) { std::ranges::copy(batch.sample_index, own.begin()); });
-  }
 }
 
 // `hyper` and `active` are of these lanes alone.
@@ -128,7 +134,7 @@ void AtenMachine::fill(Recorded& step, std::size_t at, const Fed& fed, std::span
                        std::span<const std::uint8_t> active, std::int64_t number) const {
   StepInputs& inputs = step.inputs;
   Frame& frame = step.frames[at];
-  fill_batches(inputs, at, fed);
+  fill_batches(inputs, at, fed, step.shape.table);
   const auto rows = inputs.host<double>(StepInputs::kHyper, at),
              numbers = inputs.host<double>(StepInputs::kNumbers, at);
   const auto keys = inputs.host<std::int64_t>(StepInputs::kKeys, at),

@@ -81,7 +81,7 @@ void AtenMachine::rehearse(const nn::Batch& batch, const nn::LaneHyper& hyper, c
   waited();
   Values values;
   bind_state(fed.lanes, infer_.state, values);
-  values[infer_.input] = fed_to(step->inputs, StepInputs::kFeatures, 1);
+  values[infer_.input] = read(step->inputs, step->shape, StepInputs::kFeatures);
   predict_.run(step->frames[0], values, waited);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/device/aten_memory.h"
 #include "lanista/device/aten_pending.h"
 #include "lanista/device/lost_device.h"
 #include "lanista/nn/layout.h"
@@ -51,7 +52,27 @@ struct AtenMachine::Parts {
   AtenUpdate update = nullptr;
   std::int64_t planned_bytes = 0;
   MemoryBudget::Reservation reservation;
+  std::unique_ptr<AtenQueue> queue;
+  Tensor rows;  // of as many lanes as there is memory for
+
+  void allocate_rows(std::int64_t lanes, const nn::StateKind& kind, at::Device device);
 };
+
+// Where memory ends, for half as many, down to one.
+void AtenMachine::Parts::allocate_rows(std::int64_t lanes, const nn::StateKind& kind, at::Device device) {
+  const AtenScope scope(*queue);
+  const std::int64_t row = kind.bytes() / static_cast<std::int64_t>(element_size(kind));
+  while (true) {
+    try {
+      rows = at::zeros({lanes, row}, at::TensorOptions(device).dtype(kind.is_double() ? at::kDouble : at::kFloat));
+      return;
+    } catch (const std::exception& error) {
+      if (lanes == 1 || !is_of_memory(error)) throw;
+      queue->free_unused();
+      lanes = (lanes + 1) / 2;
+    }
+  }
+}
 
 Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingStep* train,
                                                           const step::InferenceStep& infer,
@@ -62,6 +83,7 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
   nn::ProgramOptions like = options;
   like.max_batch = std::min<std::int64_t>(options.max_batch, 1);
   like.threads = std::min(options.threads, 1);
+  like.precision = stored(options.precision);
   like.budget = nullptr;
   LANISTA_ASSIGN(const auto twin, nn::cpu_backend().compile(train, infer, like));
   nn::MachineFacts facts = twin->facts();
@@ -70,7 +92,7 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
   const nn::Operators shipped;
   const nn::Operators& operators = options.operators != nullptr ? *options.operators : shipped;
   const graph::OpTable ops = options.step_ops != nullptr ? *options.step_ops : step::training_ops(operators.table());
-  const AtenTable table = aten_table(device.kernels());
+  const AtenTable table = aten_table(device.kernels(), options.precision);
   Parts parts;
   parts.infer = infer;
   LANISTA_ASSIGN(parts.predict,
@@ -110,7 +132,17 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
   }
   const std::int64_t bytes = parts.planned_bytes;
   try {
-    return std::unique_ptr<nn::Machine>(new AtenMachine(std::move(facts), std::move(parts), options, device));
+    parts.queue = device.queue();
+    parts.allocate_rows(options.lanes, *facts.kind, device.device());
+    nn::ProgramOptions made = options;
+    facts.lanes = made.lanes = parts.rows.size(0);
+    if (made.lanes < options.lanes) {
+      device.news().tell("device " + std::string(device.name()) + " has no memory for the states of " +
+                         std::to_string(options.lanes) + " lanes of a program; it has " + std::to_string(made.lanes));
+    }
+    std::unique_ptr<AtenMachine> machine(new AtenMachine(std::move(facts), std::move(parts), made, device));
+    machine->look_at_lanes();
+    return std::unique_ptr<nn::Machine>(std::move(machine));
   } catch (const std::exception&) {
     return Error{.code = Code::kResourceExhausted,
                  .message = "the device has no memory for a program of " + std::to_string(bytes) + " bytes (" +
@@ -124,7 +156,7 @@ AtenMachine::AtenMachine(nn::MachineFacts facts, Parts parts, const nn::ProgramO
     : Machine(std::move(facts)),
       options_(options),
       device_(device),
-      queue_(device.queue()),
+      queue_(std::move(parts.queue)),
       real_(at::TensorOptions(device.device()).dtype(this->facts().kind->is_double() ? at::kDouble : at::kFloat)),
       kind_(this->facts().kind),
       train_(std::move(parts.train)),
@@ -134,9 +166,11 @@ AtenMachine::AtenMachine(nn::MachineFacts facts, Parts parts, const nn::ProgramO
       update_(parts.update),
       planned_bytes_(parts.planned_bytes),
       reservation_(std::move(parts.reservation)),
+      rows_(std::move(parts.rows)),
       states_(static_cast<std::size_t>(options.lanes)),
       pending_(std::make_unique<Pending>()),
-      ahead_(states_.size(), 0) {
+      ahead_(states_.size(), 0),
+      at_once_(options.lanes) {
   const graph::Shape& prediction = infer_.types.at(infer_.prediction).shape;
   row_ = prediction.dims.back();
   if (train_ && train_->types.at(train_->target).dtype == graph::DType::kIndex) {
@@ -145,7 +179,6 @@ AtenMachine::AtenMachine(nn::MachineFacts facts, Parts parts, const nn::ProgramO
   }
   const AtenScope scope(*queue_);
   totals_ = at::zeros({kTotals, options.lanes}, real_.dtype(at::kDouble));
-  rows_ = at::zeros({options.lanes, kind_->bytes() / static_cast<std::int64_t>(element_size(*kind_))}, real_);
 }
 
 // Nothing goes before the device is done with it.
@@ -158,15 +191,48 @@ AtenMachine::~AtenMachine() {
   recorded_.clear();
 }
 
+// What throws here will throw again where it is somebody's step.
+void AtenMachine::look_at_lanes() {
+  if (!train_ || options_.lanes < 2 || !device_.lanes_may_differ()) return;
+  try {
+    twins_ = lanes_are_twins();
+  } catch (const std::exception&) {
+    const AtenScope scope(*queue_);
+    if (!queue_->is_alive()) lose_device(device_.name());
+    ahead_.assign(ahead_.size(), 0);
+    rows_.zero_();
+    return;
+  }
+  if (twins_) return;
+  device_.news().tell("on device " + std::string(device_.name()) +
+                      " equal trials have other bits in other lanes (class " + class_by_lanes() +
+                      "): a trial's bits depend on its lane, and a resumed or repeated one agrees to rounding");
+}
+
+// Numbers hang on how many lanes a program has where they hang on the lane.
+std::string AtenMachine::class_by_lanes() const {
+  return std::string(device_.numeric_class()) + "/L" + std::to_string(options_.lanes);
+}
+
+// From here on a launch takes half as many.
+void AtenMachine::take_fewer(std::int64_t lanes) {
+  at_once_ = std::max<std::int64_t>(1, (lanes + 1) / 2);
+  device_.news().tell("device " + std::string(device_.name()) + " has no memory for steps of " + std::to_string(lanes) +
+                      " lanes; a program of " + std::to_string(options_.lanes) + " lanes takes " +
+                      std::to_string(at_once_) + " of them at a time, and is slower");
+}
+
 std::int64_t AtenMachine::bytes() const {
   const auto held = std::ranges::count_if(states_, [](const nn::LaneState& state) { return static_cast<bool>(state); });
   return planned_bytes_ + held * kind_->bytes();
 }
 
 std::string AtenMachine::describe() const {
-  std::string text = std::string(kind_->is_double() ? "float64" : "float32") + " aten on " + real_.device().str() +
-                     ", " + std::to_string(options_.lanes) + " lanes, up to " + std::to_string(options_.max_batch) +
+  std::string text = std::string(name_of(options_.precision)) + " aten on " + real_.device().str() + ", " +
+                     std::to_string(options_.lanes) + " lanes, up to " + std::to_string(options_.max_batch) +
                      " samples, " + std::to_string(bytes()) + " bytes\n";
+  if (!twins_) text += "lanes differ: class " + class_by_lanes() + "\n";
+  if (at_once_ < options_.lanes) text += "memory for " + std::to_string(at_once_) + " lanes at once\n";
   for (const nn::PlanLine& line : facts().plan) text += line.text() + "\n";
   return text;
 }

@@ -48,6 +48,11 @@ class AtenMachine final : public nn::Machine {
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
   void rehearse(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
 
+  /// Lanes that a launch takes: fewer than there are where memory ended.
+  std::int64_t lanes_at_once() const { return at_once_; }
+  /// That steps of chunks were told so far.
+  std::int64_t bytes_up() const { return bytes_up_; }
+
  private:
   // Neighbouring lanes.
   struct Lanes {
@@ -87,7 +92,13 @@ class AtenMachine final : public nn::Machine {
   Recorded& recorded(const StepShape& shape);
   void fill(Recorded& step, std::size_t at, const Fed& fed, std::span<const nn::LaneHyper> hyper,
             std::span<const std::uint8_t> active, std::int64_t number) const;
-  void fill_batches(StepInputs& inputs, std::size_t at, const Fed& fed) const;
+  void fill_batches(StepInputs& inputs, std::size_t at, const Fed& fed, const AtenSamples* table) const;
+  static std::int64_t token_of(float number);
+  Tensor brought_up(const nn::SampleTable& table, const graph::ValueType& type,
+                    std::span<const float> nn::Batch::*member) const;
+  std::shared_ptr<const AtenSamples> bring_up(const nn::SampleTable& table) const;
+  const AtenSamples* samples_of(const Fed& fed) const;
+  static Tensor read(const StepInputs& inputs, const StepShape& shape, StepInputs::Region region, std::size_t at = 0);
   static Tensor fed_to(const StepInputs& inputs, StepInputs::Region region, std::int64_t lanes, std::size_t at = 0);
   void do_waiting();
   Values computed(const Step& step, const std::function<void()>& done = {}) const;
@@ -102,9 +113,16 @@ class AtenMachine final : public nn::Machine {
   UpdateHyper hyper_of(const Step& step, std::int64_t piece) const;
   std::vector<std::pair<Tensor, Tensor>> noted(const Step& step, const Computed& of);
   Tensor gradient_squares(const Step& step, const Tensor& gradients) const;
+  bool lanes_are_twins();
+  void look_at_lanes();
+  std::string class_by_lanes() const;
   Tensor predictions(const Fed& fed) const;
+  Tensor predictions_of(const Lanes& lanes, const nn::Batch& batch);
+  void take_fewer(std::int64_t lanes);
   void train_step(const nn::StepWork& work, std::int64_t step);
-  void train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active, std::int64_t step);
+  void train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group, const nn::StepWork& work,
+                   std::int64_t step);
+  bool train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active, std::int64_t step);
   void check_hyper(const nn::LaneHyper& hyper) const;
   std::int64_t answer_size(const nn::Metrics& asked) const;
 
@@ -127,6 +145,10 @@ class AtenMachine final : public nn::Machine {
   std::map<StepShape, std::unique_ptr<Recorded>> recorded_;
   Recorded* waiting_ = nullptr;      // whose steps are filled and not done yet
   std::vector<std::int64_t> ahead_;  // of each lane: so many of its steps wait
+  std::int64_t at_once_ = 1;
+  std::int64_t bytes_up_ = 0;
+  mutable std::map<const void*, std::shared_ptr<const AtenSamples>> tables_;  // null: not for this program
+  bool twins_ = true;  // lanes have the same bits wherever they lie
 };
 
 }  // namespace lanista::device

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lanista/base/check.h"
+#include "lanista/device/aten_memory.h"
 #include "lanista/device/aten_pending.h"
 #include "lanista/step/loss.h"
 
@@ -11,18 +12,39 @@ namespace lanista::device {
 
 // [lanes, elements], on the host.
 Tensor AtenMachine::predictions(const Fed& fed) const {
-  const Frame frame{.lanes = fed.lanes.count, .batch = fed.size, .total = fed.size, .real = real_};
-  const StepShape shape{.begin = fed.lanes.begin, .lanes = fed.lanes.count, .size = fed.size, .shared = fed.shared};
+  const Frame frame{
+      .lanes = fed.lanes.count, .batch = fed.size, .total = fed.size, .real = real_, .products = device_.products()};
+  const StepShape shape{.begin = fed.lanes.begin,
+                        .lanes = fed.lanes.count,
+                        .size = fed.size,
+                        .shared = fed.shared,
+                        .table = samples_of(fed)};
   StepInputs inputs(layouts_of(shape), device_.device());
   inputs.prepare();
-  fill_batches(inputs, 0, fed);
+  fill_batches(inputs, 0, fed, shape.table);
   inputs.send();
   Values values;
   bind_state(fed.lanes, infer_.state, values);
-  values[infer_.input] = fed_to(inputs, StepInputs::kFeatures, fed.lanes.count);
+  values[infer_.input] = read(inputs, shape, StepInputs::kFeatures);
   predict_.run(frame, values);
   // A prediction may be what was fed, whose memory goes with `inputs`.
   return values.at(infer_.prediction).reshape({fed.lanes.count, -1}).cpu().clone(at::MemoryFormat::Contiguous);
+}
+
+// The same of one batch for all of them, as many lanes at once as memory allows.
+Tensor AtenMachine::predictions_of(const Lanes& lanes, const nn::Batch& batch) {
+  std::vector<Tensor> parts;
+  for (std::int64_t begin = lanes.begin; begin < lanes.begin + lanes.count;) {
+    const std::int64_t count = std::min(at_once_, lanes.begin + lanes.count - begin);
+    try {
+      parts.push_back(predictions({.lanes = {begin, count}, .size = batch.size, .of = {&batch}, .shared = true}));
+      begin += count;
+    } catch (const std::exception& error) {
+      if (count == 1 || !is_of_memory(error)) throw;
+      take_fewer(count);
+    }
+  }
+  return parts.size() == 1 ? parts.front() : at::cat(parts);
 }
 
 void AtenMachine::predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionsOut out) {
@@ -55,7 +77,7 @@ void AtenMachine::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMet
   std::vector<double> room;
   while (const nn::Batch* batch = batches()) {
     check_batch(*batch, false);
-    const Tensor told = predictions({.lanes = all, .size = batch->size, .of = {batch}, .shared = true}).to(at::kDouble);
+    const Tensor told = predictions_of(all, *batch).to(at::kDouble);
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       const double* from = told.data_ptr<double>() + (lanes[i].lane - all.begin) * told.size(1);
       room.assign(from, from + told.size(1));

@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "lanista/device/aten.h"
+#include "lanista/device/aten_samples.h"
+#include "lanista/device/news.h"
 
 namespace lanista::device {
 
@@ -35,6 +37,10 @@ class AtenQueue {
   std::optional<c10::Stream> stream_;
 };
 
+/// As long as what comes back lives, this thread's products are float32's, or, if they are `narrow`, of operands that
+/// tf32 holds: the device may then multiply as tf32 does. Empty: products are always float32's.
+using ProductsScope = std::function<std::shared_ptr<void>(bool narrow)>;
+
 /// A device of LibTorch, and what it has beyond ATen's calls. Immutable and thread-safe.
 class AtenDevice {
  public:
@@ -50,6 +56,17 @@ class AtenDevice {
   /// Waits between host and device are dear: masked lanes at the ends are computed too, so that one recorded step
   /// serves whoever is active.
   virtual bool computes_all_lanes() const { return false; }
+  /// False: it is known that a lane has the same bits wherever it lies. Else programs look when they are made.
+  virtual bool lanes_may_differ() const { return true; }
+  virtual ProductsScope products() const { return {}; }
+  /// Of a data set that is brought up once; 0: batches go up as they are read, as where there is no way up.
+  virtual std::int64_t most_table_bytes() const { return 0; }
+  AtenTables& tables() const { return tables_; }
+  News& news() const { return news_; }
+
+ private:
+  mutable News news_;
+  mutable AtenTables tables_;
 };
 
 /// As long as it lives, this thread's calls go to a queue, and no gradients are recorded.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/device/aten_memory.h"
 
 namespace lanista::device {
 namespace {
@@ -49,7 +50,8 @@ Result<AtenSection> AtenSection::make(const std::string& name, const graph::Grap
     section.draws_masks_ |= node.op == "dropout_train";
     for (const graph::Port port : node.inputs) last[port] = section.calls_.size();
     for (std::uint32_t slot = 0; slot < out.size(); ++slot) last[{id, slot}] = section.calls_.size();
-    section.calls_.push_back({id, node.op, entry->second(call), node.inputs, {}});
+    AtenRun run = entry->second(call);
+    section.calls_.push_back({id, node.op, std::move(run), node.inputs, {}, call.narrow});
   }
   for (const auto& [port, at] : last) {
     if (!keep.contains(port)) section.calls_[at].dead.push_back(port);
@@ -63,10 +65,13 @@ void AtenSection::run(const Frame& frame, Values& values, const std::function<vo
     for (const graph::Port port : call.inputs) in.push_back(values.at(port));
     Tensors out;
     try {
+      const auto scope = frame.products ? frame.products(call.narrow) : nullptr;
       out = call.run(frame, in);
     } catch (const c10::Error& error) {  // whose text has its stack in it
-      const std::string text = error.what_without_backtrace();
-      throw std::runtime_error("device: operator '" + call.op + "': " + text.substr(0, text.find('\n')));
+      const std::string whole = error.what_without_backtrace();
+      const std::string text = "device: operator '" + call.op + "': " + whole.substr(0, whole.find('\n'));
+      if (is_of_memory(error)) throw NoMemory(text);
+      throw std::runtime_error(text);
     }
     for (std::uint32_t slot = 0; slot < out.size(); ++slot) values[{call.id, slot}] = std::move(out[slot]);
     for (const graph::Port port : call.dead) values.erase(port);

@@ -25,7 +25,7 @@ class AtenSection {
                                   const graph::OpTable& ops, const AtenTable& table);
 
   /// Adds what is kept to `values`, which holds the sources. `done` is called after every call of the plan. Throws
-  /// std::runtime_error, naming the operator, for whatever ATen throws.
+  /// NoMemory or std::runtime_error, naming the operator, for whatever ATen throws.
   void run(const Frame& frame, Values& values, const std::function<void()>& done = {}) const;
   const std::vector<nn::LaneNumber>& numbers() const { return numbers_; }
   bool draws_masks() const { return draws_masks_; }
@@ -37,6 +37,7 @@ class AtenSection {
     std::string op;
     AtenRun run;
     std::vector<graph::Port> inputs, dead;
+    bool narrow = false;
   };
 
   std::vector<Call> calls_;

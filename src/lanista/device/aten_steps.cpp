@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/device/aten_memory.h"
 #include "lanista/device/aten_pending.h"
 #include "lanista/device/lane_kernels.h"
 #include "lanista/device/lost_device.h"
@@ -24,6 +25,23 @@ Tensor AtenMachine::fed_to(const StepInputs& inputs, StepInputs::Region region, 
   return all.expand(sizes);
 }
 
+// Features or targets of a step: as they came, or out of the table.
+Tensor AtenMachine::read(const StepInputs& inputs, const StepShape& shape, StepInputs::Region region, std::size_t at) {
+  if (shape.table == nullptr) return fed_to(inputs, region, shape.lanes, at);
+  const Tensor& rows = inputs.at(StepInputs::kSamples, at);
+  const Tensor& table = region == StepInputs::kFeatures ? shape.table->features : shape.table->targets;
+  const Tensor found = at::index_select(table, 0, rows.reshape({-1}));
+  const std::int64_t readers = rows.size(0);
+  std::vector<std::int64_t> sizes = found.sizes().vec();
+  sizes[0] = shape.size;
+  // Labels of positions lie one after the other, as they are fed.
+  if (region == StepInputs::kTargets && found.scalar_type() == at::kLong) sizes = {shape.size * found.size(1)};
+  sizes.insert(sizes.begin(), readers);
+  Tensor all = found.reshape(sizes);
+  sizes[0] = shape.lanes;
+  return all.expand(sizes);
+}
+
 std::unique_ptr<AtenMachine::Recorded> AtenMachine::make_recorded(const StepShape& shape, std::size_t steps) const {
   auto step = std::make_unique<Recorded>(shape, layouts_of(shape), device_, steps);
   const StepInputs& inputs = step->inputs;
@@ -37,7 +55,8 @@ std::unique_ptr<AtenMachine::Recorded> AtenMachine::make_recorded(const StepShap
              .weights = shape.weighted ? inputs.at(StepInputs::kWeights, at) : Tensor(),
              .numbers = inputs.at(StepInputs::kNumbers, at),
              .active = inputs.at(StepInputs::kActive, at),
-             .key_words = inputs.at(StepInputs::kKeys, at)};
+             .key_words = inputs.at(StepInputs::kKeys, at),
+             .products = device_.products()};
     frame.smoothing = inputs.at(StepInputs::kHyper, at).select(0, 0).select(1, UpdateHyper::kSmoothing);
     if (compute_.draws_masks()) frame.samples = fed_to(inputs, StepInputs::kSamples, shape.lanes, at);
   }
@@ -77,10 +96,19 @@ AtenMachine::Recorded& AtenMachine::recorded(const StepShape& shape) {
   std::unique_ptr<Recorded> made;
   try {
     made = record(shape);
-  } catch (const c10::Error&) {
+  } catch (const std::exception&) {
     if (!queue_->is_alive()) lose_device(device_.name());
     forget();
-    made = record(shape);
+    try {
+      made = record(shape);
+    } catch (const std::exception& error) {
+      if (!queue_->is_alive()) lose_device(device_.name());
+      if (!is_of_memory(error)) throw;
+      throw NoMemory("device " + std::string(device_.name()) + " has no memory for a step of " +
+                     std::to_string(shape.lanes) + (shape.lanes == 1 ? " lane" : " lanes") + " with " +
+                     std::to_string(shape.size) + " samples; take a smaller batch (data.batch) or model, or run on " +
+                     "the CPU (run.devices: [cpu])");
+    }
   }
   return *(recorded_[shape] = std::move(made));
 }
@@ -93,8 +121,8 @@ Values AtenMachine::computed(const Step& step, const std::function<void()>& done
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   Values values;
   bind_state(lanes, train_->state, values);
-  values[train_->input] = fed_to(step.of.inputs, StepInputs::kFeatures, lanes.count, step.at);
-  values[train_->target] = fed_to(step.of.inputs, StepInputs::kTargets, lanes.count, step.at);
+  values[train_->input] = read(step.of.inputs, step.shape(), StepInputs::kFeatures, step.at);
+  values[train_->target] = read(step.of.inputs, step.shape(), StepInputs::kTargets, step.at);
   compute_.run(step.frame(), values, done);
   return values;
 }
@@ -250,33 +278,55 @@ void AtenMachine::train_step(const nn::StepWork& work, std::int64_t step) {
     auto first = std::ranges::find(group, 1) - group.begin();
     auto last = std::ranges::find(group.rbegin(), group.rend(), 1).base() - group.begin();
     if (device_.computes_all_lanes()) first = 0, last = std::ssize(group);
-    Fed fed{.lanes = {first, last - first}, .size = size, .of = {}, .shared = shared};
-    for (auto i = first; i < (shared ? first + 1 : last); ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      fed.of.push_back(shared ? &work.batches[0] : group[at] != 0 ? &work.batches[at] : nullptr);
-    }
-    train_group(fed, work, {group.begin() + first, group.begin() + last}, step);
+    train_lanes({first, last - first}, group, work, step);
   }
 }
 
-void AtenMachine::train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active,
+// Those of the lanes that are in the group, as many at once as memory allows: where it ends, half as many from then on.
+void AtenMachine::train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group, const nn::StepWork& work,
+                              std::int64_t step) {
+  const bool shared = work.batches.size() == 1;
+  for (std::int64_t begin = lanes.begin; begin < lanes.begin + lanes.count;) {
+    const std::int64_t count = std::min(at_once_, lanes.begin + lanes.count - begin);
+    const auto own = group.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
+    const auto first = std::ranges::find(own, 1);
+    if (first == own.end()) {
+      begin += count;
+      continue;
+    }
+    const auto member = static_cast<std::size_t>(begin + (first - own.begin()));
+    Fed fed{.lanes = {begin, count}, .size = work.batches[shared ? 0 : member].size, .of = {}, .shared = shared};
+    for (std::size_t i = 0; i < (shared ? 1 : own.size()); ++i) {
+      const nn::Batch* const batch = &work.batches[shared ? 0 : static_cast<std::size_t>(begin) + i];
+      fed.of.push_back(shared || own[i] != 0 ? batch : nullptr);
+    }
+    if (train_group(fed, work, {own.begin(), own.end()}, step)) {
+      begin += count;
+    } else {
+      take_fewer(count);
+    }
+  }
+}
+
+// False: there is no memory for so many lanes at once, and nothing has happened.
+bool AtenMachine::train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active,
                               std::int64_t number) {
   const auto begin = static_cast<std::size_t>(fed.lanes.begin), count = static_cast<std::size_t>(fed.lanes.count);
   const auto fail = [&](std::size_t i) {
     pending_->ends[begin + i].failure = std::current_exception();
     pending_->active[begin + i] = active[i] = 0;
   };
-  for (std::size_t i = 0; i < count && options_.before_commit; ++i) {
-    if (active[i] == 0) continue;
-    try {
-      options_.before_commit(static_cast<std::int64_t>(begin + i));
-    } catch (...) {
-      fail(i);
-    }
-  }
+  const auto hyper = work.hyper.subspan(begin, count);
   try {
-    const auto hyper = work.hyper.subspan(begin, count);
     Recorded& step = recorded(shape_of(fed, hyper));
+    for (std::size_t i = 0; i < count && options_.before_commit; ++i) {
+      if (active[i] == 0) continue;
+      try {
+        options_.before_commit(static_cast<std::int64_t>(begin + i));
+      } catch (...) {
+        fail(i);
+      }
+    }
     if (waiting_ != &step) do_waiting();
     if (step.filled == 0) step.inputs.prepare();
     waiting_ = &step;
@@ -284,11 +334,16 @@ void AtenMachine::train_group(const Fed& fed, const nn::StepWork& work, std::vec
     step.actives[step.filled++] = active;
     for (std::size_t i = 0; i < count; ++i) ahead_[begin + i] += active[i];
     if (step.filled == step.frames.size()) do_waiting();
+    return true;
+  } catch (const NoMemory&) {
+    if (count > 1) return false;
+    if (active[0] != 0) fail(0);
   } catch (...) {
     for (std::size_t i = 0; i < count; ++i) {
       if (active[i] != 0) fail(i);
     }
   }
+  return true;
 }
 
 // Steps that are filled. A device fails whole: then all of their lanes are as they were after the last that was done.
@@ -298,6 +353,7 @@ void AtenMachine::do_waiting() {
   const std::size_t count = std::exchange(step.filled, 0);
   std::size_t done = 0;
   std::exception_ptr failure;
+  bytes_up_ += static_cast<std::int64_t>(count) * step.inputs.step_bytes();
   try {
     if (count == step.frames.size() && step.all) {
       step.inputs.send();

@@ -1,19 +1,21 @@
 #include "lanista/device/aten_table.h"
 
+#include "lanista/device/aten_rounding.h"
 #include "lanista/graph/ops/rules.h"
 
 namespace lanista::device {
 
-AtenTable aten_table(const LaneKernels* kernels) {
+AtenTable aten_table(const LaneKernels* kernels, Precision precision) {
   AtenTable table;
-  add_dense(table);
+  const Products products(precision);
+  add_dense(table, products);
   add_elementwise(table);
   add_norms(table);
   add_pools(table);
   add_moves(table);
   add_losses(table);
   if (kernels != nullptr) {
-    add_lane_dense(table, *kernels);
+    add_lane_dense(table, *kernels, products);
     add_lane_norms(table, *kernels);
     add_lane_elementwise(table, *kernels);
     add_lane_pools(table, *kernels);

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/device/aten.h"
+#include "lanista/base/precision.h"
+#include "lanista/device/aten_queue.h"
 #include "lanista/graph/op.h"
 #include "lanista/nn/work.h"
 
@@ -16,6 +17,7 @@ namespace lanista::device {
 
 using at::Tensor;
 class LaneKernels;
+class Products;
 
 /// What keys a lane's masks in a step.
 struct LaneKey {
@@ -38,6 +40,7 @@ struct Frame {
   Tensor key_words = {};                  ///< [lanes, 2] int64: seed and step, as `keys` has them for the host
   Tensor samples = {};                    ///< [lanes, batch] int64 numbers of samples, where masks are drawn
   std::vector<double> host_numbers = {};  ///< the same, for kernels of the host
+  ProductsScope products = {};            ///< of the device; may be empty
 };
 
 /// A call before it runs.
@@ -46,6 +49,7 @@ struct AtenCall {
   const std::vector<graph::ValueType>& out;
   graph::NodeId id;
   std::vector<nn::LaneNumber>& numbers;  ///< of the section so far
+  mutable bool narrow = false;           ///< told by the entry: a product of rounded operands
 
   const graph::Shape& x(std::size_t i = 0) const { return args.inputs[i].shape; }
   const graph::Shape& y(std::size_t i = 0) const { return out[i].shape; }
@@ -65,17 +69,17 @@ using AtenTable = std::map<std::string, AtenPrepare, std::less<>>;
 
 /// Every operator of steps that this backend knows, but updates (aten_update.h); where `kernels` has one that stands
 /// for many calls, it takes their place. They outlive the table.
-AtenTable aten_table(const LaneKernels* kernels = nullptr);
+AtenTable aten_table(const LaneKernels* kernels = nullptr, Precision precision = Precision::kFloat32);
 
 // Its parts, one file each.
-void add_dense(AtenTable& table);
+void add_dense(AtenTable& table, const Products& products);
 void add_elementwise(AtenTable& table);
 void add_norms(AtenTable& table);
 void add_pools(AtenTable& table);
 void add_moves(AtenTable& table);
 void add_losses(AtenTable& table);
 // Entries of kernels of our own, in place of those.
-void add_lane_dense(AtenTable& table, const LaneKernels& kernels);
+void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const Products& products);
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels);
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels);
 void add_lane_pools(AtenTable& table, const LaneKernels& kernels);

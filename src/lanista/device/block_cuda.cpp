@@ -201,8 +201,11 @@ class CudaBlocks final : public BlockDevice {
   }
 
   void wait() override {
-    const std::lock_guard lock(mutex_);
-    enter();
+    {
+      const std::lock_guard lock(mutex_);
+      enter();
+    }
+    // Others may send their batches up meanwhile.
     check("cuStreamSynchronize", driver_.stream_wait(stream_));
   }
 

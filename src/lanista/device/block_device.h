@@ -10,6 +10,7 @@
 
 #include "lanista/base/result.h"
 #include "lanista/device/block/types.inc.h"
+#include "lanista/device/block_company.h"
 
 namespace lanista::device {
 
@@ -28,6 +29,11 @@ class BlockDevice {
   virtual void launch(std::span<const block::Lane> lanes) = 0;
   /// Until everything that was begun is done.
   virtual void wait() = 0;
+  /// Who launches with whom.
+  BlockCompany& company() { return company_; }
+
+ private:
+  BlockCompany company_;
 };
 
 /// The host, a lane after the other. It runs what a device runs, for proofs.

@@ -20,8 +20,9 @@ Error unimplemented(std::string message) {
 Result<void> check_options(const nn::ProgramOptions& options) {
   if (options.precision != Precision::kFloat32) {
     return unimplemented(
-        "a block of a device computes in float32; use train.precision: float32, or run on the CPU "
-        "(run.devices: [cpu])");
+        "a block of a device computes in float32, not in " + std::string(name_of(options.precision)) +
+        "; use train.precision: float32, or run on the CPU (run.devices: [cpu]) or a device of LibTorch "
+        "(run.devices: [cuda:0])");
   }
   if (options.shards == 1 && options.accumulate == 1 && options.stages == nullptr) return {};
   return unimplemented("a batch in parts or a model in stages (train.shards=" + std::to_string(options.shards) +

@@ -323,7 +323,7 @@ void BlockMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
   while (true) {
     try {
       if (!stage(lanes)) return;
-      device_->launch(lanes);
+      device_->company().run(*device_, lanes);
     } catch (...) {
       fail(std::current_exception());
       return;

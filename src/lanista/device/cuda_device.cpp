@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <shared_mutex>
 
 #include "lanista/device/aten_devices.h"
 #include "lanista/device/cuda_kernels.h"
@@ -105,6 +106,24 @@ class Cuda final : public AtenDevice {
   const LaneKernels* kernels() const override { return kernels_.get(); }
   std::size_t steps_together() const override { return 8; }
   bool computes_all_lanes() const override { return true; }
+  std::int64_t most_table_bytes() const override { return std::int64_t{8} << 30; }
+  // What cuBLAS may do with float32 is told for the whole process, and read as a product is called: so narrow products
+  // are called one at a time, and others while there are none.
+  ProductsScope products() const override {
+    return [](bool narrow) -> std::shared_ptr<void> {
+      static std::shared_mutex calls;
+      if (!narrow) {
+        calls.lock_shared();
+        return {nullptr, [](void*) { calls.unlock_shared(); }};
+      }
+      calls.lock();
+      at::globalContext().setAllowTF32CuBLAS(true);
+      return {nullptr, [](void*) {
+                at::globalContext().setAllowTF32CuBLAS(false);
+                calls.unlock();
+              }};
+    };
+  }
 
  private:
   c10::DeviceIndex index_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "lanista/device/aten_products.h"
+#include "lanista/device/aten_rounding.h"
 #include "lanista/device/aten_shapes.h"
 #include "lanista/device/lane_calls.h"
 
@@ -282,42 +283,42 @@ AtenRun transpose(const AtenCall& call) {
 
 }  // namespace
 
-void add_lane_dense(AtenTable& table, const LaneKernels& kernels) {
+void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const Products& products) {
   const LaneKernels* const k = &kernels;
-  table["linear"] = [k](const AtenCall&) -> AtenRun {
+  table["linear"] = products.of([k](const AtenCall&) -> AtenRun {
     return [k](const Frame&, const Tensors& in) {
       Tensor y = at::bmm(rows(in[0]), in[1].transpose(1, 2));
       if (in.size() > 2) y = lane_add_columns(*k, y, in[2]);
       return Tensors{unrolled(y, in[0])};
     };
-  };
+  });
   table["transpose"] = transpose;
   table["channel_sum"] = [k](const AtenCall& call) -> AtenRun {
     return [k, channel = channel_of(call.x())](const Frame&, const Tensors& in) {
       return Tensors{lane_column_sum(*k, rows_of(in[0], channel))};
     };
   };
-  table["conv2d"] = [k](const AtenCall& call) -> AtenRun {
+  table["conv2d"] = products.of([k](const AtenCall& call) -> AtenRun {
     return [k, s = conv_of(call.args, call.x(0), call.x(1), call.y())](const Frame&, const Tensors& in) {
       return Tensors{conv2d_of(*k, in[0], in[1], s, in.size() > 2 ? in[2] : Tensor())};
     };
-  };
-  table["conv2d_grad_x"] = [k](const AtenCall& call) -> AtenRun {
+  });
+  table["conv2d_grad_x"] = products.of([k](const AtenCall& call) -> AtenRun {
     return [k, s = conv_of(call.args, call.y(), call.x(1), call.x(0))](const Frame&, const Tensors& in) {
       return Tensors{conv2d_grad_x_of(*k, in[0], in[1], s)};
     };
-  };
-  table["conv2d_grad_w"] = [k](const AtenCall& call) -> AtenRun {
+  });
+  table["conv2d_grad_w"] = products.of([k](const AtenCall& call) -> AtenRun {
     return [k, s = conv_of(call.args, call.x(0), call.y(), call.x(1))](const Frame&, const Tensors& in) {
       return Tensors{conv2d_grad_w_of(*k, in[0], in[1], s)};
     };
-  };
-  table["conv_transpose2d"] = [k](const AtenCall& call) -> AtenRun {
+  });
+  table["conv_transpose2d"] = products.of([k](const AtenCall& call) -> AtenRun {
     return [k, s = conv_of(call.args, call.y(), call.x(1), call.x(0))](const Frame&, const Tensors& in) {
       const Tensor y = conv2d_grad_x_of(*k, in[0], in[1], s);
       return Tensors{in.size() > 2 ? with_bias(*k, y, in[2]) : y};
     };
-  };
+  });
 }
 
 }  // namespace lanista::device

@@ -16,6 +16,12 @@ std::int64_t elements_of(const StepInputs::Layout& layout) {
 
 }  // namespace
 
+std::vector<std::int64_t> StepInputs::sizes_of(const graph::Shape& shape, std::int64_t samples) {
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t dim : shape.dims) sizes.push_back(dim == graph::kBatch ? samples : dim);
+  return sizes;
+}
+
 StepInputs::StepInputs(const Layouts& layouts, at::Device device, std::size_t steps) {
   std::size_t end = 0;
   for (std::size_t i = 0; i < kRegions; ++i) {

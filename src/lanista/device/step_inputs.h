@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "lanista/device/aten.h"
+#include "lanista/device/aten_samples.h"
+#include "lanista/graph/shape.h"
 
 namespace lanista::device {
 
@@ -20,6 +22,7 @@ struct StepShape {
   std::int64_t size = 0;              ///< samples of each one's batch
   bool shared = false;                ///< one batch for all lanes
   bool weighted = false, watched = false, clipped = false;
+  const AtenSamples* table = nullptr;     ///< that batches are rows of; null: they bring their samples
   std::vector<std::int64_t> pieces = {};  ///< begins and counts of runs of parameters with one rate in every lane
   /// Of the lanes' numbers: one a piece, and one where nothing is trained, for losses read them too.
   std::int64_t tables() const { return std::max<std::int64_t>(1, static_cast<std::int64_t>(pieces.size()) / 2); }
@@ -39,7 +42,7 @@ class StepInputs {
     kNumbers,   ///< double [lanes, numbers]
     kActive,    ///< int64 [lanes]
     kKeys,      ///< int64 [lanes, 2]: seed, step
-    kSamples,   ///< int64 [lanes, batch], one lane where batches are shared
+    kSamples,   ///< int64 [lanes, batch] rows, one lane where batches are shared
     kStep,      ///< int64 [1]: the step's number in its chunk
     kRegions
   };
@@ -54,7 +57,12 @@ class StepInputs {
   StepInputs(const StepInputs&) = delete;
   StepInputs& operator=(const StepInputs&) = delete;
 
+  /// Of a value of so many samples.
+  static std::vector<std::int64_t> sizes_of(const graph::Shape& shape, std::int64_t samples);
+
   std::size_t steps() const { return views_.size(); }
+  /// That go up for a step.
+  std::int64_t step_bytes() const { return static_cast<std::int64_t>(step_bytes_); }
   /// Room for the next steps; waits until the device has read what stood there.
   void prepare();
   template <class T>

@@ -79,7 +79,7 @@ inline std::vector<Recipe> recipes() {
 }
 
 /// max |a - b| / max |b| of a tensor, at least over 1e-3; infinite where one is a number and the other is none.
-inline double scaled_error(const Tensor& a, const Tensor& b) {
+inline double scaled_error(const lanista::Tensor& a, const lanista::Tensor& b) {
   double worst = 0, size = 1e-3;
   const auto each = [&](const auto* p, const auto* q, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -118,7 +118,7 @@ struct Trained {
       }
     }
     for (std::int64_t lane = 0; lane < program.lanes(); ++lane) {
-      const std::vector<Tensor> a = program.extract(lane), b = other.program.extract(lane);
+      const std::vector<lanista::Tensor> a = program.extract(lane), b = other.program.extract(lane);
       for (std::size_t i = 0; i < a.size(); ++i) take(scaled_error(a[i], b[i]), a[i].name);
     }
     return worst;

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "lanista/base/result.h"
 #include "lanista/kernels/kernels.h"
@@ -27,6 +29,8 @@ class Backend {
   /// Of its numbers, as the log tells it ("own-2/fma"): backends of one class give the same bits.
   virtual std::string_view numeric_class() const = 0;
   virtual Capability capability() const { return {}; }
+  /// What its programs have found that a study should know, in sentences; each is told once.
+  virtual std::vector<std::string> take_news() const { return {}; }
   /// `train` may be null: then the machine only predicts. Errors: kInvalidArgument (the backend does not run here),
   /// kResourceExhausted (budget), kUnimplemented (an operator without a kernel, by name).
   virtual Result<std::unique_ptr<Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,

@@ -24,6 +24,12 @@ class CpuBackend final : public Backend {
   std::string_view numeric_class() const override { return class_; }
   Result<std::unique_ptr<Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                            const ProgramOptions& options) const override {
+    if (stored(options.precision) != options.precision) {
+      return Error{.code = Code::kUnimplemented,
+                   .message = "train.precision: " + std::string(name_of(options.precision)) +
+                              " is for devices of LibTorch; take float32, or run on one (run.devices: [cuda:0])",
+                   .where = {}};
+    }
     return options.precision == Precision::kFloat32 ? machine_of<float>(isa_, train, infer, options)
                                                     : machine_of<double>(isa_, train, infer, options);
   }

@@ -56,6 +56,8 @@ struct LaneNumber {
   double value = 0;  ///< of the model that the program was compiled from
 };
 
+struct SampleTable;
+
 /// One mini-batch, in canonical order [n, …] (images [n, C, H, W]).
 struct Batch {
   std::int64_t size = 0;                       ///< samples, at most ProgramOptions::max_batch
@@ -67,6 +69,18 @@ struct Batch {
   /// [n] how much each sample counts in a step: its loss and its gradient are multiplied; none: 1 each. The divisor of
   /// the mean stays the number of samples. Evaluations and losses of samples know no weights.
   std::span<const float> weights = {};
+  /// Where these samples stand as they are, features, labels and targets, at the rows that sample_index tells; null:
+  /// nowhere. A device that has the table needs only the rows.
+  const SampleTable* table = nullptr;
+};
+
+/// All samples that batches are made of. Whoever keeps it elsewhere keeps it by its identity, and no longer than the
+/// programs that read it.
+struct SampleTable {
+  const void* identity = nullptr;  ///< of the samples; they do not change
+  std::int64_t rows = 0;
+  /// So many neighbouring rows as a batch; it lives until the next is read. One thread at a time.
+  std::function<Batch(std::int64_t first, std::int64_t count)> read;
 };
 
 /// What lanes do in one step: one batch for all of them or one a lane, and the numbers of each.

@@ -46,7 +46,7 @@ Result<nn::Program> compile(const graph::Graph& model, std::span<const Tensor> w
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, ops));
   nn::ProgramOptions program_options;
   program_options.max_batch = batch;
-  program_options.precision = precision_of(precision);
+  program_options.precision = stored(precision_of(precision));  // own kernels know no other
   program_options.backend = &nn::cpu_backend(isa);
   program_options.operators = &operators;
   LANISTA_ASSIGN(auto program, nn::Program::compile(infer, program_options));

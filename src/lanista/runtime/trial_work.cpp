@@ -297,8 +297,16 @@ std::vector<TrialSlot*> TrialWork::made_ready(train::LaneGroup& group, std::vect
 void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                             const std::atomic<bool>& pausing, const std::string& session) {
   try {
-    const double began = shop_.clock.now();  // races and searches are work on the epoch
-    train_lanes(group, made_ready(group, std::move(lanes), pausing), began, worker, pausing, session);
+    double began = shop_.clock.now();  // races and searches are work on the epoch
+    lanes = made_ready(group, std::move(lanes), pausing);
+    // A device without memory for the lanes that were asked of it has given fewer: trials take turns, then.
+    const auto most = static_cast<std::size_t>(group.lanes());
+    for (std::size_t first = 0; first < lanes.size() && !pausing; first += most) {
+      const auto begin = lanes.begin() + static_cast<std::ptrdiff_t>(first);
+      train_lanes(group, {begin, begin + static_cast<std::ptrdiff_t>(std::min(most, lanes.size() - first))}, began,
+                  worker, pausing, session);
+      began = shop_.clock.now();
+    }
   } catch (const std::bad_alloc&) {
     post_(engine::BrokenReport{Error{Code::kResourceExhausted, "out of memory", ""}});
   }

@@ -125,7 +125,7 @@ struct TrainConfig {
   std::optional<double> momentum, beta1, beta2, eps;  ///< none: what the optimiser usually has
   bool nesterov = false;
   std::vector<std::string> metrics;   ///< empty: accuracy for classes, mae for numbers; loss is always there
-  std::string precision = "float32";  ///< float32 | float64
+  std::string precision = "float32";  ///< float32 | float64 | tf32 | bf16
   std::string keep{kKeepBestEpoch};   ///< which epoch a trial stands for (study/keep.h): best_epoch | last
   std::string ties{kTiesByLoss};      ///< where all goals are equal: loss (the smaller val_loss) | earlier
   std::int64_t shards = 1;            ///< that the batch of a step is cut in; their gradients are summed in order

@@ -1,6 +1,8 @@
 #include "lanista/train/batch_buffers.h"
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
 
 namespace lanista::train {
 
@@ -18,7 +20,27 @@ nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int
   const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
   const auto used = std::span(features_).first(rows.size() * width);
   data.gather_features(rows, used);
-  return with_features(data, rows, used);
+  nn::Batch batch = with_features(data, rows, used);
+  // What is computed as it is read may be of any size, and dear.
+  if (!data.spec().stream) batch.table = &table_of(data);
+  return batch;
+}
+
+const nn::SampleTable& BatchBuffers::table_of(const data::Dataset& data) {
+  nn::SampleTable& table = tables_[&data];
+  if (table.identity != nullptr) return table;
+  table.identity = &data;
+  table.rows = data.spec().rows;
+  table.read = [&data, room = std::shared_ptr<BatchBuffers>(), numbers = std::vector<std::int64_t>()](
+                   std::int64_t first, std::int64_t count) mutable {
+    if (room == nullptr || static_cast<std::int64_t>(room->batch_) < count) {
+      room = std::make_shared<BatchBuffers>(count, data.spec());
+    }
+    numbers.resize(static_cast<std::size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), first);
+    return room->fill(data, numbers);
+  };
+  return table;
 }
 
 nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int64_t> rows,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -16,7 +17,8 @@ class BatchBuffers {
  public:
   BatchBuffers(std::int64_t batch, const data::DataSpec& spec);  ///< of so many samples
 
-  /// The samples of these rows, as they are. The batch lives until the next call; the rows are the caller's.
+  /// The samples of these rows, as they are, and where they stand (nn::Batch::table). The batch lives until the next
+  /// call; the rows are the caller's, and the data set outlives the buffers.
   nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows);
   /// The same, augmented as in this epoch.
   nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows, const data::Augmenter& augmenter,
@@ -28,10 +30,13 @@ class BatchBuffers {
   nn::BatchSource each(const data::Dataset& data, std::span<const std::int64_t> rows);
 
  private:
+  const nn::SampleTable& table_of(const data::Dataset& data);
+
   std::size_t batch_;
   std::vector<float> features_, targets_;
   std::vector<float> weights_;  // none until a weighted data set is read
   std::vector<std::int32_t> labels_;
+  std::map<const data::Dataset*, nn::SampleTable> tables_;
 };
 
 }  // namespace lanista::train

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <new>
+#include <stdexcept>
+#include <string>
+
+namespace lanista::device {
+
+/// A device has no memory for what it was asked; nothing has changed.
+class NoMemory : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Whether that is what LibTorch, or we, mean.
+inline bool is_of_memory(const std::exception& error) {
+  if (dynamic_cast<const NoMemory*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+      dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) {
+    return true;
+  }
+  const auto* const other = dynamic_cast<const c10::Error*>(&error);
+  if (other == nullptr) return false;
+  const std::string text = other->what_without_backtrace();
+  for (const char* sign : {"out of memory", "can't allocate memory", "ALLOC_FAILED"}) {
+    if (text.find(sign) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace lanista::device

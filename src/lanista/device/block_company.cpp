@@ -1,0 +1,58 @@
+#include "lanista/device/block_company.h"
+
+#include <utility>
+
+#include "lanista/device/block_device.h"
+
+namespace lanista::device {
+
+void BlockCompany::run(BlockDevice& device, std::span<const block::Lane> lanes) {
+  Part mine{.lanes = lanes};
+  {
+    std::unique_lock lock(mutex_);
+    waiting_.push_back(&mine);
+    changed_.wait(lock, [&] { return mine.done || !busy_; });
+    if (!mine.done) {
+      // The first who finds the device free launches for all.
+      busy_ = true;
+      const std::vector<Part*> parts = std::exchange(waiting_, {});
+      lock.unlock();
+      launch(device, parts);
+      lock.lock();
+      busy_ = false;
+      for (Part* part : parts) part->done = true;
+      changed_.notify_all();
+    }
+  }
+  if (mine.failure) std::rethrow_exception(mine.failure);
+}
+
+void BlockCompany::launch(BlockDevice& device, std::span<Part* const> parts) noexcept {
+  const auto blame = [](std::span<Part* const> all) {
+    for (Part* part : all) part->failure = std::current_exception();
+  };
+  bool launched = true;
+  try {
+    std::vector<block::Lane> lanes;
+    for (const Part* part : parts) lanes.insert(lanes.end(), part->lanes.begin(), part->lanes.end());
+    device.launch(lanes);
+  } catch (...) {
+    launched = false;
+    if (parts.size() == 1) blame(parts);
+  }
+  // What was refused has not begun: each for itself, then.
+  for (std::size_t i = 0; !launched && parts.size() > 1 && i < parts.size(); ++i) {
+    try {
+      device.launch(parts[i]->lanes);
+    } catch (...) {
+      blame(parts.subspan(i, 1));
+    }
+  }
+  try {
+    device.wait();
+  } catch (...) {
+    blame(parts);
+  }
+}
+
+}  // namespace lanista::device
