@@ -22,7 +22,7 @@ const nn::LaneHyper kHyper{.lr = 0.05, .momentum = 0.9, .weight_decay = 0.01, .c
 
 /// A machine whose places are threads that can be lost, and what it asked for.
 struct Shop {
-  explicit Shop(std::int64_t lanes) : derived(derive(kDropouts, "adam")), lanes(lanes) {}
+  explicit Shop(std::int64_t of_lanes) : derived(derive(kDropouts, "adam")), lanes(of_lanes) {}
 
   nn::ProgramOptions options(const nn::Stages* stages) const {
     return {.lanes = lanes, .max_batch = kMost, .accumulate = kParts, .stages = stages};
