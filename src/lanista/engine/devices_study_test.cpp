@@ -15,7 +15,7 @@ using testing::Bench;
 using testing::kFolder;
 using testing::small_study;
 
-constexpr FakeOptions kUndisturbed{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
+constexpr FakeOptions kUsual{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
 
 struct DevicesBench : Bench {
   explicit DevicesBench(bool is_mixed = true) {
@@ -32,7 +32,7 @@ TEST(StudyOfDevices, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
   std::vector<testing::Files> moments;
   testing::WatchedFileSystem fs(reference.disk);
   fs.before_change = [&] { moments.push_back(reference.disk.files()); };
-  ASSERT_TRUE(reference.run(small_study(), kUndisturbed, fs));
+  ASSERT_TRUE(reference.run(small_study(), kUsual, fs));
   EXPECT_EQ(reference.measured, 1);
   moments.push_back(reference.disk.files());
   std::map<std::string, int> trained;
@@ -54,7 +54,7 @@ TEST(StudyOfDevices, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
       const auto view = fold(*store::read_log(bench.disk, kFolder));
       const bool is_measured = view && !view->numerics.is_null();
       if (is_measured) bench.speeds = {{9e9, 9e9}, {1, 1}};
-      FakeOptions options = kUndisturbed;
+      FakeOptions options = kUsual;
       options.seed = ++kills;
       options.workers = static_cast<std::int64_t>(kills % 3) + 1;
       const auto summary = bench.resume(options);
@@ -71,8 +71,8 @@ TEST(StudyOfDevices, OfOneClassHasTheRecordsOfOneDevice) {
   DevicesBench several(false);
   Bench one;
   one.numerics["class"] = "own";
-  ASSERT_TRUE(several.run(small_study(), kUndisturbed));
-  ASSERT_TRUE(one.run(small_study(), kUndisturbed));
+  ASSERT_TRUE(several.run(small_study(), kUsual));
+  ASSERT_TRUE(one.run(small_study(), kUsual));
   EXPECT_EQ(several.canonical(), one.canonical());
   EXPECT_EQ(log_of(one).find("device"), std::string::npos) << "logs of one device are what they were";
 }
@@ -83,7 +83,7 @@ TEST(StudyOfDevices, GivesATrialToTheDeviceThatEndsItFirst) {
   bench.speeds = {{2e3, 2e3}, {4e3, 5e3}};
   study::StudyConfig config = small_study(60);
   config.strategy.slots = 6;
-  ASSERT_TRUE(bench.run(config, kUndisturbed));
+  ASSERT_TRUE(bench.run(config, kUsual));
   StudyState state;
   std::map<TrialId, double> epoch;
   int gpus = 0;
@@ -113,10 +113,10 @@ TEST(StudyOfDevices, GivesATrialToTheDeviceThatEndsItFirst) {
 TEST(StudyOfDevices, ThatHasLostItsDeviceGoesOnAndSaysSo) {
   DevicesBench bench;
   bench.pause = 15;
-  ASSERT_TRUE(bench.run(small_study(), kUndisturbed));
+  ASSERT_TRUE(bench.run(small_study(), kUsual));
   bench.pause = 0;
   bench.devices.clear();
-  ASSERT_TRUE(bench.resume(kUndisturbed));
+  ASSERT_TRUE(bench.resume(kUsual));
   const auto events = bench.sink.events();
   EXPECT_TRUE(std::ranges::any_of(events, [](const LogEvent& event) { return event.event == "numerics_changed"; }));
   const StudyView view = bench.view();

@@ -56,8 +56,7 @@ TEST(HostFacts, TellWhatEachDeviceDid) {
 
   const json hosts = study_facts(view, {}).at("hosts");
 
-  EXPECT_EQ(hosts.at("uses"),
-            json::parse(R"([{"name": "cpu", "present": 0, "lost": 0, "share": 0.25, "device": true},
+  EXPECT_EQ(hosts.at("uses"), json::parse(R"([{"name": "cpu", "present": 0, "lost": 0, "share": 0.25, "device": true},
                             {"name": "torch:cpu", "present": 0, "lost": 0, "share": 0.75, "device": true}])"));
   EXPECT_TRUE(timeline_columns(view, 100).contains("host"));
   const auto uses = study::host_uses(view);
