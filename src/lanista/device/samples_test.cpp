@@ -103,7 +103,8 @@ Told train(const Derived& derived, const Samples& samples, const AtenDevice& dev
     if (step == 2) owned[at].weights.assign(rows.size(), 0.5F);
     batches[at] = owned[at].view();
     // A batch that is augmented has features of its own.
-    if (names_table && step != 5) batches[at].table = &samples.table();
+    // Here one lane of three has some.
+    if (names_table && step != 5 && !(step == 6 && at == 1)) batches[at].table = &samples.table();
   };
   Told told;
   for (const std::int64_t first : {0, 8}) {
