@@ -102,8 +102,10 @@ Told train(const Derived& derived, const Samples& samples, const AtenDevice& dev
     owned[at] = samples.of(rows);
     if (step == 2) owned[at].weights.assign(rows.size(), 0.5F);
     batches[at] = owned[at].view();
-    // A batch that is augmented has features of its own.
-    if (names_table && step != 5) batches[at].table = &samples.table();
+    // What is augmented has features of its own, and stands nowhere; once it is one lane's of three.
+    const bool is_own = step == 5 || (step == 6 && at == 2);
+    for (float& value : owned[at].features) value *= is_own ? 0.5F : 1.0F;
+    if (names_table && !is_own) batches[at].table = &samples.table();
   };
   Told told;
   for (const std::int64_t first : {0, 8}) {
