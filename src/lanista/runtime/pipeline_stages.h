@@ -38,8 +38,8 @@ struct ChosenPlan {
 };
 /// The planner's plan for micro-batches of this size, or the same with its stages unfolded where that is faster by
 /// simulation: what does not read other stages, and what reads other ones of them, are then stages apart that take
-/// turns at their place, so a branch need not wait for the others that its join reads. Errors: those of
-/// pipeline::make_plan.
+/// turns at their place, so a branch need not wait for the others that its join reads; with split backward passes in
+/// turns, or all forward and then all backward ones. Errors: those of pipeline::make_plan.
 Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t micro_batch);
 
 /// A plan with its schedule (without transfers) as threads of one process run it, a place a thread. What is given is
