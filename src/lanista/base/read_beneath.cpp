@@ -23,6 +23,17 @@ struct Descriptor {
   }
 };
 
+// While something is renamed, anywhere, the kernel may not know where ".." leads and asks to be asked again.
+int open_beneath(int folder, const std::string& name, open_how& how) {
+  constexpr int kTries = 10'000;
+  int fd = -1;
+  for (int i = 0; i < kTries; ++i) {
+    fd = static_cast<int>(::syscall(SYS_openat2, folder, name.c_str(), &how, sizeof how));
+    if (fd >= 0 || (errno != EAGAIN && errno != EINTR)) break;
+  }
+  return fd;
+}
+
 /// What the system says of a path that it does not open.
 Error refused(int error, const std::string& path) {
   const std::string words = ": " + std::system_category().message(error);
@@ -70,7 +81,7 @@ Result<std::vector<std::byte>> read_beneath(const std::string& folder, const std
   open_how how = {};
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // a pipe must not hold us up
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  const Descriptor file(static_cast<int>(::syscall(SYS_openat2, root.fd, name.c_str(), &how, sizeof how)));
+  const Descriptor file(open_beneath(root.fd, name, how));
   if (file.fd < 0) return refused(errno, path);
   LANISTA_TRY(check_file(file.fd, offset, length, path));
 

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <stop_token>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -58,6 +60,17 @@ TEST_F(Beneath, RefusesPathsThatLeaveTheFolder) {
   EXPECT_TRUE(read("").starts_with("invalid_argument"));
   EXPECT_TRUE(read(std::string("weights\0x", 9)).starts_with("invalid_argument"));
   EXPECT_TRUE(read("nothing").starts_with("not_found"));
+}
+
+TEST_F(Beneath, DoesNotMindThatOthersRename) {
+  std::jthread others([this](const std::stop_token& stop) {
+    write("a", "a");
+    while (!stop.stop_requested()) {
+      fs::rename(root_ / "a", root_ / "b");
+      fs::rename(root_ / "b", root_ / "a");
+    }
+  });
+  for (int i = 0; i < 20'000; ++i) ASSERT_EQ(read("data/../weights"), "012") << i;
 }
 
 TEST_F(Beneath, RefusesLinksAndWhatIsNoFile) {
