@@ -155,7 +155,6 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
   const auto seen = rounds(arms, repeats);
   std::vector<double> measured;
   for (const auto& each : seen) measured.push_back(median(each));
-  print({"pipeline-real", name, "beside", "", bench.beside, 0, repeats}, json, out);
   const auto compare = [&](const std::string& with, const std::vector<double>& real, double beside) {
     std::vector<double> off;
     for (std::size_t i = 0; i < real.size(); ++i) off.push_back(std::abs(predicted[i] / (real[i] + beside) - 1));

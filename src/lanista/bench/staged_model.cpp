@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "lanista/base/rng.h"
-#include "lanista/bench/random_cuts.h"
 #include "lanista/bench/stage_watch.h"
 #include "lanista/graph/text.h"
 #include "lanista/pipeline/simulate.h"
@@ -162,45 +161,16 @@ Result<StagedModel> StagedModel::make(const std::string& text, std::int64_t inpu
   LANISTA_TRY(profile(subject, planned, samples, repeats));
   LANISTA_ASSIGN(nn::Program alone, subject.compile(kBatch / kMicro, nullptr));
   pipeline::Problem problem{planned.model, runtime::single_devices(kPlaces, kHandOver)};
-  StagedModel model{std::move(subject), std::move(samples), std::move(planned), std::move(problem), 0, 1,
+  StagedModel model{std::move(subject), std::move(samples), std::move(planned), std::move(problem), 0,
                     std::move(alone)};
   const double step = 1e-6 * median(rounds({model.arm("alone", model.alone)}, repeats)[0]);
   model.rest = std::max(0.0, step - serial_seconds(model.problem.model));
-  LANISTA_TRY(model.calibrate(repeats));
   return model;
-}
-
-namespace {
-
-// Seconds in which both places are at work, if the one that does less is beside the other all the time.
-double overlap(const pipeline::Course& course) {
-  double busy = 0;
-  for (const double seconds : course.busy_seconds) busy += seconds;
-  return std::max(0.0, busy - course.seconds);
-}
-
-}  // namespace
-
-// How far places slow each other down is found out by a few plans that are nobody else's.
-Result<void> StagedModel::calibrate(int repeats) {
-  Rng rng(11);
-  std::vector<double> found;
-  for (int i = 0; i < 3; ++i) {
-    runtime::ChosenPlan one;
-    one.plan = random_cut(rng, problem, 2 + rng.below(5), {kMicro}, kPlaces);
-    one.schedule = pipeline::kfkb(one.plan, problem);
-    LANISTA_ASSIGN(const auto course, pipeline::simulate(one.schedule, one.plan, problem, false));
-    LANISTA_ASSIGN(nn::Program ours, program(one.plan, one.schedule));
-    const double step = 1e-6 * median(rounds({arm("", ours)}, repeats)[0]);
-    if (overlap(course) > 0) found.push_back(1 + (step - rest - course.seconds) / overlap(course));
-  }
-  beside = std::max(1.0, median(found));
-  return {};
 }
 
 Result<double> StagedModel::predicted(const runtime::ChosenPlan& of) const {
   LANISTA_ASSIGN(const auto course, pipeline::simulate(of.schedule, of.plan, problem, false));
-  return course.seconds + (beside - 1) * overlap(course) + rest;
+  return course.seconds + rest;
 }
 
 Result<nn::Program> StagedModel::program(const pipeline::Plan& plan, const pipeline::Schedule& schedule) const {

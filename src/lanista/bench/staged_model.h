@@ -52,19 +52,15 @@ struct StagedModel {
   Samples samples;
   runtime::PlannedModel planned;
   pipeline::Problem problem;
-  double rest = 0;    ///< seconds of a step that are no pass: above all the update
-  double beside = 1;  ///< times as long as alone: what passes take while another place is at work, too
+  double rest = 0;  ///< seconds of a step that are no pass: above all the update
   nn::Program alone;
 
   static Result<StagedModel> make(const std::string& text, std::int64_t inputs, int repeats);
-  /// What a step of a plan takes, by simulation, on two threads that slow each other down.
+  /// What a step of a plan takes, by simulation.
   Result<double> predicted(const runtime::ChosenPlan& of) const;
   Result<nn::Program> program(const pipeline::Plan& plan, const pipeline::Schedule& schedule) const;
   /// Microseconds of a step.
   Arm arm(std::string name, nn::Program& of) const;
-
- private:
-  Result<void> calibrate(int repeats);
 };
 
 }  // namespace lanista::bench
