@@ -10,6 +10,7 @@
 #include "lanista/device/aten_pending.h"
 #include "lanista/device/lost_device.h"
 #include "lanista/nn/layout.h"
+#include "lanista/nn/program_ops.h"
 #include "lanista/step/liveness.h"
 
 namespace lanista::device {
@@ -89,9 +90,8 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
   nn::MachineFacts facts = twin->facts();
   facts.shard_bytes = 0;
 
-  const nn::Operators shipped;
-  const nn::Operators& operators = options.operators != nullptr ? *options.operators : shipped;
-  const graph::OpTable ops = options.step_ops != nullptr ? *options.step_ops : step::training_ops(operators.table());
+  const nn::ProgramOps all(options);
+  const graph::OpTable& ops = all.step_ops();
   const AtenTable table = aten_table(device.kernels(), options.precision);
   Parts parts;
   parts.infer = infer;

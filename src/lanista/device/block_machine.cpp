@@ -9,6 +9,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/device/lost_device.h"
+#include "lanista/nn/program_ops.h"
 
 namespace lanista::device {
 namespace {
@@ -48,9 +49,8 @@ Result<std::unique_ptr<nn::Machine>> BlockMachine::compile(BlockDevice& device, 
   facts.shard_bytes = 0;
   for (nn::PlanLine& line : facts.plan) line.family = "block float32";
 
-  const nn::Operators shipped;
-  const nn::Operators& operators = options.operators != nullptr ? *options.operators : shipped;
-  const graph::OpTable ops = options.step_ops != nullptr ? *options.step_ops : step::training_ops(operators.table());
+  const nn::ProgramOps all(options);
+  const graph::OpTable& ops = all.step_ops();
   LANISTA_ASSIGN(BlockProgram program, block_program(*train, *facts.kind, ops, options.max_batch));
   for (const nn::PlanLine& line : facts.plan) program.flops += line.section == "infer" ? 0 : line.flops;
   MemoryBudget::Reservation reservation;

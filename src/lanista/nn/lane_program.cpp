@@ -10,6 +10,7 @@
 #include "lanista/base/check.h"
 #include "lanista/nn/commit.h"
 #include "lanista/nn/plan_lines.h"
+#include "lanista/nn/program_ops.h"
 #include "lanista/nn/sections.h"
 #include "lanista/nn/stage_cut.h"
 
@@ -140,10 +141,9 @@ Result<typename LaneProgram<T>::Plan> LaneProgram<T>::plan(kernels::Isa isa, con
   const Stages* const stages = train != nullptr ? options.stages : nullptr;
   if (stages != nullptr) LANISTA_TRY(check_stages(*train, options));
   const Cut cut = stages != nullptr ? Cut{1, stages->pieces()} : Cut{options.shards, options.accumulate};
-  static const Operators shipped;
-  const Operators& operators = options.operators != nullptr ? *options.operators : shipped;
-  const graph::OpTable own_ops = options.step_ops != nullptr ? graph::OpTable() : step::training_ops(operators.table());
-  const graph::OpTable& ops = options.step_ops != nullptr ? *options.step_ops : own_ops;
+  const ProgramOps all(options);
+  const Operators& operators = all.operators();
+  const graph::OpTable& ops = all.step_ops();
   KernelTable<T> table = kernel_table<T>();
   add_opaque_kernels(operators, table);
   const SectionInputs<T> inputs{.fixed = {},

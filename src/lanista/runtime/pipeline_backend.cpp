@@ -10,6 +10,7 @@
 
 #include "lanista/graph/text.h"
 #include "lanista/nn/machine.h"
+#include "lanista/nn/program_ops.h"
 #include "lanista/pipeline/simulate.h"
 #include "lanista/runtime/pipeline_machine.h"
 #include "lanista/runtime/pipeline_stages.h"
@@ -48,13 +49,10 @@ struct Asked {
   std::int64_t micro_batch = 0;
 };
 Result<Asked> asked(const step::TrainingStep& train, const nn::ProgramOptions& options) {
-  const graph::OpTable own = options.step_ops != nullptr    ? graph::OpTable()
-                             : options.operators != nullptr ? step::training_ops(options.operators->table())
-                                                            : step::training_ops(graph::builtin_ops());
-  const graph::OpTable& ops = options.step_ops != nullptr ? *options.step_ops : own;
+  const nn::ProgramOps ops(options);
   const auto slots = static_cast<double>(step::find_optimizer(train.options.optimizer)->slots.size());
   Asked all;
-  LANISTA_ASSIGN(all.planned, planned_step(train, ops, options.max_batch, 3 + slots));
+  LANISTA_ASSIGN(all.planned, planned_step(train, ops.step_ops(), options.max_batch, 3 + slots));
   all.micro_batch = options.max_batch / (options.shards * options.accumulate);
   return all;
 }

@@ -74,7 +74,7 @@ OpDef grad_op(std::string_view model_op, ShapesOf shapes_of) {
 }  // namespace
 
 graph::OpDef train_form_of(std::string_view model_op) {
-  const graph::OpTable shipped = graph::builtin_ops();
+  static const graph::OpTable shipped = graph::builtin_ops();
   const OpDef* found = shipped.find(model_op);
   LANISTA_CHECK(found != nullptr, "no shipped operator " + std::string(model_op));
   OpDef def = *found;

@@ -3,7 +3,9 @@
 
 namespace lanista::graph {
 
-OpTable builtin_ops() {
+namespace {
+
+OpTable made() {
   OpTable table;
   for (auto* add :
        {ops::add_source_ops, ops::add_linear_ops, ops::add_conv_ops, ops::add_norm_ops, ops::add_activation_ops,
@@ -12,6 +14,14 @@ OpTable builtin_ops() {
     const Result<void> added = add(table);
     LANISTA_CHECK(added.ok(), "two shipped operators share a name");
   }
+  return table;
+}
+
+}  // namespace
+
+// Every caller has its own; to make one takes several times as long as to copy it.
+OpTable builtin_ops() {
+  static const OpTable table = made();
   return table;
 }
 
