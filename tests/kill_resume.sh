@@ -19,8 +19,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# fraction N: the N-th number in [0, 1) of the seed's stream
-fraction() { awk -v seed="$seed" -v n="$1" 'BEGIN { srand(seed * 100003 + n); rand(); printf "%.6f", rand() }'; }
+. "$(dirname "$0")/kill_support.sh"
 now() { date +%s.%N; }
 
 # ask_for_stops STUDY N: for eight trials of the first forty, most of which are running or have just ended
@@ -29,11 +28,6 @@ ask_for_stops() {
   awk -v seed="$seed" -v n="$2" 'BEGIN { srand(seed * 7919 + n); rand(); for (i = 0; i < 8; i++) print int(1 + 40 * rand()) }' |
     while read -r trial; do : > "$1/control/stop-trial-$trial"; done
   sleep "$(awk -v f="$(fraction "$2")" 'BEGIN { printf "%.3f", 0.3 + f * 0.1 }')"
-}
-
-fingerprint() {
-  "$lanista" show "$1" --canonical | sha256sum | cut -d' ' -f1
-  sha256sum < "$1/best/weights.safetensors" | cut -d' ' -f1
 }
 
 begin=$(now)
@@ -80,14 +74,11 @@ while [ "$run" -lt "$runs" ] || [ "$killed" -lt "$kills" ]; do
     rm -rf "$study"
     continue
   fi
-  fingerprint "$study" > "$work/sum"
-  if cmp -s "$work/sum" "$work/reference.sum" && cmp -s "$work/table" "$work/reference.table"; then
+  if as_reference "$study"; then
     echo "run $run: $here kills, equal"
   else
     echo "run $run: $here kills, DIFFERENT"
-    "$lanista" show "$study" --canonical > "$work/b"
-    "$lanista" show "$work/reference" --canonical > "$work/a"
-    diff "$work/a" "$work/b" | cut -c1-300 | head -5
+    cat "$work/difference"
     failed=$((failed + 1))
   fi
   rm -rf "$study"

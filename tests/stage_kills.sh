@@ -12,8 +12,7 @@ shift 3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# fraction N: the N-th number in [0, 1) of the seed's stream
-fraction() { awk -v seed="$seed" -v n="$1" 'BEGIN { srand(seed * 100003 + n); rand(); printf "%.6f", rand() }'; }
+. "$(dirname "$0")/kill_support.sh"
 children() { cat /proc/"$1"/task/*/children 2> /dev/null || true; }
 is_stage() { cat /proc/"$1"/cmdline 2> /dev/null | tr "\\0" " " | grep -q ' stage $'; }
 # stages ENGINE: of all its workers
@@ -24,11 +23,6 @@ stages() {
     done
   done
 }
-fingerprint() {
-  "$lanista" show "$1" --canonical | sha256sum | cut -d' ' -f1
-  sha256sum < "$1/best/weights.safetensors" | cut -d' ' -f1
-}
-
 cat > "$work/study.yaml" << 'END'
 name: places
 data: {source: "builtin:digits", batch: 64}
@@ -84,14 +78,11 @@ while [ "$killed" -lt "$kills" ]; do
       break
     fi
   done
-  fingerprint "$study" > "$work/sum"
-  if cmp -s "$work/sum" "$work/reference.sum" && cmp -s "$work/table" "$work/reference.table"; then
+  if as_reference "$study"; then
     echo "run $run: $here places killed, equal; $("$lanista" status "$study" --json | grep -o '"last_lost":{[^}]*}' | grep -o '"reason":"[^"]*"' || true)"
   else
     echo "run $run: $here places killed, DIFFERENT"
-    "$lanista" show "$study" --canonical > "$work/b"
-    "$lanista" show "$work/reference" --canonical > "$work/a"
-    diff "$work/a" "$work/b" | cut -c1-300 | head -5
+    cat "$work/difference"
     failed=$((failed + 1))
   fi
   rm -rf "$study"

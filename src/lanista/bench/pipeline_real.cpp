@@ -46,9 +46,9 @@ Result<void> replayed(const StagedModel& bench, const runtime::ChosenPlan& chose
   LANISTA_ASSIGN(nn::Program alone, bench.subject.compile(kBatch / kMicro, nullptr));
   std::vector<double> of_one, of_two, gain;
   for (int i = -1; i < repeats; ++i) {
-    const double begin = cpu_seconds();
+    const double begin = thread_seconds();
     step_of(alone, bench.samples.view());
-    const double one = cpu_seconds() - begin;
+    const double one = thread_seconds() - begin;
     step_of(ours, bench.samples.view());
     const double two = replay.seconds();
     if (i < 0) continue;  // warm now

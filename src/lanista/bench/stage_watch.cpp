@@ -1,20 +1,10 @@
 #include "lanista/bench/stage_watch.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <limits>
 #include <tuple>
 
-#include "lanista/bench/arms.h"
-
 namespace lanista::bench {
-
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 void Witness::begins(std::size_t place, const nn::StagePass& pass) {
   using Kind = nn::StagePass::Kind;

@@ -6,21 +6,19 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/bench/arms.h"
 #include "lanista/nn/stages.h"
 #include "lanista/pipeline/simulate.h"
 
 // What the passes of a step in stages take, on machines where threads do not get cores of their own.
 namespace lanista::bench {
 
-/// Seconds that this thread has had of a core.
-double cpu_seconds();
-
 /// Seconds of a core of every pass of a step whose stages are single operators, all at one place.
 class Stopwatch final : public nn::StageObserver {
  public:
-  void begins(std::size_t, const nn::StagePass&) override { begin_ = cpu_seconds(); }
+  void begins(std::size_t, const nn::StagePass&) override { begin_ = thread_seconds(); }
   void ends(std::size_t, const nn::StagePass& pass) override {
-    times[{pass.stage, pass.kind}].push_back(cpu_seconds() - begin_);
+    times[{pass.stage, pass.kind}].push_back(thread_seconds() - begin_);
   }
   void sent(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
   void holds(std::uint32_t, std::int64_t) override {}
@@ -55,8 +53,10 @@ class Replay final : public nn::StageObserver {
     begin_.resize(stages_.places.size());
     took_.resize(stages_.places.size());
   }
-  void begins(std::size_t place, const nn::StagePass&) override { begin_[place] = cpu_seconds(); }
-  void ends(std::size_t place, const nn::StagePass&) override { took_[place].push_back(cpu_seconds() - begin_[place]); }
+  void begins(std::size_t place, const nn::StagePass&) override { begin_[place] = thread_seconds(); }
+  void ends(std::size_t place, const nn::StagePass&) override {
+    took_[place].push_back(thread_seconds() - begin_[place]);
+  }
   void sent(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
   void holds(std::uint32_t, std::int64_t) override {}
 

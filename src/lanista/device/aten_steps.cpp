@@ -17,31 +17,6 @@ constexpr std::size_t kMostShapes = 64;  // of steps that are kept
 
 }  // namespace
 
-// [lanes, …]: what is shared, each lane sees.
-Tensor AtenMachine::fed_to(const StepInputs& inputs, StepInputs::Region region, std::int64_t lanes, std::size_t at) {
-  const Tensor& all = inputs.at(region, at);
-  std::vector<std::int64_t> sizes = all.sizes().vec();
-  sizes[0] = lanes;
-  return all.expand(sizes);
-}
-
-// Features or targets of a step: as they came, or out of the table.
-Tensor AtenMachine::read(const StepInputs& inputs, const StepShape& shape, StepInputs::Region region, std::size_t at) {
-  if (shape.table == nullptr) return fed_to(inputs, region, shape.lanes, at);
-  const Tensor& rows = inputs.at(StepInputs::kSamples, at);
-  const Tensor& table = region == StepInputs::kFeatures ? shape.table->features : shape.table->targets;
-  const Tensor found = at::index_select(table, 0, rows.reshape({-1}));
-  const std::int64_t readers = rows.size(0);
-  std::vector<std::int64_t> sizes = found.sizes().vec();
-  sizes[0] = shape.size;
-  // Labels of positions lie one after the other, as they are fed.
-  if (region == StepInputs::kTargets && found.scalar_type() == at::kLong) sizes = {shape.size * found.size(1)};
-  sizes.insert(sizes.begin(), readers);
-  Tensor all = found.reshape(sizes);
-  sizes[0] = shape.lanes;
-  return all.expand(sizes);
-}
-
 std::unique_ptr<AtenMachine::Recorded> AtenMachine::make_recorded(const StepShape& shape, std::size_t steps) const {
   auto step = std::make_unique<Recorded>(shape, layouts_of(shape), device_, steps);
   const StepInputs& inputs = step->inputs;

@@ -54,7 +54,7 @@ TEST_P(StagedApart, TrainAsOneThread) {
   const Derived derived = derive(GetParam(), "adam");
   if (!derived.train.renewed.empty()) GTEST_SKIP() << "exchanges values between parts";
   for (const auto precision : {Precision::kFloat32, Precision::kFloat64}) {
-    for (const std::size_t count : {2, 7}) {
+    for (const std::size_t count : {2U, 7U}) {
       for (const std::int64_t parts : {std::int64_t{1}, kParts}) {
         Apart ours(derived, count, parts, 3, precision);
         Program plain = compile(derived, options_of(nullptr, precision, parts));
@@ -174,12 +174,7 @@ TEST(StagesApart, RehearseByThemselves) {
 // In a place of another's, and in the first.
 TEST(StagesApart, TellWhatIsThrownElsewhere) {
   const auto left = std::make_shared<std::atomic<int>>(-1);
-  Operators operators;
-  graph::OpDef def;
-  def.name = "thrower";
-  def.help = "Throws now and then.";
-  def.infer = graph::ops::infer_same;
-  ASSERT_TRUE(operators.add(def, Thrower{left}).ok());
+  const Operators operators = with_thrower(left);
   const graph::OpTable ops = step::training_ops(operators.table());
   for (const char* text : {"%0 = input(shape=[6])\n%1 = thrower(%0)\n%2 = linear(%1, out=6)\n%3 = linear(%2, out=6)\n"
                            "%4 = linear(%3, out=5)\n%5 = output(%4)\n",

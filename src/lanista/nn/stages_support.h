@@ -11,7 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/base/check.h"
+#include "lanista/graph/ops/rules.h"
 #include "lanista/nn/aligned_bytes.h"
+#include "lanista/nn/opaque.h"
 #include "lanista/nn/stage_member.h"
 #include "lanista/nn/stages.h"
 #include "lanista/nn/test_models.h"
@@ -59,6 +62,17 @@ struct Thrower {
     std::copy(call.dy.begin(), call.dy.end(), call.results[0].begin());
   }
 };
+
+/// The shipped operators and "thrower".
+inline Operators with_thrower(const std::shared_ptr<std::atomic<int>>& left) {
+  Operators operators;
+  graph::OpDef def;
+  def.name = "thrower";
+  def.help = "Throws now and then.";
+  def.infer = graph::ops::infer_same;
+  LANISTA_CHECK(operators.add(def, Thrower{left}).ok(), "an operator of tests");
+  return operators;
+}
 
 /// For tests: a model with numbers that every lane may set for itself, and other numbers than the model's.
 inline const TestModel kDropouts{"dropouts",

@@ -39,7 +39,7 @@ TEST_P(Staged, TrainAsOneThread) {
   if (!derived.train.renewed.empty()) GTEST_SKIP() << "exchanges values between parts";
   for (const auto precision : {Precision::kFloat32, Precision::kFloat64}) {
     Program plain = compile(derived, options_of(nullptr, precision));
-    for (const std::size_t count : {2, 7}) {
+    for (const std::size_t count : {2U, 7U}) {
       const Stages stages = in_stages(derived.model, count, kParts);
       Program ours = compile(derived, options_of(&stages, precision));
       ours.initialise(0, 3);
@@ -155,12 +155,7 @@ TEST(Stages, RehearseEveryLineOfTheirPlan) {
 // done.
 TEST(Stages, LeaveALaneAsItWasWhereOneThrows) {
   const auto left = std::make_shared<std::atomic<int>>(-1);
-  Operators operators;
-  graph::OpDef def;
-  def.name = "thrower";
-  def.help = "Throws now and then.";
-  def.infer = graph::ops::infer_same;
-  ASSERT_TRUE(operators.add(def, Thrower{left}).ok());
+  const Operators operators = with_thrower(left);
   const graph::OpTable ops = step::training_ops(operators.table());
   const auto model = graph::parse(
       "%0 = input(shape=[6])\n%1 = linear(%0, out=6)\n%2 = thrower(%1)\n%3 = linear(%2, out=6)\n%4 = relu(%3)\n"

@@ -1,0 +1,19 @@
+# What scripts share that kill studies and compare what becomes of them with a study that nobody disturbed. They set lanista, seed and work.
+
+# fraction N: the N-th number in [0, 1) of the seed's stream
+fraction() { awk -v seed="$seed" -v n="$1" 'BEGIN { srand(seed * 100003 + n); rand(); printf "%.6f", rand() }'; }
+
+fingerprint() {
+  "$lanista" show "$1" --canonical | sha256sum | cut -d' ' -f1
+  sha256sum < "$1/best/weights.safetensors" | cut -d' ' -f1
+}
+
+# as_reference STUDY: whether its log, its weights and its table are the reference's; tells where they are not
+as_reference() {
+  fingerprint "$1" > "$work/sum"
+  if cmp -s "$work/sum" "$work/reference.sum" && cmp -s "$work/table" "$work/reference.table"; then return 0; fi
+  "$lanista" show "$1" --canonical > "$work/b"
+  "$lanista" show "$work/reference" --canonical > "$work/a"
+  diff "$work/a" "$work/b" | cut -c1-300 | head -5 > "$work/difference"
+  return 1
+}
