@@ -55,6 +55,13 @@ grep -q "trained on device torch:cpu" refusal.txt || fail "says $(cat refusal.tx
 grep -q "^device cpu: trial" plan.txt || fail "plan does not tell what the CPU does"
 grep -q "^device torch:cpu: " plan.txt || fail "plan does not tell of torch:cpu"
 
+# What a device finds is told, whoever trains beside it: here, that the data set does not go up.
+for devices in torch:host cpu,torch:host; do
+  LANISTA_DEVICE_SPEEDS=$(echo "$devices" | sed 's/cpu/1/; s/torch:host/3/') "$lanista" run $small --device "$devices" \
+    --set run.memory_gib=$([ "$devices" = torch:host ] && echo 0.0025 || echo 0.005) --out "news-$devices" >/dev/null 2>news.txt
+  grep -q "no memory for the data set" news.txt || fail "$devices: what it found is not told"
+done
+
 refused() {
   want=$1
   shift

@@ -66,6 +66,7 @@ struct Session {
   std::unique_ptr<engine::Executor> executor;
   schedule::Machine machine;
   const nn::Backend* backend = nullptr;         // of one device; null: own kernels, or several
+  std::vector<const nn::Backend*> backends;     // of all devices that have one
   std::vector<engine::TrainingDevice> devices;  // if several
   engine::MeasureDevices measure;
   bool are_processes = false;
@@ -89,6 +90,9 @@ struct Session {
     brief.data.hash = data.spec().hash;
     are_processes = has_processes(crew, config);
     LANISTA_ASSIGN(const std::vector<runtime::NamedBackend> named, devices_of(config, crew));
+    for (const runtime::NamedBackend& device : named) {
+      if (device.backend != nullptr) backends.push_back(device.backend);
+    }
     if (named.size() > 1) return make_device_crew(brief, named);
     backend = named.front().backend;
     if (backend != nullptr) suit(brief, backend->capability());
@@ -167,11 +171,12 @@ struct Session {
                          this_device(backend != nullptr ? backend->numeric_class() : std::string_view())}};
   }
 
-  /// What its device has found, once each.
+  /// What its devices have found, once each.
   void tell_news() {
-    if (backend == nullptr) return;
-    for (const std::string& news : backend->take_news()) {
-      sink.write({clock.unix_time(), Level::kWarning, "device", {{"news", news}}});
+    for (const nn::Backend* each : backends) {
+      for (const std::string& news : each->take_news()) {
+        sink.write({clock.unix_time(), Level::kWarning, "device", {{"news", news}}});
+      }
     }
   }
 
