@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "lanista/engine/elsewhere.h"
+#include "lanista/kernels/kernels.h"
+#include "lanista/nn/backend.h"
 
 namespace lanista::cli {
 namespace {
@@ -75,6 +77,28 @@ Result<std::vector<engine::Launcher>> launchers_of(const Crew& crew, const study
     }
   }
   return out;
+}
+
+engine::WorkerBrief worker_brief(const study::StudyConfig& config, const Crew& crew) {
+  engine::WorkerBrief brief;
+  brief.data.source = config.data.source;
+  brief.data.split = config.data.split;
+  brief.data.normalize = config.data.normalize;
+  brief.data.targets = config.data.targets;
+  brief.data.class_weights = config.data.class_weights;
+  brief.data.folds = config.data.folds;
+  brief.data.repetitions = config.strategy.repeat;
+  brief.isa = kernels::isa_name(kernels::best_isa());
+  brief.numeric_class = nn::cpu_backend().numeric_class();
+  brief.workers = workers_of(crew, config);
+  brief.lanes = crew.lanes.value_or(config.run.lanes);
+  const bool is_cut = config.run.pipeline != 1;  // by operators, and not by shards as well
+  brief.width = config.run.width == study::kAutoWidth && is_cut ? 1 : config.run.width;
+  brief.pipeline = config.run.pipeline;
+  brief.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
+  brief.metrics = config.train.metrics;
+  brief.checkpoint_every = config.keep.checkpoint_every;
+  return brief;
 }
 
 }  // namespace lanista::cli

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lanista/base/result.h"
+#include "lanista/engine/worker_brief.h"
 #include "lanista/engine/worker_fleet.h"
 #include "lanista/study/config.h"
 
@@ -30,5 +31,8 @@ bool has_processes(const Crew& crew, const study::StudyConfig& config);
 
 /// How many; 0: one per core.
 std::int64_t workers_of(const Crew& crew, const study::StudyConfig& config);
+
+/// What a study is trained with, wherever it lies: what the command line says goes before the study.
+engine::WorkerBrief worker_brief(const study::StudyConfig& config, const Crew& crew);
 
 }  // namespace lanista::cli

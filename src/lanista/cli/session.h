@@ -10,7 +10,6 @@
 #include "lanista/cli/crew.h"
 #include "lanista/cli/print_plan.h"
 #include "lanista/engine/engine.h"
-#include "lanista/engine/worker_brief.h"
 #include "lanista/studyfile/study_file.h"
 
 namespace lanista::cli {
@@ -49,9 +48,6 @@ int report(const Error& error);
 
 /// Prints what may not have been meant on stderr, a line each.
 void tell(const std::vector<std::string>& notes);
-
-/// What a study is trained with, wherever it lies: what the command line says goes before the study.
-engine::WorkerBrief worker_brief(const study::StudyConfig& config, const Crew& crew);
 
 int run_study(const RunRequest& request);
 int resume_study(const ResumeRequest& request);
