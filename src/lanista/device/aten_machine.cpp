@@ -93,10 +93,11 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
   const nn::ProgramOps all(options);
   const graph::OpTable& ops = all.step_ops();
   const AtenTable table = aten_table(device.kernels(), options.precision);
+  const AtenJoins joins = aten_joins(device.kernels(), options.precision);
   Parts parts;
   parts.infer = infer;
-  LANISTA_ASSIGN(parts.predict,
-                 AtenSection::make("infer", infer.graph, infer.types, infer.compute, {infer.prediction}, ops, table));
+  LANISTA_ASSIGN(parts.predict, AtenSection::make("infer", infer.graph, infer.types, infer.compute, {infer.prediction},
+                                                  ops, table, joins));
   facts.plan.clear();
   const std::size_t element = element_size(*facts.kind);
   std::int64_t values = bytes_of_values(infer.graph, infer.types, infer.compute, options.max_batch, element);
@@ -106,7 +107,7 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
     for (const auto& [parameter, gradient] : train->gradient) keep.insert(gradient);
     for (const auto& [buffer, value] : train->renewed) keep.insert(value);
     LANISTA_ASSIGN(parts.compute,
-                   AtenSection::make("train", train->graph, train->types, train->compute, keep, ops, table));
+                   AtenSection::make("train", train->graph, train->types, train->compute, keep, ops, table, joins));
     const auto update = aten_updates().find(train->options.optimizer);
     if (update == aten_updates().end()) {
       return unimplemented("optimiser '" + train->options.optimizer + "' has no form on this device; run on the CPU " +

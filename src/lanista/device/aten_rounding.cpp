@@ -27,7 +27,7 @@ Tensor rounded(const Tensor& x, Precision precision) {
 }
 
 AtenPrepare Products::of(AtenPrepare entry) const {
-  if (stored(precision_) == precision_) return entry;
+  if (!are_narrow()) return entry;
   return [entry = std::move(entry), precision = precision_](const AtenCall& call) -> AtenRun {
     call.narrow = true;
     return [run = entry(call), precision](const Frame& frame, const Tensors& in) {

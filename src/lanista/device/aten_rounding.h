@@ -16,6 +16,7 @@ class Products {
   explicit Products(Precision precision = Precision::kFloat32) : precision_(precision) {}
   /// The entry of an operator that is a product.
   AtenPrepare of(AtenPrepare entry) const;
+  bool are_narrow() const { return stored(precision_) != precision_; }
 
  private:
   Precision precision_;

@@ -28,30 +28,62 @@ nn::PlanLine line_of(const std::string& section, const graph::Node& node, const 
 
 }  // namespace
 
-Result<AtenSection> AtenSection::make(const std::string& name, const graph::Graph& graph, const graph::Types& types,
-                                      const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
-                                      const graph::OpTable& ops, const AtenTable& table) {
+Result<AtenSection> AtenSection::make(const std::string& section_name, const graph::Graph& graph,
+                                      const graph::Types& types, const std::vector<graph::NodeId>& order,
+                                      const std::set<graph::Port>& keep, const graph::OpTable& ops,
+                                      const AtenTable& table, const AtenJoins& joins) {
   AtenSection section;
   std::map<graph::Port, std::size_t> last;
-  for (const graph::NodeId id : order) {
-    const graph::Node& node = graph.node(id);
-    const graph::OpDef* def = ops.find(node.op);
-    if (def != nullptr && def->role == graph::OpRole::kSource) continue;
-    const auto entry = table.find(node.op);
-    if (def == nullptr || entry == table.end()) {
-      return Error{
-          .code = Code::kUnimplemented,
-          .message = "operator '" + node.op + "' has no form on this device; run on the CPU (run.devices: [cpu])",
-          .where = {}};
+  const auto joined = joined_nodes(graph, order, keep, joins);
+  std::set<graph::NodeId> made_elsewhere;
+  for (const auto& [at, of] : joined) {
+    for (const graph::NodeId id : of.nodes) {
+      if (id != at) made_elsewhere.insert(id);
     }
-    const std::vector<graph::ValueType> in = types.inputs(node), out = types.outputs(id);
-    const AtenCall call{.args = {in, node.attrs, *def}, .out = out, .id = id, .numbers = section.numbers_};
-    section.plan_.push_back(line_of(name, node, call));
-    section.draws_masks_ |= node.op == "dropout_train";
-    for (const graph::Port port : node.inputs) last[port] = section.calls_.size();
-    for (std::uint32_t slot = 0; slot < out.size(); ++slot) last[{id, slot}] = section.calls_.size();
-    AtenRun run = entry->second(call);
-    section.calls_.push_back({id, node.op, std::move(run), node.inputs, {}, call.narrow});
+  }
+  for (const graph::NodeId at : order) {
+    const auto found = joined.find(at);
+    const std::vector<graph::NodeId> nodes = found != joined.end() ? found->second.nodes : std::vector{at};
+    const graph::OpDef* def = ops.find(graph.node(at).op);
+    if ((def != nullptr && def->role == graph::OpRole::kSource) || made_elsewhere.contains(at)) continue;
+    std::vector<std::vector<graph::ValueType>> in, out;
+    for (const graph::NodeId id : nodes) {
+      const graph::Node& node = graph.node(id);
+      if (ops.find(node.op) == nullptr || !table.contains(node.op)) {
+        return Error{
+            .code = Code::kUnimplemented,
+            .message = "operator '" + node.op + "' has no form on this device; run on the CPU (run.devices: [cpu])",
+            .where = {}};
+      }
+      in.push_back(types.inputs(node));
+      out.push_back(types.outputs(id));
+    }
+    std::vector<AtenCall> calls;
+    std::string name;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const graph::Node& node = graph.node(nodes[i]);
+      calls.push_back({.args = {in[i], node.attrs, *ops.find(node.op)},
+                       .out = out[i],
+                       .id = nodes[i],
+                       .numbers = section.numbers_});
+      name += (i > 0 ? "+" : "") + node.op;
+      section.draws_masks_ |= node.op == "dropout_train";
+    }
+    Call call{.op = name, .run = {}, .inputs = graph.node(at).inputs, .outputs = {}, .dead = {}};
+    if (found != joined.end()) {
+      call.run = found->second.join->prepare(calls);
+      call.inputs = found->second.inputs;
+      call.outputs = found->second.outputs;
+    } else {
+      call.run = table.find(name)->second(calls[0]);
+      call.narrow = calls[0].narrow;
+      for (std::uint32_t slot = 0; slot < out[0].size(); ++slot) call.outputs.push_back({at, slot});
+    }
+    section.plan_.push_back(line_of(section_name, graph.node(at), calls.back()));
+    section.plan_.back().kernel = name;
+    for (const graph::Port port : call.inputs) last[port] = section.calls_.size();
+    for (const graph::Port port : call.outputs) last[port] = section.calls_.size();
+    section.calls_.push_back(std::move(call));
   }
   for (const auto& [port, at] : last) {
     if (!keep.contains(port)) section.calls_[at].dead.push_back(port);
@@ -73,7 +105,7 @@ void AtenSection::run(const Frame& frame, Values& values, const std::function<vo
       if (is_of_memory(error)) throw NoMemory(text);
       throw std::runtime_error(text);
     }
-    for (std::uint32_t slot = 0; slot < out.size(); ++slot) values[{call.id, slot}] = std::move(out[slot]);
+    for (std::size_t i = 0; i < out.size(); ++i) values[call.outputs[i]] = std::move(out[i]);
     for (const graph::Port port : call.dead) values.erase(port);
     if (done) done();
   }

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "lanista/device/aten_table.h"
+#include "lanista/device/aten_joins.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/infer.h"
 #include "lanista/nn/plan.h"
@@ -14,7 +14,7 @@ namespace lanista::device {
 
 using Values = std::map<graph::Port, Tensor>;
 
-/// Nodes of a step graph as calls, in their order. A value goes when its last reader is done.
+/// Nodes of a step graph as calls, in their order; some make several. A value goes when its last reader is done.
 class AtenSection {
  public:
   AtenSection() = default;
@@ -22,7 +22,7 @@ class AtenSection {
   /// without an entry and the way out.
   static Result<AtenSection> make(const std::string& name, const graph::Graph& graph, const graph::Types& types,
                                   const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
-                                  const graph::OpTable& ops, const AtenTable& table);
+                                  const graph::OpTable& ops, const AtenTable& table, const AtenJoins& joins = {});
 
   /// Adds what is kept to `values`, which holds the sources. `done` is called after every call of the plan. Throws
   /// NoMemory or std::runtime_error, naming the operator, for whatever ATen throws.
@@ -33,10 +33,9 @@ class AtenSection {
 
  private:
   struct Call {
-    graph::NodeId id;
     std::string op;
     AtenRun run;
-    std::vector<graph::Port> inputs, dead;
+    std::vector<graph::Port> inputs, outputs, dead;
     bool narrow = false;
   };
 

@@ -16,6 +16,8 @@ AtenTable aten_table(const LaneKernels* kernels, Precision precision) {
   add_losses(table);
   if (kernels != nullptr) {
     add_lane_dense(table, *kernels, products);
+    add_lane_linear(table, *kernels, products);
+    add_lane_moves(table);
     add_lane_norms(table, *kernels);
     add_lane_elementwise(table, *kernels);
     add_lane_pools(table, *kernels);

@@ -80,6 +80,8 @@ void add_moves(AtenTable& table);
 void add_losses(AtenTable& table);
 // Entries of kernels of our own, in place of those.
 void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const Products& products);
+void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const Products& products);
+void add_lane_moves(AtenTable& table);
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels);
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels);
 void add_lane_pools(AtenTable& table, const LaneKernels& kernels);

@@ -13,7 +13,6 @@
 namespace lanista::device {
 namespace {
 
-constexpr unsigned kThreads = 256;  // of a block
 // Of cuDeviceGetAttribute.
 constexpr int kMajor = 75, kMinor = 76;
 
@@ -63,14 +62,14 @@ class Kernels final : public CudaKernels {
   int architecture() const override { return architecture_; }
 
  protected:
-  void start(const char* kernel, at::ScalarType type, std::int64_t count, int threads_each, const void* args,
+  void start(const char* kernel, at::ScalarType type, std::int64_t count, Launch launch, const void* args,
              std::size_t) const override {
     check(be_current(), "the device's context");
     void* const function = this->function(kernel, type);
     long long threads = count;
     std::array<void*, 2> parameters{&threads, const_cast<void*>(args)};
-    const auto blocks = static_cast<unsigned>((count * threads_each + kThreads - 1) / kThreads);
-    check(driver_.launch(function, blocks, 1, 1, kThreads, 1, 1, 0, current_stream_(), parameters.data(), nullptr),
+    check(driver_.launch(function, static_cast<unsigned>(launch.blocks), 1, 1, static_cast<unsigned>(launch.threads), 1,
+                         1, 0, current_stream_(), parameters.data(), nullptr),
           kernel);
   }
 

@@ -7,6 +7,7 @@
 #include "lanista/device/aten_rounding.h"
 #include "lanista/device/aten_shapes.h"
 #include "lanista/device/lane_calls.h"
+#include "lanista/device/lane_products.h"
 
 namespace lanista::device {
 namespace {
@@ -242,81 +243,70 @@ Tensor with_bias(const LaneKernels& kernels, const Tensor& y, const Tensor& bias
 
 // ---- all of them ----
 
-Tensor conv2d_of(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Conv& s,
+Tensor conv2d_of(const LaneProducts& multiply, const Tensor& x, const Tensor& weight, const Conv& s,
                  const Tensor& bias = {}) {
+  const LaneKernels& kernels = multiply.kernels();
   const Cut cut = forward_cut(s);
   if (is_direct(cut, s.co)) return convolved(kernels, x, stored_weights(weight), s.co, cut, bias);
-  Tensor y;
   if (is_depthwise(s)) {
-    y = depthwise(kernels, x, weight, s);
-  } else {
-    const Tensor product = at::bmm(windows(kernels, x, cut), weights_of(weight, s));
-    y = channels_second(from_groups(product, x.size(0), s.groups, x.size(1), s.oh, s.ow));
+    const Tensor y = depthwise(kernels, x, weight, s);
+    return bias.defined() ? with_bias(kernels, y, bias) : y;
   }
-  return bias.defined() ? with_bias(kernels, y, bias) : y;
+  const bool whole = s.groups == 1 && bias.defined();
+  const Tensor product = multiply(windows(kernels, x, cut), weights_of(weight, s), {.bias = whole ? bias : Tensor()}).y;
+  const Tensor y = channels_second(from_groups(product, x.size(0), s.groups, x.size(1), s.oh, s.ow));
+  return bias.defined() && !whole ? with_bias(kernels, y, bias) : y;
 }
 
-Tensor conv2d_grad_x_of(const LaneKernels& kernels, const Tensor& dy, const Tensor& weight, const Conv& s) {
+Tensor conv2d_grad_x_of(const LaneProducts& multiply, const Tensor& dy, const Tensor& weight, const Conv& s) {
+  const LaneKernels& kernels = multiply.kernels();
   if (is_depthwise(s)) return depthwise_grad_x(kernels, dy, weight, s);
   const Cut cut = backward_cut(s);
   if (is_direct(cut, s.ci)) return convolved(kernels, dy, turned(kernels, weight, s), s.ci, cut);
-  const Tensor dx = at::bmm(windows(kernels, dy, cut), turned_weights_of(weight, s));
+  const Tensor dx = multiply(windows(kernels, dy, cut), turned_weights_of(weight, s)).y;
   return channels_second(from_groups(dx, dy.size(0), s.groups, dy.size(1), s.h, s.w));
 }
 
-Tensor conv2d_grad_w_of(const LaneKernels& kernels, const Tensor& x, const Tensor& dy, const Conv& s) {
+Tensor conv2d_grad_w_of(const LaneProducts& multiply, const Tensor& x, const Tensor& dy, const Conv& s) {
+  const LaneKernels& kernels = multiply.kernels();
   if (is_depthwise(s)) return depthwise_grad_w(kernels, x, dy, s);
   if (s.groups == 1 && s.co % kOutputs == 0) return direct_grad_w(kernels, x, dy, s);
   const Tensor dw =
-      at::bmm(windows(kernels, x, forward_cut(s)).transpose(1, 2), by_group(dy.permute({0, 1, 3, 4, 2}), s.groups));
+      multiply(windows(kernels, x, forward_cut(s)).transpose(1, 2), by_group(dy.permute({0, 1, 3, 4, 2}), s.groups)).y;
   return dw.reshape({x.size(0), s.groups, s.kh, s.kw, s.ci / s.groups, s.co / s.groups})
       .permute({0, 1, 5, 4, 2, 3})
       .reshape({x.size(0), s.co, s.ci / s.groups, s.kh, s.kw});
-}
-
-// Once in its new order, so that not everybody who reads it puts it there.
-AtenRun transpose(const AtenCall& call) {
-  std::vector<std::int64_t> axes{0};
-  for (const std::int64_t axis : call.args.list("axes")) axes.push_back(axis + 1);
-  return [axes](const Frame&, const Tensors& in) { return Tensors{in[0].permute(axes).contiguous()}; };
 }
 
 }  // namespace
 
 void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const Products& products) {
   const LaneKernels* const k = &kernels;
-  table["linear"] = products.of([k](const AtenCall&) -> AtenRun {
-    return [k](const Frame&, const Tensors& in) {
-      Tensor y = at::bmm(rows(in[0]), in[1].transpose(1, 2));
-      if (in.size() > 2) y = lane_add_columns(*k, y, in[2]);
-      return Tensors{unrolled(y, in[0])};
-    };
-  });
-  table["transpose"] = transpose;
+  const LaneProducts multiply(kernels, products);
   table["channel_sum"] = [k](const AtenCall& call) -> AtenRun {
     return [k, channel = channel_of(call.x())](const Frame&, const Tensors& in) {
       return Tensors{lane_column_sum(*k, rows_of(in[0], channel))};
     };
   };
-  table["conv2d"] = products.of([k](const AtenCall& call) -> AtenRun {
-    return [k, s = conv_of(call.args, call.x(0), call.x(1), call.y())](const Frame&, const Tensors& in) {
-      return Tensors{conv2d_of(*k, in[0], in[1], s, in.size() > 2 ? in[2] : Tensor())};
+  table["conv2d"] = products.of([multiply](const AtenCall& call) -> AtenRun {
+    return [multiply, s = conv_of(call.args, call.x(0), call.x(1), call.y())](const Frame&, const Tensors& in) {
+      return Tensors{conv2d_of(multiply, in[0], in[1], s, in.size() > 2 ? in[2] : Tensor())};
     };
   });
-  table["conv2d_grad_x"] = products.of([k](const AtenCall& call) -> AtenRun {
-    return [k, s = conv_of(call.args, call.y(), call.x(1), call.x(0))](const Frame&, const Tensors& in) {
-      return Tensors{conv2d_grad_x_of(*k, in[0], in[1], s)};
+  table["conv2d_grad_x"] = products.of([multiply](const AtenCall& call) -> AtenRun {
+    return [multiply, s = conv_of(call.args, call.y(), call.x(1), call.x(0))](const Frame&, const Tensors& in) {
+      return Tensors{conv2d_grad_x_of(multiply, in[0], in[1], s)};
     };
   });
-  table["conv2d_grad_w"] = products.of([k](const AtenCall& call) -> AtenRun {
-    return [k, s = conv_of(call.args, call.x(0), call.y(), call.x(1))](const Frame&, const Tensors& in) {
-      return Tensors{conv2d_grad_w_of(*k, in[0], in[1], s)};
+  table["conv2d_grad_w"] = products.of([multiply](const AtenCall& call) -> AtenRun {
+    return [multiply, s = conv_of(call.args, call.x(0), call.y(), call.x(1))](const Frame&, const Tensors& in) {
+      return Tensors{conv2d_grad_w_of(multiply, in[0], in[1], s)};
     };
   });
-  table["conv_transpose2d"] = products.of([k](const AtenCall& call) -> AtenRun {
-    return [k, s = conv_of(call.args, call.y(), call.x(1), call.x(0))](const Frame&, const Tensors& in) {
-      const Tensor y = conv2d_grad_x_of(*k, in[0], in[1], s);
-      return Tensors{in.size() > 2 ? with_bias(*k, y, in[2]) : y};
+  table["conv_transpose2d"] = products.of([multiply](const AtenCall& call) -> AtenRun {
+    return [multiply, s = conv_of(call.args, call.y(), call.x(1), call.x(0))](const Frame&, const Tensors& in) {
+      const Tensor y = conv2d_grad_x_of(multiply, in[0], in[1], s);
+      return Tensors{in.size() > 2 ? with_bias(multiply.kernels(), y, in[2]) : y};
     };
   });
 }

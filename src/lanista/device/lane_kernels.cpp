@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string_view>
 
 namespace lanista::device {
@@ -44,6 +45,24 @@ std::map<std::string_view, Start>& doubles() {
                                                     .second;                                                    \
   inline void name##_at(i64 i, const Args& a)
 
+#define LANE_UNROLL
+#define LANE_OWNED(Of) typename Of::Own*
+#define LANE_OWN own[t]
+#define LANE_EACH(t) for (int t = 0; t < kThreads; ++t)
+#define LANE_TOGETHER static_assert(true)
+#define LANE_TILE_KERNEL(name, Args, body, ...)                                                                 \
+  [[maybe_unused]] const bool name##_is_known =                                                                 \
+      LANE_TABLE()                                                                                              \
+          .emplace(#name,                                                                                       \
+                   [](i64 count, const void* args) {                                                            \
+                     const auto near = std::make_unique<__VA_ARGS__::Shared>();                                 \
+                     const auto own = std::make_unique<__VA_ARGS__::Own[]>(std::size_t{__VA_ARGS__::kThreads}); \
+                     for (i64 i = 0; i < count; ++i) {                                                          \
+                       body<__VA_ARGS__>(i, *static_cast<const Args*>(args), *near, own.get());                 \
+                     }                                                                                          \
+                   })                                                                                           \
+          .second;
+
 #define LANE_ROW_KERNEL(name, Args) LANE_KERNEL(name, Args)
 #define LANE_ROW_OF(k, count) for (i64 k = 0; k < (count); ++k)
 #define LANE_ROW(k) LANE_ROW_OF(k, a.len)
@@ -67,6 +86,7 @@ using namespace lane;
 #include "lanista/device/lane/end.inc.h"
 #include "lanista/device/lane/norm.inc.h"
 #include "lanista/device/lane/pool.inc.h"
+#include "lanista/device/lane/product.inc.h"
 }  // namespace in_float
 #undef LANE_TABLE
 #undef LANE_ELEMENTWISE
@@ -74,6 +94,7 @@ using namespace lane;
 #undef LANE_UPDATE
 #undef LANE_SLOT
 #undef LANE_DECAYED
+#undef LANE_PRODUCT
 #define LANE_TABLE doubles
 namespace in_double {
 using T = double;
@@ -84,12 +105,13 @@ using namespace lane;
 #include "lanista/device/lane/end.inc.h"
 #include "lanista/device/lane/norm.inc.h"
 #include "lanista/device/lane/pool.inc.h"
+#include "lanista/device/lane/product.inc.h"
 }  // namespace in_double
 #pragma GCC diagnostic pop
 
 class HostKernels final : public LaneKernels {
  protected:
-  void start(const char* kernel, at::ScalarType type, std::int64_t count, int, const void* args,
+  void start(const char* kernel, at::ScalarType type, std::int64_t count, Launch, const void* args,
              std::size_t) const override {
     const auto& table = type == at::kFloat ? floats() : doubles();
     const auto found = table.find(kernel);

@@ -23,20 +23,36 @@ class LaneKernels {
   /// 32 bits do not hold, or a device that refuses.
   template <class Args>
   void run(const char* kernel, at::ScalarType type, std::int64_t count, const Args& args) const {
-    TORCH_CHECK(count >= 0 && count < (std::int64_t{1} << 32), kernel, ": ", count, " numbers in one call");
-    if (count > 0) start(kernel, type, count, 1, &args, sizeof args);
+    start_checked(kernel, type, count, {(count + kThreads - 1) / kThreads, kThreads}, &args, sizeof args);
   }
   /// The same of a kernel whose threads share rows.
   template <class Args>
   void run_rows(const char* kernel, at::ScalarType type, std::int64_t count, const Args& args) const {
-    TORCH_CHECK(count >= 0 && count < (std::int64_t{1} << 32), kernel, ": ", count, " rows in one call");
-    if (count > 0) start(kernel, type, count, kRowThreads, &args, sizeof args);
+    constexpr std::int64_t kRows = kThreads / kRowThreads;
+    start_checked(kernel, type, count, {(count + kRows - 1) / kRows, kThreads}, &args, sizeof args);
+  }
+  /// The same of a kernel whose blocks of so many threads make a tile each.
+  template <class Args>
+  void run_tiles(const char* kernel, at::ScalarType type, std::int64_t tiles, int threads, const Args& args) const {
+    start_checked(kernel, type, tiles, {tiles, threads}, &args, sizeof args);
   }
 
  protected:
-  static constexpr int kRowThreads = 32;  // of a GPU, that share a row
-  virtual void start(const char* kernel, at::ScalarType type, std::int64_t count, int threads_each, const void* args,
+  static constexpr int kThreads = 256;    // of a block, on a GPU
+  static constexpr int kRowThreads = 32;  // of them, that share a row
+  struct Launch {
+    std::int64_t blocks;
+    int threads;  // of each
+  };
+  virtual void start(const char* kernel, at::ScalarType type, std::int64_t count, Launch launch, const void* args,
                      std::size_t bytes) const = 0;
+
+ private:
+  void start_checked(const char* kernel, at::ScalarType type, std::int64_t count, Launch launch, const void* args,
+                     std::size_t bytes) const {
+    TORCH_CHECK(count >= 0 && count < (std::int64_t{1} << 32), kernel, ": ", count, " numbers in one call");
+    if (count > 0) start(kernel, type, count, launch, args, bytes);
+  }
 };
 
 /// On the host, a thread after the other: for proofs.

@@ -1,6 +1,7 @@
 // Normalisations and softmax in a few kernels each.
 #include <algorithm>
 
+#include "lanista/device/aten_joins.h"
 #include "lanista/device/lane_calls.h"
 
 namespace lanista::device {
@@ -175,18 +176,25 @@ AtenRun softmax(const AtenCall& call, const LaneKernels* k) {
   };
 }
 
-AtenRun softmax_grad(const AtenCall& call, const LaneKernels* k) {
-  return [k, axis = softmax_axis(call)](const Frame&, const Tensors& in) {
+AtenRun softmax_grad(const AtenCall& call, const LaneKernels* k, double scale = 1) {
+  return [k, axis = softmax_axis(call), scale](const Frame&, const Tensors& in) {
     const Tensor x = in[0].transpose(axis, -1).contiguous(), dy = in[1].transpose(axis, -1).contiguous();
     Tensor dx = at::empty_like(x);
     lane::Rows rows{};
     rows.x = x.data_ptr(), rows.dy = dy.data_ptr(), rows.y = dx.data_ptr(), rows.len = x.size(-1);
+    rows.scale = scale;
     k->run_rows("softmax_grad", x.scalar_type(), x.numel() / x.size(-1), rows);
     return Tensors{dx.transpose(axis, -1)};
   };
 }
 
 }  // namespace
+
+void join_lane_norms(AtenJoins& joins, const LaneKernels& kernels) {
+  joins[{"softmax_grad", "scale_by"}] = {AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) {
+                                           return softmax_grad(calls[0], k, calls[1].args.real("by"));
+                                         }};
+}
 
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels) {
   table["batch_norm_train"] = with(kernels, batch_norm_train);
@@ -197,7 +205,8 @@ void add_lane_norms(AtenTable& table, const LaneKernels& kernels) {
       with(kernels, [](const AtenCall& call, const LaneKernels* k) { return layer_norm(call, true, k); });
   table["layer_norm_grad"] = with(kernels, layer_norm_grad);
   table["softmax"] = with(kernels, softmax);
-  table["softmax_grad"] = with(kernels, softmax_grad);
+  table["softmax_grad"] =
+      with(kernels, [](const AtenCall& call, const LaneKernels* k) { return softmax_grad(call, k); });
 }
 
 }  // namespace lanista::device

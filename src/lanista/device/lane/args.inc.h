@@ -36,6 +36,31 @@ struct Columns {
   long long per_lane, columns, stride, wide;
 };
 
+/// What is done to a number of a product before it is stored.
+enum Finish { kAsItIs, kRelu, kGelu, kSilu, kHardSwish, kClip };
+
+/// Where the matrices [outer, inner, rows, columns] of a product lie.
+struct Matrices {
+  long long outer, inner, row, column;
+};
+
+/// y = scale left right + bias, [outer inner, m, n] without gaps; and f(y) beside it, or f'(before) y in its place.
+struct Product {
+  const void* left;    // [m, k] of each
+  const void* right;   // [k, n]
+  const void* bias;    // [outer, n], `bias_outer` apart; may be null
+  const void* before;  // as y; null: f itself is wanted, if any
+  void* y;
+  void* finished;     // f(y); may be null
+  void* column_sums;  // [outer inner, n], of `right`; may be null
+  Matrices left_at, right_at;
+  long long inner, m, n, k, bias_outer;
+  long long left_fours, right_fours, y_fours;  // read, or written, four at a time
+  double scale;                                // of the product, before the bias
+  double a, b;                                 // of f
+  long long finish;                            // f, a Finish
+};
+
 /// Sums over rows of [lanes, rows, columns], `each` rows a part: [lanes, parts, columns] in double. Of what a
 /// normalisation sums (Moments), there are two columns for each.
 struct ColumnSum {
@@ -86,6 +111,7 @@ struct Rows {
   void* inverse;
   void* product;  // of dy and the normalised value
   double eps;
+  double scale;  // of a softmax's gradient
   long long len, rows_per_lane, stride;
 };
 

@@ -21,6 +21,17 @@ typedef unsigned int n32;
     if (i < count) name##_at(i, a);                                       \
   }                                                                       \
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a)
+#define LANE_UNROLL _Pragma("unroll")
+#define LANE_OWNED(Of) typename Of::Own&
+#define LANE_OWN own
+#define LANE_EACH(t) if (const int t = (int)threadIdx.x; true)
+#define LANE_TOGETHER __syncthreads()
+#define LANE_TILE_KERNEL(name, Args, body, ...)                                                       \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads) name(i64 count, const Args a) { \
+    __shared__ __VA_ARGS__::Shared near;                                                              \
+    __VA_ARGS__::Own own;                                                                             \
+    body<__VA_ARGS__>(blockIdx.x, a, near, own);                                                      \
+  }
 #define LANE_ROW_OF(k, count) for (i64 k = threadIdx.x % 32; k < (count); k += 32)
 #define LANE_ROW(k) LANE_ROW_OF(k, a.len)
 #define LANE_ROW_SUM(x) lane_row_sum(x)

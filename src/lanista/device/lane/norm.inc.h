@@ -173,7 +173,7 @@ LANE_ROW_KERNEL(softmax_grad, Rows) {
   T dot = T(0);
   LANE_ROW(k) dot += x[k] * dy[k];
   dot = LANE_ROW_SUM(dot);
-  LANE_ROW(k) LANE_WRITE(y)[i * a.len + k] = x[k] * (dy[k] - dot);
+  LANE_ROW(k) LANE_WRITE(y)[i * a.len + k] = x[k] * (dy[k] - dot) * T(a.scale);
 }
 LANE_ROW_KERNEL(layer_norm, Rows) {
   const T* x = LANE_READ(x) + i * a.len;

@@ -1,0 +1,130 @@
+#include "lanista/device/aten_joins.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "lanista/device/aten_rounding.h"
+
+namespace lanista::device {
+namespace {
+
+class Finder {
+ public:
+  Finder(const graph::Graph& graph, const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
+         const AtenJoins& joins)
+      : graph_(graph), keep_(keep), joins_(joins) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      place_[order[i]] = i;
+      for (const graph::Port port : graph.node(order[i]).inputs) readers_[port].push_back(order[i]);
+    }
+  }
+
+  bool is_taken(graph::NodeId id) const { return taken_.contains(id); }
+
+  std::optional<AtenJoined> pair(graph::NodeId first) {
+    const std::vector<graph::Port>& inputs = node(first).inputs;
+    std::vector<graph::NodeId> near = readers_[{first, 0}];
+    if (inputs.size() > 1) near.insert(near.end(), readers_[inputs[1]].begin(), readers_[inputs[1]].end());
+    for (const graph::NodeId second : near) {
+      const auto found = joins_.find({node(first).op, node(second).op});
+      if (found == joins_.end() || second == first || is_taken(second) || !fits(found->second.kind, first, second)) {
+        continue;
+      }
+      AtenJoined made{&found->second, {first, second}, inputs, {}};
+      const std::vector<graph::Port>& its = node(second).inputs;
+      if (found->second.kind == AtenJoin::kInstead) {
+        made.inputs.insert(made.inputs.end(), its.begin(), its.end() - 1);
+      } else {
+        made.outputs.push_back({first, 0});
+      }
+      made.outputs.push_back({second, 0});
+      taken_.insert({first, second});
+      return made;
+    }
+    return {};
+  }
+
+  std::optional<AtenJoined> parts(graph::NodeId last) {
+    AtenJoined made{nullptr, {}, {}, {}};
+    for (const graph::Port port : node(last).inputs) {
+      if (!place_.contains(port.node) || is_taken(port.node) || !is_for_one(port)) return {};
+      const auto found = joins_.find({node(port.node).op, node(last).op});
+      if (found == joins_.end() || found->second.kind != AtenJoin::kParts) return {};
+      made.join = &found->second;
+      made.nodes.push_back(port.node);
+      made.inputs.push_back(node(port.node).inputs[0]);
+    }
+    if (made.nodes.size() < 2) return {};
+    made.nodes.push_back(last);
+    if (is_for_one({last, 0}) && node(readers_[{last, 0}].front()).op == "transpose") {
+      made.nodes.push_back(readers_[{last, 0}].front());
+    }
+    made.outputs = {{made.nodes.back(), 0}};
+    taken_.insert(made.nodes.begin(), made.nodes.end());
+    return made;
+  }
+
+ private:
+  const graph::Node& node(graph::NodeId id) const { return graph_.node(id); }
+  bool is_for_one(graph::Port port) const {
+    const auto found = readers_.find(port);
+    return found != readers_.end() && found->second.size() == 1 && !keep_.contains(port);
+  }
+  // What this section does not make is there from the beginning.
+  bool is_there(graph::Port port, graph::NodeId at) const {
+    const auto maker = place_.find(port.node);
+    return maker == place_.end() || maker->second < place_.at(at);
+  }
+  bool fits(AtenJoin::Kind kind, graph::NodeId first, graph::NodeId second) const {
+    const graph::Port result{first, 0};
+    const std::vector<graph::Port>&of = node(first).inputs, &its = node(second).inputs;
+    switch (kind) {
+      case AtenJoin::kAfter: return its.size() == 1 && its[0] == result;
+      case AtenJoin::kInstead:
+        return its.back() == result && is_for_one(result) &&
+               std::all_of(its.begin(), its.end() - 1, [&](graph::Port port) { return is_there(port, first); });
+      case AtenJoin::kBeside:
+        return its.size() == 1 && of.size() > 1 && its[0] == of[1] && place_.at(second) > place_.at(first);
+      case AtenJoin::kParts: return false;
+    }
+    return false;
+  }
+
+  const graph::Graph& graph_;
+  const std::set<graph::Port>& keep_;
+  const AtenJoins& joins_;
+  std::map<graph::NodeId, std::size_t> place_;
+  std::map<graph::Port, std::vector<graph::NodeId>> readers_;
+  std::set<graph::NodeId> taken_;
+};
+
+}  // namespace
+
+AtenJoins aten_joins(const LaneKernels* kernels, Precision precision) {
+  AtenJoins joins;
+  if (kernels == nullptr) return joins;
+  // Operands of narrow products are rounded by whoever calls one product.
+  const Products products(precision);
+  if (!products.are_narrow()) join_lane_linear(joins, *kernels, products);
+  join_lane_norms(joins, *kernels);
+  join_lane_moves(joins);
+  return joins;
+}
+
+std::map<graph::NodeId, AtenJoined> joined_nodes(const graph::Graph& graph, const std::vector<graph::NodeId>& order,
+                                                 const std::set<graph::Port>& keep, const AtenJoins& joins) {
+  std::map<graph::NodeId, AtenJoined> all;
+  if (joins.empty()) return all;
+  Finder find(graph, order, keep, joins);
+  for (const graph::NodeId id : order) {
+    if (find.is_taken(id)) continue;
+    if (auto pair = find.pair(id)) {
+      all.emplace(id, std::move(*pair));
+    } else if (auto parts = find.parts(id)) {
+      all.emplace(id, std::move(*parts));
+    }
+  }
+  return all;
+}
+
+}  // namespace lanista::device

@@ -1,0 +1,130 @@
+// Linear layers and products of values by tiles of our own, with what is done to their numbers in the same pass.
+#include <string>
+#include <utility>
+
+#include "lanista/device/aten_joins.h"
+#include "lanista/device/aten_products.h"
+#include "lanista/device/aten_rounding.h"
+#include "lanista/device/lane_products.h"
+
+namespace lanista::device {
+namespace {
+
+ProductOut linear(const LaneProducts& multiply, const Tensors& in, ProductEnd end = {}) {
+  if (in.size() > 2) end.bias = in[2];
+  ProductOut out = multiply(rows(in[0]), in[1].transpose(1, 2), end);
+  out.y = unrolled(out.y, in[0]);
+  if (out.finished.defined()) out.finished = unrolled(out.finished, in[0]);
+  return out;
+}
+
+ProductOut linear_grad_x(const LaneProducts& multiply, const Tensors& in, ProductEnd end = {}) {
+  if (end.before.defined()) end.before = rows(end.before);
+  ProductOut out = multiply(rows(in[0]), in[1], end);
+  out.y = unrolled(out.y, in[0]);
+  return out;
+}
+
+// [in, out] as it lies in the state.
+ProductOut linear_grad_w(const LaneProducts& multiply, const Tensors& in, const ProductEnd& end = {}) {
+  ProductOut out = multiply(rows(in[0]).transpose(1, 2), rows(in[1]), end);
+  out.y = out.y.transpose(1, 2);
+  return out;
+}
+
+// Both as [outer, inner, rows, columns], copied only where no two strides say where their matrices lie.
+std::pair<Tensor, Tensor> in_two_batches(const Tensor& left, const Tensor& right) {
+  std::vector<std::int64_t> dims;  // the inmost of each run of batches that lie one behind the other in both
+  std::vector<std::int64_t> sizes;
+  const auto follows = [](const Tensor& x, std::int64_t outer, std::int64_t inner) {
+    return x.stride(outer) == x.stride(inner) * x.size(inner);
+  };
+  for (std::int64_t dim = 0; dim + 2 < left.dim(); ++dim) {
+    if (left.size(dim) == 1) continue;
+    if (!dims.empty() && follows(left, dims.back(), dim) && follows(right, dims.back(), dim)) {
+      dims.back() = dim;
+      sizes.back() *= left.size(dim);
+    } else {
+      dims.push_back(dim);
+      sizes.push_back(left.size(dim));
+    }
+  }
+  if (dims.size() > 2) {
+    const auto copied = [](const Tensor& x) { return x.reshape({-1, 1, x.size(-2), x.size(-1)}); };
+    return {copied(left), copied(right)};
+  }
+  const auto viewed = [&](const Tensor& x) {
+    std::vector<std::int64_t> all, strides;
+    for (std::size_t i = 0; i < 2; ++i) {
+      all.push_back(i < dims.size() ? sizes[i] : 1);
+      strides.push_back(i < dims.size() ? x.stride(dims[i]) : 0);
+    }
+    all.insert(all.end(), {x.size(-2), x.size(-1)});
+    strides.insert(strides.end(), {x.stride(-2), x.stride(-1)});
+    return x.as_strided(all, strides);
+  };
+  return {viewed(left), viewed(right)};
+}
+
+AtenRun matmul(const LaneProducts& multiply, const AtenCall& call, const ProductEnd& end = {}) {
+  const bool turns_left = call.args.flag("transpose_a"), turns_right = call.args.flag("transpose_b");
+  return [multiply, turns_left, turns_right, end, y = call.y()](const Frame& frame, const Tensors& in) {
+    auto [left, right] = in_two_batches(in[0], in[1]);
+    if (turns_left) left = left.transpose(2, 3);
+    if (turns_right) right = right.transpose(2, 3);
+    return Tensors{multiply(left, right, end).y.reshape(sizes_of(frame, y))};
+  };
+}
+
+ProductEnd end_of(const AtenCall& call) {
+  ProductEnd end;
+  end.finish = finish_of(call.args.def.name);
+  if (end.finish == lane::kClip) end.a = call.args.real("min"), end.b = call.args.real("max");
+  return end;
+}
+
+}  // namespace
+
+void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Products& products) {
+  const LaneProducts multiply(kernels, products);
+  for (const std::string name : {"relu", "gelu", "silu", "hard_swish", "clip"}) {
+    joins[{"linear", name}] = {AtenJoin::kAfter, [multiply](std::span<const AtenCall> calls) -> AtenRun {
+                                 ProductEnd end = end_of(calls[1]);
+                                 end.finished = true;
+                                 return [multiply, end](const Frame&, const Tensors& in) {
+                                   const ProductOut out = linear(multiply, in, end);
+                                   return Tensors{out.y, out.finished};
+                                 };
+                               }};
+    joins[{"linear_grad_x", name + "_grad"}] = {
+        AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) -> AtenRun {
+          return [multiply, end = end_of(calls[1])](const Frame&, const Tensors& in) {
+            ProductEnd own = end;
+            own.before = in[2];
+            return Tensors{linear_grad_x(multiply, in, own).y};
+          };
+        }};
+  }
+  joins[{"matmul", "scale_by"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) {
+                                     return matmul(multiply, calls[0], {.scale = calls[1].args.real("by")});
+                                   }};
+  joins[{"linear_grad_w", "channel_sum"}] = {AtenJoin::kBeside, [multiply](std::span<const AtenCall>) -> AtenRun {
+                                               return [multiply](const Frame&, const Tensors& in) {
+                                                 const ProductOut out =
+                                                     linear_grad_w(multiply, in, {.column_sums = true});
+                                                 return Tensors{out.y, out.column_sums};
+                                               };
+                                             }};
+}
+
+void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const Products& products) {
+  const LaneProducts multiply(kernels, products);
+  table["linear"] = products.of([multiply](const AtenCall&) -> AtenRun {
+    return [multiply](const Frame&, const Tensors& in) { return Tensors{linear(multiply, in).y}; };
+  });
+  table["linear_grad_x"] = products.of(plain([multiply](const Tensors& in) { return linear_grad_x(multiply, in).y; }));
+  table["linear_grad_w"] = products.of(plain([multiply](const Tensors& in) { return linear_grad_w(multiply, in).y; }));
+  table["matmul"] = products.of([multiply](const AtenCall& call) { return matmul(multiply, call); });
+}
+
+}  // namespace lanista::device

@@ -1,0 +1,169 @@
+// Products by tiles of our own, and which tile a product takes.
+#include "lanista/device/lane_products.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "lanista/device/aten_rounding.h"
+#include "lanista/device/lane_calls.h"
+
+namespace lanista::device {
+namespace {
+
+// Of a GPU that these are made for; on any other, numbers are the same and times are not the best.
+constexpr std::int64_t kMultiprocessors = 132;
+
+struct TileForm {
+  const char* kernel;
+  std::int64_t rows, columns;
+  int threads;
+  double speed;  // of multiplications, by the numbers that a thread reads for each
+  bool of_doubles = true;  // fits into the registers of a thread
+};
+constexpr std::array<TileForm, 6> kForms{{{"product_128x128", 128, 128, 256, 1.0, false},
+                                          {"product_128x64", 128, 64, 256, 0.85},
+                                          {"product_64x64", 64, 64, 128, 0.85},
+                                          {"product_32x64", 32, 64, 128, 0.65},
+                                          {"product_32x32", 32, 32, 64, 0.6},
+                                          {"product_32x16", 32, 16, 32, 0.5}}};
+
+std::int64_t tiles_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::int64_t n) {
+  return batch * ((m + form.rows - 1) / form.rows) * ((n + form.columns - 1) / form.columns);
+}
+
+// What the busiest multiprocessor has to do, the slower the fewer warps it has.
+double cost_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::int64_t n) {
+  constexpr double kWarps = 8;  // that keep one busy
+  const std::int64_t tiles = tiles_of(form, batch, m, n), own = (tiles + kMultiprocessors - 1) / kMultiprocessors;
+  const double warps = static_cast<double>(std::min<std::int64_t>(own * form.threads / 32, 16));
+  return static_cast<double>(own * form.rows * form.columns) / form.speed / std::min(1.0, warps / kWarps);
+}
+
+const TileForm& form_for(bool doubles, std::int64_t batch, std::int64_t m, std::int64_t n, std::string_view asked) {
+  const TileForm* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const TileForm& form : kForms) {
+    if ((doubles && !form.of_doubles) || (!asked.empty() && asked != form.kernel)) continue;
+    const double cost = cost_of(form, batch, m, n);
+    if (cost < least) least = cost, best = &form;
+  }
+  TORCH_CHECK(best != nullptr, "no tile '", asked, "'");
+  return *best;
+}
+
+// Few multiprocessors would be at work, each for long; the library cuts such sums in parts.
+bool is_long_and_narrow(std::int64_t tiles, std::int64_t k) { return tiles < kMultiprocessors / 2 && k >= 512; }
+
+// [outer, inner, rows, columns].
+Tensor with_two_batches(const Tensor& x) { return x.dim() == 3 ? x.unsqueeze(1) : x; }
+
+lane::Matrices matrices_of(const Tensor& x) { return {x.stride(0), x.stride(1), x.stride(2), x.stride(3)}; }
+
+// Whether four neighbours along the dimension with stride one may be read at once, wherever they begin.
+bool in_fours(const Tensor& x) {
+  const int along = x.stride(3) == 1 ? 3 : 2;
+  bool even = x.stride(along) == 1 && wide_of(x, x.size(along)) == 4;
+  for (int dim = 0; dim < 4; ++dim) even = even && (dim == along || x.size(dim) == 1 || x.stride(dim) % 4 == 0);
+  return even;
+}
+
+// A kernel counts within a matrix by 32 bits.
+bool is_small(const Tensor& x) {
+  return x.size(2) * x.stride(2) + x.size(3) * x.stride(3) < std::numeric_limits<std::int32_t>::max();
+}
+
+}  // namespace
+
+LaneProducts::LaneProducts(const LaneKernels& kernels, const Products& products)
+    : kernels_(&kernels), own_(!products.are_narrow()) {}
+
+LaneProducts LaneProducts::with_tile(std::string_view kernel) const {
+  LaneProducts other = *this;
+  other.tile_ = kernel;
+  return other;
+}
+
+std::vector<std::string> LaneProducts::tiles(at::ScalarType type) {
+  std::vector<std::string> all;
+  for (const TileForm& form : kForms) {
+    if (type != at::kDouble || form.of_doubles) all.emplace_back(form.kernel);
+  }
+  return all;
+}
+
+ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, const ProductEnd& end) const {
+  const Tensor l = with_two_batches(left), r = with_two_batches(right);
+  const std::int64_t batch = l.size(0) * l.size(1), m = l.size(2), k = l.size(3), n = r.size(3);
+  const TileForm& form = form_for(l.scalar_type() == at::kDouble, batch, m, n, tile_);
+  const std::int64_t tiles = tiles_of(form, batch, m, n);
+  const bool left_alone = tile_.empty() && is_long_and_narrow(tiles, k);
+  if (!own_ || k == 0 || left_alone || !is_small(l) || !is_small(r)) {
+    return by_library(left, right, end);
+  }
+  std::vector<std::int64_t> sizes = left.sizes().vec();
+  sizes.back() = n;
+  ProductOut out{.y = at::empty(sizes, l.options()), .finished = {}, .column_sums = {}};
+  if (end.finished) out.finished = at::empty(sizes, l.options());
+  if (end.column_sums) out.column_sums = at::empty({batch, n}, l.options());
+  const Tensor bias = end.bias.defined() ? dense_columns(end.bias) : Tensor();
+  const Tensor before = end.before.defined() ? end.before.contiguous() : Tensor();
+  const auto memory = [](const Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; };
+  kernels_->run_tiles(
+      form.kernel, l.scalar_type(), tiles, form.threads,
+      lane::Product{.left = l.data_ptr(),
+                    .right = r.data_ptr(),
+                    .bias = memory(bias),
+                    .before = memory(before),
+                    .y = out.y.data_ptr(),
+                    .finished = memory(out.finished),
+                    .column_sums = memory(out.column_sums),
+                    .left_at = matrices_of(l),
+                    .right_at = matrices_of(r),
+                    .inner = l.size(1),
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .bias_outer = bias.defined() ? bias.stride(0) : 0,
+                    .left_fours = in_fours(l),
+                    .right_fours = in_fours(r),
+                    .y_fours = wide_of(out.y, n) == 4 && (!end.finished || wide_of(out.finished, n) == 4),
+                    .scale = end.scale,
+                    .a = end.a,
+                    .b = end.b,
+                    .finish = end.finish});
+  return out;
+}
+
+ProductOut LaneProducts::by_library(const Tensor& left, const Tensor& right, const ProductEnd& end) const {
+  static constexpr std::array<const char*, 6> kNames{"", "relu", "gelu", "silu", "hard_swish", "clip"};
+  const auto matrices = [](const Tensor& x) { return x.reshape({-1, x.size(-2), x.size(-1)}); };
+  const Tensor r = matrices(right);
+  std::vector<std::int64_t> sizes = left.sizes().vec();
+  sizes.back() = r.size(2);
+  ProductOut out{.y = at::bmm(matrices(left), r), .finished = {}, .column_sums = {}};
+  if (end.scale != 1) out.y = out.y * end.scale;
+  if (end.bias.defined()) lane_add_columns(*kernels_, out.y, end.bias);
+  out.y = out.y.reshape(sizes);
+  const std::string name = kNames.at(static_cast<std::size_t>(end.finish));
+  if (end.before.defined()) {
+    out.y = lane_elementwise(*kernels_, (name + "_grad").c_str(), end.before.contiguous(), out.y, end.a, end.b);
+  }
+  if (end.finished) out.finished = lane_elementwise(*kernels_, name.c_str(), out.y, {}, end.a, end.b);
+  if (end.column_sums) out.column_sums = lane_column_sum(*kernels_, r);
+  return out;
+}
+
+lane::Finish finish_of(std::string_view op) {
+  if (op.ends_with("_grad")) op.remove_suffix(5);
+  if (op == "relu") return lane::kRelu;
+  if (op == "gelu") return lane::kGelu;
+  if (op == "silu") return lane::kSilu;
+  if (op == "hard_swish") return lane::kHardSwish;
+  if (op == "clip") return lane::kClip;
+  return lane::kAsItIs;
+}
+
+}  // namespace lanista::device

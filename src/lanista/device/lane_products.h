@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lanista/device/aten_table.h"
+#include "lanista/device/lane_kernels.h"
+
+namespace lanista::device {
+
+class Products;
+
+/// What a product does to its numbers before it stores them.
+struct ProductEnd {
+  double scale = 1;
+  Tensor bias = {};  ///< [batch, n] of products without an inner batch, added to every row
+  lane::Finish finish = lane::kAsItIs;
+  double a = 0, b = 0;        ///< attributes of `finish`
+  Tensor before = {};         ///< what `finish` was of, as the product: its gradient goes on
+  bool finished = false;      ///< f(y) is wanted beside y
+  bool column_sums = false;   ///< of the right matrix, beside the product
+};
+
+struct ProductOut {
+  Tensor y, finished, column_sums;  ///< [batch, m, n] without gaps, the same, [batch, n]
+};
+
+/// Products of matrices [batch, m, k] and [batch, k, n], or [outer, inner, .., ..], wherever their numbers lie; all in
+/// one launch. A number's terms are added in their order, but for few numbers of long sums, which the library makes.
+class LaneProducts {
+ public:
+  LaneProducts(const LaneKernels& kernels, const Products& products);
+  ProductOut operator()(const Tensor& left, const Tensor& right, const ProductEnd& end = {}) const;
+  const LaneKernels& kernels() const { return *kernels_; }
+  /// The same, whatever the sizes, with one tile: "product_64x64", of `tiles`. No bit depends on it.
+  LaneProducts with_tile(std::string_view kernel) const;
+  static std::vector<std::string> tiles(at::ScalarType type);
+
+ private:
+  ProductOut by_library(const Tensor& left, const Tensor& right, const ProductEnd& end) const;
+
+  const LaneKernels* kernels_;
+  bool own_;  ///< no rounding, for which the library has units of its own
+  std::string tile_ = {};
+};
+
+/// The function of an activation's operator, or of its gradient's; kAsItIs: it is none.
+lane::Finish finish_of(std::string_view op);
+
+}  // namespace lanista::device

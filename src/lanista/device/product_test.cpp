@@ -1,0 +1,200 @@
+// Products by tiles of our own against sums in double that are written out here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lanista/base/rng.h"
+#include "lanista/device/aten_devices.h"
+#include "lanista/device/aten_rounding.h"
+#include "lanista/device/lane_products.h"
+
+namespace lanista::device {
+namespace {
+
+// Numbers in the order of their dimensions, whatever lies where.
+std::vector<double> numbers(const at::Tensor& x) {
+  const at::Tensor flat = x.to(at::kCPU).to(at::kDouble).contiguous();
+  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
+}
+
+// What is drawn of a matrix [outer, inner, rows, columns]: turned, with gaps behind its rows, or one for all.
+at::Tensor drawn_matrices(Rng& rng, std::vector<std::int64_t> sizes, at::TensorOptions like) {
+  const bool turned = rng.between(0, 1) == 1, inner_first = rng.between(0, 3) == 0;
+  const bool shared = rng.between(0, 4) == 0 && sizes.size() == 3;
+  const std::int64_t gap = rng.between(0, 2) == 0 ? rng.between(1, 5) : 0;
+  std::vector<std::int64_t> lying = sizes;
+  if (turned) std::swap(lying[lying.size() - 1], lying[lying.size() - 2]);
+  if (shared) lying[0] = 1;
+  if (inner_first && sizes.size() == 4) std::swap(lying[0], lying[1]);
+  const std::int64_t columns = lying.back();
+  lying.back() += gap;
+  at::Tensor x = at::empty(lying, at::TensorOptions(at::kDouble));
+  for (std::int64_t i = 0; i < x.numel(); ++i) x.data_ptr<double>()[i] = rng.normal();
+  x = x.to(like.device()).to(c10::typeMetaToScalarType(like.dtype())).narrow(-1, 0, columns);
+  if (inner_first && sizes.size() == 4) x = x.transpose(0, 1);
+  if (turned) x = x.transpose(-1, -2);
+  return shared ? x.expand(sizes) : x;
+}
+
+struct Wanted {
+  std::vector<double> y, finished, columns;
+  double size = 0;  // of the terms of a sum
+};
+
+double function_of(lane::Finish finish, double x) {
+  switch (finish) {
+    case lane::kRelu: return std::max(x, 0.0);
+    case lane::kGelu: return x / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case lane::kSilu: return x / (1 + std::exp(-x));
+    case lane::kHardSwish: return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
+    case lane::kClip: return std::min(std::max(x, 0.0), 6.0);
+    default: return x;
+  }
+}
+
+Wanted wanted(const at::Tensor& left, const at::Tensor& right, const ProductEnd& end) {
+  const auto l = numbers(left), r = numbers(right);
+  const auto bias = end.bias.defined() ? numbers(end.bias) : std::vector<double>{};
+  const auto before = end.before.defined() ? numbers(end.before) : std::vector<double>{};
+  const auto m = static_cast<std::size_t>(left.size(-2)), k = static_cast<std::size_t>(left.size(-1)),
+             n = static_cast<std::size_t>(right.size(-1)), batch = l.size() / m / k;
+  Wanted all;
+  for (std::size_t b = 0; b < batch; ++b) {
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        double sum = 0, terms = 1;
+        for (std::size_t t = 0; t < k; ++t) {
+          const double term = l[(b * m + i) * k + t] * r[(b * k + t) * n + j];
+          sum += term;
+          terms += std::fabs(term);
+        }
+        sum *= end.scale;
+        if (!bias.empty()) sum += bias[b * n + j];
+        if (!before.empty()) {
+          // The slope on either side; at the very corner of a function none is asked for.
+          const double x = before[(b * m + i) * n + j], step = 1e-9;
+          sum *= (function_of(end.finish, x + step) - function_of(end.finish, x - step)) / (2 * step);
+        }
+        all.y.push_back(sum);
+        all.finished.push_back(function_of(end.finish, sum));
+        all.size = std::max(all.size, terms);
+      }
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t t = 0; t < k; ++t) sum += r[(b * k + t) * n + j];
+      all.columns.push_back(sum);
+    }
+  }
+  return all;
+}
+
+double distance(const at::Tensor& seen, const std::vector<double>& wanted) {
+  const auto all = numbers(seen);
+  if (all.size() != wanted.size()) return INFINITY;
+  double worst = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double d = std::fabs(all[i] - wanted[i]);
+    worst = std::isnan(d) ? INFINITY : std::max(worst, d);
+  }
+  return worst;
+}
+
+class LaneProductsOn : public ::testing::TestWithParam<const char*> {
+ public:
+  void SetUp() override {
+    if (std::string(GetParam()) == "host") {
+      device_ = &aten_host();
+      return;
+    }
+    const auto found = aten_cuda(0);
+    if (!found) GTEST_SKIP() << found.error().message;
+    device_ = *found;
+  }
+
+ protected:
+  const AtenDevice& device() const { return *device_; }
+
+ private:
+  const AtenDevice* device_ = nullptr;
+};
+TEST_P(LaneProductsOn, AreWhatDoublesSayForDrawnSizesPlacesAndEnds) {
+  const c10::InferenceMode no_gradients;
+  Rng rng(20261126);
+  for (int round = 0; round < 150; ++round) {
+    const bool doubles = rng.between(0, 2) == 0, inner = rng.between(0, 2) == 0;
+    const auto like = at::TensorOptions(doubles ? at::kDouble : at::kFloat).device(device().device());
+    const auto size = [&](std::int64_t most) { return rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most); };
+    const std::int64_t m = size(150), k = size(70), n = size(150);
+    std::vector<std::int64_t> batch{rng.between(1, 3)};
+    if (inner) batch.push_back(rng.between(1, 3));
+    const auto sizes = [&](std::int64_t rows, std::int64_t columns) {
+      std::vector<std::int64_t> all = batch;
+      all.insert(all.end(), {rows, columns});
+      return all;
+    };
+    const at::Tensor left = drawn_matrices(rng, sizes(m, k), like), right = drawn_matrices(rng, sizes(k, n), like);
+    ProductEnd end;
+    end.finish = static_cast<lane::Finish>(rng.between(0, 5));
+    end.b = 6;
+    if (rng.between(0, 1) == 0) end.scale = 0.25;
+    if (!inner && rng.between(0, 1) == 0) end.bias = drawn_matrices(rng, {batch[0], 1, n}, like).squeeze(1);
+    if (rng.between(0, 2) == 0) {
+      end.before = drawn_matrices(rng, sizes(m, n), like);
+    } else {
+      end.finished = rng.between(0, 1) == 0;
+    }
+    end.column_sums = rng.between(0, 1) == 0;
+    const LaneProducts multiply(*device().kernels(), Products{});
+    const Wanted want = wanted(left, right, end);
+    // A slope of doubles a billionth apart has seven digits.
+    const double most = want.size * ((doubles ? 1e-14 : 1e-6) + (end.before.defined() ? 1e-5 : 0));
+    const ProductOut first = multiply(left, right, end);
+    std::vector<LaneProducts> all{multiply};
+    for (const std::string& tile : LaneProducts::tiles(left.scalar_type())) all.push_back(multiply.with_tile(tile));
+    for (const LaneProducts& each : all) {
+      const ProductOut out = each(left, right, end);
+      ASSERT_EQ(out.y.sizes(), sizes(m, n));
+      EXPECT_LE(distance(out.y, want.y), most) << "round " << round;
+      if (end.finished) {
+        EXPECT_LE(distance(out.finished, want.finished), most) << "round " << round;
+      }
+      if (end.column_sums) {
+        EXPECT_LE(distance(out.column_sums, want.columns), 1e-5) << "round " << round;
+      }
+      EXPECT_TRUE(out.y.equal(first.y)) << "round " << round << ": a tile has other bits";
+    }
+    // Of the batch one alone, and beside numbers that are none.
+    const std::int64_t last = batch[0] - 1;
+    const auto alone = [&](const at::Tensor& x) { return x.defined() ? x.narrow(0, last, 1) : x; };
+    ProductEnd of = end;
+    of.bias = alone(end.bias), of.before = alone(end.before);
+    EXPECT_TRUE(multiply(alone(left), alone(right), of).y.equal(alone(first.y))) << "round " << round;
+  }
+}
+
+TEST_P(LaneProductsOn, KeepWhatIsNoNumberInItsMatrix) {
+  const c10::InferenceMode no_gradients;
+  const auto like = at::TensorOptions(at::kFloat).device(device().device());
+  const LaneProducts multiply(*device().kernels(), Products{});
+  at::Tensor left = at::ones({3, 33, 7}, like), right = at::ones({3, 7, 21}, like);
+  left.select(0, 1).fill_(NAN);
+  for (const std::string& tile : LaneProducts::tiles(at::kFloat)) {
+    const ProductOut out = multiply.with_tile(tile)(left, right);
+    for (const std::int64_t lane : {0, 2}) EXPECT_TRUE(out.y.select(0, lane).eq(7).all().item<bool>()) << tile;
+    EXPECT_TRUE(out.y.select(0, 1).isnan().all().item<bool>()) << tile;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, LaneProductsOn, ::testing::Values("host", "cuda:0"), [](const auto& of) {
+  std::string name = of.param;
+  std::ranges::replace(name, ':', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace lanista::device
