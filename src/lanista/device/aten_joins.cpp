@@ -10,9 +10,9 @@ namespace {
 
 class Finder {
  public:
-  Finder(const graph::Graph& graph, const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
-         const AtenJoins& joins)
-      : graph_(graph), keep_(keep), joins_(joins) {
+  Finder(const graph::Graph& graph, const graph::Types& types, const std::vector<graph::NodeId>& order,
+         const std::set<graph::Port>& keep, const AtenJoins& joins)
+      : graph_(graph), types_(types), keep_(keep), joins_(joins) {
     for (std::size_t i = 0; i < order.size(); ++i) {
       place_[order[i]] = i;
       for (const graph::Port port : graph.node(order[i]).inputs) readers_[port].push_back(order[i]);
@@ -23,7 +23,10 @@ class Finder {
 
   std::optional<AtenJoined> pair(graph::NodeId first) {
     const std::vector<graph::Port>& inputs = node(first).inputs;
-    std::vector<graph::NodeId> near = readers_[{first, 0}];
+    std::vector<graph::NodeId> near;
+    for (const graph::Port result : results(first)) {
+      near.insert(near.end(), readers_[result].begin(), readers_[result].end());
+    }
     if (inputs.size() > 1) near.insert(near.end(), readers_[inputs[1]].begin(), readers_[inputs[1]].end());
     for (const graph::NodeId second : near) {
       const auto found = joins_.find({node(first).op, node(second).op});
@@ -35,7 +38,7 @@ class Finder {
       if (found->second.kind == AtenJoin::kInstead) {
         made.inputs.insert(made.inputs.end(), its.begin(), its.end() - 1);
       } else {
-        made.outputs.push_back({first, 0});
+        made.outputs = results(first);
       }
       made.outputs.push_back({second, 0});
       taken_.insert({first, second});
@@ -66,6 +69,11 @@ class Finder {
 
  private:
   const graph::Node& node(graph::NodeId id) const { return graph_.node(id); }
+  std::vector<graph::Port> results(graph::NodeId id) const {
+    std::vector<graph::Port> all;
+    for (std::uint32_t slot = 0; slot < types_.outputs(id).size(); ++slot) all.push_back({id, slot});
+    return all;
+  }
   bool is_for_one(graph::Port port) const {
     const auto found = readers_.find(port);
     return found != readers_.end() && found->second.size() == 1 && !keep_.contains(port);
@@ -79,18 +87,22 @@ class Finder {
     const graph::Port result{first, 0};
     const std::vector<graph::Port>&of = node(first).inputs, &its = node(second).inputs;
     switch (kind) {
-      case AtenJoin::kAfter: return its.size() == 1 && its[0] == result;
+      case AtenJoin::kAfter:
+        return std::ranges::all_of(
+            its, [&](graph::Port port) { return port.node == first || std::ranges::find(of, port) != of.end(); });
       case AtenJoin::kInstead:
         return its.back() == result && is_for_one(result) &&
                std::all_of(its.begin(), its.end() - 1, [&](graph::Port port) { return is_there(port, first); });
       case AtenJoin::kBeside:
         return its.size() == 1 && of.size() > 1 && its[0] == of[1] && place_.at(second) > place_.at(first);
-      case AtenJoin::kParts: return false;
+      case AtenJoin::kParts:
+        return false;
     }
     return false;
   }
 
   const graph::Graph& graph_;
+  const graph::Types& types_;
   const std::set<graph::Port>& keep_;
   const AtenJoins& joins_;
   std::map<graph::NodeId, std::size_t> place_;
@@ -106,16 +118,18 @@ AtenJoins aten_joins(const LaneKernels* kernels, Precision precision) {
   // Operands of narrow products are rounded by whoever calls one product.
   const Products products(precision);
   if (!products.are_narrow()) join_lane_linear(joins, *kernels, products);
+  join_lane_elementwise(joins, *kernels);
   join_lane_norms(joins, *kernels);
   join_lane_moves(joins);
   return joins;
 }
 
-std::map<graph::NodeId, AtenJoined> joined_nodes(const graph::Graph& graph, const std::vector<graph::NodeId>& order,
+std::map<graph::NodeId, AtenJoined> joined_nodes(const graph::Graph& graph, const graph::Types& types,
+                                                 const std::vector<graph::NodeId>& order,
                                                  const std::set<graph::Port>& keep, const AtenJoins& joins) {
   std::map<graph::NodeId, AtenJoined> all;
   if (joins.empty()) return all;
-  Finder find(graph, order, keep, joins);
+  Finder find(graph, types, order, keep, joins);
   for (const graph::NodeId id : order) {
     if (find.is_taken(id)) continue;
     if (auto pair = find.pair(id)) {

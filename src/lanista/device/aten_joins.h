@@ -10,13 +10,14 @@
 
 #include "lanista/device/aten_table.h"
 #include "lanista/graph/graph.h"
+#include "lanista/graph/infer.h"
 
 // Calls of a section that are made as one, so that values between them need not be written and read again.
 namespace lanista::device {
 
 struct AtenJoin {
   enum Kind {
-    kAfter,    ///< the second reads what the first makes, alone: both values are made
+    kAfter,    ///< the second reads what the first makes, and else what the first reads: all values are made
     kInstead,  ///< the second's last input is what the first makes, and nobody else's: that value is not made
     kBeside,   ///< the second reads what is the first's second input, alone: both values are made
     kParts,    ///< all that the last reads is made by others of one kind, for nobody else, and not made any more; a
@@ -32,6 +33,7 @@ using AtenJoins = std::map<std::pair<std::string, std::string>, AtenJoin>;
 
 /// What is made as one where there are kernels for it; they outlive it.
 AtenJoins aten_joins(const LaneKernels* kernels, Precision precision);
+void join_lane_elementwise(AtenJoins& joins, const LaneKernels& kernels);
 void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Products& products);
 void join_lane_moves(AtenJoins& joins);
 void join_lane_norms(AtenJoins& joins, const LaneKernels& kernels);
@@ -43,7 +45,8 @@ struct AtenJoined {
   std::vector<graph::Port> inputs, outputs;
 };
 /// By the node in whose place they are made: all that they read is there by then. No node is in two of them.
-std::map<graph::NodeId, AtenJoined> joined_nodes(const graph::Graph& graph, const std::vector<graph::NodeId>& order,
+std::map<graph::NodeId, AtenJoined> joined_nodes(const graph::Graph& graph, const graph::Types& types,
+                                                 const std::vector<graph::NodeId>& order,
                                                  const std::set<graph::Port>& keep, const AtenJoins& joins);
 
 }  // namespace lanista::device

@@ -34,7 +34,7 @@ Result<AtenSection> AtenSection::make(const std::string& section_name, const gra
                                       const AtenTable& table, const AtenJoins& joins) {
   AtenSection section;
   std::map<graph::Port, std::size_t> last;
-  const auto joined = joined_nodes(graph, order, keep, joins);
+  const auto joined = joined_nodes(graph, types, order, keep, joins);
   std::set<graph::NodeId> made_elsewhere;
   for (const auto& [at, of] : joined) {
     for (const graph::NodeId id : of.nodes) {

@@ -1,8 +1,14 @@
 #include "lanista/device/lane_calls.h"
 
 #include <cstdint>
+#include <string_view>
 
 namespace lanista::device {
+namespace {
+
+constexpr std::int64_t kFewRows = 64;  // of which a thread sums a column alone
+
+}  // namespace
 
 Tensor lying_as(const Tensor& x, const Tensor& like) {
   if (x.strides() == like.strides()) return x;
@@ -46,8 +52,12 @@ Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows) {
   const std::int64_t lanes = x.size(0), count = x.size(1), columns = x.size(2), each = rows_of_part(count);
   if (count <= 2 * each) {
     Tensor out = at::empty({lanes, columns}, x.options());
-    kernels.run_rows("column_whole", x.scalar_type(), out.numel(),
-                     lane::ColumnSum{x.data_ptr(), nullptr, nullptr, out.data_ptr(), count, columns, count, 1});
+    const lane::ColumnSum few{x.data_ptr(), nullptr, nullptr, out.data_ptr(), count, columns, count, 1};
+    if (count <= kFewRows) {
+      kernels.run("column_few", x.scalar_type(), out.numel(), few);
+      return out;
+    }
+    kernels.run_rows("column_whole", x.scalar_type(), out.numel(), few);
     return out;
   }
   const std::int64_t parts = (count + each - 1) / each;
@@ -56,6 +66,19 @@ Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows) {
               lane::ColumnSum{x.data_ptr(), nullptr, nullptr, out.data_ptr(), count, columns, each, parts});
   return lane_fold_to(kernels, out, x.options());
 }
+
+LaneFinish LaneFinish::of_call(const AtenCall& call) {
+  std::string_view name = call.args.def.name;
+  if (name.ends_with("_grad")) name.remove_suffix(5);
+  LaneFinish end;
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (name == kNames[i]) end.of = static_cast<lane::Finish>(i + 1);
+  }
+  if (end.of == lane::kClip) end.a = call.args.real("min"), end.b = call.args.real("max");
+  return end;
+}
+
+const char* LaneFinish::name() const { return kNames.at(static_cast<std::size_t>(of) - 1); }
 
 lane::Image image_of(const Tensor& x) { return {x.stride(0), x.stride(1), x.stride(2), x.stride(3), x.stride(4)}; }
 

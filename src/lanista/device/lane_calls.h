@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "lanista/device/aten_table.h"
 #include "lanista/device/lane_kernels.h"
@@ -19,6 +20,16 @@ Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tenso
 Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows);
 /// The sum of parts [lanes, parts, columns] of double, in values' type: [lanes, columns].
 Tensor lane_fold_to(const LaneKernels& kernels, const Tensor& parts, const at::TensorOptions& like);
+
+/// What a product or a normalisation ends with: the function of an activation's operator, or of its gradient's.
+struct LaneFinish {
+  static constexpr std::array<const char*, 5> kNames{"relu", "gelu", "silu", "hard_swish", "clip"};
+  lane::Finish of = lane::kAsItIs;
+  double a = 0, b = 0;  ///< attributes of the operator
+
+  static LaneFinish of_call(const AtenCall& call);
+  const char* name() const;  ///< of its operator; there is one
+};
 
 /// Where a value [lanes, samples, channels, rows, columns] lies.
 lane::Image image_of(const Tensor& x);

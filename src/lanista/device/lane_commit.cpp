@@ -34,7 +34,10 @@ class Gathered {
     of_.begin[at] = range.begin;
     of_.from[at] = from.data_ptr();
     of_.from_lane[at] = from.stride(0);
-    of_.count += range.count;
+    of_.length[at] = range.count;
+    // Parts of a state begin at multiples of 64 bytes.
+    of_.fours[at] = range.begin % 4 == 0 && from.stride(0) % 4 == 0 && wide_of(from, 4) == 4;
+    of_.count += (range.count + 3) / 4 * 4;
   }
   void flush() {
     if (of_.items > 0) run_(of_);
@@ -64,7 +67,7 @@ void AtenMachine::update_by_kernels(const Step& step, std::int64_t piece, const 
                     .columns = UpdateHyper::kColumns};
   for (std::size_t k = 0; k < layout.slots.size(); ++k) call.slots[k] = part(2 + k);
   const std::string kernel = "update_" + train_->options.optimizer;
-  device_.kernels()->run(kernel.c_str(), rows_.scalar_type(), lanes.count * of.count, call);
+  device_.kernels()->run(kernel.c_str(), rows_.scalar_type(), lanes.count * of.count / 4, call);
 }
 
 void AtenMachine::renew_by_kernels(const Step& step, const lane::Stretches& of) {

@@ -2,6 +2,7 @@
 // in one pass, with their padding; a convolution whose channels are groups of their own is no product at all.
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "lanista/device/aten_products.h"
 #include "lanista/device/aten_rounding.h"
@@ -125,13 +126,14 @@ Tensor depthwise_grad_x(const LaneKernels& kernels, const Tensor& dy, const Tens
 Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& dy, const Conv& s) {
   lane::Depthwise call = depthwise_of(s, x.size(1));
   const std::int64_t output_rows = x.size(1) * s.oh;
-  call.each = std::max<std::int64_t>(16, (output_rows + 127) / 128);
+  call.each = std::max<std::int64_t>(8, (output_rows + 127) / 128);
   call.parts = (output_rows + call.each - 1) / call.each;
   Tensor parts = at::empty({x.size(0), call.parts, s.kh * s.kw * s.ci}, x.options());
   call.x = x.data_ptr(), call.at = image_of(x);
   call.dy = dy.data_ptr(), call.dy_at = image_of(dy);
   call.y = parts.data_ptr();
-  kernels.run("depthwise_grad_w", x.scalar_type(), parts.numel(), call);
+  constexpr std::int64_t kCells = 8;  // of a window's row, that a thread makes
+  kernels.run("depthwise_grad_w", x.scalar_type(), parts.numel() / s.kw * ((s.kw + kCells - 1) / kCells), call);
   return lane_column_sum(kernels, parts).reshape({x.size(0), s.kh, s.kw, 1, s.ci}).permute({0, 4, 3, 1, 2});
 }
 
@@ -139,6 +141,7 @@ Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tenso
 
 constexpr std::int64_t kOutputs = 8;  // that a thread makes of a pixel
 constexpr std::int64_t kThreadsOfLane = 4096;
+constexpr std::int64_t kThreadsOfDevice = 132 * 512;  // that keep a large one busy
 
 // [lanes, kh kw ci co], whose lanes may lie apart; a copy where they do not begin at a multiple of four.
 Tensor stored_weights(const Tensor& weight) {
@@ -158,7 +161,10 @@ Tensor convolved(const LaneKernels& kernels, const Tensor& x, const Tensor& weig
   Tensor y = at::empty({weights.size(0), x.size(1), s.oh, s.ow, co}, x.options());
   const Tensor columns = bias.defined() ? dense_columns(bias) : Tensor();
   const std::int64_t pixels = x.size(1) * s.oh * s.ow;
-  kernels.run("convolution", x.scalar_type(), y.size(0) * (co / kOutputs) * ((pixels + 3) / 4),
+  const std::int64_t all = y.size(0) * (co / kOutputs) * pixels;
+  const std::int64_t each = all >= 4 * kThreadsOfDevice ? 4 : all >= 2 * kThreadsOfDevice ? 2 : 1;
+  kernels.run(("convolution_" + std::to_string(each)).c_str(), x.scalar_type(),
+              y.size(0) * (co / kOutputs) * ((pixels + each - 1) / each),
               lane::Convolution{.x = x.data_ptr(),
                                 .weight = weights.data_ptr(),
                                 .bias = columns.defined() ? columns.data_ptr() : nullptr,

@@ -1,6 +1,7 @@
 // Activations, masks and cross-entropy, a kernel each.
 #include <algorithm>
 
+#include "lanista/device/aten_joins.h"
 #include "lanista/device/lane_calls.h"
 #include "lanista/graph/ops/rules.h"
 
@@ -32,6 +33,7 @@ lane::CrossEntropy loss_of(const Frame& frame, const Tensor& x, const Tensor& la
           .weights = frame.weights.defined() ? frame.weights.data_ptr() : nullptr,
           .loss = nullptr,
           .y = nullptr,
+          .gradient = nullptr,
           .samples = frame.batch,
           .positions = positions,
           .classes = classes,
@@ -46,14 +48,16 @@ Tensor labels_of(const Tensor& labels, const Frame& frame) {
   return flat.size(1) <= 1 || flat.stride(1) == 1 ? flat : flat.contiguous();
 }
 
-AtenRun cross_entropy(const AtenCall&, const LaneKernels* k) {
-  return [k](const Frame& frame, const Tensors& in) {
+AtenRun cross_entropy(const LaneKernels* k, bool with_gradient) {
+  return [k, with_gradient](const Frame& frame, const Tensors& in) {
     const Tensor x = in[0].contiguous(), labels = labels_of(in[1], frame);
     Tensor loss = at::empty({frame.lanes, frame.batch}, x.options()), p = at::empty_like(x);
     lane::CrossEntropy call = loss_of(frame, x, labels);
-    call.loss = loss.data_ptr(), call.y = p.data_ptr();
+    Tensors out{loss, p};
+    if (with_gradient) out.push_back(at::empty_like(x));
+    call.loss = loss.data_ptr(), call.y = p.data_ptr(), call.gradient = with_gradient ? out[2].data_ptr() : nullptr;
     k->run_rows("cross_entropy", x.scalar_type(), frame.lanes * frame.batch, call);
-    return Tensors{loss, p};
+    return out;
   };
 }
 
@@ -112,15 +116,15 @@ AtenRun embedding(const AtenCall&, const LaneKernels* k) {
   };
 }
 
-// A product with rows that are one at their token: nothing is added by several at once.
+// Every row of the table is the sum of those rows that had its token, in their order.
 AtenRun embedding_grad(const AtenCall& call, const LaneKernels* k) {
   return [k, vocab = call.args.integer("vocab")](const Frame& frame, const Tensors& in) {
-    const Tensor tokens = labels_of(in[0], frame);
-    Tensor marks = at::empty({frame.lanes, tokens.size(1), vocab}, frame.real);
+    const Tensor tokens = labels_of(in[0], frame), dy = in[1].contiguous();
+    Tensor y = at::empty({frame.lanes, vocab, dy.size(-1)}, dy.options());
     lane::Embedding of = embedding_of(frame, tokens, vocab);
-    of.y = marks.data_ptr();
-    k->run("one_hot", marks.scalar_type(), marks.numel(), of);
-    return Tensors{at::bmm(marks.transpose(1, 2), in[1].reshape({frame.lanes, -1, in[1].size(-1)}))};
+    of.table = dy.data_ptr(), of.y = y.data_ptr(), of.dim = dy.size(-1);
+    k->run_rows("embedding_grad", y.scalar_type(), frame.lanes * vocab, of);
+    return Tensors{y};
   };
 }
 
@@ -136,6 +140,11 @@ AtenRun mean_over_rows(const LaneKernels* k) {
 }
 
 }  // namespace
+
+void join_lane_elementwise(AtenJoins& joins, const LaneKernels& kernels) {
+  joins[{"cross_entropy", "cross_entropy_grad"}] = {
+      AtenJoin::kAfter, [k = &kernels](std::span<const AtenCall>) { return cross_entropy(k, true); }};
+}
 
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {
   const LaneKernels* const k = &kernels;
@@ -171,7 +180,7 @@ void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {
     };
   }
   table["dropout_train"] = with(kernels, dropout_train);
-  table["cross_entropy"] = with(kernels, cross_entropy);
+  table["cross_entropy"] = [k](const AtenCall&) { return cross_entropy(k, false); };
   table["cross_entropy_grad"] = with(kernels, cross_entropy_grad);
 }
 

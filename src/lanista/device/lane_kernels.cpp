@@ -45,7 +45,10 @@ std::map<std::string_view, Start>& doubles() {
                                                     .second;                                                    \
   inline void name##_at(i64 i, const Args& a)
 
+#define LANE_CALL inline
 #define LANE_UNROLL
+#define LANE_ROLLED
+#define LANE_ARGUMENTS(...) __VA_ARGS__
 #define LANE_OWNED(Of) typename Of::Own*
 #define LANE_OWN own[t]
 #define LANE_EACH(t) for (int t = 0; t < kThreads; ++t)
@@ -58,7 +61,7 @@ std::map<std::string_view, Start>& doubles() {
                      const auto near = std::make_unique<__VA_ARGS__::Shared>();                                 \
                      const auto own = std::make_unique<__VA_ARGS__::Own[]>(std::size_t{__VA_ARGS__::kThreads}); \
                      for (i64 i = 0; i < count; ++i) {                                                          \
-                       body<__VA_ARGS__>(i, *static_cast<const Args*>(args), *near, own.get());                 \
+                       body(i, *static_cast<const Args*>(args), *near, own.get());                              \
                      }                                                                                          \
                    })                                                                                           \
           .second;
@@ -68,6 +71,10 @@ std::map<std::string_view, Start>& doubles() {
 #define LANE_ROW(k) LANE_ROW_OF(k, a.len)
 #define LANE_ROW_SUM(x) (x)
 #define LANE_ROW_MAX(x) (x)
+#define LANE_ROW_ONCE(count) false
+#define LANE_ROW_WHERE(row, count, holds) \
+  for (i64 row = 0; row < (count); ++row) \
+    if (holds)
 #define LANE_ROW_FIRST true
 
 #pragma GCC diagnostic push
@@ -92,9 +99,10 @@ using namespace lane;
 #undef LANE_ELEMENTWISE
 #undef LANE_HYPER
 #undef LANE_UPDATE
-#undef LANE_SLOT
 #undef LANE_DECAYED
 #undef LANE_PRODUCT
+#undef LANE_PRODUCT_OF
+#undef LANE_ANY_PRODUCT
 #define LANE_TABLE doubles
 namespace in_double {
 using T = double;

@@ -76,20 +76,13 @@ AtenRun matmul(const LaneProducts& multiply, const AtenCall& call, const Product
   };
 }
 
-ProductEnd end_of(const AtenCall& call) {
-  ProductEnd end;
-  end.finish = finish_of(call.args.def.name);
-  if (end.finish == lane::kClip) end.a = call.args.real("min"), end.b = call.args.real("max");
-  return end;
-}
-
 }  // namespace
 
 void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Products& products) {
   const LaneProducts multiply(kernels, products);
-  for (const std::string name : {"relu", "gelu", "silu", "hard_swish", "clip"}) {
+  for (const std::string name : LaneFinish::kNames) {
     joins[{"linear", name}] = {AtenJoin::kAfter, [multiply](std::span<const AtenCall> calls) -> AtenRun {
-                                 ProductEnd end = end_of(calls[1]);
+                                 ProductEnd end{.finish = LaneFinish::of_call(calls[1])};
                                  end.finished = true;
                                  return [multiply, end](const Frame&, const Tensors& in) {
                                    const ProductOut out = linear(multiply, in, end);
@@ -98,11 +91,12 @@ void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Produc
                                }};
     joins[{"linear_grad_x", name + "_grad"}] = {
         AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) -> AtenRun {
-          return [multiply, end = end_of(calls[1])](const Frame&, const Tensors& in) {
-            ProductEnd own = end;
-            own.before = in[2];
-            return Tensors{linear_grad_x(multiply, in, own).y};
-          };
+          return
+              [multiply, end = ProductEnd{.finish = LaneFinish::of_call(calls[1])}](const Frame&, const Tensors& in) {
+                ProductEnd own = end;
+                own.before = in[2];
+                return Tensors{linear_grad_x(multiply, in, own).y};
+              };
         }};
   }
   joins[{"matmul", "scale_by"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) {

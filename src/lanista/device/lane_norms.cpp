@@ -40,14 +40,18 @@ lane::NormApply apply_to(const Tensor& x, const Tensor& mean, const Tensor& inve
           .dot = nullptr,
           .sum = nullptr,
           .y = y.data_ptr(),
+          .finished = nullptr,
           .rows = x.size(1),
           .columns = x.size(2),
           .stride = 0,
-          .wide = std::min(wide_of(x, x.size(2)), wide_of(y, x.size(2)))};
+          .wide = std::min(wide_of(x, x.size(2)), wide_of(y, x.size(2))),
+          .a = 0,
+          .b = 0,
+          .finish = lane::kAsItIs};
 }
 
-AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k) {
-  return [k, affine = call.args.flag("affine"), eps = call.args.real("eps"), number = call.own_number("momentum")](
+AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k, const LaneFinish& end = {}) {
+  return [k, end, affine = call.args.flag("affine"), eps = call.args.real("eps"), number = call.own_number("momentum")](
              const Frame& frame, const Tensors& in) {
     const std::size_t next = affine ? 3 : 1;
     const Tensor x = rows_of(in[0], kChannel).contiguous();
@@ -70,8 +74,15 @@ AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k) {
       slope = dense_columns(in[1]), shift = dense_columns(in[2]);
       apply.slope = slope.data_ptr(), apply.shift = shift.data_ptr(), apply.stride = slope.stride(0);
     }
+    Tensor finished;
+    if (end.of != lane::kAsItIs) {
+      finished = at::empty_like(x);
+      apply.finished = finished.data_ptr(), apply.finish = end.of, apply.a = end.a, apply.b = end.b;
+    }
     k->run("norm_apply", type, x.numel() / apply.wide, apply);
-    return Tensors{in_place_of(y, in[0]), mean, inverse, new_mean, new_var};
+    Tensors out{in_place_of(y, in[0]), mean, inverse, new_mean, new_var};
+    if (finished.defined()) out.push_back(in_place_of(finished, in[0]));
+    return out;
   };
 }
 
@@ -191,13 +202,18 @@ AtenRun softmax_grad(const AtenCall& call, const LaneKernels* k, double scale = 
 }  // namespace
 
 void join_lane_norms(AtenJoins& joins, const LaneKernels& kernels) {
+  for (const char* name : LaneFinish::kNames) {
+    joins[{"batch_norm_train", name}] = {AtenJoin::kAfter, [k = &kernels](std::span<const AtenCall> calls) {
+                                           return batch_norm_train(calls[0], k, LaneFinish::of_call(calls[1]));
+                                         }};
+  }
   joins[{"softmax_grad", "scale_by"}] = {AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) {
                                            return softmax_grad(calls[0], k, calls[1].args.real("by"));
                                          }};
 }
 
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels) {
-  table["batch_norm_train"] = with(kernels, batch_norm_train);
+  table["batch_norm_train"] = [k = &kernels](const AtenCall& call) { return batch_norm_train(call, k); };
   table["batch_norm_grad"] = with(kernels, batch_norm_grad);
   table["layer_norm"] =
       with(kernels, [](const AtenCall& call, const LaneKernels* k) { return layer_norm(call, false, k); });

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "lanista/device/aten_rounding.h"
-#include "lanista/device/lane_calls.h"
 
 namespace lanista::device {
 namespace {
@@ -20,14 +19,15 @@ struct TileForm {
   const char* kernel;
   std::int64_t rows, columns;
   int threads;
-  double speed;  // of multiplications, by the numbers that a thread reads for each
+  double speed;            // of multiplications, by what was measured
   bool of_doubles = true;  // fits into the registers of a thread
+  bool anyhow = false;     // takes matrices however they lie
 };
 constexpr std::array<TileForm, 6> kForms{{{"product_128x128", 128, 128, 256, 1.0, false},
                                           {"product_128x64", 128, 64, 256, 0.85},
-                                          {"product_64x64", 64, 64, 128, 0.85},
+                                          {"product_64x64", 64, 64, 128, 0.85, true, true},
                                           {"product_32x64", 32, 64, 128, 0.65},
-                                          {"product_32x32", 32, 32, 64, 0.6},
+                                          {"product_32x32", 32, 32, 64, 0.6, true, true},
                                           {"product_32x16", 32, 16, 32, 0.5}}};
 
 std::int64_t tiles_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::int64_t n) {
@@ -42,15 +42,17 @@ double cost_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::in
   return static_cast<double>(own * form.rows * form.columns) / form.speed / std::min(1.0, warps / kWarps);
 }
 
-const TileForm& form_for(bool doubles, std::int64_t batch, std::int64_t m, std::int64_t n, std::string_view asked) {
+const TileForm& form_for(bool doubles, bool anyhow, std::int64_t batch, std::int64_t m, std::int64_t n,
+                         std::string_view asked) {
   const TileForm* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const TileForm& form : kForms) {
-    if ((doubles && !form.of_doubles) || (!asked.empty() && asked != form.kernel)) continue;
+    if ((doubles && !form.of_doubles) || (anyhow && !form.anyhow)) continue;
+    // What is asked for and cannot be is the best instead.
+    if (asked == form.kernel) return form;
     const double cost = cost_of(form, batch, m, n);
     if (cost < least) least = cost, best = &form;
   }
-  TORCH_CHECK(best != nullptr, "no tile '", asked, "'");
   return *best;
 }
 
@@ -62,12 +64,21 @@ Tensor with_two_batches(const Tensor& x) { return x.dim() == 3 ? x.unsqueeze(1) 
 
 lane::Matrices matrices_of(const Tensor& x) { return {x.stride(0), x.stride(1), x.stride(2), x.stride(3)}; }
 
-// Whether four neighbours along the dimension with stride one may be read at once, wherever they begin.
-bool in_fours(const Tensor& x) {
-  const int along = x.stride(3) == 1 ? 3 : 2;
+// Whether numbers along a dimension are neighbours that may be read in fours, wherever they begin.
+bool in_fours(const Tensor& x, int along) {
   bool even = x.stride(along) == 1 && wide_of(x, x.size(along)) == 4;
   for (int dim = 0; dim < 4; ++dim) even = even && (dim == along || x.size(dim) == 1 || x.stride(dim) % 4 == 0);
   return even;
+}
+
+// The kernels' names for how both sides lie; empty: anyhow.
+std::string_view lying_of(const Tensor& left, const Tensor& right) {
+  const bool left_terms = in_fours(left, 3), left_rows = in_fours(left, 2);
+  const bool right_terms = in_fours(right, 2), right_columns = in_fours(right, 3);
+  if (left_terms && right_columns) return "_nn";
+  if (left_terms && right_terms) return "_nt";
+  if (left_rows && right_columns) return "_tn";
+  return {};
 }
 
 // A kernel counts within a matrix by 32 bits.
@@ -97,7 +108,8 @@ std::vector<std::string> LaneProducts::tiles(at::ScalarType type) {
 ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, const ProductEnd& end) const {
   const Tensor l = with_two_batches(left), r = with_two_batches(right);
   const std::int64_t batch = l.size(0) * l.size(1), m = l.size(2), k = l.size(3), n = r.size(3);
-  const TileForm& form = form_for(l.scalar_type() == at::kDouble, batch, m, n, tile_);
+  const std::string_view lying = lying_of(l, r);
+  const TileForm& form = form_for(l.scalar_type() == at::kDouble, lying.empty(), batch, m, n, tile_);
   const std::int64_t tiles = tiles_of(form, batch, m, n);
   const bool left_alone = tile_.empty() && is_long_and_narrow(tiles, k);
   if (!own_ || k == 0 || left_alone || !is_small(l) || !is_small(r)) {
@@ -111,34 +123,31 @@ ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, con
   const Tensor bias = end.bias.defined() ? dense_columns(end.bias) : Tensor();
   const Tensor before = end.before.defined() ? end.before.contiguous() : Tensor();
   const auto memory = [](const Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; };
-  kernels_->run_tiles(
-      form.kernel, l.scalar_type(), tiles, form.threads,
-      lane::Product{.left = l.data_ptr(),
-                    .right = r.data_ptr(),
-                    .bias = memory(bias),
-                    .before = memory(before),
-                    .y = out.y.data_ptr(),
-                    .finished = memory(out.finished),
-                    .column_sums = memory(out.column_sums),
-                    .left_at = matrices_of(l),
-                    .right_at = matrices_of(r),
-                    .inner = l.size(1),
-                    .m = m,
-                    .n = n,
-                    .k = k,
-                    .bias_outer = bias.defined() ? bias.stride(0) : 0,
-                    .left_fours = in_fours(l),
-                    .right_fours = in_fours(r),
-                    .y_fours = wide_of(out.y, n) == 4 && (!end.finished || wide_of(out.finished, n) == 4),
-                    .scale = end.scale,
-                    .a = end.a,
-                    .b = end.b,
-                    .finish = end.finish});
+  const std::string kernel = form.kernel + std::string(lying.empty() ? "_any" : lying);
+  kernels_->run_tiles(kernel.c_str(), l.scalar_type(), tiles, form.threads,
+                      lane::Product{.left = l.data_ptr(),
+                                    .right = r.data_ptr(),
+                                    .bias = memory(bias),
+                                    .before = memory(before),
+                                    .y = out.y.data_ptr(),
+                                    .finished = memory(out.finished),
+                                    .column_sums = memory(out.column_sums),
+                                    .left_at = matrices_of(l),
+                                    .right_at = matrices_of(r),
+                                    .inner = l.size(1),
+                                    .m = m,
+                                    .n = n,
+                                    .k = k,
+                                    .bias_outer = bias.defined() ? bias.stride(0) : 0,
+                                    .y_fours = wide_of(out.y, n) == 4,
+                                    .scale = end.scale,
+                                    .a = end.finish.a,
+                                    .b = end.finish.b,
+                                    .finish = end.finish.of});
   return out;
 }
 
 ProductOut LaneProducts::by_library(const Tensor& left, const Tensor& right, const ProductEnd& end) const {
-  static constexpr std::array<const char*, 6> kNames{"", "relu", "gelu", "silu", "hard_swish", "clip"};
   const auto matrices = [](const Tensor& x) { return x.reshape({-1, x.size(-2), x.size(-1)}); };
   const Tensor r = matrices(right);
   std::vector<std::int64_t> sizes = left.sizes().vec();
@@ -147,23 +156,17 @@ ProductOut LaneProducts::by_library(const Tensor& left, const Tensor& right, con
   if (end.scale != 1) out.y = out.y * end.scale;
   if (end.bias.defined()) lane_add_columns(*kernels_, out.y, end.bias);
   out.y = out.y.reshape(sizes);
-  const std::string name = kNames.at(static_cast<std::size_t>(end.finish));
-  if (end.before.defined()) {
-    out.y = lane_elementwise(*kernels_, (name + "_grad").c_str(), end.before.contiguous(), out.y, end.a, end.b);
+  const LaneFinish& finish = end.finish;
+  if (finish.of != lane::kAsItIs && end.before.defined()) {
+    const std::string gradient = finish.name() + std::string("_grad");
+    out.y = lane_elementwise(*kernels_, gradient.c_str(), end.before.contiguous(), out.y, finish.a, finish.b);
   }
-  if (end.finished) out.finished = lane_elementwise(*kernels_, name.c_str(), out.y, {}, end.a, end.b);
+  if (end.finished) {
+    out.finished =
+        finish.of == lane::kAsItIs ? out.y : lane_elementwise(*kernels_, finish.name(), out.y, {}, finish.a, finish.b);
+  }
   if (end.column_sums) out.column_sums = lane_column_sum(*kernels_, r);
   return out;
-}
-
-lane::Finish finish_of(std::string_view op) {
-  if (op.ends_with("_grad")) op.remove_suffix(5);
-  if (op == "relu") return lane::kRelu;
-  if (op == "gelu") return lane::kGelu;
-  if (op == "silu") return lane::kSilu;
-  if (op == "hard_swish") return lane::kHardSwish;
-  if (op == "clip") return lane::kClip;
-  return lane::kAsItIs;
 }
 
 }  // namespace lanista::device

@@ -4,8 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lanista/device/aten_table.h"
-#include "lanista/device/lane_kernels.h"
+#include "lanista/device/lane_calls.h"
 
 namespace lanista::device {
 
@@ -15,11 +14,10 @@ class Products;
 struct ProductEnd {
   double scale = 1;
   Tensor bias = {};  ///< [batch, n] of products without an inner batch, added to every row
-  lane::Finish finish = lane::kAsItIs;
-  double a = 0, b = 0;        ///< attributes of `finish`
-  Tensor before = {};         ///< what `finish` was of, as the product: its gradient goes on
-  bool finished = false;      ///< f(y) is wanted beside y
-  bool column_sums = false;   ///< of the right matrix, beside the product
+  LaneFinish finish = {};
+  Tensor before = {};        ///< what `finish` was of, as the product: its gradient goes on
+  bool finished = false;     ///< f(y) is wanted beside y
+  bool column_sums = false;  ///< of the right matrix, beside the product
 };
 
 struct ProductOut {
@@ -33,7 +31,7 @@ class LaneProducts {
   LaneProducts(const LaneKernels& kernels, const Products& products);
   ProductOut operator()(const Tensor& left, const Tensor& right, const ProductEnd& end = {}) const;
   const LaneKernels& kernels() const { return *kernels_; }
-  /// The same, whatever the sizes, with one tile: "product_64x64", of `tiles`. No bit depends on it.
+  /// The same, whatever the sizes, with one tile of `tiles`, where it can be. No bit depends on it.
   LaneProducts with_tile(std::string_view kernel) const;
   static std::vector<std::string> tiles(at::ScalarType type);
 
@@ -44,8 +42,5 @@ class LaneProducts {
   bool own_;  ///< no rounding, for which the library has units of its own
   std::string tile_ = {};
 };
-
-/// The function of an activation's operator, or of its gradient's; kAsItIs: it is none.
-lane::Finish finish_of(std::string_view op);
 
 }  // namespace lanista::device

@@ -47,12 +47,18 @@ struct Wanted {
 
 double function_of(lane::Finish finish, double x) {
   switch (finish) {
-    case lane::kRelu: return std::max(x, 0.0);
-    case lane::kGelu: return x / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case lane::kSilu: return x / (1 + std::exp(-x));
-    case lane::kHardSwish: return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
-    case lane::kClip: return std::min(std::max(x, 0.0), 6.0);
-    default: return x;
+    case lane::kRelu:
+      return std::max(x, 0.0);
+    case lane::kGelu:
+      return x / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case lane::kSilu:
+      return x / (1 + std::exp(-x));
+    case lane::kHardSwish:
+      return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
+    case lane::kClip:
+      return std::min(std::max(x, 0.0), 6.0);
+    default:
+      return x;
   }
 }
 
@@ -77,10 +83,10 @@ Wanted wanted(const at::Tensor& left, const at::Tensor& right, const ProductEnd&
         if (!before.empty()) {
           // The slope on either side; at the very corner of a function none is asked for.
           const double x = before[(b * m + i) * n + j], step = 1e-9;
-          sum *= (function_of(end.finish, x + step) - function_of(end.finish, x - step)) / (2 * step);
+          sum *= (function_of(end.finish.of, x + step) - function_of(end.finish.of, x - step)) / (2 * step);
         }
         all.y.push_back(sum);
-        all.finished.push_back(function_of(end.finish, sum));
+        all.finished.push_back(function_of(end.finish.of, sum));
         all.size = std::max(all.size, terms);
       }
     }
@@ -128,7 +134,9 @@ TEST_P(LaneProductsOn, AreWhatDoublesSayForDrawnSizesPlacesAndEnds) {
   for (int round = 0; round < 150; ++round) {
     const bool doubles = rng.between(0, 2) == 0, inner = rng.between(0, 2) == 0;
     const auto like = at::TensorOptions(doubles ? at::kDouble : at::kFloat).device(device().device());
-    const auto size = [&](std::int64_t most) { return rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most); };
+    const auto size = [&](std::int64_t most) {
+      return rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most);
+    };
     const std::int64_t m = size(150), k = size(70), n = size(150);
     std::vector<std::int64_t> batch{rng.between(1, 3)};
     if (inner) batch.push_back(rng.between(1, 3));
@@ -139,8 +147,7 @@ TEST_P(LaneProductsOn, AreWhatDoublesSayForDrawnSizesPlacesAndEnds) {
     };
     const at::Tensor left = drawn_matrices(rng, sizes(m, k), like), right = drawn_matrices(rng, sizes(k, n), like);
     ProductEnd end;
-    end.finish = static_cast<lane::Finish>(rng.between(0, 5));
-    end.b = 6;
+    end.finish = {static_cast<lane::Finish>(rng.between(0, 5)), 0, 6};
     if (rng.between(0, 1) == 0) end.scale = 0.25;
     if (!inner && rng.between(0, 1) == 0) end.bias = drawn_matrices(rng, {batch[0], 1, n}, like).squeeze(1);
     if (rng.between(0, 2) == 0) {

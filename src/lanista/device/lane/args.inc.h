@@ -55,7 +55,7 @@ struct Product {
   void* column_sums;  // [outer inner, n], of `right`; may be null
   Matrices left_at, right_at;
   long long inner, m, n, k, bias_outer;
-  long long left_fours, right_fours, y_fours;  // read, or written, four at a time
+  long long y_fours;  // what is made, or lies like it, comes four at a time
   double scale;                                // of the product, before the bias
   double a, b;                                 // of f
   long long finish;                            // f, a Finish
@@ -97,7 +97,10 @@ struct NormApply {
   const void* dot;
   const void* sum;
   void* y;
+  void* finished;  // f(y); may be null
   long long rows, columns, stride, wide;
+  double a, b;       // of f
+  long long finish;  // f, a Finish
 };
 
 /// Rows of `len` numbers: softmax, layer norm and their gradients.
@@ -188,17 +191,20 @@ struct CrossEntropy {
   const void* weights;      // [lanes, samples], may be null
   void* loss;               // [lanes, samples]
   void* y;                  // probabilities, or the gradient
+  void* gradient;           // beside probabilities; may be null
   long long samples, positions, classes, label_lane, smoothing_lane;
   double share;  // of one row in the mean
 };
 
 /// Some stretches of all lanes' states, which become others or are updated: element k of those of a lane belongs to the
-/// stretch whose `first` is the last at or before it.
+/// stretch whose `first` is the last at or before it, if it is that long.
 struct Stretches {
   static constexpr int kMost = 24;
-  long long count;  // elements of all of them, in a lane
+  long long count;  // elements of all of them in a lane, each stretch rounded up to fours
   int items;
+  int fours[kMost];            // read and written four at a time
   long long first[kMost];      // of each, among these
+  long long length[kMost];
   long long begin[kMost];      // where it begins in parameters, or buffers
   const void* from[kMost];     // gradients, or new values
   long long from_lane[kMost];  // elements between two lanes of these

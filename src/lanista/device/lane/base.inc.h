@@ -69,5 +69,23 @@ LANE_FN void lane_store(T* to, const Four& f, int wide) {
     to[0] = f.v[0];
   }
 }
+// Four neighbours, or the first `count` of them.
+LANE_FN Four lane_some(const T* from, bool fours, int count) {
+  Four v = lane_zeros();
+  if (fours && count >= 4) return *(const Four*)from;
+  LANE_UNROLL for (int k = 0; k < 4; ++k) {
+    if (k < count) v.v[k] = from[k];
+  }
+  return v;
+}
+LANE_FN void lane_put(T* to, const Four& v, bool fours, int count) {
+  if (fours && count >= 4) {
+    *(Four*)to = v;
+    return;
+  }
+  LANE_UNROLL for (int k = 0; k < 4; ++k) {
+    if (k < count) to[k] = v.v[k];
+  }
+}
 LANE_FN T lane_sigmoid(T x) { return T(1) / (LANE_EXP(-x) + T(1)); }
 // NOLINTEND

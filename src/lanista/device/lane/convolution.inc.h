@@ -28,18 +28,19 @@ LANE_KERNEL(windows, Windows) {
   }
 }
 
-// i counts [lanes, quarter of the pixels, co / 8]: four pixels and eight channels of each; neighbours read the same
-// pixels, and what they write lies side by side.
-LANE_KERNEL(convolution, Convolution) {
-  const n32 pixels = n32(a.samples * a.oh * a.ow), quarter = (pixels + 3) / 4, blocks = n32(a.co) / 8;
-  const n32 block = n32(i) % blocks, first = n32(i) / blocks % quarter, lane = n32(i) / blocks / quarter;
+// i counts [lanes, share of the pixels, co / 8]: some pixels and eight channels of each; neighbours read the same
+// pixels, and what they write lies side by side. No sum depends on how many pixels a thread makes.
+template <int Pixels>
+LANE_FN void lane_convolution(i64 i, const Convolution& a) {
+  const n32 pixels = n32(a.samples * a.oh * a.ow), share = (pixels + Pixels - 1) / Pixels, blocks = n32(a.co) / 8;
+  const n32 block = n32(i) % blocks, first = n32(i) / blocks % share, lane = n32(i) / blocks / share;
   const T* x = LANE_READ(x) + lane * a.at.lane;
   const T* weight = LANE_READ(weight) + lane * a.weight_lane + block * 8;
-  T sum[4][8];
-  int row[4], column[4];
-  const T* image[4];
-  for (int j = 0; j < 4; ++j) {
-    const n32 pixel = first + j * quarter < pixels ? first + j * quarter : 0;
+  T sum[Pixels][8];
+  int row[Pixels], column[Pixels];
+  const T* image[Pixels];
+  for (int j = 0; j < Pixels; ++j) {
+    const n32 pixel = first + j * share < pixels ? first + j * share : 0;
     const n32 above = pixel / n32(a.ow);
     column[j] = int(pixel % n32(a.ow)) * int(a.stride_w) - int(a.left);
     row[j] = int(above % n32(a.oh)) * int(a.stride_h) - int(a.top);
@@ -49,8 +50,8 @@ LANE_KERNEL(convolution, Convolution) {
   const int ci = int(a.ci);
   for (int ky = 0; ky < int(a.kh); ++ky) {
     for (int kx = 0; kx < int(a.kw); ++kx) {
-      const T* from[4];
-      for (int j = 0; j < 4; ++j) {
+      const T* from[Pixels];
+      for (int j = 0; j < Pixels; ++j) {
         const int y = lane_source(row[j] + ky * int(a.dilation_h), int(a.h), int(a.spread_h));
         const int z = lane_source(column[j] + kx * int(a.dilation_w), int(a.w), int(a.spread_w));
         from[j] = y >= 0 && z >= 0 ? image[j] + (y * int(a.at.row) + z * int(a.at.column)) : (const T*)0;
@@ -58,8 +59,8 @@ LANE_KERNEL(convolution, Convolution) {
       const T* w = weight + i64(ky * int(a.kw) + kx) * ci * a.co;
       if (a.fours) {
         for (int c = 0; c < ci; c += 4) {
-          Four v[4];
-          for (int j = 0; j < 4; ++j) {
+          Four v[Pixels];
+          for (int j = 0; j < Pixels; ++j) {
             if (from[j]) {
               v[j] = *(const Four*)(from[j] + c);
             } else {
@@ -69,7 +70,7 @@ LANE_KERNEL(convolution, Convolution) {
           for (int k = 0; k < 4; ++k) {
             const Four low = *(const Four*)w, high = *(const Four*)(w + 4);
             w += a.co;
-            for (int j = 0; j < 4; ++j) {
+            for (int j = 0; j < Pixels; ++j) {
               for (int o = 0; o < 4; ++o) {
                 sum[j][o] += v[j].v[k] * low.v[o];
                 sum[j][4 + o] += v[j].v[k] * high.v[o];
@@ -81,7 +82,7 @@ LANE_KERNEL(convolution, Convolution) {
         for (int c = 0; c < ci; ++c) {
           const Four low = *(const Four*)w, high = *(const Four*)(w + 4);
           w += a.co;
-          for (int j = 0; j < 4; ++j) {
+          for (int j = 0; j < Pixels; ++j) {
             const T v = from[j] ? from[j][c * a.at.channel] : T(0);
             for (int o = 0; o < 4; ++o) {
               sum[j][o] += v * low.v[o];
@@ -92,8 +93,8 @@ LANE_KERNEL(convolution, Convolution) {
       }
     }
   }
-  for (int j = 0; j < 4; ++j) {
-    const n32 pixel = first + j * quarter;
+  for (int j = 0; j < Pixels; ++j) {
+    const n32 pixel = first + j * share;
     if (pixel >= pixels) continue;
     T* to = LANE_WRITE(y) + (i64(lane) * pixels + pixel) * a.co + block * 8;
     for (int half = 0; half < 2; ++half) {
@@ -106,6 +107,9 @@ LANE_KERNEL(convolution, Convolution) {
     }
   }
 }
+LANE_KERNEL(convolution_4, Convolution) { lane_convolution<4>(i, a); }
+LANE_KERNEL(convolution_2, Convolution) { lane_convolution<2>(i, a); }
+LANE_KERNEL(convolution_1, Convolution) { lane_convolution<1>(i, a); }
 
 // i counts [lanes, parts, kh, kw, ci in fours, co in eights].
 LANE_KERNEL(convolution_grad_w, ConvolutionGrad) {
@@ -228,18 +232,23 @@ LANE_KERNEL(depthwise_grad_x, Depthwise) {
   }
   lane_store(LANE_WRITE(y) + i * wide, sum, wide);
 }
-// i counts [lanes, parts, kh, kw, channels]; a part is some rows of the output of all samples.
+// i counts [lanes, parts, kh, windows of kw, channels]; a part is some rows of the output of all samples. A thread
+// makes the cells of a window's row, eight at most, and reads what comes back once for all of them.
 LANE_KERNEL(depthwise_grad_w, Depthwise) {
+  constexpr int kCells = 8;
+  const n32 shares = (n32(a.kw) + kCells - 1) / kCells;
   n32 rest = n32(i);
   const i64 c = rest % n32(a.channels);
   rest /= n32(a.channels);
-  const int kx = rest % n32(a.kw);
-  rest /= n32(a.kw);
+  const int first = int(rest % shares) * kCells, cells = int(a.kw) - first < kCells ? int(a.kw) - first : kCells;
+  rest /= shares;
   const int ky = rest % n32(a.kh);
   rest /= n32(a.kh);
   const i64 part = rest % n32(a.parts), lane = rest / n32(a.parts);
   const i64 rows = a.samples * a.oh, begin = part * a.each, end = begin + a.each < rows ? begin + a.each : rows;
-  T sum = T(0);
+  const int step = int(a.dilation_w), far = int(a.at.column);
+  T sum[kCells];
+  LANE_UNROLL for (int k = 0; k < kCells; ++k) sum[k] = T(0);
   for (i64 at = begin; at < end; ++at) {
     const int n = int(n32(at) / n32(a.oh)), r = int(n32(at) % n32(a.oh));
     const int y = r * int(a.stride_h) - int(a.top) + ky * int(a.dilation_h);
@@ -247,10 +256,17 @@ LANE_KERNEL(depthwise_grad_w, Depthwise) {
     const T* x = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel + y * a.at.row;
     const T* dy = LANE_READ(dy) + lane * a.dy_at.lane + n * a.dy_at.sample + c * a.dy_at.channel + r * a.dy_at.row;
     for (int q = 0; q < int(a.ow); ++q) {
-      const int column = q * int(a.stride_w) - int(a.left) + kx * int(a.dilation_w);
-      if (column >= 0 && column < int(a.w)) sum += x[column * int(a.at.column)] * dy[q * int(a.dy_at.column)];
+      const T back = dy[q * int(a.dy_at.column)];
+      const int column = q * int(a.stride_w) - int(a.left) + first * step;
+      LANE_UNROLL for (int k = 0; k < kCells; ++k) {
+        const int own = column + k * step;
+        if (k < cells && own >= 0 && own < int(a.w)) sum[k] += x[own * far] * back;
+      }
     }
   }
-  LANE_WRITE(y)[i] = sum;
+  T* to = LANE_WRITE(y) + (((lane * a.parts + part) * a.kh + ky) * a.kw + first) * a.channels + c;
+  LANE_UNROLL for (int k = 0; k < kCells; ++k) {
+    if (k < cells) to[k * a.channels] = sum[k];
+  }
 }
 // NOLINTEND

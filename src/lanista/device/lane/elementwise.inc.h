@@ -52,6 +52,37 @@ LANE_ELEMENTWISE(silu_grad)
 LANE_ELEMENTWISE(hard_swish)
 LANE_ELEMENTWISE(hard_swish_grad)
 
+// The function that a product or a normalisation ends with, and its gradient: called, not copied to every place.
+LANE_CALL Four lane_finished(int finish, Four x, T low, T high) {
+  const Elementwise a{0, 0, 0, low, high, 1};
+  Four y = x;
+  for (int j = 0; j < 4; ++j) {
+    switch (finish) {
+      case kRelu: y.v[j] = relu_of(x.v[j], x.v[j], a); break;
+      case kGelu: y.v[j] = gelu_of(x.v[j], x.v[j], a); break;
+      case kSilu: y.v[j] = silu_of(x.v[j], x.v[j], a); break;
+      case kHardSwish: y.v[j] = hard_swish_of(x.v[j], x.v[j], a); break;
+      case kClip: y.v[j] = clip_of(x.v[j], x.v[j], a); break;
+      default: break;
+    }
+  }
+  return y;
+}
+LANE_CALL Four lane_finished_grad(int finish, Four x, Four dy, T low, T high) {
+  const Elementwise a{0, 0, 0, low, high, 1};
+  Four y = dy;
+  for (int j = 0; j < 4; ++j) {
+    switch (finish) {
+      case kRelu: y.v[j] = relu_grad_of(x.v[j], dy.v[j], a); break;
+      case kGelu: y.v[j] = gelu_grad_of(x.v[j], dy.v[j], a); break;
+      case kSilu: y.v[j] = silu_grad_of(x.v[j], dy.v[j], a); break;
+      case kHardSwish: y.v[j] = hard_swish_grad_of(x.v[j], dy.v[j], a); break;
+      case kClip: y.v[j] = clip_grad_of(x.v[j], dy.v[j], a); break;
+      default: break;
+    }
+  }
+  return y;
+}
 LANE_KERNEL(sum, Sum) {
   const int wide = int(a.wide);
   Four y = lane_load((const T*)a.x[0] + i * wide, wide);
@@ -72,8 +103,16 @@ LANE_KERNEL(embedding, Embedding) {
   const bool known = token >= 0 && token < a.vocab;
   LANE_WRITE(y)[i] = known ? LANE_READ(table)[lane * a.stride + token * a.dim + n32(i) % n32(a.dim)] : T(0);
 }
-LANE_KERNEL(one_hot, Embedding) {
-  const n32 row = n32(i) / n32(a.vocab), lane = row / n32(a.each);
-  LANE_WRITE(y)[i] = a.tokens[lane * a.token_lane + row % n32(a.each)] == i64(n32(i) % n32(a.vocab)) ? T(1) : T(0);
+// i counts [lanes, vocab]; threads share the columns. `table` is the gradient of what was read, [lanes, each, dim].
+LANE_ROW_KERNEL(embedding_grad, Embedding) {
+  const n32 lane = n32(i) / n32(a.vocab);
+  const i64 token = n32(i) % n32(a.vocab);
+  const i64* tokens = a.tokens + lane * a.token_lane;
+  const T* dy = LANE_READ(table) + lane * a.each * a.dim;
+  T* y = LANE_WRITE(y) + i * a.dim;
+  LANE_ROW_OF(k, a.dim) y[k] = T(0);
+  LANE_ROW_WHERE(row, a.each, tokens[row] == token) {
+    LANE_ROW_OF(k, a.dim) y[k] += dy[row * a.dim + k];
+  }
 }
 // NOLINTEND

@@ -2,10 +2,14 @@
 // NOLINTBEGIN
 // ---- losses ----
 
+LANE_FN T lane_cross_entropy_grad(T p, bool is_label, T hard, T soft, T share) {
+  return (p - (is_label ? hard + soft : soft)) * share;
+}
 // i counts samples of all lanes; threads share the classes.
 LANE_ROW_KERNEL(cross_entropy, CrossEntropy) {
   const i64 lane = n32(i) / n32(a.samples), sample = n32(i) % n32(a.samples);
   const T smoothing = T(a.smoothing[lane * a.smoothing_lane]), hard = T(1) - smoothing, soft = smoothing / T(a.classes);
+  const T weight = a.weights ? LANE_READ(weights)[i] : T(1);
   T total = T(0);
   for (i64 position = 0; position < a.positions; ++position) {
     const i64 row = i * a.positions + position;
@@ -21,12 +25,18 @@ LANE_ROW_KERNEL(cross_entropy, CrossEntropy) {
     }
     sum = LANE_ROW_SUM(sum);
     all = LANE_ROW_SUM(all);
-    LANE_ROW_OF(k, a.classes) p[k] = p[k] / sum;
     const i64 label = a.labels[lane * a.label_lane + sample * a.positions + position];
+    LANE_ROW_OF(k, a.classes) {
+      p[k] = p[k] / sum;
+      if (a.gradient) {
+        const T g = lane_cross_entropy_grad(p[k], label == k, hard, soft, T(a.share));
+        LANE_WRITE(gradient)[row * a.classes + k] = a.weights ? g * weight : g;
+      }
+    }
     total += LANE_LOG(sum) - (hard * (x[label] - most) + (smoothing == T(0) ? T(0) : soft * all));
   }
   T loss = total / T(a.positions);
-  if (a.weights) loss = loss * LANE_READ(weights)[i];
+  if (a.weights) loss = loss * weight;
   if (LANE_ROW_FIRST) LANE_WRITE(loss)[i] = loss;
 }
 // i counts numbers.
@@ -35,7 +45,7 @@ LANE_KERNEL(cross_entropy_grad, CrossEntropy) {
             lane = n32(sample) / n32(a.samples);
   const T smoothing = T(a.smoothing[lane * a.smoothing_lane]), hard = T(1) - smoothing, soft = smoothing / T(a.classes);
   const i64 label = a.labels[lane * a.label_lane + row - lane * a.samples * a.positions];
-  T y = (LANE_READ(x)[i] - (label == k ? hard + soft : soft)) * T(a.share);
+  T y = lane_cross_entropy_grad(LANE_READ(x)[i], label == k, hard, soft, T(a.share));
   if (a.weights) y = y * LANE_READ(weights)[sample];
   LANE_WRITE(y)[i] = y;
 }
@@ -56,20 +66,6 @@ LANE_FN int lane_item(const Stretches& of, i64 element) {
   }
   return low;
 }
-#define LANE_UPDATE                                                                        \
-  const i64 lane = n32(i) / n32(a.of.count), element = n32(i) % n32(a.of.count);           \
-  if (a.active[lane] == 0) return;                                                         \
-  const int item = lane_item(a.of, element);                                               \
-  const i64 own = element - a.of.first[item], at = lane * a.lane + a.of.begin[item] + own; \
-  T g = ((const T*)a.of.from[item])[lane * a.of.from_lane[item] + own];                    \
-  if (a.scale) g = g * LANE_READ(scale)[lane];                                             \
-  T* const parameter = LANE_WRITE(parameters) + at;                                        \
-  const T p = *parameter;
-#define LANE_SLOT(k) (((T*)a.slots[k])[at])
-// A lane without decay does not look at the parameter.
-#define LANE_DECAYED \
-  if (LANE_HYPER(lane_decay) != T(0)) g = LANE_HYPER(lane_decay) * p + g;
-
 // Columns of the table (UpdateHyper::Column).
 enum {
   lane_rate,
@@ -87,55 +83,78 @@ enum {
   lane_first
 };
 
-LANE_KERNEL(update_sgd, Update) {
-  LANE_UPDATE LANE_DECAYED const T mu = LANE_HYPER(lane_momentum);
+// An optimiser's step for one number: its gradient, itself, and its slots. i counts fours of all lanes.
+#define LANE_UPDATE(name)                                                                                      \
+  LANE_FN void name##_of(const Update& a, i64 lane, T g, T& p, T& first, [[maybe_unused]] T& second);                           \
+  LANE_KERNEL(name, Update) {                                                                                  \
+    const n32 of_lane = n32(a.of.count) / 4;                                                                   \
+    const i64 lane = n32(i) / of_lane, element = i64(n32(i) % of_lane) * 4;                                    \
+    if (a.active[lane] == 0) return;                                                                           \
+    const int item = lane_item(a.of, element);                                                                 \
+    const i64 own = element - a.of.first[item], at = lane * a.lane + a.of.begin[item] + own;                   \
+    const bool fours = a.of.fours[item] != 0;                                                                  \
+    const int count = int(a.of.length[item] - own < 4 ? a.of.length[item] - own : 4);                          \
+    const Four g = lane_some((const T*)a.of.from[item] + lane * a.of.from_lane[item] + own, fours, count);     \
+    Four p = lane_some(LANE_WRITE(parameters) + at, fours, count), first = lane_zeros(), second = first;       \
+    if (a.slots[0]) first = lane_some((const T*)a.slots[0] + at, fours, count);                                \
+    if (a.slots[1]) second = lane_some((const T*)a.slots[1] + at, fours, count);                               \
+    LANE_UNROLL for (int k = 0; k < 4; ++k) {                                                                  \
+      name##_of(a, lane, a.scale ? g.v[k] * LANE_READ(scale)[lane] : g.v[k], p.v[k], first.v[k], second.v[k]); \
+    }                                                                                                          \
+    lane_put(LANE_WRITE(parameters) + at, p, fours, count);                                                    \
+    if (a.slots[0]) lane_put((T*)a.slots[0] + at, first, fours, count);                                        \
+    if (a.slots[1]) lane_put((T*)a.slots[1] + at, second, fours, count);                                       \
+  }                                                                                                            \
+  LANE_FN void name##_of(const Update& a, i64 lane, T g, T& p, T& first, [[maybe_unused]] T& second)
+// A lane without decay does not look at the parameter.
+#define LANE_DECAYED \
+  if (LANE_HYPER(lane_decay) != T(0)) g = LANE_HYPER(lane_decay) * p + g;
+
+LANE_UPDATE(update_sgd) {
+  LANE_DECAYED
+  const T mu = LANE_HYPER(lane_momentum);
   T step = g;
   if (mu != T(0)) {
-    const T momentum = LANE_HYPER(lane_first) != T(0) ? g : mu * LANE_SLOT(0) + g;
-    LANE_SLOT(0) = momentum;
-    step = LANE_HYPER(lane_nesterov) != T(0) ? mu * momentum + g : momentum;
+    first = LANE_HYPER(lane_first) != T(0) ? g : mu * first + g;
+    step = LANE_HYPER(lane_nesterov) != T(0) ? mu * first + g : first;
   }
-  *parameter = LANE_HYPER(lane_rate) * step + p;
+  p = LANE_HYPER(lane_rate) * step + p;
 }
-LANE_KERNEL(update_adam, Update) {
-  LANE_UPDATE LANE_DECAYED const T m = LANE_HYPER(lane_beta1) * LANE_SLOT(0) + LANE_HYPER(lane_take1) * g;
-  const T v = LANE_HYPER(lane_beta2) * LANE_SLOT(1) + (LANE_HYPER(lane_take2) * g) * g;
-  LANE_SLOT(0) = m;
-  LANE_SLOT(1) = v;
-  *parameter = LANE_HYPER(lane_adam_rate) * (m / (LANE_SQRT(v) / LANE_HYPER(lane_root) + LANE_HYPER(lane_eps))) + p;
+LANE_UPDATE(update_adam) {
+  LANE_DECAYED
+  first = LANE_HYPER(lane_beta1) * first + LANE_HYPER(lane_take1) * g;
+  second = LANE_HYPER(lane_beta2) * second + (LANE_HYPER(lane_take2) * g) * g;
+  p = LANE_HYPER(lane_adam_rate) * (first / (LANE_SQRT(second) / LANE_HYPER(lane_root) + LANE_HYPER(lane_eps))) + p;
 }
-LANE_KERNEL(update_adamw, Update) {
-  LANE_UPDATE
-  const T m = LANE_HYPER(lane_beta1) * LANE_SLOT(0) + LANE_HYPER(lane_take1) * g;
-  const T v = LANE_HYPER(lane_beta2) * LANE_SLOT(1) + (LANE_HYPER(lane_take2) * g) * g;
-  LANE_SLOT(0) = m;
-  LANE_SLOT(1) = v;
+LANE_UPDATE(update_adamw) {
+  first = LANE_HYPER(lane_beta1) * first + LANE_HYPER(lane_take1) * g;
+  second = LANE_HYPER(lane_beta2) * second + (LANE_HYPER(lane_take2) * g) * g;
   const T shrunk = LANE_HYPER(lane_decay) != T(0) ? p * LANE_HYPER(lane_shrink) : p;
-  *parameter =
-      LANE_HYPER(lane_adam_rate) * (m / (LANE_SQRT(v) / LANE_HYPER(lane_root) + LANE_HYPER(lane_eps))) + shrunk;
+  p = LANE_HYPER(lane_adam_rate) * (first / (LANE_SQRT(second) / LANE_HYPER(lane_root) + LANE_HYPER(lane_eps))) +
+      shrunk;
 }
-LANE_KERNEL(update_lion, Update) {
-  LANE_UPDATE
-  const T toward = LANE_HYPER(lane_beta1) * LANE_SLOT(0) + LANE_HYPER(lane_take1) * g;
+LANE_UPDATE(update_lion) {
+  const T toward = LANE_HYPER(lane_beta1) * first + LANE_HYPER(lane_take1) * g;
   const T sign = toward > T(0) ? T(1) : toward < T(0) ? T(-1) : toward;
-  LANE_SLOT(0) = LANE_HYPER(lane_beta2) * LANE_SLOT(0) + LANE_HYPER(lane_take2) * g;
-  *parameter = LANE_HYPER(lane_rate) * sign + p * LANE_HYPER(lane_shrink);
+  first = LANE_HYPER(lane_beta2) * first + LANE_HYPER(lane_take2) * g;
+  p = LANE_HYPER(lane_rate) * sign + p * LANE_HYPER(lane_shrink);
 }
-LANE_KERNEL(update_rmsprop, Update) {
-  LANE_UPDATE LANE_DECAYED const T square = LANE_HYPER(lane_beta2) * LANE_SLOT(0) + (LANE_HYPER(lane_take2) * g) * g;
-  LANE_SLOT(0) = square;
-  T step = g / (LANE_SQRT(square) + LANE_HYPER(lane_eps));
+LANE_UPDATE(update_rmsprop) {
+  LANE_DECAYED
+  first = LANE_HYPER(lane_beta2) * first + (LANE_HYPER(lane_take2) * g) * g;
+  T step = g / (LANE_SQRT(first) + LANE_HYPER(lane_eps));
   if (LANE_HYPER(lane_momentum) != T(0)) {
-    step = LANE_HYPER(lane_momentum) * LANE_SLOT(1) + step;
-    LANE_SLOT(1) = step;
+    step = LANE_HYPER(lane_momentum) * second + step;
+    second = step;
   }
-  *parameter = LANE_HYPER(lane_rate) * step + p;
+  p = LANE_HYPER(lane_rate) * step + p;
 }
 LANE_KERNEL(renew, Renew) {
   const i64 lane = n32(i) / n32(a.of.count), element = n32(i) % n32(a.of.count);
   if (a.active[lane] == 0) return;
   const int item = lane_item(a.of, element);
   const i64 own = element - a.of.first[item];
+  if (own >= a.of.length[item]) return;
   LANE_WRITE(to)
   [lane * a.lane + a.of.begin[item] + own] = ((const T*)a.of.from[item])[lane * a.of.from_lane[item] + own];
 }

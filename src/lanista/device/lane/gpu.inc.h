@@ -21,7 +21,10 @@ typedef unsigned int n32;
     if (i < count) name##_at(i, a);                                       \
   }                                                                       \
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a)
+#define LANE_CALL static __device__ __noinline__
 #define LANE_UNROLL _Pragma("unroll")
+#define LANE_ROLLED _Pragma("unroll 1")
+#define LANE_ARGUMENTS(...) __VA_ARGS__
 #define LANE_OWNED(Of) typename Of::Own&
 #define LANE_OWN own
 #define LANE_EACH(t) if (const int t = (int)threadIdx.x; true)
@@ -30,12 +33,24 @@ typedef unsigned int n32;
   extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads) name(i64 count, const Args a) { \
     __shared__ __VA_ARGS__::Shared near;                                                              \
     __VA_ARGS__::Own own;                                                                             \
-    body<__VA_ARGS__>(blockIdx.x, a, near, own);                                                      \
+    body(blockIdx.x, a, near, own);                                                      \
   }
 #define LANE_ROW_OF(k, count) for (i64 k = threadIdx.x % 32; k < (count); k += 32)
 #define LANE_ROW(k) LANE_ROW_OF(k, a.len)
 #define LANE_ROW_SUM(x) lane_row_sum(x)
 #define LANE_ROW_MAX(x) lane_row_max(x)
+#define LANE_ROW_ONCE(count) ((count) <= 32)
+// The rows that all threads go through together: those of which something holds, found by 32 at a time.
+#define LANE_ROW_WHERE(row, count, holds)                                                     \
+  for (i64 row##_of = 0; row##_of < (count); row##_of += 32)                                  \
+    for (u32 row##_left = lane_votes(row##_of, (count), [&](i64 row) { return (holds); }); row##_left != 0; \
+         row##_left &= row##_left - 1)                                                        \
+      if (const i64 row = row##_of + __ffs(row##_left) - 1; true)
+template <class F>
+static __device__ __forceinline__ u32 lane_votes(i64 begin, i64 count, const F& holds) {
+  const i64 own = begin + threadIdx.x % 32;
+  return __ballot_sync(0xffffffffu, own < count && holds(own));
+}
 #define LANE_ROW_FIRST (threadIdx.x % 32 == 0)
 template <class V>
 static __device__ __forceinline__ V lane_row_sum(V x) {

@@ -36,6 +36,13 @@ LANE_KERNEL(column_part, ColumnSum) {
   for (i64 row = p.begin; row < p.end; ++row) sum += double(x[row * a.columns]);
   ((double*)a.out)[i] = sum;
 }
+// Of few rows: i counts [lanes, columns].
+LANE_KERNEL(column_few, ColumnSum) {
+  const T* x = LANE_READ(x) + n32(i) / n32(a.columns) * a.rows * a.columns + n32(i) % n32(a.columns);
+  double sum = 0;
+  for (int row = 0; row < int(a.rows); ++row) sum += double(x[i64(row) * a.columns]);
+  LANE_WRITE(out)[i] = T(sum);
+}
 // Threads share the rows of a column.
 LANE_ROW_KERNEL(column_end, ColumnSum) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
@@ -114,6 +121,7 @@ LANE_KERNEL(norm_apply, NormApply) {
     if (a.shift) y.v[k] = y.v[k] + LANE_READ(shift)[set + k];
   }
   lane_store(LANE_WRITE(y) + at, y, wide);
+  if (a.finished) lane_store(LANE_WRITE(finished) + at, lane_finished(int(a.finish), y, T(a.a), T(a.b)), wide);
 }
 LANE_KERNEL(norm_grad_part, ColumnSum) {
   const Part p = lane_part(i, a);
@@ -163,9 +171,11 @@ LANE_ROW_KERNEL(softmax, Rows) {
   T most = x[0], sum = T(0);
   LANE_ROW(k) most = x[k] > most || x[k] != x[k] ? x[k] : most;
   most = LANE_ROW_MAX(most);
-  LANE_ROW(k) sum += y[k] = LANE_EXP(x[k] - most);
+  // What is made is read again by who made it, and of short rows it never was stored.
+  T own = T(0);
+  LANE_ROW(k) sum += y[k] = own = LANE_EXP(x[k] - most);
   sum = LANE_ROW_SUM(sum);
-  LANE_ROW(k) y[k] = y[k] / sum;
+  LANE_ROW(k) y[k] = (LANE_ROW_ONCE(a.len) ? own : y[k]) / sum;
 }
 LANE_ROW_KERNEL(softmax_grad, Rows) {
   const T* x = LANE_READ(x) + i * a.len;

@@ -4,141 +4,92 @@
 // thread's own (`LANE_OWN`).
 // NOLINTBEGIN
 
-// Terms that are brought near at once.
-static constexpr int kDepth = sizeof(T) == 4 ? 16 : 8;
-
-LANE_FN T lane_finished(int finish, T x, const Elementwise& a) {
-  switch (finish) {
-    case kRelu: return relu_of(x, x, a);
-    case kGelu: return gelu_of(x, x, a);
-    case kSilu: return silu_of(x, x, a);
-    case kHardSwish: return hard_swish_of(x, x, a);
-    case kClip: return clip_of(x, x, a);
-    default: return x;
-  }
-}
-LANE_FN T lane_finished_grad(int finish, T x, T dy, const Elementwise& a) {
-  switch (finish) {
-    case kRelu: return relu_grad_of(x, dy, a);
-    case kGelu: return gelu_grad_of(x, dy, a);
-    case kSilu: return silu_grad_of(x, dy, a);
-    case kHardSwish: return hard_swish_grad_of(x, dy, a);
-    case kClip: return clip_grad_of(x, dy, a);
-    default: return dy;
-  }
-}
-
-// Rows and columns of a tile, and of them those that a thread makes, in fours.
-template <int Rows, int Columns, int Tall, int Wide>
+// Rows and columns of a tile, and of them those that a thread makes, in fours; how many terms are brought near at once.
+template <int Rows, int Columns, int Tall, int Wide, int Depth>
 struct Tile {
-  static constexpr int kRows = Rows, kColumns = Columns, kTall = Tall, kWide = Wide;
+  static constexpr int kRows = Rows, kColumns = Columns, kTall = Tall, kWide = Wide, kDepth = Depth;
   static constexpr int kAcross = Columns / Wide, kThreads = Rows / Tall * kAcross;
-  static constexpr int kLeft = (Rows * kDepth / 4 + kThreads - 1) / kThreads;
-  static constexpr int kRight = (Columns * kDepth / 4 + kThreads - 1) / kThreads;
-  static_assert(Tall % 4 == 0 && Wide % 4 == 0 && kThreads >= Columns);
+  static constexpr int kLeft = (Rows * Depth / 4 + kThreads - 1) / kThreads;
+  static constexpr int kRight = (Columns * Depth / 4 + kThreads - 1) / kThreads;
+  static_assert(Tall % 4 == 0 && Wide % 4 == 0 && Depth % 8 == 0 && kThreads >= Columns);
 
   struct Shared {
-    alignas(4 * sizeof(T)) T left[2][kDepth][Rows + 4];
-    alignas(4 * sizeof(T)) T right[2][kDepth][Columns + 4];
+    alignas(4 * sizeof(T)) T left[2][Depth][Rows + 4];
+    alignas(4 * sizeof(T)) T right[2][Depth][Columns + 4];
   };
   struct Own {
     T sum[Tall][Wide];
+    const T *left_from[kLeft], *right_from[kRight];
     Four left[kLeft], right[kRight];  // on their way
     double column;
   };
 };
 
+// How a side's numbers lie: the terms of a vector, or the vectors, are neighbours and come in fours; or neither.
+enum Lying { kTerms, kVectors, kAnyhow };
 // One side of a product: `size` vectors of `depth` terms; the terms of one are `step` apart, vectors `apart`.
 struct Side {
   const T* from;
   int size, apart, depth, step;
-  bool fours;
 };
-// Four of the tile whose first vector and term these are.
-template <int Size>
-LANE_FN Four tile_load(const Side& of, int vector, int term, int four) {
-  Four v = lane_zeros();
-  if (of.step == 1) {
-    vector += four / (kDepth / 4);
-    term += four % (kDepth / 4) * 4;
-    if (vector >= of.size) return v;
-    const T* p = of.from + vector * of.apart + term;
-    if (of.fours) {
-      if (term < of.depth) v = *(const Four*)p;
-    } else {
-      LANE_UNROLL for (int j = 0; j < 4; ++j) v.v[j] = term + j < of.depth ? p[j] : T(0);
-    }
-  } else {
-    term += four / (Size / 4);
-    vector += four % (Size / 4) * 4;
-    if (term >= of.depth) return v;
-    const T* p = of.from + term * of.step + vector * of.apart;
-    if (of.fours) {
-      if (vector < of.size) v = *(const Four*)p;
-    } else {
-      LANE_UNROLL for (int j = 0; j < 4; ++j) v.v[j] = vector + j < of.size ? p[j * of.apart] : T(0);
-    }
-  }
-  return v;
+template <Lying Lies, int Size, int Depth>
+LANE_FN int tile_vector(int four) {
+  return Lies == kVectors ? four % (Size / 4) * 4 : four / (Depth / 4);
 }
-template <int Size>
-LANE_FN void tile_store(T (&to)[kDepth][Size + 4], const Side& of, const Four& v, int four) {
-  if (of.step == 1) {
-    const int term = four % (kDepth / 4) * 4;
-    LANE_UNROLL for (int j = 0; j < 4; ++j) to[term + j][four / (kDepth / 4)] = v.v[j];
-  } else {
-    *(Four*)&to[four / (Size / 4)][four % (Size / 4) * 4] = v;
-  }
+template <Lying Lies, int Size, int Depth>
+LANE_FN int tile_term(int four) {
+  return Lies == kVectors ? four / (Size / 4) : four % (Depth / 4) * 4;
 }
-template <int Size, int Threads, int Count>
-LANE_FN void tile_fetch(Four (&next)[Count], const Side& of, int vector, int term, int t) {
+template <Lying Lies, int Size, int Depth, int Threads, int Count>
+LANE_FN void tile_begin(const T* (&from)[Count], const Side& of, int vector, int t) {
   LANE_UNROLL for (int j = 0; j < Count; ++j) {
-    if (t + j * Threads < Size * kDepth / 4) next[j] = tile_load<Size>(of, vector, term, t + j * Threads);
+    const int four = t + j * Threads, own = vector + tile_vector<Lies, Size, Depth>(four);
+    const bool is = four < Size * Depth / 4 && own < of.size;
+    from[j] = is ? of.from + own * of.apart + tile_term<Lies, Size, Depth>(four) * of.step : (const T*)0;
   }
 }
-template <int Size, int Threads, int Count>
-LANE_FN void tile_put(T (&to)[kDepth][Size + 4], const Side& of, const Four (&next)[Count], int t) {
+template <Lying Lies, int Size, int Depth, int Threads, int Count>
+LANE_FN void tile_fetch(Four (&next)[Count], const T* (&from)[Count], const Side& of, int term, int t) {
   LANE_UNROLL for (int j = 0; j < Count; ++j) {
-    if (t + j * Threads < Size * kDepth / 4) tile_store<Size>(to, of, next[j], t + j * Threads);
+    const int left = of.depth - term - tile_term<Lies, Size, Depth>(t + j * Threads);
+    next[j] = lane_zeros();
+    if (Lies == kAnyhow) {
+      LANE_UNROLL for (int k = 0; k < 4; ++k) {
+        if (from[j] && k < left) next[j].v[k] = from[j][k * of.step];
+      }
+    } else if (from[j] && left > 0) {
+      next[j] = *(const Four*)from[j];
+    }
+    if (from[j]) from[j] += Depth * of.step;
+  }
+}
+template <Lying Lies, int Size, int Depth, int Threads, int Count>
+LANE_FN void tile_put(T (&to)[Depth][Size + 4], const Four (&next)[Count], int t) {
+  LANE_UNROLL for (int j = 0; j < Count; ++j) {
+    const int four = t + j * Threads;
+    if (Size * Depth / 4 % Threads != 0 && four >= Size * Depth / 4) continue;
+    const int vector = tile_vector<Lies, Size, Depth>(four), term = tile_term<Lies, Size, Depth>(four);
+    if (Lies == kVectors) {
+      *(Four*)&to[term][vector] = next[j];
+    } else {
+      LANE_UNROLL for (int k = 0; k < 4; ++k) to[term + k][vector] = next[j].v[k];
+    }
   }
 }
 
-// Four numbers of a row, from column n on.
-LANE_FN void product_end(const Product& a, i64 batch, i64 outer, int m, int n, const T* sum) {
-  const i64 at = (batch * a.m + m) * a.n + n;
-  const int count = int(a.n) - n < 4 ? int(a.n) - n : 4;
-  const Elementwise of{0, 0, 0, a.a, a.b, 1};
-  Four y, f;
-  LANE_UNROLL for (int j = 0; j < 4; ++j) {
-    y.v[j] = f.v[j] = sum[j] * T(a.scale);
-    if (j >= count) continue;
-    if (a.bias) y.v[j] += LANE_READ(bias)[outer * a.bias_outer + n + j];
-    if (a.before) y.v[j] = lane_finished_grad(int(a.finish), LANE_READ(before)[at + j], y.v[j], of);
-    if (a.finished) f.v[j] = lane_finished(int(a.finish), y.v[j], of);
-  }
-  if (a.y_fours) {
-    *(Four*)(LANE_WRITE(y) + at) = y;
-    if (a.finished) *(Four*)(LANE_WRITE(finished) + at) = f;
-    return;
-  }
-  LANE_UNROLL for (int j = 0; j < 4; ++j) {
-    if (j >= count) continue;
-    LANE_WRITE(y)[at + j] = y.v[j];
-    if (a.finished) LANE_WRITE(finished)[at + j] = f.v[j];
-  }
-}
-
-template <class Of>
+// Of a block: its tile, summed and stored.
+template <class Of, Lying Left, Lying Right>
 LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, LANE_OWNED(Of) own) {
-  constexpr int kRows = Of::kRows, kColumns = Of::kColumns, kThreads = Of::kThreads;
+  constexpr int kRows = Of::kRows, kColumns = Of::kColumns, kThreads = Of::kThreads, kDepth = Of::kDepth;
+  constexpr int kDown = 4 * kRows / Of::kTall, kOver = 4 * kColumns / Of::kWide;  // from a thread's four to its next
   const n32 across = (n32(a.n) + kColumns - 1) / kColumns, down = (n32(a.m) + kRows - 1) / kRows;
   const int column = int(n32(block) % across) * kColumns, row = int(n32(block) / across % down) * kRows;
   const n32 batch = n32(block) / across / down, outer = batch / n32(a.inner), inner = batch % n32(a.inner);
-  const int terms = int(a.k);
-  const Side left{LANE_READ(left) + outer * a.left_at.outer + inner * a.left_at.inner,
-                  int(a.m), int(a.left_at.row), terms, int(a.left_at.column), a.left_fours != 0};
-  const Side right{LANE_READ(right) + outer * a.right_at.outer + inner * a.right_at.inner,
-                   int(a.n), int(a.right_at.column), terms, int(a.right_at.row), a.right_fours != 0};
+  const int terms = int(a.k), m = int(a.m), n = int(a.n);
+  const Side left{LANE_READ(left) + outer * a.left_at.outer + inner * a.left_at.inner, m, int(a.left_at.row), terms,
+                  Left == kTerms ? 1 : int(a.left_at.column)};
+  const Side right{LANE_READ(right) + outer * a.right_at.outer + inner * a.right_at.inner, n, int(a.right_at.column),
+                   terms, Right == kTerms ? 1 : int(a.right_at.row)};
   const bool sums = a.column_sums && row == 0;
   LANE_EACH(t) {
     auto& o = LANE_OWN;
@@ -146,39 +97,46 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
       LANE_UNROLL for (int j = 0; j < Of::kWide; ++j) o.sum[i][j] = T(0);
     }
     o.column = 0;
-    tile_fetch<kRows, kThreads>(o.left, left, row, 0, t);
-    tile_fetch<kColumns, kThreads>(o.right, right, column, 0, t);
-    tile_put<kRows, kThreads>(near.left[0], left, o.left, t);
-    tile_put<kColumns, kThreads>(near.right[0], right, o.right, t);
+    tile_begin<Left, kRows, kDepth, kThreads>(o.left_from, left, row, t);
+    tile_begin<Right, kColumns, kDepth, kThreads>(o.right_from, right, column, t);
+    tile_fetch<Left, kRows, kDepth, kThreads>(o.left, o.left_from, left, 0, t);
+    tile_fetch<Right, kColumns, kDepth, kThreads>(o.right, o.right_from, right, 0, t);
+    tile_put<Left, kRows, kDepth, kThreads>(near.left[0], o.left, t);
+    tile_put<Right, kColumns, kDepth, kThreads>(near.right[0], o.right, t);
   }
   LANE_TOGETHER;
   for (int term = 0, at = 0; term < terms; term += kDepth, at ^= 1) {
+    const bool more = term + kDepth < terms;
     LANE_EACH(t) {
       auto& o = LANE_OWN;
       const int ty = t / Of::kAcross, tx = t % Of::kAcross;
-      const bool more = term + kDepth < terms;
       if (more) {
-        tile_fetch<kRows, kThreads>(o.left, left, row, term + kDepth, t);
-        tile_fetch<kColumns, kThreads>(o.right, right, column, term + kDepth, t);
+        tile_fetch<Left, kRows, kDepth, kThreads>(o.left, o.left_from, left, term + kDepth, t);
+        tile_fetch<Right, kColumns, kDepth, kThreads>(o.right, o.right_from, right, term + kDepth, t);
       }
-      if (sums && t < kColumns) {
-        LANE_UNROLL for (int k = 0; k < kDepth; ++k) o.column += double(near.right[at][k][t]);
-      }
-      LANE_UNROLL for (int k = 0; k < kDepth; ++k) {
-        Four l[Of::kTall / 4], r[Of::kWide / 4];
-        LANE_UNROLL for (int i = 0; i < Of::kTall / 4; ++i) {
-          l[i] = *(const Four*)&near.left[at][k][i * (4 * kRows / Of::kTall) + 4 * ty];
+      LANE_ROLLED for (int first = 0; first < kDepth; first += 8) {
+        if (term + first >= terms) break;
+        if (sums && t < kColumns) {
+          T sum = T(0);
+          LANE_UNROLL for (int k = 0; k < 8; ++k) sum += near.right[at][first + k][t];
+          o.column += double(sum);
         }
-        LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
-          r[j] = *(const Four*)&near.right[at][k][j * (4 * kColumns / Of::kWide) + 4 * tx];
-        }
-        LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
-          LANE_UNROLL for (int j = 0; j < Of::kWide; ++j) o.sum[i][j] += l[i / 4].v[i % 4] * r[j / 4].v[j % 4];
+        LANE_UNROLL for (int k = 0; k < 8; ++k) {
+          Four l[Of::kTall / 4], r[Of::kWide / 4];
+          LANE_UNROLL for (int i = 0; i < Of::kTall / 4; ++i) {
+            l[i] = *(const Four*)&near.left[at][first + k][i * kDown + 4 * ty];
+          }
+          LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
+            r[j] = *(const Four*)&near.right[at][first + k][j * kOver + 4 * tx];
+          }
+          LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
+            LANE_UNROLL for (int j = 0; j < Of::kWide; ++j) o.sum[i][j] += l[i / 4].v[i % 4] * r[j / 4].v[j % 4];
+          }
         }
       }
       if (more) {
-        tile_put<kRows, kThreads>(near.left[at ^ 1], left, o.left, t);
-        tile_put<kColumns, kThreads>(near.right[at ^ 1], right, o.right, t);
+        tile_put<Left, kRows, kDepth, kThreads>(near.left[at ^ 1], o.left, t);
+        tile_put<Right, kColumns, kDepth, kThreads>(near.right[at ^ 1], o.right, t);
       }
     }
     LANE_TOGETHER;
@@ -186,25 +144,49 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
   LANE_EACH(t) {
     auto& o = LANE_OWN;
     const int ty = t / Of::kAcross, tx = t % Of::kAcross;
-    if (sums && t < kColumns && column + t < int(a.n)) {
-      LANE_WRITE(column_sums)[i64(batch) * a.n + column + t] = T(o.column);
-    }
-    LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
-      const int m = row + i / 4 * (4 * kRows / Of::kTall) + 4 * ty + i % 4;
-      LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
-        const int n = column + j * (4 * kColumns / Of::kWide) + 4 * tx;
-        if (m < int(a.m) && n < int(a.n)) product_end(a, batch, outer, m, n, &o.sum[i][4 * j]);
+    if (sums && t < kColumns && column + t < n) LANE_WRITE(column_sums)[i64(batch) * n + column + t] = T(o.column);
+    const bool fours = a.y_fours != 0;
+    LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
+      const int to = column + j * kOver + 4 * tx, count = n - to;
+      if (count <= 0) continue;
+      Four bias = lane_zeros();
+      if (a.bias) bias = lane_some(LANE_READ(bias) + outer * a.bias_outer + to, false, count);
+      LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
+        const int from = row + i / 4 * kDown + 4 * ty + i % 4;
+        if (from >= m) continue;
+        const i64 place = (i64(batch) * m + from) * n + to;
+        Four y;
+        LANE_UNROLL for (int k = 0; k < 4; ++k) y.v[k] = o.sum[i][4 * j + k] * T(a.scale) + bias.v[k];
+        if (a.before) {
+          const T* before = LANE_READ(before) + place;
+          y = lane_finished_grad(int(a.finish), lane_some(before, fours, count), y, T(a.a),
+                               T(a.b));
+        }
+        lane_put(LANE_WRITE(y) + place, y, fours, count);
+        if (a.finished) {
+          lane_put(LANE_WRITE(finished) + place, lane_finished(int(a.finish), y, T(a.a), T(a.b)), fours, count);
+        }
       }
     }
   }
 }
 
-#define LANE_PRODUCT(rows, columns, tall, wide) \
-  LANE_TILE_KERNEL(product_##rows##x##columns, Product, product_of, Tile<rows, columns, tall, wide>)
-LANE_PRODUCT(128, 128, 8, 8)
-LANE_PRODUCT(128, 64, 8, 4)
-LANE_PRODUCT(64, 64, 8, 4)
-LANE_PRODUCT(32, 64, 4, 4)
-LANE_PRODUCT(32, 32, 4, 4)
-LANE_PRODUCT(32, 16, 4, 4)
+// By how the left and the right side lie: [k][m] or [m][k], [k][n] or [n][k].
+#define LANE_PRODUCT_OF(name, left, right, ...) \
+  LANE_TILE_KERNEL(name, Product, LANE_ARGUMENTS(product_of<__VA_ARGS__, left, right>), __VA_ARGS__)
+#define LANE_PRODUCT(size, ...)                                            \
+  LANE_PRODUCT_OF(product_##size##_nn, kTerms, kVectors, __VA_ARGS__)      \
+  LANE_PRODUCT_OF(product_##size##_nt, kTerms, kTerms, __VA_ARGS__)        \
+  LANE_PRODUCT_OF(product_##size##_tn, kVectors, kVectors, __VA_ARGS__)
+// As numbers lie otherwise.
+#define LANE_ANY_PRODUCT(size, ...) LANE_PRODUCT_OF(product_##size##_any, kAnyhow, kAnyhow, __VA_ARGS__)
+static constexpr int kNear = sizeof(T) == 4 ? 16 : 8;
+LANE_PRODUCT(128x128, Tile<128, 128, 8, 8, kNear>)
+LANE_PRODUCT(128x64, Tile<128, 64, 8, 4, kNear>)
+LANE_PRODUCT(64x64, Tile<64, 64, 8, 4, kNear>)
+LANE_PRODUCT(32x64, Tile<32, 64, 4, 4, 2 * kNear>)
+LANE_PRODUCT(32x32, Tile<32, 32, 4, 4, 2 * kNear>)
+LANE_PRODUCT(32x16, Tile<32, 16, 4, 4, 2 * kNear>)
+LANE_ANY_PRODUCT(64x64, Tile<64, 64, 8, 4, kNear>)
+LANE_ANY_PRODUCT(32x32, Tile<32, 32, 4, 4, 2 * kNear>)
 // NOLINTEND
